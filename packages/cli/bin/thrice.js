@@ -1,0 +1,54 @@
+#!/usr/bin/env node
+// Starts the command on a new enough Node: this one, or the one that npm installed beside us.
+// Plain JavaScript that old versions can read.
+const REQUIRED_MAJOR = 24;
+
+function isNewEnough(version) {
+  return Number(version.split('.')[0]) >= REQUIRED_MAJOR;
+}
+
+async function findNode() {
+  const { createRequire } = await import('node:module');
+  try {
+    return createRequire(import.meta.url).resolve('node/bin/node');
+  } catch {
+    return undefined;
+  }
+}
+
+async function start() {
+  const { enableCompileCache } = await import('node:module');
+  enableCompileCache();
+  const { main } = await import('../src/main.ts');
+  await main(process.argv.slice(2));
+}
+
+async function restart(node) {
+  const { spawn } = await import('node:child_process');
+  const child = spawn(node, process.argv.slice(1), { stdio: 'inherit' });
+  // The terminal sends its signals to both; those sent to us alone are passed on.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
+    process.on(signal, () => {
+      if (!process.stdin.isTTY) child.kill(signal);
+    });
+  }
+  child.on('exit', (code, signal) => {
+    if (signal === null) process.exit(code ?? 1);
+    for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.removeAllListeners(name);
+    process.kill(process.pid, signal);
+  });
+}
+
+if (isNewEnough(process.versions.node)) {
+  await start();
+} else {
+  const node = await findNode();
+  if (node === undefined) {
+    process.stderr.write(
+      `thrice needs Node ${REQUIRED_MAJOR} or newer, this is ${process.versions.node}: install it, or run "npm ci" here\n`,
+    );
+    process.exitCode = 69;
+  } else {
+    await restart(node);
+  }
+}

@@ -1,0 +1,46 @@
+import { type BenchmarkSpec, type QuestionSource, SIMULATOR_LANE } from '@thrice/core';
+import type { SimulatedQuestion, Simulator } from '@thrice/simulator';
+
+/**
+ * Starts the bundled simulator for a spec that asks lane `sim`, with the spec's own questions.
+ *
+ * @returns Undefined for specs that do not use it, or that give it a URL of their own.
+ * @throws {ThriceError} `invalid-file` for a bad behaviour or faults file.
+ */
+export async function startBundledSimulator(
+  spec: BenchmarkSpec,
+  questions: () => AsyncIterable<SimulatedQuestion>,
+  resolvePath: (path: string) => string,
+): Promise<Simulator | undefined> {
+  const lane = spec.lanes[SIMULATOR_LANE];
+  const isUsed = spec.configs.some(({ model }) => model.startsWith(`${SIMULATOR_LANE}/`));
+  if (!isUsed || lane?.base_url !== undefined || lane?.endpoints !== undefined) return undefined;
+  const { loadBehaviour, loadFaults, startSimulator } = await import('@thrice/simulator');
+  const { behaviour, faults } = lane ?? {};
+  return await startSimulator({
+    behaviour: behaviour === undefined ? undefined : await loadBehaviour(resolvePath(behaviour)),
+    faults: faults === undefined ? undefined : await loadFaults(resolvePath(faults)),
+    questions: behaviour === undefined ? undefined : await collect(questions()),
+  });
+}
+
+/** The questions of a source as simulated models know them. */
+export async function* simulatedQuestions(
+  source: QuestionSource,
+): AsyncIterable<SimulatedQuestion> {
+  for await (const { id, question, messages, target, choices } of source.read()) {
+    const text = question ?? messages?.at(-1)?.content ?? '';
+    yield {
+      id,
+      question: text,
+      ...(target === null ? {} : { target }),
+      ...(choices === null ? {} : { choices }),
+    };
+  }
+}
+
+async function collect<T>(items: AsyncIterable<T>): Promise<readonly T[]> {
+  const collected: T[] = [];
+  for await (const item of items) collected.push(item);
+  return collected;
+}

@@ -1,0 +1,138 @@
+import {
+  type Benchmark,
+  finalizeGroup,
+  type GroupHeader,
+  groupKey,
+  type Summary,
+} from '@thrice/core';
+import { type Ending, type LocalEngine, workGroup } from '@thrice/local';
+import type { OpenAiModelClient } from '@thrice/models';
+import { type ExitCode, exitCodes } from './exit-codes.ts';
+import { createProgress } from './render/progress.ts';
+import { renderSummary } from './render/summary-table.ts';
+import type { StopSignals } from './stop-signals.ts';
+import type { Terminal } from './terminal.ts';
+
+/** What {@link carryOn} needs. */
+export interface CarryOnOrder {
+  readonly terminal: Terminal;
+  readonly engine: LocalEngine;
+  readonly header: GroupHeader;
+  readonly benchmark: Benchmark;
+  readonly models: OpenAiModelClient;
+  readonly signals: StopSignals;
+  readonly folder: string;
+  readonly isJson: boolean;
+}
+
+/**
+ * Works on a group to its end, publishes its results, prints them, and says how it ended.
+ *
+ * @throws {ThriceError} What `workGroup` throws; results so far stay in the ledger.
+ */
+export async function carryOn(order: CarryOnOrder): Promise<ExitCode> {
+  const { engine, header, benchmark, terminal, signals } = order;
+  await engine.ledger.setGroupState(header.group, 'active');
+  await openLanes(order);
+  const progress = await createProgress({ terminal, engine, header, benchmark });
+  const ending = await progress.around(
+    workGroup({
+      engine,
+      header,
+      benchmark,
+      models: order.models,
+      random: Math.random,
+      observe: (event) => progress.observe(event),
+      waitForQuota: header.waitForQuota,
+      drainSignal: signals.drain,
+      stopSignal: signals.stop,
+    }),
+  );
+  if (signals.stop.aborted) {
+    terminal.error(`stopped; nothing paid is lost\nresume with: ${resumeCommand(order)}`);
+    return exitCodes.interrupted;
+  }
+  const exitCode = provisionalExitCode(ending);
+  const summary = await finalizeGroup(header, benchmark, exitCode ?? exitCodes.complete, engine);
+  await engine.blobs.write(groupKey(header.group, 'summary.md'), [renderSummary(summary, 'md')]);
+  if (order.isJson) terminal.print(JSON.stringify(summary, null, 2));
+  else terminal.print(renderSummary(summary, 'text'));
+  terminal.error(`results: ${engine.folder}/runs/${header.group}`);
+  return reportEnding(ending, summary, order);
+}
+
+/**
+ * Starting by hand says that the lanes are fine again; only a known reset that is still to come is
+ * believed, where the group waits for it.
+ */
+async function openLanes({ engine, benchmark, header }: CarryOnOrder): Promise<void> {
+  const nowIso = engine.clock.toIso(engine.clock.now());
+  const queue = engine.queueOf(header.group);
+  const closures = await engine.ledger.listClosures();
+  for (const { subject, resetAt } of closures) {
+    const [lane = ''] = subject.split('/');
+    const isAwaited = header.waitForQuota && resetAt !== null && resetAt > nowIso;
+    if (benchmark.lanes.has(lane) && !isAwaited) await engine.ledger.open(subject);
+  }
+  for (const lane of benchmark.lanes.keys()) await queue.wake(lane);
+}
+
+function provisionalExitCode(ending: Ending): ExitCode | undefined {
+  if (ending.kind === 'complete') return undefined;
+  return ending.kind === 'paused' ? exitCodes.paused : exitCodes.interrupted;
+}
+
+function reportEnding(ending: Ending, summary: Summary, order: CarryOnOrder): ExitCode {
+  const { terminal, header } = order;
+  switch (ending.kind) {
+    case 'complete':
+      return reportVerdicts(summary, order);
+    case 'paused': {
+      for (const { subject, error, resetAt } of ending.closures) {
+        const until = resetAt === null ? '' : ` (opens again ${resetAt})`;
+        terminal.error(`paused: ${subject} is closed: ${error.message}${until}`);
+      }
+      terminal.error(`resume with: ${resumeCommand(order)}`);
+      return exitCodes.paused;
+    }
+    case 'cancelled':
+      terminal.error(`cancelled: ${header.group}\nresume with: ${resumeCommand(order)}`);
+      return exitCodes.interrupted;
+    case 'interrupted':
+      terminal.error(`interrupted\nresume with: ${resumeCommand(order)}`);
+      return exitCodes.interrupted;
+  }
+}
+
+function reportVerdicts(summary: Summary, order: CarryOnOrder): ExitCode {
+  const { terminal, header, engine } = order;
+  const without = summary.configs.flatMap(({ config, replicates }) =>
+    replicates.flatMap(({ run, ungraded, failed, notAttempted }) => {
+      const count = ungraded + failed + notAttempted;
+      return count === 0 ? [] : [{ config, run, count, failed }];
+    }),
+  );
+  if (without.length === 0) return exitCodes.complete;
+  for (const { config, run, count } of without) {
+    const file = `${engine.folder}/runs/${header.group}/${run}/failures_${config}.json`;
+    terminal.error(`${count} cells of ${config} without a verdict: ${file}`);
+  }
+  if (without.some(({ failed }) => failed > 0)) {
+    terminal.error(
+      `run them again with: thrice rerun ${header.group} --failed${folderFlag(order)}`,
+    );
+  }
+  return exitCodes.withoutVerdict;
+}
+
+/** The command that goes on with a group. */
+export function resumeCommand(order: {
+  readonly header: GroupHeader;
+  readonly folder: string;
+}): string {
+  return `thrice resume ${order.header.group}${folderFlag(order)}`;
+}
+
+function folderFlag({ folder }: { readonly folder: string }): string {
+  return folder === '.thrice' ? '' : ` --dir ${folder}`;
+}

@@ -1,0 +1,99 @@
+import {
+  type Benchmark,
+  checkQuestions,
+  type Lane,
+  openQuestions,
+  resolveBenchmark,
+  toThriceError,
+} from '@thrice/core';
+import { createNodeDigest, fileSourceReader } from '@thrice/local';
+import { listModels } from '@thrice/models';
+import { simulatedQuestions, startBundledSimulator } from '../bundled-simulator.ts';
+import { keyOf, keyStatus } from '../compose-local.ts';
+import { type ExitCode, exitCodes } from '../exit-codes.ts';
+import { readSpecFile } from '../read-spec-file.ts';
+import { plainText, type Terminal } from '../terminal.ts';
+
+/** One thing that was looked at. */
+interface Finding {
+  readonly isFine: boolean;
+  readonly what: string;
+}
+
+/** `thrice doctor`: looks at everything a run needs; spends nothing, creates nothing. */
+export async function checkBenchmark(
+  terminal: Terminal,
+  file: string,
+  options: { readonly json?: boolean },
+): Promise<ExitCode> {
+  const { spec, resolvePath } = await readSpecFile(file, terminal.workingFolder);
+  const source = openQuestions(spec.questions, resolvePath, fileSourceReader);
+  const { configs } = resolveBenchmark(spec, file);
+  const checked = await checkQuestions(source, spec.select, configs, createNodeDigest);
+  await using simulator = await startBundledSimulator(
+    spec,
+    () => simulatedQuestions(source),
+    resolvePath,
+  );
+  const benchmark = resolveBenchmark(spec, file, simulator?.url);
+  const cellCount = [...checked.cellCounts.values()].reduce((sum, count) => sum + count, 0);
+  const findings: Finding[] = [
+    {
+      isFine: true,
+      what: `${file}: ${checked.count} questions, ${configs.length} configs, ${cellCount * benchmark.replicates} cells`,
+    },
+  ];
+  for (const lane of benchmark.lanes.values()) {
+    findings.push(...(await checkLane(lane, benchmark, terminal)));
+  }
+  if (options.json === true) terminal.print(JSON.stringify(findings, null, 2));
+  else
+    for (const { isFine, what } of findings)
+      terminal.print(plainText(`${isFine ? 'ok  ' : 'FAIL'} ${what}`));
+  return findings.every(({ isFine }) => isFine) ? exitCodes.complete : exitCodes.unavailable;
+}
+
+async function checkLane(lane: Lane, benchmark: Benchmark, terminal: Terminal): Promise<Finding[]> {
+  const status = keyStatus(lane, terminal);
+  if (status === 'missing') {
+    return [
+      {
+        isFine: false,
+        what: `lane ${lane.name}: expected a key in ${lane.apiKeyEnv ?? ''}, found none`,
+      },
+    ];
+  }
+  const key: Finding = { isFine: true, what: `lane ${lane.name}: key ${status}` };
+  const endpoints = await Promise.all(
+    lane.endpoints.map((endpoint) =>
+      checkEndpoint(lane, endpoint, benchmark, keyOf(lane, terminal)),
+    ),
+  );
+  return [key, ...endpoints.flat()];
+}
+
+async function checkEndpoint(
+  lane: Lane,
+  endpoint: string,
+  benchmark: Benchmark,
+  key: string | undefined,
+): Promise<Finding[]> {
+  const where = `lane ${lane.name}, ${endpoint}`;
+  try {
+    const names = await listModels(endpoint, key);
+    const wanted = benchmark.configs.filter((config) => config.lane === lane.name);
+    const missing = names.length === 0 ? [] : wanted.filter(({ model }) => !names.includes(model));
+    return [
+      {
+        isFine: true,
+        what: `${where}: answers, ${names.length === 0 ? 'lists no' : names.length} models`,
+      },
+      ...missing.map(({ name, model }) => ({
+        isFine: false,
+        what: `${where}: does not list model "${model}" of config "${name}"`,
+      })),
+    ];
+  } catch (error) {
+    return [{ isFine: false, what: `${where}: ${toThriceError(error).message}` }];
+  }
+}

@@ -1,0 +1,49 @@
+import { rerunCells } from '@thrice/core';
+import { carryOn } from '../carry-on.ts';
+import { openExistingEngine, openModels } from '../compose-local.ts';
+import type { ExitCode } from '../exit-codes.ts';
+import { findRuns } from '../find-group.ts';
+import { loadGroup } from '../load-group.ts';
+import { listenForStop } from '../stop-signals.ts';
+import type { Terminal } from '../terminal.ts';
+import { chooseConfigs } from './run.ts';
+
+/** Options of `thrice rerun`. */
+export interface RerunOptions {
+  readonly configs?: readonly string[];
+  readonly dir: string;
+  readonly json?: boolean;
+}
+
+/** `thrice rerun --failed`: sends the cells without a verdict again and works until they are done. */
+export async function rerunRun(
+  terminal: Terminal,
+  name: string,
+  options: RerunOptions,
+): Promise<ExitCode> {
+  using engine = openExistingEngine(options.dir, terminal);
+  const { group, runs } = await findRuns(engine.ledger, name);
+  const { header } = group;
+  await using loaded = await loadGroup(group, engine);
+  const configs = chooseConfigs(loaded.benchmark.configs, options.configs);
+  const stores = {
+    ledger: engine.ledger,
+    blobs: engine.blobs,
+    queue: engine.queueOf(header.group),
+  };
+  let sentCount = 0;
+  for (const run of runs) sentCount += await rerunCells(header, run, configs, stores);
+  terminal.error(`${sentCount} cells without a verdict go again`);
+  await using models = openModels(terminal);
+  using signals = listenForStop(terminal);
+  return await carryOn({
+    terminal,
+    engine,
+    header,
+    benchmark: loaded.benchmark,
+    models,
+    signals,
+    folder: options.dir,
+    isJson: options.json === true,
+  });
+}

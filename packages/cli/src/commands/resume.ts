@@ -1,0 +1,37 @@
+import { carryOn } from '../carry-on.ts';
+import { openExistingEngine, openModels } from '../compose-local.ts';
+import type { ExitCode } from '../exit-codes.ts';
+import { findGroup } from '../find-group.ts';
+import { loadGroup } from '../load-group.ts';
+import { listenForStop } from '../stop-signals.ts';
+import type { Terminal } from '../terminal.ts';
+
+/** Options of `thrice resume`. */
+export interface ResumeOptions {
+  readonly parallel?: number;
+  readonly dir: string;
+  readonly json?: boolean;
+}
+
+/** `thrice resume`: goes on with a group; beside another process on the same group it helps. */
+export async function resumeGroup(
+  terminal: Terminal,
+  name: string,
+  options: ResumeOptions,
+): Promise<ExitCode> {
+  using engine = openExistingEngine(options.dir, terminal);
+  const group = await findGroup(engine.ledger, name);
+  await using loaded = await loadGroup(group, engine, options.parallel);
+  await using models = openModels(terminal);
+  using signals = listenForStop(terminal);
+  return await carryOn({
+    terminal,
+    engine,
+    header: group.header,
+    benchmark: loaded.benchmark,
+    models,
+    signals,
+    folder: options.dir,
+    isJson: options.json === true,
+  });
+}

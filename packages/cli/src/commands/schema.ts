@@ -1,0 +1,11 @@
+import { benchmarkSpecSchema } from '@thrice/core';
+import * as z from 'zod';
+import { type ExitCode, exitCodes } from '../exit-codes.ts';
+import type { Terminal } from '../terminal.ts';
+
+/** `thrice schema`: the JSON Schema of a spec, from the schema that checks it. */
+export async function printSchema(terminal: Terminal): Promise<ExitCode> {
+  const schema = z.toJSONSchema(benchmarkSpecSchema, { io: 'input' });
+  terminal.print(JSON.stringify({ title: 'Thrice benchmark spec', ...schema }, null, 2));
+  return exitCodes.complete;
+}

@@ -1,0 +1,138 @@
+import type { CellRecord, Config, GroupHeader, JournalEntry, Question } from '@thrice/core';
+import {
+  readStoredQuestions,
+  renderPrompt,
+  resolveBenchmark,
+  suggestName,
+  ThriceError,
+} from '@thrice/core';
+import type { LocalEngine } from '@thrice/local';
+import { openExistingEngine } from '../compose-local.ts';
+import { type ExitCode, exitCodes } from '../exit-codes.ts';
+import { findRuns } from '../find-group.ts';
+import { plainText, type Terminal } from '../terminal.ts';
+import { chooseConfigs } from './run.ts';
+
+/** `thrice show`: everything known of one cell. */
+export async function showCell(
+  terminal: Terminal,
+  runName: string,
+  configName: string,
+  id: string,
+  options: { readonly dir: string; readonly json?: boolean },
+): Promise<ExitCode> {
+  using engine = openExistingEngine(options.dir, terminal);
+  const { group, runs } = await findRuns(engine.ledger, runName);
+  const [run, other] = runs;
+  if (run === undefined || other !== undefined) {
+    throw new ThriceError({
+      code: 'invalid-argument',
+      message: `"${runName}": expected one run, received a group of ${runs.length}: ${runs.join(', ')}`,
+    });
+  }
+  const { configs } = resolveBenchmark(group.header.spec, group.header.specSource.path);
+  const [config] = chooseConfigs(configs, [configName]);
+  if (config === undefined) return exitCodes.usage;
+  const question = await findQuestion(group.header, id, engine);
+  const cell = (await engine.ledger.readCells(run, config.name, [id])).get(id);
+  const journal = await engine.ledger.readJournal({ run, config: config.name, id });
+  const messages = renderPrompt(config, question);
+  const view = {
+    run,
+    config: config.name,
+    id,
+    question,
+    messages,
+    cell,
+    journal: [...journal.values()],
+  };
+  if (options.json === true) terminal.print(JSON.stringify(view, null, 2));
+  else terminal.print(plainText(describeView({ config, question, cell, journal: view.journal })));
+  return exitCodes.complete;
+}
+
+async function findQuestion(
+  header: GroupHeader,
+  id: string,
+  engine: LocalEngine,
+): Promise<Question> {
+  const ids: string[] = [];
+  for await (const { question } of readStoredQuestions(header, engine.blobs)) {
+    if (question.id === id) return question;
+    ids.push(question.id);
+  }
+  throw new ThriceError({
+    code: 'invalid-argument',
+    message: `"${id}": no question of that id in ${header.group}${suggestName(id, ids)}`,
+  });
+}
+
+function describeView({
+  config,
+  question,
+  cell,
+  journal,
+}: {
+  readonly config: Config;
+  readonly question: Question;
+  readonly cell: CellRecord | undefined;
+  readonly journal: readonly JournalEntry[];
+}): string {
+  const prompt = renderPrompt(config, question).map(({ role, content }) => `[${role}]\n${content}`);
+  return [
+    section('prompt', prompt.join('\n\n')),
+    ...journal.map(describeCall),
+    section('grading', describeGrading(config, question, cell)),
+    section('error history', describeAttempts(cell)),
+  ].join('\n\n');
+}
+
+function section(title: string, text: string): string {
+  return `── ${title} ──\n${text}`;
+}
+
+function describeCall({ call, output }: JournalEntry): string {
+  const facts = [
+    `model ${call.model}, served ${call.servedModel ?? 'unknown'}, endpoint ${call.endpoint}`,
+    `started ${call.startedAt}, ${Math.round(call.latencyMs)} ms, waited ${Math.round(call.waitMs)} ms, first token ${show(call.ttftMs)} ms`,
+    `tokens in ${show(call.inputTokens)} (cached ${show(call.cachedInputTokens)}), out ${show(call.outputTokens)} (reasoning ${show(call.reasoningTokens)}), cost ${show(call.costUsd)} USD`,
+    `finish reason ${show(call.rawFinishReason)}`,
+  ];
+  const texts = [
+    output.reasoning === null ? '' : `[reasoning]\n${output.reasoning}`,
+    output.refusal === null ? '' : `[refusal]\n${output.refusal}`,
+    output.text === null ? '(no text)' : output.text === '' ? '(empty text)' : output.text,
+  ];
+  return section(
+    `call ${call.step}`,
+    [...facts, '', ...texts.filter((text) => text !== '')].join('\n'),
+  );
+}
+
+function describeGrading(config: Config, question: Question, cell: CellRecord | undefined): string {
+  const result = cell?.result;
+  const outcome = result?.outcome ?? `not-attempted${cell === undefined ? '' : ` (${cell.state})`}`;
+  return [
+    `scorer ${config.scorer.kind}`,
+    `target ${question.target === null ? '(none)' : question.target.join(' | ')}`,
+    `answer ${result?.answer ?? '(none)'}`,
+    `outcome ${outcome}${result?.reason ? ` (${result.reason})` : ''}, score ${show(result?.score)}`,
+    ...(result?.error
+      ? [`error ${result.error.class}/${result.error.code}: ${result.error.message}`]
+      : []),
+  ].join('\n');
+}
+
+function describeAttempts(cell: CellRecord | undefined): string {
+  if (cell === undefined || cell.attempts.length === 0) return '(none)';
+  return cell.attempts
+    .map(({ at, error, waitMs }) => {
+      const next = waitMs === null ? 'gave up' : `next after ${Math.round(waitMs)} ms`;
+      return `${at} ${error.class}/${error.code}: ${error.message} (${next})`;
+    })
+    .join('\n');
+}
+
+function show(value: number | string | null | undefined): string {
+  return value === null || value === undefined ? 'unknown' : String(value);
+}

@@ -1,0 +1,56 @@
+import { resolve } from 'node:path';
+import { openQuestions, ThriceError } from '@thrice/core';
+import { fileSourceReader } from '@thrice/local';
+import {
+  loadBehaviour,
+  loadFaults,
+  loadRecordings,
+  type SimulatedQuestion,
+  startSimulator,
+} from '@thrice/simulator';
+import { simulatedQuestions } from '../bundled-simulator.ts';
+import { type ExitCode, exitCodes } from '../exit-codes.ts';
+import { listenForStop } from '../stop-signals.ts';
+import type { Terminal } from '../terminal.ts';
+
+/** Options of `thrice simulate`. */
+export interface SimulateOptions {
+  readonly replay?: string;
+  readonly behaviour?: string;
+  readonly questions?: string;
+  readonly faults?: string;
+  readonly port: number;
+  readonly log?: string;
+}
+
+/** `thrice simulate`: serves until Ctrl-C; prints its base URL first. */
+export async function simulate(terminal: Terminal, options: SimulateOptions): Promise<ExitCode> {
+  if (options.questions !== undefined && options.behaviour === undefined) {
+    throw new ThriceError({
+      code: 'invalid-argument',
+      message: '--questions: expected --behaviour beside it, received none',
+    });
+  }
+  const load = async <T>(path: string | undefined, loader: (path: string) => Promise<T>) =>
+    path === undefined ? undefined : await loader(resolve(terminal.workingFolder, path));
+  const input = {
+    recordings: await load(options.replay, loadRecordings),
+    behaviour: await load(options.behaviour, loadBehaviour),
+    faults: await load(options.faults, loadFaults),
+    questions: await load(options.questions, loadSimulatedQuestions),
+  };
+  using signals = listenForStop({ ...terminal, error: () => undefined });
+  await using simulator = await startSimulator({ ...input, port: options.port, log: options.log });
+  terminal.print(simulator.url);
+  await new Promise((done) => signals.drain.addEventListener('abort', done));
+  const { requestCount, okCount } = simulator.stats();
+  terminal.error(`${requestCount} requests, ${okCount} answered`);
+  return exitCodes.complete;
+}
+
+async function loadSimulatedQuestions(path: string): Promise<readonly SimulatedQuestion[]> {
+  const source = openQuestions(path, (inner) => inner, fileSourceReader);
+  const questions: SimulatedQuestion[] = [];
+  for await (const question of simulatedQuestions(source)) questions.push(question);
+  return questions;
+}

@@ -1,0 +1,51 @@
+import { openExistingEngine } from '../compose-local.ts';
+import { type ExitCode, exitCodes } from '../exit-codes.ts';
+import { findGroup, newestGroup } from '../find-group.ts';
+import { describeStatus, type GroupStatus } from '../group-status.ts';
+import { LiveBlock } from '../render/live-block.ts';
+import { RateMeter } from '../render/rate-meter.ts';
+import { renderStatus } from '../render/status-view.ts';
+import { listenForStop } from '../stop-signals.ts';
+import type { Terminal } from '../terminal.ts';
+
+/** Options of `thrice status`. */
+export interface StatusOptions {
+  readonly watch?: boolean;
+  readonly dir: string;
+  readonly json?: boolean;
+}
+
+/** How often a watched group is looked at, ms. */
+const WATCH_MS = 1_000;
+
+/** `thrice status`: where a group stands; with `--watch` until nobody works on it any more. */
+export async function showStatus(
+  terminal: Terminal,
+  name: string | undefined,
+  options: StatusOptions,
+): Promise<ExitCode> {
+  using engine = openExistingEngine(options.dir, terminal);
+  const found =
+    name === undefined ? await newestGroup(engine.ledger) : await findGroup(engine.ledger, name);
+  const look = async (): Promise<GroupStatus> => {
+    const current = (await engine.ledger.readGroup(found.header.group)) ?? found;
+    return await describeStatus(current, engine);
+  };
+  let status = await look();
+  if (options.watch === true) {
+    using signals = listenForStop({ ...terminal, error: () => undefined });
+    const block = new LiveBlock(terminal);
+    const meter = new RateMeter();
+    while (status.state === 'running' && !signals.drain.aborted) {
+      meter.add(engine.clock.now(), status.done);
+      block.show(renderStatus(status, meter.perSecond()));
+      await engine.clock.sleep(WATCH_MS, signals.drain);
+      await engine.workers.takeOver();
+      status = await look();
+    }
+    block.end();
+  }
+  if (options.json === true) terminal.print(JSON.stringify(status, null, 2));
+  else terminal.print(renderStatus(status, undefined));
+  return exitCodes.complete;
+}

@@ -1,0 +1,66 @@
+import type { GroupRecord } from '@thrice/core';
+import {
+  isPlanned,
+  readRows,
+  resolveBenchmark,
+  type Summary,
+  SummaryBuilder,
+  ThriceError,
+} from '@thrice/core';
+import type { LocalEngine } from '@thrice/local';
+import { openExistingEngine } from '../compose-local.ts';
+import { type ExitCode, exitCodes } from '../exit-codes.ts';
+import { findGroup, newestGroup } from '../find-group.ts';
+import { renderSummary, renderTagTable } from '../render/summary-table.ts';
+import type { Terminal } from '../terminal.ts';
+
+/** Options of `thrice summarize`. */
+export interface SummarizeOptions {
+  readonly latest?: boolean;
+  readonly md?: boolean;
+  readonly csv?: boolean;
+  readonly by?: string;
+  readonly dir: string;
+  readonly json?: boolean;
+}
+
+/** `thrice summarize`: the figures of a group, counted now from its records. */
+export async function summarizeGroup(
+  terminal: Terminal,
+  name: string | undefined,
+  options: SummarizeOptions,
+): Promise<ExitCode> {
+  if ((name === undefined) === (options.latest !== true)) {
+    throw new ThriceError({
+      code: 'invalid-argument',
+      message: 'summarize: expected a group or --latest, received neither or both',
+    });
+  }
+  using engine = openExistingEngine(options.dir, terminal);
+  const group =
+    name === undefined ? await newestGroup(engine.ledger) : await findGroup(engine.ledger, name);
+  const summary = await countSummary(group, engine);
+  if (options.json === true) {
+    terminal.print(JSON.stringify(summary, null, 2));
+    return exitCodes.complete;
+  }
+  const form = options.csv === true ? 'csv' : options.md === true ? 'md' : 'text';
+  terminal.print(renderSummary(summary, form).trimEnd());
+  if (options.by !== undefined)
+    terminal.print(`\n${renderTagTable(summary, options.by, form).trimEnd()}`);
+  return exitCodes.complete;
+}
+
+/** Counts a group's figures from the ledger, without writing anything. */
+export async function countSummary(group: GroupRecord, engine: LocalEngine): Promise<Summary> {
+  const { header } = group;
+  const benchmark = resolveBenchmark(header.spec, header.specSource.path);
+  const builder = new SummaryBuilder(header, benchmark.coverageFloor);
+  for (const run of header.runs) {
+    for (const config of benchmark.configs) {
+      if (!isPlanned(header, config.name)) continue;
+      for await (const row of readRows(header, run, config, engine)) builder.add(row);
+    }
+  }
+  return builder.build();
+}

@@ -1,0 +1,176 @@
+import { Command, InvalidArgumentError, Option } from 'commander';
+import type { ExitCode } from './exit-codes.ts';
+import type { Terminal } from './terminal.ts';
+import { toolVersion } from './tool-version.ts';
+
+/** A command's code, loaded when it is called: `--help` loads none. */
+type CommandRunner = (terminal: Terminal, ...args: never[]) => Promise<ExitCode>;
+
+const folderOption = ['--dir <folder>', 'where runs and results are kept', '.thrice'] as const;
+const jsonOption = ['--json', 'print one JSON document on stdout and nothing else there'] as const;
+
+/**
+ * The command line.
+ *
+ * @param onExit - Told the exit code of the command that ran.
+ */
+export function createProgram(terminal: Terminal, onExit: (code: ExitCode) => void): Command {
+  const program = new Command('thrice')
+    .description(
+      'Runs LLM benchmarks: every cell answered once, every call paid once, every number recomputable.',
+    )
+    .version(toolVersion)
+    .exitOverride()
+    .showSuggestionAfterError()
+    .configureOutput({
+      writeOut: (text) => terminal.print(text.trimEnd()),
+      writeErr: (text) => terminal.error(text.trimEnd()),
+    });
+  /** Runs a lazily loaded command with its arguments, as commander hands them over. */
+  const run =
+    <Runner extends CommandRunner>(load: () => Promise<Runner>) =>
+    async (...args: unknown[]): Promise<void> => {
+      const runner = await load();
+      // The last argument is commander's own command object.
+      onExit(await runner(terminal, ...(args.slice(0, -1) as never[])));
+    };
+  addRunCommands(program, run);
+  addLookCommands(program, run);
+  addToolCommands(program, run);
+  return program;
+}
+
+type Run = <Runner extends CommandRunner>(
+  load: () => Promise<Runner>,
+) => (...args: unknown[]) => Promise<void>;
+
+function addRunCommands(program: Command, run: Run): void {
+  program
+    .command('run')
+    .description('plan and run a benchmark; prints its group first')
+    .argument('<spec>', 'benchmark spec, TOML or JSON')
+    .option('--label <label>', "what the group is called by (default: the benchmark's name)")
+    .option('--replicates <n>', 'independent repetitions of the grid', wholeNumber)
+    .option('--configs <names>', 'only these configs, separated by commas', nameList)
+    .option('--limit <n>', 'only the first questions', wholeNumber)
+    .option('--parallel <n>', 'cells in flight', wholeNumber)
+    .option('--skip-missing-keys', 'leave out configs whose key is not set')
+    .option('--wait-for-quota', 'wait for exhausted lanes instead of pausing')
+    .option('--detach', 'go on in the background and return')
+    .addOption(
+      new Option('--budget-usd <usd>', 'hard cap for the group').argParser(() => {
+        throw new InvalidArgumentError('Not supported by this version.');
+      }),
+    )
+    .option(...folderOption)
+    .option(...jsonOption)
+    .action(run(async () => (await import('./commands/run.ts')).runBenchmark));
+  program
+    .command('resume')
+    .description('go on where a group stopped, whatever stopped it')
+    .argument('<group>', 'group, its unique prefix, or its label')
+    .option('--parallel <n>', 'cells in flight', wholeNumber)
+    .option(...folderOption)
+    .option(...jsonOption)
+    .action(run(async () => (await import('./commands/resume.ts')).resumeGroup));
+  program
+    .command('rerun')
+    .description('run the cells without a verdict again; results join the same run')
+    .argument('<run>', 'run, or a group for all of its runs')
+    .requiredOption('--failed', 'the cells that ended without a verdict')
+    .option('--configs <names>', 'only these configs, separated by commas', nameList)
+    .option(...folderOption)
+    .option(...jsonOption)
+    .action(run(async () => (await import('./commands/rerun.ts')).rerunRun));
+  program
+    .command('cancel')
+    .description('stop every process that works on a group; resume goes on')
+    .argument('<group>', 'group, its unique prefix, or its label')
+    .option(...folderOption)
+    .action(run(async () => (await import('./commands/cancel.ts')).cancelGroup));
+}
+
+function addLookCommands(program: Command, run: Run): void {
+  program
+    .command('status')
+    .description('counts, spend, rate and lanes of a group (default: the newest)')
+    .argument('[group]', 'group, its unique prefix, or its label')
+    .option('--watch', 'keep showing it until the group is done')
+    .option(...folderOption)
+    .option(...jsonOption)
+    .action(run(async () => (await import('./commands/status.ts')).showStatus));
+  program
+    .command('ls')
+    .description('all groups, newest first')
+    .option(...folderOption)
+    .option(...jsonOption)
+    .action(run(async () => (await import('./commands/ls.ts')).listGroups));
+  program
+    .command('show')
+    .description('one cell: prompt, calls, answer, grading, error history')
+    .argument('<run>', 'run')
+    .argument('<config>', 'config')
+    .argument('<id>', 'question id')
+    .option(...folderOption)
+    .option(...jsonOption)
+    .action(run(async () => (await import('./commands/show.ts')).showCell));
+  program
+    .command('summarize')
+    .description('the table over replicates')
+    .argument('[group]', 'group, its unique prefix, or its label')
+    .option('--latest', 'the newest group')
+    .option('--md', 'as Markdown')
+    .option('--csv', 'as CSV')
+    .option('--by <tag>', 'one more table by the values of a tag')
+    .option(...folderOption)
+    .option(...jsonOption)
+    .action(run(async () => (await import('./commands/summarize.ts')).summarizeGroup));
+  program
+    .command('verify')
+    .description('recompute every published number of a group from its cells')
+    .argument('<group>', 'group, its unique prefix, or its label')
+    .option(...folderOption)
+    .option(...jsonOption)
+    .action(run(async () => (await import('./commands/verify.ts')).verifyGroup));
+}
+
+function addToolCommands(program: Command, run: Run): void {
+  program
+    .command('doctor')
+    .description('check spec, questions, keys, endpoints and models before a cent is spent')
+    .argument('<spec>', 'benchmark spec, TOML or JSON')
+    .option(...jsonOption)
+    .action(run(async () => (await import('./commands/doctor.ts')).checkBenchmark));
+  program
+    .command('simulate')
+    .description(
+      'an OpenAI-compatible model server: recorded or simulated answers, faults on demand',
+    )
+    .option('--replay <path>', 'recorded answers: JSONL, or a folder of BIG-Bench Hard recordings')
+    .option('--behaviour <file>', 'simulated models, JSON')
+    .option('--questions <file>', 'questions the simulated models know, JSONL or JSON')
+    .option('--faults <file>', 'what goes wrong and when, JSON')
+    .option('--port <n>', 'port to listen on, 0 for a free one', portNumber, 0)
+    .option('--log <file>', 'one JSON line for each request')
+    .action(run(async () => (await import('./commands/simulate.ts')).simulate));
+  program
+    .command('schema')
+    .description('the JSON Schema of a benchmark spec')
+    .action(run(async () => (await import('./commands/schema.ts')).printSchema));
+}
+
+function wholeNumber(text: string): number {
+  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('Expected a whole number >= 1.');
+}
+
+function portNumber(text: string): number {
+  if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text);
+  throw new InvalidArgumentError('Expected a port, 0..65535.');
+}
+
+function nameList(text: string): readonly string[] {
+  const names = text.split(',').map((name) => name.trim());
+  if (names.every((name) => name !== '')) return names;
+  throw new InvalidArgumentError('Expected names separated by commas.');
+}

@@ -1,0 +1,70 @@
+import { dirname, isAbsolute, join, resolve } from 'node:path';
+import { type BenchmarkSpec, invalidSpec, parseSpec, type SourceFile } from '@thrice/core';
+import { createNodeDigest, fileSourceReader } from '@thrice/local';
+import { parse as parseToml, TomlError } from 'smol-toml';
+
+/** A spec as read, its prompt files inlined. */
+export interface SpecFile {
+  /** As the user named it, for messages. */
+  readonly file: string;
+  readonly spec: BenchmarkSpec;
+  readonly source: SourceFile;
+  /** Makes a path in the spec absolute: paths are relative to the spec. */
+  readonly resolvePath: (path: string) => string;
+}
+
+/**
+ * Reads a spec in TOML, or in JSON by its ending.
+ *
+ * @throws {ThriceError} `invalid-file` when it cannot be read; `invalid-spec` for anything wrong in
+ *   it: file, key path or line, expected, received.
+ */
+export async function readSpecFile(file: string, workingFolder: string): Promise<SpecFile> {
+  const path = resolve(workingFolder, file);
+  const text = await fileSourceReader.readText(path);
+  const parsed = parseSpec(parseDocument(text, file), file);
+  const folder = dirname(path);
+  const resolvePath = (inner: string) => (isAbsolute(inner) ? inner : join(folder, inner));
+  return {
+    file,
+    spec: await inlinePrompts(parsed, resolvePath),
+    source: { path, sha256: digestText(text) },
+    resolvePath,
+  };
+}
+
+function parseDocument(text: string, file: string): unknown {
+  try {
+    return file.endsWith('.json') ? JSON.parse(text) : parseToml(text);
+  } catch (error) {
+    throw invalidSpec(file, [describeSyntax(error)]);
+  }
+}
+
+function describeSyntax(error: unknown): string {
+  if (error instanceof TomlError) {
+    const [what = ''] = error.message.split('\n');
+    return `line ${error.line}, column ${error.column}: ${what}`;
+  }
+  return `expected JSON (${error instanceof Error ? error.message : String(error)})`;
+}
+
+async function inlinePrompts(
+  spec: BenchmarkSpec,
+  resolvePath: (path: string) => string,
+): Promise<BenchmarkSpec> {
+  const configs = await Promise.all(
+    spec.configs.map(async (config) => {
+      const { prompt_file: promptFile, ...rest } = config;
+      if (promptFile === undefined || rest.prompt !== undefined) return config;
+      return { ...rest, prompt: await fileSourceReader.readText(resolvePath(promptFile)) };
+    }),
+  );
+  return { ...spec, configs };
+}
+
+function digestText(text: string): string {
+  const digest = createNodeDigest();
+  digest.update(text);
+  return digest.hex();
+}

@@ -1,0 +1,186 @@
+import type { Benchmark, GroupHeader, WorkerEvent } from '@thrice/core';
+import type { LocalEngine } from '@thrice/local';
+import { type ConfigStatus, describeStatus } from '../group-status.ts';
+import { plainText, type Terminal } from '../terminal.ts';
+import { LiveBlock } from './live-block.ts';
+import { describeDuration, RateMeter } from './rate-meter.ts';
+import { progressBar } from './status-view.ts';
+
+/** How often a terminal is redrawn, ms. */
+const REDRAW_MS = 250;
+/** How often a log gets a line, ms. */
+const LOG_MS = 5_000;
+
+type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
+
+/**
+ * Shows how the work goes: one bar a config on a terminal, one plain line every few seconds in a log.
+ *
+ * Counts start from the ledger's and grow with this process's own cells; those that other processes
+ * complete meanwhile show up in `status`.
+ */
+export class Progress {
+  readonly #terminal: Terminal;
+  readonly #now: () => number;
+  readonly #block: LiveBlock;
+  readonly #meter = new RateMeter();
+  readonly #configs: ReadonlyMap<string, Mutable<ConfigStatus>>;
+  readonly #isPriced: ReadonlyMap<string, boolean>;
+  readonly #noted = new Set<string>();
+
+  constructor(init: {
+    readonly terminal: Terminal;
+    readonly now: () => number;
+    readonly configs: readonly ConfigStatus[];
+    readonly benchmark: Benchmark;
+  }) {
+    this.#terminal = init.terminal;
+    this.#now = init.now;
+    this.#block = new LiveBlock(init.terminal);
+    this.#configs = new Map(init.configs.map((config) => [config.config, { ...config }]));
+    this.#isPriced = new Map(
+      init.benchmark.configs.map(({ name, lane, model }) => [
+        name,
+        init.benchmark.prices.has(`${lane}/${model}`),
+      ]),
+    );
+  }
+
+  /** Shows progress while `work` goes on. */
+  async around<T>(work: Promise<T>): Promise<T> {
+    this.#meter.add(this.#now(), this.#doneCount());
+    const timer = setInterval(
+      () => this.#show(),
+      this.#terminal.isInteractive ? REDRAW_MS : LOG_MS,
+    );
+    try {
+      return await work;
+    } finally {
+      clearInterval(timer);
+      this.#show();
+      this.#block.end();
+    }
+  }
+
+  observe(event: WorkerEvent): void {
+    switch (event.kind) {
+      case 'cell-completed':
+        this.#complete(event.key.config, event.result);
+        break;
+      case 'call-failed':
+        this.#retry(event.key.config, event.waitMs);
+        break;
+      case 'lane-closed': {
+        const { subject, error, resetAt } = event.closure;
+        const until = resetAt === null ? '' : `, opens again ${resetAt}`;
+        this.#note(`closed: ${subject} (${error.class}: ${error.message})${until}`);
+        break;
+      }
+      case 'lane-waiting':
+        this.#note(`waiting for ${event.subject} until ${new Date(event.untilMs).toISOString()}`);
+        break;
+      case 'cells-taken-over':
+        this.#note(`took over ${event.count} cells of a process that died`);
+        break;
+    }
+  }
+
+  #complete(
+    name: string,
+    result: Extract<WorkerEvent, { kind: 'cell-completed' }>['result'],
+  ): void {
+    const config = this.#configs.get(name);
+    if (config === undefined) return;
+    config[result.outcome] += 1;
+    config.notAttempted -= 1;
+    config.costUsd += result.costUsd ?? 0;
+    if (result.score === 1) config.correct += 1;
+  }
+
+  #retry(name: string, waitMs: number | null): void {
+    const config = this.#configs.get(name);
+    if (config !== undefined && waitMs !== null) config.retries += 1;
+  }
+
+  /** Notes each thing once: a closed lane is closed for all of its cells. */
+  #note(text: string): void {
+    if (this.#noted.has(text)) return;
+    this.#noted.add(text);
+    this.#block.note(plainText(text));
+  }
+
+  #doneCount(): number {
+    return [...this.#configs.values()].reduce(
+      (sum, { cells, notAttempted }) => sum + cells - notAttempted,
+      0,
+    );
+  }
+
+  #show(): void {
+    this.#meter.add(this.#now(), this.#doneCount());
+    this.#block.show(this.#terminal.isInteractive ? this.#bars() : this.#line());
+  }
+
+  #totals(): { readonly done: number; readonly cells: number; readonly text: string } {
+    const all = [...this.#configs.values()];
+    const cells = all.reduce((sum, config) => sum + config.cells, 0);
+    const done = this.#doneCount();
+    const perSecond = this.#meter.perSecond();
+    const eta = perSecond === undefined || perSecond === 0 ? undefined : (cells - done) / perSecond;
+    const retries = all.reduce((sum, config) => sum + config.retries, 0);
+    const failed = all.reduce((sum, config) => sum + config.failed, 0);
+    const text = [
+      `${(perSecond ?? 0).toFixed(1)}/s`,
+      `ETA ${describeDuration(done === cells ? 0 : eta)}`,
+      this.#spend(all),
+      `${retries} retries`,
+      `${failed} failed`,
+    ].join(', ');
+    return { done, cells, text };
+  }
+
+  /** A spend is shown where a price is known; some unknown prices make it a lower bound. */
+  #spend(configs: readonly ConfigStatus[]): string {
+    const priced = configs.filter(({ config }) => this.#isPriced.get(config) === true);
+    if (priced.length === 0) return 'cost unknown';
+    const sum = priced.reduce((total, { costUsd }) => total + costUsd, 0);
+    return `${priced.length < configs.length ? '>= ' : ''}$${sum.toFixed(4)}`;
+  }
+
+  #line(): string {
+    const { done, cells, text } = this.#totals();
+    return `${done}/${cells} cells, ${text}`;
+  }
+
+  #bars(): string {
+    const all = [...this.#configs.values()];
+    const width = Math.max(...all.map(({ config }) => config.length));
+    const lines = all.map((config) => {
+      const done = config.cells - config.notAttempted;
+      const verdicts = config.scored + config.unparsed;
+      const right = verdicts === 0 ? '–' : `${((config.correct / verdicts) * 100).toFixed(1)} %`;
+      const name = config.config.padEnd(width);
+      const parts = [`${done}/${config.cells}`, `right ${right}`, `${config.retries} retries`];
+      if (config.failed > 0) parts.push(`${config.failed} failed`);
+      return `${name} ${progressBar(done, config.cells)} ${parts.join('  ')}`;
+    });
+    return [...lines, this.#totals().text].join('\n');
+  }
+}
+
+/** A progress display that starts from where the group stands. */
+export async function createProgress({
+  terminal,
+  engine,
+  header,
+  benchmark,
+}: {
+  readonly terminal: Terminal;
+  readonly engine: LocalEngine;
+  readonly header: GroupHeader;
+  readonly benchmark: Benchmark;
+}): Promise<Progress> {
+  const status = await describeStatus({ header, state: 'active' }, engine);
+  const configs = status.configs.filter(({ cells }) => cells > 0);
+  return new Progress({ terminal, now: () => engine.clock.now(), configs, benchmark });
+}

@@ -1,0 +1,30 @@
+/** The rate is measured over this long, ms: steady, but quick to follow a change. */
+const WINDOW_MS = 15_000;
+
+/** Measures how fast a count grows. */
+export class RateMeter {
+  #samples: { readonly atMs: number; readonly count: number }[] = [];
+
+  add(atMs: number, count: number): void {
+    this.#samples.push({ atMs, count });
+    const isOld = (index: number) => (this.#samples[index]?.atMs ?? atMs) < atMs - WINDOW_MS;
+    while (this.#samples.length > 2 && isOld(1)) this.#samples.shift();
+  }
+
+  /** Per second; undefined until two samples are apart. */
+  perSecond(): number | undefined {
+    const [first] = this.#samples;
+    const last = this.#samples.at(-1);
+    if (first === undefined || last === undefined || last.atMs === first.atMs) return undefined;
+    return ((last.count - first.count) * 1000) / (last.atMs - first.atMs);
+  }
+}
+
+/** `1h 02m`, `3m 07s`, `12s`; `–` while unknown. */
+export function describeDuration(seconds: number | undefined): string {
+  if (seconds === undefined || !Number.isFinite(seconds)) return '–';
+  const whole = Math.round(seconds);
+  const two = (part: number) => String(part).padStart(2, '0');
+  if (whole >= 3600) return `${Math.floor(whole / 3600)}h ${two(Math.floor((whole % 3600) / 60))}m`;
+  return whole >= 60 ? `${Math.floor(whole / 60)}m ${two(whole % 60)}s` : `${whole}s`;
+}

@@ -1,0 +1,63 @@
+import type { GroupStatus } from '../group-status.ts';
+import { plainText } from '../terminal.ts';
+import { describeDuration } from './rate-meter.ts';
+import { renderTable } from './table.ts';
+
+const BAR_CHARS = 20;
+
+/**
+ * A group's state for a reader: one bar a config, totals, lanes.
+ *
+ * @param perSecond - Cells a second, for rate and ETA; undefined where nobody measures.
+ */
+export function renderStatus(status: GroupStatus, perSecond: number | undefined): string {
+  const rows = status.configs.map((config) => {
+    const done = config.cells - config.notAttempted;
+    return [
+      config.config,
+      progressBar(done, config.cells),
+      `${done}/${config.cells}`,
+      String(config.scored),
+      String(config.unparsed),
+      String(config.ungraded),
+      String(config.failed),
+      String(config.retries),
+      `$${config.costUsd.toFixed(4)}`,
+    ];
+  });
+  const header = [
+    'config',
+    '',
+    'done',
+    'scored',
+    'unparsed',
+    'ungraded',
+    'failed',
+    'retries',
+    'known cost',
+  ];
+  const workers = status.workers === 1 ? '1 process' : `${status.workers} processes`;
+  const lanes = status.lanes.map(({ lane, left }) => `lane ${lane}: ${left} left`);
+  const closures = status.closures.map(({ subject, error, resetAt }) => {
+    const until = resetAt === null ? '' : `, opens again ${resetAt}`;
+    return plainText(`closed: ${subject} (${error.class}: ${error.message})${until}`);
+  });
+  return [
+    `${status.group}: ${status.state}, ${status.done}/${status.cells} cells, ${workers}${describeRate(status, perSecond)}`,
+    renderTable(header, rows, 'text').trimEnd(),
+    ...lanes,
+    ...closures,
+  ].join('\n');
+}
+
+function describeRate({ cells, done }: GroupStatus, perSecond: number | undefined): string {
+  if (perSecond === undefined) return '';
+  const eta = perSecond > 0 ? (cells - done) / perSecond : undefined;
+  return `, ${perSecond.toFixed(1)}/s, ETA ${describeDuration(eta)}`;
+}
+
+/** `████░░`: a share as a bar. */
+export function progressBar(done: number, total: number): string {
+  const filled = total === 0 ? BAR_CHARS : Math.floor((done / total) * BAR_CHARS);
+  return '█'.repeat(filled) + '░'.repeat(BAR_CHARS - filled);
+}

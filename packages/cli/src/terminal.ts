@@ -1,0 +1,47 @@
+/** What a command writes to and reads of its surroundings. */
+export interface Terminal {
+  /** One line, or several, of the command's result on stdout. */
+  print(text: string): void;
+  /** One line, or several, of progress or errors on stderr. */
+  error(text: string): void;
+  /** Raw text on stderr, for redrawing. */
+  draw(text: string): void;
+  /** Whether stderr is a terminal that can be redrawn. */
+  readonly isInteractive: boolean;
+  readonly columns: number;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly workingFolder: string;
+  readonly commandLine: readonly string[];
+}
+
+/** The terminal of a process. */
+export function processTerminal(host: NodeJS.Process): Terminal {
+  return {
+    print: (text) => {
+      host.stdout.write(`${text}\n`);
+    },
+    error: (text) => {
+      host.stderr.write(`${text}\n`);
+    },
+    draw: (text) => {
+      host.stderr.write(text);
+    },
+    isInteractive: host.stderr.isTTY && host.env['TERM'] !== 'dumb',
+    columns: host.stderr.columns ?? 80,
+    environment: host.env,
+    workingFolder: host.cwd(),
+    commandLine: host.argv.slice(2),
+  };
+}
+
+/**
+ * A text by a model or a vendor, made harmless for a terminal: control characters other than tab and
+ * line end are shown as `\x1b`-style escapes.
+ */
+export function plainText(text: string): string {
+  return text.replace(/[\p{Cc}\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu, (character) =>
+    character === '\n' || character === '\t'
+      ? character
+      : `\\x${(character.codePointAt(0) ?? 0).toString(16).padStart(2, '0')}`,
+  );
+}

@@ -1,0 +1,47 @@
+import type { Price, ScorerSpec, Select } from './benchmark-spec.ts';
+
+/** A provider account or endpoint pool: what shares one limit, one closure, one queue. */
+export interface Lane {
+  readonly name: string;
+  /** Base URLs, each up to and including the API version; never empty. */
+  readonly endpoints: readonly string[];
+  /** The variable that holds the key; undefined for endpoints that need none. */
+  readonly apiKeyEnv: string | undefined;
+  /** Calls in flight from one machine, >= 1; undefined leaves it to `parallel`. */
+  readonly maxConcurrency: number | undefined;
+  /** One model call, ms. */
+  readonly timeoutMs: number;
+  readonly maxTokensField: 'max_tokens' | 'max_completion_tokens';
+}
+
+/** A named system under test. */
+export interface Config {
+  readonly name: string;
+  readonly lane: string;
+  /** The model's name as the lane knows it. */
+  readonly model: string;
+  readonly system: string | undefined;
+  /** The prompt template; undefined sends the question as it is. */
+  readonly prompt: string | undefined;
+  readonly temperature: number | undefined;
+  readonly maxTokens: number | undefined;
+  readonly isStreamed: boolean;
+  readonly extraBody: Readonly<Record<string, unknown>> | undefined;
+  readonly scorer: ScorerSpec;
+  readonly select: Select | undefined;
+}
+
+/** A benchmark with every default, built-in lane and reference resolved. */
+export interface Benchmark {
+  readonly name: string;
+  readonly replicates: number;
+  /** Cells in flight on one machine. */
+  readonly parallel: number;
+  readonly maxTries: number;
+  /** 0..1 */
+  readonly coverageFloor: number;
+  readonly lanes: ReadonlyMap<string, Lane>;
+  readonly configs: readonly Config[];
+  /** By `lane/model`. */
+  readonly prices: ReadonlyMap<string, Price>;
+}

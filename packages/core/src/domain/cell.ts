@@ -1,0 +1,105 @@
+import * as z from 'zod';
+import { type ErrorClass, type ErrorCode, errorCodesByClass } from '../errors.ts';
+import { callSchema } from './call.ts';
+
+/** What a cell is keyed by: one question under one config in one run. */
+export interface CellKey {
+  readonly run: string;
+  readonly id: string;
+  readonly config: string;
+}
+
+/** How a cell ended; the five are never mixed, and only the first two are verdicts. */
+export const outcomeSchema = z.enum(['scored', 'unparsed', 'ungraded', 'failed', 'not-attempted']);
+/** How a cell ended; see {@link outcomeSchema}. */
+export type Outcome = z.infer<typeof outcomeSchema>;
+
+/** A verdict counts in the denominator of every score; the other outcomes never do. */
+export function isVerdict(outcome: Outcome): boolean {
+  return outcome === 'scored' || outcome === 'unparsed';
+}
+
+const errorClasses = Object.keys(errorCodesByClass) as [ErrorClass, ...ErrorClass[]];
+const errorCodes = Object.values(errorCodesByClass).flat() as [ErrorCode, ...ErrorCode[]];
+
+/** An error as it is stored: no stack, no secret, the text cut to `limits.errorTextChars`. */
+export const cellErrorSchema = z.strictObject({
+  class: z.enum(errorClasses),
+  code: z.enum(errorCodes),
+  message: z.string(),
+});
+/** An error as it is stored. */
+export type CellError = z.infer<typeof cellErrorSchema>;
+
+/** One failed or given-back try inside an attempt: what went wrong, when, and what it cost. */
+export const attemptSchema = z.strictObject({
+  at: z.iso.datetime(),
+  step: z.string(),
+  error: cellErrorSchema,
+  /** Time the failed request took, ms; null if none was sent. */
+  latencyMs: z.number().nullable(),
+  /** Delay chosen before the next try, ms; null if the cell ended here. */
+  waitMs: z.number().nullable(),
+  /** What the vendor billed for it, USD; null if unknown. */
+  costUsd: z.number().nullable(),
+});
+/** One failed or given-back try; see {@link attemptSchema}. */
+export type Attempt = z.infer<typeof attemptSchema>;
+
+/** What a worker writes when it completes a cell, exactly once per generation. */
+export const cellResultSchema = z.strictObject({
+  outcome: outcomeSchema.exclude(['not-attempted']),
+  /** 0..1; null unless `scored` or `unparsed` (an unparsed answer scores 0). */
+  score: z.number().min(0).max(1).nullable(),
+  /** What the scorer read out of the text; null if there was nothing to read. */
+  answer: z.string().nullable(),
+  /** Why an outcome is not `scored`, in one word; null for scored cells. */
+  reason: z.string().nullable(),
+  error: cellErrorSchema.nullable(),
+  /** Tries used up by transient errors plus the final one. */
+  tries: z.int().min(0),
+  costUsd: z.number().nullable(),
+  /** From the first claim's start to completion, waits inside the attempt included, ms. */
+  latencyMs: z.number().nullable(),
+  startedAt: z.iso.datetime(),
+  finishedAt: z.iso.datetime(),
+  calls: z.array(callSchema),
+});
+/** What a worker writes when it completes a cell; see {@link cellResultSchema}. */
+export type CellResult = z.infer<typeof cellResultSchema>;
+
+/** A cell as the ledger knows it: absent rows are cells nobody has claimed yet. */
+export interface CellRecord {
+  readonly key: CellKey;
+  readonly state: 'claimed' | 'released' | 'done';
+  readonly generation: number;
+  readonly tries: number;
+  readonly attempts: readonly Attempt[];
+  /** Present exactly when `state` is `done`. */
+  readonly result?: CellResult | undefined;
+}
+
+/** The published row of a cell: one line of `cells/<config>.jsonl`. */
+export const cellRowSchema = z.strictObject({
+  schemaVersion: z.literal(1),
+  run: z.string(),
+  id: z.string(),
+  config: z.string(),
+  outcome: outcomeSchema,
+  score: z.number().nullable(),
+  answer: z.string().nullable(),
+  target: z.array(z.string()).nullable(),
+  confidence: z.number().min(0).max(1).nullable(),
+  reason: z.string().nullable(),
+  error: cellErrorSchema.nullable(),
+  tries: z.int(),
+  costUsd: z.number().nullable(),
+  latencyMs: z.number().nullable(),
+  startedAt: z.iso.datetime().nullable(),
+  finishedAt: z.iso.datetime().nullable(),
+  tags: z.record(z.string(), z.string()),
+  calls: z.array(callSchema),
+  wastedCostUsd: z.number().nullable(),
+});
+/** The published row of a cell. */
+export type CellRow = z.infer<typeof cellRowSchema>;

@@ -1,0 +1,19 @@
+import * as z from 'zod';
+import { cellErrorSchema } from './cell.ts';
+
+/**
+ * Why a lane (`openai`) or one model of it (`openai/gpt-9`) takes no calls for now.
+ *
+ * Closed on `exhausted` and `misconfigured`: ten thousand equal failures help nobody.
+ */
+export const closureSchema = z.strictObject({
+  schemaVersion: z.literal(1),
+  /** `lane` or `lane/model`. */
+  subject: z.string(),
+  error: cellErrorSchema,
+  closedAt: z.iso.datetime(),
+  /** When the vendor said it opens again; null if it did not say. */
+  resetAt: z.iso.datetime().nullable(),
+});
+/** Why a lane, or one model of it, takes no calls for now. */
+export type Closure = z.infer<typeof closureSchema>;

@@ -1,0 +1,35 @@
+/** What is known of a provider without the spec saying it. */
+export interface BuiltinLane {
+  readonly baseUrl: string;
+  readonly apiKeyEnv: string;
+  readonly maxTokensField?: 'max_completion_tokens';
+}
+
+/**
+ * The providers' OpenAI-compatible endpoints, from their own documentation.
+ *
+ * @see https://platform.openai.com/docs/api-reference (`max_tokens` is refused by newer models)
+ * @see https://docs.anthropic.com/en/api/openai-sdk
+ * @see https://ai.google.dev/gemini-api/docs/openai
+ * @see https://platform.moonshot.ai/docs https://api-docs.deepseek.com https://docs.x.ai
+ *   https://docs.mistral.ai
+ */
+export const builtinLanes: Readonly<Record<string, BuiltinLane>> = {
+  openai: {
+    baseUrl: 'https://api.openai.com/v1',
+    apiKeyEnv: 'OPENAI_API_KEY',
+    maxTokensField: 'max_completion_tokens',
+  },
+  anthropic: { baseUrl: 'https://api.anthropic.com/v1', apiKeyEnv: 'ANTHROPIC_API_KEY' },
+  gemini: {
+    baseUrl: 'https://generativelanguage.googleapis.com/v1beta/openai',
+    apiKeyEnv: 'GEMINI_API_KEY',
+  },
+  kimi: { baseUrl: 'https://api.moonshot.ai/v1', apiKeyEnv: 'KIMI_API_KEY' },
+  deepseek: { baseUrl: 'https://api.deepseek.com/v1', apiKeyEnv: 'DEEPSEEK_API_KEY' },
+  grok: { baseUrl: 'https://api.x.ai/v1', apiKeyEnv: 'GROK_API_KEY' },
+  mistral: { baseUrl: 'https://api.mistral.ai/v1', apiKeyEnv: 'MISTRAL_API_KEY' },
+};
+
+/** The lane of the bundled simulator, started by the command that needs it. */
+export const SIMULATOR_LANE = 'sim';

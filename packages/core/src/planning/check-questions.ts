@@ -1,0 +1,94 @@
+import type { Config } from '../domain/benchmark.ts';
+import type { Select } from '../domain/benchmark-spec.ts';
+import type { Question } from '../domain/question.ts';
+import { ThriceError, toThriceError } from '../errors.ts';
+import type { CreateDigest } from '../ports/digest.ts';
+import type { QuestionSource } from './load-questions.ts';
+import { renderPrompt } from './render-prompt.ts';
+import { createSelector } from './select-questions.ts';
+
+/** Problems shown before planning gives up. */
+const MAX_PROBLEMS = 20;
+
+/** What a pass over all questions found. */
+export interface CheckedQuestions {
+  readonly count: number;
+  /** SHA-256 of the selected questions as stored, one JSON line each. */
+  readonly sha256: string;
+  /** Cells of one run, by config. */
+  readonly cellCounts: ReadonlyMap<string, number>;
+}
+
+/**
+ * Reads every question once, before anything is created: selects, renders every prompt, digests.
+ *
+ * @throws {ThriceError} `invalid-question` for a bad file, a question a prompt cannot be rendered
+ *   for, or a selection that leaves nothing.
+ */
+export async function checkQuestions(
+  source: QuestionSource,
+  select: Select | undefined,
+  configs: readonly Config[],
+  createDigest: CreateDigest,
+): Promise<CheckedQuestions> {
+  const digest = createDigest();
+  const perConfig = configs.map((config) => ({
+    config,
+    includes: createSelector(config.select),
+    count: 0,
+  }));
+  const problems: string[] = [];
+  let count = 0;
+  for await (const question of selectQuestions(source, select)) {
+    count += 1;
+    digest.update(serializeQuestion(question));
+    for (const entry of perConfig) {
+      if (!entry.includes(question)) continue;
+      entry.count += 1;
+      problems.push(...renderProblems(entry.config, question));
+    }
+    if (problems.length >= MAX_PROBLEMS) break;
+  }
+  const empty = perConfig.filter((entry) => entry.count === 0);
+  if (count === 0) problems.push('select leaves no question: expected at least one');
+  else
+    problems.push(
+      ...empty.map(({ config }) => `config "${config.name}": select leaves no question`),
+    );
+  if (problems.length > 0) {
+    throw new ThriceError({
+      code: 'invalid-question',
+      message: problems.join('\n'),
+      details: { problems },
+    });
+  }
+  return {
+    count,
+    sha256: digest.hex(),
+    cellCounts: new Map(perConfig.map((entry) => [entry.config.name, entry.count])),
+  };
+}
+
+/** The selected questions, in file order. */
+export async function* selectQuestions(
+  source: QuestionSource,
+  select: Select | undefined,
+): AsyncIterable<Question> {
+  const includes = createSelector(select);
+  for await (const question of source.read()) if (includes(question)) yield question;
+}
+
+/** A question as it is stored: one JSON line with its end. */
+export function serializeQuestion(question: Question): string {
+  return `${JSON.stringify(question)}\n`;
+}
+
+function renderProblems(config: Config, question: Question): readonly string[] {
+  if (config.prompt === undefined) return [];
+  try {
+    renderPrompt(config, question);
+    return [];
+  } catch (error) {
+    return [`config "${config.name}": ${toThriceError(error).message}`];
+  }
+}

@@ -1,0 +1,133 @@
+import * as z from 'zod';
+import { suggestName } from './nearest-name.ts';
+
+/** A value as an error shows it: short, on one line. */
+export function showValue(value: unknown): string {
+  if (value === undefined) return 'nothing';
+  const text = JSON.stringify(value) ?? typeof value;
+  return text.length > 60 ? `${text.slice(0, 57)}...` : text;
+}
+
+/** `configs[0].tags.x`: a place in a document. */
+export function showPath(path: readonly PropertyKey[]): string {
+  return path.reduce<string>((shown, part) => {
+    if (typeof part === 'number') return `${shown}[${part}]`;
+    const key = /^[\w-]+$/.test(String(part)) ? String(part) : JSON.stringify(part);
+    return shown === '' ? key : `${shown}.${key}`;
+  }, '');
+}
+
+/**
+ * What is wrong with a document, one line a problem: where, expected, received, nearest known key.
+ *
+ * @param schema - The schema the document failed; asked for the keys it knows.
+ * @param document - The document as parsed, to show what was received.
+ */
+export function describeIssues(
+  error: z.ZodError,
+  schema: z.ZodType,
+  document: unknown,
+): readonly string[] {
+  return error.issues.flatMap((issue) => describeIssue(issue, schema, document));
+}
+
+function describeIssue(
+  issue: z.core.$ZodIssue,
+  schema: z.ZodType,
+  document: unknown,
+): readonly string[] {
+  const received = showValue(valueAt(document, issue.path));
+  const where = issue.path.length === 0 ? 'the document' : showPath(issue.path);
+  switch (issue.code) {
+    case 'unrecognized_keys':
+      return issue.keys.map((key) => {
+        const known = knownKeys(schema, document, issue.path);
+        return `${showPath([...issue.path, key])}: unknown key${suggestName(key, known)}`;
+      });
+    case 'invalid_key':
+      return [`${where}: ${issue.issues.map((inner) => inner.message).join('; ')}`];
+    default:
+      return [`${where}: ${expectation(issue)}, received ${received}`];
+  }
+}
+
+function expectation(issue: z.core.$ZodIssue): string {
+  switch (issue.code) {
+    case 'invalid_type':
+      return issue.expected === 'never' ? issue.message : `expected ${withArticle(issue.expected)}`;
+    case 'too_small':
+      return `expected ${sizeNoun(issue.origin)} ${issue.inclusive === false ? '>' : '>='} ${issue.minimum}`;
+    case 'too_big':
+      return `expected ${sizeNoun(issue.origin)} ${issue.inclusive === false ? '<' : '<='} ${issue.maximum}`;
+    case 'invalid_value':
+      return `expected ${issue.values.map((value) => showValue(value)).join(' or ')}`;
+    case 'invalid_union':
+      return issue.message.startsWith('expected') || issue.discriminator === undefined
+        ? issue.message
+        : `expected a known ${issue.discriminator}`;
+    default:
+      return issue.message.startsWith('expected')
+        ? issue.message
+        : `expected a valid value (${issue.message})`;
+  }
+}
+
+function withArticle(noun: string): string {
+  const plain =
+    { int: 'whole number', record: 'table', object: 'table', array: 'list' }[noun] ?? noun;
+  return `${/^[aeiou]/.test(plain) ? 'an' : 'a'} ${plain}`;
+}
+
+function sizeNoun(origin: string): string {
+  if (origin === 'string') return 'a text with length';
+  if (origin === 'array') return 'a list with length';
+  return origin === 'int' ? 'a whole number' : 'a number';
+}
+
+function valueAt(document: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce<unknown>((value, part) => {
+    if (typeof value !== 'object' || value === null) return undefined;
+    return Reflect.get(value, part);
+  }, document);
+}
+
+interface JsonSchema {
+  readonly properties?: Readonly<Record<string, JsonSchema>>;
+  readonly items?: JsonSchema;
+  readonly additionalProperties?: JsonSchema | boolean;
+  readonly anyOf?: readonly JsonSchema[];
+  readonly oneOf?: readonly JsonSchema[];
+}
+
+/** The keys that the schema knows at a place, read from its JSON Schema. */
+function knownKeys(
+  schema: z.ZodType,
+  document: unknown,
+  path: readonly PropertyKey[],
+): readonly string[] {
+  const root = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as JsonSchema;
+  let places: readonly JsonSchema[] = [root];
+  for (const part of path) {
+    places = places.flatMap(alternatives).flatMap((place) => childrenAt(place, part));
+  }
+  const kind = valueAt(document, [...path, 'kind']);
+  const keys = places.flatMap(alternatives).filter((place) => matchesKind(place, kind));
+  return keys.flatMap((place) => Object.keys(place.properties ?? {}));
+}
+
+function alternatives(place: JsonSchema): readonly JsonSchema[] {
+  const inner = [...(place.anyOf ?? []), ...(place.oneOf ?? [])];
+  return inner.length === 0 ? [place] : inner.flatMap(alternatives);
+}
+
+function childrenAt(place: JsonSchema, part: PropertyKey): readonly JsonSchema[] {
+  if (typeof part === 'number') return place.items === undefined ? [] : [place.items];
+  const named = place.properties?.[String(part)];
+  if (named !== undefined) return [named];
+  return typeof place.additionalProperties === 'object' ? [place.additionalProperties] : [];
+}
+
+function matchesKind(place: JsonSchema, kind: unknown): boolean {
+  const own = place.properties?.['kind'] as { readonly const?: unknown } | undefined;
+  return own?.const === undefined || own.const === kind;
+}

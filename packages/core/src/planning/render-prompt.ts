@@ -1,0 +1,65 @@
+import type { Config } from '../domain/benchmark.ts';
+import type { Message, Question } from '../domain/question.ts';
+import { ThriceError } from '../errors.ts';
+
+const PLACEHOLDER = /\{\{([^{}]*)\}\}/g;
+const FIELD = /^(question|choices|tags\.[^.]+|metadata\..+)$/;
+
+/** Problems of a prompt template; none if every placeholder names a field of a question. */
+export function checkTemplate(template: string): readonly string[] {
+  return [...template.matchAll(PLACEHOLDER)]
+    .map(([, field = '']) => field.trim())
+    .filter((field) => !FIELD.test(field))
+    .map(
+      (field) =>
+        `unknown field {{${field}}} (expected question, choices, tags.NAME or metadata.NAME)`,
+    );
+}
+
+/**
+ * The messages of a config's first call for a question.
+ *
+ * Without a template the question's own text or messages are sent; choices it has are added below
+ * the text as `(A) ...` lines.
+ *
+ * @throws {ThriceError} `invalid-question` when the template names a field that the question lacks.
+ */
+export function renderPrompt(config: Config, question: Question): readonly Message[] {
+  const system: Message[] =
+    config.system === undefined ? [] : [{ role: 'system', content: config.system }];
+  if (config.prompt !== undefined) {
+    return [...system, { role: 'user', content: renderTemplate(config.prompt, question) }];
+  }
+  if (question.messages !== null) return [...system, ...question.messages];
+  const parts = [question.question ?? ''];
+  if (question.choices !== null) parts.push(renderChoices(question.choices));
+  return [...system, { role: 'user', content: parts.join('\n\n') }];
+}
+
+function renderTemplate(template: string, question: Question): string {
+  return template.replace(PLACEHOLDER, (_, field: string) => fieldText(question, field.trim()));
+}
+
+/** `(A) first` and so on, a line each. */
+export function renderChoices(choices: readonly string[]): string {
+  return choices.map((choice, index) => `(${choiceLetter(index)}) ${choice}`).join('\n');
+}
+
+/** The letter of a choice: 0 is A. */
+export function choiceLetter(index: number): string {
+  return String.fromCodePoint(65 + index);
+}
+
+function fieldText(question: Question, field: string): string {
+  if (field === 'question' && question.question !== null) return question.question;
+  if (field === 'choices' && question.choices !== null) return renderChoices(question.choices);
+  const [, table, name = ''] = /^(tags|metadata)\.(.+)$/.exec(field) ?? [];
+  const value = table === 'tags' ? question.tags[name] : question.metadata[name];
+  if (table !== undefined && value !== undefined && value !== null) {
+    return typeof value === 'string' ? value : JSON.stringify(value);
+  }
+  throw new ThriceError({
+    code: 'invalid-question',
+    message: `question "${question.id}" has no ${field}, which the prompt asks for`,
+  });
+}

@@ -1,0 +1,101 @@
+import type { JournalEntry } from '../domain/call.ts';
+import type { Attempt, CellKey, CellRecord, CellResult, Outcome } from '../domain/cell.ts';
+import type { Closure } from '../domain/closure.ts';
+import type { GroupHeader, GroupState } from '../domain/group.ts';
+
+/** What a claim found. */
+export type Claim =
+  /** Ours until the lease ends. `isFirst`: nobody held it before, so its journal is empty. */
+  | { readonly kind: 'claimed'; readonly cell: CellRecord; readonly isFirst: boolean }
+  /** It has its result; the task can be acknowledged. */
+  | { readonly kind: 'done' }
+  /** A live owner works on it; the task can be left to come back. */
+  | { readonly kind: 'held' };
+
+/** Results of one config in one run, counted as they came in: a hint, the records are the truth. */
+export interface Tally {
+  readonly run: string;
+  readonly config: string;
+  readonly counts: Readonly<Record<Exclude<Outcome, 'not-attempted'>, number>>;
+  /** Cells with score 1. */
+  readonly correct: number;
+  /** Sum of the known costs, USD. */
+  readonly costUsd: number;
+  /** Tries beyond the first of each cell. */
+  readonly retries: number;
+}
+
+/** A group with its state. */
+export interface GroupRecord {
+  readonly header: GroupHeader;
+  readonly state: GroupState;
+}
+
+/**
+ * The store of groups, cells, calls and closures.
+ *
+ * **Delivery.** A method that resolves has made its change durable and visible to every process.
+ * **Idempotency.** Each method may be repeated after a crash: the second call finds the first one's
+ * work and changes nothing (`commitCall`, `completeCell`, `createGroup` say how).
+ * **Limits.** Every write touches one item under one condition; there are no transactions.
+ */
+export interface Ledger {
+  /** @throws {ThriceError} `already-exists` when the group is there. */
+  createGroup(header: GroupHeader): Promise<void>;
+  readGroup(group: string): Promise<GroupRecord | undefined>;
+  /** Newest first. */
+  listGroups(): Promise<readonly GroupRecord[]>;
+  setGroupState(group: string, state: GroupState): Promise<void>;
+
+  /**
+   * Takes the lease of a cell for `limits.leaseMs`.
+   *
+   * Succeeds when nobody holds it, when its lease has ended, or when it is done without a verdict
+   * in an earlier generation: then tries start at 0 and its result is forgotten, its journal kept.
+   */
+  claimCell(key: CellKey, generation: number, owner: string): Promise<Claim>;
+  /** Extends leases that `owner` still holds; returns the keys it no longer holds. */
+  extendLeases(keys: readonly CellKey[], owner: string): Promise<readonly CellKey[]>;
+  /**
+   * Gives a cell back unfinished, remembering what happened.
+   *
+   * Without effect when `owner` does not hold it.
+   */
+  releaseCell(
+    key: CellKey,
+    owner: string,
+    attempts: readonly Attempt[],
+    tries: number,
+  ): Promise<void>;
+  /**
+   * Writes a call into the journal unless its step is there already.
+   *
+   * @returns The entry that stands: the given one, or the one that came first.
+   */
+  commitCall(key: CellKey, entry: JournalEntry): Promise<JournalEntry>;
+  /** The journal of a cell, by step. */
+  readJournal(key: CellKey): Promise<ReadonlyMap<string, JournalEntry>>;
+  /**
+   * Writes the result, once.
+   *
+   * @returns False, with nothing changed, when `owner` does not hold the lease or the cell is done.
+   */
+  completeCell(
+    key: CellKey,
+    owner: string,
+    result: CellResult,
+    attempts: readonly Attempt[],
+  ): Promise<boolean>;
+  /** Cells by id; ids nobody has claimed are absent. At most `limits.pageSize` ids. */
+  readCells(
+    run: string,
+    config: string,
+    ids: readonly string[],
+  ): Promise<ReadonlyMap<string, CellRecord>>;
+  readTallies(run: string): Promise<readonly Tally[]>;
+
+  /** Closes a lane or model; a closure of the same subject is replaced. */
+  close(closure: Closure): Promise<void>;
+  open(subject: string): Promise<void>;
+  listClosures(): Promise<readonly Closure[]>;
+}

@@ -1,0 +1,30 @@
+import type { CellTask } from '../domain/cell-task.ts';
+
+/** A task in a worker's hands: invisible to others until released, acknowledged or expired. */
+export interface Delivery {
+  readonly lane: string;
+  readonly task: CellTask;
+  /** Proves the holder; opaque. */
+  readonly receipt: string;
+}
+
+/**
+ * Tasks, one queue per lane.
+ *
+ * **Delivery.** At least once, in no promised order: a task may come twice, and comes again when
+ * its holder neither acknowledges nor extends it within `limits.leaseMs`.
+ * **Idempotency.** Acknowledging, releasing or extending with a receipt that is no longer valid
+ * changes nothing. Sending the same task twice may deliver it twice.
+ * **Limits.** A receive returns between 0 and `max` deliveries and does not wait for more.
+ */
+export interface TaskQueue {
+  /** Adds tasks, visible at once; resolves when they are durable. */
+  send(lane: string, tasks: readonly CellTask[]): Promise<void>;
+  receive(lane: string, max: number): Promise<readonly Delivery[]>;
+  /** Keeps deliveries invisible for another `limits.leaseMs`. */
+  extend(deliveries: readonly Delivery[]): Promise<void>;
+  /** Gives a task back, visible again after `delayMs`. */
+  release(delivery: Delivery, delayMs: number): Promise<void>;
+  /** Removes a task for good. */
+  acknowledge(delivery: Delivery): Promise<void>;
+}

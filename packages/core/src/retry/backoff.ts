@@ -1,0 +1,24 @@
+import type { Random } from '../ports/random.ts';
+
+/**
+ * Exponential backoff with equal jitter: half of the delay is certain, half is drawn.
+ *
+ * Jitter keeps cells that failed together from coming back together.
+ *
+ * @param failureCount - Failures so far, integer >= 1.
+ * @param baseMs - Delay after the first failure before jitter, > 0.
+ * @param capMs - Largest delay before jitter, >= `baseMs`.
+ * @returns Milliseconds in `[delay / 2, delay)`.
+ * @see https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/
+ */
+export function backoffMs(
+  failureCount: number,
+  {
+    baseMs,
+    capMs,
+    random,
+  }: { readonly baseMs: number; readonly capMs: number; readonly random: Random },
+): number {
+  const delayMs = Math.min(capMs, baseMs * 2 ** Math.min(failureCount - 1, 30));
+  return delayMs / 2 + (delayMs / 2) * random();
+}

@@ -1,0 +1,81 @@
+import { assertNever, type ThriceError } from '../errors.ts';
+import { limits } from '../limits.ts';
+import type { Random } from '../ports/random.ts';
+import { backoffMs } from './backoff.ts';
+
+/** What becomes of a cell whose call failed. */
+export type NextStep =
+  /** Try again inside this attempt. */
+  | { readonly kind: 'retry'; readonly waitMs: number }
+  /** Back to the queue; another cell can use the slot. */
+  | { readonly kind: 'release'; readonly delayMs: number }
+  /** Back to the queue untouched, and the lane (or just this model of it) takes no more calls. */
+  | { readonly kind: 'close'; readonly scope: 'lane' | 'model' }
+  /** The end: recorded as failed. */
+  | { readonly kind: 'fail' }
+  /** Back to the queue at once: we are stopping, or someone else has the cell. */
+  | { readonly kind: 'abandon' }
+  /** Our own bug: nothing is acknowledged, nothing recorded. */
+  | { readonly kind: 'raise' };
+
+/**
+ * The one retry policy, by error class.
+ *
+ * @param tries - Transient failures of the cell so far, this one included.
+ * @param limitedCount - Rate-limited answers of this attempt so far, this one included: they are not
+ *   tries, but their delays grow when the vendor names none.
+ */
+export function decideNextStep(
+  error: ThriceError,
+  {
+    tries,
+    limitedCount,
+    maxTries,
+    random,
+  }: {
+    readonly tries: number;
+    readonly limitedCount: number;
+    readonly maxTries: number;
+    readonly random: Random;
+  },
+): NextStep {
+  const asked = error.details.retryAfterMs;
+  switch (error.class) {
+    case 'transient':
+      if (tries >= maxTries) return { kind: 'fail' };
+      return waitOrRelease(Math.max(asked ?? 0, backoff(tries, random)));
+    case 'rate-limited':
+      return { kind: 'release', delayMs: asked ?? backoff(limitedCount + 1, random) };
+    case 'exhausted':
+      return { kind: 'close', scope: 'lane' };
+    case 'misconfigured':
+      return { kind: 'close', scope: isAboutModel(error) ? 'model' : 'lane' };
+    case 'rejected':
+    case 'input':
+      return { kind: 'fail' };
+    case 'conflict':
+      return { kind: 'abandon' };
+    case 'defect':
+      return { kind: 'raise' };
+    default:
+      return assertNever(error.class);
+  }
+}
+
+function isAboutModel(error: ThriceError): boolean {
+  return error.code === 'unknown-model' || error.code === 'wrong-served-model';
+}
+
+function waitOrRelease(delayMs: number): NextStep {
+  return delayMs <= limits.inAttemptWaitMs
+    ? { kind: 'retry', waitMs: delayMs }
+    : { kind: 'release', delayMs };
+}
+
+function backoff(failureCount: number, random: Random): number {
+  return backoffMs(failureCount, {
+    baseMs: limits.backoffBaseMs,
+    capMs: limits.backoffCapMs,
+    random,
+  });
+}

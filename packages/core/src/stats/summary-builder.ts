@@ -1,0 +1,61 @@
+import type { CellRow } from '../domain/cell.ts';
+import type { GroupHeader } from '../domain/group.ts';
+import { bbhAverages } from './bbh-averages.ts';
+import { replicateMoments } from './replicate-moments.ts';
+import { ReplicateTally } from './replicate-tally.ts';
+import type { ConfigSummary, Summary } from './summary.ts';
+import { TagTally } from './tag-tally.ts';
+
+interface ConfigTallies {
+  readonly byRun: Map<string, ReplicateTally>;
+  readonly tags: TagTally;
+}
+
+/** Builds a summary from rows, in any order of configs and runs; of a run, or of a whole group. */
+export class SummaryBuilder {
+  readonly #header: GroupHeader;
+  readonly #coverageFloor: number;
+  readonly #byConfig = new Map<string, ConfigTallies>();
+
+  constructor(header: GroupHeader, coverageFloor: number) {
+    this.#header = header;
+    this.#coverageFloor = coverageFloor;
+  }
+
+  add(row: CellRow): void {
+    const tallies = this.#byConfig.get(row.config) ?? { byRun: new Map(), tags: new TagTally() };
+    this.#byConfig.set(row.config, tallies);
+    const replicate = tallies.byRun.get(row.run) ?? new ReplicateTally(row.run);
+    tallies.byRun.set(row.run, replicate);
+    replicate.add(row);
+    tallies.tags.add(row, tallies.byRun.keys().next().value === row.run);
+  }
+
+  build(): Summary {
+    const header = this.#header;
+    return {
+      schemaVersion: 1,
+      group: header.group,
+      benchmark: header.benchmark,
+      questions: header.questions.count,
+      specSha256: header.specSource.sha256,
+      questionsSha256: header.questions.sha256,
+      coverageFloor: this.#coverageFloor,
+      configs: [...this.#byConfig].map(([config, tallies]) => this.#summarize(config, tallies)),
+    };
+  }
+
+  #summarize(config: string, tallies: ConfigTallies): ConfigSummary {
+    const replicates = [...tallies.byRun.values()].map((tally) =>
+      tally.summarize(this.#coverageFloor),
+    );
+    const byTag = tallies.tags.summarize();
+    return {
+      config,
+      replicates,
+      ...replicateMoments(replicates),
+      byTag,
+      averages: this.#header.dataset === 'bbh' ? bbhAverages(byTag['subtask'] ?? {}) : [],
+    };
+  }
+}

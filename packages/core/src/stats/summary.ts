@@ -1,0 +1,105 @@
+import * as z from 'zod';
+
+const count = z.int().min(0);
+const ratio = z.number().min(0).max(1).nullable();
+const amount = z.number().nullable();
+
+const latencySchema = z.strictObject({
+  totalS: amount,
+  meanS: amount,
+  p50S: amount,
+  p90S: amount,
+  p99S: amount,
+});
+
+/** One config in one run. `score` = sum of scores / (scored + unparsed); unknown is null. */
+export const replicateSchema = z.strictObject({
+  run: z.string(),
+  questions: count,
+  scored: count,
+  unparsed: count,
+  ungraded: count,
+  failed: count,
+  notAttempted: count,
+  /** Answers cut off by a token limit, whatever their outcome. */
+  truncated: count,
+  /** Cells with score 1. */
+  correct: count,
+  /** (scored + unparsed) / questions. */
+  coverage: z.number().min(0).max(1),
+  score: ratio,
+  /** Every cell without a verdict counted as 0, over all questions. */
+  scoreLower: ratio,
+  /** Every cell without a verdict counted as 1, over all questions. */
+  scoreUpper: ratio,
+  /** `score` where coverage reaches the floor, else null. */
+  headline: ratio,
+  stderr: amount,
+  /** Wilson, 95 %. */
+  ci95: z.tuple([z.number(), z.number()]).nullable(),
+  brier: amount,
+  ece: amount,
+  eceEqualMass: amount,
+  hleCompat: amount,
+  meanConfidence: ratio,
+  costUsd: amount,
+  costUsdPerQuestion: amount,
+  wasteUsd: amount,
+  inputTokens: count.nullable(),
+  outputTokens: count.nullable(),
+  latency: latencySchema,
+});
+/** One config in one run. */
+export type ReplicateSummary = z.infer<typeof replicateSchema>;
+
+const tagSummarySchema = z.strictObject({
+  /** Distinct questions with this tag value. */
+  questions: count,
+  /** Cells over all replicates; the counts below are of these. */
+  cells: count,
+  scored: count,
+  unparsed: count,
+  correct: count,
+  score: ratio,
+});
+/** The cells of one tag value, pooled over replicates. */
+export type TagSummary = z.infer<typeof tagSummarySchema>;
+
+const averageSchema = z.strictObject({
+  name: z.string(),
+  label: z.string(),
+  /** Null where the set it is defined over is not complete. */
+  value: ratio,
+});
+/** A named average over tag values that a dataset's authors publish. */
+export type NamedAverage = z.infer<typeof averageSchema>;
+
+/** Means or variances of the numeric fields of a replicate, by field. */
+const momentsSchema = z.record(z.string(), z.union([amount, z.record(z.string(), amount)]));
+/** Means or variances of the numeric fields of a replicate; `latency` is nested as there. */
+export type Moments = z.infer<typeof momentsSchema>;
+
+/** `summary.json` of a run or a group. */
+export const summarySchema = z.strictObject({
+  schemaVersion: z.literal(1),
+  group: z.string(),
+  benchmark: z.string(),
+  questions: count,
+  specSha256: z.string(),
+  questionsSha256: z.string(),
+  coverageFloor: z.number(),
+  configs: z.array(
+    z.strictObject({
+      config: z.string(),
+      replicates: z.array(replicateSchema),
+      mean: momentsSchema,
+      variance: momentsSchema,
+      byTag: z.record(z.string(), z.record(z.string(), tagSummarySchema)),
+      averages: z.array(averageSchema),
+    }),
+  ),
+});
+/** `summary.json` of a run or a group. */
+export type Summary = z.infer<typeof summarySchema>;
+/** One config of a summary. */
+export type ConfigSummary = Summary['configs'][number];

@@ -1,0 +1,62 @@
+import type { CellRow } from '../domain/cell.ts';
+import type { TagSummary } from './summary.ts';
+
+/** A tag with more values than this is an identifier, not a grouping: it is left out. */
+const MAX_TAG_VALUES = 200;
+
+interface Counts {
+  firstRunCells: number;
+  cells: number;
+  scored: number;
+  unparsed: number;
+  correct: number;
+  scoreSum: number;
+}
+
+/** Adds up the rows of one config by tag value, pooled over replicates. */
+export class TagTally {
+  readonly #byTag = new Map<string, Map<string, Counts>>();
+
+  /** @param isFirstRun - Questions are counted in one run, cells in all. */
+  add(row: CellRow, isFirstRun: boolean): void {
+    for (const [tag, value] of Object.entries(row.tags)) {
+      const byValue = this.#byTag.get(tag) ?? new Map<string, Counts>();
+      this.#byTag.set(tag, byValue);
+      if (byValue.size > MAX_TAG_VALUES) continue;
+      const counts = byValue.get(value) ?? emptyCounts();
+      byValue.set(value, counts);
+      counts.cells += 1;
+      if (isFirstRun) counts.firstRunCells += 1;
+      if (row.outcome === 'scored') counts.scored += 1;
+      if (row.outcome === 'unparsed') counts.unparsed += 1;
+      if (row.score === 1) counts.correct += 1;
+      counts.scoreSum += row.score ?? 0;
+    }
+  }
+
+  summarize(): Record<string, Record<string, TagSummary>> {
+    const kept = [...this.#byTag].filter(([, byValue]) => byValue.size <= MAX_TAG_VALUES);
+    return Object.fromEntries(
+      kept.map(([tag, byValue]) => [
+        tag,
+        Object.fromEntries([...byValue].map(([value, counts]) => [value, summarizeTag(counts)])),
+      ]),
+    );
+  }
+}
+
+function emptyCounts(): Counts {
+  return { firstRunCells: 0, cells: 0, scored: 0, unparsed: 0, correct: 0, scoreSum: 0 };
+}
+
+function summarizeTag(counts: Counts): TagSummary {
+  const verdicts = counts.scored + counts.unparsed;
+  return {
+    questions: counts.firstRunCells,
+    cells: counts.cells,
+    scored: counts.scored,
+    unparsed: counts.unparsed,
+    correct: counts.correct,
+    score: verdicts === 0 ? null : counts.scoreSum / verdicts,
+  };
+}

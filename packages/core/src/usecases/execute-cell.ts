@@ -1,0 +1,336 @@
+import type { Benchmark, Config, Lane } from '../domain/benchmark.ts';
+import type { Call, JournalEntry } from '../domain/call.ts';
+import type { Attempt, CellError, CellKey, CellResult } from '../domain/cell.ts';
+import type { Closure } from '../domain/closure.ts';
+import type { Question } from '../domain/question.ts';
+import { ThriceError, toThriceError } from '../errors.ts';
+import { limits } from '../limits.ts';
+import { renderPrompt } from '../planning/render-prompt.ts';
+import type { BlobStore } from '../ports/blob-store.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Governor } from '../ports/governor.ts';
+import type { Ledger } from '../ports/ledger.ts';
+import type { ModelClient, ModelRequest, ModelResponse } from '../ports/model-client.ts';
+import type { Random } from '../ports/random.ts';
+import type { Delivery } from '../ports/task-queue.ts';
+import { priceUsage } from '../pricing/price-usage.ts';
+import { decideNextStep } from '../retry/decide-next-step.ts';
+import { scoreAnswer } from '../scoring/score-answer.ts';
+import type { Heartbeat } from './heartbeat.ts';
+import { isServedModel } from './is-served-model.ts';
+import { readQuestion } from './read-question.ts';
+import type { WorkerObserver } from './worker-events.ts';
+
+/** Everything a worker brings to a cell. */
+export interface Worker {
+  /** Unique to this worker's life: the name its leases carry. */
+  readonly owner: string;
+  readonly benchmark: Benchmark;
+  readonly ledger: Ledger;
+  readonly blobs: BlobStore;
+  readonly models: ModelClient;
+  readonly governor: Governor;
+  readonly heartbeat: Heartbeat;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly observe: WorkerObserver;
+  /** The closure that stops a lane or `lane/model` for now, from the worker's recent knowledge. */
+  readonly closureOf: (subject: string) => Closure | undefined;
+  /** Aborts when the worker must stop at once. */
+  readonly stopSignal: AbortSignal;
+}
+
+/** What the holder of the delivery does with it next. */
+export type Settlement =
+  /** The cell is done, by us or by somebody before us. */
+  | { readonly kind: 'acknowledge' }
+  /** Not now: back to the queue. */
+  | { readonly kind: 'release'; readonly delayMs: number };
+
+/** The step of a direct solver's only call. */
+const ANSWER_STEP = 'answer';
+
+/**
+ * Works on one cell: claim, call, commit, score, complete.
+ *
+ * A crash between any two lines is harmless: before the claim nothing happened, after it the lease
+ * runs out, after the commit the next worker finds the call in the journal and pays nothing.
+ *
+ * @throws {ThriceError} Class `defect`: our own bug, nothing is acknowledged.
+ */
+export async function executeCell(delivery: Delivery, worker: Worker): Promise<Settlement> {
+  const { run, id, config: configName, generation } = delivery.task;
+  const config = worker.benchmark.configs.find(({ name }) => name === configName);
+  const lane = config === undefined ? undefined : worker.benchmark.lanes.get(config.lane);
+  if (config === undefined || lane === undefined) {
+    throw new ThriceError({
+      code: 'invariant-violated',
+      message: `task of ${run} names config "${configName}", which its group does not have`,
+    });
+  }
+  if (isClosed(worker, config)) return { kind: 'release', delayMs: limits.parkedDelayMs };
+  const key: CellKey = { run, id, config: configName };
+  const claim = await worker.ledger.claimCell(key, generation, worker.owner);
+  if (claim.kind === 'done') return { kind: 'acknowledge' };
+  if (claim.kind === 'held') return { kind: 'release', delayMs: limits.heartbeatMs };
+
+  using kept = worker.heartbeat.keep(key, delivery);
+  const cell = new CellInHand({
+    key,
+    config,
+    lane,
+    worker,
+    tries: claim.cell.tries,
+    startedAtMs: worker.clock.now(),
+    signal: AbortSignal.any([kept.signal, worker.stopSignal]),
+  });
+  const journal = claim.isFirst ? undefined : await worker.ledger.readJournal(key);
+  const question = await readQuestion(worker.blobs, delivery.task.question);
+  return await cell.answer(question, journal?.get(ANSWER_STEP));
+}
+
+function isClosed(worker: Worker, config: Config): boolean {
+  return (worker.closureOf(config.lane) ?? worker.closureOf(modelRefOf(config))) !== undefined;
+}
+
+function modelRefOf(config: Config): string {
+  return `${config.lane}/${config.model}`;
+}
+
+/** One claimed cell on its way to a result. */
+class CellInHand {
+  readonly #key: CellKey;
+  readonly #config: Config;
+  readonly #lane: Lane;
+  readonly #worker: Worker;
+  readonly #startedAtMs: number;
+  readonly #signal: AbortSignal;
+  readonly #attempts: Attempt[] = [];
+  #tries: number;
+  #limitedCount = 0;
+
+  constructor(init: {
+    readonly key: CellKey;
+    readonly config: Config;
+    readonly lane: Lane;
+    readonly worker: Worker;
+    readonly tries: number;
+    readonly startedAtMs: number;
+    readonly signal: AbortSignal;
+  }) {
+    this.#key = init.key;
+    this.#config = init.config;
+    this.#lane = init.lane;
+    this.#worker = init.worker;
+    this.#tries = init.tries;
+    this.#startedAtMs = init.startedAtMs;
+    this.#signal = init.signal;
+  }
+
+  /** Answers with one call (or the journal's), then completes the cell. */
+  async answer(question: Question, recorded: JournalEntry | undefined): Promise<Settlement> {
+    if (recorded !== undefined) {
+      return await this.#complete(question, {
+        ...recorded,
+        call: { ...recorded.call, replayed: true },
+      });
+    }
+    const request = this.#request(question);
+    for (;;) {
+      const asked = await this.#ask(request);
+      if (!(asked instanceof ThriceError)) return await this.#complete(question, asked);
+      const settlement = await this.#handle(asked);
+      if (settlement !== undefined) return settlement;
+    }
+  }
+
+  /** One call, committed before anybody reads it; a failure of the model is a value. */
+  async #ask(request: ModelRequest): Promise<JournalEntry | ThriceError> {
+    const granted = await this.#worker.governor
+      .grant(this.#lane.name, this.#signal)
+      .catch(toThriceError);
+    if (granted instanceof ThriceError) return granted;
+    using slot = granted;
+    if (isClosed(this.#worker, this.#config)) return laneClosedMeanwhile();
+    const startedAtMs = this.#worker.clock.now();
+    const response = await this.#worker.models.send(request, this.#signal).catch(toThriceError);
+    if (response instanceof ThriceError) return response;
+    const call = this.#describeCall(response, startedAtMs, slot.waitMs);
+    if (!isServedModel(request.model, response.servedModel)) return wrongServedModel(call);
+    return await this.#worker.ledger.commitCall(this.#key, {
+      schemaVersion: 1,
+      call,
+      output: response.output,
+      raw: response.raw,
+    });
+  }
+
+  #request(question: Question): ModelRequest {
+    return {
+      lane: this.#lane,
+      model: this.#config.model,
+      messages: renderPrompt(this.#config, question),
+      temperature: this.#config.temperature,
+      maxTokens: this.#config.maxTokens,
+      isStreamed: this.#config.isStreamed,
+      extraBody: this.#config.extraBody,
+      cell: this.#key,
+      step: ANSWER_STEP,
+    };
+  }
+
+  #describeCall(response: ModelResponse, startedAtMs: number, waitMs: number): Call {
+    const price = this.#worker.benchmark.prices.get(modelRefOf(this.#config));
+    return {
+      step: ANSWER_STEP,
+      lane: this.#lane.name,
+      endpoint: response.endpoint,
+      model: this.#config.model,
+      servedModel: response.servedModel,
+      startedAt: this.#worker.clock.toIso(startedAtMs),
+      latencyMs: response.latencyMs,
+      ttftMs: response.ttftMs,
+      waitMs,
+      ...response.usage,
+      costUsd: priceUsage(price, response.usage),
+      finishReason: response.finishReason,
+      rawFinishReason: response.rawFinishReason,
+      replayed: false,
+    };
+  }
+
+  #now(): string {
+    return this.#worker.clock.toIso(this.#worker.clock.now());
+  }
+
+  /** Decides what a failed call means; undefined to try again. */
+  async #handle(error: ThriceError): Promise<Settlement | undefined> {
+    if (error.class === 'transient') this.#tries += 1;
+    if (error.class === 'rate-limited') this.#limitedCount += 1;
+    const next = decideNextStep(error, {
+      tries: this.#tries,
+      limitedCount: this.#limitedCount,
+      maxTries: this.#worker.benchmark.maxTries,
+      random: this.#worker.random,
+    });
+    switch (next.kind) {
+      case 'retry':
+        this.#record(error, next.waitMs);
+        await this.#worker.clock.sleep(next.waitMs, this.#signal);
+        return undefined;
+      case 'release':
+        this.#record(error, next.delayMs);
+        return await this.#release(next.delayMs);
+      case 'close':
+        this.#record(error, limits.parkedDelayMs);
+        await this.#close(error, next.scope);
+        return await this.#release(limits.parkedDelayMs);
+      case 'fail':
+        this.#record(error, null);
+        return await this.#fail(error);
+      case 'abandon':
+        return await this.#release(0);
+      case 'raise':
+        await this.#release(0);
+        throw error;
+    }
+  }
+
+  #record(error: ThriceError, waitMs: number | null): void {
+    this.#attempts.push({
+      at: this.#now(),
+      step: ANSWER_STEP,
+      error: describeError(error),
+      latencyMs: error.details.latencyMs ?? null,
+      waitMs,
+      costUsd: error.details.costUsd ?? null,
+    });
+    this.#worker.observe({ kind: 'call-failed', key: this.#key, error, waitMs });
+  }
+
+  async #release(delayMs: number): Promise<Settlement> {
+    await this.#worker.ledger.releaseCell(
+      this.#key,
+      this.#worker.owner,
+      this.#attempts,
+      this.#tries,
+    );
+    return { kind: 'release', delayMs };
+  }
+
+  async #close(error: ThriceError, scope: 'lane' | 'model'): Promise<void> {
+    const closure: Closure = {
+      schemaVersion: 1,
+      subject: scope === 'lane' ? this.#lane.name : modelRefOf(this.#config),
+      error: describeError(error),
+      closedAt: this.#now(),
+      resetAt: error.details.resetAt ?? null,
+    };
+    await this.#worker.ledger.close(closure);
+    this.#worker.observe({ kind: 'lane-closed', closure });
+  }
+
+  async #fail(error: ThriceError): Promise<Settlement> {
+    return await this.#store({
+      outcome: 'failed',
+      score: null,
+      answer: null,
+      reason: error.code,
+      error: describeError(error),
+      costUsd: null,
+      latencyMs: null,
+      startedAt: this.#worker.clock.toIso(this.#startedAtMs),
+      calls: [],
+    });
+  }
+
+  async #complete(question: Question, entry: JournalEntry): Promise<Settlement> {
+    const { call, output } = entry;
+    if (call.finishReason === 'content-filter') {
+      return await this.#fail(
+        new ThriceError({ code: 'content-filtered', message: 'the vendor filtered the answer' }),
+      );
+    }
+    return await this.#store({
+      ...scoreAnswer(this.#config.scorer, question, output, call.finishReason),
+      error: null,
+      costUsd: call.costUsd,
+      latencyMs: call.latencyMs,
+      startedAt: call.startedAt,
+      calls: [call],
+    });
+  }
+
+  async #store(result: Omit<CellResult, 'tries' | 'finishedAt'>): Promise<Settlement> {
+    const { ledger, owner, observe } = this.#worker;
+    const complete: CellResult = {
+      ...result,
+      tries: result.outcome === 'failed' ? Math.max(1, this.#tries) : this.#tries + 1,
+      finishedAt: this.#now(),
+    };
+    const isOurs = await ledger.completeCell(this.#key, owner, complete, this.#attempts);
+    if (isOurs) observe({ kind: 'cell-completed', key: this.#key, result: complete });
+    return { kind: 'acknowledge' };
+  }
+}
+
+/** An error in the form that is stored: its text cut, its cause left behind. */
+export function describeError(error: ThriceError): CellError {
+  const message = error.message.slice(0, limits.errorTextChars);
+  return { class: error.class, code: error.code, message };
+}
+
+function wrongServedModel(call: Call): ThriceError {
+  return new ThriceError({
+    code: 'wrong-served-model',
+    message: `expected an answer of "${call.model}", received one of "${call.servedModel ?? ''}"`,
+    details: { latencyMs: call.latencyMs, costUsd: call.costUsd ?? undefined },
+  });
+}
+
+function laneClosedMeanwhile(): ThriceError {
+  return new ThriceError({
+    code: 'interrupted',
+    message: 'the lane closed before the call was sent',
+  });
+}

@@ -1,0 +1,217 @@
+import type { Benchmark } from '../domain/benchmark.ts';
+import { type CellRow, cellRowSchema, isVerdict } from '../domain/cell.ts';
+import type { GroupHeader } from '../domain/group.ts';
+import { ThriceError } from '../errors.ts';
+import type { BlobStore } from '../ports/blob-store.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Ledger } from '../ports/ledger.ts';
+import { scorerVersions } from '../scoring/score-answer.ts';
+import type { Summary } from '../stats/summary.ts';
+import { SummaryBuilder } from '../stats/summary-builder.ts';
+import { readRows } from './read-rows.ts';
+
+/** Where finalization reads and writes. */
+export interface FinalizeStores {
+  readonly ledger: Ledger;
+  readonly blobs: BlobStore;
+  readonly clock: Clock;
+}
+
+/** Keys of a run's artifacts, as formats.md lays them out. */
+export function runKey(group: string, run: string, name: string): string {
+  return `runs/${group}/${run}/${name}`;
+}
+
+/** Keys of a group's artifacts. */
+export function groupKey(group: string, name: string): string {
+  return `runs/${group}/${name}`;
+}
+
+/**
+ * Writes everything a group publishes: rows, predictions, failures, manifests, summaries.
+ *
+ * Counts the records, not the tallies. Repeatable: on an unchanged ledger it writes the same bytes
+ * but for the manifests' time. Memory is one number a cell.
+ *
+ * @param exitCode - How the command that asks for it is about to end.
+ */
+export async function finalizeGroup(
+  header: GroupHeader,
+  benchmark: Benchmark,
+  exitCode: number,
+  stores: FinalizeStores,
+): Promise<Summary> {
+  const group = new SummaryBuilder(header, benchmark.coverageFloor);
+  for (const run of header.runs) {
+    const own = new SummaryBuilder(header, benchmark.coverageFloor);
+    const files: ConfigFiles[] = [];
+    for (const config of benchmark.configs) {
+      const key = runKey(header.group, run, `cells/${config.name}.jsonl`);
+      if (!isPlanned(header, config.name)) continue;
+      const rows = readRows(header, run, config, stores);
+      await stores.blobs.write(key, serializeRows(rows, [own, group]));
+      files.push(await writeDerived(header, run, config.name, stores.blobs));
+    }
+    await writeJson(stores.blobs, runKey(header.group, run, 'summary.json'), own.build());
+    await writeManifest({ header, run, files, exitCode }, stores);
+  }
+  const summary = group.build();
+  await writeJson(stores.blobs, groupKey(header.group, 'group.json'), header);
+  await writeJson(stores.blobs, groupKey(header.group, 'summary.json'), summary);
+  return summary;
+}
+
+/** Whether a config has cells in this group: skipped ones have none. */
+export function isPlanned(header: GroupHeader, config: string): boolean {
+  return header.configs.some((entry) => entry.config === config && entry.cells > 0);
+}
+
+async function* serializeRows(
+  rows: AsyncIterable<CellRow>,
+  builders: readonly SummaryBuilder[],
+): AsyncIterable<string> {
+  for await (const row of rows) {
+    for (const builder of builders) builder.add(row);
+    yield `${JSON.stringify(row)}\n`;
+  }
+}
+
+/** The rows of a written cells file. */
+export async function* readRowFile(blobs: BlobStore, key: string): AsyncIterable<CellRow> {
+  let lineNumber = 0;
+  for await (const line of blobs.readLines(key)) {
+    lineNumber += 1;
+    yield parseRow(line, `${key}:${lineNumber}`);
+  }
+}
+
+function parseRow(line: string, where: string): CellRow {
+  try {
+    return cellRowSchema.parse(JSON.parse(line));
+  } catch (error) {
+    throw new ThriceError({
+      code: 'invalid-file',
+      message: `${where}: expected a row of a cells file, received something else`,
+      cause: error,
+    });
+  }
+}
+
+interface ConfigFiles {
+  readonly config: string;
+  readonly predictions: number;
+  readonly failedIds: readonly string[];
+}
+
+async function writeDerived(
+  header: GroupHeader,
+  run: string,
+  config: string,
+  blobs: BlobStore,
+): Promise<ConfigFiles> {
+  const cells = runKey(header.group, run, `cells/${config}.jsonl`);
+  const failedIds: string[] = [];
+  let predictions = 0;
+  await blobs.write(
+    runKey(header.group, run, `predictions_${config}.json`),
+    jsonArray(readRowFile(blobs, cells), (row) => {
+      if (!isVerdict(row.outcome)) return undefined;
+      predictions += 1;
+      return { id: row.id, answer_text: row.answer, answer_confidence: row.confidence };
+    }),
+  );
+  await blobs.write(
+    runKey(header.group, run, `failures_${config}.json`),
+    jsonArray(readRowFile(blobs, cells), (row) => {
+      if (isVerdict(row.outcome)) return undefined;
+      failedIds.push(row.id);
+      return describeFailure(row);
+    }),
+  );
+  return { config, predictions, failedIds };
+}
+
+function describeFailure(row: CellRow): object {
+  return {
+    id: row.id,
+    run_id: row.run,
+    status: row.outcome,
+    error: row.error?.message ?? row.reason,
+    class: row.error?.class ?? null,
+    tries: row.tries,
+  };
+}
+
+async function* jsonArray(
+  rows: AsyncIterable<CellRow>,
+  describe: (row: CellRow) => object | undefined,
+): AsyncIterable<string> {
+  let isEmpty = true;
+  for await (const row of rows) {
+    const item = describe(row);
+    if (item === undefined) continue;
+    yield `${isEmpty ? '[\n' : ',\n'}  ${JSON.stringify(item)}`;
+    isEmpty = false;
+  }
+  yield isEmpty ? '[]\n' : '\n]\n';
+}
+
+async function writeJson(blobs: BlobStore, key: string, document: object): Promise<void> {
+  await blobs.write(key, [`${JSON.stringify(document, null, 2)}\n`]);
+}
+
+async function writeManifest(
+  {
+    header,
+    run,
+    files,
+    exitCode,
+  }: {
+    readonly header: GroupHeader;
+    readonly run: string;
+    readonly files: readonly ConfigFiles[];
+    readonly exitCode: number;
+  },
+  { blobs, clock }: FinalizeStores,
+): Promise<void> {
+  await writeJson(blobs, runKey(header.group, run, 'manifest.json'), {
+    schemaVersion: 1,
+    benchmark: header.benchmark,
+    label: header.label,
+    group: header.group,
+    run,
+    createdAt: header.createdAt,
+    finishedAt: clock.toIso(clock.now()),
+    spec: header.spec,
+    specPath: header.specSource.path,
+    specSha256: header.specSource.sha256,
+    questionsPath: header.questionSources.map(({ path }) => path),
+    questionsCount: header.questions.count,
+    questionsSha256: header.questions.sha256,
+    commandLine: header.commandLine,
+    toolVersion: header.toolVersion,
+    commit: header.commit,
+    keys: header.keys,
+    priceTable: 'spec',
+    scorerVersions,
+    configs: header.configs.map((entry) => describeConfig(entry, files)),
+    exitCode,
+  });
+}
+
+function describeConfig(
+  entry: GroupHeader['configs'][number],
+  files: readonly ConfigFiles[],
+): object {
+  const written = files.find(({ config }) => config === entry.config);
+  if (written === undefined) return { config: entry.config, status: entry.skipped ?? 'skipped' };
+  return {
+    config: entry.config,
+    status: written.failedIds.length === 0 ? 'completed' : 'incomplete',
+    num_predictions: written.predictions,
+    failure_count: written.failedIds.length,
+    failed_question_ids: written.failedIds,
+    predictions_file: `predictions_${entry.config}.json`,
+    failures_file: `failures_${entry.config}.json`,
+  };
+}

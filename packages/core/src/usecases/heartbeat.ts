@@ -1,0 +1,85 @@
+import type { CellKey } from '../domain/cell.ts';
+import { ThriceError } from '../errors.ts';
+import { limits } from '../limits.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Ledger } from '../ports/ledger.ts';
+import type { Delivery, TaskQueue } from '../ports/task-queue.ts';
+
+/** A cell that is being kept; dispose of it when the work on it ends. */
+export interface KeptCell extends Disposable {
+  /** Aborts with `lease-lost` when another worker took the cell over. */
+  readonly signal: AbortSignal;
+}
+
+interface Kept {
+  readonly key: CellKey;
+  readonly delivery: Delivery;
+  readonly controller: AbortController;
+}
+
+/**
+ * Extends the leases and deliveries of everything a worker has in hand, all together every
+ * `limits.heartbeatMs`, so that a dead worker's cells are free after `limits.leaseMs`.
+ */
+export class Heartbeat {
+  readonly #kept = new Set<Kept>();
+  readonly #ledger: Ledger;
+  readonly #queue: TaskQueue;
+  readonly #clock: Clock;
+  readonly #owner: string;
+
+  constructor(init: {
+    readonly ledger: Ledger;
+    readonly queue: TaskQueue;
+    readonly clock: Clock;
+    readonly owner: string;
+  }) {
+    this.#ledger = init.ledger;
+    this.#queue = init.queue;
+    this.#clock = init.clock;
+    this.#owner = init.owner;
+  }
+
+  /** Starts keeping a claimed cell. */
+  keep(key: CellKey, delivery: Delivery): KeptCell {
+    const kept: Kept = { key, delivery, controller: new AbortController() };
+    this.#kept.add(kept);
+    return {
+      signal: kept.controller.signal,
+      [Symbol.dispose]: () => {
+        this.#kept.delete(kept);
+      },
+    };
+  }
+
+  /** Beats until `signal` aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await this.#clock.sleep(limits.heartbeatMs, signal);
+      if (!signal.aborted) await this.beat();
+    }
+  }
+
+  /** Extends everything once; cells that are no longer ours get their signal. */
+  async beat(): Promise<void> {
+    const kept = [...this.#kept];
+    if (kept.length === 0) return;
+    const [lost] = await Promise.all([
+      this.#ledger.extendLeases(
+        kept.map(({ key }) => key),
+        this.#owner,
+      ),
+      this.#queue.extend(kept.map(({ delivery }) => delivery)),
+    ]);
+    for (const key of lost) {
+      const cell = kept.find((candidate) => isSameCell(candidate.key, key));
+      cell?.controller.abort(
+        new ThriceError({ code: 'lease-lost', message: `another worker took over ${key.id}` }),
+      );
+    }
+  }
+}
+
+function isSameCell(left: CellKey, right: CellKey): boolean {
+  return left.id === right.id && left.config === right.config && left.run === right.run;
+}

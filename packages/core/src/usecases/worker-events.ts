@@ -1,0 +1,20 @@
+import type { CellKey, CellResult } from '../domain/cell.ts';
+import type { Closure } from '../domain/closure.ts';
+import type { ThriceError } from '../errors.ts';
+
+/** What happens while cells are worked on, for progress displays and logs. */
+export type WorkerEvent =
+  | { readonly kind: 'cell-completed'; readonly key: CellKey; readonly result: CellResult }
+  | {
+      readonly kind: 'call-failed';
+      readonly key: CellKey;
+      readonly error: ThriceError;
+      /** Delay until the next try, ms; null if there is none. */
+      readonly waitMs: number | null;
+    }
+  | { readonly kind: 'lane-closed'; readonly closure: Closure }
+  | { readonly kind: 'lane-waiting'; readonly subject: string; readonly untilMs: number }
+  | { readonly kind: 'cells-taken-over'; readonly count: number };
+
+/** Receives events; must not throw and must return soon. */
+export type WorkerObserver = (event: WorkerEvent) => void;

@@ -1,0 +1,150 @@
+import {
+  closeSync,
+  createReadStream,
+  fsyncSync,
+  openSync,
+  readSync,
+  renameSync,
+  writeSync,
+} from 'node:fs';
+import { mkdir, readFile, rm, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { type BlobStore, ThriceError } from '@thrice/core';
+
+/** Chunks are gathered to this many characters before they are written. */
+const BUFFER_CHARS = 256 * 1024;
+
+/**
+ * Blobs as files below one folder.
+ *
+ * A write goes to a temporary file beside the target, to disk, and is renamed: readers see the old
+ * file or the new one. Files that ranges are read from stay open until the store is disposed of.
+ */
+export class FileBlobStore implements BlobStore, Disposable {
+  readonly #folder: string;
+  readonly #openFiles = new Map<string, number>();
+
+  /** @param folder - Absolute. */
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  async write(key: string, chunks: AsyncIterable<string> | Iterable<string>): Promise<void> {
+    const path = this.#path(key);
+    const temporary = `${path}.${process.pid}.tmp`;
+    try {
+      await mkdir(dirname(path), { recursive: true });
+      await writeWhole(temporary, chunks);
+      renameSync(temporary, path);
+    } catch (error) {
+      await rm(temporary, { force: true }).catch(() => undefined);
+      throw mapFileError(error, path);
+    }
+  }
+
+  async readText(key: string): Promise<string | undefined> {
+    const path = this.#path(key);
+    try {
+      return await readFile(path, 'utf8');
+    } catch (error) {
+      if (isAbsent(error)) return undefined;
+      throw mapFileError(error, path);
+    }
+  }
+
+  async *readLines(key: string): AsyncIterable<string> {
+    if (await this.has(key)) yield* readFileLines(this.#path(key));
+  }
+
+  async readRange(key: string, offsetBytes: number, lengthBytes: number): Promise<string> {
+    const buffer = Buffer.allocUnsafe(lengthBytes);
+    const path = this.#path(key);
+    let readCount = 0;
+    try {
+      readCount = readSync(this.#descriptor(path), buffer, 0, lengthBytes, offsetBytes);
+    } catch (error) {
+      throw mapFileError(error, path);
+    }
+    if (readCount === lengthBytes) return buffer.toString('utf8');
+    throw new ThriceError({
+      code: 'store-unusable',
+      message: `${path}: expected ${lengthBytes} bytes at ${offsetBytes}, received ${readCount}; the file is damaged`,
+    });
+  }
+
+  async has(key: string): Promise<boolean> {
+    const found = await stat(this.#path(key)).catch(() => undefined);
+    return found?.isFile() ?? false;
+  }
+
+  [Symbol.dispose](): void {
+    for (const descriptor of this.#openFiles.values()) closeSync(descriptor);
+    this.#openFiles.clear();
+  }
+
+  #descriptor(path: string): number {
+    const known = this.#openFiles.get(path);
+    if (known !== undefined) return known;
+    const descriptor = openSync(path, 'r');
+    this.#openFiles.set(path, descriptor);
+    return descriptor;
+  }
+
+  #path(key: string): string {
+    const parts = key.split('/');
+    if (parts.some((part) => part === '' || part === '.' || part === '..')) {
+      throw new ThriceError({ code: 'invariant-violated', message: `unsafe blob key "${key}"` });
+    }
+    return join(this.#folder, ...parts);
+  }
+}
+
+/**
+ * The lines of a UTF-8 file without their ends, streamed.
+ *
+ * Only `\n` and `\r\n` end a line: the further separators that JSON texts may hold do not.
+ */
+export async function* readFileLines(path: string): AsyncIterable<string> {
+  const input = createReadStream(path, { encoding: 'utf8', highWaterMark: BUFFER_CHARS });
+  let rest = '';
+  for await (const chunk of input as AsyncIterable<string>) {
+    const lines = (rest + chunk).split('\n');
+    rest = lines.pop() ?? '';
+    for (const line of lines) yield line.endsWith('\r') ? line.slice(0, -1) : line;
+  }
+  if (rest !== '') yield rest;
+}
+
+async function writeWhole(
+  path: string,
+  chunks: AsyncIterable<string> | Iterable<string>,
+): Promise<void> {
+  const descriptor = openSync(path, 'w');
+  try {
+    let buffered = '';
+    for await (const chunk of chunks) {
+      buffered += chunk;
+      if (buffered.length < BUFFER_CHARS) continue;
+      writeSync(descriptor, buffered);
+      buffered = '';
+    }
+    if (buffered !== '') writeSync(descriptor, buffered);
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+function isAbsent(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ENOENT';
+}
+
+function mapFileError(error: unknown, path: string): unknown {
+  if (error instanceof ThriceError || !(error instanceof Error) || !('syscall' in error))
+    return error;
+  return new ThriceError({
+    code: 'store-unusable',
+    message: `${path}: cannot be read or written (${error.message}); nothing is lost, mend it and resume`,
+    cause: error,
+  });
+}

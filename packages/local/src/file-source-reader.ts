@@ -1,0 +1,59 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { readdir, readFile } from 'node:fs/promises';
+import { type CreateDigest, type SourceReader, ThriceError } from '@thrice/core';
+import { readFileLines } from './file-blob-store.ts';
+
+/** Reads the user's files from this machine's disk. */
+export const fileSourceReader: SourceReader = {
+  async *readLines(path) {
+    try {
+      yield* readFileLines(path);
+    } catch (error) {
+      throw unreadable(path, error);
+    }
+  },
+  async readText(path) {
+    try {
+      return await readFile(path, 'utf8');
+    } catch (error) {
+      throw unreadable(path, error);
+    }
+  },
+  async listFolder(path) {
+    const names = await readdir(path).catch(() => undefined);
+    return names?.sort();
+  },
+  async digestFile(path) {
+    const hash = createHash('sha256');
+    try {
+      for await (const chunk of createReadStream(path)) hash.update(chunk as Buffer);
+    } catch (error) {
+      if (isAbsent(error)) return undefined;
+      throw unreadable(path, error);
+    }
+    return hash.digest('hex');
+  },
+};
+
+/** SHA-256 by Node. */
+export const createNodeDigest: CreateDigest = () => {
+  const hash = createHash('sha256');
+  return {
+    update: (text) => {
+      hash.update(text, 'utf8');
+    },
+    hex: () => hash.digest('hex'),
+  };
+};
+
+function isAbsent(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ENOENT';
+}
+
+function unreadable(path: string, error: unknown): unknown {
+  if (error instanceof ThriceError || !(error instanceof Error) || !('syscall' in error))
+    return error;
+  const reason = isAbsent(error) ? 'no such file' : error.message;
+  return new ThriceError({ code: 'invalid-file', message: `${path}: ${reason}`, cause: error });
+}

@@ -1,0 +1,13 @@
+/** The engine on one machine: a SQLite file for queue and ledger, plain files for artifacts. */
+
+export { FileBlobStore } from './file-blob-store.ts';
+export { createNodeDigest, fileSourceReader } from './file-source-reader.ts';
+export { GroupCommit } from './group-commit.ts';
+export { LocalEngine } from './local-engine.ts';
+export { openDatabase } from './open-database.ts';
+export { SlotGovernor } from './slot-governor.ts';
+export { SqliteLedger } from './sqlite-ledger.ts';
+export { type Backlog, SqliteTaskQueue } from './sqlite-task-queue.ts';
+export { systemClock } from './system-clock.ts';
+export { type Ending, type WorkOrder, workGroup } from './work-group.ts';
+export { WorkerRegistry } from './worker-registry.ts';

@@ -1,0 +1,50 @@
+import { join } from 'node:path';
+import type { DatabaseSync } from 'node:sqlite';
+import type { Clock, Ledger } from '@thrice/core';
+import { FileBlobStore } from './file-blob-store.ts';
+import { GroupCommit } from './group-commit.ts';
+import { openDatabase } from './open-database.ts';
+import { SqliteLedger } from './sqlite-ledger.ts';
+import { SqliteTaskQueue } from './sqlite-task-queue.ts';
+import { systemClock } from './system-clock.ts';
+import { WorkerRegistry } from './worker-registry.ts';
+
+/** The engine on one machine: `thrice.db` and the artifacts beside it, in one folder. */
+export class LocalEngine implements Disposable {
+  readonly clock: Clock = systemClock;
+  readonly folder: string;
+  readonly ledger: Ledger;
+  readonly blobs: FileBlobStore;
+  readonly workers: WorkerRegistry;
+  readonly #database: DatabaseSync;
+  readonly #commit: GroupCommit;
+
+  /**
+   * Opens a folder, creating what is not there.
+   *
+   * @param folder - Absolute.
+   * @throws {ThriceError} `store-unusable` for a database that is damaged, foreign, newer or
+   *   unwritable.
+   */
+  constructor(folder: string) {
+    const file = join(folder, 'thrice.db');
+    this.folder = folder;
+    this.#database = openDatabase(file);
+    this.#commit = new GroupCommit(this.#database, file);
+    this.ledger = new SqliteLedger(this.#database, this.#commit, this.clock);
+    this.blobs = new FileBlobStore(folder);
+    this.workers = new WorkerRegistry(this.#database, this.#commit);
+  }
+
+  /** The queue of one group, in the name of this process's worker. */
+  queueOf(group: string): SqliteTaskQueue {
+    const init = { commit: this.#commit, clock: this.clock, group, owner: this.workers.owner };
+    return new SqliteTaskQueue(this.#database, init);
+  }
+
+  [Symbol.dispose](): void {
+    this.#commit.flush();
+    this.blobs[Symbol.dispose]();
+    this.#database.close();
+  }
+}

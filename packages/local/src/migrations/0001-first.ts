@@ -1,0 +1,88 @@
+/**
+ * The first schema.
+ *
+ * `tasks` is the queue: a row is a task, visible from `visible_at` (ms since 1970), in anybody's hands
+ * while `holder` is set. `cells` has a row once somebody claimed the cell. `calls` is the journal.
+ */
+export const firstMigration = `
+CREATE TABLE groups (
+  group_name TEXT PRIMARY KEY,
+  created_at TEXT NOT NULL,
+  state TEXT NOT NULL,
+  header TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE question_files (
+  file_no INTEGER PRIMARY KEY,
+  key TEXT NOT NULL UNIQUE
+) STRICT;
+
+CREATE TABLE tasks (
+  task_no INTEGER PRIMARY KEY AUTOINCREMENT,
+  group_name TEXT NOT NULL,
+  lane TEXT NOT NULL,
+  run TEXT NOT NULL,
+  config TEXT NOT NULL,
+  id TEXT NOT NULL,
+  generation INTEGER NOT NULL,
+  file_no INTEGER NOT NULL,
+  question_offset INTEGER NOT NULL,
+  question_length INTEGER NOT NULL,
+  visible_at INTEGER NOT NULL,
+  delivery INTEGER NOT NULL DEFAULT 0,
+  holder TEXT
+) STRICT;
+CREATE UNIQUE INDEX tasks_by_cell ON tasks (run, config, id);
+CREATE INDEX tasks_by_visibility ON tasks (group_name, lane, visible_at);
+CREATE INDEX tasks_by_holder ON tasks (holder) WHERE holder IS NOT NULL;
+
+CREATE TABLE cells (
+  run TEXT NOT NULL,
+  config TEXT NOT NULL,
+  id TEXT NOT NULL,
+  state TEXT NOT NULL,
+  generation INTEGER NOT NULL,
+  owner TEXT,
+  lease_until INTEGER NOT NULL,
+  tries INTEGER NOT NULL,
+  attempts TEXT,
+  outcome TEXT,
+  result TEXT,
+  PRIMARY KEY (run, config, id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE calls (
+  run TEXT NOT NULL,
+  config TEXT NOT NULL,
+  id TEXT NOT NULL,
+  step TEXT NOT NULL,
+  entry TEXT NOT NULL,
+  PRIMARY KEY (run, config, id, step)
+) STRICT;
+
+CREATE TABLE tallies (
+  run TEXT NOT NULL,
+  config TEXT NOT NULL,
+  scored INTEGER NOT NULL DEFAULT 0,
+  unparsed INTEGER NOT NULL DEFAULT 0,
+  ungraded INTEGER NOT NULL DEFAULT 0,
+  failed INTEGER NOT NULL DEFAULT 0,
+  correct INTEGER NOT NULL DEFAULT 0,
+  cost_usd REAL NOT NULL DEFAULT 0,
+  retries INTEGER NOT NULL DEFAULT 0,
+  PRIMARY KEY (run, config)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE closures (
+  subject TEXT PRIMARY KEY,
+  closure TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE workers (
+  owner TEXT PRIMARY KEY,
+  host TEXT NOT NULL,
+  pid INTEGER NOT NULL,
+  pid_started TEXT NOT NULL,
+  group_name TEXT NOT NULL
+) STRICT;
+`;

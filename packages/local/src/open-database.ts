@@ -1,0 +1,82 @@
+import { mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { ThriceError } from '@thrice/core';
+import { mapSqliteError } from './map-sqlite-error.ts';
+import { firstMigration } from './migrations/0001-first.ts';
+
+/** "Thrc": tells our files from other programs' SQLite files. */
+const APPLICATION_ID = 0x54687263;
+const MIGRATIONS = [firstMigration];
+/** How long a write waits for another process's transaction, ms. */
+const BUSY_TIMEOUT_MS = 10_000;
+
+/**
+ * Opens the database of one machine's engine, creating or upgrading it.
+ *
+ * WAL with full synchronisation: what was committed survives the machine, not just the process.
+ *
+ * @param file - A path, or `:memory:`.
+ * @throws {ThriceError} `store-unusable` for a damaged, foreign, newer or unwritable file.
+ */
+export function openDatabase(file: string): DatabaseSync {
+  let database: DatabaseSync | undefined;
+  try {
+    if (file !== ':memory:') mkdirSync(dirname(file), { recursive: true });
+    database = new DatabaseSync(file, { timeout: BUSY_TIMEOUT_MS });
+    checkOwnership(database, file);
+    database.exec(
+      'PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY',
+    );
+    migrate(database);
+    return database;
+  } catch (error) {
+    database?.close();
+    throw isFolderError(error) ? unwritable(file, error) : mapSqliteError(error, file);
+  }
+}
+
+function checkOwnership(database: DatabaseSync, file: string): void {
+  const applicationId = readPragma(database, 'application_id');
+  const version = readPragma(database, 'user_version');
+  const isEmpty = database.prepare('SELECT 1 FROM sqlite_schema LIMIT 1').get() === undefined;
+  if (!isEmpty && applicationId !== APPLICATION_ID) {
+    throw new ThriceError({
+      code: 'store-unusable',
+      message: `${file}: expected a Thrice database, received another program's SQLite file; choose another folder with --dir`,
+    });
+  }
+  if (version > MIGRATIONS.length) {
+    throw new ThriceError({
+      code: 'store-unusable',
+      message: `${file}: expected a database of version ${MIGRATIONS.length} or older, received version ${version}; update Thrice`,
+    });
+  }
+}
+
+function migrate(database: DatabaseSync): void {
+  if (readPragma(database, 'user_version') === MIGRATIONS.length) return;
+  database.exec('BEGIN EXCLUSIVE');
+  // Read again: another process may have upgraded it while we waited.
+  const version = readPragma(database, 'user_version');
+  for (const migration of MIGRATIONS.slice(version)) database.exec(migration);
+  database.exec(
+    `PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${MIGRATIONS.length}; COMMIT`,
+  );
+}
+
+function readPragma(database: DatabaseSync, name: 'application_id' | 'user_version'): number {
+  return Number(database.prepare(`PRAGMA ${name}`).get()?.[name] ?? 0);
+}
+
+function isFolderError(error: unknown): boolean {
+  return error instanceof Error && 'syscall' in error && error.syscall === 'mkdir';
+}
+
+function unwritable(file: string, cause: unknown): ThriceError {
+  return new ThriceError({
+    code: 'store-unusable',
+    message: `${dirname(file)}: cannot be created (${cause instanceof Error ? cause.message : String(cause)}); choose another folder with --dir`,
+    cause,
+  });
+}

@@ -1,0 +1,330 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import {
+  type Attempt,
+  attemptSchema,
+  type CellKey,
+  type CellRecord,
+  type CellResult,
+  type Claim,
+  type Clock,
+  type Closure,
+  cellResultSchema,
+  closureSchema,
+  type GroupHeader,
+  type GroupRecord,
+  type GroupState,
+  groupHeaderSchema,
+  groupStateSchema,
+  isVerdict,
+  type JournalEntry,
+  journalEntrySchema,
+  type Ledger,
+  limits,
+  type Tally,
+  ThriceError,
+} from '@thrice/core';
+import * as z from 'zod';
+import type { GroupCommit } from './group-commit.ts';
+
+const groupRowSchema = z.object({ state: groupStateSchema, header: z.string() });
+const cellRowSchema = z.object({
+  id: z.string(),
+  state: z.enum(['claimed', 'released', 'done']),
+  generation: z.number(),
+  owner: z.string().nullable(),
+  lease_until: z.number(),
+  tries: z.number(),
+  attempts: z.string().nullable(),
+  outcome: z.string().nullable(),
+  result: z.string().nullable(),
+});
+type CellRow = z.infer<typeof cellRowSchema>;
+const tallyRowSchema = z.object({
+  run: z.string(),
+  config: z.string(),
+  scored: z.number(),
+  unparsed: z.number(),
+  ungraded: z.number(),
+  failed: z.number(),
+  correct: z.number(),
+  cost_usd: z.number(),
+  retries: z.number(),
+});
+
+/**
+ * The ledger in one SQLite file, shared by several processes.
+ *
+ * A cell's row: (absent) --claim--> claimed --release--> released --claim--> claimed --complete--> done;
+ * a done cell without a verdict is claimed again by a task of a later generation.
+ */
+export class SqliteLedger implements Ledger {
+  readonly #commit: GroupCommit;
+  readonly #clock: Clock;
+  readonly #sql: ReturnType<typeof prepareStatements>;
+
+  constructor(database: DatabaseSync, commit: GroupCommit, clock: Clock) {
+    this.#commit = commit;
+    this.#clock = clock;
+    this.#sql = prepareStatements(database);
+  }
+
+  async createGroup(header: GroupHeader): Promise<void> {
+    const created = await this.#commit.write(() =>
+      this.#sql.insertGroup.run(header.group, header.createdAt, 'planning', JSON.stringify(header)),
+    );
+    if (created.changes > 0) return;
+    throw new ThriceError({
+      code: 'already-exists',
+      message: `group ${header.group} exists already`,
+    });
+  }
+
+  async readGroup(group: string): Promise<GroupRecord | undefined> {
+    const row = this.#sql.selectGroup.get(group);
+    return row === undefined ? undefined : parseGroup(row);
+  }
+
+  async listGroups(): Promise<readonly GroupRecord[]> {
+    return this.#sql.selectGroups.all().map(parseGroup);
+  }
+
+  async setGroupState(group: string, state: GroupState): Promise<void> {
+    await this.#commit.write(() => this.#sql.updateGroupState.run(state, group));
+  }
+
+  claimCell(key: CellKey, generation: number, owner: string): Promise<Claim> {
+    return this.#commit.write(() => this.#claim(key, generation, owner));
+  }
+
+  #claim(key: CellKey, generation: number, owner: string): Claim {
+    const nowMs = this.#clock.now();
+    const leaseUntil = nowMs + limits.leaseMs;
+    const inserted = this.#sql.insertCell.run(
+      key.run,
+      key.config,
+      key.id,
+      generation,
+      owner,
+      leaseUntil,
+    );
+    if (inserted.changes > 0)
+      return { kind: 'claimed', cell: freshCell(key, generation), isFirst: true };
+    const row = this.#readRow(key);
+    if (row.state === 'claimed' && row.lease_until > nowMs && row.owner !== owner) {
+      return { kind: 'held' };
+    }
+    if (row.state !== 'done') {
+      this.#sql.leaseCell.run(owner, leaseUntil, key.run, key.config, key.id);
+      return { kind: 'claimed', cell: parseCell(key, row), isFirst: false };
+    }
+    const result = parseResult(row);
+    if (result === undefined || isVerdict(result.outcome) || row.generation >= generation) {
+      return { kind: 'done' };
+    }
+    this.#sql.reopenCell.run(owner, leaseUntil, generation, key.run, key.config, key.id);
+    this.#addToTally(key, result, -1);
+    const reopened = { ...parseCell(key, row), state: 'claimed', generation, tries: 0 } as const;
+    return { kind: 'claimed', cell: { ...reopened, result: undefined }, isFirst: false };
+  }
+
+  #readRow(key: CellKey): CellRow {
+    return cellRowSchema.parse(this.#sql.selectCell.get(key.run, key.config, key.id));
+  }
+
+  async extendLeases(keys: readonly CellKey[], owner: string): Promise<readonly CellKey[]> {
+    return await this.#commit.write(() => {
+      const leaseUntil = this.#clock.now() + limits.leaseMs;
+      return keys.filter(
+        ({ run, config, id }) =>
+          this.#sql.extendLease.run(leaseUntil, run, config, id, owner).changes === 0,
+      );
+    });
+  }
+
+  async releaseCell(
+    key: CellKey,
+    owner: string,
+    attempts: readonly Attempt[],
+    tries: number,
+  ): Promise<void> {
+    await this.#commit.write(() => {
+      const kept = this.#appendAttempts(key, attempts);
+      this.#sql.releaseCell.run(kept, tries, key.run, key.config, key.id, owner);
+    });
+  }
+
+  async commitCall(key: CellKey, entry: JournalEntry): Promise<JournalEntry> {
+    const text = JSON.stringify(entry);
+    const { step } = entry.call;
+    return await this.#commit.write(() => {
+      const inserted = this.#sql.insertCall.run(key.run, key.config, key.id, step, text);
+      if (inserted.changes > 0) return entry;
+      return this.#journalOf(key).get(step) ?? entry;
+    });
+  }
+
+  async readJournal(key: CellKey): Promise<ReadonlyMap<string, JournalEntry>> {
+    return this.#journalOf(key);
+  }
+
+  #journalOf(key: CellKey): ReadonlyMap<string, JournalEntry> {
+    const rows = this.#sql.selectCalls.all(key.run, key.config, key.id);
+    return new Map(
+      rows.map((row) => {
+        const entry = journalEntrySchema.parse(JSON.parse(String(row['entry'])));
+        return [entry.call.step, entry];
+      }),
+    );
+  }
+
+  async completeCell(
+    key: CellKey,
+    owner: string,
+    result: CellResult,
+    attempts: readonly Attempt[],
+  ): Promise<boolean> {
+    const text = JSON.stringify(result);
+    return await this.#commit.write(() => {
+      const kept = attempts.length === 0 ? undefined : this.#appendAttempts(key, attempts);
+      const { changes } = this.#sql.completeCell.run(
+        result.tries,
+        kept ?? null,
+        result.outcome,
+        text,
+        key.run,
+        key.config,
+        key.id,
+        owner,
+      );
+      if (changes === 0) return false;
+      this.#addToTally(key, result, 1);
+      return true;
+    });
+  }
+
+  #appendAttempts(key: CellKey, attempts: readonly Attempt[]): string | null {
+    const row = this.#sql.selectCell.get(key.run, key.config, key.id);
+    const all = [...parseAttempts(row?.['attempts']), ...attempts];
+    return all.length === 0 ? null : JSON.stringify(all.slice(-limits.attemptsKept));
+  }
+
+  #addToTally(key: CellKey, result: CellResult, sign: 1 | -1): void {
+    const count = (outcome: string) => (result.outcome === outcome ? sign : 0);
+    this.#sql.addToTally.run(
+      key.run,
+      key.config,
+      count('scored'),
+      count('unparsed'),
+      count('ungraded'),
+      count('failed'),
+      result.score === 1 ? sign : 0,
+      sign * (result.costUsd ?? 0),
+      sign * Math.max(0, result.tries - 1),
+    );
+  }
+
+  async readCells(
+    run: string,
+    config: string,
+    ids: readonly string[],
+  ): Promise<ReadonlyMap<string, CellRecord>> {
+    return new Map(
+      ids.flatMap((id): [string, CellRecord][] => {
+        const row = this.#sql.selectCell.get(run, config, id);
+        if (row === undefined) return [];
+        return [[id, parseCell({ run, config, id }, cellRowSchema.parse(row))]];
+      }),
+    );
+  }
+
+  async readTallies(run: string): Promise<readonly Tally[]> {
+    return this.#sql.selectTallies.all(run).map((row) => {
+      const { scored, unparsed, ungraded, failed, cost_usd, ...rest } = tallyRowSchema.parse(row);
+      return { ...rest, counts: { scored, unparsed, ungraded, failed }, costUsd: cost_usd };
+    });
+  }
+
+  async close(closure: Closure): Promise<void> {
+    await this.#commit.write(() =>
+      this.#sql.upsertClosure.run(closure.subject, JSON.stringify(closure)),
+    );
+  }
+
+  async open(subject: string): Promise<void> {
+    await this.#commit.write(() => this.#sql.deleteClosure.run(subject));
+  }
+
+  async listClosures(): Promise<readonly Closure[]> {
+    return this.#sql.selectClosures
+      .all()
+      .map((row) => closureSchema.parse(JSON.parse(String(row['closure']))));
+  }
+}
+
+function prepareStatements(database: DatabaseSync): Record<keyof typeof STATEMENTS, StatementSync> {
+  return Object.fromEntries(
+    Object.entries(STATEMENTS).map(([name, sql]) => [name, database.prepare(sql)]),
+  ) as Record<keyof typeof STATEMENTS, StatementSync>;
+}
+
+const THIS_CELL = 'run = ? AND config = ? AND id = ?';
+const STATEMENTS = {
+  insertGroup: 'INSERT INTO groups VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING',
+  selectGroup: 'SELECT state, header FROM groups WHERE group_name = ?',
+  selectGroups: 'SELECT state, header FROM groups ORDER BY created_at DESC, rowid DESC',
+  updateGroupState: 'UPDATE groups SET state = ? WHERE group_name = ?',
+  insertCell: `INSERT INTO cells (run, config, id, state, generation, owner, lease_until, tries)
+    VALUES (?, ?, ?, 'claimed', ?, ?, ?, 0) ON CONFLICT DO NOTHING`,
+  selectCell: `SELECT id, state, generation, owner, lease_until, tries, attempts, outcome, result
+    FROM cells WHERE ${THIS_CELL}`,
+  leaseCell: `UPDATE cells SET state = 'claimed', owner = ?, lease_until = ? WHERE ${THIS_CELL}`,
+  reopenCell: `UPDATE cells SET state = 'claimed', owner = ?, lease_until = ?, generation = ?,
+    tries = 0, outcome = NULL, result = NULL WHERE ${THIS_CELL}`,
+  extendLease: `UPDATE cells SET lease_until = ?
+    WHERE ${THIS_CELL} AND owner = ? AND state = 'claimed'`,
+  releaseCell: `UPDATE cells SET state = 'released', owner = NULL, lease_until = 0, attempts = ?,
+    tries = ? WHERE ${THIS_CELL} AND owner = ? AND state = 'claimed'`,
+  completeCell: `UPDATE cells SET state = 'done', owner = NULL, lease_until = 0, tries = ?,
+    attempts = coalesce(?, attempts), outcome = ?, result = ?
+    WHERE ${THIS_CELL} AND owner = ? AND state = 'claimed'`,
+  insertCall: 'INSERT INTO calls VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING',
+  selectCalls: `SELECT entry FROM calls WHERE ${THIS_CELL}`,
+  addToTally: `INSERT INTO tallies VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET
+    scored = scored + excluded.scored, unparsed = unparsed + excluded.unparsed,
+    ungraded = ungraded + excluded.ungraded, failed = failed + excluded.failed,
+    correct = correct + excluded.correct, cost_usd = cost_usd + excluded.cost_usd,
+    retries = retries + excluded.retries`,
+  selectTallies: 'SELECT * FROM tallies WHERE run = ?',
+  upsertClosure: `INSERT INTO closures VALUES (?, ?)
+    ON CONFLICT DO UPDATE SET closure = excluded.closure`,
+  deleteClosure: 'DELETE FROM closures WHERE subject = ?',
+  selectClosures: 'SELECT closure FROM closures ORDER BY subject',
+} as const;
+
+function parseGroup(row: unknown): GroupRecord {
+  const { state, header } = groupRowSchema.parse(row);
+  return { state, header: groupHeaderSchema.parse(JSON.parse(header)) };
+}
+
+function freshCell(key: CellKey, generation: number): CellRecord {
+  return { key, state: 'claimed', generation, tries: 0, attempts: [] };
+}
+
+function parseCell(key: CellKey, row: CellRow): CellRecord {
+  return {
+    key,
+    state: row.state,
+    generation: row.generation,
+    tries: row.tries,
+    attempts: parseAttempts(row.attempts),
+    result: parseResult(row),
+  };
+}
+
+function parseResult(row: CellRow): CellResult | undefined {
+  return row.result === null ? undefined : cellResultSchema.parse(JSON.parse(row.result));
+}
+
+function parseAttempts(text: unknown): readonly Attempt[] {
+  return typeof text === 'string' ? z.array(attemptSchema).parse(JSON.parse(text)) : [];
+}

@@ -1,0 +1,185 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { type CellTask, type Clock, type Delivery, limits, type TaskQueue } from '@thrice/core';
+import * as z from 'zod';
+import type { GroupCommit } from './group-commit.ts';
+
+const taskRowSchema = z.object({
+  task_no: z.number(),
+  delivery: z.number(),
+  run: z.string(),
+  config: z.string(),
+  id: z.string(),
+  generation: z.number(),
+  key: z.string(),
+  question_offset: z.number(),
+  question_length: z.number(),
+});
+const backlogRowSchema = z.object({
+  lane: z.string(),
+  config: z.string(),
+  count: z.number(),
+  next_visible_at: z.number(),
+});
+
+/** Tasks of one config that are still in the queue, in somebody's hands or not. */
+export interface Backlog {
+  readonly lane: string;
+  readonly config: string;
+  readonly count: number;
+  /** When the first of them is visible, ms since 1970. */
+  readonly nextVisibleAtMs: number;
+}
+
+/**
+ * The tasks of one group in the engine's SQLite file, shared by several processes.
+ *
+ * A task's row: visible --receive--> held --release--> visible later; --acknowledge--> gone. Held
+ * tasks are visible again when their time runs out. A task is known by its cell: sending one that is
+ * still there changes nothing but its generation.
+ */
+export class SqliteTaskQueue implements TaskQueue {
+  readonly #commit: GroupCommit;
+  readonly #clock: Clock;
+  readonly #group: string;
+  readonly #owner: string;
+  readonly #sql: Record<keyof typeof STATEMENTS, StatementSync>;
+  readonly #fileNos = new Map<string, number>();
+
+  constructor(
+    database: DatabaseSync,
+    init: {
+      readonly commit: GroupCommit;
+      readonly clock: Clock;
+      readonly group: string;
+      /** The worker in whose name tasks are held. */
+      readonly owner: string;
+    },
+  ) {
+    this.#commit = init.commit;
+    this.#clock = init.clock;
+    this.#group = init.group;
+    this.#owner = init.owner;
+    this.#sql = Object.fromEntries(
+      Object.entries(STATEMENTS).map(([name, sql]) => [name, database.prepare(sql)]),
+    ) as Record<keyof typeof STATEMENTS, StatementSync>;
+  }
+
+  async send(lane: string, tasks: readonly CellTask[]): Promise<void> {
+    const sent = this.#commit.write(() => {
+      for (const { run, config, id, generation, question } of tasks) {
+        const { key, offset, length } = question;
+        const fileNo = this.#fileNo(key);
+        this.#sql.insert.run(
+          this.#group,
+          lane,
+          run,
+          config,
+          id,
+          generation,
+          fileNo,
+          offset,
+          length,
+        );
+      }
+    });
+    // A batch is company enough for itself: waiting for more would only slow planning down.
+    this.#commit.flush();
+    await sent;
+  }
+
+  #fileNo(key: string): number {
+    const known = this.#fileNos.get(key);
+    if (known !== undefined) return known;
+    this.#sql.insertFile.run(key);
+    const fileNo = Number(this.#sql.selectFile.get(key)?.['file_no']);
+    this.#fileNos.set(key, fileNo);
+    return fileNo;
+  }
+
+  async receive(lane: string, max: number): Promise<readonly Delivery[]> {
+    return await this.#commit.write(() => {
+      const nowMs = this.#clock.now();
+      const rows = this.#sql.receive.all(
+        nowMs + limits.leaseMs,
+        this.#owner,
+        this.#group,
+        lane,
+        nowMs,
+        max,
+      );
+      return rows.map((row) => toDelivery(lane, row));
+    });
+  }
+
+  async extend(deliveries: readonly Delivery[]): Promise<void> {
+    await this.#commit.write(() => {
+      const visibleAt = this.#clock.now() + limits.leaseMs;
+      for (const { receipt } of deliveries)
+        this.#sql.extend.run(visibleAt, ...parseReceipt(receipt));
+    });
+  }
+
+  async release({ receipt }: Delivery, delayMs: number): Promise<void> {
+    await this.#commit.write(() =>
+      this.#sql.release.run(Math.ceil(this.#clock.now() + delayMs), ...parseReceipt(receipt)),
+    );
+  }
+
+  async acknowledge({ receipt }: Delivery): Promise<void> {
+    await this.#commit.write(() => this.#sql.remove.run(...parseReceipt(receipt)));
+  }
+
+  /** What is left of the group, by lane and config. */
+  async readBacklog(): Promise<readonly Backlog[]> {
+    return this.#sql.backlog.all(this.#group).map((row) => {
+      const { next_visible_at: nextVisibleAtMs, ...rest } = backlogRowSchema.parse(row);
+      return { ...rest, nextVisibleAtMs };
+    });
+  }
+
+  /** Makes every task that nobody holds visible at once: its delay is no longer wanted. */
+  async wake(lane: string): Promise<void> {
+    await this.#commit.write(() => this.#sql.wake.run(this.#group, lane, this.#clock.now()));
+  }
+}
+
+const STATEMENTS = {
+  insertFile: 'INSERT INTO question_files (key) VALUES (?) ON CONFLICT DO NOTHING',
+  selectFile: 'SELECT file_no FROM question_files WHERE key = ?',
+  insert: `INSERT INTO tasks (group_name, lane, run, config, id, generation, file_no,
+    question_offset, question_length, visible_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0)
+    ON CONFLICT DO UPDATE SET generation = max(generation, excluded.generation)`,
+  receive: `UPDATE tasks SET visible_at = ?, delivery = delivery + 1, holder = ?
+    WHERE task_no IN (SELECT task_no FROM tasks
+      WHERE group_name = ? AND lane = ? AND visible_at <= ? ORDER BY visible_at, task_no LIMIT ?)
+    RETURNING task_no, delivery, run, config, id, generation, question_offset, question_length,
+      (SELECT key FROM question_files WHERE question_files.file_no = tasks.file_no) AS key`,
+  extend: 'UPDATE tasks SET visible_at = ? WHERE task_no = ? AND delivery = ?',
+  release: 'UPDATE tasks SET visible_at = ?, holder = NULL WHERE task_no = ? AND delivery = ?',
+  remove: 'DELETE FROM tasks WHERE task_no = ? AND delivery = ?',
+  backlog: `SELECT lane, config, count(*) AS count, min(visible_at) AS next_visible_at
+    FROM tasks WHERE group_name = ? GROUP BY lane, config`,
+  wake: `UPDATE tasks SET visible_at = 0
+    WHERE group_name = ? AND lane = ? AND holder IS NULL AND visible_at > ?`,
+} as const;
+
+function toDelivery(lane: string, row: unknown): Delivery {
+  const task = taskRowSchema.parse(row);
+  return {
+    lane,
+    receipt: `${task.task_no}:${task.delivery}`,
+    task: {
+      v: 1,
+      run: task.run,
+      id: task.id,
+      config: task.config,
+      generation: task.generation,
+      question: { key: task.key, offset: task.question_offset, length: task.question_length },
+    },
+  };
+}
+
+function parseReceipt(receipt: string): [number, number] {
+  const [taskNo = '', delivery = ''] = receipt.split(':');
+  return [Number(taskNo), Number(delivery)];
+}

@@ -1,0 +1,21 @@
+import type { Clock } from '@thrice/core';
+
+/** The machine's clock and timers. */
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  toIso: (atMs) => new Date(atMs).toISOString(),
+  sleep: (delayMs, signal) =>
+    new Promise((resolve) => {
+      if (signal?.aborted === true) {
+        resolve();
+        return;
+      }
+      const wake = () => {
+        clearTimeout(timer);
+        signal?.removeEventListener('abort', wake);
+        resolve();
+      };
+      const timer = setTimeout(wake, delayMs);
+      signal?.addEventListener('abort', wake);
+    }),
+};

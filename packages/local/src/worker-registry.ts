@@ -1,0 +1,132 @@
+import { randomUUID } from 'node:crypto';
+import { readFileSync, readlinkSync } from 'node:fs';
+import { hostname } from 'node:os';
+import type { DatabaseSync } from 'node:sqlite';
+import * as z from 'zod';
+import type { GroupCommit } from './group-commit.ts';
+
+const workerRowSchema = z.object({
+  owner: z.string(),
+  host: z.string(),
+  pid: z.number(),
+  pid_started: z.string(),
+});
+
+/**
+ * The processes that work on a database, so that the living need not wait for a dead one's leases.
+ *
+ * Only processes of the same host and process namespace can be seen to be dead; all others are waited
+ * for until their leases end.
+ */
+export class WorkerRegistry {
+  readonly #database: DatabaseSync;
+  readonly #commit: GroupCommit;
+  /** This process's worker: the name its leases carry. */
+  readonly owner: string;
+
+  constructor(database: DatabaseSync, commit: GroupCommit) {
+    this.#database = database;
+    this.#commit = commit;
+    this.owner = `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`;
+  }
+
+  /** Enters this process as a worker on a group. */
+  async register(group: string): Promise<void> {
+    const started = processStart(process.pid) ?? '';
+    await this.#commit.write(() =>
+      this.#database
+        .prepare('INSERT INTO workers VALUES (?, ?, ?, ?, ?)')
+        .run(this.owner, hostIdentity(), process.pid, started, group),
+    );
+  }
+
+  /** Takes this process off the list; what it still held is free at once. */
+  async unregister(): Promise<void> {
+    await this.#commit.write(() => this.#free(this.owner));
+  }
+
+  /**
+   * Frees what dead workers of this host held.
+   *
+   * @returns How many tasks were freed.
+   */
+  async takeOver(): Promise<number> {
+    const dead = this.#database
+      .prepare('SELECT owner, host, pid, pid_started FROM workers WHERE owner <> ?')
+      .all(this.owner)
+      .map((row) => workerRowSchema.parse(row))
+      .filter(isDead);
+    if (dead.length === 0) return 0;
+    return await this.#commit.write(() =>
+      dead.reduce((count, { owner }) => count + this.#free(owner), 0),
+    );
+  }
+
+  /** Other processes that work on a group, as far as anyone can tell. */
+  countOthers(group: string): number {
+    const row = this.#database
+      .prepare('SELECT count(*) AS count FROM workers WHERE group_name = ? AND owner <> ?')
+      .get(group, this.owner);
+    return Number(row?.['count'] ?? 0);
+  }
+
+  #free(owner: string): number {
+    this.#database
+      .prepare(
+        `UPDATE cells SET state = 'released', owner = NULL, lease_until = 0
+         WHERE state = 'claimed' AND owner = ?
+           AND (run, config, id) IN (SELECT run, config, id FROM tasks WHERE holder = ?)`,
+      )
+      .run(owner, owner);
+    const freed = this.#database
+      .prepare('UPDATE tasks SET visible_at = 0, holder = NULL WHERE holder = ?')
+      .run(owner);
+    this.#database.prepare('DELETE FROM workers WHERE owner = ?').run(owner);
+    return Number(freed.changes);
+  }
+}
+
+function isDead(worker: z.infer<typeof workerRowSchema>): boolean {
+  if (worker.host !== hostIdentity()) return false;
+  if (!isRunning(worker.pid)) return true;
+  const started = processStart(worker.pid);
+  return started !== undefined && worker.pid_started !== '' && started !== worker.pid_started;
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'EPERM';
+  }
+  return processState(pid) !== 'Z';
+}
+
+/** Host and, where there are such things, process namespace: two containers may share a name. */
+function hostIdentity(): string {
+  try {
+    return `${hostname()} ${readlinkSync('/proc/self/ns/pid')}`;
+  } catch {
+    return hostname();
+  }
+}
+
+/** State letter of a process on Linux; a zombie is dead, though it still has its number. */
+function processState(pid: number): string | undefined {
+  return processFields(pid)?.[0];
+}
+
+/** When a process began, in ticks since boot, on Linux: tells a reused number from the first owner. */
+function processStart(pid: number): string | undefined {
+  return processFields(pid)?.[19];
+}
+
+/** Fields of `/proc/<pid>/stat` from the third on; the second is a name that may hold anything. */
+function processFields(pid: number): readonly string[] | undefined {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    return text.slice(text.lastIndexOf(')') + 2).split(' ');
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,88 @@
+import type { FinishReason, ModelOutput, Usage } from '@thrice/core';
+import * as z from 'zod';
+
+const count = z.int().min(0).nullish();
+
+const usageSchema = z.object({
+  prompt_tokens: count,
+  completion_tokens: count,
+  prompt_tokens_details: z.object({ cached_tokens: count }).nullish(),
+  completion_tokens_details: z.object({ reasoning_tokens: count }).nullish(),
+});
+
+const textsSchema = z.object({
+  content: z.string().nullish(),
+  refusal: z.string().nullish(),
+  /** Names that vendors of reasoning models give to what they show of it. */
+  reasoning_content: z.string().nullish(),
+  reasoning: z.string().nullish(),
+});
+
+/** What we read of a chat completion; vendors send more, and some send less. */
+export const chatCompletionSchema = z.object({
+  model: z.string().nullish(),
+  choices: z.array(z.object({ message: textsSchema, finish_reason: z.string().nullish() })).min(1),
+  usage: usageSchema.nullish(),
+});
+/** What we read of a chat completion. */
+export type ChatCompletion = z.infer<typeof chatCompletionSchema>;
+
+/** What we read of one chunk of a streamed completion. */
+export const chatChunkSchema = z.object({
+  model: z.string().nullish(),
+  choices: z
+    .array(z.object({ delta: textsSchema.nullish(), finish_reason: z.string().nullish() }))
+    .nullish(),
+  usage: usageSchema.nullish(),
+});
+
+/** An error object in the body, whatever the status. */
+export const errorBodySchema = z.object({
+  error: z.object({
+    code: z.union([z.string(), z.number()]).nullish(),
+    type: z.string().nullish(),
+    message: z.string().nullish(),
+  }),
+});
+
+/** Token counts; what the vendor does not say is null, never 0. */
+export function mapUsage(usage: ChatCompletion['usage']): Usage {
+  return {
+    inputTokens: usage?.prompt_tokens ?? null,
+    cachedInputTokens: usage?.prompt_tokens_details?.cached_tokens ?? null,
+    outputTokens: usage?.completion_tokens ?? null,
+    reasoningTokens: usage?.completion_tokens_details?.reasoning_tokens ?? null,
+  };
+}
+
+/** The unified finish reason; null where there was none. */
+export function mapFinishReason(reason: string | null | undefined): FinishReason | null {
+  switch (reason) {
+    case null:
+    case undefined:
+      return null;
+    case 'stop':
+    case 'length':
+      return reason;
+    case 'tool_calls':
+    case 'function_call':
+      return 'tool-calls';
+    case 'content_filter':
+      return 'content-filter';
+    default:
+      return 'other';
+  }
+}
+
+/** The texts of a message, told apart. */
+export function mapOutput(texts: z.infer<typeof textsSchema>): ModelOutput {
+  return {
+    text: texts.content ?? null,
+    reasoning: emptyToNull(texts.reasoning_content ?? texts.reasoning),
+    refusal: emptyToNull(texts.refusal),
+  };
+}
+
+function emptyToNull(text: string | null | undefined): string | null {
+  return text === undefined || text === '' ? null : text;
+}

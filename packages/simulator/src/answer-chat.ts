@@ -1,0 +1,234 @@
+import { hash } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { renderJsonBody, renderStreamBody } from './answer-body.ts';
+import { type CellKey, cellKeyHeader, parseCellKey } from './cell-key.ts';
+import { type ChatRequest, parseChatRequest } from './chat-request.ts';
+import type { FaultPlan, PlannedFault } from './fault-plan.ts';
+import { injectFault } from './inject-fault.ts';
+import type { FaultKind } from './load-faults.ts';
+import type { RequestLog, RequestLogEntry } from './request-log.ts';
+import { questionKey, type RequestCounter } from './request-stats.ts';
+import { estimateTokens, type ModelAnswer, type SimulatedModel } from './simulated-model.ts';
+import type { SimulatorClock } from './system-clock.ts';
+import { writeBody, writeError, writePacedBody } from './write-response.ts';
+
+/** What answers chat requests, shared by all of them. */
+export interface ChatServices {
+  readonly model: SimulatedModel;
+  readonly faultPlan: FaultPlan | undefined;
+  readonly counter: RequestCounter;
+  readonly log: RequestLog | undefined;
+  readonly clock: SimulatorClock;
+}
+
+/** Answers `POST /v1/chat/completions`. */
+export interface ChatHandler {
+  handle(request: IncomingMessage, response: ServerResponse): void;
+  /** Counts and logs as aborted what is still open, once all connections have been destroyed. */
+  abandonAll(): void;
+}
+
+/** What becomes known of a request while it is answered; read once, when it has ended. */
+interface Exchange {
+  readonly requestNumber: number;
+  readonly cellHeader: string | undefined;
+  readonly cell: CellKey | undefined;
+  chat: ChatRequest | undefined;
+  questionKey: string | undefined;
+  fault: FaultKind | undefined;
+  /** The response, if it gets through, is a real answer. */
+  isRealAnswer: boolean;
+  /** The connection was ended by a fault, not by the client. */
+  isCut: boolean;
+}
+
+/** Builds the handler: read, find the answer, maybe spoil it, send, count and log. */
+export function createChatHandler(services: ChatServices): ChatHandler {
+  const { counter, clock } = services;
+  const openSettlers = new Set<() => void>();
+  let firstRequestMs: number | undefined;
+
+  function handle(request: IncomingMessage, response: ServerResponse): void {
+    const nowMs = clock.now();
+    firstRequestMs ??= nowMs;
+    const elapsedMs = nowMs - firstRequestMs;
+    const exchange = openExchange(request, counter);
+    settleWhenEnded({ response, exchange, services, openSettlers });
+    readBody(request, (body) => {
+      answer({ body, response, exchange, services, elapsedMs }).catch((error: unknown) => {
+        failInternally(response, error);
+      });
+    });
+  }
+
+  return {
+    handle,
+    abandonAll: () => {
+      for (const settle of openSettlers) settle();
+    },
+  };
+}
+
+function openExchange(request: IncomingMessage, counter: RequestCounter): Exchange {
+  const header = request.headers[cellKeyHeader];
+  const cellHeader = typeof header === 'string' ? header : undefined;
+  return {
+    requestNumber: counter.open(),
+    cellHeader,
+    cell: cellHeader === undefined ? undefined : parseCellKey(cellHeader),
+    chat: undefined,
+    questionKey: undefined,
+    fault: undefined,
+    isRealAnswer: false,
+    isCut: false,
+  };
+}
+
+async function answer(input: {
+  readonly body: string;
+  readonly response: ServerResponse;
+  readonly exchange: Exchange;
+  readonly services: ChatServices;
+  readonly elapsedMs: number;
+}): Promise<void> {
+  const { body, response, exchange, services, elapsedMs } = input;
+  const { model, faultPlan, counter, clock } = services;
+  const chat = parseChatRequest(body);
+  if ('status' in chat) {
+    writeError(response, chat);
+    return;
+  }
+  exchange.chat = chat;
+  const key = questionKey({ ...chat, cell: exchange.cellHeader });
+  exchange.questionKey = key;
+  const askedBeforeCount = key === undefined ? 0 : counter.ask(key);
+
+  const reply = model.answer(chat, exchange.cell);
+  const isAnswer = !('status' in reply);
+  const planned = faultPlan?.pick({
+    requestNumber: exchange.requestNumber,
+    elapsedMs,
+    model: chat.model,
+    questionKey: key ?? '',
+    askedBeforeCount,
+    hasAnswer: isAnswer,
+  });
+  const render = (given: ModelAnswer, servedModel = chat.model) =>
+    renderAnswer(given, { chat, servedModel, exchange, clock });
+  if (planned !== undefined) {
+    noteFault(planned, exchange, counter);
+    const noteCut = () => {
+      exchange.isCut = true;
+    };
+    await injectFault(planned, { response, clock, reply, render, noteCut });
+    return;
+  }
+  if (!isAnswer) {
+    writeError(response, reply);
+    return;
+  }
+  exchange.isRealAnswer = true;
+  if (reply.latencyMs > 0) {
+    await writePacedBody(response, render(reply), reply.latencyMs, clock);
+  } else writeBody(response, render(reply));
+}
+
+function renderAnswer(
+  answer: ModelAnswer,
+  context: {
+    readonly chat: ChatRequest;
+    readonly servedModel: string;
+    readonly exchange: Exchange;
+    readonly clock: SimulatorClock;
+  },
+) {
+  const { chat, servedModel, exchange, clock } = context;
+  const input = {
+    answer,
+    id: `chatcmpl-sim-${exchange.requestNumber}`,
+    model: servedModel,
+    createdSeconds: Math.floor(clock.now() / 1000),
+    promptTokens: estimateTokens(chat.promptChars),
+  };
+  return chat.isStream ? renderStreamBody(input, chat.includesUsage) : renderJsonBody(input);
+}
+
+function noteFault({ fault }: PlannedFault, exchange: Exchange, counter: RequestCounter): void {
+  exchange.fault = fault.kind;
+  // Slow, but a real answer.
+  exchange.isRealAnswer = fault.kind === 'drip';
+  counter.injected(fault.kind);
+}
+
+/** Counts and logs a request exactly once, when its response is through or its socket is gone. */
+function settleWhenEnded(input: {
+  readonly response: ServerResponse;
+  readonly exchange: Exchange;
+  readonly services: ChatServices;
+  readonly openSettlers: Set<() => void>;
+}): void {
+  const { response, exchange, openSettlers } = input;
+  const { counter, log, clock } = input.services;
+  const { socket } = response.req;
+
+  const abandon = () => settle(false);
+  openSettlers.add(abandon);
+  response.on('finish', () => settle(!socket.destroyed));
+  response.on('close', abandon);
+  // A write that comes too late for a client that has left: 'close' has told already.
+  response.on('error', () => undefined);
+
+  function settle(isSent: boolean): void {
+    if (!openSettlers.delete(abandon)) return;
+    const isOk = isSent && exchange.isRealAnswer;
+    counter.close(exchange.questionKey, isOk);
+    log?.append(toLogEntry({ response, exchange, isSent, isOk, nowMs: clock.now() }));
+  }
+}
+
+function toLogEntry(input: {
+  readonly response: ServerResponse;
+  readonly exchange: Exchange;
+  readonly isSent: boolean;
+  readonly isOk: boolean;
+  readonly nowMs: number;
+}): RequestLogEntry {
+  const { response, exchange, isSent, isOk, nowMs } = input;
+  const { chat, cellHeader, fault, isCut } = exchange;
+  const { model = null, arm = null, question } = chat ?? {};
+  return {
+    at: new Date(nowMs).toISOString(),
+    cell: cellHeader ?? null,
+    model,
+    arm,
+    question: question === undefined ? null : hashQuestion(question),
+    status: response.headersSent ? response.statusCode : null,
+    fault: fault ?? null,
+    ok: isOk,
+    ...(isSent || isCut ? {} : { aborted: true }),
+  };
+}
+
+function readBody(request: IncomingMessage, onBody: (body: string) => void): void {
+  const chunks: Buffer[] = [];
+  request.on('data', (chunk: Buffer) => chunks.push(chunk));
+  request.on('end', () => {
+    const [first] = chunks;
+    const isWhole = chunks.length === 1 && first !== undefined;
+    onBody((isWhole ? first : Buffer.concat(chunks)).toString('utf8'));
+  });
+}
+
+function hashQuestion(question: string): string {
+  return hash('sha256', question, 'hex').slice(0, 16);
+}
+
+/** A defect of the simulator: told to the client, who would otherwise wait for ever. */
+function failInternally(response: ServerResponse, error: unknown): void {
+  if (response.headersSent) {
+    response.req.socket.destroy();
+    return;
+  }
+  const message = error instanceof Error ? error.message : String(error);
+  writeError(response, { status: 500, type: 'simulator_error', code: 'simulator_error', message });
+}

@@ -1,0 +1,35 @@
+/** An error answer in OpenAI's shape. */
+export interface ApiError {
+  /** HTTP status, 400..599. */
+  readonly status: number;
+  readonly type: string;
+  readonly code: string | null;
+  readonly message: string;
+  /** Sent beside the usual headers; flat list of names and values. */
+  readonly headers?: readonly string[];
+}
+
+/** The request itself is wrong: 400 `invalid_request_error`. */
+export function invalidRequest(message: string, code: string | null = null): ApiError {
+  return { status: 400, type: 'invalid_request_error', code, message };
+}
+
+/** The model is not one of those the simulator plays: 404 `model_not_found`. */
+export function modelNotFound(model: string): ApiError {
+  return {
+    status: 404,
+    type: 'invalid_request_error',
+    code: 'model_not_found',
+    message: `The model \`${model}\` does not exist or you do not have access to it.`,
+  };
+}
+
+/** No such endpoint: 404 `unknown_url`. */
+export function unknownUrl(method: string, path: string): ApiError {
+  return {
+    status: 404,
+    type: 'invalid_request_error',
+    code: 'unknown_url',
+    message: `Unknown request URL: ${method} ${path}.`,
+  };
+}

@@ -1,0 +1,29 @@
+/**
+ * An OpenAI-compatible model server for tests, demos and acceptance runs.
+ *
+ * It answers from recordings (found by question text and arm), from simulated models of a given
+ * accuracy and latency, or with one fixed text; faults are injected on top. Every decision is seeded
+ * and independent of the order of requests.
+ */
+
+export { cellKeyHeader } from './cell-key.ts';
+export {
+  type Behaviour,
+  type Distribution,
+  loadBehaviour,
+  type ModelBehaviour,
+} from './load-behaviour.ts';
+export { type Fault, type FaultKind, type Faults, loadFaults } from './load-faults.ts';
+export { loadRecordings, type Recording, type Recordings } from './load-recordings.ts';
+export type { Arm } from './question-text.ts';
+export type { RequestLogEntry } from './request-log.ts';
+export { type QuestionCounts, questionKey, type SimulatorStats } from './request-stats.ts';
+export type { FinishReason } from './simulated-model.ts';
+export type { SimulatedQuestion } from './simulated-question.ts';
+export {
+  fixedAnswerText,
+  type Simulator,
+  type SimulatorOptions,
+  startSimulator,
+} from './start-simulator.ts';
+export type { SimulatorClock } from './system-clock.ts';

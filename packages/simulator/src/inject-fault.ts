@@ -1,0 +1,168 @@
+import type { ServerResponse } from 'node:http';
+import { type AnswerBody, truncateBody } from './answer-body.ts';
+import type { ApiError } from './api-error.ts';
+import type { PlannedFault } from './fault-plan.ts';
+import type { FaultOf } from './load-faults.ts';
+import { instantAnswer, type ModelAnswer } from './simulated-model.ts';
+import type { SimulatorClock } from './system-clock.ts';
+import {
+  waitUnlessClosed,
+  writeBody,
+  writeDrippingBody,
+  writeError,
+  writePacedBody,
+  writePartialBody,
+} from './write-response.ts';
+
+const defaultUsageLimitSeconds = 60;
+
+/** What a fault needs to be carried out. */
+export interface FaultScene {
+  readonly response: ServerResponse;
+  readonly clock: SimulatorClock;
+  /** The answer or error the model would have given. */
+  readonly reply: ModelAnswer | ApiError;
+  /** Renders an answer as this request wants it, under the requested model's name unless told. */
+  readonly render: (answer: ModelAnswer, servedModel?: string) => AnswerBody;
+  /** Says that the connection is about to be cut by the fault, not by the client. */
+  readonly noteCut: () => void;
+}
+
+/** Answers a request wrongly, in the way of the fault. */
+export async function injectFault(planned: PlannedFault, scene: FaultScene): Promise<void> {
+  const { fault, windowRestSeconds } = planned;
+  const { response, reply, render } = scene;
+  switch (fault.kind) {
+    case 'rate-limit':
+    case 'quota':
+    case 'unauthorized':
+    case 'server-error':
+    case 'overloaded':
+      writeError(response, errorOfFault(fault, windowRestSeconds));
+      return;
+    case 'usage-limit': {
+      const seconds = fault.resetSeconds ?? windowRestSeconds ?? defaultUsageLimitSeconds;
+      writeBody(response, render(instantAnswer(usageLimitText(seconds, scene.clock))));
+      return;
+    }
+    case 'hang':
+      await hang(fault, scene);
+      return;
+    case 'reset':
+      await resetConnection(fault, scene);
+      return;
+    case 'drip':
+    case 'truncated-json':
+    case 'empty-content':
+    case 'wrong-model':
+      // The plan keeps these for requests the model has an answer to.
+      if ('status' in reply) writeError(response, reply);
+      else await spoilAnswer(fault, reply, scene);
+      return;
+  }
+}
+
+async function spoilAnswer(
+  fault: FaultOf<'drip' | 'truncated-json' | 'empty-content' | 'wrong-model'>,
+  answer: ModelAnswer,
+  { response, clock, render }: FaultScene,
+): Promise<void> {
+  const { latencyMs } = answer;
+  switch (fault.kind) {
+    case 'drip':
+      await writeDrippingBody(response, render(answer), fault.seconds, clock);
+      return;
+    case 'truncated-json':
+      await writePacedBody(response, truncateBody(render(answer)), latencyMs, clock);
+      return;
+    case 'empty-content': {
+      const empty: ModelAnswer = { ...answer, text: '', finishReason: 'length' };
+      await writePacedBody(response, render(empty), latencyMs, clock);
+      return;
+    }
+    case 'wrong-model':
+      await writePacedBody(response, render(answer, fault.servedModel), latencyMs, clock);
+      return;
+  }
+}
+
+async function resetConnection(fault: FaultOf<'reset'>, scene: FaultScene): Promise<void> {
+  const { response, clock, reply, render, noteCut } = scene;
+  const { afterBytes = 0 } = fault;
+  if (afterBytes === 0 || 'status' in reply) {
+    noteCut();
+    response.req.socket.resetAndDestroy();
+    return;
+  }
+  if (!(await waitUnlessClosed(response, reply.latencyMs, clock))) return;
+  noteCut();
+  writePartialBody(response, render(reply), afterBytes);
+}
+
+async function hang(fault: FaultOf<'hang'>, scene: FaultScene): Promise<void> {
+  const { response, clock, noteCut } = scene;
+  // Without an end it is the client that closes the connection.
+  if (fault.seconds === undefined) return;
+  if (!(await waitUnlessClosed(response, fault.seconds * 1000, clock))) return;
+  noteCut();
+  response.req.socket.destroy();
+}
+
+/** The error of a fault that answers with one; messages are those of the vendors. */
+function errorOfFault(
+  fault: FaultOf<'rate-limit' | 'quota' | 'unauthorized' | 'server-error' | 'overloaded'>,
+  windowRestSeconds: number | undefined,
+): ApiError {
+  switch (fault.kind) {
+    case 'rate-limit':
+      return {
+        status: 429,
+        type: 'requests',
+        code: 'rate_limit_exceeded',
+        message: 'Rate limit reached for requests. Please try again later.',
+        headers: secondsHeader('Retry-After', fault.retryAfterSeconds, ''),
+      };
+    case 'quota':
+      return {
+        status: 429,
+        type: 'insufficient_quota',
+        code: 'insufficient_quota',
+        message: 'You exceeded your current quota, please check your plan and billing details.',
+        headers: secondsHeader(
+          'x-ratelimit-reset-requests',
+          fault.resetSeconds ?? (windowRestSeconds && Math.ceil(windowRestSeconds)),
+          's',
+        ),
+      };
+    case 'unauthorized':
+      return {
+        status: 401,
+        type: 'invalid_request_error',
+        code: 'invalid_api_key',
+        message: 'Incorrect API key provided.',
+      };
+    case 'server-error':
+      return {
+        status: fault.status ?? 500,
+        type: 'server_error',
+        code: 'server_error',
+        message: 'The server had an error while processing your request. Sorry about that!',
+      };
+    case 'overloaded':
+      return {
+        status: 529,
+        type: 'overloaded_error',
+        code: 'overloaded_error',
+        message: 'Overloaded',
+      };
+  }
+}
+
+function secondsHeader(name: string, seconds: number | undefined, unit: string): readonly string[] {
+  return seconds === undefined ? [] : [name, `${seconds}${unit}`];
+}
+
+/** What a subscription says instead of an answer, with status 200. */
+function usageLimitText(resetSeconds: number, clock: SimulatorClock): string {
+  return `Claude AI usage limit reached|${Math.ceil(clock.now() / 1000 + resetSeconds)}`;
+}

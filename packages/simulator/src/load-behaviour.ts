@@ -1,0 +1,53 @@
+import * as z from 'zod';
+import { readJsonFile } from './read-input-file.ts';
+
+const ratioSchema = z.number().min(0).max(1);
+const amountSchema = z.number().min(0);
+
+const distributionSchema = z.union(
+  [
+    z.strictObject({ fixed: amountSchema }),
+    z
+      .strictObject({ median: amountSchema, p99: amountSchema.optional() })
+      .refine(({ median, p99 }) => p99 === undefined || p99 >= median, 'expected p99 >= median'),
+  ],
+  { error: 'expected {"fixed": n} or {"median": n, "p99"?: n}, n >= 0' },
+);
+/** A fixed amount, or a log-normal one. `p99` defaults to 4 times the median. */
+export type Distribution = z.infer<typeof distributionSchema>;
+
+const modelBehaviourSchema = z.strictObject({
+  /** Share of questions with a known target that are answered right. */
+  accuracy: ratioSchema,
+  /** Time to the last byte, milliseconds. Absent: at once. */
+  latencyMs: distributionSchema.optional(),
+  /** Tokens of the visible answer. Absent: estimated from the text. */
+  outputTokens: distributionSchema.optional(),
+  /** Tokens of hidden reasoning, billed as output. Absent: none. */
+  reasoningTokens: distributionSchema.optional(),
+  /** Share of answers that state no result. Absent: 0. */
+  unparsedRate: ratioSchema.optional(),
+  /** `bare` gives the result alone, `sentence` ends in "The answer is X.". Absent: `bare`. */
+  style: z.enum(['bare', 'sentence']).optional(),
+});
+/** How one model behaves. */
+export type ModelBehaviour = z.infer<typeof modelBehaviourSchema>;
+
+const behaviourSchema = z.strictObject({
+  seed: z.int(),
+  models: z
+    .record(z.string().min(1), modelBehaviourSchema)
+    .refine((models) => Object.keys(models).length > 0, 'expected at least one model'),
+});
+/** Simulated models by name; `*` stands for every name not listed. */
+export type Behaviour = z.infer<typeof behaviourSchema>;
+
+/**
+ * Loads a behaviour file.
+ *
+ * @param path - JSON: `{ seed, models: { "<name>" or "*": { accuracy, ... } } }`.
+ * @throws {ThriceError} `invalid-file` naming key path, expected and received.
+ */
+export async function loadBehaviour(path: string): Promise<Behaviour> {
+  return await readJsonFile(path, behaviourSchema);
+}

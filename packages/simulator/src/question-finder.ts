@@ -1,0 +1,82 @@
+import type { CellKey } from './cell-key.ts';
+import type { ChatRequest } from './chat-request.ts';
+import type { SimulatedQuestion } from './simulated-question.ts';
+
+const anchorChars = 16;
+
+/** Finds the known question a request is about. */
+export type QuestionFinder = (
+  request: ChatRequest,
+  cell: CellKey | undefined,
+) => SimulatedQuestion | undefined;
+
+/**
+ * Indexes questions for lookup by cell id, exact text, or as the longest text inside a prompt.
+ *
+ * @param questions - Where two have the same text, the first stands for it; ids tell them apart.
+ */
+export function createQuestionFinder(questions: Iterable<SimulatedQuestion>): QuestionFinder {
+  const byId = new Map<string, SimulatedQuestion>();
+  const byText = new Map<string, SimulatedQuestion>();
+  for (const question of questions) {
+    byId.set(question.id, question);
+    const text = question.question.trim();
+    if (text !== '' && !byText.has(text)) byText.set(text, question);
+  }
+  const findInside = createTextScanner([...byText.keys()]);
+
+  return (request, cell) => {
+    const named = cell === undefined ? undefined : byId.get(cell.id);
+    if (named !== undefined) return named;
+    const { question, userText } = request;
+    if (question === undefined || userText === undefined) return undefined;
+    const exact = byText.get(question.trim()) ?? byText.get(userText.trim());
+    if (exact !== undefined) return exact;
+    const inside = findInside(userText);
+    return inside === undefined ? undefined : byText.get(inside);
+  };
+}
+
+/**
+ * Finds the longest of many texts inside a prompt in about one pass over the prompt.
+ *
+ * Texts are grouped by their first characters, so that at each position of the prompt only those
+ * with the right beginning are compared in full.
+ */
+function createTextScanner(texts: readonly string[]): (prompt: string) => string | undefined {
+  const groupsByLength = new Map<number, Map<string, string[]>>();
+  for (const text of texts.toSorted((a, b) => b.length - a.length)) {
+    const anchor = text.slice(0, anchorChars);
+    const groups = groupsByLength.get(anchor.length) ?? new Map<string, string[]>();
+    groupsByLength.set(anchor.length, groups);
+    const group = groups.get(anchor);
+    if (group === undefined) groups.set(anchor, [text]);
+    else group.push(text);
+  }
+  const anchors = [...groupsByLength].sort(([a], [b]) => b - a);
+
+  return (prompt) => {
+    let longest: string | undefined;
+    for (const [length, groups] of anchors) {
+      // Texts with a shorter anchor are themselves shorter than what was found.
+      if (longest !== undefined && longest.length > length) break;
+      const found = longestInside(prompt, length, groups);
+      if (found !== undefined && found.length > (longest?.length ?? 0)) longest = found;
+    }
+    return longest;
+  };
+}
+
+function longestInside(
+  prompt: string,
+  anchorLength: number,
+  groups: ReadonlyMap<string, readonly string[]>,
+): string | undefined {
+  let longest: string | undefined;
+  for (let at = 0; at + anchorLength <= prompt.length; at += 1) {
+    const group = groups.get(prompt.slice(at, at + anchorLength));
+    const found = group?.find((text) => prompt.startsWith(text, at));
+    if (found !== undefined && found.length > (longest?.length ?? 0)) longest = found;
+  }
+  return longest;
+}

@@ -1,0 +1,56 @@
+/** Draws uniform numbers in 0 <= x < 1, the same sequence for the same key. */
+export type RandomStream = () => number;
+
+/**
+ * Opens a stream of pseudo-random numbers for a key.
+ *
+ * The simulator draws from a stream per question instead of one per process, so that no decision
+ * depends on the order in which requests arrive. Not for cryptography.
+ *
+ * @param key - What the decision depends on; the parts are joined, so `['a', 1]` and `['a1']` differ.
+ * @see https://github.com/bryc/code/blob/master/jshash/PRNGs.md (sfc32; 2026-11-20)
+ */
+export function seededRandom(...key: readonly (string | number)[]): RandomStream {
+  const text = key.join('\u0000');
+  let a = hashText(text, 0x9e3779b9);
+  let b = hashText(text, 0x85ebca6b);
+  let c = hashText(text, 0xc2b2ae35);
+  let counter = 1;
+  const next = () => {
+    const sum = (a + b + counter) | 0;
+    counter = (counter + 1) | 0;
+    a = b ^ (b >>> 9);
+    b = (c + (c << 3)) | 0;
+    c = ((c << 21) | (c >>> 11)) + sum;
+    return (sum >>> 0) / 0x1_0000_0000;
+  };
+  // sfc32 needs some rounds until nearby keys give unrelated numbers.
+  for (let round = 0; round < 12; round += 1) next();
+  return next;
+}
+
+/** FNV-1a over UTF-16 units with murmur3's finalizer. */
+function hashText(text: string, basis: number): number {
+  let hash = basis | 0;
+  for (let index = 0; index < text.length; index += 1) {
+    hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
+  }
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+  return hash ^ (hash >>> 16);
+}
+
+/** One draw from the standard normal distribution (Box-Muller; takes two numbers of the stream). */
+export function drawNormal(random: RandomStream): number {
+  const radius = Math.sqrt(-2 * Math.log(1 - random()));
+  return radius * Math.cos(2 * Math.PI * random());
+}
+
+/**
+ * Picks one item.
+ *
+ * @param items - At least one; `undefined` comes back only for an empty list.
+ */
+export function pickItem<Item>(random: RandomStream, items: readonly Item[]): Item | undefined {
+  return items[Math.floor(random() * items.length)];
+}

@@ -1,0 +1,211 @@
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
+import { ThriceError } from '@thrice/core';
+import { createChatHandler } from './answer-chat.ts';
+import { modelNotFound, unknownUrl } from './api-error.ts';
+import { createBehaviourModel } from './behaviour-model.ts';
+import { createFaultPlan } from './fault-plan.ts';
+import type { Behaviour } from './load-behaviour.ts';
+import type { Faults } from './load-faults.ts';
+import type { Recordings } from './load-recordings.ts';
+import { createRecordedModel } from './recorded-model.ts';
+import { openRequestLog } from './request-log.ts';
+import { RequestCounter, type SimulatorStats } from './request-stats.ts';
+import { createFixedModel, type SimulatedModel } from './simulated-model.ts';
+import type { SimulatedQuestion } from './simulated-question.ts';
+import { type SimulatorClock, systemClock } from './system-clock.ts';
+import { writeError, writeJson } from './write-response.ts';
+
+/** What every request is answered with when neither recordings nor a behaviour are given. */
+export const fixedAnswerText = 'The answer is 42.';
+
+/** How a simulator is started; every part may be left out. */
+export interface SimulatorOptions {
+  /** @default 0, a free port */
+  readonly port?: number | undefined;
+  /** @default '127.0.0.1' */
+  readonly host?: string | undefined;
+  /** Recorded answers; they go before a behaviour, which then answers what was not recorded. */
+  readonly recordings?: Recordings | undefined;
+  /** Simulated models. */
+  readonly behaviour?: Behaviour | undefined;
+  /** What the simulated models know; ignored without `behaviour`. */
+  readonly questions?: Iterable<SimulatedQuestion> | undefined;
+  /** What goes wrong, and when. */
+  readonly faults?: Faults | undefined;
+  /** Path of a JSONL request log, appended to. */
+  readonly log?: string | undefined;
+  /** @default the system's */
+  readonly clock?: SimulatorClock | undefined;
+}
+
+/** A running model server. */
+export interface Simulator extends AsyncDisposable {
+  /** Base URL for an OpenAI client: `http://<host>:<port>/v1`. */
+  readonly url: string;
+  stats(): SimulatorStats;
+  /** Ends all connections and completes the log; a second call changes nothing. */
+  close(): Promise<void>;
+}
+
+/** Longer than any client keeps an idle connection: no request meets a closing socket. */
+const keepAliveTimeoutMs = 75_000;
+const backlog = 4096;
+
+/**
+ * Starts an OpenAI-compatible model server.
+ *
+ * Endpoints: `POST /v1/chat/completions` (JSON and SSE), `GET /v1/models`, `GET /v1/models/<name>`,
+ * `GET /thrice/stats`.
+ *
+ * @throws {ThriceError} `invalid-argument` when the server cannot listen on host and port;
+ *   `invalid-file` when the log cannot be opened.
+ */
+export async function startSimulator(options: SimulatorOptions = {}): Promise<Simulator> {
+  const { port = 0, host = '127.0.0.1', faults, clock = systemClock } = options;
+  const model = createModel(options);
+  const counter = new RequestCounter();
+  const log = options.log === undefined ? undefined : openLog(options.log);
+  const faultPlan = faults === undefined ? undefined : createFaultPlan(faults);
+  const chat = createChatHandler({ model, faultPlan, counter, log, clock });
+
+  const server = createHttpServer((request, response) => {
+    const path = pathOf(request);
+    if (request.method === 'POST' && path === '/v1/chat/completions')
+      chat.handle(request, response);
+    else answerQuery(`${request.method ?? ''} ${path}`, response, model, counter);
+  });
+  try {
+    await listen(server, port, host);
+  } catch (error) {
+    log?.close();
+    throw error;
+  }
+
+  let closing: Promise<void> | undefined;
+  const close = async () => {
+    closing ??= stopServer(server).then(() => {
+      chat.abandonAll();
+      log?.close();
+    });
+    await closing;
+  };
+  return {
+    url: `${originOf(server, host)}/v1`,
+    stats: () => counter.snapshot(),
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+function createModel(options: SimulatorOptions): SimulatedModel {
+  const { recordings, behaviour, questions = [] } = options;
+  const simulated =
+    behaviour === undefined ? undefined : createBehaviourModel(behaviour, questions);
+  if (recordings === undefined) return simulated ?? createFixedModel(fixedAnswerText);
+  const recorded = createRecordedModel(recordings);
+  if (simulated === undefined) return recorded;
+  return {
+    modelNames: simulated.modelNames,
+    answer: (request, cell) => {
+      const answer = recorded.answer(request, cell);
+      return 'status' in answer ? simulated.answer(request, cell) : answer;
+    },
+  };
+}
+
+/** Answers everything but chat requests. */
+function answerQuery(
+  route: string,
+  response: ServerResponse,
+  { modelNames }: SimulatedModel,
+  counter: RequestCounter,
+): void {
+  const modelPrefix = 'GET /v1/models/';
+  if (route === 'GET /v1/models') {
+    writeJson(response, 200, JSON.stringify({ object: 'list', data: modelNames.map(toModel) }));
+  } else if (route.startsWith(modelPrefix)) {
+    const name = decodeName(route.slice(modelPrefix.length));
+    const isServed = modelNames.length === 0 || modelNames.includes(name);
+    if (isServed) writeJson(response, 200, JSON.stringify(toModel(name)));
+    else writeError(response, modelNotFound(name));
+  } else if (route === 'GET /thrice/stats') {
+    const stats = counter.snapshot();
+    const requestsByQuestion = Object.fromEntries(stats.requestsByQuestion);
+    writeJson(response, 200, JSON.stringify({ ...stats, requestsByQuestion }));
+  } else {
+    const [method = '', path = ''] = route.split(' ');
+    writeError(response, unknownUrl(method, path));
+  }
+}
+
+function decodeName(name: string): string {
+  try {
+    return decodeURIComponent(name);
+  } catch {
+    return name;
+  }
+}
+
+function toModel(id: string) {
+  return { id, object: 'model', created: 0, owned_by: 'thrice-simulator' };
+}
+
+function createHttpServer(listener: RequestListener): Server {
+  // Nagle is off by default; no limit on how long a request may take: hanging is a feature here.
+  const server = createServer({ noDelay: true, requestTimeout: 0, headersTimeout: 0 }, listener);
+  server.keepAliveTimeout = keepAliveTimeoutMs;
+  return server;
+}
+
+async function listen(server: Server, port: number, host: string): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen({ port, host, backlog }, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  }).catch((cause: unknown) => {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    const message = `The simulator cannot listen on ${host}:${port}: ${reason}`;
+    throw new ThriceError({ code: 'invalid-argument', message, cause });
+  });
+}
+
+async function stopServer(server: Server): Promise<void> {
+  await new Promise<void>((resolve) => {
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });
+}
+
+function openLog(path: string) {
+  try {
+    return openRequestLog(path);
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    const problems = [`${path}: cannot be opened for writing: ${reason}`];
+    throw new ThriceError({
+      code: 'invalid-file',
+      message: problems.join(),
+      details: { problems },
+      cause,
+    });
+  }
+}
+
+function originOf(server: Server, host: string): string {
+  const address = server.address();
+  const port = typeof address === 'object' && address !== null ? address.port : 0;
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+function pathOf({ url = '/' }: IncomingMessage): string {
+  const queryAt = url.indexOf('?');
+  return queryAt < 0 ? url : url.slice(0, queryAt);
+}

@@ -1,0 +1,422 @@
+import {
+  type Fault,
+  type Simulator,
+  type SimulatorOptions,
+  startSimulator,
+} from '@thrice/simulator';
+import { describe, expect, it } from 'vitest';
+import {
+  ask,
+  askForError,
+  post,
+  readEvents,
+  SkippingClock,
+  StandingClock,
+} from './simulator-client.ts';
+
+const prediction = 'A fairly long recorded answer, long enough to be cut. The answer is 7.';
+
+async function startWith(
+  faults: readonly Fault[],
+  options: SimulatorOptions = {},
+): Promise<Simulator> {
+  return await startSimulator({
+    recordings: Array.from({ length: 100 }, (_, index) => ({
+      question: `q${index}`,
+      arm: 'direct' as const,
+      prediction,
+    })),
+    faults: { seed: 7, faults: [...faults] },
+    ...options,
+  });
+}
+
+/** Which of the questions meet an error or a broken answer, asked one after the other. */
+async function faultyAmong(simulator: Simulator, texts: readonly string[]): Promise<string[]> {
+  const faulty: string[] = [];
+  for (const text of texts) {
+    const response = await post(simulator, { text });
+    await response.text();
+    if (!response.ok) faulty.push(text);
+  }
+  return faulty;
+}
+
+describe('a fault that answers with an error', () => {
+  it('is a rate limit with the seconds to wait', async () => {
+    await using simulator = await startWith([
+      { kind: 'rate-limit', retryAfterSeconds: 3, count: 1 },
+      { kind: 'rate-limit' },
+    ]);
+
+    const timed = await askForError(simulator, { text: 'q1' });
+    const untimed = await askForError(simulator, { text: 'q1' });
+
+    expect(timed).toMatchObject({ status: 429, type: 'requests', code: 'rate_limit_exceeded' });
+    expect(timed.headers.get('retry-after')).toBe('3');
+    expect(untimed.headers.get('retry-after')).toBeNull();
+  });
+
+  it('is an exhausted quota with the seconds until its reset', async () => {
+    await using simulator = await startWith([
+      { kind: 'quota', resetSeconds: 30, count: 1 },
+      { kind: 'quota' },
+    ]);
+
+    const timed = await askForError(simulator, { text: 'q1' });
+    const untimed = await askForError(simulator, { text: 'q1' });
+
+    expect(timed).toMatchObject({
+      status: 429,
+      type: 'insufficient_quota',
+      code: 'insufficient_quota',
+    });
+    expect(timed.headers.get('x-ratelimit-reset-requests')).toBe('30s');
+    expect(untimed.headers.get('x-ratelimit-reset-requests')).toBeNull();
+  });
+
+  it.each<[Fault, number, string]>([
+    [{ kind: 'unauthorized' }, 401, 'invalid_api_key'],
+    [{ kind: 'server-error' }, 500, 'server_error'],
+    [{ kind: 'server-error', status: 503 }, 503, 'server_error'],
+    [{ kind: 'overloaded' }, 529, 'overloaded_error'],
+  ])('is %j with status %d and code %s', async (fault, status, code) => {
+    await using simulator = await startWith([fault]);
+
+    const error = await askForError(simulator, { text: 'q1' });
+
+    expect(error).toMatchObject({ status, code });
+  });
+
+  it('answers a streaming request with the same error', async () => {
+    await using simulator = await startWith([{ kind: 'overloaded' }]);
+
+    const error = await askForError(simulator, { text: 'q1', extra: { stream: true } });
+
+    expect(error).toMatchObject({ status: 529, type: 'overloaded_error' });
+  });
+});
+
+describe('a fault of the connection', () => {
+  it('resets it before the headers', async () => {
+    await using simulator = await startWith([{ kind: 'reset' }]);
+
+    await expect(post(simulator, { text: 'q1' })).rejects.toThrow('fetch failed');
+  });
+
+  it.each([false, true])('resets it after some bytes of the body (stream: %s)', async (stream) => {
+    await using simulator = await startWith([{ kind: 'reset', afterBytes: 40 }]);
+
+    const response = await post(simulator, { text: 'q1', extra: { stream } });
+
+    expect(response.status).toBe(200);
+    const reader = response.body?.getReader();
+    const first = await reader?.read();
+    expect(first?.value).toHaveLength(40);
+    await expect(reader?.read()).rejects.toThrow('terminated');
+  });
+
+  it('never sends the whole body before a reset', async () => {
+    await using simulator = await startWith([{ kind: 'reset', afterBytes: 1_000_000 }]);
+
+    const response = await post(simulator, { text: 'q1' });
+
+    await expect(response.text()).rejects.toThrow('terminated');
+  });
+
+  it('resets a request that has no answer, too', async () => {
+    await using simulator = await startWith([{ kind: 'reset', afterBytes: 40 }]);
+
+    await expect(post(simulator, { text: 'no recording' })).rejects.toThrow('fetch failed');
+  });
+
+  it('hangs until the client gives up', async () => {
+    const simulator = await startWith([{ kind: 'hang' }]);
+    const controller = new AbortController();
+    const asked = post(simulator, { text: 'q1', signal: controller.signal });
+    // A later request that is answered shows that the first is in and waits.
+    while (simulator.stats().faultCounts.hang === undefined) {
+      await fetch(`${simulator.url}/models`);
+    }
+
+    controller.abort();
+
+    await expect(asked).rejects.toThrow('aborted');
+    await simulator.close();
+    expect(simulator.stats()).toMatchObject({ okCount: 0, faultCounts: { hang: 1 } });
+  });
+
+  it('hangs for some seconds, then closes', async () => {
+    const clock = new SkippingClock();
+    await using simulator = await startWith([{ kind: 'hang', seconds: 90 }], { clock });
+
+    await expect(post(simulator, { text: 'q1' })).rejects.toThrow('fetch failed');
+
+    expect(clock.waitsMs).toEqual([90_000]);
+  });
+});
+
+describe('a fault of the answer', () => {
+  it.each([false, true])('drips the real answer (stream: %s)', async (stream) => {
+    const clock = new SkippingClock();
+    const simulator = await startWith([{ kind: 'drip', seconds: 19 }], { clock });
+
+    const response = await post(simulator, { text: 'q1', extra: { stream } });
+    const body = await response.text();
+    await simulator.close();
+
+    if (stream) expect(readEvents(body).at(-1)).toBe('[DONE]');
+    else
+      expect(JSON.parse(body)).toMatchObject({ choices: [{ message: { content: prediction } }] });
+    expect(clock.waitsMs.length).toBeGreaterThan(15);
+    expect(clock.waitsMs.reduce((sum, ms) => sum + ms, 0)).toBeCloseTo(19_000);
+    expect(simulator.stats()).toMatchObject({ okCount: 1, faultCounts: { drip: 1 } });
+  });
+
+  it('cuts the JSON in the middle of a body that is complete for HTTP', async () => {
+    await using simulator = await startWith([{ kind: 'truncated-json' }]);
+
+    const response = await post(simulator, { text: 'q1' });
+    const body = await response.text();
+
+    expect(response.status).toBe(200);
+    expect(response.headers.get('content-length')).toBe(String(body.length));
+    expect(body).toMatch(/^\{"id":/);
+    expect(() => JSON.parse(body) as unknown).toThrow(SyntaxError);
+  });
+
+  it('cuts a stream inside a chunk', async () => {
+    await using simulator = await startWith([{ kind: 'truncated-json' }]);
+
+    const response = await post(simulator, { text: 'q1', extra: { stream: true } });
+    const last = readEvents(await response.text()).at(-1) ?? '';
+
+    expect(last).toMatch(/^\{"id"/);
+    expect(() => JSON.parse(last) as unknown).toThrow(SyntaxError);
+  });
+
+  it('leaves the text out and finishes by length', async () => {
+    await using simulator = await startWith([{ kind: 'empty-content' }]);
+
+    const answer = await ask(simulator, { text: 'q1' });
+
+    expect(answer).toMatchObject({ status: 200, text: '', finishReason: 'length' });
+  });
+
+  it('says in a 200 that a usage limit is reached, and until when', async () => {
+    const clock = new SkippingClock();
+    await using simulator = await startWith([{ kind: 'usage-limit', resetSeconds: 90 }], { clock });
+
+    const answer = await ask(simulator, { text: 'q1' });
+
+    const epochSeconds = Date.parse('2026-01-02T03:05:35Z') / 1000;
+    expect(answer).toMatchObject({
+      text: `Claude AI usage limit reached|${epochSeconds}`,
+      finishReason: 'stop',
+    });
+  });
+
+  it('comes from another model', async () => {
+    await using simulator = await startWith([{ kind: 'wrong-model', servedModel: 'cheap' }]);
+
+    const answer = await ask(simulator, { text: 'q1', model: 'dear' });
+
+    expect(answer).toMatchObject({ model: 'cheap', text: prediction });
+  });
+
+  it.each<Fault>([
+    { kind: 'truncated-json' },
+    { kind: 'empty-content' },
+    { kind: 'usage-limit' },
+    { kind: 'wrong-model', servedModel: 'cheap' },
+  ])('does not count as an answer: %j', async (fault) => {
+    const simulator = await startWith([fault]);
+
+    await (await post(simulator, { text: 'q1' })).text();
+    await simulator.close();
+
+    expect(simulator.stats()).toMatchObject({ okCount: 0, faultCounts: { [fault.kind]: 1 } });
+  });
+
+  it('passes over a request that has no answer', async () => {
+    await using simulator = await startWith([{ kind: 'empty-content' }]);
+
+    const error = await askForError(simulator, { text: 'no recording' });
+
+    expect(error.code).toBe('no_recording');
+    expect(simulator.stats().faultCounts).toEqual({});
+  });
+
+  it('keeps the latency of the answer', async () => {
+    const clock = new SkippingClock();
+    const behaviour = { seed: 1, models: { '*': { accuracy: 1, latencyMs: { fixed: 500 } } } };
+    await using simulator = await startSimulator({
+      behaviour,
+      clock,
+      faults: { seed: 1, faults: [{ kind: 'reset', afterBytes: 5 }] },
+    });
+
+    const response = await post(simulator, { text: 'q' });
+
+    await expect(response.text()).rejects.toThrow('terminated');
+    expect(clock.waitsMs).toEqual([500]);
+  });
+});
+
+describe('the condition of a fault', () => {
+  const texts = Array.from({ length: 100 }, (_, index) => `q${index}`);
+
+  it('rate picks the same questions in any order', async () => {
+    await using forward = await startWith([{ kind: 'overloaded', rate: 0.3 }]);
+    await using backward = await startWith([{ kind: 'overloaded', rate: 0.3 }]);
+
+    const first = await faultyAmong(forward, texts);
+    const second = await faultyAmong(backward, texts.toReversed());
+
+    expect(first.toSorted()).toEqual(second.toSorted());
+    expect(first.length).toBeGreaterThan(15);
+    expect(first.length).toBeLessThan(45);
+  });
+
+  it('rate is drawn anew for each repetition of a question', async () => {
+    await using simulator = await startWith([{ kind: 'overloaded', rate: 0.5 }]);
+    const repeated = Array<string>(100).fill('q1');
+
+    const faulty = await faultyAmong(simulator, repeated);
+
+    expect(faulty.length).toBeGreaterThan(30);
+    expect(faulty.length).toBeLessThan(70);
+  });
+
+  it('rate is drawn apart for each fault of the file', async () => {
+    await using simulator = await startWith([
+      { kind: 'overloaded', rate: 0.5 },
+      { kind: 'unauthorized', rate: 0.5 },
+    ]);
+
+    await faultyAmong(simulator, texts);
+
+    const { overloaded = 0, unauthorized = 0 } = simulator.stats().faultCounts;
+    expect(overloaded).toBeGreaterThan(30);
+    expect(unauthorized).toBeGreaterThan(10);
+    expect(unauthorized).toBeLessThan(overloaded);
+  });
+
+  it('count ends it after so many injections', async () => {
+    await using simulator = await startWith([{ kind: 'overloaded', count: 2 }]);
+
+    expect(await faultyAmong(simulator, texts.slice(0, 5))).toEqual(['q0', 'q1']);
+  });
+
+  it('requests bounds it by number', async () => {
+    await using simulator = await startWith([
+      { kind: 'overloaded', requests: [2, 3] },
+      { kind: 'overloaded', requests: [5] },
+    ]);
+
+    const faulty = await faultyAmong(simulator, texts.slice(0, 6));
+
+    expect(faulty).toEqual(['q1', 'q2', 'q4', 'q5']);
+  });
+
+  it('seconds bounds it by time since the first request', async () => {
+    const clock = new SkippingClock();
+    await using simulator = await startWith([{ kind: 'overloaded', seconds: [10, 20] }], { clock });
+    const startMs = clock.nowMs;
+    const faultyAfterMs: number[] = [];
+
+    for (const ms of [0, 9_999, 10_000, 19_999, 20_000]) {
+      clock.nowMs = startMs + ms;
+      const faulty = await faultyAmong(simulator, ['q1']);
+      if (faulty.length > 0) faultyAfterMs.push(ms);
+    }
+
+    expect(faultyAfterMs).toEqual([10_000, 19_999]);
+  });
+
+  it('betweenSeconds is its name where seconds is how long the fault takes', async () => {
+    const clock = new SkippingClock();
+    const simulator = await startWith([{ kind: 'drip', seconds: 1, betweenSeconds: [10] }], {
+      clock,
+    });
+
+    await ask(simulator, { text: 'q1' });
+    clock.nowMs += 10_000;
+    await ask(simulator, { text: 'q1' });
+
+    await simulator.close();
+    expect(simulator.stats().faultCounts).toEqual({ drip: 1 });
+  });
+
+  it('model restricts it to one model', async () => {
+    await using simulator = await startWith([{ kind: 'unauthorized', model: 'a' }]);
+
+    const error = await askForError(simulator, { text: 'q1', model: 'a' });
+    const answer = await ask(simulator, { text: 'q1', model: 'ab' });
+
+    expect([error.status, answer.status]).toEqual([401, 200]);
+  });
+
+  it('maxPerQuestion lets the next request for a question through', async () => {
+    await using simulator = await startWith([{ kind: 'overloaded', maxPerQuestion: 2 }]);
+
+    const faulty = await faultyAmong(simulator, ['q1', 'q1', 'q1', 'q2', 'q2', 'q2', 'q1']);
+
+    expect(faulty).toEqual(['q1', 'q1', 'q2', 'q2']);
+  });
+
+  it('window lets so many requests through per time and tells when it ends', async () => {
+    const clock = new SkippingClock();
+    await using simulator = await startWith(
+      [{ kind: 'quota', window: { requests: 2, seconds: 60 } }],
+      { clock },
+    );
+
+    const faulty = await faultyAmong(simulator, ['q0', 'q1', 'q2', 'q3']);
+    clock.nowMs += 12_500;
+    const error = await askForError(simulator, { text: 'q4' });
+    clock.nowMs += 47_500;
+    const later = await faultyAmong(simulator, ['q5', 'q6', 'q7']);
+
+    expect(faulty).toEqual(['q2', 'q3']);
+    expect(error.headers.get('x-ratelimit-reset-requests')).toBe('48s');
+    expect(later).toEqual(['q7']);
+  });
+
+  it('is one of several that must all hold', async () => {
+    await using simulator = await startWith([
+      { kind: 'overloaded', model: 'm', requests: [2], count: 1 },
+    ]);
+
+    expect(await faultyAmong(simulator, ['q0', 'q1', 'q2'])).toEqual(['q1']);
+  });
+
+  it('decides in file order', async () => {
+    await using simulator = await startWith([
+      { kind: 'unauthorized', requests: [1, 1] },
+      { kind: 'overloaded' },
+    ]);
+
+    const statuses = [
+      (await askForError(simulator, { text: 'q1' })).status,
+      (await askForError(simulator, { text: 'q1' })).status,
+    ];
+
+    expect(statuses).toEqual([401, 529]);
+  });
+});
+
+describe('closing', () => {
+  it('ends requests that still wait', async () => {
+    const slept = Promise.withResolvers<void>();
+    const clock = new StandingClock(() => slept.resolve());
+    const simulator = await startWith([{ kind: 'hang', seconds: 60 }], { clock });
+    const asked = post(simulator, { text: 'q1' });
+    const refused = expect(asked).rejects.toThrow('fetch failed');
+    await slept.promise;
+
+    await simulator.close();
+
+    await refused;
+  });
+});

@@ -1,0 +1,284 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { ThriceError } from '@thrice/core';
+import { loadBehaviour, loadFaults, loadRecordings } from '@thrice/simulator';
+import { describe, expect, it } from 'vitest';
+
+async function openFolder(files: Readonly<Record<string, string>>) {
+  const folder = await mkdtemp(join(tmpdir(), 'thrice-simulator-'));
+  for (const [name, text] of Object.entries(files)) {
+    const path = join(folder, name);
+    await mkdir(dirname(path), { recursive: true });
+    await writeFile(path, text);
+  }
+  return {
+    folder,
+    at: (name: string) => join(folder, name),
+    [Symbol.asyncDispose]: async () => await rm(folder, { recursive: true }),
+  };
+}
+
+/** The problems a loader finds in a file, with the folder taken out of them. */
+async function problemsWith(
+  load: (path: string) => Promise<unknown>,
+  files: Readonly<Record<string, string>>,
+  name: string,
+): Promise<readonly string[]> {
+  await using folder = await openFolder(files);
+  try {
+    await load(folder.at(name));
+  } catch (error) {
+    if (!(error instanceof ThriceError) || error.code !== 'invalid-file') throw error;
+    const { problems = [] } = error.details;
+    const more = problems.length > 1 ? ` (and ${problems.length - 1} more)` : '';
+    expect(error.message).toBe(`${problems[0] ?? ''}${more}`);
+    return problems.map((problem) => problem.replaceAll(`${folder.folder}/`, ''));
+  }
+  throw new Error('The file was accepted.');
+}
+
+const row = (value: unknown) => `${JSON.stringify(value)}\n`;
+
+describe('loadRecordings', () => {
+  it('reads rows of a file, their arm direct unless given', async () => {
+    await using folder = await openFolder({
+      'r.jsonl': `${row({ question: 'q', prediction: '', id: 7 })}\n${row({ question: 'q', arm: 'cot', prediction: 'p', finishReason: 'stop' })}`,
+    });
+
+    const recordings = await loadRecordings(folder.at('r.jsonl'));
+
+    expect(recordings).toEqual([
+      { question: 'q', arm: 'direct', prediction: '' },
+      { question: 'q', arm: 'cot', prediction: 'p', finishReason: 'stop' },
+    ]);
+  });
+
+  it('reads a folder with whatever subtasks and arms are there', async () => {
+    await using folder = await openFolder({
+      'bbh_questions.jsonl':
+        row({ subtask: 's', index: 0, input: 'a', target: '1' }) +
+        row({ subtask: 's', index: 1, input: 'b', target: '2', prompt_input: 'b in full' }),
+      'codex_cot.jsonl': row({ subtask: 's', index: 1, target: '2', prediction: 'p' }),
+    });
+
+    const recordings = await loadRecordings(folder.folder);
+
+    expect(recordings).toEqual([
+      { question: 'b', arm: 'cot', prediction: 'p' },
+      { question: 'b in full', arm: 'cot', prediction: 'p' },
+    ]);
+  });
+
+  it('names line, key, expected and received of every bad row', async () => {
+    const problems = await problemsWith(
+      loadRecordings,
+      {
+        'r.jsonl':
+          row({ question: 'q', prediction: 'p' }) +
+          row({ question: 'q' }) +
+          '{"question": \n' +
+          row({ question: 7, arm: 'both', prediction: 'p' }),
+      },
+      'r.jsonl',
+    );
+
+    expect(problems).toEqual([
+      'r.jsonl:2: prediction: Invalid input: expected string, received nothing',
+      'r.jsonl:3: expected JSON, received {"question":  (Unexpected end of JSON input)',
+      'r.jsonl:4: question: Invalid input: expected string, received 7',
+      'r.jsonl:4: arm: Invalid option: expected one of "direct"|"cot", received "both"',
+    ]);
+  });
+
+  it('accepts a question twice only with the same prediction', async () => {
+    const files = {
+      'r.jsonl':
+        row({ question: 'q', prediction: 'p' }) +
+        row({ question: 'q', prediction: 'p' }) +
+        row({ question: 'q', prediction: 'other' }),
+    };
+
+    const problems = await problemsWith(loadRecordings, files, 'r.jsonl');
+
+    expect(problems).toEqual([
+      'r.jsonl:3: expected the prediction recorded for the same question and arm at r.jsonl:1, received another',
+    ]);
+  });
+
+  it('rejects a prediction for a question that is not there', async () => {
+    const files = {
+      'bbh/bbh_questions.jsonl': row({ subtask: 's', index: 0, input: 'a' }),
+      'bbh/codex_direct.jsonl': row({ subtask: 's', index: 1, prediction: 'p' }),
+    };
+
+    const problems = await problemsWith(loadRecordings, files, 'bbh');
+
+    expect(problems).toEqual([
+      'bbh/codex_direct.jsonl:1: expected a question of bbh_questions.jsonl, received s/1',
+    ]);
+  });
+
+  it('rejects a folder without predictions', async () => {
+    const files = { 'bbh/bbh_questions.jsonl': row({ subtask: 's', index: 0, input: 'a' }) };
+
+    const problems = await problemsWith(loadRecordings, files, 'bbh');
+
+    expect(problems).toEqual([
+      'bbh: expected codex_direct.jsonl or codex_cot.jsonl beside bbh_questions.jsonl, found neither',
+    ]);
+  });
+
+  it('says which file it cannot read', async () => {
+    const problems = await problemsWith(loadRecordings, {}, 'absent.jsonl');
+
+    expect(problems).toEqual([
+      "absent.jsonl: cannot be read: ENOENT: no such file or directory, open 'absent.jsonl'",
+    ]);
+  });
+
+  it('lists the first twenty problems and counts the rest', async () => {
+    const files = { 'r.jsonl': row({ question: 'q' }).repeat(25) };
+
+    await using folder = await openFolder(files);
+    const loading = loadRecordings(folder.at('r.jsonl'));
+
+    await expect(loading).rejects.toMatchObject({
+      message: `${folder.at('r.jsonl')}:1: prediction: Invalid input: expected string, received nothing (and 24 more)`,
+      details: { problems: { length: 21, 20: '... 5 more' } },
+    });
+  });
+});
+
+describe('loadBehaviour', () => {
+  it('reads models by name', async () => {
+    const behaviour = {
+      seed: 7,
+      models: {
+        '*': {
+          accuracy: 0.8,
+          latencyMs: { median: 300, p99: 1200 },
+          outputTokens: { median: 40 },
+          reasoningTokens: { fixed: 0 },
+          unparsedRate: 0.01,
+          style: 'sentence',
+        },
+      },
+    };
+    await using folder = await openFolder({ 'b.json': JSON.stringify(behaviour) });
+
+    expect(await loadBehaviour(folder.at('b.json'))).toEqual(behaviour);
+  });
+
+  it.each<[string, unknown, string[]]>([
+    [
+      'an impossible share',
+      { seed: 1, models: { m: { accuracy: 2 } } },
+      ['b.json: models.m.accuracy: Too big: expected number to be <=1, received 2'],
+    ],
+    [
+      'an unknown key',
+      { seed: 1, models: { m: { accuracy: 1, acuracy: 1 } } },
+      ['b.json: models.m: Unrecognized key: "acuracy"'],
+    ],
+    [
+      'a distribution upside down',
+      { seed: 1, models: { m: { accuracy: 1, latencyMs: { median: 300, p99: 200 } } } },
+      ['b.json: models.m.latencyMs: expected p99 >= median, received {"median":300,"p99":200}'],
+    ],
+    [
+      'a latency that is no distribution',
+      { seed: 1, models: { m: { accuracy: 1, latencyMs: 300 } } },
+      [
+        'b.json: models.m.latencyMs: expected {"fixed": n} or {"median": n, "p99"?: n}, n >= 0, received 300',
+      ],
+    ],
+    [
+      'no model',
+      { seed: 1, models: {} },
+      ['b.json: models: expected at least one model, received {}'],
+    ],
+    [
+      'a missing seed',
+      { models: { m: { accuracy: 1 } } },
+      ['b.json: seed: Invalid input: expected number, received nothing'],
+    ],
+  ])('rejects %s', async (_name, value, expected) => {
+    const files = { 'b.json': JSON.stringify(value) };
+
+    expect(await problemsWith(loadBehaviour, files, 'b.json')).toEqual(expected);
+  });
+});
+
+describe('loadFaults', () => {
+  it('reads every kind with its parameters and conditions', async () => {
+    const faults = {
+      seed: 7,
+      faults: [
+        { kind: 'rate-limit', rate: 0.1, retryAfterSeconds: 2 },
+        { kind: 'quota', requests: [10, 20], resetSeconds: 30 },
+        { kind: 'quota', window: { requests: 2000, seconds: 60 } },
+        { kind: 'unauthorized', model: 'm' },
+        { kind: 'server-error', status: 503, count: 3 },
+        { kind: 'overloaded', seconds: [0, 5] },
+        { kind: 'reset', afterBytes: 100, maxPerQuestion: 2 },
+        { kind: 'hang', seconds: 5, betweenSeconds: [1] },
+        { kind: 'drip', seconds: 5 },
+        { kind: 'truncated-json', requests: [3] },
+        { kind: 'empty-content' },
+        { kind: 'usage-limit', resetSeconds: 60 },
+        { kind: 'wrong-model', servedModel: 'other' },
+      ],
+    };
+    await using folder = await openFolder({ 'f.json': JSON.stringify(faults) });
+
+    expect(await loadFaults(folder.at('f.json'))).toEqual(faults);
+  });
+
+  it.each<[string, unknown, string[]]>([
+    [
+      'an unknown kind',
+      { kind: 'explode' },
+      [
+        "f.json: faults[0].kind: Invalid discriminator value. Expected 'rate-limit' | 'quota' | 'unauthorized' | 'server-error' | 'overloaded' | 'reset' | 'hang' | 'drip' | 'truncated-json' | 'empty-content' | 'usage-limit' | 'wrong-model', received \"explode\"",
+      ],
+    ],
+    [
+      'a share above one',
+      { kind: 'reset', rate: 1.5 },
+      ['f.json: faults[0].rate: Too big: expected number to be <=1, received 1.5'],
+    ],
+    [
+      'a parameter of another kind',
+      { kind: 'unauthorized', status: 500 },
+      ['f.json: faults[0]: Unrecognized key: "status"'],
+    ],
+    [
+      'a range upside down',
+      { kind: 'reset', requests: [5, 2] },
+      ['f.json: faults[0].requests: expected [from, to] with to >= from, received [5,2]'],
+    ],
+    [
+      'a status that is no server error',
+      { kind: 'server-error', status: 404 },
+      ['f.json: faults[0].status: Too small: expected number to be >=500, received 404'],
+    ],
+    [
+      'a drip without its duration',
+      { kind: 'drip' },
+      ['f.json: faults[0].seconds: Invalid input: expected number, received nothing'],
+    ],
+  ])('rejects %s', async (_name, fault, expected) => {
+    const files = { 'f.json': JSON.stringify({ seed: 1, faults: [fault] }) };
+
+    expect(await problemsWith(loadFaults, files, 'f.json')).toEqual(expected);
+  });
+
+  it('rejects what is not JSON', async () => {
+    const problems = await problemsWith(loadFaults, { 'f.json': 'seed = 7' }, 'f.json');
+
+    expect(problems).toEqual([
+      'f.json: expected JSON, received seed = 7 (Unexpected token \'s\', "seed = 7" is not valid JSON)',
+    ]);
+  });
+});
