@@ -16,7 +16,22 @@ async function findNode() {
   }
 }
 
+// Working on a benchmark makes much short-lived garbage. By default the heap then grows to several
+// times of what is in use; these keep a run of any size below 250 MB at a twentieth more CPU time.
+const HEAP_FLAGS = ['--max-semi-space-size=8', '--heap-growing-percent=100'];
+const WORKING_COMMANDS = ['run', 'resume', 'rerun'];
+
+// Flags of the heap count only at a process's start: it starts over, under the same process number.
+function restartWithHeapFlags() {
+  const hasFlags = HEAP_FLAGS.every((flag) => process.execArgv.includes(flag));
+  const isWorking = WORKING_COMMANDS.includes(process.argv[2] ?? '');
+  if (hasFlags || !isWorking || typeof process.execve !== 'function') return;
+  const args = [process.execPath, ...HEAP_FLAGS, ...process.execArgv, ...process.argv.slice(1)];
+  process.execve(process.execPath, args);
+}
+
 async function start() {
+  restartWithHeapFlags();
   const { enableCompileCache } = await import('node:module');
   enableCompileCache();
   const { main } = await import('../src/main.ts');

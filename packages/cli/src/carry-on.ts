@@ -11,7 +11,7 @@ import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { createProgress } from './render/progress.ts';
 import { renderSummary } from './render/summary-table.ts';
 import type { StopSignals } from './stop-signals.ts';
-import type { Terminal } from './terminal.ts';
+import { plainText, type Terminal } from './terminal.ts';
 
 /** What {@link carryOn} needs. */
 export interface CarryOnOrder {
@@ -35,6 +35,9 @@ export async function carryOn(order: CarryOnOrder): Promise<ExitCode> {
   await engine.ledger.setGroupState(header.group, 'active');
   await openLanes(order);
   const progress = await createProgress({ terminal, engine, header, benchmark });
+  const onDrain = () =>
+    progress.note('finishing the calls in flight; press Ctrl-C again to stop now');
+  signals.drain.addEventListener('abort', onDrain, { once: true });
   const ending = await progress.around(
     workGroup({
       engine,
@@ -56,7 +59,7 @@ export async function carryOn(order: CarryOnOrder): Promise<ExitCode> {
   const summary = await finalizeGroup(header, benchmark, exitCode ?? exitCodes.complete, engine);
   await engine.blobs.write(groupKey(header.group, 'summary.md'), [renderSummary(summary, 'md')]);
   if (order.isJson) terminal.print(JSON.stringify(summary, null, 2));
-  else terminal.print(renderSummary(summary, 'text'));
+  else terminal.print(plainText(renderSummary(summary, 'text').trimEnd()));
   terminal.error(`results: ${engine.folder}/runs/${header.group}`);
   return reportEnding(ending, summary, order);
 }
@@ -133,6 +136,7 @@ export function resumeCommand(order: {
   return `thrice resume ${order.header.group}${folderFlag(order)}`;
 }
 
-function folderFlag({ folder }: { readonly folder: string }): string {
+/** ` --dir <folder>` for a command that we propose, unless it is the default. */
+export function folderFlag({ folder }: { readonly folder: string }): string {
   return folder === '.thrice' ? '' : ` --dir ${folder}`;
 }

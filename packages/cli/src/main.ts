@@ -1,7 +1,7 @@
-import { type ThriceError, toThriceError } from '@thrice/core';
+import type { ThriceError } from '@thrice/core';
 import { type ExitCode, exitCodeOf, exitCodes } from './exit-codes.ts';
 import { createProgram } from './program.ts';
-import { processTerminal } from './terminal.ts';
+import { processTerminal, type Terminal } from './terminal.ts';
 
 /**
  * Runs one command line and sets the process's exit code.
@@ -10,11 +10,11 @@ import { processTerminal } from './terminal.ts';
  */
 export async function main(argv: readonly string[]): Promise<void> {
   ignoreClosedPipes();
-  process.exitCode = await runCommand(argv);
+  process.exitCode = await runCommand(argv, processTerminal(process));
 }
 
-async function runCommand(argv: readonly string[]): Promise<ExitCode> {
-  const terminal = processTerminal(process);
+/** Runs one command line on a terminal; every failure is reported there and becomes an exit code. */
+export async function runCommand(argv: readonly string[], terminal: Terminal): Promise<ExitCode> {
   let exitCode: ExitCode = exitCodes.complete;
   const program = createProgram(terminal, (code) => {
     exitCode = code;
@@ -23,14 +23,16 @@ async function runCommand(argv: readonly string[]): Promise<ExitCode> {
     await program.parseAsync([...argv], { from: 'user' });
     return exitCode;
   } catch (error) {
-    return reportFailure(error, (text) => terminal.error(text));
+    return await reportFailure(error, (text) => terminal.error(text));
   }
 }
 
-function reportFailure(thrown: unknown, print: (text: string) => void): ExitCode {
+async function reportFailure(thrown: unknown, print: (text: string) => void): Promise<ExitCode> {
   if (isCommanderError(thrown)) return thrown.exitCode === 0 ? exitCodes.complete : exitCodes.usage;
+  // Loaded only here: help and version need nothing of it.
+  const { toThriceError } = await import('@thrice/core');
   const error = toThriceError(thrown);
-  print(`thrice: ${error.message}`);
+  for (const line of error.message.split('\n')) print(`thrice: ${line}`);
   if (error.class === 'defect') print(describeDefect(error));
   return exitCodeOf(error);
 }

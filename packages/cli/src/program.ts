@@ -25,6 +25,7 @@ export function createProgram(terminal: Terminal, onExit: (code: ExitCode) => vo
     .configureOutput({
       writeOut: (text) => terminal.print(text.trimEnd()),
       writeErr: (text) => terminal.error(text.trimEnd()),
+      outputError: (text, write) => write(text.replace(/^error: /, 'thrice: ')),
     });
   /** Runs a lazily loaded command with its arguments, as commander hands them over. */
   const run =
@@ -50,10 +51,10 @@ function addRunCommands(program: Command, run: Run): void {
     .description('plan and run a benchmark; prints its group first')
     .argument('<spec>', 'benchmark spec, TOML or JSON')
     .option('--label <label>', "what the group is called by (default: the benchmark's name)")
-    .option('--replicates <n>', 'independent repetitions of the grid', wholeNumber)
+    .option('--replicates <n>', 'independent repetitions of the grid', wholeNumberTo(1000))
     .option('--configs <names>', 'only these configs, separated by commas', nameList)
-    .option('--limit <n>', 'only the first questions', wholeNumber)
-    .option('--parallel <n>', 'cells in flight', wholeNumber)
+    .option('--limit <n>', 'only the first questions', wholeNumberTo(999_999_999))
+    .option('--parallel <n>', 'cells in flight', wholeNumberTo(10_000))
     .option('--skip-missing-keys', 'leave out configs whose key is not set')
     .option('--wait-for-quota', 'wait for exhausted lanes instead of pausing')
     .option('--detach', 'go on in the background and return')
@@ -69,7 +70,7 @@ function addRunCommands(program: Command, run: Run): void {
     .command('resume')
     .description('go on where a group stopped, whatever stopped it')
     .argument('<group>', 'group, its unique prefix, or its label')
-    .option('--parallel <n>', 'cells in flight', wholeNumber)
+    .option('--parallel <n>', 'cells in flight', wholeNumberTo(10_000))
     .option(...folderOption)
     .option(...jsonOption)
     .action(run(async () => (await import('./commands/resume.ts')).resumeGroup));
@@ -159,9 +160,12 @@ function addToolCommands(program: Command, run: Run): void {
     .action(run(async () => (await import('./commands/schema.ts')).printSchema));
 }
 
-function wholeNumber(text: string): number {
-  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
-  throw new InvalidArgumentError('Expected a whole number >= 1.');
+/** Parses a whole number from 1; its maximum is the spec's for the same thing. */
+function wholeNumberTo(maximum: number): (text: string) => number {
+  return (text) => {
+    if (/^[1-9]\d{0,8}$/.test(text) && Number(text) <= maximum) return Number(text);
+    throw new InvalidArgumentError(`Expected a whole number, 1..${maximum}.`);
+  };
 }
 
 function portNumber(text: string): number {

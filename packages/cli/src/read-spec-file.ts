@@ -1,5 +1,12 @@
 import { dirname, isAbsolute, join, resolve } from 'node:path';
-import { type BenchmarkSpec, invalidSpec, parseSpec, type SourceFile } from '@thrice/core';
+import {
+  type BenchmarkSpec,
+  describeJsonError,
+  invalidSpec,
+  parseSpec,
+  type SourceFile,
+  toThriceError,
+} from '@thrice/core';
 import { createNodeDigest, fileSourceReader } from '@thrice/local';
 import { parse as parseToml, TomlError } from 'smol-toml';
 
@@ -27,7 +34,7 @@ export async function readSpecFile(file: string, workingFolder: string): Promise
   const resolvePath = (inner: string) => (isAbsolute(inner) ? inner : join(folder, inner));
   return {
     file,
-    spec: await inlinePrompts(parsed, resolvePath),
+    spec: await inlinePrompts(parsed, file, resolvePath),
     source: { path, sha256: digestText(text) },
     resolvePath,
   };
@@ -37,30 +44,49 @@ function parseDocument(text: string, file: string): unknown {
   try {
     return file.endsWith('.json') ? JSON.parse(text) : parseToml(text);
   } catch (error) {
-    throw invalidSpec(file, [describeSyntax(error)]);
+    throw invalidSpec(file, [describeSyntax(error, text)]);
   }
 }
 
-function describeSyntax(error: unknown): string {
+function describeSyntax(error: unknown, text: string): string {
   if (error instanceof TomlError) {
-    const [what = ''] = error.message.split('\n');
-    return `line ${error.line}, column ${error.column}: ${what}`;
+    const [what = ''] = error.message.replace('Invalid TOML document: ', '').split('\n');
+    return `expected TOML (line ${error.line}, column ${error.column}: ${what})`;
   }
-  return `expected JSON (${error instanceof Error ? error.message : String(error)})`;
+  return `expected JSON (${describeJsonError(error, text)})`;
 }
 
 async function inlinePrompts(
   spec: BenchmarkSpec,
+  file: string,
   resolvePath: (path: string) => string,
 ): Promise<BenchmarkSpec> {
+  const problems: string[] = [];
   const configs = await Promise.all(
-    spec.configs.map(async (config) => {
+    spec.configs.map(async (config, index) => {
       const { prompt_file: promptFile, ...rest } = config;
       if (promptFile === undefined || rest.prompt !== undefined) return config;
-      return { ...rest, prompt: await fileSourceReader.readText(resolvePath(promptFile)) };
+      const prompt = await readPrompt(resolvePath(promptFile));
+      if (prompt.problem !== undefined)
+        problems.push(`configs[${index}].prompt_file: ${prompt.problem}`);
+      return { ...rest, prompt: prompt.text };
     }),
   );
+  if (problems.length > 0) throw invalidSpec(file, problems);
   return { ...spec, configs };
+}
+
+async function readPrompt(
+  path: string,
+): Promise<{ readonly text: string; readonly problem?: string }> {
+  try {
+    const text = await fileSourceReader.readText(path);
+    return text === ''
+      ? { text, problem: `${path}: expected a text, received an empty file` }
+      : { text };
+  } catch (error) {
+    return { text: '', problem: toThriceError(error).message };
+  }
 }
 
 function digestText(text: string): string {

@@ -1,5 +1,3 @@
-import type { Terminal } from './terminal.ts';
-
 /** How the user asks a working command to stop. */
 export interface StopSignals extends Disposable {
   /** After the first Ctrl-C: take no more cells, finish those in flight. */
@@ -9,15 +7,12 @@ export interface StopSignals extends Disposable {
 }
 
 /** Listens for Ctrl-C and its kin until disposed of. */
-export function listenForStop(terminal: Terminal): StopSignals {
+export function listenForStop(): StopSignals {
   const drain = new AbortController();
   const stop = new AbortController();
   const onSignal = () => {
     if (drain.signal.aborted) stop.abort();
-    else {
-      drain.abort();
-      terminal.error('finishing the calls in flight; press Ctrl-C again to stop now');
-    }
+    else drain.abort();
   };
   const names = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
   for (const name of names) process.on(name, onSignal);

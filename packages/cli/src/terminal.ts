@@ -8,7 +8,9 @@ export interface Terminal {
   draw(text: string): void;
   /** Whether stderr is a terminal that can be redrawn. */
   readonly isInteractive: boolean;
+  /** As they are now: a window may be resized. */
   readonly columns: number;
+  readonly rows: number;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly workingFolder: string;
   readonly commandLine: readonly string[];
@@ -27,7 +29,12 @@ export function processTerminal(host: NodeJS.Process): Terminal {
       host.stderr.write(text);
     },
     isInteractive: host.stderr.isTTY && host.env['TERM'] !== 'dumb',
-    columns: host.stderr.columns ?? 80,
+    get columns() {
+      return host.stderr.columns ?? 80;
+    },
+    get rows() {
+      return host.stderr.rows ?? 24;
+    },
     environment: host.env,
     workingFolder: host.cwd(),
     commandLine: host.argv.slice(2),
@@ -36,12 +43,12 @@ export function processTerminal(host: NodeJS.Process): Terminal {
 
 /**
  * A text by a model or a vendor, made harmless for a terminal: control characters other than tab and
- * line end are shown as `\x1b`-style escapes.
+ * line end, and those that turn the direction of writing, are shown as `\x1b` or `\u202e`.
  */
 export function plainText(text: string): string {
-  return text.replace(/[\p{Cc}\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu, (character) =>
-    character === '\n' || character === '\t'
-      ? character
-      : `\\x${(character.codePointAt(0) ?? 0).toString(16).padStart(2, '0')}`,
-  );
+  return text.replace(/[\p{Cc}\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu, (character) => {
+    if (character === '\n' || character === '\t') return character;
+    const hex = (character.codePointAt(0) ?? 0).toString(16);
+    return hex.length > 2 ? `\\u${hex}` : `\\x${hex.padStart(2, '0')}`;
+  });
 }

@@ -57,6 +57,7 @@ export { SIMULATOR_LANE } from './planning/builtin-lanes.ts';
 export { checkQuestions } from './planning/check-questions.ts';
 export { directPrefix } from './planning/datasets/bbh.ts';
 export { describeIssues } from './planning/describe-issues.ts';
+export { describeJsonError } from './planning/describe-json-error.ts';
 export { loadQuestions, openQuestions, type QuestionSource } from './planning/load-questions.ts';
 export { suggestName } from './planning/nearest-name.ts';
 export { type ParsedRow, parseQuestionRow } from './planning/parse-question-row.ts';

@@ -16,7 +16,7 @@ export const limits = {
   quotaBackoffCapMs: 1_800_000,
   /** How long the message of a parked cell (its model is closed) stays away from its queue. */
   parkedDelayMs: 5_000,
-  /** Attempts kept per cell; older ones are dropped, their count stays. */
+  /** Attempts kept per cell; older ones are dropped. */
   attemptsKept: 50,
   /** An error text is cut to this length before it is stored. */
   errorTextChars: 500,

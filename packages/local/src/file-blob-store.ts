@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import {
   closeSync,
   createReadStream,
@@ -5,7 +6,7 @@ import {
   openSync,
   readSync,
   renameSync,
-  writeSync,
+  writeFileSync,
 } from 'node:fs';
 import { mkdir, readFile, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -31,11 +32,12 @@ export class FileBlobStore implements BlobStore, Disposable {
 
   async write(key: string, chunks: AsyncIterable<string> | Iterable<string>): Promise<void> {
     const path = this.#path(key);
-    const temporary = `${path}.${process.pid}.tmp`;
+    const temporary = `${path}.${randomUUID()}.tmp`;
     try {
       await mkdir(dirname(path), { recursive: true });
       await writeWhole(temporary, chunks);
       renameSync(temporary, path);
+      this.#forget(path);
     } catch (error) {
       await rm(temporary, { force: true }).catch(() => undefined);
       throw mapFileError(error, path);
@@ -90,6 +92,14 @@ export class FileBlobStore implements BlobStore, Disposable {
     return descriptor;
   }
 
+  /** Closes what a write has replaced: the next range is read from the new file. */
+  #forget(path: string): void {
+    const descriptor = this.#openFiles.get(path);
+    if (descriptor === undefined) return;
+    closeSync(descriptor);
+    this.#openFiles.delete(path);
+  }
+
   #path(key: string): string {
     const parts = key.split('/');
     if (parts.some((part) => part === '' || part === '.' || part === '..')) {
@@ -125,10 +135,11 @@ async function writeWhole(
     for await (const chunk of chunks) {
       buffered += chunk;
       if (buffered.length < BUFFER_CHARS) continue;
-      writeSync(descriptor, buffered);
+      // Unlike writeSync it goes on after a short write, up to the error behind it: a full disk.
+      writeFileSync(descriptor, buffered);
       buffered = '';
     }
-    if (buffered !== '') writeSync(descriptor, buffered);
+    if (buffered !== '') writeFileSync(descriptor, buffered);
     fsyncSync(descriptor);
   } finally {
     closeSync(descriptor);

@@ -51,9 +51,16 @@ function isAbsent(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'ENOENT';
 }
 
+function describeReason(error: Error): string {
+  const code = 'code' in error ? error.code : undefined;
+  if (code === 'ENOENT') return 'no such file';
+  if (code === 'EISDIR') return 'expected a file, received a folder';
+  return error.message;
+}
+
 function unreadable(path: string, error: unknown): unknown {
   if (error instanceof ThriceError || !(error instanceof Error) || !('syscall' in error))
     return error;
-  const reason = isAbsent(error) ? 'no such file' : error.message;
+  const reason = describeReason(error);
   return new ThriceError({ code: 'invalid-file', message: `${path}: ${reason}`, cause: error });
 }

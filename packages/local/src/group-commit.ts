@@ -2,7 +2,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { mapSqliteError } from './map-sqlite-error.ts';
 
 /** How long the first write of a batch waits for company, ms: a fraction of one model call. */
-const GATHER_MS = 3;
+const GATHER_MS = 4;
 
 interface Write {
   readonly work: () => unknown;

@@ -1,7 +1,8 @@
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
+import type { DatabaseSync } from 'node:sqlite';
 import { ThriceError } from '@thrice/core';
+import { GuardedDatabase } from './guarded-database.ts';
 import { mapSqliteError } from './map-sqlite-error.ts';
 import { firstMigration } from './migrations/0001-first.ts';
 
@@ -23,7 +24,7 @@ export function openDatabase(file: string): DatabaseSync {
   let database: DatabaseSync | undefined;
   try {
     if (file !== ':memory:') mkdirSync(dirname(file), { recursive: true });
-    database = new DatabaseSync(file, { timeout: BUSY_TIMEOUT_MS });
+    database = new GuardedDatabase(file, { timeout: BUSY_TIMEOUT_MS });
     checkOwnership(database, file);
     database.exec(
       'PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY',
@@ -37,9 +38,10 @@ export function openDatabase(file: string): DatabaseSync {
 }
 
 function checkOwnership(database: DatabaseSync, file: string): void {
+  // Looked at first: another process may be about to commit the first tables and the id together.
+  const isEmpty = database.prepare('SELECT 1 FROM sqlite_schema LIMIT 1').get() === undefined;
   const applicationId = readPragma(database, 'application_id');
   const version = readPragma(database, 'user_version');
-  const isEmpty = database.prepare('SELECT 1 FROM sqlite_schema LIMIT 1').get() === undefined;
   if (!isEmpty && applicationId !== APPLICATION_ID) {
     throw new ThriceError({
       code: 'store-unusable',

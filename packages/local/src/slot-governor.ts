@@ -2,6 +2,7 @@ import { type Clock, type Governor, type Slot, ThriceError } from '@thrice/core'
 
 interface Waiter {
   readonly start: () => void;
+  readonly giveUp: () => void;
 }
 
 interface LaneSlots {
@@ -20,6 +21,7 @@ export class SlotGovernor implements Governor {
   readonly #clock: Clock;
   readonly #lanes: ReadonlyMap<string, LaneSlots>;
   #free: number;
+  #isClosed = false;
 
   /**
    * @param init.total - Slots in all, >= 1.
@@ -42,18 +44,29 @@ export class SlotGovernor implements Governor {
     if (slots === undefined) {
       throw new ThriceError({ code: 'invariant-violated', message: `no slots for lane "${lane}"` });
     }
-    if (signal.aborted) throw interrupted();
+    if (signal.aborted || this.#isClosed) throw interrupted();
     const sinceMs = this.#clock.now();
     if (this.#free === 0 || slots.inUse >= slots.limit) await this.#wait(slots, signal);
     else this.#take(slots);
+    let isHeld = true;
     return {
       waitMs: this.#clock.now() - sinceMs,
       [Symbol.dispose]: () => {
+        if (!isHeld) return;
+        isHeld = false;
         slots.inUse -= 1;
         this.#free += 1;
         this.#grantNext();
       },
     };
+  }
+
+  /** Grants nothing any more: who waits is turned away, who holds a slot keeps it to the end. */
+  close(): void {
+    this.#isClosed = true;
+    for (const { waiters } of this.#lanes.values()) {
+      for (const { giveUp } of waiters) giveUp();
+    }
   }
 
   #take(slots: LaneSlots): void {
@@ -64,10 +77,12 @@ export class SlotGovernor implements Governor {
   #wait(slots: LaneSlots, signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       const giveUp = () => {
+        signal.removeEventListener('abort', giveUp);
         slots.waiters.delete(waiter);
         reject(interrupted());
       };
       const waiter: Waiter = {
+        giveUp,
         start: () => {
           signal.removeEventListener('abort', giveUp);
           slots.waiters.delete(waiter);

@@ -110,12 +110,12 @@ export class SqliteLedger implements Ledger {
     if (inserted.changes > 0)
       return { kind: 'claimed', cell: freshCell(key, generation), isFirst: true };
     const row = this.#readRow(key);
-    if (row.state === 'claimed' && row.lease_until > nowMs && row.owner !== owner) {
-      return { kind: 'held' };
-    }
+    if (row.state === 'claimed' && row.lease_until > nowMs) return { kind: 'held' };
     if (row.state !== 'done') {
-      this.#sql.leaseCell.run(owner, leaseUntil, key.run, key.config, key.id);
-      return { kind: 'claimed', cell: parseCell(key, row), isFirst: false };
+      this.#sql.leaseCell.run(owner, leaseUntil, generation, key.run, key.config, key.id);
+      const latest = Math.max(row.generation, generation);
+      const cell: CellRecord = { ...parseCell(key, row), state: 'claimed', generation: latest };
+      return { kind: 'claimed', cell, isFirst: false };
     }
     const result = parseResult(row);
     if (result === undefined || isVerdict(result.outcome) || row.generation >= generation) {
@@ -277,7 +277,8 @@ const STATEMENTS = {
     VALUES (?, ?, ?, 'claimed', ?, ?, ?, 0) ON CONFLICT DO NOTHING`,
   selectCell: `SELECT id, state, generation, owner, lease_until, tries, attempts, outcome, result
     FROM cells WHERE ${THIS_CELL}`,
-  leaseCell: `UPDATE cells SET state = 'claimed', owner = ?, lease_until = ? WHERE ${THIS_CELL}`,
+  leaseCell: `UPDATE cells SET state = 'claimed', owner = ?, lease_until = ?,
+    generation = max(generation, ?) WHERE ${THIS_CELL}`,
   reopenCell: `UPDATE cells SET state = 'claimed', owner = ?, lease_until = ?, generation = ?,
     tries = 0, outcome = NULL, result = NULL WHERE ${THIS_CELL}`,
   extendLease: `UPDATE cells SET lease_until = ?

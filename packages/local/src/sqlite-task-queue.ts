@@ -84,7 +84,11 @@ export class SqliteTaskQueue implements TaskQueue {
     });
     // A batch is company enough for itself: waiting for more would only slow planning down.
     this.#commit.flush();
-    await sent;
+    await sent.catch((error: unknown) => {
+      // The numbers of new files were rolled back with the rest.
+      this.#fileNos.clear();
+      throw error;
+    });
   }
 
   #fileNo(key: string): number {

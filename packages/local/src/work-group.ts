@@ -9,6 +9,7 @@ import {
   limits,
   type ModelClient,
   type Random,
+  ThriceError,
   type WorkerEvent,
   type WorkerObserver,
 } from '@thrice/core';
@@ -21,7 +22,7 @@ const REFRESH_MS = 1_000;
 /** How long an idle loop sleeps before it looks again, ms. */
 const IDLE_MS = 100;
 /** Cells in hand beyond the slots, as a share: they are claimed or completed while others call. */
-const AHEAD_RATIO = 0.5;
+const AHEAD_RATIO = 1;
 
 /** How the work on a group ended. */
 export type Ending =
@@ -113,8 +114,12 @@ class WorkLoop {
       .run(beating.signal)
       .catch((error: unknown) => this.#fail(error));
     const wake = () => this.#wake?.();
+    const stop = () => {
+      this.#heartbeat.stopAll(new ThriceError({ code: 'interrupted', message: 'stopped' }));
+      wake();
+    };
     drainSignal.addEventListener('abort', wake);
-    stopSignal.addEventListener('abort', wake);
+    stopSignal.addEventListener('abort', stop);
     try {
       return await this.#work();
     } finally {
@@ -122,7 +127,7 @@ class WorkLoop {
       beating.abort();
       await heartbeat;
       drainSignal.removeEventListener('abort', wake);
-      stopSignal.removeEventListener('abort', wake);
+      stopSignal.removeEventListener('abort', stop);
     }
   }
 
@@ -144,6 +149,7 @@ class WorkLoop {
   async #stopReason(): Promise<Ending | undefined> {
     const isStopped = this.#order.drainSignal.aborted || this.#order.stopSignal.aborted;
     if (this.#failure === undefined && !this.#isCancelled && !isStopped) return undefined;
+    this.#governor.close();
     await this.#drain();
     if (this.#failure !== undefined) throw this.#failure.error;
     return { kind: this.#isCancelled ? 'cancelled' : 'interrupted' };
@@ -199,7 +205,7 @@ class WorkLoop {
   }
 
   async #workOn(delivery: Delivery): Promise<void> {
-    const { engine, benchmark, models, random, stopSignal } = this.#order;
+    const { engine, benchmark, models, random } = this.#order;
     const settlement = await executeCell(delivery, {
       owner: engine.workers.owner,
       benchmark,
@@ -212,7 +218,6 @@ class WorkLoop {
       random,
       observe: (event) => this.#observe(event),
       closureOf: (subject) => this.#closures.get(subject),
-      stopSignal,
     });
     if (settlement.kind === 'acknowledge') await this.#queue.acknowledge(delivery);
     else await this.#queue.release(delivery, settlement.delayMs);
@@ -246,8 +251,10 @@ class WorkLoop {
     const { ledger } = this.#order.engine;
     const listed = await ledger.listClosures();
     const subjects = new Set(listed.map(({ subject }) => subject));
-    for (const subject of this.#closures.keys()) {
-      if (!subjects.has(subject)) this.#closures.delete(subject);
+    for (const { subject, closedAt } of this.#closures.values()) {
+      // One of this last moment may still be on its way to the ledger.
+      const isSettled = nowMs - Date.parse(closedAt) >= REFRESH_MS;
+      if (isSettled && !subjects.has(subject)) this.#closures.delete(subject);
     }
     for (const closure of listed) {
       this.#closures.set(closure.subject, closure);

@@ -1,7 +1,8 @@
 import type { FinishReason, ModelOutput, Usage } from '@thrice/core';
 import * as z from 'zod';
 
-const count = z.int().min(0).nullish();
+/** A count that cannot be read is unknown: no reason to throw away the answer it came with. */
+const count = z.int().min(0).nullish().catch(null);
 
 const usageSchema = z.object({
   prompt_tokens: count,

@@ -27,13 +27,17 @@ export async function listModels(
     const page = await client.models.list();
     return page.data.map(({ id }) => id);
   } catch (error) {
-    const isRefused =
-      error instanceof OpenAI.APIError && (error.status === 401 || error.status === 403);
-    const message = error instanceof Error ? error.message : String(error);
-    throw new ThriceError({
-      code: isRefused ? 'auth-failed' : 'endpoint-unreachable',
-      message: key === undefined ? message : message.replaceAll(key, '[key]'),
-      cause: error,
-    });
+    throw mapListError(error, key);
   }
+}
+
+function mapListError(error: unknown, key: string | undefined): ThriceError {
+  const status = error instanceof OpenAI.APIError ? (error.status as unknown) : undefined;
+  const message = error instanceof Error ? error.message : String(error);
+  return new ThriceError({
+    code: status === 401 || status === 403 ? 'auth-failed' : 'endpoint-unreachable',
+    message: key === undefined ? message : message.replaceAll(key, '[key]'),
+    // A response may say the key back, in any of its parts; a failed connection cannot.
+    cause: status === undefined ? error : undefined,
+  });
 }

@@ -11,8 +11,9 @@ export interface HttpRefusal {
   readonly header: HeaderLookup;
 }
 
+/** The long one is Moonshot's: https://github.com/MoonshotAI/Kimi-K2/issues/5 (2026-11). */
 const QUOTA_CODES =
-  /^(insufficient_quota|quota_exceeded|billing_hard_limit_reached|billing_not_active|insufficient_balance|credits_exhausted)$/;
+  /^(insufficient_quota|quota_exceeded|exceeded_current_quota_error|billing_hard_limit_reached|billing_not_active|insufficient_balance|credits_exhausted)$/;
 const QUOTA_TEXT =
   /\b(exceeded your current quota|credit balance|insufficient (quota|balance|credits))\b/i;
 const CONTEXT_CODES = /^(context_length_exceeded|string_above_max_length|request_too_large)$/;
@@ -48,7 +49,8 @@ function decideCode(refusal: HttpRefusal): ErrorCode {
   const { status, codes, message } = refusal;
   const says = (pattern: RegExp) => codes.some((code) => pattern.test(code));
   if (status === 402 || says(QUOTA_CODES)) return 'quota-exhausted';
-  if (status === 429) return QUOTA_TEXT.test(message) ? 'quota-exhausted' : 'model-rate-limited';
+  if (isAboutQuota(status, message)) return 'quota-exhausted';
+  if (status === 429) return 'model-rate-limited';
   if (status === 401 || status === 403 || says(AUTH_CODES)) return 'auth-failed';
   if (says(MODEL_CODES)) return 'unknown-model';
   if (status === 404) return /\bmodel\b/i.test(message) ? 'unknown-model' : 'endpoint-unreachable';
@@ -61,4 +63,15 @@ function decideCode(refusal: HttpRefusal): ErrorCode {
   }
   if (says(LIMIT_CODES)) return 'model-rate-limited';
   return says(BUSY_CODES) ? 'model-unavailable' : 'unclassified';
+}
+
+/**
+ * Whether the text says that the money is gone, where a status or a body leaves that open.
+ *
+ * Anthropic refuses an empty account with 400 `invalid_request_error`:
+ * https://github.com/anthropics/claude-quickstarts/issues/229 (2026-11).
+ */
+function isAboutQuota(status: number | undefined, message: string): boolean {
+  const isOpen = status === undefined || status === 400 || status === 403 || status === 429;
+  return isOpen && QUOTA_TEXT.test(message);
 }

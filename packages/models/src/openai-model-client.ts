@@ -5,8 +5,10 @@ import {
   type ModelRequest,
   type ModelResponse,
   ThriceError,
+  toThriceError,
 } from '@thrice/core';
 import OpenAI from 'openai';
+import type * as z from 'zod';
 import {
   type ChatCompletion,
   chatChunkSchema,
@@ -20,6 +22,12 @@ import { mapHttpError } from './map-http-error.ts';
 import { mapLimitText } from './map-limit-text.ts';
 import { createPooledFetch, type PooledFetch } from './pooled-fetch.ts';
 
+/**
+ * Shorter keys are placeholders (`EMPTY`, `none`) for servers that want none: cutting those out would
+ * change answers.
+ */
+const MIN_SECRET_CHARS = 8;
+
 /** Longer than any call may take: calls are timed by their own signal. */
 const NEVER_MS = 2 ** 31 - 1;
 
@@ -32,9 +40,11 @@ interface Endpoint {
 
 interface OpenLane {
   readonly endpoints: readonly [Endpoint, ...Endpoint[]];
-  /** Cuts the lane's key out of a text. */
-  readonly redact: (text: string) => string;
+  /** Cuts the lane's key out of a text; undefined where there is no key. */
+  readonly redact: Redact | undefined;
 }
+
+type Redact = (text: string) => string;
 
 /** What a completion, streamed or not, came to. */
 interface Completion {
@@ -102,7 +112,10 @@ export class OpenAiModelClient implements ModelClient, AsyncDisposable {
         message: `lane "${lane.name}" has no endpoint`,
       });
     }
-    const redact = (text: string) => (key === undefined ? text : text.replaceAll(key, '[key]'));
+    const redact =
+      key === undefined || key.length < MIN_SECRET_CHARS
+        ? undefined
+        : (text: string) => text.replaceAll(key, '[key]');
     const opened: OpenLane = { endpoints: [first, ...others], redact };
     this.#lanes.set(lane.name, opened);
     return opened;
@@ -132,7 +145,7 @@ export class OpenAiModelClient implements ModelClient, AsyncDisposable {
       startedMs,
     }: {
       readonly request: ModelRequest;
-      readonly redact: (text: string) => string;
+      readonly redact: Redact | undefined;
       readonly signal: AbortSignal;
       readonly startedMs: number;
     },
@@ -170,7 +183,6 @@ export class OpenAiModelClient implements ModelClient, AsyncDisposable {
       readonly request: ModelRequest;
     },
   ): ThriceError {
-    if (error instanceof ThriceError) return withLatency(error, latencyMs);
     if (signal.aborted) {
       return signal.reason instanceof ThriceError
         ? signal.reason
@@ -181,12 +193,18 @@ export class OpenAiModelClient implements ModelClient, AsyncDisposable {
       const message = `no answer within ${request.lane.timeoutMs / 1000} s`;
       return new ThriceError({ code: 'model-timeout', message, details, cause: error });
     }
+    if (error instanceof ThriceError) return withLatency(error, latencyMs);
     if (error instanceof SyntaxError) {
       const message = 'the body is not whole JSON';
       return new ThriceError({ code: 'truncated-response', message, details, cause: error });
     }
     if (error instanceof OpenAI.APIError && error.status !== undefined) {
       return mapHttpError(describeRefusal(error), this.#clock.now(), latencyMs);
+    }
+    if (error instanceof OpenAI.APIError && error.error)
+      return withLatency(bodyError(error.error), latencyMs);
+    if (!(error instanceof OpenAI.APIConnectionError) && !isSocketError(error)) {
+      return toThriceError(error);
     }
     const message = rootMessage(error);
     return new ThriceError({ code: 'connection-failed', message, details, cause: error });
@@ -242,7 +260,7 @@ function cellHeader({ cell, step }: ModelRequest): Record<string, string> {
 
 function isLoopback(url: string): boolean {
   const { hostname } = new URL(url);
-  return hostname === 'localhost' || hostname === '[::1]' || hostname.startsWith('127.');
+  return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname);
 }
 
 function parseCompletion(raw: unknown): ChatCompletion {
@@ -291,7 +309,7 @@ async function assembleStream(
   for await (const raw of stream) {
     const refused = errorBodySchema.safeParse(raw);
     if (refused.success) throw bodyError(refused.data.error);
-    const chunk = chatChunkSchema.parse(raw);
+    const chunk = parseChunk(raw);
     model ??= chunk.model;
     usage = chunk.usage ?? usage;
     const choice = chunk.choices?.[0];
@@ -309,6 +327,16 @@ async function assembleStream(
   }
   const raw = { model, choices: [{ message: texts, finish_reason: finishReason }], usage };
   return { raw, ttftMs };
+}
+
+function parseChunk(raw: unknown): z.infer<typeof chatChunkSchema> {
+  const parsed = chatChunkSchema.safeParse(raw);
+  if (parsed.success) return parsed.data;
+  throw new ThriceError({
+    code: 'truncated-response',
+    message: 'expected a chunk of a chat completion, received something else',
+    cause: parsed.error,
+  });
 }
 
 function hasText(texts: Readonly<Record<string, string | undefined>>): boolean {
@@ -353,6 +381,11 @@ function withLatency(error: ThriceError, latencyMs: number): ThriceError {
   return new ThriceError({ code, message, details: { ...details, latencyMs }, cause });
 }
 
+/** A stream that breaks off is reported as the socket's or the pool's own error. */
+function isSocketError(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string';
+}
+
 function rootMessage(error: unknown): string {
   let root = error;
   while (root instanceof Error && root.cause !== undefined) root = root.cause;
@@ -361,14 +394,15 @@ function rootMessage(error: unknown): string {
   return `${root.message}${code}`;
 }
 
-function redactError(error: ThriceError, redact: (text: string) => string): ThriceError {
-  const message = redact(error.message);
+function redactError(error: ThriceError, redact: Redact | undefined): ThriceError {
+  const message = redact?.(error.message) ?? error.message;
   if (message === error.message) return error;
   return new ThriceError({ code: error.code, message, details: error.details });
 }
 
-function redactValue(value: unknown, redact: (text: string) => string): unknown {
-  const text = JSON.stringify(value);
+function redactValue(value: unknown, redact: Redact | undefined): unknown {
+  if (redact === undefined) return value;
+  const text = JSON.stringify(value) ?? '';
   const redacted = redact(text);
   return redacted === text ? value : (JSON.parse(redacted) as unknown);
 }

@@ -6,6 +6,12 @@ const UNIT_MS: Readonly<Record<string, number>> = {
   d: 86_400_000,
 };
 
+const NUMBER = /^\d+(\.\d+)?$/;
+/** The longest wait that is believed, ms: quotas come back within a month, dates end somewhere. */
+const MAX_WAIT_MS = 366 * 86_400_000;
+/** An HTTP date begins with its day; `Date.parse` alone reads almost anything as a date. */
+const DATE = /^(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*,? |\d{4}-\d\d-\d\dT)/i;
+
 /** Response headers by lower-case name. */
 export type HeaderLookup = (name: string) => string | null;
 
@@ -16,24 +22,25 @@ export type HeaderLookup = (name: string) => string | null;
  * exhausted request limit (`x-ratelimit-reset-requests`, as in `6m0s`).
  *
  * @param nowMs - Now, ms since 1970, for dates.
- * @returns Milliseconds >= 0; undefined where the response says nothing readable.
+ * @returns Milliseconds, 0..366 days; undefined where the response says nothing readable.
  * @see https://www.rfc-editor.org/rfc/rfc9110#field.retry-after
  */
 export function parseRetryAfter(header: HeaderLookup, nowMs: number): number | undefined {
-  const inMs = Number(header('retry-after-ms') ?? Number.NaN);
-  if (Number.isFinite(inMs) && inMs >= 0) return inMs;
-  const text = header('retry-after');
-  if (text !== null) {
-    const waitMs = /^\d+(\.\d+)?$/.test(text) ? Number(text) * 1000 : Date.parse(text) - nowMs;
-    if (Number.isFinite(waitMs)) return Math.max(0, waitMs);
-  }
-  return parseDuration(header('x-ratelimit-reset-requests'));
+  const inMs = header('retry-after-ms') ?? '';
+  const text = header('retry-after') ?? '';
+  const waitsMs = [
+    NUMBER.test(inMs) ? Number(inMs) : undefined,
+    NUMBER.test(text) ? Number(text) * 1000 : undefined,
+    DATE.test(text) ? Math.max(0, Date.parse(text) - nowMs) : undefined,
+    parseDuration(header('x-ratelimit-reset-requests')),
+  ];
+  return waitsMs.find((waitMs) => waitMs !== undefined && waitMs <= MAX_WAIT_MS);
 }
 
 /** A duration as in `1s`, `6m0s`, `250ms`; plain numbers are seconds. */
 export function parseDuration(text: string | null): number | undefined {
   if (text === null || text === '') return undefined;
-  if (/^\d+(\.\d+)?$/.test(text)) return Number(text) * 1000;
+  if (NUMBER.test(text)) return Number(text) * 1000;
   if (!/^(\d+(\.\d+)?(ms|[smhd]))+$/.test(text)) return undefined;
   const parts = [...text.matchAll(/(\d+(?:\.\d+)?)(ms|[smhd])/g)];
   return parts.reduce((sum, [, count, unit = '']) => sum + Number(count) * (UNIT_MS[unit] ?? 0), 0);

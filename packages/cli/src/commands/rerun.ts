@@ -35,7 +35,7 @@ export async function rerunRun(
   for (const run of runs) sentCount += await rerunCells(header, run, configs, stores);
   terminal.error(`${sentCount} cells without a verdict go again`);
   await using models = openModels(terminal);
-  using signals = listenForStop(terminal);
+  using signals = listenForStop();
   return await carryOn({
     terminal,
     engine,

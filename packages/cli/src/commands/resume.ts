@@ -23,7 +23,7 @@ export async function resumeGroup(
   const group = await findGroup(engine.ledger, name);
   await using loaded = await loadGroup(group, engine, options.parallel);
   await using models = openModels(terminal);
-  using signals = listenForStop(terminal);
+  using signals = listenForStop();
   return await carryOn({
     terminal,
     engine,

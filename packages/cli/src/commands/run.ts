@@ -1,10 +1,12 @@
 import { execFileSync, spawn } from 'node:child_process';
-import { openSync } from 'node:fs';
+import { mkdirSync, openSync } from 'node:fs';
+import { dirname } from 'node:path';
 import {
   type Benchmark,
   type BenchmarkSpec,
   checkQuestions,
   type GroupDraft,
+  type GroupHeader,
   openQuestions,
   planGroup,
   type QuestionSource,
@@ -15,7 +17,7 @@ import {
 } from '@thrice/core';
 import { createNodeDigest, fileSourceReader } from '@thrice/local';
 import { simulatedQuestions, startBundledSimulator } from '../bundled-simulator.ts';
-import { carryOn } from '../carry-on.ts';
+import { carryOn, folderFlag } from '../carry-on.ts';
 import { keyStatus, openEngine, openModels } from '../compose-local.ts';
 import { type ExitCode, exitCodes } from '../exit-codes.ts';
 import { readSpecFile, type SpecFile } from '../read-spec-file.ts';
@@ -59,14 +61,16 @@ export async function runBenchmark(
   using engine = openEngine(options.dir, terminal);
   await using models = openModels(terminal);
   const benchmark = resolveBenchmark(spec, file, simulator?.url);
-  using signals = listenForStop(terminal);
+  using signals = listenForStop();
+  const onCreated = ({ group }: GroupHeader) => {
+    if (options.json === true) terminal.error(group);
+    else terminal.print(group);
+  };
   const header = await planGroup(
-    { benchmark, draft, source, checked, skipped, clock: engine.clock },
+    { benchmark, draft, source, checked, skipped, clock: engine.clock, onCreated },
     { ledger: engine.ledger, blobs: engine.blobs, queueOf: (group) => engine.queueOf(group) },
   );
-  if (options.json === true) terminal.error(header.group);
-  else terminal.print(header.group);
-  if (options.detach === true) return detach(header.group, engine.folder, terminal);
+  if (options.detach === true) return detach(header.group, engine.folder, options.dir, terminal);
   return await carryOn({
     terminal,
     engine,
@@ -98,18 +102,20 @@ function applyOptions(spec: BenchmarkSpec, options: RunOptions): BenchmarkSpec {
 /**
  * The named configs in the spec's order.
  *
+ * @param where - Where the names were given, for the error.
  * @throws {ThriceError} `invalid-argument` for a name the spec does not have.
  */
 export function chooseConfigs<T extends { readonly name: string }>(
   configs: readonly T[],
   names: readonly string[] | undefined,
+  where = '--configs: ',
 ): T[] {
   const known = configs.map(({ name }) => name);
   const unknown = names?.find((name) => !known.includes(name));
   if (unknown === undefined) return configs.filter(({ name }) => names?.includes(name) ?? true);
   throw new ThriceError({
     code: 'invalid-argument',
-    message: `--configs: unknown config "${unknown}"${suggestName(unknown, known)} (expected ${known.join(', ')})`,
+    message: `${where}unknown config "${unknown}"${suggestName(unknown, known)} (expected ${known.join(', ')})`,
   });
 }
 
@@ -128,7 +134,9 @@ function checkKeys(
     const lines = missing.map(
       ({ name, variable }) => `config "${name}": expected a key in ${variable}, found none`,
     );
-    const remedy = 'set it, or leave such configs out with --skip-missing-keys';
+    const remedy = canSkip
+      ? 'no config would be left: set one of them'
+      : 'set it, or leave such configs out with --skip-missing-keys';
     throw new ThriceError({ code: 'missing-key', message: `${lines.join('\n')}\n${remedy}` });
   }
   for (const { name, variable } of missing)
@@ -201,8 +209,9 @@ function readCommit(folder: string): string | null {
   }
 }
 
-function detach(group: string, folder: string, terminal: Terminal): ExitCode {
+function detach(group: string, folder: string, dir: string, terminal: Terminal): ExitCode {
   const log = `${folder}/runs/${group}.log`;
+  mkdirSync(dirname(log), { recursive: true });
   const output = openSync(log, 'a');
   const child = spawn(process.execPath, [process.argv[1] ?? '', 'resume', group, '--dir', folder], {
     detached: true,
@@ -210,7 +219,7 @@ function detach(group: string, folder: string, terminal: Terminal): ExitCode {
   });
   child.unref();
   terminal.error(
-    `running in the background; watch it with: thrice status ${group} --watch\nlog: ${log}`,
+    `running in the background; watch it with: thrice status ${group} --watch${folderFlag({ folder: dir })}\nlog: ${log}`,
   );
   return exitCodes.complete;
 }

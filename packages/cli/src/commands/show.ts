@@ -31,7 +31,7 @@ export async function showCell(
     });
   }
   const { configs } = resolveBenchmark(group.header.spec, group.header.specSource.path);
-  const [config] = chooseConfigs(configs, [configName]);
+  const [config] = chooseConfigs(configs, [configName], '');
   if (config === undefined) return exitCodes.usage;
   const question = await findQuestion(group.header, id, engine);
   const cell = (await engine.ledger.readCells(run, config.name, [id])).get(id);
@@ -94,8 +94,8 @@ function section(title: string, text: string): string {
 function describeCall({ call, output }: JournalEntry): string {
   const facts = [
     `model ${call.model}, served ${call.servedModel ?? 'unknown'}, endpoint ${call.endpoint}`,
-    `started ${call.startedAt}, ${Math.round(call.latencyMs)} ms, waited ${Math.round(call.waitMs)} ms, first token ${show(call.ttftMs)} ms`,
-    `tokens in ${show(call.inputTokens)} (cached ${show(call.cachedInputTokens)}), out ${show(call.outputTokens)} (reasoning ${show(call.reasoningTokens)}), cost ${show(call.costUsd)} USD`,
+    `started ${call.startedAt}, ${Math.round(call.latencyMs)} ms, waited ${Math.round(call.waitMs)} ms, first token ${show(call.ttftMs, ' ms')}`,
+    `tokens in ${show(call.inputTokens)} (cached ${show(call.cachedInputTokens)}), out ${show(call.outputTokens)} (reasoning ${show(call.reasoningTokens)}), cost ${show(call.costUsd, ' USD')}`,
     `finish reason ${show(call.rawFinishReason)}`,
   ];
   const texts = [
@@ -133,6 +133,6 @@ function describeAttempts(cell: CellRecord | undefined): string {
     .join('\n');
 }
 
-function show(value: number | string | null | undefined): string {
-  return value === null || value === undefined ? 'unknown' : String(value);
+function show(value: number | string | null | undefined, unit = ''): string {
+  return value === null || value === undefined ? 'unknown' : `${value}${unit}`;
 }

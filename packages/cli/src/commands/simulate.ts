@@ -39,7 +39,7 @@ export async function simulate(terminal: Terminal, options: SimulateOptions): Pr
     faults: await load(options.faults, loadFaults),
     questions: await load(options.questions, loadSimulatedQuestions),
   };
-  using signals = listenForStop({ ...terminal, error: () => undefined });
+  using signals = listenForStop();
   await using simulator = await startSimulator({ ...input, port: options.port, log: options.log });
   terminal.print(simulator.url);
   await new Promise((done) => signals.drain.addEventListener('abort', done));

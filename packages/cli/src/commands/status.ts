@@ -33,7 +33,7 @@ export async function showStatus(
   };
   let status = await look();
   if (options.watch === true) {
-    using signals = listenForStop({ ...terminal, error: () => undefined });
+    using signals = listenForStop();
     const block = new LiveBlock(terminal);
     const meter = new RateMeter();
     while (status.state === 'running' && !signals.drain.aborted) {

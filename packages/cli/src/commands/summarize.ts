@@ -5,6 +5,7 @@ import {
   resolveBenchmark,
   type Summary,
   SummaryBuilder,
+  suggestName,
   ThriceError,
 } from '@thrice/core';
 import type { LocalEngine } from '@thrice/local';
@@ -12,7 +13,7 @@ import { openExistingEngine } from '../compose-local.ts';
 import { type ExitCode, exitCodes } from '../exit-codes.ts';
 import { findGroup, newestGroup } from '../find-group.ts';
 import { renderSummary, renderTagTable } from '../render/summary-table.ts';
-import type { Terminal } from '../terminal.ts';
+import { plainText, type Terminal } from '../terminal.ts';
 
 /** Options of `thrice summarize`. */
 export interface SummarizeOptions {
@@ -30,25 +31,38 @@ export async function summarizeGroup(
   name: string | undefined,
   options: SummarizeOptions,
 ): Promise<ExitCode> {
-  if ((name === undefined) === (options.latest !== true)) {
+  const isLatest = options.latest === true;
+  if ((name !== undefined) === isLatest) {
     throw new ThriceError({
       code: 'invalid-argument',
-      message: 'summarize: expected a group or --latest, received neither or both',
+      message: `summarize: expected a group or --latest, received ${isLatest ? 'both' : 'neither'}`,
     });
   }
   using engine = openExistingEngine(options.dir, terminal);
   const group =
     name === undefined ? await newestGroup(engine.ledger) : await findGroup(engine.ledger, name);
   const summary = await countSummary(group, engine);
+  if (options.by !== undefined) checkTag(options.by, summary);
   if (options.json === true) {
     terminal.print(JSON.stringify(summary, null, 2));
     return exitCodes.complete;
   }
   const form = options.csv === true ? 'csv' : options.md === true ? 'md' : 'text';
-  terminal.print(renderSummary(summary, form).trimEnd());
-  if (options.by !== undefined)
-    terminal.print(`\n${renderTagTable(summary, options.by, form).trimEnd()}`);
+  const tables = [renderSummary(summary, form)];
+  if (options.by !== undefined) tables.push(renderTagTable(summary, options.by, form));
+  terminal.print(plainText(tables.map((table) => table.trimEnd()).join('\n\n')));
   return exitCodes.complete;
+}
+
+function checkTag(tag: string, { configs }: Summary): void {
+  const known = [...new Set(configs.flatMap(({ byTag }) => Object.keys(byTag)))];
+  if (known.includes(tag)) return;
+  const expected =
+    known.length === 0 ? 'the questions have no tags' : `expected ${known.join(', ')}`;
+  throw new ThriceError({
+    code: 'invalid-argument',
+    message: `--by: unknown tag "${tag}"${suggestName(tag, known)} (${expected})`,
+  });
 }
 
 /** Counts a group's figures from the ledger, without writing anything. */

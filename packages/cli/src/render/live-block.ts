@@ -7,7 +7,7 @@ const CLEAR_BELOW = '\u001b[0J';
 /** A block of lines on stderr that is drawn over itself; plain lines where that is impossible. */
 export class LiveBlock {
   readonly #terminal: Terminal;
-  #lineCount = 0;
+  #lines: readonly string[] = [];
 
   constructor(terminal: Terminal) {
     this.#terminal = terminal;
@@ -19,28 +19,47 @@ export class LiveBlock {
       this.#terminal.error(text);
       return;
     }
-    const lines = text
-      .split('\n')
-      .map((line) => line.slice(0, Math.max(20, this.#terminal.columns - 1)));
+    const lines = this.#fit(text.split('\n'));
     this.#terminal.draw(`${HIDE_CURSOR}${this.#backToTop()}${lines.join('\n')}\n`);
-    this.#lineCount = lines.length;
+    this.#lines = lines;
   }
 
   /** Writes a line above the block, to stay. */
   note(text: string): void {
     if (this.#terminal.isInteractive) this.#terminal.draw(this.#backToTop());
-    this.#lineCount = 0;
+    this.#lines = [];
     this.#terminal.error(text);
   }
 
   /** Leaves the block as it is and gives the terminal back. */
   end(): void {
     if (this.#terminal.isInteractive) this.#terminal.draw(SHOW_CURSOR);
-    this.#lineCount = 0;
+    this.#lines = [];
+  }
+
+  /** A line that wraps or a block that scrolls could not be drawn over: both are cut to the window. */
+  #fit(lines: readonly string[]): readonly string[] {
+    const { columns, rows } = this.#terminal;
+    const room = Math.max(3, rows - 1);
+    const shown =
+      lines.length <= room
+        ? lines
+        : [
+            ...lines.slice(0, room - 2),
+            `(${lines.length - room + 1} more lines)`,
+            ...lines.slice(-1),
+          ];
+    return shown.map((line) => line.slice(0, Math.max(1, columns - 1)));
   }
 
   #backToTop(): string {
-    const up = this.#lineCount === 0 ? '' : `\u001b[${this.#lineCount}A`;
+    const { columns } = this.#terminal;
+    // A window made narrower since has wrapped what was drawn.
+    const height = this.#lines.reduce(
+      (sum, { length }) => sum + Math.max(1, Math.ceil(length / columns)),
+      0,
+    );
+    const up = height === 0 ? '' : `\u001b[${height}A`;
     return `\r${up}${CLEAR_BELOW}`;
   }
 }

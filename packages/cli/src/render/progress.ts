@@ -10,6 +10,8 @@ import { progressBar } from './status-view.ts';
 const REDRAW_MS = 250;
 /** How often a log gets a line, ms. */
 const LOG_MS = 5_000;
+/** Below this many columns the bars are short. */
+const NARROW_COLUMNS = 80;
 
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
 
@@ -73,14 +75,14 @@ export class Progress {
       case 'lane-closed': {
         const { subject, error, resetAt } = event.closure;
         const until = resetAt === null ? '' : `, opens again ${resetAt}`;
-        this.#note(`closed: ${subject} (${error.class}: ${error.message})${until}`);
+        this.note(`closed: ${subject} (${error.class}: ${error.message})${until}`);
         break;
       }
       case 'lane-waiting':
-        this.#note(`waiting for ${event.subject} until ${new Date(event.untilMs).toISOString()}`);
+        this.note(`waiting for ${event.subject} until ${new Date(event.untilMs).toISOString()}`);
         break;
       case 'cells-taken-over':
-        this.#note(`took over ${event.count} cells of a process that died`);
+        this.note(`took over ${event.count} cells of a process that died`);
         break;
     }
   }
@@ -102,8 +104,8 @@ export class Progress {
     if (config !== undefined && waitMs !== null) config.retries += 1;
   }
 
-  /** Notes each thing once: a closed lane is closed for all of its cells. */
-  #note(text: string): void {
+  /** Says each thing once, to stay above the bars: a closed lane is closed for all of its cells. */
+  note(text: string): void {
     if (this.#noted.has(text)) return;
     this.#noted.add(text);
     this.#block.note(plainText(text));
@@ -155,14 +157,16 @@ export class Progress {
   #bars(): string {
     const all = [...this.#configs.values()];
     const width = Math.max(...all.map(({ config }) => config.length));
+    const barChars = this.#terminal.columns < NARROW_COLUMNS ? 10 : 20;
     const lines = all.map((config) => {
       const done = config.cells - config.notAttempted;
       const verdicts = config.scored + config.unparsed;
       const right = verdicts === 0 ? '–' : `${((config.correct / verdicts) * 100).toFixed(1)} %`;
       const name = config.config.padEnd(width);
-      const parts = [`${done}/${config.cells}`, `right ${right}`, `${config.retries} retries`];
+      const count = `${String(done).padStart(String(config.cells).length)}/${config.cells}`;
+      const parts = [count, `right ${right}`, `${config.retries} retries`];
       if (config.failed > 0) parts.push(`${config.failed} failed`);
-      return `${name} ${progressBar(done, config.cells)} ${parts.join('  ')}`;
+      return `${name} ${progressBar(done, config.cells, barChars)} ${parts.join('  ')}`;
     });
     return [...lines, this.#totals().text].join('\n');
   }

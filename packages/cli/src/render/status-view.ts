@@ -56,8 +56,12 @@ function describeRate({ cells, done }: GroupStatus, perSecond: number | undefine
   return `, ${perSecond.toFixed(1)}/s, ETA ${describeDuration(eta)}`;
 }
 
-/** `████░░`: a share as a bar. */
-export function progressBar(done: number, total: number): string {
-  const filled = total === 0 ? BAR_CHARS : Math.floor((done / total) * BAR_CHARS);
-  return '█'.repeat(filled) + '░'.repeat(BAR_CHARS - filled);
+/**
+ * `████░░`: a share as a bar.
+ *
+ * @param chars - Its length.
+ */
+export function progressBar(done: number, total: number, chars = BAR_CHARS): string {
+  const filled = total === 0 ? chars : Math.floor((done / total) * chars);
+  return '█'.repeat(filled) + '░'.repeat(chars - filled);
 }

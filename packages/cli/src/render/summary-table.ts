@@ -7,7 +7,8 @@ const NONE = '–';
 /**
  * The table over replicates: a row a config, every score with its bracket, coverage and n.
  *
- * Below the coverage floor the headline is withheld and the bracket says what the score can be.
+ * Below the coverage floor the headline is withheld and the bracket says what the score can be. The
+ * text form leaves out what no config has, to fit a terminal; the others have every column.
  */
 export function renderSummary(summary: Summary, form: TableForm): string {
   const header = [
@@ -26,11 +27,25 @@ export function renderSummary(summary: Summary, form: TableForm): string {
     'p50 s',
     'cost',
   ];
-  const table = renderTable(header, summary.configs.map(summaryRow), form);
-  if (form === 'csv') return table;
+  const rows = summary.configs.map(summaryRow);
+  if (form === 'csv') return renderTable(header, rows, form);
+  const table = form === 'md' ? renderTable(header, rows, form) : renderNarrow(header, rows);
   return [describeGroup(summary), table, ...notes(summary)]
     .filter((part) => part !== '')
     .join('\n');
+}
+
+/** Columns that say something only where an entry is neither none nor 0. */
+const OPTIONAL_COLUMNS = ['sd', 'ci95', 'ungraded', 'failed', 'not attempted', 'cost'];
+
+function renderNarrow(header: readonly string[], rows: readonly (readonly string[])[]): string {
+  const isShown = header.map(
+    (title, column) =>
+      !OPTIONAL_COLUMNS.includes(title) ||
+      rows.some((row) => row[column] !== NONE && row[column] !== '0'),
+  );
+  const keep = (cells: readonly string[]) => cells.filter((_, column) => isShown[column]);
+  return renderTable(keep(header), rows.map(keep), 'text');
 }
 
 function summaryRow(entry: ConfigSummary): string[] {

@@ -26,6 +26,29 @@ const laneNameSchema = z
     'expected lower-case letters, digits, "_" and "-", at most 32',
   );
 
+/** A model server's base URL; a key in it would be stored and shown with it. */
+const baseUrlSchema = z
+  .url({
+    protocol: /^https?$/,
+    error: 'expected an http or https URL, as in http://127.0.0.1:8000/v1',
+    abort: true,
+  })
+  .refine((url) => !/\/\/[^/]*@/.test(url), {
+    error: "expected a URL without user or key; name the key's variable in api_key_env",
+  });
+
+/** The name of an environment variable, never the key; what looks like a key is refused. */
+const keyVariableSchema = z
+  .string()
+  .refine((name) => /^[A-Za-z_][A-Za-z0-9_]*$/.test(name) && !looksLikeKey(name), {
+    error: 'expected the name of an environment variable, as in LAB_API_KEY, never a key',
+  });
+
+/** Some vendors' keys would pass for names: long, with digits among small letters. */
+function looksLikeKey(text: string): boolean {
+  return text.length >= 20 && /[a-z]/.test(text) && /\d/.test(text);
+}
+
 const secondsSchema = z.number().positive().max(86_400);
 
 /** A deterministic subset, in file order: first `start` and `tags`, then `per_tag`, then `limit`. */
@@ -41,16 +64,9 @@ export type Select = z.infer<typeof selectSchema>;
 const datasetSchema = z.strictObject({ dataset: z.enum(['bbh']), path: z.string().min(1) });
 
 const laneSchema = z.strictObject({
-  base_url: z.url({ protocol: /^https?$/ }).optional(),
-  endpoints: z
-    .array(z.url({ protocol: /^https?$/ }))
-    .min(1)
-    .optional(),
-  /** The name of an environment variable, never the key. */
-  api_key_env: z
-    .string()
-    .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'expected the name of an environment variable, never a key')
-    .optional(),
+  base_url: baseUrlSchema.optional(),
+  endpoints: z.array(baseUrlSchema).min(1).optional(),
+  api_key_env: keyVariableSchema.optional(),
   max_concurrency: z.int().min(1).max(10_000).optional(),
   timeout_s: secondsSchema.optional(),
   max_tokens_field: z.enum(['max_tokens', 'max_completion_tokens']).optional(),
@@ -58,8 +74,8 @@ const laneSchema = z.strictObject({
   behaviour: z.string().min(1).optional(),
   /** The bundled simulator's faults, a file relative to the spec; lane `sim` only. */
   faults: z.string().min(1).optional(),
-  rpm: unsupported('max_concurrency bounds a lane'),
-  tpm: unsupported('max_concurrency bounds a lane'),
+  rpm: unsupported('bound the lane with max_concurrency'),
+  tpm: unsupported('bound the lane with max_concurrency'),
 });
 
 /** USD per million tokens. */
@@ -130,7 +146,7 @@ const configSchema = z.strictObject({
 export const benchmarkSpecSchema = z.strictObject({
   name: nameSchema.optional(),
   questions: z.union([z.string().min(1), z.array(z.string().min(1)).min(1), datasetSchema], {
-    error: 'expected a file, a list of files, or { dataset, path }',
+    error: 'expected a file, a list of files, or { dataset = "bbh", path = "..." }',
   }),
   replicates: z.int().min(1).max(1000).default(1),
   parallel: z.int().min(1).max(10_000).default(64),
@@ -138,7 +154,7 @@ export const benchmarkSpecSchema = z.strictObject({
   timeout_s: secondsSchema.default(120),
   coverage_floor: z.number().min(0).max(1).default(0.98),
   skip_missing_keys: z.boolean().default(false),
-  budget_usd: unsupported('a cap that is not enforced would be worse than none'),
+  budget_usd: unsupported('leave it out: a cap that is not enforced would be worse than none'),
   select: selectSchema.optional(),
   lanes: z.record(laneNameSchema, laneSchema).default({}),
   prices: z.record(z.string(), priceSchema).default({}),

@@ -99,6 +99,7 @@ export const cellRowSchema = z.strictObject({
   finishedAt: z.iso.datetime().nullable(),
   tags: z.record(z.string(), z.string()),
   calls: z.array(callSchema),
+  /** What failed attempts cost, USD; null as soon as one's cost is unknown. */
   wastedCostUsd: z.number().nullable(),
 });
 /** The published row of a cell. */

@@ -49,12 +49,7 @@ export async function checkQuestions(
     }
     if (problems.length >= MAX_PROBLEMS) break;
   }
-  const empty = perConfig.filter((entry) => entry.count === 0);
-  if (count === 0) problems.push('select leaves no question: expected at least one');
-  else
-    problems.push(
-      ...empty.map(({ config }) => `config "${config.name}": select leaves no question`),
-    );
+  if (problems.length < MAX_PROBLEMS) problems.push(...emptyProblems(count, perConfig));
   if (problems.length > 0) {
     throw new ThriceError({
       code: 'invalid-question',
@@ -67,6 +62,17 @@ export async function checkQuestions(
     sha256: digest.hex(),
     cellCounts: new Map(perConfig.map((entry) => [entry.config.name, entry.count])),
   };
+}
+
+/** Selections that leave nothing; known once every question was read. */
+function emptyProblems(
+  count: number,
+  perConfig: readonly { readonly config: Config; readonly count: number }[],
+): readonly string[] {
+  if (count === 0) return ['select leaves no question: expected at least one'];
+  return perConfig
+    .filter((entry) => entry.count === 0)
+    .map(({ config }) => `config "${config.name}": select leaves no question`);
 }
 
 /** The selected questions, in file order. */

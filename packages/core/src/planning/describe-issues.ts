@@ -4,6 +4,7 @@ import { suggestName } from './nearest-name.ts';
 /** A value as an error shows it: short, on one line. */
 export function showValue(value: unknown): string {
   if (value === undefined) return 'nothing';
+  if (typeof value === 'number') return String(value);
   const text = JSON.stringify(value) ?? typeof value;
   return text.length > 60 ? `${text.slice(0, 57)}...` : text;
 }
@@ -36,45 +37,82 @@ function describeIssue(
   schema: z.ZodType,
   document: unknown,
 ): readonly string[] {
-  const received = showValue(valueAt(document, issue.path));
   const where = issue.path.length === 0 ? 'the document' : showPath(issue.path);
   switch (issue.code) {
     case 'unrecognized_keys':
       return issue.keys.map((key) => {
         const known = knownKeys(schema, document, issue.path);
-        return `${showPath([...issue.path, key])}: unknown key${suggestName(key, known)}`;
+        const hint = suggestName(key, known) || ` (expected ${known.join(', ')})`;
+        return `${showPath([...issue.path, key])}: unknown key${hint}`;
       });
     case 'invalid_key':
       return [`${where}: ${issue.issues.map((inner) => inner.message).join('; ')}`];
+    case 'invalid_type':
+      // A key that is never right: what was given for it says nothing.
+      if (issue.expected === 'never') return [`${where}: ${issue.message}`];
+      break;
     default:
-      return [`${where}: ${expectation(issue)}, received ${received}`];
+      break;
   }
+  return [`${where}: ${expectation(issue)}, received ${showReceived(document, issue.path)}`];
+}
+
+/** What was received, unless it may be a key that was put where its variable's name belongs. */
+function showReceived(document: unknown, path: readonly PropertyKey[]): string {
+  const value = valueAt(document, path);
+  const isSecret =
+    path.at(-1) === 'api_key_env' || (typeof value === 'string' && /\/\/[^/]*@/.test(value));
+  return isSecret && value !== undefined
+    ? 'a text that is not shown: it may be a key'
+    : showValue(value);
 }
 
 function expectation(issue: z.core.$ZodIssue): string {
+  // Our own schemas say it better than any rule could.
+  if (issue.message.startsWith('expected')) return issue.message;
   switch (issue.code) {
     case 'invalid_type':
-      return issue.expected === 'never' ? issue.message : `expected ${withArticle(issue.expected)}`;
+      return `expected ${withArticle(issue.expected)}`;
     case 'too_small':
-      return `expected ${sizeNoun(issue.origin)} ${issue.inclusive === false ? '>' : '>='} ${issue.minimum}`;
+      return `expected ${lowerBound(issue)}`;
     case 'too_big':
       return `expected ${sizeNoun(issue.origin)} ${issue.inclusive === false ? '<' : '<='} ${issue.maximum}`;
     case 'invalid_value':
-      return `expected ${issue.values.map((value) => showValue(value)).join(' or ')}`;
+      return `expected ${oneOf(issue.values)}`;
     case 'invalid_union':
-      return issue.message.startsWith('expected') || issue.discriminator === undefined
-        ? issue.message
-        : `expected a known ${issue.discriminator}`;
+      return 'options' in issue && Array.isArray(issue.options)
+        ? `expected ${oneOf(issue.options)}`
+        : issue.message;
     default:
-      return issue.message.startsWith('expected')
-        ? issue.message
-        : `expected a valid value (${issue.message})`;
+      return `expected a valid value (${issue.message})`;
   }
 }
 
+function lowerBound({ origin, minimum, inclusive }: z.core.$ZodIssueTooSmall): string {
+  if (minimum === 1 && origin === 'string') return 'a text, not an empty one';
+  if (minimum === 1 && origin === 'array') return 'at least one entry';
+  return `${sizeNoun(origin)} ${inclusive === false ? '>' : '>='} ${minimum}`;
+}
+
+/** `"a", "b" or "c"`. */
+function oneOf(values: readonly unknown[]): string {
+  const shown = values.map((value) => showValue(value));
+  return [shown.slice(0, -1).join(', '), ...shown.slice(-1)]
+    .filter((part) => part !== '')
+    .join(' or ');
+}
+
+const PLAIN_NOUNS: Readonly<Record<string, string>> = {
+  int: 'whole number',
+  string: 'text',
+  record: 'table',
+  object: 'table',
+  array: 'list',
+};
+
 function withArticle(noun: string): string {
-  const plain =
-    { int: 'whole number', record: 'table', object: 'table', array: 'list' }[noun] ?? noun;
+  if (noun === 'boolean') return 'true or false';
+  const plain = PLAIN_NOUNS[noun] ?? noun;
   return `${/^[aeiou]/.test(plain) ? 'an' : 'a'} ${plain}`;
 }
 
@@ -97,6 +135,7 @@ interface JsonSchema {
   readonly additionalProperties?: JsonSchema | boolean;
   readonly anyOf?: readonly JsonSchema[];
   readonly oneOf?: readonly JsonSchema[];
+  readonly not?: JsonSchema;
 }
 
 /** The keys that the schema knows at a place, read from its JSON Schema. */
@@ -112,7 +151,12 @@ function knownKeys(
   }
   const kind = valueAt(document, [...path, 'kind']);
   const keys = places.flatMap(alternatives).filter((place) => matchesKind(place, kind));
-  return keys.flatMap((place) => Object.keys(place.properties ?? {}));
+  return keys.flatMap((place) =>
+    Object.entries(place.properties ?? {})
+      // What can never be right is not worth suggesting.
+      .filter(([, property]) => property.not === undefined)
+      .map(([key]) => key),
+  );
 }
 
 function alternatives(place: JsonSchema): readonly JsonSchema[] {

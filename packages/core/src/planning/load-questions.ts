@@ -4,7 +4,8 @@ import { ThriceError } from '../errors.ts';
 import type { SourceReader } from '../ports/source-reader.ts';
 import { bbhFiles, loadBbh } from './datasets/bbh.ts';
 import { showValue } from './describe-issues.ts';
-import { parseQuestionRow } from './parse-question-row.ts';
+import { describeJsonError } from './describe-json-error.ts';
+import { type ParsedRow, parseQuestionRow } from './parse-question-row.ts';
 
 /** Problems shown before a broken file is given up. */
 const MAX_PROBLEMS = 20;
@@ -57,27 +58,28 @@ export async function* loadQuestions(
 ): AsyncIterable<Question> {
   const problems: string[] = [];
   const seen = new Map<string, string>();
-  for (const path of paths) {
-    for await (const { row, where } of readRows(path, reader, problems)) {
-      const parsed = parseQuestionRow(row);
-      if (parsed.question === undefined) {
-        problems.push(...parsed.problems.map((problem) => `${where}: ${problem}`));
-      } else {
-        const earlier = seen.get(parsed.question.id);
-        if (earlier !== undefined) {
-          problems.push(`${where}: id: "${parsed.question.id}" is the id of ${earlier} already`);
-        } else {
-          seen.set(parsed.question.id, where);
-          if (problems.length === 0) yield parsed.question;
-        }
-      }
-      if (problems.length >= MAX_PROBLEMS) throw invalidQuestions(problems);
-    }
+  for await (const { row, where } of readRows(paths, reader)) {
+    const found = row.problems ?? repeatProblems(row.question, where, seen);
+    problems.push(...found.map((problem) => `${where}: ${problem}`));
+    if (problems.length >= MAX_PROBLEMS) break;
+    if (row.question !== undefined && problems.length === 0) yield row.question;
   }
-  if (problems.length > 0) throw invalidQuestions(problems);
-  if (seen.size === 0) {
-    throw invalidQuestions([`${paths.join(', ')}: expected at least one question, received none`]);
+  if (problems.length === 0 && seen.size === 0) {
+    problems.push(`${paths.join(', ')}: expected at least one question, received none`);
   }
+  if (problems.length > 0) throw invalidQuestions(problems.slice(0, MAX_PROBLEMS));
+}
+
+/** Notes where an id was first seen; a second time is a problem. */
+function repeatProblems(
+  { id }: Question,
+  where: string,
+  seen: Map<string, string>,
+): readonly string[] {
+  const earlier = seen.get(id);
+  if (earlier !== undefined) return [`id: "${id}" is the id of ${earlier} already`];
+  seen.set(id, where);
+  return [];
 }
 
 function invalidQuestions(problems: readonly string[]): ThriceError {
@@ -89,15 +91,15 @@ function invalidQuestions(problems: readonly string[]): ThriceError {
 }
 
 interface Row {
-  readonly row: unknown;
+  readonly row: ParsedRow;
   readonly where: string;
 }
 
-async function* readRows(
-  path: string,
-  reader: SourceReader,
-  problems: string[],
-): AsyncIterable<Row> {
+async function* readRows(paths: readonly string[], reader: SourceReader): AsyncIterable<Row> {
+  for (const path of paths) yield* readFileRows(path, reader);
+}
+
+async function* readFileRows(path: string, reader: SourceReader): AsyncIterable<Row> {
   let lineNumber = 0;
   for await (const line of reader.readLines(path)) {
     lineNumber += 1;
@@ -108,10 +110,14 @@ async function* readRows(
     }
     if (text.trim() === '') continue;
     const where = `${path}:${lineNumber}`;
-    const row = parseJson(text);
-    if (row.error === undefined) yield { row: row.value, where };
-    else problems.push(`${where}: expected JSON (${row.error}), received ${showValue(text)}`);
+    yield { row: parseLine(text), where };
   }
+}
+
+function parseLine(text: string): ParsedRow {
+  const { value, error } = parseJson(text);
+  if (error === undefined) return parseQuestionRow(value);
+  return { problems: [`expected JSON (${error}), received ${showValue(text)}`] };
 }
 
 async function* readArray(path: string, reader: SourceReader): AsyncIterable<Row> {
@@ -120,7 +126,7 @@ async function* readArray(path: string, reader: SourceReader): AsyncIterable<Row
     throw invalidQuestions([`${path}: expected a JSON array (${parsed.error})`]);
   }
   for (const [index, row] of (parsed.value as unknown[]).entries()) {
-    yield { row, where: `${path}[${index}]` };
+    yield { row: parseQuestionRow(row), where: `${path}[${index}]` };
   }
 }
 
@@ -128,6 +134,6 @@ function parseJson(text: string): { readonly value?: unknown; readonly error?: s
   try {
     return { value: JSON.parse(text) as unknown };
   } catch (error) {
-    return { error: error instanceof Error ? error.message : String(error) };
+    return { error: describeJsonError(error, text) };
   }
 }

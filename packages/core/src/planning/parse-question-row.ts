@@ -2,15 +2,15 @@ import { type Question, questionSchema } from '../domain/question.ts';
 import { describeIssues, showValue } from './describe-issues.ts';
 import { suggestName } from './nearest-name.ts';
 
-/** Other names that datasets give to our fields. */
-const ALIASES: Readonly<Record<string, keyof Question>> = {
-  _id: 'id',
-  input: 'question',
-  prompt: 'question',
-  answer: 'target',
-  correct_answer: 'target',
-  options: 'choices',
-};
+/** Other names that datasets give to our fields; where a row has two of one field, the first counts. */
+const ALIASES: ReadonlyMap<string, keyof Question> = new Map([
+  ['_id', 'id'],
+  ['input', 'question'],
+  ['prompt', 'question'],
+  ['answer', 'target'],
+  ['correct_answer', 'target'],
+  ['options', 'choices'],
+]);
 /** Plain fields that are tags wherever they stand. */
 const TAG_FIELDS = new Set([
   'domain',
@@ -31,11 +31,12 @@ export type ParsedRow =
 /**
  * Reads a dataset row into a question.
  *
- * Aliases are mapped, numbers become texts where a text is meant, and fields that no one knows are
- * kept under `metadata`, where a prompt template can reach them.
+ * Aliases are mapped where the row has no field of the proper name, numbers become texts where a text
+ * is meant, and fields that no one knows are kept under `metadata`, where a prompt template can reach
+ * them.
  */
 export function parseQuestionRow(row: unknown): ParsedRow {
-  if (typeof row !== 'object' || row === null || Array.isArray(row)) {
+  if (!isRecord(row)) {
     return { problems: [`expected an object, received ${showValue(row)}`] };
   }
   const draft = draftQuestion(row);
@@ -55,8 +56,7 @@ interface Draft {
 }
 
 function draftQuestion(row: object): Draft {
-  const tags: Record<string, unknown> = {};
-  const metadata: Record<string, unknown> = {};
+  const tables = { tags: {} as Record<string, unknown>, metadata: {} as Record<string, unknown> };
   const fields: Record<string, unknown> = {
     question: null,
     messages: null,
@@ -66,26 +66,54 @@ function draftQuestion(row: object): Draft {
   };
   const problems: string[] = [];
   for (const [key, value] of Object.entries(row)) {
+    const field = fieldOf(key, row);
     if (key === 'attachments') problems.push('attachments: not supported by this version');
-    else if (key === 'tags') Object.assign(tags, value);
-    else if (key === 'metadata') Object.assign(metadata, value);
-    else if (TAG_FIELDS.has(key)) tags[key] = value;
-    else if (FIELDS.includes(ALIASES[key] ?? key)) fields[ALIASES[key] ?? key] = value;
-    else metadata[key] = value;
+    else if (key === 'tags' || key === 'metadata') problems.push(...fill(key, value, tables));
+    else if (field !== undefined) fields[field] = value;
+    else tables[TAG_FIELDS.has(key) ? 'tags' : 'metadata'][key] = value;
   }
   fields['id'] = numberToText(fields['id']);
   fields['target'] = toTargets(fields['target']);
+  fields['choices'] = numbersToTexts(fields['choices']);
   fields['tags'] = Object.fromEntries(
-    Object.entries(tags).map(([tag, value]) => [tag, numberToText(value)]),
+    Object.entries(tables.tags).map(([tag, value]) => [tag, numberToText(value)]),
   );
-  fields['metadata'] = metadata;
+  fields['metadata'] = tables.metadata;
   return { fields, problems };
+}
+
+/** The field that a key of a row stands for: a field's own name goes before every other name. */
+function fieldOf(key: string, row: object): string | undefined {
+  if (FIELDS.includes(key)) return key;
+  const field = ALIASES.get(key);
+  if (field === undefined) return undefined;
+  const aliases = [...ALIASES].filter(([, meant]) => meant === field).map(([name]) => name);
+  const given = [field, ...aliases].find((name) => (Reflect.get(row, name) ?? null) !== null);
+  return given === key ? field : undefined;
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function fill(
+  name: 'tags' | 'metadata',
+  given: unknown,
+  tables: Readonly<Record<'tags' | 'metadata', object>>,
+): readonly string[] {
+  if (given !== null && !isRecord(given)) {
+    return [`${name}: expected a table, received ${showValue(given)}`];
+  }
+  Object.assign(tables[name], given);
+  return [];
 }
 
 function textProblems(fields: Record<string, unknown>, keys: readonly string[]): readonly string[] {
   const { question, messages } = fields;
   if (question === null && messages === null) {
-    const near = keys.map((key) => suggestName(key, [])).find((hint) => hint !== '');
+    const near = keys
+      .map((key) => suggestName(key, ['question', 'messages']))
+      .find((hint) => hint !== '');
     return [`question: expected a question or messages, received neither${near ?? ''}`];
   }
   if (typeof question === 'string' && question.trim() === '') {
@@ -98,7 +126,11 @@ function textProblems(fields: Record<string, unknown>, keys: readonly string[]):
 
 function toTargets(target: unknown): unknown {
   if (target === null || target === undefined) return null;
-  return (Array.isArray(target) ? target : [target]).map(numberToText);
+  return numbersToTexts(Array.isArray(target) ? target : [target]);
+}
+
+function numbersToTexts(values: unknown): unknown {
+  return Array.isArray(values) ? values.map(numberToText) : values;
 }
 
 function numberToText(value: unknown): unknown {

@@ -75,7 +75,7 @@ function configProblems(spec: BenchmarkSpec, config: ConfigSpec, index: number):
       `model: unknown lane "${lane}"${suggestName(lane, known)} (expected a built-in lane or a [lanes.${lane}] table)`,
     );
   }
-  if (!namedScorerKinds.includes(config.scorer) && spec.scorers[config.scorer] === undefined) {
+  if (!namedScorerKinds.includes(config.scorer) && !Object.hasOwn(spec.scorers, config.scorer)) {
     const names = [...namedScorerKinds, ...Object.keys(spec.scorers)];
     problems.push(
       `scorer: unknown scorer "${config.scorer}"${suggestName(config.scorer, names)} (expected ${names.join(', ')})`,
@@ -138,7 +138,7 @@ function resolveConfig(spec: BenchmarkSpec, config: ConfigSpec, lane: string): C
 }
 
 function resolveScorer(spec: BenchmarkSpec, name: string): ScorerSpec {
-  const named = spec.scorers[name];
+  const named = Object.hasOwn(spec.scorers, name) ? spec.scorers[name] : undefined;
   if (named !== undefined) return named;
   const parsed = scorerSchema.safeParse({ kind: name });
   return parsed.success ? parsed.data : { kind: 'exact' };

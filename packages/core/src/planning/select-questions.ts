@@ -14,23 +14,31 @@ export type Selector = (question: Question) => boolean;
  */
 export function createSelector(select: Select | undefined): Selector {
   if (select === undefined) return () => true;
-  const perValue = new Map<string, number>();
-  let skipped = 0;
-  let taken = 0;
+  const hasRoom = createTagCap(select.per_tag);
+  let toSkip = select.start;
+  let room = select.limit ?? Number.POSITIVE_INFINITY;
   return (question) => {
-    if (select.limit !== undefined && taken >= select.limit) return false;
-    if (!hasTags(question, select.tags)) return false;
-    if (skipped < select.start) {
-      skipped += 1;
+    if (room === 0 || !hasTags(question, select.tags)) return false;
+    if (toSkip > 0) {
+      toSkip -= 1;
       return false;
     }
-    if (select.per_tag !== undefined) {
-      const value = question.tags[select.per_tag.tag];
-      const count = value === undefined ? Number.POSITIVE_INFINITY : (perValue.get(value) ?? 0);
-      if (value === undefined || count >= select.per_tag.limit) return false;
-      perValue.set(value, count + 1);
-    }
-    taken += 1;
+    if (!hasRoom(question)) return false;
+    room -= 1;
+    return true;
+  };
+}
+
+/** Lets the first few questions of each value of a tag pass. */
+function createTagCap(perTag: Select['per_tag']): Selector {
+  if (perTag === undefined) return () => true;
+  const counts = new Map<string, number>();
+  return ({ tags }) => {
+    const value = tags[perTag.tag];
+    if (value === undefined) return false;
+    const count = counts.get(value) ?? 0;
+    if (count >= perTag.limit) return false;
+    counts.set(value, count + 1);
     return true;
   };
 }

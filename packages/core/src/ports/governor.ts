@@ -1,4 +1,4 @@
-/** A granted slot; disposing of it gives it back. */
+/** A granted slot; disposing of it gives it back, once. */
 export interface Slot extends Disposable {
   /** How long the grant took, ms. */
   readonly waitMs: number;
@@ -11,6 +11,6 @@ export interface Slot extends Disposable {
  * there are slots.
  */
 export interface Governor {
-  /** @throws {ThriceError} `interrupted` when `signal` aborts first. */
+  /** @throws {ThriceError} `interrupted`, holding nothing, when `signal` aborts first. */
   grant(lane: string, signal: AbortSignal): Promise<Slot>;
 }

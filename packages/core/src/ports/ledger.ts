@@ -9,7 +9,7 @@ export type Claim =
   | { readonly kind: 'claimed'; readonly cell: CellRecord; readonly isFirst: boolean }
   /** It has its result; the task can be acknowledged. */
   | { readonly kind: 'done' }
-  /** A live owner works on it; the task can be left to come back. */
+  /** A live lease, be it the caller's own: its task may have come twice. It can be left to come back. */
   | { readonly kind: 'held' };
 
 /** Results of one config in one run, counted as they came in: a hint, the records are the truth. */
@@ -37,29 +37,44 @@ export interface GroupRecord {
  * **Delivery.** A method that resolves has made its change durable and visible to every process.
  * **Idempotency.** Each method may be repeated after a crash: the second call finds the first one's
  * work and changes nothing (`commitCall`, `completeCell`, `createGroup` say how).
+ * **Leases.** An owner holds a cell from its claim until it releases or completes it or another owner
+ * claims it: a lease that has ended is only free to be taken. Claiming what one holds renews the lease.
  * **Limits.** Every write touches one item under one condition; there are no transactions.
  */
 export interface Ledger {
-  /** @throws {ThriceError} `already-exists` when the group is there. */
+  /**
+   * Enters a group, in state `planning`.
+   *
+   * @throws {ThriceError} `already-exists`, with nothing changed, when the group is there.
+   */
   createGroup(header: GroupHeader): Promise<void>;
   readGroup(group: string): Promise<GroupRecord | undefined>;
-  /** Newest first. */
+  /** Newest first by `createdAt`; in no promised order where that is equal. */
   listGroups(): Promise<readonly GroupRecord[]>;
+  /** Without effect when there is no such group. */
   setGroupState(group: string, state: GroupState): Promise<void>;
 
   /**
    * Takes the lease of a cell for `limits.leaseMs`.
    *
    * Succeeds when nobody holds it, when its lease has ended, or when it is done without a verdict
-   * in an earlier generation: then tries start at 0 and its result is forgotten, its journal kept.
+   * in an earlier generation: then tries start at 0 and its result is forgotten and taken out of the
+   * tally, its journal and attempts kept. A cell takes on the latest generation it was claimed in.
    */
   claimCell(key: CellKey, generation: number, owner: string): Promise<Claim>;
-  /** Extends leases that `owner` still holds; returns the keys it no longer holds. */
+  /**
+   * Extends leases that `owner` still holds to `limits.leaseMs` from now.
+   *
+   * @returns The keys it does not hold, whatever the reason.
+   */
   extendLeases(keys: readonly CellKey[], owner: string): Promise<readonly CellKey[]>;
   /**
    * Gives a cell back unfinished, remembering what happened.
    *
    * Without effect when `owner` does not hold it.
+   *
+   * @param attempts - Added to those known already; the last `limits.attemptsKept` of all are kept.
+   * @param tries - Replaces the number known already.
    */
   releaseCell(
     key: CellKey,
@@ -68,7 +83,8 @@ export interface Ledger {
     tries: number,
   ): Promise<void>;
   /**
-   * Writes a call into the journal unless its step is there already.
+   * Writes a call into the journal unless its step is there already; asks for no lease, so that
+   * what was paid for is never lost.
    *
    * @returns The entry that stands: the given one, or the one that came first.
    */
@@ -92,10 +108,12 @@ export interface Ledger {
     config: string,
     ids: readonly string[],
   ): Promise<ReadonlyMap<string, CellRecord>>;
+  /** A config without a result is absent, or there with every number 0. */
   readTallies(run: string): Promise<readonly Tally[]>;
 
   /** Closes a lane or model; a closure of the same subject is replaced. */
   close(closure: Closure): Promise<void>;
+  /** Without effect when the subject is not closed. */
   open(subject: string): Promise<void>;
   listClosures(): Promise<readonly Closure[]>;
 }

@@ -12,10 +12,12 @@ export interface SourceReader {
    * @throws {ThriceError} `invalid-file` when it cannot be read.
    */
   readText(path: string): Promise<string>;
-  /**
-   * Names in a folder, sorted; undefined if there is no such folder.
-   */
+  /** Names in a folder, sorted by code unit; undefined if there is no such folder. */
   listFolder(path: string): Promise<readonly string[] | undefined>;
-  /** SHA-256 of a file's bytes, hex; undefined if there is no such file. */
+  /**
+   * SHA-256 of a file's bytes, hex; undefined if there is no such file.
+   *
+   * @throws {ThriceError} `invalid-file` when it is there but cannot be read.
+   */
   digestFile(path: string): Promise<string | undefined>;
 }

@@ -1,9 +1,12 @@
 import { choiceLetter } from '../planning/render-prompt.ts';
 
+/** Emphasis may stand anywhere in it: `**Answer:** B`, `Answer: **(B)**`. */
 const DECLARATION =
-  /(?:answer|option|choice)(?:\s+is)?\s*[:=]?\s*(?:\*\*)?\(?([A-Z])\)?(?![\p{L}\p{N}'’])/giu;
+  /(?:answer|option|choice)\b(?:[\s*]+is\b)?(?:[\s*]*[:=])?[\s*]*\(?([A-Z])\)?(?![\p{L}\p{N}'’])/giu;
 const LONE = /^\W*\(?([A-Z])\)?[).:*\s]*$/iu;
 const PARENTHESISED = /\(([A-Z])\)/gu;
+/** Characters after a choice's text that are not part of it. */
+const END_MARKS = '.*"\'`';
 /** Lines at the end in which a letter without a declaration still counts as the answer. */
 const TAIL_LINES = 5;
 
@@ -12,24 +15,27 @@ const TAIL_LINES = 5;
  *
  * The last declaration anywhere wins ("Answer: B", "the answer is (B)", "option B"); else the last
  * line, within the last five, that is nothing but a letter; else the last parenthesised letter there;
- * else a choice whose whole text the answer repeats.
+ * else a choice whose whole text the answer repeats. A letter of no choice is passed over ("the option
+ * I prefer").
  *
  * @param choices - The choices' texts; with none every letter is taken.
  * @returns Undefined when no letter of a choice can be read.
  */
 export function extractChoice(text: string, choices: readonly string[]): string | undefined {
   const tail = text.trim().split('\n').slice(-TAIL_LINES);
-  const candidates = [
-    [...text.matchAll(DECLARATION)].at(-1)?.[1],
-    tail.map((line) => LONE.exec(line)?.[1]).findLast((letter) => letter !== undefined),
-    [...tail.join('\n').matchAll(PARENTHESISED)].at(-1)?.[1],
-  ];
-  const isOffered = (letter: string) =>
-    choices.length === 0 || letter.charCodeAt(0) - 65 < choices.length;
-  const letter = candidates
-    .map((found) => found?.toUpperCase())
-    .find((found) => found !== undefined && isOffered(found));
-  return letter ?? choiceByText(text, choices);
+  const lastOffered = (found: readonly (string | undefined)[]) =>
+    found.map((letter) => letter?.toUpperCase()).findLast((letter) => isOffered(letter, choices));
+  return (
+    lastOffered([...text.matchAll(DECLARATION)].map(([, letter]) => letter)) ??
+    lastOffered(tail.map((line) => LONE.exec(line)?.[1])) ??
+    lastOffered([...tail.join('\n').matchAll(PARENTHESISED)].map(([, letter]) => letter)) ??
+    choiceByText(text, choices)
+  );
+}
+
+function isOffered(letter: string | undefined, choices: readonly string[]): boolean {
+  if (letter === undefined) return false;
+  return choices.length === 0 || letter.charCodeAt(0) - 65 < choices.length;
 }
 
 function choiceByText(text: string, choices: readonly string[]): string | undefined {
@@ -38,10 +44,14 @@ function choiceByText(text: string, choices: readonly string[]): string | undefi
   return index === -1 ? undefined : choiceLetter(index);
 }
 
+/** Without the marks at its ends. A loop, because `[.*]+$` takes the square of a long run of dots. */
 function plain(text: string): string {
-  return text
-    .trim()
-    .replace(/[.*"'`]+$|^["'`*]+/g, '')
+  const trimmed = text.trim();
+  let end = trimmed.length;
+  while (end > 0 && END_MARKS.includes(trimmed.charAt(end - 1))) end -= 1;
+  return trimmed
+    .slice(0, end)
+    .replace(/^["'`*]+/, '')
     .replace(/\s+/g, ' ')
     .toLowerCase();
 }

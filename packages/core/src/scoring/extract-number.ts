@@ -1,5 +1,5 @@
 const NUMBER =
-  /[-+−]?(?:\d{1,3}(?:[,\u202f\u00a0]\d{3})+(?!\d)|\d+)?(?:\.\d+|(?<=\d)\.?)(?:[eE][-+]?\d+)?/gu;
+  /[-+−]?(?:(?:\d{1,3}(?:[,\u202f\u00a0]\d{3})+(?!\d)|\d+)(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?/gu;
 
 /**
  * The last number a text states, as plain digits: separators of thousands are dropped.
@@ -9,7 +9,7 @@ const NUMBER =
  * @returns Undefined when the text holds no number.
  */
 export function extractNumber(text: string): string | undefined {
-  const found = [...text.matchAll(NUMBER)].filter(([match]) => /\d/.test(match)).at(-1);
+  const found = [...text.matchAll(NUMBER)].at(-1);
   if (found === undefined) return undefined;
   const before = text[found.index - 1] ?? ' ';
   const digits = found[0]

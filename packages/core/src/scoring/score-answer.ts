@@ -28,7 +28,8 @@ export const scorerVersions: Readonly<Record<ScorerSpec['kind'], number>> = {
  * Scores what a model said.
  *
  * `scored` carries 0 or 1; `unparsed` (no text, or nothing in it that the scorer can read) scores 0
- * with the reason; `ungraded` means the question has no target to compare with.
+ * with the reason; `ungraded` means the question has no target to compare with: whatever came, it is
+ * neither right nor wrong.
  */
 export function scoreAnswer(
   scorer: ScorerSpec,
@@ -37,13 +38,13 @@ export function scoreAnswer(
   finishReason: FinishReason | null,
 ): Verdict {
   const text = output.text;
+  if (question.target === null) {
+    return { outcome: 'ungraded', score: null, answer: text, reason: 'no-target' };
+  }
   if (output.refusal !== null) return unparsed('refused', output.refusal);
   if (text === null) return unparsed(missingTextReason(output, finishReason), null);
   if (text === '' && finishReason !== 'stop')
     return unparsed(missingTextReason(output, finishReason), '');
-  if (question.target === null) {
-    return { outcome: 'ungraded', score: null, answer: text, reason: 'no-target' };
-  }
   const answer = extractAnswer(scorer, text, question);
   if (answer === undefined) return unparsed(`no-${nounOf(scorer)}`, null);
   const isCorrect = question.target.some((target) => isMatch(scorer, answer, target, question));

@@ -50,7 +50,7 @@ export class ReplicateTally {
       this.#inputTokens.add(call.inputTokens);
       this.#outputTokens.add(call.outputTokens);
     }
-    if (row.wastedCostUsd !== null) this.#waste.add(row.wastedCostUsd);
+    this.#waste.add(row.wastedCostUsd);
     if (row.latencyMs !== null) this.#latenciesMs.push(row.latencyMs);
   }
 
@@ -75,7 +75,7 @@ export class ReplicateTally {
       coverage,
       score,
       scoreLower: questions === 0 ? null : this.#scoreSum / questions,
-      scoreUpper: questions === 0 ? null : (this.#scoreSum + questions - verdicts) / questions,
+      scoreUpper: questions === 0 ? null : (this.#scoreSum + (questions - verdicts)) / questions,
       headline: coverage >= coverageFloor ? score : null,
       stderr: this.#standardError(verdicts),
       ci95: mutablePair(wilsonInterval(this.#scoreSum, verdicts)),

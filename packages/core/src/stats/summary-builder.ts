@@ -23,7 +23,7 @@ export class SummaryBuilder {
   }
 
   add(row: CellRow): void {
-    const tallies = this.#byConfig.get(row.config) ?? { byRun: new Map(), tags: new TagTally() };
+    const tallies = this.#byConfig.get(row.config) ?? newTallies();
     this.#byConfig.set(row.config, tallies);
     const replicate = tallies.byRun.get(row.run) ?? new ReplicateTally(row.run);
     tallies.byRun.set(row.run, replicate);
@@ -58,4 +58,8 @@ export class SummaryBuilder {
       averages: this.#header.dataset === 'bbh' ? bbhAverages(byTag['subtask'] ?? {}) : [],
     };
   }
+}
+
+function newTallies(): ConfigTallies {
+  return { byRun: new Map(), tags: new TagTally() };
 }

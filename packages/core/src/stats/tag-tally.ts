@@ -25,12 +25,8 @@ export class TagTally {
       if (byValue.size > MAX_TAG_VALUES) continue;
       const counts = byValue.get(value) ?? emptyCounts();
       byValue.set(value, counts);
-      counts.cells += 1;
       if (isFirstRun) counts.firstRunCells += 1;
-      if (row.outcome === 'scored') counts.scored += 1;
-      if (row.outcome === 'unparsed') counts.unparsed += 1;
-      if (row.score === 1) counts.correct += 1;
-      counts.scoreSum += row.score ?? 0;
+      countRow(counts, row);
     }
   }
 
@@ -43,6 +39,14 @@ export class TagTally {
       ]),
     );
   }
+}
+
+function countRow(counts: Counts, { outcome, score }: CellRow): void {
+  counts.cells += 1;
+  if (outcome === 'scored') counts.scored += 1;
+  if (outcome === 'unparsed') counts.unparsed += 1;
+  if (score === 1) counts.correct += 1;
+  counts.scoreSum += score ?? 0;
 }
 
 function emptyCounts(): Counts {

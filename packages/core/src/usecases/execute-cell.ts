@@ -36,8 +36,6 @@ export interface Worker {
   readonly observe: WorkerObserver;
   /** The closure that stops a lane or `lane/model` for now, from the worker's recent knowledge. */
   readonly closureOf: (subject: string) => Closure | undefined;
-  /** Aborts when the worker must stop at once. */
-  readonly stopSignal: AbortSignal;
 }
 
 /** What the holder of the delivery does with it next. */
@@ -82,7 +80,7 @@ export async function executeCell(delivery: Delivery, worker: Worker): Promise<S
     worker,
     tries: claim.cell.tries,
     startedAtMs: worker.clock.now(),
-    signal: AbortSignal.any([kept.signal, worker.stopSignal]),
+    signal: kept.signal,
   });
   const journal = claim.isFirst ? undefined : await worker.ledger.readJournal(key);
   const question = await readQuestion(worker.blobs, delivery.task.question);
@@ -157,6 +155,7 @@ class CellInHand {
     if (response instanceof ThriceError) return response;
     const call = this.#describeCall(response, startedAtMs, slot.waitMs);
     if (!isServedModel(request.model, response.servedModel)) return wrongServedModel(call);
+    if (call.finishReason === 'content-filter') return contentFiltered(call);
     return await this.#worker.ledger.commitCall(this.#key, {
       schemaVersion: 1,
       call,
@@ -266,8 +265,9 @@ class CellInHand {
       closedAt: this.#now(),
       resetAt: error.details.resetAt ?? null,
     };
-    await this.#worker.ledger.close(closure);
+    // Before the write: a cell that waits for our slot must not send one more call meanwhile.
     this.#worker.observe({ kind: 'lane-closed', closure });
+    await this.#worker.ledger.close(closure);
   }
 
   async #fail(error: ThriceError): Promise<Settlement> {
@@ -286,11 +286,6 @@ class CellInHand {
 
   async #complete(question: Question, entry: JournalEntry): Promise<Settlement> {
     const { call, output } = entry;
-    if (call.finishReason === 'content-filter') {
-      return await this.#fail(
-        new ThriceError({ code: 'content-filtered', message: 'the vendor filtered the answer' }),
-      );
-    }
     return await this.#store({
       ...scoreAnswer(this.#config.scorer, question, output, call.finishReason),
       error: null,
@@ -324,6 +319,14 @@ function wrongServedModel(call: Call): ThriceError {
   return new ThriceError({
     code: 'wrong-served-model',
     message: `expected an answer of "${call.model}", received one of "${call.servedModel ?? ''}"`,
+    details: { latencyMs: call.latencyMs, costUsd: call.costUsd ?? undefined },
+  });
+}
+
+function contentFiltered(call: Call): ThriceError {
+  return new ThriceError({
+    code: 'content-filtered',
+    message: 'the vendor filtered the answer',
     details: { latencyMs: call.latencyMs, costUsd: call.costUsd ?? undefined },
   });
 }

@@ -77,7 +77,7 @@ async function* serializeRows(
 }
 
 /** The rows of a written cells file. */
-export async function* readRowFile(blobs: BlobStore, key: string): AsyncIterable<CellRow> {
+export async function* readRowFile(blobs: BlobStore, key: string): AsyncGenerator<CellRow, void> {
   let lineNumber = 0;
   for await (const line of blobs.readLines(key)) {
     lineNumber += 1;
@@ -114,15 +114,15 @@ async function writeDerived(
   let predictions = 0;
   await blobs.write(
     runKey(header.group, run, `predictions_${config}.json`),
-    jsonArray(readRowFile(blobs, cells), (row) => {
-      if (!isVerdict(row.outcome)) return undefined;
+    jsonArray(readOwnRows(blobs, cells), (row) => {
+      if (row.calls.length === 0) return undefined;
       predictions += 1;
       return { id: row.id, answer_text: row.answer, answer_confidence: row.confidence };
     }),
   );
   await blobs.write(
     runKey(header.group, run, `failures_${config}.json`),
-    jsonArray(readRowFile(blobs, cells), (row) => {
+    jsonArray(readOwnRows(blobs, cells), (row) => {
       if (isVerdict(row.outcome)) return undefined;
       failedIds.push(row.id);
       return describeFailure(row);
@@ -140,6 +140,11 @@ function describeFailure(row: CellRow): object {
     class: row.error?.class ?? null,
     tries: row.tries,
   };
+}
+
+/** The rows this process wrote a moment ago: inside, nothing is parsed twice. */
+async function* readOwnRows(blobs: BlobStore, key: string): AsyncIterable<CellRow> {
+  for await (const line of blobs.readLines(key)) yield JSON.parse(line) as CellRow;
 }
 
 async function* jsonArray(

@@ -7,7 +7,7 @@ import type { Delivery, TaskQueue } from '../ports/task-queue.ts';
 
 /** A cell that is being kept; dispose of it when the work on it ends. */
 export interface KeptCell extends Disposable {
-  /** Aborts with `lease-lost` when another worker took the cell over. */
+  /** Aborts with `lease-lost` when another worker took the cell over, or with the reason to stop. */
   readonly signal: AbortSignal;
 }
 
@@ -27,6 +27,7 @@ export class Heartbeat {
   readonly #queue: TaskQueue;
   readonly #clock: Clock;
   readonly #owner: string;
+  #stopReason: ThriceError | undefined;
 
   constructor(init: {
     readonly ledger: Ledger;
@@ -44,12 +45,19 @@ export class Heartbeat {
   keep(key: CellKey, delivery: Delivery): KeptCell {
     const kept: Kept = { key, delivery, controller: new AbortController() };
     this.#kept.add(kept);
+    if (this.#stopReason !== undefined) kept.controller.abort(this.#stopReason);
     return {
       signal: kept.controller.signal,
       [Symbol.dispose]: () => {
         this.#kept.delete(kept);
       },
     };
+  }
+
+  /** Tells everything in hand to stop at once, and whatever is claimed from now on. */
+  stopAll(reason: ThriceError): void {
+    this.#stopReason = reason;
+    for (const { controller } of this.#kept) controller.abort(reason);
   }
 
   /** Beats until `signal` aborts. */

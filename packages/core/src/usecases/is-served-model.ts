@@ -18,7 +18,10 @@ function bareName(name: string): string {
   return (name.toLowerCase().split('/').at(-1) ?? '').replace(/[-_]latest$/, '');
 }
 
-/** Versions begin with a digit: `gpt-5-2026-01-01` is a `gpt-5`, `gpt-5-mini` is not. */
+/**
+ * Versions are dates or build numbers: `gpt-5-2026-01-01` is a `gpt-5`; `gpt-5-mini`, `sonnet-4-5` for
+ * `sonnet-4` and `llama-3-70b` for `llama-3` are models of their own.
+ */
 function startsAtBoundary(name: string, stem: string): boolean {
-  return name.startsWith(stem) && /^[-@:_]v?\d/.test(name.slice(stem.length));
+  return name.startsWith(stem) && /^[-@:_](?:v\d|\d{3,}(?![a-z\d]))/.test(name.slice(stem.length));
 }

@@ -36,6 +36,7 @@ export type GroupDraft = Omit<
  *
  * @param checked - What `checkQuestions` found; nothing is created before it passed.
  * @param skipped - Why a config is left out, by name.
+ * @param onCreated - Told the header once it is stored: from then on the group can be resumed.
  */
 export async function planGroup(
   {
@@ -45,6 +46,7 @@ export async function planGroup(
     checked,
     skipped,
     clock,
+    onCreated,
   }: {
     readonly benchmark: Benchmark;
     readonly draft: GroupDraft;
@@ -52,6 +54,7 @@ export async function planGroup(
     readonly checked: CheckedQuestions;
     readonly skipped: ReadonlyMap<string, string>;
     readonly clock: Clock;
+    readonly onCreated?: (header: GroupHeader) => void;
   },
   stores: {
     readonly ledger: Ledger;
@@ -79,6 +82,7 @@ export async function planGroup(
     })),
   };
   await stores.ledger.createGroup(header);
+  onCreated?.(header);
   const { ledger, blobs } = stores;
   await enqueueGroup(header, benchmark, { ledger, blobs, queue: stores.queueOf(group) });
   return header;

@@ -1,5 +1,5 @@
 import type { Config } from '../domain/benchmark.ts';
-import type { CellRecord, CellRow } from '../domain/cell.ts';
+import type { CellRecord, CellResult, CellRow } from '../domain/cell.ts';
 import type { GroupHeader } from '../domain/group.ts';
 import type { Question } from '../domain/question.ts';
 import { limits } from '../limits.ts';
@@ -48,35 +48,53 @@ function toRow(
   config: Config,
   cell: CellRecord | undefined,
 ): CellRow {
-  const result = cell?.result;
-  const lastError = cell?.attempts.at(-1)?.error ?? null;
+  const result = cell?.result ?? describeUnfinished(cell);
   return {
     schemaVersion: 1,
     run,
     id: question.id,
     config: config.name,
-    outcome: result?.outcome ?? 'not-attempted',
-    score: result?.score ?? null,
-    answer: result?.answer ?? null,
+    outcome: result.outcome,
+    score: result.score,
+    answer: result.answer,
     target: question.target,
     confidence: null,
-    reason: result === undefined ? (lastError?.code ?? null) : result.reason,
-    error: result === undefined ? lastError : result.error,
-    tries: result?.tries ?? cell?.tries ?? 0,
-    costUsd: result?.costUsd ?? null,
-    latencyMs: result?.latencyMs ?? null,
-    startedAt: result?.startedAt ?? null,
-    finishedAt: result?.finishedAt ?? null,
+    reason: result.reason,
+    error: result.error,
+    tries: result.tries,
+    costUsd: result.costUsd,
+    latencyMs: result.latencyMs,
+    startedAt: result.startedAt,
+    finishedAt: result.finishedAt,
     tags: question.tags,
-    calls: result?.calls ?? [],
+    calls: result.calls,
     wastedCostUsd: wastedCost(cell),
   };
 }
 
-/** What failed attempts are known to have cost; null if nothing is known of any. */
+/** What stands in the row of a cell without a result: its last error, if it had one. */
+function describeUnfinished(cell: CellRecord | undefined): Pick<CellRow, keyof CellResult> {
+  const error = cell?.attempts.at(-1)?.error ?? null;
+  return {
+    outcome: 'not-attempted',
+    score: null,
+    answer: null,
+    reason: error?.code ?? null,
+    error,
+    tries: cell?.tries ?? 0,
+    costUsd: null,
+    latencyMs: null,
+    startedAt: null,
+    finishedAt: null,
+    calls: [],
+  };
+}
+
+/** What failed attempts cost: 0 without any, null as soon as the cost of one that was sent is unknown. */
 function wastedCost(cell: CellRecord | undefined): number | null {
-  const known = (cell?.attempts ?? []).flatMap(({ costUsd }) =>
-    costUsd === null ? [] : [costUsd],
+  const sent = (cell?.attempts ?? []).filter(({ latencyMs }) => latencyMs !== null);
+  return sent.reduce<number | null>(
+    (sum, { costUsd }) => (sum === null || costUsd === null ? null : sum + costUsd),
+    0,
   );
-  return known.length === 0 ? null : known.reduce((sum, cost) => sum + cost, 0);
 }

@@ -1,5 +1,5 @@
 import type { Benchmark } from '../domain/benchmark.ts';
-import type { CellRow } from '../domain/cell.ts';
+import { type CellRow, isVerdict } from '../domain/cell.ts';
 import type { GroupHeader } from '../domain/group.ts';
 import type { Question } from '../domain/question.ts';
 import { createSelector } from '../planning/select-questions.ts';
@@ -90,7 +90,7 @@ class GroupCheck {
     builders: readonly SummaryBuilder[],
   ): Promise<void> {
     const key = runKey(this.#header.group, run, `cells/${config.name}.jsonl`);
-    const rows = readRowFile(this.#blobs, key)[Symbol.asyncIterator]();
+    const rows = readRowFile(this.#blobs, key);
     const includes = createSelector(config.select);
     for await (const { question } of readStoredQuestions(this.#header, this.#blobs)) {
       if (!includes(question)) continue;
@@ -101,7 +101,7 @@ class GroupCheck {
       }
       this.#rows += 1;
       for (const builder of builders) builder.add(row);
-      await this.#checkRow(key, row, question, config);
+      await this.#checkRow(key, { ...row, run }, question, config);
     }
     if ((await rows.next()).done !== true) this.#report(`${key}: more rows than questions`);
   }
@@ -119,7 +119,10 @@ class GroupCheck {
     if (JSON.stringify(row.target) !== JSON.stringify(question.target)) {
       this.#report(`${key}: ${row.id}: the target is not its question's`);
     }
-    if (row.calls.length === 0) return;
+    if (row.calls.length === 0) {
+      if (isVerdict(row.outcome)) this.#report(`${key}: ${row.id}: a verdict without a call`);
+      return;
+    }
     const entry = (await this.#ledger.readJournal(row)).get('answer');
     if (entry === undefined) {
       this.#report(`${key}: ${row.id}: its call is not in the journal`);

@@ -2,6 +2,8 @@ import * as z from 'zod';
 import type { Question } from '../../domain/question.ts';
 import { ThriceError } from '../../errors.ts';
 import type { SourceReader } from '../../ports/source-reader.ts';
+import { describeIssues } from '../describe-issues.ts';
+import { describeJsonError } from '../describe-json-error.ts';
 
 const checkoutFileSchema = z.object({
   examples: z.array(z.object({ input: z.string().min(1), target: z.string() })).min(1),
@@ -133,13 +135,24 @@ export function directPrefix(cotPrefix: string): string {
 }
 
 function parseFile<T>(schema: z.ZodType<T>, text: string, where: string): T {
+  const document = parseJson(text, where);
+  const parsed = schema.safeParse(document);
+  if (parsed.success) return parsed.data;
+  throw invalidFile(where, describeIssues(parsed.error, schema, document));
+}
+
+function parseJson(text: string, where: string): unknown {
   try {
-    return schema.parse(JSON.parse(text));
+    return JSON.parse(text);
   } catch (error) {
-    throw new ThriceError({
-      code: 'invalid-question',
-      message: `${where}: expected a file of BIG-Bench Hard (${error instanceof z.ZodError ? z.prettifyError(error) : String(error)})`,
-      cause: error,
-    });
+    throw invalidFile(where, [`expected JSON (${describeJsonError(error, text)})`]);
   }
+}
+
+function invalidFile(where: string, problems: readonly string[]): ThriceError {
+  return new ThriceError({
+    code: 'invalid-question',
+    message: problems.map((problem) => `${where}: ${problem}`).join('\n'),
+    details: { problems },
+  });
 }

@@ -1,0 +1,48 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { benchHelp } from './help.ts';
+import { benchMemoryAndResume } from './memory-and-resume.ts';
+import { benchPlanning } from './planning.ts';
+import { benchSlowModel } from './slow-model.ts';
+import { benchThroughput } from './throughput.ts';
+
+/** One measured budget. */
+export interface Measurement {
+  readonly what: string;
+  readonly measured: string;
+  readonly budget: string;
+  readonly isMet: boolean;
+}
+
+const benches = {
+  throughput: benchThroughput,
+  slow: benchSlowModel,
+  memory: benchMemoryAndResume,
+  planning: benchPlanning,
+  help: benchHelp,
+} as const;
+
+/** Runs the benches named on the command line, or all; exits 1 if a budget is not met. */
+async function main(names: readonly string[]): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'thrice-bench-'));
+  let isMet = true;
+  try {
+    for (const [name, bench] of Object.entries(benches)) {
+      if (names.length > 0 && !names.includes(name)) continue;
+      for (const measurement of await bench(folder)) {
+        isMet &&= measurement.isMet;
+        process.stdout.write(`${describe(measurement)}\n`);
+      }
+    }
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+  process.exitCode = isMet ? 0 : 1;
+}
+
+function describe({ what, measured, budget, isMet }: Measurement): string {
+  return `${isMet ? 'met   ' : 'MISSED'} ${what}: ${measured} (budget ${budget})`;
+}
+
+await main(process.argv.slice(2));

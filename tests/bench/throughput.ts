@@ -1,0 +1,78 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import type { Measurement } from './bench.ts';
+import {
+  median,
+  questionText,
+  runThrice,
+  startSimulatorProcess,
+  writeBenchmark,
+} from './bench-support.ts';
+
+const CELLS = 20_000;
+const CONCURRENCY = 64;
+const ROUNDS = 3;
+/** promptfoo 0.1xx over the same kind of cases at 64 concurrent, cases a second on two cores. */
+const PROMPTFOO_PER_SECOND = 160;
+
+/** Cells a second against a bare loop over the default `openai` client, in turn, same server. */
+export async function benchThroughput(folder: string): Promise<readonly Measurement[]> {
+  await using simulator = await startSimulatorProcess();
+  const bare: number[] = [];
+  const whole: number[] = [];
+  const working: number[] = [];
+  const spec = await writeBenchmark(folder, {
+    name: 'throughput',
+    url: simulator.url,
+    questionCount: CELLS,
+    parallel: CONCURRENCY,
+  });
+  for (let round = 0; round < ROUNDS; round += 1) {
+    bare.push(await runBareLoop(simulator.url));
+    const run = await runThrice(['run', spec, '--dir', join(folder, `throughput-${round}`)]);
+    whole.push(CELLS / run.seconds);
+    working.push(lastRate(run.log));
+  }
+  const ratios = (rates: readonly number[]) =>
+    median(rates.map((rate, i) => rate / (bare[i] ?? 1)));
+  const perSecond = `${median(whole).toFixed(0)}/s against ${median(bare).toFixed(0)}/s`;
+  return [
+    {
+      what: `throughput, whole command with plan and results, ${CELLS} cells`,
+      measured: `${ratios(whole).toFixed(2)} x a bare loop (${perSecond})`,
+      budget: '>= 1.0 x',
+      isMet: ratios(whole) >= 1,
+    },
+    {
+      what: 'throughput while cells are worked on',
+      measured: `${ratios(working).toFixed(2)} x a bare loop`,
+      budget: '>= 1.0 x, aim 1.5 x',
+      isMet: ratios(working) >= 1,
+    },
+    {
+      what: 'throughput against promptfoo',
+      measured: `${(median(whole) / PROMPTFOO_PER_SECOND).toFixed(1)} x its ${PROMPTFOO_PER_SECOND}/s`,
+      budget: '>= 10 x',
+      isMet: median(whole) >= 10 * PROMPTFOO_PER_SECOND,
+    },
+  ];
+}
+
+/** The rate of the last progress line. */
+function lastRate(log: string): number {
+  const rates = [...log.matchAll(/, ([\d.]+)\/s/g)];
+  return Number(rates.at(-1)?.[1] ?? Number.NaN);
+}
+
+async function runBareLoop(url: string): Promise<number> {
+  const script = join(import.meta.dirname, 'bare-loop.ts');
+  const args = [script, url, String(CELLS), String(CONCURRENCY), questionText(0)];
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  let output = '';
+  child.stdout.on('data', (chunk: Buffer) => {
+    output += chunk.toString();
+  });
+  await once(child, 'exit');
+  return Number(output);
+}

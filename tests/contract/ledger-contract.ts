@@ -1,0 +1,738 @@
+import { type CellRecord, type Ledger, limits, type ThriceError } from '@thrice/core';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  aCellKey,
+  aCellResult,
+  aClosure,
+  aFailedResult,
+  aGroupHeader,
+  aJournalEntry,
+  anAttempt,
+} from '../support/builders.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+import { ledgerCommands } from './ledger-model.ts';
+
+/** A fresh, empty ledger. */
+export interface LedgerUnderTest extends AsyncDisposable {
+  readonly ledger: Ledger;
+  /** The same store as another process sees it. */
+  readonly other: Ledger;
+}
+
+/** Makes a fresh, empty ledger that lives by the given clock. */
+export type OpenLedger = (clock: FakeClock) => Promise<LedgerUnderTest>;
+
+/**
+ * What the `Ledger` port promises, sentence by sentence.
+ *
+ * @param propertyRuns - Random histories to try; fewer for a slow store.
+ */
+export function describeLedgerContract(
+  name: string,
+  openLedger: OpenLedger,
+  propertyRuns = 150,
+): void {
+  describe(`Ledger contract: ${name}`, () => {
+    describeGroups(openLedger);
+    describeClaims(openLedger);
+    describeLeases(openLedger);
+    describeReleases(openLedger);
+    describeJournal(openLedger);
+    describeCompletion(openLedger);
+    describeGenerations(openLedger);
+    describeReading(openLedger);
+    describeClosures(openLedger);
+
+    it('keeps to the model through random histories of several owners', async () => {
+      await fc.assert(
+        fc.asyncProperty(ledgerCommands(), async (commands) => {
+          const clock = new FakeClock();
+          await using store = await openLedger(clock);
+          const model = { cells: new Map(), results: [] };
+
+          await fc.asyncModelRun(() => ({ model, real: { clock, ...store } }), commands);
+
+          const verdicts = model.results.map(({ id }) => id);
+          expect(verdicts).toEqual([...new Set(verdicts)]);
+        }),
+        { numRuns: propertyRuns, seed: 11 },
+      );
+    });
+  });
+}
+
+const key = aCellKey();
+
+async function readCell(ledger: Ledger): Promise<CellRecord | undefined> {
+  return (await ledger.readCells(key.run, key.config, [key.id])).get(key.id);
+}
+
+function describeGroups(openLedger: OpenLedger): void {
+  describe('groups', () => {
+    it('reads a group as it was created, in state planning', async () => {
+      await using store = await openLedger(new FakeClock());
+      const header = aGroupHeader({ group: 'demo', label: 'Zwölf · 一' });
+
+      await store.ledger.createGroup(header);
+
+      expect(await store.other.readGroup('demo')).toEqual({ header, state: 'planning' });
+    });
+
+    it('reads nothing of a group that is not there', async () => {
+      await using store = await openLedger(new FakeClock());
+
+      expect(await store.ledger.readGroup('demo')).toBeUndefined();
+    });
+
+    it('refuses to create a group twice and keeps the first', async () => {
+      await using store = await openLedger(new FakeClock());
+      const first = aGroupHeader({ label: 'first' });
+      await store.ledger.createGroup(first);
+      await store.ledger.setGroupState('demo', 'active');
+
+      const again = store.other.createGroup(aGroupHeader({ label: 'second' }));
+
+      await expect(again).rejects.toMatchObject({
+        code: 'already-exists',
+      } satisfies Partial<ThriceError>);
+      expect(await store.ledger.readGroup('demo')).toEqual({ header: first, state: 'active' });
+    });
+
+    it('lets one of two creators of a group win', async () => {
+      await using store = await openLedger(new FakeClock());
+
+      const created = await Promise.allSettled([
+        store.ledger.createGroup(aGroupHeader()),
+        store.other.createGroup(aGroupHeader()),
+      ]);
+
+      expect(created.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+    });
+
+    it('lists groups newest first', async () => {
+      await using store = await openLedger(new FakeClock());
+      for (const [group, createdAt] of [
+        ['b', '2026-01-02T00:00:00.000Z'],
+        ['c', '2026-01-03T00:00:00.000Z'],
+        ['a', '2026-01-01T00:00:00.000Z'],
+      ] as const) {
+        await store.ledger.createGroup(aGroupHeader({ group, createdAt }));
+      }
+
+      const groups = await store.other.listGroups();
+
+      expect(groups.map(({ header }) => header.group)).toEqual(['c', 'b', 'a']);
+    });
+
+    it.each(['active', 'cancelled', 'planning'] as const)('moves a group to %s', async (state) => {
+      await using store = await openLedger(new FakeClock());
+      await store.ledger.createGroup(aGroupHeader());
+
+      await store.ledger.setGroupState('demo', state);
+
+      expect((await store.other.readGroup('demo'))?.state).toBe(state);
+      expect((await store.other.listGroups()).map((group) => group.state)).toEqual([state]);
+    });
+
+    it('creates nothing when the state of an unknown group is set', async () => {
+      await using store = await openLedger(new FakeClock());
+
+      await store.ledger.setGroupState('demo', 'active');
+
+      expect(await store.ledger.listGroups()).toEqual([]);
+    });
+  });
+}
+
+function describeClaims(openLedger: OpenLedger): void {
+  describe('claims', () => {
+    it('gives a cell nobody has claimed to the first who asks', async () => {
+      await using store = await openLedger(new FakeClock());
+
+      const claim = await store.ledger.claimCell(key, 0, 'ann');
+
+      const cell = { key, state: 'claimed', generation: 0, tries: 0, attempts: [] };
+      expect(claim).toEqual({ kind: 'claimed', isFirst: true, cell });
+      expect(await readCell(store.other)).toEqual(cell);
+    });
+
+    it('says that a cell of a live owner is held', async () => {
+      const clock = new FakeClock();
+      await using store = await openLedger(clock);
+      await store.ledger.claimCell(key, 0, 'ann');
+      clock.advance(limits.leaseMs - 1);
+
+      expect(await store.other.claimCell(key, 0, 'bob')).toEqual({ kind: 'held' });
+      expect(await store.other.claimCell(key, 1, 'bob')).toEqual({ kind: 'held' });
+    });
+
+    it('lets exactly one of several owners win the same cell', async () => {
+      await using store = await openLedger(new FakeClock());
+
+      const claims = await Promise.all(
+        ['ann', 'bob', 'cid', 'dot'].map((owner, index) =>
+          (index % 2 === 0 ? store.ledger : store.other).claimCell(key, 0, owner),
+        ),
+      );
+
+      expect(claims.map(({ kind }) => kind).sort()).toEqual(['claimed', 'held', 'held', 'held']);
+    });
+
+    it('lets exactly one of several owners win a cell whose lease has ended', async () => {
+      const clock = new FakeClock();
+      await using store = await openLedger(clock);
+      await store.ledger.claimCell(key, 0, 'dead');
+      clock.advance(limits.leaseMs);
+
+      const claims = await Promise.all([
+        store.ledger.claimCell(key, 0, 'ann'),
+        store.other.claimCell(key, 0, 'bob'),
+      ]);
+
+      expect(claims.map(({ kind }) => kind).sort()).toEqual(['claimed', 'held']);
+    });
+
+    it('holds a cell back from its own owner too, who may have got its task twice', async () => {
+      const clock = new FakeClock();
+      await using store = await openLedger(clock);
+      await store.ledger.claimCell(key, 0, 'ann');
+      clock.advance(limits.leaseMs - 1);
+
+      const again = await store.ledger.claimCell(key, 0, 'ann');
+
+      expect(again).toEqual({ kind: 'held' });
+    });
+
+    it('tells apart cells that share parts of their key', async () => {
+      await using store = await openLedger(new FakeClock());
+      const keys = [
+        key,
+        aCellKey({ run: 'demo-r2' }),
+        aCellKey({ config: 'other' }),
+        aCellKey({ id: 'q2' }),
+        aCellKey({ config: 'direct q', id: '1' }),
+        aCellKey({ config: 'direct', id: 'q 1' }),
+        aCellKey({ id: 'Zwölf/1 %2F' }),
+      ];
+
+      const claims = await Promise.all(
+        keys.map((each, index) => store.ledger.claimCell(each, 0, `owner-${index}`)),
+      );
+
+      expect(claims.map((claim) => claim.kind === 'claimed' && claim.cell.key)).toEqual(keys);
+    });
+  });
+}
+
+function describeLeases(openLedger: OpenLedger): void {
+  describe('leases', () => {
+    it('frees a cell when its lease ends', async () => {
+      const clock = new FakeClock();
+      await using store = await openLedger(clock);
+      await store.ledger.claimCell(key, 0, 'ann');
+      clock.advance(limits.leaseMs);
+
+      const claim = await store.other.claimCell(key, 0, 'bob');
+
+      expect(claim).toMatchObject({ kind: 'claimed', isFirst: false });
+    });
+
+    it('keeps a cell whose lease is extended', async () => {
+      const clock = new FakeClock();
+      await using store = await openLedger(clock);
+      await store.ledger.claimCell(key, 0, 'ann');
+      clock.advance(limits.leaseMs - 1);
+
+      const lost = await store.ledger.extendLeases([key], 'ann');
+      clock.advance(limits.leaseMs - 1);
+
+      expect(lost).toEqual([]);
+      expect(await store.other.claimCell(key, 0, 'bob')).toEqual({ kind: 'held' });
+    });
+
+    it('extends a lease that has ended but was not taken', async () => {
+      const clock = new FakeClock();
+      await using store = await openLedger(clock);
+      await store.ledger.claimCell(key, 0, 'ann');
+      clock.advance(limits.leaseMs * 2);
+
+      const lost = await store.ledger.extendLeases([key], 'ann');
+
+      expect(lost).toEqual([]);
+      expect(await store.other.claimCell(key, 0, 'bob')).toEqual({ kind: 'held' });
+    });
+
+    it('returns the keys that the owner does not hold', async () => {
+      const clock = new FakeClock();
+      await using store = await openLedger(clock);
+      const [mine, taken, done, released, unknown] = ['1', '2', '3', '4', '5'].map((id) =>
+        aCellKey({ id }),
+      ) as [typeof key, typeof key, typeof key, typeof key, typeof key];
+      for (const each of [taken, done, released]) await store.ledger.claimCell(each, 0, 'ann');
+      await store.ledger.completeCell(done, 'ann', aCellResult(), []);
+      await store.ledger.releaseCell(released, 'ann', [], 0);
+      clock.advance(limits.leaseMs);
+      await store.other.claimCell(taken, 0, 'bob');
+      await store.ledger.claimCell(mine, 0, 'ann');
+
+      const lost = await store.ledger.extendLeases([mine, taken, done, released, unknown], 'ann');
+
+      expect(lost).toEqual([taken, done, released, unknown]);
+      expect(await store.other.claimCell(released, 0, 'bob')).toMatchObject({ kind: 'claimed' });
+      expect(await store.other.claimCell(unknown, 0, 'bob')).toMatchObject({ isFirst: true });
+    });
+
+    it('extends nothing for an empty list', async () => {
+      await using store = await openLedger(new FakeClock());
+
+      expect(await store.ledger.extendLeases([], 'ann')).toEqual([]);
+    });
+  });
+}
+
+function describeReleases(openLedger: OpenLedger): void {
+  describe('releases', () => {
+    it('gives a cell back with its attempts and tries', async () => {
+      await using store = await openLedger(new FakeClock());
+      const attempts = [anAttempt({ waitMs: 1 }), anAttempt({ waitMs: 2 })];
+      await store.ledger.claimCell(key, 0, 'ann');
+
+      await store.ledger.releaseCell(key, 'ann', attempts, 2);
+
+      expect(await readCell(store.other)).toMatchObject({ state: 'released', tries: 2, attempts });
+      expect(await store.other.claimCell(key, 0, 'bob')).toMatchObject({
+        kind: 'claimed',
+        isFirst: false,
+        cell: { key, tries: 2, attempts },
+      });
+    });
+
+    it('adds attempts to those known already and replaces tries', async () => {
+      await using store = await openLedger(new FakeClock());
+      const [first, second] = [anAttempt({ waitMs: 1 }), anAttempt({ waitMs: 2 })];
+      await store.ledger.claimCell(key, 0, 'ann');
+      await store.ledger.releaseCell(key, 'ann', [first], 1);
+      await store.ledger.claimCell(key, 0, 'bob');
+
+      await store.ledger.releaseCell(key, 'bob', [second], 2);
+
+      const cell = await readCell(store.ledger);
+      expect(cell).toMatchObject({ tries: 2, attempts: [first, second] });
+    });
+
+    it('keeps the latest attempts up to the limit', async () => {
+      await using store = await openLedger(new FakeClock());
+      const attempts = Array.from({ length: limits.attemptsKept + 7 }, (_, index) =>
+        anAttempt({ waitMs: index }),
+      );
+      await store.ledger.claimCell(key, 0, 'ann');
+      await store.ledger.releaseCell(key, 'ann', attempts.slice(0, 30), 0);
+      await store.ledger.claimCell(key, 0, 'ann');
+
+      await store.ledger.releaseCell(key, 'ann', attempts.slice(30), 0);
+
+      expect((await readCell(store.ledger))?.attempts).toEqual(attempts.slice(7));
+    });
+
+    it('changes nothing when the owner does not hold the cell', async () => {
+      const clock = new FakeClock();
+      await using store = await openLedger(clock);
+      await store.ledger.claimCell(key, 0, 'ann');
+      clock.advance(limits.leaseMs);
+      await store.other.claimCell(key, 0, 'bob');
+
+      await store.ledger.releaseCell(key, 'ann', [anAttempt()], 3);
+
+      expect(await readCell(store.ledger)).toMatchObject({
+        state: 'claimed',
+        tries: 0,
+        attempts: [],
+      });
+      expect(await store.ledger.claimCell(key, 0, 'ann')).toEqual({ kind: 'held' });
+    });
+
+    it('changes nothing when it is repeated', async () => {
+      await using store = await openLedger(new FakeClock());
+      await store.ledger.claimCell(key, 0, 'ann');
+      await store.ledger.releaseCell(key, 'ann', [anAttempt()], 1);
+
+      await store.ledger.releaseCell(key, 'ann', [anAttempt()], 1);
+
+      expect(await readCell(store.ledger)).toMatchObject({ tries: 1, attempts: [anAttempt()] });
+    });
+
+    it('creates nothing for a cell nobody has claimed', async () => {
+      await using store = await openLedger(new FakeClock());
+
+      await store.ledger.releaseCell(key, 'ann', [anAttempt()], 1);
+
+      expect(await readCell(store.ledger)).toBeUndefined();
+    });
+  });
+}
+
+function describeJournal(openLedger: OpenLedger): void {
+  describe('the journal', () => {
+    it('keeps calls by step', async () => {
+      await using store = await openLedger(new FakeClock());
+      const answer = aJournalEntry({ step: 'answer', text: 'Zwölf\u2028一 "\u0000"' });
+      const judge = aJournalEntry({ step: 'judge 1', text: '' });
+
+      const standing = [
+        await store.ledger.commitCall(key, answer),
+        await store.ledger.commitCall(key, judge),
+      ];
+
+      expect(standing).toEqual([answer, judge]);
+      const journal = await store.other.readJournal(key);
+      expect(journal.size).toBe(2);
+      expect(journal.get('answer')).toEqual(answer);
+      expect(journal.get('judge 1')).toEqual(judge);
+    });
+
+    it('is empty for a cell without calls', async () => {
+      await using store = await openLedger(new FakeClock());
+      await store.ledger.commitCall(aCellKey({ id: 'other' }), aJournalEntry());
+
+      expect((await store.ledger.readJournal(key)).size).toBe(0);
+    });
+
+    it('returns and keeps the first call of a step', async () => {
+      await using store = await openLedger(new FakeClock());
+      const first = aJournalEntry({ text: 'first' });
+      await store.ledger.commitCall(key, first);
+
+      const standing = await store.other.commitCall(key, aJournalEntry({ text: 'second' }));
+
+      expect(standing).toEqual(first);
+      expect((await store.ledger.readJournal(key)).get('answer')).toEqual(first);
+    });
+
+    it('tells every one of several writers the same standing call', async () => {
+      await using store = await openLedger(new FakeClock());
+
+      const standing = await Promise.all(
+        ['a', 'b', 'c', 'd'].map((text, index) =>
+          (index % 2 === 0 ? store.ledger : store.other).commitCall(key, aJournalEntry({ text })),
+        ),
+      );
+
+      const kept = (await store.ledger.readJournal(key)).get('answer');
+      expect(standing).toEqual([kept, kept, kept, kept]);
+    });
+
+    it('takes a call from somebody who has lost the lease', async () => {
+      await using store = await openLedger(new FakeClock());
+      const late = aJournalEntry({ text: 'paid for' });
+      await store.ledger.claimCell(key, 0, 'ann');
+      await store.ledger.completeCell(key, 'ann', aFailedResult(), []);
+
+      await store.other.commitCall(key, late);
+
+      expect((await store.ledger.readJournal(key)).get('answer')).toEqual(late);
+    });
+  });
+}
+
+function describeCompletion(openLedger: OpenLedger): void {
+  describe('completion', () => {
+    it('writes the result and adds the attempts', async () => {
+      await using store = await openLedger(new FakeClock());
+      const [first, last] = [anAttempt({ waitMs: 1 }), anAttempt({ waitMs: null })];
+      const result = aCellResult({ tries: 3 });
+      await store.ledger.claimCell(key, 0, 'ann');
+      await store.ledger.releaseCell(key, 'ann', [first], 1);
+      await store.ledger.claimCell(key, 0, 'ann');
+
+      const isOurs = await store.ledger.completeCell(key, 'ann', result, [last]);
+
+      expect(isOurs).toBe(true);
+      expect(await readCell(store.other)).toEqual({
+        key,
+        state: 'done',
+        generation: 0,
+        tries: 3,
+        attempts: [first, last],
+        result,
+      });
+      expect(await store.other.claimCell(key, 0, 'bob')).toEqual({ kind: 'done' });
+      expect(await store.ledger.claimCell(key, 0, 'ann')).toEqual({ kind: 'done' });
+    });
+
+    it('keeps the attempts when the last try adds none', async () => {
+      await using store = await openLedger(new FakeClock());
+      await store.ledger.claimCell(key, 0, 'ann');
+      await store.ledger.releaseCell(key, 'ann', [anAttempt()], 1);
+      await store.ledger.claimCell(key, 0, 'ann');
+
+      await store.ledger.completeCell(key, 'ann', aCellResult(), []);
+
+      expect((await readCell(store.ledger))?.attempts).toEqual([anAttempt()]);
+    });
+
+    it('keeps the latest attempts up to the limit', async () => {
+      await using store = await openLedger(new FakeClock());
+      const attempts = Array.from({ length: limits.attemptsKept + 1 }, (_, index) =>
+        anAttempt({ waitMs: index }),
+      );
+      await store.ledger.claimCell(key, 0, 'ann');
+
+      await store.ledger.completeCell(key, 'ann', aFailedResult(), attempts);
+
+      expect((await readCell(store.ledger))?.attempts).toEqual(attempts.slice(1));
+    });
+
+    it('still completes a cell whose lease has ended but was not taken', async () => {
+      const clock = new FakeClock();
+      await using store = await openLedger(clock);
+      await store.ledger.claimCell(key, 0, 'ann');
+      clock.advance(limits.leaseMs * 2);
+
+      expect(await store.ledger.completeCell(key, 'ann', aCellResult(), [])).toBe(true);
+    });
+
+    it('is refused without the lease and changes nothing', async () => {
+      const clock = new FakeClock();
+      await using store = await openLedger(clock);
+      await store.ledger.claimCell(key, 0, 'ann');
+      clock.advance(limits.leaseMs);
+      await store.other.claimCell(key, 0, 'bob');
+
+      const isOurs = await store.ledger.completeCell(key, 'ann', aCellResult(), [anAttempt()]);
+
+      expect(isOurs).toBe(false);
+      const cell = await readCell(store.ledger);
+      expect(cell).toMatchObject({ state: 'claimed', tries: 0, attempts: [] });
+      expect(cell?.result).toBeUndefined();
+      expect(await store.ledger.readTallies(key.run)).toEqual([]);
+      expect(await store.other.completeCell(key, 'bob', aCellResult(), [])).toBe(true);
+    });
+
+    it('is refused for a released cell and for one nobody has claimed', async () => {
+      await using store = await openLedger(new FakeClock());
+      await store.ledger.claimCell(key, 0, 'ann');
+      await store.ledger.releaseCell(key, 'ann', [], 0);
+
+      const released = await store.ledger.completeCell(key, 'ann', aCellResult(), []);
+      const unknown = aCellKey({ id: 'unknown' });
+      const never = await store.ledger.completeCell(unknown, 'ann', aCellResult(), []);
+
+      expect([released, never]).toEqual([false, false]);
+      const cells = await store.ledger.readCells(key.run, key.config, [key.id, 'unknown']);
+      expect([...cells.values()].map(({ state }) => state)).toEqual(['released']);
+    });
+
+    it('happens once, even for the same owner', async () => {
+      await using store = await openLedger(new FakeClock());
+      await store.ledger.claimCell(key, 0, 'ann');
+
+      const completions = await Promise.all([
+        store.ledger.completeCell(key, 'ann', aCellResult({ answer: 'a' }), []),
+        store.other.completeCell(key, 'ann', aCellResult({ answer: 'b' }), []),
+      ]);
+
+      expect(completions.filter((isOurs) => isOurs)).toEqual([true]);
+      const kept = completions[0] ? 'a' : 'b';
+      expect((await readCell(store.ledger))?.result?.answer).toBe(kept);
+      expect((await store.ledger.readTallies(key.run))[0]?.counts.scored).toBe(1);
+    });
+  });
+}
+
+function describeGenerations(openLedger: OpenLedger): void {
+  describe('generations', () => {
+    it.each([
+      aFailedResult(),
+      aFailedResult({ outcome: 'ungraded', answer: 'essay', error: null, reason: 'judge-failed' }),
+    ])('reopens a cell that is done as $outcome for a later generation only', async (result) => {
+      await using store = await openLedger(new FakeClock());
+      await store.ledger.claimCell(key, 1, 'ann');
+      await store.ledger.commitCall(key, aJournalEntry());
+      await store.ledger.completeCell(key, 'ann', { ...result, tries: 5 }, [anAttempt()]);
+
+      const earlier = await store.other.claimCell(key, 0, 'bob');
+      const same = await store.other.claimCell(key, 1, 'bob');
+      const later = await store.other.claimCell(key, 2, 'bob');
+
+      expect([earlier, same]).toEqual([{ kind: 'done' }, { kind: 'done' }]);
+      const cell = { key, state: 'claimed', generation: 2, tries: 0, attempts: [anAttempt()] };
+      expect(later).toEqual({ kind: 'claimed', isFirst: false, cell });
+      expect(await readCell(store.ledger)).toEqual(cell);
+      expect((await store.ledger.readJournal(key)).get('answer')).toEqual(aJournalEntry());
+    });
+
+    it.each([
+      aCellResult(),
+      aCellResult({ outcome: 'unparsed', score: 0, answer: null, reason: 'no-answer' }),
+    ])('never reopens a cell that is done as $outcome', async (result) => {
+      await using store = await openLedger(new FakeClock());
+      await store.ledger.claimCell(key, 0, 'ann');
+      await store.ledger.completeCell(key, 'ann', result, []);
+
+      expect(await store.other.claimCell(key, 7, 'bob')).toEqual({ kind: 'done' });
+      expect((await readCell(store.ledger))?.result).toEqual(result);
+    });
+
+    it('lets exactly one of several owners reopen a cell', async () => {
+      await using store = await openLedger(new FakeClock());
+      await store.ledger.claimCell(key, 0, 'ann');
+      await store.ledger.completeCell(key, 'ann', aFailedResult(), []);
+
+      const claims = await Promise.all([
+        store.ledger.claimCell(key, 1, 'bob'),
+        store.other.claimCell(key, 1, 'cid'),
+      ]);
+
+      expect(claims.map(({ kind }) => kind).sort()).toEqual(['claimed', 'held']);
+      expect((await store.ledger.readTallies(key.run))[0]?.counts.failed ?? 0).toBe(0);
+    });
+
+    it('takes the forgotten result out of the tally', async () => {
+      await using store = await openLedger(new FakeClock());
+      await store.ledger.claimCell(key, 0, 'ann');
+      await store.ledger.completeCell(key, 'ann', aFailedResult({ tries: 5, costUsd: 0.25 }), []);
+
+      await store.ledger.claimCell(key, 1, 'bob');
+      await store.ledger.completeCell(key, 'bob', aCellResult({ tries: 2, costUsd: 0.5 }), []);
+
+      expect(await store.other.readTallies(key.run)).toEqual([
+        {
+          run: key.run,
+          config: key.config,
+          counts: { scored: 1, unparsed: 0, ungraded: 0, failed: 0 },
+          correct: 1,
+          costUsd: 0.5,
+          retries: 1,
+        },
+      ]);
+    });
+
+    it('remembers the later generation of an unfinished cell', async () => {
+      await using store = await openLedger(new FakeClock());
+      await store.ledger.claimCell(key, 0, 'ann');
+      await store.ledger.releaseCell(key, 'ann', [], 1);
+
+      const claim = await store.ledger.claimCell(key, 1, 'bob');
+      await store.ledger.completeCell(key, 'bob', aFailedResult(), []);
+      // The same task, delivered once more.
+      const again = await store.other.claimCell(key, 1, 'cid');
+
+      expect(claim).toMatchObject({ kind: 'claimed', cell: { generation: 1, tries: 1 } });
+      expect(again).toEqual({ kind: 'done' });
+    });
+
+    it('keeps the later generation when an earlier task comes', async () => {
+      await using store = await openLedger(new FakeClock());
+      await store.ledger.claimCell(key, 3, 'ann');
+      await store.ledger.releaseCell(key, 'ann', [], 0);
+
+      const claim = await store.ledger.claimCell(key, 1, 'bob');
+
+      expect(claim).toMatchObject({ kind: 'claimed', cell: { generation: 3 } });
+    });
+  });
+}
+
+function describeReading(openLedger: OpenLedger): void {
+  describe('reading', () => {
+    it('reads a whole page of cells and leaves out what nobody has claimed', async () => {
+      await using store = await openLedger(new FakeClock());
+      const ids = Array.from({ length: limits.pageSize }, (_, index) => `q${index}`);
+      const claimed = ids.filter((_, index) => index % 2 === 0);
+      await Promise.all(claimed.map((id) => store.ledger.claimCell(aCellKey({ id }), 0, 'ann')));
+
+      const cells = await store.other.readCells(key.run, key.config, ids);
+
+      expect([...cells.keys()].toSorted()).toEqual(claimed.toSorted());
+      expect(cells.get('q2')?.key).toEqual(aCellKey({ id: 'q2' }));
+    });
+
+    it('reads only the cells of the run and config', async () => {
+      await using store = await openLedger(new FakeClock());
+      await store.ledger.claimCell(aCellKey({ run: 'demo-r2' }), 0, 'ann');
+      await store.ledger.claimCell(aCellKey({ config: 'other' }), 0, 'ann');
+
+      expect((await store.ledger.readCells(key.run, key.config, [key.id])).size).toBe(0);
+      expect((await store.ledger.readCells(key.run, key.config, [])).size).toBe(0);
+    });
+
+    it('tallies results by run and config', async () => {
+      await using store = await openLedger(new FakeClock());
+      const results = [
+        aCellResult({ costUsd: 0.5 }),
+        aCellResult({ score: 0.5, tries: 3, costUsd: 0.25 }),
+        aCellResult({ outcome: 'unparsed', score: 0, answer: null, reason: 'no-answer' }),
+        aFailedResult({ tries: 5 }),
+        aFailedResult({ outcome: 'ungraded' }),
+      ];
+      for (const [index, result] of results.entries()) {
+        const each = aCellKey({ id: `q${index}` });
+        await store.ledger.claimCell(each, 0, 'ann');
+        await store.ledger.completeCell(each, 'ann', result, []);
+      }
+      const elsewhere = aCellKey({ config: 'other' });
+      await store.ledger.claimCell(elsewhere, 0, 'ann');
+      await store.ledger.completeCell(elsewhere, 'ann', aCellResult(), []);
+
+      const tallies = await store.other.readTallies(key.run);
+
+      expect(tallies.toSorted((left, right) => (left.config < right.config ? -1 : 1))).toEqual([
+        {
+          run: key.run,
+          config: 'direct',
+          counts: { scored: 2, unparsed: 1, ungraded: 1, failed: 1 },
+          correct: 1,
+          costUsd: 0.75,
+          retries: 6,
+        },
+        {
+          run: key.run,
+          config: 'other',
+          counts: { scored: 1, unparsed: 0, ungraded: 0, failed: 0 },
+          correct: 1,
+          costUsd: 0,
+          retries: 0,
+        },
+      ]);
+      expect(await store.ledger.readTallies('demo-r2')).toEqual([]);
+    });
+  });
+}
+
+function describeClosures(openLedger: OpenLedger): void {
+  describe('closures', () => {
+    it('lists what is closed', async () => {
+      await using store = await openLedger(new FakeClock());
+      const closures = [aClosure({ subject: 'lab' }), aClosure({ subject: 'lab/gpt-9' })];
+
+      for (const closure of closures) await store.ledger.close(closure);
+
+      const listed = await store.other.listClosures();
+      expect(listed).toHaveLength(2);
+      expect(listed).toEqual(expect.arrayContaining(closures));
+    });
+
+    it('replaces the closure of the same subject', async () => {
+      await using store = await openLedger(new FakeClock());
+      const later = aClosure({ resetAt: '2026-01-02T04:00:00.000Z' });
+      await store.ledger.close(aClosure());
+
+      await store.other.close(later);
+
+      expect(await store.ledger.listClosures()).toEqual([later]);
+    });
+
+    it('opens the subject and leaves the others closed', async () => {
+      await using store = await openLedger(new FakeClock());
+      await store.ledger.close(aClosure({ subject: 'lab' }));
+      await store.ledger.close(aClosure({ subject: 'lab/gpt-9' }));
+
+      await store.ledger.open('lab');
+      await store.ledger.open('lab');
+
+      const listed = await store.other.listClosures();
+      expect(listed.map(({ subject }) => subject)).toEqual(['lab/gpt-9']);
+    });
+  });
+}

@@ -1,0 +1,190 @@
+import { type CellKey, type CellResult, isVerdict, type Ledger, limits } from '@thrice/core';
+import fc from 'fast-check';
+import { expect } from 'vitest';
+import { aCellKey, aCellResult, aFailedResult } from '../support/builders.ts';
+import type { FakeClock } from '../support/fake-clock.ts';
+
+/** What the port says of one cell, without any store. */
+interface ModelCell {
+  state: 'claimed' | 'released' | 'done';
+  owner: string | undefined;
+  leaseUntilMs: number;
+  generation: number;
+  tries: number;
+  result: CellResult | undefined;
+}
+
+/** The whole ledger, as the port describes it. */
+export interface LedgerModel {
+  readonly cells: Map<string, ModelCell>;
+  /** Every verdict that was accepted, in order: no cell may be in it twice. */
+  readonly results: { readonly id: string; readonly result: CellResult }[];
+}
+
+/** The store that has to behave like the model. */
+export interface RealLedger {
+  readonly clock: FakeClock;
+  readonly ledger: Ledger;
+  readonly other: Ledger;
+}
+
+type LedgerCommand = fc.AsyncCommand<LedgerModel, RealLedger>;
+
+/** Random histories: a few owners, a few cells, time that goes on. */
+export function ledgerCommands(): fc.Arbitrary<Iterable<LedgerCommand>> {
+  const owner = fc.constantFrom('ann', 'bob', 'cid');
+  const id = fc.constantFrom('q1', 'q2');
+  return fc.commands(
+    [
+      fc.tuple(owner, id, fc.nat({ max: 2 })).map((parts) => claim(...parts)),
+      fc.tuple(owner, id, fc.nat({ max: 4 })).map((parts) => release(...parts)),
+      fc
+        .tuple(owner, id, fc.constantFrom('scored', 'unparsed', 'ungraded', 'failed'))
+        .map((parts) => complete(...parts)),
+      owner.map(extend),
+      fc.constantFrom(1, limits.leaseMs / 2, limits.leaseMs).map(advance),
+    ],
+    { maxCommands: 40 },
+  );
+}
+
+function claim(owner: string, id: string, generation: number): LedgerCommand {
+  return command(`claim(${owner}, ${id}, ${generation})`, async (model, real) => {
+    const nowMs = real.clock.now();
+    const cell = model.cells.get(id);
+    const expected = expectedClaim(cell, { owner, generation, nowMs });
+    const isReopened = cell?.state === 'done';
+    if (expected === 'claimed') {
+      model.cells.set(id, {
+        state: 'claimed',
+        owner,
+        leaseUntilMs: nowMs + limits.leaseMs,
+        generation: Math.max(cell?.generation ?? 0, generation),
+        tries: isReopened ? 0 : (cell?.tries ?? 0),
+        result: undefined,
+      });
+    }
+
+    const found = await storeOf(real, owner).claimCell(aCellKey({ id }), generation, owner);
+
+    expect(found.kind).toBe(expected);
+    if (found.kind === 'claimed') expect(found.isFirst).toBe(cell === undefined);
+  });
+}
+
+function expectedClaim(
+  cell: ModelCell | undefined,
+  claim: { readonly owner: string; readonly generation: number; readonly nowMs: number },
+): 'claimed' | 'held' | 'done' {
+  if (cell?.state === 'done') {
+    const isOpenAgain = cell.result !== undefined && !isVerdict(cell.result.outcome);
+    return isOpenAgain && claim.generation > cell.generation ? 'claimed' : 'done';
+  }
+  const isLive = cell?.state === 'claimed' && cell.leaseUntilMs > claim.nowMs;
+  return isLive ? 'held' : 'claimed';
+}
+
+function release(owner: string, id: string, tries: number): LedgerCommand {
+  return command(`release(${owner}, ${id}, ${tries})`, async (model, real) => {
+    const cell = model.cells.get(id);
+    if (holds(cell, owner)) Object.assign(cell, { state: 'released', owner: undefined, tries });
+
+    await storeOf(real, owner).releaseCell(aCellKey({ id }), owner, [], tries);
+  });
+}
+
+function complete(owner: string, id: string, outcome: CellResult['outcome']): LedgerCommand {
+  return command(`complete(${owner}, ${id}, ${outcome})`, async (model, real) => {
+    const build = outcome === 'scored' || outcome === 'unparsed' ? aCellResult : aFailedResult;
+    const result = build({ outcome, answer: `${owner} ${model.results.length}` });
+    const cell = model.cells.get(id);
+    const isHolder = holds(cell, owner);
+    if (isHolder) {
+      Object.assign(cell, { state: 'done', owner: undefined, tries: result.tries, result });
+      if (isVerdict(outcome)) model.results.push({ id, result });
+    }
+
+    const isOurs = await storeOf(real, owner).completeCell(aCellKey({ id }), owner, result, []);
+
+    expect(isOurs).toBe(isHolder);
+  });
+}
+
+function extend(owner: string): LedgerCommand {
+  return command(`extend(${owner})`, async (model, real) => {
+    const ids = ['q1', 'q2'];
+    const lost = ids.filter((id) => !holds(model.cells.get(id), owner));
+    const leaseUntilMs = real.clock.now() + limits.leaseMs;
+    for (const id of ids) {
+      const cell = model.cells.get(id);
+      if (holds(cell, owner)) cell.leaseUntilMs = leaseUntilMs;
+    }
+
+    const keys: readonly CellKey[] = ids.map((id) => aCellKey({ id }));
+    const found = await storeOf(real, owner).extendLeases(keys, owner);
+
+    expect(found.map(({ id }) => id)).toEqual(lost);
+  });
+}
+
+function advance(ms: number): LedgerCommand {
+  return command(`advance(${ms})`, async (_model, real) => {
+    real.clock.advance(ms);
+    await Promise.resolve();
+  });
+}
+
+function holds(cell: ModelCell | undefined, owner: string): cell is ModelCell {
+  return cell?.state === 'claimed' && cell.owner === owner;
+}
+
+/** Owners are processes: not all of them reach the store the same way. */
+function storeOf(real: RealLedger, owner: string): Ledger {
+  return owner === 'ann' ? real.ledger : real.other;
+}
+
+/** A step of a history; after each the store holds exactly what the model does. */
+function command(
+  name: string,
+  step: (model: LedgerModel, real: RealLedger) => Promise<void>,
+): LedgerCommand {
+  return {
+    check: () => true,
+    run: async (model, real) => {
+      await step(model, real);
+      await expectSameCells(model, real);
+    },
+    toString: () => name,
+  };
+}
+
+async function expectSameCells(model: LedgerModel, { other }: RealLedger): Promise<void> {
+  const { run, config } = aCellKey();
+  const cells = await other.readCells(run, config, ['q1', 'q2']);
+  const seen = [...cells].map(([id, { state, generation, tries, result }]) => ({
+    id,
+    state,
+    generation,
+    tries,
+    result,
+  }));
+  const expected = [...model.cells].map(([id, { state, generation, tries, result }]) => ({
+    id,
+    state,
+    generation,
+    tries,
+    result,
+  }));
+  const byId = (left: { readonly id: string }, right: { readonly id: string }) =>
+    left.id < right.id ? -1 : 1;
+  expect(seen.toSorted(byId)).toEqual(expected.toSorted(byId));
+  const [tally] = await other.readTallies(run);
+  const done = (outcome: string) =>
+    expected.filter(({ result }) => result?.outcome === outcome).length;
+  expect(tally?.counts ?? { scored: 0, unparsed: 0, ungraded: 0, failed: 0 }).toEqual({
+    scored: done('scored'),
+    unparsed: done('unparsed'),
+    ungraded: done('ungraded'),
+    failed: done('failed'),
+  });
+}

@@ -1,0 +1,931 @@
+import { appendFile, readdir } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { startSimulator } from '@thrice/simulator';
+import { describe, expect, it } from 'vitest';
+import { callThrice, type Outcome, runThrice } from '../support/run-thrice.ts';
+import { smallBenchmark } from '../support/small-benchmark.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+
+interface BadInput {
+  readonly name: string;
+  readonly files?: Readonly<Record<string, string>>;
+  /** @default run benchmark.toml */
+  readonly argv?: readonly string[];
+  /** Lines on stderr; the folder and the server are put in for `<folder>` and `<server>`. */
+  readonly stderr: readonly string[];
+  /** @default 64 */
+  readonly exitCode?: number;
+}
+
+const question = '{"id": "q1", "question": "1 + 1?", "target": "2"}\n';
+/** A value that must never be shown. */
+const canaryKey = 'sk-canary-0123456789';
+
+/** A good spec with lines of its own in each of its parts. */
+function spec({
+  top = 'questions = "questions.jsonl"',
+  lane = 'base_url = "<server>/v1"',
+  config = 'name = "a"\nmodel = "lab/m"',
+  more = '',
+}: {
+  readonly top?: string;
+  readonly lane?: string;
+  readonly config?: string;
+  readonly more?: string;
+} = {}): Readonly<Record<string, string>> {
+  const text = `${top}\n[lanes.lab]\n${lane}\n[[configs]]\n${config}\n${more}\n`;
+  return { 'benchmark.toml': text, 'questions.jsonl': question };
+}
+
+const withTop = (line: string) => spec({ top: `questions = "questions.jsonl"\n${line}` });
+const withLane = (line: string) => spec({ lane: `base_url = "<server>/v1"\n${line}` });
+const withConfig = (line: string) => spec({ config: `name = "a"\nmodel = "lab/m"\n${line}` });
+const withQuestions = (text: string) => ({ ...spec(), 'questions.jsonl': text });
+
+const badSpecs: readonly BadInput[] = [
+  { name: 'a missing spec', files: {}, stderr: ['thrice: <folder>/benchmark.toml: no such file'] },
+  {
+    name: 'a folder for a spec',
+    files: { 'benchmark.toml/x': '' },
+    stderr: ['thrice: <folder>/benchmark.toml: expected a file, received a folder'],
+  },
+  {
+    name: 'an empty spec',
+    files: { 'benchmark.toml': '' },
+    stderr: [
+      'thrice: benchmark.toml: questions: expected a file, a list of files, or { dataset = "bbh", path = "..." }, received nothing',
+      'thrice: benchmark.toml: configs: expected a list, received nothing',
+    ],
+  },
+  {
+    name: 'TOML that does not parse',
+    files: { 'benchmark.toml': 'questions = "q.jsonl"\nparallel = = 3\n' },
+    stderr: ['thrice: benchmark.toml: expected TOML (line 2, column 12: invalid value)'],
+  },
+  {
+    name: 'JSON that does not parse',
+    files: { 'b.json': '{\n  "questions": "q.jsonl",\n}\n' },
+    argv: ['run', 'b.json'],
+    stderr: [
+      'thrice: b.json: expected JSON (line 3, column 1: Expected double-quoted property name)',
+    ],
+  },
+  {
+    name: 'JSON that is no object',
+    files: { 'b.json': '[1]' },
+    argv: ['run', 'b.json'],
+    stderr: ['thrice: b.json: the document: expected a table, received [1]'],
+  },
+  {
+    name: 'an unknown key at the top',
+    files: withTop('replicate = 3'),
+    stderr: ['thrice: benchmark.toml: replicate: unknown key; did you mean "replicates"?'],
+  },
+  {
+    name: 'an unknown key like no other',
+    files: withTop('zzzzzzzz = 3'),
+    stderr: [
+      'thrice: benchmark.toml: zzzzzzzz: unknown key (expected name, questions, replicates, parallel, max_tries, timeout_s, coverage_floor, skip_missing_keys, select, lanes, prices, scorers, configs)',
+    ],
+  },
+  {
+    name: 'an unknown key in a config',
+    files: withConfig('temprature = 0'),
+    stderr: [
+      'thrice: benchmark.toml: configs[0].temprature: unknown key; did you mean "temperature"?',
+    ],
+  },
+  {
+    name: 'an unknown key in a lane',
+    files: withLane('api_key = "LAB_KEY"'),
+    stderr: [
+      'thrice: benchmark.toml: lanes.lab.api_key: unknown key (expected base_url, endpoints, api_key_env, max_concurrency, timeout_s, max_tokens_field, behaviour, faults)',
+    ],
+  },
+  {
+    name: 'an unknown key in a scorer',
+    files: spec({ more: '[scorers.close]\nkind = "numeric"\ntolerence = 0.1' }),
+    stderr: [
+      'thrice: benchmark.toml: scorers.close.tolerence: unknown key; did you mean "tolerance"?',
+    ],
+  },
+  {
+    name: 'an unknown key in select',
+    files: spec({ more: '[select]\nlimits = 3' }),
+    stderr: ['thrice: benchmark.toml: select.limits: unknown key; did you mean "limit"?'],
+  },
+  {
+    name: 'an unknown kind of scorer',
+    files: spec({ more: '[scorers.close]\nkind = "numerical"' }),
+    stderr: [
+      'thrice: benchmark.toml: scorers.close.kind: expected "exact", "choice", "includes", "bbh", "numeric" or "regex", received "numerical"',
+    ],
+  },
+  {
+    name: 'a scorer without a kind',
+    files: spec({ more: '[scorers.close]\ntolerance = 1' }),
+    stderr: [
+      'thrice: benchmark.toml: scorers.close.kind: expected "exact", "choice", "includes", "bbh", "numeric" or "regex", received nothing',
+    ],
+  },
+  {
+    name: 'a judge',
+    files: spec({ more: '[scorers.quality]\nkind = "judge"\nmodel = "openai/gpt-5-mini"' }),
+    stderr: [
+      'thrice: benchmark.toml: scorers.quality.kind: expected "exact", "choice", "includes", "bbh", "numeric" or "regex", received "judge"',
+    ],
+  },
+  {
+    name: 'no questions',
+    files: spec({ top: '' }),
+    stderr: [
+      'thrice: benchmark.toml: questions: expected a file, a list of files, or { dataset = "bbh", path = "..." }, received nothing',
+    ],
+  },
+  {
+    name: 'no configs',
+    files: { 'benchmark.toml': 'questions = "questions.jsonl"\n' },
+    stderr: ['thrice: benchmark.toml: configs: expected a list, received nothing'],
+  },
+  {
+    name: 'an empty list of configs',
+    files: { 'benchmark.toml': 'questions = "questions.jsonl"\nconfigs = []\n' },
+    stderr: ['thrice: benchmark.toml: configs: expected at least one entry, received []'],
+  },
+  {
+    name: 'a config without a model',
+    files: spec({ config: 'name = "a"' }),
+    stderr: ['thrice: benchmark.toml: configs[0].model: expected a text, received nothing'],
+  },
+  {
+    name: 'a text for a number',
+    files: withTop('replicates = "3"'),
+    stderr: ['thrice: benchmark.toml: replicates: expected a number, received "3"'],
+  },
+  {
+    name: 'a number for a text',
+    files: withConfig('system = 3'),
+    stderr: ['thrice: benchmark.toml: configs[0].system: expected a text, received 3'],
+  },
+  {
+    name: 'a fraction for a whole number',
+    files: withTop('parallel = 1.5'),
+    stderr: ['thrice: benchmark.toml: parallel: expected a whole number, received 1.5'],
+  },
+  {
+    name: 'a text for a list',
+    files: withLane('endpoints = "http://127.0.0.1:1/v1"'),
+    stderr: [
+      'thrice: benchmark.toml: lanes.lab.endpoints: expected a list, received "http://127.0.0.1:1/v1"',
+    ],
+  },
+  {
+    name: 'a number for a yes or no',
+    files: withTop('skip_missing_keys = 1'),
+    stderr: ['thrice: benchmark.toml: skip_missing_keys: expected true or false, received 1'],
+  },
+  {
+    name: 'numbers out of range',
+    files: withTop('replicates = 0\nparallel = 10001\ncoverage_floor = 1.5\ntimeout_s = 0'),
+    stderr: [
+      'thrice: benchmark.toml: replicates: expected a number >= 1, received 0',
+      'thrice: benchmark.toml: parallel: expected a number <= 10000, received 10001',
+      'thrice: benchmark.toml: timeout_s: expected a number > 0, received 0',
+      'thrice: benchmark.toml: coverage_floor: expected a number <= 1, received 1.5',
+    ],
+  },
+  {
+    name: 'a temperature out of range',
+    files: withConfig('temperature = 2.5'),
+    stderr: [
+      'thrice: benchmark.toml: configs[0].temperature: expected a number <= 2, received 2.5',
+    ],
+  },
+  {
+    name: 'an endless number',
+    files: withConfig('temperature = nan'),
+    stderr: ['thrice: benchmark.toml: configs[0].temperature: expected a number, received NaN'],
+  },
+  {
+    name: 'a bad name',
+    files: withTop('name = "My Benchmark"'),
+    stderr: [
+      'thrice: benchmark.toml: name: expected lower-case letters, digits, "_" and "-", at most 64, received "My Benchmark"',
+    ],
+  },
+  {
+    name: 'a bad config name',
+    files: spec({ config: 'name = "a/b"\nmodel = "lab/m"' }),
+    stderr: [
+      'thrice: benchmark.toml: configs[0].name: expected letters, digits, "_", "." and "-", at most 64, received "a/b"',
+    ],
+  },
+  {
+    name: 'two configs of one name',
+    files: spec({ more: '[[configs]]\nname = "a"\nmodel = "lab/n"' }),
+    stderr: ['thrice: benchmark.toml: configs[1].name: "a" is configs[0] already'],
+  },
+  {
+    name: 'a model without a lane',
+    files: spec({ config: 'name = "a"\nmodel = "gpt-5.2"' }),
+    stderr: [
+      'thrice: benchmark.toml: configs[0].model: expected lane/model, as in openai/gpt-5.2, received "gpt-5.2"',
+    ],
+  },
+  {
+    name: 'an unknown lane',
+    files: spec({ config: 'name = "a"\nmodel = "opnai/gpt-5.2"' }),
+    stderr: [
+      'thrice: benchmark.toml: configs[0].model: unknown lane "opnai"; did you mean "openai"? (expected a built-in lane or a [lanes.opnai] table)',
+    ],
+  },
+  {
+    name: 'a bad lane name',
+    files: spec({ more: '[lanes."My Lab"]\nbase_url = "http://127.0.0.1:1/v1"' }),
+    stderr: [
+      'thrice: benchmark.toml: lanes."My Lab": expected lower-case letters, digits, "_" and "-", at most 32',
+    ],
+  },
+  {
+    name: 'a lane without a URL',
+    files: spec({ lane: 'max_concurrency = 4' }),
+    stderr: ['thrice: benchmark.toml: lanes.lab: expected base_url or endpoints, received neither'],
+  },
+  {
+    name: 'a lane with two kinds of URL',
+    files: withLane('endpoints = ["http://127.0.0.1:1/v1"]'),
+    stderr: [
+      'thrice: benchmark.toml: lanes.lab.endpoints: expected either base_url or endpoints, received both',
+    ],
+  },
+  {
+    name: 'a URL that is none',
+    files: spec({ lane: 'base_url = "127.0.0.1:1800/v1"' }),
+    stderr: [
+      'thrice: benchmark.toml: lanes.lab.base_url: expected an http or https URL, as in http://127.0.0.1:8000/v1, received "127.0.0.1:1800/v1"',
+    ],
+  },
+  {
+    name: 'a key in place of its variable',
+    files: withLane(`api_key_env = "${canaryKey}"`),
+    stderr: [
+      'thrice: benchmark.toml: lanes.lab.api_key_env: expected the name of an environment variable, as in LAB_API_KEY, never a key, received a text that is not shown: it may be a key',
+    ],
+  },
+  {
+    name: 'a key of plain letters in place of its variable',
+    files: withLane('api_key_env = "canarykey0123456789abcdef0123456789"'),
+    stderr: [
+      'thrice: benchmark.toml: lanes.lab.api_key_env: expected the name of an environment variable, as in LAB_API_KEY, never a key, received a text that is not shown: it may be a key',
+    ],
+  },
+  {
+    name: 'a key in a URL that is none',
+    files: spec({ lane: `base_url = "http//${canaryKey}@lab"` }),
+    stderr: [
+      'thrice: benchmark.toml: lanes.lab.base_url: expected an http or https URL, as in http://127.0.0.1:8000/v1, received a text that is not shown: it may be a key',
+    ],
+  },
+  {
+    name: 'a key in a URL that is one',
+    files: spec({ lane: `base_url = "https://user:${canaryKey}@lab/v1"` }),
+    stderr: [
+      "thrice: benchmark.toml: lanes.lab.base_url: expected a URL without user or key; name the key's variable in api_key_env, received a text that is not shown: it may be a key",
+    ],
+  },
+  {
+    name: 'an unknown scorer',
+    files: withConfig('scorer = "exakt"'),
+    stderr: [
+      'thrice: benchmark.toml: configs[0].scorer: unknown scorer "exakt"; did you mean "exact"? (expected exact, choice, includes, bbh, numeric)',
+    ],
+  },
+  {
+    name: 'a bad pattern',
+    files: spec({ more: '[scorers.last]\nkind = "regex"\npattern = \'(\\d+\'' }),
+    stderr: [
+      'thrice: benchmark.toml: scorers.last.pattern: expected a valid regular expression, received "(\\\\d+"',
+    ],
+  },
+  {
+    name: 'a template field that no question has',
+    files: withConfig('prompt = "{{qestion}}"'),
+    stderr: [
+      'thrice: benchmark.toml: configs[0].prompt: unknown field {{qestion}} (expected question, choices, tags.NAME or metadata.NAME)',
+    ],
+  },
+  {
+    name: 'a template field that one question lacks',
+    files: {
+      ...withConfig('prompt = "{{question}} {{tags.level}}"'),
+      'questions.jsonl': `{"id": "q0", "question": "0?", "tags": {"level": "1"}}\n${question}`,
+    },
+    stderr: ['thrice: config "a": question "q1" has no tags.level, which the prompt asks for'],
+  },
+  {
+    name: 'a prompt and a prompt file',
+    files: { ...withConfig('prompt = "{{question}}"\nprompt_file = "p.txt"'), 'p.txt': 'x' },
+    stderr: [
+      'thrice: benchmark.toml: configs[0].prompt_file: expected either prompt or prompt_file, received both',
+    ],
+  },
+  {
+    name: 'a prompt file that is missing',
+    files: withConfig('prompt_file = "p.txt"'),
+    stderr: ['thrice: benchmark.toml: configs[0].prompt_file: <folder>/p.txt: no such file'],
+  },
+  {
+    name: 'an empty prompt file',
+    files: { ...withConfig('prompt_file = "p.txt"'), 'p.txt': '' },
+    stderr: [
+      'thrice: benchmark.toml: configs[0].prompt_file: <folder>/p.txt: expected a text, received an empty file',
+    ],
+  },
+  {
+    name: 'a bad field in a prompt file',
+    files: { ...withConfig('prompt_file = "p.txt"'), 'p.txt': '{{qestion}}' },
+    stderr: [
+      'thrice: benchmark.toml: configs[0].prompt: unknown field {{qestion}} (expected question, choices, tags.NAME or metadata.NAME)',
+    ],
+  },
+  {
+    name: 'a budget',
+    files: withTop('budget_usd = 5.0'),
+    stderr: [
+      'thrice: benchmark.toml: budget_usd: not supported by this version; leave it out: a cap that is not enforced would be worse than none',
+    ],
+  },
+  {
+    name: 'requests a minute',
+    files: withLane('rpm = 60'),
+    stderr: [
+      'thrice: benchmark.toml: lanes.lab.rpm: not supported by this version; bound the lane with max_concurrency',
+    ],
+  },
+  {
+    name: 'a confidence',
+    files: withConfig('confidence = true'),
+    stderr: [
+      'thrice: benchmark.toml: configs[0].confidence: not supported by this version; ask for it in the prompt',
+    ],
+  },
+  {
+    name: 'another solver',
+    files: withConfig('solver = "cascade"'),
+    stderr: [
+      'thrice: benchmark.toml: configs[0].solver: expected "direct", the only solver of this version, received "cascade"',
+    ],
+  },
+  {
+    name: "OneShot's dialect",
+    files: { 'benchmark.toml': '[[tasks]]\nprepared_dir = "x"\n' },
+    stderr: [
+      'thrice: benchmark.toml: tasks: rollout benchmarks are not supported by this version; expected [[configs]]',
+    ],
+  },
+  {
+    name: 'an unknown dataset',
+    files: spec({ top: 'questions = { dataset = "mmlu", path = "." }' }),
+    stderr: [
+      'thrice: benchmark.toml: questions: expected a file, a list of files, or { dataset = "bbh", path = "..." }, received {"dataset":"mmlu","path":"."}',
+    ],
+  },
+  {
+    name: 'a dataset folder that is none',
+    files: spec({ top: 'questions = { dataset = "bbh", path = "nowhere" }' }),
+    stderr: [
+      'thrice: <folder>/nowhere: expected a checkout of BIG-Bench-Hard (bbh/*.json) or bbh_questions.jsonl, received neither',
+    ],
+  },
+  {
+    name: 'a dataset file that is none',
+    files: {
+      ...spec({ top: 'questions = { dataset = "bbh", path = "bbh" }' }),
+      'bbh/bbh_questions.jsonl': '{"subtask": 3}\n',
+      'bbh/prefixes.json': '{"prefix": {"direct": {}, "cot": {}}}',
+    },
+    stderr: [
+      'thrice: <folder>/bbh/bbh_questions.jsonl:1: subtask: expected a text, received 3',
+      'thrice: <folder>/bbh/bbh_questions.jsonl:1: index: expected a number, received nothing',
+      'thrice: <folder>/bbh/bbh_questions.jsonl:1: input: expected a text, received nothing',
+      'thrice: <folder>/bbh/bbh_questions.jsonl:1: target: expected a text, received nothing',
+    ],
+  },
+  {
+    name: 'a behaviour for a lane that is not the simulator',
+    files: withLane('behaviour = "b.json"'),
+    stderr: ['thrice: benchmark.toml: lanes.lab: behaviour and faults are for lane "sim" only'],
+  },
+  {
+    name: 'a behaviour file that is missing',
+    files: {
+      ...spec({ config: 'name = "a"\nmodel = "sim/m"', more: '[lanes.sim]\nbehaviour = "b.json"' }),
+    },
+    stderr: [
+      "thrice: <folder>/b.json: cannot be read: ENOENT: no such file or directory, open '<folder>/b.json'",
+    ],
+  },
+  {
+    name: 'a bad faults file',
+    files: {
+      ...spec({ config: 'name = "a"\nmodel = "sim/m"', more: '[lanes.sim]\nfaults = "f.json"' }),
+      'f.json': '{"seed": 1, "faults": [{"kind": "rate-limits"}]}',
+    },
+    stderr: [
+      `thrice: <folder>/f.json: faults[0].kind: Invalid discriminator value. Expected 'rate-limit' | 'quota' | 'unauthorized' | 'server-error' | 'overloaded' | 'reset' | 'hang' | 'drip' | 'truncated-json' | 'empty-content' | 'usage-limit' | 'wrong-model', received "rate-limits"`,
+    ],
+  },
+];
+
+const badQuestions: readonly BadInput[] = [
+  {
+    name: 'a question file that is missing',
+    files: { 'benchmark.toml': spec()['benchmark.toml'] ?? '' },
+    stderr: ['thrice: <folder>/questions.jsonl: no such file'],
+  },
+  {
+    name: 'a line that is no JSON',
+    files: withQuestions(`${question}\n{"id": "q2", "question": "2?"\n`),
+    stderr: [
+      `thrice: <folder>/questions.jsonl:3: expected JSON (column 30: Expected ',' or '}' after property value), received "{\\"id\\": \\"q2\\", \\"question\\": \\"2?\\""`,
+    ],
+  },
+  {
+    name: 'a line that is no object',
+    files: withQuestions(`${question}42\n`),
+    stderr: ['thrice: <folder>/questions.jsonl:2: expected an object, received 42'],
+  },
+  {
+    name: 'an array that does not parse',
+    files: withQuestions('[\n{"id": "q1", "question": "1?"},\n]\n'),
+    stderr: [
+      "thrice: <folder>/questions.jsonl: expected a JSON array (line 3, column 1: Unexpected token ']')",
+    ],
+  },
+  {
+    name: 'an id given twice',
+    files: withQuestions(`${question}${question}`),
+    stderr: [
+      'thrice: <folder>/questions.jsonl:2: id: "q1" is the id of <folder>/questions.jsonl:1 already',
+    ],
+  },
+  {
+    name: 'an id given twice in two files',
+    files: {
+      ...spec({ top: 'questions = ["questions.jsonl", "more.json"]' }),
+      'more.json': `[${question}]`,
+    },
+    stderr: [
+      'thrice: <folder>/more.json[0]: id: "q1" is the id of <folder>/questions.jsonl:1 already',
+    ],
+  },
+  {
+    name: 'unsafe ids',
+    files: withQuestions('{"id": "..", "question": "1?"}\n{"id": "a#b", "question": "2?"}\n'),
+    stderr: [
+      'thrice: <folder>/questions.jsonl:1: id: expected an id of at most 80 bytes without "#", control characters or white space at its ends, received ".."',
+      'thrice: <folder>/questions.jsonl:2: id: expected an id of at most 80 bytes without "#", control characters or white space at its ends, received "a#b"',
+    ],
+  },
+  {
+    name: 'no id',
+    files: withQuestions('{"question": "1?"}\n'),
+    stderr: ['thrice: <folder>/questions.jsonl:1: id: expected a text, received nothing'],
+  },
+  {
+    name: 'an empty id',
+    files: withQuestions('{"id": "", "question": "1?"}\n'),
+    stderr: [
+      'thrice: <folder>/questions.jsonl:1: id: expected a text, not an empty one, received ""',
+    ],
+  },
+  {
+    name: 'an empty question',
+    files: withQuestions('{"id": "q1", "question": " "}\n'),
+    stderr: [
+      'thrice: <folder>/questions.jsonl:1: question: expected a text, received an empty one',
+    ],
+  },
+  {
+    name: 'neither question nor messages',
+    files: withQuestions('{"id": "q1", "questoin": "1?"}\n'),
+    stderr: [
+      'thrice: <folder>/questions.jsonl:1: question: expected a question or messages, received neither; did you mean "question"?',
+    ],
+  },
+  {
+    name: 'a bad message',
+    files: withQuestions('{"id": "q1", "messages": [{"role": "robot", "content": "1?"}]}\n'),
+    stderr: [
+      'thrice: <folder>/questions.jsonl:1: messages[0].role: expected "system", "user" or "assistant", received "robot"',
+    ],
+  },
+  {
+    name: 'a target that is an object',
+    files: withQuestions('{"id": "q1", "question": "1?", "target": {"a": 1}}\n'),
+    stderr: ['thrice: <folder>/questions.jsonl:1: target[0]: expected a text, received {"a":1}'],
+  },
+  {
+    name: 'tags that are a text',
+    files: withQuestions('{"id": "q1", "question": "1?", "tags": "hard"}\n'),
+    stderr: ['thrice: <folder>/questions.jsonl:1: tags: expected a table, received "hard"'],
+  },
+  {
+    name: 'attachments',
+    files: withQuestions('{"id": "q1", "question": "1?", "attachments": ["a.png"]}\n'),
+    stderr: ['thrice: <folder>/questions.jsonl:1: attachments: not supported by this version'],
+  },
+  {
+    name: 'an empty file',
+    files: withQuestions(''),
+    stderr: ['thrice: <folder>/questions.jsonl: expected at least one question, received none'],
+  },
+  {
+    name: 'an empty array',
+    files: withQuestions('[]'),
+    stderr: ['thrice: <folder>/questions.jsonl: expected at least one question, received none'],
+  },
+  {
+    name: 'a select that leaves nothing',
+    files: spec({ more: '[select]\ntags = { subtask = ["snarks"] }' }),
+    stderr: ['thrice: select leaves no question: expected at least one'],
+  },
+  {
+    name: "a config's select that leaves nothing",
+    files: withConfig('select = { start = 1 }'),
+    stderr: ['thrice: config "a": select leaves no question'],
+  },
+];
+
+const badCommandLines: readonly BadInput[] = [
+  {
+    name: 'an unknown config',
+    argv: ['run', 'benchmark.toml', '--configs', 'b'],
+    stderr: ['thrice: --configs: unknown config "b"; did you mean "a"? (expected a)'],
+  },
+  {
+    name: 'an unknown config that resembles one',
+    argv: ['run', 'benchmark.toml', '--configs', 'alpah'],
+    files: spec({ config: 'name = "alpha"\nmodel = "lab/m"' }),
+    stderr: ['thrice: --configs: unknown config "alpah"; did you mean "alpha"? (expected alpha)'],
+  },
+  {
+    name: 'an empty entry in a list',
+    argv: ['run', 'benchmark.toml', '--configs', 'a,'],
+    stderr: [
+      "thrice: option '--configs <names>' argument 'a,' is invalid. Expected names separated by commas.",
+    ],
+  },
+  {
+    name: 'a limit of 0',
+    argv: ['run', 'benchmark.toml', '--limit', '0'],
+    stderr: [
+      "thrice: option '--limit <n>' argument '0' is invalid. Expected a whole number, 1..999999999.",
+    ],
+  },
+  {
+    name: 'replicates that are no number',
+    argv: ['run', 'benchmark.toml', '--replicates', 'x'],
+    stderr: [
+      "thrice: option '--replicates <n>' argument 'x' is invalid. Expected a whole number, 1..1000.",
+    ],
+  },
+  {
+    name: 'more replicates than a spec may have',
+    argv: ['run', 'benchmark.toml', '--replicates', '1001'],
+    stderr: [
+      "thrice: option '--replicates <n>' argument '1001' is invalid. Expected a whole number, 1..1000.",
+    ],
+  },
+  {
+    name: 'a negative number',
+    argv: ['run', 'benchmark.toml', '--parallel', '-1'],
+    stderr: [
+      "thrice: option '--parallel <n>' argument '-1' is invalid. Expected a whole number, 1..10000.",
+    ],
+  },
+  {
+    name: 'more cells in flight than a spec may have',
+    argv: ['run', 'benchmark.toml', '--parallel', '10001'],
+    stderr: [
+      "thrice: option '--parallel <n>' argument '10001' is invalid. Expected a whole number, 1..10000.",
+    ],
+  },
+  {
+    name: 'a budget',
+    argv: ['run', 'benchmark.toml', '--budget-usd', '5'],
+    stderr: [
+      "thrice: option '--budget-usd <usd>' argument '5' is invalid. Not supported by this version.",
+    ],
+  },
+  {
+    name: 'an unsafe label',
+    argv: ['run', 'benchmark.toml', '--label', '../x'],
+    stderr: [
+      'thrice: --label: expected letters, digits, "_", "." and "-", at most 64, received "../x"',
+    ],
+  },
+  {
+    name: 'an empty label',
+    argv: ['run', 'benchmark.toml', '--label', ''],
+    stderr: [
+      'thrice: --label: expected letters, digits, "_", "." and "-", at most 64, received ""',
+    ],
+  },
+  {
+    name: 'an unknown command',
+    argv: ['rum', 'benchmark.toml'],
+    stderr: ["thrice: unknown command 'rum'", '(Did you mean run?)'],
+  },
+  {
+    name: 'an unknown option',
+    argv: ['run', 'benchmark.toml', '--parralel', '3'],
+    stderr: ["thrice: unknown option '--parralel'", '(Did you mean --parallel?)'],
+  },
+  {
+    name: 'an option without its value',
+    argv: ['run', 'benchmark.toml', '--limit'],
+    stderr: ["thrice: option '--limit <n>' argument missing"],
+  },
+  { name: 'no spec', argv: ['run'], stderr: ["thrice: missing required argument 'spec'"] },
+  {
+    name: 'one argument too many',
+    argv: ['run', 'benchmark.toml', 'benchmark.toml'],
+    stderr: [
+      "thrice: too many arguments for 'run'. Expected 1 argument but got 2: benchmark.toml, benchmark.toml.",
+    ],
+  },
+  {
+    name: 'a stage',
+    argv: ['run', 'benchmark.toml', '--stage', 'dev'],
+    stderr: ["thrice: unknown option '--stage'"],
+  },
+  {
+    name: 'rerun without --failed',
+    argv: ['rerun', 'a-r1'],
+    stderr: ["thrice: required option '--failed' not specified"],
+  },
+  {
+    name: 'summarize without a group',
+    argv: ['summarize'],
+    stderr: ['thrice: summarize: expected a group or --latest, received neither'],
+  },
+  {
+    name: 'summarize with a group and --latest',
+    argv: ['summarize', 'a', '--latest'],
+    stderr: ['thrice: summarize: expected a group or --latest, received both'],
+  },
+  {
+    name: 'a port out of range',
+    argv: ['simulate', '--port', '70000'],
+    stderr: ["thrice: option '--port <n>' argument '70000' is invalid. Expected a port, 0..65535."],
+  },
+  {
+    name: 'simulated questions without a behaviour',
+    argv: ['simulate', '--questions', 'questions.jsonl'],
+    stderr: ['thrice: --questions: expected --behaviour beside it, received none'],
+  },
+  {
+    name: 'recordings that are missing',
+    argv: ['simulate', '--replay', 'r.jsonl'],
+    stderr: [
+      "thrice: <folder>/r.jsonl: cannot be read: ENOENT: no such file or directory, open '<folder>/r.jsonl'",
+    ],
+  },
+  {
+    name: 'a look at a folder without runs',
+    argv: ['ls'],
+    stderr: [
+      'thrice: <folder>/.thrice: expected runs, found none; start one with "thrice run SPEC" or name their folder with --dir',
+    ],
+  },
+  {
+    name: 'a resume in a folder without runs',
+    argv: ['resume', 'a'],
+    stderr: [
+      'thrice: <folder>/.thrice: expected runs, found none; start one with "thrice run SPEC" or name their folder with --dir',
+    ],
+  },
+  {
+    name: 'a doctor for a spec that is missing',
+    argv: ['doctor', 'nowhere.toml'],
+    stderr: ['thrice: <folder>/nowhere.toml: no such file'],
+  },
+  {
+    name: 'a missing key',
+    files: withLane('api_key_env = "LAB_KEY"'),
+    stderr: [
+      'thrice: config "a": expected a key in LAB_KEY, found none',
+      'thrice: set it, or leave such configs out with --skip-missing-keys',
+    ],
+    exitCode: 69,
+  },
+  {
+    name: 'a missing key of a built-in lane',
+    files: spec({ config: 'name = "a"\nmodel = "openai/gpt-5.2"' }),
+    stderr: [
+      'thrice: config "a": expected a key in OPENAI_API_KEY, found none',
+      'thrice: set it, or leave such configs out with --skip-missing-keys',
+    ],
+    exitCode: 69,
+  },
+  {
+    name: 'nothing left but configs without a key',
+    files: withLane('api_key_env = "LAB_KEY"'),
+    argv: ['run', 'benchmark.toml', '--skip-missing-keys'],
+    stderr: [
+      'thrice: config "a": expected a key in LAB_KEY, found none',
+      'thrice: no config would be left: set one of them',
+    ],
+    exitCode: 69,
+  },
+];
+
+interface WatchingServer extends AsyncDisposable {
+  readonly url: string;
+  readonly requestCount: number;
+}
+
+/** Counts requests: while anything is wrong, none may come. */
+async function watchRequests(): Promise<WatchingServer> {
+  let requestCount = 0;
+  const server = createServer((_, response) => {
+    requestCount += 1;
+    response.writeHead(500).end();
+  });
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    get requestCount() {
+      return requestCount;
+    },
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections();
+      await new Promise((closed) => server.close(closed));
+    },
+  };
+}
+
+type Run = (argv: readonly string[], surroundings: { readonly cwd: string }) => Promise<Outcome>;
+
+/** Runs a command line on bad input and checks that nothing came of it but the message. */
+async function refuses(input: BadInput, run: Run): Promise<void> {
+  await using server = await watchRequests();
+  const texts = Object.entries(input.files ?? spec()).map(
+    ([name, text]) => [name, text.replaceAll('<server>', server.url)] as const,
+  );
+  await using folder = await temporaryFolder(Object.fromEntries(texts));
+  const before = await readdir(folder.path, { recursive: true });
+
+  const outcome = await run(input.argv ?? ['run', 'benchmark.toml'], { cwd: folder.path });
+
+  const stderr = outcome.stderr
+    .replaceAll(folder.path, '<folder>')
+    .replaceAll(server.url, '<server>');
+  expect({ ...outcome, stderr }).toEqual({
+    exitCode: input.exitCode ?? 64,
+    stdout: '',
+    stderr: `${input.stderr.join('\n')}\n`,
+  });
+  expect(stderr).not.toContain(canaryKey);
+  expect(await readdir(folder.path, { recursive: true })).toEqual(before);
+  expect(server.requestCount).toBe(0);
+}
+
+describe('a bad spec is refused', () => {
+  it.each(badSpecs)('for $name', async (input) => {
+    await refuses(input, callThrice);
+  });
+});
+
+describe('a bad question file is refused', () => {
+  it.each(badQuestions)('for $name', async (input) => {
+    await refuses(input, callThrice);
+  });
+});
+
+describe('a bad command line is refused', () => {
+  it.each(badCommandLines)('for $name', async (input) => {
+    await refuses(input, callThrice);
+  });
+});
+
+describe('as a process of its own, thrice refuses', () => {
+  const chosen = [
+    'a missing spec',
+    'TOML that does not parse',
+    'a key in place of its variable',
+    'a line that is no JSON',
+    'an unknown command',
+    'a missing key',
+  ];
+  const inputs = [...badSpecs, ...badQuestions, ...badCommandLines].filter(({ name }) =>
+    chosen.includes(name),
+  );
+
+  it.each(inputs)('$name', async (input) => {
+    await refuses(input, runThrice);
+  });
+});
+
+describe('with groups in its folder, thrice refuses', () => {
+  const noGroup = (name: string) =>
+    `thrice: "${name}": no group or label of that name; "thrice ls" lists them`;
+  const cases: readonly {
+    readonly name: string;
+    readonly argv: readonly string[];
+    readonly changed?: string;
+    /** Options of one more run before. */
+    readonly others?: readonly string[];
+    readonly stderr: string;
+  }[] = [
+    { name: 'to resume an unknown group', argv: ['resume', 'nowhere'], stderr: noGroup('nowhere') },
+    { name: 'to show an unknown status', argv: ['status', 'nowhere'], stderr: noGroup('nowhere') },
+    {
+      name: 'to summarize an unknown group',
+      argv: ['summarize', 'nowhere'],
+      stderr: noGroup('nowhere'),
+    },
+    { name: 'to verify an unknown group', argv: ['verify', 'nowhere'], stderr: noGroup('nowhere') },
+    { name: 'to cancel an unknown group', argv: ['cancel', 'nowhere'], stderr: noGroup('nowhere') },
+    {
+      name: 'to rerun an unknown run',
+      argv: ['rerun', 'nowhere', '--failed'],
+      stderr: noGroup('nowhere'),
+    },
+    {
+      name: 'a prefix of several groups',
+      argv: ['resume', 'tri'],
+      others: ['--label', 'trial-two'],
+      stderr: 'thrice: "tri": fits 2 groups: trial-two-<time>, trial-one-<time>',
+    },
+    {
+      name: 'to resume with a changed spec',
+      argv: ['resume', 'trial-one'],
+      changed: 'benchmark.toml',
+      stderr:
+        'thrice: <folder>/benchmark.toml: changed since trial-one-<time> was planned (expected sha256 <sha256>, received <sha256>); restore it, or start a new group with "thrice run"',
+    },
+    {
+      name: 'to resume with changed questions',
+      argv: ['resume', 'trial-one'],
+      changed: 'questions.jsonl',
+      stderr:
+        'thrice: <folder>/questions.jsonl: changed since trial-one-<time> was planned (expected sha256 <sha256>, received <sha256>); restore it, or start a new group with "thrice run"',
+    },
+    {
+      name: 'to show an unknown question',
+      argv: ['show', 'trial-one', 'a', 'q9'],
+      stderr: 'thrice: "q9": no question of that id in trial-one-<time>; did you mean "q1"?',
+    },
+    {
+      name: 'to show an unknown config',
+      argv: ['show', 'trial-one', 'nowhere', 'q1'],
+      stderr: 'thrice: unknown config "nowhere" (expected a)',
+    },
+    {
+      name: 'to show one cell of several runs',
+      argv: ['show', 'trial-two', 'a', 'q1'],
+      others: ['--label', 'trial-two', '--replicates', '2'],
+      stderr:
+        'thrice: "trial-two": expected one run, received a group of 2: trial-two-<time>-r1, trial-two-<time>-r2',
+    },
+    {
+      name: 'to rerun an unknown config',
+      argv: ['rerun', 'trial-one', '--failed', '--configs', 'nowhere'],
+      stderr: 'thrice: --configs: unknown config "nowhere" (expected a)',
+    },
+    {
+      name: 'to summarize by an unknown tag',
+      argv: ['summarize', 'trial-one', '--by', 'topics'],
+      stderr: 'thrice: --by: unknown tag "topics"; did you mean "topic"? (expected topic)',
+    },
+  ];
+
+  it.each(cases)('$name', async ({ argv, changed, others = [], stderr }) => {
+    await using simulator = await startSimulator();
+    await using folder = await temporaryFolder(
+      smallBenchmark({ url: simulator.url, questionCount: 1 }),
+    );
+    const cwd = folder.path;
+    await callThrice(['run', 'benchmark.toml', '--label', 'trial-one'], { cwd });
+    if (others.length > 0) await callThrice(['run', 'benchmark.toml', ...others], { cwd });
+    if (changed !== undefined) await appendFile(folder.resolve(changed), '\n');
+    const files = await readdir(cwd, { recursive: true });
+    const { requestCount } = simulator.stats();
+
+    const outcome = await callThrice(argv, { cwd });
+
+    expect({
+      ...outcome,
+      stderr: outcome.stderr
+        .replaceAll(cwd, '<folder>')
+        .replaceAll(/\d{8}T\d{6}Z/g, '<time>')
+        .replaceAll(/(sha256|received) [0-9a-f]{12}\b/g, '$1 <sha256>'),
+    }).toEqual({ exitCode: 64, stdout: '', stderr: `${stderr}\n` });
+    expect(await readdir(cwd, { recursive: true })).toEqual(files);
+    expect(simulator.stats().requestCount).toBe(requestCount);
+  });
+});

@@ -1,0 +1,106 @@
+import type { ConfigSummary, Summary } from '@thrice/core';
+import { loadRecordings, type Simulator, startSimulator } from '@thrice/simulator';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  type BbhExpectation,
+  bbhFolder,
+  bbhToml,
+  readBbhExpectation,
+} from '../support/bbh-benchmark.ts';
+import { type Outcome, runThrice } from '../support/run-thrice.ts';
+import { hasSharedData } from '../support/shared-data.ts';
+import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.ts';
+
+describe.runIf(hasSharedData)('BIG-Bench Hard from its recorded answers, over HTTP', () => {
+  const resources = new AsyncDisposableStack();
+  let expected: BbhExpectation;
+  let simulator: Simulator;
+  let folder: TemporaryFolder;
+  let ran: Outcome;
+
+  // One run of 9,698 calls for all tests below: they only look at what it left.
+  beforeAll(async () => {
+    expected = await readBbhExpectation();
+    const recordings = await loadRecordings(bbhFolder);
+    simulator = resources.use(await startSimulator({ recordings }));
+    folder = resources.use(
+      await temporaryFolder({ 'bbh.toml': bbhToml(simulator.url, expected.recorded.cot) }),
+    );
+    ran = await thrice('run', 'bbh.toml');
+  });
+  afterAll(() => resources.disposeAsync());
+
+  const thrice = (...argv: string[]) => runThrice(argv, { cwd: folder.path });
+
+  async function summaryOf(name: string): Promise<ConfigSummary> {
+    const { stdout } = await thrice('summarize', 'bbh', '--json');
+    const summary = JSON.parse(stdout) as Summary;
+    const config = summary.configs.find((candidate) => candidate.config === name);
+    if (config === undefined) throw new Error(`no config "${name}" in ${stdout}`);
+    return config;
+  }
+
+  it('asks every question of both arms exactly once', () => {
+    const counts = [...simulator.stats().requestsByQuestion.values()];
+
+    expect(ran.exitCode).toBe(0);
+    expect(counts).toHaveLength(6511 + 3187);
+    expect(counts.filter(({ requests, ok }) => requests !== 1 || ok !== 1)).toEqual([]);
+  });
+
+  it('gets 3408 of 6511 direct and 2109 of 3187 chain-of-thought answers right', async () => {
+    const [direct, cot] = [await summaryOf('direct'), await summaryOf('cot')];
+
+    expect(direct.replicates).toMatchObject([{ questions: 6511, correct: 3408, coverage: 1 }]);
+    expect(cot.replicates).toMatchObject([{ questions: 3187, correct: 2109, coverage: 1 }]);
+  });
+
+  it.each(['direct', 'cot'] as const)(
+    'reproduces every published accuracy of the %s arm',
+    async (arm) => {
+      const published = Object.entries(expected.published_accuracy[arm]);
+
+      const bySubtask = (await summaryOf(arm)).byTag['subtask'] ?? {};
+
+      expect(Object.keys(bySubtask).toSorted()).toEqual(
+        published.map(([subtask]) => subtask).toSorted(),
+      );
+      const deviations = published.filter(([subtask, percent]) => {
+        const score = bySubtask[subtask]?.score ?? Number.NaN;
+        return !(Math.abs(score * 100 - percent) < 1e-9);
+      });
+      expect(deviations).toEqual([]);
+      expect(published.map(([subtask]) => bySubtask[subtask]?.questions)).toEqual(
+        published.map(([subtask]) => expected.n[subtask]),
+      );
+    },
+  );
+
+  it('prints each average under its name, and none of the paper for the incomplete arm', async () => {
+    const { stdout, exitCode } = await thrice('summarize', 'bbh');
+
+    expect(exitCode).toBe(0);
+    expect(stdout.split('\n').filter((line) => /^(direct|cot): /.test(line))).toEqual([
+      'cot: 85 answers were cut off by their token limit',
+      "direct: 56.6135 paper's 23 tasks (variants averaged)",
+      "direct: 66.4426 paper's 12 NLP tasks",
+      "direct: 45.8909 paper's 11 algorithmic tasks",
+      'direct: 52.7597 mean over 27 of 27 subtasks',
+      'direct: 52.3422 pooled over 6511 answers',
+      "cot: not given (set incomplete) paper's 23 tasks (variants averaged)",
+      "cot: not given (set incomplete) paper's 12 NLP tasks",
+      "cot: not given (set incomplete) paper's 11 algorithmic tasks",
+      expect.stringMatching(/^cot: \d\d\.\d{4} mean over 13 of 27 subtasks$/),
+      'cot: 66.1751 pooled over 3187 answers',
+    ]);
+  });
+
+  it('verifies every published number', async () => {
+    const { stdout, exitCode } = await thrice('verify', 'bbh');
+
+    expect(exitCode).toBe(0);
+    expect(stdout).toMatch(
+      /^9698 rows, 9698 answers scored again, \d+ figures recomputed: every number holds\n$/,
+    );
+  });
+});

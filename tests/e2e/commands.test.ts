@@ -1,0 +1,571 @@
+import { copyFile, readFile, writeFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { benchmarkSpecSchema } from '@thrice/core';
+import { type Simulator, type SimulatorOptions, startSimulator } from '@thrice/simulator';
+import { parse as parseToml } from 'smol-toml';
+import { describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import {
+  callThrice,
+  type Outcome,
+  runThrice,
+  startThrice,
+  thriceBin,
+} from '../support/run-thrice.ts';
+import { smallBenchmark } from '../support/small-benchmark.ts';
+import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.ts';
+import { waitUntil } from '../support/wait-until.ts';
+
+const quickstart = resolve(import.meta.dirname, '../../examples/quickstart/benchmark.toml');
+
+/** A folder with a finished group `trial` of configs a and b, one run, four questions. */
+async function finishedFolder(
+  simulator: Simulator,
+  options: readonly string[] = [],
+): Promise<TemporaryFolder> {
+  const folder = await temporaryFolder(
+    smallBenchmark({ url: simulator.url, configs: ['a', 'b'], top: 'parallel = 1' }),
+  );
+  const argv = ['run', 'benchmark.toml', '--label', 'trial', ...options];
+  const { exitCode } = await callThrice(argv, { cwd: folder.path });
+  expect(exitCode).toBe(0);
+  return folder;
+}
+
+/** What differs from run to run, put aside. */
+function timeless(text: string): string {
+  return text
+    .replaceAll(/\d{8}T\d{6}Z/g, '<time>')
+    .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '<instant>')
+    .replaceAll(/127\.0\.0\.1:\d+/g, '<host>')
+    .replaceAll(/\d+ ms/g, '<n> ms');
+}
+
+async function call(folder: TemporaryFolder, ...argv: readonly string[]): Promise<Outcome> {
+  const outcome = await callThrice(argv, { cwd: folder.path });
+  return { ...outcome, stdout: timeless(outcome.stdout), stderr: timeless(outcome.stderr) };
+}
+
+function lines(...texts: readonly string[]): string {
+  return texts.map((text) => `${text}\n`).join('');
+}
+
+/** Answers wrong, but for one text that would like to run the terminal. */
+const hostileAnswers: SimulatorOptions = {
+  recordings: [1, 2, 3, 4].map((number) => ({
+    question: `What is ${number} and what is missing to 42?`,
+    arm: 'direct' as const,
+    prediction: number === 1 ? '\u001b[2J\u001b]0;owned\u0007 \u202e42\r\n=1+1' : 'no',
+  })),
+};
+
+describe('thrice ls', () => {
+  it('lists all groups, newest first', async () => {
+    await using simulator = await startSimulator();
+    await using folder = await finishedFolder(simulator);
+    await callThrice(['run', 'benchmark.toml', '--label', 'again', '--limit', '1'], {
+      cwd: folder.path,
+    });
+
+    const { exitCode, stdout } = await call(folder, 'ls');
+
+    expect(exitCode).toBe(0);
+    expect(stdout).toBe(
+      lines(
+        'group                   state     cells  created',
+        'again-<time>  complete    2/2  <instant>',
+        'trial-<time>  complete    8/8  <instant>',
+      ),
+    );
+  });
+});
+
+describe('thrice status', () => {
+  it('shows the newest group', async () => {
+    await using simulator = await startSimulator();
+    await using folder = await finishedFolder(simulator);
+
+    const outcome = await call(folder, 'status');
+
+    expect(outcome).toEqual({
+      exitCode: 0,
+      stdout: lines(
+        'trial-<time>: complete, 8/8 cells, 0 processes',
+        'config                        done  scored  unparsed  ungraded  failed  retries  known cost',
+        'a       ████████████████████   4/4       4         0         0       0        0     $0.0000',
+        'b       ████████████████████   4/4       4         0         0       0        0     $0.0000',
+      ),
+      stderr: '',
+    });
+  });
+
+  it('finds a group by a prefix of its name and by its label', async () => {
+    await using simulator = await startSimulator();
+    await using folder = await finishedFolder(simulator);
+    const whole = await callThrice(['status', '--json'], { cwd: folder.path });
+
+    const byLabel = await callThrice(['status', 'trial', '--json'], { cwd: folder.path });
+    const byPrefix = await callThrice(['status', 'trial-2', '--json'], { cwd: folder.path });
+
+    expect(JSON.parse(whole.stdout)).toMatchObject({
+      state: 'complete',
+      cells: 8,
+      done: 8,
+      configs: [
+        { config: 'a', cells: 4, scored: 4, correct: 4, notAttempted: 0 },
+        { config: 'b', cells: 4, scored: 4, correct: 4, notAttempted: 0 },
+      ],
+      lanes: [],
+      closures: [],
+    });
+    expect([byLabel, byPrefix]).toEqual([whole, whole]);
+  });
+});
+
+describe('thrice show', () => {
+  it('shows prompt, call, grading and error history', async () => {
+    await using simulator = await startSimulator({
+      faults: { seed: 1, faults: [{ kind: 'server-error', count: 1 }] },
+    });
+    await using folder = await finishedFolder(simulator, ['--configs', 'a', '--limit', '1']);
+
+    const { exitCode, stdout } = await call(folder, 'show', 'trial', 'a', 'q1');
+
+    expect(exitCode).toBe(0);
+    expect(stdout).toBe(
+      lines(
+        '── prompt ──',
+        '[user]',
+        'What is 1 and what is missing to 42?',
+        '',
+        '── call answer ──',
+        'model a, served a, endpoint http://<host>/v1',
+        'started <instant>, <n> ms, waited <n> ms, first token unknown',
+        'tokens in 9 (cached 0), out 5 (reasoning 0), cost unknown',
+        'finish reason stop',
+        '',
+        'The answer is 42.',
+        '',
+        '── grading ──',
+        'scorer includes',
+        'target 42',
+        'answer The answer is 42.',
+        'outcome scored, score 1',
+        '',
+        '── error history ──',
+        '<instant> transient/model-unavailable: 500 The server had an error while processing your request. Sorry about that! (next after <n> ms)',
+      ),
+    );
+  });
+
+  it("makes a model's control characters harmless", async () => {
+    await using simulator = await startSimulator(hostileAnswers);
+    await using folder = await finishedFolder(simulator);
+
+    const { stdout } = await call(folder, 'show', 'trial', 'a', 'q1');
+
+    expect(stdout).toContain('\n\\x1b[2J\\x1b]0;owned\\x07 \\u202e42\\x0d\n=1+1\n');
+    expect(stdout).not.toMatch(/[^\P{Cc}\n]|\u202e/u);
+  });
+
+  it('keeps them in JSON, escaped', async () => {
+    await using simulator = await startSimulator(hostileAnswers);
+    await using folder = await finishedFolder(simulator);
+
+    const { stdout } = await callThrice(['show', 'trial', 'a', 'q1', '--json'], {
+      cwd: folder.path,
+    });
+
+    expect(stdout).not.toContain('\u001b');
+    expect(JSON.parse(stdout)).toMatchObject({
+      id: 'q1',
+      cell: { result: { answer: '\u001b[2J\u001b]0;owned\u0007 \u202e42\r\n=1+1', score: 1 } },
+    });
+  });
+});
+
+describe('thrice summarize', () => {
+  const argv = ['summarize', 'trial', '--by', 'topic'];
+
+  it('prints a table without the columns that say nothing', async () => {
+    await using simulator = await startSimulator(hostileAnswers);
+    await using folder = await finishedFolder(simulator);
+
+    const { exitCode, stdout } = await call(folder, ...argv);
+
+    expect(exitCode).toBe(0);
+    expect(timelessTable(stdout)).toBe(
+      lines(
+        'trial-<time>: 4 questions, 1 replicate',
+        '',
+        'config  score      ci95    bracket  coverage  scored  unparsed  n  p50 s',
+        'a        25.0  4.6–69.9  25.0–25.0     100.0       4         0  4   <s>',
+        'b        25.0  4.6–69.9  25.0–25.0     100.0       4         0  4   <s>',
+        '',
+        'config  topic  score  correct  with verdict  cells',
+        'a       sums    50.0        1             2      2',
+        'a       words    0.0        0             2      2',
+        'b       sums    50.0        1             2      2',
+        'b       words    0.0        0             2      2',
+      ),
+    );
+  });
+
+  it('prints every column as Markdown', async () => {
+    await using simulator = await startSimulator(hostileAnswers);
+    await using folder = await finishedFolder(simulator, ['--configs', 'a']);
+
+    const { stdout } = await call(folder, ...argv, '--md');
+
+    expect(timelessTable(stdout)).toBe(
+      lines(
+        'trial-<time>: 4 questions, 1 replicate',
+        '',
+        '| config | score |  sd |     ci95 |   bracket | coverage | scored | unparsed | ungraded | failed | not attempted |   n | p50 s | cost |',
+        '| ------ | ----: | --: | -------: | --------: | -------: | -----: | -------: | -------: | -----: | ------------: | --: | ----: | ---: |',
+        '| a      |  25.0 |   – | 4.6–69.9 | 25.0–25.0 |    100.0 |      4 |        0 |        0 |      0 |             0 |   4 |  <s> |    – |',
+        '',
+        '| config | topic | score | correct | with verdict | cells |',
+        '| ------ | ----- | ----: | ------: | -----------: | ----: |',
+        '| a      | sums  |  50.0 |       1 |            2 |     2 |',
+        '| a      | words |   0.0 |       0 |            2 |     2 |',
+      ),
+    );
+  });
+
+  it('prints every column as CSV', async () => {
+    await using simulator = await startSimulator(hostileAnswers);
+    await using folder = await finishedFolder(simulator, ['--configs', 'a']);
+
+    const { stdout } = await call(folder, 'summarize', '--latest', '--csv');
+
+    expect(stdout.replace(/\d\.\d\d,–\n$/, '<s>,–\n')).toBe(
+      lines(
+        'config,score,sd,ci95,bracket,coverage,scored,unparsed,ungraded,failed,not attempted,n,p50 s,cost',
+        'a,25.0,–,4.6–69.9,25.0–25.0,100.0,4,0,0,0,0,4,<s>,–',
+      ),
+    );
+  });
+
+  it('prints the published summary as JSON', async () => {
+    await using simulator = await startSimulator(hostileAnswers);
+    await using folder = await finishedFolder(simulator);
+    const group = await groupOf(folder);
+
+    const { stdout } = await callThrice(['summarize', 'trial', '--json'], { cwd: folder.path });
+
+    const published = await readFile(folder.resolve('.thrice/runs', group, 'summary.json'), 'utf8');
+    expect(stdout).toBe(published);
+  });
+});
+
+describe('thrice verify', () => {
+  it('finds nothing on what was published', async () => {
+    await using simulator = await startSimulator();
+    await using folder = await finishedFolder(simulator);
+
+    const { exitCode, stdout } = await call(folder, 'verify', 'trial');
+
+    expect(exitCode).toBe(0);
+    expect(stdout).toMatch(
+      /^8 rows, 8 answers scored again, \d+ figures recomputed: every number holds\n$/,
+    );
+  });
+
+  it('names what was tampered with and exits with 2', async () => {
+    await using simulator = await startSimulator(hostileAnswers);
+    await using folder = await finishedFolder(simulator);
+    const group = await groupOf(folder);
+    const cells = `runs/${group}/${group}-r1/cells/a.jsonl`;
+    const path = folder.resolve('.thrice', cells);
+    const text = await readFile(path, 'utf8');
+    await writeFile(path, text.replaceAll('"score":0', '"score":1'));
+
+    const { exitCode, stdout } = await callThrice(['verify', 'trial'], { cwd: folder.path });
+
+    expect(exitCode).toBe(2);
+    const report = stdout.split('\n');
+    expect(report[0]).toBe(`${cells}: q2: published scored 1, the recorded answer gives scored 0`);
+    expect(report).toContain(
+      `runs/${group}/summary.json: configs.0.replicates.0.correct: published 1, recomputed 4`,
+    );
+    expect(report.at(-2)).toMatch(
+      /^8 rows, 8 answers scored again, \d+ figures recomputed: \d+ mismatches$/,
+    );
+  });
+});
+
+describe('thrice schema', () => {
+  it('prints a JSON Schema that takes the quick start and refuses an unknown key', async () => {
+    const outcome = await callThrice(['schema'], { cwd: '/' });
+
+    const document = JSON.parse(outcome.stdout) as z.core.JSONSchema.JSONSchema;
+    const schema = z.fromJSONSchema(document);
+    const spec = parseToml(await readFile(quickstart, 'utf8'));
+    expect(document).toMatchObject({
+      $schema: 'https://json-schema.org/draft/2020-12/schema',
+      title: 'Thrice benchmark spec',
+      required: ['questions', 'configs'],
+    });
+    expect(schema.safeParse(spec).success).toBe(true);
+    expect(benchmarkSpecSchema.safeParse(spec).success).toBe(true);
+    expect(schema.safeParse({ ...spec, replicate: 3 }).success).toBe(false);
+  });
+});
+
+describe('thrice doctor', () => {
+  it('finds everything in order', async () => {
+    await using simulator = await startSimulator();
+    await using folder = await temporaryFolder(smallBenchmark({ url: simulator.url }));
+
+    const outcome = await call(folder, 'doctor', 'benchmark.toml');
+
+    expect(outcome).toEqual({
+      exitCode: 0,
+      stdout: lines(
+        'ok   benchmark.toml: 4 questions, 1 configs, 4 cells',
+        'ok   lane lab: key not-needed',
+        'ok   lane lab, http://<host>/v1: answers, lists no models',
+      ),
+      stderr: '',
+    });
+    expect(simulator.stats().requestCount).toBe(0);
+  });
+
+  it('names a missing key, a missing model and an endpoint that is not there', async () => {
+    await using simulator = await startSimulator({
+      behaviour: { seed: 1, models: { other: { accuracy: 1 } } },
+    });
+    await using gone = await startSimulator();
+    await gone.close();
+    await using folder = await temporaryFolder(
+      smallBenchmark({
+        url: simulator.url,
+        more: `[lanes.gone]\nbase_url = "${gone.url}"\n[[configs]]\nname = "g"\nmodel = "gone/g"\n[[configs]]\nname = "o"\nmodel = "openai/gpt-5.2"`,
+      }),
+    );
+
+    const outcome = await call(folder, 'doctor', 'benchmark.toml');
+
+    expect(outcome).toEqual({
+      exitCode: 69,
+      stdout: lines(
+        'ok   benchmark.toml: 4 questions, 3 configs, 12 cells',
+        'ok   lane lab: key not-needed',
+        'ok   lane lab, http://<host>/v1: answers, 1 models',
+        'FAIL lane lab, http://<host>/v1: does not list model "a" of config "a"',
+        'ok   lane gone: key not-needed',
+        'FAIL lane gone, http://<host>/v1: Connection error.',
+        'FAIL lane openai: expected a key in OPENAI_API_KEY, found none',
+      ),
+      stderr: '',
+    });
+  });
+});
+
+describe('thrice run', () => {
+  it('prints exactly one JSON document on stdout with --json', async () => {
+    await using simulator = await startSimulator();
+    await using folder = await temporaryFolder(smallBenchmark({ url: simulator.url }));
+
+    const { exitCode, stdout, stderr } = await runThrice(['run', 'benchmark.toml', '--json'], {
+      cwd: folder.path,
+    });
+
+    expect(exitCode).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ questions: 4, configs: [{ config: 'a' }] });
+    expect(timeless(stderr).split('\n')[0]).toBe('benchmark-<time>');
+  });
+
+  it('prints its group first, then the table, and plain lines of progress without a terminal', async () => {
+    await using simulator = await startSimulator();
+    await using folder = await temporaryFolder(smallBenchmark({ url: simulator.url }));
+
+    const { exitCode, stdout, stderr } = await runThrice(['run', 'benchmark.toml'], {
+      cwd: folder.path,
+    });
+
+    expect(exitCode).toBe(0);
+    expect(timeless(stdout).split('\n').slice(0, 2)).toEqual([
+      'benchmark-<time>',
+      'benchmark-<time>: 4 questions, 1 replicate',
+    ]);
+    expect(
+      timeless(stderr)
+        .replaceAll(folder.path, '<folder>')
+        .replace(/[\d.]+\/s/, '<n>/s'),
+    ).toBe(
+      lines(
+        '4/4 cells, <n>/s, ETA 0s, cost unknown, 0 retries, 0 failed',
+        'results: <folder>/.thrice/runs/benchmark-<time>',
+      ),
+    );
+  });
+
+  it('leaves out configs without a key with --skip-missing-keys', async () => {
+    await using simulator = await startSimulator();
+    await using folder = await temporaryFolder(
+      smallBenchmark({
+        url: simulator.url,
+        more: '[[configs]]\nname = "o"\nmodel = "openai/gpt-5.2"',
+      }),
+    );
+
+    const { exitCode, stderr } = await call(folder, 'run', 'benchmark.toml', '--skip-missing-keys');
+    const status = await callThrice(['status', '--json'], { cwd: folder.path });
+
+    expect(exitCode).toBe(0);
+    expect(stderr.split('\n')[0]).toBe('skipped o: OPENAI_API_KEY is not set');
+    expect(JSON.parse(status.stdout)).toMatchObject({
+      state: 'complete',
+      configs: [
+        { config: 'a', cells: 4 },
+        { config: 'o', cells: 0 },
+      ],
+    });
+  });
+
+  it('takes configs, questions and replicates from the command line', async () => {
+    await using simulator = await startSimulator();
+    await using folder = await finishedFolder(simulator, [
+      '--configs',
+      'b',
+      '--limit',
+      '2',
+      '--replicates',
+      '3',
+    ]);
+
+    const { stdout } = await callThrice(['status', '--json'], { cwd: folder.path });
+
+    expect(JSON.parse(stdout)).toMatchObject({
+      cells: 6,
+      configs: [{ config: 'b', cells: 6, scored: 6 }],
+    });
+    expect(simulator.stats().requestCount).toBe(6);
+  });
+
+  it('goes on in the background with --detach', async () => {
+    await using simulator = await startSimulator();
+    await using folder = await temporaryFolder(smallBenchmark({ url: simulator.url }));
+    const cwd = folder.path;
+
+    const started = await runThrice(['run', 'benchmark.toml', '--detach'], { cwd });
+    const log = folder.resolve('.thrice/runs', `${started.stdout.trim()}.log`);
+    await waitUntil('the log says where the results are', async () =>
+      (await readFile(log, 'utf8')).includes('results: '),
+    );
+    const status = await callThrice(['status', '--json'], { cwd });
+
+    expect(started.exitCode).toBe(0);
+    expect(timeless(started.stdout)).toBe('benchmark-<time>\n');
+    expect(timeless(started.stderr).replaceAll(cwd, '<folder>')).toBe(
+      lines(
+        'running in the background; watch it with: thrice status benchmark-<time> --watch',
+        'log: <folder>/.thrice/runs/benchmark-<time>.log',
+      ),
+    );
+    expect(JSON.parse(status.stdout)).toMatchObject({ state: 'complete', done: 4, workers: 0 });
+    expect(simulator.stats().requestCount).toBe(4);
+  });
+
+  it('survives the outage of the quick start', async () => {
+    await using folder = await temporaryFolder();
+    const cwd = folder.path;
+
+    const { exitCode } = await runThrice(['run', quickstart, '--dir', 'runs'], { cwd });
+    const { stdout } = await callThrice(['status', '--json', '--dir', 'runs'], { cwd });
+
+    const status = z
+      .object({
+        done: z.number(),
+        configs: z.array(
+          z.object({ scored: z.number(), unparsed: z.number(), retries: z.number() }),
+        ),
+      })
+      .parse(JSON.parse(stdout));
+    const total = (pick: (config: (typeof status.configs)[number]) => number) =>
+      status.configs.reduce((sum, config) => sum + pick(config), 0);
+    expect(exitCode).toBe(0);
+    expect(status.done).toBe(900);
+    expect(total(({ scored, unparsed }) => scored + unparsed)).toBe(900);
+    expect(total(({ retries }) => retries)).toBeGreaterThan(0);
+  });
+});
+
+describe('thrice simulate', () => {
+  it('prints its URL, serves, and stops on SIGINT with code 0', async () => {
+    await using thrice = startThrice(['simulate'], { cwd: '/' });
+    await thrice.says(/\n/);
+
+    const response = await fetch(`${thrice.stdout.trim()}/models`);
+    thrice.child.kill('SIGINT');
+    const outcome = await thrice.ended;
+
+    expect(response.status).toBe(200);
+    expect({ ...outcome, stdout: timeless(outcome.stdout) }).toEqual({
+      exitCode: 0,
+      stdout: 'http://<host>/v1\n',
+      stderr: '0 requests, 0 answered\n',
+    });
+  });
+});
+
+describe('on an old Node', () => {
+  // A stand-in for any machine's: the version is all that is looked at. It cannot print, so what is
+  // printed is the new one's.
+  const script = `
+    Object.defineProperty(process.versions, "node", { value: "20.19.0" });
+    process.stdout.write = () => process.exit(1);
+  `;
+  const preload = `data:text/javascript,${encodeURIComponent(script)}`;
+  const shell = `exec "$1" --import '${preload}' "\${@:2}"`;
+
+  it('the command starts over on the Node that was installed with it', async () => {
+    const outcome = await runThrice(['--version'], { cwd: '/', shell });
+
+    expect(outcome).toEqual({ exitCode: 0, stdout: '0.1.0\n', stderr: '' });
+  });
+
+  it('the exit code comes through', async () => {
+    const { exitCode } = await runThrice(['rum'], { cwd: '/', shell });
+
+    expect(exitCode).toBe(64);
+  });
+
+  it('a signal comes through', async () => {
+    await using thrice = startThrice(['simulate'], { cwd: '/', shell });
+    await thrice.says(/\n/);
+
+    thrice.child.kill('SIGINT');
+
+    expect((await thrice.ended).exitCode).toBe(0);
+  });
+
+  it('the command says what it needs where no newer Node was installed', async () => {
+    await using folder = await temporaryFolder({ 'package.json': '{"type": "module"}' });
+    await copyFile(thriceBin, folder.resolve('thrice.js'));
+
+    const outcome = await runThrice([], {
+      cwd: folder.path,
+      shell: `exec "$1" --import '${preload}' thrice.js`,
+    });
+
+    expect(outcome).toEqual({
+      exitCode: 69,
+      stdout: '',
+      stderr: 'thrice needs Node 24 or newer, this is 20.19.0: install it, or run "npm ci" here\n',
+    });
+  });
+});
+
+/** The name of a folder's only group. */
+async function groupOf(folder: TemporaryFolder): Promise<string> {
+  const { stdout } = await callThrice(['status', '--json'], { cwd: folder.path });
+  return z.object({ group: z.string() }).parse(JSON.parse(stdout)).group;
+}
+
+/** The same with the seconds of a table's `p50 s` put aside. */
+function timelessTable(text: string): string {
+  return text.replaceAll(/\d\.\d\d(?=( \| {4}– \|)?\n)/g, '<s>');
+}

@@ -1,0 +1,222 @@
+import { readdirSync } from 'node:fs';
+import { basename } from 'node:path';
+import { type Simulator, startSimulator } from '@thrice/simulator';
+import { describe, expect, it } from 'vitest';
+import { additions, patchyKnowledge, toJsonl } from '../support/additions.ts';
+import { readCellRows, timeless } from '../support/cell-rows.ts';
+import { KillAccount, seededDraw } from '../support/kill-account.ts';
+import { groupStates } from '../support/ledger-view.ts';
+import { type RunningThrice, runThrice, startThrice } from '../support/run-thrice.ts';
+import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.ts';
+import { endOf, waitUntil, waitWhileRunning } from '../support/wait-until.ts';
+
+const PARALLEL = 16;
+
+const questions = additions(1000);
+const cellCount = 2 * questions.length;
+
+/** Two models that answer a question always alike, so that runs can be compared. */
+async function startModels(medianMs = 25): Promise<Simulator> {
+  const latencyMs = { median: medianMs, p99: 2 * medianMs };
+  return await startSimulator({
+    behaviour: {
+      seed: 7,
+      models: {
+        curt: { accuracy: 1, latencyMs },
+        wordy: { accuracy: 1, latencyMs, style: 'sentence', outputTokens: { fixed: 40 } },
+      },
+    },
+    questions: patchyKnowledge(questions),
+  });
+}
+
+function benchmarkFolder({ url }: Simulator): Promise<TemporaryFolder> {
+  const spec = {
+    questions: 'questions.jsonl',
+    parallel: PARALLEL,
+    lanes: { lab: { base_url: url } },
+    scorers: { stated: { kind: 'regex', pattern: 'answer is ([0-9]+)' } },
+    configs: [
+      { name: 'curt', model: 'lab/curt' },
+      { name: 'wordy', model: 'lab/wordy', scorer: 'stated' },
+    ],
+  };
+  return temporaryFolder({
+    'sums.json': JSON.stringify(spec),
+    'questions.jsonl': toJsonl(questions),
+  });
+}
+
+/** Kills a command and waits until it is gone; tells whether it was still alive. */
+async function kill(thrice: RunningThrice): Promise<boolean> {
+  thrice.child.kill('SIGKILL');
+  await endOf(thrice);
+  return thrice.child.signalCode === 'SIGKILL';
+}
+
+/** Files below a folder that are being written, by the process that writes them. */
+function halfWrittenFiles(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.tmp'))
+      .map((name) => basename(name));
+  } catch {
+    return [];
+  }
+}
+
+async function rowsWithoutTimes(folder: string, group: string): Promise<readonly object[]> {
+  const rows = await Promise.all(
+    ['curt', 'wordy'].map((config) => readCellRows(folder, group, config)),
+  );
+  return rows.flat().map(timeless);
+}
+
+function groupOf({ stdout }: { readonly stdout: string }): string {
+  return stdout.split('\n')[0] ?? '';
+}
+
+/** Starts a run and kills it while it sends its tasks, before it says what the group is called. */
+async function killWhilePlanning(folder: TemporaryFolder): Promise<boolean> {
+  const ledger = folder.resolve('.thrice');
+  const planned = groupStates(ledger).length;
+  await using run = startThrice(['run', 'sums.json'], { cwd: folder.path });
+  await waitWhileRunning('the group is there', [run], () => {
+    return groupStates(ledger).length > planned;
+  });
+  await kill(run);
+  return groupStates(ledger).at(-1) === 'planning' && run.stdout === '';
+}
+
+/** Resumes a group and kills it while it writes its results, for the first time or once more. */
+async function killWhileFinalizing(group: string, folder: TemporaryFolder): Promise<boolean> {
+  const results = folder.resolve('.thrice/runs', group);
+  const left = halfWrittenFiles(results);
+  await using resumed = startThrice(['resume', group], { cwd: folder.path });
+  const isWriting = () => halfWrittenFiles(results).length > left.length;
+  await waitUntil('a file is being written', () => resumed.child.exitCode !== null || isWriting());
+  return (await kill(resumed)) && isWriting();
+}
+
+/** Repeats what may come too late until it was in time. */
+async function untilInTime(attempt: () => Promise<boolean>): Promise<void> {
+  for (let count = 0; count < 20; count += 1) if (await attempt()) return;
+  throw new Error('twenty attempts came too late');
+}
+
+describe('a run that is killed', () => {
+  it('ends with the records of an undisturbed run after 23 kills, asking nothing again that was answered', async () => {
+    await using models = await startModels();
+    await using calm = await benchmarkFolder(models);
+    const undisturbed = await runThrice(['run', 'sums.json'], { cwd: calm.path });
+    const calmCount = models.stats().requestCount;
+    await using stormy = await benchmarkFolder(models);
+    const ledger = stormy.resolve('.thrice');
+    const draw = seededDraw(20261120);
+    const inFlightCounts: number[] = [];
+
+    await untilInTime(async () => await killWhilePlanning(stormy));
+    const listed = await runThrice(['ls', '--json'], { cwd: stormy.path });
+    const [{ group = '' } = {}] = JSON.parse(listed.stdout) as { readonly group: string }[];
+    const account = new KillAccount(ledger, group, models);
+    // At most 1,800 requests in all: the last of these kills still finds work to be done.
+    for (let killCount = 0; killCount < 20; killCount += 1) {
+      const target = models.stats().requestCount + 1 + Math.floor(draw() * 90);
+      await using resumed = startThrice(['resume', group], { cwd: stormy.path });
+      await waitWhileRunning(`request ${target}`, [resumed], () => {
+        return models.stats().requestCount >= target;
+      });
+      expect(await kill(resumed)).toBe(true);
+      inFlightCounts.push(await account.note());
+    }
+    // The first of these does the rest of the cells, the second finds a finished group.
+    await untilInTime(async () => await killWhileFinalizing(group, stormy));
+    inFlightCounts.push(await account.note());
+    await untilInTime(async () => await killWhileFinalizing(group, stormy));
+    const resumed = await runThrice(['resume', group], { cwd: stormy.path });
+    const verified = await runThrice(['verify', group], { cwd: stormy.path });
+
+    expect(undisturbed.exitCode).toBe(0);
+    expect(calmCount).toBe(cellCount);
+    expect(resumed.exitCode).toBe(0);
+    expect(verified.exitCode).toBe(0);
+    expect(await rowsWithoutTimes(ledger, group)).toEqual(
+      await rowsWithoutTimes(calm.resolve('.thrice'), groupOf(undisturbed)),
+    );
+    expect(await account.askedAgain()).toEqual([]);
+    expect(await account.unexplained()).toEqual([]);
+    expect(inFlightCounts.filter((count) => count > PARALLEL)).toEqual([]);
+    expect(inFlightCounts.some((count) => count > 0)).toBe(true);
+    const extraCount = inFlightCounts.reduce((sum, count) => sum + count, 0);
+    expect(models.stats().requestCount).toBe(calmCount + cellCount + extraCount);
+  });
+
+  it('goes on when it is killed as soon as it has said the group it works on', async () => {
+    await using models = await startModels();
+    await using folder = await benchmarkFolder(models);
+
+    await using run = startThrice(['run', 'sums.json'], { cwd: folder.path });
+    await run.says(/\n/);
+    await kill(run);
+    const account = new KillAccount(folder.resolve('.thrice'), groupOf(run), models);
+    const inFlightCount = await account.note();
+    const resumed = await runThrice(['resume', groupOf(run)], { cwd: folder.path });
+
+    expect(run.stdout).toMatch(/^sums-\d{8}T\d{6}Z\n$/);
+    expect(resumed.exitCode).toBe(0);
+    expect(inFlightCount).toBeLessThanOrEqual(PARALLEL);
+    expect(await account.unexplained()).toEqual([]);
+    expect(models.stats().okCount).toBeGreaterThanOrEqual(cellCount);
+    expect(models.stats().requestsByQuestion.size).toBe(cellCount);
+  });
+});
+
+describe('two processes on one group', () => {
+  // Slow enough for the second to join the first, however busy the machine is.
+  const medianMs = 60;
+
+  it.each([
+    { victim: 'the one that planned it', victimIndex: 0 },
+    { victim: 'the one that joined it', victimIndex: 1 },
+  ])('finish it without waiting for leases when $victim is killed', async ({ victimIndex }) => {
+    await using models = await startModels(medianMs);
+    await using folder = await benchmarkFolder(models);
+
+    await using run = startThrice(['run', 'sums.json'], { cwd: folder.path });
+    await run.says(/\n/);
+    const group = groupOf(run);
+    const account = new KillAccount(folder.resolve('.thrice'), group, models);
+    await using helper = startThrice(['resume', group], { cwd: folder.path });
+    await waitWhileRunning('both are at work', [run, helper], () => {
+      const { requestCount, maxOpenCount } = models.stats();
+      return maxOpenCount > PARALLEL && requestCount > 500;
+    });
+    const [victim, survivor] = victimIndex === 0 ? [run, helper] : [helper, run];
+    await kill(victim);
+    await account.note();
+    const outcome = await endOf(survivor);
+
+    expect(outcome.exitCode).toBe(0);
+    expect(outcome.stderr).toMatch(/took over \d+ cells of a process that died/);
+    expect(await account.askedAgain()).toEqual([]);
+    const { requestCount, requestsByQuestion } = models.stats();
+    expect(requestsByQuestion.size).toBe(cellCount);
+    expect(requestCount - cellCount).toBeLessThanOrEqual(PARALLEL);
+    expect((await rowsWithoutTimes(folder.resolve('.thrice'), group)).length).toBe(cellCount);
+  });
+
+  it('share the work of an undisturbed group without asking anything twice', async () => {
+    await using models = await startModels(medianMs);
+    await using folder = await benchmarkFolder(models);
+
+    await using run = startThrice(['run', 'sums.json'], { cwd: folder.path });
+    await run.says(/\n/);
+    await using helper = startThrice(['resume', groupOf(run)], { cwd: folder.path });
+    const outcomes = [await endOf(run), await endOf(helper)];
+
+    expect(outcomes.map(({ exitCode }) => exitCode)).toEqual([0, 0]);
+    expect(models.stats().maxOpenCount).toBeGreaterThan(PARALLEL);
+    expect(models.stats().requestCount).toBe(cellCount);
+    expect(models.stats().okCount).toBe(cellCount);
+  });
+});

@@ -1,0 +1,367 @@
+import { readFile } from 'node:fs/promises';
+import type { ConfigSummary, Summary } from '@thrice/core';
+import type { Fault } from '@thrice/simulator';
+import { describe, expect, it } from 'vitest';
+import { additions, toJsonl } from '../support/additions.ts';
+import { countOutcomes, readCellRows } from '../support/cell-rows.ts';
+import { closedSubjects, committedKeys } from '../support/ledger-view.ts';
+import { repair, requestsOf, startServer } from '../support/model-servers.ts';
+import { type Outcome, runThrice, startThrice } from '../support/run-thrice.ts';
+import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.ts';
+import { endOf, waitWhileRunning } from '../support/wait-until.ts';
+
+/** Writes a spec over the first sums; every lane by its URL. */
+function benchmarkFolder(own: {
+  readonly count: number;
+  readonly lanes: Readonly<Record<string, object>>;
+  readonly configs: readonly object[];
+  readonly top?: object;
+}): Promise<TemporaryFolder> {
+  const { count, lanes, configs, top } = own;
+  const spec = { questions: 'questions.jsonl', parallel: 8, lanes, configs, ...top };
+  return temporaryFolder({
+    'sums.json': JSON.stringify(spec),
+    'questions.jsonl': toJsonl(additions(count)),
+  });
+}
+
+function groupOf({ stdout }: { readonly stdout: string }): string {
+  return stdout.split('\n')[0] ?? '';
+}
+
+async function summaryOf(folder: TemporaryFolder, config: string): Promise<ConfigSummary> {
+  const { stdout } = await runThrice(['summarize', '--latest', '--json'], { cwd: folder.path });
+  const summary = JSON.parse(stdout) as Summary;
+  const found = summary.configs.find((candidate) => candidate.config === config);
+  if (found === undefined) throw new Error(`no config "${config}" in ${stdout}`);
+  return found;
+}
+
+async function outcomesOf(folder: TemporaryFolder, ran: Outcome, config: string) {
+  return countOutcomes(await readCellRows(folder.resolve('.thrice'), groupOf(ran), config));
+}
+
+describe('a lane that fails', () => {
+  const count = 120;
+  const laneSlots = 4;
+  const configs = [
+    { name: 'steady', model: 'sound/m' },
+    { name: 'stranded', model: 'broken/m' },
+  ];
+
+  it.each([
+    {
+      failure: 'exhausted for good after 30 answers',
+      fault: { kind: 'quota', requests: [31] } satisfies Fault,
+      answeredCount: 30,
+      reason: 'You exceeded your current quota',
+    },
+    {
+      failure: 'refusing its key',
+      fault: { kind: 'unauthorized' } satisfies Fault,
+      answeredCount: 0,
+      reason: 'Incorrect API key provided',
+    },
+  ])('pauses alone when it is $failure', async ({ fault, answeredCount, reason }) => {
+    await using sound = await startServer({ count });
+    await using broken = await startServer({ count, faults: [fault] });
+    await using folder = await benchmarkFolder({
+      count,
+      lanes: {
+        sound: { base_url: sound.url },
+        broken: { base_url: broken.url, max_concurrency: laneSlots },
+      },
+      configs,
+    });
+
+    const ran = await runThrice(['run', 'sums.json'], { cwd: folder.path });
+
+    expect(ran.exitCode).toBe(2);
+    expect(ran.stderr).toContain(`paused: broken is closed: `);
+    expect(ran.stderr).toContain(reason);
+    expect(ran.stderr).toContain(`resume with: thrice resume ${groupOf(ran)}\n`);
+    expect(broken.stats().faultCounts[fault.kind]).toBeGreaterThanOrEqual(1);
+    expect(broken.stats().faultCounts[fault.kind]).toBeLessThanOrEqual(laneSlots);
+    expect(broken.stats().okCount).toBe(answeredCount);
+    expect(await outcomesOf(folder, ran, 'steady')).toEqual({ scored: count });
+    expect(await outcomesOf(folder, ran, 'stranded')).toEqual({
+      ...(answeredCount > 0 ? { scored: answeredCount } : {}),
+      'not-attempted': count - answeredCount,
+    });
+    const { replicates, mean } = await summaryOf(folder, 'stranded');
+    const correct = replicates[0]?.correct ?? Number.NaN;
+    expect(replicates).toMatchObject([
+      { scored: answeredCount, failed: 0, notAttempted: count - answeredCount, headline: null },
+    ]);
+    expect(mean).toMatchObject({
+      coverage: answeredCount / count,
+      score: answeredCount === 0 ? null : correct / answeredCount,
+      scoreLower: correct / count,
+      scoreUpper: (correct + count - answeredCount) / count,
+    });
+  });
+
+  it('is asked only for what is left once it is repaired', async () => {
+    await using sound = await startServer({ count });
+    await using broken = await startServer({
+      count,
+      faults: [{ kind: 'quota', requests: [31] }],
+    });
+    await using folder = await benchmarkFolder({
+      count,
+      lanes: { sound: { base_url: sound.url }, broken: { base_url: broken.url } },
+      configs,
+    });
+
+    const paused = await runThrice(['run', 'sums.json'], { cwd: folder.path });
+    const rejected = broken.stats().faultCounts.quota ?? 0;
+    await using repaired = await repair(broken, count);
+    const resumed = await runThrice(['resume', groupOf(paused)], { cwd: folder.path });
+
+    expect([paused.exitCode, resumed.exitCode]).toEqual([2, 0]);
+    expect(await outcomesOf(folder, paused, 'stranded')).toEqual({ scored: count });
+    expect(sound.stats().requestCount).toBe(count);
+    expect(broken.stats().requestCount).toBe(30 + rejected);
+    expect(repaired.stats().requestCount).toBe(count - 30);
+    expect(repaired.stats().okCount).toBe(count - 30);
+    expect(closedSubjects(folder.resolve('.thrice'))).toEqual([]);
+  });
+});
+
+describe('a model that is not there', () => {
+  it('pauses alone, unknown or another in its place, while its lane goes on', async () => {
+    const count = 80;
+    const behaviour = { accuracy: 1, latencyMs: { fixed: 10 } };
+    await using lab = await startServer({
+      count,
+      models: { good: behaviour, impostor: behaviour },
+      faults: [{ kind: 'wrong-model', model: 'impostor', servedModel: 'cheaper-1' }],
+    });
+    await using folder = await benchmarkFolder({
+      count,
+      lanes: { lab: { base_url: lab.url } },
+      configs: ['good', 'impostor', 'gone'].map((name) => ({ name, model: `lab/${name}` })),
+    });
+
+    const paused = await runThrice(['run', 'sums.json'], { cwd: folder.path });
+    const [impostorCount, goneCount] = ['impostor', 'gone'].map((name) => {
+      return [...requestsOf(lab, name).values()].reduce((sum, requests) => sum + requests, 0);
+    });
+    await using repaired = await repair(lab, count);
+    const resumed = await runThrice(['resume', groupOf(paused)], { cwd: folder.path });
+
+    expect(paused.exitCode).toBe(2);
+    expect(paused.stderr).toContain(
+      'paused: lab/impostor is closed: expected an answer of "impostor", received one of "cheaper-1"\n',
+    );
+    expect(paused.stderr).toContain(
+      'paused: lab/gone is closed: 404 The model `gone` does not exist',
+    );
+    expect(impostorCount).toBeGreaterThanOrEqual(1);
+    expect(impostorCount).toBeLessThanOrEqual(8);
+    expect(goneCount).toBeGreaterThanOrEqual(1);
+    expect(goneCount).toBeLessThanOrEqual(8);
+    expect([...requestsOf(lab, 'good').values()]).toEqual(Array.from({ length: count }, () => 1));
+    expect(resumed.exitCode).toBe(0);
+    expect(repaired.stats().requestCount).toBe(2 * count);
+    expect(requestsOf(repaired, 'good').size).toBe(0);
+  });
+});
+
+describe('--wait-for-quota', () => {
+  const count = 250;
+  const parallel = 8;
+  const windowFault: Fault = { kind: 'quota', window: { requests: 100, seconds: 2 } };
+  const argv = ['run', 'sums.json', '--wait-for-quota'];
+
+  async function quotaFolder(url: string): Promise<TemporaryFolder> {
+    const configs = [{ name: 'a', model: 'lab/m' }];
+    return await benchmarkFolder({ count, lanes: { lab: { base_url: url } }, configs });
+  }
+
+  it('completes unattended over several windows whose reset a header announces', async () => {
+    await using lab = await startServer({ count, faults: [windowFault] });
+    await using folder = await quotaFolder(lab.url);
+
+    const ran = await runThrice(argv, { cwd: folder.path });
+
+    const { okCount, requestCount, faultCounts } = lab.stats();
+    const closings = new Set(ran.stderr.match(/^closed: lab .*$/gm)).size;
+    expect(ran.exitCode).toBe(0);
+    expect(ran.stderr).toMatch(/^waiting for lab until \d{4}-/m);
+    expect(await outcomesOf(folder, ran, 'a')).toEqual({ scored: count });
+    expect(okCount).toBe(count);
+    expect(requestCount).toBe(count + (faultCounts.quota ?? 0));
+    expect(faultCounts.quota).toBeGreaterThanOrEqual(2);
+    expect(closings).toBeGreaterThanOrEqual(2);
+    // Two windows are used up, the third suffices.
+    expect(faultCounts.quota).toBeLessThanOrEqual(2 * (parallel + 1));
+  });
+
+  it('goes on waiting after a kill in the middle of a wait', async () => {
+    await using lab = await startServer({ count, faults: [windowFault] });
+    await using folder = await quotaFolder(lab.url);
+
+    await using run = startThrice(argv, { cwd: folder.path });
+    await waitWhileRunning('it waits', [run], () => /^waiting for lab until/m.test(run.stderr));
+    run.child.kill('SIGKILL');
+    await endOf(run);
+    const atKill = lab.stats();
+    await using resuming = startThrice(['resume', groupOf(run)], { cwd: folder.path });
+    await waitWhileRunning('it waits again', [resuming], () => {
+      return /^waiting for lab until/m.test(resuming.stderr);
+    });
+    const whileWaiting = lab.stats();
+    const resumed = await endOf(resuming);
+
+    expect(whileWaiting.requestCount).toBe(atKill.requestCount);
+    expect(resumed.exitCode).toBe(0);
+    expect(lab.stats().okCount).toBe(count);
+    expect([...lab.stats().requestsByQuestion.values()].filter(({ ok }) => ok !== 1)).toEqual([]);
+  });
+});
+
+describe('a question that always fails', () => {
+  it('ends failed after its tries and is completed by rerun without asking the others again', async () => {
+    const count = 40;
+    await using broken = await startServer({
+      count,
+      faults: [{ kind: 'server-error', model: 'fragile' }],
+    });
+    await using folder = await benchmarkFolder({
+      count,
+      top: { max_tries: 2 },
+      lanes: { lab: { base_url: broken.url } },
+      configs: [
+        { name: 'solid', model: 'lab/solid' },
+        { name: 'fragile', model: 'lab/fragile', select: { start: 17, limit: 1 } },
+      ],
+    });
+
+    const ran = await runThrice(['run', 'sums.json'], { cwd: folder.path });
+    const runFolder = folder.resolve('.thrice/runs', groupOf(ran), `${groupOf(ran)}-r1`);
+    const failures: unknown = JSON.parse(
+      await readFile(`${runFolder}/failures_fragile.json`, 'utf8'),
+    );
+    await using repaired = await repair(broken, count);
+    const rerun = await runThrice(['rerun', groupOf(ran), '--failed'], { cwd: folder.path });
+
+    expect(ran.exitCode).toBe(1);
+    expect(ran.stderr).toContain(
+      `1 cells of fragile without a verdict: ${runFolder}/failures_fragile.json\n`,
+    );
+    expect(ran.stderr).toContain(`thrice rerun ${groupOf(ran)} --failed\n`);
+    expect(failures).toEqual([
+      {
+        id: 'q0017',
+        run_id: `${groupOf(ran)}-r1`,
+        status: 'failed',
+        error: '500 The server had an error while processing your request. Sorry about that!',
+        class: 'transient',
+        tries: 2,
+      },
+    ]);
+    expect(requestsOf(broken, 'fragile')).toEqual(new Map([['q0017', 2]]));
+    expect(rerun.exitCode).toBe(0);
+    expect(repaired.stats().requestCount).toBe(1);
+    expect(await outcomesOf(folder, ran, 'fragile')).toEqual({ scored: 1 });
+    expect(await readFile(`${runFolder}/failures_fragile.json`, 'utf8')).toBe('[]\n');
+  });
+});
+
+describe('a run that is told to stop', () => {
+  const count = 60;
+  const parallel = 8;
+  const configs = [{ name: 'a', model: 'lab/m' }];
+
+  it('finishes the calls in flight, and no others, after one Ctrl-C', async () => {
+    const models = { m: { accuracy: 1, latencyMs: { fixed: 700 } } };
+    await using slow = await startServer({ count, models });
+    await using folder = await benchmarkFolder({
+      count,
+      lanes: { lab: { base_url: slow.url } },
+      configs,
+    });
+
+    await using run = startThrice(['run', 'sums.json'], { cwd: folder.path });
+    await waitWhileRunning('all slots are in use', [run], () => {
+      return slow.stats().requestCount === parallel;
+    });
+    run.child.kill('SIGINT');
+    const interrupted = await endOf(run);
+    const { requestCount, okCount } = slow.stats();
+    const committedCount = committedKeys(folder.resolve('.thrice')).size;
+    await using quick = await repair(slow, count);
+    const resumed = await runThrice(['resume', groupOf(run)], { cwd: folder.path });
+
+    expect(interrupted.exitCode).toBe(130);
+    expect(interrupted.stderr).toContain('finishing the calls in flight');
+    expect(interrupted.stderr).toContain(
+      `interrupted\nresume with: thrice resume ${groupOf(run)}\n`,
+    );
+    expect([requestCount, okCount, committedCount]).toEqual([parallel, parallel, parallel]);
+    expect(resumed.exitCode).toBe(0);
+    expect(quick.stats().requestCount).toBe(count - parallel);
+  });
+
+  it('ends the calls in flight after a second Ctrl-C and loses nothing that was answered', async () => {
+    await using stuck = await startServer({
+      count,
+      faults: [{ kind: 'hang', requests: [21] }],
+    });
+    await using folder = await benchmarkFolder({
+      count,
+      lanes: { lab: { base_url: stuck.url } },
+      configs,
+    });
+
+    await using run = startThrice(['run', 'sums.json'], { cwd: folder.path });
+    await waitWhileRunning('all slots hang', [run], () => {
+      return stuck.stats().faultCounts.hang === parallel;
+    });
+    run.child.kill('SIGINT');
+    await run.says(/press Ctrl-C again/);
+    run.child.kill('SIGINT');
+    const stopped = await endOf(run);
+    const { requestCount } = stuck.stats();
+    await using quick = await repair(stuck, count);
+    const resumed = await runThrice(['resume', groupOf(run)], { cwd: folder.path });
+
+    expect(stopped.exitCode).toBe(130);
+    expect(stopped.stderr).toContain(
+      `stopped; nothing paid is lost\nresume with: thrice resume ${groupOf(run)}\n`,
+    );
+    expect(requestCount).toBe(20 + parallel);
+    expect(resumed.exitCode).toBe(0);
+    expect(quick.stats().requestCount).toBe(count - 20);
+  });
+
+  it('is ended by cancel from another process and goes on with resume', async () => {
+    const models = { m: { accuracy: 1, latencyMs: { fixed: 300 } } };
+    await using lab = await startServer({ count: 2 * count, models });
+    await using folder = await benchmarkFolder({
+      count: 2 * count,
+      lanes: { lab: { base_url: lab.url } },
+      configs,
+    });
+
+    await using run = startThrice(['run', 'sums.json'], { cwd: folder.path });
+    await run.says(/\n/);
+    const cancel = await runThrice(['cancel', groupOf(run)], { cwd: folder.path });
+    const cancelled = await endOf(run);
+    const atCancel = lab.stats();
+    const committedCount = committedKeys(folder.resolve('.thrice')).size;
+    const resumed = await runThrice(['resume', groupOf(run)], { cwd: folder.path });
+
+    expect(cancel.exitCode).toBe(0);
+    expect(cancelled.exitCode).toBe(130);
+    expect(cancelled.stderr).toContain(
+      `cancelled: ${groupOf(run)}\nresume with: thrice resume ${groupOf(run)}\n`,
+    );
+    expect(atCancel.okCount).toBe(atCancel.requestCount);
+    expect(committedCount).toBe(atCancel.requestCount);
+    expect(committedCount).toBeLessThan(2 * count);
+    expect(resumed.exitCode).toBe(0);
+    expect(lab.stats().requestCount).toBe(2 * count);
+  });
+});

@@ -1,0 +1,309 @@
+import {
+  type Attempt,
+  type Benchmark,
+  type Call,
+  type CellKey,
+  type CellResult,
+  type CellRow,
+  type CellTask,
+  type Closure,
+  type Config,
+  type Delivery,
+  type ErrorCode,
+  type ErrorDetails,
+  type GroupHeader,
+  type JournalEntry,
+  type Lane,
+  type ModelOutput,
+  type ModelRequest,
+  type ModelResponse,
+  type Question,
+  ThriceError,
+  type Usage,
+} from '@thrice/core';
+
+const instant = '2026-01-02T03:04:05.000Z';
+
+/** The key of a cell. */
+export function aCellKey(parts: Partial<CellKey> = {}): CellKey {
+  return { run: 'demo-r1', config: 'direct', id: 'q1', ...parts };
+}
+
+/** The task of a cell as it was planned. */
+export function aCellTask(parts: Partial<CellTask> = {}): CellTask {
+  const question = { key: 'questions/abc.jsonl', offset: 0, length: 10 };
+  return { v: 1, ...aCellKey(), question, generation: 0, ...parts };
+}
+
+/** A right answer, on the first try. */
+export function aCellResult(parts: Partial<CellResult> = {}): CellResult {
+  return {
+    outcome: 'scored',
+    score: 1,
+    answer: '42',
+    reason: null,
+    error: null,
+    tries: 1,
+    costUsd: null,
+    latencyMs: 20,
+    startedAt: instant,
+    finishedAt: instant,
+    calls: [],
+    ...parts,
+  };
+}
+
+/** A cell that was given up. */
+export function aFailedResult(parts: Partial<CellResult> = {}): CellResult {
+  const error = { class: 'transient', code: 'model-timeout', message: 'no answer' } as const;
+  const nothing = { score: null, answer: null, latencyMs: null };
+  return aCellResult({ outcome: 'failed', reason: error.code, error, ...nothing, ...parts });
+}
+
+/** A timeout that was waited out. */
+export function anAttempt(parts: Partial<Attempt> = {}): Attempt {
+  return {
+    at: instant,
+    step: 'answer',
+    error: { class: 'transient', code: 'model-timeout', message: 'no answer within 60 s' },
+    latencyMs: 60_000,
+    waitMs: 500,
+    costUsd: null,
+    ...parts,
+  };
+}
+
+/** A call of 10 tokens in and 2 out whose price is not known. */
+export function aCall(parts: Partial<Call> = {}): Call {
+  return {
+    step: 'answer',
+    lane: 'lab',
+    endpoint: 'http://127.0.0.1:1800/v1',
+    model: 'm',
+    servedModel: 'm',
+    startedAt: instant,
+    latencyMs: 20,
+    ttftMs: null,
+    waitMs: 0,
+    inputTokens: 10,
+    cachedInputTokens: null,
+    outputTokens: 2,
+    reasoningTokens: null,
+    costUsd: null,
+    finishReason: 'stop',
+    rawFinishReason: 'stop',
+    replayed: false,
+    ...parts,
+  };
+}
+
+/** What a model said: a text, with nothing beside it. */
+export function anOutput(parts: Partial<ModelOutput> = {}): ModelOutput {
+  return { text: '42', reasoning: null, refusal: null, ...parts };
+}
+
+/** A recorded call with its text. */
+export function aJournalEntry(
+  parts: {
+    readonly step?: string;
+    readonly text?: string;
+    readonly call?: Partial<Call>;
+    readonly output?: Partial<ModelOutput>;
+  } = {},
+): JournalEntry {
+  const { step = 'answer', text = '42' } = parts;
+  return {
+    schemaVersion: 1,
+    call: aCall({ step, ...parts.call }),
+    output: anOutput({ text, ...parts.output }),
+    raw: { choices: [{ message: { content: text } }] },
+  };
+}
+
+/** A model's response: a text that finished with `stop`. */
+export function aModelResponse(parts: Partial<ModelResponse> = {}): ModelResponse {
+  return {
+    endpoint: 'http://127.0.0.1:1800/v1',
+    servedModel: 'm',
+    output: anOutput(),
+    finishReason: 'stop',
+    rawFinishReason: 'stop',
+    usage: aUsage(),
+    latencyMs: 20,
+    ttftMs: null,
+    raw: { object: 'chat.completion' },
+    ...parts,
+  };
+}
+
+/** Tokens as a vendor counts them: 10 in, 2 out. */
+export function aUsage(parts: Partial<Usage> = {}): Usage {
+  return {
+    inputTokens: 10,
+    cachedInputTokens: null,
+    outputTokens: 2,
+    reasoningTokens: null,
+    ...parts,
+  };
+}
+
+/** A question with one accepted answer, 42. */
+export function aQuestion(parts: Partial<Question> = {}): Question {
+  return {
+    id: 'q1',
+    question: 'What is 6 x 7?',
+    messages: null,
+    target: ['42'],
+    choices: null,
+    rubric: null,
+    tags: {},
+    metadata: {},
+    ...parts,
+  };
+}
+
+/** A config of `lab/m` that compares exactly. */
+export function aConfig(parts: Partial<Config> = {}): Config {
+  return {
+    name: 'direct',
+    lane: 'lab',
+    model: 'm',
+    system: undefined,
+    prompt: undefined,
+    temperature: undefined,
+    maxTokens: undefined,
+    isStreamed: false,
+    extraBody: undefined,
+    scorer: { kind: 'exact' },
+    select: undefined,
+    ...parts,
+  };
+}
+
+/** A benchmark of one config on one lane. */
+export function aBenchmark(parts: Partial<Benchmark> = {}): Benchmark {
+  return {
+    name: 'demo',
+    replicates: 1,
+    parallel: 8,
+    maxTries: 3,
+    coverageFloor: 0.98,
+    lanes: new Map([['lab', aLane()]]),
+    configs: [aConfig()],
+    prices: new Map(),
+    ...parts,
+  };
+}
+
+/** The published row of a right answer. */
+export function aCellRow(parts: Partial<CellRow> = {}): CellRow {
+  return {
+    schemaVersion: 1,
+    ...aCellKey(),
+    ...aCellResult({ calls: [aCall()] }),
+    target: ['42'],
+    confidence: null,
+    tags: {},
+    wastedCostUsd: 0,
+    ...parts,
+  };
+}
+
+/** The published row of a cell that has no verdict. */
+export function aRowWithoutVerdict(
+  outcome: 'ungraded' | 'failed' | 'not-attempted',
+  parts: Partial<CellRow> = {},
+): CellRow {
+  const nothing = { score: null, answer: null, latencyMs: null, calls: [] };
+  return aCellRow({ outcome, ...nothing, ...parts });
+}
+
+/** A task in a worker's hands. */
+export function aDelivery(parts: Partial<Delivery> = {}): Delivery {
+  return { lane: 'lab', task: aCellTask(), receipt: '1', ...parts };
+}
+
+/** An error of a code. */
+export function anError(code: ErrorCode, details: ErrorDetails = {}): ThriceError {
+  return new ThriceError({ code, message: `some ${code}`, details });
+}
+
+/** A lane that is closed until its quota comes back. */
+export function aClosure(parts: Partial<Closure> = {}): Closure {
+  return {
+    schemaVersion: 1,
+    subject: 'lab',
+    error: { class: 'exhausted', code: 'quota-exhausted', message: '429 no quota' },
+    closedAt: instant,
+    resetAt: null,
+    ...parts,
+  };
+}
+
+/** A planned group of one run, one config and one question. */
+export function aGroupHeader(parts: Partial<GroupHeader> = {}): GroupHeader {
+  const group = parts.group ?? 'demo';
+  return {
+    schemaVersion: 1,
+    group,
+    benchmark: 'demo',
+    label: 'demo',
+    createdAt: instant,
+    spec: {
+      questions: 'questions.jsonl',
+      replicates: 1,
+      parallel: 64,
+      max_tries: 5,
+      timeout_s: 120,
+      coverage_floor: 0.98,
+      skip_missing_keys: false,
+      lanes: {},
+      prices: {},
+      scorers: {},
+      configs: [
+        { name: 'direct', solver: 'direct', model: 'lab/m', stream: false, scorer: 'exact' },
+      ],
+    },
+    specSource: { path: 'benchmark.toml', sha256: 'a'.repeat(64) },
+    questionSources: [{ path: 'questions.jsonl', sha256: 'b'.repeat(64) }],
+    dataset: null,
+    questions: { key: 'questions/abc.jsonl', sha256: 'c'.repeat(64), count: 1 },
+    runs: [`${group}-r1`],
+    configs: [{ config: 'direct', cells: 1, skipped: null }],
+    waitForQuota: false,
+    keys: { lab: 'not-needed' },
+    commandLine: ['run', 'benchmark.toml'],
+    toolVersion: '0.1.0',
+    commit: null,
+    ...parts,
+  };
+}
+
+/** A lane without a key. */
+export function aLane(parts: Partial<Lane> = {}): Lane {
+  return {
+    name: 'lab',
+    endpoints: ['http://127.0.0.1:1800/v1'],
+    apiKeyEnv: undefined,
+    maxConcurrency: undefined,
+    timeoutMs: 60_000,
+    maxTokensField: 'max_tokens',
+    ...parts,
+  };
+}
+
+/** A request that says no more than it must. */
+export function aModelRequest(parts: Partial<ModelRequest> = {}): ModelRequest {
+  return {
+    lane: aLane(),
+    model: 'm',
+    messages: [{ role: 'user', content: 'What is 6 x 7?' }],
+    temperature: undefined,
+    maxTokens: undefined,
+    isStreamed: false,
+    extraBody: undefined,
+    cell: aCellKey(),
+    step: 'answer',
+    ...parts,
+  };
+}

@@ -1,0 +1,37 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { CellRow } from '@thrice/core';
+
+/** The published rows of one config, over all runs of a group. */
+export async function readCellRows(
+  folder: string,
+  group: string,
+  config: string,
+): Promise<readonly CellRow[]> {
+  const groupFolder = join(folder, 'runs', group);
+  const entries = await readdir(groupFolder, { withFileTypes: true });
+  const runs = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
+  const rows = await Promise.all(
+    runs.toSorted().map(async (run) => {
+      const text = await readFile(join(groupFolder, run, 'cells', `${config}.jsonl`), 'utf8');
+      return text.trimEnd().split('\n');
+    }),
+  );
+  return rows.flat().map((line) => JSON.parse(line) as CellRow);
+}
+
+/** A row without what no two runs share: its name, its times, its tries. */
+export function timeless(row: CellRow): object {
+  const { run, tries, latencyMs, startedAt, finishedAt, calls, ...lasting } = row;
+  return {
+    ...lasting,
+    calls: calls.map(({ startedAt: at, latencyMs: took, waitMs, replayed, ...call }) => call),
+  };
+}
+
+/** How often each outcome occurs. */
+export function countOutcomes(rows: readonly CellRow[]): Readonly<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  for (const { outcome } of rows) counts[outcome] = (counts[outcome] ?? 0) + 1;
+  return counts;
+}

@@ -1,0 +1,50 @@
+import { type BlobStore, ThriceError } from '@thrice/core';
+
+/** Blobs in memory. */
+export class FakeBlobStore implements BlobStore {
+  /** The whole texts, by key; a test may change them behind the program's back. */
+  readonly texts = new Map<string, string>();
+  /** The keys of every write, in order. */
+  readonly written: string[] = [];
+
+  async write(key: string, chunks: AsyncIterable<string> | Iterable<string>): Promise<void> {
+    checkKey(key);
+    let text = '';
+    for await (const chunk of chunks) text += chunk;
+    this.texts.set(key, text);
+    this.written.push(key);
+  }
+
+  async readText(key: string): Promise<string | undefined> {
+    checkKey(key);
+    return this.texts.get(key);
+  }
+
+  async *readLines(key: string): AsyncIterable<string> {
+    checkKey(key);
+    const lines = (this.texts.get(key) ?? '').split('\n');
+    if (lines.at(-1) === '') lines.pop();
+    for (const line of lines) yield line.replace(/\r$/, '');
+  }
+
+  async readRange(key: string, offsetBytes: number, lengthBytes: number): Promise<string> {
+    checkKey(key);
+    const range = Buffer.from(this.texts.get(key) ?? '', 'utf8').subarray(
+      offsetBytes,
+      offsetBytes + lengthBytes,
+    );
+    if (range.length === lengthBytes) return range.toString('utf8');
+    throw new ThriceError({ code: 'store-unusable', message: `${key}: shorter than asked for` });
+  }
+
+  async has(key: string): Promise<boolean> {
+    checkKey(key);
+    return this.texts.has(key);
+  }
+}
+
+function checkKey(key: string): void {
+  const isUnsafe = key.split('/').some((part) => ['', '.', '..'].includes(part));
+  if (!isUnsafe) return;
+  throw new ThriceError({ code: 'invariant-violated', message: `unsafe blob key "${key}"` });
+}

@@ -1,0 +1,151 @@
+import {
+  type Benchmark,
+  type CellTask,
+  type Closure,
+  checkQuestions,
+  type Delivery,
+  executeCell,
+  type GroupDraft,
+  type GroupHeader,
+  Heartbeat,
+  openQuestions,
+  planGroup,
+  type Question,
+  type Select,
+  type Settlement,
+  type Worker,
+  type WorkerEvent,
+} from '@thrice/core';
+import { aBenchmark, aGroupHeader, aModelResponse, aQuestion } from './builders.ts';
+import { FakeBlobStore } from './fake-blob-store.ts';
+import { FakeGovernor } from './fake-governor.ts';
+import { FakeLedger } from './fake-ledger.ts';
+import { type FakeAnswer, FakeModelClient } from './fake-model-client.ts';
+import { createTestDigest, FakeSourceReader } from './fake-source-reader.ts';
+import { FakeTaskQueue } from './fake-task-queue.ts';
+import { PassingClock } from './passing-clock.ts';
+
+/** Stores, models and clock in memory, with a worker that has nothing drawn by chance. */
+export class FakeEngine {
+  readonly clock = new PassingClock();
+  readonly ledger = new FakeLedger(this.clock);
+  readonly blobs = new FakeBlobStore();
+  readonly queue = new FakeTaskQueue(this.clock);
+  readonly governor = new FakeGovernor();
+  readonly models: FakeModelClient;
+  readonly benchmark: Benchmark;
+  readonly heartbeat: Heartbeat;
+  readonly events: WorkerEvent[] = [];
+  readonly worker: Worker;
+  /** What the worker knows to be closed. */
+  readonly closures = new Map<string, Closure>();
+
+  constructor(init: { readonly benchmark?: Benchmark; readonly answer?: FakeAnswer } = {}) {
+    this.benchmark = init.benchmark ?? aBenchmark();
+    this.models = new FakeModelClient(init.answer ?? (() => aModelResponse()));
+    const { ledger, queue, clock } = this;
+    this.heartbeat = new Heartbeat({ ledger, queue, clock, owner: 'worker-1' });
+    this.worker = {
+      owner: 'worker-1',
+      benchmark: this.benchmark,
+      ledger,
+      blobs: this.blobs,
+      models: this.models,
+      governor: this.governor,
+      heartbeat: this.heartbeat,
+      clock,
+      random: () => 0,
+      observe: (event) => {
+        this.events.push(event);
+        if (event.kind === 'lane-closed') this.closures.set(event.closure.subject, event.closure);
+      },
+      closureOf: (subject) => this.closures.get(subject),
+    };
+  }
+
+  /** Sends the task of a question and receives it again. */
+  async deliver(question: Question = aQuestion(), task: Partial<CellTask> = {}): Promise<Delivery> {
+    const key = `questions/${question.id}.jsonl`;
+    const line = JSON.stringify(question);
+    await this.blobs.write(key, [`${line}\n`]);
+    const config = task.config ?? 'direct';
+    const lane = this.benchmark.configs.find(({ name }) => name === config)?.lane ?? 'lab';
+    await this.queue.send(lane, [
+      {
+        v: 1,
+        run: 'demo-r1',
+        id: question.id,
+        config,
+        question: { key, offset: 0, length: Buffer.byteLength(line) },
+        generation: 0,
+        ...task,
+      },
+    ]);
+    const [delivery] = (await this.queue.receive(lane, 1_000)).slice(-1);
+    if (delivery === undefined) throw new Error('expected the task that was sent');
+    return delivery;
+  }
+
+  /** Works on a delivery and does with it what is asked for. */
+  async work(delivery: Delivery): Promise<Settlement> {
+    const settlement = await executeCell(delivery, this.worker);
+    if (settlement.kind === 'acknowledge') await this.queue.acknowledge(delivery);
+    else await this.queue.release(delivery, settlement.delayMs);
+    return settlement;
+  }
+
+  /**
+   * Works on everything in the queue, time passing as it must, until nothing is left or only what is
+   * closed.
+   *
+   * @param maxRounds - Rounds without an end are a bug.
+   */
+  async workAll(maxRounds = 100): Promise<void> {
+    for (let round = 0; round < maxRounds && this.queue.leftCount > 0; round += 1) {
+      for (const lane of this.benchmark.lanes.keys()) {
+        for (const delivery of await this.queue.receive(lane, 10_000)) await this.work(delivery);
+      }
+      if (this.closures.size > 0) return;
+      this.clock.advance(60_000);
+    }
+  }
+
+  /** Plans a group of questions under this engine's benchmark. */
+  async plan(
+    questions: readonly Question[] = [aQuestion()],
+    init: {
+      readonly draft?: Partial<GroupDraft>;
+      readonly select?: Select;
+      readonly skipped?: ReadonlyMap<string, string>;
+    } = {},
+  ): Promise<GroupHeader> {
+    const text = questions.map((question) => `${JSON.stringify(question)}\n`).join('');
+    const reader = new FakeSourceReader({ '/q.jsonl': text });
+    const source = openQuestions('/q.jsonl', (path) => path, reader);
+    const { ledger, blobs, queue, clock, benchmark } = this;
+    const checked = await checkQuestions(source, init.select, benchmark.configs, createTestDigest);
+    const { skipped = new Map<string, string>() } = init;
+    return await planGroup(
+      { benchmark, draft: aDraft(init), source, checked, skipped, clock },
+      { ledger, blobs, queueOf: () => queue },
+    );
+  }
+}
+
+function aDraft(init: {
+  readonly draft?: Partial<GroupDraft>;
+  readonly select?: Select;
+}): GroupDraft {
+  const {
+    schemaVersion: _version,
+    group: _group,
+    createdAt: _createdAt,
+    runs: _runs,
+    questions: _questions,
+    configs: _configs,
+    ...draft
+  } = aGroupHeader();
+  const { select } = init;
+  const spec = select === undefined ? draft.spec : { ...draft.spec, select };
+  return { ...draft, spec, ...init.draft };
+}

@@ -1,0 +1,26 @@
+import { type Governor, type Slot, ThriceError } from '@thrice/core';
+
+/** Grants every slot at once and counts those in use. */
+export class FakeGovernor implements Governor {
+  /** Lanes of the slots granted so far. */
+  readonly granted: string[] = [];
+  inUseCount = 0;
+  /** Runs while a slot is waited for. */
+  onGrant: () => void = () => undefined;
+  /** Runs when a slot is given back. */
+  onReturn: () => void = () => undefined;
+
+  async grant(lane: string, signal: AbortSignal): Promise<Slot> {
+    this.onGrant();
+    if (signal.aborted) throw new ThriceError({ code: 'interrupted', message: 'stopped' });
+    this.granted.push(lane);
+    this.inUseCount += 1;
+    return {
+      waitMs: 0,
+      [Symbol.dispose]: () => {
+        this.inUseCount -= 1;
+        this.onReturn();
+      },
+    };
+  }
+}

@@ -1,0 +1,231 @@
+import {
+  type Attempt,
+  type CellKey,
+  type CellRecord,
+  type CellResult,
+  type Claim,
+  type Clock,
+  type Closure,
+  type GroupHeader,
+  type GroupRecord,
+  type GroupState,
+  isVerdict,
+  type JournalEntry,
+  type Ledger,
+  limits,
+  type Tally,
+  ThriceError,
+} from '@thrice/core';
+
+interface StoredCell {
+  readonly record: CellRecord;
+  readonly owner: string | undefined;
+  readonly leaseUntilMs: number;
+}
+
+/** A ledger in memory; it does what the port promises and can be told to fail. */
+export class FakeLedger implements Ledger {
+  /** Names of the methods called on cells, in order. */
+  readonly log: string[] = [];
+  readonly #clock: Clock;
+  readonly #groups = new Map<string, GroupRecord>();
+  readonly #cells = new Map<string, StoredCell>();
+  readonly #journals = new Map<string, Map<string, JournalEntry>>();
+  readonly #closures = new Map<string, Closure>();
+  readonly #failures = new Map<keyof Ledger, Error>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** The next call of a method fails. */
+  failNext(method: keyof Ledger, error: Error): void {
+    this.#failures.set(method, error);
+  }
+
+  /** The cell as it is stored; undefined if nobody ever claimed it. */
+  cell(key: CellKey): CellRecord | undefined {
+    return this.#cells.get(nameOf(key))?.record;
+  }
+
+  /** Puts a cell in place as if a worker had left it so. */
+  putCell(
+    record: CellRecord,
+    lease: { readonly owner: string; readonly untilMs: number } | undefined = undefined,
+  ): void {
+    this.#cells.set(nameOf(record.key), {
+      record,
+      owner: lease?.owner,
+      leaseUntilMs: lease?.untilMs ?? 0,
+    });
+  }
+
+  /** Loses what was recorded of a cell's calls, as no ledger should. */
+  forgetJournal(key: CellKey): void {
+    this.#journals.delete(nameOf(key));
+  }
+
+  async createGroup(header: GroupHeader): Promise<void> {
+    if (this.#groups.has(header.group)) {
+      throw new ThriceError({ code: 'already-exists', message: header.group });
+    }
+    this.#groups.set(header.group, { header, state: 'planning' });
+  }
+
+  async readGroup(group: string): Promise<GroupRecord | undefined> {
+    return this.#groups.get(group);
+  }
+
+  async listGroups(): Promise<readonly GroupRecord[]> {
+    return [...this.#groups.values()]
+      .reverse()
+      .sort((left, right) => right.header.createdAt.localeCompare(left.header.createdAt));
+  }
+
+  async setGroupState(group: string, state: GroupState): Promise<void> {
+    this.#note('setGroupState');
+    const record = this.#groups.get(group);
+    if (record !== undefined) this.#groups.set(group, { ...record, state });
+  }
+
+  async claimCell(key: CellKey, generation: number, owner: string): Promise<Claim> {
+    this.#note('claimCell');
+    const stored = this.#cells.get(nameOf(key));
+    const record = stored?.record;
+    const isLive = (stored?.leaseUntilMs ?? 0) > this.#clock.now();
+    if (record?.state === 'claimed' && isLive) return { kind: 'held' };
+    if (record !== undefined && isDoneFor(record, generation)) return { kind: 'done' };
+    const isReopened = record?.state === 'done';
+    const cell: CellRecord = {
+      key,
+      state: 'claimed',
+      generation: Math.max(generation, record?.generation ?? 0),
+      tries: isReopened ? 0 : (record?.tries ?? 0),
+      attempts: record?.attempts ?? [],
+    };
+    this.putCell(cell, { owner, untilMs: this.#clock.now() + limits.leaseMs });
+    return { kind: 'claimed', cell, isFirst: record === undefined };
+  }
+
+  async extendLeases(keys: readonly CellKey[], owner: string): Promise<readonly CellKey[]> {
+    this.#note('extendLeases');
+    return keys.filter((key) => {
+      const record = this.#ownedBy(key, owner);
+      if (record === undefined) return true;
+      this.putCell(record, { owner, untilMs: this.#clock.now() + limits.leaseMs });
+      return false;
+    });
+  }
+
+  async releaseCell(
+    key: CellKey,
+    owner: string,
+    attempts: readonly Attempt[],
+    tries: number,
+  ): Promise<void> {
+    this.#note('releaseCell');
+    const record = this.#ownedBy(key, owner);
+    if (record === undefined) return;
+    const kept = [...record.attempts, ...attempts].slice(-limits.attemptsKept);
+    this.putCell({ ...record, state: 'released', attempts: kept, tries });
+  }
+
+  async commitCall(key: CellKey, entry: JournalEntry): Promise<JournalEntry> {
+    this.#note('commitCall');
+    const journal = this.#journals.get(nameOf(key)) ?? new Map<string, JournalEntry>();
+    this.#journals.set(nameOf(key), journal);
+    const first = journal.get(entry.call.step) ?? entry;
+    journal.set(entry.call.step, first);
+    return first;
+  }
+
+  async readJournal(key: CellKey): Promise<ReadonlyMap<string, JournalEntry>> {
+    this.#note('readJournal');
+    return new Map(this.#journals.get(nameOf(key)));
+  }
+
+  async completeCell(
+    key: CellKey,
+    owner: string,
+    result: CellResult,
+    attempts: readonly Attempt[],
+  ): Promise<boolean> {
+    this.#note('completeCell');
+    const record = this.#ownedBy(key, owner);
+    if (record === undefined) return false;
+    const kept = [...record.attempts, ...attempts].slice(-limits.attemptsKept);
+    this.putCell({ ...record, state: 'done', attempts: kept, tries: result.tries, result });
+    return true;
+  }
+
+  async readCells(
+    run: string,
+    config: string,
+    ids: readonly string[],
+  ): Promise<ReadonlyMap<string, CellRecord>> {
+    return new Map(
+      ids.flatMap((id): [string, CellRecord][] => {
+        const record = this.cell({ run, config, id });
+        return record === undefined ? [] : [[id, record]];
+      }),
+    );
+  }
+
+  async readTallies(run: string): Promise<readonly Tally[]> {
+    const done = [...this.#cells.values()].flatMap(({ record }) =>
+      record.result === undefined || record.key.run !== run ? [] : [record],
+    );
+    const byConfig = Map.groupBy(done, ({ key }) => key.config);
+    return [...byConfig].map(([config, records]) => {
+      const results = records.flatMap(({ result }) => (result === undefined ? [] : [result]));
+      const count = (outcome: string) =>
+        results.filter((result) => result.outcome === outcome).length;
+      return {
+        run,
+        config,
+        counts: {
+          scored: count('scored'),
+          unparsed: count('unparsed'),
+          ungraded: count('ungraded'),
+          failed: count('failed'),
+        },
+        correct: results.filter(({ score }) => score === 1).length,
+        costUsd: results.reduce((sum, { costUsd }) => sum + (costUsd ?? 0), 0),
+        retries: results.reduce((sum, { tries }) => sum + Math.max(0, tries - 1), 0),
+      };
+    });
+  }
+
+  async close(closure: Closure): Promise<void> {
+    this.#note('close');
+    this.#closures.set(closure.subject, closure);
+  }
+
+  async open(subject: string): Promise<void> {
+    this.#closures.delete(subject);
+  }
+
+  async listClosures(): Promise<readonly Closure[]> {
+    return [...this.#closures.values()];
+  }
+
+  #ownedBy(key: CellKey, owner: string): CellRecord | undefined {
+    const stored = this.#cells.get(nameOf(key));
+    return stored?.record.state === 'claimed' && stored.owner === owner ? stored.record : undefined;
+  }
+
+  #note(method: keyof Ledger): void {
+    this.log.push(method);
+    const failure = this.#failures.get(method);
+    this.#failures.delete(method);
+    if (failure !== undefined) throw failure;
+  }
+}
+
+function nameOf({ run, config, id }: CellKey): string {
+  return JSON.stringify([run, config, id]);
+}
+
+function isDoneFor({ result, generation }: CellRecord, asked: number): boolean {
+  return result !== undefined && (isVerdict(result.outcome) || generation >= asked);
+}

@@ -1,0 +1,77 @@
+import { type CellTask, type Delivery, limits, type TaskQueue } from '@thrice/core';
+import type { FakeClock } from './fake-clock.ts';
+
+interface Held {
+  readonly delivery: Delivery;
+  readonly visibleAtMs: number;
+}
+
+/** A queue in memory that delivers a task as often as it was sent. */
+export class FakeTaskQueue implements TaskQueue {
+  /** Every task ever sent, in order. */
+  readonly sent: { readonly lane: string; readonly task: CellTask }[] = [];
+  readonly extended: (readonly Delivery[])[] = [];
+  readonly #clock: FakeClock;
+  readonly #tasks = new Map<string, Held>();
+  #receiptNo = 0;
+  #sendFailure: Error | undefined;
+
+  constructor(clock: FakeClock) {
+    this.#clock = clock;
+  }
+
+  /** Tasks that nobody has acknowledged. */
+  get leftCount(): number {
+    return this.#tasks.size;
+  }
+
+  /** The next send fails, with nothing sent. */
+  failNextSend(error: Error): void {
+    this.#sendFailure = error;
+  }
+
+  async send(lane: string, tasks: readonly CellTask[]): Promise<void> {
+    const failure = this.#sendFailure;
+    this.#sendFailure = undefined;
+    if (failure !== undefined) throw failure;
+    for (const task of tasks) {
+      this.sent.push({ lane, task });
+      this.#put(lane, task, this.#clock.now());
+    }
+  }
+
+  async receive(lane: string, max: number): Promise<readonly Delivery[]> {
+    const visible = [...this.#tasks.values()].filter(
+      ({ delivery, visibleAtMs }) => delivery.lane === lane && visibleAtMs <= this.#clock.now(),
+    );
+    return visible.slice(0, max).map(({ delivery: { receipt, task } }) => {
+      this.#tasks.delete(receipt);
+      return this.#put(lane, task, this.#clock.now() + limits.leaseMs);
+    });
+  }
+
+  async extend(deliveries: readonly Delivery[]): Promise<void> {
+    this.extended.push(deliveries);
+    for (const delivery of deliveries) this.#postpone(delivery, limits.leaseMs);
+  }
+
+  async release(delivery: Delivery, delayMs: number): Promise<void> {
+    this.#postpone(delivery, delayMs);
+  }
+
+  async acknowledge({ receipt }: Delivery): Promise<void> {
+    this.#tasks.delete(receipt);
+  }
+
+  #put(lane: string, task: CellTask, visibleAtMs: number): Delivery {
+    this.#receiptNo += 1;
+    const delivery = { lane, task, receipt: String(this.#receiptNo) };
+    this.#tasks.set(delivery.receipt, { delivery, visibleAtMs });
+    return delivery;
+  }
+
+  #postpone(delivery: Delivery, delayMs: number): void {
+    if (!this.#tasks.has(delivery.receipt)) return;
+    this.#tasks.set(delivery.receipt, { delivery, visibleAtMs: this.#clock.now() + delayMs });
+  }
+}

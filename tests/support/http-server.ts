@@ -1,0 +1,86 @@
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** A request as it came in. */
+export interface ReceivedRequest {
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+/** A server that answers by hand: for what the simulator never says. */
+export interface HttpServer extends AsyncDisposable {
+  /** `http://127.0.0.1:<port>/v1` */
+  readonly url: string;
+  readonly port: number;
+  readonly requests: readonly ReceivedRequest[];
+}
+
+/** Starts a server on a free port of this machine. */
+export async function startHttpServer(
+  answer: (response: ServerResponse, request: ReceivedRequest) => void,
+): Promise<HttpServer> {
+  const requests: ReceivedRequest[] = [];
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      const text = Buffer.concat(chunks).toString('utf8');
+      const body = (text === '' ? {} : JSON.parse(text)) as ReceivedRequest['body'];
+      const received = { path: request.url ?? '', headers: request.headers, body };
+      requests.push(received);
+      answer(response, received);
+    });
+  });
+  await new Promise<void>((resolve) => {
+    server.listen({ port: 0, host: '0.0.0.0' }, resolve);
+  });
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}/v1`,
+    port,
+    requests,
+    [Symbol.asyncDispose]: async () => {
+      await new Promise<void>((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      });
+    },
+  };
+}
+
+/** Sends a JSON body. */
+export function sendJson(
+  response: ServerResponse,
+  body: unknown,
+  { status = 200, headers = {} }: { status?: number; headers?: Record<string, string> } = {},
+): void {
+  response.writeHead(status, { 'content-type': 'application/json', ...headers });
+  response.end(typeof body === 'string' ? body : JSON.stringify(body));
+}
+
+/** Begins an event stream and sends the given events; the caller ends it. */
+export function sendEvents(response: ServerResponse, events: readonly unknown[]): void {
+  if (!response.headersSent) response.writeHead(200, { 'content-type': 'text/event-stream' });
+  for (const event of events) {
+    response.write(`data: ${typeof event === 'string' ? event : JSON.stringify(event)}\n\n`);
+  }
+}
+
+/** A chat completion with one choice. */
+export function aCompletion(
+  message: Readonly<Record<string, unknown>> = { content: '42' },
+  rest: Readonly<Record<string, unknown>> = {},
+): Readonly<Record<string, unknown>> {
+  const choice = { index: 0, message: { role: 'assistant', ...message }, finish_reason: 'stop' };
+  return { id: 'c1', object: 'chat.completion', model: 'm', choices: [choice], ...rest };
+}
+
+/** A chunk of a streamed completion. */
+export function aChunk(
+  delta: Readonly<Record<string, unknown>>,
+  finishReason: string | null = null,
+): Readonly<Record<string, unknown>> {
+  const choice = { index: 0, delta, finish_reason: finishReason };
+  return { id: 'c1', object: 'chat.completion.chunk', model: 'm', choices: [choice] };
+}

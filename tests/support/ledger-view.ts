@@ -1,0 +1,51 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync, type SQLOutputValue } from 'node:sqlite';
+
+/** A row of `thrice.db`. */
+type Row = Record<string, SQLOutputValue>;
+
+/**
+ * Looks into the ledger of a folder from outside, whatever its processes are doing.
+ *
+ * @param folder - What `--dir` names.
+ * @returns No rows while there is no ledger yet.
+ */
+export function readLedger(folder: string, sql: string): readonly Row[] {
+  const file = join(folder, 'thrice.db');
+  if (!existsSync(file)) return [];
+  try {
+    using database = new DatabaseSync(file, { readOnly: true, timeout: 10_000 });
+    return database.prepare(sql).all();
+  } catch (error) {
+    // Between the creation of the file and that of its tables.
+    if (error instanceof Error && /no such table|unable to open/.test(error.message)) return [];
+    throw error;
+  }
+}
+
+/** The cells whose answer is committed, as the cell key header of their request names them. */
+export function committedKeys(folder: string): ReadonlySet<string> {
+  const rows = readLedger(folder, 'SELECT run, config, id, step FROM calls');
+  return new Set(
+    rows.map((row) =>
+      ['run', 'config', 'id', 'step']
+        .map((part) => encodeURIComponent(String(row[part])))
+        .join('/'),
+    ),
+  );
+}
+
+/** The states of all groups, in the order they were planned. */
+export function groupStates(folder: string): readonly string[] {
+  return readLedger(folder, 'SELECT state FROM groups ORDER BY rowid').map((row) =>
+    String(row['state']),
+  );
+}
+
+/** What is closed now: lanes, or models as `lane/model`. */
+export function closedSubjects(folder: string): readonly string[] {
+  return readLedger(folder, 'SELECT subject FROM closures ORDER BY subject').map((row) =>
+    String(row['subject']),
+  );
+}

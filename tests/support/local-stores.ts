@@ -1,0 +1,37 @@
+import type { DatabaseSync } from 'node:sqlite';
+import type { Clock } from '@thrice/core';
+import { GroupCommit, openDatabase, SqliteLedger, SqliteTaskQueue } from '@thrice/local';
+
+/** Commits at the end of the current turn: what is written together stays together, without a wait. */
+export class EagerCommit extends GroupCommit {
+  override write<T>(work: () => T): Promise<T> {
+    const written = super.write(work);
+    queueMicrotask(() => this.flush());
+    return written;
+  }
+}
+
+/** One process's hold on a database. */
+export interface LocalStores extends Disposable {
+  readonly database: DatabaseSync;
+  readonly commit: GroupCommit;
+  readonly ledger: SqliteLedger;
+  queueOf(owner: string, group?: string): SqliteTaskQueue;
+}
+
+/** Opens the SQLite stores of a file, or of `:memory:`. */
+export function openLocalStores(file: string, clock: Clock): LocalStores {
+  const database = openDatabase(file);
+  const commit = new EagerCommit(database, file);
+  return {
+    database,
+    commit,
+    ledger: new SqliteLedger(database, commit, clock),
+    queueOf: (owner, group = 'demo') =>
+      new SqliteTaskQueue(database, { commit, clock, group, owner }),
+    [Symbol.dispose]: () => {
+      commit.flush();
+      database.close();
+    },
+  };
+}

@@ -1,0 +1,49 @@
+import { type Behaviour, type Fault, type Simulator, startSimulator } from '@thrice/simulator';
+import { additions, patchyKnowledge } from './additions.ts';
+
+/**
+ * Starts a model server that knows the sums of {@link additions}.
+ *
+ * @param own.models - @default any model, each answer after about 10 ms
+ */
+export async function startServer(own: {
+  /** How many sums there are. */
+  readonly count: number;
+  readonly models?: Behaviour['models'];
+  readonly faults?: readonly Fault[];
+  readonly port?: number;
+}): Promise<Simulator> {
+  const { count, port, faults = [] } = own;
+  const models = own.models ?? { '*': { accuracy: 1, latencyMs: { fixed: 10 } } };
+  return await startSimulator({
+    behaviour: { seed: 11, models },
+    faults: { seed: 11, faults: [...faults] },
+    questions: patchyKnowledge(additions(count)),
+    port,
+  });
+}
+
+/** The port a server listens on. */
+export function portOf({ url }: Simulator): number {
+  return Number(new URL(url).port);
+}
+
+/** Closes a server and starts a sound one in its place. */
+export async function repair(broken: Simulator, count: number): Promise<Simulator> {
+  const port = portOf(broken);
+  await broken.close();
+  return await startServer({ count, port });
+}
+
+/** Requests for the cells of one config, by question id. */
+export function requestsOf(
+  { stats }: Pick<Simulator, 'stats'>,
+  config: string,
+): ReadonlyMap<string, number> {
+  return new Map(
+    [...stats().requestsByQuestion].flatMap(([key, { requests }]): [string, number][] => {
+      const [, keyConfig = '', id = ''] = key.split('/');
+      return keyConfig === config ? [[id, requests]] : [];
+    }),
+  );
+}

@@ -1,0 +1,178 @@
+import { describe, expect, it } from 'vitest';
+import type { ConfigStatus } from '../../../packages/cli/src/group-status.ts';
+import { Progress } from '../../../packages/cli/src/render/progress.ts';
+import type { Terminal } from '../../../packages/cli/src/terminal.ts';
+import {
+  aBenchmark,
+  aCellKey,
+  aCellResult,
+  aClosure,
+  aConfig,
+  aFailedResult,
+  anError,
+} from '../../support/builders.ts';
+import { type FakeTerminal, fakeTerminal } from '../../support/run-thrice.ts';
+
+function aConfigStatus(parts: Partial<ConfigStatus> = {}): ConfigStatus {
+  return {
+    config: 'a',
+    cells: 4,
+    scored: 0,
+    unparsed: 0,
+    ungraded: 0,
+    failed: 0,
+    notAttempted: 4,
+    correct: 0,
+    costUsd: 0,
+    retries: 0,
+    ...parts,
+  };
+}
+
+/** Progress of configs a (priced) and b, and the hands of its clock. */
+function startProgress(
+  own: Partial<Terminal> = {},
+  configs: readonly ConfigStatus[] = [aConfigStatus(), aConfigStatus({ config: 'b' })],
+): { progress: Progress; terminal: FakeTerminal; clock: { nowMs: number } } {
+  const terminal = fakeTerminal(own);
+  const clock = { nowMs: 0 };
+  const benchmark = aBenchmark({
+    configs: [aConfig({ name: 'a', model: 'm' }), aConfig({ name: 'b', model: 'n' })],
+    prices: new Map([['lab/m', { input: 1, output: 1 }]]),
+  });
+  const progress = new Progress({ terminal, now: () => clock.nowMs, configs, benchmark });
+  return { progress, terminal, clock };
+}
+
+function complete(progress: Progress, config: string, result = aCellResult()): void {
+  progress.observe({ kind: 'cell-completed', key: aCellKey({ config }), result });
+}
+
+describe('progress in a log', () => {
+  it('ends with a line of counts, rate, spend, retries and failures', async () => {
+    const { progress, terminal, clock } = startProgress();
+
+    await progress.around(
+      Promise.resolve().then(() => {
+        complete(progress, 'a', aCellResult({ costUsd: 0.5 }));
+        complete(progress, 'b', aFailedResult());
+        progress.observe({
+          kind: 'call-failed',
+          key: aCellKey({ config: 'b' }),
+          error: anError('model-timeout'),
+          waitMs: 500,
+        });
+        clock.nowMs = 4000;
+      }),
+    );
+
+    expect(terminal.stderr).toBe('2/8 cells, 0.5/s, ETA 12s, >= $0.5000, 1 retries, 1 failed\n');
+  });
+
+  it('counts on from what was done before, but not into the rate', async () => {
+    const before = aConfigStatus({ scored: 3, correct: 2, notAttempted: 1, costUsd: 1 });
+    const { progress, terminal, clock } = startProgress({}, [before]);
+
+    await progress.around(
+      Promise.resolve().then(() => {
+        complete(progress, 'a', aCellResult({ costUsd: 0.25 }));
+        clock.nowMs = 1000;
+      }),
+    );
+
+    expect(terminal.stderr).toBe('4/4 cells, 1.0/s, ETA 0s, $1.2500, 0 retries, 0 failed\n');
+  });
+
+  it('knows neither cost nor ETA without a price and without an answer', async () => {
+    const { progress, terminal } = startProgress({}, [aConfigStatus({ config: 'b' })]);
+
+    await progress.around(Promise.resolve());
+
+    expect(terminal.stderr).toBe('0/4 cells, 0.0/s, ETA –, cost unknown, 0 retries, 0 failed\n');
+  });
+
+  it('does not count a failure without another try as a retry', async () => {
+    const { progress, terminal } = startProgress();
+
+    progress.observe({
+      kind: 'call-failed',
+      key: aCellKey({ config: 'a' }),
+      error: anError('invalid-request'),
+      waitMs: null,
+    });
+    await progress.around(Promise.resolve());
+
+    expect(terminal.stderr).toContain(' 0 retries, ');
+  });
+
+  it('says once that a lane is closed, harmlessly', () => {
+    const { progress, terminal } = startProgress();
+    const error = {
+      class: 'exhausted',
+      code: 'quota-exhausted',
+      message: 'no \u001b[1mquota',
+    } as const;
+    const closure = aClosure({ error, resetAt: '2026-01-02T04:00:00.000Z' });
+
+    progress.observe({ kind: 'lane-closed', closure });
+    progress.observe({ kind: 'lane-closed', closure });
+
+    expect(terminal.stderr).toBe(
+      'closed: lab (exhausted: no \\x1b[1mquota), opens again 2026-01-02T04:00:00.000Z\n',
+    );
+  });
+
+  it('says what it waits for and what it took over', () => {
+    const { progress, terminal } = startProgress();
+
+    progress.observe({
+      kind: 'lane-waiting',
+      subject: 'lab',
+      untilMs: Date.parse('2026-01-02T03:04:05.000Z'),
+    });
+    progress.observe({ kind: 'cells-taken-over', count: 3 });
+
+    expect(terminal.stderr).toBe(
+      'waiting for lab until 2026-01-02T03:04:05.000Z\ntook over 3 cells of a process that died\n',
+    );
+  });
+
+  it('shows where it got to when the work fails', async () => {
+    const { progress, terminal } = startProgress();
+
+    const work = progress.around(Promise.reject(anError('store-unusable')));
+
+    await expect(work).rejects.toMatchObject({ code: 'store-unusable' });
+    expect(terminal.stderr).toBe('0/8 cells, 0.0/s, ETA –, >= $0.0000, 0 retries, 0 failed\n');
+  });
+});
+
+describe('progress on a terminal', () => {
+  const configs = [
+    aConfigStatus({ config: 'a', cells: 10, scored: 8, correct: 6, notAttempted: 2 }),
+    aConfigStatus({ config: 'longer', cells: 10, notAttempted: 10 }),
+  ];
+
+  it('is a bar for each config and a line of totals, and gives the cursor back', async () => {
+    const { progress, terminal } = startProgress({ isInteractive: true }, configs);
+
+    await progress.around(Promise.resolve());
+
+    expect(terminal.stderr).toBe(
+      [
+        '\u001b[?25l\r\u001b[0Ja      ████████████████░░░░  8/10  right 75.0 %  0 retries',
+        'longer ░░░░░░░░░░░░░░░░░░░░  0/10  right –  0 retries',
+        '0.0/s, ETA –, >= $0.0000, 0 retries, 0 failed',
+        '\u001b[?25h',
+      ].join('\n'),
+    );
+  });
+
+  it('has short bars where there is little room', async () => {
+    const { progress, terminal } = startProgress({ isInteractive: true, columns: 60 }, configs);
+
+    await progress.around(Promise.resolve());
+
+    expect(terminal.stderr).toContain('a      ████████░░  8/10  right 75.0 %  0 retries\n');
+  });
+});

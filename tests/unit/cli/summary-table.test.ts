@@ -1,0 +1,82 @@
+import { type Summary, SummaryBuilder } from '@thrice/core';
+import { describe, expect, it } from 'vitest';
+import { renderSummary, renderTagTable } from '../../../packages/cli/src/render/summary-table.ts';
+import { aCall, aCellRow, aGroupHeader, aRowWithoutVerdict } from '../../support/builders.ts';
+
+const fixtures = '../../fixtures/cli';
+
+/** Config a is whole in both runs; b lacks verdicts, has a hostile tag, and one cut answer. */
+function mixedSummary(): Summary {
+  const header = aGroupHeader({
+    group: 'demo-20260102T030405Z',
+    runs: ['r1', 'r2'],
+    questions: { key: 'questions/abc.jsonl', sha256: 'c'.repeat(64), count: 4 },
+  });
+  const builder = new SummaryBuilder(header, 0.98);
+  for (const run of header.runs) {
+    for (const id of ['q1', 'q2', 'q3', 'q4']) {
+      const score = id === 'q1' || (id === 'q2' && run === 'r2') ? 1 : 0;
+      const tags = { topic: id === 'q1' ? '=2+2|x' : 'words' };
+      builder.add(
+        aCellRow({
+          run,
+          config: 'a',
+          id,
+          score,
+          tags,
+          latencyMs: 1500,
+          calls: [aCall({ costUsd: 0.25, latencyMs: 1500 })],
+        }),
+      );
+    }
+    const tags = { topic: 'words' };
+    const cut = [aCall({ finishReason: 'length' })];
+    builder.add(aCellRow({ run, config: 'b', id: 'q1', tags, calls: cut }));
+    builder.add(aCellRow({ run, config: 'b', id: 'q2', outcome: 'unparsed', score: 0, tags }));
+    builder.add(aRowWithoutVerdict('failed', { run, config: 'b', id: 'q3', tags }));
+    builder.add(aRowWithoutVerdict('not-attempted', { run, config: 'b', id: 'q4', tags }));
+  }
+  return builder.build();
+}
+
+function wholeSummary(): Summary {
+  const header = aGroupHeader({ group: 'demo-20260102T030405Z' });
+  const builder = new SummaryBuilder(header, 0.98);
+  builder.add(aCellRow());
+  return builder.build();
+}
+
+describe('the summary table', () => {
+  it.each([
+    ['text', 'summary.txt'],
+    ['md', 'summary.md'],
+    ['csv', 'summary.csv'],
+  ] as const)(
+    'withholds headlines below the floor and says what the score can be (%s)',
+    async (form, file) => {
+      await expect(renderSummary(mixedSummary(), form)).toMatchFileSnapshot(`${fixtures}/${file}`);
+    },
+  );
+
+  it.each([
+    ['text', 'by-topic.txt'],
+    ['md', 'by-topic.md'],
+    ['csv', 'by-topic.csv'],
+  ] as const)('breaks down by a tag (%s)', async (form, file) => {
+    await expect(renderTagTable(mixedSummary(), 'topic', form)).toMatchFileSnapshot(
+      `${fixtures}/${file}`,
+    );
+  });
+
+  it('leaves out, as text, the columns that no config has an entry for', () => {
+    expect(renderSummary(wholeSummary(), 'text')).toBe(
+      [
+        'demo-20260102T030405Z: 1 questions, 1 replicate',
+        '',
+        'config  score        ci95      bracket  coverage  scored  unparsed  n  p50 s',
+        'direct  100.0  20.7–100.0  100.0–100.0     100.0       1         0  1   0.02',
+        '',
+      ].join('\n'),
+    );
+  });
+});

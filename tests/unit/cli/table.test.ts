@@ -1,0 +1,94 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { renderTable } from '../../../packages/cli/src/render/table.ts';
+
+describe('a table as text', () => {
+  it('sets columns of numbers flush right and all others flush left', () => {
+    const rows = [
+      ['small', '7.5', '–'],
+      ['x', '100.0', '$0.1'],
+    ];
+
+    const table = renderTable(['config', 'score', 'cost'], rows, 'text');
+
+    expect(table).toBe(
+      ['config  score  cost', 'small     7.5     –', 'x       100.0  $0.1', ''].join('\n'),
+    );
+  });
+
+  it('keeps a cell with line ends on its row', () => {
+    const table = renderTable(['tag', 'n'], [['two \r\n lines', '1']], 'text');
+
+    expect(table).toBe('tag        n\ntwo lines  1\n');
+  });
+
+  it('is its header alone without rows', () => {
+    expect(renderTable(['a', 'b'], [], 'text')).toBe('a  b\n');
+  });
+});
+
+describe('a table as Markdown', () => {
+  it('escapes what would end a cell or begin a tag', () => {
+    const table = renderTable(['tag', 'n'], [['a|b\\|c\n<img>', '1']], 'md');
+
+    expect(table).toBe(
+      [
+        '| tag                |   n |',
+        '| ------------------ | --: |',
+        '| a\\|b\\\\\\|c &lt;img> |   1 |',
+        '',
+      ].join('\n'),
+    );
+  });
+
+  it('has as many cells on every line as it has columns', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.tuple(fc.string({ unit: 'grapheme' }), fc.string()), { minLength: 1 }),
+        (rows) => {
+          const lines = renderTable(['left', 'right'], rows, 'md').split('\n').slice(0, -1);
+
+          expect(lines).toHaveLength(rows.length + 2);
+          for (const line of lines) {
+            expect(line.replaceAll('\\\\', '').replaceAll('\\|', '').split('|')).toHaveLength(4);
+          }
+        },
+      ),
+    );
+  });
+});
+
+describe('a table as CSV', () => {
+  it('quotes cells with a comma, a quote or a line end', () => {
+    const rows = [['a,b', 'say "x"', 'two\nlines', 'plain']];
+
+    const table = renderTable(['a', 'b', 'c', 'd'], rows, 'csv');
+
+    expect(table).toBe('a,b,c,d\n"a,b","say ""x""","two\nlines",plain\n');
+  });
+
+  it.each([
+    ['=1+1', "'=1+1"],
+    ['+1', "'+1"],
+    ['@SUM(A1)', "'@SUM(A1)"],
+    ['-cmd', "'-cmd"],
+    ['\t=1', "'\t=1"],
+    ['\r=1', '"\'\r=1"'],
+    ['=HYPERLINK("x","y")', '"\'=HYPERLINK(""x"",""y"")"'],
+    ['-1.5', '-1.5'],
+    ['–', '–'],
+    ['a=b', 'a=b'],
+  ])('writes %j as %j: no spreadsheet runs it', (cell, written) => {
+    expect(renderTable(['t'], [[cell]], 'csv')).toBe(`t\n${written}\n`);
+  });
+
+  it('never lets a cell begin a formula', () => {
+    fc.assert(
+      fc.property(fc.string(), fc.constantFrom('=', '+', '@', '\t', '-x'), (rest, start) => {
+        const [, cell = ''] = /^t\n"?(.*)/s.exec(renderTable(['t'], [[start + rest]], 'csv')) ?? [];
+
+        expect(cell.startsWith("'")).toBe(true);
+      }),
+    );
+  });
+});

@@ -1,0 +1,111 @@
+import {
+  classOfCode,
+  decideNextStep,
+  type ErrorClass,
+  type ErrorCode,
+  errorCodesByClass,
+  limits,
+  type NextStep,
+} from '@thrice/core';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { anError } from '../../support/builders.ts';
+
+const everyCode = Object.values(errorCodesByClass).flat() as readonly ErrorCode[];
+const first = { tries: 1, limitedCount: 0, maxTries: 5, random: () => 0 };
+
+/** What a cell's first failure leads to, by class; models are told apart below. */
+const firstStep: Readonly<Record<ErrorClass, NextStep>> = {
+  transient: { kind: 'retry', waitMs: 250 },
+  'rate-limited': { kind: 'release', delayMs: 250 },
+  exhausted: { kind: 'close', scope: 'lane' },
+  misconfigured: { kind: 'close', scope: 'lane' },
+  rejected: { kind: 'fail' },
+  input: { kind: 'fail' },
+  conflict: { kind: 'abandon' },
+  defect: { kind: 'raise' },
+};
+const aboutModel: readonly ErrorCode[] = ['unknown-model', 'wrong-served-model'];
+
+describe('the next step after a failure', () => {
+  it.each(everyCode.map((code) => [code, classOfCode(code)] as const))(
+    'for %s is that of class %s',
+    (code, errorClass) => {
+      const step = decideNextStep(anError(code), first);
+
+      const expected = aboutModel.includes(code)
+        ? { kind: 'close', scope: 'model' }
+        : firstStep[errorClass];
+      expect(step).toEqual(expected);
+    },
+  );
+
+  it('is a wait in the attempt while that is short, then a release', () => {
+    const steps = [1, 2, 3, 4].map((tries) =>
+      decideNextStep(anError('model-timeout'), { ...first, tries }),
+    );
+
+    expect(steps).toEqual([
+      { kind: 'retry', waitMs: 250 },
+      { kind: 'retry', waitMs: 500 },
+      { kind: 'retry', waitMs: 1_000 },
+      { kind: 'release', delayMs: 2_000 },
+    ]);
+  });
+
+  it('is the end when the tries are used up', () => {
+    const step = decideNextStep(anError('model-timeout'), { ...first, tries: 5 });
+
+    expect(step).toEqual({ kind: 'fail' });
+  });
+
+  it('waits as long as the vendor asked where that is longer', () => {
+    const asked = (retryAfterMs: number) =>
+      decideNextStep(anError('model-unavailable', { retryAfterMs }), first);
+
+    expect(asked(100)).toEqual({ kind: 'retry', waitMs: 250 });
+    expect(asked(900)).toEqual({ kind: 'retry', waitMs: 900 });
+    expect(asked(30_000)).toEqual({ kind: 'release', delayMs: 30_000 });
+  });
+
+  it('takes a rate limit for the time the vendor asked, else for longer each time', () => {
+    const limited = (limitedCount: number, retryAfterMs?: number) =>
+      decideNextStep(anError('model-rate-limited', { retryAfterMs }), { ...first, limitedCount });
+
+    expect(limited(1, 7_000)).toEqual({ kind: 'release', delayMs: 7_000 });
+    expect(limited(1)).toEqual({ kind: 'release', delayMs: 500 });
+    expect(limited(2)).toEqual({ kind: 'release', delayMs: 1_000 });
+  });
+
+  it('never gives a cell up for a rate limit, however many its tries', () => {
+    const step = decideNextStep(anError('model-rate-limited'), { ...first, tries: 99 });
+
+    expect(step.kind).toBe('release');
+  });
+
+  it('holds a slot no longer than a second and delays no longer than the cap', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 50 }),
+        fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
+        (tries, draw) => {
+          const step = decideNextStep(anError('model-timeout'), {
+            tries,
+            limitedCount: 0,
+            maxTries: 51,
+            random: () => draw,
+          });
+
+          expect(step.kind).toBeOneOf(['retry', 'release']);
+          if (step.kind === 'retry') {
+            expect(step.waitMs).toBeLessThanOrEqual(limits.inAttemptWaitMs);
+          }
+          if (step.kind === 'release') {
+            expect(step.delayMs).toBeGreaterThan(limits.inAttemptWaitMs);
+            expect(step.delayMs).toBeLessThanOrEqual(limits.backoffCapMs);
+          }
+        },
+      ),
+    );
+  });
+});

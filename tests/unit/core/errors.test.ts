@@ -1,0 +1,92 @@
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import {
+  assertNever,
+  classOfCode,
+  type ErrorClass,
+  type ErrorCode,
+  errorCodesByClass,
+  ThriceError,
+  toThriceError,
+} from '@thrice/core';
+import { describe, expect, it } from 'vitest';
+
+const everyCode = Object.entries(errorCodesByClass).flatMap(([errorClass, codes]) =>
+  codes.map((code): [ErrorCode, ErrorClass] => [code, errorClass as ErrorClass]),
+);
+
+describe('an error', () => {
+  it.each(everyCode)('of code %s is of class %s', (code, errorClass) => {
+    expect(new ThriceError({ code, message: 'x' }).class).toBe(errorClass);
+    expect(classOfCode(code)).toBe(errorClass);
+  });
+
+  it('has every code in one class only', () => {
+    const codes = everyCode.map(([code]) => code);
+
+    expect(new Set(codes).size).toBe(codes.length);
+  });
+
+  it('keeps its details and its cause', () => {
+    const cause = new Error('socket');
+
+    const error = new ThriceError({
+      code: 'model-unavailable',
+      message: '503 busy',
+      details: { retryAfterMs: 5, status: 503 },
+      cause,
+    });
+
+    expect(error).toBeInstanceOf(Error);
+    expect(error.name).toBe('ThriceError');
+    expect(error.message).toBe('503 busy');
+    expect(error.details).toEqual({ retryAfterMs: 5, status: 503 });
+    expect(error.cause).toBe(cause);
+  });
+
+  it('is passed on as it is', () => {
+    const error = new ThriceError({ code: 'lease-lost', message: 'x' });
+
+    expect(toThriceError(error)).toBe(error);
+  });
+
+  it.each([
+    ['an error', new TypeError('x is not a function'), 'x is not a function'],
+    ['a text', 'broken', 'broken'],
+    ['nothing', undefined, 'undefined'],
+  ])('is a defect where something else was thrown: %s', (_, thrown, message) => {
+    const error = toThriceError(thrown);
+
+    expect(error).toMatchObject({ code: 'invariant-violated', class: 'defect', message });
+    expect(error.cause).toBe(thrown);
+  });
+
+  it('is a defect where a union has another member', () => {
+    expect(() => assertNever('purple' as never)).toThrow('Unexpected value: "purple"');
+  });
+});
+
+describe('docs/errors.md', () => {
+  const sections = readSections();
+
+  it('has a section for each class', () => {
+    expect(Object.keys(sections)).toEqual(Object.keys(errorCodesByClass));
+  });
+
+  it('has every code in the section of its class, and no other', () => {
+    expect(sections).toEqual(errorCodesByClass);
+  });
+});
+
+/** The codes of each section's table, by the section's heading. */
+function readSections(): Record<string, readonly string[]> {
+  const path = resolve(import.meta.dirname, '../../../docs/errors.md');
+  const [, ...sections] = readFileSync(path, 'utf8').split('\n## ');
+  return Object.fromEntries(
+    sections.map((section) => {
+      const [heading = ''] = section.split('\n');
+      const codes = [...section.matchAll(/^\| `([a-z-]+)` +\|/gm)].map(([, code = '']) => code);
+      return [heading, codes];
+    }),
+  );
+}

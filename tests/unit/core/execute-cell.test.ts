@@ -1,0 +1,736 @@
+import {
+  type Attempt,
+  type CellKey,
+  classOfCode,
+  type ErrorCode,
+  limits,
+  type ModelResponse,
+} from '@thrice/core';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  aBenchmark,
+  aCellKey,
+  aCellResult,
+  aClosure,
+  aConfig,
+  aFailedResult,
+  aJournalEntry,
+  aLane,
+  aModelResponse,
+  anAttempt,
+  anError,
+  anOutput,
+  aQuestion,
+  aUsage,
+} from '../../support/builders.ts';
+import { FakeEngine } from '../../support/fake-engine.ts';
+import { inTurn, untilAborted } from '../../support/fake-model-client.ts';
+
+const key = aCellKey();
+const priced = aBenchmark({ prices: new Map([['lab/m', { input: 100_000, output: 0 }]]) });
+
+describe('a cell', () => {
+  it('is claimed, called for, committed and completed, in this order', async () => {
+    const engine = new FakeEngine();
+
+    const settlement = await engine.work(await engine.deliver());
+
+    expect(settlement).toEqual({ kind: 'acknowledge' });
+    expect(engine.ledger.log).toEqual(['claimCell', 'commitCall', 'completeCell']);
+    expect(engine.queue.leftCount).toBe(0);
+  });
+
+  it('is held by its worker while the model is asked', async () => {
+    const engine = new FakeEngine();
+    const atCall: unknown[] = [];
+    engine.models.become(() => {
+      atCall.push(engine.ledger.cell(key)?.state, engine.governor.inUseCount);
+      return aModelResponse();
+    });
+
+    await engine.work(await engine.deliver());
+
+    expect(atCall).toEqual(['claimed', 1]);
+    expect(engine.governor.inUseCount).toBe(0);
+  });
+
+  it('keeps its slot until the call is in the journal', async () => {
+    const engine = new FakeEngine();
+    const logs: (readonly string[])[] = [];
+    engine.governor.onReturn = () => logs.push([...engine.ledger.log]);
+
+    await engine.work(await engine.deliver());
+
+    expect(logs).toEqual([['claimCell', 'commitCall']]);
+  });
+
+  it('asks what its config says', async () => {
+    const config = aConfig({
+      system: 'Be brief.',
+      prompt: 'Q: {{question}}',
+      temperature: 0,
+      maxTokens: 64,
+      isStreamed: true,
+      extraBody: { top_k: 1 },
+    });
+    const engine = new FakeEngine({ benchmark: aBenchmark({ configs: [config] }) });
+
+    await engine.work(await engine.deliver(aQuestion({ question: 'Why?' })));
+
+    expect(engine.models.requests).toEqual([
+      {
+        lane: aLane(),
+        model: 'm',
+        messages: [
+          { role: 'system', content: 'Be brief.' },
+          { role: 'user', content: 'Q: Why?' },
+        ],
+        temperature: 0,
+        maxTokens: 64,
+        isStreamed: true,
+        extraBody: { top_k: 1 },
+        cell: key,
+        step: 'answer',
+      },
+    ]);
+  });
+
+  it('records what came of it', async () => {
+    const usage = aUsage({ inputTokens: 10, outputTokens: 3, reasoningTokens: 1 });
+    const response = aModelResponse({ servedModel: 'm-20260101', latencyMs: 70, usage });
+    const engine = new FakeEngine({ benchmark: priced, answer: () => response });
+
+    await engine.work(await engine.deliver());
+
+    const now = engine.clock.toIso(engine.clock.now());
+    const call = {
+      step: 'answer',
+      lane: 'lab',
+      endpoint: 'http://127.0.0.1:1800/v1',
+      model: 'm',
+      servedModel: 'm-20260101',
+      startedAt: now,
+      latencyMs: 70,
+      ttftMs: null,
+      waitMs: 0,
+      inputTokens: 10,
+      cachedInputTokens: null,
+      outputTokens: 3,
+      reasoningTokens: 1,
+      costUsd: 1,
+      finishReason: 'stop',
+      rawFinishReason: 'stop',
+      replayed: false,
+    };
+    const result = {
+      outcome: 'scored',
+      score: 1,
+      answer: '42',
+      reason: null,
+      error: null,
+      tries: 1,
+      costUsd: 1,
+      latencyMs: 70,
+      startedAt: now,
+      finishedAt: now,
+      calls: [call],
+    };
+    expect(engine.ledger.cell(key)?.result).toEqual(result);
+    expect(engine.events).toEqual([{ kind: 'cell-completed', key, result }]);
+    expect((await engine.ledger.readJournal(key)).get('answer')).toEqual({
+      schemaVersion: 1,
+      call,
+      output: response.output,
+      raw: response.raw,
+    });
+  });
+
+  it.each<[string, Partial<ModelResponse>, object]>([
+    ['a wrong answer', { output: anOutput({ text: '41' }) }, { outcome: 'scored', score: 0 }],
+    [
+      'an empty answer',
+      { output: anOutput({ text: '' }) },
+      { outcome: 'scored', score: 0, answer: '' },
+    ],
+    [
+      'an answer that was cut off before it began',
+      { output: anOutput({ text: null }), finishReason: 'length' },
+      { outcome: 'unparsed', score: 0, reason: 'cut-off' },
+    ],
+    [
+      'a refusal',
+      { output: anOutput({ text: null, refusal: 'No.' }) },
+      { outcome: 'unparsed', score: 0, reason: 'refused' },
+    ],
+  ])('takes %s as what it is, on the first try', async (_, parts, expected) => {
+    const engine = new FakeEngine({ answer: () => aModelResponse(parts) });
+
+    await engine.work(await engine.deliver());
+
+    expect(engine.ledger.cell(key)?.result).toMatchObject({ ...expected, tries: 1 });
+    expect(engine.models.requests.length).toBe(1);
+  });
+
+  it('without a target is ungraded, its answer kept', async () => {
+    const engine = new FakeEngine();
+
+    await engine.work(await engine.deliver(aQuestion({ target: null })));
+
+    expect(engine.ledger.cell(key)?.result).toMatchObject({
+      outcome: 'ungraded',
+      score: null,
+      answer: '42',
+    });
+  });
+
+  it('has unknown costs where its model has no price', async () => {
+    const engine = new FakeEngine();
+
+    await engine.work(await engine.deliver());
+
+    expect(engine.ledger.cell(key)?.result?.costUsd).toBeNull();
+  });
+
+  it('of a config that its group does not have is a defect', async () => {
+    const engine = new FakeEngine();
+    const delivery = await engine.deliver(aQuestion(), { config: 'other' });
+
+    await expect(engine.work(delivery)).rejects.toMatchObject({ class: 'defect' });
+    expect(engine.ledger.log).toEqual([]);
+  });
+});
+
+describe('a cell that somebody has worked on', () => {
+  it('is acknowledged without a call where it is done', async () => {
+    const engine = new FakeEngine();
+    engine.ledger.putCell(record({ state: 'done', result: aCellResult() }));
+
+    const settlement = await engine.work(await engine.deliver());
+
+    expect(settlement).toEqual({ kind: 'acknowledge' });
+    expect(engine.models.requests).toEqual([]);
+    expect(engine.queue.leftCount).toBe(0);
+  });
+
+  it('is left to whoever holds it', async () => {
+    const engine = new FakeEngine();
+    const untilMs = engine.clock.now() + 1;
+    engine.ledger.putCell(record({ state: 'claimed' }), { owner: 'worker-2', untilMs });
+
+    const settlement = await engine.work(await engine.deliver());
+
+    expect(settlement).toEqual({ kind: 'release', delayMs: limits.heartbeatMs });
+    expect(engine.models.requests).toEqual([]);
+    expect(engine.ledger.log).toEqual(['claimCell']);
+  });
+
+  it('is taken over when the lease has ended', async () => {
+    const engine = new FakeEngine();
+    const untilMs = engine.clock.now();
+    engine.ledger.putCell(record({ state: 'claimed' }), { owner: 'worker-2', untilMs });
+
+    await engine.work(await engine.deliver());
+
+    expect(engine.ledger.cell(key)?.state).toBe('done');
+  });
+
+  it('pays nothing for a call that is in the journal', async () => {
+    const engine = new FakeEngine();
+    const entry = aJournalEntry({ text: '42', call: { costUsd: 0.5, latencyMs: 80 } });
+    await engine.ledger.commitCall(key, entry);
+    engine.ledger.putCell(record({ state: 'released', tries: 1 }));
+
+    const settlement = await engine.work(await engine.deliver());
+
+    expect(settlement).toEqual({ kind: 'acknowledge' });
+    expect(engine.models.requests).toEqual([]);
+    expect(engine.governor.granted).toEqual([]);
+    expect(engine.ledger.cell(key)?.result).toMatchObject({
+      outcome: 'scored',
+      score: 1,
+      costUsd: 0.5,
+      latencyMs: 80,
+      tries: 2,
+      calls: [{ ...entry.call, replayed: true }],
+    });
+  });
+
+  it('starts its tries anew when it is run again', async () => {
+    const engine = new FakeEngine({ answer: inTurn(anError('model-timeout'), aModelResponse()) });
+    engine.ledger.putCell(
+      record({ state: 'done', tries: 3, attempts: [anAttempt()], result: aFailedResult() }),
+    );
+
+    await engine.work(await engine.deliver(aQuestion(), { generation: 1 }));
+
+    const cell = engine.ledger.cell(key);
+    expect(cell?.generation).toBe(1);
+    expect(cell?.result).toMatchObject({ outcome: 'scored', tries: 2 });
+    expect(cell?.attempts.length).toBe(2);
+  });
+
+  it('keeps a failure that nobody asked to run again', async () => {
+    const engine = new FakeEngine();
+    engine.ledger.putCell(record({ state: 'done', result: aFailedResult() }));
+
+    await engine.work(await engine.deliver());
+
+    expect(engine.models.requests).toEqual([]);
+    expect(engine.ledger.cell(key)?.result?.outcome).toBe('failed');
+  });
+});
+
+describe('a transient error', () => {
+  it('is tried again inside the attempt', async () => {
+    const failure = anError('model-timeout', { latencyMs: 60_000, costUsd: 0.25 });
+    const engine = new FakeEngine({ answer: inTurn(failure, failure, aModelResponse()) });
+
+    await engine.work(await engine.deliver());
+
+    expect(engine.clock.sleptMs).toEqual([250, 500]);
+    const cell = engine.ledger.cell(key);
+    expect(cell?.result).toMatchObject({ outcome: 'scored', tries: 3 });
+    expect(cell?.attempts).toMatchObject([
+      {
+        step: 'answer',
+        error: { class: 'transient', code: 'model-timeout', message: 'some model-timeout' },
+        latencyMs: 60_000,
+        waitMs: 250,
+        costUsd: 0.25,
+      },
+      { waitMs: 500 },
+    ]);
+  });
+
+  it('gives its slot back while it waits', async () => {
+    const inUse: number[] = [];
+    const engine = new FakeEngine({ answer: inTurn(anError('model-timeout'), aModelResponse()) });
+    engine.clock.onSleep = () => inUse.push(engine.governor.inUseCount);
+
+    await engine.work(await engine.deliver());
+
+    expect(inUse).toEqual([0]);
+  });
+
+  it('releases the cell when the wait grows long', async () => {
+    const engine = new FakeEngine({
+      benchmark: aBenchmark({ maxTries: 9 }),
+      answer: () => anError('model-unavailable'),
+    });
+
+    const settlement = await engine.work(await engine.deliver());
+
+    expect(settlement).toEqual({ kind: 'release', delayMs: 2_000 });
+    expect(engine.clock.sleptMs).toEqual([250, 500, 1_000]);
+    expect(engine.ledger.cell(key)).toMatchObject({ state: 'released', tries: 4 });
+    expect(waits(engine.ledger.cell(key)?.attempts)).toEqual([250, 500, 1_000, 2_000]);
+  });
+
+  it('fails the cell when the tries are used up, those of earlier attempts included', async () => {
+    const engine = new FakeEngine({ answer: () => anError('model-unavailable') });
+    engine.ledger.putCell(record({ state: 'released', tries: 1, attempts: [anAttempt()] }));
+
+    const settlement = await engine.work(await engine.deliver());
+
+    expect(settlement).toEqual({ kind: 'acknowledge' });
+    expect(engine.models.requests.length).toBe(2);
+    const cell = engine.ledger.cell(key);
+    expect(cell?.result).toMatchObject({
+      outcome: 'failed',
+      score: null,
+      answer: null,
+      reason: 'model-unavailable',
+      error: { class: 'transient', code: 'model-unavailable' },
+      tries: 3,
+      costUsd: null,
+      calls: [],
+    });
+    expect(waits(cell?.attempts)).toEqual([500, 500, null]);
+  });
+
+  it('tells its observer of each failed call', async () => {
+    const failure = anError('model-timeout');
+    const engine = new FakeEngine({ answer: inTurn(failure, aModelResponse()) });
+
+    await engine.work(await engine.deliver());
+
+    expect(engine.events[0]).toEqual({ kind: 'call-failed', key, error: failure, waitMs: 250 });
+  });
+
+  it('is stored without the rest of a long text', async () => {
+    const engine = new FakeEngine({
+      benchmark: aBenchmark({ maxTries: 1 }),
+      answer: () => Object.assign(anError('unclassified'), { message: 'x'.repeat(5_000) }),
+    });
+
+    await engine.work(await engine.deliver());
+
+    expect(engine.ledger.cell(key)?.result?.error?.message).toBe('x'.repeat(500));
+  });
+});
+
+describe('a rate limit', () => {
+  it('releases the cell for as long as the vendor asked and is not a try', async () => {
+    const engine = new FakeEngine({
+      answer: () => anError('model-rate-limited', { retryAfterMs: 7_000 }),
+    });
+
+    const settlement = await engine.work(await engine.deliver());
+
+    expect(settlement).toEqual({ kind: 'release', delayMs: 7_000 });
+    expect(engine.ledger.cell(key)).toMatchObject({ state: 'released', tries: 0 });
+    expect(engine.ledger.cell(key)?.attempts[0]?.error.class).toBe('rate-limited');
+  });
+
+  it('never uses the tries up', async () => {
+    const engine = new FakeEngine({
+      answer: inTurn(
+        ...Array.from({ length: 20 }, () => anError('model-rate-limited')),
+        aModelResponse(),
+      ),
+    });
+    await engine.deliver();
+
+    await engine.workAll();
+
+    expect(engine.ledger.cell(key)?.result).toMatchObject({ outcome: 'scored', tries: 1 });
+  });
+});
+
+describe('an error of the lane', () => {
+  it('closes the lane when its quota is exhausted, the cell untouched', async () => {
+    const resetAt = '2026-11-20T13:00:00.000Z';
+    const engine = new FakeEngine({ answer: () => anError('quota-exhausted', { resetAt }) });
+
+    const settlement = await engine.work(await engine.deliver());
+
+    const closure = {
+      schemaVersion: 1,
+      subject: 'lab',
+      error: { class: 'exhausted', code: 'quota-exhausted', message: 'some quota-exhausted' },
+      closedAt: engine.clock.toIso(engine.clock.now()),
+      resetAt,
+    };
+    expect(settlement).toEqual({ kind: 'release', delayMs: limits.parkedDelayMs });
+    expect(await engine.ledger.listClosures()).toEqual([closure]);
+    expect(engine.events.at(-1)).toEqual({ kind: 'lane-closed', closure });
+    expect(engine.ledger.cell(key)).toMatchObject({ state: 'released', tries: 0 });
+  });
+
+  it.each<[ErrorCode, string]>([
+    ['auth-failed', 'lab'],
+    ['endpoint-unreachable', 'lab'],
+    ['unknown-model', 'lab/m'],
+  ])('%s closes %s', async (code, subject) => {
+    const engine = new FakeEngine({ answer: () => anError(code) });
+
+    const settlement = await engine.work(await engine.deliver());
+
+    expect(settlement.kind).toBe('release');
+    expect(await engine.ledger.listClosures()).toMatchObject([{ subject, resetAt: null }]);
+    expect(engine.ledger.cell(key)).toMatchObject({ state: 'released', tries: 0 });
+  });
+
+  it('keeps every further cell of the lane away, unclaimed', async () => {
+    const engine = new FakeEngine();
+    engine.closures.set('lab', aClosure());
+
+    const settlement = await engine.work(await engine.deliver());
+
+    expect(settlement).toEqual({ kind: 'release', delayMs: limits.parkedDelayMs });
+    expect(engine.ledger.log).toEqual([]);
+  });
+
+  it('of one model leaves the others of the lane alone', async () => {
+    const configs = [aConfig(), aConfig({ name: 'other', model: 'n' })];
+    const engine = new FakeEngine({
+      benchmark: aBenchmark({ configs }),
+      answer: () => aModelResponse({ servedModel: null }),
+    });
+    engine.closures.set('lab/m', aClosure({ subject: 'lab/m' }));
+
+    const closed = await engine.work(await engine.deliver());
+    const open = await engine.work(await engine.deliver(aQuestion(), { config: 'other' }));
+
+    expect(closed.kind).toBe('release');
+    expect(open.kind).toBe('acknowledge');
+    expect(engine.models.requests.map(({ model }) => model)).toEqual(['n']);
+  });
+
+  it('is minded by a cell that waited for its slot meanwhile', async () => {
+    const engine = new FakeEngine();
+    engine.governor.onGrant = () => engine.closures.set('lab', aClosure());
+
+    const settlement = await engine.work(await engine.deliver());
+
+    expect(settlement).toEqual({ kind: 'release', delayMs: 0 });
+    expect(engine.models.requests).toEqual([]);
+    expect(engine.ledger.cell(key)).toMatchObject({ state: 'released', tries: 0, attempts: [] });
+  });
+
+  it('lets a cell of another lane go on', async () => {
+    const lanes = new Map([aLane(), aLane({ name: 'spare' })].map((lane) => [lane.name, lane]));
+    const configs = [aConfig(), aConfig({ name: 'other', lane: 'spare' })];
+    const engine = new FakeEngine({
+      benchmark: aBenchmark({ lanes, configs }),
+      answer: ({ lane }) => (lane.name === 'lab' ? anError('quota-exhausted') : aModelResponse()),
+    });
+
+    const closed = await engine.work(await engine.deliver());
+    const open = await engine.work(await engine.deliver(aQuestion(), { config: 'other' }));
+
+    expect([closed.kind, open.kind]).toEqual(['release', 'acknowledge']);
+  });
+});
+
+describe('an answer of another model', () => {
+  it('is not committed, closes the model, and its cost is kept as waste', async () => {
+    const engine = new FakeEngine({
+      benchmark: priced,
+      answer: () => aModelResponse({ servedModel: 'm-mini', latencyMs: 70 }),
+    });
+
+    const settlement = await engine.work(await engine.deliver());
+
+    expect(settlement).toEqual({ kind: 'release', delayMs: limits.parkedDelayMs });
+    expect(engine.ledger.log).not.toContain('commitCall');
+    expect(await engine.ledger.readJournal(key)).toEqual(new Map());
+    expect(await engine.ledger.listClosures()).toMatchObject([
+      {
+        subject: 'lab/m',
+        error: {
+          code: 'wrong-served-model',
+          message: 'expected an answer of "m", received one of "m-mini"',
+        },
+      },
+    ]);
+    expect(engine.ledger.cell(key)?.attempts).toMatchObject([{ costUsd: 1, latencyMs: 70 }]);
+  });
+});
+
+describe('a rejection', () => {
+  it.each<ErrorCode>(['context-too-long', 'content-filtered', 'invalid-request'])(
+    '%s fails the cell at once',
+    async (code) => {
+      const engine = new FakeEngine({ answer: () => anError(code, { costUsd: 0.5 }) });
+
+      const settlement = await engine.work(await engine.deliver());
+
+      expect(settlement).toEqual({ kind: 'acknowledge' });
+      expect(engine.models.requests.length).toBe(1);
+      expect(engine.ledger.cell(key)).toMatchObject({
+        result: { outcome: 'failed', reason: code, error: { class: 'rejected', code }, tries: 1 },
+        attempts: [{ waitMs: null, costUsd: 0.5 }],
+      });
+    },
+  );
+
+  it('may come with an answer that the vendor filtered', async () => {
+    const engine = new FakeEngine({
+      answer: () => aModelResponse({ finishReason: 'content-filter' }),
+    });
+
+    const settlement = await engine.work(await engine.deliver());
+
+    expect(settlement).toEqual({ kind: 'acknowledge' });
+    expect(engine.ledger.cell(key)?.result).toMatchObject({
+      outcome: 'failed',
+      score: null,
+      error: { class: 'rejected', code: 'content-filtered' },
+    });
+    // Not an answer to replay: a rerun asks again.
+    expect((await engine.ledger.readJournal(key)).size).toBe(0);
+  });
+});
+
+describe('an error of the store', () => {
+  it.each(['claimCell', 'commitCall', 'completeCell'] as const)(
+    'in %s escapes, with nothing acknowledged',
+    async (method) => {
+      const engine = new FakeEngine();
+      engine.ledger.failNext(method, anError('store-unusable'));
+      const delivery = await engine.deliver();
+
+      await expect(engine.work(delivery)).rejects.toMatchObject({ code: 'store-unusable' });
+
+      expect(engine.queue.leftCount).toBe(1);
+      expect(engine.ledger.cell(key)?.result).toBeUndefined();
+      expect(engine.governor.inUseCount).toBe(0);
+    },
+  );
+
+  it('after the commit costs no second call', async () => {
+    const engine = new FakeEngine();
+    engine.ledger.failNext('completeCell', anError('store-unusable'));
+    const delivery = await engine.deliver();
+
+    await engine.work(delivery).catch(() => undefined);
+    engine.clock.advance(limits.leaseMs);
+    await engine.workAll();
+
+    expect(engine.models.requests.length).toBe(1);
+    expect(engine.ledger.cell(key)?.result).toMatchObject({
+      outcome: 'scored',
+      calls: [{ replayed: true }],
+    });
+  });
+
+  it('is a damaged question file as well', async () => {
+    const engine = new FakeEngine();
+    const delivery = await engine.deliver();
+    await engine.blobs.write(delivery.task.question.key, ['{"id":"q1"}\n'.padEnd(500)]);
+
+    await expect(engine.work(delivery)).rejects.toMatchObject({ code: 'store-unusable' });
+    expect(engine.models.requests).toEqual([]);
+  });
+});
+
+describe('a bug', () => {
+  it('is raised with the cell given back and nothing recorded', async () => {
+    const engine = new FakeEngine({ answer: () => new TypeError('x is not a function') });
+    const delivery = await engine.deliver();
+
+    await expect(engine.work(delivery)).rejects.toMatchObject({
+      code: 'invariant-violated',
+      message: 'x is not a function',
+    });
+
+    expect(engine.queue.leftCount).toBe(1);
+    expect(engine.ledger.cell(key)).toMatchObject({ state: 'released', tries: 0, attempts: [] });
+  });
+});
+
+describe('a cell whose worker must stop', () => {
+  it('ends its call when the lease is lost and leaves the cell to its new owner', async () => {
+    const engine = new FakeEngine({ answer: untilAborted });
+    const working = engine.work(await engine.deliver());
+    await asked(engine);
+
+    const untilMs = engine.clock.now() + limits.leaseMs;
+    engine.ledger.putCell(record({ state: 'claimed' }), { owner: 'worker-2', untilMs });
+    await engine.heartbeat.beat();
+
+    expect(await working).toEqual({ kind: 'release', delayMs: 0 });
+    expect(engine.ledger.cell(key)).toMatchObject({ state: 'claimed', attempts: [] });
+  });
+
+  it('completes nothing that another worker holds by then', async () => {
+    const engine = new FakeEngine();
+    engine.models.become(() => {
+      const untilMs = engine.clock.now() + limits.leaseMs;
+      engine.ledger.putCell(record({ state: 'claimed' }), { owner: 'worker-2', untilMs });
+      return aModelResponse();
+    });
+
+    await engine.work(await engine.deliver());
+
+    expect(engine.ledger.cell(key)?.state).toBe('claimed');
+    expect(engine.events).toEqual([]);
+    // The answer is paid for: whoever completes the cell finds it.
+    expect((await engine.ledger.readJournal(key)).size).toBe(1);
+  });
+
+  it('takes the answer that was committed first', async () => {
+    const engine = new FakeEngine();
+    engine.models.become(async () => {
+      await engine.ledger.commitCall(key, aJournalEntry({ text: '41' }));
+      return aModelResponse({ output: anOutput({ text: '42' }) });
+    });
+
+    await engine.work(await engine.deliver());
+
+    expect(engine.ledger.cell(key)?.result).toMatchObject({ answer: '41', score: 0 });
+  });
+
+  it('ends its call when everything is told to stop', async () => {
+    const engine = new FakeEngine({ answer: untilAborted });
+    const working = engine.work(await engine.deliver());
+    await asked(engine);
+
+    engine.heartbeat.stopAll(anError('interrupted'));
+
+    expect(await working).toEqual({ kind: 'release', delayMs: 0 });
+    expect(engine.ledger.cell(key)).toMatchObject({ state: 'released', tries: 0, attempts: [] });
+  });
+
+  it('sends no call when it was claimed after everything was told to stop', async () => {
+    const engine = new FakeEngine();
+    engine.heartbeat.stopAll(anError('interrupted'));
+
+    const settlement = await engine.work(await engine.deliver());
+
+    expect(settlement).toEqual({ kind: 'release', delayMs: 0 });
+    expect(engine.models.requests).toEqual([]);
+  });
+});
+
+describe('any cell', () => {
+  it('is answered once, whatever passing errors come first', async () => {
+    const passing = fc.constantFrom<ErrorCode>(
+      'model-timeout',
+      'model-unavailable',
+      'truncated-response',
+      'connection-failed',
+      'unclassified',
+      'model-rate-limited',
+    );
+
+    await fc.assert(
+      fc.asyncProperty(fc.array(passing, { maxLength: 12 }), async (codes) => {
+        const engine = new FakeEngine({
+          benchmark: aBenchmark({ maxTries: 13 }),
+          answer: inTurn(...codes.map((code) => anError(code)), aModelResponse()),
+        });
+        await engine.deliver();
+
+        await engine.workAll();
+
+        const transient = codes.filter((code) => classOfCode(code) === 'transient');
+        const cell = engine.ledger.cell(key);
+        expect(engine.models.requests.length).toBe(codes.length + 1);
+        expect(cell?.result).toMatchObject({ outcome: 'scored', tries: transient.length + 1 });
+        expect(cell?.attempts.map(({ error }) => error.code)).toEqual(codes);
+        expect(engine.events.filter(({ kind }) => kind === 'cell-completed').length).toBe(1);
+      }),
+    );
+  });
+
+  it('is paid for once, however often its task is delivered', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.integer({ min: 0, max: 4 }), { maxLength: 25 }), async (ids) => {
+        const engine = new FakeEngine();
+        for (const id of ids) await engine.deliver(aQuestion({ id: `q${id}` }));
+        engine.clock.advance(limits.leaseMs);
+
+        await engine.workAll();
+
+        const asked = engine.models.requests.map(({ cell }) => cell.id).sort();
+        expect(asked).toEqual([...new Set(ids)].map((id) => `q${id}`).sort());
+        expect(engine.queue.leftCount).toBe(0);
+      }),
+    );
+  });
+});
+
+function record(parts: {
+  readonly state: 'claimed' | 'released' | 'done';
+  readonly tries?: number;
+  readonly attempts?: readonly Attempt[];
+  readonly result?: ReturnType<typeof aCellResult>;
+  readonly key?: CellKey;
+}) {
+  return { key, generation: 0, tries: 0, attempts: [], ...parts };
+}
+
+function waits(attempts: readonly Attempt[] = []): readonly (number | null)[] {
+  return attempts.map(({ waitMs }) => waitMs);
+}
+
+/** Resolves when the model has been asked: the steps before it take no real time. */
+async function asked(engine: FakeEngine): Promise<void> {
+  for (let turn = 0; turn < 100 && engine.models.requests.length === 0; turn += 1) {
+    await Promise.resolve();
+  }
+  expect(engine.models.requests.length).toBe(1);
+}

@@ -1,0 +1,86 @@
+import { extractBbhAnswer } from '@thrice/core';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  type BbhRecording,
+  readBbhCounts,
+  readBbhRecordings,
+} from '../../support/bbh-recordings.ts';
+import { hasSharedData } from '../../support/shared-data.ts';
+
+describe("the answer by BIG-Bench Hard's rule", () => {
+  it.each([
+    ['the whole text without the mark', ' valid ', 'valid'],
+    ['what follows the mark', 'So the answer is (B).', '(B)'],
+    ['what follows the last mark', 'the answer is 3. No, the answer is 4.', '4'],
+    ['all lines after the mark', 'the answer is a\nb', 'a\nb'],
+    ['a text with one of two full stops', 'the answer is 5..', '5.'],
+    ['a text that only ends in a bracket', 'the answer is ) ]', ') ]'],
+    ['the case as it is', 'the answer is yes', 'yes'],
+    ['the whole text where the mark is written otherwise', 'The Answer Is 4.', 'The Answer Is 4'],
+    ['an empty text', '', ''],
+    ['an empty text after a bare mark', 'the answer is .', ''],
+  ])('is %s', (_, text, answer) => {
+    expect(extractBbhAnswer(text)).toBe(answer);
+  });
+
+  it('is any answer without a stop at its end, whatever is said before', () => {
+    const answers = fc.string().filter((text) => text === text.trim() && !text.endsWith('.'));
+
+    fc.assert(
+      fc.property(fc.string(), answers, fc.boolean(), (before, answer, hasStop) => {
+        fc.pre(!answer.includes('the answer is '));
+
+        const text = `${before} the answer is ${answer}${hasStop ? '.' : ''}`;
+
+        expect(extractBbhAnswer(text)).toBe(answer);
+      }),
+    );
+  });
+});
+
+describe.runIf(hasSharedData)('the recorded outputs', () => {
+  it.each(['direct', 'cot'] as const)('come to every published count of %s', (arm) => {
+    const counts = countBySubtask(readBbhRecordings(arm), extractBbhAnswer);
+
+    expect(counts).toEqual(readBbhCounts().correct[arm]);
+  });
+
+  it.each([
+    ['keeping the full stop', (text: string) => tailOf(text), 3],
+    ['always dropping the last character', (text: string) => tailOf(text).slice(0, -1), 2106],
+  ])('are miscounted by %s', (_, rule, expected) => {
+    const counts = countBySubtask(readBbhRecordings('cot'), rule);
+
+    const total = Object.values(counts).reduce((sum, count) => sum + count, 0);
+    expect(total).toBe(expected);
+  });
+
+  it('are overcounted in hyperbaton by the last letter and by any mention', () => {
+    const hyperbaton = readBbhRecordings('cot').filter(({ subtask }) => subtask === 'hyperbaton');
+
+    const byLetter = countBySubtask(
+      hyperbaton,
+      (text) => [...text.matchAll(/\([A-Z]\)/g)].at(-1)?.[0] ?? '',
+    );
+    const mentions = hyperbaton.filter(({ prediction, target }) => prediction.includes(target));
+
+    expect(byLetter).toEqual({ hyperbaton: 230 });
+    expect(mentions.length).toBe(250);
+  });
+});
+
+function tailOf(text: string): string {
+  return (text.split('the answer is ').at(-1) ?? '').trim();
+}
+
+function countBySubtask(
+  recordings: readonly BbhRecording[],
+  extract: (text: string) => string,
+): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const { subtask, prediction, target } of recordings) {
+    counts[subtask] = (counts[subtask] ?? 0) + (extract(prediction) === target ? 1 : 0);
+  }
+  return counts;
+}

@@ -1,0 +1,258 @@
+import {
+  finalizeGroup,
+  type GroupHeader,
+  groupKey,
+  readRowFile,
+  runKey,
+  scorerVersions,
+  summarySchema,
+} from '@thrice/core';
+import { describe, expect, it } from 'vitest';
+import {
+  aBenchmark,
+  aConfig,
+  aModelResponse,
+  anError,
+  anOutput,
+  aQuestion,
+} from '../../support/builders.ts';
+import { collect } from '../../support/collect.ts';
+import { FakeEngine } from '../../support/fake-engine.ts';
+
+const three = ['right', 'wrong', 'broken'].map((id) => aQuestion({ id }));
+
+describe('a finalized group', () => {
+  it('has its files where the format says', async () => {
+    const { engine, header } = await finalized();
+    const { group } = header;
+
+    const published = [...engine.blobs.texts.keys()].filter((key) => key.startsWith('runs/'));
+
+    const perRun = [
+      'cells/a.jsonl',
+      'cells/b.jsonl',
+      'failures_a.json',
+      'failures_b.json',
+      'manifest.json',
+      'predictions_a.json',
+      'predictions_b.json',
+      'summary.json',
+    ];
+    expect(published.sort()).toEqual(
+      [
+        ...[1, 2].flatMap((no) => perRun.map((name) => `runs/${group}/${group}-r${no}/${name}`)),
+        `runs/${group}/group.json`,
+        `runs/${group}/summary.json`,
+      ].sort(),
+    );
+  });
+
+  it('has a row for every planned cell, in question order', async () => {
+    const { engine, header } = await finalized();
+
+    const rows = await collect(
+      readRowFile(engine.blobs, runKey(header.group, runOf(header), 'cells/a.jsonl')),
+    );
+
+    expect(
+      rows.map(({ run, config, id, outcome, score }) => [run, config, id, outcome, score]),
+    ).toEqual([
+      [runOf(header), 'a', 'right', 'scored', 1],
+      [runOf(header), 'a', 'wrong', 'scored', 0],
+      [runOf(header), 'a', 'broken', 'failed', null],
+    ]);
+  });
+
+  it('has the answers with a verdict as predictions', async () => {
+    const { engine, header } = await finalized();
+
+    expect(jsonOf(engine, header, 'predictions_a.json')).toEqual([
+      { id: 'right', answer_text: '42', answer_confidence: null },
+      { id: 'wrong', answer_text: '41', answer_confidence: null },
+    ]);
+  });
+
+  it('has every cell without a verdict as a failure', async () => {
+    const { engine, header } = await finalized();
+
+    expect(jsonOf(engine, header, 'failures_a.json')).toEqual([
+      {
+        id: 'broken',
+        run_id: runOf(header),
+        status: 'failed',
+        error: 'some invalid-request',
+        class: 'rejected',
+        tries: 1,
+      },
+    ]);
+  });
+
+  it('lists what nobody attempted or graded as failures too', async () => {
+    const engine = new FakeEngine();
+    const header = await engine.plan([aQuestion(), aQuestion({ id: 'q2', target: null })]);
+    const [, second] = await engine.queue.receive('lab', 2);
+    if (second !== undefined) await engine.work(second);
+
+    await finalizeGroup(header, engine.benchmark, 2, engine);
+
+    const base = { run_id: runOf(header), class: null };
+    expect(jsonOf(engine, header, 'failures_direct.json')).toEqual([
+      { id: 'q1', ...base, status: 'not-attempted', error: null, tries: 0 },
+      { id: 'q2', ...base, status: 'ungraded', error: 'no-target', tries: 1 },
+    ]);
+    expect(jsonOf(engine, header, 'predictions_direct.json')).toEqual([
+      { id: 'q2', answer_text: '42', answer_confidence: null },
+    ]);
+  });
+
+  it('has manifests that say what was run and how it went', async () => {
+    const { engine, header } = await finalized();
+
+    const manifest = jsonOf(engine, header, 'manifest.json');
+
+    expect(manifest).toEqual({
+      schemaVersion: 1,
+      benchmark: 'demo',
+      label: 'demo',
+      group: header.group,
+      run: runOf(header),
+      createdAt: header.createdAt,
+      finishedAt: engine.clock.toIso(engine.clock.now()),
+      spec: header.spec,
+      specPath: 'benchmark.toml',
+      specSha256: header.specSource.sha256,
+      questionsPath: ['questions.jsonl'],
+      questionsCount: 3,
+      questionsSha256: header.questions.sha256,
+      commandLine: ['run', 'benchmark.toml'],
+      toolVersion: '0.1.0',
+      commit: null,
+      keys: { lab: 'not-needed' },
+      priceTable: 'spec',
+      scorerVersions,
+      configs: [
+        {
+          config: 'a',
+          status: 'incomplete',
+          num_predictions: 2,
+          failure_count: 1,
+          failed_question_ids: ['broken'],
+          predictions_file: 'predictions_a.json',
+          failures_file: 'failures_a.json',
+        },
+        {
+          config: 'b',
+          status: 'completed',
+          num_predictions: 1,
+          failure_count: 0,
+          failed_question_ids: [],
+          predictions_file: 'predictions_b.json',
+          failures_file: 'failures_b.json',
+        },
+        { config: 'left-out', status: 'skipped_missing_keys' },
+      ],
+      exitCode: 1,
+    });
+  });
+
+  it('has a summary of each run and of all', async () => {
+    const { engine, header, summary } = await finalized();
+
+    const published = summarySchema.parse(
+      JSON.parse(engine.blobs.texts.get(groupKey(header.group, 'summary.json')) ?? ''),
+    );
+    const ofRun = summarySchema.parse(jsonOf(engine, header, 'summary.json'));
+
+    expect(published).toEqual(summary);
+    expect(published.configs.map(({ config, replicates }) => [config, replicates.length])).toEqual([
+      ['a', 2],
+      ['b', 2],
+    ]);
+    expect(ofRun.configs[0]?.replicates).toEqual(published.configs[0]?.replicates.slice(0, 1));
+    expect(published.configs[0]?.replicates[0]).toMatchObject({
+      questions: 3,
+      scored: 2,
+      failed: 1,
+      correct: 1,
+      score: 1 / 2,
+      scoreLower: 1 / 3,
+      scoreUpper: 2 / 3,
+      headline: null,
+    });
+  });
+
+  it('counts the cost of an answer thrown away as waste', async () => {
+    const engine = new FakeEngine({
+      benchmark: aBenchmark({ prices: new Map([['lab/m', { input: 100_000, output: 0 }]]) }),
+      answer: () => aModelResponse({ servedModel: 'm-mini' }),
+    });
+    const header = await engine.plan();
+    await engine.workAll();
+
+    const summary = await finalizeGroup(header, engine.benchmark, 2, engine);
+
+    expect(summary.configs[0]?.replicates[0]).toMatchObject({
+      notAttempted: 1,
+      costUsd: null,
+      wasteUsd: 1,
+    });
+  });
+
+  it('has its header beside its summary', async () => {
+    const { engine, header } = await finalized();
+
+    const text = engine.blobs.texts.get(groupKey(header.group, 'group.json')) ?? '';
+
+    expect(JSON.parse(text)).toEqual(header);
+  });
+
+  it('has the same bytes when it is finalized again', async () => {
+    const { engine, header } = await finalized();
+    const before = new Map(engine.blobs.texts);
+
+    await finalizeGroup(header, engine.benchmark, 1, engine);
+
+    expect(engine.blobs.texts).toEqual(before);
+  });
+
+  it('names a line of a cells file that is none of its rows', async () => {
+    const { engine, header } = await finalized();
+    const key = runKey(header.group, runOf(header), 'cells/a.jsonl');
+    engine.blobs.texts.set(key, `${engine.blobs.texts.get(key)}{"id":`);
+
+    await expect(collect(readRowFile(engine.blobs, key))).rejects.toMatchObject({
+      code: 'invalid-file',
+      message: `${key}:4: expected a row of a cells file, received something else`,
+    });
+  });
+});
+
+/** Two runs of two configs, one failed cell each; a third config has no key. */
+async function finalized() {
+  const configs = [
+    aConfig({ name: 'a' }),
+    aConfig({ name: 'b', select: { start: 0, limit: 1 } }),
+    aConfig({ name: 'left-out' }),
+  ];
+  const engine = new FakeEngine({
+    benchmark: aBenchmark({ replicates: 2, configs }),
+    answer: ({ cell }) => {
+      if (cell.id === 'broken') return anError('invalid-request');
+      return aModelResponse({ output: anOutput({ text: cell.id === 'right' ? '42' : '41' }) });
+    },
+  });
+  const skipped = new Map([['left-out', 'skipped_missing_keys']]);
+  const header = await engine.plan(three, { skipped });
+  await engine.workAll();
+  const summary = await finalizeGroup(header, engine.benchmark, 1, engine);
+  return { engine, header, summary };
+}
+
+function runOf({ runs: [first = ''] }: GroupHeader): string {
+  return first;
+}
+
+function jsonOf(engine: FakeEngine, header: GroupHeader, name: string): unknown {
+  const text = engine.blobs.texts.get(runKey(header.group, runOf(header), name));
+  return JSON.parse(text ?? 'null');
+}

@@ -1,0 +1,124 @@
+import { Heartbeat, limits } from '@thrice/core';
+import { describe, expect, it } from 'vitest';
+import { aCellKey, aDelivery, anError } from '../../support/builders.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
+import { FakeLedger } from '../../support/fake-ledger.ts';
+import { FakeTaskQueue } from '../../support/fake-task-queue.ts';
+
+const one = aCellKey({ id: 'q1' });
+const two = aCellKey({ id: 'q2' });
+
+describe('a heartbeat', () => {
+  it('extends the leases and deliveries of everything in hand, together', async () => {
+    const { heartbeat, ledger, queue, claim } = await setUp();
+    const deliveries = [aDelivery({ receipt: '1' }), aDelivery({ receipt: '2' })] as const;
+    await claim(one, two);
+    using _first = heartbeat.keep(one, deliveries[0]);
+    using _second = heartbeat.keep(two, deliveries[1]);
+
+    await heartbeat.beat();
+
+    expect(ledger.log.filter((method) => method === 'extendLeases')).toEqual(['extendLeases']);
+    expect(queue.extended).toEqual([deliveries]);
+  });
+
+  it('keeps a cell from others for as long as it beats', async () => {
+    const { heartbeat, ledger, clock, claim } = await setUp();
+    await claim(one);
+    using _kept = heartbeat.keep(one, aDelivery());
+
+    for (let beat = 0; beat < 5; beat += 1) {
+      clock.advance(limits.heartbeatMs);
+      await heartbeat.beat();
+    }
+
+    expect(await ledger.claimCell(one, 0, 'worker-2')).toEqual({ kind: 'held' });
+  });
+
+  it('lets go of a cell that is disposed of', async () => {
+    const { heartbeat, queue, claim } = await setUp();
+    await claim(one);
+
+    heartbeat.keep(one, aDelivery())[Symbol.dispose]();
+    await heartbeat.beat();
+
+    expect(queue.extended).toEqual([]);
+  });
+
+  it('tells a cell that another worker took over, and no other', async () => {
+    const { heartbeat, ledger, clock, claim } = await setUp();
+    await claim(one, two);
+    using lost = heartbeat.keep(one, aDelivery({ receipt: '1' }));
+    using kept = heartbeat.keep(two, aDelivery({ receipt: '2' }));
+
+    clock.advance(limits.leaseMs);
+    await ledger.claimCell(one, 0, 'worker-2');
+    await heartbeat.beat();
+
+    expect(lost.signal.reason).toMatchObject({ code: 'lease-lost' });
+    expect(kept.signal.aborted).toBe(false);
+  });
+
+  it('tells everything to stop, also what is claimed afterwards', async () => {
+    const { heartbeat, claim } = await setUp();
+    await claim(one, two);
+    using before = heartbeat.keep(one, aDelivery());
+    const reason = anError('interrupted');
+
+    heartbeat.stopAll(reason);
+    using after = heartbeat.keep(two, aDelivery());
+
+    expect(before.signal.reason).toBe(reason);
+    expect(after.signal.reason).toBe(reason);
+  });
+
+  it('beats at its interval until it is told to end', async () => {
+    const { heartbeat, queue, clock, claim } = await setUp();
+    await claim(one);
+    using _kept = heartbeat.keep(one, aDelivery());
+    const end = new AbortController();
+
+    const running = heartbeat.run(end.signal);
+    for (let beat = 1; beat <= 3; beat += 1) {
+      clock.advance(limits.heartbeatMs - 1);
+      await untilAsleep(clock);
+      expect(queue.extended.length).toBe(beat - 1);
+      clock.advance(1);
+      await untilAsleep(clock);
+      expect(queue.extended.length).toBe(beat);
+    }
+    end.abort();
+    await running;
+
+    expect(clock.sleeperCount).toBe(0);
+    expect(queue.extended.length).toBe(3);
+  });
+
+  it('ends with the error of the store', async () => {
+    const { heartbeat, ledger, clock, claim } = await setUp();
+    await claim(one);
+    using _kept = heartbeat.keep(one, aDelivery());
+    ledger.failNext('extendLeases', anError('store-unusable'));
+
+    const running = heartbeat.run(new AbortController().signal);
+    clock.advance(limits.heartbeatMs);
+
+    await expect(running).rejects.toMatchObject({ code: 'store-unusable' });
+  });
+});
+
+async function setUp() {
+  const clock = new FakeClock();
+  const ledger = new FakeLedger(clock);
+  const queue = new FakeTaskQueue(clock);
+  const heartbeat = new Heartbeat({ ledger, queue, clock, owner: 'worker-1' });
+  const claim = async (...keys: readonly (typeof one)[]) => {
+    for (const key of keys) await ledger.claimCell(key, 0, 'worker-1');
+  };
+  return { clock, ledger, queue, heartbeat, claim };
+}
+
+async function untilAsleep(clock: FakeClock): Promise<void> {
+  for (let turn = 0; turn < 100; turn += 1) await Promise.resolve();
+  expect(clock.sleeperCount).toBe(1);
+}

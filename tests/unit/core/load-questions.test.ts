@@ -1,0 +1,191 @@
+import { loadQuestions, openQuestions, ThriceError } from '@thrice/core';
+import { describe, expect, it } from 'vitest';
+import { collect } from '../../support/collect.ts';
+import { FakeSourceReader } from '../../support/fake-source-reader.ts';
+
+const row = (id: string) => JSON.stringify({ id, question: `What is ${id}?` });
+
+describe('a questions file', () => {
+  it.each([
+    ['lines of JSON', `${row('a')}\n${row('b')}\n`],
+    ['lines without an end', `${row('a')}\n${row('b')}`],
+    ['lines that end in CRLF', `${row('a')}\r\n${row('b')}\r\n`],
+    ['blank lines', `\n${row('a')}\n  \n\n${row('b')}\n\n`],
+    ['a byte order mark', `\uFEFF${row('a')}\n${row('b')}\n`],
+    ['a JSON array', `[${row('a')},\n ${row('b')}]`],
+    ['a JSON array after a byte order mark', `\uFEFF  [\n${row('a')},${row('b')}\n]\n`],
+  ])('may be %s', async (_, text) => {
+    expect(await idsOf({ '/q.jsonl': text })).toEqual(['a', 'b']);
+  });
+
+  it('keeps separators that only JSON texts may hold', async () => {
+    const reader = new FakeSourceReader({ '/q.jsonl': '{"id":"a","question":"x\u2028y"}\n' });
+
+    const questions = await collect(loadQuestions(['/q.jsonl'], reader));
+
+    expect(questions[0]?.question).toBe('x\u2028y');
+  });
+
+  it('is read in its turn, in the order given', async () => {
+    const files = { '/b.jsonl': row('1'), '/a.jsonl': `[${row('2')}]` };
+
+    expect(await idsOf(files, ['/b.jsonl', '/a.jsonl'])).toEqual(['1', '2']);
+  });
+
+  it('is refused with the line of each problem', async () => {
+    const text = [row('a'), '{"id": "b"', '', '[1]', '{"question":"Who?"}', row('a')].join('\n');
+
+    const error = await refusalOf({ '/q.jsonl': text });
+
+    expect(error.code).toBe('invalid-question');
+    expect(error.details.problems).toEqual([
+      '/q.jsonl:2: expected JSON (column 11: Expected \',\' or \'}\' after property value), received "{\\"id\\": \\"b\\""',
+      '/q.jsonl:4: expected an object, received [1]',
+      '/q.jsonl:5: id: expected a text, received nothing',
+      '/q.jsonl:6: id: "a" is the id of /q.jsonl:1 already',
+    ]);
+    expect(error.message).toBe(error.details.problems?.join('\n'));
+  });
+
+  it('is refused with the place of each problem in an array', async () => {
+    const error = await refusalOf({ '/q.json': `[${row('a')}, 5, ${row('a')}]` });
+
+    expect(error.details.problems).toEqual([
+      '/q.json[1]: expected an object, received 5',
+      '/q.json[2]: id: "a" is the id of /q.json[0] already',
+    ]);
+  });
+
+  it('is refused as a broken array', async () => {
+    const error = await refusalOf({ '/q.json': `[${row('a')},\n{]` });
+
+    expect(error.message).toMatch(/^\/q\.json: expected a JSON array \(line 2, column 2: /);
+  });
+
+  it('is refused for an id of another file, naming both', async () => {
+    const files = { '/a.jsonl': `${row('1')}\n${row('2')}`, '/b.jsonl': row('2') };
+
+    const error = await refusalOf(files, ['/a.jsonl', '/b.jsonl']);
+
+    expect(error.message).toBe('/b.jsonl:1: id: "2" is the id of /a.jsonl:2 already');
+  });
+
+  it.each([
+    ['broken lines', () => '{'],
+    ['bad rows', () => '5'],
+    ['rows with two problems each', () => '{}'],
+    ['repeated rows', () => row('a')],
+  ])('is given up after 20 problems: %s', async (_, line) => {
+    const text = Array.from({ length: 1000 }, line).join('\n');
+    const reader = new CountingReader({ '/q.jsonl': text });
+
+    const error = await caught(loadQuestions(['/q.jsonl'], reader));
+
+    expect(error.details.problems?.length).toBe(20);
+    expect(reader.lineCount).toBeLessThanOrEqual(21);
+  });
+
+  it.each([
+    ['without a byte', ''],
+    ['of blank lines', '\n \n'],
+    ['of an empty array', '[]'],
+  ])('is refused %s', async (_, text) => {
+    const error = await refusalOf({ '/q.jsonl': text });
+
+    expect(error.message).toBe('/q.jsonl: expected at least one question, received none');
+  });
+
+  it('is refused where it does not exist', async () => {
+    const error = await refusalOf({}, ['/missing.jsonl']);
+
+    expect(error.code).toBe('invalid-file');
+  });
+
+  it('yields nothing after its first problem', async () => {
+    const reader = new FakeSourceReader({ '/q.jsonl': [row('a'), '5', row('b')].join('\n') });
+    const seen: string[] = [];
+
+    const reading = (async () => {
+      for await (const { id } of loadQuestions(['/q.jsonl'], reader)) seen.push(id);
+    })();
+
+    await expect(reading).rejects.toThrow('/q.jsonl:2');
+    expect(seen).toEqual(['a']);
+  });
+});
+
+describe('what a spec names as questions', () => {
+  const reader = new FakeSourceReader({
+    '/bench/a.jsonl': row('1'),
+    '/bench/b.jsonl': row('2'),
+    '/bench/bbh/bbh_questions.jsonl': '{"subtask":"s","index":0,"input":"Q","target":"A"}\n',
+    '/bench/bbh/prefixes.json': '{"prefix":{"direct":{},"cot":{}}}',
+  });
+  const resolvePath = (path: string) => `/bench/${path}`;
+
+  it('may be a file', async () => {
+    const source = openQuestions('a.jsonl', resolvePath, reader);
+
+    expect(await source.files()).toEqual(['/bench/a.jsonl']);
+    expect((await collect(source.read())).map(({ id }) => id)).toEqual(['1']);
+  });
+
+  it('may be files, and can be read more than once', async () => {
+    const source = openQuestions(['b.jsonl', 'a.jsonl'], resolvePath, reader);
+
+    const passes = [await collect(source.read()), await collect(source.read())];
+
+    expect(await source.files()).toEqual(['/bench/b.jsonl', '/bench/a.jsonl']);
+    expect(passes.map((pass) => pass.map(({ id }) => id))).toEqual([
+      ['2', '1'],
+      ['2', '1'],
+    ]);
+  });
+
+  it('may be a dataset', async () => {
+    const source = openQuestions({ dataset: 'bbh', path: 'bbh' }, resolvePath, reader);
+
+    expect(await source.files()).toEqual([
+      '/bench/bbh/bbh_questions.jsonl',
+      '/bench/bbh/prefixes.json',
+    ]);
+    expect((await collect(source.read())).map(({ id }) => id)).toEqual(['bbh/s/0']);
+  });
+});
+
+/** Counts the lines that were asked for. */
+class CountingReader extends FakeSourceReader {
+  lineCount = 0;
+
+  override async *readLines(path: string): AsyncIterable<string> {
+    for await (const line of super.readLines(path)) {
+      this.lineCount += 1;
+      yield line;
+    }
+  }
+}
+
+async function idsOf(
+  files: Readonly<Record<string, string>>,
+  paths: readonly string[] = Object.keys(files),
+): Promise<readonly string[]> {
+  const questions = await collect(loadQuestions(paths, new FakeSourceReader(files)));
+  return questions.map(({ id }) => id);
+}
+
+async function refusalOf(
+  files: Readonly<Record<string, string>>,
+  paths: readonly string[] = Object.keys(files),
+): Promise<ThriceError> {
+  return await caught(loadQuestions(paths, new FakeSourceReader(files)));
+}
+
+async function caught(questions: AsyncIterable<unknown>): Promise<ThriceError> {
+  try {
+    await collect(questions);
+  } catch (error) {
+    if (error instanceof ThriceError) return error;
+    throw error;
+  }
+  throw new Error('expected a refusal');
+}

@@ -1,0 +1,245 @@
+import { parseQuestionRow } from '@thrice/core';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+
+describe('a dataset row', () => {
+  it('may say no more than its id and question', () => {
+    const { question } = parseQuestionRow({ id: 'q1', question: 'Why?' });
+
+    expect(question).toEqual({
+      id: 'q1',
+      question: 'Why?',
+      messages: null,
+      target: null,
+      choices: null,
+      rubric: null,
+      tags: {},
+      metadata: {},
+    });
+  });
+
+  it('keeps every field it may have', () => {
+    const row = {
+      id: 'q1',
+      question: null,
+      messages: [{ role: 'user', content: 'Why?' }],
+      target: ['a', 'b'],
+      choices: ['x', 'y'],
+      rubric: { points: 3 },
+      tags: { domain: 'maths' },
+      metadata: { source: { page: 3 } },
+    };
+
+    expect(parseQuestionRow(row)).toEqual({ question: row });
+  });
+
+  it.each([
+    ['_id', { _id: 'q9' }, { id: 'q9' }],
+    ['input', { input: 'Who?' }, { question: 'Who?' }],
+    ['prompt', { prompt: 'Who?' }, { question: 'Who?' }],
+    ['answer', { answer: 'x' }, { target: ['x'] }],
+    ['correct_answer', { correct_answer: 'x' }, { target: ['x'] }],
+    ['options', { options: ['x', 'y'] }, { choices: ['x', 'y'] }],
+  ])('is read by the alias %s', (_, row, expected) => {
+    const others = 'question' in expected ? { id: 'q1' } : { question: 'Why?' };
+
+    const { question } = parseQuestionRow({
+      ...('id' in expected ? {} : { id: 'q1' }),
+      ...others,
+      ...row,
+    });
+
+    expect(question).toMatchObject({ ...expected, metadata: {} });
+  });
+
+  it.each([
+    ['after it', { id: 'q1', question: 'Why?', input: 'some context' }],
+    ['before it', { input: 'some context', question: 'Why?', id: 'q1' }],
+  ])('keeps its own question where an alias stands %s', (_, row) => {
+    const { question } = parseQuestionRow(row);
+
+    expect(question).toMatchObject({
+      question: 'Why?',
+      metadata: { input: 'some context' },
+    });
+  });
+
+  it('reads an alias where its own field is null', () => {
+    const { question } = parseQuestionRow({ id: 'q1', question: null, prompt: 'Why?' });
+
+    expect(question).toMatchObject({ question: 'Why?', metadata: {} });
+  });
+
+  it('takes one of two aliases and keeps the other', () => {
+    const row = { id: 'q1', question: 'Why?', correct_answer: 'b', answer: 'a' };
+
+    const { question } = parseQuestionRow(row);
+
+    expect(question).toMatchObject({ target: ['a'], metadata: { correct_answer: 'b' } });
+  });
+
+  it('has its numbers as texts', () => {
+    const row = { id: 7, question: 'Why?', target: 4, choices: [3, 4.5], tags: { level: 2 } };
+
+    const { question } = parseQuestionRow(row);
+
+    expect(question).toMatchObject({
+      id: '7',
+      target: ['4'],
+      choices: ['3', '4.5'],
+      tags: { level: '2' },
+    });
+  });
+
+  it('has its truth values as texts', () => {
+    const { question } = parseQuestionRow({ id: 'q1', question: 'Is it?', target: [true, 'yes'] });
+
+    expect(question?.target).toEqual(['true', 'yes']);
+  });
+
+  it.each(['domain', 'category', 'subtask', 'subject', 'topic', 'difficulty', 'level'])(
+    'has %s among its tags',
+    (field) => {
+      const { question } = parseQuestionRow({ id: 'q1', question: 'Why?', [field]: 'x' });
+
+      expect(question).toMatchObject({ tags: { [field]: 'x' }, metadata: {} });
+    },
+  );
+
+  it('keeps what nobody knows under metadata, beside what is there', () => {
+    const row = { id: 'q1', question: 'Why?', metadata: { page: 3 }, author: { name: 'x' } };
+
+    const { question } = parseQuestionRow(row);
+
+    expect(question?.metadata).toEqual({ page: 3, author: { name: 'x' } });
+  });
+
+  it.each<[string, unknown, readonly string[]]>([
+    ['a text', 'Why?', ['expected an object, received "Why?"']],
+    ['a list', [], ['expected an object, received []']],
+    ['no id', { question: 'Why?' }, ['id: expected a text, received nothing']],
+    [
+      'nothing to ask',
+      { id: 'q1' },
+      ['question: expected a question or messages, received neither'],
+    ],
+    [
+      'a misspelt question',
+      { id: 'q1', qestion: 'Why?' },
+      ['question: expected a question or messages, received neither; did you mean "question"?'],
+    ],
+    [
+      'an empty question',
+      { id: 'q1', question: ' \n' },
+      ['question: expected a text, received an empty one'],
+    ],
+    [
+      'no message',
+      { id: 'q1', messages: [] },
+      ['messages: expected at least one message, received none'],
+    ],
+    [
+      'a number for a question',
+      { id: 'q1', question: 5 },
+      ['question: expected a text, received 5'],
+    ],
+    [
+      'a message of an unknown role',
+      { id: 'q1', messages: [{ role: 'tool', content: 'x' }] },
+      ['messages[0].role: expected "system", "user" or "assistant", received "tool"'],
+    ],
+    [
+      'no text for a target',
+      { id: 'q1', question: 'Why?', target: [null] },
+      ['target[0]: expected a text, received null'],
+    ],
+    [
+      'a text for tags',
+      { id: 'q1', question: 'Why?', tags: 'maths' },
+      ['tags: expected a table, received "maths"'],
+    ],
+    [
+      'a list for tags',
+      { id: 'q1', question: 'Why?', tags: ['a'] },
+      ['tags: expected a table, received ["a"]'],
+    ],
+    [
+      'a table for a tag',
+      { id: 'q1', question: 'Why?', tags: { a: {} } },
+      ['tags.a: expected a text, received {}'],
+    ],
+    [
+      'a text for metadata',
+      { id: 'q1', question: 'Why?', metadata: 'x' },
+      ['metadata: expected a table, received "x"'],
+    ],
+    [
+      'attachments',
+      { id: 'q1', question: 'Why?', attachments: [] },
+      ['attachments: not supported by this version'],
+    ],
+  ])('is refused for %s', (_, row, problems) => {
+    expect(parseQuestionRow(row)).toEqual({ problems });
+  });
+
+  it.each(['', '.', '..', ' x', 'x\n', 'a#b', 'a\u0000b', 'a\u2028b', 'é'.repeat(41), '\ud800'])(
+    'is refused for the unsafe id %j',
+    (id) => {
+      const { problems } = parseQuestionRow({ id, question: 'Why?' });
+
+      expect(problems?.length).toBe(1);
+      expect(problems?.[0]).toMatch(
+        /^id: expected an? (id of at most 80 bytes|text, not an empty one)/,
+      );
+    },
+  );
+
+  it.each(['a/b', 'bbh/snarks/88', 'a b', '日本', '%2F', '..x', 'é'.repeat(40)])(
+    'may have the id %j',
+    (id) => {
+      expect(parseQuestionRow({ id, question: 'Why?' }).question?.id).toBe(id);
+    },
+  );
+
+  it('is a question or its problems, whatever it holds', () => {
+    const keys = fc.constantFrom(
+      'id',
+      '_id',
+      'question',
+      'input',
+      'target',
+      'tags',
+      'metadata',
+      'x',
+    );
+
+    fc.assert(
+      fc.property(fc.dictionary(keys, fc.jsonValue()), (row) => {
+        const { question, problems } = parseQuestionRow(row);
+
+        expect(question === undefined).toBe(problems !== undefined);
+        expect(problems ?? ['']).not.toEqual([]);
+      }),
+    );
+  });
+
+  it('reads its own result again', () => {
+    fc.assert(
+      fc.property(
+        fc.record({
+          id: fc.stringMatching(/^[a-z0-9/]{1,20}$/),
+          question: fc.string().filter((text) => text.trim() !== ''),
+          target: fc.option(fc.array(fc.string())),
+          choices: fc.option(fc.array(fc.string())),
+          tags: fc.dictionary(fc.stringMatching(/^[a-z]+$/), fc.string()),
+        }),
+        (row) => {
+          const { question } = parseQuestionRow(row);
+
+          expect(question).toMatchObject(row);
+          expect(parseQuestionRow(question).question).toEqual(question);
+        },
+      ),
+    );
+  });
+});

@@ -1,0 +1,194 @@
+import { type CellTask, enqueueGroup, limits, readQuestion } from '@thrice/core';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { aBenchmark, aConfig, aLane, anError, aQuestion } from '../../support/builders.ts';
+import { FakeEngine } from '../../support/fake-engine.ts';
+import { sha256 } from '../../support/fake-source-reader.ts';
+
+const two = [aQuestion({ id: 'q1' }), aQuestion({ id: 'q2' })];
+const twoLanes = aBenchmark({
+  replicates: 2,
+  lanes: new Map([aLane(), aLane({ name: 'spare' })].map((lane) => [lane.name, lane])),
+  configs: [
+    aConfig({ name: 'a' }),
+    aConfig({ name: 'b', lane: 'spare' }),
+    aConfig({ name: 'c', select: { start: 1 } }),
+  ],
+});
+
+describe('a planned group', () => {
+  it('is named after its label and the instant, its runs after it', async () => {
+    const engine = new FakeEngine({ benchmark: aBenchmark({ replicates: 3 }) });
+
+    const header = await engine.plan(two, { draft: { label: 'gold' } });
+
+    expect(header).toMatchObject({
+      schemaVersion: 1,
+      group: 'gold-20260102T030405Z',
+      label: 'gold',
+      createdAt: '2026-01-02T03:04:05.000Z',
+      runs: ['gold-20260102T030405Z-r1', 'gold-20260102T030405Z-r2', 'gold-20260102T030405Z-r3'],
+      configs: [{ config: 'direct', cells: 2, skipped: null }],
+    });
+  });
+
+  it('has a name of its own, even in the same second', async () => {
+    const engine = new FakeEngine();
+
+    const groups = [await engine.plan(), await engine.plan(), await engine.plan()];
+
+    expect(groups.map(({ group }) => group)).toEqual([
+      'demo-20260102T030405Z',
+      'demo-20260102T030405Z-2',
+      'demo-20260102T030405Z-3',
+    ]);
+  });
+
+  it('has its questions stored under their digest', async () => {
+    const engine = new FakeEngine();
+
+    const header = await engine.plan(two);
+
+    const text = two.map((question) => `${JSON.stringify(question)}\n`).join('');
+    expect(header.questions).toEqual({
+      key: `questions/${sha256(text)}.jsonl`,
+      sha256: sha256(text),
+      count: 2,
+    });
+    expect(engine.blobs.texts.get(header.questions.key)).toBe(text);
+  });
+
+  it('has only the questions that its spec selects', async () => {
+    const engine = new FakeEngine();
+
+    const header = await engine.plan(two, { select: { start: 1 } });
+
+    expect(header.questions.count).toBe(1);
+    expect(engine.queue.sent.map(({ task }) => task.id)).toEqual(['q2']);
+  });
+
+  it('is active when every task is sent', async () => {
+    const engine = new FakeEngine();
+
+    const { group } = await engine.plan(two);
+
+    expect((await engine.ledger.readGroup(group))?.state).toBe('active');
+  });
+
+  it('has one task a cell, run by run, question by question within a lane', async () => {
+    const engine = new FakeEngine({ benchmark: twoLanes });
+
+    const { group } = await engine.plan(two);
+
+    expect(engine.queue.sent.map(({ lane, task }) => [lane, nameOf(task, group)])).toEqual([
+      ['lab', 'r1 a q1'],
+      ['lab', 'r1 a q2'],
+      ['lab', 'r1 c q2'],
+      ['spare', 'r1 b q1'],
+      ['spare', 'r1 b q2'],
+      ['lab', 'r2 a q1'],
+      ['lab', 'r2 a q2'],
+      ['lab', 'r2 c q2'],
+      ['spare', 'r2 b q1'],
+      ['spare', 'r2 b q2'],
+    ]);
+    expect(engine.queue.sent.every(({ task }) => task.v === 1 && task.generation === 0)).toBe(true);
+  });
+
+  it('counts the cells of each config, and none of one that is skipped', async () => {
+    const engine = new FakeEngine({ benchmark: twoLanes });
+
+    const header = await engine.plan(two, { skipped: new Map([['b', 'skipped_missing_keys']]) });
+
+    expect(header.configs).toEqual([
+      { config: 'a', cells: 2, skipped: null },
+      { config: 'b', cells: 0, skipped: 'skipped_missing_keys' },
+      { config: 'c', cells: 1, skipped: null },
+    ]);
+    expect(engine.queue.sent.map(({ lane }) => lane)).not.toContain('spare');
+  });
+
+  it('is sent in pages, every cell once', async () => {
+    const engine = new FakeEngine();
+    const count = 2 * limits.pageSize + 1;
+    const many = Array.from({ length: count }, (_, at) => aQuestion({ id: `q${at}` }));
+
+    await engine.plan(many);
+
+    const ids = engine.queue.sent.map(({ task }) => task.id);
+    expect(ids).toEqual(many.map(({ id }) => id));
+  });
+
+  it('keeps a stored file of the same questions', async () => {
+    const engine = new FakeEngine();
+    const { questions } = await engine.plan(two);
+    const before = engine.blobs.written.length;
+
+    await engine.plan(two);
+
+    expect(engine.blobs.written.slice(before)).toEqual([]);
+    expect(engine.blobs.texts.has(questions.key)).toBe(true);
+  });
+
+  it('has byte ranges that are its questions, whatever their texts', async () => {
+    const texts = fc.string({ unit: 'binary', minLength: 1 }).filter((text) => text.trim() !== '');
+
+    await fc.assert(
+      fc.asyncProperty(fc.array(texts, { minLength: 1, maxLength: 8 }), async (all) => {
+        const engine = new FakeEngine();
+        const questions = all.map((question, at) => aQuestion({ id: `q${at}`, question }));
+
+        await engine.plan(questions);
+
+        const stored = await Promise.all(
+          engine.queue.sent.map(({ task }) => readQuestion(engine.blobs, task.question)),
+        );
+        expect(stored).toEqual(questions);
+      }),
+      { numRuns: 30 },
+    );
+  });
+});
+
+describe('a plan that was cut off', () => {
+  it('is completed by sending its tasks again, and no cell is paid twice', async () => {
+    const engine = new FakeEngine({ benchmark: twoLanes });
+    const header = await engine.plan(two);
+    const first = engine.queue.sent.map(({ task }) => task);
+
+    await enqueueGroup(header, engine.benchmark, engine);
+    const again = engine.queue.sent.slice(first.length).map(({ task }) => task);
+    await engine.workAll();
+
+    expect(again).toEqual(first);
+    expect(engine.models.requests.length).toBe(10);
+    expect(engine.queue.leftCount).toBe(0);
+  });
+
+  it('is still being planned until its last task is sent', async () => {
+    const engine = new FakeEngine();
+    engine.queue.failNextSend(anError('store-unusable'));
+
+    await expect(engine.plan(two)).rejects.toMatchObject({ code: 'store-unusable' });
+
+    const [group] = await engine.ledger.listGroups();
+    expect(group?.state).toBe('planning');
+  });
+
+  it('can be completed from its header alone', async () => {
+    const engine = new FakeEngine({ benchmark: twoLanes });
+    engine.queue.failNextSend(anError('store-unusable'));
+    await engine.plan(two).catch(() => undefined);
+
+    for (const { header } of await engine.ledger.listGroups()) {
+      await enqueueGroup(header, engine.benchmark, engine);
+    }
+
+    expect(engine.queue.sent.length).toBe(10);
+    expect(await engine.ledger.listGroups()).toMatchObject([{ state: 'active' }]);
+  });
+});
+
+function nameOf({ run, config, id }: CellTask, group: string): string {
+  return `${run.slice(group.length + 1)} ${config} ${id}`;
+}

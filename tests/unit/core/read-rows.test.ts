@@ -1,0 +1,139 @@
+import { limits, readRows } from '@thrice/core';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  aBenchmark,
+  aCall,
+  aCellResult,
+  aConfig,
+  anAttempt,
+  aQuestion,
+} from '../../support/builders.ts';
+import { collect } from '../../support/collect.ts';
+import { FakeEngine } from '../../support/fake-engine.ts';
+
+describe('the published rows', () => {
+  it('are one a planned cell, in question order, whoever was answered', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.boolean(), { minLength: 1, maxLength: 20 }), async (done) => {
+        const engine = new FakeEngine();
+        const questions = done.map((_, at) => aQuestion({ id: `q${at}` }));
+        const header = await engine.plan(questions);
+        const run = header.runs[0] ?? '';
+        for (const [at, isDone] of [...done.entries()].reverse()) {
+          if (isDone) putDone(engine, { run, config: 'direct', id: `q${at}` });
+        }
+
+        const rows = await collect(readRows(header, run, aConfig(), engine));
+
+        expect(rows.map(({ id, outcome }) => [id, outcome])).toEqual(
+          done.map((isDone, at) => [`q${at}`, isDone ? 'scored' : 'not-attempted']),
+        );
+      }),
+    );
+  });
+
+  it('say of a finished cell what its result says', async () => {
+    const engine = new FakeEngine();
+    const question = aQuestion({ tags: { level: '1' } });
+    const header = await engine.plan([question]);
+    const run = header.runs[0] ?? '';
+    const result = aCellResult({ tries: 2, costUsd: 0.5, calls: [aCall({ costUsd: 0.5 })] });
+    const key = { run, config: 'direct', id: 'q1' };
+    const unsent = anAttempt({ costUsd: null, latencyMs: null });
+    const attempts = [anAttempt({ costUsd: 0.25 }), unsent];
+    engine.ledger.putCell({ key, state: 'done', generation: 0, tries: 2, attempts, result });
+
+    const [row] = await collect(readRows(header, run, aConfig(), engine));
+
+    expect(row).toEqual({
+      schemaVersion: 1,
+      ...key,
+      ...result,
+      target: ['42'],
+      confidence: null,
+      tags: { level: '1' },
+      wastedCostUsd: 0.25,
+    });
+    // Files are compared byte by byte: the order of the keys is part of the format.
+    expect(Object.keys(row ?? {})).toEqual([
+      'schemaVersion',
+      'run',
+      'id',
+      'config',
+      'outcome',
+      'score',
+      'answer',
+      'target',
+      'confidence',
+      'reason',
+      'error',
+      'tries',
+      'costUsd',
+      'latencyMs',
+      'startedAt',
+      'finishedAt',
+      'tags',
+      'calls',
+      'wastedCostUsd',
+    ]);
+  });
+
+  it('say of an unfinished cell what went wrong last', async () => {
+    const engine = new FakeEngine();
+    const header = await engine.plan();
+    const run = header.runs[0] ?? '';
+    const last = { class: 'exhausted', code: 'quota-exhausted', message: 'no credits' } as const;
+    engine.ledger.putCell({
+      key: { run, config: 'direct', id: 'q1' },
+      state: 'released',
+      generation: 0,
+      tries: 1,
+      attempts: [anAttempt(), anAttempt({ error: last })],
+    });
+
+    const [row] = await collect(readRows(header, run, aConfig(), engine));
+
+    expect(row).toMatchObject({
+      outcome: 'not-attempted',
+      score: null,
+      reason: 'quota-exhausted',
+      error: last,
+      tries: 1,
+      costUsd: null,
+      startedAt: null,
+      calls: [],
+      wastedCostUsd: null,
+    });
+  });
+
+  it('are those of the questions that a config selects', async () => {
+    const config = aConfig({ select: { start: 1 } });
+    const engine = new FakeEngine({ benchmark: aBenchmark({ configs: [config] }) });
+    const header = await engine.plan([aQuestion({ id: 'q1' }), aQuestion({ id: 'q2' })]);
+
+    const rows = await collect(readRows(header, header.runs[0] ?? '', config, engine));
+
+    expect(rows.map(({ id }) => id)).toEqual(['q2']);
+  });
+
+  it('are read in pages without a seam', async () => {
+    const engine = new FakeEngine();
+    const questions = Array.from({ length: 2 * limits.pageSize }, (_, at) =>
+      aQuestion({ id: `q${at}` }),
+    );
+    const header = await engine.plan(questions);
+
+    const rows = await collect(readRows(header, header.runs[0] ?? '', aConfig(), engine));
+
+    expect(rows.map(({ id }) => id)).toEqual(questions.map(({ id }) => id));
+  });
+});
+
+function putDone(
+  engine: FakeEngine,
+  key: { readonly run: string; readonly config: string; readonly id: string },
+): void {
+  const result = aCellResult();
+  engine.ledger.putCell({ key, state: 'done', generation: 0, tries: 1, attempts: [], result });
+}

@@ -1,0 +1,106 @@
+import { checkTemplate, renderPrompt } from '@thrice/core';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { aConfig, aQuestion } from '../../support/builders.ts';
+
+describe('the first prompt', () => {
+  it('is the question without a template', () => {
+    const messages = renderPrompt(aConfig(), aQuestion({ question: 'Why?' }));
+
+    expect(messages).toEqual([{ role: 'user', content: 'Why?' }]);
+  });
+
+  it('lists the choices below the question', () => {
+    const question = aQuestion({ question: 'Which?', choices: ['red', 'blue'] });
+
+    const messages = renderPrompt(aConfig(), question);
+
+    expect(messages).toEqual([{ role: 'user', content: 'Which?\n\n(A) red\n(B) blue' }]);
+  });
+
+  it("is the question's own messages where it has some", () => {
+    const own = [
+      { role: 'user', content: 'a' },
+      { role: 'assistant', content: 'b' },
+    ] as const;
+    const question = aQuestion({ question: null, messages: [...own] });
+
+    const messages = renderPrompt(aConfig(), question);
+
+    expect(messages).toEqual(own);
+  });
+
+  it('begins with the system prompt where there is one', () => {
+    const config = aConfig({ system: 'Be {{question}} brief.' });
+
+    const messages = renderPrompt(config, aQuestion({ question: 'Why?' }));
+
+    expect(messages).toEqual([
+      { role: 'system', content: 'Be {{question}} brief.' },
+      { role: 'user', content: 'Why?' },
+    ]);
+  });
+
+  it('fills every field of a template in', () => {
+    const config = aConfig({
+      prompt:
+        '{{ question }}|{{choices}}|{{tags.subtask}}|{{metadata.intro}}|{{metadata.page}}|{{metadata.a.b}}|{ { x } }',
+    });
+    const question = aQuestion({
+      question: 'Which?',
+      choices: ['red', 'blue'],
+      tags: { subtask: 'snarks' },
+      metadata: { intro: 'Intro.', page: 3, 'a.b': ['x'] },
+    });
+
+    const [message] = renderPrompt(config, question);
+
+    expect(message?.content).toBe('Which?|(A) red\n(B) blue|snarks|Intro.|3|["x"]|{ { x } }');
+  });
+
+  it.each([
+    ['question', aQuestion({ question: null, messages: [{ role: 'user', content: 'a' }] })],
+    ['choices', aQuestion()],
+    ['tags.subtask', aQuestion()],
+    ['metadata.intro', aQuestion({ metadata: { intro: null } })],
+  ])('is refused where a question has no %s', (field, question) => {
+    const render = () => renderPrompt(aConfig({ prompt: `{{${field}}}` }), question);
+
+    expect(render).toThrow(`question "q1" has no ${field}, which the prompt asks for`);
+  });
+
+  it('puts any text in as it is', () => {
+    const texts = fc.string({ unit: fc.constantFrom('$', '&', '{{', '}}', 'question', '`', 'x') });
+
+    fc.assert(
+      fc.property(texts, (text) => {
+        const config = aConfig({ prompt: 'Q: {{question}}\nA:' });
+
+        const [message] = renderPrompt(config, aQuestion({ question: text }));
+
+        expect(message?.content).toBe(`Q: ${text}\nA:`);
+      }),
+    );
+  });
+});
+
+describe('a template', () => {
+  it.each([
+    'no field at all',
+    '{{question}} {{ choices }} {{tags.a}} {{metadata.a b}} {{metadata.a.b}}',
+    '{single} }}{{',
+  ])('may be %j', (template) => {
+    expect(checkTemplate(template)).toEqual([]);
+  });
+
+  it('is refused for each field that no question has', () => {
+    const expected = '(expected question, choices, tags.NAME or metadata.NAME)';
+
+    expect(checkTemplate('{{qestion}} {{question}} {{}} {{target}} {{tags.}}')).toEqual([
+      `unknown field {{qestion}} ${expected}`,
+      `unknown field {{}} ${expected}`,
+      `unknown field {{target}} ${expected}`,
+      `unknown field {{tags.}} ${expected}`,
+    ]);
+  });
+});

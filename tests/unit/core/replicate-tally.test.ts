@@ -1,0 +1,250 @@
+import type { CellRow } from '@thrice/core';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { ReplicateTally } from '../../../packages/core/src/stats/replicate-tally.ts';
+import { replicateSchema } from '../../../packages/core/src/stats/summary.ts';
+import { aCall, aCellRow, aRowWithoutVerdict } from '../../support/builders.ts';
+
+const scored = (score: number) => aCellRow({ outcome: 'scored', score });
+const unparsed = () => aCellRow({ outcome: 'unparsed', score: 0, reason: 'no-choice' });
+const failed = () => aRowWithoutVerdict('failed');
+const paid = (costUsd: number | null) => aCellRow({ calls: [aCall({ costUsd })] });
+
+const scores = fc.oneof(
+  fc.constantFrom(0, 1),
+  fc.integer({ min: 0, max: 8 }).map((eighths) => eighths / 8),
+);
+const rows = fc.oneof(
+  scores.map(scored),
+  fc.constantFrom(unparsed(), failed(), aRowWithoutVerdict('ungraded')),
+  fc.constant(aRowWithoutVerdict('not-attempted')),
+);
+
+describe('the figures of a replicate', () => {
+  it('are point, bracket and coverage', () => {
+    const mixed = [
+      scored(1),
+      scored(1),
+      scored(1),
+      scored(0),
+      unparsed(),
+      failed(),
+      aRowWithoutVerdict('ungraded'),
+      aRowWithoutVerdict('not-attempted'),
+    ];
+
+    const figures = summarize(mixed);
+
+    expect(figures).toMatchObject({
+      run: 'demo-r1',
+      questions: 8,
+      scored: 4,
+      unparsed: 1,
+      ungraded: 1,
+      failed: 1,
+      notAttempted: 1,
+      correct: 3,
+      coverage: 5 / 8,
+      score: 3 / 5,
+      scoreLower: 3 / 8,
+      scoreUpper: 6 / 8,
+    });
+  });
+
+  it('have a standard error and an interval over the verdicts', () => {
+    const figures = summarize([scored(1), scored(1), scored(1), scored(0), unparsed(), failed()]);
+
+    // p (1 - p) / (n - 1) for p = 3/5 of n = 5.
+    expect(figures.stderr).toBeCloseTo(Math.sqrt(0.24 / 4), 12);
+    // Wilson (1927), doi:10.1080/01621459.1927.10502953, at z = 1.96.
+    expect(figures.ci95?.map((bound) => bound.toFixed(4))).toEqual(['0.2307', '0.8824']);
+  });
+
+  it('are unknown where nothing got a verdict', () => {
+    const figures = summarize([failed()]);
+
+    expect(figures).toMatchObject({
+      coverage: 0,
+      score: null,
+      scoreLower: 0,
+      scoreUpper: 1,
+      headline: null,
+      stderr: null,
+      ci95: null,
+      costUsd: null,
+      costUsdPerQuestion: null,
+      latency: { totalS: null, meanS: null, p50S: null, p90S: null, p99S: null },
+    });
+  });
+
+  it('are unknown without any row', () => {
+    expect(summarize([])).toMatchObject({ questions: 0, coverage: 0, scoreLower: null });
+  });
+
+  it('have no standard error for one verdict', () => {
+    expect(summarize([scored(1)]).stderr).toBeNull();
+  });
+
+  it('count partial scores as they are, and none of them as correct', () => {
+    const figures = summarize([scored(0.5), scored(1)]);
+
+    expect(figures).toMatchObject({ score: 0.75, correct: 1 });
+  });
+
+  it.each([
+    ['a headline where the floor is reached', 0.75, 2 / 3],
+    ['no headline below the floor', 0.76, null],
+  ])('have %s', (_, floor, headline) => {
+    const figures = summarize([scored(1), scored(1), scored(0), failed()], floor);
+
+    expect(figures.headline).toBe(headline);
+  });
+
+  it('count an answer cut off by its token limit as truncated, whatever its outcome', () => {
+    const calls = [aCall({ finishReason: 'length' })];
+
+    const figures = summarize([
+      aCellRow({ calls }),
+      aCellRow({ outcome: 'unparsed', score: 0, calls }),
+      aCellRow({ calls: [...calls, ...calls] }),
+      scored(1),
+    ]);
+
+    expect(figures.truncated).toBe(3);
+  });
+});
+
+describe('the costs of a replicate', () => {
+  it('are added up over all calls', () => {
+    const judge = aCall({ step: 'judge', costUsd: 0.5, inputTokens: 7, outputTokens: 1 });
+
+    const figures = summarize([paid(0.25), aCellRow({ calls: [aCall({ costUsd: 1 }), judge] })]);
+
+    expect(figures).toMatchObject({
+      costUsd: 1.75,
+      costUsdPerQuestion: 0.875,
+      inputTokens: 27,
+      outputTokens: 5,
+    });
+  });
+
+  it('stay unknown when one of them is', () => {
+    const figures = summarize([paid(0.25), paid(null)]);
+
+    expect(figures).toMatchObject({ costUsd: null, costUsdPerQuestion: null, inputTokens: 20 });
+  });
+
+  it('stay unknown when tokens are', () => {
+    const figures = summarize([aCellRow({ calls: [aCall({ outputTokens: null })] })]);
+
+    expect(figures).toMatchObject({ inputTokens: 10, outputTokens: null });
+  });
+
+  it('are 0 where they are known to be', () => {
+    expect(summarize([paid(0)]).costUsd).toBe(0);
+  });
+
+  it('show what was wasted apart', () => {
+    const figures = summarize([
+      paid(1),
+      aCellRow({ calls: [aCall({ costUsd: 1 })], wastedCostUsd: 0.25 }),
+      aRowWithoutVerdict('failed', { wastedCostUsd: 0.5 }),
+    ]);
+
+    expect(figures).toMatchObject({ costUsd: 2, wasteUsd: 0.75 });
+  });
+
+  it('know that nothing was wasted', () => {
+    expect(summarize([paid(1)]).wasteUsd).toBe(0);
+  });
+
+  it('do not know the waste as soon as one failure may have cost something', () => {
+    const failed = aRowWithoutVerdict('failed', { wastedCostUsd: null });
+
+    expect(summarize([paid(1), failed]).wasteUsd).toBeNull();
+  });
+});
+
+describe('the latencies of a replicate', () => {
+  it('are percentiles in seconds over the cells that have one', () => {
+    const latencies = [400, 100, 300, 200, 500];
+
+    const figures = summarize([...latencies.map((latencyMs) => aCellRow({ latencyMs })), failed()]);
+
+    expect(figures.latency.totalS).toBe(1.5);
+    expect(figures.latency.meanS).toBe(0.3);
+    expect(figures.latency.p50S).toBe(0.3);
+    expect(figures.latency.p90S).toBeCloseTo(0.46, 12);
+    expect(figures.latency.p99S).toBeCloseTo(0.496, 12);
+  });
+});
+
+describe('any mix of rows', () => {
+  it('keeps every figure in its range and the score in its bracket', () => {
+    fc.assert(
+      fc.property(fc.array(rows, { maxLength: 30 }), (mix) => {
+        const figures = replicateSchema.parse(summarize(mix));
+
+        const { score, scoreLower, scoreUpper } = figures;
+        expect(figures.questions).toBe(mix.length);
+        if (score === null) return;
+        expect(scoreLower).toBeLessThanOrEqual(score);
+        expect(scoreUpper).toBeGreaterThanOrEqual(score);
+      }),
+    );
+  });
+
+  it('keeps the score in its bracket for scores of any fraction', () => {
+    const anyScore = fc.double({ min: 0, max: 1, noNaN: true }).map(scored);
+
+    fc.assert(
+      fc.property(fc.array(anyScore, { minLength: 1, maxLength: 30 }), (mix) => {
+        const { score, scoreLower, scoreUpper } = replicateSchema.parse(summarize(mix));
+
+        // With every cell answered there is nothing left open.
+        expect([scoreLower, scoreUpper]).toEqual([score, score]);
+      }),
+    );
+  });
+
+  it('is not improved by a failure', () => {
+    fc.assert(
+      fc.property(
+        fc.array(rows, { minLength: 1, maxLength: 30 }),
+        fc.constantFrom('failed', 'ungraded', 'not-attempted'),
+        (mix, outcome) => {
+          const before = summarize(mix);
+          const after = summarize([...mix, aRowWithoutVerdict(outcome)]);
+
+          expect(after.score).toBe(before.score);
+          expect(after.correct).toBe(before.correct);
+          expect(after.stderr).toBe(before.stderr);
+          expect(after.scoreLower).toBeLessThanOrEqual(before.scoreLower ?? Number.NaN);
+          expect(after.scoreUpper).toBeGreaterThanOrEqual(before.scoreUpper ?? Number.NaN);
+          expect(after.coverage).toBeLessThanOrEqual(before.coverage);
+        },
+      ),
+    );
+  });
+
+  it('comes to the same in any order', () => {
+    const shuffled = fc.array(rows, { maxLength: 20 }).chain((mix) =>
+      fc.record({
+        mix: fc.constant(mix),
+        other: fc.shuffledSubarray(mix, { minLength: mix.length }),
+      }),
+    );
+
+    fc.assert(
+      fc.property(shuffled, ({ mix, other }) => {
+        expect(summarize(other)).toEqual(summarize(mix));
+      }),
+    );
+  });
+});
+
+function summarize(mix: readonly CellRow[], coverageFloor = 0.98) {
+  const tally = new ReplicateTally('demo-r1');
+  for (const row of mix) tally.add(row);
+  return tally.summarize(coverageFloor);
+}

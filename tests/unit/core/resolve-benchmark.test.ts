@@ -1,0 +1,242 @@
+import {
+  type BenchmarkSpec,
+  defaultName,
+  parseSpec,
+  resolveBenchmark,
+  ThriceError,
+} from '@thrice/core';
+import { describe, expect, it } from 'vitest';
+
+describe('a resolved benchmark', () => {
+  it('has the settings of its spec under their own names', () => {
+    const spec = specOf({
+      name: 'demo',
+      replicates: 3,
+      parallel: 9,
+      max_tries: 2,
+      coverage_floor: 0.5,
+      prices: { 'openai/gpt-5.2': { input: 1, output: 2 } },
+    });
+
+    const benchmark = resolveBenchmark(spec, 'bench/demo.toml');
+
+    expect(benchmark).toMatchObject({
+      name: 'demo',
+      replicates: 3,
+      parallel: 9,
+      maxTries: 2,
+      coverageFloor: 0.5,
+    });
+    expect(benchmark.prices.get('openai/gpt-5.2')).toEqual({ input: 1, output: 2 });
+  });
+
+  it.each([
+    ['openai', 'https://api.openai.com/v1', 'OPENAI_API_KEY', 'max_completion_tokens'],
+    ['anthropic', 'https://api.anthropic.com/v1', 'ANTHROPIC_API_KEY', 'max_tokens'],
+    [
+      'gemini',
+      'https://generativelanguage.googleapis.com/v1beta/openai',
+      'GEMINI_API_KEY',
+      'max_tokens',
+    ],
+    ['kimi', 'https://api.moonshot.ai/v1', 'KIMI_API_KEY', 'max_tokens'],
+    ['deepseek', 'https://api.deepseek.com/v1', 'DEEPSEEK_API_KEY', 'max_tokens'],
+    ['grok', 'https://api.x.ai/v1', 'GROK_API_KEY', 'max_tokens'],
+    ['mistral', 'https://api.mistral.ai/v1', 'MISTRAL_API_KEY', 'max_tokens'],
+  ])('knows the lane %s', (lane, url, apiKeyEnv, maxTokensField) => {
+    const spec = specOf({ configs: [{ name: 'a', model: `${lane}/some/model` }] });
+
+    const benchmark = resolveBenchmark(spec, 'demo.toml');
+
+    expect(benchmark.configs[0]).toMatchObject({ lane, model: 'some/model' });
+    expect(benchmark.lanes.get(lane)).toEqual({
+      name: lane,
+      endpoints: [url],
+      apiKeyEnv,
+      maxConcurrency: undefined,
+      timeoutMs: 120_000,
+      maxTokensField,
+    });
+  });
+
+  it('puts what a spec says of a lane over what is known of it', () => {
+    const spec = specOf({
+      lanes: {
+        openai: {
+          base_url: 'http://127.0.0.1:9/v1//',
+          api_key_env: 'MY_KEY',
+          timeout_s: 1.5,
+          max_concurrency: 3,
+          max_tokens_field: 'max_tokens',
+        },
+      },
+    });
+
+    const benchmark = resolveBenchmark(spec, 'demo.toml');
+
+    expect(benchmark.lanes.get('openai')).toEqual({
+      name: 'openai',
+      endpoints: ['http://127.0.0.1:9/v1'],
+      apiKeyEnv: 'MY_KEY',
+      maxConcurrency: 3,
+      timeoutMs: 1_500,
+      maxTokensField: 'max_tokens',
+    });
+  });
+
+  it('has only the lanes that its configs use', () => {
+    const spec = specOf({ lanes: { spare: { base_url: 'http://127.0.0.1:9/v1' } } });
+
+    const benchmark = resolveBenchmark(spec, 'demo.toml');
+
+    expect([...benchmark.lanes.keys()]).toEqual(['openai']);
+  });
+
+  it('asks the bundled simulator on lane sim, which needs no key', () => {
+    const spec = specOf({ configs: [{ name: 'a', model: 'sim/m' }] });
+
+    const benchmark = resolveBenchmark(spec, 'demo.toml', 'http://127.0.0.1:1800/v1');
+
+    expect(benchmark.lanes.get('sim')).toMatchObject({
+      endpoints: ['http://127.0.0.1:1800/v1'],
+      apiKeyEnv: undefined,
+    });
+  });
+
+  it('has its configs as the rest of the program reads them', () => {
+    const spec = specOf({
+      configs: [
+        {
+          name: 'a',
+          model: 'openai/gpt-5.2',
+          system: 'Be brief.',
+          prompt: '{{question}}',
+          temperature: 0,
+          max_tokens: 9,
+          stream: true,
+          extra_body: { top_k: 1 },
+          scorer: 'near',
+          select: { limit: 2 },
+        },
+        { name: 'b', model: 'openai/gpt-5.2', scorer: 'numeric' },
+      ],
+      scorers: { near: { kind: 'numeric', tolerance: 0.5 } },
+    });
+
+    const { configs } = resolveBenchmark(spec, 'demo.toml');
+
+    expect(configs[0]).toEqual({
+      name: 'a',
+      lane: 'openai',
+      model: 'gpt-5.2',
+      system: 'Be brief.',
+      prompt: '{{question}}',
+      temperature: 0,
+      maxTokens: 9,
+      isStreamed: true,
+      extraBody: { top_k: 1 },
+      scorer: { kind: 'numeric', tolerance: 0.5 },
+      select: { start: 0, limit: 2 },
+    });
+    expect(configs[1]?.scorer).toEqual({ kind: 'numeric', tolerance: 0 });
+  });
+
+  it.each<[string, Record<string, unknown>, string]>([
+    [
+      'two configs of one name',
+      {
+        configs: [
+          { name: 'a', model: 'openai/x' },
+          { name: 'b', model: 'openai/x' },
+          { name: 'a', model: 'openai/y' },
+        ],
+      },
+      'configs[2].name: "a" is configs[0] already',
+    ],
+    [
+      'an unknown lane',
+      { configs: [{ name: 'a', model: 'opnai/x' }] },
+      'configs[0].model: unknown lane "opnai"; did you mean "openai"? (expected a built-in lane or a [lanes.opnai] table)',
+    ],
+    [
+      'an unknown scorer',
+      { configs: [{ name: 'a', model: 'openai/x', scorer: 'exac' }] },
+      'configs[0].scorer: unknown scorer "exac"; did you mean "exact"? (expected exact, choice, includes, bbh, numeric)',
+    ],
+    [
+      'a scorer that needs a table of its own',
+      { configs: [{ name: 'a', model: 'openai/x', scorer: 'regex' }] },
+      'configs[0].scorer: unknown scorer "regex" (expected exact, choice, includes, bbh, numeric)',
+    ],
+    [
+      'a scorer named like a part of every object',
+      { configs: [{ name: 'a', model: 'openai/x', scorer: 'constructor' }] },
+      'configs[0].scorer: unknown scorer "constructor" (expected exact, choice, includes, bbh, numeric)',
+    ],
+    [
+      'a prompt given twice',
+      { configs: [{ name: 'a', model: 'openai/x', prompt: 'p', prompt_file: 'p.txt' }] },
+      'configs[0].prompt_file: expected either prompt or prompt_file, received both',
+    ],
+    [
+      'a field that no question has',
+      { configs: [{ name: 'a', model: 'openai/x', prompt: '{{qestion}}' }] },
+      'configs[0].prompt: unknown field {{qestion}} (expected question, choices, tags.NAME or metadata.NAME)',
+    ],
+    [
+      'a lane without an endpoint',
+      { lanes: { lab: {} } },
+      'lanes.lab: expected base_url or endpoints, received neither',
+    ],
+    [
+      'endpoints given twice',
+      { lanes: { lab: { base_url: 'http://x/v1', endpoints: ['http://y/v1'] } } },
+      'lanes.lab.endpoints: expected either base_url or endpoints, received both',
+    ],
+    [
+      'faults on a real lane',
+      { lanes: { openai: { faults: 'faults.json' } } },
+      'lanes.openai: behaviour and faults are for lane "sim" only',
+    ],
+  ])('is refused for %s', (_, document, problem) => {
+    const error = refusalOf(specOf(document));
+
+    expect(error.code).toBe('invalid-spec');
+    expect(error.message).toBe(`demo.toml: ${problem}`);
+    expect(error.details.problems).toEqual([problem]);
+  });
+});
+
+describe("a benchmark's name", () => {
+  it("is the file's stem where the spec has none", () => {
+    expect(resolveBenchmark(specOf({}), '/bench/HLE gold.v2.toml').name).toBe('hle-gold-v2');
+  });
+
+  it.each([
+    ['demo.toml', 'demo'],
+    ['/a/b/Hle_Gold.json', 'hle_gold'],
+    ['a b&c.toml', 'a-b-c'],
+    ['--x.toml', 'x'],
+    ['_.toml', 'benchmark'],
+    ['.toml', 'benchmark'],
+    ['ü.toml', 'benchmark'],
+    [`${'x'.repeat(80)}.toml`, 'x'.repeat(64)],
+  ])('of the file %s is %s', (file, name) => {
+    expect(defaultName(file)).toBe(name);
+  });
+});
+
+function specOf(document: Record<string, unknown>): BenchmarkSpec {
+  const configs = [{ name: 'a', model: 'openai/gpt-5.2' }];
+  return parseSpec({ questions: 'questions.jsonl', configs, ...document }, 'demo.toml');
+}
+
+function refusalOf(spec: BenchmarkSpec): ThriceError {
+  try {
+    resolveBenchmark(spec, 'demo.toml');
+  } catch (error) {
+    if (error instanceof ThriceError) return error;
+    throw error;
+  }
+  throw new Error('expected a refusal');
+}

@@ -1,0 +1,96 @@
+import { createSelector, type Question, type Select } from '@thrice/core';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { aQuestion } from '../../support/builders.ts';
+
+const kinds = ['a', 'b', 'a', 'a', 'b', 'c', 'a', 'b'];
+const questions = kinds.map((kind, at) => aQuestion({ id: `q${at}`, tags: { kind } }));
+
+describe('a selection', () => {
+  it.each<[string, Select | undefined, readonly number[]]>([
+    ['everything by default', undefined, [0, 1, 2, 3, 4, 5, 6, 7]],
+    ['everything where it says nothing', { start: 0 }, [0, 1, 2, 3, 4, 5, 6, 7]],
+    ['the rest from its start', { start: 6 }, [6, 7]],
+    ['no more than its limit', { start: 0, limit: 3 }, [0, 1, 2]],
+    ['a limit counted from its start', { start: 2, limit: 3 }, [2, 3, 4]],
+    ['what has one of the tags', { start: 0, tags: { kind: ['b', 'c'] } }, [1, 4, 5, 7]],
+    ['a start counted among the tagged', { start: 1, tags: { kind: ['b'] } }, [4, 7]],
+    ['nothing without all of the tags', { start: 0, tags: { kind: ['a'], level: ['1'] } }, []],
+    ['the first of each value', { start: 0, per_tag: { tag: 'kind', limit: 1 } }, [0, 1, 5]],
+    [
+      'the first of each value from its start',
+      { start: 1, per_tag: { tag: 'kind', limit: 1 } },
+      [1, 2, 5],
+    ],
+    [
+      'a limit over all values',
+      { start: 0, limit: 3, per_tag: { tag: 'kind', limit: 2 } },
+      [0, 1, 2],
+    ],
+    [
+      'nothing of a tag that no question has',
+      { start: 0, per_tag: { tag: 'level', limit: 9 } },
+      [],
+    ],
+    ['nothing from a start behind the end', { start: 99 }, []],
+  ])('takes %s', (_, select, expected) => {
+    expect(take(questions, select)).toEqual(expected.map((at) => `q${at}`));
+  });
+
+  it('begins anew with each selector', () => {
+    const select = { start: 0, limit: 1 };
+
+    take(questions, select);
+
+    expect(take(questions, select)).toEqual(['q0']);
+  });
+
+  it('is what it says, step by step', () => {
+    const values = fc.constantFrom('a', 'b', 'c');
+    const files = fc
+      .array(fc.record({ kind: values, level: values }, { requiredKeys: [] }), { maxLength: 30 })
+      .map((all) =>
+        all.map((tags, at) => aQuestion({ id: `q${at}`, tags: tags as Record<string, string> })),
+      );
+    const selects: fc.Arbitrary<Select> = fc.record(
+      {
+        start: fc.nat({ max: 5 }),
+        limit: fc.integer({ min: 1, max: 10 }),
+        tags: fc.dictionary(
+          fc.constantFrom('kind', 'level'),
+          fc.subarray(['a', 'b', 'c'], { minLength: 1 }),
+        ),
+        per_tag: fc.record({
+          tag: fc.constantFrom('kind', 'level'),
+          limit: fc.integer({ min: 1, max: 4 }),
+        }),
+      },
+      { requiredKeys: ['start'] },
+    );
+
+    fc.assert(
+      fc.property(files, selects, (file, select) => {
+        expect(take(file, select)).toEqual(takeByTheBook(file, select));
+      }),
+    );
+  });
+});
+
+function take(file: readonly Question[], select: Select | undefined): readonly string[] {
+  return file.filter(createSelector(select)).map(({ id }) => id);
+}
+
+/** The same, one whole pass for each rule. */
+function takeByTheBook(file: readonly Question[], select: Select): readonly string[] {
+  const tagged = file.filter(({ tags }) =>
+    Object.entries(select.tags ?? {}).every(([tag, values]) => values.includes(tags[tag] ?? '')),
+  );
+  const started = tagged.slice(select.start);
+  const capped = started.filter((question, at) => {
+    if (select.per_tag === undefined) return true;
+    const { tag, limit } = select.per_tag;
+    const earlier = started.slice(0, at).filter(({ tags }) => tags[tag] === question.tags[tag]);
+    return question.tags[tag] !== undefined && earlier.length < limit;
+  });
+  return capped.slice(0, select.limit).map(({ id }) => id);
+}

@@ -1,0 +1,104 @@
+import { type CellRow, type GroupHeader, SummaryBuilder, summarySchema } from '@thrice/core';
+import { describe, expect, it } from 'vitest';
+import { aCellRow, aGroupHeader, aRowWithoutVerdict } from '../../support/builders.ts';
+
+describe('a summary', () => {
+  it('says whose it is', () => {
+    const header = aGroupHeader();
+
+    const summary = build([aCellRow()], { header });
+
+    expect(summarySchema.parse(summary)).toMatchObject({
+      schemaVersion: 1,
+      group: 'demo',
+      benchmark: 'demo',
+      questions: 1,
+      specSha256: header.specSource.sha256,
+      questionsSha256: header.questions.sha256,
+      coverageFloor: 0.98,
+    });
+  });
+
+  it('has each config with its replicates, in the order of their rows', () => {
+    const summary = build([
+      aCellRow({ config: 'b', run: 'demo-r1' }),
+      aCellRow({ config: 'a', run: 'demo-r1', score: 0 }),
+      aCellRow({ config: 'b', run: 'demo-r2', score: 0 }),
+    ]);
+
+    const replicates = summary.configs.map(({ config, replicates: each }) => [
+      config,
+      each.map(({ run, score }) => [run, score]),
+    ]);
+    expect(replicates).toEqual([
+      [
+        'b',
+        [
+          ['demo-r1', 1],
+          ['demo-r2', 0],
+        ],
+      ],
+      ['a', [['demo-r1', 0]]],
+    ]);
+    expect(summary.configs[0]?.mean['score']).toBe(0.5);
+    expect(summary.configs[0]?.variance['score']).toBe(0.5);
+    expect(summary.configs[1]?.variance['score']).toBeNull();
+  });
+
+  it('pools tags over replicates and counts their questions once', () => {
+    const tags = { subtask: 'snarks' };
+
+    const summary = build([
+      aCellRow({ run: 'demo-r1', tags }),
+      aRowWithoutVerdict('failed', { run: 'demo-r2', tags }),
+    ]);
+
+    expect(summary.configs[0]?.byTag['subtask']?.['snarks']).toEqual({
+      questions: 1,
+      cells: 2,
+      scored: 1,
+      unparsed: 0,
+      correct: 1,
+      score: 1,
+    });
+  });
+
+  it('gives no headline below its own floor', () => {
+    const rows = [aCellRow(), aRowWithoutVerdict('failed')];
+
+    const strict = build(rows, { coverageFloor: 0.6 });
+    const lenient = build(rows, { coverageFloor: 0.5 });
+
+    expect(strict.configs[0]?.replicates[0]?.headline).toBeNull();
+    expect(lenient.configs[0]?.replicates[0]?.headline).toBe(1);
+  });
+
+  it("has a dataset's averages where there is one, else none", () => {
+    const rows = [aCellRow({ tags: { subtask: 'snarks' } })];
+
+    const plain = build(rows);
+    const bbh = build(rows, { header: aGroupHeader({ dataset: 'bbh' }) });
+
+    expect(plain.configs[0]?.averages).toEqual([]);
+    expect(bbh.configs[0]?.averages.map(({ name, value }) => [name, value])).toEqual([
+      ['paper-all-23', null],
+      ['paper-nlp-12', null],
+      ['paper-algorithmic-11', null],
+      ['macro', 1],
+      ['pooled', 1],
+    ]);
+  });
+
+  it('is empty without rows', () => {
+    expect(summarySchema.parse(build([])).configs).toEqual([]);
+  });
+});
+
+function build(
+  rows: readonly CellRow[],
+  init: { readonly header?: GroupHeader; readonly coverageFloor?: number } = {},
+) {
+  const builder = new SummaryBuilder(init.header ?? aGroupHeader(), init.coverageFloor ?? 0.98);
+  for (const row of rows) builder.add(row);
+  return builder.build();
+}

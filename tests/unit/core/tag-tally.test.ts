@@ -1,0 +1,70 @@
+import type { CellRow } from '@thrice/core';
+import { describe, expect, it } from 'vitest';
+import { TagTally } from '../../../packages/core/src/stats/tag-tally.ts';
+import { aCellRow, aRowWithoutVerdict } from '../../support/builders.ts';
+
+const snarks = { subtask: 'snarks' };
+
+describe('the figures by tag', () => {
+  it('count questions once and cells in every run', () => {
+    const first = [
+      aCellRow({ tags: snarks }),
+      aCellRow({ tags: snarks, score: 0 }),
+      aRowWithoutVerdict('failed', { tags: snarks }),
+    ];
+    const second = [
+      aCellRow({ tags: snarks }),
+      aCellRow({ tags: snarks, outcome: 'unparsed', score: 0 }),
+      aRowWithoutVerdict('not-attempted', { tags: snarks }),
+    ];
+
+    const byTag = tally(first, second);
+
+    expect(byTag).toEqual({
+      subtask: {
+        snarks: { questions: 3, cells: 6, scored: 3, unparsed: 1, correct: 2, score: 2 / 4 },
+      },
+    });
+  });
+
+  it('stand under each tag of a row', () => {
+    const byTag = tally([
+      aCellRow({ tags: { subtask: 'snarks', level: '1' } }),
+      aCellRow({ tags: { level: '2' }, score: 0 }),
+    ]);
+
+    expect(Object.keys(byTag)).toEqual(['subtask', 'level']);
+    expect(byTag['level']).toMatchObject({ 1: { score: 1 }, 2: { score: 0 } });
+  });
+
+  it('have no score where nothing got a verdict', () => {
+    const byTag = tally([aRowWithoutVerdict('ungraded', { tags: snarks })]);
+
+    expect(byTag['subtask']?.['snarks']).toEqual({
+      questions: 1,
+      cells: 1,
+      scored: 0,
+      unparsed: 0,
+      correct: 0,
+      score: null,
+    });
+  });
+
+  it('leave out a tag that tells nearly every question apart', () => {
+    const rows = (count: number) =>
+      Array.from({ length: count }, (_, at) => aCellRow({ tags: { source: String(at) } }));
+
+    const kept = tally(rows(200));
+    const left = tally(rows(201));
+
+    expect(Object.keys(kept['source'] ?? {}).length).toBe(200);
+    expect(left).toEqual({});
+  });
+});
+
+function tally(first: readonly CellRow[], ...others: readonly (readonly CellRow[])[]) {
+  const tags = new TagTally();
+  for (const row of first) tags.add(row, true);
+  for (const row of others.flat()) tags.add(row, false);
+  return tags.summarize();
+}

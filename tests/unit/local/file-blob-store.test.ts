@@ -1,0 +1,131 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdir, readFile, readlink, truncate } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { ThriceError } from '@thrice/core';
+import { FileBlobStore } from '@thrice/local';
+import { describe, expect, it } from 'vitest';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
+
+/** Starting processes takes a while on a busy machine. */
+const PROCESS_TIMEOUT_MS = 60_000;
+
+const source = resolve(import.meta.dirname, '../../../packages/local/src/file-blob-store.ts');
+const unusable = { code: 'store-unusable' } satisfies Partial<ThriceError>;
+
+describe('FileBlobStore', () => {
+  it('keeps a blob in the file its key names', async () => {
+    await using folder = await temporaryFolder();
+    using blobs = new FileBlobStore(folder.path);
+
+    await blobs.write('runs/demo/summary.json', ['{}\n']);
+
+    expect(await readFile(folder.resolve('runs', 'demo', 'summary.json'), 'utf8')).toBe('{}\n');
+  });
+
+  it('leaves no other file behind, whether a write succeeds or not', async () => {
+    await using folder = await temporaryFolder();
+    using blobs = new FileBlobStore(folder.path);
+    async function* breakingText() {
+      yield await Promise.resolve('half');
+      throw new Error('the source broke');
+    }
+
+    await blobs.write('a', ['whole']);
+    await blobs.write('b', breakingText()).catch(() => undefined);
+
+    expect(await readdir(folder.path)).toEqual(['a']);
+  });
+
+  it('says which file a file in the way of a folder keeps from being written', async () => {
+    await using folder = await temporaryFolder({ runs: 'in the way' });
+    using blobs = new FileBlobStore(folder.path);
+
+    const written = blobs.write('runs/demo/summary.json', ['{}']);
+
+    await expect(written).rejects.toMatchObject({
+      ...unusable,
+      message: expect.stringContaining(folder.resolve('runs', 'demo', 'summary.json')) as string,
+    });
+  });
+
+  it('replaces nothing when a folder stands in its place', async () => {
+    await using folder = await temporaryFolder({ 'a/file': 'kept' });
+    using blobs = new FileBlobStore(folder.path);
+
+    await expect(blobs.write('a', ['text'])).rejects.toMatchObject(unusable);
+
+    expect(await blobs.readText('a/file')).toBe('kept');
+    expect(await readdir(folder.path)).toEqual(['a']);
+  });
+
+  it(
+    'never takes a write that the system cut short for a whole one',
+    async () => {
+      await using folder = await temporaryFolder();
+      const script = `
+      const { FileBlobStore } = await import(${JSON.stringify(pathToFileURL(source).href)});
+      const blobs = new FileBlobStore(${JSON.stringify(folder.path)});
+      await blobs.write('a', ['x'.repeat(100_000)]).then(
+        () => process.stdout.write('written'),
+        (error) => process.stdout.write(error.code));`;
+      // A limit of 64 KiB a file: as on a full disk, the first write is cut, only the next one fails.
+      const child = spawn('bash', [
+        '-c',
+        'trap "" XFSZ; ulimit -f 64; exec "$0" --input-type=module --eval "$1"',
+        process.execPath,
+        script,
+      ]);
+      let output = '';
+      child.stdout.on('data', (text) => {
+        output += String(text);
+      });
+
+      await once(child, 'close');
+
+      expect(output).toBe('store-unusable');
+      expect(await readdir(folder.path)).toEqual([]);
+    },
+    PROCESS_TIMEOUT_MS,
+  );
+
+  it('refuses ranges of a file that was cut', async () => {
+    await using folder = await temporaryFolder();
+    using blobs = new FileBlobStore(folder.path);
+    await blobs.write('questions/a.jsonl', ['0123456789']);
+    await blobs.readRange('questions/a.jsonl', 8, 2);
+
+    await truncate(folder.resolve('questions', 'a.jsonl'), 9);
+
+    expect(await blobs.readRange('questions/a.jsonl', 0, 9)).toBe('012345678');
+    await expect(blobs.readRange('questions/a.jsonl', 8, 2)).rejects.toMatchObject({
+      ...unusable,
+      message: `${folder.resolve('questions', 'a.jsonl')}: expected 2 bytes at 8, received 1; the file is damaged`,
+    });
+  });
+
+  it('keeps one descriptor a file, however many ranges are read, and none in the end', async () => {
+    await using folder = await temporaryFolder();
+    const blobs = new FileBlobStore(folder.path);
+    await blobs.write('a', ['0123456789']);
+    await blobs.write('b', ['0123456789']);
+    const countOpen = async () => {
+      const links = await readdir('/proc/self/fd');
+      const targets = await Promise.all(
+        links.map((link) => readlink(`/proc/self/fd/${link}`).catch(() => '')),
+      );
+      return targets.filter((target) => target.startsWith(folder.path)).length;
+    };
+
+    for (let offset = 0; offset < 10; offset += 1) {
+      await blobs.readRange('a', offset, 1);
+      await blobs.readRange('b', offset, 1);
+    }
+    const during = await countOpen();
+    blobs[Symbol.dispose]();
+
+    expect(during).toBe(2);
+    expect(await countOpen()).toBe(0);
+  });
+});

@@ -1,0 +1,179 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { pathToFileURL } from 'node:url';
+import type { ThriceError } from '@thrice/core';
+import { openDatabase } from '@thrice/local';
+import { describe, expect, it } from 'vitest';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
+
+/** Starting processes takes a while on a busy machine. */
+const PROCESS_TIMEOUT_MS = 60_000;
+
+const source = resolve(import.meta.dirname, '../../../packages/local/src/open-database.ts');
+
+function pragma(database: DatabaseSync, name: string): unknown {
+  return database.prepare(`PRAGMA ${name}`).get()?.[name];
+}
+
+function tablesOf(database: DatabaseSync): unknown[] {
+  const sql = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'";
+  return database
+    .prepare(`${sql} ORDER BY name`)
+    .all()
+    .map(({ name }) => name);
+}
+
+describe('openDatabase', () => {
+  it('creates the file, its folders and its tables', async () => {
+    await using folder = await temporaryFolder();
+
+    using database = openDatabase(folder.resolve('deep', 'er', 'thrice.db'));
+
+    expect(tablesOf(database)).toEqual([
+      'calls',
+      'cells',
+      'closures',
+      'groups',
+      'question_files',
+      'tallies',
+      'tasks',
+      'workers',
+    ]);
+  });
+
+  it('commits so that the machine may die at any time', async () => {
+    await using folder = await temporaryFolder();
+
+    using database = openDatabase(folder.resolve('thrice.db'));
+
+    expect(pragma(database, 'journal_mode')).toBe('wal');
+    // 2 is FULL: https://www.sqlite.org/pragma.html#pragma_synchronous
+    expect(pragma(database, 'synchronous')).toBe(2);
+    expect(pragma(database, 'application_id')).toBe(0x54687263);
+  });
+
+  it('finds what was stored when it opens a file again', async () => {
+    await using folder = await temporaryFolder();
+    const file = folder.resolve('thrice.db');
+    const before = openDatabase(file);
+    before.exec("INSERT INTO closures VALUES ('lab', '{}')");
+    before.close();
+
+    using database = openDatabase(file);
+
+    expect(database.prepare('SELECT subject FROM closures').all()).toEqual([{ subject: 'lab' }]);
+  });
+
+  it('opens an empty file as a new database', async () => {
+    await using folder = await temporaryFolder({ 'thrice.db': '' });
+
+    using database = openDatabase(folder.resolve('thrice.db'));
+
+    expect(tablesOf(database)).toContain('cells');
+  });
+
+  it('leaves another program’s SQLite file as it is', async () => {
+    await using folder = await temporaryFolder();
+    const file = folder.resolve('thrice.db');
+    const foreign = new DatabaseSync(file);
+    foreign.exec('CREATE TABLE bookmarks (url TEXT); PRAGMA user_version = 1');
+    foreign.close();
+
+    expect(() => openDatabase(file)).toThrow(
+      expect.objectContaining({
+        code: 'store-unusable',
+        message: `${file}: expected a Thrice database, received another program's SQLite file; choose another folder with --dir`,
+      } satisfies Partial<ThriceError>),
+    );
+
+    using untouched = new DatabaseSync(file);
+    expect(tablesOf(untouched)).toEqual(['bookmarks']);
+    expect(pragma(untouched, 'journal_mode')).toBe('delete');
+  });
+
+  it('refuses a file of a newer version and says so', async () => {
+    await using folder = await temporaryFolder();
+    const file = folder.resolve('thrice.db');
+    const newer = openDatabase(file);
+    newer.exec('PRAGMA user_version = 999');
+    newer.close();
+
+    expect(() => openDatabase(file)).toThrow(
+      expect.objectContaining({
+        code: 'store-unusable',
+        message: expect.stringContaining('received version 999; update Thrice') as string,
+      }),
+    );
+  });
+
+  it('refuses a file that is no database', async () => {
+    await using folder = await temporaryFolder();
+    const file = folder.resolve('thrice.db');
+    await writeFile(file, 'this is not a database, however long it may be\n'.repeat(100));
+
+    expect(() => openDatabase(file)).toThrow(
+      expect.objectContaining({
+        code: 'store-unusable',
+        message: expect.stringContaining('received a damaged or foreign file') as string,
+      }),
+    );
+  });
+
+  it('refuses a folder in the place of the file', async () => {
+    await using folder = await temporaryFolder({ 'thrice.db/file': '' });
+
+    expect(() => openDatabase(folder.resolve('thrice.db'))).toThrow(
+      expect.objectContaining({ code: 'store-unusable' }),
+    );
+  });
+
+  it('names the folder that cannot be created', async () => {
+    await using folder = await temporaryFolder({ file: 'in the way' });
+
+    expect(() => openDatabase(folder.resolve('file', 'sub', 'thrice.db'))).toThrow(
+      expect.objectContaining({
+        code: 'store-unusable',
+        message: expect.stringContaining(
+          `${folder.resolve('file', 'sub')}: cannot be created`,
+        ) as string,
+      }),
+    );
+  });
+
+  it(
+    'lets several processes create the same file at once',
+    async () => {
+      await using folder = await temporaryFolder();
+      const file = folder.resolve('thrice.db');
+      const script = `
+      const { openDatabase } = await import(${JSON.stringify(pathToFileURL(source).href)});
+      process.stdout.write('ready');
+      process.stdin.once('data', () => {
+        const database = openDatabase(${JSON.stringify(file)});
+        database.prepare('INSERT INTO closures VALUES (?, ?)').run(String(process.pid), '{}');
+        database.close();
+        process.stdin.destroy();
+      });`;
+      const children = Array.from({ length: 4 }, () =>
+        spawn(process.execPath, ['--input-type=module', '--eval', script]),
+      );
+      const errors: string[] = [];
+      for (const { stderr } of children) stderr.on('data', (text) => errors.push(String(text)));
+      const closed = children.map((child) => once(child, 'close'));
+      await Promise.all(children.map(({ stdout }) => once(stdout, 'data')));
+
+      for (const { stdin } of children) stdin.write('go');
+      const codes = (await Promise.all(closed)).map(([code]) => code as unknown);
+
+      expect(errors).toEqual([]);
+      expect(codes).toEqual([0, 0, 0, 0]);
+      using database = openDatabase(file);
+      const row = database.prepare('SELECT count(*) AS count FROM closures').get();
+      expect(row).toEqual({ count: 4 });
+    },
+    PROCESS_TIMEOUT_MS,
+  );
+});

@@ -1,0 +1,202 @@
+import type { Slot } from '@thrice/core';
+import { SlotGovernor } from '@thrice/local';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { FakeClock } from '../../support/fake-clock.ts';
+import { settledBy } from '../../support/settled-by.ts';
+
+const never = new AbortController().signal;
+
+function governorOf(total: number, perLane: Readonly<Record<string, number>>): SlotGovernor {
+  return new SlotGovernor({
+    clock: new FakeClock(),
+    total,
+    perLane: new Map(Object.entries(perLane)),
+  });
+}
+
+type Step =
+  | { readonly kind: 'grant'; readonly lane: string }
+  | { readonly kind: 'dispose' | 'abort'; readonly index: number };
+
+const stepsArbitrary = fc.array(
+  fc.oneof(
+    {
+      weight: 3,
+      arbitrary: fc.constantFrom('a', 'b', 'c').map((lane) => ({ kind: 'grant' as const, lane })),
+    },
+    { weight: 2, arbitrary: fc.nat().map((index) => ({ kind: 'dispose' as const, index })) },
+    { weight: 1, arbitrary: fc.nat().map((index) => ({ kind: 'abort' as const, index })) },
+  ),
+  { maxLength: 60 },
+);
+
+/** Follows who holds and who waits while a governor is put through its paces. */
+class Crowd {
+  readonly held: { readonly lane: string; readonly slot: Slot }[] = [];
+  readonly waiting = new Set<{ readonly lane: string; readonly controller: AbortController }>();
+  readonly #governor: SlotGovernor;
+
+  constructor(governor: SlotGovernor) {
+    this.#governor = governor;
+  }
+
+  async take(step: Step): Promise<void> {
+    if (step.kind === 'grant') this.#ask(step.lane);
+    else if (step.kind === 'dispose') {
+      const [given] = this.held.splice(step.index % Math.max(1, this.held.length), 1);
+      given?.slot[Symbol.dispose]();
+    } else {
+      const waiting = [...this.waiting];
+      waiting[step.index % Math.max(1, waiting.length)]?.controller.abort();
+    }
+    await new Promise<void>((resolve) => {
+      setImmediate(resolve);
+    });
+  }
+
+  countHeld(lane: string): number {
+    return this.held.filter((each) => each.lane === lane).length;
+  }
+
+  isWaitedFor(lane: string): boolean {
+    return [...this.waiting].some((waiter) => waiter.lane === lane);
+  }
+
+  #ask(lane: string): void {
+    const controller = new AbortController();
+    const waiter = { lane, controller };
+    this.waiting.add(waiter);
+    this.#governor
+      .grant(lane, controller.signal)
+      .then(
+        (slot) => this.held.push({ lane, slot }),
+        () => undefined,
+      )
+      .finally(() => this.waiting.delete(waiter))
+      .catch(() => undefined);
+  }
+}
+
+describe('SlotGovernor', () => {
+  it('grants never more than the limits allow and leaves no slot idle that is waited for', async () => {
+    const limit = fc.integer({ min: 1, max: 4 });
+
+    await fc.assert(
+      fc.asyncProperty(
+        stepsArbitrary,
+        fc.integer({ min: 1, max: 6 }),
+        fc.tuple(limit, limit, limit),
+        async (steps, total, [a, b, c]) => {
+          const perLane = { a, b, c };
+          const crowd = new Crowd(governorOf(total, perLane));
+          for (const step of steps) {
+            await crowd.take(step);
+
+            const lanes = Object.entries(perLane);
+            const overfull = lanes.filter(([lane, most]) => crowd.countHeld(lane) > most);
+            const idle = lanes.filter(
+              ([lane, most]) =>
+                crowd.isWaitedFor(lane) &&
+                crowd.countHeld(lane) < most &&
+                crowd.held.length < total,
+            );
+            expect({ overfull, idle }).toEqual({ overfull: [], idle: [] });
+            expect(crowd.held.length).toBeLessThanOrEqual(total);
+          }
+        },
+      ),
+      { numRuns: 60, seed: 5 },
+    );
+  });
+
+  it('serves one lane first come, first served', async () => {
+    const governor = governorOf(1, { a: 1 });
+    const first = await governor.grant('a', never);
+    const order: number[] = [];
+    const waiting = [1, 2, 3].map(async (number) => {
+      using _slot = await governor.grant('a', never);
+      order.push(number);
+    });
+
+    first[Symbol.dispose]();
+    await Promise.all(waiting);
+
+    expect(order).toEqual([1, 2, 3]);
+  });
+
+  it('gives a free slot to the waiting lane that uses fewest', async () => {
+    const governor = governorOf(4, { slow: 4, fast: 4 });
+    const slots = await Promise.all(
+      ['slow', 'slow', 'slow', 'fast'].map((lane) => governor.grant(lane, never)),
+    );
+    const slow = governor.grant('slow', never);
+    const fast = governor.grant('fast', never);
+
+    slots[0]?.[Symbol.dispose]();
+
+    // slow holds 2, fast holds 1.
+    using _granted = await fast;
+    expect(await settledBy(slow)).toBe(false);
+  });
+
+  it('shares the slots evenly between a crowd and a few latecomers', async () => {
+    const governor = governorOf(4, { slow: 4, fast: 4 });
+    const held: { readonly lane: string; readonly slot: Slot }[] = [];
+    const ask = (lane: string) => {
+      governor.grant(lane, never).then(
+        (slot) => held.push({ lane, slot }),
+        () => undefined,
+      );
+    };
+    for (let index = 0; index < 100; index += 1) ask('slow');
+    for (let index = 0; index < 100; index += 1) ask('fast');
+    const grantedCounts = { slow: 0, fast: 0 };
+
+    for (let index = 0; index < 40; index += 1) {
+      await settledBy(Promise.resolve());
+      const next = held.shift();
+      if (next?.lane === 'slow' || next?.lane === 'fast') grantedCounts[next.lane] += 1;
+      next?.slot[Symbol.dispose]();
+    }
+
+    // The slow lane was there first, with all four slots; from then on they alternate.
+    expect(grantedCounts).toEqual({ slow: 22, fast: 18 });
+  });
+
+  it('passes over a waiter that has given up', async () => {
+    const governor = governorOf(1, { a: 1 });
+    const controller = new AbortController();
+    const first = await governor.grant('a', never);
+    const quitter = governor.grant('a', controller.signal);
+    const patient = governor.grant('a', never);
+    controller.abort();
+    await expect(quitter).rejects.toMatchObject({ code: 'interrupted' });
+
+    first[Symbol.dispose]();
+
+    using granted = await patient;
+    expect(granted.waitMs).toBe(0);
+  });
+
+  it('has no slots for a lane it was not told of', async () => {
+    const governor = governorOf(1, { a: 1 });
+
+    await expect(governor.grant('b', never)).rejects.toMatchObject({
+      code: 'invariant-violated',
+      message: 'no slots for lane "b"',
+    });
+  });
+
+  it('turns away who waits once it is closed, and leaves slots to their holders', async () => {
+    const governor = governorOf(1, { a: 1 });
+    const interrupted = { code: 'interrupted' };
+    using _held = await governor.grant('a', never);
+    const waiting = governor.grant('a', never);
+
+    governor.close();
+
+    await expect(waiting).rejects.toMatchObject(interrupted);
+    await expect(governor.grant('a', never)).rejects.toMatchObject(interrupted);
+  });
+});

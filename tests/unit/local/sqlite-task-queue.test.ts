@@ -1,0 +1,111 @@
+import { type Delivery, limits } from '@thrice/core';
+import { describe, expect, it } from 'vitest';
+import { aCellTask } from '../../support/builders.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
+import { openLocalStores } from '../../support/local-stores.ts';
+
+describe('SqliteTaskQueue', () => {
+  it('delivers tasks in the order they were sent', async () => {
+    using stores = openLocalStores(':memory:', new FakeClock());
+    const queue = stores.queueOf('ann');
+    const ids = ['c', 'a', 'b'];
+    await queue.send(
+      'lab',
+      ids.map((id) => aCellTask({ id })),
+    );
+
+    const received = await queue.receive('lab', 2);
+
+    expect(received.map(({ task }) => task.id)).toEqual(['c', 'a']);
+  });
+
+  it('keeps the tasks of other groups out of sight', async () => {
+    using stores = openLocalStores(':memory:', new FakeClock());
+    await stores.queueOf('ann', 'demo').send('lab', [aCellTask()]);
+
+    const received = await stores.queueOf('ann', 'other').receive('lab', 1);
+
+    expect(received).toEqual([]);
+  });
+
+  it('keeps one task a cell, of the latest generation', async () => {
+    using stores = openLocalStores(':memory:', new FakeClock());
+    const queue = stores.queueOf('ann');
+    for (const generation of [0, 2, 1]) await queue.send('lab', [aCellTask({ generation })]);
+
+    const received = await queue.receive('lab', 5);
+
+    expect(received.map(({ task }) => task)).toEqual([aCellTask({ generation: 2 })]);
+  });
+
+  it('changes nothing for a receipt of an earlier delivery', async () => {
+    const clock = new FakeClock();
+    using stores = openLocalStores(':memory:', clock);
+    const [ann, bob] = [stores.queueOf('ann'), stores.queueOf('bob')];
+    await ann.send('lab', [aCellTask()]);
+    const [stale] = (await ann.receive('lab', 1)) as [Delivery];
+    clock.advance(limits.leaseMs);
+    await bob.receive('lab', 1);
+    clock.advance(1);
+
+    await ann.acknowledge(stale);
+    await ann.release(stale, 0);
+    await ann.extend([stale]);
+
+    expect(await ann.receive('lab', 1)).toEqual([]);
+    clock.advance(limits.leaseMs - 1);
+    expect(await ann.receive('lab', 1)).toHaveLength(1);
+  });
+
+  it('counts what is left by lane and config, held or not', async () => {
+    const clock = new FakeClock();
+    using stores = openLocalStores(':memory:', clock);
+    const queue = stores.queueOf('ann');
+    const send = (lane: string, config: string, id: string) =>
+      queue.send(lane, [aCellTask({ config, id })]);
+    await send('lab', 'direct', 'q1');
+    await send('lab', 'direct', 'q2');
+    await send('openai', 'other', 'q1');
+    const [first, second] = (await queue.receive('lab', 2)) as [Delivery, Delivery];
+    await queue.acknowledge(first);
+    await queue.release(second, 5_000);
+
+    const backlog = await queue.readBacklog();
+
+    expect(backlog).toEqual([
+      { lane: 'lab', config: 'direct', count: 1, nextVisibleAtMs: clock.now() + 5_000 },
+      { lane: 'openai', config: 'other', count: 1, nextVisibleAtMs: 0 },
+    ]);
+  });
+
+  it('wakes the delayed tasks of a lane and leaves held ones to their holder', async () => {
+    using stores = openLocalStores(':memory:', new FakeClock());
+    const queue = stores.queueOf('ann');
+    await queue.send(
+      'lab',
+      ['held', 'delayed'].map((id) => aCellTask({ id })),
+    );
+    await queue.send('openai', [aCellTask({ config: 'other' })]);
+    const [, delayed] = (await queue.receive('lab', 2)) as [Delivery, Delivery];
+    const [elsewhere] = (await queue.receive('openai', 1)) as [Delivery];
+    await queue.release(delayed, 60_000);
+    await queue.release(elsewhere, 60_000);
+
+    await queue.wake('lab');
+
+    expect((await queue.receive('lab', 2)).map(({ task }) => task.id)).toEqual(['delayed']);
+    expect(await queue.receive('openai', 1)).toEqual([]);
+  });
+
+  it('sends to a question file again after a send that could not be committed', async () => {
+    using stores = openLocalStores(':memory:', new FakeClock());
+    const queue = stores.queueOf('ann');
+    const { question } = aCellTask();
+    const refused = queue.send('lab', [aCellTask({ question: { ...question, length: 1.5 } })]);
+    await expect(refused).rejects.toMatchObject({ class: 'defect' });
+
+    await queue.send('lab', [aCellTask()]);
+
+    expect((await queue.receive('lab', 1)).map(({ task }) => task)).toEqual([aCellTask()]);
+  });
+});

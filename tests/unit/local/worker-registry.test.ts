@@ -1,0 +1,265 @@
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import type { DatabaseSync } from 'node:sqlite';
+import { pathToFileURL } from 'node:url';
+import { limits } from '@thrice/core';
+import { WorkerRegistry } from '@thrice/local';
+import { describe, expect, it } from 'vitest';
+import { aCellKey, aCellResult, aCellTask, anAttempt } from '../../support/builders.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
+import { type LocalStores, openLocalStores } from '../../support/local-stores.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
+
+/** Starting processes takes a while on a busy machine. */
+const PROCESS_TIMEOUT_MS = 60_000;
+
+const packageUrl = pathToFileURL(
+  resolve(import.meta.dirname, '../../../packages/local/src/index.ts'),
+).href;
+
+/** Another process that registers, receives two tasks and claims the cell of the first. */
+class OtherWorker implements AsyncDisposable {
+  readonly #child: ChildProcessWithoutNullStreams;
+
+  private constructor(child: ChildProcessWithoutNullStreams) {
+    this.#child = child;
+  }
+
+  static async start(folder: string): Promise<OtherWorker> {
+    const script = `
+      const { LocalEngine } = await import(${JSON.stringify(packageUrl)});
+      const engine = new LocalEngine(${JSON.stringify(folder)});
+      await engine.workers.register('demo');
+      const [first] = await engine.queueOf('demo').receive('lab', 2);
+      const { run, id, config, generation } = first.task;
+      await engine.ledger.claimCell({ run, id, config }, generation, engine.workers.owner);
+      process.stdout.write('ready');
+      process.stdin.resume();`;
+    const child = spawn(process.execPath, ['--input-type=module', '--eval', script]);
+    const failed = once(child, 'close').then(() => Promise.reject(new Error('the worker died')));
+    await Promise.race([once(child.stdout, 'data'), failed]);
+    failed.catch(() => undefined);
+    return new OtherWorker(child);
+  }
+
+  async kill(): Promise<void> {
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
+    const closed = once(this.#child, 'close');
+    this.#child.kill('SIGKILL');
+    await closed;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.kill();
+  }
+}
+
+async function openShared(folder: string): Promise<LocalStores> {
+  const stores = openLocalStores(`${folder}/thrice.db`, new FakeClock('2026-01-01T00:00:00.000Z'));
+  await stores
+    .queueOf('nobody')
+    .send('lab', [aCellTask({ id: 'claimed' }), aCellTask({ id: 'received' })]);
+  return stores;
+}
+
+/** Enters a worker as another process would have, by hand. */
+function enter(
+  database: DatabaseSync,
+  worker: {
+    readonly owner: string;
+    readonly host?: string;
+    readonly pid?: number;
+    readonly started?: string;
+  },
+): void {
+  const [own] = database.prepare('SELECT host, pid_started FROM workers').all();
+  const host = worker.host ?? String(own?.['host']);
+  const started = worker.started ?? String(own?.['pid_started']);
+  database
+    .prepare('INSERT INTO workers VALUES (?, ?, ?, ?, ?)')
+    .run(worker.owner, host, worker.pid ?? process.pid, started, 'demo');
+}
+
+function ownersOf(database: DatabaseSync): unknown[] {
+  return database
+    .prepare('SELECT owner FROM workers ORDER BY owner')
+    .all()
+    .map(({ owner }) => owner);
+}
+
+describe('WorkerRegistry', () => {
+  it(
+    'takes over the tasks and cells of a process that was killed',
+    async () => {
+      await using folder = await temporaryFolder();
+      using stores = await openShared(folder.path);
+      const registry = new WorkerRegistry(stores.database, stores.commit);
+      await registry.register('demo');
+      await using dead = await OtherWorker.start(folder.path);
+      await dead.kill();
+
+      const count = await registry.takeOver();
+
+      expect(count).toBe(2);
+      expect(ownersOf(stores.database)).toEqual([registry.owner]);
+      const received = await stores.queueOf(registry.owner).receive('lab', 5);
+      expect(received.map(({ task }) => task.id)).toEqual(['claimed', 'received']);
+      const claim = await stores.ledger.claimCell(aCellKey({ id: 'claimed' }), 0, registry.owner);
+      expect(claim).toMatchObject({ kind: 'claimed', isFirst: false });
+    },
+    PROCESS_TIMEOUT_MS,
+  );
+
+  it(
+    'leaves a living process what it has in hand',
+    async () => {
+      await using folder = await temporaryFolder();
+      using stores = await openShared(folder.path);
+      const registry = new WorkerRegistry(stores.database, stores.commit);
+      await registry.register('demo');
+      await using _living = await OtherWorker.start(folder.path);
+
+      const count = await registry.takeOver();
+
+      expect(count).toBe(0);
+      expect(registry.countOthers('demo')).toBe(1);
+      expect(await stores.queueOf(registry.owner).receive('lab', 5)).toEqual([]);
+      const claim = await stores.ledger.claimCell(aCellKey({ id: 'claimed' }), 0, registry.owner);
+      expect(claim).toEqual({ kind: 'held' });
+    },
+    PROCESS_TIMEOUT_MS,
+  );
+
+  it('takes over from a process whose number another one has now', async () => {
+    using stores = openLocalStores(':memory:', new FakeClock());
+    const registry = new WorkerRegistry(stores.database, stores.commit);
+    await registry.register('demo');
+    enter(stores.database, { owner: 'dead', started: '1' });
+
+    await registry.takeOver();
+
+    expect(ownersOf(stores.database)).toEqual([registry.owner]);
+  });
+
+  it('waits for the leases of another host’s workers', async () => {
+    const clock = new FakeClock();
+    using stores = openLocalStores(':memory:', clock);
+    const registry = new WorkerRegistry(stores.database, stores.commit);
+    await registry.register('demo');
+    // Its process number means nothing here: no process can have this one.
+    enter(stores.database, { owner: 'foreign', host: 'elsewhere pid:[1]', pid: 2 ** 30 });
+    await stores.queueOf('foreign').send('lab', [aCellTask()]);
+    await stores.queueOf('foreign').receive('lab', 1);
+    await stores.ledger.claimCell(aCellKey(), 0, 'foreign');
+
+    const count = await registry.takeOver();
+
+    expect(count).toBe(0);
+    expect(ownersOf(stores.database)).toContain('foreign');
+    expect(await stores.ledger.claimCell(aCellKey(), 0, registry.owner)).toEqual({ kind: 'held' });
+    clock.advance(limits.leaseMs);
+    expect(await stores.queueOf(registry.owner).receive('lab', 1)).toHaveLength(1);
+  });
+
+  it('takes over from a process that is only waiting to be buried', async () => {
+    using stores = openLocalStores(':memory:', new FakeClock());
+    const registry = new WorkerRegistry(stores.database, stores.commit);
+    await registry.register('demo');
+    // The parent is stuck and never asks how its child ended, so the child stays a zombie.
+    const stuck = 'Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)';
+    const starting = `console.log(require('node:child_process').spawn('true').pid)`;
+    const parent = spawn(process.execPath, ['-e', `${starting}; ${stuck}`]);
+    const [output] = (await once(parent.stdout, 'data')) as [Buffer];
+    const pid = Number(output.toString('utf8'));
+    await untilZombie(pid);
+    enter(stores.database, { owner: 'zombie', pid, started: startOf(pid) });
+
+    await registry.takeOver();
+    parent.kill('SIGKILL');
+
+    expect(ownersOf(stores.database)).toEqual([registry.owner]);
+  });
+
+  it('frees what it still held when it is taken off the list', async () => {
+    using stores = openLocalStores(':memory:', new FakeClock());
+    const registry = new WorkerRegistry(stores.database, stores.commit);
+    const queue = stores.queueOf(registry.owner);
+    await registry.register('demo');
+    await queue.send('lab', [aCellTask()]);
+    await queue.receive('lab', 1);
+    await stores.ledger.claimCell(aCellKey(), 0, registry.owner);
+
+    await registry.unregister();
+
+    expect(ownersOf(stores.database)).toEqual([]);
+    expect(await stores.queueOf('bob').receive('lab', 1)).toHaveLength(1);
+    const claim = await stores.ledger.claimCell(aCellKey(), 0, 'bob');
+    expect(claim).toMatchObject({ kind: 'claimed', isFirst: false });
+  });
+
+  it('keeps the results, tries and attempts of a dead worker', async () => {
+    using stores = openLocalStores(':memory:', new FakeClock());
+    const registry = new WorkerRegistry(stores.database, stores.commit);
+    await registry.register('demo');
+    enter(stores.database, { owner: 'dead', started: '1' });
+    const queue = stores.queueOf('dead');
+    await queue.send(
+      'lab',
+      ['done', 'tried'].map((id) => aCellTask({ id })),
+    );
+    await queue.receive('lab', 2);
+    await stores.ledger.claimCell(aCellKey({ id: 'done' }), 0, 'dead');
+    await stores.ledger.completeCell(aCellKey({ id: 'done' }), 'dead', aCellResult(), []);
+    await stores.ledger.claimCell(aCellKey({ id: 'tried' }), 0, 'dead');
+    await stores.ledger.releaseCell(aCellKey({ id: 'tried' }), 'dead', [anAttempt()], 1);
+    await stores.ledger.claimCell(aCellKey({ id: 'tried' }), 0, 'dead');
+
+    await registry.takeOver();
+
+    const cells = await stores.ledger.readCells('demo-r1', 'direct', ['done', 'tried']);
+    expect(cells.get('done')).toMatchObject({ state: 'done', result: aCellResult() });
+    expect(cells.get('tried')).toMatchObject({
+      state: 'released',
+      tries: 1,
+      attempts: [anAttempt()],
+    });
+  });
+
+  it('counts the other workers of a group only', async () => {
+    using stores = openLocalStores(':memory:', new FakeClock());
+    const registry = new WorkerRegistry(stores.database, stores.commit);
+    await registry.register('demo');
+    enter(stores.database, { owner: 'second' });
+
+    expect(registry.countOthers('demo')).toBe(1);
+    expect(registry.countOthers('other')).toBe(0);
+  });
+
+  it('gives each worker a name of its own', () => {
+    using stores = openLocalStores(':memory:', new FakeClock());
+
+    const owners = [1, 2, 3].map(() => new WorkerRegistry(stores.database, stores.commit).owner);
+
+    expect(new Set(owners).size).toBe(3);
+  });
+});
+
+function statOf(pid: number): readonly string[] {
+  const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  return text.slice(text.lastIndexOf(')') + 2).split(' ');
+}
+
+function startOf(pid: number): string {
+  return statOf(pid)[19] ?? '';
+}
+
+/** A few turns of the event loop, each a system call: the child has nothing to do but end. */
+async function untilZombie(pid: number): Promise<void> {
+  for (let turn = 0; turn < 100_000 && statOf(pid)[0] !== 'Z'; turn += 1) {
+    await new Promise<void>((resolve) => {
+      setImmediate(resolve);
+    });
+  }
+}

@@ -1,0 +1,76 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { mapLimitText } from '@thrice/models';
+import { describe, expect, it } from 'vitest';
+import { hasSharedData, sharedDataDir } from '../../support/shared-data.ts';
+
+function readRows<Row>(name: string): Row[] {
+  const text = readFileSync(join(sharedDataDir, name), 'utf8');
+  return text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as Row);
+}
+
+describe('mapLimitText', () => {
+  it.each([
+    'usage limit reached',
+    'Claude AI usage limit reached.',
+    'You’ve hit your weekly limit · resets Oct 3, 9am',
+    "  You're out of extra usage · resets 7:30pm (Asia/Calcutta)\n",
+  ])('recognises %j as an exhausted quota', (text) => {
+    expect(mapLimitText(text)).toMatchObject({ code: 'quota-exhausted', message: text.trim() });
+  });
+
+  it('reads the reset time that a notice names', () => {
+    const error = mapLimitText('Claude AI usage limit reached|1753441200');
+
+    expect(error?.details.resetAt).toBe('2025-07-25T11:00:00.000Z');
+  });
+
+  it('recognises a rate limit', () => {
+    expect(mapLimitText('API Error: Rate limit reached')?.code).toBe('model-rate-limited');
+  });
+
+  it.each([
+    '',
+    '42',
+    'The usage limit reached its maximum in 1987.',
+    'The answer is: usage limit reached',
+    'Once the usage limit reached zero, the machine stopped.',
+    'usage limit reached|soon',
+    "You've hit your limit",
+    `${'x '.repeat(120)}usage limit reached`,
+    'API Error: Rate limit reached. So the answer is (B).',
+    'usage limit reached\nThe answer is 42.',
+  ])('takes %j for an answer', (text) => {
+    expect(mapLimitText(text)).toBeUndefined();
+  });
+
+  describe.runIf(hasSharedData)('on recorded texts', () => {
+    it('gives every notice seen on stdout or a terminal its class', () => {
+      const vectors = readRows<{ text: string; stream: string; class: string }>(
+        'echo/exhaustion_vectors.jsonl',
+      ).filter(({ stream }) => stream === 'stdout' || stream === 'tty');
+
+      const found = vectors.map(({ text }) => mapLimitText(text)?.class);
+
+      expect(vectors).toHaveLength(4);
+      expect(found).toEqual(vectors.map((vector) => vector.class));
+    });
+
+    it.each([
+      ['bbh/codex_direct.jsonl', 6_511],
+      ['bbh/codex_cot.jsonl', 3_187],
+    ])('takes no prediction of %s for an error', (name, count) => {
+      const predictions = readRows<{ prediction: string }>(name).map(
+        ({ prediction }) => prediction,
+      );
+
+      const errors = predictions.filter((text) => mapLimitText(text) !== undefined);
+
+      expect(predictions).toHaveLength(count);
+      expect(errors).toEqual([]);
+    });
+  });
+});
