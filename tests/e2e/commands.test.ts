@@ -91,9 +91,9 @@ describe('thrice status', () => {
       exitCode: 0,
       stdout: lines(
         'trial-<time>: complete, 8/8 cells, 0 processes',
-        'config                        done  scored  unparsed  ungraded  failed  retries  known cost',
-        'a       ████████████████████   4/4       4         0         0       0        0     $0.0000',
-        'b       ████████████████████   4/4       4         0         0       0        0     $0.0000',
+        'config                        done  scored  unparsed  ungraded  failed  retries  cost',
+        'a       ████████████████████   4/4       4         0         0       0        0     –',
+        'b       ████████████████████   4/4       4         0         0       0        0     –',
       ),
       stderr: '',
     });

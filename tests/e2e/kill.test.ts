@@ -1,11 +1,12 @@
 import { readdirSync } from 'node:fs';
-import { basename } from 'node:path';
+import { basename, join } from 'node:path';
+import { openDatabase } from '@thrice/local';
 import { type Simulator, startSimulator } from '@thrice/simulator';
 import { describe, expect, it } from 'vitest';
 import { additions, patchyKnowledge, toJsonl } from '../support/additions.ts';
 import { readCellRows, timeless } from '../support/cell-rows.ts';
 import { KillAccount, seededDraw } from '../support/kill-account.ts';
-import { groupStates } from '../support/ledger-view.ts';
+import { groupStates, taskCount } from '../support/ledger-view.ts';
 import { type RunningThrice, runThrice, startThrice } from '../support/run-thrice.ts';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.ts';
 import { endOf, waitUntil, waitWhileRunning } from '../support/wait-until.ts';
@@ -76,16 +77,24 @@ function groupOf({ stdout }: { readonly stdout: string }): string {
   return stdout.split('\n')[0] ?? '';
 }
 
-/** Starts a run and kills it while it sends its tasks, before it says what the group is called. */
-async function killWhilePlanning(folder: TemporaryFolder): Promise<boolean> {
+/** Starts a run and kills it while it sends its tasks; returns the group it has said by then. */
+async function killWhilePlanning(folder: TemporaryFolder): Promise<string> {
   const ledger = folder.resolve('.thrice');
-  const planned = groupStates(ledger).length;
+  {
+    using database = openDatabase(join(ledger, 'thrice.db'));
+    // Some work with each task: planning takes seconds and cannot be missed.
+    database.exec(`CREATE TRIGGER toil AFTER INSERT ON tasks BEGIN
+      WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 20000)
+      SELECT max(n) FROM numbers; END`);
+  }
   await using run = startThrice(['run', 'sums.json'], { cwd: folder.path });
-  await waitWhileRunning('the group is there', [run], () => {
-    return groupStates(ledger).length > planned;
-  });
+  await waitWhileRunning('the first tasks are there', [run], () => taskCount(ledger) > 0);
   await kill(run);
-  return groupStates(ledger).at(-1) === 'planning' && run.stdout === '';
+  expect(groupStates(ledger)).toEqual(['planning']);
+  expect(taskCount(ledger)).toBeLessThan(cellCount);
+  using database = openDatabase(join(ledger, 'thrice.db'));
+  database.exec('DROP TRIGGER toil');
+  return groupOf(run);
 }
 
 /** Resumes a group and kills it while it writes its results, for the first time or once more. */
@@ -115,9 +124,7 @@ describe('a run that is killed', () => {
     const draw = seededDraw(20261120);
     const inFlightCounts: number[] = [];
 
-    await untilInTime(async () => await killWhilePlanning(stormy));
-    const listed = await runThrice(['ls', '--json'], { cwd: stormy.path });
-    const [{ group = '' } = {}] = JSON.parse(listed.stdout) as { readonly group: string }[];
+    const group = await killWhilePlanning(stormy);
     const account = new KillAccount(ledger, group, models);
     // At most 1,800 requests in all: the last of these kills still finds work to be done.
     for (let killCount = 0; killCount < 20; killCount += 1) {

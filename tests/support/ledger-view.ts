@@ -49,3 +49,8 @@ export function closedSubjects(folder: string): readonly string[] {
     String(row['subject']),
   );
 }
+
+/** Tasks that are left, of all groups. */
+export function taskCount(folder: string): number {
+  return Number(readLedger(folder, 'SELECT count(*) AS count FROM tasks')[0]?.['count'] ?? 0);
+}

@@ -34,7 +34,7 @@ export async function carryOn(order: CarryOnOrder): Promise<ExitCode> {
   const { engine, header, benchmark, terminal, signals } = order;
   await engine.ledger.setGroupState(header.group, 'active');
   await openLanes(order);
-  const progress = await createProgress({ terminal, engine, header, benchmark });
+  const progress = await createProgress({ terminal, engine, header });
   const onDrain = () =>
     progress.note('finishing the calls in flight; press Ctrl-C again to stop now');
   signals.drain.addEventListener('abort', onDrain, { once: true });

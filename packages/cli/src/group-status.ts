@@ -1,4 +1,4 @@
-import type { Closure, GroupRecord, Tally } from '@thrice/core';
+import type { Closure, GroupHeader, GroupRecord, Tally } from '@thrice/core';
 import type { LocalEngine } from '@thrice/local';
 
 /** Where one config of a group stands, over all of its runs. */
@@ -11,8 +11,8 @@ export interface ConfigStatus {
   readonly failed: number;
   readonly notAttempted: number;
   readonly correct: number;
-  /** Sum of the known costs, USD. */
-  readonly costUsd: number;
+  /** Sum of the known costs, USD; null without a price. */
+  readonly costUsd: number | null;
   readonly retries: number;
 }
 
@@ -36,16 +36,7 @@ export async function describeStatus(
   { header, state }: GroupRecord,
   engine: LocalEngine,
 ): Promise<GroupStatus> {
-  const tallies = (
-    await Promise.all(header.runs.map((run) => engine.ledger.readTallies(run)))
-  ).flat();
-  const configs = header.configs.map(({ config, cells }) =>
-    describeConfig(
-      config,
-      cells * header.runs.length,
-      tallies.filter((tally) => tally.config === config),
-    ),
-  );
+  const configs = await countConfigs(header, engine);
   const backlog = await engine.queueOf(header.group).readBacklog();
   const lanes = [...new Set(backlog.map(({ lane }) => lane))].map((lane) => ({
     lane,
@@ -91,6 +82,21 @@ function nameState({
 
 function hasAllVerdicts({ cells, scored, unparsed }: ConfigStatus): boolean {
   return scored + unparsed === cells;
+}
+
+/** Counts where each config of a group stands, from its tallies. */
+export async function countConfigs(
+  header: GroupHeader,
+  engine: LocalEngine,
+): Promise<readonly ConfigStatus[]> {
+  const byRun = await Promise.all(header.runs.map((run) => engine.ledger.readTallies(run)));
+  const priced = new Set(Object.keys(header.spec.prices));
+  return header.configs.map(({ config, cells }) => {
+    const model = header.spec.configs.find(({ name }) => name === config)?.model ?? '';
+    const tallies = byRun.flat().filter((tally) => tally.config === config);
+    const counted = describeConfig(config, cells * header.runs.length, tallies);
+    return priced.has(model) ? counted : { ...counted, costUsd: null };
+  });
 }
 
 function describeConfig(config: string, cells: number, tallies: readonly Tally[]): ConfigStatus {

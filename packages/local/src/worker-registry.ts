@@ -10,7 +10,9 @@ const workerRowSchema = z.object({
   host: z.string(),
   pid: z.number(),
   pid_started: z.string(),
+  group_name: z.string(),
 });
+type WorkerRow = z.infer<typeof workerRowSchema>;
 
 /**
  * The processes that work on a database, so that the living need not wait for a dead one's leases.
@@ -51,23 +53,23 @@ export class WorkerRegistry {
    * @returns How many tasks were freed.
    */
   async takeOver(): Promise<number> {
-    const dead = this.#database
-      .prepare('SELECT owner, host, pid, pid_started FROM workers WHERE owner <> ?')
-      .all(this.owner)
-      .map((row) => workerRowSchema.parse(row))
-      .filter(isDead);
+    const dead = this.#others().filter(isDead);
     if (dead.length === 0) return 0;
     return await this.#commit.write(() =>
       dead.reduce((count, { owner }) => count + this.#free(owner), 0),
     );
   }
 
-  /** Other processes that work on a group, as far as anyone can tell. */
+  /** Other processes that work on a group; the dead are not counted where that can be seen. */
   countOthers(group: string): number {
-    const row = this.#database
-      .prepare('SELECT count(*) AS count FROM workers WHERE group_name = ? AND owner <> ?')
-      .get(group, this.owner);
-    return Number(row?.['count'] ?? 0);
+    return this.#others().filter((worker) => worker.group_name === group && !isDead(worker)).length;
+  }
+
+  #others(): readonly WorkerRow[] {
+    return this.#database
+      .prepare('SELECT * FROM workers WHERE owner <> ?')
+      .all(this.owner)
+      .map((row) => workerRowSchema.parse(row));
   }
 
   #free(owner: string): number {
@@ -86,7 +88,7 @@ export class WorkerRegistry {
   }
 }
 
-function isDead(worker: z.infer<typeof workerRowSchema>): boolean {
+function isDead(worker: WorkerRow): boolean {
   if (worker.host !== hostIdentity()) return false;
   if (!isRunning(worker.pid)) return true;
   const started = processStart(worker.pid);

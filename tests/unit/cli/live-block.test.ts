@@ -4,6 +4,7 @@ import { fakeTerminal } from '../../support/run-thrice.ts';
 
 const hide = '\u001b[?25l';
 const clear = '\u001b[0J';
+const rest = '\u001b[K';
 const up = (lineCount: number) => `\u001b[${lineCount}A`;
 
 describe('a live block on a terminal', () => {
@@ -16,7 +17,7 @@ describe('a live block on a terminal', () => {
     block.show('four');
 
     expect(terminal.stderr).toBe(
-      `${hide}\r${clear}one\ntwo\n${hide}\r${up(2)}${clear}three\n${hide}\r${up(1)}${clear}four\n`,
+      `${hide}\rone${rest}\ntwo${rest}\n${clear}${hide}\r${up(2)}three${rest}\n${clear}${hide}\r${up(1)}four${rest}\n${clear}`,
     );
   });
 
@@ -25,7 +26,7 @@ describe('a live block on a terminal', () => {
 
     new LiveBlock(terminal).show('0123456789abc');
 
-    expect(terminal.stderr).toBe(`${hide}\r${clear}012345678\n`);
+    expect(terminal.stderr).toBe(`${hide}\r012345678${rest}\n${clear}`);
   });
 
   it('leaves out lines in the middle that would scroll, and says how many', () => {
@@ -33,7 +34,9 @@ describe('a live block on a terminal', () => {
 
     new LiveBlock(terminal).show('1\n2\n3\n4\n5\n6');
 
-    expect(terminal.stderr).toBe(`${hide}\r${clear}1\n2\n(3 more lines)\n6\n`);
+    expect(terminal.stderr).toBe(
+      `${hide}\r1${rest}\n2${rest}\n(3 more lines)${rest}\n6${rest}\n${clear}`,
+    );
   });
 
   it('finds its top again after the window was made narrower', () => {
@@ -47,7 +50,7 @@ describe('a live block on a terminal', () => {
     size.columns = 10;
     block.show('new');
 
-    expect(terminal.stderr.endsWith(`${hide}\r${up(4)}${clear}new\n`)).toBe(true);
+    expect(terminal.stderr.endsWith(`${hide}\r${up(4)}${clear}new${rest}\n${clear}`)).toBe(true);
   });
 
   it('keeps a note above itself', () => {
@@ -59,7 +62,7 @@ describe('a live block on a terminal', () => {
     block.show('two');
 
     expect(terminal.stderr).toBe(
-      `${hide}\r${clear}one\n\r${up(1)}${clear}to stay\n${hide}\r${clear}two\n`,
+      `${hide}\rone${rest}\n${clear}\r${up(1)}${clear}to stay\n${hide}\rtwo${rest}\n${clear}`,
     );
   });
 
@@ -70,7 +73,7 @@ describe('a live block on a terminal', () => {
     block.show('one');
     block.end();
 
-    expect(terminal.stderr).toBe(`${hide}\r${clear}one\n\u001b[?25h`);
+    expect(terminal.stderr).toBe(`${hide}\rone${rest}\n${clear}\u001b[?25h`);
   });
 });
 

@@ -2,15 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { ConfigStatus } from '../../../packages/cli/src/group-status.ts';
 import { Progress } from '../../../packages/cli/src/render/progress.ts';
 import type { Terminal } from '../../../packages/cli/src/terminal.ts';
-import {
-  aBenchmark,
-  aCellKey,
-  aCellResult,
-  aClosure,
-  aConfig,
-  aFailedResult,
-  anError,
-} from '../../support/builders.ts';
+import { aCellKey, aCellResult, aClosure, aFailedResult, anError } from '../../support/builders.ts';
 import { type FakeTerminal, fakeTerminal } from '../../support/run-thrice.ts';
 
 function aConfigStatus(parts: Partial<ConfigStatus> = {}): ConfigStatus {
@@ -32,16 +24,26 @@ function aConfigStatus(parts: Partial<ConfigStatus> = {}): ConfigStatus {
 /** Progress of configs a (priced) and b, and the hands of its clock. */
 function startProgress(
   own: Partial<Terminal> = {},
-  configs: readonly ConfigStatus[] = [aConfigStatus(), aConfigStatus({ config: 'b' })],
-): { progress: Progress; terminal: FakeTerminal; clock: { nowMs: number } } {
+  configs: readonly ConfigStatus[] = [
+    aConfigStatus(),
+    aConfigStatus({ config: 'b', costUsd: null }),
+  ],
+): {
+  progress: Progress;
+  terminal: FakeTerminal;
+  clock: { nowMs: number };
+  counted: { value: readonly ConfigStatus[] };
+} {
   const terminal = fakeTerminal(own);
   const clock = { nowMs: 0 };
-  const benchmark = aBenchmark({
-    configs: [aConfig({ name: 'a', model: 'm' }), aConfig({ name: 'b', model: 'n' })],
-    prices: new Map([['lab/m', { input: 1, output: 1 }]]),
+  const counted: { value: readonly ConfigStatus[] } = { value: [] };
+  const progress = new Progress({
+    terminal,
+    now: () => clock.nowMs,
+    configs,
+    recount: async () => counted.value,
   });
-  const progress = new Progress({ terminal, now: () => clock.nowMs, configs, benchmark });
-  return { progress, terminal, clock };
+  return { progress, terminal, clock, counted };
 }
 
 function complete(progress: Progress, config: string, result = aCellResult()): void {
@@ -83,8 +85,21 @@ describe('progress in a log', () => {
     expect(terminal.stderr).toBe('4/4 cells, 1.0/s, ETA 0s, $1.2500, 0 retries, 0 failed\n');
   });
 
+  it('counts what other processes completed too', async () => {
+    const { progress, terminal, counted } = startProgress({}, [aConfigStatus()]);
+
+    complete(progress, 'a');
+    counted.value = [aConfigStatus({ scored: 3, notAttempted: 1, costUsd: 1, retries: 2 })];
+    await progress.around(Promise.resolve());
+
+    expect(terminal.stderr).toContain('3/4 cells, ');
+    expect(terminal.stderr).toContain('$1.0000, 2 retries, ');
+  });
+
   it('knows neither cost nor ETA without a price and without an answer', async () => {
-    const { progress, terminal } = startProgress({}, [aConfigStatus({ config: 'b' })]);
+    const { progress, terminal } = startProgress({}, [
+      aConfigStatus({ config: 'b', costUsd: null }),
+    ]);
 
     await progress.around(Promise.resolve());
 
@@ -150,7 +165,7 @@ describe('progress in a log', () => {
 describe('progress on a terminal', () => {
   const configs = [
     aConfigStatus({ config: 'a', cells: 10, scored: 8, correct: 6, notAttempted: 2 }),
-    aConfigStatus({ config: 'longer', cells: 10, notAttempted: 10 }),
+    aConfigStatus({ config: 'longer', costUsd: null, cells: 10, notAttempted: 10 }),
   ];
 
   it('is a bar for each config and a line of totals, and gives the cursor back', async () => {
@@ -160,10 +175,10 @@ describe('progress on a terminal', () => {
 
     expect(terminal.stderr).toBe(
       [
-        '\u001b[?25l\r\u001b[0Ja      ████████████████░░░░  8/10  right 75.0 %  0 retries',
-        'longer ░░░░░░░░░░░░░░░░░░░░  0/10  right –  0 retries',
-        '0.0/s, ETA –, >= $0.0000, 0 retries, 0 failed',
-        '\u001b[?25h',
+        '\u001b[?25l\ra      ████████████████░░░░  8/10  right 75.0 %  0 retries\u001b[K',
+        'longer ░░░░░░░░░░░░░░░░░░░░  0/10  right –  0 retries\u001b[K',
+        '0.0/s, ETA –, >= $0.0000, 0 retries, 0 failed\u001b[K',
+        '\u001b[0J\u001b[?25h',
       ].join('\n'),
     );
   });
@@ -173,6 +188,6 @@ describe('progress on a terminal', () => {
 
     await progress.around(Promise.resolve());
 
-    expect(terminal.stderr).toContain('a      ████████░░  8/10  right 75.0 %  0 retries\n');
+    expect(terminal.stderr).toContain('a      ████████░░  8/10  right 75.0 %  0 retries\u001b[K\n');
   });
 });

@@ -2,31 +2,40 @@ import type { Terminal } from '../terminal.ts';
 
 const HIDE_CURSOR = '\u001b[?25l';
 const SHOW_CURSOR = '\u001b[?25h';
+const CLEAR_LINE_END = '\u001b[K';
 const CLEAR_BELOW = '\u001b[0J';
 
 /** A block of lines on stderr that is drawn over itself; plain lines where that is impossible. */
 export class LiveBlock {
   readonly #terminal: Terminal;
   #lines: readonly string[] = [];
+  #drawnColumns = 0;
 
   constructor(terminal: Terminal) {
     this.#terminal = terminal;
   }
 
   /** Replaces the block. */
-  show(text: string): void {
+  show(block: string): void {
     if (!this.#terminal.isInteractive) {
-      this.#terminal.error(text);
+      this.#terminal.error(block);
       return;
     }
-    const lines = this.#fit(text.split('\n'));
-    this.#terminal.draw(`${HIDE_CURSOR}${this.#backToTop()}${lines.join('\n')}\n`);
+    const lines = this.#fit(block.split('\n'));
+    // Line by line: some terminals keep a screen that is cleared as a whole in their history. Lines
+    // that a resize has wrapped are cleared as a whole all the same, or they would stay joined.
+    const { columns } = this.#terminal;
+    const isResized = this.#lines.length > 0 && columns !== this.#drawnColumns;
+    this.#drawnColumns = columns;
+    const top = `${this.#backToTop()}${isResized ? CLEAR_BELOW : ''}`;
+    const text = lines.map((line) => `${line}${CLEAR_LINE_END}\n`).join('');
+    this.#terminal.draw(`${HIDE_CURSOR}${top}${text}${CLEAR_BELOW}`);
     this.#lines = lines;
   }
 
   /** Writes a line above the block, to stay. */
   note(text: string): void {
-    if (this.#terminal.isInteractive) this.#terminal.draw(this.#backToTop());
+    if (this.#terminal.isInteractive) this.#terminal.draw(`${this.#backToTop()}${CLEAR_BELOW}`);
     this.#lines = [];
     this.#terminal.error(text);
   }
@@ -60,6 +69,6 @@ export class LiveBlock {
       0,
     );
     const up = height === 0 ? '' : `\u001b[${height}A`;
-    return `\r${up}${CLEAR_BELOW}`;
+    return `\r${up}`;
   }
 }

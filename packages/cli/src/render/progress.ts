@@ -1,6 +1,6 @@
-import type { Benchmark, GroupHeader, WorkerEvent } from '@thrice/core';
+import type { GroupHeader, WorkerEvent } from '@thrice/core';
 import type { LocalEngine } from '@thrice/local';
-import { type ConfigStatus, describeStatus } from '../group-status.ts';
+import { type ConfigStatus, countConfigs } from '../group-status.ts';
 import { plainText, type Terminal } from '../terminal.ts';
 import { LiveBlock } from './live-block.ts';
 import { describeDuration, RateMeter } from './rate-meter.ts';
@@ -18,8 +18,8 @@ type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
 /**
  * Shows how the work goes: one bar a config on a terminal, one plain line every few seconds in a log.
  *
- * Counts start from the ledger's and grow with this process's own cells; those that other processes
- * complete meanwhile show up in `status`.
+ * Counts grow with this process's own cells and are set to the ledger's at every look, so that cells
+ * completed by other processes count too.
  */
 export class Progress {
   readonly #terminal: Terminal;
@@ -27,41 +27,49 @@ export class Progress {
   readonly #block: LiveBlock;
   readonly #meter = new RateMeter();
   readonly #configs: ReadonlyMap<string, Mutable<ConfigStatus>>;
-  readonly #isPriced: ReadonlyMap<string, boolean>;
   readonly #noted = new Set<string>();
+  readonly #recount: () => Promise<readonly ConfigStatus[]>;
 
   constructor(init: {
     readonly terminal: Terminal;
     readonly now: () => number;
     readonly configs: readonly ConfigStatus[];
-    readonly benchmark: Benchmark;
+    /** The ledger's counts as they are now. */
+    readonly recount: () => Promise<readonly ConfigStatus[]>;
   }) {
+    this.#recount = init.recount;
     this.#terminal = init.terminal;
     this.#now = init.now;
     this.#block = new LiveBlock(init.terminal);
     this.#configs = new Map(init.configs.map((config) => [config.config, { ...config }]));
-    this.#isPriced = new Map(
-      init.benchmark.configs.map(({ name, lane, model }) => [
-        name,
-        init.benchmark.prices.has(`${lane}/${model}`),
-      ]),
-    );
   }
 
   /** Shows progress while `work` goes on. */
   async around<T>(work: Promise<T>): Promise<T> {
     this.#meter.add(this.#now(), this.#doneCount());
     const timer = setInterval(
-      () => this.#show(),
+      () => void this.#look(),
       this.#terminal.isInteractive ? REDRAW_MS : LOG_MS,
     );
     try {
       return await work;
     } finally {
       clearInterval(timer);
-      this.#show();
+      await this.#look();
       this.#block.end();
     }
+  }
+
+  async #look(): Promise<void> {
+    // A store that cannot be read ends the work with its own error; here it only leaves old counts.
+    const counted = await this.#recount().catch(() => []);
+    for (const config of counted) {
+      const own = this.#configs.get(config.config);
+      // The ledger counts a cell's retries when the cell is done, events as they happen.
+      const retries = Math.max(own?.retries ?? 0, config.retries);
+      if (own !== undefined) Object.assign(own, config, { retries });
+    }
+    this.#show();
   }
 
   observe(event: WorkerEvent): void {
@@ -95,7 +103,7 @@ export class Progress {
     if (config === undefined) return;
     config[result.outcome] += 1;
     config.notAttempted -= 1;
-    config.costUsd += result.costUsd ?? 0;
+    if (config.costUsd !== null) config.costUsd += result.costUsd ?? 0;
     if (result.score === 1) config.correct += 1;
   }
 
@@ -143,10 +151,10 @@ export class Progress {
 
   /** A spend is shown where a price is known; some unknown prices make it a lower bound. */
   #spend(configs: readonly ConfigStatus[]): string {
-    const priced = configs.filter(({ config }) => this.#isPriced.get(config) === true);
-    if (priced.length === 0) return 'cost unknown';
-    const sum = priced.reduce((total, { costUsd }) => total + costUsd, 0);
-    return `${priced.length < configs.length ? '>= ' : ''}$${sum.toFixed(4)}`;
+    const known = configs.flatMap(({ costUsd }) => (costUsd === null ? [] : [costUsd]));
+    if (known.length === 0) return 'cost unknown';
+    const sum = known.reduce((total, costUsd) => total + costUsd, 0);
+    return `${known.length < configs.length ? '>= ' : ''}$${sum.toFixed(4)}`;
   }
 
   #line(): string {
@@ -177,14 +185,15 @@ export async function createProgress({
   terminal,
   engine,
   header,
-  benchmark,
 }: {
   readonly terminal: Terminal;
   readonly engine: LocalEngine;
   readonly header: GroupHeader;
-  readonly benchmark: Benchmark;
 }): Promise<Progress> {
-  const status = await describeStatus({ header, state: 'active' }, engine);
-  const configs = status.configs.filter(({ cells }) => cells > 0);
-  return new Progress({ terminal, now: () => engine.clock.now(), configs, benchmark });
+  const recount = async () => {
+    const configs = await countConfigs(header, engine);
+    return configs.filter(({ cells }) => cells > 0);
+  };
+  const configs = await recount();
+  return new Progress({ terminal, now: () => engine.clock.now(), configs, recount });
 }

@@ -22,7 +22,7 @@ export function renderStatus(status: GroupStatus, perSecond: number | undefined)
       String(config.ungraded),
       String(config.failed),
       String(config.retries),
-      `$${config.costUsd.toFixed(4)}`,
+      config.costUsd === null ? '–' : `$${config.costUsd.toFixed(4)}`,
     ];
   });
   const header = [
@@ -34,7 +34,7 @@ export function renderStatus(status: GroupStatus, perSecond: number | undefined)
     'ungraded',
     'failed',
     'retries',
-    'known cost',
+    'cost',
   ];
   const workers = status.workers === 1 ? '1 process' : `${status.workers} processes`;
   const lanes = status.lanes.map(({ lane, left }) => `lane ${lane}: ${left} left`);

@@ -58,7 +58,7 @@ function summaryRow(entry: ConfigSummary): string[] {
   return [
     entry.config,
     hasHeadline ? percent(number(entry.mean['score'])) : NONE,
-    variance === null ? NONE : percent(Math.sqrt(variance)),
+    variance === null || !hasHeadline ? NONE : percent(Math.sqrt(variance)),
     only?.ci95 ? `${percent(only.ci95[0])}–${percent(only.ci95[1])}` : NONE,
     `${percent(number(entry.mean['scoreLower']))}–${percent(number(entry.mean['scoreUpper']))}`,
     percent(number(entry.mean['coverage'])),

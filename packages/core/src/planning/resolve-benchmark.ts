@@ -66,7 +66,9 @@ function laneOf(config: ConfigSpec): string {
 
 function configProblems(spec: BenchmarkSpec, config: ConfigSpec, index: number): string[] {
   const problems: string[] = [];
-  const earlier = spec.configs.findIndex(({ name }) => name === config.name);
+  // Names differing only in case would share a file on some disks.
+  const lowerName = config.name.toLowerCase();
+  const earlier = spec.configs.findIndex(({ name }) => name.toLowerCase() === lowerName);
   if (earlier < index) problems.push(`name: "${config.name}" is configs[${earlier}] already`);
   const lane = laneOf(config);
   const known = [...Object.keys(builtinLanes), SIMULATOR_LANE, ...Object.keys(spec.lanes)];
