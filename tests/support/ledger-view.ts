@@ -11,7 +11,7 @@ type Row = Record<string, SQLOutputValue>;
  * @param folder - What `--dir` names.
  * @returns No rows while there is no ledger yet.
  */
-export function readLedger(folder: string, sql: string): readonly Row[] {
+function readLedger(folder: string, sql: string): readonly Row[] {
   const file = join(folder, 'thrice.db');
   if (!existsSync(file)) return [];
   try {

@@ -24,7 +24,7 @@ export async function startServer(own: {
 }
 
 /** The port a server listens on. */
-export function portOf({ url }: Simulator): number {
+function portOf({ url }: Simulator): number {
   return Number(new URL(url).port);
 }
 

@@ -8,12 +8,14 @@ import {
   renameSync,
   writeFileSync,
 } from 'node:fs';
-import { mkdir, readFile, rm, stat } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { mkdir, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import { type BlobStore, ThriceError } from '@thrice/core';
 
 /** Chunks are gathered to this many characters before they are written. */
 const BUFFER_CHARS = 256 * 1024;
+/** A temporary file untouched for this long, ms, was left by a process that died. */
+const ABANDONED_MS = 3_600_000;
 
 /**
  * Blobs as files below one folder.
@@ -38,6 +40,7 @@ export class FileBlobStore implements BlobStore, Disposable {
       await writeWhole(temporary, chunks);
       renameSync(temporary, path);
       this.#forget(path);
+      await removeAbandoned(path);
     } catch (error) {
       await rm(temporary, { force: true }).catch(() => undefined);
       throw mapFileError(error, path);
@@ -123,6 +126,20 @@ export async function* readFileLines(path: string): AsyncIterable<string> {
     for (const line of lines) yield line.endsWith('\r') ? line.slice(0, -1) : line;
   }
   if (rest !== '') yield rest;
+}
+
+/** Removes what killed writers of the same file left beside it. */
+async function removeAbandoned(path: string): Promise<void> {
+  const names = await readdir(dirname(path));
+  const own = names.filter(
+    (name) => name.startsWith(`${basename(path)}.`) && name.endsWith('.tmp'),
+  );
+  for (const name of own) {
+    const temporary = join(dirname(path), name);
+    const age =
+      Date.now() - ((await stat(temporary).catch(() => undefined))?.mtimeMs ?? Date.now());
+    if (age > ABANDONED_MS) await rm(temporary, { force: true });
+  }
 }
 
 async function writeWhole(

@@ -243,7 +243,7 @@ class WorkLoop {
     const group = await engine.ledger.readGroup(header.group);
     this.#isCancelled = group?.state === 'cancelled';
     const takenOver = await engine.workers.takeOver();
-    if (takenOver > 0) observe({ kind: 'cells-taken-over', count: takenOver });
+    if (takenOver.length > 0) observe({ kind: 'cells-taken-over', cells: takenOver });
     await this.#refreshClosures(nowMs);
   }
 

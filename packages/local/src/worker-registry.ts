@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 import type { DatabaseSync } from 'node:sqlite';
+import type { CellKey } from '@thrice/core';
 import * as z from 'zod';
 import type { GroupCommit } from './group-commit.ts';
 
@@ -12,6 +13,8 @@ const workerRowSchema = z.object({
   pid_started: z.string(),
   group_name: z.string(),
 });
+const cellKeySchema = z.object({ run: z.string(), config: z.string(), id: z.string() });
+
 type WorkerRow = z.infer<typeof workerRowSchema>;
 
 /**
@@ -50,14 +53,12 @@ export class WorkerRegistry {
   /**
    * Frees what dead workers of this host held.
    *
-   * @returns How many tasks were freed.
+   * @returns The cells they were at work on: a call of theirs that was in flight may be paid twice.
    */
-  async takeOver(): Promise<number> {
+  async takeOver(): Promise<readonly CellKey[]> {
     const dead = this.#others().filter(isDead);
-    if (dead.length === 0) return 0;
-    return await this.#commit.write(() =>
-      dead.reduce((count, { owner }) => count + this.#free(owner), 0),
-    );
+    if (dead.length === 0) return [];
+    return await this.#commit.write(() => dead.flatMap(({ owner }) => this.#free(owner)));
   }
 
   /** Other processes that work on a group; the dead are not counted where that can be seen. */
@@ -72,19 +73,21 @@ export class WorkerRegistry {
       .map((row) => workerRowSchema.parse(row));
   }
 
-  #free(owner: string): number {
-    this.#database
+  #free(owner: string): readonly CellKey[] {
+    const freed = this.#database
       .prepare(
         `UPDATE cells SET state = 'released', owner = NULL, lease_until = 0
          WHERE state = 'claimed' AND owner = ?
-           AND (run, config, id) IN (SELECT run, config, id FROM tasks WHERE holder = ?)`,
+           AND (run, config, id) IN (SELECT run, config, id FROM tasks WHERE holder = ?)
+         RETURNING run, config, id`,
       )
-      .run(owner, owner);
-    const freed = this.#database
+      .all(owner, owner)
+      .map((row) => cellKeySchema.parse(row));
+    this.#database
       .prepare('UPDATE tasks SET visible_at = 0, holder = NULL WHERE holder = ?')
       .run(owner);
     this.#database.prepare('DELETE FROM workers WHERE owner = ?').run(owner);
-    return Number(freed.changes);
+    return freed;
   }
 }
 

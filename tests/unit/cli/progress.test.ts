@@ -145,10 +145,16 @@ describe('progress in a log', () => {
       subject: 'lab',
       untilMs: Date.parse('2026-01-02T03:04:05.000Z'),
     });
-    progress.observe({ kind: 'cells-taken-over', count: 3 });
+    progress.observe({
+      kind: 'cells-taken-over',
+      cells: [aCellKey({ config: 'a', id: 'q1' }), aCellKey({ config: 'b', id: 'q2' })],
+    });
 
     expect(terminal.stderr).toBe(
-      'waiting for lab until 2026-01-02T03:04:05.000Z\ntook over 3 cells of a process that died\n',
+      [
+        'waiting for lab until 2026-01-02T03:04:05.000Z\n',
+        'took over 2 cells of a process that died; what it was asking may be paid twice: a/q1 b/q2\n',
+      ].join(''),
     );
   });
 

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdir, readFile, readlink, truncate } from 'node:fs/promises';
+import { readdir, readFile, readlink, truncate, utimes, writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { ThriceError } from '@thrice/core';
@@ -36,6 +36,19 @@ describe('FileBlobStore', () => {
     await blobs.write('b', breakingText()).catch(() => undefined);
 
     expect(await readdir(folder.path)).toEqual(['a']);
+  });
+
+  it('removes what a writer killed long ago left beside the same file', async () => {
+    await using folder = await temporaryFolder();
+    using blobs = new FileBlobStore(folder.path);
+    for (const name of ['a.old.tmp', 'a.new.tmp', 'b.old.tmp']) {
+      await writeFile(folder.resolve(name), 'half');
+      if (name.includes('old')) await utimes(folder.resolve(name), 1, 1);
+    }
+
+    await blobs.write('a', ['whole']);
+
+    expect((await readdir(folder.path)).sort()).toEqual(['a', 'a.new.tmp', 'b.old.tmp']);
   });
 
   it('says which file a file in the way of a folder keeps from being written', async () => {

@@ -200,3 +200,17 @@ describe('SlotGovernor', () => {
     await expect(governor.grant('a', never)).rejects.toMatchObject(interrupted);
   });
 });
+
+describe('a closed SlotGovernor', () => {
+  it('turns away who waits and who comes, and lets the holders finish', async () => {
+    const governor = governorOf(1, { a: 1 });
+    const held = await governor.grant('a', never);
+    const waiting = governor.grant('a', never);
+
+    governor.close();
+    held[Symbol.dispose]();
+
+    await expect(waiting).rejects.toMatchObject({ code: 'interrupted' });
+    await expect(governor.grant('a', never)).rejects.toMatchObject({ code: 'interrupted' });
+  });
+});

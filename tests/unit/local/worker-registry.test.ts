@@ -100,9 +100,9 @@ describe('WorkerRegistry', () => {
       await using dead = await OtherWorker.start(folder.path);
       await dead.kill();
 
-      const count = await registry.takeOver();
+      const freed = await registry.takeOver();
 
-      expect(count).toBe(2);
+      expect(freed).toEqual([aCellKey({ id: 'claimed' })]);
       expect(ownersOf(stores.database)).toEqual([registry.owner]);
       const received = await stores.queueOf(registry.owner).receive('lab', 5);
       expect(received.map(({ task }) => task.id)).toEqual(['claimed', 'received']);
@@ -121,9 +121,9 @@ describe('WorkerRegistry', () => {
       await registry.register('demo');
       await using _living = await OtherWorker.start(folder.path);
 
-      const count = await registry.takeOver();
+      const freed = await registry.takeOver();
 
-      expect(count).toBe(0);
+      expect(freed).toEqual([]);
       expect(registry.countOthers('demo')).toBe(1);
       expect(await stores.queueOf(registry.owner).receive('lab', 5)).toEqual([]);
       const claim = await stores.ledger.claimCell(aCellKey({ id: 'claimed' }), 0, registry.owner);
@@ -154,9 +154,9 @@ describe('WorkerRegistry', () => {
     await stores.queueOf('foreign').receive('lab', 1);
     await stores.ledger.claimCell(aCellKey(), 0, 'foreign');
 
-    const count = await registry.takeOver();
+    const freed = await registry.takeOver();
 
-    expect(count).toBe(0);
+    expect(freed).toEqual([]);
     expect(ownersOf(stores.database)).toContain('foreign');
     expect(await stores.ledger.claimCell(aCellKey(), 0, registry.owner)).toEqual({ kind: 'held' });
     clock.advance(limits.leaseMs);

@@ -90,7 +90,9 @@ export class Progress {
         this.note(`waiting for ${event.subject} until ${new Date(event.untilMs).toISOString()}`);
         break;
       case 'cells-taken-over':
-        this.note(`took over ${event.count} cells of a process that died`);
+        this.note(
+          `took over ${event.cells.length} cells of a process that died; what it was asking may be paid twice: ${event.cells.map(({ config, id }) => `${config}/${id}`).join(' ')}`,
+        );
         break;
     }
   }

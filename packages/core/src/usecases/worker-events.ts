@@ -14,7 +14,8 @@ export type WorkerEvent =
     }
   | { readonly kind: 'lane-closed'; readonly closure: Closure }
   | { readonly kind: 'lane-waiting'; readonly subject: string; readonly untilMs: number }
-  | { readonly kind: 'cells-taken-over'; readonly count: number };
+  /** Cells a dead worker was at work on; a call of theirs in flight may be paid twice. */
+  | { readonly kind: 'cells-taken-over'; readonly cells: readonly CellKey[] };
 
 /** Receives events; must not throw and must return soon. */
 export type WorkerObserver = (event: WorkerEvent) => void;

@@ -1,0 +1,19 @@
+// The emulators come without types; these say what the tests use of them.
+
+declare module 'dynalite' {
+  import type { Server } from 'node:http';
+
+  export default function dynalite(options: { readonly createTableMs: number }): Server;
+}
+
+declare module 's3rver' {
+  import type { RequestListener } from 'node:http';
+
+  export default class S3rver {
+    constructor(options: { readonly silent: boolean; readonly vhostBuckets: boolean });
+    store: unknown;
+    readonly context: { store: unknown };
+    readonly logger: { close(): void; readonly exceptions: { unhandle(): void } };
+    callback(): RequestListener;
+  }
+}
