@@ -658,7 +658,7 @@ const badCommandLines: readonly BadInput[] = [
   },
   {
     name: 'a stage',
-    argv: ['run', 'benchmark.toml', '--stage', 'dev'],
+    argv: ['resume', 'demo', '--stage', 'dev'],
     stderr: ["thrice: unknown option '--stage'"],
   },
   {

@@ -1,7 +1,7 @@
 import { readdir, readlink } from 'node:fs/promises';
 import { inspect } from 'node:util';
 import { type Lane, type ModelRequest, type ModelResponse, ThriceError } from '@thrice/core';
-import { OpenAiModelClient } from '@thrice/models';
+import { createPooledFetch, OpenAiModelClient } from '@thrice/models';
 import { type Fault, type SimulatorClock, startSimulator } from '@thrice/simulator';
 import { describe, expect, it } from 'vitest';
 import { aLane, aModelRequest } from '../support/builders.ts';
@@ -29,7 +29,11 @@ const instantClock: SimulatorClock = {
 };
 
 function openClient(key?: string): OpenAiModelClient {
-  return new OpenAiModelClient({ keyOf: () => key, clock: new FakeClock(startIso) });
+  return new OpenAiModelClient({
+    keyOf: () => key,
+    clock: new FakeClock(startIso),
+    pool: createPooledFetch(),
+  });
 }
 
 function requestTo(

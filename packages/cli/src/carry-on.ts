@@ -55,8 +55,7 @@ export async function carryOn(order: CarryOnOrder): Promise<ExitCode> {
     terminal.error(`stopped; nothing paid is lost\nresume with: ${resumeCommand(order)}`);
     return exitCodes.interrupted;
   }
-  const exitCode = provisionalExitCode(ending);
-  const summary = await finalizeGroup(header, benchmark, exitCode ?? exitCodes.complete, engine);
+  const summary = await finalizeGroup(header, benchmark, earlyExitCode(ending), engine);
   await engine.blobs.write(groupKey(header.group, 'summary.md'), [renderSummary(summary, 'md')]);
   if (order.isJson) terminal.print(JSON.stringify(summary, null, 2));
   else terminal.print(plainText(renderSummary(summary, 'text').trimEnd()));
@@ -80,7 +79,8 @@ async function openLanes({ engine, benchmark, header }: CarryOnOrder): Promise<v
   for (const lane of benchmark.lanes.keys()) await queue.wake(lane);
 }
 
-function provisionalExitCode(ending: Ending): ExitCode | undefined {
+/** Undefined where the work went to its end. */
+function earlyExitCode(ending: Ending): ExitCode | undefined {
   if (ending.kind === 'complete') return undefined;
   return ending.kind === 'paused' ? exitCodes.paused : exitCodes.interrupted;
 }

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type Lane, ThriceError } from '@thrice/core';
 import { LocalEngine, systemClock } from '@thrice/local';
-import { OpenAiModelClient } from '@thrice/models';
+import { createPooledFetch, OpenAiModelClient } from '@thrice/models';
 import type { Terminal } from './terminal.ts';
 
 /**
@@ -33,6 +33,7 @@ export function openModels(terminal: Terminal): OpenAiModelClient {
   return new OpenAiModelClient({
     keyOf: (lane) => keyOf(lane, terminal),
     clock: systemClock,
+    pool: createPooledFetch(),
   });
 }
 

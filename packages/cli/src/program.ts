@@ -58,6 +58,7 @@ function addRunCommands(program: Command, run: Run): void {
     .option('--skip-missing-keys', 'leave out configs whose key is not set')
     .option('--wait-for-quota', 'wait for exhausted lanes instead of pausing')
     .option('--detach', 'go on in the background and return')
+    .option('--stage <name>', 'run in the cloud, in this SST stage')
     .addOption(
       new Option('--budget-usd <usd>', 'hard cap for the group').argParser(() => {
         throw new InvalidArgumentError('Not supported by this version.');

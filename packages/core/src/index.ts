@@ -38,6 +38,7 @@ export {
   type GroupHeader,
   type GroupState,
   groupHeaderSchema,
+  groupOfRun,
   groupStateSchema,
   type SourceFile,
 } from './domain/group.ts';
@@ -90,6 +91,7 @@ export {
   summarySchema,
 } from './stats/summary.ts';
 export { SummaryBuilder } from './stats/summary-builder.ts';
+export { isCounted } from './usecases/count-cells.ts';
 export {
   describeError,
   executeCell,

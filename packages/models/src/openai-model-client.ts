@@ -20,7 +20,7 @@ import {
 } from './chat-completion.ts';
 import { mapHttpError } from './map-http-error.ts';
 import { mapLimitText } from './map-limit-text.ts';
-import { createPooledFetch, type PooledFetch } from './pooled-fetch.ts';
+import type { PooledFetch } from './pooled-fetch.ts';
 
 /**
  * Shorter keys are placeholders (`EMPTY`, `none`) for servers that want none: cutting those out would
@@ -62,16 +62,21 @@ interface Completion {
 export class OpenAiModelClient implements ModelClient, AsyncDisposable {
   readonly #keyOf: (lane: Lane) => string | undefined;
   readonly #clock: Clock;
-  readonly #pool: PooledFetch = createPooledFetch();
+  readonly #pool: PooledFetch;
   readonly #lanes = new Map<string, OpenLane>();
 
-  /** @param init.keyOf - The lane's API key; undefined where it needs none. */
+  /**
+   * @param init.keyOf - The lane's API key; undefined where it needs none.
+   * @param init.pool - Disposed of with the client. Handed in, for undici's adds 0.8 MB to a bundle.
+   */
   constructor(init: {
     readonly keyOf: (lane: Lane) => string | undefined;
     readonly clock: Clock;
+    readonly pool: PooledFetch;
   }) {
     this.#keyOf = init.keyOf;
     this.#clock = init.clock;
+    this.#pool = init.pool;
   }
 
   async send(request: ModelRequest, signal: AbortSignal): Promise<ModelResponse> {

@@ -4,9 +4,9 @@ import { openExistingEngine, openModels } from '../compose-local.ts';
 import type { ExitCode } from '../exit-codes.ts';
 import { findRuns } from '../find-group.ts';
 import { loadGroup } from '../load-group.ts';
+import { chooseConfigs } from '../prepare-run.ts';
 import { listenForStop } from '../stop-signals.ts';
 import type { Terminal } from '../terminal.ts';
-import { chooseConfigs } from './run.ts';
 
 /** Options of `thrice rerun`. */
 export interface RerunOptions {

@@ -10,8 +10,8 @@ import type { LocalEngine } from '@thrice/local';
 import { openExistingEngine } from '../compose-local.ts';
 import { type ExitCode, exitCodes } from '../exit-codes.ts';
 import { findRuns } from '../find-group.ts';
+import { chooseConfigs } from '../prepare-run.ts';
 import { plainText, type Terminal } from '../terminal.ts';
-import { chooseConfigs } from './run.ts';
 
 /** `thrice show`: everything known of one cell. */
 export async function showCell(

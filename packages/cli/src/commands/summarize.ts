@@ -1,15 +1,6 @@
-import type { GroupRecord } from '@thrice/core';
-import {
-  isPlanned,
-  readRows,
-  resolveBenchmark,
-  type Summary,
-  SummaryBuilder,
-  suggestName,
-  ThriceError,
-} from '@thrice/core';
-import type { LocalEngine } from '@thrice/local';
+import { type Summary, suggestName, ThriceError } from '@thrice/core';
 import { openExistingEngine } from '../compose-local.ts';
+import { countSummary } from '../count-summary.ts';
 import { type ExitCode, exitCodes } from '../exit-codes.ts';
 import { findGroup, newestGroup } from '../find-group.ts';
 import { renderSummary, renderTagTable } from '../render/summary-table.ts';
@@ -41,7 +32,7 @@ export async function summarizeGroup(
   using engine = openExistingEngine(options.dir, terminal);
   const group =
     name === undefined ? await newestGroup(engine.ledger) : await findGroup(engine.ledger, name);
-  const summary = await countSummary(group, engine);
+  const summary = await countSummary(group.header, engine);
   if (options.by !== undefined) checkTag(options.by, summary);
   if (options.json === true) {
     terminal.print(JSON.stringify(summary, null, 2));
@@ -63,18 +54,4 @@ function checkTag(tag: string, { configs }: Summary): void {
     code: 'invalid-argument',
     message: `--by: unknown tag "${tag}"${suggestName(tag, known)} (${expected})`,
   });
-}
-
-/** Counts a group's figures from the ledger, without writing anything. */
-export async function countSummary(group: GroupRecord, engine: LocalEngine): Promise<Summary> {
-  const { header } = group;
-  const benchmark = resolveBenchmark(header.spec, header.specSource.path);
-  const builder = new SummaryBuilder(header, benchmark.coverageFloor);
-  for (const run of header.runs) {
-    for (const config of benchmark.configs) {
-      if (!isPlanned(header, config.name)) continue;
-      for await (const row of readRows(header, run, config, engine)) builder.add(row);
-    }
-  }
-  return builder.build();
 }

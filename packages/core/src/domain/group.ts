@@ -47,3 +47,8 @@ export const groupHeaderSchema = z.strictObject({
 });
 /** Everything a group needs to be carried on from. */
 export type GroupHeader = z.infer<typeof groupHeaderSchema>;
+
+/** The group a run belongs to: `<group>-r<k>`. */
+export function groupOfRun(run: string): string {
+  return run.replace(/-r\d+$/, '');
+}

@@ -12,7 +12,10 @@ export type Claim =
   /** A live lease, be it the caller's own: its task may have come twice. It can be left to come back. */
   | { readonly kind: 'held' };
 
-/** Results of one config in one run, counted as they came in: a hint, the records are the truth. */
+/**
+ * Results of one config in one run, counted as they came in: a hint, which a crash or a failing store
+ * may leave wrong; the records are the truth.
+ */
 export interface Tally {
   readonly run: string;
   readonly config: string;

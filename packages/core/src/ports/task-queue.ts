@@ -14,9 +14,9 @@ export interface Delivery {
  * **Delivery.** At least once, in no promised order: a task may come twice, and comes again when
  * its holder neither acknowledges nor extends it within `limits.leaseMs`.
  * **Idempotency.** A receipt is valid until its task is acknowledged or delivered again. One that is
- * no longer valid is never an error and at best changes nothing; an engine may still let it remove
- * the task, so only tasks of done cells may be acknowledged. Sending the same task twice may deliver
- * it twice.
+ * no longer valid is never an error and at best changes nothing; an engine may still let it hide, show
+ * or remove the task, so only tasks of done cells may be acknowledged. Sending the same task twice may
+ * deliver it twice.
  * **Limits.** A receive returns between 0 and `max` deliveries and does not wait for more.
  */
 export interface TaskQueue {
@@ -26,7 +26,11 @@ export interface TaskQueue {
   receive(lane: string, max: number): Promise<readonly Delivery[]>;
   /** Keeps deliveries invisible for another `limits.leaseMs`. */
   extend(deliveries: readonly Delivery[]): Promise<void>;
-  /** Gives a task back, visible again after `delayMs`. */
+  /**
+   * Gives a task back, visible again after `delayMs`.
+   *
+   * @param delayMs - >= 0; an engine may round it up to whole seconds and cut it to 11 hours.
+   */
   release(delivery: Delivery, delayMs: number): Promise<void>;
   /** Removes a task for good. */
   acknowledge(delivery: Delivery): Promise<void>;

@@ -10,6 +10,9 @@ import type { Summary } from '../stats/summary.ts';
 import { SummaryBuilder } from '../stats/summary-builder.ts';
 import { readRows } from './read-rows.ts';
 
+const EXIT_COMPLETE = 0;
+const EXIT_WITHOUT_VERDICT = 1;
+
 /** Where finalization reads and writes. */
 export interface FinalizeStores {
   readonly ledger: Ledger;
@@ -33,15 +36,17 @@ export function groupKey(group: string, name: string): string {
  * Counts the records, not the tallies. Repeatable: on an unchanged ledger it writes the same bytes
  * but for the manifests' time. Memory is one number a cell.
  *
- * @param exitCode - How the command that asks for it is about to end.
+ * @param endedWith - The exit code of work that ended early (paused, interrupted); undefined where every
+ *   task is done: then the manifests say 0, or 1 if cells have no verdict.
  */
 export async function finalizeGroup(
   header: GroupHeader,
   benchmark: Benchmark,
-  exitCode: number,
+  endedWith: number | undefined,
   stores: FinalizeStores,
 ): Promise<Summary> {
   const group = new SummaryBuilder(header, benchmark.coverageFloor);
+  const filesByRun = new Map<string, readonly ConfigFiles[]>();
   for (const run of header.runs) {
     const own = new SummaryBuilder(header, benchmark.coverageFloor);
     const files: ConfigFiles[] = [];
@@ -53,6 +58,11 @@ export async function finalizeGroup(
       files.push(await writeDerived(header, run, config.name, stores.blobs));
     }
     await writeJson(stores.blobs, runKey(header.group, run, 'summary.json'), own.build());
+    filesByRun.set(run, files);
+  }
+  const hasFailures = [...filesByRun.values()].flat().some(({ failedIds }) => failedIds.length > 0);
+  const exitCode = endedWith ?? (hasFailures ? EXIT_WITHOUT_VERDICT : EXIT_COMPLETE);
+  for (const [run, files] of filesByRun) {
     await writeManifest({ header, run, files, exitCode }, stores);
   }
   const summary = group.build();

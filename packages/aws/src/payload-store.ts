@@ -1,0 +1,62 @@
+import { createHash } from 'node:crypto';
+import { type BlobStore, ThriceError } from '@thrice/core';
+import * as z from 'zod';
+
+/**
+ * Payloads longer than this many bytes go to the blob store.
+ *
+ * An item holds 409,600 bytes at most, https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html
+ * (2026-11). Beside its payload a cell has up to `limits.attemptsKept` attempts, whose error texts of
+ * `limits.errorTextChars` may be 6 bytes a character where JSON escapes them: some 165,000 bytes.
+ */
+export const INLINE_BYTES = 200 * 1024;
+
+/** The attributes that hold an item's JSON text, or say where it lies. */
+export const payloadSchema = z.object({
+  payload: z.string().optional(),
+  payloadKey: z.string().optional(),
+  payloadSha256: z.string().optional(),
+});
+/** The attributes that hold an item's JSON text, or say where it lies. */
+export type Payload = z.infer<typeof payloadSchema>;
+
+/** Names of the attributes of a {@link Payload}. */
+export const payloadAttributes = ['payload', 'payloadKey', 'payloadSha256'] as const;
+
+/** Keeps small payloads in their item and large ones beside it, by their content. */
+export class PayloadStore {
+  readonly #blobs: BlobStore;
+
+  constructor(blobs: BlobStore) {
+    this.#blobs = blobs;
+  }
+
+  /** The attributes for a text; a large one is stored when this resolves. */
+  async pack(text: string): Promise<Readonly<Record<string, string>>> {
+    if (Buffer.byteLength(text) <= INLINE_BYTES) return { payload: text };
+    const sha256 = digestOf(text);
+    const key = `spill/${sha256}.json`;
+    await this.#blobs.write(key, [text]);
+    return { payloadKey: key, payloadSha256: sha256 };
+  }
+
+  /**
+   * The text of an item; undefined if it has none.
+   *
+   * @throws {ThriceError} `store-unusable` when a large text is missing or not what was stored.
+   */
+  async unpack({ payload, payloadKey, payloadSha256 }: Payload): Promise<string | undefined> {
+    if (payload !== undefined || payloadKey === undefined) return payload;
+    const text = await this.#blobs.readText(payloadKey);
+    if (text !== undefined && digestOf(text) === payloadSha256) return text;
+    const received = text === undefined ? 'nothing' : `sha256 ${digestOf(text)}`;
+    throw new ThriceError({
+      code: 'store-unusable',
+      message: `${payloadKey}: expected sha256 ${payloadSha256 ?? '(none)'}, received ${received}; the blob is damaged`,
+    });
+  }
+}
+
+function digestOf(text: string): string {
+  return createHash('sha256').update(text, 'utf8').digest('hex');
+}

@@ -1,0 +1,43 @@
+import { type DynamoDBClient, GetItemCommand } from '@aws-sdk/client-dynamodb';
+import { ThriceError } from '@thrice/core';
+import * as z from 'zod';
+import { mapSdkError } from './map-sdk-error.ts';
+
+const urlSchema = z.url();
+
+/** Where everything of a deployed stage is; the stack writes it, functions and CLI read it. */
+export const stageSchema = z.object({
+  stage: z.string().min(1),
+  tableName: z.string().min(1),
+  bucketName: z.string().min(1),
+  laneQueueUrls: z.record(z.string(), urlSchema),
+  deadLetterQueueUrl: urlSchema,
+  planQueueUrl: urlSchema,
+  finalizeQueueUrl: urlSchema,
+});
+/** Where everything of a deployed stage is. */
+export type Stage = z.infer<typeof stageSchema>;
+
+/**
+ * Finds a deployed stage by its name: its table has a fixed name and holds the rest.
+ *
+ * @throws {ThriceError} `endpoint-unreachable` where there is no such stage; what `mapSdkError` says for
+ *   credentials and network.
+ */
+export async function findStage(client: DynamoDBClient, name: string): Promise<Stage> {
+  const TableName = `thrice-${name}-ledger`;
+  const Key = { pk: { S: 'stack' }, sk: { S: 'directory' } };
+  const found = await client
+    .send(new GetItemCommand({ TableName, Key }))
+    .catch((error: unknown) => {
+      if (error instanceof Error && error.name === 'ResourceNotFoundException') return undefined;
+      throw mapSdkError(error, `table ${TableName}`);
+    });
+  const payload = found?.Item?.['payload']?.S;
+  const parsed = stageSchema.safeParse(payload === undefined ? undefined : JSON.parse(payload));
+  if (parsed.success) return parsed.data;
+  throw new ThriceError({
+    code: 'endpoint-unreachable',
+    message: `stage "${name}": expected a deployed stack with table ${TableName}, found none; deploy it with "npx sst deploy --stage ${name}"`,
+  });
+}

@@ -1,0 +1,26 @@
+import { createAlarms } from './alarms.ts';
+import { createDirectory } from './directory.ts';
+import { setFunctionDefaults } from './function-defaults.ts';
+import { createFunctions } from './functions.ts';
+import { createQueues } from './queues.ts';
+import { createApiKeys } from './secrets.ts';
+import { createStorage } from './storage.ts';
+
+/**
+ * Everything Thrice runs on in one stage of one AWS account.
+ *
+ * @returns The stage's directory, which `sst deploy` prints and writes to `.sst/outputs.json`.
+ */
+export function createStack() {
+  // First, for it reaches only the functions that are created after it.
+  setFunctionDefaults();
+  const storage = createStorage();
+  const queues = createQueues();
+  const apiKeys = createApiKeys();
+  const alarmTopic = new sst.aws.SnsTopic('Alarms');
+  const directory = createDirectory({ storage, queues, alarmTopic });
+  const functions = createFunctions({ storage, queues, apiKeys, link: directory.link });
+  createAlarms({ queues, functions, alarmTopic });
+  // A copy, for SST writes into what it is given.
+  return { ...directory.entries };
+}

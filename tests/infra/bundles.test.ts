@@ -1,0 +1,45 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { bundleBytes, components, importBundle, removeBundles } from './lambda-bundle.ts';
+import { runSst, type SstResult } from './offline-sst.ts';
+
+const ANSWER_MAX_BYTES = 1_500_000;
+const linkTypesFile = join(import.meta.dirname, '../../sst-env.d.ts');
+
+describe('bundles', () => {
+  let linkTypesBefore: string;
+  let deployed: SstResult;
+
+  beforeAll(async () => {
+    linkTypesBefore = await readFile(linkTypesFile, 'utf8');
+    removeBundles();
+    deployed = await runSst('deploy', '--stage', 'test');
+  });
+
+  afterAll(async () => {
+    // A deploy that fails empties the types; one that succeeds leaves those to be committed.
+    if (deployed.exitCode !== 0) await writeFile(linkTypesFile, linkTypesBefore);
+  });
+
+  it('are made by the sst CLI, which accepts the whole stack', () => {
+    expect(deployed.output).toContain('Complete');
+    expect(deployed.exitCode).toBe(0);
+  });
+
+  it.each(components)('of %s export a handler alone', (component) => {
+    const { exports } = importBundle(component);
+
+    expect(exports).toEqual(['handler']);
+  });
+
+  it('are small enough to start quickly', () => {
+    expect(bundleBytes('Answer')).toBeLessThanOrEqual(ANSWER_MAX_BYTES);
+  });
+
+  it('are linked to what the committed types say', async () => {
+    const linkTypes = await readFile(linkTypesFile, 'utf8');
+
+    expect(linkTypes).toBe(linkTypesBefore);
+  });
+});

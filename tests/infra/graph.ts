@@ -1,0 +1,178 @@
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import * as z from 'zod';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+
+/** What `sst deploy` prints, and what the directory says to functions and the CLI. */
+export const directorySchema = z.strictObject({
+  stage: z.string(),
+  region: z.string(),
+  tableName: z.string(),
+  bucketName: z.string(),
+  laneQueueUrls: z.record(z.string(), z.url()),
+  deadLetterQueueUrl: z.url(),
+  controlDeadLetterQueueUrl: z.url(),
+  planQueueUrl: z.url(),
+  finalizeQueueUrl: z.url(),
+  alarmTopicArn: z.string(),
+});
+
+const resourceSchema = z.object({
+  type: z.string(),
+  name: z.string(),
+  inputs: z.record(z.string(), z.unknown()),
+  options: z.object({
+    parent: z.string(),
+    retainOnDelete: z.boolean(),
+    protect: z.boolean(),
+  }),
+});
+const graphSchema = z.object({
+  app: z.object({ protect: z.boolean(), removal: z.string() }),
+  outputs: directorySchema.extend({ _protect: z.boolean() }),
+  resources: z.array(resourceSchema),
+  builds: z.array(
+    z.object({
+      functionID: z.string(),
+      handler: z.string(),
+      links: z.record(z.string(), z.record(z.string(), z.unknown())),
+    }),
+  ),
+});
+/** Everything the stack asks AWS for. */
+export type Graph = z.infer<typeof graphSchema>;
+
+/** Synthesizes a stage in a process of its own. */
+export async function synthesize(
+  stage: string,
+  secrets: Readonly<Record<string, string>>,
+): Promise<Graph> {
+  await using folder = await temporaryFolder();
+  const out = join(folder.path, 'graph.json');
+  const script = join(import.meta.dirname, 'synth.mjs');
+  const env = { ...process.env };
+  for (const [name, value] of Object.entries(secrets)) env[`SST_SECRET_${name}`] = value;
+  const { status, stderr } = spawnSync(process.execPath, [script, '--stage', stage, '--out', out], {
+    env,
+    encoding: 'utf8',
+  });
+  if (status !== 0) throw new Error(`synth of ${stage} ended with ${status}:\n${stderr}`);
+  return graphSchema.parse(JSON.parse(readFileSync(out, 'utf8')));
+}
+
+/** The resources of a type, their inputs parsed. */
+export function resourcesOf<Inputs>(
+  { resources }: Graph,
+  type: string,
+  schema: z.ZodType<Inputs>,
+): readonly (Omit<Graph['resources'][number], 'inputs'> & { readonly inputs: Inputs })[] {
+  return resources
+    .filter((resource) => resource.type === type)
+    .map(({ inputs, ...rest }) => ({ ...rest, inputs: schema.parse(inputs) }));
+}
+
+/** The one resource of a type, its inputs parsed. */
+export function resourceOf<Inputs>(graph: Graph, type: string, schema: z.ZodType<Inputs>) {
+  const [found, ...more] = resourcesOf(graph, type, schema);
+  if (found === undefined || more.length > 0) {
+    throw new Error(`${type}: expected 1, received ${more.length + (found ? 1 : 0)}`);
+  }
+  return found;
+}
+
+const json = z.string().transform((text): unknown => JSON.parse(text));
+const queueSchema = z.object({
+  name: z.string(),
+  visibilityTimeoutSeconds: z.number(),
+  messageRetentionSeconds: z.number(),
+  receiveWaitTimeSeconds: z.number(),
+  sqsManagedSseEnabled: z.boolean(),
+  fifoQueue: z.boolean(),
+  redrivePolicy: json
+    .pipe(z.object({ deadLetterTargetArn: z.string(), maxReceiveCount: z.number() }))
+    .optional(),
+});
+
+/** The queues, by name. */
+export function queuesOf(graph: Graph): ReadonlyMap<string, z.infer<typeof queueSchema>> {
+  const queues = resourcesOf(graph, 'aws:sqs/queue:Queue', queueSchema);
+  return new Map(queues.map(({ inputs }) => [inputs.name, inputs]));
+}
+
+/** What an ARN or a URL ends in: a queue's or a function's name. */
+export function nameIn(arnOrUrl: string): string {
+  return arnOrUrl.split(/[:/]/).at(-1) ?? '';
+}
+
+/** Names of the queues that hold work: the lanes', then those of plans and finalizations. */
+export function workQueueNames({ outputs }: Graph): readonly string[] {
+  const { laneQueueUrls, planQueueUrl, finalizeQueueUrl } = outputs;
+  return [...Object.values(laneQueueUrls), planQueueUrl, finalizeQueueUrl].map(nameIn);
+}
+
+const functionSchema = z.object({
+  name: z.string(),
+  timeout: z.number(),
+  memorySize: z.number(),
+  reservedConcurrentExecutions: z.number(),
+  runtime: z.string(),
+  architectures: z.array(z.string()),
+  environment: z.object({ variables: z.record(z.string(), z.string()) }),
+  loggingConfig: z.object({ logFormat: z.string(), logGroup: z.string() }),
+});
+
+/** The functions, by component: `Answer`. */
+export function functionsOf(graph: Graph): ReadonlyMap<string, z.infer<typeof functionSchema>> {
+  const functions = resourcesOf(graph, 'aws:lambda/function:Function', functionSchema);
+  return new Map(functions.map(({ options, inputs }) => [options.parent, inputs]));
+}
+
+const mappingSchema = z.object({
+  eventSourceArn: z.string(),
+  functionName: z.string(),
+  functionResponseTypes: z.array(z.string()),
+  batchSize: z.number(),
+  maximumBatchingWindowInSeconds: z.number(),
+  scalingConfig: z.object({ maximumConcurrency: z.number() }),
+});
+
+/** The subscriptions, each with the queue and the function it joins. */
+export function mappingsOf(graph: Graph) {
+  const queues = queuesOf(graph);
+  const functions = [...functionsOf(graph)];
+  return resourcesOf(graph, 'aws:lambda/eventSourceMapping:EventSourceMapping', mappingSchema).map(
+    ({ inputs }) => {
+      const queue = queues.get(nameIn(inputs.eventSourceArn));
+      const [component, subscriber] =
+        functions.find(([, { name }]) => name === nameIn(inputs.functionName)) ?? [];
+      if (queue === undefined || component === undefined || subscriber === undefined) {
+        throw new Error(`a subscription joins ${inputs.eventSourceArn} and ${inputs.functionName}`);
+      }
+      return { ...inputs, queue, component, subscriber };
+    },
+  );
+}
+
+const statementSchema = z.object({
+  Effect: z.string(),
+  Action: z.array(z.string()),
+  Resource: z.array(z.string()),
+});
+const roleSchema = z.object({
+  assumeRolePolicy: z.object({ Statement: z.array(z.unknown()) }),
+  inlinePolicies: z.array(
+    z.object({ policy: json.pipe(z.object({ Statement: z.array(statementSchema) })) }),
+  ),
+  managedPolicyArns: z.array(z.string()).default([]),
+});
+
+/** The roles, by component, with what they may do. */
+export function rolesOf(graph: Graph) {
+  return resourcesOf(graph, 'aws:iam/role:Role', roleSchema).map(({ options, inputs }) => ({
+    component: options.parent,
+    trust: inputs.assumeRolePolicy.Statement,
+    managedPolicyArns: inputs.managedPolicyArns,
+    statements: inputs.inlinePolicies.flatMap(({ policy }) => policy.Statement),
+  }));
+}

@@ -1,0 +1,122 @@
+// What synth and the stand-in for the pulumi CLI share: Pulumi's own mocks, made to answer as AWS
+// would where SST's components read an answer.
+import crypto from 'node:crypto';
+
+export const ACCOUNT = '123456789012';
+const SECRET_SIGNATURE = '4dabf18193072939515e22adb298388d';
+
+/** Mocks hand secrets on wrapped, at any depth. */
+export function unwrapSecrets(value) {
+  if (Array.isArray(value)) return value.map(unwrapSecrets);
+  if (value === null || typeof value !== 'object') return value;
+  if (SECRET_SIGNATURE in value && 'value' in value) return unwrapSecrets(value.value);
+  return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, unwrapSecrets(part)]));
+}
+
+/** Physical names draw on random bytes, and subscribers are named after them: the same every time. */
+export function seedRandomBytes() {
+  let drawCount = 0;
+  crypto.randomBytes = (size) => {
+    drawCount += 1;
+    return crypto.createHash('sha256').update(`draw ${drawCount}`).digest().subarray(0, size);
+  };
+}
+
+/** Mocks write the stack's type into the type of every resource; an engine does not. */
+export function patchUrns(MockMonitor) {
+  const { newUrn } = MockMonitor.prototype;
+  MockMonitor.prototype.newUrn = function (parent, type, name) {
+    const isInStack = parent.includes('::pulumi:pulumi:Stack::');
+    return newUrn.call(this, isInStack ? '' : parent, type, name);
+  };
+}
+
+/** @param onResource - Told each resource as the program asks for it. */
+export function createMocks({ region, onResource = () => {} }) {
+  return {
+    newResource(resource) {
+      onResource(resource);
+      const state = { ...resource.inputs };
+      if (resource.custom) {
+        state.arn ??= arnOf(resource, region);
+        Object.assign(state, computedOf(resource, state.arn, region));
+      }
+      // The id is '' and not undefined; left empty, all that depends on it would be unknown.
+      return { id: resource.id || `${resource.name}_id`, state };
+    },
+    call: ({ token, inputs }) => answerCall(token, inputs, region),
+  };
+}
+
+function arnOf({ type, name, inputs }, region) {
+  switch (type) {
+    case 'aws:sqs/queue:Queue':
+      return `arn:aws:sqs:${region}:${ACCOUNT}:${inputs.name}`;
+    case 'aws:s3/bucket:Bucket':
+      return `arn:aws:s3:::${inputs.bucket}`;
+    case 'aws:dynamodb/table:Table':
+      return `arn:aws:dynamodb:${region}:${ACCOUNT}:table/${inputs.name}`;
+    case 'aws:lambda/function:Function':
+      return `arn:aws:lambda:${region}:${ACCOUNT}:function:${inputs.name}`;
+    case 'aws:iam/role:Role':
+      return `arn:aws:iam::${ACCOUNT}:role/${inputs.name}`;
+    case 'aws:cloudwatch/logGroup:LogGroup':
+      return `arn:aws:logs:${region}:${ACCOUNT}:log-group:${inputs.name}`;
+    case 'aws:sns/topic:Topic':
+      return `arn:aws:sns:${region}:${ACCOUNT}:${inputs.name}`;
+    default:
+      return `arn:aws:mock:${region}:${ACCOUNT}:${type}/${name}`;
+  }
+}
+
+/** Attributes a provider would compute and a component reads; more types may need more. */
+function computedOf({ type, inputs }, arn, region) {
+  switch (type) {
+    case 'aws:sqs/queue:Queue':
+      return { url: `https://sqs.${region}.amazonaws.com/${ACCOUNT}/${inputs.name}` };
+    case 'aws:lambda/function:Function':
+      return {
+        qualifiedArn: `${arn}:1`,
+        version: '1',
+        publish: inputs.publish ?? false,
+        lastModified: '0',
+      };
+    case 'aws:s3/bucket:Bucket':
+      return { bucketDomainName: `${inputs.bucket}.s3.amazonaws.com` };
+    case 'random:index/randomBytes:RandomBytes':
+      // The key that links are sealed with: known, so that a test can open a bundle.
+      return { base64: Buffer.alloc(inputs.length, 7).toString('base64') };
+    default:
+      return {};
+  }
+}
+
+function answerCall(token, inputs, region) {
+  switch (token) {
+    case 'aws:iam/getPolicyDocument:getPolicyDocument':
+      return answerPolicyDocument(inputs.statements ?? []);
+    case 'aws:index/getRegion:getRegion':
+      return { region, name: region, id: region };
+    case 'aws:index/getPartition:getPartition':
+      return { partition: 'aws', dnsSuffix: 'amazonaws.com' };
+    case 'aws:index/getCallerIdentity:getCallerIdentity':
+      return { accountId: ACCOUNT };
+    default:
+      return inputs;
+  }
+}
+
+function answerPolicyDocument(statements) {
+  const Statement = statements.map(({ effect, actions, resources, principals, conditions }) => ({
+    Effect: effect ?? 'Allow',
+    Action: actions,
+    Resource: resources,
+    Principal: principals,
+    Condition: conditions,
+  }));
+  return {
+    // SST asks whether there are any by their truth.
+    statements: statements.length > 0 ? statements : undefined,
+    json: JSON.stringify({ Version: '2012-10-17', Statement }),
+  };
+}

@@ -1,0 +1,207 @@
+import { randomUUID } from 'node:crypto';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import {
+  CreateTableCommand,
+  DeleteTableCommand,
+  DescribeTableCommand,
+  DynamoDBClient,
+} from '@aws-sdk/client-dynamodb';
+import { S3Client } from '@aws-sdk/client-s3';
+import { SQSClient } from '@aws-sdk/client-sqs';
+import type { Clock } from '@thrice/core';
+import dynalite from 'dynalite';
+import { createRequestHandler } from 'local-aws-sqs';
+import S3rver from 's3rver';
+import { MemoryS3Store } from './memory-s3-store.ts';
+import { liveByClock } from './sqs-virtual-time.ts';
+import { waitUntil } from './wait-until.ts';
+
+const MAX_ATTEMPTS = 3;
+
+/** The SDK's retries without their waits. */
+const retryAtOnce = {
+  acquireInitialRetryToken: async () => retryTokenOf(0),
+  refreshRetryTokenForRetry: async (
+    token: { getRetryCount(): number },
+    { errorType }: { readonly errorType: string },
+  ) => {
+    const retryCount = token.getRetryCount() + 1;
+    if (errorType === 'CLIENT_ERROR' || retryCount >= MAX_ATTEMPTS) throw new Error('no retry');
+    return retryTokenOf(retryCount);
+  },
+  recordSuccess: () => undefined,
+};
+
+function retryTokenOf(retryCount: number) {
+  return { getRetryCount: () => retryCount, getRetryDelay: () => 0, getRetryCost: () => 0 };
+}
+
+/** What the clients of a test have in common. */
+function clientConfig(port: number) {
+  return {
+    region: 'us-east-1',
+    endpoint: `http://127.0.0.1:${port}`,
+    // The S3 emulator knows this account only.
+    credentials: { accessKeyId: 'S3RVER', secretAccessKey: 'S3RVER' },
+    retryStrategy: retryAtOnce,
+    maxAttempts: MAX_ATTEMPTS,
+  };
+}
+
+/** A client and a fresh table; the table is gone when disposed of. */
+export interface EmulatedTable extends AsyncDisposable {
+  readonly client: DynamoDBClient;
+  /** Another process's client. */
+  readonly otherClient: DynamoDBClient;
+  readonly tableName: string;
+}
+
+/** An emulator of DynamoDB; tests share it, each with a table of its own. */
+export interface DynamoEmulator extends AsyncDisposable {
+  openTable(): Promise<EmulatedTable>;
+}
+
+/** Starts an emulator of DynamoDB in this process. */
+export async function startDynamo(): Promise<DynamoEmulator> {
+  const server = dynalite({ createTableMs: 0 });
+  const port = await listen(server);
+  return {
+    openTable: async () => {
+      const client = new DynamoDBClient(clientConfig(port));
+      const otherClient = new DynamoDBClient(clientConfig(port));
+      const tableName = `ledger-${randomUUID()}`;
+      await client.send(
+        new CreateTableCommand({
+          TableName: tableName,
+          BillingMode: 'PAY_PER_REQUEST',
+          AttributeDefinitions: [
+            { AttributeName: 'pk', AttributeType: 'S' },
+            { AttributeName: 'sk', AttributeType: 'S' },
+          ],
+          KeySchema: [
+            { AttributeName: 'pk', KeyType: 'HASH' },
+            { AttributeName: 'sk', KeyType: 'RANGE' },
+          ],
+        }),
+      );
+      await waitUntil('the table is active', async () => {
+        const described = await client.send(new DescribeTableCommand({ TableName: tableName }));
+        return described.Table?.TableStatus === 'ACTIVE';
+      });
+      return {
+        client,
+        otherClient,
+        tableName,
+        [Symbol.asyncDispose]: async () => {
+          await client.send(new DeleteTableCommand({ TableName: tableName }));
+          client.destroy();
+          otherClient.destroy();
+        },
+      };
+    },
+    [Symbol.asyncDispose]: () => close(server),
+  };
+}
+
+/** Clients and fresh queues, by lane, that live by a clock. */
+export interface EmulatedQueues extends AsyncDisposable {
+  readonly client: SQSClient;
+  /** Another process's client. */
+  readonly otherClient: SQSClient;
+  readonly queueUrls: ReadonlyMap<string, string>;
+}
+
+/** Starts an emulator of SQS in this process with one queue per lane. */
+export async function openQueues(
+  clock: Clock,
+  lanes: readonly string[] = ['lab', 'openai'],
+): Promise<EmulatedQueues> {
+  const queues = lanes.map((QueueName) => ({ QueueName }));
+  const { service, requestHandler } = createRequestHandler({
+    port: 0,
+    hostname: '127.0.0.1',
+    queues,
+  });
+  const server = createServer((request, response) => void requestHandler(request, response));
+  const port = await listen(server);
+  service.PORT = port;
+  for (const queue of service.Queues) liveByClock(queue, clock);
+  const client = new SQSClient(clientConfig(port));
+  const otherClient = new SQSClient(clientConfig(port));
+  return {
+    client,
+    otherClient,
+    queueUrls: new Map(service.Queues.map(({ QueueName, QueueUrl }) => [QueueName, QueueUrl])),
+    [Symbol.asyncDispose]: async () => {
+      client.destroy();
+      otherClient.destroy();
+      service.resetAll();
+      await close(server);
+    },
+  };
+}
+
+/** Clients and a fresh bucket. */
+export interface EmulatedBucket extends AsyncDisposable {
+  readonly client: S3Client;
+  /** Another process's client. */
+  readonly otherClient: S3Client;
+  readonly bucket: string;
+  readonly store: MemoryS3Store;
+}
+
+/** Starts an emulator of S3 in this process with one bucket. */
+export async function openBucket(): Promise<EmulatedBucket> {
+  const bucket = 'artifacts';
+  const store = new MemoryS3Store();
+  store.addBucket(bucket);
+  const emulator = new S3rver({ silent: true, vhostBuckets: false });
+  emulator.store = store;
+  emulator.context.store = store;
+  const server = createServer(withAbort(store, emulator.callback()));
+  const port = await listen(server);
+  const config = { ...clientConfig(port), forcePathStyle: true };
+  const client = new S3Client(config);
+  const otherClient = new S3Client(config);
+  return {
+    client,
+    otherClient,
+    bucket,
+    store,
+    [Symbol.asyncDispose]: async () => {
+      client.destroy();
+      otherClient.destroy();
+      emulator.logger.exceptions.unhandle();
+      emulator.logger.close();
+      await close(server);
+    },
+  };
+}
+
+/** Adds the one request of ours that the emulator does not know: to abort an upload. */
+function withAbort(store: MemoryS3Store, answer: RequestListener): RequestListener {
+  return (request, response) => {
+    const uploadId = new URL(request.url ?? '', 'http://127.0.0.1').searchParams.get('uploadId');
+    if (request.method !== 'DELETE' || uploadId === null) {
+      answer(request, response);
+      return;
+    }
+    store.abortUpload(uploadId);
+    response.writeHead(204).end();
+  };
+}
+
+async function listen(server: Server): Promise<number> {
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  return (server.address() as AddressInfo).port;
+}
+
+async function close(server: Server): Promise<void> {
+  await new Promise<void>((resolve) => {
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });
+}

@@ -1,0 +1,66 @@
+import {
+  type AttributeValue,
+  type DynamoDBClient,
+  PutItemCommand,
+  ScanCommand,
+} from '@aws-sdk/client-dynamodb';
+import { DynamoLedger } from '@thrice/aws';
+import type { Clock } from '@thrice/core';
+import type { DynamoEmulator } from './aws-emulators.ts';
+import { FakeBlobStore } from './fake-blob-store.ts';
+import { PassingClock } from './passing-clock.ts';
+import { type AnswerRequest, type SentRequest, standBetween } from './sdk-faults.ts';
+
+/** A ledger with a table of its own, and what a test wants to see of it. */
+export interface LedgerOnTable extends AsyncDisposable {
+  readonly ledger: DynamoLedger;
+  /** The same table without faults. */
+  readonly other: DynamoLedger;
+  readonly clock: PassingClock;
+  readonly blobs: FakeBlobStore;
+  /** The requests of `ledger`, in order. */
+  readonly sent: readonly SentRequest[];
+  /** Sort keys of all items below their partition keys. */
+  keys(): Promise<readonly string[]>;
+  /** An item as it is stored. */
+  item(pk: string, sk: string): Promise<Readonly<Record<string, AttributeValue>>>;
+  /** Replaces an item. */
+  putItem(item: Readonly<Record<string, AttributeValue>>): Promise<void>;
+}
+
+/**
+ * Opens a ledger on a fresh table.
+ *
+ * @param answer - Stands between the ledger and its table. @default passes everything on
+ */
+export async function openLedger(
+  dynamo: DynamoEmulator,
+  answer?: AnswerRequest,
+): Promise<LedgerOnTable> {
+  const { client, otherClient, tableName, ...table } = await dynamo.openTable();
+  const clock = new PassingClock();
+  const blobs = new FakeBlobStore();
+  const open = (of: DynamoDBClient, by: Clock) =>
+    new DynamoLedger({ client: of, tableName, blobs, clock: by, random: () => 0 });
+  const scan = async () => {
+    const { Items = [] } = await otherClient.send(new ScanCommand({ TableName: tableName }));
+    return Items;
+  };
+  return {
+    ledger: open(client, clock),
+    other: open(otherClient, clock),
+    clock,
+    blobs,
+    sent: standBetween(client, answer),
+    keys: async () => (await scan()).map(({ pk, sk }) => `${pk?.S} / ${sk?.S}`).toSorted(),
+    item: async (pk, sk) => {
+      const found = (await scan()).find((item) => item['pk']?.S === pk && item['sk']?.S === sk);
+      if (found === undefined) throw new Error(`expected an item ${pk} / ${sk}, found none`);
+      return found;
+    },
+    putItem: async (item) => {
+      await otherClient.send(new PutItemCommand({ TableName: tableName, Item: item }));
+    },
+    [Symbol.asyncDispose]: () => table[Symbol.asyncDispose](),
+  };
+}

@@ -1,0 +1,533 @@
+import { limits, type ThriceError } from '@thrice/core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type DynamoEmulator, startDynamo } from '../../support/aws-emulators.ts';
+import {
+  aCellKey,
+  aCellResult,
+  aClosure,
+  aFailedResult,
+  aGroupHeader,
+  aJournalEntry,
+  anAttempt,
+} from '../../support/builders.ts';
+import { type LedgerOnTable, openLedger } from '../../support/dynamo-ledgers.ts';
+import {
+  type AnswerRequest,
+  connectionReset,
+  jsonAnswer,
+  jsonError,
+  loseAnswer,
+  type SentRequest,
+} from '../../support/sdk-faults.ts';
+
+const key = aCellKey();
+/** More than an item may hold. */
+const hugeText = 'é'.repeat(250_000);
+/** Fits an item; twelve of it are more than an answer holds. */
+const largeText = 'x'.repeat(180_000);
+
+let dynamo: DynamoEmulator;
+beforeAll(async () => {
+  dynamo = await startDynamo();
+});
+afterAll(async () => {
+  await dynamo[Symbol.asyncDispose]();
+});
+
+/** Loses the answers of one operation's requests by their indexes; everything else passes. */
+function losing(operation: string, ...indexes: readonly number[]): AnswerRequest {
+  return async (sent, send) =>
+    sent.operation === operation && indexes.includes(sent.index)
+      ? await loseAnswer(() => send())
+      : await send();
+}
+
+/** Answers one operation's requests with an error, as long as a condition holds. */
+function refusing(
+  operation: string,
+  error: { readonly status: number; readonly name: string },
+  isRefused: (sent: SentRequest) => boolean = () => true,
+): AnswerRequest {
+  return async (sent, send) =>
+    sent.operation === operation && isRefused(sent)
+      ? jsonError(error.status, error.name)
+      : await send();
+}
+
+const throttled = { status: 400, name: 'ProvisionedThroughputExceededException' };
+
+async function stateOf({ other }: LedgerOnTable): Promise<string | undefined> {
+  return (await other.readCells(key.run, key.config, [key.id])).get(key.id)?.state;
+}
+
+async function failedCountOf({ other }: LedgerOnTable): Promise<number | undefined> {
+  return (await other.readTallies(key.run))[0]?.counts.failed;
+}
+
+describe('DynamoLedger', () => {
+  describe('a request whose answer is lost', () => {
+    it('keeps the first claim of a cell as the first', async () => {
+      await using store = await openLedger(dynamo, losing('PutItem', 0));
+
+      const claim = await store.ledger.claimCell(key, 0, 'ann');
+
+      expect(claim).toMatchObject({ kind: 'claimed', isFirst: true });
+      expect(store.sent.map(({ operation }) => operation)).toEqual([
+        'PutItem',
+        'PutItem',
+        'GetItem',
+      ]);
+      expect(await store.other.claimCell(key, 0, 'bob')).toEqual({ kind: 'held' });
+    });
+
+    it('keeps the claim of a cell whose lease had ended', async () => {
+      await using store = await openLedger(dynamo, losing('UpdateItem', 0));
+      await store.other.claimCell(key, 0, 'dead');
+      await store.other.releaseCell(key, 'dead', [anAttempt()], 2);
+      await store.other.claimCell(key, 0, 'dead');
+      store.clock.advance(limits.leaseMs);
+
+      const claim = await store.ledger.claimCell(key, 0, 'ann');
+
+      const cell = { tries: 2, attempts: [anAttempt()] };
+      expect(claim).toMatchObject({ kind: 'claimed', isFirst: false, cell });
+    });
+
+    it('reopens a cell once and takes its result out of the tally once', async () => {
+      await using store = await openLedger(dynamo, losing('UpdateItem', 0));
+      await store.other.claimCell(key, 0, 'ann');
+      await store.other.completeCell(key, 'ann', aFailedResult(), []);
+
+      const claim = await store.ledger.claimCell(key, 1, 'bob');
+
+      expect(claim).toMatchObject({ kind: 'claimed', cell: { generation: 1, tries: 0 } });
+      expect(await failedCountOf(store)).toBe(0);
+    });
+
+    it('gives up a claim that somebody else has taken over before it was sent again', async () => {
+      await using store = await openLedger(dynamo, async (sent, send) => {
+        if (sent.operation !== 'PutItem' || sent.index > 0) return await send();
+        await send();
+        store.clock.advance(limits.leaseMs);
+        await store.other.claimCell(key, 0, 'bob');
+        throw connectionReset();
+      });
+
+      const claim = await store.ledger.claimCell(key, 0, 'ann');
+
+      expect(claim).toEqual({ kind: 'held' });
+      expect(await store.other.extendLeases([key], 'bob')).toEqual([]);
+    });
+
+    it('takes the lease of another call of the same owner for what it is', async () => {
+      await using store = await openLedger(dynamo, losing('PutItem', 0));
+      await store.other.claimCell(key, 0, 'ann');
+
+      expect(await store.ledger.claimCell(key, 0, 'ann')).toEqual({ kind: 'held' });
+    });
+
+    it.each([[[]], [[anAttempt()]]])('completes a cell once (%#)', async (attempts) => {
+      await using store = await openLedger(dynamo, losing('UpdateItem', 0));
+      await store.other.claimCell(key, 0, 'ann');
+
+      const isOurs = await store.ledger.completeCell(key, 'ann', aFailedResult(), attempts);
+
+      expect(isOurs).toBe(true);
+      expect(await failedCountOf(store)).toBe(1);
+      expect(await store.ledger.completeCell(key, 'ann', aFailedResult(), attempts)).toBe(false);
+      expect(await failedCountOf(store)).toBe(1);
+    });
+
+    it('releases a cell once', async () => {
+      await using store = await openLedger(dynamo, losing('UpdateItem', 0));
+      await store.other.claimCell(key, 0, 'ann');
+
+      await store.ledger.releaseCell(key, 'ann', [anAttempt()], 1);
+
+      const cells = await store.other.readCells(key.run, key.config, [key.id]);
+      expect(cells.get(key.id)).toMatchObject({ state: 'released', attempts: [anAttempt()] });
+    });
+
+    it('extends a lease', async () => {
+      await using store = await openLedger(dynamo, losing('UpdateItem', 0));
+      await store.other.claimCell(key, 0, 'ann');
+
+      expect(await store.ledger.extendLeases([key], 'ann')).toEqual([]);
+    });
+
+    it('creates a group once and refuses the next', async () => {
+      await using store = await openLedger(dynamo, losing('PutItem', 1));
+
+      await store.ledger.createGroup(aGroupHeader());
+
+      await expect(store.ledger.createGroup(aGroupHeader())).rejects.toMatchObject({
+        code: 'already-exists',
+      } satisfies Partial<ThriceError>);
+      expect(await store.other.listGroups()).toHaveLength(1);
+    });
+
+    it('tells the call that stands', async () => {
+      await using store = await openLedger(dynamo, losing('PutItem', 0));
+
+      expect(await store.ledger.commitCall(key, aJournalEntry())).toEqual(aJournalEntry());
+    });
+  });
+
+  describe('a table that does not serve', () => {
+    it('is asked again while it throttles', async () => {
+      await using store = await openLedger(
+        dynamo,
+        refusing('PutItem', throttled, ({ index }) => index < 2),
+      );
+
+      const claim = await store.ledger.claimCell(key, 0, 'ann');
+
+      expect(claim).toMatchObject({ kind: 'claimed', isFirst: true });
+      expect(store.sent).toHaveLength(3);
+    });
+
+    it.each([throttled, { status: 500, name: 'InternalServerError' }])(
+      'is unavailable when it stays with $name',
+      async (error) => {
+        await using store = await openLedger(dynamo, refusing('PutItem', error));
+
+        const claimed = store.ledger.claimCell(key, 0, 'ann');
+
+        await expect(claimed).rejects.toMatchObject({ code: 'store-unavailable' });
+        expect(await stateOf(store)).toBeUndefined();
+      },
+    );
+
+    it.each(['AccessDeniedException', 'ResourceNotFoundException', 'UnrecognizedClientException'])(
+      'is unusable with %s, and not asked again',
+      async (name) => {
+        await using store = await openLedger(dynamo, refusing('GetItem', { status: 400, name }));
+
+        const read = store.ledger.readGroup('demo');
+
+        await expect(read).rejects.toMatchObject({ code: 'store-unusable' });
+        expect(store.sent).toHaveLength(1);
+      },
+    );
+
+    it('keeps a completion whose tally it does not take', async () => {
+      await using store = await openLedger(
+        dynamo,
+        refusing('UpdateItem', throttled, ({ input }) => JSON.stringify(input).includes('tally#')),
+      );
+      await store.ledger.claimCell(key, 0, 'ann');
+
+      const isOurs = await store.ledger.completeCell(key, 'ann', aCellResult(), []);
+
+      expect(isOurs).toBe(true);
+      expect(await stateOf(store)).toBe('done');
+      expect(await store.other.readTallies(key.run)).toEqual([]);
+    });
+
+    it('does not hide that it forbids the tally', async () => {
+      const forbidden = { status: 400, name: 'AccessDeniedException' };
+      await using store = await openLedger(
+        dynamo,
+        refusing('UpdateItem', forbidden, ({ input }) => JSON.stringify(input).includes('tally#')),
+      );
+      await store.ledger.claimCell(key, 0, 'ann');
+
+      const completed = store.ledger.completeCell(key, 'ann', aCellResult(), []);
+
+      await expect(completed).rejects.toMatchObject({ code: 'store-unusable' });
+    });
+
+    it('is unavailable when a cell changes hands faster than it can be claimed', async () => {
+      await using store = await openLedger(dynamo, async (sent, send) => {
+        if (sent.operation === 'UpdateItem') {
+          await store.other.claimCell(key, 0, `owner-${sent.index}`);
+          await store.other.releaseCell(key, `owner-${sent.index}`, [], 0);
+        }
+        return await send();
+      });
+      await store.other.claimCell(key, 0, 'bob');
+      await store.other.releaseCell(key, 'bob', [], 0);
+
+      const claimed = store.ledger.claimCell(key, 0, 'ann');
+
+      await expect(claimed).rejects.toMatchObject({ code: 'store-unavailable' });
+    });
+  });
+
+  describe('pages', () => {
+    const ids = Array.from({ length: 12 }, (_, index) => `q${index}`);
+
+    async function completeLarge({ other }: LedgerOnTable): Promise<void> {
+      await Promise.all(
+        ids.map(async (id) => {
+          await other.claimCell(aCellKey({ id }), 0, 'ann');
+          await other.completeCell(aCellKey({ id }), 'ann', aCellResult({ answer: largeText }), []);
+        }),
+      );
+    }
+
+    it('asks again for the cells that did not fit an answer, after a wait', async () => {
+      await using store = await openLedger(dynamo);
+      await completeLarge(store);
+
+      const cells = await store.ledger.readCells(key.run, key.config, ids);
+
+      expect([...cells.keys()].toSorted()).toEqual(ids.toSorted());
+      expect(cells.get('q7')?.result?.answer).toBe(largeText);
+      expect(store.sent.length).toBeGreaterThan(1);
+      expect(store.clock.sleptMs).toEqual(store.sent.slice(1).map(() => 25));
+    });
+
+    it('waits longer and longer while nothing is served, then gives up', async () => {
+      await using store = await openLedger(dynamo, async ({ input }) =>
+        jsonAnswer(200, { Responses: {}, UnprocessedKeys: input['RequestItems'] }),
+      );
+
+      const read = store.ledger.readCells(key.run, key.config, ids);
+
+      await expect(read).rejects.toMatchObject({ code: 'store-unavailable' });
+      expect(store.clock.sleptMs).toEqual([25, 50, 100, 200, 400, 800, 1_000]);
+    });
+
+    it('asks for a hundred cells at most at once and for none twice', async () => {
+      await using store = await openLedger(dynamo);
+      const many = Array.from({ length: 250 }, (_, index) => `q${index}`);
+      await store.other.claimCell(aCellKey({ id: 'q249' }), 0, 'ann');
+
+      const cells = await store.ledger.readCells(key.run, key.config, [...many, ...many]);
+
+      expect([...cells.keys()]).toEqual(['q249']);
+      const keyCounts = store.sent.map(
+        ({ input }) => (JSON.stringify(input).match(/"cell#/g) ?? []).length,
+      );
+      expect(keyCounts.toSorted((left, right) => right - left)).toEqual([100, 100, 50]);
+    });
+
+    it('reads a journal of several pages', async () => {
+      await using store = await openLedger(dynamo);
+      // An entry holds its text twice.
+      const text = largeText.slice(0, 90_000);
+      const entries = ids.map((id) => aJournalEntry({ step: `turn ${id}`, text }));
+      for (const entry of entries) await store.other.commitCall(key, entry);
+
+      const journal = await store.ledger.readJournal(key);
+
+      expect([...journal.values()].map(({ call }) => call.step).toSorted()).toEqual(
+        entries.map(({ call }) => call.step).toSorted(),
+      );
+      const queries = store.sent.filter(({ operation }) => operation === 'Query');
+      expect(queries.length).toBeGreaterThan(1);
+    });
+
+    it('lists groups, tallies and closures of several pages', async () => {
+      await using store = await openLedger(dynamo, async ({ operation, input }, send) =>
+        operation === 'Query' ? await send({ ...input, Limit: 2 }) : await send(),
+      );
+      const names = ['a', 'b', 'c', 'd', 'e'];
+      for (const [index, group] of names.entries()) {
+        const createdAt = `2026-01-0${index + 1}T00:00:00.000Z`;
+        await store.other.createGroup(aGroupHeader({ group, createdAt }));
+        await store.other.close(aClosure({ subject: group }));
+        const each = aCellKey({ config: group });
+        await store.other.claimCell(each, 0, 'ann');
+        await store.other.completeCell(each, 'ann', aCellResult(), []);
+      }
+
+      const groups = await store.ledger.listGroups();
+      const tallies = await store.ledger.readTallies(key.run);
+      const closures = await store.ledger.listClosures();
+
+      expect(groups.map(({ header }) => header.group)).toEqual(['e', 'd', 'c', 'b', 'a']);
+      expect(tallies.map(({ config }) => config)).toEqual(names);
+      expect(closures.map(({ subject }) => subject).toSorted()).toEqual(names);
+    });
+  });
+
+  describe('the list of groups', () => {
+    it('leaves out a group whose creator died between its two writes', async () => {
+      await using store = await openLedger(
+        dynamo,
+        refusing('PutItem', throttled, ({ index }) => index > 0),
+      );
+
+      await expect(store.ledger.createGroup(aGroupHeader())).rejects.toMatchObject({
+        code: 'store-unavailable',
+      } satisfies Partial<ThriceError>);
+
+      expect(await store.other.listGroups()).toEqual([]);
+      expect(await store.other.readGroup('demo')).toBeUndefined();
+      await store.other.createGroup(aGroupHeader());
+      expect(await store.other.listGroups()).toHaveLength(1);
+    });
+
+    it('lists a group once though a second creator of its name came later', async () => {
+      await using store = await openLedger(dynamo);
+      await store.ledger.createGroup(aGroupHeader());
+      const late = aGroupHeader({ createdAt: '2026-02-01T00:00:00.000Z' });
+
+      await expect(store.ledger.createGroup(late)).rejects.toMatchObject({
+        code: 'already-exists',
+      } satisfies Partial<ThriceError>);
+
+      expect(await store.other.listGroups()).toEqual([
+        { header: aGroupHeader(), state: 'planning' },
+      ]);
+    });
+  });
+
+  describe('payloads', () => {
+    it('keeps a small call in its item', async () => {
+      await using store = await openLedger(dynamo);
+
+      await store.ledger.commitCall(key, aJournalEntry({ text: largeText.slice(0, 90_000) }));
+
+      expect(store.blobs.written).toEqual([]);
+    });
+
+    it('puts a large call beside its item, and the same one once', async () => {
+      await using store = await openLedger(dynamo);
+      const entry = aJournalEntry({ text: hugeText });
+
+      await store.ledger.commitCall(key, entry);
+      await store.other.commitCall(key, entry);
+
+      expect(store.blobs.texts.size).toBe(1);
+      const item = await store.item('demo-r1#direct', 'call#q1#answer');
+      expect(item['payload']).toBeUndefined();
+      expect(item['payloadKey']?.S).toBe([...store.blobs.texts.keys()][0]);
+      expect(item['payloadKey']?.S).toBe(`spill/${item['payloadSha256']?.S}.json`);
+      expect((await store.other.readJournal(key)).get('answer')).toEqual(entry);
+    });
+
+    it('returns the large call that came first', async () => {
+      await using store = await openLedger(dynamo);
+      const first = aJournalEntry({ text: `first ${hugeText}` });
+      await store.ledger.commitCall(key, first);
+
+      const standing = await store.other.commitCall(key, aJournalEntry({ text: hugeText }));
+
+      expect(standing).toEqual(first);
+    });
+
+    it('puts a large result and a large header beside their items', async () => {
+      await using store = await openLedger(dynamo);
+      const result = aFailedResult({ answer: hugeText, costUsd: 0.5 });
+      const header = aGroupHeader({ commandLine: [hugeText] });
+      await store.ledger.claimCell(key, 0, 'ann');
+
+      await store.ledger.completeCell(key, 'ann', result, []);
+      await store.ledger.createGroup(header);
+
+      expect(store.blobs.texts.size).toBe(2);
+      const cells = await store.other.readCells(key.run, key.config, [key.id]);
+      expect(cells.get(key.id)?.result).toEqual(result);
+      expect((await store.other.listGroups())[0]?.header).toEqual(header);
+      expect(await store.other.claimCell(key, 1, 'bob')).toMatchObject({ kind: 'claimed' });
+      expect((await store.other.readTallies(key.run))[0]?.costUsd).toBe(0);
+    });
+
+    it('forgets a large result when the cell is reopened', async () => {
+      await using store = await openLedger(dynamo);
+      await store.ledger.claimCell(key, 0, 'ann');
+      await store.ledger.completeCell(key, 'ann', aFailedResult({ answer: hugeText }), []);
+      await store.ledger.claimCell(key, 1, 'bob');
+
+      await store.ledger.completeCell(key, 'bob', aCellResult(), []);
+
+      const cells = await store.other.readCells(key.run, key.config, [key.id]);
+      expect(cells.get(key.id)?.result).toEqual(aCellResult());
+    });
+
+    it.each([200_000, 250_000, 300_000, 350_000])(
+      'fits a result of %i bytes beside the longest attempts',
+      async (answerBytes) => {
+        await using store = await openLedger(dynamo);
+        // A character that JSON escapes with six others.
+        const message = '\u0001'.repeat(limits.errorTextChars);
+        const error = { class: 'transient', code: 'unclassified', message } as const;
+        const attempts = Array.from({ length: limits.attemptsKept }, () => anAttempt({ error }));
+        const answer = 'x'.repeat(answerBytes);
+        await store.ledger.claimCell(key, 0, 'ann');
+
+        await store.ledger.completeCell(key, 'ann', aFailedResult({ answer, error }), attempts);
+
+        const cells = await store.other.readCells(key.run, key.config, [key.id]);
+        expect(cells.get(key.id)?.attempts).toEqual(attempts);
+      },
+    );
+
+    it.each([
+      ['is gone', (texts: Map<string, string>) => texts.clear()],
+      [
+        'has changed',
+        (texts: Map<string, string>) => {
+          for (const each of texts.keys()) texts.set(each, JSON.stringify(aJournalEntry()));
+        },
+      ],
+    ])('refuses a large call whose blob %s', async (_, damage) => {
+      await using store = await openLedger(dynamo);
+      await store.ledger.commitCall(key, aJournalEntry({ text: hugeText }));
+      damage(store.blobs.texts);
+
+      const read = store.other.readJournal(key);
+
+      await expect(read).rejects.toMatchObject({ code: 'store-unusable' });
+    });
+  });
+
+  describe('items', () => {
+    it('have the published keys', async () => {
+      await using store = await openLedger(dynamo);
+      await store.ledger.createGroup(aGroupHeader());
+      await store.ledger.claimCell(key, 0, 'ann');
+      await store.ledger.commitCall(key, aJournalEntry({ step: 'turn #3' }));
+      await store.ledger.completeCell(key, 'ann', aCellResult(), []);
+      await store.ledger.close(aClosure({ subject: 'lab/gpt-9' }));
+
+      expect(await store.keys()).toEqual([
+        'demo-r1#direct / call#q1#turn #3',
+        'demo-r1#direct / cell#q1',
+        'group#demo / group',
+        'groups / 2026-01-02T03:04:05.000Z#demo',
+        'lane#lab/gpt-9 / state',
+        'lanes / lab/gpt-9',
+        'run#demo-r1 / tally#direct',
+      ]);
+    });
+
+    it('keep their schema version, and one of a newer version is refused', async () => {
+      await using store = await openLedger(dynamo);
+      await store.ledger.claimCell(key, 0, 'ann');
+      const item = await store.item('demo-r1#direct', 'cell#q1');
+      await store.putItem({ ...item, schemaVersion: { N: '2' } });
+
+      const read = store.ledger.readCells(key.run, key.config, [key.id]);
+
+      expect(item['schemaVersion']).toEqual({ N: '1' });
+      await expect(read).rejects.toMatchObject({ code: 'store-unusable' });
+      await expect(read).rejects.toThrow(/demo-r1#direct \/ cell#q1: .*schemaVersion/);
+    });
+
+    it('may carry more attributes than are known', async () => {
+      await using store = await openLedger(dynamo);
+      await store.ledger.claimCell(key, 0, 'ann');
+      const item = await store.item('demo-r1#direct', 'cell#q1');
+      await store.putItem({ ...item, expiresAt: { N: '1800000000' }, tags: { SS: ['a'] } });
+
+      expect(await store.ledger.claimCell(key, 0, 'bob')).toEqual({ kind: 'held' });
+    });
+
+    it('cost one write for a first claim and two for a completion', async () => {
+      await using store = await openLedger(dynamo);
+
+      await store.ledger.claimCell(key, 0, 'ann');
+      await store.ledger.completeCell(key, 'ann', aCellResult(), []);
+
+      expect(store.sent.map(({ operation }) => operation)).toEqual([
+        'PutItem',
+        'UpdateItem',
+        'UpdateItem',
+      ]);
+    });
+  });
+});

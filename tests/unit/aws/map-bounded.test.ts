@@ -1,0 +1,66 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { mapBounded, pagesOf } from '../../../packages/aws/src/map-bounded.ts';
+
+async function nextTurn(): Promise<void> {
+  await new Promise<void>((resolve) => {
+    setImmediate(resolve);
+  });
+}
+
+describe('mapBounded', () => {
+  it('keeps the order and the bound, whatever takes longest', async () => {
+    const turns = fc.array(fc.nat({ max: 4 }), { maxLength: 30 });
+    const bound = fc.integer({ min: 1, max: 8 });
+
+    await fc.assert(
+      fc.asyncProperty(turns, bound, async (items, limit) => {
+        let inHand = 0;
+        let mostInHand = 0;
+
+        const results = await mapBounded(items, limit, async (turnCount) => {
+          inHand += 1;
+          mostInHand = Math.max(mostInHand, inHand);
+          for (let turn = 0; turn < turnCount; turn += 1) await nextTurn();
+          inHand -= 1;
+          return turnCount * 2;
+        });
+
+        expect(results).toEqual(items.map((item) => item * 2));
+        expect(mostInHand).toBeLessThanOrEqual(limit);
+      }),
+      { numRuns: 50, seed: 11 },
+    );
+  });
+
+  it('throws the first error, waits for what is in hand and begins nothing more', async () => {
+    const failure = new Error('no');
+    const begun: number[] = [];
+    const ended: number[] = [];
+
+    const mapped = mapBounded([0, 1, 2, 3, 4], 2, async (item) => {
+      begun.push(item);
+      if (item === 0) throw failure;
+      await nextTurn();
+      ended.push(item);
+    });
+
+    await expect(mapped).rejects.toBe(failure);
+    expect(begun).toEqual([0, 1]);
+    expect(ended).toEqual([1]);
+  });
+});
+
+describe('pagesOf', () => {
+  it('cuts any list into full pages and a rest', () => {
+    fc.assert(
+      fc.property(fc.array(fc.nat()), fc.integer({ min: 1, max: 7 }), (items, size) => {
+        const pages = pagesOf(items, size);
+
+        expect(pages.flat()).toEqual(items);
+        expect(pages.slice(0, -1).every((page) => page.length === size)).toBe(true);
+        expect(pages.every((page) => page.length >= 1 && page.length <= size)).toBe(true);
+      }),
+    );
+  });
+});

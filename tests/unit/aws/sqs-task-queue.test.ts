@@ -1,0 +1,350 @@
+import { SendMessageCommand } from '@aws-sdk/client-sqs';
+import { type PoisonMessage, parseCellTask, SqsTaskQueue } from '@thrice/aws';
+import { type Delivery, limits } from '@thrice/core';
+import { describe, expect, it } from 'vitest';
+import { openQueues } from '../../support/aws-emulators.ts';
+import { aCellTask, aDelivery } from '../../support/builders.ts';
+import { PassingClock } from '../../support/passing-clock.ts';
+import {
+  type Answer,
+  type AnswerRequest,
+  jsonAnswer,
+  jsonError,
+  readAnswer,
+  type SentRequest,
+  standBetween,
+} from '../../support/sdk-faults.ts';
+
+interface Entry {
+  readonly Id: string;
+  readonly MessageBody?: string;
+  readonly MessageGroupId?: string;
+}
+
+interface QueueOnEmulator extends AsyncDisposable {
+  readonly queue: SqsTaskQueue;
+  /** The same queue without faults. */
+  readonly other: SqsTaskQueue;
+  readonly clock: PassingClock;
+  /** The requests of `queue`, in order. */
+  readonly sent: readonly SentRequest[];
+  readonly poison: readonly PoisonMessage[];
+  /** Sends a message of any text. */
+  sendText(text: string): Promise<void>;
+}
+
+async function openQueue(answer?: AnswerRequest): Promise<QueueOnEmulator> {
+  const clock = new PassingClock();
+  const { client, otherClient, queueUrls, ...queues } = await openQueues(clock);
+  const poison: PoisonMessage[] = [];
+  const onPoison = (message: PoisonMessage) => poison.push(message);
+  const init = { queueUrls, clock, random: () => 0, onPoison };
+  return {
+    queue: new SqsTaskQueue({ ...init, client }),
+    other: new SqsTaskQueue({ ...init, client: otherClient }),
+    clock,
+    sent: standBetween(client, answer),
+    poison,
+    sendText: async (MessageBody) => {
+      const QueueUrl = queueUrls.get('lab');
+      await otherClient.send(new SendMessageCommand({ QueueUrl, MessageBody }));
+    },
+    [Symbol.asyncDispose]: () => queues[Symbol.asyncDispose](),
+  };
+}
+
+function entriesOf({ input }: SentRequest): readonly Entry[] {
+  return input['Entries'] as readonly Entry[];
+}
+
+/** Lets the service do a batch without some of its entries, which fail with a code. */
+async function failEntries(
+  sent: SentRequest,
+  send: (input: SentRequest['input']) => Promise<Answer>,
+  failing: { readonly ids: readonly string[]; readonly code: string; readonly isOurs?: boolean },
+): Promise<Answer> {
+  const { ids, code: Code, isOurs: SenderFault = false } = failing;
+  const left = entriesOf(sent).filter(({ Id }) => !ids.includes(Id));
+  const answer = await send({ ...sent.input, Entries: left });
+  return jsonAnswer(200, {
+    ...(await readAnswer(answer)),
+    Failed: ids.map((Id) => ({ Id, Code, SenderFault })),
+  });
+}
+
+function tasksOf(count: number) {
+  return Array.from({ length: count }, (_, index) => aCellTask({ id: `q${index}` }));
+}
+
+function idsOf(deliveries: readonly Delivery[]): readonly string[] {
+  return deliveries.map(({ task }) => task.id).toSorted();
+}
+
+describe('SqsTaskQueue', () => {
+  describe('sending', () => {
+    it('sends tasks in tens, each in the group of its run', async () => {
+      await using store = await openQueue();
+
+      await store.queue.send('lab', [...tasksOf(22), aCellTask({ run: 'demo-r2' })]);
+
+      const groups = store.sent.map((sent) => entriesOf(sent).map((each) => each.MessageGroupId));
+      expect(groups.map(({ length }) => length)).toEqual([10, 10, 3]);
+      expect(groups[2]).toEqual(['demo-r1', 'demo-r1', 'demo-r2']);
+    });
+
+    it('sends a task of a run whose name is no group to no group', async () => {
+      await using store = await openQueue();
+      const task = aCellTask({ run: 'Zwölf r1' });
+
+      await store.queue.send('lab', [task]);
+
+      expect(store.sent.flatMap(entriesOf).map((each) => each.MessageGroupId)).toEqual([undefined]);
+      expect((await store.other.receive('lab', 1)).map((held) => held.task)).toEqual([task]);
+    });
+
+    it('sends the entries that failed once more, and only those', async () => {
+      await using store = await openQueue(async (sent, send) =>
+        sent.index < 2
+          ? await failEntries(sent, send, { ids: ['3', '7'], code: 'InternalError' })
+          : await send(),
+      );
+
+      await store.queue.send('lab', tasksOf(10));
+
+      expect(store.sent.map((sent) => entriesOf(sent).map(({ Id }) => Id))).toEqual([
+        ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9'],
+        ['3', '7'],
+        ['3', '7'],
+      ]);
+      expect(store.clock.sleptMs).toEqual([50, 100]);
+      expect(idsOf(await store.other.receive('lab', 10))).toEqual(tasksOf(10).map(({ id }) => id));
+    });
+
+    it('takes an entry that the answer leaves out for one that failed', async () => {
+      await using store = await openQueue(async (sent, send) =>
+        sent.index === 0
+          ? await send({ ...sent.input, Entries: entriesOf(sent).slice(1) })
+          : await send(),
+      );
+
+      await store.queue.send('lab', tasksOf(2));
+
+      expect(store.sent.map((sent) => entriesOf(sent).map(({ Id }) => Id))).toEqual([
+        ['0', '1'],
+        ['0'],
+      ]);
+    });
+
+    it('is unavailable when entries go on failing', async () => {
+      await using store = await openQueue(async (sent, send) =>
+        failEntries(sent, send, { ids: ['1'], code: 'ThrottlingException', isOurs: true }),
+      );
+
+      const sent = store.queue.send('lab', tasksOf(2));
+
+      await expect(sent).rejects.toMatchObject({ code: 'store-unavailable' });
+      expect(store.clock.sleptMs).toEqual([50, 100, 200, 400, 800]);
+    });
+
+    it.each([
+      ['KmsAccessDenied', 'store-unusable'],
+      ['InvalidMessageContents', 'invariant-violated'],
+      ['InvalidParameterValue', 'invariant-violated'],
+    ])('gives up at once when an entry is refused with %s', async (name, code) => {
+      await using store = await openQueue(async (sent, send) =>
+        failEntries(sent, send, { ids: ['1'], code: name, isOurs: true }),
+      );
+
+      const sent = store.queue.send('lab', tasksOf(2));
+
+      await expect(sent).rejects.toMatchObject({ code });
+      expect(store.sent).toHaveLength(1);
+    });
+
+    it('keeps characters that SQS does not take', async () => {
+      await using store = await openQueue();
+      const id = 'a\uFFFEb\uFFFFc\u0001\uD7FF\uE000😀';
+
+      await store.queue.send('lab', [aCellTask({ id })]);
+
+      const [body = ''] = store.sent.flatMap(entriesOf).map(({ MessageBody }) => MessageBody);
+      // https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessage.html
+      expect(body).toMatch(/^[\t\n\r\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]+$/u);
+      expect(idsOf(await store.other.receive('lab', 1))).toEqual([id]);
+    });
+
+    it.each([
+      [400, 'RequestThrottled', 'store-unavailable'],
+      [503, 'ServiceUnavailable', 'store-unavailable'],
+      [400, 'QueueDoesNotExist', 'store-unusable'],
+      [403, 'AccessDenied', 'store-unusable'],
+    ])('tells %i %s apart as %s', async (status, name, code) => {
+      await using store = await openQueue(async () => jsonError(status, name));
+
+      await expect(store.queue.send('lab', tasksOf(1))).rejects.toMatchObject({ code });
+    });
+
+    it('is unusable for a lane that has no queue, and for a queue that is gone', async () => {
+      await using store = await openQueue();
+      await using emulated = await openQueues(store.clock);
+      const queueUrls = new Map([['lab', `${emulated.queueUrls.get('lab')}-gone`]]);
+      const { client } = emulated;
+      const init = { client, queueUrls, clock: store.clock, random: () => 0 };
+      const gone = new SqsTaskQueue({ ...init, onPoison: () => undefined });
+      const unusable = { code: 'store-unusable' };
+
+      await expect(store.queue.send('grok', tasksOf(1))).rejects.toMatchObject(unusable);
+      await expect(store.queue.receive('grok', 1)).rejects.toMatchObject(unusable);
+      await expect(gone.send('lab', tasksOf(1))).rejects.toMatchObject(unusable);
+      await expect(gone.receive('lab', 1)).rejects.toMatchObject(unusable);
+    });
+  });
+
+  describe('receiving', () => {
+    it('receives more than ten by several requests, for a lease and without a wait', async () => {
+      await using store = await openQueue();
+      await store.other.send('lab', tasksOf(25));
+
+      const received = await store.queue.receive('lab', 25);
+
+      expect(idsOf(received)).toEqual(
+        tasksOf(25)
+          .map(({ id }) => id)
+          .toSorted(),
+      );
+      const { input } = store.sent[0] ?? {};
+      expect(input).toMatchObject({ VisibilityTimeout: 60, WaitTimeSeconds: 0 });
+      expect(store.sent.map((sent) => sent.input['MaxNumberOfMessages'])).toEqual([10, 10, 5]);
+    });
+
+    it('asks no further when the first request brings few', async () => {
+      await using store = await openQueue();
+      await store.other.send('lab', tasksOf(3));
+
+      const received = await store.queue.receive('lab', 100);
+
+      expect(received).toHaveLength(3);
+      expect(store.sent).toHaveLength(1);
+    });
+
+    it('returns what it has when a further request fails', async () => {
+      await using store = await openQueue(async ({ index }, send) =>
+        index === 0 ? await send() : jsonError(500, 'InternalError'),
+      );
+      await store.other.send('lab', tasksOf(25));
+
+      expect(await store.queue.receive('lab', 25)).toHaveLength(10);
+    });
+
+    it('reports what is no task, delivers the others and leaves it in the queue', async () => {
+      await using store = await openQueue();
+      await store.sendText('{"v":');
+      await store.sendText(JSON.stringify({ ...aCellTask(), v: 2 }));
+      await store.sendText(JSON.stringify({ secret: 'prompt' }));
+      await store.other.send('lab', [aCellTask({ id: 'sound' })]);
+
+      const received = await store.queue.receive('lab', 10);
+
+      expect(idsOf(received)).toEqual(['sound']);
+      expect(store.poison.map(({ lane, problem }) => `${lane}: ${problem}`).toSorted()).toEqual([
+        'lab: expected JSON, received 5 characters of something else',
+        'lab: expected a task of version 1, received something else in v',
+        'lab: expected a task of version 1, received something else in v, run, id, config, question, generation, (message)',
+      ]);
+      store.clock.advance(limits.leaseMs);
+      await store.other.receive('lab', 10);
+      expect(store.poison).toHaveLength(6);
+      expect(new Set(store.poison.map(({ messageId }) => messageId)).size).toBe(3);
+    });
+  });
+
+  describe('holding', () => {
+    it('extends by lane and in tens, and again what failed', async () => {
+      await using store = await openQueue(async (sent, send) =>
+        sent.operation === 'ChangeMessageVisibilityBatch' && sent.index === 0
+          ? await failEntries(sent, send, { ids: ['4'], code: 'InternalError' })
+          : await send(),
+      );
+      await store.other.send('lab', tasksOf(12));
+      await store.other.send('openai', tasksOf(1));
+      const held = [
+        ...(await store.other.receive('lab', 12)),
+        ...(await store.other.receive('openai', 1)),
+      ];
+      store.clock.advance(limits.leaseMs - 1_000);
+
+      await store.queue.extend(held);
+
+      const entryCounts = store.sent.map((sent) => entriesOf(sent).length);
+      expect(entryCounts.toSorted((left, right) => left - right)).toEqual([1, 1, 2, 10]);
+      store.clock.advance(limits.leaseMs - 1_000);
+      expect(await store.other.receive('lab', 12)).toEqual([]);
+    });
+
+    it.each([
+      'ReceiptHandleIsInvalid',
+      'InvalidParameterValue',
+      'AWS.SimpleQueueService.MessageNotInflight',
+    ])('takes %s for a receipt that is no longer valid', async (code) => {
+      await using store = await openQueue(async (sent, send) =>
+        failEntries(sent, send, { ids: ['0'], code, isOurs: true }),
+      );
+      await store.other.send('lab', tasksOf(2));
+      const held = await store.other.receive('lab', 2);
+
+      await store.queue.extend(held);
+
+      expect(store.sent).toHaveLength(1);
+    });
+
+    it.each([
+      ['ReceiptHandleIsInvalid', 404],
+      ['MessageNotInflight', 400],
+      ['InvalidParameterValue', 400],
+    ])('releases and acknowledges without effect on %s', async (name, status) => {
+      await using store = await openQueue(async () => jsonError(status, name));
+
+      await store.queue.release(aDelivery(), 0);
+      await store.queue.acknowledge(aDelivery());
+
+      expect(store.sent.map(({ operation }) => operation)).toEqual([
+        'ChangeMessageVisibility',
+        'DeleteMessage',
+      ]);
+    });
+
+    it.each([
+      [0, 0],
+      [0.25, 1],
+      [1_000, 1],
+      [1_001, 2],
+      [1_800_000, 1_800],
+      [86_400_000, 39_600],
+    ])('releases for %f ms as %i s', async (delayMs, seconds) => {
+      await using store = await openQueue(async () => jsonAnswer(200, {}));
+
+      await store.queue.release(aDelivery(), delayMs);
+
+      expect(store.sent[0]?.input['VisibilityTimeout']).toBe(seconds);
+    });
+
+    it('is unavailable when a release or an acknowledgement is not served', async () => {
+      await using store = await openQueue(async () => jsonError(500, 'InternalFailure'));
+      const unavailable = { code: 'store-unavailable' };
+
+      await expect(store.queue.release(aDelivery(), 0)).rejects.toMatchObject(unavailable);
+      await expect(store.queue.acknowledge(aDelivery())).rejects.toMatchObject(unavailable);
+    });
+  });
+});
+
+describe('parseCellTask', () => {
+  it('reads what was sent', () => {
+    expect(parseCellTask(JSON.stringify(aCellTask()))).toEqual(aCellTask());
+  });
+
+  it('never says what a message holds', () => {
+    expect(JSON.stringify(parseCellTask('sk-secret'))).not.toContain('secret');
+    expect(JSON.stringify(parseCellTask('{"v":"sk-secret"}'))).not.toContain('secret');
+  });
+});
