@@ -5,6 +5,7 @@ import {
   type Closure,
   type Delivery,
   executeCell,
+  type Governor,
   type GroupHeader,
   groupOfRun,
   Heartbeat,
@@ -134,7 +135,7 @@ async function work(
       blobs,
       models,
       // Concurrency is the subscription's: an invocation has one cell and one call.
-      governor: { grant: async () => ({ waitMs: 0, [Symbol.dispose]: () => undefined }) },
+      governor: singleCall,
       heartbeat,
       clock,
       random: Math.random,
@@ -152,6 +153,13 @@ async function work(
     await beat;
   }
 }
+
+/** Slows nobody but its own cell: that goes back for what the vendor asks, or a second or two. */
+const singleCall: Governor = {
+  grant: async () => ({ waitMs: 0, [Symbol.dispose]: () => undefined }),
+  slowDown: (_, retryAfterMs) => retryAfterMs ?? 1_000 + 1_000 * Math.random(),
+  answered: () => undefined,
+};
 
 /** Ends the work on a cell before Lambda ends the function: its call is given up, the cell handed back. */
 function stopInTime(context: LambdaContext, heartbeat: Heartbeat): Disposable {

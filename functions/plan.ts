@@ -14,7 +14,7 @@ export async function handler(event: unknown): Promise<BatchResponse> {
     if (record === undefined) {
       throw new ThriceError({ code: 'unknown-group', message: `no group ${group}` });
     }
-    if (record.state !== 'planning') return;
+    if (record.isPlanned) return;
     const { header } = record;
     const benchmark = resolveBenchmark(header.spec, header.specSource.path);
     await enqueueGroup(header, benchmark, { ledger, blobs, queue });

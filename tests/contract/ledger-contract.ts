@@ -70,13 +70,17 @@ async function readCell(ledger: Ledger): Promise<CellRecord | undefined> {
 
 function describeGroups(openLedger: OpenLedger): void {
   describe('groups', () => {
-    it('reads a group as it was created, in state planning', async () => {
+    it('reads a group as it was created, active and not yet planned', async () => {
       await using store = await openLedger(new FakeClock());
       const header = aGroupHeader({ group: 'demo', label: 'Zwölf · 一' });
 
       await store.ledger.createGroup(header);
 
-      expect(await store.other.readGroup('demo')).toEqual({ header, state: 'planning' });
+      expect(await store.other.readGroup('demo')).toEqual({
+        header,
+        state: 'active',
+        isPlanned: false,
+      });
     });
 
     it('reads nothing of a group that is not there', async () => {
@@ -89,14 +93,18 @@ function describeGroups(openLedger: OpenLedger): void {
       await using store = await openLedger(new FakeClock());
       const first = aGroupHeader({ label: 'first' });
       await store.ledger.createGroup(first);
-      await store.ledger.setGroupState('demo', 'active');
+      await store.ledger.setGroupState('demo', 'cancelled');
 
       const again = store.other.createGroup(aGroupHeader({ label: 'second' }));
 
       await expect(again).rejects.toMatchObject({
         code: 'already-exists',
       } satisfies Partial<ThriceError>);
-      expect(await store.ledger.readGroup('demo')).toEqual({ header: first, state: 'active' });
+      expect(await store.ledger.readGroup('demo')).toEqual({
+        header: first,
+        state: 'cancelled',
+        isPlanned: false,
+      });
     });
 
     it('lets one of two creators of a group win', async () => {
@@ -125,7 +133,22 @@ function describeGroups(openLedger: OpenLedger): void {
       expect(groups.map(({ header }) => header.group)).toEqual(['c', 'b', 'a']);
     });
 
-    it.each(['active', 'cancelled', 'planning'] as const)('moves a group to %s', async (state) => {
+    it('remembers that a group is planned, whatever is wanted of it', async () => {
+      await using store = await openLedger(new FakeClock());
+      await store.ledger.createGroup(aGroupHeader());
+
+      await store.ledger.setGroupState('demo', 'cancelled');
+      await store.ledger.markPlanned('demo');
+      await store.ledger.markPlanned('nobody');
+
+      expect(await store.other.readGroup('demo')).toMatchObject({
+        state: 'cancelled',
+        isPlanned: true,
+      });
+      expect(await store.other.readGroup('nobody')).toBeUndefined();
+    });
+
+    it.each(['active', 'cancelled'] as const)('moves a group to %s', async (state) => {
       await using store = await openLedger(new FakeClock());
       await store.ledger.createGroup(aGroupHeader());
 
@@ -138,7 +161,7 @@ function describeGroups(openLedger: OpenLedger): void {
     it('creates nothing when the state of an unknown group is set', async () => {
       await using store = await openLedger(new FakeClock());
 
-      await store.ledger.setGroupState('demo', 'active');
+      await store.ledger.setGroupState('demo', 'cancelled');
 
       expect(await store.ledger.listGroups()).toEqual([]);
     });

@@ -43,6 +43,11 @@ const withLane = (line: string) => spec({ lane: `base_url = "<server>/v1"\n${lin
 const withConfig = (line: string) => spec({ config: `name = "a"\nmodel = "lab/m"\n${line}` });
 const withQuestions = (text: string) => ({ ...spec(), 'questions.jsonl': text });
 
+const withTarget = (scorer: string, row: object) => ({
+  ...withConfig(`scorer = "${scorer}"`),
+  'questions.jsonl': `${JSON.stringify({ id: 'q1', question: '1 + 1?', ...row })}\n`,
+});
+
 const badSpecs: readonly BadInput[] = [
   { name: 'a missing spec', files: {}, stderr: ['thrice: <folder>/benchmark.toml: no such file'] },
   {
@@ -545,6 +550,27 @@ const badQuestions: readonly BadInput[] = [
     name: 'an empty array',
     files: withQuestions('[]'),
     stderr: ['thrice: <folder>/questions.jsonl: expected at least one question, received none'],
+  },
+  {
+    name: 'an empty target, which every answer includes',
+    files: withTarget('includes', { target: '' }),
+    stderr: [
+      'thrice: config "a": question "q1": target: expected a text, not an empty one, received ""',
+    ],
+  },
+  {
+    name: 'a target without a number',
+    files: withTarget('numeric', { target: ['10', 'about ten'] }),
+    stderr: [
+      'thrice: config "a": question "q1": target[1]: expected one number and nothing else, received "about ten"',
+    ],
+  },
+  {
+    name: 'a target that is none of the choices',
+    files: withTarget('choice', { target: 'E', choices: ['x', 'y'] }),
+    stderr: [
+      'thrice: config "a": question "q1": target: expected a letter of A to B or a choice\'s text, received "E"',
+    ],
   },
   {
     name: 'a select that leaves nothing',

@@ -283,15 +283,65 @@ describe('thrice verify', () => {
 
     const { exitCode, stdout } = await callThrice(['verify', 'trial'], { cwd: folder.path });
 
-    expect(exitCode).toBe(2);
-    const report = stdout.split('\n');
-    expect(report[0]).toBe(`${cells}: q2: published scored 1, the recorded answer gives scored 0`);
-    expect(report).toContain(
-      `runs/${group}/summary.json: configs.0.replicates.0.correct: published 1, recomputed 4`,
-    );
-    expect(report.at(-2)).toMatch(
-      /^8 rows, 8 answers scored again, \d+ figures recomputed: \d+ mismatches$/,
-    );
+    expect({ exitCode, report: stdout.replace(/\d+ figures/, '<n> figures') }).toEqual({
+      exitCode: 2,
+      report: lines(
+        ...['q2', 'q3', 'q4'].map((id) => `${cells}: ${id}: score: published 1, recomputed 0`),
+        '8 rows, 8 answers scored again, <n> figures recomputed: 3 mismatches',
+      ),
+    });
+  });
+
+  it.each<[string, string, (text: string) => string, string]>([
+    [
+      'a prediction',
+      'r1/predictions_a.json',
+      (text) => text.replace('"answer_text":"no"', '"answer_text":"42"'),
+      ':3: published   {"id":"q2","answer_text":"42","answer_confidence":null},, recomputed   {"id":"q2","answer_text":"no","answer_confidence":null},',
+    ],
+    [
+      'a failure',
+      'r1/failures_b.json',
+      () => '[\n  {"id":"q1"}\n]\n',
+      ':1: published [, recomputed []',
+    ],
+    [
+      'an exit code',
+      'r1/manifest.json',
+      (text) => text.replace('"exitCode": 0', '"exitCode": 1'),
+      ': exitCode: published 1, recomputed 0',
+    ],
+    [
+      'the table',
+      'summary.md',
+      (text) => text.replace('4 questions', '9 questions'),
+      ':1: published <group>: 9 questions, 1 replicate, recomputed <group>: 4 questions, 1 replicate',
+    ],
+    [
+      'a torn row',
+      'r1/cells/a.jsonl',
+      (text) => text.slice(0, -9),
+      ':4: expected the row of q4, received no JSON object',
+    ],
+  ])('names %s that was tampered with', async (_, name, change, mismatch) => {
+    await using simulator = await startSimulator(hostileAnswers);
+    await using folder = await finishedFolder(simulator);
+    const group = await groupOf(folder);
+    const file = `runs/${group}/${name.replace(/^r1/, `${group}-r1`)}`;
+    const path = folder.resolve('.thrice', file);
+    await writeFile(path, change(await readFile(path, 'utf8')));
+
+    const { exitCode, stdout, stderr } = await callThrice(['verify', 'trial'], {
+      cwd: folder.path,
+    });
+
+    const [first, last] = stdout.split('\n');
+    expect([exitCode, first, stderr]).toEqual([
+      2,
+      `${file}${mismatch.replaceAll('<group>', group)}`,
+      '',
+    ]);
+    expect(last).toMatch(/: 1 mismatches$/);
   });
 });
 

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { additions, patchyKnowledge, toJsonl } from '../support/additions.ts';
 import { readCellRows, timeless } from '../support/cell-rows.ts';
 import { KillAccount, seededDraw } from '../support/kill-account.ts';
-import { groupStates, taskCount } from '../support/ledger-view.ts';
+import { arePlanned, taskCount } from '../support/ledger-view.ts';
 import { type RunningThrice, runThrice, startThrice } from '../support/run-thrice.ts';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.ts';
 import { endOf, waitUntil, waitWhileRunning } from '../support/wait-until.ts';
@@ -90,7 +90,7 @@ async function killWhilePlanning(folder: TemporaryFolder): Promise<string> {
   await using run = startThrice(['run', 'sums.json'], { cwd: folder.path });
   await waitWhileRunning('the first tasks are there', [run], () => taskCount(ledger) > 0);
   await kill(run);
-  expect(groupStates(ledger)).toEqual(['planning']);
+  expect(arePlanned(ledger)).toEqual([false]);
   expect(taskCount(ledger)).toBeLessThan(cellCount);
   using database = openDatabase(join(ledger, 'thrice.db'));
   database.exec('DROP TRIGGER toil');
@@ -125,6 +125,8 @@ describe('a run that is killed', () => {
     const inFlightCounts: number[] = [];
 
     const group = await killWhilePlanning(stormy);
+    // Cancelled in between: the rest of its plan must not be forgotten.
+    await runThrice(['cancel', group], { cwd: stormy.path });
     const account = new KillAccount(ledger, group, models);
     // At most 1,800 requests in all: the last of these kills still finds work to be done.
     for (let killCount = 0; killCount < 20; killCount += 1) {

@@ -166,6 +166,22 @@ describe('a model that is not there', () => {
     expect(repaired.stats().requestCount).toBe(2 * count);
     expect(requestsOf(repaired, 'good').size).toBe(0);
   });
+
+  it('ends the run at once, however many cells it leaves', async () => {
+    const many = 5_000;
+    await using server = await startServer({ count: many, models: { other: { accuracy: 1 } } });
+    await using folder = await benchmarkFolder({
+      count: many,
+      lanes: { lab: { base_url: server.url } },
+      configs: [{ name: 'a', model: 'lab/missing' }],
+      top: { parallel: 4 },
+    });
+
+    const ran = await runThrice(['run', 'sums.json'], { cwd: folder.path });
+
+    expect(ran.exitCode).toBe(2);
+    expect(server.stats().requestCount).toBeLessThanOrEqual(4);
+  });
 });
 
 describe('--wait-for-quota', () => {

@@ -1,14 +1,25 @@
 import { type Governor, type Slot, ThriceError } from '@thrice/core';
 
-/** Grants every slot at once and counts those in use. */
+/** Grants every slot at once and counts those in use; a lane that asks for nothing is held 250 ms. */
 export class FakeGovernor implements Governor {
   /** Lanes of the slots granted so far. */
   readonly granted: string[] = [];
   inUseCount = 0;
+  /** Lanes that were told to slow down. */
+  readonly slowed: string[] = [];
   /** Runs while a slot is waited for. */
   onGrant: () => void = () => undefined;
   /** Runs when a slot is given back. */
   onReturn: () => void = () => undefined;
+
+  slowDown(lane: string, retryAfterMs: number | undefined): number {
+    this.slowed.push(lane);
+    return retryAfterMs ?? 250;
+  }
+
+  answered(): void {
+    this.slowed.length = 0;
+  }
 
   async grant(lane: string, signal: AbortSignal): Promise<Slot> {
     this.onGrant();

@@ -69,7 +69,7 @@ export class FakeLedger implements Ledger {
     if (this.#groups.has(header.group)) {
       throw new ThriceError({ code: 'already-exists', message: header.group });
     }
-    this.#groups.set(header.group, { header, state: 'planning' });
+    this.#groups.set(header.group, { header, state: 'active', isPlanned: false });
   }
 
   async readGroup(group: string): Promise<GroupRecord | undefined> {
@@ -80,6 +80,12 @@ export class FakeLedger implements Ledger {
     return [...this.#groups.values()]
       .reverse()
       .sort((left, right) => right.header.createdAt.localeCompare(left.header.createdAt));
+  }
+
+  async markPlanned(group: string): Promise<void> {
+    this.#note('markPlanned');
+    const record = this.#groups.get(group);
+    if (record !== undefined) this.#groups.set(group, { ...record, isPlanned: true });
   }
 
   async setGroupState(group: string, state: GroupState): Promise<void> {

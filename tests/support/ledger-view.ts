@@ -36,10 +36,10 @@ export function committedKeys(folder: string): ReadonlySet<string> {
   );
 }
 
-/** The states of all groups, in the order they were planned. */
-export function groupStates(folder: string): readonly string[] {
-  return readLedger(folder, 'SELECT state FROM groups ORDER BY rowid').map((row) =>
-    String(row['state']),
+/** Whether all tasks of each group have been sent, in the order the groups were planned. */
+export function arePlanned(folder: string): readonly boolean[] {
+  return readLedger(folder, 'SELECT is_planned FROM groups ORDER BY rowid').map(
+    (row) => row['is_planned'] === 1,
   );
 }
 

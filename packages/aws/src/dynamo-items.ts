@@ -39,6 +39,8 @@ export const groupItemSchema = itemSchema.extend({
   group: z.string(),
   createdAt: z.string(),
   state: groupStateSchema,
+  /** 1 once all tasks have been sent. */
+  isPlanned: z.number(),
   /** Which call of `createGroup` made it. */
   creationToken: z.string(),
   ...payloadSchema.shape,

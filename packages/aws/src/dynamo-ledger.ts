@@ -106,7 +106,7 @@ export class DynamoLedger implements Ledger {
     // The line first: one without its group is skipped by readers, a group without a line is lost.
     await this.#table.put(groupListKey(group, createdAt), names);
     const payload = await this.#payloads.pack(JSON.stringify(header));
-    const item = { ...names, state: 'planning', creationToken, ...payload };
+    const item = { ...names, state: 'active', isPlanned: 0, creationToken, ...payload };
     if (await this.#table.put(groupItemKey(group), item, 'absent')) return;
     const standing = await this.#table.get(groupItemKey(group));
     if (standing?.['creationToken'] === creationToken) return;
@@ -133,6 +133,10 @@ export class DynamoLedger implements Ledger {
     });
   }
 
+  async markPlanned(group: string): Promise<void> {
+    await this.#table.update(groupItemKey(group), { set: { isPlanned: 1 } }, 'present');
+  }
+
   async setGroupState(group: string, state: GroupState): Promise<void> {
     await this.#table.update(groupItemKey(group), { set: { state } }, 'present');
   }
@@ -140,7 +144,11 @@ export class DynamoLedger implements Ledger {
   async #parseGroup(item: Attributes): Promise<GroupRecord> {
     const parsed = parseItem(groupItemSchema, item, this.#table.name);
     const text = await this.#payloads.unpack(parsed);
-    return { state: parsed.state, header: groupHeaderSchema.parse(JSON.parse(text ?? '')) };
+    return {
+      state: parsed.state,
+      isPlanned: parsed.isPlanned === 1,
+      header: groupHeaderSchema.parse(JSON.parse(text ?? '')),
+    };
   }
 
   async claimCell(key: CellKey, generation: number, owner: string): Promise<Claim> {

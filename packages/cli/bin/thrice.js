@@ -19,7 +19,7 @@ async function findNode() {
 // Working on a benchmark makes much short-lived garbage. By default the heap then grows to several
 // times of what is in use; these keep a run of any size below 250 MB at a twentieth more CPU time.
 const HEAP_FLAGS = ['--max-semi-space-size=8', '--heap-growing-percent=100'];
-const WORKING_COMMANDS = ['run', 'resume', 'rerun'];
+const WORKING_COMMANDS = ['run', 'resume', 'rerun', 'work'];
 
 // Flags of the heap count only at a process's start: it starts over, under the same process number.
 function restartWithHeapFlags() {
@@ -41,10 +41,10 @@ async function start() {
 async function restart(node) {
   const { spawn } = await import('node:child_process');
   const child = spawn(node, process.argv.slice(1), { stdio: 'inherit' });
-  // The terminal sends its signals to both; those sent to us alone are passed on.
+  // A terminal sends SIGINT and SIGHUP to both; what comes to us alone is passed on.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
     process.on(signal, () => {
-      if (!process.stdin.isTTY) child.kill(signal);
+      if (signal === 'SIGTERM' || !process.stdin.isTTY) child.kill(signal);
     });
   }
   child.on('exit', (code, signal) => {

@@ -5,7 +5,7 @@ import {
   groupKey,
   type Summary,
 } from '@thrice/core';
-import { type Ending, type LocalEngine, workGroup } from '@thrice/local';
+import { type Ending, type LocalEngine, type TaskScope, workGroup } from '@thrice/local';
 import type { OpenAiModelClient } from '@thrice/models';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { createProgress } from './render/progress.ts';
@@ -23,6 +23,8 @@ export interface CarryOnOrder {
   readonly signals: StopSignals;
   readonly folder: string;
   readonly isJson: boolean;
+  /** What of the group to work on; all of it where absent. */
+  readonly scope?: TaskScope;
 }
 
 /**
@@ -32,7 +34,6 @@ export interface CarryOnOrder {
  */
 export async function carryOn(order: CarryOnOrder): Promise<ExitCode> {
   const { engine, header, benchmark, terminal, signals } = order;
-  await engine.ledger.setGroupState(header.group, 'active');
   await openLanes(order);
   const progress = await createProgress({ terminal, engine, header });
   const onDrain = () =>
@@ -46,6 +47,7 @@ export async function carryOn(order: CarryOnOrder): Promise<ExitCode> {
       models: order.models,
       random: Math.random,
       observe: (event) => progress.observe(event),
+      scope: order.scope ?? wholeGroup(header),
       waitForQuota: header.waitForQuota,
       drainSignal: signals.drain,
       stopSignal: signals.stop,
@@ -67,16 +69,25 @@ export async function carryOn(order: CarryOnOrder): Promise<ExitCode> {
  * Starting by hand says that the lanes are fine again; only a known reset that is still to come is
  * believed, where the group waits for it.
  */
-async function openLanes({ engine, benchmark, header }: CarryOnOrder): Promise<void> {
+async function openLanes(order: CarryOnOrder): Promise<void> {
+  const { engine, benchmark, header } = order;
+  const { configs } = order.scope ?? wholeGroup(header);
+  const lanes = new Set(
+    benchmark.configs.filter(({ name }) => configs.includes(name)).map(({ lane }) => lane),
+  );
   const nowIso = engine.clock.toIso(engine.clock.now());
   const queue = engine.queueOf(header.group);
   const closures = await engine.ledger.listClosures();
   for (const { subject, resetAt } of closures) {
     const [lane = ''] = subject.split('/');
     const isAwaited = header.waitForQuota && resetAt !== null && resetAt > nowIso;
-    if (benchmark.lanes.has(lane) && !isAwaited) await engine.ledger.open(subject);
+    if (lanes.has(lane) && !isAwaited) await engine.ledger.open(subject);
   }
-  for (const lane of benchmark.lanes.keys()) await queue.wake(lane);
+  for (const lane of lanes) await queue.wake(lane);
+}
+
+function wholeGroup({ runs, configs }: GroupHeader): TaskScope {
+  return { runs, configs: configs.map(({ config }) => config) };
 }
 
 /** Undefined where the work went to its end. */

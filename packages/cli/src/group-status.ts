@@ -33,7 +33,7 @@ export interface GroupStatus {
 
 /** Counts where a group stands, from its tallies and its queue. */
 export async function describeStatus(
-  { header, state }: GroupRecord,
+  { header, state, isPlanned }: GroupRecord,
   engine: LocalEngine,
 ): Promise<GroupStatus> {
   const configs = await countConfigs(header, engine);
@@ -53,7 +53,7 @@ export async function describeStatus(
   return {
     group: header.group,
     createdAt: header.createdAt,
-    state: nameState({ state, workers, isLeft, isWhole: configs.every(hasAllVerdicts) }),
+    state: nameState({ state, isPlanned, workers, isLeft, isWhole: configs.every(hasAllVerdicts) }),
     cells,
     done,
     workers,
@@ -65,16 +65,19 @@ export async function describeStatus(
 
 function nameState({
   state,
+  isPlanned,
   workers,
   isLeft,
   isWhole,
 }: {
   readonly state: GroupRecord['state'];
+  readonly isPlanned: boolean;
   readonly workers: number;
   readonly isLeft: boolean;
   readonly isWhole: boolean;
 }): GroupStatus['state'] {
-  if (state === 'cancelled' || state === 'planning') return state;
+  if (state === 'cancelled') return 'cancelled';
+  if (!isPlanned) return 'planning';
   if (workers > 0) return 'running';
   if (isLeft) return 'paused';
   return isWhole ? 'complete' : 'incomplete';

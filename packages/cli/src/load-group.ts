@@ -23,7 +23,7 @@ export interface LoadedGroup extends AsyncDisposable {
  * @throws {ThriceError} `spec-changed` when spec or questions are not what was planned.
  */
 export async function loadGroup(
-  { header, state }: GroupRecord,
+  { header, isPlanned }: GroupRecord,
   engine: LocalEngine,
   parallel?: number,
 ): Promise<LoadedGroup> {
@@ -38,7 +38,7 @@ export async function loadGroup(
     resolvePath,
   );
   const benchmark = resolveBenchmark(spec, file, simulator?.url);
-  if (state === 'planning') {
+  if (!isPlanned) {
     const { ledger, blobs } = engine;
     await enqueueGroup(header, benchmark, { ledger, blobs, queue: engine.queueOf(header.group) });
   }

@@ -1,7 +1,7 @@
 import type { ThriceError } from '@thrice/core';
 import { type ExitCode, exitCodeOf, exitCodes } from './exit-codes.ts';
 import { createProgram } from './program.ts';
-import { processTerminal, type Terminal } from './terminal.ts';
+import { plainText, processTerminal, type Terminal } from './terminal.ts';
 
 /**
  * Runs one command line and sets the process's exit code.
@@ -9,8 +9,11 @@ import { processTerminal, type Terminal } from './terminal.ts';
  * @param argv - Arguments without node and script.
  */
 export async function main(argv: readonly string[]): Promise<void> {
-  ignoreClosedPipes();
-  process.exitCode = await runCommand(argv, processTerminal(process));
+  const output = watchOutput(process, (code) => {
+    process.exitCode = code;
+  });
+  const exitCode = await runCommand(argv, processTerminal(process));
+  if (!output.isFull) process.exitCode = exitCode;
 }
 
 /** Runs one command line on a terminal; every failure is reported there and becomes an exit code. */
@@ -32,8 +35,8 @@ async function reportFailure(thrown: unknown, print: (text: string) => void): Pr
   // Loaded only here: help and version need nothing of it.
   const { toThriceError } = await import('@thrice/core');
   const error = toThriceError(thrown);
-  for (const line of error.message.split('\n')) print(`thrice: ${line}`);
-  if (error.class === 'defect') print(describeDefect(error));
+  for (const line of error.message.split('\n')) print(plainText(`thrice: ${line}`));
+  if (error.class === 'defect') print(plainText(describeDefect(error)));
   return exitCodeOf(error);
 }
 
@@ -47,11 +50,32 @@ function isCommanderError(thrown: unknown): thrown is { readonly exitCode: numbe
   return thrown instanceof Error && thrown.name === 'CommanderError' && 'exitCode' in thrown;
 }
 
-/** A reader that has seen enough (`| head`) is no failure. */
-function ignoreClosedPipes(): void {
-  for (const stream of [process.stdout, process.stderr]) {
-    stream.on('error', (error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EPIPE') throw error;
-    });
-  }
+/**
+ * Keeps a command at work whatever becomes of those who read it: a reader that has seen enough
+ * (`| head`) or a closed terminal is no failure, and a full disk under a log costs no paid answer.
+ *
+ * @param onFull - Told the exit code once, when the result on stdout cannot be written whole.
+ */
+export function watchOutput(
+  { stdout, stderr }: Record<'stdout' | 'stderr', NodeJS.WritableStream>,
+  onFull: (code: ExitCode) => void,
+): { readonly isFull: boolean } {
+  let isFull = false;
+  stdout.on('error', ({ code, message }: NodeJS.ErrnoException) => {
+    if (isReaderGone(code) || isFull) return;
+    isFull = true;
+    stderr.write(plainText(`thrice: stdout: cannot be written (${message})\n`));
+    onFull(exitCodes.unavailable);
+  });
+  // There is no place left to say it.
+  stderr.on('error', () => undefined);
+  return {
+    get isFull() {
+      return isFull;
+    },
+  };
+}
+
+function isReaderGone(code: string | undefined): boolean {
+  return code === 'EPIPE' || code === 'EIO';
 }

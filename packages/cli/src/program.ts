@@ -76,6 +76,11 @@ function addRunCommands(program: Command, run: Run): void {
     .option(...jsonOption)
     .action(run(async () => (await import('./commands/resume.ts')).resumeGroup));
   program
+    .command('work', { hidden: true })
+    .argument('<group>')
+    .option(...folderOption)
+    .action(run(async () => (await import('./commands/resume.ts')).workOnGroup));
+  program
     .command('rerun')
     .description('run the cells without a verdict again; results join the same run')
     .argument('<run>', 'run, or a group for all of its runs')

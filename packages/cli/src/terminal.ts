@@ -1,4 +1,8 @@
-/** What a command writes to and reads of its surroundings. */
+/**
+ * What a command writes to and reads of its surroundings.
+ *
+ * Whatever is printed is made harmless by {@link plainText}; what is drawn is not.
+ */
 export interface Terminal {
   /** One line, or several, of the command's result on stdout. */
   print(text: string): void;
@@ -20,10 +24,10 @@ export interface Terminal {
 export function processTerminal(host: NodeJS.Process): Terminal {
   return {
     print: (text) => {
-      host.stdout.write(`${text}\n`);
+      host.stdout.write(`${plainText(text)}\n`);
     },
     error: (text) => {
-      host.stderr.write(`${text}\n`);
+      host.stderr.write(`${plainText(text)}\n`);
     },
     draw: (text) => {
       host.stderr.write(text);
@@ -44,11 +48,13 @@ export function processTerminal(host: NodeJS.Process): Terminal {
 /**
  * A text by a model or a vendor, made harmless for a terminal: control characters other than tab and
  * line end, and those that turn the direction of writing, are shown as `\x1b` or `\u202e`.
+ *
+ * JSON stays the same document: the characters that it may hold raw become its own escapes.
  */
 export function plainText(text: string): string {
   return text.replace(/[\p{Cc}\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu, (character) => {
     if (character === '\n' || character === '\t') return character;
     const hex = (character.codePointAt(0) ?? 0).toString(16);
-    return hex.length > 2 ? `\\u${hex}` : `\\x${hex.padStart(2, '0')}`;
+    return character < ' ' ? `\\x${hex.padStart(2, '0')}` : `\\u${hex.padStart(4, '0')}`;
   });
 }

@@ -3,6 +3,10 @@ import { mapSqliteError } from './map-sqlite-error.ts';
 
 /** How long the first write of a batch waits for company, ms: a fraction of one model call. */
 const GATHER_MS = 4;
+/** Pause between two tries on a busy database, ms; each try waits for the database's own timeout too. */
+const RETRY_MS = 50;
+/** How long a busy database is tried, ms: a backup or a copy of the file may hold it for minutes. */
+const BUSY_LIMIT_MS = 5 * 60_000;
 
 interface Write {
   readonly work: () => unknown;
@@ -10,24 +14,37 @@ interface Write {
   readonly reject: (error: unknown) => void;
 }
 
+/** Tells one writer how its write ended. */
+type Settle = () => void;
+
 /**
  * Gathers writes into shared transactions, so that durability costs one disk flush a batch, not one
  * a write.
  *
  * idle --write--> gathering --after GATHER_MS, or flush()--> committing --> idle
+ * committing --busy--> waiting --after RETRY_MS, or flush()--> committing
  *
- * A write's promise settles after its transaction is on disk. Writes run in the order they came in;
- * one that throws must not have changed anything yet.
+ * A write's promise settles after its transaction is on disk. Writes run in the order they came in.
+ * One that throws changes nothing and fails alone; those before it in its batch are rolled back and
+ * run once more. A busy database loses no write before BUSY_LIMIT_MS are over.
  */
 export class GroupCommit {
   readonly #database: DatabaseSync;
   readonly #file: string;
+  readonly #busyLimitMs: number;
   #writes: Write[] = [];
+  /** Batches to commit, first one first; one that waits is not added to. */
+  #batches: (readonly Write[])[] = [];
+  /** The first batch, run but not committed yet. */
+  #ran: readonly Settle[] | undefined;
+  #busySinceMs: number | undefined;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(database: DatabaseSync, file: string) {
+  /** @param busyLimitMs - How long a busy database is tried before its writes are given up. */
+  constructor(database: DatabaseSync, file: string, busyLimitMs = BUSY_LIMIT_MS) {
     this.#database = database;
     this.#file = file;
+    this.#busyLimitMs = busyLimitMs;
   }
 
   /**
@@ -42,34 +59,82 @@ export class GroupCommit {
     });
   }
 
-  /** Commits what is gathered, now. */
+  /** Commits what is gathered, now; later, if the database is busy. */
   flush(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    const writes = this.#writes;
-    if (writes.length === 0) return;
+    if (this.#writes.length > 0) this.#batches.push(this.#writes);
     this.#writes = [];
-    try {
-      const settlements = this.#commit(writes);
-      for (const settle of settlements) settle();
-    } catch (error) {
-      const mapped = mapSqliteError(error, this.#file);
-      for (const { reject } of writes) reject(mapped);
+    for (let [batch] = this.#batches; batch !== undefined; [batch] = this.#batches) {
+      try {
+        this.#commit(batch);
+      } catch (error) {
+        const mapped = mapSqliteError(error, this.#file);
+        if (mapped.code === 'store-unavailable' && this.#isPatient()) {
+          this.#timer = setTimeout(() => this.flush(), RETRY_MS);
+          return;
+        }
+        this.#rollBack();
+        for (const { reject } of batch) reject(mapped);
+      }
+      this.#batches.shift();
     }
   }
 
-  #commit(writes: readonly Write[]): readonly (() => void)[] {
+  #isPatient(): boolean {
+    const nowMs = performance.now();
+    this.#busySinceMs ??= nowMs;
+    return nowMs - this.#busySinceMs < this.#busyLimitMs;
+  }
+
+  #commit(batch: readonly Write[]): void {
+    // A busy COMMIT leaves its transaction open: only that is tried again, not the writes.
+    this.#ran ??= this.#run(batch);
+    this.#database.exec('COMMIT');
+    const settlements = this.#ran;
+    this.#ran = undefined;
+    this.#busySinceMs = undefined;
+    for (const settle of settlements) settle();
+  }
+
+  #run(batch: readonly Write[]): readonly Settle[] {
     this.#database.exec('BEGIN IMMEDIATE');
     try {
-      const settlements = writes.map(({ work, resolve }) => {
+      return batch.map(({ work, resolve }) => {
         const value = work();
         return () => resolve(value);
       });
-      this.#database.exec('COMMIT');
-      return settlements;
     } catch (error) {
-      if (this.#database.isTransaction) this.#database.exec('ROLLBACK');
+      this.#rollBack();
+      if (batch.length === 1) throw error;
+    }
+    this.#database.exec('BEGIN IMMEDIATE');
+    try {
+      return batch.map((write) => this.#runAlone(write));
+    } catch (error) {
+      this.#rollBack();
       throw error;
     }
+  }
+
+  /** Runs a write so that it can be undone alone. */
+  #runAlone({ work, resolve, reject }: Write): Settle {
+    this.#database.exec('SAVEPOINT write');
+    try {
+      const value = work();
+      this.#database.exec('RELEASE write');
+      return () => resolve(value);
+    } catch (error) {
+      // A full or failing disk ends the whole transaction.
+      if (!this.#database.isTransaction) throw error;
+      this.#database.exec('ROLLBACK TO write; RELEASE write');
+      const mapped = mapSqliteError(error, this.#file);
+      return () => reject(mapped);
+    }
+  }
+
+  #rollBack(): void {
+    this.#ran = undefined;
+    if (this.#database.isOpen && this.#database.isTransaction) this.#database.exec('ROLLBACK');
   }
 }

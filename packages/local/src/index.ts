@@ -7,7 +7,7 @@ export { LocalEngine } from './local-engine.ts';
 export { openDatabase } from './open-database.ts';
 export { SlotGovernor } from './slot-governor.ts';
 export { SqliteLedger } from './sqlite-ledger.ts';
-export { type Backlog, SqliteTaskQueue } from './sqlite-task-queue.ts';
+export { type Backlog, SqliteTaskQueue, type TaskScope } from './sqlite-task-queue.ts';
 export { systemClock } from './system-clock.ts';
 export { type Ending, type WorkOrder, workGroup } from './work-group.ts';
 export { WorkerRegistry } from './worker-registry.ts';

@@ -9,8 +9,10 @@ import { firstMigration } from './migrations/0001-first.ts';
 /** "Thrc": tells our files from other programs' SQLite files. */
 const APPLICATION_ID = 0x54687263;
 const MIGRATIONS = [firstMigration];
-/** How long a write waits for another process's transaction, ms. */
-const BUSY_TIMEOUT_MS = 10_000;
+/** How long opening waits for another process's transaction, ms. */
+const OPEN_TIMEOUT_MS = 10_000;
+/** How long a statement does, ms: nothing else runs meanwhile. `GroupCommit` tries again. */
+const BUSY_TIMEOUT_MS = 1_000;
 
 /**
  * Opens the database of one machine's engine, creating or upgrading it.
@@ -24,12 +26,13 @@ export function openDatabase(file: string): DatabaseSync {
   let database: DatabaseSync | undefined;
   try {
     if (file !== ':memory:') mkdirSync(dirname(file), { recursive: true });
-    database = new GuardedDatabase(file, { timeout: BUSY_TIMEOUT_MS });
+    database = new GuardedDatabase(file, { timeout: OPEN_TIMEOUT_MS });
     checkOwnership(database, file);
     database.exec(
       'PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY',
     );
     migrate(database);
+    database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
     return database;
   } catch (error) {
     database?.close();

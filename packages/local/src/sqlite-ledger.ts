@@ -26,7 +26,11 @@ import {
 import * as z from 'zod';
 import type { GroupCommit } from './group-commit.ts';
 
-const groupRowSchema = z.object({ state: groupStateSchema, header: z.string() });
+const groupRowSchema = z.object({
+  state: groupStateSchema,
+  is_planned: z.number(),
+  header: z.string(),
+});
 const cellRowSchema = z.object({
   id: z.string(),
   state: z.enum(['claimed', 'released', 'done']),
@@ -70,7 +74,7 @@ export class SqliteLedger implements Ledger {
 
   async createGroup(header: GroupHeader): Promise<void> {
     const created = await this.#commit.write(() =>
-      this.#sql.insertGroup.run(header.group, header.createdAt, 'planning', JSON.stringify(header)),
+      this.#sql.insertGroup.run(header.group, header.createdAt, JSON.stringify(header)),
     );
     if (created.changes > 0) return;
     throw new ThriceError({
@@ -86,6 +90,10 @@ export class SqliteLedger implements Ledger {
 
   async listGroups(): Promise<readonly GroupRecord[]> {
     return this.#sql.selectGroups.all().map(parseGroup);
+  }
+
+  async markPlanned(group: string): Promise<void> {
+    await this.#commit.write(() => this.#sql.markPlanned.run(group));
   }
 
   async setGroupState(group: string, state: GroupState): Promise<void> {
@@ -269,9 +277,11 @@ function prepareStatements(database: DatabaseSync): Record<keyof typeof STATEMEN
 
 const THIS_CELL = 'run = ? AND config = ? AND id = ?';
 const STATEMENTS = {
-  insertGroup: 'INSERT INTO groups VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING',
-  selectGroup: 'SELECT state, header FROM groups WHERE group_name = ?',
-  selectGroups: 'SELECT state, header FROM groups ORDER BY created_at DESC, rowid DESC',
+  insertGroup: `INSERT INTO groups (group_name, created_at, header) VALUES (?, ?, ?)
+    ON CONFLICT DO NOTHING`,
+  markPlanned: 'UPDATE groups SET is_planned = 1 WHERE group_name = ?',
+  selectGroup: 'SELECT state, is_planned, header FROM groups WHERE group_name = ?',
+  selectGroups: 'SELECT state, is_planned, header FROM groups ORDER BY created_at DESC, rowid DESC',
   updateGroupState: 'UPDATE groups SET state = ? WHERE group_name = ?',
   insertCell: `INSERT INTO cells (run, config, id, state, generation, owner, lease_until, tries)
     VALUES (?, ?, ?, 'claimed', ?, ?, ?, 0) ON CONFLICT DO NOTHING`,
@@ -303,8 +313,12 @@ const STATEMENTS = {
 } as const;
 
 function parseGroup(row: unknown): GroupRecord {
-  const { state, header } = groupRowSchema.parse(row);
-  return { state, header: groupHeaderSchema.parse(JSON.parse(header)) };
+  const { state, is_planned, header } = groupRowSchema.parse(row);
+  return {
+    state,
+    isPlanned: is_planned === 1,
+    header: groupHeaderSchema.parse(JSON.parse(header)),
+  };
 }
 
 function freshCell(key: CellKey, generation: number): CellRecord {

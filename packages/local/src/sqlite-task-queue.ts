@@ -16,14 +16,22 @@ const taskRowSchema = z.object({
 });
 const backlogRowSchema = z.object({
   lane: z.string(),
+  run: z.string(),
   config: z.string(),
   count: z.number(),
   next_visible_at: z.number(),
 });
 
-/** Tasks of one config that are still in the queue, in somebody's hands or not. */
+/** Which tasks of a group are meant. */
+export interface TaskScope {
+  readonly runs: readonly string[];
+  readonly configs: readonly string[];
+}
+
+/** Tasks of one config in one run that are still in the queue, in somebody's hands or not. */
 export interface Backlog {
   readonly lane: string;
+  readonly run: string;
   readonly config: string;
   readonly count: number;
   /** When the first of them is visible, ms since 1970. */
@@ -35,7 +43,7 @@ export interface Backlog {
  *
  * A task's row: visible --receive--> held --release--> visible later; --acknowledge--> gone. Held
  * tasks are visible again when their time runs out. A task is known by its cell: sending one that is
- * still there changes nothing but its generation.
+ * still there changes nothing, but for a later generation, which takes its place.
  */
 export class SqliteTaskQueue implements TaskQueue {
   readonly #commit: GroupCommit;
@@ -100,7 +108,8 @@ export class SqliteTaskQueue implements TaskQueue {
     return fileNo;
   }
 
-  async receive(lane: string, max: number): Promise<readonly Delivery[]> {
+  /** @param scope - Only tasks of these; all without it. */
+  async receive(lane: string, max: number, scope?: TaskScope): Promise<readonly Delivery[]> {
     return await this.#commit.write(() => {
       const nowMs = this.#clock.now();
       const rows = this.#sql.receive.all(
@@ -109,6 +118,8 @@ export class SqliteTaskQueue implements TaskQueue {
         this.#group,
         lane,
         nowMs,
+        scope === undefined ? null : JSON.stringify(scope.runs),
+        scope === undefined ? null : JSON.stringify(scope.configs),
         max,
       );
       return rows.map((row) => toDelivery(lane, row));
@@ -152,17 +163,21 @@ const STATEMENTS = {
   selectFile: 'SELECT file_no FROM question_files WHERE key = ?',
   insert: `INSERT INTO tasks (group_name, lane, run, config, id, generation, file_no,
     question_offset, question_length, visible_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0)
-    ON CONFLICT DO UPDATE SET generation = max(generation, excluded.generation)`,
+    ON CONFLICT DO UPDATE SET generation = excluded.generation, delivery = delivery + 1,
+      visible_at = 0, holder = NULL WHERE excluded.generation > generation`,
   receive: `UPDATE tasks SET visible_at = ?, delivery = delivery + 1, holder = ?
     WHERE task_no IN (SELECT task_no FROM tasks
-      WHERE group_name = ? AND lane = ? AND visible_at <= ? ORDER BY visible_at, task_no LIMIT ?)
+      WHERE group_name = ? AND lane = ? AND visible_at <= ?
+        AND run IN (SELECT value FROM json_each(coalesce(?, json_array(run))))
+        AND config IN (SELECT value FROM json_each(coalesce(?, json_array(config))))
+      ORDER BY visible_at, task_no LIMIT ?)
     RETURNING task_no, delivery, run, config, id, generation, question_offset, question_length,
       (SELECT key FROM question_files WHERE question_files.file_no = tasks.file_no) AS key`,
   extend: 'UPDATE tasks SET visible_at = ? WHERE task_no = ? AND delivery = ?',
   release: 'UPDATE tasks SET visible_at = ?, holder = NULL WHERE task_no = ? AND delivery = ?',
   remove: 'DELETE FROM tasks WHERE task_no = ? AND delivery = ?',
-  backlog: `SELECT lane, config, count(*) AS count, min(visible_at) AS next_visible_at
-    FROM tasks WHERE group_name = ? GROUP BY lane, config`,
+  backlog: `SELECT lane, run, config, count(*) AS count, min(visible_at) AS next_visible_at
+    FROM tasks WHERE group_name = ? GROUP BY lane, run, config`,
   wake: `UPDATE tasks SET visible_at = 0
     WHERE group_name = ? AND lane = ? AND holder IS NULL AND visible_at > ?`,
 } as const;

@@ -15,7 +15,7 @@ import {
 } from '@thrice/core';
 import type { LocalEngine } from './local-engine.ts';
 import { SlotGovernor } from './slot-governor.ts';
-import type { Backlog, SqliteTaskQueue } from './sqlite-task-queue.ts';
+import type { Backlog, SqliteTaskQueue, TaskScope } from './sqlite-task-queue.ts';
 
 /** How often closures, the group's state and dead workers are looked at, ms. */
 const REFRESH_MS = 1_000;
@@ -43,6 +43,8 @@ export interface WorkOrder {
   readonly models: ModelClient;
   readonly random: Random;
   readonly observe: WorkerObserver;
+  /** What of the group to work on. */
+  readonly scope: TaskScope;
   /** Wait for exhausted lanes instead of ending paused. */
   readonly waitForQuota: boolean;
   /** Aborts to take no more cells and finish those in flight. */
@@ -76,6 +78,7 @@ class WorkLoop {
   readonly #governor: SlotGovernor;
   readonly #laneLimits: ReadonlyMap<string, number>;
   readonly #inHand = new Map<string, number>();
+  readonly #cellsInHand = new Set<string>();
   readonly #closures = new Map<string, Closure>();
   /** Closures in a row without an answer in between; drives the backoff. */
   readonly #streaks = new Map<string, number>();
@@ -104,6 +107,7 @@ class WorkLoop {
       clock: engine.clock,
       total: benchmark.parallel,
       perLane: this.#laneLimits,
+      random: order.random,
     });
   }
 
@@ -139,10 +143,11 @@ class WorkLoop {
       const startedCount = await this.#startCells();
       if (startedCount > 0) continue;
       if (this.#inHandCount() === 0) {
-        const ending = this.#endingOf(await this.#queue.readBacklog());
+        const backlog = await this.#queue.readBacklog();
+        const ending = this.#endingOf(backlog);
         if (ending !== undefined) return ending;
-      }
-      await this.#idle();
+        await this.#idle(this.#idleMs(backlog));
+      } else await this.#idle(IDLE_MS);
     }
   }
 
@@ -156,11 +161,15 @@ class WorkLoop {
   }
 
   async #drain(): Promise<void> {
-    while (this.#inHandCount() > 0) await this.#idle();
+    while (this.#inHandCount() > 0) await this.#idle(IDLE_MS);
   }
 
   /** Undefined while there is something to do or to wait for. */
-  #endingOf(backlog: readonly Backlog[]): Ending | undefined {
+  #endingOf(whole: readonly Backlog[]): Ending | undefined {
+    const { runs, configs } = this.#order.scope;
+    const backlog = whole.filter(
+      ({ run, config }) => runs.includes(run) && configs.includes(config),
+    );
     if (backlog.length === 0) return { kind: 'complete' };
     const closures = new Map<string, Closure>();
     for (const { lane, config } of backlog) {
@@ -186,7 +195,10 @@ class WorkLoop {
       [...this.#laneLimits].map(async ([lane, slots]) => {
         const room = Math.ceil(slots * (1 + AHEAD_RATIO)) - (this.#inHand.get(lane) ?? 0);
         if (room <= 0 || this.#closures.has(lane)) return 0;
-        const deliveries = await this.#queue.receive(lane, room);
+        const configs = this.#openConfigs(lane);
+        if (configs.length === 0) return 0;
+        const scope = { runs: this.#order.scope.runs, configs };
+        const deliveries = await this.#queue.receive(lane, room, scope);
         for (const delivery of deliveries) this.#start(delivery);
         return deliveries.length;
       }),
@@ -194,11 +206,29 @@ class WorkLoop {
     return counts.reduce((sum, count) => sum + count, 0);
   }
 
+  /** Configs of a lane that may be worked on: a closed model's tasks stay where they are. */
+  #openConfigs(lane: string): readonly string[] {
+    return this.#order.benchmark.configs
+      .filter((config) => config.lane === lane && !this.#closures.has(`${lane}/${config.model}`))
+      .map(({ name }) => name)
+      .filter((name) => this.#order.scope.configs.includes(name));
+  }
+
   #start(delivery: Delivery): void {
+    const name = nameOf(delivery);
+    if (this.#cellsInHand.has(name)) {
+      // Our own task came again while we still hold it: the process was asleep for longer than a lease.
+      void this.#queue
+        .release(delivery, limits.heartbeatMs)
+        .catch((error: unknown) => this.#fail(error));
+      return;
+    }
+    this.#cellsInHand.add(name);
     this.#count(delivery.lane, 1);
     void this.#workOn(delivery)
       .catch((error: unknown) => this.#fail(error))
       .finally(() => {
+        this.#cellsInHand.delete(name);
         this.#count(delivery.lane, -1);
         this.#wake?.();
       });
@@ -238,7 +268,8 @@ class WorkLoop {
   async #refresh(): Promise<void> {
     const { engine, header, observe } = this.#order;
     const nowMs = engine.clock.now();
-    if (nowMs - this.#refreshedAtMs < REFRESH_MS) return;
+    // Also when the clock was set back: waiting for it to catch up would make us deaf.
+    if (Math.abs(nowMs - this.#refreshedAtMs) < REFRESH_MS) return;
     this.#refreshedAtMs = nowMs;
     const group = await engine.ledger.readGroup(header.group);
     this.#isCancelled = group?.state === 'cancelled';
@@ -300,10 +331,23 @@ class WorkLoop {
     return [...this.#inHand.values()].reduce((sum, count) => sum + count, 0);
   }
 
-  async #idle(): Promise<void> {
+  /** Until the next task that may be worked on is visible, but no longer than to the next refresh. */
+  #idleMs(backlog: readonly Backlog[]): number {
+    const nowMs = this.#order.engine.clock.now();
+    const visibleAtMs = backlog
+      .filter(({ lane, config }) => this.#closureOfConfig(lane, config) === undefined)
+      .map(({ nextVisibleAtMs }) => nextVisibleAtMs);
+    return Math.min(REFRESH_MS, Math.max(IDLE_MS, Math.min(...visibleAtMs) - nowMs));
+  }
+
+  async #idle(idleMs: number): Promise<void> {
     const woken = new AbortController();
     this.#wake = () => woken.abort();
-    await this.#order.engine.clock.sleep(IDLE_MS, woken.signal);
+    await this.#order.engine.clock.sleep(idleMs, woken.signal);
     this.#wake = undefined;
   }
+}
+
+function nameOf({ task }: Delivery): string {
+  return [task.run, task.config, task.id].join('\n');
 }

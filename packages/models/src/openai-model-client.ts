@@ -28,6 +28,10 @@ import type { PooledFetch } from './pooled-fetch.ts';
  */
 const MIN_SECRET_CHARS = 8;
 
+/** Vendors tell a wrong key by its beginning; so much of it, of a key so long, is cut out too. */
+const MIN_PREFIX_CHARS = 12;
+const MIN_PREFIXED_KEY_CHARS = 16;
+
 /** Longer than any call may take: calls are timed by their own signal. */
 const NEVER_MS = 2 ** 31 - 1;
 
@@ -120,7 +124,7 @@ export class OpenAiModelClient implements ModelClient, AsyncDisposable {
     const redact =
       key === undefined || key.length < MIN_SECRET_CHARS
         ? undefined
-        : (text: string) => text.replaceAll(key, '[key]');
+        : (text: string) => cutKey(text, key);
     const opened: OpenLane = { endpoints: [first, ...others], redact };
     this.#lanes.set(lane.name, opened);
     return opened;
@@ -405,9 +409,24 @@ function redactError(error: ThriceError, redact: Redact | undefined): ThriceErro
   return new ThriceError({ code: error.code, message, details: error.details });
 }
 
+/** A JSON value without the key, in names too. */
 function redactValue(value: unknown, redact: Redact | undefined): unknown {
   if (redact === undefined) return value;
-  const text = JSON.stringify(value) ?? '';
-  const redacted = redact(text);
-  return redacted === text ? value : (JSON.parse(redacted) as unknown);
+  if (typeof value === 'string') return redact(value);
+  if (Array.isArray(value)) return value.map((item) => redactValue(item, redact));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, inner]) => [redact(name), redactValue(inner, redact)]),
+  );
+}
+
+/** Puts `[key]` for the key, and for as much of a long key's beginning as a text holds. */
+function cutKey(text: string, key: string): string {
+  if (key.length < MIN_PREFIXED_KEY_CHARS) return text.replaceAll(key, '[key]');
+  const [head = '', ...tails] = text.split(key.slice(0, MIN_PREFIX_CHARS));
+  return tails.reduce((cut, tail) => {
+    let length = 0;
+    while (length < tail.length && tail[length] === key[MIN_PREFIX_CHARS + length]) length += 1;
+    return `${cut}[key]${tail.slice(length)}`;
+  }, head);
 }

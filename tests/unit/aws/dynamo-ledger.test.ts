@@ -370,7 +370,7 @@ describe('DynamoLedger', () => {
       } satisfies Partial<ThriceError>);
 
       expect(await store.other.listGroups()).toEqual([
-        { header: aGroupHeader(), state: 'planning' },
+        { header: aGroupHeader(), state: 'active', isPlanned: false },
       ]);
     });
   });

@@ -120,6 +120,25 @@ describe('progress in a log', () => {
     expect(terminal.stderr).toContain(' 0 retries, ');
   });
 
+  it.each([
+    ['model-timeout', 1],
+    ['model-rate-limited', 1],
+    ['quota-exhausted', 0],
+    ['auth-failed', 0],
+  ] as const)('counts %s with another try to come as %i retries', async (code, count) => {
+    const { progress, terminal } = startProgress();
+
+    progress.observe({
+      kind: 'call-failed',
+      key: aCellKey({ config: 'a' }),
+      error: anError(code),
+      waitMs: 500,
+    });
+    await progress.around(Promise.resolve());
+
+    expect(terminal.stderr).toContain(` ${count} retries, `);
+  });
+
   it('says once that a lane is closed, harmlessly', () => {
     const { progress, terminal } = startProgress();
     const error = {

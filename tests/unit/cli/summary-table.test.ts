@@ -39,6 +39,17 @@ function mixedSummary(): Summary {
   return builder.build();
 }
 
+/** Three of four cells have a verdict; of the subtasks, navigate is whole, snarks is not. */
+function thinSummary(coverageFloor: number): Summary {
+  const header = aGroupHeader({ group: 'demo-20260102T030405Z', dataset: 'bbh' });
+  const builder = new SummaryBuilder(header, coverageFloor);
+  builder.add(aCellRow({ id: 'q1', tags: { subtask: 'snarks' } }));
+  builder.add(aRowWithoutVerdict('failed', { id: 'q2', tags: { subtask: 'snarks' } }));
+  builder.add(aCellRow({ id: 'q3', tags: { subtask: 'navigate' } }));
+  builder.add(aCellRow({ id: 'q4', score: 0, tags: { subtask: 'navigate' } }));
+  return builder.build();
+}
+
 function wholeSummary(): Summary {
   const header = aGroupHeader({ group: 'demo-20260102T030405Z' });
   const builder = new SummaryBuilder(header, 0.98);
@@ -66,6 +77,50 @@ describe('the summary table', () => {
     await expect(renderTagTable(mixedSummary(), 'topic', form)).toMatchFileSnapshot(
       `${fixtures}/${file}`,
     );
+  });
+
+  it('shows neither interval, average nor tag score of one replicate below the floor', () => {
+    const summary = thinSummary(0.98);
+
+    const tables = [renderSummary(summary, 'text'), renderTagTable(summary, 'subtask', 'csv')];
+
+    expect(tables).toEqual([
+      [
+        'demo-20260102T030405Z: 1 questions, 1 replicate',
+        '',
+        'config  score    bracket  coverage  scored  unparsed  failed  n  p50 s',
+        'direct      –  50.0–75.0      75.0       3         0       1  4   0.02',
+        '',
+        'direct: no headline, coverage is below the floor of 98.0',
+        '',
+        "direct: withheld (coverage 75.0 %) paper's 23 tasks (variants averaged)",
+        "direct: withheld (coverage 75.0 %) paper's 12 NLP tasks",
+        "direct: withheld (coverage 75.0 %) paper's 11 algorithmic tasks",
+        'direct: withheld (coverage 75.0 %) mean over 2 of 27 subtasks',
+        'direct: withheld (coverage 75.0 %) pooled over 3 answers',
+        '',
+      ].join('\n'),
+      [
+        'config,subtask,score,correct,with verdict,cells',
+        'direct,snarks,–,1,1,2',
+        'direct,navigate,50.0,1,2,2',
+        '',
+      ].join('\n'),
+    ]);
+    for (const form of ['md', 'csv'] as const) {
+      expect(renderSummary(summary, form)).not.toMatch(/20\.8|66\.7/);
+    }
+  });
+
+  it('shows them where coverage reaches the floor', () => {
+    const summary = thinSummary(0.5);
+
+    const text = renderSummary(summary, 'text');
+
+    expect(text).toContain('direct   66.7  20.8–93.9  50.0–75.0');
+    expect(text).toContain('direct: 75.0000 mean over 2 of 27 subtasks');
+    expect(text).toContain("direct: not given (set incomplete) paper's 12 NLP tasks");
+    expect(renderTagTable(summary, 'subtask', 'csv')).toContain('direct,snarks,100.0,1,1,2');
   });
 
   it('leaves out, as text, the columns that no config has an entry for', () => {

@@ -1,13 +1,14 @@
+import { PassThrough } from 'node:stream';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { plainText } from '../../../packages/cli/src/terminal.ts';
+import { plainText, processTerminal } from '../../../packages/cli/src/terminal.ts';
 
 describe('a plain text', () => {
   it.each([
     ['\u001b[31mred\u001b[0m', '\\x1b[31mred\\x1b[0m'],
     ['\u001b]0;title\u0007', '\\x1b]0;title\\x07'],
     ['over\rwritten', 'over\\x0dwritten'],
-    ['\u0000\u007f\u009b31m', '\\x00\\x7f\\x9b31m'],
+    ['\u0000\u007f\u009b31m', '\\x00\\u007f\\u009b31m'],
     ['abc\u202edef\u2066', 'abc\\u202edef\\u2066'],
     ['tab\tand\nline', 'tab\tand\nline'],
     ['größer – 大 🙂', 'größer – 大 🙂'],
@@ -31,5 +32,38 @@ describe('a plain text', () => {
         expect(plainText(plain)).toBe(plain);
       }),
     );
+  });
+});
+
+describe('the terminal of a process', () => {
+  /** A process of which only the two streams are its own. */
+  function aHost(): { host: NodeJS.Process; said: () => readonly (string | null)[] } {
+    const [stdout, stderr] = [new PassThrough(), new PassThrough()];
+    const host = Object.create(process, {
+      stdout: { value: stdout },
+      stderr: { value: stderr },
+    }) as NodeJS.Process;
+    const said = () => [stdout, stderr].map((stream) => stream.read()?.toString() ?? null);
+    return { host, said };
+  }
+
+  it('makes everything harmless but what is drawn', () => {
+    const { host, said } = aHost();
+    const terminal = processTerminal(host);
+
+    terminal.print('a \u001b[2J');
+    terminal.error('b \u001b]0;owned\u0007');
+    terminal.draw('\u001b[K');
+
+    expect(said()).toEqual(['a \\x1b[2J\n', 'b \\x1b]0;owned\\x07\n\u001b[K']);
+  });
+
+  it('prints JSON as the same document', () => {
+    const { host, said } = aHost();
+    const value = { text: '\u001b[2J \u007f\u009b31m \u202e' };
+
+    processTerminal(host).print(JSON.stringify(value, null, 2));
+
+    expect(JSON.parse(said()[0] ?? '')).toEqual(value);
   });
 });

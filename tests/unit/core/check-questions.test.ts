@@ -1,7 +1,10 @@
-import { type Config, checkQuestions, openQuestions, type Select } from '@thrice/core';
+import { type Config, checkQuestions, openQuestions, type Select, scoreAnswer } from '@thrice/core';
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { aConfig } from '../../support/builders.ts';
+import { aConfig, anOutput, aQuestion } from '../../support/builders.ts';
 import { createTestDigest, FakeSourceReader, sha256 } from '../../support/fake-source-reader.ts';
+
+type ScorerKind = Config['scorer']['kind'];
 
 const three = [
   { id: 'q1', question: 'One?', tags: { kind: 'a' } },
@@ -101,6 +104,129 @@ describe('the check before a plan', () => {
     );
   });
 });
+
+const colours = ['red', 'green', 'option B'];
+
+describe('a target before a plan', () => {
+  it.each<[ScorerKind, string, readonly string[] | null]>([
+    ['exact', '', null],
+    ['bbh', '', null],
+    ['includes', 'ten', null],
+    ['regex', 'ten', null],
+    ['numeric', '10', null],
+    ['numeric', ' -1,234.50 ', null],
+    ['numeric', '−3', null],
+    ['numeric', '$5', null],
+    ['numeric', '$ -5', null],
+    ['numeric', '12.5 %', null],
+    ['numeric', '7 €', null],
+    ['numeric', '1e-3', null],
+    ['choice', 'b', colours],
+    ['choice', '(C)', colours],
+    ['choice', 'Green.', colours],
+    ['choice', 'E', null],
+    ['choice', '(e)', null],
+  ])('may be, for %s, %j among %j', async (kind, target, choices) => {
+    const checked = await checkTargets(kind, [target], choices);
+
+    expect(checked.count).toBe(1);
+  });
+
+  it.each<[ScorerKind, string, readonly string[] | null, string]>([
+    ['includes', '', null, 'a text, not an empty one'],
+    ['includes', ' \n', null, 'a text, not an empty one'],
+    ['regex', '', null, 'a text, not an empty one'],
+    ['numeric', '', null, 'a text, not an empty one'],
+    ['choice', '', colours, 'a text, not an empty one'],
+    ['numeric', 'about ten', null, 'one number and nothing else'],
+    ['numeric', 'about 10', null, 'one number and nothing else'],
+    ['numeric', '1/2', null, 'one number and nothing else'],
+    ['numeric', '10-4', null, 'one number and nothing else'],
+    ['numeric', '1,5', null, 'one number and nothing else'],
+    ['numeric', '1 000', null, 'one number and nothing else'],
+    ['numeric', '-$5', null, 'one number and nothing else'],
+    ['numeric', '1e999', null, 'one number and nothing else'],
+    ['choice', 'E', ['x', 'y'], "a letter of A to B or a choice's text"],
+    ['choice', 'blue', colours, "a letter of A to C or a choice's text"],
+    ['choice', 'B or C', colours, "a letter of A to C or a choice's text"],
+    ['choice', 'option B', colours, "a letter of A to C or a choice's text"],
+    ['choice', 'B', ['x'], "the letter A or a choice's text"],
+    ['choice', 'green', null, 'a single letter'],
+    ['choice', 'the answer is B', null, 'a single letter'],
+  ])('is refused, for %s, as %j among %j', async (kind, target, choices, expected) => {
+    const checking = checkTargets(kind, [target], choices);
+
+    await expect(checking).rejects.toMatchObject({
+      code: 'invalid-question',
+      message: `config "direct": question "q1": target: expected ${expected}, received ${JSON.stringify(target)}`,
+    });
+  });
+
+  it('is named by its place where there are several', async () => {
+    const checking = checkTargets('numeric', ['10', 'ten'], null);
+
+    await expect(checking).rejects.toThrow(
+      'config "direct": question "q1": target[1]: expected one number and nothing else, received "ten"',
+    );
+  });
+
+  it('is checked only for the configs that ask its question', async () => {
+    const rows = [{ id: 'q1', question: 'One?', target: 'ten' }, ...three.slice(1)];
+    const later: Select = { start: 1 };
+
+    const checked = await check(rows, {
+      configs: [aConfig({ scorer: scorerOf('numeric'), select: later })],
+    });
+
+    expect(checked.cellCounts.get('direct')).toBe(2);
+  });
+
+  it('shows 20 problems at most', async () => {
+    const targets = Array.from({ length: 30 }, () => 'ten');
+
+    const checking = checkTargets('numeric', targets, null);
+
+    await expect(checking).rejects.toSatisfy(
+      (error: Error) => error.message.split('\n').length === 20,
+    );
+  });
+
+  it('is right when it is given as the answer, wherever it passes', async () => {
+    const kinds = fc.constantFrom('numeric', 'choice', 'includes');
+    const texts = fc.oneof(
+      fc.stringMatching(/^[-+−$ (]{0,2}[0-9.,]{1,6}[%€ )]{0,2}$/),
+      fc.stringMatching(/^\(?[A-E]\)?\.?$/),
+      fc.constantFrom(...colours, 'the answer', ''),
+    );
+
+    await fc.assert(
+      fc.asyncProperty(kinds, texts, async (kind, text) => {
+        const passes = await checkTargets(kind, [text], colours).then(
+          () => true,
+          () => false,
+        );
+        const question = aQuestion({ target: [text], choices: colours });
+        const verdict = scoreAnswer(scorerOf(kind), question, anOutput({ text }), 'stop');
+
+        expect(passes && verdict.score !== 1).toBe(false);
+      }),
+    );
+  });
+});
+
+function scorerOf(kind: ScorerKind): Config['scorer'] {
+  if (kind === 'numeric') return { kind, tolerance: 0 };
+  return kind === 'regex' ? { kind, pattern: '.*' } : { kind };
+}
+
+async function checkTargets(
+  kind: ScorerKind,
+  target: readonly string[],
+  choices: readonly string[] | null,
+) {
+  const configs = [aConfig({ scorer: scorerOf(kind) })];
+  return await check([{ id: 'q1', question: 'One?', target, choices }], { configs });
+}
 
 async function check(
   rows: readonly object[],

@@ -12,12 +12,12 @@ import { describe, expect, it } from 'vitest';
 import { anError } from '../../support/builders.ts';
 
 const everyCode = Object.values(errorCodesByClass).flat() as readonly ErrorCode[];
-const first = { tries: 1, limitedCount: 0, maxTries: 5, random: () => 0 };
+const first = { tries: 1, maxTries: 5, random: () => 0 };
 
 /** What a cell's first failure leads to, by class; models are told apart below. */
 const firstStep: Readonly<Record<ErrorClass, NextStep>> = {
   transient: { kind: 'retry', waitMs: 250 },
-  'rate-limited': { kind: 'release', delayMs: 250 },
+  'rate-limited': { kind: 'slow-down', retryAfterMs: undefined },
   exhausted: { kind: 'close', scope: 'lane' },
   misconfigured: { kind: 'close', scope: 'lane' },
   rejected: { kind: 'fail' },
@@ -68,19 +68,16 @@ describe('the next step after a failure', () => {
     expect(asked(30_000)).toEqual({ kind: 'release', delayMs: 30_000 });
   });
 
-  it('takes a rate limit for the time the vendor asked, else for longer each time', () => {
-    const limited = (limitedCount: number, retryAfterMs?: number) =>
-      decideNextStep(anError('model-rate-limited', { retryAfterMs }), { ...first, limitedCount });
+  it('slows the lane down for a rate limit, by what the vendor asked', () => {
+    const step = decideNextStep(anError('model-rate-limited', { retryAfterMs: 7_000 }), first);
 
-    expect(limited(1, 7_000)).toEqual({ kind: 'release', delayMs: 7_000 });
-    expect(limited(1)).toEqual({ kind: 'release', delayMs: 500 });
-    expect(limited(2)).toEqual({ kind: 'release', delayMs: 1_000 });
+    expect(step).toEqual({ kind: 'slow-down', retryAfterMs: 7_000 });
   });
 
   it('never gives a cell up for a rate limit, however many its tries', () => {
     const step = decideNextStep(anError('model-rate-limited'), { ...first, tries: 99 });
 
-    expect(step.kind).toBe('release');
+    expect(step.kind).toBe('slow-down');
   });
 
   it('holds a slot no longer than a second and delays no longer than the cap', () => {
@@ -91,7 +88,6 @@ describe('the next step after a failure', () => {
         (tries, draw) => {
           const step = decideNextStep(anError('model-timeout'), {
             tries,
-            limitedCount: 0,
             maxTries: 51,
             random: () => draw,
           });

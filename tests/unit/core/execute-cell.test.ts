@@ -734,3 +734,51 @@ async function asked(engine: FakeEngine): Promise<void> {
   }
   expect(engine.models.requests.length).toBe(1);
 }
+
+describe('a wait for a slot', () => {
+  it('ends with the answer that whoever held the cell before committed meanwhile', async () => {
+    const engine = new FakeEngine();
+    engine.ledger.putCell(record({ state: 'released' }));
+    const entry = aJournalEntry();
+    engine.governor.onGrant = () => void engine.ledger.commitCall(key, entry);
+
+    await engine.work(await engine.deliver());
+
+    expect(engine.models.requests).toEqual([]);
+    expect(engine.ledger.cell(key)?.result?.calls).toEqual([{ ...entry.call, replayed: true }]);
+  });
+
+  it('ends without a call when the process slept through its lease and another took the cell', async () => {
+    const engine = new FakeEngine();
+    engine.governor.onGrant = () => {
+      engine.clock.advance(limits.leaseMs);
+      void engine.ledger.claimCell(key, 0, 'somebody else');
+    };
+
+    const settlement = await engine.work(await engine.deliver());
+
+    expect(settlement).toEqual({ kind: 'release', delayMs: 0 });
+    expect(engine.models.requests).toEqual([]);
+    expect(engine.ledger.cell(key)?.state).toBe('claimed');
+  });
+
+  it('goes on after a sleep that cost it nothing', async () => {
+    const engine = new FakeEngine();
+    engine.governor.onGrant = () => engine.clock.advance(limits.leaseMs);
+
+    await engine.work(await engine.deliver());
+
+    expect(engine.ledger.cell(key)?.result?.outcome).toBe('scored');
+  });
+});
+
+describe('a refusal as one call too many', () => {
+  it('slows the whole lane down', async () => {
+    const engine = new FakeEngine({ answer: () => anError('model-rate-limited') });
+
+    const settlement = await engine.work(await engine.deliver());
+
+    expect(engine.governor.slowed).toEqual(['lab']);
+    expect(settlement).toEqual({ kind: 'release', delayMs: 250 });
+  });
+});

@@ -97,6 +97,12 @@ describe('a dataset row', () => {
     expect(question?.target).toEqual(['true', 'yes']);
   });
 
+  it('has no target where it lists no accepted answer', () => {
+    const { question } = parseQuestionRow({ id: 'q1', question: 'Why?', target: [] });
+
+    expect(question?.target).toBeNull();
+  });
+
   it.each(['domain', 'category', 'subtask', 'subject', 'topic', 'difficulty', 'level'])(
     'has %s among its tags',
     (field) => {
@@ -229,7 +235,7 @@ describe('a dataset row', () => {
         fc.record({
           id: fc.stringMatching(/^[a-z0-9/]{1,20}$/),
           question: fc.string().filter((text) => text.trim() !== ''),
-          target: fc.option(fc.array(fc.string())),
+          target: fc.option(fc.array(fc.string(), { minLength: 1 })),
           choices: fc.option(fc.array(fc.string())),
           tags: fc.dictionary(fc.stringMatching(/^[a-z]+$/), fc.string()),
         }),

@@ -89,6 +89,27 @@ describe('a summary', () => {
     ]);
   });
 
+  it('has no average of a config with a replicate below its floor', () => {
+    const tags = { subtask: 'snarks' };
+    const rows = [
+      aCellRow({ run: 'demo-r1', tags }),
+      aCellRow({ run: 'demo-r2', tags }),
+      aRowWithoutVerdict('failed', { run: 'demo-r2', id: 'q2', tags }),
+    ];
+    const header = aGroupHeader({ dataset: 'bbh' });
+
+    const strict = build(rows, { header, coverageFloor: 0.51 });
+    const lenient = build(rows, { header, coverageFloor: 0.5 });
+
+    const labels = (summary: typeof strict) =>
+      summary.configs[0]?.averages.map((each) => each.label);
+    const values = (summary: typeof strict) =>
+      summary.configs[0]?.averages.map((each) => each.value);
+    expect(values(strict)).toEqual([null, null, null, null, null]);
+    expect(values(lenient)).toEqual([null, null, null, 1, 1]);
+    expect(labels(strict)).toEqual(labels(lenient));
+  });
+
   it('is empty without rows', () => {
     expect(summarySchema.parse(build([])).configs).toEqual([]);
   });

@@ -1,4 +1,5 @@
 import {
+  type CellResult,
   type CellRow,
   finalizeGroup,
   type GroupHeader,
@@ -11,6 +12,7 @@ import { describe, expect, it } from 'vitest';
 import {
   aBenchmark,
   aCall,
+  aFailedResult,
   aModelResponse,
   anError,
   anOutput,
@@ -57,53 +59,105 @@ describe('the check of a group', () => {
   });
 
   it.each<[string, (row: CellRow) => object, string]>([
-    [
-      'a score',
-      (row) => ({ ...row, score: row.id === 'wrong' ? 1 : row.score }),
-      'wrong: published scored 1, the recorded answer gives scored 0',
-    ],
+    ['a score', (row) => ({ ...row, score: 1 }), 'wrong: score: published 1, recomputed 0'],
     [
       'an outcome',
-      (row) => (row.id === 'wrong' ? { ...row, outcome: 'failed', score: null } : row),
-      'wrong: published failed null, the recorded answer gives scored 0',
+      (row) => ({ ...row, outcome: 'failed' }),
+      'wrong: outcome: published "failed", recomputed "scored"',
     ],
     [
       'an answer',
-      (row) => (row.id === 'wrong' ? { ...row, answer: '42' } : row),
-      'wrong: published scored 0, the recorded answer gives scored 0',
+      (row) => ({ ...row, answer: '42' }),
+      'wrong: answer: published "42", recomputed "41"',
     ],
     [
       'a target',
-      (row) => (row.id === 'wrong' ? { ...row, target: ['41'] } : row),
-      "wrong: the target is not its question's",
+      (row) => ({ ...row, target: ['41'] }),
+      'wrong: target.0: published "41", recomputed "42"',
     ],
     [
-      'a verdict that no call stands for',
-      (row) => (row.id === 'broken' ? { ...row, outcome: 'scored', score: 1 } : row),
-      'broken: a verdict without a call',
+      'the cost of a call',
+      (row) => ({ ...row, calls: row.calls.map((call) => ({ ...call, costUsd: 5 })) }),
+      'wrong: calls.0.costUsd: published 5, recomputed null',
     ],
     [
-      'a call that nobody made',
-      (row) => (row.id === 'broken' ? { ...row, calls: [aCall()] } : row),
-      'broken: its call is not in the journal',
+      'the cost of a cell',
+      (row) => ({ ...row, costUsd: 5 }),
+      'wrong: costUsd: published 5, recomputed null',
     ],
     [
-      'the id of a row',
-      (row) => (row.id === 'wrong' ? { ...row, id: 'other' } : row),
+      'a latency',
+      (row) => ({ ...row, latencyMs: 41 }),
+      'wrong: latencyMs: published 41, recomputed 20',
+    ],
+    [
+      'a run',
+      (row) => ({ ...row, run: 'demo-r9' }),
+      'wrong: run: published "demo-r9", recomputed "demo-20260102T030405Z-r1"',
+    ],
+    [
+      'a tag',
+      (row) => ({ ...row, tags: {} }),
+      'wrong: tags.kind: published nothing, recomputed "b"',
+    ],
+    [
+      'a field that no row has',
+      (row) => ({ ...row, stars: 5 }),
+      'wrong: stars: published, but nothing computes it',
+    ],
+    [
+      'the id',
+      (row) => ({ ...row, id: 'other' }),
       'expected the row of wrong, received direct/other',
     ],
     [
-      'the config of a row',
-      (row) => (row.id === 'wrong' ? { ...row, config: 'other' } : row),
+      'the config',
+      (row) => ({ ...row, config: 'other' }),
       'expected the row of wrong, received other/wrong',
     ],
-  ])('reports %s that was changed in a row', async (_, change, mismatch) => {
+  ])('reports %s that was changed in a row, and nothing else', async (_, change, mismatch) => {
     const { engine, header, cells } = await published();
-    editRows(engine, cells, (rows) => rows.map(change));
+    editRows(engine, cells, (rows) => rows.map((row) => (row.id === 'wrong' ? change(row) : row)));
 
     const { mismatches } = await verifyGroup(header, engine.benchmark, engine);
 
-    expect(mismatches[0]).toBe(`${cells}: ${mismatch}`);
+    expect(mismatches).toEqual([`${cells}: ${mismatch}`]);
+  });
+
+  it.each<[string, Partial<CellRow>, string]>([
+    [
+      'an outcome',
+      { outcome: 'not-attempted' },
+      'outcome: published "not-attempted", recomputed "failed"',
+    ],
+    ['a verdict', { outcome: 'scored' }, 'outcome: published "scored", recomputed "failed"'],
+    ['a call', { calls: [aCall()] }, 'calls.0.step: published, but nothing computes it'],
+    ['tries', { tries: 9 }, 'tries: published 9, recomputed 1'],
+    ['a reason', { reason: 'other' }, 'reason: published "other", recomputed "invalid-request"'],
+  ])('reports %s put into a row without calls', async (_, change, mismatch) => {
+    const { engine, header, cells } = await published();
+    editRows(engine, cells, (rows) =>
+      rows.map((row) => (row.id === 'broken' ? { ...row, ...change } : row)),
+    );
+
+    const { mismatches } = await verifyGroup(header, engine.benchmark, engine);
+
+    expect(mismatches[0]).toBe(`${cells}: broken: ${mismatch}`);
+  });
+
+  it.each<[string, Partial<CellResult>, string]>([
+    ['without a call', { outcome: 'scored', score: 1 }, 'a verdict without a call'],
+    ['of a call that nobody made', { calls: [aCall()] }, 'its call is not in the journal'],
+  ])('reports a recorded verdict %s, whatever was published', async (_, change, mismatch) => {
+    const { engine, header, cells } = await published();
+    const key = { run: header.runs[0] ?? '', config: 'direct', id: 'broken' };
+    const result = aFailedResult(change);
+    engine.ledger.putCell({ key, state: 'done', generation: 0, tries: 1, attempts: [], result });
+    await finalizeGroup(header, engine.benchmark, undefined, engine);
+
+    const { mismatches } = await verifyGroup(header, engine.benchmark, engine);
+
+    expect(mismatches).toEqual([`${cells}: broken: ${mismatch}`]);
   });
 
   it.each<[string, (rows: readonly CellRow[]) => readonly object[], string]>([
@@ -122,37 +176,6 @@ describe('the check of a group', () => {
     const { mismatches } = await verifyGroup(header, engine.benchmark, engine);
 
     expect(mismatches).toContain(`${cells}: ${mismatch}`);
-  });
-
-  it.each<[string, (row: CellRow) => object, string]>([
-    [
-      'the cost of a call',
-      (row) => ({ ...row, calls: row.calls.map((call) => ({ ...call, costUsd: 5 })) }),
-      'configs.0.replicates.0.costUsd: published null, recomputed 15',
-    ],
-    [
-      'a latency',
-      (row) => ({ ...row, latencyMs: row.latencyMs === null ? null : 40 }),
-      'configs.0.replicates.0.latency.meanS: published 0.02, recomputed 0.04',
-    ],
-    [
-      'a run',
-      (row) => ({ ...row, run: 'demo-r9' }),
-      'configs.0.replicates.0.run: published "demo-20260102T030405Z-r1", recomputed "demo-r9"',
-    ],
-    [
-      'a tag',
-      (row) => ({ ...row, tags: {} }),
-      'configs.0.byTag.kind.a.questions: published, but nothing computes it',
-    ],
-  ])('reports the figures that %s in a row changes', async (_, change, mismatch) => {
-    const { engine, header, cells } = await published();
-    editRows(engine, cells, (rows) => rows.map(change));
-
-    const { mismatches } = await verifyGroup(header, engine.benchmark, engine);
-
-    const summary = runKey(header.group, header.runs[0] ?? '', 'summary.json');
-    expect(mismatches).toContain(`${summary}: ${mismatch}`);
   });
 
   it('reports every figure of a summary that is not what its rows say', async () => {
@@ -207,18 +230,125 @@ describe('the check of a group', () => {
     const { mismatches } = await verifyGroup(header, engine.benchmark, engine);
 
     expect(mismatches).toEqual([
-      `${cells}: wrong: published scored 0, the recorded answer gives scored 1`,
+      `${cells}: wrong: recorded scored 0, the recorded answer gives scored 1`,
     ]);
   });
 
-  it('stops at a row that cannot be read, and names it', async () => {
+  it('reports a torn row', async () => {
     const { engine, header, cells } = await published();
     engine.blobs.texts.set(cells, `${engine.blobs.texts.get(cells)?.slice(0, -10)}`);
 
-    await expect(verifyGroup(header, engine.benchmark, engine)).rejects.toMatchObject({
-      code: 'invalid-file',
-      message: `${cells}:4: expected a row of a cells file, received something else`,
+    const { mismatches } = await verifyGroup(header, engine.benchmark, engine);
+
+    expect(mismatches).toEqual([`${cells}:4: expected the row of empty, received no JSON object`]);
+  });
+
+  it.each<[string, string, (text: string) => string, string]>([
+    [
+      'an answer in the predictions',
+      'predictions_direct.json',
+      (text) => text.replace('"41"', '"42"'),
+      ':3: published   {"id":"wrong","answer_text":"42","answer_confidence":null},, recomputed   {"id":"wrong","answer_text":"41","answer_confidence":null},',
+    ],
+    [
+      'predictions that end early',
+      'predictions_direct.json',
+      (text) => text.slice(0, -2),
+      ':5: published nothing, recomputed ]',
+    ],
+    ['missing failures', 'failures_direct.json', () => '', ':1: published nothing, recomputed ['],
+    ['failures of nobody', 'failures_direct.json', () => '[]\n', ':1: published [], recomputed ['],
+    [
+      'a failure too many',
+      'failures_direct.json',
+      (text) => `${text}{}\n`,
+      ':4: published {}, recomputed nothing',
+    ],
+  ])('reports %s', async (_, name, change, mismatch) => {
+    const { engine, header } = await published();
+    const key = runKey(header.group, header.runs[0] ?? '', name);
+    engine.blobs.texts.set(key, change(engine.blobs.texts.get(key) ?? ''));
+
+    const { mismatches } = await verifyGroup(header, engine.benchmark, engine);
+
+    expect(mismatches).toEqual([`${key}${mismatch}`]);
+  });
+
+  it.each([
+    [
+      'num_predictions',
+      '"num_predictions": 3',
+      '"num_predictions": 4',
+      'published 4, recomputed 3',
+    ],
+    ['failure_count', '"failure_count": 1', '"failure_count": 0', 'published 0, recomputed 1'],
+    ['failed_question_ids.0', '"broken"', '"right"', 'published "right", recomputed "broken"'],
+    [
+      'status',
+      '"status": "incomplete"',
+      '"status": "completed"',
+      'published "completed", recomputed "incomplete"',
+    ],
+  ])('reports %s that was changed in a manifest', async (path, from, to, mismatch) => {
+    const { engine, header } = await published();
+    const key = runKey(header.group, header.runs[1] ?? '', 'manifest.json');
+    engine.blobs.texts.set(key, (engine.blobs.texts.get(key) ?? '').replace(from, to));
+
+    const { mismatches } = await verifyGroup(header, engine.benchmark, engine);
+
+    expect(mismatches).toEqual([`${key}: configs.0.${path}: ${mismatch}`]);
+  });
+
+  it.each([0, 2, 64])('reports that an exit code of 1 became %i', async (exitCode) => {
+    const { engine, header } = await published();
+    const key = runKey(header.group, header.runs[0] ?? '', 'manifest.json');
+    const text = engine.blobs.texts.get(key) ?? '';
+    engine.blobs.texts.set(key, text.replace('"exitCode": 1', `"exitCode": ${exitCode}`));
+
+    const { mismatches } = await verifyGroup(header, engine.benchmark, engine);
+
+    expect(mismatches).toEqual([`${key}: exitCode: published ${exitCode}, recomputed 1`]);
+  });
+
+  it.each([undefined, 2, 130])('passes work that ended early with %s', async (exitCode) => {
+    const engine = new FakeEngine();
+    const header = await engine.plan(questions);
+    await finalizeGroup(header, engine.benchmark, exitCode, engine);
+
+    const { mismatches } = await verifyGroup(header, engine.benchmark, engine);
+
+    expect(mismatches).toEqual([]);
+  });
+
+  it('reports a header that is not the one of the ledger', async () => {
+    const { engine, header } = await published();
+    const key = groupKey(header.group, 'group.json');
+    engine.blobs.texts.set(key, JSON.stringify({ ...header, label: 'other' }));
+
+    const { mismatches } = await verifyGroup(header, engine.benchmark, engine);
+
+    expect(mismatches).toEqual([`${key}: label: published "other", recomputed "demo"`]);
+  });
+
+  it.each([
+    ['changed', 'demo\n\nscore 99\n', ':3: published score 99, recomputed score 1'],
+    ['missing', '', ':1: published nothing, recomputed demo'],
+    ['longer', 'demo\n\nscore 1\nscore 2\n', ':4: published score 2, recomputed nothing'],
+  ])('reports a rendered summary that is %s', async (_, text, mismatch) => {
+    const { engine, header } = await published();
+    const key = groupKey(header.group, 'summary.md');
+    engine.blobs.texts.set(key, text);
+    const { ledger, blobs } = engine;
+    const renderSummary = (summary: Summary) =>
+      `demo\n\nscore ${summary.configs[0]?.replicates[0]?.correct}\n`;
+
+    const { mismatches } = await verifyGroup(header, engine.benchmark, {
+      ledger,
+      blobs,
+      renderSummary,
     });
+
+    expect(mismatches).toEqual([`${key}${mismatch}`]);
   });
 
   it('shows no more than 50 mismatches', async () => {

@@ -16,6 +16,7 @@ function openNumbers() {
   };
   const insert = database.prepare('INSERT INTO numbers VALUES (?)');
   return {
+    database,
     commit: new GroupCommit(database, 'numbers.db'),
     statements,
     add: (n: number) => () => {
@@ -112,13 +113,14 @@ describe('GroupCommit', () => {
     expect(events).toEqual(['write 1', 'write 2', 'resolved 1', 'resolved 2']);
   });
 
-  it('rejects a whole batch and rolls it back when one write throws', async () => {
+  it('rejects only the write that throws and undoes what that one did', async () => {
     using numbers = openNumbers();
     const { commit, add } = numbers;
     const broken = new ThriceError({ code: 'invalid-argument', message: 'no' });
     const written = [
       commit.write(add(1)),
       commit.write(() => {
+        add(2)();
         throw broken;
       }),
       commit.write(add(3)),
@@ -126,9 +128,66 @@ describe('GroupCommit', () => {
 
     const settled = await Promise.allSettled(written);
 
-    expect(settled).toEqual(written.map(() => ({ status: 'rejected', reason: broken })));
+    expect(settled).toEqual([
+      { status: 'fulfilled', value: 1 },
+      { status: 'rejected', reason: broken },
+      { status: 'fulfilled', value: 3 },
+    ]);
+    expect(numbers.read()).toEqual([1, 3]);
+  });
+
+  it('rolls back a write that throws alone', async () => {
+    using numbers = openNumbers();
+    const written = numbers.commit.write(() => {
+      numbers.add(1)();
+      throw new Error('no');
+    });
+
+    await expect(written).rejects.toMatchObject({ message: 'no' });
+
     expect(numbers.read()).toEqual([]);
     expect(numbers.statements).toEqual(['BEGIN', 'ROLLBACK']);
+  });
+
+  it('keeps its writes while another process holds the file', async () => {
+    await using folder = await temporaryFolder();
+    const file = folder.resolve('thrice.db');
+    using holder = openDatabase(file);
+    using database = new DatabaseSync(file, { timeout: 0 });
+    const commit = new GroupCommit(database, file);
+    const add = (subject: string) =>
+      commit.write(() => database.prepare("INSERT INTO closures VALUES (?, '{}')").run(subject));
+    holder.exec('BEGIN IMMEDIATE');
+    const first = add('first');
+    commit.flush();
+    const second = add('second');
+    commit.flush();
+    const third = add('third');
+
+    holder.exec('COMMIT');
+    await Promise.all([first, second, third]);
+
+    const rows = holder.prepare('SELECT subject FROM closures ORDER BY rowid').all();
+    expect(rows.map(({ subject }) => subject)).toEqual(['first', 'second', 'third']);
+  });
+
+  it('commits again where only the commit found the file busy, without a second run', async () => {
+    using numbers = openNumbers();
+    const exec = numbers.database.exec.bind(numbers.database);
+    let busyCount = 2;
+    numbers.database.exec = (sql) => {
+      if (sql === 'COMMIT' && busyCount > 0) {
+        busyCount -= 1;
+        throw Object.assign(new Error('database is locked'), { errcode: 5 });
+      }
+      exec(sql);
+    };
+
+    const written = await numbers.commit.write(numbers.add(1));
+
+    expect(written).toBe(1);
+    expect(numbers.read()).toEqual([1]);
+    expect(numbers.statements).toEqual(['BEGIN', 'COMMIT']);
   });
 
   it('goes on after a batch that failed', async () => {
@@ -143,12 +202,12 @@ describe('GroupCommit', () => {
     expect(numbers.read()).toEqual([1]);
   });
 
-  it('rejects with store-unavailable while another process holds the file', async () => {
+  it('rejects with store-unavailable when the file is held for longer than its limit', async () => {
     await using folder = await temporaryFolder();
     const file = folder.resolve('thrice.db');
     using holder = openDatabase(file);
     using database = new DatabaseSync(file, { timeout: 0 });
-    const commit = new GroupCommit(database, file);
+    const commit = new GroupCommit(database, file, 0);
     holder.exec('BEGIN IMMEDIATE');
 
     const written = commit.write(() => database.exec("INSERT INTO closures VALUES ('lab', '{}')"));

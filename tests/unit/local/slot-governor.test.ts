@@ -7,11 +7,16 @@ import { settledBy } from '../../support/settled-by.ts';
 
 const never = new AbortController().signal;
 
-function governorOf(total: number, perLane: Readonly<Record<string, number>>): SlotGovernor {
+function governorOf(
+  total: number,
+  perLane: Readonly<Record<string, number>>,
+  clock = new FakeClock(),
+): SlotGovernor {
   return new SlotGovernor({
-    clock: new FakeClock(),
+    clock,
     total,
     perLane: new Map(Object.entries(perLane)),
+    random: () => 0,
   });
 }
 
@@ -212,5 +217,75 @@ describe('a closed SlotGovernor', () => {
 
     await expect(waiting).rejects.toMatchObject({ code: 'interrupted' });
     await expect(governor.grant('a', never)).rejects.toMatchObject({ code: 'interrupted' });
+  });
+});
+
+describe('a lane that was told to slow down', () => {
+  it('is granted nothing until what the vendor asked for is over, and others meanwhile are', async () => {
+    const clock = new FakeClock();
+    const governor = governorOf(2, { a: 1, b: 1 }, clock);
+
+    governor.slowDown('a', 7_000);
+    const delayMs = governor.slowDown('a', 7_000);
+    const waiting = governor.grant('a', never);
+    const other = await governor.grant('b', never);
+    const isEarly = await settledBy(waiting);
+    clock.advance(7_000);
+    const slot = await waiting;
+
+    expect(delayMs).toBe(7_000);
+    expect(isEarly).toBe(false);
+    expect(slot.waitMs).toBe(7_000);
+    other[Symbol.dispose]();
+    slot[Symbol.dispose]();
+  });
+
+  it('is held longer each time the vendor refuses again without saying for how long', () => {
+    const clock = new FakeClock();
+    const governor = governorOf(1, { a: 1 }, clock);
+    const holds: number[] = [];
+    governor.slowDown('a', undefined);
+
+    for (let refusal = 0; refusal < 4; refusal += 1) {
+      const delayMs = governor.slowDown('a', undefined);
+      holds.push(delayMs);
+      clock.advance(delayMs);
+    }
+
+    expect(holds).toEqual([250, 500, 1_000, 2_000]);
+  });
+
+  it('counts refusals of calls that were in flight together as one', () => {
+    const governor = governorOf(4, { a: 4 });
+
+    const delays = [1, 2, 3].map(() => governor.slowDown('a', undefined));
+
+    expect(delays).toEqual([250, 250, 250]);
+  });
+
+  it('is not held for a single refusal among answers', async () => {
+    const governor = governorOf(2, { a: 2 });
+
+    const delays = [1, 2, 3].map(() => {
+      const delayMs = governor.slowDown('a', 9_000);
+      governor.answered('a');
+      return delayMs;
+    });
+    const slot = await governor.grant('a', never);
+
+    expect(delays).toEqual([9_000, 9_000, 9_000]);
+    slot[Symbol.dispose]();
+  });
+
+  it('starts anew after a quiet while', () => {
+    const clock = new FakeClock();
+    const governor = governorOf(1, { a: 1 }, clock);
+    governor.slowDown('a', undefined);
+    clock.advance(governor.slowDown('a', undefined));
+    clock.advance(governor.slowDown('a', undefined));
+
+    clock.advance(60_001);
+
+    expect(governor.slowDown('a', undefined)).toBe(250);
   });
 });

@@ -71,11 +71,42 @@ describe('SqliteTaskQueue', () => {
     await queue.release(second, 5_000);
 
     const backlog = await queue.readBacklog();
+    const { run } = aCellTask();
 
     expect(backlog).toEqual([
-      { lane: 'lab', config: 'direct', count: 1, nextVisibleAtMs: clock.now() + 5_000 },
-      { lane: 'openai', config: 'other', count: 1, nextVisibleAtMs: 0 },
+      { lane: 'lab', run, config: 'direct', count: 1, nextVisibleAtMs: clock.now() + 5_000 },
+      { lane: 'openai', run, config: 'other', count: 1, nextVisibleAtMs: 0 },
     ]);
+  });
+
+  it('receives only tasks of the runs and configs that are asked for', async () => {
+    using stores = openLocalStores(':memory:', new FakeClock());
+    const queue = stores.queueOf('ann');
+    const tasks = [
+      aCellTask({ id: 'q1' }),
+      aCellTask({ id: 'q2', config: 'closed' }),
+      aCellTask({ id: 'q3', run: 'demo-r2' }),
+    ];
+    await queue.send('lab', tasks);
+    const { run, config } = aCellTask();
+
+    const received = await queue.receive('lab', 5, { runs: [run], configs: [config] });
+
+    expect(received.map(({ task }) => task.id)).toEqual(['q1']);
+    expect(await queue.receive('lab', 5)).toHaveLength(2);
+  });
+
+  it('keeps a later generation that was sent while the earlier one was in hand', async () => {
+    using stores = openLocalStores(':memory:', new FakeClock());
+    const queue = stores.queueOf('ann');
+    await queue.send('lab', [aCellTask()]);
+    const [earlier] = (await queue.receive('lab', 1)) as [Delivery];
+
+    await queue.send('lab', [aCellTask({ generation: 1 })]);
+    await queue.acknowledge(earlier);
+
+    const [later] = await queue.receive('lab', 1);
+    expect(later?.task.generation).toBe(1);
   });
 
   it('wakes the delayed tasks of a lane and leaves held ones to their holder', async () => {

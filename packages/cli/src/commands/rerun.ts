@@ -24,6 +24,7 @@ export async function rerunRun(
   using engine = openExistingEngine(options.dir, terminal);
   const { group, runs } = await findRuns(engine.ledger, name);
   const { header } = group;
+  await engine.ledger.setGroupState(header.group, 'active');
   await using loaded = await loadGroup(group, engine);
   const configs = chooseConfigs(loaded.benchmark.configs, options.configs);
   const stores = {
@@ -45,5 +46,6 @@ export async function rerunRun(
     signals,
     folder: options.dir,
     isJson: options.json === true,
+    scope: { runs, configs: configs.map(({ name }) => name) },
   });
 }

@@ -1,3 +1,5 @@
+import type { GroupRecord } from '@thrice/core';
+import type { LocalEngine } from '@thrice/local';
 import { carryOn } from '../carry-on.ts';
 import { openExistingEngine, openModels } from '../compose-local.ts';
 import type { ExitCode } from '../exit-codes.ts';
@@ -21,6 +23,26 @@ export async function resumeGroup(
 ): Promise<ExitCode> {
   using engine = openExistingEngine(options.dir, terminal);
   const group = await findGroup(engine.ledger, name);
+  await engine.ledger.setGroupState(group.header.group, 'active');
+  return await work(terminal, group, engine, options);
+}
+
+/** `thrice work`, what `run --detach` starts: like `resume`, but a cancelled group stays cancelled. */
+export async function workOnGroup(
+  terminal: Terminal,
+  name: string,
+  options: ResumeOptions,
+): Promise<ExitCode> {
+  using engine = openExistingEngine(options.dir, terminal);
+  return await work(terminal, await findGroup(engine.ledger, name), engine, options);
+}
+
+async function work(
+  terminal: Terminal,
+  group: GroupRecord,
+  engine: LocalEngine,
+  options: ResumeOptions,
+): Promise<ExitCode> {
   await using loaded = await loadGroup(group, engine, options.parallel);
   await using models = openModels(terminal);
   using signals = listenForStop();

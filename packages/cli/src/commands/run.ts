@@ -2,13 +2,18 @@ import { spawn } from 'node:child_process';
 import { mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { type GroupHeader, planGroup, resolveBenchmark } from '@thrice/core';
+import type { LocalEngine } from '@thrice/local';
 import { simulatedQuestions, startBundledSimulator } from '../bundled-simulator.ts';
 import { carryOn, folderFlag } from '../carry-on.ts';
 import { openEngine, openModels } from '../compose-local.ts';
 import { type ExitCode, exitCodes } from '../exit-codes.ts';
 import { type PreparedRun, prepareRun, type RunOptions } from '../prepare-run.ts';
-import { listenForStop } from '../stop-signals.ts';
+import { listenForStop, type StopSignals } from '../stop-signals.ts';
 import type { Terminal } from '../terminal.ts';
+
+/** How often it is looked whether a background process is at work, ms, and for how long. */
+const REGISTER_LOOK_MS = 20;
+const REGISTER_LIMIT_MS = 30_000;
 
 /** `thrice run`: checks everything, plans a group, works on it. Nothing is created before all is checked. */
 export async function runBenchmark(
@@ -42,10 +47,20 @@ async function runHere(
     else terminal.print(group);
   };
   const header = await planGroup(
-    { benchmark, draft, source, checked, skipped, clock: engine.clock, onCreated },
+    {
+      benchmark,
+      draft,
+      source,
+      checked,
+      skipped,
+      clock: engine.clock,
+      onCreated,
+      signal: signals.drain,
+    },
     { ledger: engine.ledger, blobs: engine.blobs, queueOf: (group) => engine.queueOf(group) },
   );
-  if (options.detach === true) return detach(header.group, engine.folder, options.dir, terminal);
+  if (options.detach === true)
+    return await detach(header.group, { terminal, engine, signals, options });
   return await carryOn({
     terminal,
     engine,
@@ -58,17 +73,38 @@ async function runHere(
   });
 }
 
-function detach(group: string, folder: string, dir: string, terminal: Terminal): ExitCode {
+async function detach(
+  group: string,
+  {
+    terminal,
+    engine,
+    signals,
+    options,
+  }: {
+    readonly terminal: Terminal;
+    readonly engine: LocalEngine;
+    readonly signals: StopSignals;
+    readonly options: RunOptions;
+  },
+): Promise<ExitCode> {
+  const { folder } = engine;
   const log = `${folder}/runs/${group}.log`;
   mkdirSync(dirname(log), { recursive: true });
   const output = openSync(log, 'a');
-  const child = spawn(process.execPath, [process.argv[1] ?? '', 'resume', group, '--dir', folder], {
+  const child = spawn(process.execPath, [process.argv[1] ?? '', 'work', group, '--dir', folder], {
     detached: true,
     stdio: ['ignore', output, output],
   });
   child.unref();
+  // Whoever looks right after us shall see that somebody is at work.
+  for (let waitedMs = 0; waitedMs < REGISTER_LIMIT_MS; waitedMs += REGISTER_LOOK_MS) {
+    const isGone = child.exitCode !== null || child.signalCode !== null;
+    if (isGone || signals.drain.aborted || engine.workers.countOthers(group) > 0) break;
+    await engine.clock.sleep(REGISTER_LOOK_MS, signals.drain);
+  }
+  if (options.json === true) terminal.print(JSON.stringify({ group }));
   terminal.error(
-    `running in the background; watch it with: thrice status ${group} --watch${folderFlag({ folder: dir })}\nlog: ${log}`,
+    `running in the background; watch it with: thrice status ${group} --watch${folderFlag({ folder: options.dir })}\nlog: ${log}`,
   );
   return exitCodes.complete;
 }

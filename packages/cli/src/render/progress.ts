@@ -78,7 +78,7 @@ export class Progress {
         this.#complete(event.key.config, event.result);
         break;
       case 'call-failed':
-        this.#retry(event.key.config, event.waitMs);
+        if (isRetry(event)) this.#retry(event.key.config);
         break;
       case 'lane-closed': {
         const { subject, error, resetAt } = event.closure;
@@ -109,9 +109,9 @@ export class Progress {
     if (result.score === 1) config.correct += 1;
   }
 
-  #retry(name: string, waitMs: number | null): void {
+  #retry(name: string): void {
     const config = this.#configs.get(name);
-    if (config !== undefined && waitMs !== null) config.retries += 1;
+    if (config !== undefined) config.retries += 1;
   }
 
   /** Says each thing once, to stay above the bars: a closed lane is closed for all of its cells. */
@@ -180,6 +180,11 @@ export class Progress {
     });
     return [...lines, this.#totals().text].join('\n');
   }
+}
+
+/** A cell that waits for its lane to open again is put off, not tried again. */
+function isRetry({ error, waitMs }: Extract<WorkerEvent, { kind: 'call-failed' }>): boolean {
+  return waitMs !== null && (error.class === 'transient' || error.class === 'rate-limited');
 }
 
 /** A progress display that starts from where the group stands. */

@@ -7,8 +7,8 @@ const NONE = '–';
 /**
  * The table over replicates: a row a config, every score with its bracket, coverage and n.
  *
- * Below the coverage floor the headline is withheld and the bracket says what the score can be. The
- * text form leaves out what no config has, to fit a terminal; the others have every column.
+ * Below the coverage floor the headline is withheld, with its interval and every named average, and
+ * the bracket says what the score can be. The text form leaves out what no config has, to fit a terminal; the others have every column.
  */
 export function renderSummary(summary: Summary, form: TableForm): string {
   const header = [
@@ -59,7 +59,7 @@ function summaryRow(entry: ConfigSummary): string[] {
     entry.config,
     hasHeadline ? percent(number(entry.mean['score'])) : NONE,
     variance === null || !hasHeadline ? NONE : percent(Math.sqrt(variance)),
-    only?.ci95 ? `${percent(only.ci95[0])}–${percent(only.ci95[1])}` : NONE,
+    hasHeadline && only?.ci95 ? `${percent(only.ci95[0])}–${percent(only.ci95[1])}` : NONE,
     `${percent(number(entry.mean['scoreLower']))}–${percent(number(entry.mean['scoreUpper']))}`,
     percent(number(entry.mean['coverage'])),
     String(total(({ scored }) => scored)),
@@ -73,19 +73,30 @@ function summaryRow(entry: ConfigSummary): string[] {
   ];
 }
 
-/** The values of one tag, a row each for every config: counts over all replicates. */
+/**
+ * The values of one tag, a row each for every config: counts over all replicates.
+ *
+ * A score stands only where the verdicts on its own cells reach the coverage floor.
+ */
 export function renderTagTable(summary: Summary, tag: string, form: TableForm): string {
   const rows = summary.configs.flatMap(({ config, byTag }) =>
     Object.entries(byTag[tag] ?? {}).map(([value, counts]) => [
       config,
       value,
-      percent(counts.score),
+      isCovered(counts, summary.coverageFloor) ? percent(counts.score) : NONE,
       String(counts.correct),
       String(counts.scored + counts.unparsed),
       String(counts.cells),
     ]),
   );
   return renderTable(['config', tag, 'score', 'correct', 'with verdict', 'cells'], rows, form);
+}
+
+function isCovered(
+  { scored, unparsed, cells }: ConfigSummary['byTag'][string][string],
+  coverageFloor: number,
+): boolean {
+  return cells > 0 && (scored + unparsed) / cells >= coverageFloor;
 }
 
 function describeGroup({ group, questions, configs }: Summary): string {
@@ -106,12 +117,22 @@ function notes(summary: Summary): string[] {
     const count = replicates.reduce((sum, replicate) => sum + replicate.truncated, 0);
     return count === 0 ? [] : [`${config}: ${count} answers were cut off by their token limit`];
   });
-  const averages = summary.configs.flatMap(({ config, averages: named }) =>
-    named.map(({ label, value }) => `${config}: ${percentFine(value)} ${label}`),
-  );
+  const averages = summary.configs.flatMap((entry) => averageLines(entry, summary.coverageFloor));
   return [[...lines, ...truncated].join('\n'), averages.join('\n')]
     .filter((part) => part !== '')
     .map((part) => `${part}\n`);
+}
+
+function averageLines(
+  { config, replicates, averages }: ConfigSummary,
+  coverageFloor: number,
+): string[] {
+  const lowest = Math.min(...replicates.map(({ coverage }) => coverage));
+  const isWithheld = lowest < coverageFloor;
+  return averages.map(({ label, value }) => {
+    const shown = isWithheld ? `withheld (coverage ${percent(lowest)} %)` : percentFine(value);
+    return `${config}: ${shown} ${label}`;
+  });
 }
 
 function number(value: unknown): number | null {

@@ -1,9 +1,9 @@
 import * as z from 'zod';
 import { benchmarkSpecSchema } from './benchmark-spec.ts';
 
-/** Where a group stands; `cancelled` asks every worker to stop, `resume` makes it active again. */
-export const groupStateSchema = z.enum(['planning', 'active', 'cancelled']);
-/** Where a group stands. */
+/** What is wanted of a group; `cancelled` asks every worker to stop, `resume` makes it active again. */
+export const groupStateSchema = z.enum(['active', 'cancelled']);
+/** What is wanted of a group. */
 export type GroupState = z.infer<typeof groupStateSchema>;
 
 const sourceFileSchema = z.strictObject({ path: z.string(), sha256: z.string() });

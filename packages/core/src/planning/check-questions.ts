@@ -3,6 +3,8 @@ import type { Select } from '../domain/benchmark-spec.ts';
 import type { Question } from '../domain/question.ts';
 import { ThriceError, toThriceError } from '../errors.ts';
 import type { CreateDigest } from '../ports/digest.ts';
+import { describeExpectedTarget } from '../scoring/expected-target.ts';
+import { showValue } from './describe-issues.ts';
 import type { QuestionSource } from './load-questions.ts';
 import { renderPrompt } from './render-prompt.ts';
 import { createSelector } from './select-questions.ts';
@@ -20,10 +22,11 @@ export interface CheckedQuestions {
 }
 
 /**
- * Reads every question once, before anything is created: selects, renders every prompt, digests.
+ * Reads every question once, before anything is created: selects, renders every prompt, checks every
+ * target against the scorers that compare with it, digests.
  *
  * @throws {ThriceError} `invalid-question` for a bad file, a question a prompt cannot be rendered
- *   for, or a selection that leaves nothing.
+ *   for, a target that a scorer can make nothing of, or a selection that leaves nothing.
  */
 export async function checkQuestions(
   source: QuestionSource,
@@ -46,15 +49,17 @@ export async function checkQuestions(
       if (!entry.includes(question)) continue;
       entry.count += 1;
       problems.push(...renderProblems(entry.config, question));
+      problems.push(...targetProblems(entry.config, question));
     }
     if (problems.length >= MAX_PROBLEMS) break;
   }
   if (problems.length < MAX_PROBLEMS) problems.push(...emptyProblems(count, perConfig));
   if (problems.length > 0) {
+    const shown = problems.slice(0, MAX_PROBLEMS);
     throw new ThriceError({
       code: 'invalid-question',
-      message: problems.join('\n'),
-      details: { problems },
+      message: shown.join('\n'),
+      details: { problems: shown },
     });
   }
   return {
@@ -97,4 +102,17 @@ function renderProblems(config: Config, question: Question): readonly string[] {
   } catch (error) {
     return [`config "${config.name}": ${toThriceError(error).message}`];
   }
+}
+
+/** Accepted answers that would score silently wrong: always right, or never. */
+function targetProblems(config: Config, question: Question): readonly string[] {
+  const targets = question.target ?? [];
+  return targets.flatMap((target, index) => {
+    const expected = describeExpectedTarget(config.scorer, target, question);
+    if (expected === undefined) return [];
+    const place = targets.length === 1 ? 'target' : `target[${index}]`;
+    return [
+      `config "${config.name}": question "${question.id}": ${place}: expected ${expected}, received ${showValue(target)}`,
+    ];
+  });
 }

@@ -126,6 +126,8 @@ function textProblems(fields: Record<string, unknown>, keys: readonly string[]):
 
 function toTargets(target: unknown): unknown {
   if (target === null || target === undefined) return null;
+  // No accepted answer at all is nothing to compare with: such a question is ungraded, never wrong.
+  if (Array.isArray(target) && target.length === 0) return null;
   return numbersToTexts(Array.isArray(target) ? target : [target]);
 }
 

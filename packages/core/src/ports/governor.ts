@@ -13,4 +13,15 @@ export interface Slot extends Disposable {
 export interface Governor {
   /** @throws {ThriceError} `interrupted`, holding nothing, when `signal` aborts first. */
   grant(lane: string, signal: AbortSignal): Promise<Slot>;
+  /**
+   * Hears that the vendor refused a call as one too many; when refusals follow each other without an
+   * answer in between, the lane's grants are held back for everybody.
+   *
+   * @param retryAfterMs - What the vendor asks for; undefined where it asks for nothing.
+   * @returns How long the refused cell is to wait, ms: what was asked for, else a backoff that grows with
+   *   each hold.
+   */
+  slowDown(lane: string, retryAfterMs: number | undefined): number;
+  /** Hears that the vendor answered: refusals are counted anew. */
+  answered(lane: string): void;
 }

@@ -32,6 +32,8 @@ export interface Tally {
 export interface GroupRecord {
   readonly header: GroupHeader;
   readonly state: GroupState;
+  /** Whether all of its tasks have been sent; if not, `enqueueGroup` completes them. */
+  readonly isPlanned: boolean;
 }
 
 /**
@@ -46,7 +48,7 @@ export interface GroupRecord {
  */
 export interface Ledger {
   /**
-   * Enters a group, in state `planning`.
+   * Enters a group, active and not yet planned.
    *
    * @throws {ThriceError} `already-exists`, with nothing changed, when the group is there.
    */
@@ -54,6 +56,8 @@ export interface Ledger {
   readGroup(group: string): Promise<GroupRecord | undefined>;
   /** Newest first by `createdAt`; in no promised order where that is equal. */
   listGroups(): Promise<readonly GroupRecord[]>;
+  /** Without effect when there is no such group. */
+  markPlanned(group: string): Promise<void>;
   /** Without effect when there is no such group. */
   setGroupState(group: string, state: GroupState): Promise<void>;
 

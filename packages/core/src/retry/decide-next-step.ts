@@ -9,6 +9,8 @@ export type NextStep =
   | { readonly kind: 'retry'; readonly waitMs: number }
   /** Back to the queue; another cell can use the slot. */
   | { readonly kind: 'release'; readonly delayMs: number }
+  /** Back to the queue, and the lane is slower for everybody; not a try. */
+  | { readonly kind: 'slow-down'; readonly retryAfterMs: number | undefined }
   /** Back to the queue untouched, and the lane (or just this model of it) takes no more calls. */
   | { readonly kind: 'close'; readonly scope: 'lane' | 'model' }
   /** The end: recorded as failed. */
@@ -22,19 +24,15 @@ export type NextStep =
  * The one retry policy, by error class.
  *
  * @param tries - Transient failures of the cell so far, this one included.
- * @param limitedCount - Rate-limited answers of this attempt so far, this one included: they are not
- *   tries, but their delays grow when the vendor names none.
  */
 export function decideNextStep(
   error: ThriceError,
   {
     tries,
-    limitedCount,
     maxTries,
     random,
   }: {
     readonly tries: number;
-    readonly limitedCount: number;
     readonly maxTries: number;
     readonly random: Random;
   },
@@ -45,7 +43,7 @@ export function decideNextStep(
       if (tries >= maxTries) return { kind: 'fail' };
       return waitOrRelease(Math.max(asked ?? 0, backoff(tries, random)));
     case 'rate-limited':
-      return { kind: 'release', delayMs: asked ?? backoff(limitedCount + 1, random) };
+      return { kind: 'slow-down', retryAfterMs: asked };
     case 'exhausted':
       return { kind: 'close', scope: 'lane' };
     case 'misconfigured':

@@ -33,6 +33,20 @@ export function extractChoice(text: string, choices: readonly string[]): string 
   );
 }
 
+/**
+ * The letter that a target means, read strictly: it is nothing but a letter of a choice, or a
+ * choice's text.
+ *
+ * @param choices - The choices' texts; with none every letter is taken.
+ * @returns Undefined for anything else.
+ */
+export function readTargetChoice(target: string, choices: readonly string[]): string | undefined {
+  const letter = LONE.exec(target)?.[1]?.toUpperCase();
+  if (letter !== undefined && isOffered(letter, choices)) return letter;
+  const index = choices.findIndex((choice) => plain(choice) === plain(target));
+  return index === -1 ? undefined : choiceLetter(index);
+}
+
 function isOffered(letter: string | undefined, choices: readonly string[]): boolean {
   if (letter === undefined) return false;
   return choices.length === 0 || letter.charCodeAt(0) - 65 < choices.length;

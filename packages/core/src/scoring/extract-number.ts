@@ -19,6 +19,17 @@ export function extractNumber(text: string): string | undefined {
   return /^[-+]/.test(digits) && /[\p{L}\p{N})\]]/u.test(before) ? digits.slice(1) : digits;
 }
 
+const LONE = new RegExp(`^(?:\\p{Sc}\\s*)?(?:${NUMBER.source})\\s*[%\\p{Sc}]?$`, 'u');
+
+/**
+ * Whether a text is one number and nothing else, but for a currency sign or a percent sign.
+ *
+ * What looks like more ("1/2", "1,5", "-$5") is not: {@link extractNumber} would read a part of it.
+ */
+export function isLoneNumber(text: string): boolean {
+  return LONE.test(text.trim()) && Number.isFinite(parseNumber(text));
+}
+
 /** A text as a number: what {@link extractNumber} finds in it. */
 export function parseNumber(text: string): number | undefined {
   const digits = extractNumber(text);

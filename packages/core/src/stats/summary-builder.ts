@@ -50,12 +50,15 @@ export class SummaryBuilder {
       tally.summarize(this.#coverageFloor),
     );
     const byTag = tallies.tags.summarize();
+    const averages = this.#header.dataset === 'bbh' ? bbhAverages(byTag['subtask'] ?? {}) : [];
+    const isWithheld = replicates.some(({ coverage }) => coverage < this.#coverageFloor);
     return {
       config,
       replicates,
       ...replicateMoments(replicates),
       byTag,
-      averages: this.#header.dataset === 'bbh' ? bbhAverages(byTag['subtask'] ?? {}) : [],
+      // An average is a headline too.
+      averages: averages.map((each) => (isWithheld ? { ...each, value: null } : each)),
     };
   }
 }

@@ -68,7 +68,7 @@ export type TagSummary = z.infer<typeof tagSummarySchema>;
 const averageSchema = z.strictObject({
   name: z.string(),
   label: z.string(),
-  /** Null where the set it is defined over is not complete. */
+  /** Null where the set it is defined over is not complete, or a replicate is below the floor. */
   value: ratio,
 });
 /** A named average over tag values that a dataset's authors publish. */

@@ -16,7 +16,7 @@ import type { Delivery } from '../ports/task-queue.ts';
 import { priceUsage } from '../pricing/price-usage.ts';
 import { decideNextStep } from '../retry/decide-next-step.ts';
 import { scoreAnswer } from '../scoring/score-answer.ts';
-import type { Heartbeat } from './heartbeat.ts';
+import type { Heartbeat, KeptCell } from './heartbeat.ts';
 import { isServedModel } from './is-served-model.ts';
 import { readQuestion } from './read-question.ts';
 import type { WorkerObserver } from './worker-events.ts';
@@ -80,11 +80,10 @@ export async function executeCell(delivery: Delivery, worker: Worker): Promise<S
     worker,
     tries: claim.cell.tries,
     startedAtMs: worker.clock.now(),
-    signal: kept.signal,
+    isFirst: claim.isFirst,
+    kept,
   });
-  const journal = claim.isFirst ? undefined : await worker.ledger.readJournal(key);
-  const question = await readQuestion(worker.blobs, delivery.task.question);
-  return await cell.answer(question, journal?.get(ANSWER_STEP));
+  return await cell.answer(await readQuestion(worker.blobs, delivery.task.question));
 }
 
 function isClosed(worker: Worker, config: Config): boolean {
@@ -102,10 +101,10 @@ class CellInHand {
   readonly #lane: Lane;
   readonly #worker: Worker;
   readonly #startedAtMs: number;
-  readonly #signal: AbortSignal;
+  readonly #isFirst: boolean;
+  readonly #kept: KeptCell;
   readonly #attempts: Attempt[] = [];
   #tries: number;
-  #limitedCount = 0;
 
   constructor(init: {
     readonly key: CellKey;
@@ -114,7 +113,9 @@ class CellInHand {
     readonly worker: Worker;
     readonly tries: number;
     readonly startedAtMs: number;
-    readonly signal: AbortSignal;
+    /** Nobody held the cell before: its journal is empty. */
+    readonly isFirst: boolean;
+    readonly kept: KeptCell;
   }) {
     this.#key = init.key;
     this.#config = init.config;
@@ -122,17 +123,14 @@ class CellInHand {
     this.#worker = init.worker;
     this.#tries = init.tries;
     this.#startedAtMs = init.startedAtMs;
-    this.#signal = init.signal;
+    this.#isFirst = init.isFirst;
+    this.#kept = init.kept;
   }
 
   /** Answers with one call (or the journal's), then completes the cell. */
-  async answer(question: Question, recorded: JournalEntry | undefined): Promise<Settlement> {
-    if (recorded !== undefined) {
-      return await this.#complete(question, {
-        ...recorded,
-        call: { ...recorded.call, replayed: true },
-      });
-    }
+  async answer(question: Question): Promise<Settlement> {
+    const recorded = await this.#recall();
+    if (recorded !== undefined) return await this.#complete(question, recorded);
     const request = this.#request(question);
     for (;;) {
       const asked = await this.#ask(request);
@@ -142,17 +140,31 @@ class CellInHand {
     }
   }
 
+  /** The call as somebody made it before us. */
+  async #recall(): Promise<JournalEntry | undefined> {
+    if (this.#isFirst) return undefined;
+    const recorded = (await this.#worker.ledger.readJournal(this.#key)).get(ANSWER_STEP);
+    return recorded && { ...recorded, call: { ...recorded.call, replayed: true } };
+  }
+
   /** One call, committed before anybody reads it; a failure of the model is a value. */
   async #ask(request: ModelRequest): Promise<JournalEntry | ThriceError> {
     const granted = await this.#worker.governor
-      .grant(this.#lane.name, this.#signal)
+      .grant(this.#lane.name, this.#kept.signal)
       .catch(toThriceError);
     if (granted instanceof ThriceError) return granted;
     using slot = granted;
     if (isClosed(this.#worker, this.#config)) return laneClosedMeanwhile();
+    // The wait may have been long: whoever held the cell before may have answered it after all.
+    if (!(await this.#kept.confirm())) return leaseLost();
+    const recorded = await this.#recall();
+    if (recorded !== undefined) return recorded;
     const startedAtMs = this.#worker.clock.now();
-    const response = await this.#worker.models.send(request, this.#signal).catch(toThriceError);
+    const response = await this.#worker.models
+      .send(request, this.#kept.signal)
+      .catch(toThriceError);
     if (response instanceof ThriceError) return response;
+    this.#worker.governor.answered(this.#lane.name);
     const call = this.#describeCall(response, startedAtMs, slot.waitMs);
     if (!isServedModel(request.model, response.servedModel)) return wrongServedModel(call);
     if (call.finishReason === 'content-filter') return contentFiltered(call);
@@ -205,21 +217,24 @@ class CellInHand {
   /** Decides what a failed call means; undefined to try again. */
   async #handle(error: ThriceError): Promise<Settlement | undefined> {
     if (error.class === 'transient') this.#tries += 1;
-    if (error.class === 'rate-limited') this.#limitedCount += 1;
     const next = decideNextStep(error, {
       tries: this.#tries,
-      limitedCount: this.#limitedCount,
       maxTries: this.#worker.benchmark.maxTries,
       random: this.#worker.random,
     });
     switch (next.kind) {
       case 'retry':
         this.#record(error, next.waitMs);
-        await this.#worker.clock.sleep(next.waitMs, this.#signal);
+        await this.#worker.clock.sleep(next.waitMs, this.#kept.signal);
         return undefined;
       case 'release':
         this.#record(error, next.delayMs);
         return await this.#release(next.delayMs);
+      case 'slow-down': {
+        const delayMs = this.#worker.governor.slowDown(this.#lane.name, next.retryAfterMs);
+        this.#record(error, delayMs);
+        return await this.#release(delayMs);
+      }
       case 'close':
         this.#record(error, limits.parkedDelayMs);
         await this.#close(error, next.scope);
@@ -329,6 +344,10 @@ function contentFiltered(call: Call): ThriceError {
     message: 'the vendor filtered the answer',
     details: { latencyMs: call.latencyMs, costUsd: call.costUsd ?? undefined },
   });
+}
+
+function leaseLost(): ThriceError {
+  return new ThriceError({ code: 'lease-lost', message: 'another worker took the cell over' });
 }
 
 function laneClosedMeanwhile(): ThriceError {

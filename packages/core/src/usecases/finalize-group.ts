@@ -12,6 +12,8 @@ import { readRows } from './read-rows.ts';
 
 const EXIT_COMPLETE = 0;
 const EXIT_WITHOUT_VERDICT = 1;
+const EXIT_PAUSED = 2;
+const EXIT_INTERRUPTED = 130;
 
 /** Where finalization reads and writes. */
 export interface FinalizeStores {
@@ -61,7 +63,7 @@ export async function finalizeGroup(
     filesByRun.set(run, files);
   }
   const hasFailures = [...filesByRun.values()].flat().some(({ failedIds }) => failedIds.length > 0);
-  const exitCode = endedWith ?? (hasFailures ? EXIT_WITHOUT_VERDICT : EXIT_COMPLETE);
+  const exitCode = endedWith ?? finishedExitCode(hasFailures);
   for (const [run, files] of filesByRun) {
     await writeManifest({ header, run, files, exitCode }, stores);
   }
@@ -69,6 +71,24 @@ export async function finalizeGroup(
   await writeJson(stores.blobs, groupKey(header.group, 'group.json'), header);
   await writeJson(stores.blobs, groupKey(header.group, 'summary.json'), summary);
   return summary;
+}
+
+function finishedExitCode(hasFailures: boolean): number {
+  return hasFailures ? EXIT_WITHOUT_VERDICT : EXIT_COMPLETE;
+}
+
+/**
+ * Exit codes that manifests may carry over such records.
+ *
+ * How work ended early is not among the records: an interruption may have come with the last cell, a
+ * pause leaves cells that nobody attempted.
+ */
+export function possibleExitCodes(
+  hasFailures: boolean,
+  hasNotAttempted: boolean,
+): readonly number[] {
+  const early = hasNotAttempted ? [EXIT_PAUSED, EXIT_INTERRUPTED] : [EXIT_INTERRUPTED];
+  return [finishedExitCode(hasFailures), ...early];
 }
 
 /** Whether a config has cells in this group: skipped ones have none. */
@@ -107,7 +127,8 @@ function parseRow(line: string, where: string): CellRow {
   }
 }
 
-interface ConfigFiles {
+/** What a manifest says of the files of a config. */
+export interface ConfigFiles {
   readonly config: string;
   readonly predictions: number;
   readonly failedIds: readonly string[];
@@ -125,23 +146,31 @@ async function writeDerived(
   await blobs.write(
     runKey(header.group, run, `predictions_${config}.json`),
     jsonArray(readOwnRows(blobs, cells), (row) => {
-      if (row.calls.length === 0) return undefined;
-      predictions += 1;
-      return { id: row.id, answer_text: row.answer, answer_confidence: row.confidence };
+      const prediction = describePrediction(row);
+      if (prediction !== undefined) predictions += 1;
+      return prediction;
     }),
   );
   await blobs.write(
     runKey(header.group, run, `failures_${config}.json`),
     jsonArray(readOwnRows(blobs, cells), (row) => {
-      if (isVerdict(row.outcome)) return undefined;
-      failedIds.push(row.id);
-      return describeFailure(row);
+      const failure = describeFailure(row);
+      if (failure !== undefined) failedIds.push(row.id);
+      return failure;
     }),
   );
   return { config, predictions, failedIds };
 }
 
-function describeFailure(row: CellRow): object {
+/** A row's entry in `predictions_*.json`; undefined where nothing answered. */
+export function describePrediction(row: CellRow): object | undefined {
+  if (row.calls.length === 0) return undefined;
+  return { id: row.id, answer_text: row.answer, answer_confidence: row.confidence };
+}
+
+/** A row's entry in `failures_*.json`; undefined for a verdict. */
+export function describeFailure(row: CellRow): object | undefined {
+  if (isVerdict(row.outcome)) return undefined;
   return {
     id: row.id,
     run_id: row.run,
@@ -176,27 +205,39 @@ async function writeJson(blobs: BlobStore, key: string, document: object): Promi
 }
 
 async function writeManifest(
-  {
-    header,
-    run,
-    files,
-    exitCode,
-  }: {
-    readonly header: GroupHeader;
-    readonly run: string;
-    readonly files: readonly ConfigFiles[];
-    readonly exitCode: number;
-  },
+  facts: Omit<ManifestFacts, 'finishedAt'>,
   { blobs, clock }: FinalizeStores,
 ): Promise<void> {
-  await writeJson(blobs, runKey(header.group, run, 'manifest.json'), {
+  const { header, run } = facts;
+  const manifest = describeManifest({ ...facts, finishedAt: clock.toIso(clock.now()) });
+  await writeJson(blobs, runKey(header.group, run, 'manifest.json'), manifest);
+}
+
+/** What a manifest is made of. */
+export interface ManifestFacts {
+  readonly header: GroupHeader;
+  readonly run: string;
+  readonly files: readonly ConfigFiles[];
+  readonly exitCode: number;
+  readonly finishedAt: string;
+}
+
+/** `manifest.json` of a run. */
+export function describeManifest({
+  header,
+  run,
+  files,
+  exitCode,
+  finishedAt,
+}: ManifestFacts): object {
+  return {
     schemaVersion: 1,
     benchmark: header.benchmark,
     label: header.label,
     group: header.group,
     run,
     createdAt: header.createdAt,
-    finishedAt: clock.toIso(clock.now()),
+    finishedAt,
     spec: header.spec,
     specPath: header.specSource.path,
     specSha256: header.specSource.sha256,
@@ -211,7 +252,7 @@ async function writeManifest(
     scorerVersions,
     configs: header.configs.map((entry) => describeConfig(entry, files)),
     exitCode,
-  });
+  };
 }
 
 function describeConfig(

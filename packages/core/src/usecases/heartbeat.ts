@@ -9,12 +9,20 @@ import type { Delivery, TaskQueue } from '../ports/task-queue.ts';
 export interface KeptCell extends Disposable {
   /** Aborts with `lease-lost` when another worker took the cell over, or with the reason to stop. */
   readonly signal: AbortSignal;
+  /**
+   * Makes sure that the lease still stands: a process that was asleep may have lost it unawares.
+   *
+   * @returns False when another worker has the cell.
+   */
+  confirm(): Promise<boolean>;
 }
 
 interface Kept {
   readonly key: CellKey;
   readonly delivery: Delivery;
   readonly controller: AbortController;
+  /** When the lease was last taken or extended, ms since 1970. */
+  extendedAtMs: number;
 }
 
 /**
@@ -43,15 +51,30 @@ export class Heartbeat {
 
   /** Starts keeping a claimed cell. */
   keep(key: CellKey, delivery: Delivery): KeptCell {
-    const kept: Kept = { key, delivery, controller: new AbortController() };
+    const kept: Kept = {
+      key,
+      delivery,
+      controller: new AbortController(),
+      extendedAtMs: this.#clock.now(),
+    };
     this.#kept.add(kept);
     if (this.#stopReason !== undefined) kept.controller.abort(this.#stopReason);
     return {
       signal: kept.controller.signal,
+      confirm: () => this.#confirm(kept),
       [Symbol.dispose]: () => {
         this.#kept.delete(kept);
       },
     };
+  }
+
+  async #confirm(kept: Kept): Promise<boolean> {
+    const nowMs = this.#clock.now();
+    // Beats keep it well within the lease: only a process that was asleep has to ask.
+    if (nowMs - kept.extendedAtMs < limits.leaseMs / 2) return true;
+    const lost = await this.#ledger.extendLeases([kept.key], this.#owner);
+    kept.extendedAtMs = nowMs;
+    return lost.length === 0;
   }
 
   /** Tells everything in hand to stop at once, and whatever is claimed from now on. */
@@ -72,6 +95,7 @@ export class Heartbeat {
   async beat(): Promise<void> {
     const kept = [...this.#kept];
     if (kept.length === 0) return;
+    const nowMs = this.#clock.now();
     const [lost] = await Promise.all([
       this.#ledger.extendLeases(
         kept.map(({ key }) => key),
@@ -79,6 +103,7 @@ export class Heartbeat {
       ),
       this.#queue.extend(kept.map(({ delivery }) => delivery)),
     ]);
+    for (const cell of kept) cell.extendedAtMs = nowMs;
     for (const key of lost) {
       const cell = kept.find((candidate) => isSameCell(candidate.key, key));
       cell?.controller.abort(

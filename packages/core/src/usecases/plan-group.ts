@@ -1,6 +1,7 @@
 import type { Benchmark, Config } from '../domain/benchmark.ts';
 import type { CellTask } from '../domain/cell-task.ts';
 import type { GroupHeader } from '../domain/group.ts';
+import { ThriceError } from '../errors.ts';
 import { limits } from '../limits.ts';
 import {
   type CheckedQuestions,
@@ -31,7 +32,7 @@ export type GroupDraft = Omit<
 /**
  * Plans a group: stores its questions, its header, and one task a cell.
  *
- * State first: questions, then the header in state `planning`, then the tasks, then `active`. A crash
+ * State first: questions, then the header, then the tasks, then the mark that all are sent. A crash
  * in between leaves a group that {@link enqueueGroup} completes.
  *
  * @param checked - What `checkQuestions` found; nothing is created before it passed.
@@ -47,6 +48,7 @@ export async function planGroup(
     skipped,
     clock,
     onCreated,
+    signal,
   }: {
     readonly benchmark: Benchmark;
     readonly draft: GroupDraft;
@@ -55,6 +57,7 @@ export async function planGroup(
     readonly skipped: ReadonlyMap<string, string>;
     readonly clock: Clock;
     readonly onCreated?: (header: GroupHeader) => void;
+    readonly signal?: AbortSignal;
   },
   stores: {
     readonly ledger: Ledger;
@@ -67,8 +70,8 @@ export async function planGroup(
     await stores.blobs.write(key, serializeAll(source, draft.spec.select));
   }
   const createdAt = clock.toIso(clock.now());
-  const group = await freeGroupName(`${draft.label}-${compactInstant(createdAt)}`, stores.ledger);
-  const header: GroupHeader = {
+  const wanted = `${draft.label}-${compactInstant(createdAt)}`;
+  const header = await createUnderFreeName(wanted, stores.ledger, (group) => ({
     ...draft,
     schemaVersion: 1,
     group,
@@ -80,28 +83,35 @@ export async function planGroup(
       cells: skipped.has(name) ? 0 : (checked.cellCounts.get(name) ?? 0),
       skipped: skipped.get(name) ?? null,
     })),
-  };
-  await stores.ledger.createGroup(header);
+  }));
   onCreated?.(header);
   const { ledger, blobs } = stores;
-  await enqueueGroup(header, benchmark, { ledger, blobs, queue: stores.queueOf(group) });
+  const queue = stores.queueOf(header.group);
+  await enqueueGroup(header, benchmark, { ledger, blobs, queue }, signal);
   return header;
 }
 
-/** Sends every task of a group and makes it active; safe to repeat until it has finished once. */
+/**
+ * Sends every task of a group and marks it planned; safe to repeat until it has finished once.
+ *
+ * @param signal - Aborts between two batches.
+ * @throws {ThriceError} `interrupted` when `signal` aborts; the rest is sent by the next call.
+ */
 export async function enqueueGroup(
   header: GroupHeader,
   benchmark: Benchmark,
   stores: PlanStores,
+  signal?: AbortSignal,
 ): Promise<void> {
   const planned = header.configs.filter(({ cells }) => cells > 0).map(({ config }) => config);
   const configs = benchmark.configs.filter(({ name }) => planned.includes(name));
   for (const run of header.runs) {
     for await (const { lane, tasks } of planTasks(header, run, configs, stores.blobs)) {
+      if (signal?.aborted === true) throw interrupted(header.group);
       await stores.queue.send(lane, tasks);
     }
   }
-  await stores.ledger.setGroupState(header.group, 'active');
+  await stores.ledger.markPlanned(header.group);
 }
 
 /** The tasks of one run, question by question, in batches a lane. */
@@ -141,11 +151,28 @@ async function* serializeAll(
   for await (const question of selectQuestions(source, select)) yield serializeQuestion(question);
 }
 
-async function freeGroupName(wanted: string, ledger: Ledger): Promise<string> {
+/** Creates a group under the wanted name or, where that is taken, the same with a number. */
+async function createUnderFreeName(
+  wanted: string,
+  ledger: Ledger,
+  headerOf: (group: string) => GroupHeader,
+): Promise<GroupHeader> {
   for (let suffix = 1; ; suffix += 1) {
-    const name = suffix === 1 ? wanted : `${wanted}-${suffix}`;
-    if ((await ledger.readGroup(name)) === undefined) return name;
+    const header = headerOf(suffix === 1 ? wanted : `${wanted}-${suffix}`);
+    try {
+      await ledger.createGroup(header);
+      return header;
+    } catch (error) {
+      if (!(error instanceof ThriceError) || error.code !== 'already-exists') throw error;
+    }
   }
+}
+
+function interrupted(group: string): ThriceError {
+  return new ThriceError({
+    code: 'interrupted',
+    message: `stopped while planning; go on with: thrice resume ${group}`,
+  });
 }
 
 /** `2026-11-20T10:15:00.000Z` as `20261120T101500Z`. */

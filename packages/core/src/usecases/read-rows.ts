@@ -19,6 +19,22 @@ export async function* readRows(
   config: Config,
   stores: { readonly ledger: Ledger; readonly blobs: BlobStore },
 ): AsyncIterable<CellRow> {
+  for await (const { row } of readQuestionRows(header, run, config, stores)) yield row;
+}
+
+/** A published row beside the question it is of. */
+export interface QuestionRow {
+  readonly question: Question;
+  readonly row: CellRow;
+}
+
+/** What {@link readRows} reads, each row with its question. */
+export async function* readQuestionRows(
+  header: GroupHeader,
+  run: string,
+  config: Config,
+  stores: { readonly ledger: Ledger; readonly blobs: BlobStore },
+): AsyncIterable<QuestionRow> {
   let page: Question[] = [];
   const includes = createSelector(config.select);
   for await (const { question } of readStoredQuestions(header, stores.blobs)) {
@@ -36,10 +52,12 @@ async function* rowsOf(
   run: string,
   config: Config,
   ledger: Ledger,
-): AsyncIterable<CellRow> {
+): AsyncIterable<QuestionRow> {
   const ids = page.map(({ id }) => id);
   const cells = await ledger.readCells(run, config.name, ids);
-  for (const question of page) yield toRow(question, run, config, cells.get(question.id));
+  for (const question of page) {
+    yield { question, row: toRow(question, run, config, cells.get(question.id)) };
+  }
 }
 
 function toRow(

@@ -8,7 +8,8 @@ export const firstMigration = `
 CREATE TABLE groups (
   group_name TEXT PRIMARY KEY,
   created_at TEXT NOT NULL,
-  state TEXT NOT NULL,
+  state TEXT NOT NULL DEFAULT 'active',
+  is_planned INTEGER NOT NULL DEFAULT 0,
   header TEXT NOT NULL
 ) STRICT;
 

@@ -1,0 +1,85 @@
+import { existsSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, extname, join } from 'node:path';
+import * as z from 'zod';
+import type { FunctionSpec } from './stack.ts';
+
+/** What we use of esbuild, which comes with SST's platform and not as a package of ours. */
+interface Esbuild {
+  build(options: Readonly<Record<string, unknown>>): Promise<unknown>;
+}
+
+const esbuildSchema = z.custom<Esbuild>(
+  (module) => typeof (module as Partial<Esbuild> | undefined)?.build === 'function',
+);
+
+const SOURCE_ENDINGS = ['.ts', '.mts', '.js', '.mjs'];
+
+/** Put before each bundle, for packages that are still CommonJS. */
+const BANNER = [
+  "import { createRequire as topLevelCreateRequire } from 'module';",
+  'const require = topLevelCreateRequire(import.meta.url);',
+  'import { fileURLToPath as topLevelFileUrlToPath, URL as topLevelURL } from "url"',
+  'const __filename = topLevelFileUrlToPath(import.meta.url)',
+  'const __dirname = topLevelFileUrlToPath(new topLevelURL(".", import.meta.url))',
+].join('\n');
+
+/** Where a function's code is. */
+export interface Bundle {
+  readonly file: string;
+  /** The export that Lambda calls. */
+  readonly exportName: string;
+}
+
+/**
+ * Bundles the functions as SST does, each into a folder of its own; SST's choices and defaults stay.
+ *
+ * @param root - The repository: sources are relative to it, and SST's platform is in its `.sst`.
+ * @returns Bundles by component.
+ * @see https://github.com/sst/sst/blob/dev/pkg/runtime/node/build.go (2026-11)
+ */
+export async function bundleFunctions(
+  functions: readonly FunctionSpec[],
+  { root, folder }: { readonly root: string; readonly folder: string },
+): Promise<ReadonlyMap<string, Bundle>> {
+  const esbuild = loadEsbuild(root);
+  const bundles = await Promise.all(
+    functions.map(async ({ component, source, isMinified }) => {
+      const exportName = extname(source).slice(1);
+      const file = join(folder, component, 'bundle.mjs');
+      await esbuild.build({
+        entryPoints: [findSource(join(root, dirname(source)), source)],
+        outfile: file,
+        absWorkingDir: root,
+        bundle: true,
+        platform: 'node',
+        format: 'esm',
+        target: 'esnext',
+        mainFields: ['module', 'main'],
+        keepNames: true,
+        minify: isMinified,
+        external: ['sharp', 'pg-native'],
+        banner: { js: BANNER },
+        logLevel: 'error',
+      });
+      return [component, { file, exportName }] as const;
+    }),
+  );
+  return new Map(bundles);
+}
+
+function loadEsbuild(root: string): Esbuild {
+  const platform = join(root, '.sst/platform');
+  if (!existsSync(join(platform, 'node_modules/esbuild'))) {
+    throw new Error('esbuild is not there: run `npm run platform` once');
+  }
+  return esbuildSchema.parse(createRequire(join(platform, 'package.json'))('esbuild'));
+}
+
+function findSource(folder: string, source: string): string {
+  const name = source.slice(source.lastIndexOf('/') + 1, source.lastIndexOf('.'));
+  const files = SOURCE_ENDINGS.map((ending) => join(folder, `${name}${ending}`));
+  const found = files.find((file) => existsSync(file));
+  if (found === undefined) throw new Error(`${source}: no such file, tried ${files.join(', ')}`);
+  return found;
+}

@@ -1,0 +1,196 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import {
+  DeleteMessageBatchCommand,
+  type Message,
+  ReceiveMessageCommand,
+  type SQSClient,
+} from '@aws-sdk/client-sqs';
+import type { InvocationOutcome } from './execution-environment.ts';
+import { failedMessageIds } from './failed-message-ids.ts';
+import type { FunctionLog } from './function-log.ts';
+import type { Mapping } from './stack.ts';
+
+/** The most SQS hands out, or deletes, with one request. */
+const PAGE_MESSAGES = 10;
+const LONG_POLL_SECONDS = 20;
+const THROTTLE_PAUSE_MS = 100;
+const ERROR_PAUSE_MS = 1_000;
+
+export interface PollerInit {
+  readonly mapping: Mapping;
+  readonly queueUrl: string;
+  /** How long a received message stays hidden: that long a throttled batch is tried again. */
+  readonly visibilitySeconds: number;
+  readonly region: string;
+  readonly client: SQSClient;
+  /** @returns `undefined` when throttled. */
+  readonly invoke: (event: unknown) => Promise<InvocationOutcome | undefined>;
+  readonly log: FunctionLog;
+}
+
+/**
+ * An event source mapping: takes messages of a queue to a function in batches, and deletes what it is
+ * done with.
+ *
+ * What failed is left alone and is visible again when its time is over: it counts as received, and after
+ * as many receives as its queue allows it is a dead letter.
+ */
+export class EventSourcePoller implements AsyncDisposable {
+  readonly #init: PollerInit;
+  readonly #stop = new AbortController();
+  readonly #inWork = new Set<Promise<void>>();
+  readonly #polling: Promise<void>;
+
+  /** Begins to poll. */
+  constructor(init: PollerInit) {
+    this.#init = init;
+    this.#polling = this.#poll();
+  }
+
+  /** Stops polling; does not wait for invocations, which end with their function. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort();
+    await this.#polling;
+  }
+
+  async #poll(): Promise<void> {
+    const { batchSize, maximumConcurrency } = this.#init.mapping;
+    while (!this.#stop.signal.aborted) {
+      const free = maximumConcurrency - this.#inWork.size;
+      if (free <= 0) {
+        await this.#whileRunning(Promise.race(this.#inWork));
+        continue;
+      }
+      const messages = await this.#gather(free);
+      for (let start = 0; start < messages.length; start += batchSize) {
+        this.#handle(messages.slice(start, start + batchSize));
+      }
+    }
+  }
+
+  /** Messages for one batch, or as many small batches as are free and one receive has. */
+  async #gather(free: number): Promise<readonly Message[]> {
+    const { batchSize, windowSeconds } = this.#init.mapping;
+    if (batchSize < PAGE_MESSAGES && windowSeconds === 0) {
+      return await this.#receive(Math.min(PAGE_MESSAGES, free * batchSize), LONG_POLL_SECONDS);
+    }
+    const batch = [...(await this.#receive(Math.min(PAGE_MESSAGES, batchSize), LONG_POLL_SECONDS))];
+    const until = performance.now() + windowSeconds * 1_000;
+    while (batch.length > 0 && batch.length < batchSize && !this.#stop.signal.aborted) {
+      const leftSeconds = Math.floor((until - performance.now()) / 1_000);
+      if (leftSeconds < 0) break;
+      const max = Math.min(PAGE_MESSAGES, batchSize - batch.length);
+      batch.push(...(await this.#receive(max, Math.min(LONG_POLL_SECONDS, leftSeconds))));
+    }
+    return batch;
+  }
+
+  async #receive(max: number, waitSeconds: number): Promise<readonly Message[]> {
+    const { client, queueUrl, log } = this.#init;
+    try {
+      const { Messages = [] } = await client.send(
+        new ReceiveMessageCommand({
+          QueueUrl: queueUrl,
+          MaxNumberOfMessages: max,
+          WaitTimeSeconds: waitSeconds,
+          // The newer name of this field is unknown to the emulator.
+          AttributeNames: ['All'],
+          MessageAttributeNames: ['All'],
+        }),
+        { abortSignal: this.#stop.signal },
+      );
+      return Messages;
+    } catch (error) {
+      if (this.#stop.signal.aborted) return [];
+      log.write('poller', { queueUrl, error: String(error) });
+      await this.#whileRunning(pause(ERROR_PAUSE_MS));
+      return [];
+    }
+  }
+
+  #handle(messages: readonly Message[]): void {
+    const { log, queueUrl } = this.#init;
+    const work = this.#invoke(messages).catch((error: unknown) => {
+      log.write('poller', { queueUrl, error: String(error) });
+    });
+    this.#inWork.add(work);
+    void work.then(() => this.#inWork.delete(work));
+  }
+
+  async #invoke(messages: readonly Message[]): Promise<void> {
+    const { mapping, region } = this.#init;
+    const Records = messages.map((message) => toRecord(message, mapping.queueArn, region));
+    const outcome = await this.#untilNotThrottled({ Records });
+    if (outcome === undefined || !outcome.isOk) return;
+    const failed = mapping.reportsItemFailures
+      ? failedMessageIds(
+          outcome.payload,
+          Records.map(({ messageId }) => messageId),
+        )
+      : new Set<string>();
+    await this.#delete(messages.filter(({ MessageId = '' }) => !failed.has(MessageId)));
+  }
+
+  async #untilNotThrottled(event: unknown): Promise<InvocationOutcome | undefined> {
+    const until = performance.now() + this.#init.visibilitySeconds * 1_000;
+    while (performance.now() < until && !this.#stop.signal.aborted) {
+      const outcome = await this.#init.invoke(event);
+      if (outcome !== undefined) return outcome;
+      await this.#whileRunning(pause(THROTTLE_PAUSE_MS));
+    }
+    return undefined;
+  }
+
+  async #delete(messages: readonly Message[]): Promise<void> {
+    const { client, queueUrl } = this.#init;
+    for (let start = 0; start < messages.length; start += PAGE_MESSAGES) {
+      const page = messages.slice(start, start + PAGE_MESSAGES);
+      await client.send(
+        new DeleteMessageBatchCommand({
+          QueueUrl: queueUrl,
+          Entries: page.map(({ ReceiptHandle }, index) => ({ Id: String(index), ReceiptHandle })),
+        }),
+      );
+    }
+  }
+
+  async #whileRunning(wait: Promise<unknown>): Promise<void> {
+    const { signal } = this.#stop;
+    if (signal.aborted) return;
+    const { promise: stopped, resolve } = Promise.withResolvers<void>();
+    const onAbort = () => resolve();
+    signal.addEventListener('abort', onAbort, { once: true });
+    try {
+      await Promise.race([wait, stopped]);
+    } finally {
+      signal.removeEventListener('abort', onAbort);
+    }
+  }
+}
+
+/** A message as Lambda hands it to a function. */
+function toRecord(message: Message, eventSourceARN: string, awsRegion: string) {
+  const attributes = Object.entries(message.MessageAttributes ?? {});
+  return {
+    messageId: message.MessageId ?? '',
+    receiptHandle: message.ReceiptHandle ?? '',
+    body: message.Body ?? '',
+    attributes: message.Attributes ?? {},
+    messageAttributes: Object.fromEntries(
+      attributes.map(([name, { DataType, StringValue, BinaryValue }]) => [
+        name,
+        {
+          dataType: DataType,
+          stringValue: StringValue,
+          ...(BinaryValue && { binaryValue: Buffer.from(BinaryValue).toString('base64') }),
+          stringListValues: [],
+          binaryListValues: [],
+        },
+      ]),
+    ),
+    md5OfBody: message.MD5OfBody ?? '',
+    eventSource: 'aws:sqs',
+    eventSourceARN,
+    awsRegion,
+  };
+}

@@ -1,0 +1,83 @@
+// The child's side of an execution environment: loads a bundle, then answers one event after another.
+// Started by execution-environment.ts; everything it is told it finds in its variables.
+import process from 'node:process';
+import { pathToFileURL } from 'node:url';
+import type { FromEnvironment, ToEnvironment } from './environment-protocol.ts';
+
+type Handler = (event: unknown, context: LambdaContext) => unknown;
+
+/** What a handler is told about its invocation; callbacks of older runtimes are left out. */
+interface LambdaContext {
+  readonly awsRequestId: string;
+  readonly functionName: string;
+  readonly functionVersion: string;
+  readonly invokedFunctionArn: string;
+  readonly memoryLimitInMB: string;
+  readonly logGroupName: string;
+  readonly logStreamName: string;
+  readonly callbackWaitsForEmptyEventLoop: boolean;
+  getRemainingTimeInMillis(): number;
+}
+
+// A Ctrl-C reaches every process of the terminal: whoever started this one decides when it ends.
+process.on('SIGINT', () => undefined);
+process.on('disconnect', () => process.exit(0));
+
+const [bundleFile = '', exportName = ''] = process.argv.slice(2);
+const handler = await load();
+process.on('message', (message: ToEnvironment) => void answer(message));
+tell({ type: 'ready' });
+
+async function load(): Promise<Handler> {
+  try {
+    const module = (await import(pathToFileURL(bundleFile).href)) as Record<string, unknown>;
+    const found = module[exportName];
+    if (typeof found !== 'function') throw new TypeError(`${exportName} is no function`);
+    return found as Handler;
+  } catch (error) {
+    await tellAndWait({ type: 'failed', ...describe(error) });
+    process.exit(1);
+  }
+}
+
+async function answer(message: ToEnvironment): Promise<void> {
+  const { requestId } = message;
+  // A deadline by this process's clock: it is told as time that is left.
+  const deadlineAtMs = Date.now() + message.remainingMs;
+  try {
+    const payload = await handler(message.event, contextOf(message, deadlineAtMs));
+    tell({ type: 'answered', requestId, payload: JSON.stringify(payload ?? null) });
+  } catch (error) {
+    tell({ type: 'failed', requestId, ...describe(error) });
+  }
+}
+
+function contextOf({ requestId, functionArn }: ToEnvironment, deadlineAtMs: number): LambdaContext {
+  const variable = (name: string) => process.env[name] ?? '';
+  return {
+    awsRequestId: requestId,
+    functionName: variable('AWS_LAMBDA_FUNCTION_NAME'),
+    functionVersion: variable('AWS_LAMBDA_FUNCTION_VERSION'),
+    invokedFunctionArn: functionArn,
+    memoryLimitInMB: variable('AWS_LAMBDA_FUNCTION_MEMORY_SIZE'),
+    logGroupName: variable('AWS_LAMBDA_LOG_GROUP_NAME'),
+    logStreamName: variable('AWS_LAMBDA_LOG_STREAM_NAME'),
+    callbackWaitsForEmptyEventLoop: true,
+    getRemainingTimeInMillis: () => Math.max(0, deadlineAtMs - Date.now()),
+  };
+}
+
+function describe(error: unknown): { readonly errorType: string; readonly errorMessage: string } {
+  if (!(error instanceof Error)) return { errorType: typeof error, errorMessage: String(error) };
+  return { errorType: error.name, errorMessage: error.stack ?? error.message };
+}
+
+function tell(message: FromEnvironment): void {
+  process.send?.(message);
+}
+
+async function tellAndWait(message: FromEnvironment): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  process.send?.(message, () => resolve());
+  await promise;
+}

@@ -1,0 +1,54 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { InvocationOutcome } from './execution-environment.ts';
+import type { FunctionLog } from './function-log.ts';
+import type { Schedule } from './stack.ts';
+
+const SECONDS_OF_UNIT = { minute: 60, hour: 3_600, day: 86_400 } as const;
+
+/** How often a schedule comes, s: `rate(5 minutes)` is 300. Other expressions are not supported. */
+export function periodSecondsOf(expression: string): number {
+  const { count, unit } =
+    /^rate\((?<count>[1-9]\d*) (?<unit>minute|hour|day)s?\)$/.exec(expression)?.groups ?? {};
+  if (count === undefined || unit === undefined) {
+    throw new Error(`schedule: expected rate(...), received ${expression}`);
+  }
+  return Number(count) * SECONDS_OF_UNIT[unit as keyof typeof SECONDS_OF_UNIT];
+}
+
+/** A schedule that runs until it is disposed of; the first invocation comes after one period. */
+export class ScheduleRunner implements AsyncDisposable {
+  readonly #stop = new AbortController();
+  readonly #ticking: Promise<void>;
+
+  constructor(init: {
+    readonly schedule: Schedule;
+    readonly periodSeconds: number;
+    /** @returns `undefined` when throttled. */
+    readonly invoke: (event: unknown) => Promise<InvocationOutcome | undefined>;
+    readonly log: FunctionLog;
+  }) {
+    this.#ticking = this.#tick(init);
+  }
+
+  async #tick({
+    schedule,
+    periodSeconds,
+    invoke,
+    log,
+  }: ConstructorParameters<typeof ScheduleRunner>[0]): Promise<void> {
+    const { signal } = this.#stop;
+    while (!signal.aborted) {
+      await pause(periodSeconds * 1_000, undefined, { signal }).catch(() => undefined);
+      if (signal.aborted) return;
+      // Not waited for, as the period is from start to start; one too many is throttled, and dropped.
+      void invoke(schedule.event).then((outcome) => {
+        if (outcome === undefined) log.write('throttled', { schedule: schedule.name });
+      });
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort();
+    await this.#ticking;
+  }
+}

@@ -1,0 +1,69 @@
+import { existsSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { aCompletion, sendJson, startHttpServer } from '../support/http-server.ts';
+import { callThrice, runThrice, startThrice } from '../support/run-thrice.ts';
+import { smallBenchmark } from '../support/small-benchmark.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+import { endOf, waitUntil } from '../support/wait-until.ts';
+
+/** Makes a process take itself for one of an old Node on a terminal. */
+const oldNode =
+  "data:text/javascript,Object.defineProperty(process.versions,'node',{value:'20.0.0'});process.stdin.isTTY=true";
+
+describe('a thrice process', () => {
+  it.runIf(existsSync('/dev/full'))('says in one line that stdout is full', async () => {
+    await using folder = await temporaryFolder();
+
+    const outcome = await runThrice(['schema'], { cwd: folder.path, shell: '"$@" > /dev/full' });
+
+    expect(outcome.exitCode).toBe(69);
+    expect(outcome.stderr).toMatch(/^thrice: stdout: cannot be written \(ENOSPC[^\n]*\n$/);
+  });
+
+  it('passes SIGTERM on to the newer Node that it started', async () => {
+    await using folder = await temporaryFolder();
+    await using thrice = startThrice(['simulate'], {
+      cwd: folder.path,
+      shell: `exec "$1" --import "${oldNode}" "\${@:2}"`,
+    });
+    await thrice.says(/^http/);
+
+    thrice.child.kill('SIGTERM');
+
+    expect(await endOf(thrice)).toMatchObject({
+      exitCode: 0,
+      stderr: '0 requests, 0 answered\n',
+    });
+  });
+});
+
+describe('a run in the background', () => {
+  it('is at work when its command returns, and is named in JSON', async () => {
+    const answered = Promise.withResolvers<void>();
+    await using server = await startHttpServer((response) => {
+      void answered.promise.then(() =>
+        sendJson(response, aCompletion({ content: '42' }, { model: 'a' })),
+      );
+    });
+    await using folder = await temporaryFolder(smallBenchmark({ url: server.url }));
+    const { path: cwd } = folder;
+
+    // Loads the command: to load it later would give the background process time to begin.
+    await callThrice(['status'], { cwd });
+
+    const started = await runThrice(['run', 'benchmark.toml', '--detach', '--json'], { cwd });
+    const status = await callThrice(['status', '--json'], { cwd });
+
+    answered.resolve();
+    await waitUntil(
+      'the group is complete',
+      async () => {
+        const { stdout } = await callThrice(['status', '--json'], { cwd });
+        return (JSON.parse(stdout) as { state: string }).state === 'complete';
+      },
+      2_000,
+    );
+    const { group } = JSON.parse(started.stdout) as { group: string };
+    expect(JSON.parse(status.stdout)).toMatchObject({ group, state: 'running', workers: 1 });
+  });
+});

@@ -1,0 +1,249 @@
+import { readFile } from 'node:fs/promises';
+import { GetItemCommand } from '@aws-sdk/client-dynamodb';
+import { GetObjectCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
+import { describe, expect, it } from 'vitest';
+import { waitUntil } from '../../support/wait-until.ts';
+import { openToyCloud, type Seen } from './toy-cloud.ts';
+
+describe.concurrent('a cloud on one machine', { timeout: 60_000 }, () => {
+  it('runs a bundle with its variables, its links and a Lambda context', async () => {
+    await using toy = await openToyCloud(
+      { timeoutSeconds: 20 },
+      { machine: { TOY_API_KEY: 'toy-key', HOME: 'home' }, functionVariables: { TOY_EXTRA: 'x' } },
+    );
+
+    await toy.send([{ name: 'one' }]);
+    await toy.untilEmpty();
+
+    const [seen] = await toy.seen('one');
+    const { remainingMs, ...environment } = seen?.environment ?? {};
+    expect(environment).toEqual({
+      functionName: 'toy-local-ToyFunction',
+      arn: 'arn:aws:lambda:us-east-1:123456789012:function:toy-local-ToyFunction',
+      memory: '200',
+      extra: 'x',
+      own: 'own',
+      key: 'toy-key',
+      stage: 'local',
+      queueUrl: `${toy.cloud.emulators.sqsUrl}/123456789012/toy-local-work`,
+      execArgv: ['--max-old-space-size=180'],
+    });
+    expect(remainingMs).toSatisfy((ms: number) => ms > 0 && ms <= 20_000);
+  });
+
+  it('creates the items of the stack with the real addresses in them', async () => {
+    await using toy = await openToyCloud();
+
+    const { Item } = await toy.dynamo.send(
+      new GetItemCommand({
+        TableName: 'toy-local-table',
+        Key: { pk: { S: 'stack' }, sk: { S: 'directory' } },
+      }),
+    );
+
+    expect(JSON.parse(Item?.['payload']?.S ?? '')).toEqual({
+      tableName: 'toy-local-table',
+      queueUrl: `${toy.cloud.emulators.sqsUrl}/123456789012/toy-local-work`,
+    });
+  });
+
+  it('keeps objects in its bucket', async () => {
+    await using toy = await openToyCloud();
+    const { region, credentials, s3Url } = toy.cloud.emulators;
+    const s3 = new S3Client({ region, credentials, endpoint: s3Url });
+    const target = { Bucket: 'toy-local-bucket', Key: 'runs/a.json' };
+
+    await s3.send(new PutObjectCommand({ ...target, Body: 'text' }));
+    const { Body } = await s3.send(new GetObjectCommand(target));
+
+    expect(await Body?.transformToString()).toBe('text');
+    s3.destroy();
+  });
+
+  it('gives back only the messages of a batch that failed', async () => {
+    await using toy = await openToyCloud({ batchSize: 3 });
+
+    await toy.send([{ name: 'a' }, { name: 'b', act: 'fail-once' }, { name: 'c' }]);
+    await toy.untilEmpty();
+
+    expect(await receiveCountsOf(toy, ['a', 'b', 'c'])).toEqual({ a: [1], b: [1, 2], c: [1] });
+  });
+
+  it('gives the whole batch back when the function throws', async () => {
+    await using toy = await openToyCloud({ batchSize: 2, maxReceiveCount: 2 });
+
+    await toy.send([{ name: 'good' }, { name: 'bad', act: 'throw' }]);
+    await waitUntil('both are dead letters', async () => (await toy.count('dead')) === 2);
+
+    expect(await receiveCountsOf(toy, ['good', 'bad'])).toEqual({ good: [1, 2], bad: [1, 2] });
+  });
+
+  it('ignores reported failures when the mapping does not ask for them', async () => {
+    await using toy = await openToyCloud({ batchSize: 2, reportsItemFailures: false });
+
+    await toy.send([{ name: 'a' }, { name: 'b', act: 'fail' }]);
+    await toy.untilEmpty();
+
+    expect(await receiveCountsOf(toy, ['a', 'b'])).toEqual({ a: [1], b: [1] });
+    expect(await toy.count('dead')).toBe(0);
+  });
+
+  it('moves a message that fails each time to the dead letters after its last receive', async () => {
+    await using toy = await openToyCloud({ maxReceiveCount: 2 });
+
+    await toy.send([{ name: 'poison', act: 'fail' }, { name: 'good' }]);
+    await waitUntil('it is a dead letter', async () => (await toy.count('dead')) === 1);
+
+    expect(await receiveCountsOf(toy, ['poison', 'good'])).toEqual({
+      poison: [1, 2],
+      good: [1],
+    });
+    expect(await toy.count('work')).toBe(0);
+  });
+
+  it('kills a function that takes too long and delivers its message again', async () => {
+    await using toy = await openToyCloud({ timeoutSeconds: 2, visibilitySeconds: 3 });
+
+    await toy.send([{ name: 'slow', act: 'hang-once' }]);
+    await toy.untilEmpty();
+
+    const [first, second] = await toy.seen('slow');
+    expect([first?.receiveCount, second?.receiveCount]).toEqual([1, 2]);
+    expect(first?.processId).not.toBe(second?.processId);
+    expect(isRunning(first)).toBe(false);
+  });
+
+  it('outlives a function that exits and delivers its message again', async () => {
+    await using toy = await openToyCloud();
+
+    await toy.send([{ name: 'crashing', act: 'crash-once' }]);
+    await toy.untilEmpty();
+
+    const [first, second] = await toy.seen('crashing');
+    expect([first?.receiveCount, second?.receiveCount]).toEqual([1, 2]);
+    expect(first?.processId).not.toBe(second?.processId);
+  });
+
+  it('ends a function that takes more memory than it has', async () => {
+    await using toy = await openToyCloud({ visibilitySeconds: 5 });
+
+    await toy.send([{ name: 'greedy', act: 'exhaust-once' }]);
+    await toy.untilEmpty();
+
+    const seen = await toy.seen('greedy');
+    expect(seen.map(({ receiveCount }) => receiveCount)).toEqual([1, 2]);
+    expect(await readFile(toy.cloud.logPath, 'utf8')).toContain('heap out of memory');
+  });
+
+  it('answers one event after another in the same process', async () => {
+    await using toy = await openToyCloud({ maximumConcurrency: 1 });
+
+    await toy.send([{ name: 'a' }, { name: 'b' }, { name: 'c' }]);
+    await toy.untilEmpty();
+
+    const seen = await toy.seenOfAll();
+    expect(new Set(seen.map(({ processId }) => processId)).size).toBe(1);
+    expect(seen.map(({ invocationCount }) => invocationCount).toSorted((a, b) => a - b)).toEqual([
+      1, 2, 3,
+    ]);
+  });
+
+  it('invokes as many at once as the mapping allows, in a process each', async () => {
+    await using toy = await openToyCloud({ maximumConcurrency: 3, visibilitySeconds: 30 });
+
+    await toy.send(orders(9, 300));
+    await toy.untilEmpty();
+
+    const seen = await toy.seenOfAll();
+    expect(seen).toHaveLength(9);
+    expect(mostAtOnce(seen)).toBe(3);
+    expect(new Set(seen.map(({ processId }) => processId)).size).toBe(3);
+  });
+
+  it('waits with a batch while the function has no concurrency left', async () => {
+    await using toy = await openToyCloud({
+      maximumConcurrency: 4,
+      reservedConcurrency: 2,
+      visibilitySeconds: 30,
+    });
+
+    await toy.send(orders(6, 200));
+    await toy.untilEmpty();
+
+    const seen = await toy.seenOfAll();
+    expect(mostAtOnce(seen)).toBe(2);
+    expect(seen.map(({ receiveCount }) => receiveCount)).toEqual([1, 1, 1, 1, 1, 1]);
+  });
+
+  it('gathers a batch until it is full or its window is over', async () => {
+    await using toy = await openToyCloud({
+      batchSize: 4,
+      windowSeconds: 2,
+      maximumConcurrency: 1,
+      visibilitySeconds: 30,
+    });
+
+    await toy.send([{ name: 'a' }, { name: 'b' }]);
+    await waitUntil('two are received', async () => (await toy.count('work')) === 2);
+    await toy.send([{ name: 'c' }, { name: 'd' }, { name: 'e' }]);
+    await toy.untilEmpty();
+
+    const [first] = await toy.seen('a');
+    const [last] = await toy.seen('e');
+    expect(first?.batch).toEqual(['a', 'b', 'c', 'd']);
+    expect(last?.batch).toEqual(['e']);
+  });
+
+  it('invokes a scheduled function once a period with the event of its schedule', async () => {
+    await using toy = await openToyCloud({ hasSchedule: true }, { tickSeconds: 0.2 });
+
+    await waitUntil('two ticks', async () => (await toy.seen('tick')).length >= 2);
+
+    const [first] = await toy.seen('tick');
+    expect(first?.receiveCount).toBe(0);
+  });
+
+  it('leaves no process behind', async () => {
+    const toy = await openToyCloud({ maximumConcurrency: 2, visibilitySeconds: 30 });
+    await toy.send([{ name: 'hanging', act: 'hang' }, { name: 'warm' }]);
+    await waitUntil('both have begun', async () => (await toy.seenOfAll()).length === 2);
+    const seen = await toy.seenOfAll();
+
+    await toy[Symbol.asyncDispose]();
+
+    await waitUntil('both are gone', () => !seen.some(isRunning));
+  });
+});
+
+type Toy = Awaited<ReturnType<typeof openToyCloud>>;
+
+async function receiveCountsOf(toy: Toy, names: readonly string[]) {
+  const entries = names.map(async (name) => {
+    const seen = await toy.seen(name);
+    return [name, seen.map(({ receiveCount }) => receiveCount)] as const;
+  });
+  return Object.fromEntries(await Promise.all(entries));
+}
+
+function orders(count: number, ms: number) {
+  return Array.from({ length: count }, (_, index) => ({ name: `order-${index}`, ms }));
+}
+
+/** Every change of how many there are is at a start, so the most are at one. */
+function mostAtOnce(seen: readonly Seen[]): number {
+  return Math.max(
+    ...seen.map(
+      ({ startedAtMs: at }) =>
+        seen.filter(({ startedAtMs, endedAtMs }) => startedAtMs <= at && at < endedAtMs).length,
+    ),
+  );
+}
+
+function isRunning(seen: Seen | undefined): boolean {
+  if (seen === undefined) throw new Error('nothing was seen');
+  try {
+    return process.kill(seen.processId, 0);
+  } catch {
+    return false;
+  }
+}
