@@ -2,7 +2,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { mapSqliteError } from './map-sqlite-error.ts';
 
 /** How long the first write of a batch waits for company, ms: a fraction of one model call. */
-const GATHER_MS = 4;
+const GATHER_MS = 6;
 /** Pause between two tries on a busy database, ms; each try waits for the database's own timeout too. */
 const RETRY_MS = 50;
 /** How long a busy database is tried, ms: a backup or a copy of the file may hold it for minutes. */

@@ -22,7 +22,7 @@ const REFRESH_MS = 1_000;
 /** How long an idle loop sleeps before it looks again, ms. */
 const IDLE_MS = 100;
 /** Cells in hand beyond the slots, as a share: they are claimed or completed while others call. */
-const AHEAD_RATIO = 1;
+const AHEAD_RATIO = 2;
 
 /** How the work on a group ended. */
 export type Ending =
