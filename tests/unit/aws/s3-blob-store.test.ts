@@ -4,7 +4,7 @@ import type { BlobStore } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
 import { openBucket } from '../../support/aws-emulators.ts';
 import { collect } from '../../support/collect.ts';
-import type { MemoryS3Store } from '../../support/memory-s3-store.ts';
+import type { MemoryS3Store } from '../../../packages/cloud/src/memory-s3-store.ts';
 import {
   type AnswerRequest,
   connectionReset,
