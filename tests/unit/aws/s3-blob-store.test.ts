@@ -2,9 +2,9 @@ import { Readable } from 'node:stream';
 import { S3BlobStore } from '@thrice/aws';
 import type { BlobStore } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
+import type { MemoryS3Store } from '../../../packages/cloud/src/memory-s3-store.ts';
 import { openBucket } from '../../support/aws-emulators.ts';
 import { collect } from '../../support/collect.ts';
-import type { MemoryS3Store } from '../../../packages/cloud/src/memory-s3-store.ts';
 import {
   type AnswerRequest,
   connectionReset,
