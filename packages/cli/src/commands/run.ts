@@ -38,6 +38,7 @@ async function runHere(
     () => simulatedQuestions(source),
     resolvePath,
   );
+  if (simulator !== undefined) terminal.error('lane sim: the answers are simulated');
   using engine = openEngine(options.dir, terminal);
   await using models = openModels(terminal);
   const benchmark = resolveBenchmark(spec, file, simulator?.url);
