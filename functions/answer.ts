@@ -108,7 +108,7 @@ async function work(
   }
   if (group.state === 'cancelled') return { kind: 'release', delayMs: PARKED_DELAY_MS };
   const benchmark = resolveBenchmark(group.header.spec, group.header.specSource.path);
-  const closures = await ledger.listClosures();
+  const closures = [...(await ledger.listClosures())];
   const closureOf = (subject: string): Closure | undefined =>
     closures.find((closure) => closure.subject === subject);
   const owner = newOwner();
@@ -116,6 +116,7 @@ async function work(
   const results: CellResult[] = [];
   const observe = (event: WorkerEvent) => {
     if (event.kind === 'cell-completed') results.push(event.result);
+    if (event.kind === 'lane-closed') closures.push(event.closure);
     log.info(event.kind, describeEvent(event));
   };
   await using models = new OpenAiModelClient({
@@ -146,7 +147,11 @@ async function work(
       await reportFailure(delivery, results.at(0), composition);
       await askIfLast(group.header, composition);
     }
-    const isParked = settlement.kind === 'release' && closures.length > 0;
+    // Parked by its own lane or model only: another lane's closure must not delay this one's cells.
+    const { lane, task } = delivery;
+    const model = benchmark.configs.find(({ name }) => name === task.config)?.model ?? '';
+    const isClosed = (closureOf(lane) ?? closureOf(`${lane}/${model}`)) !== undefined;
+    const isParked = settlement.kind === 'release' && isClosed;
     return isParked ? { kind: 'release', delayMs: PARKED_DELAY_MS } : settlement;
   } finally {
     beating.abort();
