@@ -381,3 +381,26 @@ describe('a run that is told to stop', () => {
     expect(lab.stats().requestCount).toBe(2 * count);
   });
 });
+
+describe('a rerun of one config', () => {
+  it('asks nothing for the cells that another config still has waiting', async () => {
+    const count = 20;
+    await using sound = await startServer({ count });
+    await using broken = await startServer({ count, faults: [{ kind: 'quota' }] });
+    await using folder = await benchmarkFolder({
+      count,
+      lanes: { sound: { base_url: sound.url }, broken: { base_url: broken.url } },
+      configs: [
+        { name: 'steady', model: 'sound/m' },
+        { name: 'stranded', model: 'broken/m' },
+      ],
+    });
+    const group = groupOf(await runThrice(['run', 'sums.json'], { cwd: folder.path }));
+    await using repaired = await repair(broken, count);
+
+    await runThrice(['rerun', group, '--failed', '--configs', 'steady'], { cwd: folder.path });
+
+    expect(sound.stats().requestCount).toBe(count);
+    expect(repaired.stats().requestCount).toBe(0);
+  });
+});
