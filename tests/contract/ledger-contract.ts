@@ -1,4 +1,11 @@
-import { type CellRecord, type Ledger, limits, type ThriceError } from '@thrice/core';
+import {
+  type CellKey,
+  type CellRecord,
+  type Ledger,
+  limits,
+  type Tally,
+  type ThriceError,
+} from '@thrice/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
@@ -9,6 +16,7 @@ import {
   aGroupHeader,
   aJournalEntry,
   anAttempt,
+  aTally,
 } from '../support/builders.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { ledgerCommands } from './ledger-model.ts';
@@ -42,6 +50,7 @@ export function describeLedgerContract(
     describeCompletion(openLedger);
     describeGenerations(openLedger);
     describeReading(openLedger);
+    describeMending(openLedger);
     describeClosures(openLedger);
 
     it('keeps to the model through random histories of several owners', async () => {
@@ -81,6 +90,16 @@ function describeGroups(openLedger: OpenLedger): void {
         state: 'active',
         isPlanned: false,
       });
+    });
+
+    it.each(['active', 'cancelled'] as const)('enters a group that is %s', async (state) => {
+      await using store = await openLedger(new FakeClock());
+
+      await store.ledger.createGroup(aGroupHeader(), state);
+
+      expect(await store.other.listGroups()).toEqual([
+        { header: aGroupHeader(), state, isPlanned: false },
+      ]);
     });
 
     it('reads nothing of a group that is not there', async () => {
@@ -306,6 +325,90 @@ function describeLeases(openLedger: OpenLedger): void {
       expect(await store.other.claimCell(unknown, 0, 'bob')).toMatchObject({ isFirst: true });
     });
 
+    it('counts one that ended without being given back as a try', async () => {
+      const clock = new FakeClock();
+      await using store = await openLedger(clock);
+      const tries: (number | undefined)[] = [];
+
+      for (const owner of ['ann', 'bob', 'ann']) {
+        await store.ledger.claimCell(key, 0, owner);
+        tries.push((await readCell(store.other))?.tries);
+        clock.advance(limits.leaseMs);
+      }
+      const claim = await store.other.claimCell(key, 0, 'cid');
+
+      expect(tries).toEqual([0, 1, 2]);
+      expect(claim).toMatchObject({ kind: 'claimed', cell: { tries: 3 } });
+    });
+
+    it('adds that try to those known already', async () => {
+      const clock = new FakeClock();
+      await using store = await openLedger(clock);
+      await store.ledger.claimCell(key, 0, 'ann');
+      await store.ledger.releaseCell(key, 'ann', [anAttempt()], 2);
+      await store.ledger.claimCell(key, 0, 'ann');
+      clock.advance(limits.leaseMs);
+
+      const claim = await store.other.claimCell(key, 0, 'bob');
+
+      expect(claim).toMatchObject({ cell: { tries: 3, attempts: [anAttempt()] } });
+      expect(await readCell(store.ledger)).toMatchObject({ tries: 3, attempts: [anAttempt()] });
+    });
+
+    it('counts none that was given back, however late', async () => {
+      const clock = new FakeClock();
+      await using store = await openLedger(clock);
+      await store.ledger.claimCell(key, 0, 'ann');
+      await store.ledger.releaseCell(key, 'ann', [], 0);
+      await store.ledger.claimCell(key, 0, 'bob');
+      clock.advance(limits.leaseMs * 2);
+      await store.ledger.releaseCell(key, 'bob', [], 0);
+
+      const claim = await store.other.claimCell(key, 0, 'cid');
+
+      expect(claim).toMatchObject({ kind: 'claimed', cell: { tries: 0 } });
+    });
+
+    it('counts none that was extended, even after it had ended', async () => {
+      const clock = new FakeClock();
+      await using store = await openLedger(clock);
+      await store.ledger.claimCell(key, 0, 'ann');
+      clock.advance(limits.leaseMs * 2);
+
+      await store.ledger.extendLeases([key], 'ann');
+
+      expect((await readCell(store.other))?.tries).toBe(0);
+    });
+
+    it('counts one that ended once, though several ask for its cell', async () => {
+      const clock = new FakeClock();
+      await using store = await openLedger(clock);
+      await store.ledger.claimCell(key, 0, 'dead');
+      clock.advance(limits.leaseMs);
+
+      await Promise.all(
+        ['ann', 'bob', 'cid'].map((owner) => store.ledger.claimCell(key, 0, owner)),
+      );
+
+      expect((await readCell(store.other))?.tries).toBe(1);
+    });
+
+    it('counts none for those who find its cell held or done', async () => {
+      const clock = new FakeClock();
+      await using store = await openLedger(clock);
+      await store.ledger.claimCell(key, 0, 'ann');
+      clock.advance(limits.leaseMs - 1);
+
+      await store.other.claimCell(key, 0, 'bob');
+      const held = await readCell(store.other);
+      await store.ledger.completeCell(key, 'ann', aCellResult({ tries: 1 }), []);
+      clock.advance(limits.leaseMs);
+      await store.other.claimCell(key, 0, 'bob');
+
+      expect(held?.tries).toBe(0);
+      expect((await readCell(store.other))?.tries).toBe(1);
+    });
+
     it('extends nothing for an empty list', async () => {
       await using store = await openLedger(new FakeClock());
 
@@ -369,7 +472,8 @@ function describeReleases(openLedger: OpenLedger): void {
 
       expect(await readCell(store.ledger)).toMatchObject({
         state: 'claimed',
-        tries: 0,
+        // One for the lease that ended; those of the release are not taken.
+        tries: 1,
         attempts: [],
       });
       expect(await store.ledger.claimCell(key, 0, 'ann')).toEqual({ kind: 'held' });
@@ -526,7 +630,7 @@ function describeCompletion(openLedger: OpenLedger): void {
 
       expect(isOurs).toBe(false);
       const cell = await readCell(store.ledger);
-      expect(cell).toMatchObject({ state: 'claimed', tries: 0, attempts: [] });
+      expect(cell).toMatchObject({ state: 'claimed', tries: 1, attempts: [] });
       expect(cell?.result).toBeUndefined();
       expect(await store.ledger.readTallies(key.run)).toEqual([]);
       expect(await store.other.completeCell(key, 'bob', aCellResult(), [])).toBe(true);
@@ -645,6 +749,32 @@ function describeGenerations(openLedger: OpenLedger): void {
       expect(again).toEqual({ kind: 'done' });
     });
 
+    it('keeps the tries of an unfinished cell, that of a lease that ended included', async () => {
+      const clock = new FakeClock();
+      await using store = await openLedger(clock);
+      await store.ledger.claimCell(key, 0, 'ann');
+      await store.ledger.releaseCell(key, 'ann', [], 1);
+      await store.ledger.claimCell(key, 0, 'ann');
+      clock.advance(limits.leaseMs);
+
+      const claim = await store.other.claimCell(key, 1, 'bob');
+
+      expect(claim).toMatchObject({ kind: 'claimed', cell: { generation: 1, tries: 2 } });
+    });
+
+    it('count tries anew, those of leases that ended included', async () => {
+      const clock = new FakeClock();
+      await using store = await openLedger(clock);
+      await store.ledger.claimCell(key, 0, 'ann');
+      await store.ledger.completeCell(key, 'ann', aFailedResult({ tries: 5 }), []);
+      await store.ledger.claimCell(key, 1, 'bob');
+      clock.advance(limits.leaseMs);
+
+      const claim = await store.other.claimCell(key, 1, 'cid');
+
+      expect(claim).toMatchObject({ kind: 'claimed', cell: { generation: 1, tries: 1 } });
+    });
+
     it('keeps the later generation when an earlier task comes', async () => {
       await using store = await openLedger(new FakeClock());
       await store.ledger.claimCell(key, 3, 'ann');
@@ -721,6 +851,132 @@ function describeReading(openLedger: OpenLedger): void {
       expect(await store.ledger.readTallies('demo-r2')).toEqual([]);
     });
   });
+}
+
+function describeMending(openLedger: OpenLedger): void {
+  describe('the mending of a tally', () => {
+    const mended = aTally({
+      counts: { scored: 7, unparsed: 1, ungraded: 2, failed: 3 },
+      correct: 6,
+      costUsd: 0.75,
+      retries: 4,
+    });
+
+    it('puts one in the place of another, and leaves the others alone', async () => {
+      await using store = await openLedger(new FakeClock());
+      await complete(store.ledger, key);
+      await complete(store.ledger, aCellKey({ config: 'other' }));
+      const tallies = await store.ledger.readTallies(key.run);
+      const standing = tallies.find(({ config }) => config === key.config);
+
+      const isReplaced = await store.ledger.replaceTally(standing, mended);
+
+      expect(isReplaced).toBe(true);
+      expect(byConfig(await store.other.readTallies(key.run))).toEqual([
+        mended,
+        aTally({ config: 'other' }),
+      ]);
+    });
+
+    it('puts one where there was none', async () => {
+      await using store = await openLedger(new FakeClock());
+
+      const isReplaced = await store.ledger.replaceTally(undefined, mended);
+
+      expect(isReplaced).toBe(true);
+      expect(await store.other.readTallies(key.run)).toEqual([mended]);
+      expect(await store.other.readTallies('demo-r2')).toEqual([]);
+    });
+
+    it.each<[string, Partial<Tally>]>([
+      ['count', { counts: { scored: 0, unparsed: 0, ungraded: 0, failed: 1 } }],
+      ['number of right answers', { correct: 0 }],
+      ['cost', { costUsd: 0.25 }],
+      ['number of retries', { retries: 1 }],
+    ])('is refused where another %s stands, and changes nothing', async (_, parts) => {
+      await using store = await openLedger(new FakeClock());
+      await complete(store.ledger, key);
+
+      const isReplaced = await store.other.replaceTally(aTally(parts), mended);
+
+      expect(isReplaced).toBe(false);
+      expect(await store.ledger.readTallies(key.run)).toEqual([aTally()]);
+    });
+
+    it('is refused where one stands and none was seen, or none stands and one was seen', async () => {
+      await using store = await openLedger(new FakeClock());
+      await complete(store.ledger, key);
+      const other = { ...mended, config: 'other' };
+
+      const areReplaced = [
+        await store.other.replaceTally(undefined, mended),
+        await store.other.replaceTally(aTally({ config: 'other' }), other),
+      ];
+
+      expect(areReplaced).toEqual([false, false]);
+      expect(await store.ledger.readTallies(key.run)).toEqual([aTally()]);
+    });
+
+    it('may be repeated', async () => {
+      await using store = await openLedger(new FakeClock());
+      await complete(store.ledger, key);
+      const [standing] = await store.ledger.readTallies(key.run);
+      await store.ledger.replaceTally(standing, mended);
+
+      const again = await store.other.replaceTally(standing, mended);
+
+      expect(again).toBe(true);
+      expect(await store.ledger.readTallies(key.run)).toEqual([mended]);
+    });
+
+    it('lets one of several win', async () => {
+      await using store = await openLedger(new FakeClock());
+      await complete(store.ledger, key);
+      const [standing] = await store.ledger.readTallies(key.run);
+      const other = { ...mended, correct: 5 };
+
+      const areReplaced = await Promise.all([
+        store.ledger.replaceTally(standing, mended),
+        store.other.replaceTally(standing, other),
+      ]);
+
+      expect(areReplaced.filter((isReplaced) => isReplaced)).toEqual([true]);
+      expect(await store.ledger.readTallies(key.run)).toEqual([areReplaced[0] ? mended : other]);
+    });
+
+    it('is what further results are added to', async () => {
+      await using store = await openLedger(new FakeClock());
+      await complete(store.ledger, key);
+      const [standing] = await store.ledger.readTallies(key.run);
+      await store.ledger.replaceTally(standing, mended);
+
+      await complete(store.other, aCellKey({ id: 'q2' }));
+
+      const [tally] = await store.ledger.readTallies(key.run);
+      expect(tally).toEqual({ ...mended, counts: { ...mended.counts, scored: 8 }, correct: 7 });
+    });
+
+    it('is refused when a result came in between', async () => {
+      await using store = await openLedger(new FakeClock());
+      await complete(store.ledger, key);
+      const [standing] = await store.ledger.readTallies(key.run);
+      await complete(store.other, aCellKey({ id: 'q2' }));
+
+      const isReplaced = await store.ledger.replaceTally(standing, mended);
+
+      expect(isReplaced).toBe(false);
+      expect((await store.ledger.readTallies(key.run))[0]?.counts.scored).toBe(2);
+    });
+  });
+
+  async function complete(ledger: Ledger, cell: CellKey): Promise<void> {
+    await ledger.claimCell(cell, 0, 'ann');
+    await ledger.completeCell(cell, 'ann', aCellResult(), []);
+  }
+
+  function byConfig(tallies: readonly Tally[]): readonly Tally[] {
+    return tallies.toSorted((left, right) => (left.config < right.config ? -1 : 1));
+  }
 }
 
 function describeClosures(openLedger: OpenLedger): void {

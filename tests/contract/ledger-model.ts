@@ -54,13 +54,14 @@ function claim(owner: string, id: string, generation: number): LedgerCommand {
     const cell = model.cells.get(id);
     const expected = expectedClaim(cell, { owner, generation, nowMs });
     const isReopened = cell?.state === 'done';
+    const lapsedCount = cell?.state === 'claimed' ? 1 : 0;
     if (expected === 'claimed') {
       model.cells.set(id, {
         state: 'claimed',
         owner,
         leaseUntilMs: nowMs + limits.leaseMs,
         generation: Math.max(cell?.generation ?? 0, generation),
-        tries: isReopened ? 0 : (cell?.tries ?? 0),
+        tries: isReopened ? 0 : (cell?.tries ?? 0) + lapsedCount,
         result: undefined,
       });
     }
@@ -68,7 +69,9 @@ function claim(owner: string, id: string, generation: number): LedgerCommand {
     const found = await storeOf(real, owner).claimCell(aCellKey({ id }), generation, owner);
 
     expect(found.kind).toBe(expected);
-    if (found.kind === 'claimed') expect(found.isFirst).toBe(cell === undefined);
+    if (found.kind !== 'claimed') return;
+    expect(found.isFirst).toBe(cell === undefined);
+    expect(found.cell.tries).toBe(model.cells.get(id)?.tries);
   });
 }
 

@@ -1,17 +1,27 @@
 import { SqsTaskQueue } from '@thrice/aws';
 import { openQueues } from '../support/aws-emulators.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+import { describeTaskCounterContract } from './task-counter-contract.ts';
 import { describeTaskQueueContract } from './task-queue-contract.ts';
+
+const onPoison = () => {
+  throw new Error('expected tasks only');
+};
 
 describeTaskQueueContract('SQS, emulated', async (clock) => {
   const queues = await openQueues(clock);
   const { queueUrls } = queues;
-  const onPoison = () => {
-    throw new Error('expected tasks only');
-  };
   const init = { queueUrls, clock, random: () => 0, onPoison };
   return {
     queue: new SqsTaskQueue({ ...init, client: queues.client }),
     other: new SqsTaskQueue({ ...init, client: queues.otherClient }),
     [Symbol.asyncDispose]: () => queues[Symbol.asyncDispose](),
   };
+});
+
+describeTaskCounterContract('SQS, emulated', async () => {
+  const clock = new FakeClock();
+  const { client, queueUrls, ...queues } = await openQueues(clock);
+  const queue = new SqsTaskQueue({ client, queueUrls, clock, random: () => 0, onPoison });
+  return { queue, counter: queue, [Symbol.asyncDispose]: () => queues[Symbol.asyncDispose]() };
 });

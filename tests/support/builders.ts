@@ -8,6 +8,7 @@ import {
   type CellTask,
   type Closure,
   type Config,
+  type DeadLetter,
   type Delivery,
   type ErrorCode,
   type ErrorDetails,
@@ -18,6 +19,7 @@ import {
   type ModelRequest,
   type ModelResponse,
   type Question,
+  type Tally,
   ThriceError,
   type Usage,
 } from '@thrice/core';
@@ -27,6 +29,12 @@ const instant = '2026-01-02T03:04:05.000Z';
 /** The key of a cell. */
 export function aCellKey(parts: Partial<CellKey> = {}): CellKey {
   return { run: 'demo-r1', config: 'direct', id: 'q1', ...parts };
+}
+
+/** The letter of a cell that was refused. */
+export function aDeadLetter(parts: Partial<DeadLetter> = {}): DeadLetter {
+  const error = { class: 'rejected', code: 'invalid-request', message: '400 bad' } as const;
+  return { v: 1, lane: 'lab', task: aCellTask(), error, ...parts };
 }
 
 /** The task of a cell as it was planned. */
@@ -71,6 +79,12 @@ export function anAttempt(parts: Partial<Attempt> = {}): Attempt {
     costUsd: null,
     ...parts,
   };
+}
+
+/** The tally of one right answer at no known cost. */
+export function aTally(parts: Partial<Tally> = {}): Tally {
+  const counts = { scored: 1, unparsed: 0, ungraded: 0, failed: 0 };
+  return { run: 'demo-r1', config: 'direct', counts, correct: 1, costUsd: 0, retries: 0, ...parts };
 }
 
 /** A call of 10 tokens in and 2 out whose price is not known. */

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import {
   type Attempt,
   type CellKey,
@@ -32,6 +33,8 @@ export class FakeLedger implements Ledger {
   readonly #cells = new Map<string, StoredCell>();
   readonly #journals = new Map<string, Map<string, JournalEntry>>();
   readonly #closures = new Map<string, Closure>();
+  /** By run and config: how far a tally is from what the cells say. */
+  readonly #shifts = new Map<string, Tally>();
   readonly #failures = new Map<keyof Ledger, Error>();
 
   constructor(clock: Clock) {
@@ -65,11 +68,11 @@ export class FakeLedger implements Ledger {
     this.#journals.delete(nameOf(key));
   }
 
-  async createGroup(header: GroupHeader): Promise<void> {
+  async createGroup(header: GroupHeader, state: GroupState = 'active'): Promise<void> {
     if (this.#groups.has(header.group)) {
       throw new ThriceError({ code: 'already-exists', message: header.group });
     }
-    this.#groups.set(header.group, { header, state: 'active', isPlanned: false });
+    this.#groups.set(header.group, { header, state, isPlanned: false });
   }
 
   async readGroup(group: string): Promise<GroupRecord | undefined> {
@@ -102,11 +105,12 @@ export class FakeLedger implements Ledger {
     if (record?.state === 'claimed' && isLive) return { kind: 'held' };
     if (record !== undefined && isDoneFor(record, generation)) return { kind: 'done' };
     const isReopened = record?.state === 'done';
+    const lapsed = record?.state === 'claimed' ? 1 : 0;
     const cell: CellRecord = {
       key,
       state: 'claimed',
       generation: Math.max(generation, record?.generation ?? 0),
-      tries: isReopened ? 0 : (record?.tries ?? 0),
+      tries: isReopened ? 0 : (record?.tries ?? 0) + lapsed,
       attempts: record?.attempts ?? [],
     };
     this.putCell(cell, { owner, untilMs: this.#clock.now() + limits.leaseMs });
@@ -177,7 +181,39 @@ export class FakeLedger implements Ledger {
     );
   }
 
+  async replaceTally(standing: Tally | undefined, tally: Tally): Promise<boolean> {
+    this.#note('replaceTally');
+    const now = this.#shiftTallies(tally.run).find(({ config }) => config === tally.config);
+    if (isDeepStrictEqual(now, tally)) return true;
+    if (!isDeepStrictEqual(now, standing)) return false;
+    this.setTally(tally);
+    return true;
+  }
+
+  /** Puts another tally in place of what the cells say, as a crash may leave it. */
+  setTally(tally: Tally): void {
+    const counted = this.#countTallies(tally.run).find(({ config }) => config === tally.config);
+    const shift = counted === undefined ? tally : addTallies(tally, counted, -1);
+    this.#shifts.set(JSON.stringify([tally.run, tally.config]), shift);
+  }
+
   async readTallies(run: string): Promise<readonly Tally[]> {
+    return this.#shiftTallies(run);
+  }
+
+  #shiftTallies(run: string): readonly Tally[] {
+    const counted = this.#countTallies(run);
+    const uncounted = [...this.#shifts.values()].filter(
+      (shift) => shift.run === run && !counted.some(({ config }) => config === shift.config),
+    );
+    const shifted = counted.map((tally) => {
+      const shift = this.#shifts.get(JSON.stringify([run, tally.config]));
+      return shift === undefined ? tally : addTallies(tally, shift, 1);
+    });
+    return [...shifted, ...uncounted];
+  }
+
+  #countTallies(run: string): readonly Tally[] {
     const done = [...this.#cells.values()].flatMap(({ record }) =>
       record.result === undefined || record.key.run !== run ? [] : [record],
     );
@@ -226,6 +262,22 @@ export class FakeLedger implements Ledger {
     this.#failures.delete(method);
     if (failure !== undefined) throw failure;
   }
+}
+
+function addTallies(left: Tally, right: Tally, sign: 1 | -1): Tally {
+  return {
+    run: left.run,
+    config: left.config,
+    counts: {
+      scored: left.counts.scored + sign * right.counts.scored,
+      unparsed: left.counts.unparsed + sign * right.counts.unparsed,
+      ungraded: left.counts.ungraded + sign * right.counts.ungraded,
+      failed: left.counts.failed + sign * right.counts.failed,
+    },
+    correct: left.correct + sign * right.correct,
+    costUsd: left.costUsd + sign * right.costUsd,
+    retries: left.retries + sign * right.retries,
+  };
 }
 
 function nameOf({ run, config, id }: CellKey): string {

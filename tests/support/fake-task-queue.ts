@@ -25,6 +25,11 @@ export class FakeTaskQueue implements TaskQueue {
     return this.#tasks.size;
   }
 
+  /** Tasks of a lane that nobody has acknowledged. */
+  countOf(lane: string): number {
+    return [...this.#tasks.values()].filter(({ delivery }) => delivery.lane === lane).length;
+  }
+
   /** The next send fails, with nothing sent. */
   failNextSend(error: Error): void {
     this.#sendFailure = error;

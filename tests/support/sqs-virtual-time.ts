@@ -49,6 +49,17 @@ export function liveByClock(queue: Queue, clock: Clock): void {
     if (isThere) hold(receipt, Number(seconds));
     return isThere;
   };
+  const getAttributes = queue.getAttributes.bind(queue);
+  queue.getAttributes = (names) => {
+    // The emulator counts held messages as available too.
+    const { ApproximateNumberOfMessages: notDelayed, ApproximateNumberOfMessagesNotVisible: held } =
+      getAttributes(['All']) as Record<string, string>;
+    const attributes = getAttributes(names) as Record<string, string> | undefined;
+    if (attributes?.['ApproximateNumberOfMessages'] !== undefined) {
+      attributes['ApproximateNumberOfMessages'] = String(Number(notDelayed) - Number(held));
+    }
+    return attributes;
+  };
   queue.delete = (receipt) => {
     held.delete(messageOfReceipt.get(receipt) ?? receipt);
     return remove(receipt);

@@ -41,7 +41,7 @@ export const errorCodesByClass = {
   ],
   rejected: ['context-too-long', 'content-filtered', 'invalid-request'],
   conflict: ['already-exists', 'lease-lost', 'interrupted'],
-  defect: ['invariant-violated'],
+  defect: ['invariant-violated', 'worker-died'],
 } as const satisfies Record<ErrorClass, readonly string[]>;
 
 /** The closed union of error codes; identity of an error is its code, never its message. */

@@ -34,6 +34,13 @@ export {
 } from './domain/cell.ts';
 export { type CellTask, cellTaskSchema, type QuestionRange } from './domain/cell-task.ts';
 export { type Closure, closureSchema } from './domain/closure.ts';
+export { type DeadLetter, deadLetterSchema } from './domain/dead-letter.ts';
+export {
+  type CellEntry,
+  type DeadLetterEntry,
+  errorOfEntry,
+  type UnreadableEntry,
+} from './domain/dead-letter-entry.ts';
 export {
   type GroupHeader,
   type GroupState,
@@ -42,6 +49,13 @@ export {
   groupStateSchema,
   type SourceFile,
 } from './domain/group.ts';
+export {
+  type ResultRequest,
+  resultRequestSchema,
+  type TaskRequest,
+  taskRequestSchema,
+  type WalkPosition,
+} from './domain/group-request.ts';
 export { type Message, messageSchema, type Question, questionSchema } from './domain/question.ts';
 export {
   assertNever,
@@ -54,6 +68,7 @@ export {
   toThriceError,
 } from './errors.ts';
 export { limits } from './limits.ts';
+export { mapBounded, pagesOf } from './map-bounded.ts';
 export { SIMULATOR_LANE } from './planning/builtin-lanes.ts';
 export { checkQuestions } from './planning/check-questions.ts';
 export { directPrefix } from './planning/datasets/bbh.ts';
@@ -68,14 +83,20 @@ export { defaultName, resolveBenchmark } from './planning/resolve-benchmark.ts';
 export { createSelector } from './planning/select-questions.ts';
 export type { BlobStore } from './ports/blob-store.ts';
 export type { Clock } from './ports/clock.ts';
+export type { DeadLetterScan } from './ports/dead-letter-scan.ts';
+export type { DeadLetters } from './ports/dead-letters.ts';
 export type { CreateDigest, Digest } from './ports/digest.ts';
 export type { Governor, Slot } from './ports/governor.ts';
+export type { GroupRequests, TaskCounter } from './ports/group-requests.ts';
 export type { Claim, GroupRecord, Ledger, Tally } from './ports/ledger.ts';
 export type { ModelClient, ModelRequest, ModelResponse, Usage } from './ports/model-client.ts';
 export type { Random } from './ports/random.ts';
 export type { SourceReader } from './ports/source-reader.ts';
 export type { Delivery, TaskQueue } from './ports/task-queue.ts';
+export type { Parked, Watched, Watchlist } from './ports/watchlist.ts';
 export { priceUsage } from './pricing/price-usage.ts';
+export { renderSummary, renderTagTable } from './reports/summary-table.ts';
+export { renderTable, type TableForm } from './reports/table.ts';
 export { backoffMs } from './retry/backoff.ts';
 export { decideNextStep, type NextStep } from './retry/decide-next-step.ts';
 export { extractBbhAnswer } from './scoring/extract-bbh-answer.ts';
@@ -91,7 +112,10 @@ export {
   summarySchema,
 } from './stats/summary.ts';
 export { SummaryBuilder } from './stats/summary-builder.ts';
-export { isCounted } from './usecases/count-cells.ts';
+export { answerTask, type TaskWorker } from './usecases/answer-task.ts';
+export type { LetterFilter, LetterOrder } from './usecases/choose-letters.ts';
+export { type CopyCounts, type CopyOrder, copyGroup } from './usecases/copy-group.ts';
+export { countDone, countPlanned, isCounted } from './usecases/count-cells.ts';
 export {
   describeError,
   executeCell,
@@ -99,6 +123,7 @@ export {
   type Worker,
 } from './usecases/execute-cell.ts';
 export {
+  earlyExitCodes,
   finalizeGroup,
   groupKey,
   isPlanned,
@@ -108,17 +133,42 @@ export {
 export { Heartbeat } from './usecases/heartbeat.ts';
 export { isServedModel } from './usecases/is-served-model.ts';
 export {
+  type CellNow,
+  type DeadCell,
+  type LetterList,
+  listLetters,
+} from './usecases/list-letters.ts';
+export {
   enqueueGroup,
   type GroupDraft,
   type PlanStores,
   planGroup,
+  plannedConfigs,
+  storePlan,
 } from './usecases/plan-group.ts';
+export { type Publication, publishResults } from './usecases/publish-results.ts';
 export {
   parseStoredQuestion,
   readQuestion,
   readStoredQuestions,
 } from './usecases/read-question.ts';
 export { readRows } from './usecases/read-rows.ts';
+export {
+  dropLetters,
+  type LetterReport,
+  type ReplayStores,
+  replayLetters,
+} from './usecases/replay-letters.ts';
 export { rerunCells } from './usecases/rerun-cells.ts';
+export {
+  type ChooseTasks,
+  chooseAll,
+  chooseFailed,
+  chooseMissing,
+  sendTasks,
+  type WalkEnd,
+} from './usecases/send-tasks.ts';
+export { serveTaskRequest } from './usecases/serve-task-request.ts';
+export { type StewardEvent, type StewardStores, tendGroups } from './usecases/tend-groups.ts';
 export { type Verification, verifyGroup } from './usecases/verify-group.ts';
 export type { WorkerEvent, WorkerObserver } from './usecases/worker-events.ts';

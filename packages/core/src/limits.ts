@@ -14,6 +14,10 @@ export const limits = {
   quotaBackoffBaseMs: 5_000,
   /** Largest wait for an exhausted lane that named no reset time. */
   quotaBackoffCapMs: 1_800_000,
+  /** Wait for an exhausted lane that named no reset time, where nobody counts how often it closed. */
+  quotaProbeMs: 300_000,
+  /** The longest a call may take in a stage: a function has 15 minutes, and some of them are for the rest. */
+  stageCallMs: 840_000,
   /** How long the message of a parked cell (its model is closed) stays away from its queue. */
   parkedDelayMs: 5_000,
   /** Attempts kept per cell; older ones are dropped. */

@@ -1,4 +1,5 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { isDeepStrictEqual } from 'node:util';
 import {
   type Attempt,
   attemptSchema,
@@ -72,9 +73,9 @@ export class SqliteLedger implements Ledger {
     this.#sql = prepareStatements(database);
   }
 
-  async createGroup(header: GroupHeader): Promise<void> {
+  async createGroup(header: GroupHeader, state: GroupState = 'active'): Promise<void> {
     const created = await this.#commit.write(() =>
-      this.#sql.insertGroup.run(header.group, header.createdAt, JSON.stringify(header)),
+      this.#sql.insertGroup.run(header.group, header.createdAt, state, JSON.stringify(header)),
     );
     if (created.changes > 0) return;
     throw new ThriceError({
@@ -120,9 +121,12 @@ export class SqliteLedger implements Ledger {
     const row = this.#readRow(key);
     if (row.state === 'claimed' && row.lease_until > nowMs) return { kind: 'held' };
     if (row.state !== 'done') {
-      this.#sql.leaseCell.run(owner, leaseUntil, generation, key.run, key.config, key.id);
+      // Whoever had it before died over it, or slept through its lease.
+      const tries = row.state === 'claimed' ? row.tries + 1 : row.tries;
       const latest = Math.max(row.generation, generation);
-      const cell: CellRecord = { ...parseCell(key, row), state: 'claimed', generation: latest };
+      this.#sql.leaseCell.run(owner, leaseUntil, latest, tries, key.run, key.config, key.id);
+      const taken = { state: 'claimed', generation: latest, tries } as const;
+      const cell: CellRecord = { ...parseCell(key, row), ...taken };
       return { kind: 'claimed', cell, isFirst: false };
     }
     const result = parseResult(row);
@@ -246,9 +250,21 @@ export class SqliteLedger implements Ledger {
   }
 
   async readTallies(run: string): Promise<readonly Tally[]> {
-    return this.#sql.selectTallies.all(run).map((row) => {
-      const { scored, unparsed, ungraded, failed, cost_usd, ...rest } = tallyRowSchema.parse(row);
-      return { ...rest, counts: { scored, unparsed, ungraded, failed }, costUsd: cost_usd };
+    return this.#sql.selectTallies.all(run).map(parseTally);
+  }
+
+  async replaceTally(standing: Tally | undefined, tally: Tally): Promise<boolean> {
+    const { run, config } = tally;
+    return await this.#commit.write(() => {
+      const tallies = this.#sql.selectTallies.all(run).map(parseTally);
+      const now = tallies.find((entry) => entry.config === config);
+      if (isDeepStrictEqual(now, tally)) return true;
+      if (!isDeepStrictEqual(now, standing)) return false;
+      const { counts, correct, costUsd, retries } = tally;
+      const { scored, unparsed, ungraded, failed } = counts;
+      const numbers = [scored, unparsed, ungraded, failed, correct, costUsd, retries];
+      this.#sql.replaceTally.run(run, config, ...numbers);
+      return true;
     });
   }
 
@@ -277,7 +293,7 @@ function prepareStatements(database: DatabaseSync): Record<keyof typeof STATEMEN
 
 const THIS_CELL = 'run = ? AND config = ? AND id = ?';
 const STATEMENTS = {
-  insertGroup: `INSERT INTO groups (group_name, created_at, header) VALUES (?, ?, ?)
+  insertGroup: `INSERT INTO groups (group_name, created_at, state, header) VALUES (?, ?, ?, ?)
     ON CONFLICT DO NOTHING`,
   markPlanned: 'UPDATE groups SET is_planned = 1 WHERE group_name = ?',
   selectGroup: 'SELECT state, is_planned, header FROM groups WHERE group_name = ?',
@@ -288,7 +304,7 @@ const STATEMENTS = {
   selectCell: `SELECT id, state, generation, owner, lease_until, tries, attempts, outcome, result
     FROM cells WHERE ${THIS_CELL}`,
   leaseCell: `UPDATE cells SET state = 'claimed', owner = ?, lease_until = ?,
-    generation = max(generation, ?) WHERE ${THIS_CELL}`,
+    generation = ?, tries = ? WHERE ${THIS_CELL}`,
   reopenCell: `UPDATE cells SET state = 'claimed', owner = ?, lease_until = ?, generation = ?,
     tries = 0, outcome = NULL, result = NULL WHERE ${THIS_CELL}`,
   extendLease: `UPDATE cells SET lease_until = ?
@@ -305,12 +321,18 @@ const STATEMENTS = {
     ungraded = ungraded + excluded.ungraded, failed = failed + excluded.failed,
     correct = correct + excluded.correct, cost_usd = cost_usd + excluded.cost_usd,
     retries = retries + excluded.retries`,
+  replaceTally: 'INSERT OR REPLACE INTO tallies VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',
   selectTallies: 'SELECT * FROM tallies WHERE run = ?',
   upsertClosure: `INSERT INTO closures VALUES (?, ?)
     ON CONFLICT DO UPDATE SET closure = excluded.closure`,
   deleteClosure: 'DELETE FROM closures WHERE subject = ?',
   selectClosures: 'SELECT closure FROM closures ORDER BY subject',
 } as const;
+
+function parseTally(row: unknown): Tally {
+  const { scored, unparsed, ungraded, failed, cost_usd, ...rest } = tallyRowSchema.parse(row);
+  return { ...rest, counts: { scored, unparsed, ungraded, failed }, costUsd: cost_usd };
+}
 
 function parseGroup(row: unknown): GroupRecord {
   const { state, is_planned, header } = groupRowSchema.parse(row);

@@ -152,6 +152,16 @@ export class SqliteTaskQueue implements TaskQueue {
     });
   }
 
+  /**
+   * Removes the tasks of cells that are done without them: another engine worked on those.
+   *
+   * @returns How many.
+   */
+  async dropDone(): Promise<number> {
+    const { changes } = await this.#commit.write(() => this.#sql.dropDone.run(this.#group));
+    return Number(changes);
+  }
+
   /** Makes every task that nobody holds visible at once: its delay is no longer wanted. */
   async wake(lane: string): Promise<void> {
     await this.#commit.write(() => this.#sql.wake.run(this.#group, lane, this.#clock.now()));
@@ -178,6 +188,10 @@ const STATEMENTS = {
   remove: 'DELETE FROM tasks WHERE task_no = ? AND delivery = ?',
   backlog: `SELECT lane, run, config, count(*) AS count, min(visible_at) AS next_visible_at
     FROM tasks WHERE group_name = ? GROUP BY lane, run, config`,
+  dropDone: `DELETE FROM tasks WHERE group_name = ? AND EXISTS (SELECT 1 FROM cells
+    WHERE cells.run = tasks.run AND cells.config = tasks.config AND cells.id = tasks.id
+      AND cells.state = 'done'
+      AND (cells.outcome IN ('scored', 'unparsed') OR cells.generation >= tasks.generation))`,
   wake: `UPDATE tasks SET visible_at = 0
     WHERE group_name = ? AND lane = ? AND holder IS NULL AND visible_at > ?`,
 } as const;

@@ -53,11 +53,16 @@ describe('the next step after a failure', () => {
     ]);
   });
 
-  it('is the end when the tries are used up', () => {
-    const step = decideNextStep(anError('model-timeout'), { ...first, tries: 5 });
+  it.each<ErrorCode>(['model-timeout', 'invariant-violated'])(
+    'after %s is the end when the tries are used up',
+    (code) => {
+      const steps = [4, 5, 6].map((tries) => decideNextStep(anError(code), { ...first, tries }));
 
-    expect(step).toEqual({ kind: 'fail' });
-  });
+      const expected = { kind: 'fail' };
+      expect(steps.slice(1)).toEqual([expected, expected]);
+      expect(steps[0]).not.toEqual(expected);
+    },
+  );
 
   it('waits as long as the vendor asked where that is longer', () => {
     const asked = (retryAfterMs: number) =>

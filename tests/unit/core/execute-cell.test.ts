@@ -232,7 +232,63 @@ describe('a cell that somebody has worked on', () => {
 
     await engine.work(await engine.deliver());
 
-    expect(engine.ledger.cell(key)?.state).toBe('done');
+    // The worker that let its lease end had a try.
+    expect(engine.ledger.cell(key)).toMatchObject({ state: 'done', tries: 2 });
+  });
+
+  it('is given up where workers that died have used its tries up', async () => {
+    const engine = new FakeEngine({ benchmark: aBenchmark({ maxTries: 3 }) });
+    const untilMs = engine.clock.now();
+    const died = record({ state: 'claimed', tries: 2, attempts: [anAttempt()] });
+    engine.ledger.putCell(died, { owner: 'worker-2', untilMs });
+
+    const settlement = await engine.work(await engine.deliver());
+
+    const message =
+      'given up after 3 tries: the last worker died over the cell, or left it without a word';
+    const error = { class: 'defect', code: 'worker-died', message };
+    expect(settlement).toEqual({ kind: 'acknowledge' });
+    expect(engine.models.requests).toEqual([]);
+    expect(engine.ledger.cell(key)).toMatchObject({
+      tries: 3,
+      attempts: [anAttempt(), { error, waitMs: null, latencyMs: null, costUsd: null }],
+      result: { outcome: 'failed', reason: 'worker-died', error, tries: 3, calls: [] },
+    });
+  });
+
+  it('is not given up while a try is left', async () => {
+    const engine = new FakeEngine({ benchmark: aBenchmark({ maxTries: 3 }) });
+    const untilMs = engine.clock.now();
+    engine.ledger.putCell(record({ state: 'claimed', tries: 1 }), { owner: 'worker-2', untilMs });
+
+    await engine.work(await engine.deliver());
+
+    expect(engine.ledger.cell(key)?.result).toMatchObject({ outcome: 'scored', tries: 3 });
+  });
+
+  it('is completed from the journal, however many workers died over it', async () => {
+    const engine = new FakeEngine({ benchmark: aBenchmark({ maxTries: 3 }) });
+    const untilMs = engine.clock.now();
+    await engine.ledger.commitCall(key, aJournalEntry());
+    engine.ledger.putCell(record({ state: 'claimed', tries: 9 }), { owner: 'worker-2', untilMs });
+
+    await engine.work(await engine.deliver());
+
+    expect(engine.models.requests).toEqual([]);
+    expect(engine.ledger.cell(key)?.result).toMatchObject({ outcome: 'scored', tries: 11 });
+  });
+
+  it('is given up after as many workers as it has tries, each dead in its call', async () => {
+    const engine = new FakeEngine({ benchmark: aBenchmark({ maxTries: 3 }) });
+    for (const owner of ['worker-2', 'worker-3', 'worker-4']) {
+      await engine.ledger.claimCell(key, 0, owner);
+      engine.clock.advance(limits.leaseMs);
+    }
+
+    await engine.work(await engine.deliver());
+
+    expect(engine.models.requests).toEqual([]);
+    expect(engine.ledger.cell(key)?.result?.reason).toBe('worker-died');
   });
 
   it('pays nothing for a call that is in the journal', async () => {
@@ -560,6 +616,29 @@ describe('an error of the store', () => {
     },
   );
 
+  it.each(['commitCall', 'completeCell'] as const)(
+    'in %s gives the cell back: it is no fault of the cell',
+    async (method) => {
+      const engine = new FakeEngine();
+      engine.ledger.failNext(method, anError('store-unavailable'));
+
+      await engine.work(await engine.deliver()).catch(() => undefined);
+
+      expect(engine.ledger.cell(key)).toMatchObject({ state: 'released', tries: 0, attempts: [] });
+    },
+  );
+
+  it('leaves the cell to its lease where it cannot be given back either', async () => {
+    const engine = new FakeEngine();
+    engine.ledger.failNext('completeCell', anError('store-unavailable'));
+    engine.ledger.failNext('releaseCell', anError('store-unusable'));
+
+    const worked = engine.work(await engine.deliver());
+
+    await expect(worked).rejects.toMatchObject({ code: 'store-unavailable' });
+    expect(engine.ledger.cell(key)?.state).toBe('claimed');
+  });
+
   it('after the commit costs no second call', async () => {
     const engine = new FakeEngine();
     engine.ledger.failNext('completeCell', anError('store-unusable'));
@@ -583,11 +662,14 @@ describe('an error of the store', () => {
 
     await expect(engine.work(delivery)).rejects.toMatchObject({ code: 'store-unusable' });
     expect(engine.models.requests).toEqual([]);
+    expect(engine.ledger.cell(key)).toMatchObject({ state: 'released', tries: 0 });
   });
 });
 
 describe('a bug', () => {
-  it('is raised with the cell given back and nothing recorded', async () => {
+  const bug = { class: 'defect', code: 'invariant-violated', message: 'x is not a function' };
+
+  it('is raised with the cell given back, and is a try', async () => {
     const engine = new FakeEngine({ answer: () => new TypeError('x is not a function') });
     const delivery = await engine.deliver();
 
@@ -597,7 +679,46 @@ describe('a bug', () => {
     });
 
     expect(engine.queue.leftCount).toBe(1);
-    expect(engine.ledger.cell(key)).toMatchObject({ state: 'released', tries: 0, attempts: [] });
+    expect(engine.ledger.cell(key)).toMatchObject({
+      state: 'released',
+      tries: 1,
+      attempts: [{ error: bug, waitMs: 0 }],
+    });
+  });
+
+  it('fails the cell when the tries are used up', async () => {
+    const engine = new FakeEngine({ answer: () => new TypeError('x is not a function') });
+    engine.ledger.putCell(record({ state: 'released', tries: 2 }));
+
+    const settlement = await engine.work(await engine.deliver());
+
+    expect(settlement).toEqual({ kind: 'acknowledge' });
+    expect(engine.ledger.cell(key)).toMatchObject({
+      attempts: [{ error: bug, waitMs: null }],
+      result: { outcome: 'failed', reason: 'invariant-violated', error: bug, tries: 3 },
+    });
+  });
+
+  it('in the scoring is a try each time, and pays for one call', async () => {
+    // Checked specs have no such pattern.
+    const configs = [aConfig({ scorer: { kind: 'regex', pattern: '(' } })];
+    const engine = new FakeEngine({ benchmark: aBenchmark({ configs, maxTries: 3 }) });
+    const delivery = await engine.deliver();
+
+    for (const tries of [1, 2]) {
+      await expect(engine.work(delivery)).rejects.toMatchObject({ code: 'invariant-violated' });
+      expect(engine.ledger.cell(key)).toMatchObject({ state: 'released', tries });
+    }
+    const settlement = await engine.work(delivery);
+
+    expect(settlement).toEqual({ kind: 'acknowledge' });
+    expect(engine.models.requests.length).toBe(1);
+    expect(engine.ledger.cell(key)?.result).toMatchObject({
+      outcome: 'failed',
+      reason: 'invariant-violated',
+      tries: 3,
+    });
+    expect((await engine.ledger.readJournal(key)).size).toBe(1);
   });
 });
 
@@ -623,8 +744,10 @@ describe('a cell whose worker must stop', () => {
       return aModelResponse();
     });
 
-    await engine.work(await engine.deliver());
+    const settlement = await engine.work(await engine.deliver());
 
+    // Not acknowledged: the other worker may die over it, and its task must come again then.
+    expect(settlement).toEqual({ kind: 'release', delayMs: limits.heartbeatMs });
     expect(engine.ledger.cell(key)?.state).toBe('claimed');
     expect(engine.events).toEqual([]);
     // The answer is paid for: whoever completes the cell finds it.

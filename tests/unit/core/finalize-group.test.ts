@@ -3,6 +3,7 @@ import {
   type GroupHeader,
   groupKey,
   readRowFile,
+  renderSummary,
   runKey,
   scorerVersions,
   summarySchema,
@@ -43,6 +44,7 @@ describe('a finalized group', () => {
         ...[1, 2].flatMap((no) => perRun.map((name) => `runs/${group}/${group}-r${no}/${name}`)),
         `runs/${group}/group.json`,
         `runs/${group}/summary.json`,
+        `runs/${group}/summary.md`,
       ].sort(),
     );
   });
@@ -196,6 +198,35 @@ describe('a finalized group', () => {
       costUsd: null,
       wasteUsd: 1,
     });
+  });
+
+  it('has its summary as a table too', async () => {
+    const { engine, header, summary } = await finalized();
+
+    const text = engine.blobs.texts.get(groupKey(header.group, 'summary.md'));
+
+    expect(text).toBe(renderSummary(summary, 'md'));
+  });
+
+  it('tells of each row as it is written, then asks how the work ended', async () => {
+    const { engine, header } = await finalized();
+    const told: string[] = [];
+
+    await finalizeGroup(
+      header,
+      engine.benchmark,
+      () => {
+        told.push('ended');
+        return 2;
+      },
+      engine,
+      ({ run, config, id }) => told.push(`${run.slice(-2)} ${config} ${id}`),
+    );
+
+    const ofRun = (run: string) =>
+      ['a right', 'a wrong', 'a broken', 'b right'].map((name) => `${run} ${name}`);
+    expect(told).toEqual([...ofRun('r1'), ...ofRun('r2'), 'ended']);
+    expect(jsonOf(engine, header, 'manifest.json')).toMatchObject({ exitCode: 2 });
   });
 
   it('has its header beside its summary', async () => {

@@ -12,7 +12,7 @@ describe('a rerun', () => {
     const { engine, header, run } = await workedOn();
     const before = engine.queue.sent.length;
 
-    const count = await rerunCells(header, run, engine.benchmark.configs, engine);
+    const count = await rerunCells(header, [run], engine.benchmark.configs, engine);
 
     const sent = engine.queue.sent.slice(before);
     expect(count).toBe(2);
@@ -27,7 +27,7 @@ describe('a rerun', () => {
     const planned = engine.queue.sent.find(({ task }) => task.id === 'bad')?.task;
     const before = engine.queue.sent.length;
 
-    await rerunCells(header, run, engine.benchmark.configs, engine);
+    await rerunCells(header, [run], engine.benchmark.configs, engine);
 
     expect(engine.queue.sent[before]?.task).toEqual({ ...planned, generation: 1 });
   });
@@ -38,7 +38,7 @@ describe('a rerun', () => {
     const callCount = engine.models.requests.length;
     engine.models.become(() => aModelResponse());
 
-    await rerunCells(header, run, engine.benchmark.configs, engine);
+    await rerunCells(header, [run], engine.benchmark.configs, engine);
     await engine.workAll();
 
     expect(engine.ledger.cell({ run, config: 'direct', id: 'good' })).toEqual(verdict);
@@ -55,8 +55,8 @@ describe('a rerun', () => {
     const callCount = engine.models.requests.length;
     engine.models.become(() => aModelResponse());
 
-    await rerunCells(header, run, engine.benchmark.configs, engine);
-    await rerunCells(header, run, engine.benchmark.configs, engine);
+    await rerunCells(header, [run], engine.benchmark.configs, engine);
+    await rerunCells(header, [run], engine.benchmark.configs, engine);
     await engine.workAll();
 
     expect(engine.models.requests.length).toBe(callCount + 1);
@@ -65,10 +65,10 @@ describe('a rerun', () => {
   it('can be repeated, one generation further each time', async () => {
     const { engine, header, run } = await workedOn();
 
-    await rerunCells(header, run, engine.benchmark.configs, engine);
+    await rerunCells(header, [run], engine.benchmark.configs, engine);
     await engine.workAll();
     const before = engine.queue.sent.length;
-    await rerunCells(header, run, engine.benchmark.configs, engine);
+    await rerunCells(header, [run], engine.benchmark.configs, engine);
 
     expect(engine.queue.sent.slice(before).map(({ task }) => task.generation)).toEqual([2, 2]);
   });
@@ -78,7 +78,12 @@ describe('a rerun', () => {
     const header = await engine.plan(four);
     const before = engine.queue.sent.length;
 
-    const count = await rerunCells(header, header.runs[0] ?? '', engine.benchmark.configs, engine);
+    const count = await rerunCells(
+      header,
+      header.runs.slice(0, 1),
+      engine.benchmark.configs,
+      engine,
+    );
 
     expect(count).toBe(0);
     expect(engine.queue.sent.length).toBe(before);
@@ -97,7 +102,7 @@ describe('a rerun', () => {
     await engine.workAll();
     const before = engine.queue.sent.length;
 
-    await rerunCells(header, header.runs[1] ?? '', configs.slice(0, 1), engine);
+    await rerunCells(header, header.runs.slice(1, 2), configs.slice(0, 1), engine);
 
     const sent = engine.queue.sent.slice(before).map(({ task }) => task);
     expect(sent).toMatchObject([{ run: header.runs[1], config: 'a', id: 'bad' }]);
@@ -111,7 +116,12 @@ describe('a rerun', () => {
     const header = await engine.plan(many);
     await engine.workAll();
 
-    const count = await rerunCells(header, header.runs[0] ?? '', engine.benchmark.configs, engine);
+    const count = await rerunCells(
+      header,
+      header.runs.slice(0, 1),
+      engine.benchmark.configs,
+      engine,
+    );
 
     expect(count).toBe(limits.pageSize + 1);
   });

@@ -330,23 +330,22 @@ describe('the check of a group', () => {
     expect(mismatches).toEqual([`${key}: label: published "other", recomputed "demo"`]);
   });
 
-  it.each([
-    ['changed', 'demo\n\nscore 99\n', ':3: published score 99, recomputed score 1'],
-    ['missing', '', ':1: published nothing, recomputed demo'],
-    ['longer', 'demo\n\nscore 1\nscore 2\n', ':4: published score 2, recomputed nothing'],
-  ])('reports a rendered summary that is %s', async (_, text, mismatch) => {
+  const heading = 'demo-20260102T030405Z: 4 questions, 2 replicates';
+
+  it.each<[string, (text: string) => string, string]>([
+    [
+      'changed',
+      (text) => text.replace('4 questions', '5 questions'),
+      `:1: published demo-20260102T030405Z: 5 questions, 2 replicates, recomputed ${heading}`,
+    ],
+    ['missing', () => '', `:1: published nothing, recomputed ${heading}`],
+    ['longer', (text) => `${text}score 99\n`, ':8: published score 99, recomputed nothing'],
+  ])('reports a rendered summary that is %s', async (_, change, mismatch) => {
     const { engine, header } = await published();
     const key = groupKey(header.group, 'summary.md');
-    engine.blobs.texts.set(key, text);
-    const { ledger, blobs } = engine;
-    const renderSummary = (summary: Summary) =>
-      `demo\n\nscore ${summary.configs[0]?.replicates[0]?.correct}\n`;
+    engine.blobs.texts.set(key, change(engine.blobs.texts.get(key) ?? ''));
 
-    const { mismatches } = await verifyGroup(header, engine.benchmark, {
-      ledger,
-      blobs,
-      renderSummary,
-    });
+    const { mismatches } = await verifyGroup(header, engine.benchmark, engine);
 
     expect(mismatches).toEqual([`${key}${mismatch}`]);
   });

@@ -1,6 +1,6 @@
-import { type Delivery, limits } from '@thrice/core';
+import { type CellResult, type Delivery, limits } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
-import { aCellTask } from '../../support/builders.ts';
+import { aCellKey, aCellResult, aCellTask, aFailedResult } from '../../support/builders.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { openLocalStores } from '../../support/local-stores.ts';
 
@@ -126,6 +126,42 @@ describe('SqliteTaskQueue', () => {
 
     expect((await queue.receive('lab', 2)).map(({ task }) => task.id)).toEqual(['delayed']);
     expect(await queue.receive('openai', 1)).toEqual([]);
+  });
+
+  it('drops the tasks of cells that are done, held or not, and of no others', async () => {
+    using stores = openLocalStores(':memory:', new FakeClock());
+    const { ledger } = stores;
+    const queue = stores.queueOf('ann');
+    const finish = async (id: string, generation: number, result: CellResult) => {
+      await ledger.claimCell(aCellKey({ id }), generation, 'bob');
+      await ledger.completeCell(aCellKey({ id }), 'bob', result, []);
+    };
+    const ids = ['held', 'scored', 'failed', 'rerun', 'again', 'claimed', 'unclaimed'];
+    const tasks = ids.map((id) => aCellTask({ id, generation: id === 'rerun' ? 1 : 0 }));
+    await queue.send('lab', tasks);
+    await queue.receive('lab', 1);
+    for (const id of ['held', 'scored', 'again']) await finish(id, 0, aCellResult());
+    for (const id of ['failed', 'rerun']) await finish(id, 0, aFailedResult());
+    await queue.send('lab', [aCellTask({ id: 'again', generation: 1 })]);
+    await ledger.claimCell(aCellKey({ id: 'claimed' }), 0, 'bob');
+
+    const count = await queue.dropDone();
+
+    const left = await queue.receive('lab', 9);
+    expect(count).toBe(4);
+    expect(left.map(({ task }) => task.id)).toEqual(['rerun', 'claimed', 'unclaimed']);
+  });
+
+  it('drops no tasks of other groups', async () => {
+    using stores = openLocalStores(':memory:', new FakeClock());
+    await stores.queueOf('ann', 'demo').send('lab', [aCellTask()]);
+    await stores.ledger.claimCell(aCellKey(), 0, 'bob');
+    await stores.ledger.completeCell(aCellKey(), 'bob', aCellResult(), []);
+
+    const count = await stores.queueOf('ann', 'other').dropDone();
+
+    expect(count).toBe(0);
+    expect(await stores.queueOf('ann', 'demo').receive('lab', 1)).toHaveLength(1);
   });
 
   it('sends to a question file again after a send that could not be committed', async () => {

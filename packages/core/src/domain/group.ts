@@ -40,7 +40,7 @@ export const groupHeaderSchema = z.strictObject({
     }),
   ),
   waitForQuota: z.boolean(),
-  keys: z.record(z.string(), z.enum(['present', 'missing', 'not-needed'])),
+  keys: z.record(z.string(), z.enum(['present', 'missing', 'not-needed', 'unknown'])),
   commandLine: z.array(z.string()),
   toolVersion: z.string(),
   commit: z.string().nullable(),

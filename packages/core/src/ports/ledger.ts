@@ -48,11 +48,12 @@ export interface GroupRecord {
  */
 export interface Ledger {
   /**
-   * Enters a group, active and not yet planned.
+   * Enters a group, not yet planned.
    *
+   * @param state - @default active
    * @throws {ThriceError} `already-exists`, with nothing changed, when the group is there.
    */
-  createGroup(header: GroupHeader): Promise<void>;
+  createGroup(header: GroupHeader, state?: GroupState): Promise<void>;
   readGroup(group: string): Promise<GroupRecord | undefined>;
   /** Newest first by `createdAt`; in no promised order where that is equal. */
   listGroups(): Promise<readonly GroupRecord[]>;
@@ -66,7 +67,8 @@ export interface Ledger {
    *
    * Succeeds when nobody holds it, when its lease has ended, or when it is done without a verdict
    * in an earlier generation: then tries start at 0 and its result is forgotten and taken out of the
-   * tally, its journal and attempts kept. A cell takes on the latest generation it was claimed in.
+   * tally, its journal and attempts kept. A lease that ended without being given back was a try: its
+   * worker died over the cell. A cell takes on the latest generation it was claimed in.
    */
   claimCell(key: CellKey, generation: number, owner: string): Promise<Claim>;
   /**
@@ -117,6 +119,13 @@ export interface Ledger {
   ): Promise<ReadonlyMap<string, CellRecord>>;
   /** A config without a result is absent, or there with every number 0. */
   readTallies(run: string): Promise<readonly Tally[]>;
+  /**
+   * Puts a tally in the place of another, to mend one that a crash left short.
+   *
+   * @param standing - The tally as `readTallies` gave it; undefined if it gave none.
+   * @returns Whether the given one stands there now; if not, a third does, and nothing is changed.
+   */
+  replaceTally(standing: Tally | undefined, tally: Tally): Promise<boolean>;
 
   /** Closes a lane or model; a closure of the same subject is replaced. */
   close(closure: Closure): Promise<void>;

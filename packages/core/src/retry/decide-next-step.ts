@@ -17,13 +17,13 @@ export type NextStep =
   | { readonly kind: 'fail' }
   /** Back to the queue at once: we are stopping, or someone else has the cell. */
   | { readonly kind: 'abandon' }
-  /** Our own bug: nothing is acknowledged, nothing recorded. */
+  /** Our own bug: nothing is acknowledged. */
   | { readonly kind: 'raise' };
 
 /**
  * The one retry policy, by error class.
  *
- * @param tries - Transient failures of the cell so far, this one included.
+ * @param tries - Failed tries of the cell so far, this one included where it is one.
  */
 export function decideNextStep(
   error: ThriceError,
@@ -54,7 +54,7 @@ export function decideNextStep(
     case 'conflict':
       return { kind: 'abandon' };
     case 'defect':
-      return { kind: 'raise' };
+      return tries >= maxTries ? { kind: 'fail' } : { kind: 'raise' };
     default:
       return assertNever(error.class);
   }

@@ -7,7 +7,16 @@ import type { Tally } from '../ports/ledger.ts';
  * A hint, as tallies are: it asks for finalization, which counts the records.
  */
 export function isCounted(header: GroupHeader, tallies: readonly Tally[]): boolean {
-  const planned = header.configs.reduce((sum, { cells }) => sum + cells, 0) * header.runs.length;
-  const done = tallies.flatMap(({ counts }) => Object.values(counts));
-  return done.reduce((sum, count) => sum + count, 0) >= planned;
+  return countDone(tallies) >= countPlanned(header);
+}
+
+/** Cells that have a result, by the tallies. */
+export function countDone(tallies: readonly Tally[]): number {
+  const counts = tallies.flatMap((tally) => Object.values(tally.counts));
+  return counts.reduce((sum, count) => sum + count, 0);
+}
+
+/** Cells of a group over all of its runs. */
+export function countPlanned({ configs, runs }: GroupHeader): number {
+  return configs.reduce((sum, { cells }) => sum + cells, 0) * runs.length;
 }

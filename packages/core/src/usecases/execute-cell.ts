@@ -34,6 +34,8 @@ export interface Worker {
   readonly clock: Clock;
   readonly random: Random;
   readonly observe: WorkerObserver;
+  /** Whether a call that may take so long can still be made. @default always */
+  readonly hasTimeFor?: (durationMs: number) => boolean;
   /** The closure that stops a lane or `lane/model` for now, from the worker's recent knowledge. */
   readonly closureOf: (subject: string) => Closure | undefined;
 }
@@ -83,7 +85,11 @@ export async function executeCell(delivery: Delivery, worker: Worker): Promise<S
     isFirst: claim.isFirst,
     kept,
   });
-  return await cell.answer(await readQuestion(worker.blobs, delivery.task.question));
+  try {
+    return await cell.answer(await readQuestion(worker.blobs, delivery.task.question));
+  } catch (thrown) {
+    return await cell.breakOff(toThriceError(thrown));
+  }
 }
 
 function isClosed(worker: Worker, config: Config): boolean {
@@ -105,6 +111,7 @@ class CellInHand {
   readonly #kept: KeptCell;
   readonly #attempts: Attempt[] = [];
   #tries: number;
+  #isReleased = false;
 
   constructor(init: {
     readonly key: CellKey;
@@ -131,6 +138,7 @@ class CellInHand {
   async answer(question: Question): Promise<Settlement> {
     const recorded = await this.#recall();
     if (recorded !== undefined) return await this.#complete(question, recorded);
+    if (this.#tries >= this.#worker.benchmark.maxTries) return await this.#giveUp();
     const request = this.#request(question);
     for (;;) {
       const asked = await this.#ask(request);
@@ -138,6 +146,30 @@ class CellInHand {
       const settlement = await this.#handle(asked);
       if (settlement !== undefined) return settlement;
     }
+  }
+
+  /**
+   * Ends work that threw: a bug of ours is a try, a store that does not serve is none, which a lease left
+   * to end would be.
+   *
+   * @throws {ThriceError} The error, unless it was a bug that used the tries up.
+   */
+  async breakOff(error: ThriceError): Promise<Settlement> {
+    if (this.#isReleased) throw error;
+    const settlement = error.class === 'defect' ? await this.#handle(error) : undefined;
+    if (settlement !== undefined) return settlement;
+    await this.#release(0).catch(() => undefined);
+    throw error;
+  }
+
+  /** Only workers that died leave a cell behind with its tries used up: the others fail it. */
+  async #giveUp(): Promise<Settlement> {
+    const error = new ThriceError({
+      code: 'worker-died',
+      message: `given up after ${this.#tries} tries: the last worker died over the cell, or left it without a word`,
+    });
+    this.#record(error, null);
+    return await this.#fail(error);
   }
 
   /** The call as somebody made it before us. */
@@ -216,7 +248,7 @@ class CellInHand {
 
   /** Decides what a failed call means; undefined to try again. */
   async #handle(error: ThriceError): Promise<Settlement | undefined> {
-    if (error.class === 'transient') this.#tries += 1;
+    if (error.class === 'transient' || error.class === 'defect') this.#tries += 1;
     const next = decideNextStep(error, {
       tries: this.#tries,
       maxTries: this.#worker.benchmark.maxTries,
@@ -225,6 +257,7 @@ class CellInHand {
     switch (next.kind) {
       case 'retry':
         this.#record(error, next.waitMs);
+        if (!this.#hasTimeAfter(next.waitMs)) return await this.#release(next.waitMs);
         await this.#worker.clock.sleep(next.waitMs, this.#kept.signal);
         return undefined;
       case 'release':
@@ -245,9 +278,15 @@ class CellInHand {
       case 'abandon':
         return await this.#release(0);
       case 'raise':
+        this.#record(error, 0);
         await this.#release(0);
         throw error;
     }
+  }
+
+  /** A call that would be cut off by the end of its worker is better made by the next one. */
+  #hasTimeAfter(waitMs: number): boolean {
+    return this.#worker.hasTimeFor?.(waitMs + this.#lane.timeoutMs) ?? true;
   }
 
   #record(error: ThriceError, waitMs: number | null): void {
@@ -263,6 +302,7 @@ class CellInHand {
   }
 
   async #release(delayMs: number): Promise<Settlement> {
+    this.#isReleased = true;
     await this.#worker.ledger.releaseCell(
       this.#key,
       this.#worker.owner,
@@ -319,7 +359,9 @@ class CellInHand {
       finishedAt: this.#now(),
     };
     const isOurs = await ledger.completeCell(this.#key, owner, complete, this.#attempts);
-    if (isOurs) observe({ kind: 'cell-completed', key: this.#key, result: complete });
+    // Another worker has it, who may die over it: only the task of a cell that is done may be let go.
+    if (!isOurs) return { kind: 'release', delayMs: limits.heartbeatMs };
+    observe({ kind: 'cell-completed', key: this.#key, result: complete });
     return { kind: 'acknowledge' };
   }
 }

@@ -5,6 +5,7 @@ import { ThriceError } from '../errors.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Ledger } from '../ports/ledger.ts';
+import { renderSummary } from '../reports/summary-table.ts';
 import { scorerVersions } from '../scoring/score-answer.ts';
 import type { Summary } from '../stats/summary.ts';
 import { SummaryBuilder } from '../stats/summary-builder.ts';
@@ -12,8 +13,9 @@ import { readRows } from './read-rows.ts';
 
 const EXIT_COMPLETE = 0;
 const EXIT_WITHOUT_VERDICT = 1;
-const EXIT_PAUSED = 2;
-const EXIT_INTERRUPTED = 130;
+
+/** Exit codes of work that ended early. */
+export const earlyExitCodes = { paused: 2, interrupted: 130 } as const;
 
 /** Where finalization reads and writes. */
 export interface FinalizeStores {
@@ -38,14 +40,17 @@ export function groupKey(group: string, name: string): string {
  * Counts the records, not the tallies. Repeatable: on an unchanged ledger it writes the same bytes
  * but for the manifests' time. Memory is one number a cell.
  *
- * @param endedWith - The exit code of work that ended early (paused, interrupted); undefined where every
- *   task is done: then the manifests say 0, or 1 if cells have no verdict.
+ * @param endedWith - The exit code of work that ended early (paused, interrupted), or how to tell it once
+ *   every row was seen; undefined where every task is done: then the manifests say 0, or 1 if cells have
+ *   no verdict.
+ * @param onRow - Told each row as it is written.
  */
 export async function finalizeGroup(
   header: GroupHeader,
   benchmark: Benchmark,
-  endedWith: number | undefined,
+  endedWith: number | undefined | (() => number | undefined),
   stores: FinalizeStores,
+  onRow: (row: CellRow) => void = () => undefined,
 ): Promise<Summary> {
   const group = new SummaryBuilder(header, benchmark.coverageFloor);
   const filesByRun = new Map<string, readonly ConfigFiles[]>();
@@ -56,20 +61,29 @@ export async function finalizeGroup(
       const key = runKey(header.group, run, `cells/${config.name}.jsonl`);
       if (!isPlanned(header, config.name)) continue;
       const rows = readRows(header, run, config, stores);
-      await stores.blobs.write(key, serializeRows(rows, [own, group]));
+      await stores.blobs.write(
+        key,
+        serializeRows(rows, (row) => {
+          own.add(row);
+          group.add(row);
+          onRow(row);
+        }),
+      );
       files.push(await writeDerived(header, run, config.name, stores.blobs));
     }
     await writeJson(stores.blobs, runKey(header.group, run, 'summary.json'), own.build());
     filesByRun.set(run, files);
   }
   const hasFailures = [...filesByRun.values()].flat().some(({ failedIds }) => failedIds.length > 0);
-  const exitCode = endedWith ?? finishedExitCode(hasFailures);
+  const earlyExitCode = typeof endedWith === 'function' ? endedWith() : endedWith;
+  const exitCode = earlyExitCode ?? finishedExitCode(hasFailures);
   for (const [run, files] of filesByRun) {
     await writeManifest({ header, run, files, exitCode }, stores);
   }
   const summary = group.build();
   await writeJson(stores.blobs, groupKey(header.group, 'group.json'), header);
   await writeJson(stores.blobs, groupKey(header.group, 'summary.json'), summary);
+  await stores.blobs.write(groupKey(header.group, 'summary.md'), [renderSummary(summary, 'md')]);
   return summary;
 }
 
@@ -87,7 +101,8 @@ export function possibleExitCodes(
   hasFailures: boolean,
   hasNotAttempted: boolean,
 ): readonly number[] {
-  const early = hasNotAttempted ? [EXIT_PAUSED, EXIT_INTERRUPTED] : [EXIT_INTERRUPTED];
+  const { paused, interrupted } = earlyExitCodes;
+  const early = hasNotAttempted ? [paused, interrupted] : [interrupted];
   return [finishedExitCode(hasFailures), ...early];
 }
 
@@ -98,10 +113,10 @@ export function isPlanned(header: GroupHeader, config: string): boolean {
 
 async function* serializeRows(
   rows: AsyncIterable<CellRow>,
-  builders: readonly SummaryBuilder[],
+  observe: (row: CellRow) => void,
 ): AsyncIterable<string> {
   for await (const row of rows) {
-    for (const builder of builders) builder.add(row);
+    observe(row);
     yield `${JSON.stringify(row)}\n`;
   }
 }

@@ -1,25 +1,23 @@
 import type { Benchmark, Config } from '../domain/benchmark.ts';
-import type { CellTask } from '../domain/cell-task.ts';
-import type { GroupHeader } from '../domain/group.ts';
+import { type GroupHeader, groupHeaderSchema } from '../domain/group.ts';
 import { ThriceError } from '../errors.ts';
-import { limits } from '../limits.ts';
 import {
   type CheckedQuestions,
   selectQuestions,
   serializeQuestion,
 } from '../planning/check-questions.ts';
 import type { QuestionSource } from '../planning/load-questions.ts';
-import { createSelector } from '../planning/select-questions.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Ledger } from '../ports/ledger.ts';
 import type { TaskQueue } from '../ports/task-queue.ts';
-import { readStoredQuestions } from './read-question.ts';
+import { isPlanned } from './finalize-group.ts';
+import { chooseAll, sendTasks } from './send-tasks.ts';
 
 /** The stores a plan is written to. */
 export interface PlanStores {
   readonly ledger: Ledger;
-  readonly queue: TaskQueue;
+  readonly queue: Pick<TaskQueue, 'send'>;
   readonly blobs: BlobStore;
 }
 
@@ -29,33 +27,28 @@ export type GroupDraft = Omit<
   'schemaVersion' | 'group' | 'createdAt' | 'runs' | 'questions' | 'configs'
 >;
 
+/** What a group is planned from. */
+export interface GroupPlan {
+  readonly benchmark: Benchmark;
+  readonly draft: GroupDraft;
+  readonly source: QuestionSource;
+  /** What `checkQuestions` found; nothing is created before it passed. */
+  readonly checked: CheckedQuestions;
+  /** Why a config is left out, by name. */
+  readonly skipped: ReadonlyMap<string, string>;
+  readonly clock: Clock;
+}
+
 /**
  * Plans a group: stores its questions, its header, and one task a cell.
  *
  * State first: questions, then the header, then the tasks, then the mark that all are sent. A crash
  * in between leaves a group that {@link enqueueGroup} completes.
  *
- * @param checked - What `checkQuestions` found; nothing is created before it passed.
- * @param skipped - Why a config is left out, by name.
  * @param onCreated - Told the header once it is stored: from then on the group can be resumed.
  */
 export async function planGroup(
-  {
-    benchmark,
-    draft,
-    source,
-    checked,
-    skipped,
-    clock,
-    onCreated,
-    signal,
-  }: {
-    readonly benchmark: Benchmark;
-    readonly draft: GroupDraft;
-    readonly source: QuestionSource;
-    readonly checked: CheckedQuestions;
-    readonly skipped: ReadonlyMap<string, string>;
-    readonly clock: Clock;
+  plan: GroupPlan & {
     readonly onCreated?: (header: GroupHeader) => void;
     readonly signal?: AbortSignal;
   },
@@ -65,36 +58,45 @@ export async function planGroup(
     readonly queueOf: (group: string) => TaskQueue;
   },
 ): Promise<GroupHeader> {
+  const { ledger, blobs } = stores;
+  const header = await storePlan(plan, { ledger, blobs });
+  plan.onCreated?.(header);
+  const queue = stores.queueOf(header.group);
+  await enqueueGroup(header, plan.benchmark, { ledger, blobs, queue }, plan.signal);
+  return header;
+}
+
+/** Stores the questions of a group, then its header; its tasks are still to be sent. */
+export async function storePlan(
+  { benchmark, draft, source, checked, skipped, clock }: GroupPlan,
+  { ledger, blobs }: Omit<PlanStores, 'queue'>,
+): Promise<GroupHeader> {
   const key = `questions/${checked.sha256}.jsonl`;
-  if (!(await stores.blobs.has(key))) {
-    await stores.blobs.write(key, serializeAll(source, draft.spec.select));
-  }
+  if (!(await blobs.has(key))) await blobs.write(key, serializeAll(source, draft.spec.select));
   const createdAt = clock.toIso(clock.now());
   const wanted = `${draft.label}-${compactInstant(createdAt)}`;
-  const header = await createUnderFreeName(wanted, stores.ledger, (group) => ({
-    ...draft,
-    schemaVersion: 1,
-    group,
-    createdAt,
-    questions: { key, sha256: checked.sha256, count: checked.count },
-    runs: Array.from({ length: benchmark.replicates }, (_, index) => `${group}-r${index + 1}`),
-    configs: benchmark.configs.map(({ name }) => ({
-      config: name,
-      cells: skipped.has(name) ? 0 : (checked.cellCounts.get(name) ?? 0),
-      skipped: skipped.get(name) ?? null,
-    })),
-  }));
-  onCreated?.(header);
-  const { ledger, blobs } = stores;
-  const queue = stores.queueOf(header.group);
-  await enqueueGroup(header, benchmark, { ledger, blobs, queue }, signal);
-  return header;
+  // Parsed for the order of its keys: a header that was read again is written the same.
+  const headerOf = (group: string) =>
+    groupHeaderSchema.parse({
+      ...draft,
+      schemaVersion: 1,
+      group,
+      createdAt,
+      questions: { key, sha256: checked.sha256, count: checked.count },
+      runs: Array.from({ length: benchmark.replicates }, (_, index) => `${group}-r${index + 1}`),
+      configs: benchmark.configs.map(({ name }) => ({
+        config: name,
+        cells: skipped.has(name) ? 0 : (checked.cellCounts.get(name) ?? 0),
+        skipped: skipped.get(name) ?? null,
+      })),
+    });
+  return await createUnderFreeName(wanted, ledger, headerOf);
 }
 
 /**
  * Sends every task of a group and marks it planned; safe to repeat until it has finished once.
  *
- * @param signal - Aborts between two batches.
+ * @param signal - Aborts between two pages.
  * @throws {ThriceError} `interrupted` when `signal` aborts; the rest is sent by the next call.
  */
 export async function enqueueGroup(
@@ -103,45 +105,23 @@ export async function enqueueGroup(
   stores: PlanStores,
   signal?: AbortSignal,
 ): Promise<void> {
-  const planned = header.configs.filter(({ cells }) => cells > 0).map(({ config }) => config);
-  const configs = benchmark.configs.filter(({ name }) => planned.includes(name));
-  for (const run of header.runs) {
-    for await (const { lane, tasks } of planTasks(header, run, configs, stores.blobs)) {
-      if (signal?.aborted === true) throw interrupted(header.group);
-      await stores.queue.send(lane, tasks);
-    }
-  }
+  const { next } = await sendTasks(
+    {
+      header,
+      runs: header.runs,
+      configs: plannedConfigs(header, benchmark),
+      choose: chooseAll,
+      isOutOfTime: () => signal?.aborted === true,
+    },
+    stores,
+  );
+  if (next !== undefined) throw interrupted(header.group);
   await stores.ledger.markPlanned(header.group);
 }
 
-/** The tasks of one run, question by question, in batches a lane. */
-async function* planTasks(
-  header: GroupHeader,
-  run: string,
-  configs: readonly Config[],
-  blobs: BlobStore,
-): AsyncIterable<{ readonly lane: string; readonly tasks: readonly CellTask[] }> {
-  const selected = configs.map((config) => ({ config, includes: createSelector(config.select) }));
-  const pending = new Map<string, CellTask[]>();
-  for await (const { question, range } of readStoredQuestions(header, blobs)) {
-    for (const { config, includes } of selected) {
-      if (!includes(question)) continue;
-      const tasks = pending.get(config.lane) ?? [];
-      pending.set(config.lane, tasks);
-      tasks.push({
-        v: 1,
-        run,
-        id: question.id,
-        config: config.name,
-        question: range,
-        generation: 0,
-      });
-      if (tasks.length < limits.pageSize) continue;
-      pending.delete(config.lane);
-      yield { lane: config.lane, tasks };
-    }
-  }
-  for (const [lane, tasks] of pending) yield { lane, tasks };
+/** The configs that have cells in a group. */
+export function plannedConfigs(header: GroupHeader, benchmark: Benchmark): readonly Config[] {
+  return benchmark.configs.filter(({ name }) => isPlanned(header, name));
 }
 
 async function* serializeAll(

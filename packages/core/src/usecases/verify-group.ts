@@ -4,6 +4,7 @@ import type { GroupHeader } from '../domain/group.ts';
 import type { Question } from '../domain/question.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
 import type { Ledger } from '../ports/ledger.ts';
+import { renderSummary } from '../reports/summary-table.ts';
 import { scoreAnswer } from '../scoring/score-answer.ts';
 import type { Summary } from '../stats/summary.ts';
 import { SummaryBuilder } from '../stats/summary-builder.ts';
@@ -38,8 +39,6 @@ export interface Verification {
 export interface VerifyStores {
   readonly ledger: Ledger;
   readonly blobs: BlobStore;
-  /** Renders `summary.md`; without it that file is not checked. */
-  readonly renderSummary?: (summary: Summary) => string;
 }
 
 /**
@@ -232,8 +231,7 @@ class GroupCheck {
       const key = groupKey(group, name);
       this.#compare(key, await this.#readJson(key), recomputed);
     }
-    if (this.#stores.renderSummary === undefined) return;
-    const lines = this.#stores.renderSummary(summary).split('\n');
+    const lines = renderSummary(summary, 'md').split('\n');
     if (lines.at(-1) === '') lines.pop();
     await using published = new PublishedFile(
       this.#blobs,

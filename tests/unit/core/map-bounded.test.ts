@@ -1,6 +1,6 @@
+import { mapBounded, pagesOf } from '@thrice/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { mapBounded, pagesOf } from '../../../packages/aws/src/map-bounded.ts';
 
 async function nextTurn(): Promise<void> {
   await new Promise<void>((resolve) => {

@@ -1,9 +1,8 @@
-import { type Summary, SummaryBuilder } from '@thrice/core';
+import { renderSummary, renderTagTable, type Summary, SummaryBuilder } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
-import { renderSummary, renderTagTable } from '../../../packages/cli/src/render/summary-table.ts';
 import { aCall, aCellRow, aGroupHeader, aRowWithoutVerdict } from '../../support/builders.ts';
 
-const fixtures = '../../fixtures/cli';
+const fixtures = '../../fixtures/reports';
 
 /** Config a is whole in both runs; b lacks verdicts, has a hostile tag, and one cut answer. */
 function mixedSummary(): Summary {

@@ -1,6 +1,6 @@
+import { renderTable } from '@thrice/core';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { renderTable } from '../../../packages/cli/src/render/table.ts';
 
 describe('a table as text', () => {
   it('sets columns of numbers flush right and all others flush left', () => {

@@ -1,4 +1,4 @@
-import type { ConfigSummary, ReplicateSummary, Summary } from '@thrice/core';
+import type { ConfigSummary, ReplicateSummary, Summary } from '../stats/summary.ts';
 import { renderTable, type TableForm } from './table.ts';
 
 /** What stands where a figure is unknown or must not be shown. */

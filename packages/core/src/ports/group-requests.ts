@@ -1,0 +1,20 @@
+import type { TaskRequest } from '../domain/group-request.ts';
+
+/**
+ * Asks for work on a whole group, which others do.
+ *
+ * **Delivery.** At least once; a request served twice has the effect of one.
+ */
+export interface GroupRequests {
+  askForTasks(request: TaskRequest): Promise<void>;
+  /** Asks for the results of a group to be written. */
+  askForResults(group: string): Promise<void>;
+  /** Requests that are waiting or being served; a count that may lag by a minute. */
+  countPending(): Promise<{ readonly tasks: number; readonly results: number }>;
+}
+
+/** Counts what a queue holds. */
+export interface TaskCounter {
+  /** Tasks of a lane that are waiting, delayed or in hand; a count that may lag by a minute. */
+  countTasks(lane: string): Promise<number>;
+}

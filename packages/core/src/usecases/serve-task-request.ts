@@ -1,0 +1,59 @@
+import type { Benchmark, Config } from '../domain/benchmark.ts';
+import type { GroupHeader } from '../domain/group.ts';
+import type { TaskRequest } from '../domain/group-request.ts';
+import { ThriceError } from '../errors.ts';
+import { resolveBenchmark } from '../planning/resolve-benchmark.ts';
+import type { GroupRequests } from '../ports/group-requests.ts';
+import { type PlanStores, plannedConfigs } from './plan-group.ts';
+import { chooseAll, chooseMissing, sendTasks } from './send-tasks.ts';
+
+/**
+ * Sends the tasks that a request asks for; what is left when time is up is asked for anew.
+ *
+ * State first: the tasks, then the mark that the group is planned or the request for the rest. Served
+ * twice, a request sends its tasks twice, which are the same cells. A cancelled group gets none.
+ *
+ * @param isOutOfTime - Asked between two pages.
+ * @returns How many tasks were sent.
+ * @throws {ThriceError} `unknown-group` when there is no such group.
+ */
+export async function serveTaskRequest(
+  request: TaskRequest,
+  isOutOfTime: () => boolean,
+  stores: PlanStores & { readonly requests: GroupRequests },
+): Promise<number> {
+  const { group, kind, from } = request;
+  const { ledger, requests } = stores;
+  const record = await ledger.readGroup(group);
+  if (record === undefined) {
+    throw new ThriceError({ code: 'unknown-group', message: `no group ${group}` });
+  }
+  const isPlan = kind === 'plan';
+  if (record.state === 'cancelled' || (isPlan && record.isPlanned)) return 0;
+  const { header } = record;
+  const benchmark = resolveBenchmark(header.spec, header.specSource.path);
+  const configs = isPlan
+    ? plannedConfigs(header, benchmark)
+    : await chooseConfigs(request, header, benchmark, stores);
+  const choose = isPlan ? chooseAll : chooseMissing(ledger);
+  const walk = { header, runs: header.runs, configs, choose, from, isOutOfTime };
+  const { sentCount, next } = await sendTasks(walk, stores);
+  if (next !== undefined) await requests.askForTasks({ ...request, from: next });
+  else if (isPlan) await ledger.markPlanned(group);
+  return sentCount;
+}
+
+/** The configs of the subject, else those that nothing keeps from being worked on. */
+async function chooseConfigs(
+  { subject }: TaskRequest,
+  header: GroupHeader,
+  benchmark: Benchmark,
+  { ledger }: PlanStores,
+): Promise<readonly Config[]> {
+  const configs = plannedConfigs(header, benchmark);
+  const isOf = (name: string) => (config: Config) =>
+    config.lane === name || `${config.lane}/${config.model}` === name;
+  if (subject !== undefined) return configs.filter(isOf(subject));
+  const closures = await ledger.listClosures();
+  return configs.filter((config) => !closures.some((closure) => isOf(closure.subject)(config)));
+}

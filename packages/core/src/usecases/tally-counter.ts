@@ -1,0 +1,42 @@
+import type { CellRow } from '../domain/cell.ts';
+import type { Tally } from '../ports/ledger.ts';
+
+type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
+type Counting = Mutable<Omit<Tally, 'counts'>> & { readonly counts: Mutable<Tally['counts']> };
+
+/** Counts tallies anew from the rows of a group; every run and config that has a row has its tally. */
+export class TallyCounter {
+  readonly #tallies = new Map<string, Counting>();
+
+  add({ run, config, outcome, score, costUsd, tries }: CellRow): void {
+    const tally = this.#tallyOf(run, config);
+    if (outcome === 'not-attempted') return;
+    tally.counts[outcome] += 1;
+    if (score === 1) tally.correct += 1;
+    tally.costUsd += costUsd ?? 0;
+    tally.retries += Math.max(0, tries - 1);
+  }
+
+  /** What was counted so far. */
+  tallies(): readonly Tally[] {
+    return [...this.#tallies.values()];
+  }
+
+  #tallyOf(run: string, config: string): Counting {
+    const key = JSON.stringify([run, config]);
+    const tally = this.#tallies.get(key) ?? emptyTally(run, config);
+    this.#tallies.set(key, tally);
+    return tally;
+  }
+}
+
+function emptyTally(run: string, config: string): Counting {
+  return {
+    run,
+    config,
+    counts: { scored: 0, unparsed: 0, ungraded: 0, failed: 0 },
+    correct: 0,
+    costUsd: 0,
+    retries: 0,
+  };
+}

@@ -1,0 +1,243 @@
+import * as z from 'zod';
+import type { Closure } from '../domain/closure.ts';
+import { limits } from '../limits.ts';
+import type { BlobStore } from '../ports/blob-store.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { GroupRequests, TaskCounter } from '../ports/group-requests.ts';
+import type { GroupRecord, Ledger, Tally } from '../ports/ledger.ts';
+import type { Watched, Watchlist } from '../ports/watchlist.ts';
+import { countDone, countPlanned } from './count-cells.ts';
+import { groupKey } from './finalize-group.ts';
+
+/** A group that was stored this long ago, ms, and is not planned has lost its request. */
+const PLAN_PATIENCE_MS = 120_000;
+/** A group that stands still is looked into again after this, ms. */
+const ASK_AGAIN_MS = 600_000;
+
+/** What the steward works with. */
+export interface StewardStores {
+  readonly ledger: Ledger;
+  readonly blobs: BlobStore;
+  readonly watchlist: Watchlist;
+  readonly requests: GroupRequests;
+  readonly tasks: TaskCounter;
+  readonly clock: Clock;
+}
+
+/** What a tick did, for the log. */
+export type StewardEvent =
+  | { readonly kind: 'lane-opened'; readonly subject: string }
+  | { readonly kind: 'cells-woken'; readonly subject: string; readonly group: string }
+  | { readonly kind: 'plan-requested'; readonly group: string }
+  | { readonly kind: 'results-requested'; readonly group: string };
+
+/**
+ * How far a watched group is: `progress.json`, written by the steward alone, which is also its memory.
+ *
+ * `done` counts results by the tallies; `isIdle` says that no queue held anything for its open lanes.
+ */
+const progressSchema = z.object({
+  schemaVersion: z.literal(1),
+  group: z.string(),
+  at: z.iso.datetime(),
+  cells: z.int(),
+  done: z.int(),
+  /** Lanes on which something could go on. */
+  openLanes: z.array(z.string()),
+  isIdle: z.boolean(),
+  /** When the results were asked for last, and how many were done then. */
+  asked: z.object({ at: z.iso.datetime(), done: z.int() }).nullable(),
+  tallies: z.array(z.unknown()),
+});
+type Progress = z.infer<typeof progressSchema>;
+
+/**
+ * One round of the steward: opens the lanes whose time has come, wakes what was parked, and helps the
+ * watched groups that have come to a halt.
+ *
+ * Nothing here is needed for a run in which nothing goes wrong but the waking. It only asks for work and
+ * never does it, so a round is short whatever the size of the groups, and two at once do no harm.
+ *
+ * @throws {ThriceError} What the stores throw; the first of several groups that cannot be tended, once all
+ *   others are.
+ */
+export async function tendGroups(
+  stores: StewardStores,
+  observe: (event: StewardEvent) => void,
+): Promise<void> {
+  const closures = await openLanes(stores, observe);
+  await wakeParked(closures, stores, observe);
+  const pending = await stores.requests.countPending();
+  const failures: unknown[] = [];
+  for (const watched of await stores.watchlist.listWatched()) {
+    await tendWatched(watched, { closures, pending, stores, observe }).catch((error: unknown) =>
+      failures.push(error),
+    );
+  }
+  if (failures.length > 0) throw failures[0];
+}
+
+/** @returns The closures that stay. */
+async function openLanes(
+  { ledger, clock }: StewardStores,
+  observe: (event: StewardEvent) => void,
+): Promise<ReadonlySet<string>> {
+  const closed = new Set<string>();
+  for (const closure of await ledger.listClosures()) {
+    if (!isDue(closure, clock)) {
+      closed.add(closure.subject);
+      continue;
+    }
+    await ledger.open(closure.subject);
+    observe({ kind: 'lane-opened', subject: closure.subject });
+  }
+  return closed;
+}
+
+/**
+ * Whether a closed lane is worth another call: at its reset where that is known and was still to come,
+ * else after `limits.quotaProbeMs`. What is misconfigured does not mend itself.
+ */
+function isDue({ error, closedAt, resetAt }: Closure, clock: Clock): boolean {
+  if (error.class !== 'exhausted') return false;
+  const nowMs = clock.now();
+  // Instants are compared as texts: all are ISO-8601 UTC.
+  if (resetAt !== null && resetAt > closedAt) return clock.toIso(nowMs) >= resetAt;
+  return clock.toIso(nowMs - limits.quotaProbeMs) >= closedAt;
+}
+
+/** Asks for the tasks of what is parked and open again. */
+async function wakeParked(
+  closed: ReadonlySet<string>,
+  { ledger, watchlist, requests }: StewardStores,
+  observe: (event: StewardEvent) => void,
+): Promise<void> {
+  for (const parked of await watchlist.listParked()) {
+    const { subject, group } = parked;
+    if (closed.has(subject)) continue;
+    const record = await ledger.readGroup(group);
+    if (record?.state === 'active') {
+      await requests.askForTasks({ v: 1, group, kind: 'refill', subject });
+      observe({ kind: 'cells-woken', subject, group });
+    }
+    await watchlist.unpark(parked);
+  }
+}
+
+interface Round {
+  readonly closures: ReadonlySet<string>;
+  readonly pending: { readonly tasks: number; readonly results: number };
+  readonly stores: StewardStores;
+  readonly observe: (event: StewardEvent) => void;
+}
+
+interface Tending extends Round {
+  readonly record: GroupRecord;
+}
+
+async function tendWatched(watched: Watched, round: Round): Promise<void> {
+  const { ledger, watchlist } = round.stores;
+  const record = await ledger.readGroup(watched.group);
+  if (record === undefined || record.state === 'cancelled') await watchlist.unwatch(watched);
+  else await tendGroup({ ...round, record });
+}
+
+async function tendGroup(tending: Tending): Promise<void> {
+  const { record, pending, stores, observe } = tending;
+  const { header, isPlanned } = record;
+  const { group } = header;
+  if (!isPlanned) {
+    const patienceIso = stores.clock.toIso(stores.clock.now() - PLAN_PATIENCE_MS);
+    if (pending.tasks > 0 || header.createdAt > patienceIso) return;
+    await stores.requests.askForTasks({ v: 1, group, kind: 'plan' });
+    observe({ kind: 'plan-requested', group });
+    return;
+  }
+  const before = await readProgress(group, stores.blobs);
+  const now = await describeProgress(tending, before);
+  const isAsking = pending.results === 0 && needsResults(now, before, stores.clock);
+  const asked = isAsking ? { at: now.at, done: now.done } : (before?.asked ?? null);
+  if (isAsking) {
+    await stores.requests.askForResults(group);
+    observe({ kind: 'results-requested', group });
+  }
+  const progress = { ...now, asked };
+  if (isNews(progress, before)) await writeProgress(progress, stores.blobs);
+}
+
+async function describeProgress(
+  { record: { header }, closures, pending, stores }: Tending,
+  before: Progress | undefined,
+): Promise<Progress> {
+  const { ledger, clock } = stores;
+  const byRun = await Promise.all(header.runs.map((run) => ledger.readTallies(run)));
+  const tallies = byRun.flat();
+  const openLanes = lanesWithOpenCells(header, tallies, closures);
+  // Only whoever stands still needs its queues counted: each count is a request.
+  const isStill = before !== undefined && before.done === countDone(tallies);
+  const counts = isStill
+    ? await Promise.all(openLanes.map((lane) => stores.tasks.countTasks(lane)))
+    : [1];
+  return {
+    schemaVersion: 1,
+    group: header.group,
+    at: clock.toIso(clock.now()),
+    cells: countPlanned(header),
+    done: countDone(tallies),
+    openLanes: [...openLanes],
+    isIdle: pending.tasks === 0 && counts.every((count) => count === 0),
+    asked: null,
+    tallies: [...tallies],
+  };
+}
+
+/** The lanes on which something of a group could go on. */
+function lanesWithOpenCells(
+  header: GroupRecord['header'],
+  tallies: readonly Tally[],
+  closures: ReadonlySet<string>,
+): readonly string[] {
+  const lanes = header.configs.flatMap(({ config, cells }) => {
+    const model = header.spec.configs.find(({ name }) => name === config)?.model ?? '';
+    const [lane = ''] = model.split('/');
+    const done = countDone(tallies.filter((tally) => tally.config === config));
+    const isOver = done >= cells * header.runs.length;
+    return isOver || closures.has(lane) || closures.has(model) ? [] : [lane];
+  });
+  return [...new Set(lanes)];
+}
+
+/**
+ * Results are asked for when all cells are done, and when a group stands still although nothing is in
+ * its queues: writing them counts the records, mends the tallies and sends what is missing. Idle twice
+ * in a row, for the counts lag; then again only after more was done or a while has passed.
+ */
+function needsResults(now: Progress, before: Progress | undefined, clock: Clock): boolean {
+  const isDone = now.done >= now.cells;
+  const isHalted = now.isIdle && before?.isIdle === true && before.done === now.done;
+  if (!isDone && !isHalted) return false;
+  const { asked } = before ?? { asked: null };
+  if (isDone || asked === null || asked.done !== now.done) return true;
+  const isPaused = now.openLanes.length === 0;
+  return !isPaused && asked.at <= clock.toIso(clock.now() - ASK_AGAIN_MS);
+}
+
+async function readProgress(group: string, blobs: BlobStore): Promise<Progress | undefined> {
+  const text = await blobs.readText(groupKey(group, 'progress.json'));
+  if (text === undefined) return undefined;
+  try {
+    return progressSchema.parse(JSON.parse(text));
+  } catch {
+    // Written by another version, or by hand: it is a memory of the last minute, no record.
+    return undefined;
+  }
+}
+
+async function writeProgress(progress: Progress, blobs: BlobStore): Promise<void> {
+  const text = `${JSON.stringify(progress, null, 2)}\n`;
+  await blobs.write(groupKey(progress.group, 'progress.json'), [text]);
+}
+
+function isNews(now: Progress, before: Progress | undefined): boolean {
+  return JSON.stringify({ ...now, at: '' }) !== JSON.stringify({ ...before, at: '' });
+}

@@ -1,0 +1,296 @@
+import {
+  type BlobStore,
+  type CellKey,
+  type CellRow,
+  type CopyCounts,
+  copyGroup,
+  finalizeGroup,
+  type GroupHeader,
+  type Ledger,
+  limits,
+  readRows,
+  resolveBenchmark,
+  verifyGroup,
+} from '@thrice/core';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type DynamoEmulator, startDynamo } from '../support/aws-emulators.ts';
+import {
+  aCellResult,
+  aFailedResult,
+  aJournalEntry,
+  anAttempt,
+  aQuestion,
+} from '../support/builders.ts';
+import { Chronicle, copyOf, someDeeds, storeGroup, viewLedger } from '../support/cell-histories.ts';
+import { collect } from '../support/collect.ts';
+import { openLedger } from '../support/dynamo-ledgers.ts';
+import { FakeBlobStore } from '../support/fake-blob-store.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+import { createTestDigest } from '../support/fake-source-reader.ts';
+import { FakeTaskQueue } from '../support/fake-task-queue.ts';
+import { openLocalStores } from '../support/local-stores.ts';
+import { type Death, mortalStores, type Stores } from '../support/mortal-stores.ts';
+import { type AnswerRequest, connectionReset } from '../support/sdk-faults.ts';
+
+/** More than a DynamoDB item may hold. */
+const hugeText = 'é'.repeat(250_000);
+
+let dynamo: DynamoEmulator;
+beforeAll(async () => {
+  dynamo = await startDynamo();
+});
+afterAll(async () => {
+  await dynamo[Symbol.asyncDispose]();
+});
+
+/** An engine's stores, and its time. */
+interface Side extends Stores, AsyncDisposable {
+  readonly clock: FakeClock;
+}
+
+async function openSqlite(): Promise<Side> {
+  const clock = new FakeClock();
+  const stores = openLocalStores(':memory:', clock);
+  return {
+    clock,
+    ledger: stores.ledger,
+    blobs: new FakeBlobStore(),
+    queue: stores.queueOf('ann'),
+    [Symbol.asyncDispose]: async () => {
+      stores[Symbol.dispose]();
+      await Promise.resolve();
+    },
+  };
+}
+
+async function openDynamo(answer?: AnswerRequest): Promise<Side> {
+  const table = await openLedger(dynamo, answer);
+  const { clock, ledger, blobs } = table;
+  const queue = new FakeTaskQueue(clock);
+  return { clock, ledger, blobs, queue, [Symbol.asyncDispose]: () => table[Symbol.asyncDispose]() };
+}
+
+const directions: readonly (readonly [string, () => Promise<Side>, () => Promise<Side>])[] = [
+  ['SQLite to DynamoDB', openSqlite, () => openDynamo()],
+  ['DynamoDB to SQLite', () => openDynamo(), openSqlite],
+];
+
+async function copy(
+  from: { readonly ledger: Ledger; readonly blobs: BlobStore },
+  to: Stores,
+): Promise<CopyCounts> {
+  const record = await from.ledger.readGroup('demo');
+  if (record === undefined) throw new Error('expected a group');
+  return await copyGroup(record, { from, to, near: from.blobs, createDigest: createTestDigest });
+}
+
+/** A group with a cell of every kind, one of them large; the second run is finished. */
+async function storeEveryKind({ ledger, blobs }: Side): Promise<GroupHeader> {
+  const header = await storeGroup({ ledger, blobs });
+  const direct = (id: string): CellKey => ({ run: 'demo-r1', config: 'direct', id });
+  const few = { run: 'demo-r1', config: 'few', id: 'q1' };
+  await failTwice(ledger, direct('q1'));
+  await ledger.claimCell(direct('q2'), 0, 'ann');
+  await ledger.releaseCell(direct('q2'), 'ann', [anAttempt(), anAttempt({ costUsd: 0.5 })], 2);
+  const huge = aJournalEntry({ text: hugeText });
+  await ledger.claimCell(direct('q3'), 0, 'ann');
+  await ledger.commitCall(direct('q3'), huge);
+  const result = aCellResult({ score: 0, answer: hugeText, calls: [huge.call], costUsd: 0.25 });
+  await ledger.completeCell(direct('q3'), 'ann', result, [anAttempt()]);
+  await ledger.claimCell(few, 0, 'ann');
+  await ledger.commitCall(few, aJournalEntry());
+  await new Chronicle(ledger).live(
+    ['q1', 'q2', 'q3'].map((id) => ({
+      key: { run: 'demo-r2', config: 'direct', id },
+      kind: 'score',
+      attemptCount: 1,
+    })),
+  );
+  return header;
+}
+
+/** A cell that failed, was sent again, and failed again in that generation. */
+async function failTwice(ledger: Ledger, key: CellKey): Promise<void> {
+  for (const generation of [0, 1]) {
+    const at = `2026-01-02T03:04:0${generation}.000Z`;
+    await ledger.claimCell(key, generation, 'ann');
+    await ledger.completeCell(key, 'ann', aFailedResult({ tries: 3 }), [anAttempt({ at })]);
+  }
+}
+
+async function rowsOf(
+  header: GroupHeader,
+  stores: { readonly ledger: Ledger; readonly blobs: BlobStore },
+): Promise<readonly CellRow[]> {
+  const { configs } = resolveBenchmark(header.spec, header.specSource.path);
+  const rows = header.runs.flatMap((run) =>
+    configs.map((config) => collect(readRows(header, run, config, stores))),
+  );
+  return (await Promise.all(rows)).flat();
+}
+
+describe.each(directions)('A copy from %s', (_, openSource, openTarget) => {
+  it('has every cell, call, tally and row as they are', async () => {
+    await using from = await openSource();
+    await using to = await openTarget();
+    const header = await storeEveryKind(from);
+
+    const counts = await copy(from, to);
+
+    expect(counts).toEqual({
+      cells: 7,
+      copied: 7,
+      calls: 5,
+      kept: 0,
+      heldElsewhere: 0,
+      sourceLeft: 3,
+      targetLeft: 3,
+    });
+    const source = await viewLedger(from.ledger);
+    expect(source.cells.map(({ state }) => state)).toEqual([
+      'done',
+      'released',
+      'done',
+      'claimed',
+      'done',
+      'done',
+      'done',
+    ]);
+    expect(await viewLedger(to.ledger)).toEqual(copyOf(source));
+    expect(await rowsOf(header, to)).toEqual(await rowsOf(header, from));
+  });
+
+  it('publishes the same files, which pass the check', async () => {
+    await using from = await openSource();
+    await using to = await openTarget();
+    const header = await storeEveryKind(from);
+    const benchmark = resolveBenchmark(header.spec, header.specSource.path);
+    await copy(from, to);
+
+    const texts = async (side: Side) => {
+      const blobs = new FakeBlobStore();
+      await blobs.write(header.questions.key, [
+        (await side.blobs.readText(header.questions.key)) ?? '',
+      ]);
+      const stores = { ledger: side.ledger, blobs, clock: new FakeClock() };
+      await finalizeGroup(header, benchmark, 130, stores);
+      return { stores, texts: blobs.texts };
+    };
+    const [source, target] = [await texts(from), await texts(to)];
+
+    expect(target.texts).toEqual(source.texts);
+    const { mismatches } = await verifyGroup(header, benchmark, target.stores);
+    expect(mismatches).toEqual([]);
+  });
+
+  it('goes back without changing anything', async () => {
+    await using home = await openSource();
+    await using away = await openTarget();
+    await storeEveryKind(home);
+    const before = await viewLedger(home.ledger);
+
+    await copy(home, away);
+    const counts = await copy(away, home);
+
+    expect(counts).toMatchObject({ copied: 0, calls: 0, kept: 7, heldElsewhere: 0 });
+    expect(await viewLedger(home.ledger)).toEqual(before);
+  });
+
+  it('equals its source, however far it was at an earlier copy', async () => {
+    await fc.assert(
+      fc.asyncProperty(someDeeds(), someDeeds(), async (earlier, later) => {
+        await using from = await openSource();
+        await using to = await openTarget();
+        await storeGroup(from);
+        const worker = new Chronicle(from.ledger);
+        await worker.live(earlier);
+        await copy(from, to);
+        await worker.live(later);
+
+        await copy(from, to);
+
+        expect(await viewLedger(to.ledger)).toEqual(copyOf(await viewLedger(from.ledger)));
+      }),
+      { numRuns: 15, seed: 11 },
+    );
+  });
+
+  it('equals one that is not cut off when it is, at any write, and is repeated', async () => {
+    const deaths: fc.Arbitrary<Death> = fc.record({
+      afterWrites: fc.nat({ max: 25 }),
+      isWritten: fc.boolean(),
+    });
+    const pauses = fc.constantFrom(0, limits.leaseMs);
+
+    await fc.assert(
+      fc.asyncProperty(someDeeds(), deaths, pauses, async (deeds, death, pauseMs) => {
+        await using from = await openSource();
+        await using to = await openTarget();
+        await storeGroup(from);
+        await new Chronicle(from.ledger).live(deeds);
+
+        await copy(from, mortalStores(to, death)).catch(() => undefined);
+        to.clock.advance(pauseMs);
+        await copy(from, to);
+
+        expect(await viewLedger(to.ledger)).toEqual(copyOf(await viewLedger(from.ledger)));
+      }),
+      { numRuns: 15, seed: 12 },
+    );
+  });
+});
+
+describe('A copy to DynamoDB', () => {
+  it('ends the same wherever its connection breaks, once it is repeated', async () => {
+    await using from = await openSqlite();
+    await storeGroup(from);
+    await new Chronicle(from.ledger).live([
+      { key: { run: 'demo-r1', config: 'direct', id: 'q1' }, kind: 'score', attemptCount: 1 },
+      { key: { run: 'demo-r1', config: 'direct', id: 'q2' }, kind: 'give back', attemptCount: 1 },
+      { key: { run: 'demo-r2', config: 'few', id: 'q1' }, kind: 'fail', attemptCount: 1 },
+    ]);
+    const { tallies: _tallies, ...expected } = copyOf(await viewLedger(from.ledger));
+    let isCutOff = true;
+
+    for (let request = 0; isCutOff; request += 1) {
+      let sentCount = 0;
+      let isMended = false;
+      await using to = await openDynamo(async (_sent, send) => {
+        sentCount += 1;
+        if (!isMended && sentCount > request) throw connectionReset();
+        return await send();
+      });
+      isCutOff = await copy(from, to).then(
+        () => false,
+        () => true,
+      );
+      isMended = true;
+      await copy(from, to);
+
+      // A tally is a hint: one whose request was lost is mended where the results are written.
+      const { tallies: _hint, ...view } = await viewLedger(to.ledger);
+      expect(view).toEqual(expected);
+      expect(request).toBeLessThan(100);
+    }
+  });
+});
+
+describe('A copy to SQLite', () => {
+  it('leaves the tasks of what has no result in the queue, each once however often it is made', async () => {
+    await using from = await openDynamo();
+    await using to = await openSqlite();
+    await storeEveryKind(from);
+
+    await copy(from, to);
+    await copy(from, to);
+
+    const deliveries = await to.queue.receive('lab', 100);
+    const tasks = deliveries.map(({ task: { run, config, id } }) => `${run} ${config} ${id}`);
+    expect(tasks).toEqual(['demo-r1 few q1', 'demo-r1 direct q2', 'demo-r2 few q1']);
+    const [first] = deliveries;
+    expect(await to.blobs.readText(first?.task.question.key ?? '')).toContain(
+      JSON.stringify(aQuestion({ id: 'q1' })),
+    );
+  });
+});

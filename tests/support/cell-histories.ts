@@ -1,0 +1,223 @@
+import {
+  type BenchmarkSpec,
+  type BlobStore,
+  type CellKey,
+  type CellRecord,
+  type CellResult,
+  type GroupHeader,
+  type GroupRecord,
+  isVerdict,
+  type JournalEntry,
+  type Ledger,
+  type Tally,
+} from '@thrice/core';
+import fc from 'fast-check';
+import {
+  aCall,
+  aCellResult,
+  aFailedResult,
+  aGroupHeader,
+  aJournalEntry,
+  anAttempt,
+  aQuestion,
+} from './builders.ts';
+import { sha256 } from './fake-source-reader.ts';
+
+const lanes = { lab: { base_url: 'http://127.0.0.1:1800/v1' } };
+
+/** A spec of one config on a lane of its own. */
+export function aLabSpec(parts: Partial<BenchmarkSpec> = {}): BenchmarkSpec {
+  return { ...aGroupHeader().spec, lanes, ...parts };
+}
+
+const ids = ['q1', 'q2', 'q3'];
+const configs = ['direct', 'few'];
+const runs = ['demo-r1', 'demo-r2'];
+
+const allKeys: readonly CellKey[] = runs.flatMap((run) =>
+  configs.flatMap((config) => ids.map((id) => ({ run, config, id }))),
+);
+
+/** The cells that {@link someDeeds} are done on. */
+const keys: readonly CellKey[] = [
+  { run: 'demo-r1', config: 'direct', id: 'q1' },
+  { run: 'demo-r1', config: 'direct', id: 'q3' },
+  { run: 'demo-r1', config: 'few', id: 'q1' },
+  { run: 'demo-r2', config: 'direct', id: 'q1' },
+];
+
+/** Stores a planned group of three questions and two configs, one of them for the first question only. */
+export async function storeGroup(
+  { ledger, blobs }: { readonly ledger: Ledger; readonly blobs: BlobStore },
+  parts: Partial<GroupHeader> = {},
+): Promise<GroupHeader> {
+  const text = ids.map((id) => `${JSON.stringify(aQuestion({ id }))}\n`).join('');
+  const key = `questions/${sha256(text)}.jsonl`;
+  const [direct] = aLabSpec().configs;
+  const header = aGroupHeader({
+    spec: aLabSpec({
+      replicates: 2,
+      configs: direct ? [direct, { ...direct, name: 'few', select: { start: 0, limit: 1 } }] : [],
+    }),
+    questions: { key, sha256: sha256(text), count: ids.length },
+    runs,
+    configs: [
+      { config: 'direct', cells: 3, skipped: null },
+      { config: 'few', cells: 1, skipped: null },
+    ],
+    ...parts,
+  });
+  await blobs.write(key, [text]);
+  await ledger.createGroup(header);
+  await ledger.markPlanned(header.group);
+  return header;
+}
+
+/** Something that a worker does with one cell, if it can. */
+export interface Deed {
+  readonly key: CellKey;
+  readonly kind:
+    | 'hold'
+    | 'commit a call'
+    | 'give back'
+    | 'score'
+    | 'misread'
+    | 'leave ungraded'
+    | 'fail'
+    | 'rerun';
+  /** Failed tries that it remembers. */
+  readonly attemptCount: number;
+}
+
+/** Random histories of a few cells. */
+export function someDeeds(): fc.Arbitrary<readonly Deed[]> {
+  const kinds: readonly Deed['kind'][] = [
+    'hold',
+    'commit a call',
+    'give back',
+    'score',
+    'misread',
+    'leave ungraded',
+    'fail',
+    'rerun',
+  ];
+  const deed = fc.record({
+    key: fc.constantFrom(...keys),
+    kind: fc.constantFrom(...kinds),
+    // Some cells forget their first attempts.
+    attemptCount: fc.oneof({ weight: 4, arbitrary: fc.nat({ max: 2 }) }, fc.nat({ max: 40 })),
+  });
+  return fc.array(deed, { maxLength: 14 });
+}
+
+/** One machine's worker: does deeds, no two of its attempts being the same. */
+export class Chronicle {
+  readonly #ledger: Ledger;
+  readonly #owner: string;
+  #count = 0;
+
+  constructor(ledger: Ledger, owner = 'ann') {
+    this.#ledger = ledger;
+    this.#owner = owner;
+  }
+
+  async live(deeds: readonly Deed[]): Promise<void> {
+    for (const deed of deeds) await this.#do(deed);
+  }
+
+  async #do({ key, kind, attemptCount }: Deed): Promise<void> {
+    const cell = await this.#take(key, kind === 'rerun');
+    if (cell === undefined || kind === 'hold' || kind === 'rerun') return;
+    if (kind === 'commit a call') {
+      await this.#ledger.commitCall(key, this.#call());
+      return;
+    }
+    const attempts = Array.from({ length: attemptCount }, () =>
+      anAttempt({ at: this.#instant(), costUsd: 0.125 }),
+    );
+    const tries = cell.tries + attemptCount;
+    if (kind === 'give back') {
+      await this.#ledger.releaseCell(key, this.#owner, attempts, tries);
+      return;
+    }
+    const result = await this.#result(key, kind, tries);
+    await this.#ledger.completeCell(key, this.#owner, result, attempts);
+  }
+
+  /** The cell in our hands; undefined if it is done for now. */
+  async #take(key: CellKey, isRerun: boolean): Promise<CellRecord | undefined> {
+    const cell = (await this.#ledger.readCells(key.run, key.config, [key.id])).get(key.id);
+    if (cell?.state === 'claimed') return cell;
+    const isOpenAgain = isRerun && cell?.result !== undefined && !isVerdict(cell.result.outcome);
+    const generation = (cell?.generation ?? 0) + (isOpenAgain ? 1 : 0);
+    const claim = await this.#ledger.claimCell(key, generation, this.#owner);
+    return claim.kind === 'claimed' ? claim.cell : undefined;
+  }
+
+  async #result(key: CellKey, kind: Deed['kind'], tries: number): Promise<CellResult> {
+    if (kind === 'fail') return aFailedResult({ tries: Math.max(1, tries) });
+    const { call } = await this.#ledger.commitCall(key, this.#call());
+    const shared = { tries: tries + 1, calls: [call], costUsd: call.costUsd };
+    switch (kind) {
+      case 'misread':
+        return aCellResult({ ...shared, outcome: 'unparsed', score: 0, answer: null });
+      case 'leave ungraded':
+        return aCellResult({ ...shared, outcome: 'ungraded', score: null });
+      default:
+        return aCellResult(shared);
+    }
+  }
+
+  #call(): JournalEntry {
+    return aJournalEntry({ call: aCall({ startedAt: this.#instant(), costUsd: 0.25 }) });
+  }
+
+  #instant(): string {
+    this.#count += 1;
+    const name = this.#owner.charCodeAt(0);
+    return new Date(Date.UTC(2026, 0, 1, 0, name, 0, this.#count)).toISOString();
+  }
+}
+
+/** Everything that a ledger knows of a group. */
+export interface LedgerView {
+  readonly group: GroupRecord | undefined;
+  readonly cells: readonly CellRecord[];
+  readonly journals: readonly (readonly [string, readonly JournalEntry[]])[];
+  /** Those that are not 0 all over: a ledger may leave them out. */
+  readonly tallies: readonly Tally[];
+}
+
+/** Reads everything that a ledger knows of a stored group. */
+export async function viewLedger(ledger: Ledger, group = 'demo'): Promise<LedgerView> {
+  const tallies = (await Promise.all(runs.map((run) => ledger.readTallies(run)))).flat();
+  const cells: CellRecord[] = [];
+  const journals: (readonly [string, readonly JournalEntry[]])[] = [];
+  for (const key of allKeys) {
+    const cell = (await ledger.readCells(key.run, key.config, [key.id])).get(key.id);
+    if (cell !== undefined) cells.push(cell);
+    const journal = await ledger.readJournal(key);
+    if (journal.size > 0) journals.push([Object.values(key).join(' '), [...journal.values()]]);
+  }
+  return {
+    group: await ledger.readGroup(group),
+    cells,
+    journals,
+    tallies: tallies
+      .filter(({ counts }) => Object.values(counts).some((count) => count !== 0))
+      .toSorted((left, right) => (nameOf(left) < nameOf(right) ? -1 : 1)),
+  };
+}
+
+function nameOf({ run, config }: Tally): string {
+  return `${run} ${config}`;
+}
+
+/** What the copy of an unfinished group looks like: nothing is in anybody's hands, nobody works on it. */
+export function copyOf({ group, cells, ...view }: LedgerView): LedgerView {
+  return {
+    ...view,
+    group: group && { ...group, state: 'cancelled' },
+    cells: cells.map((cell) => (cell.state === 'claimed' ? { ...cell, state: 'released' } : cell)),
+  };
+}

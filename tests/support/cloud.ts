@@ -1,0 +1,156 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Cloud, type CloudInit, startCloud, synthesize } from '@thrice/cloud';
+import { onTestFailed } from 'vitest';
+import * as z from 'zod';
+import { temporaryFolder } from './temporary-folder.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+/** What is printed of a log, at most, from its end. */
+const PRINTED_LENGTH = 64_000;
+
+const inputsSchema = z.record(z.string(), z.unknown());
+const stackSchema = z.looseObject({
+  resources: z.array(
+    z.looseObject({
+      type: z.string(),
+      inputs: inputsSchema,
+      options: z.looseObject({ parent: z.string() }),
+    }),
+  ),
+});
+type Resource = z.infer<typeof stackSchema>['resources'][number];
+
+/** What of a function may be changed. */
+export interface FunctionChange {
+  readonly timeoutSeconds?: number;
+  readonly memoryMb?: number;
+  readonly reservedConcurrency?: number;
+}
+
+/** What of a queue, and of the mapping that takes its messages to a function, may be changed. */
+export interface QueueChange {
+  readonly visibilitySeconds?: number;
+  readonly maxReceiveCount?: number;
+  readonly maximumConcurrency?: number;
+  readonly batchSize?: number;
+}
+
+/** Changes by component: `{ functions: { Answer: ... }, queues: { LaneSim: ... } }`. */
+export interface StackChanges {
+  readonly functions?: Readonly<Record<string, FunctionChange>>;
+  readonly queues?: Readonly<Record<string, QueueChange>>;
+}
+
+/** Synthesizes this repository's stack; takes seconds, so that the tests of a file share it. */
+export async function synthesizeStack(): Promise<unknown> {
+  await using folder = await temporaryFolder();
+  return await synthesize(ROOT, folder.path);
+}
+
+/**
+ * Another stack with other values.
+ *
+ * @param stack - As `synthesizeStack` gives it; stays as it is.
+ * @throws Error when the stack has no such component.
+ */
+export function changeStack(
+  stack: unknown,
+  { functions = {}, queues = {} }: StackChanges,
+): unknown {
+  // A copy, as far down as anything is changed.
+  const changed = stackSchema.parse(stack);
+  const find = (type: string, isMeant: (resource: Resource) => boolean, name: string) => {
+    const found = changed.resources.find((each) => each.type === type && isMeant(each));
+    if (found === undefined) throw new Error(`the stack has no ${name} of type ${type}`);
+    return found.inputs;
+  };
+  for (const [name, change] of Object.entries(functions)) {
+    const isMeant = ({ options }: Resource) => options.parent === name;
+    changeFunction(find('aws:lambda/function:Function', isMeant, name), change);
+  }
+  for (const [name, change] of Object.entries(queues)) {
+    const isMeant = ({ options }: Resource) => options.parent === name;
+    const queue = find('aws:sqs/queue:Queue', isMeant, name);
+    changeQueue(queue, change);
+    const isOfQueue = ({ inputs }: Resource) =>
+      String(inputs['eventSourceArn']).endsWith(`:${String(queue['name'])}`);
+    const { maximumConcurrency, batchSize } = change;
+    if (maximumConcurrency === undefined && batchSize === undefined) continue;
+    changeMapping(
+      find('aws:lambda/eventSourceMapping:EventSourceMapping', isOfQueue, name),
+      change,
+    );
+  }
+  return changed;
+}
+
+type Inputs = Record<string, unknown>;
+
+function changeFunction(inputs: Inputs, change: FunctionChange): void {
+  set(inputs, 'timeout', change.timeoutSeconds);
+  set(inputs, 'memorySize', change.memoryMb);
+  set(inputs, 'reservedConcurrentExecutions', change.reservedConcurrency);
+}
+
+function changeQueue(inputs: Inputs, { visibilitySeconds, maxReceiveCount }: QueueChange): void {
+  set(inputs, 'visibilityTimeoutSeconds', visibilitySeconds);
+  if (maxReceiveCount === undefined) return;
+  const policy = inputsSchema.parse(JSON.parse(z.string().parse(inputs['redrivePolicy'])));
+  inputs['redrivePolicy'] = JSON.stringify({ ...policy, maxReceiveCount });
+}
+
+function changeMapping(inputs: Inputs, { maximumConcurrency, batchSize }: QueueChange): void {
+  set(inputs, 'batchSize', batchSize);
+  if (maximumConcurrency !== undefined) inputs['scalingConfig'] = { maximumConcurrency };
+}
+
+function set(inputs: Inputs, name: string, value: unknown): void {
+  if (value !== undefined) inputs[name] = value;
+}
+
+export interface OpenCloudInit
+  extends Pick<CloudInit, 'functionVariables' | 'intercept' | 'tickSeconds'> {
+  /** @default Synthesized for this cloud alone */
+  readonly stack?: unknown;
+  readonly changes?: StackChanges;
+  /** The machine's variables: the keys of models, by name. @default None but the path */
+  readonly machine?: Readonly<Record<string, string>>;
+  /** Of the test's own context, where tests run side by side. @default The running test's */
+  readonly onTestFailed?: (print: () => void) => void;
+}
+
+/**
+ * Starts this repository's stack inside this process.
+ *
+ * When the test fails, the end of the functions' log is printed.
+ */
+export async function openCloud(init: OpenCloudInit = {}): Promise<Cloud> {
+  const {
+    stack,
+    changes = {},
+    machine = {},
+    onTestFailed: onFailed = onTestFailed,
+    ...rest
+  } = init;
+  await using owned = new AsyncDisposableStack();
+  const folder = owned.use(await temporaryFolder());
+  const logPath = folder.resolve('functions.log');
+  let log = '';
+  onFailed(() => void process.stderr.write(`the end of the functions' log:\n${log}\n`));
+  owned.defer(async () => {
+    const text = await readFile(logPath, 'utf8').catch(() => 'none');
+    log = text.slice(-PRINTED_LENGTH);
+  });
+  const cloud = owned.use(
+    await startCloud({
+      ...rest,
+      root: ROOT,
+      synthesize: async () => changeStack(stack ?? (await synthesizeStack()), changes),
+      logPath,
+      machine: { PATH: process.env['PATH'], ...machine },
+    }),
+  );
+  const running = owned.move();
+  return { ...cloud, [Symbol.asyncDispose]: () => running.disposeAsync() };
+}

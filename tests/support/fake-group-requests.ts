@@ -1,0 +1,45 @@
+import type { GroupRequests, ResultRequest, TaskRequest } from '@thrice/core';
+
+/** Requests that are kept until somebody says that they were served. */
+export class FakeGroupRequests implements GroupRequests {
+  /** Every request for tasks, in order. */
+  readonly tasks: TaskRequest[] = [];
+  /** Every request for results, in order. */
+  readonly results: ResultRequest[] = [];
+  /** Runs before a request is kept; what it throws, the asker gets. */
+  onAsk: (kind: 'tasks' | 'results') => void = () => undefined;
+  readonly #servedCounts = { tasks: 0, results: 0 };
+
+  async askForTasks(request: TaskRequest): Promise<void> {
+    this.onAsk('tasks');
+    this.tasks.push(request);
+  }
+
+  async askForResults(group: string): Promise<void> {
+    this.onAsk('results');
+    this.results.push({ v: 1, group });
+  }
+
+  async countPending(): Promise<{ readonly tasks: number; readonly results: number }> {
+    return {
+      tasks: this.tasks.length - this.#servedCounts.tasks,
+      results: this.results.length - this.#servedCounts.results,
+    };
+  }
+
+  /** Says that everything of a kind that was asked for so far was served. */
+  serveAll(kind: 'tasks' | 'results'): void {
+    this.#servedCounts[kind] = this[kind].length;
+  }
+
+  /** Serves the oldest request of a kind, if there is one; it stays pending where that throws. */
+  async serveNext(
+    kind: 'tasks' | 'results',
+    serve: (request: TaskRequest | ResultRequest) => Promise<unknown>,
+  ): Promise<void> {
+    const request = this[kind][this.#servedCounts[kind]];
+    if (request === undefined) return;
+    await serve(request);
+    this.#servedCounts[kind] += 1;
+  }
+}

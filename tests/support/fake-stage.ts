@@ -1,0 +1,173 @@
+import {
+  answerTask,
+  type CellKey,
+  type CellRecord,
+  type CellTask,
+  type Delivery,
+  type GroupHeader,
+  groupOfRun,
+  Heartbeat,
+  type Settlement,
+  type TaskWorker,
+} from '@thrice/core';
+import { aGroupHeader, aModelResponse, aQuestion } from './builders.ts';
+import { FakeBlobStore } from './fake-blob-store.ts';
+import { FakeDeadLetters } from './fake-dead-letters.ts';
+import { FakeGovernor } from './fake-governor.ts';
+import { FakeGroupRequests } from './fake-group-requests.ts';
+import { FakeLedger } from './fake-ledger.ts';
+import { type FakeAnswer, FakeModelClient } from './fake-model-client.ts';
+import { FakeTaskCounter } from './fake-task-counter.ts';
+import { FakeTaskQueue } from './fake-task-queue.ts';
+import { FakeWatchlist } from './fake-watchlist.ts';
+import { PassingClock } from './passing-clock.ts';
+import { Steps } from './steps.ts';
+
+/** A config of a group, as far as a stage looks into it. */
+export interface StageConfig {
+  readonly name: string;
+  /** `lane/model`. @default lab/m */
+  readonly model?: string;
+}
+
+/** A group to enter. */
+export interface StageGroup {
+  readonly group?: string;
+  readonly ids?: readonly string[];
+  readonly configs?: readonly StageConfig[];
+  readonly runCount?: number;
+  /** @default 5 */
+  readonly maxTries?: number;
+  readonly isPlanned?: boolean;
+}
+
+/** What a task is delivered as. */
+interface Delivering {
+  /** Somebody had it before. @default false */
+  readonly isRedelivered?: boolean;
+  /** @default steps without a mishap */
+  readonly steps?: Steps;
+}
+
+const base_url = 'http://127.0.0.1:1800/v1';
+
+/** Everything a stage in the cloud works with, in memory. */
+export class FakeStage {
+  readonly clock = new PassingClock();
+  readonly ledger = new FakeLedger(this.clock);
+  readonly blobs = new FakeBlobStore();
+  readonly queue = new FakeTaskQueue(this.clock);
+  readonly tasks = new FakeTaskCounter(this.queue);
+  readonly watchlist = new FakeWatchlist();
+  readonly deadLetters = new FakeDeadLetters();
+  readonly requests = new FakeGroupRequests();
+  readonly models: FakeModelClient;
+  #workerNo = 0;
+
+  constructor(answer: FakeAnswer = () => aModelResponse()) {
+    this.models = new FakeModelClient(answer);
+  }
+
+  /** Enters a watched group, its questions all with the target 42; its tasks are not sent. */
+  async enter(init: StageGroup = {}): Promise<GroupHeader> {
+    const { group = 'demo', ids = ['q1'], configs = [{ name: 'direct' }], maxTries = 5 } = init;
+    const modelOf = ({ model = 'lab/m' }: StageConfig) => model;
+    const lanes = configs.map((config) => modelOf(config).split('/')[0] ?? '');
+    const { spec } = aGroupHeader();
+    const key = `questions/${group}.jsonl`;
+    const header = aGroupHeader({
+      group,
+      createdAt: this.clock.toIso(this.clock.now()),
+      questions: { key, sha256: 'c'.repeat(64), count: ids.length },
+      runs: Array.from({ length: init.runCount ?? 1 }, (_, at) => `${group}-r${at + 1}`),
+      configs: configs.map(({ name }) => ({ config: name, cells: ids.length, skipped: null })),
+      spec: {
+        ...spec,
+        max_tries: maxTries,
+        lanes: Object.fromEntries(lanes.map((lane) => [lane, { base_url }])),
+        configs: configs.map((config) => ({
+          name: config.name,
+          solver: 'direct',
+          model: modelOf(config),
+          stream: false,
+          scorer: 'exact',
+        })),
+      },
+    });
+    const lines = ids.map((id) => `${JSON.stringify(aQuestion({ id }))}\n`);
+    await this.blobs.write(key, [lines.join('')]);
+    await this.ledger.createGroup(header);
+    if (init.isPlanned ?? true) await this.ledger.markPlanned(group);
+    await this.watchlist.watch(group);
+    return header;
+  }
+
+  /** Sends a task and receives it. */
+  async deliver(parts: Partial<CellTask> = {}): Promise<Delivery> {
+    const { run = 'demo-r1', config = 'direct', id = 'q1', generation = 0 } = parts;
+    const key = `questions/${groupOfRun(run)}.jsonl`;
+    const line = JSON.stringify(aQuestion({ id }));
+    const offset = (this.blobs.texts.get(key) ?? '').indexOf(line);
+    const question = { key, offset, length: Buffer.byteLength(line) };
+    const lane = await this.#laneOf(run, config);
+    await this.queue.send(lane, [{ v: 1, run, id, config, question, generation }]);
+    const [delivery] = (await this.queue.receive(lane, 10_000)).slice(-1);
+    if (delivery === undefined) throw new Error('expected the task that was sent');
+    return delivery;
+  }
+
+  async #laneOf(run: string, config: string): Promise<string> {
+    const header = (await this.ledger.readGroup(groupOfRun(run)))?.header;
+    const model = header?.spec.configs.find(({ name }) => name === config)?.model ?? 'lab/m';
+    return model.split('/')[0] ?? '';
+  }
+
+  /** Answers a task as a new worker; nothing is done with the delivery. */
+  async answer(delivery: Delivery, init: Delivering = {}): Promise<Settlement> {
+    const { steps = new Steps(), isRedelivered = false } = init;
+    this.#workerNo += 1;
+    const owner = `worker-${this.#workerNo}`;
+    const { clock } = this;
+    const ledger = steps.watch('ledger', this.ledger);
+    const queue = steps.watch('queue', this.queue);
+    const worker: TaskWorker = {
+      owner,
+      ledger,
+      blobs: this.blobs,
+      models: steps.watch('models', this.models),
+      governor: new FakeGovernor(),
+      heartbeat: new Heartbeat({ ledger, queue, clock, owner }),
+      clock,
+      random: () => 0,
+      observe: () => undefined,
+      watchlist: steps.watch('watchlist', this.watchlist),
+      deadLetters: steps.watch('deadLetters', this.deadLetters),
+      requests: steps.watch('requests', this.requests),
+    };
+    return await answerTask(delivery, isRedelivered, worker);
+  }
+
+  /** Delivers and answers the cells of some ids, each of its own task. */
+  async complete(ids: readonly string[], parts: Partial<CellTask> = {}): Promise<void> {
+    for (const id of ids) {
+      const delivery = await this.deliver({ ...parts, id });
+      await this.answer(delivery);
+      await this.queue.acknowledge(delivery);
+    }
+  }
+
+  /** The cell as it is stored. */
+  cell(parts: Partial<CellKey> = {}): CellRecord | undefined {
+    return this.ledger.cell({ run: 'demo-r1', config: 'direct', id: 'q1', ...parts });
+  }
+
+  /** The groups that are watched. */
+  async watched(): Promise<readonly string[]> {
+    return (await this.watchlist.listWatched()).map(({ group }) => group);
+  }
+
+  /** What is parked, as `subject group`. */
+  async parked(): Promise<readonly string[]> {
+    return (await this.watchlist.listParked()).map(({ subject, group }) => `${subject} ${group}`);
+  }
+}

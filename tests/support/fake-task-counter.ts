@@ -1,0 +1,18 @@
+import type { TaskCounter } from '@thrice/core';
+import type { FakeTaskQueue } from './fake-task-queue.ts';
+
+/** Counts what a queue in memory holds. */
+export class FakeTaskCounter implements TaskCounter {
+  /** The lanes that were counted, in order. */
+  readonly asked: string[] = [];
+  readonly #queue: FakeTaskQueue;
+
+  constructor(queue: FakeTaskQueue) {
+    this.#queue = queue;
+  }
+
+  async countTasks(lane: string): Promise<number> {
+    this.asked.push(lane);
+    return this.#queue.countOf(lane);
+  }
+}

@@ -1,0 +1,21 @@
+import { DeleteMessageCommand, ReceiveMessageCommand, type SQSClient } from '@aws-sdk/client-sqs';
+
+/** Takes up to ten messages of a queue in hand. */
+export async function takeMessages(
+  client: SQSClient,
+  queueUrl: string | undefined,
+): Promise<readonly { readonly body: unknown; remove(): Promise<void> }[]> {
+  const { Messages = [] } = await client.send(
+    new ReceiveMessageCommand({
+      QueueUrl: queueUrl,
+      MaxNumberOfMessages: 10,
+      VisibilityTimeout: 60,
+    }),
+  );
+  return Messages.map(({ Body = '', ReceiptHandle }) => ({
+    body: JSON.parse(Body) as unknown,
+    remove: async () => {
+      await client.send(new DeleteMessageCommand({ QueueUrl: queueUrl, ReceiptHandle }));
+    },
+  }));
+}

@@ -1,0 +1,54 @@
+import type { BlobStore, Ledger, TaskQueue } from '@thrice/core';
+
+/** What one process works with. */
+export interface Stores {
+  readonly ledger: Ledger;
+  readonly blobs: BlobStore;
+  readonly queue: TaskQueue;
+}
+
+/** When a process dies. */
+export interface Death {
+  /** Writes that it has made before. */
+  readonly afterWrites: number;
+  /** Whether its last write, of which it hears nothing any more, reaches the store. */
+  readonly isWritten: boolean;
+}
+
+const ledgerWrites: ReadonlySet<PropertyKey> = new Set<keyof Ledger>([
+  'createGroup',
+  'markPlanned',
+  'setGroupState',
+  'claimCell',
+  'extendLeases',
+  'releaseCell',
+  'commitCall',
+  'completeCell',
+]);
+
+/** The stores of a process that dies at one of its writes: this one and all that follow fail. */
+export function mortalStores({ ledger, blobs, queue }: Stores, death: Death): Stores {
+  let writeCount = 0;
+  const write = async (send: () => unknown): Promise<unknown> => {
+    writeCount += 1;
+    if (writeCount <= death.afterWrites) return await send();
+    if (writeCount === death.afterWrites + 1 && death.isWritten) await send();
+    throw new Error('the process has died');
+  };
+  const guard = <Store extends object>(store: Store, writes: ReadonlySet<PropertyKey>): Store =>
+    new Proxy(store, {
+      get: (target, name) => {
+        const method: unknown = Reflect.get(target, name);
+        if (typeof method !== 'function') return method;
+        const call = (...args: readonly unknown[]): unknown => Reflect.apply(method, target, args);
+        return writes.has(name)
+          ? (...args: readonly unknown[]) => write(() => call(...args))
+          : call;
+      },
+    });
+  return {
+    ledger: guard(ledger, ledgerWrites),
+    blobs: guard(blobs, new Set(['write'])),
+    queue: guard(queue, new Set(['send'])),
+  };
+}

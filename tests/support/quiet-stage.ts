@@ -1,0 +1,47 @@
+import type { Stage } from '@thrice/aws';
+import type { BlobStore, Ledger } from '@thrice/core';
+import type { DynamoEmulator } from './aws-emulators.ts';
+import { openLedger } from './dynamo-ledgers.ts';
+import { FakeGroupRequests } from './fake-group-requests.ts';
+import { FakeWatchlist } from './fake-watchlist.ts';
+import type { PassingClock } from './passing-clock.ts';
+
+/** A stage in which nobody works: a real ledger, the rest in memory. */
+export interface QuietStage extends AsyncDisposable {
+  readonly stage: Stage;
+  readonly place: string;
+  readonly flag: string;
+  readonly clock: PassingClock;
+  readonly ledger: Ledger;
+  readonly blobs: BlobStore;
+  readonly watchlist: FakeWatchlist;
+  readonly requests: FakeGroupRequests;
+}
+
+/** Opens a stage `dev` with a queue for each of some lanes. */
+export async function openQuietStage(
+  dynamo: DynamoEmulator,
+  lanes: readonly string[] = ['lab'],
+): Promise<QuietStage> {
+  const { ledger, blobs, clock, ...table } = await openLedger(dynamo);
+  const queueUrl = 'http://127.0.0.1:1/queue';
+  return {
+    stage: {
+      stage: 'dev',
+      tableName: 'thrice-dev-ledger',
+      bucketName: 'artifacts',
+      laneQueueUrls: Object.fromEntries(lanes.map((lane) => [lane, queueUrl])),
+      deadLetterQueueUrl: queueUrl,
+      planQueueUrl: queueUrl,
+      finalizeQueueUrl: queueUrl,
+    },
+    place: 's3://artifacts',
+    flag: ' --stage dev',
+    clock,
+    ledger,
+    blobs,
+    watchlist: new FakeWatchlist(),
+    requests: new FakeGroupRequests(),
+    [Symbol.asyncDispose]: () => table[Symbol.asyncDispose](),
+  };
+}

@@ -1,0 +1,121 @@
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { S3Client } from '@aws-sdk/client-s3';
+import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
+import { findStage, S3BlobStore, SqsTaskQueue } from '@thrice/aws';
+import type { Cloud } from '@thrice/cloud';
+import type { CellRow } from '@thrice/core';
+import { systemClock } from '@thrice/local';
+import * as z from 'zod';
+import { readCellRows } from './cell-rows.ts';
+import { type Outcome, runThrice } from './run-thrice.ts';
+import { smallBenchmark } from './small-benchmark.ts';
+
+const letterListSchema = z.object({
+  cells: z.array(z.object({ config: z.string(), id: z.string(), now: z.string() })),
+  unreadable: z.array(z.unknown()),
+});
+
+/** A small benchmark on the lane of a stage that needs no key. */
+export function stageBenchmark(
+  own: Parameters<typeof smallBenchmark>[0],
+): ReturnType<typeof smallBenchmark> {
+  const { 'benchmark.toml': spec, ...rest } = smallBenchmark(own);
+  return {
+    ...rest,
+    'benchmark.toml': spec.replace('[lanes.lab]', '[lanes.sim]').replaceAll('"lab/', '"sim/'),
+  };
+}
+
+/** Runs a command against a stage on this machine. */
+export async function thriceIn(
+  cloud: Cloud,
+  cwd: string,
+  ...argv: readonly string[]
+): Promise<Outcome> {
+  return await runThrice([...argv, '--stage', 'local'], { cwd, environment: cloud.variables });
+}
+
+/** The group that a `run` printed first. */
+export function groupOf({ stdout }: Pick<Outcome, 'stdout'>): string {
+  return stdout.split('\n')[0] ?? '';
+}
+
+/** Pulls a group into the working folder and reads the rows of a config. */
+export async function pullRows(
+  cloud: Cloud,
+  cwd: string,
+  group: string,
+  config: string,
+): Promise<readonly CellRow[]> {
+  const pulled = await thriceIn(cloud, cwd, 'pull', group);
+  if (pulled.exitCode !== 0) throw new Error(pulled.stderr);
+  return await readCellRows(`${cwd}/.thrice`, group, config);
+}
+
+/** What `dlq ls` lists: cells as `config id`, and how many messages are unreadable. */
+export async function listLetters(
+  cloud: Cloud,
+  cwd: string,
+): Promise<{ readonly cells: readonly string[]; readonly unreadable: number }> {
+  const { stdout } = await thriceIn(cloud, cwd, 'dlq', 'ls', '--json');
+  const { cells, unreadable } = letterListSchema.parse(JSON.parse(stdout));
+  return {
+    cells: cells.map(({ config, id }) => `${config} ${id}`).toSorted(),
+    unreadable: unreadable.length,
+  };
+}
+
+/** Sends bodies as they are to a lane's queue. */
+export async function sendRaw(
+  cloud: Cloud,
+  lane: string,
+  bodies: readonly string[],
+): Promise<void> {
+  using clients = openClients(cloud);
+  const { laneQueueUrls } = await findStage(clients.dynamo, 'local');
+  for (const MessageBody of bodies) {
+    await clients.sqs.send(new SendMessageCommand({ QueueUrl: laneQueueUrls[lane], MessageBody }));
+  }
+}
+
+/** How many messages a lane's queue holds, whatever their state. */
+export async function countTasks(cloud: Cloud, lane: string): Promise<number> {
+  using clients = openClients(cloud);
+  const { laneQueueUrls } = await findStage(clients.dynamo, 'local');
+  const queue = new SqsTaskQueue({
+    client: clients.sqs,
+    queueUrls: new Map(Object.entries(laneQueueUrls)),
+    clock: systemClock,
+    random: () => 0,
+    onPoison: () => undefined,
+  });
+  return await queue.countTasks(lane);
+}
+
+/** Which of these files of a group a stage does not have; names are relative to its folder. */
+export async function missingInStage(
+  cloud: Cloud,
+  group: string,
+  names: readonly string[],
+): Promise<readonly string[]> {
+  using clients = openClients(cloud);
+  const { bucketName: bucket } = await findStage(clients.dynamo, 'local');
+  const blobs = new S3BlobStore({ client: clients.s3, bucket });
+  const found = await Promise.all(names.map((name) => blobs.has(`runs/${group}/${name}`)));
+  return names.filter((_, index) => found[index] === false);
+}
+
+function openClients({ emulators: { region, credentials, dynamoUrl, sqsUrl, s3Url } }: Cloud) {
+  const config = { region, credentials };
+  const dynamo = new DynamoDBClient({ ...config, endpoint: dynamoUrl });
+  const sqs = new SQSClient({ ...config, endpoint: sqsUrl });
+  const s3 = new S3Client({ ...config, endpoint: s3Url, forcePathStyle: true });
+  return {
+    dynamo,
+    sqs,
+    s3,
+    [Symbol.dispose]: () => {
+      for (const client of [dynamo, sqs, s3]) client.destroy();
+    },
+  };
+}

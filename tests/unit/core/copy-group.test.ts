@@ -1,0 +1,718 @@
+import {
+  type CellRecord,
+  type CopyCounts,
+  type CopyOrder,
+  copyGroup,
+  finalizeGroup,
+  type GroupRecord,
+  limits,
+  resolveBenchmark,
+  verifyGroup,
+} from '@thrice/core';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  aCellKey,
+  aCellResult,
+  aFailedResult,
+  aGroupHeader,
+  aJournalEntry,
+  aModelResponse,
+  anAttempt,
+  anError,
+  aQuestion,
+} from '../../support/builders.ts';
+import {
+  aLabSpec,
+  Chronicle,
+  copyOf,
+  someDeeds,
+  storeGroup,
+  viewLedger,
+} from '../../support/cell-histories.ts';
+import { FakeEngine } from '../../support/fake-engine.ts';
+import { createTestDigest } from '../../support/fake-source-reader.ts';
+import { type Death, mortalStores } from '../../support/mortal-stores.ts';
+
+const key = aCellKey();
+const questions = ['good', 'bad', 'open'].map((id) =>
+  aQuestion({ id, target: id === 'open' ? null : ['42'] }),
+);
+
+type Side = Pick<FakeEngine, 'ledger' | 'blobs' | 'queue'>;
+
+/** Copies the group `demo`, or the one of another name. */
+async function copy(
+  from: Pick<FakeEngine, 'ledger' | 'blobs'>,
+  to: CopyOrder['to'],
+  group = 'demo',
+): Promise<CopyCounts> {
+  const record = await recordOf(from, group);
+  return await copyGroup(record, { from, to, near: from.blobs, createDigest: createTestDigest });
+}
+
+async function recordOf({ ledger }: Pick<Side, 'ledger'>, group: string): Promise<GroupRecord> {
+  const record = await ledger.readGroup(group);
+  if (record === undefined) throw new Error(`expected a group ${group}`);
+  return record;
+}
+
+/** An engine whose config is the one of its spec, with answers of its own for `bad`. */
+function anEngine(): FakeEngine {
+  return new FakeEngine({
+    benchmark: resolveBenchmark(aLabSpec({ max_tries: 2 }), 'benchmark.toml'),
+    answer: ({ cell }) => (cell.id === 'bad' ? anError('model-timeout') : aModelResponse()),
+  });
+}
+
+/** An engine that has worked on a group to its end. */
+async function worked(): Promise<{ readonly engine: FakeEngine; readonly group: string }> {
+  const engine = anEngine();
+  const header = await engine.plan(questions, { draft: { spec: aLabSpec({ max_tries: 2 }) } });
+  await engine.workAll();
+  return { engine, group: header.group };
+}
+
+/** A stored group with one cell as given, and the target it was copied to before that. */
+async function besideCell(
+  source: Partial<CellRecord>,
+  target: Partial<CellRecord> | undefined,
+): Promise<{ readonly from: FakeEngine; readonly to: FakeEngine }> {
+  const [from, to] = [new FakeEngine(), new FakeEngine()];
+  await storeGroup(from);
+  await copy(from, to);
+  from.ledger.putCell(aCell(source));
+  if (target !== undefined) to.ledger.putCell(aCell(target));
+  return { from, to };
+}
+
+function aCell(parts: Partial<CellRecord>): CellRecord {
+  return { key, state: 'released', generation: 0, tries: 0, attempts: [], ...parts };
+}
+
+/** What a copy did, but for the cells that nobody has begun with. */
+function done({ sourceLeft: _source, targetLeft: _target, ...counts }: CopyCounts): object {
+  return counts;
+}
+
+const nothing = { cells: 0, copied: 0, calls: 0, kept: 0, heldElsewhere: 0 };
+
+describe('a copy of a finished group', () => {
+  it('has the same questions, header, cells, calls and tallies', async () => {
+    const { engine, group } = await worked();
+    const to = new FakeEngine();
+
+    const counts = await copy(engine, to, group);
+
+    const { questions: stored, runs } = (await recordOf(engine, group)).header;
+    const run = runs[0] ?? '';
+    const ids = questions.map(({ id }) => id);
+    const cells = await engine.ledger.readCells(run, 'direct', ids);
+    expect(counts).toEqual({
+      cells: 3,
+      copied: 3,
+      calls: 2,
+      kept: 0,
+      heldElsewhere: 0,
+      sourceLeft: 0,
+      targetLeft: 0,
+    });
+    expect(to.blobs.texts).toEqual(new Map([[stored.key, engine.blobs.texts.get(stored.key)]]));
+    expect(await to.ledger.readCells(run, 'direct', ids)).toEqual(cells);
+    expect(cells.get('bad')?.attempts.length).toBe(2);
+    for (const id of ids) {
+      const cell = { run, config: 'direct', id };
+      expect(await to.ledger.readJournal(cell)).toEqual(await engine.ledger.readJournal(cell));
+    }
+    expect(await to.ledger.readTallies(run)).toEqual(await engine.ledger.readTallies(run));
+  });
+
+  it('is active and planned, and has no tasks', async () => {
+    const { engine, group } = await worked();
+    const to = new FakeEngine();
+
+    await copy(engine, to, group);
+
+    const { header } = await recordOf(engine, group);
+    expect(await recordOf(to, group)).toEqual({ header, state: 'active', isPlanned: true });
+    expect(to.queue.sent).toEqual([]);
+  });
+
+  it('is active and planned though its source was cancelled at the end of its plan', async () => {
+    const [from, to] = [new FakeEngine(), new FakeEngine()];
+    const header = aGroupHeader({ spec: aLabSpec() });
+    const text = `${JSON.stringify(aQuestion())}\n`;
+    const { questions: stored } = await storedQuestion(from, text);
+    await from.ledger.createGroup({ ...header, questions: stored }, 'cancelled');
+    from.ledger.putCell(aCell({ state: 'done', tries: 1, result: aCellResult() }));
+
+    await copy(from, to);
+
+    expect(await recordOf(to, 'demo')).toMatchObject({ state: 'active', isPlanned: true });
+  });
+
+  it('publishes what its source publishes, and passes the check', async () => {
+    const { engine, group } = await worked();
+    const { header } = await recordOf(engine, group);
+    const to = new FakeEngine();
+    await copy(engine, to, group);
+
+    await finalizeGroup(header, engine.benchmark, undefined, engine);
+    await finalizeGroup(header, engine.benchmark, undefined, { ...to, clock: engine.clock });
+
+    expect(to.blobs.texts).toEqual(engine.blobs.texts);
+    const verification = await verifyGroup(header, engine.benchmark, to);
+    expect(verification).toMatchObject({ rows: 3, rescored: 2, mismatches: [] });
+  });
+});
+
+describe('a copy of an unfinished group', () => {
+  it('is cancelled, and its tasks are those of the cells without a result', async () => {
+    const engine = anEngine();
+    const header = await engine.plan(questions, { draft: { spec: aLabSpec() } });
+    const [first] = await engine.queue.receive('lab', 1);
+    if (first !== undefined) await engine.work(first);
+    const to = new FakeEngine();
+
+    const counts = await copy(engine, to, header.group);
+
+    expect(counts).toMatchObject({ cells: 1, copied: 1, sourceLeft: 2, targetLeft: 2 });
+    expect(await recordOf(to, header.group)).toEqual({
+      header,
+      state: 'cancelled',
+      isPlanned: true,
+    });
+    const planned = engine.queue.sent.filter(({ task }) => task.id !== first?.task.id);
+    expect(to.queue.sent).toEqual(planned);
+  });
+
+  it('can be worked on to its end, and no call is paid twice', async () => {
+    const engine = anEngine();
+    const header = await engine.plan(questions, { draft: { spec: aLabSpec() } });
+    const [first] = await engine.queue.receive('lab', 1);
+    engine.ledger.failNext('completeCell', anError('store-unavailable'));
+    if (first !== undefined) await engine.work(first).catch(() => undefined);
+    const to = anEngine();
+    to.models.become(() => aModelResponse());
+
+    await copy(engine, to, header.group);
+    await to.ledger.setGroupState(header.group, 'active');
+    await to.workAll();
+
+    expect(to.models.requests.map(({ cell }) => cell.id)).toEqual(['bad', 'open']);
+    const [tally] = await to.ledger.readTallies(header.runs[0] ?? '');
+    expect(tally?.counts).toEqual({ scored: 2, unparsed: 0, ungraded: 1, failed: 0 });
+  });
+
+  it('is left for whoever resumes it to plan where its plan is unfinished', async () => {
+    const [from, to] = [new FakeEngine(), new FakeEngine()];
+    const header = aGroupHeader({ spec: aLabSpec() });
+    const { questions: stored } = await storedQuestion(from, `${JSON.stringify(aQuestion())}\n`);
+    await from.ledger.createGroup({ ...header, questions: stored });
+
+    await copy(from, to);
+
+    expect(await recordOf(to, 'demo')).toMatchObject({ state: 'cancelled', isPlanned: false });
+    expect(to.queue.sent).toEqual([]);
+  });
+
+  it('gets no tasks where whoever resumes it sends them', async () => {
+    const [from, to] = [new FakeEngine(), new FakeEngine()];
+    await storeGroup(from);
+
+    await copy(from, { ledger: to.ledger, blobs: to.blobs });
+
+    expect(await recordOf(to, 'demo')).toMatchObject({ state: 'cancelled', isPlanned: true });
+    expect(to.queue.sent).toEqual([]);
+  });
+
+  it('stays active where it was resumed before', async () => {
+    const [from, to] = [new FakeEngine(), new FakeEngine()];
+    await storeGroup(from);
+    await copy(from, to);
+    await to.ledger.setGroupState('demo', 'active');
+
+    await copy(from, to);
+
+    expect(await recordOf(to, 'demo')).toMatchObject({ state: 'active' });
+  });
+
+  it('gets its tasks before it says that all are sent', async () => {
+    const [from, to] = [new FakeEngine(), new FakeEngine()];
+    await storeGroup(from);
+    to.queue.failNextSend(anError('store-unavailable'));
+
+    await expect(copy(from, to)).rejects.toMatchObject({ code: 'store-unavailable' });
+
+    expect(await recordOf(to, 'demo')).toMatchObject({ state: 'cancelled', isPlanned: false });
+  });
+
+  it('leaves out the configs that were skipped', async () => {
+    const [from, to] = [new FakeEngine(), new FakeEngine()];
+    await storeGroup(from, {
+      configs: [
+        { config: 'direct', cells: 3, skipped: null },
+        { config: 'few', cells: 0, skipped: 'skipped_missing_keys' },
+      ],
+    });
+
+    const counts = await copy(from, to);
+
+    expect(counts).toMatchObject({ sourceLeft: 6, targetLeft: 6 });
+    expect(new Set(to.queue.sent.map(({ task }) => task.config))).toEqual(new Set(['direct']));
+  });
+});
+
+describe('the questions of a copied group', () => {
+  it('are not written where they are', async () => {
+    const [from, to] = [new FakeEngine(), new FakeEngine()];
+    const header = await storeGroup(from);
+    await to.blobs.write(header.questions.key, [from.blobs.texts.get(header.questions.key) ?? '']);
+
+    await copy(from, to);
+
+    expect(to.blobs.written).toEqual([header.questions.key]);
+  });
+
+  it('are not written where the source has them damaged', async () => {
+    const [from, to] = [new FakeEngine(), new FakeEngine()];
+    const { questions: stored } = await storeGroup(from);
+    from.blobs.texts.set(stored.key, `${JSON.stringify(aQuestion({ id: 'other' }))}\n`);
+
+    await expect(copy(from, to)).rejects.toMatchObject({ code: 'store-unusable' });
+
+    expect(to.blobs.texts.size).toBe(0);
+    expect(await to.ledger.readGroup('demo')).toBeUndefined();
+  });
+
+  it('are read from the near side', async () => {
+    const [from, to] = [new FakeEngine(), new FakeEngine()];
+    const { questions: stored } = await storeGroup(from);
+    await to.blobs.write(stored.key, [from.blobs.texts.get(stored.key) ?? '']);
+    from.blobs.texts.clear();
+
+    const counts = await copyGroup(await recordOf(from, 'demo'), {
+      from,
+      to,
+      near: to.blobs,
+      createDigest: createTestDigest,
+    });
+
+    expect(counts.sourceLeft).toBe(8);
+  });
+});
+
+describe('another group of the same name', () => {
+  it('is refused, and nothing of it is changed', async () => {
+    const [from, to] = [new FakeEngine(), new FakeEngine()];
+    await storeGroup(from);
+    await to.ledger.createGroup(aGroupHeader({ label: 'other' }));
+
+    await expect(copy(from, to)).rejects.toMatchObject({
+      code: 'already-exists',
+      message:
+        'demo: expected the same group or none, received another one of this name (made by "thrice run benchmark.toml"); nothing was changed',
+    });
+
+    expect(await recordOf(to, 'demo')).toEqual({
+      header: aGroupHeader({ label: 'other' }),
+      state: 'active',
+      isPlanned: false,
+    });
+    expect(to.blobs.texts.size).toBe(0);
+    expect(to.ledger.log).toEqual([]);
+  });
+});
+
+describe('a copied cell', () => {
+  it('that is in hand at the source is given back in the target', async () => {
+    const { from, to } = await besideCell({ state: 'claimed', tries: 1 }, undefined);
+    await from.ledger.commitCall(key, aJournalEntry());
+
+    const counts = await copy(from, to);
+
+    expect(done(counts)).toEqual({ ...nothing, cells: 1, copied: 1, calls: 1 });
+    expect(to.ledger.cell(key)).toEqual(aCell({ tries: 1 }));
+    expect(await to.ledger.readJournal(key)).toEqual(new Map([['answer', aJournalEntry()]]));
+  });
+
+  it('is claimed before its journal is written: nobody finds a journal of a cell nobody held', async () => {
+    const { from, to } = await besideCell(
+      { state: 'done', tries: 1, result: aCellResult() },
+      undefined,
+    );
+    await from.ledger.commitCall(key, aJournalEntry());
+    to.ledger.log.length = 0;
+
+    await copy(from, to);
+
+    expect(to.ledger.log.slice(0, 3)).toEqual(['claimCell', 'commitCall', 'completeCell']);
+  });
+
+  it('that has a verdict in the target stays as it is', async () => {
+    const { from, to } = await besideCell(
+      { state: 'done', generation: 1, tries: 3, result: aCellResult({ tries: 3, answer: 'a' }) },
+      { state: 'done', tries: 1, result: aCellResult({ answer: 'b' }) },
+    );
+    await from.ledger.commitCall(key, aJournalEntry({ text: 'a' }));
+    const before = to.ledger.cell(key);
+
+    const counts = await copy(from, to);
+
+    expect(done(counts)).toEqual({ ...nothing, cells: 1, kept: 1 });
+    expect(to.ledger.cell(key)).toEqual(before);
+    expect(await to.ledger.readJournal(key)).toEqual(new Map());
+  });
+
+  it.each<[string, Partial<CellRecord>, Partial<CellRecord>]>([
+    ['is further', { tries: 1 }, { tries: 2 }],
+    ['has a result', { tries: 1 }, { state: 'done', tries: 1, result: aFailedResult() }],
+    [
+      'has another failure of the same generation',
+      { state: 'done', tries: 5, result: aFailedResult({ tries: 5 }) },
+      { state: 'done', tries: 1, result: aFailedResult() },
+    ],
+    [
+      'is of a later generation',
+      { state: 'done', tries: 1, result: aFailedResult() },
+      { generation: 1 },
+    ],
+  ])('stays as it is where it %s in the target', async (_, source, target) => {
+    const { from, to } = await besideCell(source, target);
+    const before = to.ledger.cell(key);
+
+    const counts = await copy(from, to);
+
+    expect(done(counts)).toEqual({ ...nothing, cells: 1, kept: 1 });
+    expect(to.ledger.cell(key)).toEqual(before);
+  });
+
+  it('that failed in the target takes on the verdict of the source, of the same generation too', async () => {
+    const { from, to } = await besideCell(
+      { state: 'done', tries: 2, result: aCellResult({ tries: 2 }) },
+      { state: 'done', tries: 1, result: aFailedResult() },
+    );
+
+    const counts = await copy(from, to);
+
+    expect(done(counts)).toEqual({ ...nothing, cells: 1, copied: 1 });
+    expect(to.ledger.cell(key)).toEqual({ ...from.ledger.cell(key), generation: 1 });
+    expect(done(await copy(from, to))).toEqual({ ...nothing, cells: 1, kept: 1 });
+  });
+
+  it('that is rerun at the source is open again in the target', async () => {
+    const { from, to } = await besideCell(
+      { generation: 1, tries: 1, attempts: [anAttempt()] },
+      { state: 'done', tries: 5, result: aFailedResult({ tries: 5 }) },
+    );
+
+    const counts = await copy(from, to);
+
+    expect(done(counts)).toEqual({ ...nothing, cells: 1, copied: 1 });
+    expect(to.ledger.cell(key)).toEqual(from.ledger.cell(key));
+  });
+
+  it('that a worker of the target has in hand is left alone and counted', async () => {
+    const { from, to } = await besideCell(
+      { state: 'done', tries: 1, result: aCellResult() },
+      undefined,
+    );
+    await from.ledger.commitCall(key, aJournalEntry());
+    await to.ledger.claimCell(key, 0, 'bob');
+    const before = to.ledger.cell(key);
+
+    const counts = await copy(from, to);
+
+    expect(counts).toEqual({
+      ...nothing,
+      cells: 1,
+      heldElsewhere: 1,
+      sourceLeft: 7,
+      targetLeft: 8,
+    });
+    expect(to.ledger.cell(key)).toEqual(before);
+    expect(await to.ledger.readJournal(key)).toEqual(new Map());
+  });
+
+  it('that a worker of the target takes over meanwhile is left to it', async () => {
+    const { from, to } = await besideCell(
+      { state: 'done', tries: 1, result: aCellResult() },
+      undefined,
+    );
+    await from.ledger.commitCall(key, aJournalEntry());
+    const commitCall = to.ledger.commitCall.bind(to.ledger);
+    to.ledger.commitCall = async (...call) => {
+      to.clock.advance(limits.leaseMs);
+      await to.ledger.claimCell(key, 0, 'bob');
+      return await commitCall(...call);
+    };
+
+    const counts = await copy(from, to);
+
+    expect(counts).toMatchObject({ copied: 0, calls: 1, heldElsewhere: 1, targetLeft: 8 });
+    expect(to.ledger.cell(key)).toMatchObject({ state: 'claimed', tries: 1 });
+  });
+
+  it('that a worker of the target died over is taken over', async () => {
+    const { from, to } = await besideCell(
+      { state: 'done', tries: 1, result: aCellResult() },
+      undefined,
+    );
+    await to.ledger.claimCell(key, 0, 'bob');
+    to.clock.advance(limits.leaseMs);
+
+    await copy(from, to);
+
+    expect(to.ledger.cell(key)).toEqual(from.ledger.cell(key));
+  });
+
+  it('whose worker died at the source has one try more in the target too', async () => {
+    const { from, to } = await besideCell({ state: 'claimed', tries: 2 }, { tries: 1 });
+
+    const counts = await copy(from, to);
+
+    expect(done(counts)).toEqual({ ...nothing, cells: 1, copied: 1 });
+    expect(to.ledger.cell(key)).toEqual(aCell({ tries: 2 }));
+  });
+
+  it('keeps the answer that the target paid for, and gets no result of another', async () => {
+    const { from, to } = await besideCell(
+      { state: 'done', tries: 1, result: aCellResult({ answer: 'a' }) },
+      { tries: 1 },
+    );
+    await from.ledger.commitCall(key, aJournalEntry({ text: 'a' }));
+    await to.ledger.commitCall(key, aJournalEntry({ text: 'b' }));
+    const before = to.ledger.cell(key);
+
+    const counts = await copy(from, to);
+
+    expect(done(counts)).toEqual({ ...nothing, cells: 1, kept: 1 });
+    expect(to.ledger.cell(key)).toEqual(before);
+    expect(await to.ledger.readJournal(key)).toEqual(
+      new Map([['answer', aJournalEntry({ text: 'b' })]]),
+    );
+  });
+
+  it('gets no result of another answer that is committed at the same moment', async () => {
+    const { from, to } = await besideCell(
+      { state: 'done', tries: 1, result: aCellResult({ answer: 'a' }) },
+      undefined,
+    );
+    await from.ledger.commitCall(key, aJournalEntry({ text: 'a' }));
+    const claimCell = to.ledger.claimCell.bind(to.ledger);
+    to.ledger.claimCell = async (...claim) => {
+      await to.ledger.commitCall(key, aJournalEntry({ text: 'b' }));
+      return await claimCell(...claim);
+    };
+
+    const counts = await copy(from, to);
+
+    expect(counts).toMatchObject({ copied: 1, targetLeft: 8 });
+    expect(to.ledger.cell(key)).toEqual(aCell({ tries: 1 }));
+  });
+
+  it('brings a call that was paid for after it failed', async () => {
+    const failed = { state: 'done', tries: 1, result: aFailedResult() } as const;
+    const { from, to } = await besideCell(failed, failed);
+    await from.ledger.commitCall(key, aJournalEntry());
+
+    const counts = await copy(from, to);
+
+    expect(done(counts)).toEqual({ ...nothing, cells: 1, calls: 1, kept: 1 });
+    expect(await to.ledger.readJournal(key)).toEqual(new Map([['answer', aJournalEntry()]]));
+  });
+
+  it('joins the attempts that both sides made since', async () => {
+    const [both, here, there] = [1, 2, 3].map((latencyMs) => anAttempt({ latencyMs }));
+    if (both === undefined || here === undefined || there === undefined) throw new Error('three');
+    const { from, to } = await besideCell(
+      { tries: 2, attempts: [both, there] },
+      { tries: 2, attempts: [both, here] },
+    );
+
+    await copy(from, to);
+    const again = await copy(from, to);
+
+    expect(to.ledger.cell(key)?.attempts).toEqual([both, here, there]);
+    expect(done(again)).toEqual({ ...nothing, cells: 1, kept: 1 });
+  });
+
+  it('has as many attempts as the source where all look the same', async () => {
+    const { from, to } = await besideCell(
+      { tries: 3, attempts: [anAttempt(), anAttempt(), anAttempt()] },
+      { tries: 1, attempts: [anAttempt()] },
+    );
+
+    await copy(from, to);
+
+    expect(to.ledger.cell(key)).toEqual(from.ledger.cell(key));
+  });
+});
+
+describe('copies', () => {
+  it('tell how far they are', async () => {
+    const { engine, group } = await worked();
+    const seen: CopyCounts[] = [];
+
+    await copyGroup(await recordOf(engine, group), {
+      from: engine,
+      to: new FakeEngine(),
+      near: engine.blobs,
+      createDigest: createTestDigest,
+      observe: (counts) => seen.push({ ...counts }),
+    });
+
+    expect(seen.map(({ cells, copied }) => [cells, copied])).toEqual([[3, 3]]);
+  });
+
+  it('go through all pages', async () => {
+    const many = Array.from({ length: limits.pageSize + 1 }, (_, at) =>
+      aQuestion({ id: `q${at}` }),
+    );
+    const engine = new FakeEngine({ benchmark: resolveBenchmark(aLabSpec(), 'benchmark.toml') });
+    const { group } = await engine.plan(many, { draft: { spec: aLabSpec() } });
+    await engine.workAll();
+
+    const counts = await copy(engine, new FakeEngine(), group);
+
+    expect(counts).toMatchObject({ copied: limits.pageSize + 1, calls: limits.pageSize + 1 });
+  });
+
+  it('equal their source, however far it was at an earlier copy', async () => {
+    await fc.assert(
+      fc.asyncProperty(someDeeds(), someDeeds(), async (earlier, later) => {
+        const [from, to] = [new FakeEngine(), new FakeEngine()];
+        await storeGroup(from);
+        const worker = new Chronicle(from.ledger);
+        await worker.live(earlier);
+        await copy(from, to);
+        await worker.live(later);
+
+        await copy(from, to);
+
+        expect(await viewLedger(to.ledger)).toEqual(copyOf(await viewLedger(from.ledger)));
+      }),
+      { numRuns: 200, seed: 11 },
+    );
+  });
+
+  it('bring nothing the second time', async () => {
+    await fc.assert(
+      fc.asyncProperty(someDeeds(), async (deeds) => {
+        const [from, to] = [new FakeEngine(), new FakeEngine()];
+        await storeGroup(from);
+        await new Chronicle(from.ledger).live(deeds);
+        const { cells, ...first } = await copy(from, to);
+        const before = await viewLedger(to.ledger);
+
+        const again = await copy(from, to);
+
+        expect(again).toEqual({ ...first, cells, copied: 0, calls: 0, kept: cells });
+        expect(await viewLedger(to.ledger)).toEqual(before);
+      }),
+      { numRuns: 100, seed: 11 },
+    );
+  });
+
+  it('that are cut off at any write and repeated equal those that are not', async () => {
+    const deaths: fc.Arbitrary<Death> = fc.record({
+      afterWrites: fc.nat({ max: 30 }),
+      isWritten: fc.boolean(),
+    });
+    const pauses = fc.constantFrom(0, limits.leaseMs);
+
+    await fc.assert(
+      fc.asyncProperty(
+        someDeeds(),
+        someDeeds(),
+        deaths,
+        pauses,
+        async (earlier, later, death, pauseMs) => {
+          const [from, whole, cut] = [new FakeEngine(), new FakeEngine(), new FakeEngine()];
+          await storeGroup(from);
+          const worker = new Chronicle(from.ledger);
+          await worker.live(earlier);
+          if (earlier.length > 0) await Promise.all([copy(from, whole), copy(from, cut)]);
+          await worker.live(later);
+          await copy(from, whole);
+
+          await copy(from, mortalStores(cut, death)).catch(() => undefined);
+          cut.clock.advance(pauseMs);
+          await copy(from, cut);
+
+          expect(await viewLedger(cut.ledger)).toEqual(await viewLedger(whole.ledger));
+          expect(cut.blobs.texts).toEqual(whole.blobs.texts);
+          expect(tasksOf(cut)).toEqual(tasksOf(whole));
+        },
+      ),
+      { numRuns: 500, seed: 11 },
+    );
+  });
+
+  it('there and back change nothing', async () => {
+    await fc.assert(
+      fc.asyncProperty(someDeeds(), async (deeds) => {
+        const [home, away] = [new FakeEngine(), new FakeEngine()];
+        await storeGroup(home);
+        await new Chronicle(home.ledger).live(deeds);
+        const before = await viewLedger(home.ledger);
+
+        await copy(home, away);
+        await copy(away, home);
+
+        expect(await viewLedger(home.ledger)).toEqual(before);
+      }),
+      { numRuns: 100, seed: 11 },
+    );
+  });
+
+  it('of two sides that both went on never lose a verdict or a call', async () => {
+    await fc.assert(
+      fc.asyncProperty(someDeeds(), someDeeds(), someDeeds(), async (shared, here, there) => {
+        const [home, away] = [new FakeEngine(), new FakeEngine()];
+        await storeGroup(home);
+        const ann = new Chronicle(home.ledger);
+        await ann.live(shared);
+        await copy(home, away);
+        await ann.live(here);
+        await new Chronicle(away.ledger, 'bob').live(there);
+        const before = await viewLedger(home.ledger);
+
+        await copy(away, home);
+
+        const after = await viewLedger(home.ledger);
+        const verdicts = before.cells.filter(({ result }) => result?.score !== null);
+        for (const cell of verdicts.filter(({ result }) => result !== undefined)) {
+          expect(home.ledger.cell(cell.key)).toEqual(cell);
+        }
+        expect(after.journals).toEqual(expect.arrayContaining([...before.journals]));
+        for (const { key: cell, result } of after.cells) {
+          const journal = await home.ledger.readJournal(cell);
+          if (result !== undefined && result.calls.length > 0) {
+            expect(result.calls).toEqual([journal.get('answer')?.call]);
+          }
+        }
+        expect(await copy(away, home)).toMatchObject({ copied: 0, calls: 0 });
+      }),
+      { numRuns: 200, seed: 11 },
+    );
+  });
+});
+
+/** The tasks that a queue was ever sent, each once. */
+function tasksOf({ queue }: FakeEngine): readonly string[] {
+  return [...new Set(queue.sent.map((sent) => JSON.stringify(sent)))].toSorted();
+}
+
+/** Stores the text of a question file; what a header says of it. */
+async function storedQuestion(
+  { blobs }: FakeEngine,
+  text: string,
+): Promise<{ readonly questions: { key: string; sha256: string; count: number } }> {
+  const digest = createTestDigest();
+  digest.update(text);
+  const sha256 = digest.hex();
+  const stored = `questions/${sha256}.jsonl`;
+  await blobs.write(stored, [text]);
+  return { questions: { key: stored, sha256, count: 1 } };
+}

@@ -1,0 +1,383 @@
+import {
+  type BlobStore,
+  type CellKey,
+  type CellResult,
+  groupKey,
+  publishResults,
+  readRowFile,
+  resolveBenchmark,
+  runKey,
+  summarySchema,
+  verifyGroup,
+} from '@thrice/core';
+import { describe, expect, it } from 'vitest';
+import { aCellKey, aCellResult, aFailedResult, aTally } from '../../support/builders.ts';
+import { collect } from '../../support/collect.ts';
+import { FakeStage } from '../../support/fake-stage.ts';
+
+const nothing = { scored: 0, unparsed: 0, ungraded: 0, failed: 0 };
+
+describe('the results of a group that is whole', () => {
+  it('are written as the records have them, and the group leaves the watchlist', async () => {
+    const stage = new FakeStage();
+    const header = await stage.enter({ ids: ['q1', 'q2'], runCount: 2 });
+    await complete(stage, { run: 'demo-r1', id: 'q1' }, aCellResult());
+    await complete(stage, { run: 'demo-r1', id: 'q2' }, aFailedResult());
+    await complete(stage, { run: 'demo-r2', id: 'q1' }, aCellResult({ score: 0, answer: '41' }));
+    await complete(stage, { run: 'demo-r2', id: 'q2' }, aCellResult());
+
+    const publication = await publishResults('demo', stage);
+
+    const { configs } = summarySchema.parse(textOf(stage, groupKey('demo', 'summary.json')));
+    expect(publication).toEqual({ cells: 4, done: 4 });
+    expect(configs[0]?.replicates).toMatchObject([
+      { scored: 1, failed: 1, correct: 1 },
+      { scored: 2, failed: 0, correct: 1 },
+    ]);
+    expect(textOf(stage, groupKey('demo', 'group.json'))).toEqual(header);
+    expect(await stage.watched()).toEqual([]);
+    expect(stage.requests.tasks).toEqual([]);
+  });
+
+  it.each<[string, CellResult, number]>([
+    ['0', aCellResult(), 0],
+    ['0 for an unparsed answer', aCellResult({ outcome: 'unparsed', score: 0 }), 0],
+    ['1 without every verdict', aFailedResult(), 1],
+  ])('have manifests that say %s', async (_, result, exitCode) => {
+    const stage = new FakeStage();
+    await stage.enter();
+    await complete(stage, {}, result);
+
+    await publishResults('demo', stage);
+
+    expect(exitCodeOf(stage)).toBe(exitCode);
+  });
+
+  it('are called complete though the tally fell short', async () => {
+    const stage = new FakeStage();
+    const { spec } = await stage.enter({ ids: ['q1', 'q2'] });
+    await stage.complete(['q1', 'q2']);
+    stage.ledger.setTally(aTally());
+
+    await publishResults('demo', stage);
+
+    const record = await stage.ledger.readGroup('demo');
+    if (record === undefined) throw new Error('expected the group');
+    const { mismatches } = await verifyGroup(record.header, resolveBenchmark(spec, 'x'), stage);
+    expect(exitCodeOf(stage)).toBe(0);
+    expect(mismatches).toEqual([]);
+    expect(await stage.watched()).toEqual([]);
+  });
+
+  it('are called complete though the group is cancelled', async () => {
+    const stage = new FakeStage();
+    await stage.enter();
+    await complete(stage, {}, aCellResult());
+    await stage.ledger.setGroupState('demo', 'cancelled');
+
+    await publishResults('demo', stage);
+
+    expect(exitCodeOf(stage)).toBe(0);
+  });
+
+  it('may be written again, where nobody watches the group any more', async () => {
+    const stage = new FakeStage();
+    await stage.enter();
+    await complete(stage, {}, aCellResult());
+    await publishResults('demo', stage);
+    const before = new Map(stage.blobs.texts);
+
+    const publication = await publishResults('demo', stage);
+
+    expect(publication).toEqual({ cells: 1, done: 1 });
+    expect(stage.blobs.texts).toEqual(before);
+    expect(await stage.watched()).toEqual([]);
+  });
+});
+
+describe('the results of a group that stands short of whole', () => {
+  it('are written as they stand, and the missing tasks are asked for', async () => {
+    const stage = new FakeStage();
+    await stage.enter({ ids: ['q1', 'q2', 'q3'] });
+    await complete(stage, {}, aCellResult());
+    await stage.ledger.claimCell(aCellKey({ id: 'q2' }), 0, 'somebody');
+
+    const publication = await publishResults('demo', stage);
+
+    expect(publication).toEqual({ cells: 3, done: 1 });
+    expect(await outcomes(stage)).toEqual(['scored', 'not-attempted', 'not-attempted']);
+    expect(exitCodeOf(stage)).toBe(2);
+    expect(stage.requests.tasks).toEqual([{ v: 1, group: 'demo', kind: 'refill' }]);
+    expect(await stage.watched()).toEqual(['demo']);
+  });
+
+  it('are called paused though the tally is over-full', async () => {
+    const stage = new FakeStage();
+    await stage.enter({ ids: ['q1', 'q2'] });
+    await complete(stage, {}, aCellResult());
+    stage.ledger.setTally(aTally({ counts: { ...nothing, scored: 2 } }));
+
+    await publishResults('demo', stage);
+
+    expect(exitCodeOf(stage)).toBe(2);
+    expect(stage.requests.tasks.length).toBe(1);
+    expect(await stage.watched()).toEqual(['demo']);
+  });
+
+  it('have manifests that say 130 where it is cancelled, and nothing is asked for', async () => {
+    const stage = new FakeStage();
+    await stage.enter({ ids: ['q1', 'q2'] });
+    await complete(stage, {}, aCellResult());
+    await stage.ledger.setGroupState('demo', 'cancelled');
+
+    await publishResults('demo', stage);
+
+    expect(exitCodeOf(stage)).toBe(130);
+    expect(stage.requests.tasks).toEqual([]);
+  });
+
+  it('are written without asking for tasks while its plan is not sent', async () => {
+    const stage = new FakeStage();
+    await stage.enter({ isPlanned: false });
+
+    await publishResults('demo', stage);
+
+    expect(exitCodeOf(stage)).toBe(2);
+    expect(stage.requests.tasks).toEqual([]);
+    expect(await stage.watched()).toEqual(['demo']);
+  });
+
+  it('cannot be written where nobody knows it', async () => {
+    const stage = new FakeStage();
+
+    const published = publishResults('lost', stage);
+
+    await expect(published).rejects.toMatchObject({ code: 'unknown-group' });
+    expect(stage.blobs.written).toEqual([]);
+  });
+});
+
+describe('a tally', () => {
+  it.each([
+    ['short', aTally({ counts: { ...nothing, scored: 1 }, costUsd: 0.25 })],
+    [
+      'over-full',
+      aTally({ counts: { ...nothing, scored: 3, failed: 9 }, correct: 7, retries: 40 }),
+    ],
+    ['of another cost', aTally({ counts: { ...nothing, scored: 2 }, correct: 2, costUsd: 0.75 })],
+  ])('that is %s is mended when the results are written', async (_, tally) => {
+    const stage = new FakeStage();
+    await stage.enter({ ids: ['q1', 'q2'], runCount: 2 });
+    await complete(stage, { id: 'q1' }, aCellResult({ costUsd: 0.25 }));
+    await complete(stage, { id: 'q2' }, aCellResult({ costUsd: 0.25, tries: 3 }));
+    await complete(stage, { id: 'q1', run: 'demo-r2' }, aFailedResult());
+    stage.ledger.setTally(tally);
+    stage.ledger.setTally(aTally({ run: 'demo-r2', counts: nothing, correct: 0 }));
+
+    await publishResults('demo', stage);
+
+    expect(await stage.ledger.readTallies('demo-r1')).toEqual([
+      aTally({ counts: { ...nothing, scored: 2 }, correct: 2, costUsd: 0.5, retries: 2 }),
+    ]);
+    expect(await stage.ledger.readTallies('demo-r2')).toEqual([
+      aTally({ run: 'demo-r2', counts: { ...nothing, failed: 1 }, correct: 0 }),
+    ]);
+  });
+
+  it('that is right is left alone, and none is made for a config without a result', async () => {
+    const stage = new FakeStage();
+    await stage.enter({ configs: [{ name: 'direct' }, { name: 'other' }] });
+    // Sums of costs that differ by the order of their terms.
+    await complete(stage, {}, aCellResult({ costUsd: 0.3 }));
+    stage.ledger.setTally(aTally({ costUsd: 0.1 + 0.2 }));
+    stage.ledger.log.length = 0;
+
+    await publishResults('demo', stage);
+
+    expect(stage.ledger.log).not.toContain('replaceTally');
+  });
+
+  it('that moved while the results were written is left to the next writing', async () => {
+    const stage = new FakeStage();
+    await stage.enter({ ids: ['q1', 'q2', 'q3', 'q4', 'q5'] });
+    let no = 0;
+    // One in each pass, after its row was read.
+    onPass(stage, async () => {
+      no += 1;
+      await complete(stage, { id: `q${no}` }, aCellResult());
+    });
+
+    await publishResults('demo', stage);
+
+    expect(no).toBe(3);
+    expect(stage.ledger.log).not.toContain('replaceTally');
+    expect((await stage.ledger.readTallies('demo-r1'))[0]?.counts.scored).toBe(3);
+  });
+});
+
+describe('a group that goes on while its results are written', () => {
+  it('has them written again, until nothing was completed meanwhile', async () => {
+    const stage = new FakeStage();
+    await stage.enter({ ids: ['q1', 'q2'] });
+    await complete(stage, { id: 'q1' }, aCellResult());
+    let passCount = 0;
+    onPass(stage, async () => {
+      passCount += 1;
+      if (passCount === 1) await complete(stage, { id: 'q2' }, aCellResult());
+    });
+
+    const publication = await publishResults('demo', stage);
+
+    expect(passCount).toBe(2);
+    expect(publication).toEqual({ cells: 2, done: 2 });
+    expect(await outcomes(stage)).toEqual(['scored', 'scored']);
+    expect(exitCodeOf(stage)).toBe(0);
+    expect(await stage.watched()).toEqual([]);
+  });
+
+  it('is given up after three passes, and watched: somebody has to write them again', async () => {
+    const stage = new FakeStage();
+    const ids = ['q1', 'q2', 'q3', 'q4'];
+    await stage.enter({ ids });
+    await unwatchAll(stage);
+    let passCount = 0;
+    onPass(stage, async () => {
+      passCount += 1;
+      await complete(stage, { id: `q${passCount}` }, aCellResult());
+    });
+
+    const publication = await publishResults('demo', stage);
+
+    expect(passCount).toBe(3);
+    // The last row came too late for the last pass.
+    expect(publication).toEqual({ cells: 4, done: 2 });
+    expect(await stage.watched()).toEqual(['demo']);
+    // What moves does not stand still: its tasks are in their queues.
+    expect(stage.requests.tasks).toEqual([]);
+  });
+
+  it('has them written again after a cell that was run again, though the counts are the same', async () => {
+    const stage = new FakeStage();
+    await stage.enter({ ids: ['q1', 'q2'] });
+    await complete(stage, { id: 'q1' }, aFailedResult());
+    await complete(stage, { id: 'q2' }, aCellResult());
+    let passCount = 0;
+    onPass(stage, async () => {
+      passCount += 1;
+      if (passCount > 1) return;
+      await complete(stage, { id: 'q1' }, aCellResult(), 1);
+      await stage.watchlist.watch('demo');
+    });
+
+    await publishResults('demo', stage);
+
+    expect(passCount).toBe(2);
+    expect(await outcomes(stage)).toEqual(['scored', 'scored']);
+    expect(await stage.watched()).toEqual([]);
+  });
+
+  it('has them written again after a cell that failed again just as before', async () => {
+    const stage = new FakeStage();
+    await stage.enter();
+    await complete(stage, {}, aFailedResult());
+    const finishedAt = '2026-02-03T00:00:00.000Z';
+    let passCount = 0;
+    onPass(stage, async () => {
+      passCount += 1;
+      if (passCount > 1) return;
+      await complete(stage, {}, aFailedResult({ finishedAt }), 1);
+      await stage.watchlist.watch('demo');
+    });
+
+    await publishResults('demo', stage);
+
+    const rows = await collect(readRowFile(stage.blobs, runKey('demo', 'demo-r1', cellsFile)));
+    expect(rows.map((row) => row.finishedAt)).toEqual([finishedAt]);
+    expect(await stage.watched()).toEqual([]);
+  });
+
+  it('stays watched when it was watched anew at the very end', async () => {
+    const stage = new FakeStage();
+    await stage.enter();
+    await complete(stage, {}, aFailedResult());
+    const { watchlist } = stage;
+    const unwatch = watchlist.unwatch.bind(watchlist);
+    watchlist.unwatch = async (watched) => {
+      await complete(stage, {}, aCellResult(), 1);
+      await watchlist.watch('demo');
+      await unwatch(watched);
+    };
+
+    await publishResults('demo', stage);
+
+    expect(await stage.watched()).toEqual(['demo']);
+  });
+
+  it('is not forgotten where a slow writer overwrites what a quick one has written', async () => {
+    const stage = new FakeStage();
+    await stage.enter({ ids: ['q1', 'q2'] });
+    await complete(stage, { id: 'q1' }, aCellResult());
+    let passCount = 0;
+    // All of the quick writer's work happens while the slow one has the rows in hand.
+    onPass(stage, async () => {
+      passCount += 1;
+      if (passCount !== 1) return;
+      await complete(stage, { id: 'q2' }, aCellResult());
+      await publishResults('demo', stage);
+    });
+
+    await publishResults('demo', stage);
+
+    expect(await outcomes(stage)).toEqual(['scored', 'scored']);
+    expect(exitCodeOf(stage)).toBe(0);
+  });
+});
+
+const cellsFile = 'cells/direct.jsonl';
+
+/** Has a cell done as a worker would. */
+async function complete(
+  stage: FakeStage,
+  parts: Partial<CellKey>,
+  result: CellResult,
+  generation = 0,
+): Promise<void> {
+  const key = aCellKey(parts);
+  const owner = `worker of ${generation}`;
+  await stage.ledger.claimCell(key, generation, owner);
+  await stage.ledger.completeCell(key, owner, result, []);
+}
+
+/** Does something whenever the rows of the first run were read and before they are published. */
+function onPass(stage: FakeStage, act: () => Promise<void>): void {
+  const { blobs } = stage;
+  const write: BlobStore['write'] = blobs.write.bind(blobs);
+  blobs.write = async (key, chunks) => {
+    if (!key.endsWith(cellsFile)) {
+      await write(key, chunks);
+      return;
+    }
+    const rows: string[] = [];
+    for await (const chunk of chunks) rows.push(chunk);
+    await act();
+    await write(key, rows);
+  };
+}
+
+async function outcomes(stage: FakeStage): Promise<readonly string[]> {
+  const rows = await collect(readRowFile(stage.blobs, runKey('demo', 'demo-r1', cellsFile)));
+  return rows.map(({ outcome }) => outcome);
+}
+
+async function unwatchAll(stage: FakeStage): Promise<void> {
+  for (const watched of await stage.watchlist.listWatched()) await stage.watchlist.unwatch(watched);
+}
+
+function exitCodeOf(stage: FakeStage): unknown {
+  const manifest = textOf(stage, runKey('demo', 'demo-r1', 'manifest.json'));
+  return (manifest as { readonly exitCode?: unknown } | null)?.exitCode;
+}
+
+function textOf(stage: FakeStage, key: string): unknown {
+  return JSON.parse(stage.blobs.texts.get(key) ?? 'null');
+}

@@ -1,0 +1,370 @@
+import {
+  type CellTask,
+  type ChooseTasks,
+  type Config,
+  chooseAll,
+  chooseFailed,
+  chooseMissing,
+  type GroupHeader,
+  limits,
+  type Question,
+  readQuestion,
+  type Select,
+  sendTasks,
+  type WalkPosition,
+} from '@thrice/core';
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  aCellKey,
+  aCellResult,
+  aConfig,
+  aFailedResult,
+  aGroupHeader,
+  aQuestion,
+} from '../../support/builders.ts';
+import { FakeBlobStore } from '../../support/fake-blob-store.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
+import { FakeLedger } from '../../support/fake-ledger.ts';
+import { FakeTaskQueue } from '../../support/fake-task-queue.ts';
+
+const key = 'questions/abc.jsonl';
+const { pageSize } = limits;
+
+describe('a walk', () => {
+  it('sends the cells of its runs and configs, run by run, question by question within a lane', async () => {
+    const walk = new Walk(questionsOf(3), { runs: ['demo-r1', 'demo-r2', 'demo-r3'] });
+    const configs = [
+      aConfig({ name: 'a' }),
+      aConfig({ name: 'b', lane: 'spare' }),
+      aConfig({ name: 'c', select: { start: 2 } }),
+    ];
+
+    const end = await walk.go({ configs, runs: ['demo-r1', 'demo-r3'] });
+
+    const ofRun = (run: string) =>
+      [
+        'lab a q0',
+        'lab a q1',
+        'lab a q2',
+        'lab c q2',
+        'spare b q0',
+        'spare b q1',
+        'spare b q2',
+      ].map((name) => `${run} ${name}`);
+    expect(walk.sent()).toEqual([...ofRun('demo-r1'), ...ofRun('demo-r3')]);
+    expect(end).toEqual({ sentCount: 14, next: undefined });
+  });
+
+  it('sends each question by the bytes it lies in', async () => {
+    const questions = ['Wie groß ist Köln?', '一 + 一', '😀'].map((question, at) =>
+      aQuestion({ id: `q${at}`, question }),
+    );
+    const walk = new Walk(questions);
+
+    await walk.go({});
+
+    const stored = walk.tasks.map((task) => readQuestion(walk.blobs, task.question));
+    expect(await Promise.all(stored)).toEqual(questions);
+  });
+
+  it('sends nothing where nothing is chosen', async () => {
+    const walk = new Walk(questionsOf(2));
+    walk.queue.failNextSend(new Error('nothing was to be sent'));
+
+    const end = await walk.go({ choose: async () => [] });
+
+    expect(end).toEqual({ sentCount: 0, next: undefined });
+  });
+
+  it('lets choose among a page of questions of one config at a time', async () => {
+    const walk = new Walk(questionsOf(pageSize + 1));
+    const asked: string[] = [];
+    const choose: ChooseTasks = async (run, config, questions) => {
+      asked.push(`${run} ${config} ${questions.length}`);
+      return [];
+    };
+    const configs = [aConfig({ name: 'a' }), aConfig({ name: 'b', select: { start: pageSize } })];
+
+    await walk.go({ choose, configs });
+
+    // Of the first page b has none: nobody has to look for it.
+    expect(asked).toEqual([`demo-r1 a ${pageSize}`, 'demo-r1 a 1', 'demo-r1 b 1']);
+  });
+
+  it('ends between two pages when time is up, and says where to go on', async () => {
+    const walk = new Walk(questionsOf(2 * pageSize + 1), { runs: ['demo-r1', 'demo-r2'] });
+
+    const first = await walk.go({ isOutOfTime: timeFor(2) });
+    const second = await walk.go({ isOutOfTime: timeFor(1), from: first.next });
+    const third = await walk.go({ isOutOfTime: timeFor(9), from: second.next });
+
+    expect(first).toEqual({
+      sentCount: 2 * pageSize,
+      next: { run: 'demo-r1', offset: walk.offsetOf(2 * pageSize) },
+    });
+    expect(second).toEqual({ sentCount: 1, next: { run: 'demo-r2', offset: 0 } });
+    expect(third).toEqual({ sentCount: 2 * pageSize + 1, next: undefined });
+    expect(new Set(walk.sent()).size).toBe(walk.tasks.length);
+  });
+
+  it('sends one page when there is no time at all, and no second one in the next run', async () => {
+    const walk = new Walk(questionsOf(pageSize), { runs: ['demo-r1', 'demo-r2', 'demo-r3'] });
+
+    const first = await walk.go({ isOutOfTime: () => true });
+    const second = await walk.go({ isOutOfTime: () => true, from: first.next });
+    const third = await walk.go({ isOutOfTime: () => true, from: second.next });
+
+    expect([first, second, third]).toEqual([
+      { sentCount: pageSize, next: { run: 'demo-r2', offset: 0 } },
+      { sentCount: pageSize, next: { run: 'demo-r3', offset: 0 } },
+      { sentCount: pageSize, next: undefined },
+    ]);
+  });
+
+  it('begins anew when it is to go on in a run that is none of its own', async () => {
+    const walk = new Walk(questionsOf(2));
+
+    await walk.go({ from: { run: 'demo-r9', offset: 0 } });
+
+    expect(walk.sent()).toEqual(['demo-r1 lab direct q0', 'demo-r1 lab direct q1']);
+  });
+
+  it('sends the same cells however it is cut off', async () => {
+    const pagesPerStretch = fc.array(fc.nat({ max: 3 }), { maxLength: 12 });
+
+    await fc.assert(
+      fc.asyncProperty(aGrid, pagesPerStretch, async (grid, stretches) => {
+        const { configs, runs } = grid;
+        const questions = questionsOf(grid.questionCount);
+        const uncut = new Walk(questions, { runs });
+        const whole = await uncut.go({ configs });
+        const cut = new Walk(questions, { runs });
+        const pages = [...stretches];
+        let sentCount = 0;
+        let from: WalkPosition | undefined;
+        for (;;) {
+          const isOutOfTime = timeFor(pages.shift() ?? 100);
+          const end = await cut.go({ configs, from, isOutOfTime });
+          sentCount += end.sentCount;
+          from = end.next;
+          if (from === undefined) break;
+        }
+
+        expect(cut.tasks).toEqual(uncut.tasks);
+        expect(sentCount).toBe(whole.sentCount);
+      }),
+      { numRuns: 25 },
+    );
+  });
+
+  it('sends everything from where it is to go on, wherever that is', async () => {
+    await fc.assert(
+      fc.asyncProperty(aGrid, fc.nat(), fc.nat(), async (grid, runNo, offsetNo) => {
+        const { configs, runs } = grid;
+        const questions = questionsOf(grid.questionCount);
+        const uncut = new Walk(questions, { runs });
+        await uncut.go({ configs });
+        const run = runs[runNo % runs.length] ?? '';
+        // Any byte, also in the midst of a page or of a line.
+        const offset = offsetNo % (uncut.sizeBytes + 1);
+        const isLeft = (task: CellTask) =>
+          runs.indexOf(task.run) > runs.indexOf(run) ||
+          (task.run === run && task.question.offset >= offset);
+        const rest = new Walk(questions, { runs });
+
+        await rest.go({ configs, from: { run, offset } });
+
+        const sent = new Set(rest.sent());
+        const all = new Set(uncut.sent());
+        const left = uncut.queue.sent.filter(({ task }) => isLeft(task)).map(nameOf);
+        const missing = left.filter((name) => !sent.has(name));
+        expect(missing).toEqual([]);
+        expect([...sent].filter((name) => !all.has(name))).toEqual([]);
+      }),
+      { numRuns: 40 },
+    );
+  });
+});
+
+describe('the choice of all cells', () => {
+  it('takes each as it was planned, whatever became of it', async () => {
+    const { ledger, ...walk } = await mixedCells();
+
+    await walk.go({ choose: chooseAll });
+
+    expect(walk.chosen()).toEqual([
+      'new 0',
+      'in-hand 0',
+      'back 0',
+      'right 0',
+      'unread 0',
+      'failed 0',
+      'ungraded 0',
+    ]);
+    expect(ledger.log).toEqual([]);
+  });
+});
+
+describe('the choice of missing cells', () => {
+  it('takes those without a result, in their generation', async () => {
+    const { ledger, ...walk } = await mixedCells();
+
+    await walk.go({ choose: chooseMissing(ledger) });
+
+    expect(walk.chosen()).toEqual(['new 0', 'in-hand 0', 'back 2']);
+  });
+
+  it('takes none when all have one', async () => {
+    const { ledger, ...walk } = await mixedCells();
+    for (const id of ['new', 'in-hand', 'back']) complete(ledger, id, aCellResult());
+
+    const end = await walk.go({ choose: chooseMissing(ledger) });
+
+    expect(end.sentCount).toBe(0);
+  });
+
+  it('takes those of the runs and configs that are walked', async () => {
+    const walk = new Walk(questionsOf(1), { runs: ['demo-r1', 'demo-r2'] });
+    const ledger = new FakeLedger(new FakeClock());
+    complete(ledger, 'q0', aCellResult());
+
+    await walk.go({ choose: chooseMissing(ledger) });
+
+    expect(walk.sent()).toEqual(['demo-r2 lab direct q0']);
+  });
+});
+
+describe('the choice of failed cells', () => {
+  it('takes those that ended without a verdict, a generation further', async () => {
+    const { ledger, ...walk } = await mixedCells();
+
+    await walk.go({ choose: chooseFailed(ledger) });
+
+    expect(walk.chosen()).toEqual(['failed 1', 'ungraded 4']);
+  });
+});
+
+/** What a walk is told. */
+interface Orders {
+  readonly configs?: readonly Config[];
+  readonly runs?: readonly string[];
+  readonly choose?: ChooseTasks;
+  readonly from?: WalkPosition | undefined;
+  readonly isOutOfTime?: () => boolean;
+}
+
+/** A group of questions to walk over, and what was sent. */
+class Walk {
+  readonly blobs = new FakeBlobStore();
+  readonly queue = new FakeTaskQueue(new FakeClock());
+  readonly #header: GroupHeader;
+
+  constructor(questions: readonly Question[], parts: Partial<GroupHeader> = {}) {
+    this.#header = aGroupHeader({
+      questions: { key, sha256: 'c'.repeat(64), count: questions.length },
+      ...parts,
+    });
+    const lines = questions.map((question) => `${JSON.stringify(question)}\n`);
+    this.blobs.texts.set(key, lines.join(''));
+  }
+
+  get tasks(): readonly CellTask[] {
+    return this.queue.sent.map(({ task }) => task);
+  }
+
+  get sizeBytes(): number {
+    return Buffer.byteLength(this.blobs.texts.get(key) ?? '');
+  }
+
+  readonly go = async ({ configs = [aConfig()], choose = chooseAll, ...orders }: Orders) => {
+    const header = this.#header;
+    const { runs } = header;
+    return await sendTasks({ header, runs, configs, choose, ...orders }, this);
+  };
+
+  readonly sent = (): readonly string[] => this.queue.sent.map(nameOf);
+
+  /** What was sent: question and generation. */
+  readonly chosen = (): readonly string[] =>
+    this.tasks.map(({ id, generation }) => `${id} ${generation}`);
+
+  /** The first byte of a question. */
+  offsetOf(index: number): number {
+    const lines = (this.blobs.texts.get(key) ?? '').split('\n').slice(0, index);
+    return Buffer.byteLength(lines.map((line) => `${line}\n`).join(''));
+  }
+}
+
+/** Run, lane, config and question. */
+function nameOf({ lane, task }: { readonly lane: string; readonly task: CellTask }): string {
+  return `${task.run} ${lane} ${task.config} ${task.id}`;
+}
+
+function questionsOf(count: number): readonly Question[] {
+  return Array.from({ length: count }, (_, at) =>
+    aQuestion({ id: `q${at}`, question: `é${at}`, tags: { kind: `k${at % 3}` } }),
+  );
+}
+
+/** Time for so many pages; about the first nobody asks. */
+function timeFor(pageCount: number): () => boolean {
+  let askCount = 0;
+  return () => {
+    askCount += 1;
+    return askCount >= pageCount;
+  };
+}
+
+const drawnSelect: fc.Arbitrary<Select | undefined> = fc.option(
+  fc.record(
+    {
+      start: fc.nat({ max: 2 * pageSize }),
+      limit: fc.integer({ min: 1, max: 2 * pageSize }),
+      tags: fc.constant({ kind: ['k0', 'k2'] }),
+      per_tag: fc.record({
+        tag: fc.constantFrom('kind', 'none'),
+        limit: fc.integer({ min: 1, max: pageSize }),
+      }),
+    },
+    { requiredKeys: ['start'] },
+  ),
+  { nil: undefined },
+);
+
+/** Questions to a page boundary or around it, configs on two lanes with selections of their own, runs. */
+const aGrid = fc.record({
+  questionCount: fc.constantFrom(
+    1,
+    pageSize - 1,
+    pageSize,
+    pageSize + 1,
+    2 * pageSize,
+    3 * pageSize + 7,
+  ),
+  configs: fc
+    .array(fc.tuple(fc.constantFrom('lab', 'spare'), drawnSelect), { minLength: 1, maxLength: 3 })
+    .map((all) => all.map(([lane, select], at) => aConfig({ name: `c${at}`, lane, select }))),
+  runs: fc.constantFrom<string[]>(['demo-r1'], ['demo-r1', 'demo-r2']),
+});
+
+function complete(ledger: FakeLedger, id: string, result = aFailedResult(), generation = 0): void {
+  const { tries } = result;
+  ledger.putCell({ key: aCellKey({ id }), state: 'done', generation, tries, attempts: [], result });
+}
+
+/** Cells in every state a cell can be in. */
+async function mixedCells() {
+  const ledger = new FakeLedger(new FakeClock());
+  const ids = ['new', 'in-hand', 'back', 'right', 'unread', 'failed', 'ungraded'];
+  const walk = new Walk(ids.map((id) => aQuestion({ id })));
+  await ledger.claimCell(aCellKey({ id: 'in-hand' }), 0, 'ann');
+  await ledger.claimCell(aCellKey({ id: 'back' }), 2, 'ann');
+  await ledger.releaseCell(aCellKey({ id: 'back' }), 'ann', [], 1);
+  complete(ledger, 'right', aCellResult());
+  complete(ledger, 'unread', aCellResult({ outcome: 'unparsed', score: 0 }));
+  complete(ledger, 'failed');
+  complete(ledger, 'ungraded', aFailedResult({ outcome: 'ungraded', error: null }), 3);
+  ledger.log.length = 0;
+  return { ledger, go: walk.go, chosen: walk.chosen };
+}

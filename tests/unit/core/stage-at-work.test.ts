@@ -1,0 +1,289 @@
+import {
+  type CellKey,
+  type CellRecord,
+  countPlanned,
+  type Delivery,
+  type ErrorCode,
+  type GroupHeader,
+  publishResults,
+  rerunCells,
+  resolveBenchmark,
+  runKey,
+  serveTaskRequest,
+  ThriceError,
+  tendGroups,
+  verifyGroup,
+} from '@thrice/core';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { aModelResponse, anError, anOutput } from '../../support/builders.ts';
+import { FakeStage } from '../../support/fake-stage.ts';
+import { type Mishap, Steps } from '../../support/steps.ts';
+
+const ids = ['q1', 'q2', 'q3'];
+const lanes = ['lab', 'spare'];
+const ROUND_MS = 20_000;
+
+describe('a stage at work', () => {
+  it('ends with every cell done and published, whatever dies or fails on the way', async () => {
+    await fc.assert(
+      fc.asyncProperty(someTroubles, async (troubles) => {
+        const work = new StageAtWork(troubles);
+        await work.begin();
+
+        await work.untilDone();
+
+        await work.expectWhole();
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  it('ends so as well when its failed cells are run again, and loses none of them', async () => {
+    await fc.assert(
+      fc.asyncProperty(someTroubles, async (troubles) => {
+        const answers = Array.from({ length: 6 }, () => 'invalid-request' as const);
+        const work = new StageAtWork({ mishaps: [], tallied: [], answers });
+        await work.begin();
+        await work.untilDone();
+        await work.rerun(troubles);
+
+        await work.untilDone();
+
+        await work.expectWhole();
+        const again = (await work.cells()).filter(({ generation }) => generation === 1);
+        expect(again.length).toBe(6);
+      }),
+      { numRuns: 150 },
+    );
+  });
+});
+
+/** What goes wrong, in the order of its turn; nothing does when it is used up. */
+interface Troubles {
+  /** For each piece of work that a function begins. */
+  readonly mishaps: readonly (Mishap | null)[];
+  /** For each call of a model. */
+  readonly answers: readonly (ErrorCode | 'wrong' | 'right')[];
+  /** For each result: how often it comes to the tally. */
+  readonly tallied: readonly (0 | 1 | 2)[];
+}
+
+const someTroubles: fc.Arbitrary<Troubles> = fc.record({
+  mishaps: fc.array(
+    fc.option(fc.record({ at: fc.nat({ max: 14 }), isDone: fc.boolean(), isFatal: fc.boolean() }), {
+      freq: 2,
+    }),
+    { maxLength: 60 },
+  ),
+  answers: fc.array(
+    fc.constantFrom<ErrorCode | 'wrong' | 'right'>(
+      'right',
+      'wrong',
+      'model-timeout',
+      'model-rate-limited',
+      'invalid-request',
+      'quota-exhausted',
+    ),
+    { maxLength: 40 },
+  ),
+  tallied: fc.array(fc.constantFrom<0 | 1 | 2>(1, 0, 2), { maxLength: 20 }),
+});
+
+/** The functions of a stage, one piece of work after the other, and what Lambda and SQS do around them. */
+class StageAtWork {
+  readonly #stage: FakeStage;
+  #mishaps: (Mishap | null)[];
+  #answers: (ErrorCode | 'wrong' | 'right')[];
+  #tallied: (0 | 1 | 2)[];
+  /** Tasks whose worker did not come to an end; they come again. */
+  readonly #left = new Set<string>();
+  #header: GroupHeader | undefined;
+
+  constructor(troubles: Troubles) {
+    this.#stage = new FakeStage(() => this.#answer());
+    this.#mishaps = [...troubles.mishaps];
+    this.#answers = [...troubles.answers];
+    this.#tallied = [...troubles.tallied];
+    this.#troubleTallies();
+  }
+
+  get #group(): GroupHeader {
+    if (this.#header === undefined) throw new Error('expected a group');
+    return this.#header;
+  }
+
+  async begin(): Promise<void> {
+    this.#header = await this.#stage.enter({
+      ids,
+      configs: [{ name: 'direct' }, { name: 'other', model: 'spare/m' }],
+      runCount: 2,
+      maxTries: 12,
+      isPlanned: false,
+    });
+    await this.#stage.requests.askForTasks({ v: 1, group: 'demo', kind: 'plan' });
+  }
+
+  /** As the command does: watched first. */
+  async rerun(troubles: Troubles): Promise<void> {
+    const { spec, specSource, runs } = this.#group;
+    this.#mishaps = [...troubles.mishaps];
+    this.#answers = [...troubles.answers];
+    this.#tallied = [...troubles.tallied];
+    await this.#stage.watchlist.watch('demo');
+    const { configs } = resolveBenchmark(spec, specSource.path);
+    await rerunCells(this.#group, runs, configs, this.#stage);
+  }
+
+  /** Works until nothing is watched, parked, asked for or queued any more. */
+  async untilDone(): Promise<void> {
+    for (let round = 0; round < 400; round += 1) {
+      if (await this.#isAtRest()) return;
+      this.#stage.clock.advance(ROUND_MS);
+      for (const lane of lanes) {
+        for (const delivery of await this.#stage.queue.receive(lane, 2)) {
+          await this.#answerTask(delivery);
+        }
+      }
+      await this.#serve('tasks');
+      await this.#serve('results');
+      if (round % 3 === 0) await this.#tend();
+    }
+    throw new Error('expected the group to come to an end');
+  }
+
+  /** Every cell that somebody has begun with. */
+  async cells(): Promise<readonly CellRecord[]> {
+    const cells: CellRecord[] = [];
+    for (const run of this.#group.runs) {
+      for (const { config } of this.#group.configs) {
+        cells.push(...(await this.#stage.ledger.readCells(run, config, ids)).values());
+      }
+    }
+    return cells;
+  }
+
+  /** Every cell has a result, and files, tallies and letters say so. */
+  async expectWhole(): Promise<void> {
+    const { ledger, blobs, deadLetters } = this.#stage;
+    const cells = await this.cells();
+    const failed = cells.filter(({ result }) => result?.outcome === 'failed');
+    const scored = cells.filter(({ result }) => result?.outcome === 'scored');
+    expect(failed.length + scored.length).toBe(countPlanned(this.#group));
+    expect((await ledger.readGroup('demo'))?.isPlanned).toBe(true);
+
+    const { spec, specSource, runs } = this.#group;
+    const benchmark = resolveBenchmark(spec, specSource.path);
+    const { mismatches } = await verifyGroup(this.#group, benchmark, this.#stage);
+    expect(mismatches).toEqual([]);
+    for (const run of runs) {
+      const manifest = blobs.texts.get(runKey('demo', run, 'manifest.json')) ?? '{}';
+      expect(JSON.parse(manifest)).toMatchObject({ exitCode: failed.length > 0 ? 1 : 0 });
+    }
+
+    const tallies = (await Promise.all(runs.map((run) => ledger.readTallies(run)))).flat();
+    const sumOf = (outcome: 'scored' | 'failed') =>
+      tallies.reduce((sum, { counts }) => sum + counts[outcome], 0);
+    expect([sumOf('failed'), sumOf('scored')]).toEqual([failed.length, scored.length]);
+
+    const letters = new Set(deadLetters.sent.map(({ task }) => nameOf(task)));
+    expect(failed.filter(({ key }) => !letters.has(nameOf(key)))).toEqual([]);
+  }
+
+  #answer() {
+    const answer = this.#answers.shift() ?? 'right';
+    if (answer === 'right') return aModelResponse();
+    if (answer === 'wrong') return aModelResponse({ output: anOutput({ text: '41' }) });
+    return anError(answer);
+  }
+
+  #nextSteps(): Steps {
+    return new Steps(this.#mishaps.shift() ?? undefined, () => anError('store-unavailable'));
+  }
+
+  async #isAtRest(): Promise<boolean> {
+    const { requests, queue, watchlist } = this.#stage;
+    const { tasks, results } = await requests.countPending();
+    const waiting = [...(await watchlist.listWatched()), ...(await watchlist.listParked())];
+    return tasks + results + queue.leftCount + waiting.length === 0;
+  }
+
+  /** What the function does with a delivery, and the queue with the message of a dead one. */
+  async #answerTask(delivery: Delivery): Promise<void> {
+    const { queue } = this.#stage;
+    const steps = this.#nextSteps();
+    const name = JSON.stringify(delivery.task);
+    const isRedelivered = this.#left.has(name);
+    try {
+      const settlement = await this.#stage.answer(delivery, { steps, isRedelivered });
+      this.#left.delete(name);
+      if (settlement.kind === 'release') await queue.send(delivery.lane, [delivery.task]);
+      await queue.acknowledge(delivery);
+    } catch (error) {
+      expectTrouble(error);
+      if (steps.isDead) {
+        this.#left.add(name);
+        return;
+      }
+      // A store that did not serve: the task goes as a new message.
+      await queue.send(delivery.lane, [delivery.task]);
+      await queue.acknowledge(delivery);
+    }
+  }
+
+  /** Serves the oldest request; one that fails comes again. */
+  async #serve(kind: 'tasks' | 'results'): Promise<void> {
+    const stores = this.#watchedStores(this.#nextSteps());
+    await this.#stage.requests
+      .serveNext(kind, async (request) =>
+        'kind' in request
+          ? await serveTaskRequest(request, () => true, stores)
+          : await publishResults(request.group, stores),
+      )
+      .catch(expectTrouble);
+  }
+
+  async #tend(): Promise<void> {
+    const stores = { ...this.#watchedStores(this.#nextSteps()), tasks: this.#stage.tasks };
+    await tendGroups(stores, () => undefined).catch(expectTrouble);
+  }
+
+  #watchedStores(steps: Steps) {
+    const { ledger, blobs, queue, watchlist, requests, clock } = this.#stage;
+    return {
+      ledger: steps.watch('ledger', ledger),
+      queue: steps.watch('queue', queue),
+      watchlist: steps.watch('watchlist', watchlist),
+      requests: steps.watch('requests', requests),
+      blobs,
+      clock,
+    };
+  }
+
+  /** A result is added to its tally after its cell is written: by a crash never, by a lost answer twice. */
+  #troubleTallies(): void {
+    const { ledger } = this.#stage;
+    const complete = ledger.completeCell.bind(ledger);
+    ledger.completeCell = async (key, owner, result, attempts) => {
+      const isOurs = await complete(key, owner, result, attempts);
+      const shift = (this.#tallied.shift() ?? 1) - 1;
+      if (!isOurs || shift === 0) return isOurs;
+      for (const tally of await ledger.readTallies(key.run)) {
+        if (tally.config !== key.config) continue;
+        const { outcome } = result;
+        const counts = { ...tally.counts, [outcome]: tally.counts[outcome] + shift };
+        ledger.setTally({ ...tally, counts });
+      }
+      return isOurs;
+    };
+  }
+}
+
+function nameOf({ run, config, id }: CellKey): string {
+  return `${run} ${config} ${id}`;
+}
+
+/** Lets through what the mishaps throw, and nothing else. */
+function expectTrouble(error: unknown): void {
+  if (!(error instanceof ThriceError) || error.code !== 'store-unavailable') throw error;
+}

@@ -1,0 +1,135 @@
+import { type CellResult, type Ledger, readRows, type Tally } from '@thrice/core';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { TallyCounter } from '../../../packages/core/src/usecases/tally-counter.ts';
+import {
+  aCellKey,
+  aCellResult,
+  aCellRow,
+  aConfig,
+  aFailedResult,
+  aGroupHeader,
+  aQuestion,
+  aRowWithoutVerdict,
+  aTally,
+} from '../../support/builders.ts';
+import { FakeBlobStore } from '../../support/fake-blob-store.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
+import { FakeLedger } from '../../support/fake-ledger.ts';
+import { openLocalStores } from '../../support/local-stores.ts';
+
+describe('a tally counted anew', () => {
+  it('is there for every run and config that has a row, whatever became of it', () => {
+    const counter = new TallyCounter();
+
+    counter.add(aCellRow());
+    counter.add(aRowWithoutVerdict('not-attempted', { config: 'other', tries: 3 }));
+    counter.add(aCellRow({ run: 'demo-r2', score: 0.5, tries: 3, costUsd: 0.25 }));
+
+    const nothing = { scored: 0, unparsed: 0, ungraded: 0, failed: 0 };
+    expect(counter.tallies()).toEqual([
+      aTally(),
+      aTally({ config: 'other', counts: nothing, correct: 0 }),
+      aTally({ run: 'demo-r2', correct: 0, retries: 2, costUsd: 0.25 }),
+    ]);
+  });
+
+  it('is none without a row', () => {
+    expect(new TallyCounter().tallies()).toEqual([]);
+  });
+
+  it('tells apart runs and configs whose names run into each other', () => {
+    const counter = new TallyCounter();
+
+    counter.add(aCellRow({ run: 'a b', config: 'c' }));
+    counter.add(aCellRow({ run: 'a', config: 'b c' }));
+
+    expect(counter.tallies()).toEqual([
+      aTally({ run: 'a b', config: 'c' }),
+      aTally({ run: 'a', config: 'b c' }),
+    ]);
+  });
+
+  it('is what the ledger counted as the results came in', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(aCompletion, { maxLength: 30 }), async (completions) => {
+        const clock = new FakeClock();
+        using stores = openLocalStores(':memory:', clock);
+        for (const ledger of [stores.ledger, new FakeLedger(clock)]) {
+          for (const completion of completions) await complete(ledger, completion);
+
+          const counted = await countRows(ledger);
+
+          expect(counted.filter(isFilled)).toEqual(await tallied(ledger));
+          expect(counted.map(({ run, config }) => `${run} ${config}`)).toEqual(
+            runs.flatMap((run) => configs.map((config) => `${run} ${config}`)),
+          );
+        }
+      }),
+      { numRuns: 60 },
+    );
+  });
+});
+
+const runs = ['demo-r1', 'demo-r2'];
+const configs = ['a', 'b'];
+const ids = ['q1', 'q2', 'q3'];
+const key = 'questions/abc.jsonl';
+
+/** A result for a cell; one that fails may be followed by another. */
+const aCompletion = fc.record({
+  run: fc.constantFrom(...runs),
+  config: fc.constantFrom(...configs),
+  id: fc.constantFrom(...ids),
+  outcome: fc.constantFrom(
+    'scored' as const,
+    'unparsed' as const,
+    'ungraded' as const,
+    'failed' as const,
+  ),
+  score: fc.constantFrom(0, 0.5, 1),
+  tries: fc.integer({ min: 0, max: 5 }),
+  // Sums of these are exact in any order.
+  costUsd: fc.constantFrom(null, 0.25, 0.5, 3),
+});
+type Completion = typeof aCompletion extends fc.Arbitrary<infer Value> ? Value : never;
+
+async function complete(ledger: Ledger, completion: Completion): Promise<void> {
+  const { run, config, id, outcome, score, ...rest } = completion;
+  const cell = aCellKey({ run, config, id });
+  const generation = (await ledger.readCells(run, config, [id])).get(id)?.generation ?? -1;
+  const claim = await ledger.claimCell(cell, generation + 1, 'ann');
+  if (claim.kind !== 'claimed') return;
+  const hasVerdict = outcome === 'scored' || outcome === 'unparsed';
+  const result: CellResult = hasVerdict
+    ? aCellResult({ outcome, score: outcome === 'scored' ? score : 0, ...rest })
+    : aFailedResult({ outcome, ...rest });
+  await ledger.completeCell(cell, 'ann', result, []);
+}
+
+async function countRows(ledger: Ledger): Promise<readonly Tally[]> {
+  const blobs = new FakeBlobStore();
+  const questions = { key, sha256: 'c'.repeat(64), count: ids.length };
+  const header = aGroupHeader({ questions, runs });
+  blobs.texts.set(key, ids.map((id) => `${JSON.stringify(aQuestion({ id }))}\n`).join(''));
+  const counter = new TallyCounter();
+  for (const run of runs) {
+    for (const name of configs) {
+      const rows = readRows(header, run, aConfig({ name }), { ledger, blobs });
+      for await (const row of rows) counter.add(row);
+    }
+  }
+  return counter.tallies();
+}
+
+async function tallied(ledger: Ledger): Promise<readonly Tally[]> {
+  const tallies = (await Promise.all(runs.map((run) => ledger.readTallies(run)))).flat();
+  const nameOf = ({ run, config }: Tally) => `${run} ${config}`;
+  return tallies
+    .filter(isFilled)
+    .toSorted((left, right) => (nameOf(left) < nameOf(right) ? -1 : 1));
+}
+
+function isFilled({ counts }: Tally): boolean {
+  return Object.values(counts).some((count) => count > 0);
+}

@@ -1,0 +1,532 @@
+import { groupKey, limits, type StewardEvent, tendGroups } from '@thrice/core';
+import { describe, expect, it } from 'vitest';
+import { aCellResult, aCellTask, aClosure, anError, aTally } from '../../support/builders.ts';
+import { FakeStage } from '../../support/fake-stage.ts';
+
+const MINUTE_MS = 60_000;
+const misconfigured = { class: 'misconfigured', code: 'auth-failed', message: '401' } as const;
+
+describe('a closed lane', () => {
+  it('opens at its reset', async () => {
+    const stage = new FakeStage();
+    const resetAt = instant(stage, 10 * MINUTE_MS);
+    await stage.ledger.close(aClosure({ closedAt: instant(stage, 0), resetAt }));
+    stage.clock.advance(10 * MINUTE_MS - 1);
+
+    const early = await tend(stage);
+    stage.clock.advance(1);
+    const due = await tend(stage);
+
+    expect(early).toEqual([]);
+    expect(due).toEqual([{ kind: 'lane-opened', subject: 'lab' }]);
+    expect(await stage.ledger.listClosures()).toEqual([]);
+  });
+
+  it.each<[string, (stage: FakeStage) => string | null]>([
+    ['named none', () => null],
+    ['named one that was over already', (stage) => instant(stage, -1)],
+    ['named the instant itself', (stage) => instant(stage, 0)],
+  ])('opens after a while where its vendor %s', async (_, resetOf) => {
+    const stage = new FakeStage();
+    await stage.ledger.close(aClosure({ closedAt: instant(stage, 0), resetAt: resetOf(stage) }));
+    stage.clock.advance(limits.quotaProbeMs - 1);
+
+    const early = await tend(stage);
+    stage.clock.advance(1);
+    const due = await tend(stage);
+
+    expect(early).toEqual([]);
+    expect(due).toEqual([{ kind: 'lane-opened', subject: 'lab' }]);
+  });
+
+  it('stays closed for ever where it is misconfigured', async () => {
+    const stage = new FakeStage();
+    const closure = aClosure({ error: misconfigured, resetAt: instant(stage, MINUTE_MS) });
+    await stage.ledger.close(closure);
+    stage.clock.advance(1_000 * limits.quotaProbeMs);
+
+    const events = await tend(stage);
+
+    expect(events).toEqual([]);
+    expect(await stage.ledger.listClosures()).toEqual([closure]);
+  });
+
+  it('opens by itself, each model and lane in its time', async () => {
+    const stage = new FakeStage();
+    for (const [subject, resetMs] of [
+      ['lab', 60 * MINUTE_MS],
+      ['lab/m', MINUTE_MS],
+    ] as const) {
+      const resetAt = instant(stage, resetMs);
+      await stage.ledger.close(aClosure({ subject, closedAt: instant(stage, 0), resetAt }));
+    }
+    stage.clock.advance(MINUTE_MS);
+
+    const events = await tend(stage);
+
+    expect(events).toEqual([{ kind: 'lane-opened', subject: 'lab/m' }]);
+    expect(await stage.ledger.listClosures()).toMatchObject([{ subject: 'lab' }]);
+  });
+});
+
+describe('parked cells', () => {
+  it('are asked for when their lane is open, and are parked no more', async () => {
+    const stage = new FakeStage();
+    await stage.enter();
+    await stage.watchlist.park('lab', 'demo');
+
+    const events = await tend(stage);
+
+    expect(events).toEqual([{ kind: 'cells-woken', subject: 'lab', group: 'demo' }]);
+    expect(stage.requests.tasks).toEqual([{ v: 1, group: 'demo', kind: 'refill', subject: 'lab' }]);
+    expect(await stage.parked()).toEqual([]);
+  });
+
+  it('are asked for in the round that opens their lane', async () => {
+    const stage = new FakeStage();
+    await stage.enter();
+    await stage.ledger.close(aClosure({ closedAt: instant(stage, 0) }));
+    await stage.watchlist.park('lab', 'demo');
+    stage.clock.advance(limits.quotaProbeMs);
+
+    const events = await tend(stage);
+
+    expect(events.map(({ kind }) => kind)).toEqual(['lane-opened', 'cells-woken']);
+  });
+
+  it('are left while what they wait for is closed', async () => {
+    const stage = new FakeStage();
+    await stage.enter();
+    await stage.ledger.close(aClosure({ subject: 'lab/m', closedAt: instant(stage, 0) }));
+    await stage.watchlist.park('lab/m', 'demo');
+    await stage.watchlist.park('lab/n', 'demo');
+
+    await tend(stage);
+
+    expect(stage.requests.tasks).toMatchObject([{ subject: 'lab/n' }]);
+    expect(await stage.parked()).toEqual(['lab/m demo']);
+  });
+
+  it('of a group that is cancelled or unknown are not asked for, and are parked no more', async () => {
+    const stage = new FakeStage();
+    await stage.enter();
+    await stage.ledger.setGroupState('demo', 'cancelled');
+    await stage.watchlist.park('lab', 'demo');
+    await stage.watchlist.park('lab', 'lost');
+
+    const events = await tend(stage);
+
+    expect(events).toEqual([]);
+    expect(stage.requests.tasks).toEqual([]);
+    expect(await stage.parked()).toEqual([]);
+  });
+
+  it('are asked for first: whoever dies in between has them asked for again', async () => {
+    const stage = new FakeStage();
+    await stage.enter();
+    await stage.watchlist.park('lab', 'demo');
+    stage.watchlist.failNext('unpark', anError('store-unavailable'));
+
+    await expect(tend(stage)).rejects.toMatchObject({ code: 'store-unavailable' });
+    await tend(stage);
+
+    expect(stage.requests.tasks.length).toBe(2);
+    expect(await stage.parked()).toEqual([]);
+  });
+
+  it('stay parked when more of them came while they were asked for', async () => {
+    const stage = new FakeStage();
+    await stage.enter();
+    await stage.watchlist.park('lab', 'demo');
+    stage.requests.onAsk = () => void stage.watchlist.park('lab', 'demo');
+
+    await tend(stage);
+
+    expect(await stage.parked()).toEqual(['lab demo']);
+  });
+});
+
+describe('a group that is not planned', () => {
+  it('has its plan asked for when it is old enough to have lost its request', async () => {
+    const stage = new FakeStage();
+    await stage.enter({ isPlanned: false });
+    stage.clock.advance(2 * MINUTE_MS - 1);
+
+    const early = await tend(stage);
+    stage.clock.advance(1);
+    const due = await tend(stage);
+
+    expect(early).toEqual([]);
+    expect(due).toEqual([{ kind: 'plan-requested', group: 'demo' }]);
+    expect(stage.requests.tasks).toEqual([{ v: 1, group: 'demo', kind: 'plan' }]);
+    expect(stage.blobs.texts.has(groupKey('demo', 'progress.json'))).toBe(false);
+  });
+
+  it('is waited for while any request for tasks is pending', async () => {
+    const stage = new FakeStage();
+    await stage.enter({ isPlanned: false });
+    stage.clock.advance(60 * MINUTE_MS);
+    await stage.requests.askForTasks({ v: 1, group: 'other', kind: 'plan' });
+
+    const waiting = await tend(stage);
+    stage.requests.serveAll('tasks');
+    const asking = await tend(stage);
+
+    expect(waiting).toEqual([]);
+    expect(asking).toEqual([{ kind: 'plan-requested', group: 'demo' }]);
+  });
+});
+
+describe('a group whose cells are all done', () => {
+  it('has its results asked for, once while the request is pending', async () => {
+    const stage = new FakeStage();
+    await stage.enter({ ids: ['q1', 'q2'] });
+    finish(stage, ['q1', 'q2']);
+
+    const events = [await tick(stage), await tick(stage), await tick(stage)];
+
+    expect(events).toEqual([[{ kind: 'results-requested', group: 'demo' }], [], []]);
+    expect(stage.requests.results).toEqual([{ v: 1, group: 'demo' }]);
+  });
+
+  it('has them asked for again when that was served and it is still watched', async () => {
+    const stage = new FakeStage();
+    await stage.enter();
+    finish(stage, ['q1']);
+    await tick(stage);
+
+    stage.requests.serveAll('results');
+    await tick(stage);
+
+    expect(stage.requests.results.length).toBe(2);
+  });
+
+  it('is waited for while any request for results is pending', async () => {
+    const stage = new FakeStage();
+    await stage.enter();
+    finish(stage, ['q1']);
+    await stage.requests.askForResults('other');
+
+    await tick(stage);
+
+    expect(stage.requests.results).toEqual([{ v: 1, group: 'other' }]);
+  });
+
+  it('needs no queue counted', async () => {
+    const stage = new FakeStage();
+    await stage.enter();
+    finish(stage, ['q1']);
+
+    for (let no = 0; no < 3; no += 1) await tick(stage);
+
+    expect(stage.tasks.asked).toEqual([]);
+  });
+});
+
+describe('a group that stands still', () => {
+  it('has its results asked for when nothing was in its queues twice in a row', async () => {
+    const stage = new FakeStage();
+    await stage.enter({ ids: ['q1', 'q2'] });
+    finish(stage, ['q1']);
+
+    const events = [await tick(stage), await tick(stage), await tick(stage), await tick(stage)];
+
+    // The first round has nothing to compare with, the second finds it idle.
+    expect(events).toEqual([[], [], [{ kind: 'results-requested', group: 'demo' }], []]);
+  });
+
+  it('is left alone while a task of it is in a queue, wherever', async () => {
+    const stage = new FakeStage();
+    const configs = [{ name: 'direct' }, { name: 'other', model: 'spare/m' }];
+    await stage.enter({ ids: ['q1', 'q2'], configs });
+    await stage.queue.send('spare', [aCellTask()]);
+
+    for (let no = 0; no < 5; no += 1) await tick(stage);
+
+    expect(stage.requests.results).toEqual([]);
+    expect(new Set(stage.tasks.asked)).toEqual(new Set(['lab', 'spare']));
+  });
+
+  it('is left alone while tasks are asked for', async () => {
+    const stage = new FakeStage();
+    await stage.enter({ ids: ['q1', 'q2'] });
+    await stage.requests.askForTasks({ v: 1, group: 'demo', kind: 'refill' });
+
+    for (let no = 0; no < 5; no += 1) await tick(stage);
+    stage.requests.serveAll('tasks');
+    const events = [await tick(stage), await tick(stage)];
+
+    expect(events).toEqual([[], [{ kind: 'results-requested', group: 'demo' }]]);
+  });
+
+  it('is idle anew after another cell was done', async () => {
+    const stage = new FakeStage();
+    await stage.enter({ ids: ['q1', 'q2', 'q3'] });
+    await tick(stage);
+    await tick(stage);
+    finish(stage, ['q1']);
+
+    const events = [await tick(stage), await tick(stage), await tick(stage)];
+
+    expect(events).toEqual([[], [], [{ kind: 'results-requested', group: 'demo' }]]);
+  });
+
+  it('has its queues counted only while no more is done', async () => {
+    const stage = new FakeStage();
+    await stage.enter({ ids: ['q1', 'q2', 'q3'] });
+    await tick(stage);
+    finish(stage, ['q1']);
+    await tick(stage);
+    expect(stage.tasks.asked).toEqual([]);
+
+    await tick(stage);
+
+    expect(stage.tasks.asked).toEqual(['lab']);
+  });
+
+  it('has only the lanes counted on which something could go on', async () => {
+    const stage = new FakeStage();
+    const configs = [
+      { name: 'over', model: 'over/m' },
+      { name: 'closed', model: 'closed/m' },
+      { name: 'half', model: 'lab/m' },
+      { name: 'model', model: 'spare/n' },
+    ];
+    await stage.enter({ configs });
+    finish(stage, ['q1'], 'over');
+    await stage.ledger.close(aClosure({ subject: 'closed', error: misconfigured }));
+    await stage.ledger.close(aClosure({ subject: 'spare/n', error: misconfigured }));
+
+    await tick(stage);
+    await tick(stage);
+
+    expect(stage.tasks.asked).toEqual(['lab']);
+    expect(progressOf(stage)).toMatchObject({ openLanes: ['lab'], cells: 4, done: 1 });
+  });
+
+  it('is asked for again after ten minutes, not before', async () => {
+    const stage = new FakeStage();
+    await stage.enter({ ids: ['q1', 'q2'] });
+    const askedAfter: number[] = [];
+
+    for (let minute = 1; minute <= 25; minute += 1) {
+      const events = await tick(stage);
+      stage.requests.serveAll('results');
+      if (events.length > 0) askedAfter.push(minute);
+    }
+
+    expect(askedAfter).toEqual([3, 13, 23]);
+  });
+
+  it('is asked for again when more was done since, and it stands still again', async () => {
+    const stage = new FakeStage();
+    await stage.enter({ ids: ['q1', 'q2'] });
+    for (let no = 0; no < 3; no += 1) await tick(stage);
+    stage.requests.serveAll('results');
+    finish(stage, ['q1']);
+
+    const events = [await tick(stage), await tick(stage), await tick(stage)];
+
+    expect(events).toEqual([[], [], [{ kind: 'results-requested', group: 'demo' }]]);
+  });
+
+  it('is asked for once a count while all of its lanes are closed', async () => {
+    const stage = new FakeStage();
+    await stage.enter({ ids: ['q1', 'q2'] });
+    await stage.ledger.close(aClosure({ error: misconfigured }));
+    const askedAfter: number[] = [];
+
+    for (let minute = 1; minute <= 40; minute += 1) {
+      if (minute === 20) finish(stage, ['q1']);
+      const events = await tick(stage);
+      stage.requests.serveAll('results');
+      if (events.length > 0) askedAfter.push(minute);
+    }
+
+    expect(askedAfter).toEqual([3, 22]);
+    expect(stage.tasks.asked).toEqual([]);
+  });
+
+  it('is asked for again after a pause, when its lane has opened and still nothing comes', async () => {
+    const stage = new FakeStage();
+    await stage.enter({ ids: ['q1', 'q2'] });
+    await stage.ledger.close(aClosure({ error: misconfigured }));
+    for (let no = 0; no < 15; no += 1) {
+      await tick(stage);
+      stage.requests.serveAll('results');
+    }
+    await stage.ledger.open('lab');
+
+    const events = await tick(stage);
+
+    expect(events).toEqual([{ kind: 'results-requested', group: 'demo' }]);
+  });
+});
+
+describe('the watchlist', () => {
+  it('is left by groups that are cancelled or unknown, and by no other', async () => {
+    const stage = new FakeStage();
+    await stage.enter({ group: 'cancelled' });
+    await stage.enter({ group: 'other' });
+    await stage.enter({ group: 'unplanned', isPlanned: false });
+    await stage.ledger.setGroupState('cancelled', 'cancelled');
+    await stage.watchlist.watch('lost');
+
+    const events = await tend(stage);
+
+    expect(events).toEqual([]);
+    expect(await stage.watched()).toEqual(['other', 'unplanned']);
+    expect(stage.blobs.texts.has(groupKey('cancelled', 'progress.json'))).toBe(false);
+  });
+
+  it('keeps a group that was set to work again while the round went on', async () => {
+    const stage = new FakeStage();
+    await stage.enter();
+    await stage.ledger.setGroupState('demo', 'cancelled');
+    const { ledger } = stage;
+    const readGroup = ledger.readGroup.bind(ledger);
+    ledger.readGroup = async (group) => {
+      const record = await readGroup(group);
+      await ledger.setGroupState(group, 'active');
+      await stage.watchlist.watch(group);
+      return record;
+    };
+
+    await tend(stage);
+
+    expect(await stage.watched()).toEqual(['demo']);
+  });
+
+  it('comes to the same when two go through it at once', async () => {
+    const stage = new FakeStage();
+    await stage.enter({ group: 'cancelled' });
+    await stage.enter();
+    await stage.ledger.setGroupState('cancelled', 'cancelled');
+    await stage.ledger.close(aClosure({ closedAt: instant(stage, -limits.quotaProbeMs) }));
+    await stage.watchlist.park('lab', 'demo');
+    finish(stage, ['q1']);
+
+    await Promise.all([tend(stage), tend(stage)]);
+
+    expect(await stage.watched()).toEqual(['demo']);
+    expect(await stage.parked()).toEqual([]);
+    expect(await stage.ledger.listClosures()).toEqual([]);
+    expect(new Set(stage.requests.tasks.map(({ subject }) => subject))).toEqual(new Set(['lab']));
+    expect(new Set(stage.requests.results.map(({ group }) => group))).toEqual(new Set(['demo']));
+  });
+
+  it('has every other group tended when one cannot be, and then says so', async () => {
+    const stage = new FakeStage();
+    for (const group of ['a', 'b', 'c']) {
+      await stage.enter({ group });
+      finish(stage, ['q1'], 'direct', `${group}-r1`);
+    }
+    const { ledger } = stage;
+    const readTallies = ledger.readTallies.bind(ledger);
+    ledger.readTallies = async (run) => {
+      if (run === 'b-r1') throw anError('store-unusable');
+      return await readTallies(run);
+    };
+
+    await expect(tend(stage)).rejects.toMatchObject({ code: 'store-unusable' });
+
+    expect(stage.requests.results.map(({ group }) => group)).toEqual(['a', 'c']);
+  });
+});
+
+describe('the progress of a group', () => {
+  it('says how far it is, on which lanes it goes on and when its results were asked for', async () => {
+    const stage = new FakeStage();
+    await stage.enter({ ids: ['q1', 'q2', 'q3'], runCount: 2 });
+    finish(stage, ['q1']);
+    for (let no = 0; no < 3; no += 1) await tick(stage);
+
+    const at = instant(stage, 0);
+    expect(progressOf(stage)).toEqual({
+      schemaVersion: 1,
+      group: 'demo',
+      at,
+      cells: 6,
+      done: 1,
+      openLanes: ['lab'],
+      isIdle: true,
+      asked: { at, done: 1 },
+      tallies: [aTally()],
+    });
+  });
+
+  it('is written when there is news, not every minute', async () => {
+    const stage = new FakeStage();
+    await stage.enter({ ids: ['q1', 'q2', 'q3'] });
+    await stage.queue.send('lab', [aCellTask()]);
+    const writes: number[] = [];
+
+    for (let minute = 1; minute <= 8; minute += 1) {
+      if (minute === 4) finish(stage, ['q1']);
+      if (minute === 7) finish(stage, ['q2']);
+      const before = stage.blobs.written.length;
+      await tick(stage);
+      if (stage.blobs.written.length > before) writes.push(minute);
+    }
+
+    expect(writes).toEqual([1, 4, 7]);
+  });
+
+  it.each([
+    ['no JSON', '{"schemaVersion":1,'],
+    ['of another shape', '{"schemaVersion":1,"group":"demo"}'],
+    ['of another version', '{"schemaVersion":2}'],
+    ['empty', ''],
+  ])('is begun anew where it is %s', async (_, text) => {
+    const stage = new FakeStage();
+    await stage.enter({ ids: ['q1', 'q2'] });
+    for (let no = 0; no < 2; no += 1) await tick(stage);
+    stage.blobs.texts.set(groupKey('demo', 'progress.json'), text);
+
+    const events = [await tick(stage), await tick(stage), await tick(stage)];
+
+    expect(events).toEqual([[], [], [{ kind: 'results-requested', group: 'demo' }]]);
+    expect(progressOf(stage)).toMatchObject({ schemaVersion: 1, group: 'demo', isIdle: true });
+  });
+});
+
+/** One round; returns what it did. */
+async function tend(stage: FakeStage): Promise<readonly StewardEvent[]> {
+  const events: StewardEvent[] = [];
+  await tendGroups(stage, (event) => events.push(event));
+  return events;
+}
+
+/** A round a minute later. */
+async function tick(stage: FakeStage): Promise<readonly StewardEvent[]> {
+  stage.clock.advance(MINUTE_MS);
+  return await tend(stage);
+}
+
+/** An instant by the stage's clock. */
+function instant(stage: FakeStage, ms: number): string {
+  return stage.clock.toIso(stage.clock.now() + ms);
+}
+
+/** Has cells done, without a worker that would ask for the results. */
+function finish(
+  stage: FakeStage,
+  ids: readonly string[],
+  config = 'direct',
+  run = 'demo-r1',
+): void {
+  for (const id of ids) {
+    stage.ledger.putCell({
+      key: { run, config, id },
+      state: 'done',
+      generation: 0,
+      tries: 1,
+      attempts: [],
+      result: aCellResult(),
+    });
+  }
+}
+
+function progressOf(stage: FakeStage): unknown {
+  return JSON.parse(stage.blobs.texts.get(groupKey('demo', 'progress.json')) ?? 'null');
+}
