@@ -60,7 +60,11 @@ export const tallyItemSchema = itemSchema.extend({
   correct: z.number(),
   costUsd: z.number(),
   retries: z.number(),
+  /** How often it was written: costs add up to decimals that no double holds, so none can be compared. */
+  changeCount: z.number(),
 });
+/** The tally of a config in a run. */
+export type TallyItem = z.infer<typeof tallyItemSchema>;
 
 /** A closed lane or model; its payload is its closure. */
 export const closureItemSchema = itemSchema.extend(payloadSchema.shape);
@@ -68,6 +72,20 @@ export const closureItemSchema = itemSchema.extend(payloadSchema.shape);
 /** A line of the list of lanes and models that were ever closed. */
 export const laneListItemSchema = itemSchema.extend({ subject: z.string() });
 
+/** A group whose results are not written yet, or are out of date. */
+export const watchedItemSchema = itemSchema.extend({ group: z.string(), token: z.string() });
+
+/** Cells of a group that wait for a lane or model. */
+export const parkedItemSchema = itemSchema.extend({
+  subject: z.string(),
+  group: z.string(),
+  token: z.string(),
+});
+
+/** The partition of the groups that the steward looks after. */
+export const WATCH_GROUPS = 'watched';
+/** The partition of what waits for a lane or model to open again. */
+export const WATCH_PARKED = 'parked';
 /** The partition that lists the groups. */
 export const GROUP_LIST = 'groups';
 /** The partition that lists what was ever closed. */

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import {
   type Attempt,
   attemptSchema,
@@ -20,6 +21,7 @@ import {
   journalEntrySchema,
   type Ledger,
   limits,
+  mapBounded,
   type Tally,
   ThriceError,
 } from '@thrice/core';
@@ -44,11 +46,11 @@ import {
   parseItem,
   runPartition,
   TALLY_PREFIX,
+  type TallyItem,
   tallyItemKey,
   tallyItemSchema,
 } from './dynamo-items.ts';
 import { type Attributes, DynamoTable, type TableInit } from './dynamo-table.ts';
-import { mapBounded } from './map-bounded.ts';
 import { PayloadStore, payloadAttributes } from './payload-store.ts';
 
 const SCHEMA_VERSION = 1;
@@ -99,14 +101,14 @@ export class DynamoLedger implements Ledger {
     this.#createToken = init.createToken ?? randomUUID;
   }
 
-  async createGroup(header: GroupHeader): Promise<void> {
+  async createGroup(header: GroupHeader, state: GroupState = 'active'): Promise<void> {
     const { group, createdAt } = header;
     const creationToken = this.#createToken();
     const names = { schemaVersion: SCHEMA_VERSION, group, createdAt };
     // The line first: one without its group is skipped by readers, a group without a line is lost.
     await this.#table.put(groupListKey(group, createdAt), names);
     const payload = await this.#payloads.pack(JSON.stringify(header));
-    const item = { ...names, state: 'active', isPlanned: 0, creationToken, ...payload };
+    const item = { ...names, state, isPlanned: 0, creationToken, ...payload };
     if (await this.#table.put(groupItemKey(group), item, 'absent')) return;
     const standing = await this.#table.get(groupItemKey(group));
     if (standing?.['creationToken'] === creationToken) return;
@@ -189,7 +191,8 @@ export class DynamoLedger implements Ledger {
     const latest = Math.max(seen.generation, generation);
     const attempts = parseAttempts(seen);
     if (seen.state !== 'done') {
-      const { tries } = seen;
+      // Whoever had it before died over it, or slept through its lease.
+      const tries = seen.state === 'claimed' ? seen.tries + 1 : seen.tries;
       return {
         cell: { key, state: 'claimed', generation: latest, tries, attempts },
         isFirst: false,
@@ -314,6 +317,7 @@ export class DynamoLedger implements Ledger {
       correct: result.score === 1 ? sign : 0,
       costUsd: sign * (result.costUsd ?? 0),
       retries: sign * Math.max(0, result.tries - 1),
+      changeCount: 1,
     };
     try {
       await this.#table.update(tallyItemKey(run, config), { set, add });
@@ -346,12 +350,30 @@ export class DynamoLedger implements Ledger {
 
   async readTallies(run: string): Promise<readonly Tally[]> {
     const items = this.#table.query(runPartition(run), { prefix: TALLY_PREFIX });
-    return await collect(items, (item): Tally => {
-      const tally = parseItem(tallyItemSchema, item, this.#table.name);
-      const { config, scored, unparsed, ungraded, failed, correct, costUsd, retries } = tally;
-      const counts = { scored, unparsed, ungraded, failed };
-      return { run, config, counts, correct, costUsd, retries };
-    });
+    return await collect(items, (item) =>
+      toTally(parseItem(tallyItemSchema, item, this.#table.name)),
+    );
+  }
+
+  async replaceTally(standing: Tally | undefined, tally: Tally): Promise<boolean> {
+    const { run, config, counts, correct, costUsd, retries } = tally;
+    const seen = await this.#readTallyItem(tally);
+    const now = seen && toTally(seen);
+    if (isDeepStrictEqual(now, tally)) return true;
+    if (!isDeepStrictEqual(now, standing)) return false;
+    const names = { schemaVersion: SCHEMA_VERSION, run, config };
+    const set = { ...names, ...counts, correct, costUsd, retries };
+    const change = { set, add: { changeCount: 1 } };
+    const asSeen = seen === undefined ? 'absent' : { changeCount: seen.changeCount };
+    if (await this.#table.update(tallyItemKey(run, config), change, asSeen)) return true;
+    // Refused by what this very call did, if its first answer was lost.
+    const standingNow = await this.#readTallyItem(tally);
+    return standingNow !== undefined && isDeepStrictEqual(toTally(standingNow), tally);
+  }
+
+  async #readTallyItem({ run, config }: Tally): Promise<TallyItem | undefined> {
+    const item = await this.#table.get(tallyItemKey(run, config));
+    return item && parseItem(tallyItemSchema, item, this.#table.name);
   }
 
   async close(closure: Closure): Promise<void> {
@@ -379,6 +401,11 @@ export class DynamoLedger implements Ledger {
       return closureSchema.parse(JSON.parse(text ?? ''));
     });
   }
+}
+
+function toTally({ run, config, correct, costUsd, retries, ...item }: TallyItem): Tally {
+  const { scored, unparsed, ungraded, failed } = item;
+  return { run, config, counts: { scored, unparsed, ungraded, failed }, correct, costUsd, retries };
 }
 
 function parseAttempts({ attempts }: CellItem): readonly Attempt[] {

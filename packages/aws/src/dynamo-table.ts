@@ -9,8 +9,7 @@ import {
   type QueryCommandOutput,
   UpdateItemCommand,
 } from '@aws-sdk/client-dynamodb';
-import { backoffMs, type Clock, type Random, ThriceError } from '@thrice/core';
-import { mapBounded, pagesOf } from './map-bounded.ts';
+import { backoffMs, type Clock, mapBounded, pagesOf, type Random, ThriceError } from '@thrice/core';
 import { isNamed, mapSdkError } from './map-sdk-error.ts';
 
 /** The most keys of one BatchGetItem. */
@@ -113,11 +112,18 @@ export class DynamoTable {
     );
   }
 
-  /** Removes an item, if it is there. */
-  async remove(key: ItemKey): Promise<void> {
-    await this.#guard(() =>
+  /** Removes an item, if it is there; false when the condition did not hold. */
+  async remove(key: ItemKey, when?: Condition): Promise<boolean> {
+    const expression = new Expression();
+    const condition = expression.condition(when);
+    return await this.#write(() =>
       this.#client.send(
-        new DeleteItemCommand({ TableName: this.#tableName, Key: marshal({ ...key }) }),
+        new DeleteItemCommand({
+          TableName: this.#tableName,
+          Key: marshal({ ...key }),
+          ...condition,
+          ...expression.parts(),
+        }),
       ),
     );
   }

@@ -1,34 +1,33 @@
 import {
-  type BatchResultErrorEntry,
   ChangeMessageVisibilityBatchCommand,
   ChangeMessageVisibilityCommand,
   DeleteMessageCommand,
   type Message,
   ReceiveMessageCommand,
   SendMessageBatchCommand,
+  SendMessageCommand,
   type SQSClient,
 } from '@aws-sdk/client-sqs';
 import {
-  backoffMs,
   type CellTask,
   type Clock,
   cellTaskSchema,
   type Delivery,
   limits,
+  mapBounded,
+  pagesOf,
   type Random,
+  type TaskCounter,
   type TaskQueue,
   ThriceError,
 } from '@thrice/core';
-import { mapBounded, pagesOf } from './map-bounded.ts';
-import { isNamed, mapEntryError, mapSdkError } from './map-sdk-error.ts';
+import { countMessages } from './count-messages.ts';
+import { isNamed, mapSdkError } from './map-sdk-error.ts';
+import { toMessageText } from './message-text.ts';
+import { BATCH_MESSAGES, forgiveStale, STALE_NAMES, sendBatch } from './send-batch.ts';
 
-/** The most messages of one request, sent, received or changed. */
-const BATCH_MESSAGES = 10;
 /** Requests that one call of ours has in flight at once. */
 const REQUESTS_AT_ONCE = 16;
-/** Tries of a batch whose entries failed one by one. */
-const MAX_TRIES = 6;
-const RETRY_BACKOFF = { baseMs: 100, capMs: 5_000 };
 const LEASE_SECONDS = Math.ceil(limits.leaseMs / 1_000);
 /**
  * The longest a message is made to wait, an hour short of what SQS allows: its 12 hours count from the
@@ -38,15 +37,12 @@ const LEASE_SECONDS = Math.ceil(limits.leaseMs / 1_000);
  */
 const MAX_DELAY_SECONDS = 11 * 3_600;
 
-/** What SQS says of a receipt that is no longer valid: its message is gone or in other hands. */
-const STALE_NAMES = ['InvalidParameterValue', 'MessageNotInflight', 'ReceiptHandleIsInvalid'];
-const SQS_PREFIX = 'AWS.SimpleQueueService.';
-
-/** What became of the entries of a batch. */
-interface BatchAnswer {
-  readonly Successful?: readonly { readonly Id?: string | undefined }[] | undefined;
-  readonly Failed?: readonly BatchResultErrorEntry[] | undefined;
-}
+/**
+ * The longest delay of a message that is sent.
+ *
+ * @see https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/quotas-queues.html (2026-11)
+ */
+const MAX_SEND_DELAY_SECONDS = 900;
 
 /** A message that is no task of ours, or of a newer version. */
 export interface PoisonMessage {
@@ -64,7 +60,7 @@ export interface PoisonMessage {
  *
  * A message that is no task is reported and left alone, to end in the DLQ.
  */
-export class SqsTaskQueue implements TaskQueue {
+export class SqsTaskQueue implements TaskQueue, TaskCounter {
   readonly #client: SQSClient;
   readonly #queueUrls: ReadonlyMap<string, string>;
   readonly #clock: Clock;
@@ -91,7 +87,7 @@ export class SqsTaskQueue implements TaskQueue {
     const QueueUrl = this.#urlOf(lane);
     await mapBounded(pagesOf(tasks, BATCH_MESSAGES), REQUESTS_AT_ONCE, async (page) => {
       const entries = page.map((task, index) => ({ Id: String(index), ...toMessage(task) }));
-      await this.#sendUntilDone(lane, entries, (Entries) =>
+      await this.#sendBatch(lane, entries, (Entries) =>
         this.#client.send(new SendMessageBatchCommand({ QueueUrl, Entries })),
       );
     });
@@ -149,21 +145,39 @@ export class SqsTaskQueue implements TaskQueue {
         VisibilityTimeout: LEASE_SECONDS,
       }));
       const QueueUrl = this.#urlOf(lane);
-      await this.#sendUntilDone(lane, entries, async (Entries) => {
+      await this.#sendBatch(lane, entries, async (Entries) => {
         const command = new ChangeMessageVisibilityBatchCommand({ QueueUrl, Entries });
-        const { Successful = [], Failed = [] } = await this.#client.send(command);
-        return { Successful: [...Successful, ...Failed.filter(isStale)], Failed };
+        return forgiveStale(await this.#client.send(command));
       });
     });
   }
 
-  async release({ lane, receipt }: Delivery, delayMs: number): Promise<void> {
+  async release(
+    { lane, receipt }: Pick<Delivery, 'lane' | 'receipt'>,
+    delayMs: number,
+  ): Promise<void> {
     const VisibilityTimeout = Math.min(MAX_DELAY_SECONDS, Math.ceil(delayMs / 1_000));
     await this.#settle(lane, (QueueUrl) =>
       this.#client.send(
         new ChangeMessageVisibilityCommand({ QueueUrl, ReceiptHandle: receipt, VisibilityTimeout }),
       ),
     );
+  }
+
+  /**
+   * Sends a task that is visible after a while; in the place of a delivery it uses up no receives.
+   *
+   * @param delayMs - Rounded up to whole seconds, cut to 15 minutes.
+   */
+  async sendLater(lane: string, task: CellTask, delayMs: number): Promise<void> {
+    const DelaySeconds = Math.min(MAX_SEND_DELAY_SECONDS, Math.ceil(delayMs / 1_000));
+    await this.#guard(lane, (QueueUrl) =>
+      this.#client.send(new SendMessageCommand({ QueueUrl, DelaySeconds, ...toMessage(task) })),
+    );
+  }
+
+  async countTasks(lane: string): Promise<number> {
+    return await countMessages(this.#client, this.#urlOf(lane), storeOf(lane));
   }
 
   async acknowledge({ lane, receipt }: Delivery): Promise<void> {
@@ -182,26 +196,13 @@ export class SqsTaskQueue implements TaskQueue {
     });
   }
 
-  /** Sends a batch, and again the entries of it that failed, until none does. */
-  async #sendUntilDone<Entry extends { readonly Id: string }>(
+  async #sendBatch<Entry extends { readonly Id: string }>(
     lane: string,
-    entries: Entry[],
-    send: (entries: Entry[]) => Promise<BatchAnswer>,
+    entries: readonly Entry[],
+    send: Parameters<typeof sendBatch<Entry>>[1],
   ): Promise<void> {
-    let pending = entries;
-    for (let tryCount = 1; ; tryCount += 1) {
-      const { Successful = [], Failed = [] } = await this.#guard(lane, () => send(pending));
-      const done = new Set(Successful.map(({ Id }) => Id));
-      pending = pending.filter(({ Id }) => !done.has(Id));
-      if (pending.length === 0) return;
-      const errors = pending.map(({ Id }) =>
-        mapEntryError(Failed.find((entry) => entry.Id === Id) ?? {}, storeOf(lane)),
-      );
-      const lasting = errors.find((error) => error.class !== 'transient');
-      const final = lasting ?? (tryCount >= MAX_TRIES ? errors[0] : undefined);
-      if (final !== undefined) throw final;
-      await this.#clock.sleep(backoffMs(tryCount, { ...RETRY_BACKOFF, random: this.#random }));
-    }
+    const around = { store: storeOf(lane), clock: this.#clock, random: this.#random };
+    await sendBatch(entries, send, around);
   }
 
   async #guard<T>(lane: string, send: (queueUrl: string) => Promise<T>): Promise<T> {
@@ -240,17 +241,10 @@ export function parseCellTask(body: string): CellTask | { readonly problem: stri
 }
 
 function toMessage(task: CellTask): { MessageBody: string; MessageGroupId?: string } {
-  // The two characters that JSON leaves as they are and SQS does not take.
-  const MessageBody = JSON.stringify(task).replace(/[\uFFFE\uFFFF]/g, (character) =>
-    character === '\uFFFE' ? '\\ufffe' : '\\uffff',
-  );
+  const MessageBody = toMessageText(task);
   // Fair sharing between runs; a name that SQS does not take as a group goes without.
   const isGroupId = /^[\x21-\x7E]{1,128}$/.test(task.run);
   return { MessageBody, ...(isGroupId && { MessageGroupId: task.run }) };
-}
-
-function isStale({ Code = '' }: BatchResultErrorEntry): boolean {
-  return STALE_NAMES.includes(Code.startsWith(SQS_PREFIX) ? Code.slice(SQS_PREFIX.length) : Code);
 }
 
 function storeOf(lane: string): string {

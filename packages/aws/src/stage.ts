@@ -21,10 +21,12 @@ export type Stage = z.infer<typeof stageSchema>;
 /**
  * Finds a deployed stage by its name: its table has a fixed name and holds the rest.
  *
- * @throws {ThriceError} `endpoint-unreachable` where there is no such stage; what `mapSdkError` says for
- *   credentials and network.
+ * @throws {ThriceError} `invalid-argument` for what is no stage's name; `endpoint-unreachable` where there
+ *   is no such stage, or no region to look in; what `mapSdkError` says for credentials and network.
  */
 export async function findStage(client: DynamoDBClient, name: string): Promise<Stage> {
+  checkName(name);
+  await checkRegion(client);
   const TableName = `thrice-${name}-ledger`;
   const Key = { pk: { S: 'stack' }, sk: { S: 'directory' } };
   const found = await client
@@ -40,4 +42,25 @@ export async function findStage(client: DynamoDBClient, name: string): Promise<S
     code: 'endpoint-unreachable',
     message: `stage "${name}": expected a deployed stack with table ${TableName}, found none; deploy it with "npx sst deploy --stage ${name}"`,
   });
+}
+
+/** As SST takes it, which also is what a table's name may hold. */
+function checkName(name: string): void {
+  if (/^[A-Za-z0-9-]{1,64}$/.test(name)) return;
+  throw new ThriceError({
+    code: 'invalid-argument',
+    message: `--stage: expected letters, digits and "-", at most 64, received "${name}"`,
+  });
+}
+
+async function checkRegion(client: DynamoDBClient): Promise<void> {
+  try {
+    await client.config.region();
+  } catch (error) {
+    throw new ThriceError({
+      code: 'endpoint-unreachable',
+      message: 'AWS region: expected one in AWS_REGION or in the AWS profile, found none',
+      cause: error,
+    });
+  }
 }

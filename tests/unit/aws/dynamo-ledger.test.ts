@@ -9,6 +9,7 @@ import {
   aGroupHeader,
   aJournalEntry,
   anAttempt,
+  aTally,
 } from '../../support/builders.ts';
 import { type LedgerOnTable, openLedger } from '../../support/dynamo-ledgers.ts';
 import {
@@ -89,7 +90,8 @@ describe('DynamoLedger', () => {
 
       const claim = await store.ledger.claimCell(key, 0, 'ann');
 
-      const cell = { tries: 2, attempts: [anAttempt()] };
+      // The lease that ended is one more try, once.
+      const cell = { tries: 3, attempts: [anAttempt()] };
       expect(claim).toMatchObject({ kind: 'claimed', isFirst: false, cell });
     });
 
@@ -340,6 +342,61 @@ describe('DynamoLedger', () => {
       expect(groups.map(({ header }) => header.group)).toEqual(['e', 'd', 'c', 'b', 'a']);
       expect(tallies.map(({ config }) => config)).toEqual(names);
       expect(closures.map(({ subject }) => subject).toSorted()).toEqual(names);
+    });
+  });
+
+  describe('a tally that is mended', () => {
+    it('stands though the answer was lost, and is no longer what it replaced', async () => {
+      await using store = await openLedger(dynamo, losing('UpdateItem', 0));
+      await store.other.claimCell(key, 0, 'ann');
+      await store.other.completeCell(key, 'ann', aCellResult(), []);
+      const mended = aTally({ correct: 5 });
+
+      const areReplaced = [
+        await store.ledger.replaceTally(aTally(), mended),
+        await store.other.replaceTally(aTally(), aTally({ correct: 6 })),
+      ];
+
+      expect(areReplaced).toEqual([true, false]);
+      expect(await store.other.readTallies(key.run)).toEqual([mended]);
+    });
+
+    it('stands where there was none though the answer was lost', async () => {
+      await using store = await openLedger(dynamo, losing('UpdateItem', 0));
+
+      expect(await store.ledger.replaceTally(undefined, aTally())).toBe(true);
+      expect(await store.other.readTallies(key.run)).toEqual([aTally()]);
+    });
+
+    it('is refused by a result that came between the look and the write', async () => {
+      await using store = await openLedger(dynamo, async (sent, send) => {
+        if (sent.operation === 'UpdateItem') {
+          await store.other.claimCell(key, 0, 'ann');
+          await store.other.completeCell(key, 'ann', aCellResult(), []);
+        }
+        return await send();
+      });
+
+      const isReplaced = await store.ledger.replaceTally(undefined, aTally({ correct: 5 }));
+
+      expect(isReplaced).toBe(false);
+      expect(await store.other.readTallies(key.run)).toEqual([aTally()]);
+    });
+
+    it('may hold a sum of costs that no double does', async () => {
+      await using store = await openLedger(dynamo);
+      for (const [index, costUsd] of [0.1 + 0.2, 12.7, 1e-9, 1 / 3].entries()) {
+        const each = aCellKey({ id: `q${index}` });
+        await store.ledger.claimCell(each, 0, 'ann');
+        await store.ledger.completeCell(each, 'ann', aCellResult({ costUsd }), []);
+      }
+      const [standing] = await store.ledger.readTallies(key.run);
+      const mended = aTally({ correct: 5 });
+
+      const isReplaced = await store.ledger.replaceTally(standing, mended);
+
+      expect(isReplaced).toBe(true);
+      expect(await store.other.readTallies(key.run)).toEqual([mended]);
     });
   });
 

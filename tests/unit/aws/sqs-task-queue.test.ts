@@ -338,6 +338,107 @@ describe('SqsTaskQueue', () => {
   });
 });
 
+describe('a task that is sent for later', () => {
+  it.each([
+    [0, 0],
+    [0.25, 1],
+    [1_000, 1],
+    [1_001, 2],
+    [900_000, 900],
+    [39_600_000, 900],
+  ])('comes after %f ms by a delay of %i s', async (delayMs, seconds) => {
+    await using store = await openQueue();
+
+    await store.queue.sendLater('lab', aCellTask(), delayMs);
+
+    const [sent] = store.sent;
+    expect(sent?.operation).toBe('SendMessage');
+    expect(sent?.input).toMatchObject({ DelaySeconds: seconds, MessageGroupId: 'demo-r1' });
+    expect(parseCellTask(String(sent?.input['MessageBody']))).toEqual(aCellTask());
+  });
+
+  it('is not delivered before, and counted all the same', async () => {
+    await using store = await openQueue();
+
+    await store.queue.sendLater('lab', aCellTask(), 60_000);
+
+    expect(await store.other.receive('lab', 1)).toEqual([]);
+    expect(await store.other.countTasks('lab')).toBe(1);
+  });
+
+  it('keeps characters that SQS does not take', async () => {
+    await using store = await openQueue();
+    const task = aCellTask({ id: 'a\uFFFEb\uFFFFc' });
+
+    await store.queue.sendLater('lab', task, 0);
+
+    const body = String(store.sent[0]?.input['MessageBody']);
+    expect(body).not.toMatch(/[\uFFFE\uFFFF]/);
+    expect(parseCellTask(body)).toEqual(task);
+  });
+
+  it.each([
+    [500, 'InternalFailure', 'store-unavailable'],
+    [403, 'AccessDenied', 'store-unusable'],
+  ])('fails with %i %s as %s', async (status, name, code) => {
+    await using store = await openQueue(async () => jsonError(status, name));
+
+    const sent = store.queue.sendLater('lab', aCellTask(), 0);
+
+    await expect(sent).rejects.toMatchObject({ code });
+  });
+
+  it('is refused for a lane that has no queue', async () => {
+    await using store = await openQueue();
+
+    const sent = store.queue.sendLater('grok', aCellTask(), 0);
+
+    await expect(sent).rejects.toMatchObject({ code: 'store-unusable' });
+    expect(store.sent).toEqual([]);
+  });
+});
+
+describe('the count of a lane', () => {
+  it('is the sum of what waits, what is delayed and what is in hand', async () => {
+    await using store = await openQueue(async () =>
+      jsonAnswer(200, {
+        Attributes: {
+          ApproximateNumberOfMessages: '100',
+          ApproximateNumberOfMessagesDelayed: '20',
+          ApproximateNumberOfMessagesNotVisible: '3',
+        },
+      }),
+    );
+
+    expect(await store.queue.countTasks('lab')).toBe(123);
+    expect(store.sent[0]?.input['AttributeNames']).toEqual([
+      'ApproximateNumberOfMessages',
+      'ApproximateNumberOfMessagesDelayed',
+      'ApproximateNumberOfMessagesNotVisible',
+    ]);
+  });
+
+  it.each([
+    [500, 'InternalFailure', 'store-unavailable'],
+    [400, 'QueueDoesNotExist', 'store-unusable'],
+  ])('fails with %i %s as %s', async (status, name, code) => {
+    await using store = await openQueue(async () => jsonError(status, name));
+
+    const counted = store.queue.countTasks('lab');
+
+    await expect(counted).rejects.toMatchObject({
+      code,
+      message: expect.stringContaining('queue of lane lab') as unknown,
+    });
+  });
+
+  it('is refused for a lane that has no queue', async () => {
+    await using store = await openQueue();
+
+    await expect(store.queue.countTasks('grok')).rejects.toMatchObject({ code: 'store-unusable' });
+  });
+});
+
 describe('parseCellTask', () => {
   it('reads what was sent', () => {
     expect(parseCellTask(JSON.stringify(aCellTask()))).toEqual(aCellTask());

@@ -1,0 +1,46 @@
+import { SendMessageCommand, type SQSClient } from '@aws-sdk/client-sqs';
+import type { GroupRequests, ResultRequest, TaskRequest } from '@thrice/core';
+import { countMessages } from './count-messages.ts';
+import { mapSdkError } from './map-sdk-error.ts';
+import { toMessageText } from './message-text.ts';
+
+/** Requests to the functions that plan and that write results, one queue each. */
+export class SqsGroupRequests implements GroupRequests {
+  readonly #client: SQSClient;
+  readonly #queueUrls: { readonly tasks: string; readonly results: string };
+
+  constructor(init: {
+    readonly client: SQSClient;
+    readonly queueUrls: { readonly tasks: string; readonly results: string };
+  }) {
+    this.#client = init.client;
+    this.#queueUrls = init.queueUrls;
+  }
+
+  async askForTasks(request: TaskRequest): Promise<void> {
+    await this.#send('tasks', request);
+  }
+
+  async askForResults(group: string): Promise<void> {
+    const request: ResultRequest = { v: 1, group };
+    await this.#send('results', request);
+  }
+
+  async countPending(): Promise<{ readonly tasks: number; readonly results: number }> {
+    const [tasks, results] = await Promise.all([this.#count('tasks'), this.#count('results')]);
+    return { tasks, results };
+  }
+
+  async #count(kind: 'tasks' | 'results'): Promise<number> {
+    return await countMessages(this.#client, this.#queueUrls[kind], `queue of ${kind}`);
+  }
+
+  async #send(kind: 'tasks' | 'results', request: TaskRequest | ResultRequest): Promise<void> {
+    const message = { QueueUrl: this.#queueUrls[kind], MessageBody: toMessageText(request) };
+    try {
+      await this.#client.send(new SendMessageCommand(message));
+    } catch (error) {
+      throw mapSdkError(error, `queue of ${kind}`);
+    }
+  }
+}

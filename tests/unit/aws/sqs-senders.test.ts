@@ -1,0 +1,105 @@
+import { SqsDeadLetters, SqsGroupRequests } from '@thrice/aws';
+import { describe, expect, it } from 'vitest';
+import { openQueues } from '../../support/aws-emulators.ts';
+import { aCellTask, aDeadLetter } from '../../support/builders.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
+import {
+  type AnswerRequest,
+  jsonAnswer,
+  jsonError,
+  type SentRequest,
+  standBetween,
+} from '../../support/sdk-faults.ts';
+
+/** What SQS takes: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessage.html */
+const allowed = /^[\t\n\r\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]+$/u;
+const oddText = 'a\uFFFEb\uFFFFc\u0001\uD7FF\uE000😀';
+
+interface Senders extends AsyncDisposable {
+  readonly requests: SqsGroupRequests;
+  readonly deadLetters: SqsDeadLetters;
+  /** The requests of both, in order. */
+  readonly sent: readonly SentRequest[];
+}
+
+async function openSenders(answer?: AnswerRequest): Promise<Senders> {
+  const { client, queueUrls, ...queues } = await openQueues(new FakeClock(), [
+    'tasks',
+    'results',
+    'dead-letters',
+  ]);
+  const urlOf = (name: string) => queueUrls.get(name) ?? '';
+  return {
+    requests: new SqsGroupRequests({
+      client,
+      queueUrls: { tasks: urlOf('tasks'), results: urlOf('results') },
+    }),
+    deadLetters: new SqsDeadLetters({ client, queueUrl: urlOf('dead-letters') }),
+    sent: standBetween(client, answer),
+    [Symbol.asyncDispose]: () => queues[Symbol.asyncDispose](),
+  };
+}
+
+const commands = {
+  'a request for tasks': ({ requests }: Senders) =>
+    requests.askForTasks({ v: 1, group: 'demo', kind: 'plan' }),
+  'a request for results': ({ requests }: Senders) => requests.askForResults('demo'),
+  'a count of requests': ({ requests }: Senders) => requests.countPending(),
+  'a letter': ({ deadLetters }: Senders) => deadLetters.send(aDeadLetter()),
+} as const;
+
+const faults = [
+  [400, 'RequestThrottled', 'store-unavailable'],
+  [503, 'ServiceUnavailable', 'store-unavailable'],
+  [403, 'AccessDenied', 'store-unusable'],
+  [400, 'QueueDoesNotExist', 'store-unusable'],
+] as const;
+
+describe.each([
+  ['a request for tasks', 'queue of tasks'],
+  ['a request for results', 'queue of results'],
+  ['a count of requests', 'queue of tasks'],
+  ['a letter', 'dead-letter queue'],
+] as const)('%s', (command, store) => {
+  it.each(faults)('tells %i %s apart as %s, and where it was', async (status, name, code) => {
+    await using senders = await openSenders(async () => jsonError(status, name));
+
+    const sent = commands[command](senders);
+
+    await expect(sent).rejects.toMatchObject({
+      code,
+      message: expect.stringContaining(store) as unknown,
+    });
+  });
+
+  it('is sent again when it was throttled', async () => {
+    await using senders = await openSenders(async ({ index }, send) =>
+      index === 0 ? jsonError(400, 'RequestThrottled') : await send(),
+    );
+
+    await commands[command](senders);
+
+    expect(senders.sent.length).toBeGreaterThan(1);
+  });
+});
+
+describe('a message to a queue', () => {
+  it('keeps characters that SQS does not take', async () => {
+    await using senders = await openSenders();
+    const letter = aDeadLetter({ task: aCellTask({ id: oddText }) });
+    const request = { v: 1, group: 'demo', kind: 'refill', subject: oddText } as const;
+
+    await senders.deadLetters.send(letter);
+    await senders.requests.askForTasks(request);
+
+    const bodies = senders.sent.map(({ input }) => String(input['MessageBody']));
+    for (const body of bodies) expect(body).toMatch(allowed);
+    expect(bodies.map((body) => JSON.parse(body) as unknown)).toEqual([letter, request]);
+  });
+
+  it('counts an answer without numbers as none', async () => {
+    await using senders = await openSenders(async () => jsonAnswer(200, {}));
+
+    expect(await senders.requests.countPending()).toEqual({ tasks: 0, results: 0 });
+  });
+});
