@@ -1,12 +1,21 @@
-import { randomUUID } from 'node:crypto';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { S3Client } from '@aws-sdk/client-s3';
 import { SQSClient } from '@aws-sdk/client-sqs';
-import { DynamoLedger, S3BlobStore, SqsTaskQueue, type Stage } from '@thrice/aws';
-import type { BlobStore, Clock, Ledger, TaskQueue } from '@thrice/core';
+import {
+  DynamoLedger,
+  DynamoWatchlist,
+  S3BlobStore,
+  SqsDeadLetters,
+  SqsGroupRequests,
+  SqsTaskQueue,
+  type Stage,
+} from '@thrice/aws';
+import type { BlobStore, Clock, DeadLetters, GroupRequests, Ledger, Watchlist } from '@thrice/core';
 import { lambdaClock } from './lambda-clock.ts';
-import { createLog, type Log } from './log.ts';
 import { readStage } from './stage.ts';
+
+/** Requests are tried this often: throttling passes, and a cell that was paid for is worth a wait. */
+const MAX_ATTEMPTS = 8;
 
 /** Everything the handlers share, made once a cold start; it holds clients and no state of a cell. */
 export interface Composition {
@@ -14,11 +23,10 @@ export interface Composition {
   readonly clock: Clock;
   readonly ledger: Ledger;
   readonly blobs: BlobStore;
-  readonly queue: TaskQueue;
-  readonly sqs: SQSClient;
-  readonly log: Log;
-  /** A name for leases, new for each invocation. */
-  readonly newOwner: () => string;
+  readonly queue: SqsTaskQueue;
+  readonly watchlist: Watchlist;
+  readonly requests: GroupRequests;
+  readonly deadLetters: DeadLetters;
 }
 
 let composition: Composition | undefined;
@@ -31,33 +39,33 @@ export function compose(): Composition {
 
 function createComposition(): Composition {
   const stage = readStage();
-  const log = createLog();
-  const sqs = new SQSClient({});
+  const config = { maxAttempts: MAX_ATTEMPTS };
+  const sqs = new SQSClient(config);
+  const dynamo = new DynamoDBClient(config);
   // Path style is what every S3-like server understands; a stage's bucket name has no dots.
-  const blobs = new S3BlobStore({
-    client: new S3Client({ forcePathStyle: true }),
-    bucket: stage.bucketName,
-  });
+  const s3 = new S3Client({ ...config, forcePathStyle: true });
+  const clock = lambdaClock;
+  const random = Math.random;
+  const blobs = new S3BlobStore({ client: s3, bucket: stage.bucketName });
+  const table = { client: dynamo, tableName: stage.tableName, clock, random };
   return {
     stage,
-    clock: lambdaClock,
+    clock,
     blobs,
-    sqs,
-    log,
-    ledger: new DynamoLedger({
-      client: new DynamoDBClient({}),
-      tableName: stage.tableName,
-      clock: lambdaClock,
-      random: Math.random,
-      blobs,
-    }),
+    ledger: new DynamoLedger({ ...table, blobs }),
+    watchlist: new DynamoWatchlist(table),
     queue: new SqsTaskQueue({
       client: sqs,
       queueUrls: new Map(Object.entries(stage.laneQueueUrls)),
-      clock: lambdaClock,
-      random: Math.random,
-      onPoison: (poison) => log.error('poison message', { ...poison }),
+      clock,
+      random,
+      // Functions are handed their messages; none of them receives.
+      onPoison: () => undefined,
     }),
-    newOwner: randomUUID,
+    requests: new SqsGroupRequests({
+      client: sqs,
+      queueUrls: { tasks: stage.planQueueUrl, results: stage.finalizeQueueUrl },
+    }),
+    deadLetters: new SqsDeadLetters({ client: sqs, queueUrl: stage.deadLetterQueueUrl }),
   };
 }

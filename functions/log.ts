@@ -1,15 +1,28 @@
+import { Logger } from '@aws-lambda-powertools/logger';
+import { toThriceError } from '@thrice/core';
+import type { LambdaContext } from './sqs-event.ts';
+
 /** Structured lines for CloudWatch, one JSON object each; values are facts, never prompts or keys. */
 export interface Log {
   info(message: string, facts?: Readonly<Record<string, unknown>>): void;
   error(message: string, facts?: Readonly<Record<string, unknown>>): void;
 }
 
-/** A log on stdout, where Lambda collects it. */
-export function createLog(): Log {
-  const write =
-    (level: string) =>
-    (message: string, facts: Readonly<Record<string, unknown>> = {}) => {
-      process.stdout.write(`${JSON.stringify({ level, message, ...facts })}\n`);
-    };
-  return { info: write('INFO'), error: write('ERROR') };
+/** The log of one invocation, on stdout, where Lambda collects it. */
+export function openLog(name: string, context: LambdaContext): Log {
+  const logger = new Logger({
+    serviceName: `thrice-${name}`,
+    persistentKeys: { requestId: context.awsRequestId },
+  });
+  return {
+    info: (message, facts = {}) => logger.info(message, { ...facts }),
+    error: (message, facts = {}) => logger.error(message, { ...facts }),
+  };
+}
+
+/** An error for the log: its class and code to be found by, its stack to be mended by. */
+export function describeThrown(thrown: unknown): Readonly<Record<string, unknown>> {
+  const error = toThriceError(thrown);
+  const { stack = '' } = error.cause instanceof Error ? error.cause : error;
+  return { class: error.class, code: error.code, error: error.message, stack };
 }

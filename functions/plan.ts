@@ -1,23 +1,24 @@
-import { enqueueGroup, resolveBenchmark, ThriceError } from '@thrice/core';
-import * as z from 'zod';
+import { serveTaskRequest, taskRequestSchema } from '@thrice/core';
 import { compose } from './compose.ts';
-import { type BatchResponse, handleRecords } from './sqs-event.ts';
+import { openLog } from './log.ts';
+import { type BatchResponse, handleRecords, type LambdaContext } from './sqs-event.ts';
 
-const planMessageSchema = z.strictObject({ v: z.literal(1), group: z.string().min(1) });
+/** Kept free at the end of an invocation, ms: to send a last page and to ask for the rest. */
+const RESERVE_MS = 60_000;
+/** After this long the rest is asked for anew, ms: a crash repeats no more than that. */
+const STRETCH_MS = 60_000;
 
-/** Sends a stored plan's tasks to their lanes; sent twice, a task is one cell all the same. */
-export async function handler(event: unknown): Promise<BatchResponse> {
-  const { ledger, blobs, queue, log } = compose();
+/** Sends the tasks of a group to their lanes, a stretch at a time. */
+export async function handler(event: unknown, context: LambdaContext): Promise<BatchResponse> {
+  const composition = compose();
+  const log = openLog('plan', context);
   return await handleRecords(event, log, async ({ body }) => {
-    const { group } = planMessageSchema.parse(JSON.parse(body));
-    const record = await ledger.readGroup(group);
-    if (record === undefined) {
-      throw new ThriceError({ code: 'unknown-group', message: `no group ${group}` });
-    }
-    if (record.isPlanned) return;
-    const { header } = record;
-    const benchmark = resolveBenchmark(header.spec, header.specSource.path);
-    await enqueueGroup(header, benchmark, { ledger, blobs, queue });
-    log.info('planned', { group, runs: header.runs.length });
+    const request = taskRequestSchema.parse(JSON.parse(body));
+    const endsAtMs =
+      composition.clock.now() +
+      Math.min(STRETCH_MS, context.getRemainingTimeInMillis() - RESERVE_MS);
+    const isOutOfTime = () => composition.clock.now() >= endsAtMs;
+    const sentCount = await serveTaskRequest(request, isOutOfTime, composition);
+    log.info('tasks sent', { ...request, sentCount });
   });
 }

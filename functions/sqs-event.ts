@@ -1,27 +1,28 @@
+import { BatchProcessor, EventType, processPartialResponse } from '@aws-lambda-powertools/batch';
 import * as z from 'zod';
-import type { Log } from './log.ts';
+import { describeThrown, type Log } from './log.ts';
 
-/** What we read of the event that SQS hands to a function. */
-const sqsEventSchema = z.object({
-  Records: z.array(
-    z.object({
-      messageId: z.string(),
-      receiptHandle: z.string(),
-      body: z.string(),
-      eventSourceARN: z.string(),
-    }),
-  ),
+/** What we read of a message that SQS hands to a function. */
+const sqsRecordSchema = z.object({
+  messageId: z.string(),
+  receiptHandle: z.string(),
+  body: z.string(),
+  attributes: z.object({ ApproximateReceiveCount: z.coerce.number().int() }),
+  eventSourceARN: z.string(),
 });
 /** One message of an event. */
-export type SqsRecord = z.infer<typeof sqsEventSchema>['Records'][number];
+export type SqsRecord = z.infer<typeof sqsRecordSchema>;
+
+const sqsEventSchema = z.object({ Records: z.array(sqsRecordSchema) });
 
 /** What we read of the context that Lambda hands to a handler. */
 export interface LambdaContext {
+  readonly awsRequestId: string;
   /** Time until the function is killed, ms. */
   getRemainingTimeInMillis(): number;
 }
 
-/** Which messages of an event must come again. */
+/** Which messages of an event must come again; the poller deletes the others. */
 export interface BatchResponse {
   readonly batchItemFailures: readonly { readonly itemIdentifier: string }[];
 }
@@ -36,21 +37,17 @@ export async function handleRecords(
   log: Log,
   handle: (record: SqsRecord) => Promise<void>,
 ): Promise<BatchResponse> {
-  const { Records } = sqsEventSchema.parse(event);
-  const failures = await Promise.all(
-    Records.map(async (record) => {
-      try {
-        await handle(record);
-        return [];
-      } catch (error) {
-        log.error('message failed', { messageId: record.messageId, error: describe(error) });
-        return [{ itemIdentifier: record.messageId }];
-      }
-    }),
-  );
-  return { batchItemFailures: failures.flat() };
-}
-
-function describe(error: unknown): string {
-  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+  const records = sqsEventSchema.parse(event);
+  const handleAndLog = async (record: SqsRecord) => {
+    try {
+      await handle(record);
+    } catch (thrown) {
+      log.error('message failed', { messageId: record.messageId, ...describeThrown(thrown) });
+      throw thrown;
+    }
+  };
+  // One that has failed is all the same a batch that was handled: what failed is in the response.
+  const options = { throwOnFullBatchFailure: false };
+  const processor = new BatchProcessor(EventType.SQS);
+  return await processPartialResponse(records, handleAndLog, processor, options);
 }

@@ -46,7 +46,7 @@ function createAnswer({ storage, queues, apiKeys, link }: FunctionsInit): sst.aw
     link: [link, apiKeys],
     permissions: [
       onTable(storage, 'BatchGetItem', 'GetItem', 'PutItem', 'Query', 'UpdateItem'),
-      ...onBucket(storage, { read: ['questions', 'runs', 'spill'], write: ['runs', 'spill'] }),
+      ...onBucket(storage, { read: ['questions', 'spill'], write: ['spill'] }),
       toConsume(laneQueues),
       toSend([...laneQueues, queues.deadLetters, queues.finalize]),
     ],
@@ -57,7 +57,7 @@ function createAnswer({ storage, queues, apiKeys, link }: FunctionsInit): sst.aw
   return answer;
 }
 
-/** Turns a stored spec into messages: hashing and JSON, hence the memory that buys a whole CPU. */
+/** Turns stored questions into messages: much JSON, hence the memory that buys a whole CPU. */
 function createPlan({ storage, queues, link }: FunctionsInit): sst.aws.Function {
   const laneQueues = queues.lanes.map(({ queue }) => queue);
   const plan = new sst.aws.Function('Plan', {
@@ -68,13 +68,10 @@ function createPlan({ storage, queues, link }: FunctionsInit): sst.aws.Function 
     nodejs: { minify: true },
     link: [link],
     permissions: [
-      onTable(storage, 'BatchGetItem', 'GetItem', 'PutItem', 'Query', 'UpdateItem'),
-      ...onBucket(storage, {
-        read: ['questions', 'runs', 'spill'],
-        write: ['questions', 'runs', 'spill'],
-      }),
+      onTable(storage, 'BatchGetItem', 'GetItem', 'Query', 'UpdateItem'),
+      ...onBucket(storage, { read: ['questions', 'spill'], write: [] }),
       toConsume([queues.plan]),
-      toSend([...laneQueues, queues.plan, queues.finalize]),
+      toSend([...laneQueues, queues.plan]),
     ],
   });
   subscribe(queues.plan, plan, CONTROL_CONCURRENCY);
@@ -91,10 +88,10 @@ function createFinalize({ storage, queues, link }: FunctionsInit): sst.aws.Funct
     nodejs: { minify: true },
     link: [link],
     permissions: [
-      onTable(storage, 'BatchGetItem', 'GetItem', 'Query', 'UpdateItem'),
+      onTable(storage, 'BatchGetItem', 'DeleteItem', 'GetItem', 'Query', 'UpdateItem'),
       ...onBucket(storage, { read: ['questions', 'runs', 'spill'], write: ['runs'] }),
       toConsume([queues.finalize]),
-      toSend([queues.finalize]),
+      toSend([queues.plan]),
     ],
   });
   subscribe(queues.finalize, finalize, CONTROL_CONCURRENCY);
@@ -102,7 +99,7 @@ function createFinalize({ storage, queues, link }: FunctionsInit): sst.aws.Funct
 }
 
 /**
- * Once a minute wakes lanes, repairs tallies and refreshes progress.
+ * Once a minute opens lanes, wakes parked cells and refreshes progress; what is long, it asks others for.
  *
  * One at a time and done before the next: a tick that fails is not repeated, the next one does its
  * work. The scheduler's own retries and dead letters are for ticks that never reached it.
@@ -118,10 +115,10 @@ function createSteward({ storage, queues, link }: FunctionsInit): sst.aws.Functi
     nodejs: { minify: true },
     link: [link],
     permissions: [
-      onTable(storage, 'BatchGetItem', 'DeleteItem', 'GetItem', 'PutItem', 'Query', 'UpdateItem'),
-      ...onBucket(storage, { read: ['questions', 'runs', 'spill'], write: ['runs'] }),
-      toSend([...laneQueues, queues.plan, queues.finalize]),
-      toCount([...laneQueues, queues.plan, queues.finalize, queues.deadLetters]),
+      onTable(storage, 'BatchGetItem', 'DeleteItem', 'GetItem', 'Query'),
+      ...onBucket(storage, { read: ['runs', 'spill'], write: ['runs'] }),
+      toSend([queues.plan, queues.finalize]),
+      toCount([...laneQueues, queues.plan, queues.finalize]),
     ],
     transform: { eventInvokeConfig: { maximumEventAgeInSeconds: 60 } },
   });

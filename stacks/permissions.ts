@@ -24,12 +24,14 @@ export function onBucket(
 ): Permission[] {
   const under = (prefixes: readonly Prefix[]) =>
     prefixes.map((prefix) => $interpolate`${bucket.arn}/${prefix}/*`);
-  return [
+  const reading = [
     { actions: ['s3:GetObject'], resources: under(read) },
     // Without it S3 answers 403 instead of 404 for an object that is not there.
     { actions: ['s3:ListBucket'], resources: [bucket.arn] },
-    { actions: ['s3:AbortMultipartUpload', 's3:PutObject'], resources: under(write) },
   ];
+  if (write.length === 0) return reading;
+  const actions = ['s3:AbortMultipartUpload', 's3:PutObject'];
+  return [...reading, { actions, resources: under(write) }];
 }
 
 /** What the poller of a subscription needs, and a worker to hold and return its message. */

@@ -394,20 +394,18 @@ describe.each(['test', 'production'])('stack of stage %s', (stage) => {
         ]),
       );
 
-      const tableActions = ['BatchGetItem', 'GetItem', 'PutItem', 'Query', 'UpdateItem'];
-      const table = tableActions.map((action) => `dynamodb:${action}`);
-      const bucket = ['s3:AbortMultipartUpload', 's3:GetObject', 's3:ListBucket', 's3:PutObject'];
+      const table = (...actions: readonly string[]) =>
+        ['BatchGetItem', 'GetItem', 'Query', ...actions]
+          .map((action) => `dynamodb:${action}`)
+          .toSorted();
+      const reading = ['s3:GetObject', 's3:ListBucket'];
+      const bucket = ['s3:AbortMultipartUpload', ...reading, 's3:PutObject'];
       const queue = [...CONSUMING, 'sqs:SendMessage'];
       expect(granted).toEqual({
-        Answer: [...table, ...bucket, ...queue],
-        Plan: [...table, ...bucket, ...queue],
-        Finalize: [...table.filter((name) => name !== 'dynamodb:PutItem'), ...bucket, ...queue],
-        Steward: [
-          ...[...table, 'dynamodb:DeleteItem'].toSorted(),
-          ...bucket,
-          'sqs:GetQueueAttributes',
-          'sqs:SendMessage',
-        ],
+        Answer: [...table('PutItem', 'UpdateItem'), ...bucket, ...queue],
+        Plan: [...table('UpdateItem'), ...reading, ...queue],
+        Finalize: [...table('DeleteItem', 'UpdateItem'), ...bucket, ...queue],
+        Steward: [...table('DeleteItem'), ...bucket, 'sqs:GetQueueAttributes', 'sqs:SendMessage'],
         StewardTick: ['lambda:InvokeFunction', 'sqs:SendMessage'],
       });
     });
