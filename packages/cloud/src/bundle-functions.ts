@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, extname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import * as z from 'zod';
 import type { FunctionSpec } from './stack.ts';
 
@@ -13,6 +14,14 @@ const esbuildSchema = z.custom<Esbuild>(
   (module) => typeof (module as Partial<Esbuild> | undefined)?.build === 'function',
 );
 
+const RUNTIME = fileURLToPath(new URL('lambda-environment.ts', import.meta.url));
+const OPTIONS = {
+  platform: 'node',
+  format: 'esm',
+  target: 'esnext',
+  // What it throws says it all.
+  logLevel: 'silent',
+} as const;
 const SOURCE_ENDINGS = ['.ts', '.mts', '.js', '.mjs'];
 
 /** Put before each bundle, for packages that are still CommonJS. */
@@ -29,6 +38,8 @@ export interface Bundle {
   readonly file: string;
   /** The export that Lambda calls. */
   readonly exportName: string;
+  /** The program that loads it: without types, for each cold start would strip them anew. */
+  readonly runtimeFile: string;
 }
 
 /**
@@ -43,26 +54,25 @@ export async function bundleFunctions(
   { root, folder }: { readonly root: string; readonly folder: string },
 ): Promise<ReadonlyMap<string, Bundle>> {
   const esbuild = loadEsbuild(root);
+  const runtimeFile = join(folder, 'lambda-environment.mjs');
+  await esbuild.build({ ...OPTIONS, entryPoints: [RUNTIME], outfile: runtimeFile });
   const bundles = await Promise.all(
     functions.map(async ({ component, source, isMinified }) => {
       const exportName = extname(source).slice(1);
       const file = join(folder, component, 'bundle.mjs');
       await esbuild.build({
+        ...OPTIONS,
         entryPoints: [findSource(join(root, dirname(source)), source)],
         outfile: file,
         absWorkingDir: root,
         bundle: true,
-        platform: 'node',
-        format: 'esm',
-        target: 'esnext',
         mainFields: ['module', 'main'],
         keepNames: true,
         minify: isMinified,
         external: ['sharp', 'pg-native'],
         banner: { js: BANNER },
-        logLevel: 'error',
       });
-      return [component, { file, exportName }] as const;
+      return [component, { file, exportName, runtimeFile }] as const;
     }),
   );
   return new Map(bundles);

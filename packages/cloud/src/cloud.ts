@@ -2,19 +2,27 @@ import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SQSClient } from '@aws-sdk/client-sqs';
-import { type Bundle, bundleFunctions } from './bundle-functions.ts';
 import { createResources } from './create-resources.ts';
+import { codeBuilder, type DeployedCode } from './deployed-code.ts';
+import { entryOf } from './entry-of.ts';
 import { EventSourcePoller } from './event-source-poller.ts';
 import { type FunctionLog, openFunctionLog } from './function-log.ts';
-import { awsVariables, functionVariables } from './function-variables.ts';
+import { awsVariables } from './function-variables.ts';
+import type { Intercept } from './intercept.ts';
 import { LambdaFunction } from './lambda-function.ts';
 import { periodSecondsOf, ScheduleRunner } from './schedule.ts';
-import { type FunctionSpec, parseStack, type Stack } from './stack.ts';
+import { parseStack, type Stack } from './stack.ts';
 import { type Emulators, startEmulators } from './start-emulators.ts';
 
 /** The account and region that synthesized names speak of, whatever the machine is set to. */
 const REGION = 'us-east-1';
 const ACCOUNT = '123456789012';
+
+/** What a deployment may change beside the code. */
+export interface Deployment {
+  /** Variables that every function gets on top. @default Those of the deployment before */
+  readonly functionVariables?: Readonly<Record<string, string>>;
+}
 
 /** A running stack. */
 export interface Cloud extends AsyncDisposable {
@@ -25,9 +33,14 @@ export interface Cloud extends AsyncDisposable {
   readonly logPath: string;
   /** By component, for example `Answer`. */
   readonly functions: ReadonlyMap<string, LambdaFunction>;
+  /**
+   * Builds the functions anew and puts them in place of the old ones, as a deployment does while a run is
+   * under way: invocations that have begun end on the old code, later ones begin on the new.
+   */
+  deploy(deployment?: Deployment): Promise<void>;
 }
 
-export interface CloudInit {
+export interface CloudInit extends Deployment {
   /** The repository, to which the functions' sources are relative. */
   readonly root: string;
   /** Gives the synthesized stack; it may leave files in the folder, which is gone at the end. */
@@ -36,10 +49,10 @@ export interface CloudInit {
   readonly logPath: string;
   /** The machine's variables: see `functionVariables`. */
   readonly machine: Readonly<Record<string, string | undefined>>;
-  /** Variables that every function gets on top. */
-  readonly functionVariables?: Readonly<Record<string, string>>;
   /** Seconds between two invocations of each schedule. @default As the schedule says */
   readonly tickSeconds?: number;
+  /** Sees every request to an emulator, after the stack has been created. @default None does */
+  readonly intercept?: Intercept;
 }
 
 /** Starts a stack on this machine: its tables, buckets and queues, its functions and what sets them off. */
@@ -48,11 +61,19 @@ export async function startCloud(init: CloudInit): Promise<Cloud> {
   const folder = await realpath(await mkdtemp(join(tmpdir(), 'thrice-cloud-')));
   owned.defer(() => rm(folder, { recursive: true, force: true, maxRetries: 3 }));
   const stack = parseStack(await init.synthesize(folder));
-  const bundles = await bundleFunctions(stack.functions, { root: init.root, folder });
   const log = owned.use(openFunctionLog(init.logPath));
-  const emulators = owned.use(await startEmulators({ ...stack, region: REGION }));
+  const emulators = owned.use(
+    await startEmulators({
+      ...stack,
+      region: REGION,
+      intercept: init.intercept,
+      onInterceptError: (error) => log.write('intercept', { error: describe(error) }),
+    }),
+  );
   await createResources(stack, emulators);
-  const functions = createFunctions({ init, stack, bundles, emulators, log });
+  const build = codeBuilder({ ...init, stack, folder, emulators });
+  let variables = init.functionVariables ?? {};
+  const functions = createFunctions(stack, await build(variables), log);
   for (const created of functions.values()) owned.use(created);
   const functionsByName = new Map([...functions.values()].map((each) => [each.name, each]));
   for (const trigger of createTriggers({ init, stack, emulators, log, functionsByName, owned })) {
@@ -64,55 +85,39 @@ export async function startCloud(init: CloudInit): Promise<Cloud> {
     emulators,
     logPath: log.path,
     functions,
+    async deploy({ functionVariables = variables } = {}) {
+      variables = functionVariables;
+      const codes = await build(variables);
+      for (const [component, each] of functions) each.deploy(entryOf(codes, component));
+    },
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
 }
 
-interface Parts {
-  readonly init: CloudInit;
-  readonly stack: Stack;
-  readonly emulators: Emulators;
-  readonly log: FunctionLog;
+function describe(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
-function createFunctions({
-  init,
-  stack,
-  bundles,
-  emulators,
-  log,
-}: Parts & { readonly bundles: ReadonlyMap<string, Bundle> }): ReadonlyMap<string, LambdaFunction> {
-  return new Map(
-    stack.functions.map((spec) => {
-      const bundle = entryOf(bundles, spec.component);
-      const variables = functionVariables({
-        spec,
-        bundle,
-        emulators,
-        machine: init.machine,
-        extra: init.functionVariables ?? {},
-      });
-      return [spec.component, createFunction(spec, bundle, variables, log)];
-    }),
-  );
-}
-
-function createFunction(
-  spec: FunctionSpec,
-  bundle: Bundle,
-  variables: Readonly<Record<string, string>>,
+function createFunctions(
+  stack: Stack,
+  codes: ReadonlyMap<string, DeployedCode>,
   log: FunctionLog,
-): LambdaFunction {
-  return new LambdaFunction({
-    name: spec.name,
-    arn: `arn:aws:lambda:${REGION}:${ACCOUNT}:function:${spec.name}`,
-    bundle,
-    timeoutSeconds: spec.timeout,
-    memoryMb: spec.memorySize,
-    reservedConcurrency: spec.reservedConcurrentExecutions,
-    variables,
-    log,
-  });
+): ReadonlyMap<string, LambdaFunction> {
+  return new Map(
+    stack.functions.map((spec) => [
+      spec.component,
+      new LambdaFunction({
+        component: spec.component,
+        name: spec.name,
+        arn: `arn:aws:lambda:${REGION}:${ACCOUNT}:function:${spec.name}`,
+        code: entryOf(codes, spec.component),
+        timeoutSeconds: spec.timeout,
+        memoryMb: spec.memorySize,
+        reservedConcurrency: spec.reservedConcurrentExecutions,
+        log,
+      }),
+    ]),
+  );
 }
 
 /** Starts to poll and to tick. */
@@ -123,7 +128,11 @@ function createTriggers({
   log,
   functionsByName,
   owned,
-}: Parts & {
+}: {
+  readonly init: CloudInit;
+  readonly stack: Stack;
+  readonly emulators: Emulators;
+  readonly log: FunctionLog;
   readonly functionsByName: ReadonlyMap<string, LambdaFunction>;
   readonly owned: AsyncDisposableStack;
 }): readonly AsyncDisposable[] {
@@ -159,10 +168,4 @@ function createTriggers({
     });
   });
   return [...pollers, ...schedules];
-}
-
-function entryOf<Value>(map: ReadonlyMap<string, Value>, name: string): Value {
-  const value = map.get(name);
-  if (value === undefined) throw new Error(`the stack has no ${name}`);
-  return value;
 }

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { createRequestHandler } from 'local-aws-sqs';
 
@@ -9,6 +10,7 @@ interface Item {
   delayed: boolean;
   readonly record: {
     readonly MessageId: string;
+    ReceiptHandle: string;
     readonly attributes: Record<string, string>;
   };
 }
@@ -22,11 +24,14 @@ interface ReceiveInput {
 const LOOK_MS = 10;
 
 /**
- * Makes an emulated queue do three things as SQS does.
+ * Makes an emulated queue do five things as SQS does.
  *
  * The emulator (local-aws-sqs 2.0.2) counts every change of a visibility as a receive, so that a
- * heartbeat would drive a message to the dead letters; it counts held messages as available; and it
- * returns from a long poll only when it has as many messages as were asked for.
+ * heartbeat would drive a message to the dead letters; a late change hides a message again that is
+ * visible, which SQS ignores; it counts held messages as available; it returns from a long poll only when
+ * it has as many messages as were asked for; and it takes 10 ms for every receive.
+ *
+ * @see https://github.com/localstack/localstack/pull/9632 for changes that come late (2023-11)
  */
 export function correctQueue(queue: EmulatedQueue): void {
   const items = new Map<string, Item>();
@@ -51,47 +56,56 @@ export function correctQueue(queue: EmulatedQueue): void {
 
   const changeVisibility = queue.changeVisibility.bind(queue);
   queue.changeVisibility = (receipt, seconds) => {
-    const attributes = items.get(messageIdIn(receipt) ?? '')?.record.attributes;
-    const receiveCount = attributes?.['ApproximateReceiveCount'];
+    const item = items.get(messageIdIn(receipt) ?? '');
+    if (item?.visible === true) return true;
+    const receiveCount = item?.record.attributes['ApproximateReceiveCount'];
     const isThere = changeVisibility(receipt, seconds);
-    if (attributes !== undefined && receiveCount !== undefined) {
-      attributes['ApproximateReceiveCount'] = receiveCount;
+    if (item !== undefined && receiveCount !== undefined) {
+      item.record.attributes['ApproximateReceiveCount'] = receiveCount;
     }
     return isThere;
   };
 
-  const receive = queue.receive.bind(queue);
+  const hold = ({ record }: Item, seconds: number | undefined) => {
+    const { MessageId } = record;
+    record.ReceiptHandle = toReceipt({ date: Date.now(), MessageId, QueueName: queue.QueueName });
+    // The emulator's own way to hide a message, which counts a receive.
+    const isThere = changeVisibility(record.ReceiptHandle, String(seconds));
+    if (isThere) return [{ ...record, attributes: { ...record.attributes } }];
+    // Its retention is over.
+    items.delete(MessageId);
+    return [];
+  };
   queue.receive = async (input: ReceiveInput) => {
     const max = Number(input.MaxNumberOfMessages ?? 1);
     const waitMs = Number(input.WaitTimeSeconds ?? queue.ReceiveMessageWaitTimeSeconds) * 1_000;
     const until = Date.now() + waitMs;
-    let available = countAvailable(items, max);
-    while (available === 0 && Date.now() < until) {
+    let available = findAvailable(items, max);
+    while (available.length === 0 && Date.now() < until) {
       await pause(LOOK_MS, undefined, { ref: false });
-      available = countAvailable(items, max);
+      available = findAvailable(items, max);
     }
-    if (available === 0) return [];
-    return receive({ ...input, WaitTimeSeconds: 0, MaxNumberOfMessages: available });
+    return available.flatMap((item) => hold(item, input.VisibilityTimeout));
   };
 
   const getAttributes = queue.getAttributes.bind(queue);
   queue.getAttributes = (names) => {
     const attributes = getAttributes(names) as Record<string, string> | undefined;
     if (attributes?.['ApproximateNumberOfMessages'] !== undefined) {
-      const available = countAvailable(items, Number.POSITIVE_INFINITY);
-      attributes['ApproximateNumberOfMessages'] = String(available);
+      const available = findAvailable(items, Number.POSITIVE_INFINITY);
+      attributes['ApproximateNumberOfMessages'] = String(available.length);
     }
     return attributes;
   };
 }
 
-function countAvailable(items: ReadonlyMap<string, Item>, max: number): number {
-  let count = 0;
-  for (const { visible, delayed } of items.values()) {
-    if (count >= max) break;
-    if (visible && !delayed) count += 1;
+function findAvailable(items: ReadonlyMap<string, Item>, max: number): readonly Item[] {
+  const found: Item[] = [];
+  for (const item of items.values()) {
+    if (found.length >= max) break;
+    if (item.visible && !item.delayed) found.push(item);
   }
-  return count;
+  return found;
 }
 
 /** The emulator writes the message's id into each receipt; what is no receipt it refuses by itself. */
@@ -102,4 +116,9 @@ function messageIdIn(receipt: string): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** A receipt as the emulator writes it. */
+function toReceipt(content: Readonly<Record<string, unknown>>): string {
+  return Buffer.from(`${randomUUID()}${JSON.stringify(content)}`).toString('base64');
 }

@@ -14,7 +14,7 @@ const LOOK_COUNT = 100;
 export async function createResources(stack: Stack, emulators: Emulators): Promise<void> {
   const client = new DynamoDBClient({
     region: emulators.region,
-    endpoint: emulators.dynamoUrl,
+    endpoint: emulators.direct.dynamoUrl,
     credentials: emulators.credentials,
   });
   try {

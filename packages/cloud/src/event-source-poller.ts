@@ -93,8 +93,7 @@ export class EventSourcePoller implements AsyncDisposable {
           QueueUrl: queueUrl,
           MaxNumberOfMessages: max,
           WaitTimeSeconds: waitSeconds,
-          // The newer name of this field is unknown to the emulator.
-          AttributeNames: ['All'],
+          MessageSystemAttributeNames: ['All'],
           MessageAttributeNames: ['All'],
         }),
         { abortSignal: this.#stop.signal },

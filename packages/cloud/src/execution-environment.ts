@@ -1,10 +1,9 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { dirname } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import type { Bundle } from './bundle-functions.ts';
+import type { DeployedCode } from './deployed-code.ts';
 import type { FromEnvironment, ToEnvironment } from './environment-protocol.ts';
+import { ENVIRONMENT_ID_VARIABLE } from './parse-aws-request.ts';
 
-const CHILD = fileURLToPath(new URL('lambda-environment.ts', import.meta.url));
 /** Lambda gives 10 s; more here, for a machine that starts many at once. */
 const INIT_TIMEOUT_MS = 60_000;
 /** The rest of a function's memory is for what is not in the heap. */
@@ -22,10 +21,11 @@ type ToldFailure = Extract<FromEnvironment, { readonly type: 'failed' }>;
 const OUT_OF_TURN = { errorType: 'Runtime.Protocol', errorMessage: 'told something out of turn' };
 
 export interface EnvironmentInit {
-  readonly bundle: Bundle;
+  /** Told with each request to AWS. At most 50 letters, digits and hyphens. */
+  readonly id: string;
+  /** Its variables are all there are: nothing is taken from this process. */
+  readonly code: DeployedCode;
   readonly memoryMb: number;
-  /** All of them: nothing is taken from this process. */
-  readonly variables: Readonly<Record<string, string>>;
   readonly logFileDescriptor: number;
 }
 
@@ -36,15 +36,21 @@ export interface EnvironmentInit {
  * whatever it was doing.
  */
 export class ExecutionEnvironment {
+  readonly id: string;
+  readonly code: DeployedCode;
   readonly #child: ChildProcess;
   #settle: (message: FromEnvironment) => void = () => undefined;
   #end: ToldFailure | undefined;
 
   /** Starts a process; `load` is to be called at once. */
-  constructor({ bundle, memoryMb, variables, logFileDescriptor }: EnvironmentInit) {
-    this.#child = fork(CHILD, [bundle.file, bundle.exportName], {
+  constructor({ id, code, memoryMb, logFileDescriptor }: EnvironmentInit) {
+    this.id = id;
+    this.code = code;
+    const { bundle, variables } = code;
+    this.#child = fork(bundle.runtimeFile, [bundle.file, bundle.exportName], {
       cwd: dirname(bundle.file),
-      env: variables,
+      // Its last part is Powertools' own mark: without it Powertools adds more than the SDK takes.
+      env: { ...variables, [ENVIRONMENT_ID_VARIABLE]: `${id}/PTEnv/NA` },
       execArgv: [`--max-old-space-size=${Math.floor(memoryMb * HEAP_SHARE)}`],
       stdio: ['ignore', logFileDescriptor, logFileDescriptor, 'ipc'],
     });

@@ -1,2 +1,12 @@
 /** A cloud on one machine: the synthesized stack on emulators, its bundles in processes. */
-export { type Cloud, type CloudInit, startCloud } from './cloud.ts';
+export { type Cloud, type CloudInit, type Deployment, startCloud } from './cloud.ts';
+export { dynamoError, jsonOf, jsonResponse, s3Error, sqsError } from './fault-responses.ts';
+export {
+  type AwsRequest,
+  type AwsResponse,
+  type Intercept,
+  lost,
+  type Proceed,
+  type S3Input,
+} from './intercept.ts';
+export { synthesize } from './synthesize.ts';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Bundle } from './bundle-functions.ts';
+import type { DeployedCode } from './deployed-code.ts';
 import { ExecutionEnvironment, type InvocationOutcome } from './execution-environment.ts';
 import type { FunctionLog } from './function-log.ts';
 
@@ -7,14 +7,15 @@ import type { FunctionLog } from './function-log.ts';
 const UNRESERVED_CONCURRENCY = 1_000;
 
 export interface LambdaFunctionInit {
+  /** For example `Answer`: its environments are `Answer-1`, `Answer-2` and so on. */
+  readonly component: string;
   readonly name: string;
   readonly arn: string;
-  readonly bundle: Bundle;
+  readonly code: DeployedCode;
   readonly timeoutSeconds: number;
   readonly memoryMb: number;
   /** Invocations at once. */
   readonly reservedConcurrency: number | undefined;
-  readonly variables: Readonly<Record<string, string>>;
   readonly log: FunctionLog;
 }
 
@@ -25,6 +26,8 @@ export interface LambdaFunctionInit {
  */
 export class LambdaFunction implements AsyncDisposable {
   readonly #init: LambdaFunctionInit;
+  #code: DeployedCode;
+  #startCount = 0;
   /** The one used last is used next, so that the fewest stay warm. */
   readonly #idle: ExecutionEnvironment[] = [];
   readonly #environments = new Set<ExecutionEnvironment>();
@@ -33,6 +36,7 @@ export class LambdaFunction implements AsyncDisposable {
 
   constructor(init: LambdaFunctionInit) {
     this.#init = init;
+    this.#code = init.code;
   }
 
   get name(): string {
@@ -65,14 +69,13 @@ export class LambdaFunction implements AsyncDisposable {
     const { processId } = environment;
     const failure = warm === undefined ? await environment.load() : undefined;
     const initDurationMs = warm === undefined ? performance.now() - startedAtMs : undefined;
-    log.write('start', { functionName: name, requestId, processId });
+    const about = { functionName: name, requestId, environmentId: environment.id, processId };
+    log.write('start', about);
     const request = { requestId, event, functionArn: arn };
     const outcome = failure ?? (await environment.invoke(request, timeoutSeconds * 1_000));
     this.#giveBack(environment);
     log.write('report', {
-      functionName: name,
-      requestId,
-      processId,
+      ...about,
       status: outcome.isOk ? 'success' : 'error',
       ...(!outcome.isOk && { errorType: outcome.errorType, errorMessage: outcome.errorMessage }),
       metrics: { durationMs: performance.now() - startedAtMs, initDurationMs },
@@ -90,16 +93,42 @@ export class LambdaFunction implements AsyncDisposable {
   }
 
   #start(): ExecutionEnvironment {
-    const { bundle, memoryMb, variables, log } = this.#init;
-    const logFileDescriptor = log.fileDescriptor;
-    const started = new ExecutionEnvironment({ bundle, memoryMb, variables, logFileDescriptor });
+    const { component, memoryMb, log } = this.#init;
+    this.#startCount += 1;
+    const started = new ExecutionEnvironment({
+      id: `${component}-${this.#startCount}`,
+      code: this.#code,
+      memoryMb,
+      logFileDescriptor: log.fileDescriptor,
+    });
     this.#environments.add(started);
     return started;
   }
 
   #giveBack(environment: ExecutionEnvironment): void {
+    if (environment.code !== this.#code) environment.kill();
     if (environment.isAlive) this.#idle.push(environment);
     else this.#environments.delete(environment);
+  }
+
+  /** Lets later invocations begin on other code; those that have begun end on theirs. */
+  deploy(code: DeployedCode): void {
+    this.#code = code;
+    for (const environment of this.#idle.splice(0)) {
+      environment.kill();
+      this.#environments.delete(environment);
+    }
+  }
+
+  /**
+   * Ends an environment as the failure of its host does: at once, and with it what it was doing.
+   *
+   * @returns Whether there was one.
+   */
+  kill(environmentId: string): boolean {
+    const found = [...this.#environments].find(({ id }) => id === environmentId);
+    found?.kill();
+    return found !== undefined;
   }
 
   /** Kills every environment, at work or not. */

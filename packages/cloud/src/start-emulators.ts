@@ -1,22 +1,39 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import dynalite from 'dynalite';
 import { createRequestHandler } from 'local-aws-sqs';
 import S3rver from 's3rver';
 import { correctQueue } from './correct-queue.ts';
+import type { AwsService, Intercept } from './intercept.ts';
+import { createInterceptingServer } from './intercepting-server.ts';
+import { knowNewNames } from './know-new-names.ts';
+import { endsRequestsFirst, listenOnLoopback } from './listen-on-loopback.ts';
 import { MemoryS3Store } from './memory-s3-store.ts';
 import type { Queue } from './stack.ts';
 
 /** The S3 emulator knows this account only. */
 const credentials = { accessKeyId: 'S3RVER', secretAccessKey: 'S3RVER' } as const;
 
-/** Emulators of DynamoDB, SQS and S3, all in memory and on loopback. */
-export interface Emulators extends AsyncDisposable {
-  readonly region: string;
-  readonly credentials: typeof credentials;
+interface Addresses {
   readonly dynamoUrl: string;
   readonly sqsUrl: string;
   readonly s3Url: string;
+}
+
+/** Emulators of DynamoDB, SQS and S3, all in memory and on loopback. */
+export interface Emulators extends Addresses, AsyncDisposable {
+  readonly region: string;
+  readonly credentials: typeof credentials;
+  /** Past the interceptor: for what creates a stack, and for looks that nothing may disturb. */
+  readonly direct: Addresses;
+}
+
+export interface EmulatorsInit {
+  readonly region: string;
+  readonly bucketNames: readonly string[];
+  readonly queues: readonly Queue[];
+  readonly intercept?: Intercept | undefined;
+  /** Told what an interceptor throws. */
+  readonly onInterceptError?: (error: unknown) => void;
 }
 
 /**
@@ -25,21 +42,23 @@ export interface Emulators extends AsyncDisposable {
  * Buckets and queues are there from the start, for their emulators are told of them this way; tables are
  * made with requests.
  */
-export async function startEmulators(init: {
-  readonly region: string;
-  readonly bucketNames: readonly string[];
-  readonly queues: readonly Queue[];
-}): Promise<Emulators> {
+export async function startEmulators(init: EmulatorsInit): Promise<Emulators> {
   await using stack = new AsyncDisposableStack();
-  const start = async (server: Server) => {
+  const listen = async (server: Server) => {
+    const listening = stack.use(await listenOnLoopback(server));
+    return listening.port;
+  };
+  const start = async (service: AwsService, server: Server) => {
     const port = await listen(server);
-    stack.defer(() => close(server));
-    return port;
+    const { intercept, onInterceptError: onError = () => undefined } = init;
+    if (intercept === undefined) return { port, directPort: port };
+    const front = createInterceptingServer({ service, port, intercept, onError });
+    return { port: await listen(front), directPort: port };
   };
 
-  const dynamoPort = await start(dynalite({ createTableMs: 0 }));
+  const dynamo = await start('dynamodb', endsRequestsFirst(dynalite({ createTableMs: 0 })));
 
-  const sqs = createRequestHandler({
+  const { service, requestHandler } = createRequestHandler({
     port: 0,
     hostname: '127.0.0.1',
     region: init.region,
@@ -47,24 +66,26 @@ export async function startEmulators(init: {
     validateDlqDestination: false,
     queues: init.queues.map(toInitialQueue),
   });
-  stack.defer(() => sqs.service.resetAll());
-  for (const queue of sqs.service.Queues) correctQueue(queue);
-  const sqsPort = await start(
-    createServer((request, response) => void sqs.requestHandler(request, response)),
-  );
-  sqs.service.PORT = sqsPort;
+  stack.defer(() => service.resetAll());
+  for (const queue of service.Queues) correctQueue(queue);
+  const sqs = await start('sqs', createServer(knowNewNames(requestHandler)));
+  service.PORT = sqs.port;
 
-  const s3 = createS3(init.bucketNames);
-  stack.defer(s3.close);
-  const s3Port = await start(createServer(s3.answer));
+  const emulatedS3 = createS3(init.bucketNames);
+  stack.defer(emulatedS3.close);
+  const s3 = await start('s3', createServer(emulatedS3.answer));
 
+  const urlsOf = (kind: 'port' | 'directPort'): Addresses => ({
+    dynamoUrl: `http://127.0.0.1:${dynamo[kind]}`,
+    sqsUrl: `http://127.0.0.1:${sqs[kind]}`,
+    s3Url: `http://127.0.0.1:${s3[kind]}`,
+  });
   const owned = stack.move();
   return {
     region: init.region,
     credentials,
-    dynamoUrl: `http://127.0.0.1:${dynamoPort}`,
-    sqsUrl: `http://127.0.0.1:${sqsPort}`,
-    s3Url: `http://127.0.0.1:${s3Port}`,
+    ...urlsOf('port'),
+    direct: urlsOf('directPort'),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }
@@ -110,19 +131,4 @@ function createS3(bucketNames: readonly string[]): {
       emulator.logger.close();
     },
   };
-}
-
-async function listen(server: Server): Promise<number> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  server.once('error', reject);
-  server.listen(0, '127.0.0.1', resolve);
-  await promise;
-  return (server.address() as AddressInfo).port;
-}
-
-async function close(server: Server): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  server.close(() => resolve());
-  server.closeAllConnections();
-  await promise;
 }

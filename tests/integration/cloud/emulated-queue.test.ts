@@ -1,12 +1,13 @@
 import {
   ChangeMessageVisibilityCommand,
   GetQueueAttributesCommand,
+  type Message,
   ReceiveMessageCommand,
   SendMessageCommand,
-  SQSClient,
 } from '@aws-sdk/client-sqs';
 import { describe, expect, it } from 'vitest';
-import { startEmulators } from '../../../packages/cloud/src/start-emulators.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+import { openEmulators } from './emulated-clients.ts';
 
 describe('the queue on one machine', () => {
   it('does not count a change of visibility as a receive', async () => {
@@ -14,18 +15,70 @@ describe('the queue on one machine', () => {
     await queue.send('a');
     const first = await queue.receive(1);
 
-    for (const VisibilityTimeout of [30, 30, 0]) {
-      await queue.client.send(
-        new ChangeMessageVisibilityCommand({
-          QueueUrl: queue.url,
-          ReceiptHandle: first[0]?.ReceiptHandle,
-          VisibilityTimeout,
-        }),
-      );
-    }
+    for (const seconds of [30, 30, 0]) await queue.changeVisibility(first[0], seconds);
 
     const second = await queue.receive(1);
     expect(second[0]?.Attributes?.ApproximateReceiveCount).toBe('2');
+  });
+
+  it('leaves a message alone whose visibility is changed when it is visible again', async () => {
+    await using queue = await openQueue();
+    await queue.send('a');
+    const [first] = await queue.receive(1);
+    await queue.changeVisibility(first, 0);
+    await waitUntil('it is visible', async () => (await queue.countVisible()) === 1);
+
+    await queue.changeVisibility(first, 30);
+
+    expect((await queue.receive(1)).map(({ Body }) => Body)).toEqual(['a']);
+  });
+
+  it('hands a message out once while it is held', async () => {
+    await using queue = await openQueue();
+    for (const body of ['a', 'b', 'c']) await queue.send(body);
+
+    const received = await Promise.all([queue.receive(2, 0), queue.receive(2, 0)]);
+    const last = await queue.receive(2, 0);
+
+    expect(received.map((part) => part.map(({ Body }) => Body))).toEqual([['a', 'b'], ['c']]);
+    expect(last).toEqual([]);
+  });
+
+  it('gives the attributes by their newer name too', async () => {
+    await using queue = await openQueue();
+    await queue.send('a');
+
+    const { Messages = [] } = await queue.client.send(
+      new ReceiveMessageCommand({
+        QueueUrl: queue.url,
+        MessageSystemAttributeNames: ['ApproximateReceiveCount', 'SenderId'],
+      }),
+    );
+
+    expect(Messages.map(({ Attributes }) => Attributes)).toEqual([
+      { ApproximateReceiveCount: '1', SenderId: expect.stringMatching(/^[A-Z0-9]+$/) as unknown },
+    ]);
+  });
+
+  it('tells of a dead letter which queue it comes from', async () => {
+    await using queue = await openQueue({ maxReceiveCount: 1 });
+    await queue.send('a');
+    const [message] = await queue.receive(1);
+
+    await queue.changeVisibility(message, 0);
+
+    const { Messages = [] } = await queue.client.send(
+      new ReceiveMessageCommand({
+        QueueUrl: queue.deadUrl,
+        WaitTimeSeconds: 5,
+        MessageSystemAttributeNames: ['DeadLetterQueueSourceArn'],
+      }),
+    );
+    const arn = 'arn:aws:sqs:us-east-1:123456789012:work';
+    expect(Messages.map(({ Attributes }) => Attributes)).toEqual([
+      { DeadLetterQueueSourceArn: arn },
+    ]);
+    expect(Messages[0]?.MessageId).toBe(message?.MessageId);
   });
 
   it('counts visible, held and delayed messages apart', async () => {
@@ -56,26 +109,13 @@ describe('the queue on one machine', () => {
   });
 });
 
-async function openQueue() {
-  const emulators = await startEmulators({
-    region: 'us-east-1',
-    bucketNames: [],
-    queues: [
-      {
-        name: 'work',
-        delaySeconds: 0,
-        fifoQueue: false,
-        visibilityTimeoutSeconds: 30,
-        receiveWaitTimeSeconds: 0,
-      },
-    ],
-  });
-  const { region, credentials, sqsUrl } = emulators;
-  const client = new SQSClient({ region, credentials, endpoint: sqsUrl });
-  const url = `${sqsUrl}/123456789012/work`;
+async function openQueue({ maxReceiveCount = 100 } = {}) {
+  const emulated = await openEmulators({ maxReceiveCount });
+  const { sqs: client, queueUrl: url } = emulated;
   return {
     client,
     url,
+    deadUrl: url.replace(/work$/, 'dead'),
     async send(body: string, DelaySeconds = 0) {
       await client.send(new SendMessageCommand({ QueueUrl: url, MessageBody: body, DelaySeconds }));
     },
@@ -90,9 +130,19 @@ async function openQueue() {
       );
       return Messages;
     },
-    async [Symbol.asyncDispose]() {
-      client.destroy();
-      await emulators[Symbol.asyncDispose]();
+    async changeVisibility(message: Message | undefined, VisibilityTimeout: number) {
+      const ReceiptHandle = message?.ReceiptHandle;
+      await client.send(
+        new ChangeMessageVisibilityCommand({ QueueUrl: url, ReceiptHandle, VisibilityTimeout }),
+      );
     },
+    async countVisible() {
+      const AttributeNames = ['ApproximateNumberOfMessages' as const];
+      const { Attributes } = await client.send(
+        new GetQueueAttributesCommand({ QueueUrl: url, AttributeNames }),
+      );
+      return Number(Attributes?.ApproximateNumberOfMessages);
+    },
+    [Symbol.asyncDispose]: () => emulated.end(),
   };
 }

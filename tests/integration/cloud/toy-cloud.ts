@@ -8,7 +8,8 @@ import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
-const TOY = fileURLToPath(new URL('../../fixtures/cloud/toy.mjs', import.meta.url));
+/** The toy function. */
+export const TOY = fileURLToPath(new URL('../../fixtures/cloud/toy.mjs', import.meta.url));
 const SQS = 'https://sqs.us-east-1.amazonaws.com/123456789012';
 const ARN = 'arn:aws';
 const ACCOUNT = 'us-east-1:123456789012';
@@ -25,7 +26,8 @@ export interface Order {
     | 'crash'
     | 'crash-once'
     | 'hang'
-    | 'hang-once';
+    | 'hang-once'
+    | 'tell-twice';
   /** Time to take first. */
   readonly ms?: number;
 }
@@ -40,6 +42,8 @@ export interface ToyStackInit {
   readonly visibilitySeconds?: number;
   readonly maxReceiveCount?: number;
   readonly hasSchedule?: boolean;
+  /** The toy's file. @default The fixture */
+  readonly source?: string;
 }
 
 /** A stack of a table, a bucket, a queue with dead letters and a function, as synth writes it. */
@@ -130,7 +134,7 @@ export function toyStack(init: ToyStackInit = {}): unknown {
     builds: [
       {
         functionID: 'Toy',
-        handler: relative(ROOT, TOY).replace(/mjs$/, 'handler'),
+        handler: relative(ROOT, init.source ?? TOY).replace(/mjs$/, 'handler'),
         links: { Stack: directory, ApiKeys: { TOY_API_KEY: '' } },
         properties: { minify: true },
       },
@@ -145,6 +149,8 @@ const seenSchema = z.object({
   batch: z.array(z.string().optional()),
   startedAtMs: z.number(),
   endedAtMs: z.number(),
+  version: z.string(),
+  record: z.record(z.string(), z.unknown()),
   environment: z.record(z.string(), z.unknown()),
 });
 /** What the toy function saw of one message, once. */
@@ -153,8 +159,10 @@ export type Seen = z.infer<typeof seenSchema>;
 /** A running toy stack. */
 export interface ToyCloud extends AsyncDisposable {
   readonly cloud: Cloud;
-  /** A client of its table. */
+  /** A client of its table; like all looks of tests, past the interceptor. */
   readonly dynamo: DynamoDBClient;
+  readonly sqs: SQSClient;
+  readonly queueUrl: string;
   send(orders: readonly Order[]): Promise<void>;
   /** What the function saw, in order. */
   seen(name: string): Promise<readonly Seen[]>;
@@ -177,7 +185,8 @@ export async function openToyCloud(
     machine: {},
     ...init,
   });
-  const { region, credentials, dynamoUrl, sqsUrl } = cloud.emulators;
+  const { region, credentials } = cloud.emulators;
+  const { dynamoUrl, sqsUrl } = cloud.emulators.direct;
   const dynamo = new DynamoDBClient({ region, credentials, endpoint: dynamoUrl });
   const sqs = new SQSClient({ region, credentials, endpoint: sqsUrl });
   const urlOf = (queue: string) => `${sqsUrl}/123456789012/toy-local-${queue}`;
@@ -193,6 +202,8 @@ export async function openToyCloud(
   return {
     cloud,
     dynamo,
+    sqs,
+    queueUrl: urlOf('work'),
     async send(orders) {
       const Entries = orders.map((order, index) => ({
         Id: String(index),
@@ -227,4 +238,14 @@ export async function openToyCloud(
 
 function toSeen({ seen }: Readonly<Record<string, { readonly S?: string | undefined }>>): Seen {
   return seenSchema.parse(JSON.parse(seen?.S ?? ''));
+}
+
+/** Whether the process is there that has seen something. */
+export function isRunning(seen: Seen | undefined): boolean {
+  if (seen === undefined) throw new Error('nothing was seen');
+  try {
+    return process.kill(seen.processId, 0);
+  } catch {
+    return false;
+  }
 }

@@ -1,0 +1,90 @@
+import * as z from 'zod';
+import type { AwsRequest, AwsService, S3Input } from './intercept.ts';
+
+/** A request as it came over HTTP. */
+export interface HttpRequest {
+  readonly method: string;
+  /** With the query. */
+  readonly path: string;
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Buffer;
+}
+
+const inputSchema = z.record(z.string(), z.unknown()).catch({});
+
+/**
+ * Where an environment writes its id: the variable that sets the application's part of a user agent. What
+ * Powertools adds to it is not the id's, which is a component and a number: `Answer-3`.
+ */
+export const ENVIRONMENT_ID_VARIABLE = 'AWS_SDK_UA_APP_ID';
+
+/** Reads what a request asks for, and who asks. */
+export function parseAwsRequest(service: AwsService, request: HttpRequest): AwsRequest {
+  const { headers, body } = request;
+  const environmentId = / app\/(?<id>\w+-\d+)/.exec(headers['user-agent'] ?? '')?.groups?.['id'];
+  if (service === 's3') {
+    const input = parseS3Input(request);
+    return { service, operation: s3OperationOf(request.method, input), input, environmentId };
+  }
+  const operation = headers['x-amz-target']?.split('.')[1] ?? '';
+  return { service, operation, input: inputSchema.parse(parseJson(body)), environmentId };
+}
+
+function parseJson(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString('utf8')) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The same request with another input. */
+export function changeInput(
+  service: AwsService,
+  request: HttpRequest,
+  input: AwsRequest['input'],
+): HttpRequest {
+  if (service !== 's3') return { ...request, body: Buffer.from(JSON.stringify(input)) };
+  // The types of the two members of the union do not tell which input belongs to which service.
+  const { bucket, key, query, headers, body } = input as S3Input;
+  const parts = [bucket, ...(key === '' ? [] : key.split('/'))].map(encodeURIComponent);
+  const search = new URLSearchParams(query).toString();
+  const path = `/${parts.join('/')}${search === '' ? '' : `?${search}`}`;
+  return { method: request.method, path, headers, body };
+}
+
+function parseS3Input({ path, headers, body }: HttpRequest): S3Input {
+  const { pathname, searchParams } = new URL(path, 'http://127.0.0.1');
+  const [bucket = '', ...key] = pathname.slice(1).split('/').map(decodeURIComponent);
+  return { bucket, key: key.join('/'), query: Object.fromEntries(searchParams), headers, body };
+}
+
+/** S3 tells its operations apart by method, address and query; those a stage has a use for. */
+function s3OperationOf(method: string, { key, query, headers }: S3Input): string {
+  if (method === 'PUT' && headers['x-amz-copy-source'] !== undefined) return 'CopyObject';
+  if (key === '') return BUCKET_OPERATIONS[method] ?? '';
+  const isUpload = query['uploadId'] !== undefined;
+  return (isUpload ? UPLOAD_OPERATIONS : OBJECT_OPERATIONS)[method] ?? '';
+}
+
+type Operations = Readonly<Record<string, string>>;
+
+const BUCKET_OPERATIONS: Operations = {
+  GET: 'ListObjectsV2',
+  HEAD: 'HeadBucket',
+  POST: 'DeleteObjects',
+};
+const OBJECT_OPERATIONS: Operations = {
+  GET: 'GetObject',
+  HEAD: 'HeadObject',
+  PUT: 'PutObject',
+  POST: 'CreateMultipartUpload',
+  DELETE: 'DeleteObject',
+};
+const UPLOAD_OPERATIONS: Operations = {
+  GET: 'ListParts',
+  PUT: 'UploadPart',
+  POST: 'CompleteMultipartUpload',
+  DELETE: 'AbortMultipartUpload',
+};

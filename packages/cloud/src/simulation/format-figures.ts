@@ -1,0 +1,75 @@
+const MINUTE = 60;
+const HOUR = 3_600;
+const DAY = 86_400;
+
+const count = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 });
+const threeDigits = new Intl.NumberFormat('en-US', { maximumSignificantDigits: 3 });
+const money = new Intl.NumberFormat('en-US', {
+  style: 'currency',
+  currency: 'USD',
+  minimumSignificantDigits: 3,
+  maximumSignificantDigits: 3,
+});
+const price = new Intl.NumberFormat('en-US', {
+  style: 'currency',
+  currency: 'USD',
+  minimumFractionDigits: 2,
+  maximumFractionDigits: 10,
+});
+
+/** `1,234,567`. */
+export function formatCount(value: number): string {
+  return count.format(value);
+}
+
+/** Three significant digits: `0.107`, `29.1`, `54,500`. */
+export function formatRate(value: number): string {
+  return threeDigits.format(value);
+}
+
+/** Three significant digits: `$0.0221`, `$44,500`. */
+export function formatUsd(value: number): string {
+  return money.format(value);
+}
+
+/** As many digits as the vendor's page has: `$0.40`, `$0.0000133334`. */
+export function formatPrice(value: number): string {
+  return price.format(value);
+}
+
+/** In the largest unit that leaves at least two: `37 s`, `58 min`, `29.6 h`, `1,196 d`. */
+export function formatDuration(seconds: number): string {
+  if (seconds < 2 * MINUTE) return `${threeDigits.format(seconds)} s`;
+  if (seconds < 2 * HOUR) return `${threeDigits.format(seconds / MINUTE)} min`;
+  if (seconds < 2 * DAY) return `${threeDigits.format(seconds / HOUR)} h`;
+  return `${threeDigits.format(seconds / DAY)} d`;
+}
+
+/** `12.3 %`. */
+export function formatShare(ratio: number): string {
+  return `${threeDigits.format(100 * ratio)} %`;
+}
+
+/** A Markdown table; columns of figures are set to the right. */
+export function formatTable(
+  columns: readonly { readonly title: string; readonly isFigure?: boolean }[],
+  rows: readonly (readonly string[])[],
+): string {
+  const cells = [columns.map(({ title }) => title), ...rows];
+  const widths = columns.map((_, index) =>
+    Math.max(...cells.map((row) => (row[index] ?? '').length)),
+  );
+  const line = (row: readonly string[]) => {
+    const padded = row.map((cell, index) => {
+      const width = widths[index] ?? 0;
+      return columns[index]?.isFigure === true ? cell.padStart(width) : cell.padEnd(width);
+    });
+    return `| ${padded.join(' | ')} |`;
+  };
+  const rule = columns.map(({ isFigure }, index) => {
+    const dashes = '-'.repeat(widths[index] ?? 0);
+    return isFigure === true ? `${dashes.slice(1)}:` : dashes;
+  });
+  const [head = [], ...body] = cells;
+  return [line(head), `| ${rule.join(' | ')} |`, ...body.map(line)].join('\n');
+}

@@ -1,0 +1,65 @@
+import { awsLimits } from './aws-limits.ts';
+import { itemBytes } from './cell-protocol.ts';
+import { type CostLine, charge, prices } from './prices.ts';
+import { stackFacts } from './stack-facts.ts';
+
+/** A month as AWS counts: 730 hours. */
+const MINUTES_PER_MONTH = 730 * 60;
+const LONG_POLLS_PER_MINUTE = 3;
+const MB_PER_GB = 1_024;
+const BYTES_PER_GB = 1_024 ** 3;
+
+/** A line of a monthly bill with what it is for. */
+export interface MonthlyLine {
+  readonly cause: string;
+  readonly line: CostLine;
+}
+
+/**
+ * What a production stage costs a month in which nobody runs anything, without what it keeps.
+ *
+ * Each mapping keeps five pollers that wait 20 s; with `maximumConcurrency` set Lambda does not go
+ * below five. For the two mappings held to 2 that may be too many.
+ *
+ * @see https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-scaling.html (2026-11)
+ * @see https://github.com/getlift/lift/issues/132 (15 empty receives a minute, observed 2021-11)
+ */
+export function costOfIdleMonth(): readonly MonthlyLine[] {
+  const { mappingCount, alarmCount, stewardSeconds, stewardMemoryMb } = stackFacts;
+  const { stewardReadUnits, stewardQueueCounts, stewardLogBytes } = stackFacts;
+  const polls =
+    mappingCount * awsLimits.mappingStart.value * LONG_POLLS_PER_MINUTE * MINUTES_PER_MONTH;
+  const stewardGbSeconds = (MINUTES_PER_MONTH * stewardSeconds * stewardMemoryMb) / MB_PER_GB;
+  const queueCounts = MINUTES_PER_MONTH * stewardQueueCounts;
+  const logGb = (MINUTES_PER_MONTH * stewardLogBytes) / BYTES_PER_GB;
+  return [
+    {
+      cause: `long polls of ${mappingCount} mappings`,
+      line: charge(prices.sqsRequests, polls),
+    },
+    { cause: `${alarmCount} alarms`, line: charge(prices.alarms, alarmCount) },
+    { cause: 'steward, compute', line: charge(prices.lambdaCompute, stewardGbSeconds) },
+    { cause: 'steward, invocations', line: charge(prices.lambdaRequests, MINUTES_PER_MONTH) },
+    {
+      cause: 'steward, its schedule',
+      line: charge(prices.schedulerInvocations, MINUTES_PER_MONTH),
+    },
+    {
+      cause: 'steward, reads',
+      line: charge(prices.dynamoReads, MINUTES_PER_MONTH * stewardReadUnits),
+    },
+    { cause: 'steward, queue counts', line: charge(prices.sqsRequests, queueCounts) },
+    { cause: 'steward, logs', line: charge(prices.logIngestion, logGb) },
+  ];
+}
+
+/** What keeping the records of so many answers costs a month; nothing is ever removed by itself. */
+export function costOfKeeping(answers: number): readonly MonthlyLine[] {
+  const tableGb = (answers * (itemBytes.call + itemBytes.cell)) / BYTES_PER_GB;
+  const rowsGb = (answers * itemBytes.row) / BYTES_PER_GB;
+  return [
+    { cause: 'cells and calls', line: charge(prices.dynamoStorage, tableGb) },
+    { cause: 'their recovery to any second', line: charge(prices.dynamoRecovery, tableGb) },
+    { cause: 'rows', line: charge(prices.s3Storage, rowsGb) },
+  ];
+}

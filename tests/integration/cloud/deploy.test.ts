@@ -1,0 +1,93 @@
+import { readFile, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+import { holdOrders } from './hold-orders.ts';
+import { isRunning, openToyCloud, type Seen, TOY, type ToyCloud } from './toy-cloud.ts';
+
+describe.concurrent('a deployment while messages are in work', { timeout: 60_000 }, () => {
+  it('lets what has begun end on the old code and begins the rest on the new', async () => {
+    await using toy = await openChangingToy();
+    const { held } = toy;
+    await toy.send([{ name: 'done' }, { name: 'busy' }]);
+    await Promise.all([held.begun('done'), held.begun('busy')]);
+    held.release('done');
+    const done = await seenOnce(toy, 'done');
+    await waitUntil('its message is gone', async () => (await toy.count('work')) === 1);
+
+    await toy.change();
+    await toy.cloud.deploy({ functionVariables: { TOY_EXTRA: 'new' } });
+    await waitUntil('the idle environment is gone', () => !isRunning(done));
+    await toy.send([{ name: 'later' }]);
+    const later = await seenOnce(toy, 'later');
+    held.release('busy');
+    await toy.untilEmpty();
+    const busy = await seenOnce(toy, 'busy');
+    await waitUntil('the busy environment is gone', () => !isRunning(busy));
+
+    expect([done, busy, later].map(traits)).toEqual([
+      { version: 'one', extra: 'old', receiveCount: 1 },
+      { version: 'one', extra: 'old', receiveCount: 1 },
+      { version: 'two', extra: 'new', receiveCount: 1 },
+    ]);
+    expect(isRunning(later)).toBe(true);
+  });
+
+  it('keeps the variables of the deployment before unless told others', async () => {
+    await using toy = await openChangingToy();
+    await toy.change();
+
+    await toy.cloud.deploy();
+    await toy.send([{ name: 'later' }]);
+
+    const expected = { version: 'two', extra: 'old', receiveCount: 1 };
+    expect(traits(await seenOnce(toy, 'later'))).toEqual(expected);
+  });
+
+  it('leaves the old code in place when the new cannot be built', async () => {
+    await using toy = await openChangingToy();
+    await toy.break();
+
+    await expect(toy.cloud.deploy()).rejects.toThrow('Build failed');
+    await toy.send([{ name: 'later' }]);
+
+    const expected = { version: 'one', extra: 'old', receiveCount: 1 };
+    expect(traits(await seenOnce(toy, 'later'))).toEqual(expected);
+  });
+});
+
+/** A toy stack whose function has a source of its own, which a test may change. */
+async function openChangingToy() {
+  const folder = await temporaryFolder();
+  const source = folder.resolve('toy.mjs');
+  await symlink(join(import.meta.dirname, '../../../node_modules'), folder.resolve('node_modules'));
+  const text = await readFile(TOY, 'utf8');
+  await writeFile(source, text);
+  const held = holdOrders('done', 'busy');
+  const toy = await openToyCloud(
+    { source, maximumConcurrency: 2, visibilitySeconds: 60 },
+    { intercept: held.intercept, functionVariables: { TOY_EXTRA: 'old' } },
+  );
+  return {
+    ...toy,
+    held,
+    change: async () => await writeFile(source, text.replace("'one'", "'two'")),
+    break: async () => await writeFile(source, 'export const ='),
+    async [Symbol.asyncDispose]() {
+      await toy[Symbol.asyncDispose]();
+      await folder[Symbol.asyncDispose]();
+    },
+  };
+}
+
+async function seenOnce(toy: ToyCloud, name: string): Promise<Seen> {
+  await waitUntil(`${name} is seen`, async () => (await toy.seen(name)).length > 0);
+  const [seen, ...more] = await toy.seen(name);
+  if (seen === undefined || more.length > 0) throw new Error(`${name} was seen more than once`);
+  return seen;
+}
+
+function traits({ version, environment, receiveCount }: Seen) {
+  return { version, extra: environment['extra'], receiveCount };
+}
