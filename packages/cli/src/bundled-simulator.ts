@@ -26,7 +26,7 @@ export async function startBundledSimulator(
 
 /** The questions of a source as simulated models know them. */
 export async function* simulatedQuestions(
-  source: QuestionSource,
+  source: Pick<QuestionSource, 'read'>,
 ): AsyncIterable<SimulatedQuestion> {
   for await (const { id, question, messages, target, choices } of source.read()) {
     const text = question ?? messages?.at(-1)?.content ?? '';

@@ -2,14 +2,16 @@ import {
   type Benchmark,
   finalizeGroup,
   type GroupHeader,
-  groupKey,
+  renderSummary,
   type Summary,
 } from '@thrice/core';
 import { type Ending, type LocalEngine, type TaskScope, workGroup } from '@thrice/local';
 import type { OpenAiModelClient } from '@thrice/models';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
+import { openLanes } from './open-lanes.ts';
+import { folderFlag } from './place-flags.ts';
 import { createProgress } from './render/progress.ts';
-import { renderSummary } from './render/summary-table.ts';
+import { reportVerdicts } from './report-verdicts.ts';
 import type { StopSignals } from './stop-signals.ts';
 import { plainText, type Terminal } from './terminal.ts';
 
@@ -34,7 +36,9 @@ export interface CarryOnOrder {
  */
 export async function carryOn(order: CarryOnOrder): Promise<ExitCode> {
   const { engine, header, benchmark, terminal, signals } = order;
-  await openLanes(order);
+  const queue = engine.queueOf(header.group);
+  const lanes = await openLanes(header, engine, (order.scope ?? wholeGroup(header)).configs);
+  for (const lane of lanes) await queue.wake(lane);
   const progress = await createProgress({ terminal, engine, header });
   const onDrain = () =>
     progress.note('finishing the calls in flight; press Ctrl-C again to stop now');
@@ -58,32 +62,10 @@ export async function carryOn(order: CarryOnOrder): Promise<ExitCode> {
     return exitCodes.interrupted;
   }
   const summary = await finalizeGroup(header, benchmark, earlyExitCode(ending), engine);
-  await engine.blobs.write(groupKey(header.group, 'summary.md'), [renderSummary(summary, 'md')]);
   if (order.isJson) terminal.print(JSON.stringify(summary, null, 2));
   else terminal.print(plainText(renderSummary(summary, 'text').trimEnd()));
   terminal.error(`results: ${engine.folder}/runs/${header.group}`);
   return reportEnding(ending, summary, order);
-}
-
-/**
- * Starting by hand says that the lanes are fine again; only a known reset that is still to come is
- * believed, where the group waits for it.
- */
-async function openLanes(order: CarryOnOrder): Promise<void> {
-  const { engine, benchmark, header } = order;
-  const { configs } = order.scope ?? wholeGroup(header);
-  const lanes = new Set(
-    benchmark.configs.filter(({ name }) => configs.includes(name)).map(({ lane }) => lane),
-  );
-  const nowIso = engine.clock.toIso(engine.clock.now());
-  const queue = engine.queueOf(header.group);
-  const closures = await engine.ledger.listClosures();
-  for (const { subject, resetAt } of closures) {
-    const [lane = ''] = subject.split('/');
-    const isAwaited = header.waitForQuota && resetAt !== null && resetAt > nowIso;
-    if (lanes.has(lane) && !isAwaited) await engine.ledger.open(subject);
-  }
-  for (const lane of lanes) await queue.wake(lane);
 }
 
 function wholeGroup({ runs, configs }: GroupHeader): TaskScope {
@@ -100,7 +82,12 @@ function reportEnding(ending: Ending, summary: Summary, order: CarryOnOrder): Ex
   const { terminal, header } = order;
   switch (ending.kind) {
     case 'complete':
-      return reportVerdicts(summary, order);
+      return reportVerdicts(summary, {
+        terminal,
+        header,
+        place: order.engine.folder,
+        flag: folderFlag(order.folder),
+      });
     case 'paused': {
       for (const { subject, error, resetAt } of ending.closures) {
         const until = resetAt === null ? '' : ` (opens again ${resetAt})`;
@@ -118,36 +105,10 @@ function reportEnding(ending: Ending, summary: Summary, order: CarryOnOrder): Ex
   }
 }
 
-function reportVerdicts(summary: Summary, order: CarryOnOrder): ExitCode {
-  const { terminal, header, engine } = order;
-  const without = summary.configs.flatMap(({ config, replicates }) =>
-    replicates.flatMap(({ run, ungraded, failed, notAttempted }) => {
-      const count = ungraded + failed + notAttempted;
-      return count === 0 ? [] : [{ config, run, count, failed }];
-    }),
-  );
-  if (without.length === 0) return exitCodes.complete;
-  for (const { config, run, count } of without) {
-    const file = `${engine.folder}/runs/${header.group}/${run}/failures_${config}.json`;
-    terminal.error(`${count} cells of ${config} without a verdict: ${file}`);
-  }
-  if (without.some(({ failed }) => failed > 0)) {
-    terminal.error(
-      `run them again with: thrice rerun ${header.group} --failed${folderFlag(order)}`,
-    );
-  }
-  return exitCodes.withoutVerdict;
-}
-
 /** The command that goes on with a group. */
 export function resumeCommand(order: {
   readonly header: GroupHeader;
   readonly folder: string;
 }): string {
-  return `thrice resume ${order.header.group}${folderFlag(order)}`;
-}
-
-/** ` --dir <folder>` for a command that we propose, unless it is the default. */
-export function folderFlag({ folder }: { readonly folder: string }): string {
-  return folder === '.thrice' ? '' : ` --dir ${folder}`;
+  return `thrice resume ${order.header.group}${folderFlag(order.folder)}`;
 }

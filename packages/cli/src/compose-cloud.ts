@@ -1,8 +1,25 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { S3Client } from '@aws-sdk/client-s3';
 import { SQSClient } from '@aws-sdk/client-sqs';
-import { DynamoLedger, findStage, S3BlobStore, SqsTaskQueue, type Stage } from '@thrice/aws';
-import type { BlobStore, Clock, Ledger, TaskQueue } from '@thrice/core';
+import {
+  DynamoLedger,
+  DynamoWatchlist,
+  findStage,
+  S3BlobStore,
+  SqsDeadLetterScan,
+  SqsGroupRequests,
+  SqsTaskQueue,
+  type Stage,
+} from '@thrice/aws';
+import type {
+  BlobStore,
+  Clock,
+  DeadLetterScan,
+  GroupRequests,
+  Ledger,
+  TaskQueue,
+  Watchlist,
+} from '@thrice/core';
 import { systemClock } from '@thrice/local';
 
 /** A deployed stage as commands see it. */
@@ -12,6 +29,11 @@ export interface CloudEngine extends Disposable {
   readonly ledger: Ledger;
   readonly blobs: BlobStore;
   readonly queue: TaskQueue;
+  readonly watchlist: Watchlist;
+  readonly requests: GroupRequests;
+  readonly sqs: SQSClient;
+  /** Begins a look through the dead letters. */
+  readonly openLetters: () => DeadLetterScan;
 }
 
 /**
@@ -26,16 +48,17 @@ export async function openStage(name: string): Promise<CloudEngine> {
   const stage = await findStage(dynamo, name);
   const random = Math.random;
   const blobs = new S3BlobStore({ client: s3, bucket: stage.bucketName });
+  const table = { client: dynamo, tableName: stage.tableName, clock: systemClock, random };
   return {
     stage,
     clock: systemClock,
     blobs,
-    ledger: new DynamoLedger({
-      client: dynamo,
-      tableName: stage.tableName,
-      clock: systemClock,
-      random,
-      blobs,
+    sqs,
+    ledger: new DynamoLedger({ ...table, blobs }),
+    watchlist: new DynamoWatchlist(table),
+    requests: new SqsGroupRequests({
+      client: sqs,
+      queueUrls: { tasks: stage.planQueueUrl, results: stage.finalizeQueueUrl },
     }),
     queue: new SqsTaskQueue({
       client: sqs,
@@ -44,6 +67,14 @@ export async function openStage(name: string): Promise<CloudEngine> {
       random,
       onPoison: () => undefined,
     }),
+    openLetters: () =>
+      new SqsDeadLetterScan({
+        client: sqs,
+        queueUrl: stage.deadLetterQueueUrl,
+        laneQueueUrls: stage.laneQueueUrls,
+        clock: systemClock,
+        random,
+      }),
     [Symbol.dispose]: () => {
       for (const client of [dynamo, sqs, s3]) client.destroy();
     },

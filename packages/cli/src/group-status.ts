@@ -1,5 +1,5 @@
-import type { Closure, GroupHeader, GroupRecord, Tally } from '@thrice/core';
-import type { LocalEngine } from '@thrice/local';
+import type { Closure, GroupHeader, GroupRecord, Ledger, Tally } from '@thrice/core';
+import type { Engine } from './engine.ts';
 
 /** Where one config of a group stands, over all of its runs. */
 export interface ConfigStatus {
@@ -16,83 +16,74 @@ export interface ConfigStatus {
   readonly retries: number;
 }
 
+/**
+ * What becomes of a group.
+ *
+ * `waiting` and `publishing` are a stage's: all that is left waits for a lane that opens by itself; all
+ * cells are done, their results are being written.
+ */
+export type GroupActivity =
+  | 'planning'
+  | 'running'
+  | 'waiting'
+  | 'paused'
+  | 'cancelled'
+  | 'publishing'
+  | 'complete'
+  | 'incomplete';
+
 /** Where a group stands. */
 export interface GroupStatus {
   readonly group: string;
   readonly createdAt: string;
-  readonly state: 'planning' | 'running' | 'paused' | 'cancelled' | 'complete' | 'incomplete';
+  readonly state: GroupActivity;
   readonly cells: number;
   /** Cells with a result, whatever its outcome. */
   readonly done: number;
-  readonly workers: number;
+  /** Processes at work; null where they cannot be seen. */
+  readonly workers: number | null;
   readonly configs: readonly ConfigStatus[];
-  /** Tasks left in the queue, by lane. */
+  /** Cells left, by lane. */
   readonly lanes: readonly { readonly lane: string; readonly left: number }[];
   readonly closures: readonly Closure[];
 }
 
-/** Counts where a group stands, from its tallies and its queue. */
+/** Counts where a group stands, from its tallies and from what goes on. */
 export async function describeStatus(
   { header, state, isPlanned }: GroupRecord,
-  engine: LocalEngine,
+  engine: Engine,
 ): Promise<GroupStatus> {
   const configs = await countConfigs(header, engine);
-  const backlog = await engine.queueOf(header.group).readBacklog();
-  const lanes = [...new Set(backlog.map(({ lane }) => lane))].map((lane) => ({
-    lane,
-    left: sum(backlog.filter((entry) => entry.lane === lane).map(({ count }) => count)),
-  }));
   const ownLanes = new Set(header.spec.configs.map(({ model }) => model.split('/')[0]));
   const closures = (await engine.ledger.listClosures()).filter(({ subject }) =>
     ownLanes.has(subject.split('/')[0]),
   );
+  const activity = await engine.readActivity({ header, configs, closures });
   const cells = sum(configs.map((config) => config.cells));
   const done = cells - sum(configs.map(({ notAttempted }) => notAttempted));
-  const workers = engine.workers.countOthers(header.group);
-  const isLeft = sum(lanes.map(({ left }) => left)) > 0;
   return {
     group: header.group,
     createdAt: header.createdAt,
-    state: nameState({ state, isPlanned, workers, isLeft, isWhole: configs.every(hasAllVerdicts) }),
+    ...activity,
+    state: state === 'cancelled' ? 'cancelled' : isPlanned ? activity.state : 'planning',
     cells,
     done,
-    workers,
     configs,
-    lanes,
     closures,
   };
 }
 
-function nameState({
-  state,
-  isPlanned,
-  workers,
-  isLeft,
-  isWhole,
-}: {
-  readonly state: GroupRecord['state'];
-  readonly isPlanned: boolean;
-  readonly workers: number;
-  readonly isLeft: boolean;
-  readonly isWhole: boolean;
-}): GroupStatus['state'] {
-  if (state === 'cancelled') return 'cancelled';
-  if (!isPlanned) return 'planning';
-  if (workers > 0) return 'running';
-  if (isLeft) return 'paused';
-  return isWhole ? 'complete' : 'incomplete';
-}
-
-function hasAllVerdicts({ cells, scored, unparsed }: ConfigStatus): boolean {
+/** Whether nothing of a config is left without a verdict. */
+export function hasAllVerdicts({ cells, scored, unparsed }: ConfigStatus): boolean {
   return scored + unparsed === cells;
 }
 
 /** Counts where each config of a group stands, from its tallies. */
 export async function countConfigs(
   header: GroupHeader,
-  engine: LocalEngine,
+  { ledger }: { readonly ledger: Ledger },
 ): Promise<readonly ConfigStatus[]> {
-  const byRun = await Promise.all(header.runs.map((run) => engine.ledger.readTallies(run)));
+  const byRun = await Promise.all(header.runs.map((run) => ledger.readTallies(run)));
   const priced = new Set(Object.keys(header.spec.prices));
   return header.configs.map(({ config, cells }) => {
     const model = header.spec.configs.find(({ name }) => name === config)?.model ?? '';

@@ -1,9 +1,12 @@
 import { dirname, isAbsolute, join } from 'node:path';
 import {
   type Benchmark,
+  type BlobStore,
   enqueueGroup,
+  type GroupHeader,
   type GroupRecord,
-  openQuestions,
+  type Question,
+  readStoredQuestions,
   resolveBenchmark,
   ThriceError,
 } from '@thrice/core';
@@ -31,7 +34,8 @@ export async function loadGroup(
   const spec = { ...header.spec, ...(parallel === undefined ? {} : { parallel }) };
   const file = header.specSource.path;
   const resolvePath = (path: string) => (isAbsolute(path) ? path : join(dirname(file), path));
-  const source = openQuestions(spec.questions, resolvePath, fileSourceReader);
+  // The stored questions: the files they came from may be on another machine.
+  const source = { read: () => storedQuestions(header, engine.blobs) };
   const simulator: Simulator | undefined = await startBundledSimulator(
     spec,
     () => simulatedQuestions(source),
@@ -50,10 +54,17 @@ export async function loadGroup(
   };
 }
 
-/** A group goes on as it was planned or not at all: mixed results would belong to no benchmark. */
-async function refuseChanges(header: GroupRecord['header']): Promise<void> {
+async function* storedQuestions(header: GroupHeader, blobs: BlobStore): AsyncIterable<Question> {
+  for await (const { question } of readStoredQuestions(header, blobs)) yield question;
+}
+
+/**
+ * A group goes on as it was planned or not at all: mixed results would belong to no benchmark. Files that
+ * cannot be read here are another machine's: the plan needs none of them.
+ */
+async function refuseChanges(header: GroupHeader): Promise<void> {
   for (const { path, sha256 } of [header.specSource, ...header.questionSources]) {
-    const current = await fileSourceReader.digestFile(path);
+    const current = await fileSourceReader.digestFile(path).catch(() => undefined);
     if (current === undefined || current === sha256) continue;
     throw new ThriceError({
       code: 'spec-changed',

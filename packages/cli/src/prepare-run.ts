@@ -155,7 +155,11 @@ async function draftGroup({
         : null,
     waitForQuota: options.waitForQuota === true,
     keys: Object.fromEntries(
-      [...benchmark.lanes.values()].map((lane) => [lane.name, keyStatus(lane, terminal)]),
+      [...benchmark.lanes.values()].map((lane) => [
+        lane.name,
+        // A stage has keys of its own, which nobody outside of it can see.
+        options.stage === undefined ? keyStatus(lane, terminal) : 'unknown',
+      ]),
     ),
     commandLine: [...terminal.commandLine],
     toolVersion,

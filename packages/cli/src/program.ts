@@ -7,6 +7,7 @@ import { toolVersion } from './tool-version.ts';
 type CommandRunner = (terminal: Terminal, ...args: never[]) => Promise<ExitCode>;
 
 const folderOption = ['--dir <folder>', 'where runs and results are kept', '.thrice'] as const;
+const stageOption = ['--stage <name>', 'a deployed SST stage instead of this machine'] as const;
 const jsonOption = ['--json', 'print one JSON document on stdout and nothing else there'] as const;
 
 /**
@@ -37,6 +38,8 @@ export function createProgram(terminal: Terminal, onExit: (code: ExitCode) => vo
     };
   addRunCommands(program, run);
   addLookCommands(program, run);
+  addDeadLetterCommands(program, run);
+  addCopyCommands(program, run);
   addToolCommands(program, run);
   return program;
 }
@@ -58,7 +61,7 @@ function addRunCommands(program: Command, run: Run): void {
     .option('--skip-missing-keys', 'leave out configs whose key is not set')
     .option('--wait-for-quota', 'wait for exhausted lanes instead of pausing')
     .option('--detach', 'go on in the background and return')
-    .option('--stage <name>', 'run in the cloud, in this SST stage')
+    .option(...stageOption)
     .addOption(
       new Option('--budget-usd <usd>', 'hard cap for the group').argParser(() => {
         throw new InvalidArgumentError('Not supported by this version.');
@@ -73,6 +76,7 @@ function addRunCommands(program: Command, run: Run): void {
     .argument('<group>', 'group, its unique prefix, or its label')
     .option('--parallel <n>', 'cells in flight', wholeNumberTo(10_000))
     .option(...folderOption)
+    .option(...stageOption)
     .option(...jsonOption)
     .action(run(async () => (await import('./commands/resume.ts')).resumeGroup));
   program
@@ -87,6 +91,7 @@ function addRunCommands(program: Command, run: Run): void {
     .requiredOption('--failed', 'the cells that ended without a verdict')
     .option('--configs <names>', 'only these configs, separated by commas', nameList)
     .option(...folderOption)
+    .option(...stageOption)
     .option(...jsonOption)
     .action(run(async () => (await import('./commands/rerun.ts')).rerunRun));
   program
@@ -94,6 +99,7 @@ function addRunCommands(program: Command, run: Run): void {
     .description('stop every process that works on a group; resume goes on')
     .argument('<group>', 'group, its unique prefix, or its label')
     .option(...folderOption)
+    .option(...stageOption)
     .action(run(async () => (await import('./commands/cancel.ts')).cancelGroup));
 }
 
@@ -104,12 +110,14 @@ function addLookCommands(program: Command, run: Run): void {
     .argument('[group]', 'group, its unique prefix, or its label')
     .option('--watch', 'keep showing it until the group is done')
     .option(...folderOption)
+    .option(...stageOption)
     .option(...jsonOption)
     .action(run(async () => (await import('./commands/status.ts')).showStatus));
   program
     .command('ls')
     .description('all groups, newest first')
     .option(...folderOption)
+    .option(...stageOption)
     .option(...jsonOption)
     .action(run(async () => (await import('./commands/ls.ts')).listGroups));
   program
@@ -119,6 +127,7 @@ function addLookCommands(program: Command, run: Run): void {
     .argument('<config>', 'config')
     .argument('<id>', 'question id')
     .option(...folderOption)
+    .option(...stageOption)
     .option(...jsonOption)
     .action(run(async () => (await import('./commands/show.ts')).showCell));
   program
@@ -130,6 +139,7 @@ function addLookCommands(program: Command, run: Run): void {
     .option('--csv', 'as CSV')
     .option('--by <tag>', 'one more table by the values of a tag')
     .option(...folderOption)
+    .option(...stageOption)
     .option(...jsonOption)
     .action(run(async () => (await import('./commands/summarize.ts')).summarizeGroup));
   program
@@ -137,8 +147,48 @@ function addLookCommands(program: Command, run: Run): void {
     .description('recompute every published number of a group from its cells')
     .argument('<group>', 'group, its unique prefix, or its label')
     .option(...folderOption)
+    .option(...stageOption)
     .option(...jsonOption)
     .action(run(async () => (await import('./commands/verify.ts')).verifyGroup));
+}
+
+function addDeadLetterCommands(program: Command, run: Run): void {
+  const dlq = program
+    .command('dlq')
+    .description('the dead letters of a stage: the cells that failed');
+  const add = (name: string, description: string) =>
+    dlq
+      .command(name)
+      .description(description)
+      .option('--stage <name>', 'the SST stage')
+      .option('--run <run>', 'only of this run, or of a group for all of its runs')
+      .option('--config <name>', 'only of this config')
+      .option('--class <class>', 'only of errors of this class')
+      .option(...jsonOption);
+  const load = () => import('./commands/dlq.ts');
+  add('ls', 'a line for each cell').action(run(async () => (await load()).dlqLs));
+  add('show', 'the letters in full').action(run(async () => (await load()).dlqShow));
+  add('replay', 'send their cells again').action(run(async () => (await load()).dlqReplay));
+  add('drop', 'delete them').action(run(async () => (await load()).dlqDrop));
+}
+
+function addCopyCommands(program: Command, run: Run): void {
+  program
+    .command('pull')
+    .description('copy a group from a stage to this machine; again for what is new')
+    .argument('<group>', 'group, its unique prefix, or its label')
+    .requiredOption('--stage <name>', 'the deployed SST stage to copy from')
+    .option(...folderOption)
+    .option(...jsonOption)
+    .action(run(async () => (await import('./commands/pull.ts')).pullGroup));
+  program
+    .command('push')
+    .description('copy a group from this machine to a stage; again for what is new')
+    .argument('<group>', 'group, its unique prefix, or its label')
+    .requiredOption('--stage <name>', 'the deployed SST stage to copy to')
+    .option(...folderOption)
+    .option(...jsonOption)
+    .action(run(async () => (await import('./commands/push.ts')).pushGroup));
 }
 
 function addToolCommands(program: Command, run: Run): void {

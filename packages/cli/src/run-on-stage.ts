@@ -1,91 +1,63 @@
-import {
-  type GroupHeader,
-  isCounted,
-  planGroup,
-  resolveBenchmark,
-  type Summary,
-  ThriceError,
-} from '@thrice/core';
-import { type CloudEngine, openStage } from './compose-cloud.ts';
-import { countSummary } from './count-summary.ts';
+import { type GroupHeader, resolveBenchmark, storePlan } from '@thrice/core';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
+import { followGroup } from './follow-group.ts';
+import { openLanes } from './open-lanes.ts';
 import type { PreparedRun, RunOptions } from './prepare-run.ts';
-import { renderSummary } from './render/summary-table.ts';
+import { openStageEngine, type StageEngine } from './stage-engine.ts';
+import { refuseUnfitLanes, refuseUnknownLanes } from './stage-lanes.ts';
 import { listenForStop } from './stop-signals.ts';
 import type { Terminal } from './terminal.ts';
 
-/** How often a running group's tallies are read, ms. */
-const WATCH_MS = 2_000;
-
-/** `thrice run --stage`: plans a group in the cloud and watches its functions work on it. */
+/** `thrice run --stage`: stores a plan in a stage, asks it to begin, and follows it. */
 export async function runOnStage(
   terminal: Terminal,
   stageName: string,
   options: RunOptions,
   { spec, source, checked, draft, skipped }: PreparedRun,
 ): Promise<ExitCode> {
-  using engine = await openStage(stageName);
+  using engine = await openStageEngine(stageName);
   const benchmark = resolveBenchmark(spec, draft.specSource.path);
-  refuseUnknownLanes([...benchmark.lanes.keys()], engine);
+  refuseUnknownLanes([...benchmark.lanes.keys()], engine.stage);
+  refuseUnfitLanes(benchmark);
   using signals = listenForStop();
-  const { ledger, blobs, clock } = engine;
-  const onCreated = ({ group }: GroupHeader) => {
-    if (options.json === true) terminal.error(group);
-    else terminal.print(group);
-  };
-  const header = await planGroup(
-    { benchmark, draft, source, checked, skipped, clock, onCreated },
-    { ledger, blobs, queueOf: () => engine.queue },
-  );
-  const watch = `thrice status ${header.group} --stage ${stageName} --watch`;
+  const plan = { benchmark, draft, source, checked, skipped, clock: engine.clock };
+  const header = await storePlan(plan, engine);
+  if (options.json === true) terminal.error(header.group);
+  else terminal.print(header.group);
+  await engine.watchlist.watch(header.group);
+  await openLanes(header, engine);
+  await engine.requests.askForTasks({ v: 1, group: header.group, kind: 'plan' });
   if (options.detach === true) {
+    if (options.json === true) terminal.print(JSON.stringify({ group: header.group }));
+    const watch = `thrice status ${header.group} --watch${engine.flag}`;
     terminal.error(`running in stage ${stageName}; watch it with: ${watch}`);
     return exitCodes.complete;
   }
-  if (!(await watchGroup(header, engine, terminal, signals.drain))) {
-    terminal.error(`the run goes on in stage ${stageName}; watch it with: ${watch}`);
-    return exitCodes.interrupted;
-  }
-  const summary = await countSummary(header, engine);
-  if (options.json === true) terminal.print(JSON.stringify(summary, null, 2));
-  else terminal.print(renderSummary(summary, 'text'));
-  terminal.error(`results: s3://${engine.stage.bucketName}/runs/${header.group}`);
-  return hasAllVerdicts(summary) ? exitCodes.complete : exitCodes.withoutVerdict;
+  const isJson = options.json === true;
+  return await followGroup({ terminal, engine, header, isJson, signal: signals.drain });
 }
 
-/** Lanes are queues there: one that was not deployed has none. */
-function refuseUnknownLanes(lanes: readonly string[], { stage }: CloudEngine): void {
-  const known = Object.keys(stage.laneQueueUrls);
-  const unknown = lanes.find((lane) => !known.includes(lane));
-  if (unknown === undefined) return;
-  throw new ThriceError({
-    code: 'invalid-argument',
-    message: `lane "${unknown}": expected one of stage ${stage.stage} (${known.join(', ')}); add it to stacks/lanes.ts and deploy`,
-  });
-}
-
-/** Waits for the last cell; false if `stop` aborts first. */
-async function watchGroup(
+/**
+ * Sets a group of a stage to work again: its lanes open, what has no result is sent.
+ *
+ * State first: it is active and watched before anything is asked for.
+ *
+ * @throws {ThriceError} `invalid-argument`, with nothing changed, for a lane that works on one machine only.
+ */
+export async function resumeOnStage(
   header: GroupHeader,
-  { ledger, clock }: CloudEngine,
-  terminal: Terminal,
-  stop: AbortSignal,
-): Promise<boolean> {
-  const cells = header.configs.reduce((sum, config) => sum + config.cells, 0) * header.runs.length;
-  for (;;) {
-    const tallies = (await Promise.all(header.runs.map((run) => ledger.readTallies(run)))).flat();
-    const done = tallies.flatMap(({ counts }) => Object.values(counts));
-    terminal.error(`${done.reduce((sum, count) => sum + count, 0)}/${cells} cells`);
-    if (isCounted(header, tallies)) return true;
-    if (stop.aborted) return false;
-    await clock.sleep(WATCH_MS, stop);
+  isPlanned: boolean,
+  engine: StageEngine,
+): Promise<void> {
+  const { group } = header;
+  const { ledger, watchlist, requests } = engine;
+  refuseUnfitLanes(resolveBenchmark(header.spec, header.specSource.path));
+  await ledger.setGroupState(group, 'active');
+  await watchlist.watch(group);
+  await openLanes(header, engine);
+  await requests.askForTasks({ v: 1, group, kind: isPlanned ? 'refill' : 'plan' });
+  // What was parked is among the missing.
+  for (const parked of await watchlist.listParked()) {
+    if (parked.group === group) await watchlist.unpark(parked);
   }
-}
-
-function hasAllVerdicts({ configs }: Summary): boolean {
-  return configs.every(({ replicates }) =>
-    replicates.every(
-      ({ ungraded, failed, notAttempted }) => ungraded + failed + notAttempted === 0,
-    ),
-  );
 }

@@ -1,17 +1,20 @@
-import { openExistingEngine } from '../compose-local.ts';
+import { type EngineOptions, openEngine } from '../engine.ts';
 import { type ExitCode, exitCodes } from '../exit-codes.ts';
 import { findGroup } from '../find-group.ts';
 import type { Terminal } from '../terminal.ts';
 
-/** `thrice cancel`: asks every process that works on a group to finish its calls and end. */
+/** `thrice cancel`: asks everybody who works on a group to finish the calls in flight and end. */
 export async function cancelGroup(
   terminal: Terminal,
   name: string,
-  options: { readonly dir: string },
+  options: EngineOptions,
 ): Promise<ExitCode> {
-  using engine = openExistingEngine(options.dir, terminal);
+  using engine = await openEngine(options, terminal);
   const { header } = await findGroup(engine.ledger, name);
   await engine.ledger.setGroupState(header.group, 'cancelled');
-  terminal.print(`cancelled ${header.group}; "thrice resume ${header.group}" goes on`);
+  await engine.publish(header.group);
+  terminal.print(
+    `cancelled ${header.group}; "thrice resume ${header.group}${engine.flag}" goes on`,
+  );
   return exitCodes.complete;
 }

@@ -1,15 +1,15 @@
-import { openExistingEngine } from '../compose-local.ts';
+import { renderTable } from '@thrice/core';
+import { type EngineOptions, openEngine } from '../engine.ts';
 import { type ExitCode, exitCodes } from '../exit-codes.ts';
 import { describeStatus } from '../group-status.ts';
-import { renderTable } from '../render/table.ts';
 import type { Terminal } from '../terminal.ts';
 
-/** `thrice ls`: all groups of a folder, newest first. */
+/** `thrice ls`: all groups, newest first. */
 export async function listGroups(
   terminal: Terminal,
-  options: { readonly dir: string; readonly json?: boolean },
+  options: EngineOptions & { readonly json?: boolean },
 ): Promise<ExitCode> {
-  using engine = openExistingEngine(options.dir, terminal);
+  using engine = await openEngine(options, terminal);
   const groups = await engine.ledger.listGroups();
   const statuses = await Promise.all(groups.map((group) => describeStatus(group, engine)));
   if (options.json === true) {

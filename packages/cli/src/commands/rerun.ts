@@ -1,6 +1,7 @@
 import { rerunCells } from '@thrice/core';
 import { carryOn } from '../carry-on.ts';
 import { openExistingEngine, openModels } from '../compose-local.ts';
+import type { EngineOptions } from '../engine.ts';
 import type { ExitCode } from '../exit-codes.ts';
 import { findRuns } from '../find-group.ts';
 import { loadGroup } from '../load-group.ts';
@@ -9,9 +10,8 @@ import { listenForStop } from '../stop-signals.ts';
 import type { Terminal } from '../terminal.ts';
 
 /** Options of `thrice rerun`. */
-export interface RerunOptions {
+export interface RerunOptions extends EngineOptions {
   readonly configs?: readonly string[];
-  readonly dir: string;
   readonly json?: boolean;
 }
 
@@ -21,6 +21,11 @@ export async function rerunRun(
   name: string,
   options: RerunOptions,
 ): Promise<ExitCode> {
+  const { stage } = options;
+  if (stage !== undefined) {
+    const { rerunOnStage } = await import('../rerun-on-stage.ts');
+    return await rerunOnStage(terminal, name, { ...options, stage });
+  }
   using engine = openExistingEngine(options.dir, terminal);
   const { group, runs } = await findRuns(engine.ledger, name);
   const { header } = group;
@@ -32,8 +37,7 @@ export async function rerunRun(
     blobs: engine.blobs,
     queue: engine.queueOf(header.group),
   };
-  let sentCount = 0;
-  for (const run of runs) sentCount += await rerunCells(header, run, configs, stores);
+  const sentCount = await rerunCells(header, runs, configs, stores);
   terminal.error(`${sentCount} cells without a verdict go again`);
   await using models = openModels(terminal);
   using signals = listenForStop();

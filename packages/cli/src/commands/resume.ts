@@ -2,6 +2,7 @@ import type { GroupRecord } from '@thrice/core';
 import type { LocalEngine } from '@thrice/local';
 import { carryOn } from '../carry-on.ts';
 import { openExistingEngine, openModels } from '../compose-local.ts';
+import type { EngineOptions } from '../engine.ts';
 import type { ExitCode } from '../exit-codes.ts';
 import { findGroup } from '../find-group.ts';
 import { loadGroup } from '../load-group.ts';
@@ -9,9 +10,8 @@ import { listenForStop } from '../stop-signals.ts';
 import type { Terminal } from '../terminal.ts';
 
 /** Options of `thrice resume`. */
-export interface ResumeOptions {
+export interface ResumeOptions extends EngineOptions {
   readonly parallel?: number;
-  readonly dir: string;
   readonly json?: boolean;
 }
 
@@ -21,10 +21,29 @@ export async function resumeGroup(
   name: string,
   options: ResumeOptions,
 ): Promise<ExitCode> {
+  if (options.stage !== undefined)
+    return await resumeInStage(terminal, name, options.stage, options);
   using engine = openExistingEngine(options.dir, terminal);
   const group = await findGroup(engine.ledger, name);
   await engine.ledger.setGroupState(group.header.group, 'active');
   return await work(terminal, group, engine, options);
+}
+
+async function resumeInStage(
+  terminal: Terminal,
+  name: string,
+  stage: string,
+  options: ResumeOptions,
+): Promise<ExitCode> {
+  const { openStageEngine } = await import('../stage-engine.ts');
+  const { resumeOnStage } = await import('../run-on-stage.ts');
+  const { followGroup } = await import('../follow-group.ts');
+  using engine = await openStageEngine(stage);
+  const { header, isPlanned } = await findGroup(engine.ledger, name);
+  await resumeOnStage(header, isPlanned, engine);
+  using signals = listenForStop();
+  const isJson = options.json === true;
+  return await followGroup({ terminal, engine, header, isJson, signal: signals.drain });
 }
 
 /** `thrice work`, what `run --detach` starts: like `resume`, but a cancelled group stays cancelled. */

@@ -4,9 +4,10 @@ import { dirname } from 'node:path';
 import { type GroupHeader, planGroup, resolveBenchmark } from '@thrice/core';
 import type { LocalEngine } from '@thrice/local';
 import { simulatedQuestions, startBundledSimulator } from '../bundled-simulator.ts';
-import { carryOn, folderFlag } from '../carry-on.ts';
+import { carryOn } from '../carry-on.ts';
 import { openEngine, openModels } from '../compose-local.ts';
 import { type ExitCode, exitCodes } from '../exit-codes.ts';
+import { folderFlag } from '../place-flags.ts';
 import { type PreparedRun, prepareRun, type RunOptions } from '../prepare-run.ts';
 import { listenForStop, type StopSignals } from '../stop-signals.ts';
 import type { Terminal } from '../terminal.ts';
@@ -105,7 +106,7 @@ async function detach(
   }
   if (options.json === true) terminal.print(JSON.stringify({ group }));
   terminal.error(
-    `running in the background; watch it with: thrice status ${group} --watch${folderFlag({ folder: options.dir })}\nlog: ${log}`,
+    `running in the background; watch it with: thrice status ${group} --watch${folderFlag(options.dir)}\nlog: ${log}`,
   );
   return exitCodes.complete;
 }

@@ -6,8 +6,7 @@ import {
   suggestName,
   ThriceError,
 } from '@thrice/core';
-import type { LocalEngine } from '@thrice/local';
-import { openExistingEngine } from '../compose-local.ts';
+import { type Engine, type EngineOptions, openEngine } from '../engine.ts';
 import { type ExitCode, exitCodes } from '../exit-codes.ts';
 import { findRuns } from '../find-group.ts';
 import { chooseConfigs } from '../prepare-run.ts';
@@ -19,9 +18,9 @@ export async function showCell(
   runName: string,
   configName: string,
   id: string,
-  options: { readonly dir: string; readonly json?: boolean },
+  options: EngineOptions & { readonly json?: boolean },
 ): Promise<ExitCode> {
-  using engine = openExistingEngine(options.dir, terminal);
+  using engine = await openEngine(options, terminal);
   const { group, runs } = await findRuns(engine.ledger, runName);
   const [run, other] = runs;
   if (run === undefined || other !== undefined) {
@@ -51,13 +50,9 @@ export async function showCell(
   return exitCodes.complete;
 }
 
-async function findQuestion(
-  header: GroupHeader,
-  id: string,
-  engine: LocalEngine,
-): Promise<Question> {
+async function findQuestion(header: GroupHeader, id: string, { blobs }: Engine): Promise<Question> {
   const ids: string[] = [];
-  for await (const { question } of readStoredQuestions(header, engine.blobs)) {
+  for await (const { question } of readStoredQuestions(header, blobs)) {
     if (question.id === id) return question;
     ids.push(question.id);
   }

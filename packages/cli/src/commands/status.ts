@@ -1,4 +1,4 @@
-import { openExistingEngine } from '../compose-local.ts';
+import { type EngineOptions, openEngine } from '../engine.ts';
 import { type ExitCode, exitCodes } from '../exit-codes.ts';
 import { findGroup, newestGroup } from '../find-group.ts';
 import { describeStatus, type GroupStatus } from '../group-status.ts';
@@ -9,9 +9,8 @@ import { listenForStop } from '../stop-signals.ts';
 import type { Terminal } from '../terminal.ts';
 
 /** Options of `thrice status`. */
-export interface StatusOptions {
+export interface StatusOptions extends EngineOptions {
   readonly watch?: boolean;
-  readonly dir: string;
   readonly json?: boolean;
 }
 
@@ -24,7 +23,7 @@ export async function showStatus(
   name: string | undefined,
   options: StatusOptions,
 ): Promise<ExitCode> {
-  using engine = openExistingEngine(options.dir, terminal);
+  using engine = await openEngine(options, terminal);
   const found =
     name === undefined ? await newestGroup(engine.ledger) : await findGroup(engine.ledger, name);
   const look = async (): Promise<GroupStatus> => {
@@ -36,11 +35,11 @@ export async function showStatus(
     using signals = listenForStop();
     const block = new LiveBlock(terminal);
     const meter = new RateMeter();
-    while (status.state === 'running' && !signals.drain.aborted) {
+    while (goesOn(status) && !signals.drain.aborted) {
       meter.add(engine.clock.now(), status.done);
       block.show(renderStatus(status, meter.perSecond()));
       await engine.clock.sleep(WATCH_MS, signals.drain);
-      await engine.workers.takeOver();
+      await engine.takeOver();
       status = await look();
     }
     block.end();
@@ -48,4 +47,10 @@ export async function showStatus(
   if (options.json === true) terminal.print(JSON.stringify(status, null, 2));
   else terminal.print(renderStatus(status, undefined));
   return exitCodes.complete;
+}
+
+/** Whether somebody works on a group or will by himself. A local plan is its process's own business. */
+function goesOn({ state, workers }: GroupStatus): boolean {
+  if (state === 'planning') return workers === null;
+  return state === 'running' || state === 'waiting' || state === 'publishing';
 }

@@ -1,18 +1,22 @@
-import { type Summary, suggestName, ThriceError } from '@thrice/core';
-import { openExistingEngine } from '../compose-local.ts';
+import {
+  renderSummary,
+  renderTagTable,
+  type Summary,
+  suggestName,
+  ThriceError,
+} from '@thrice/core';
 import { countSummary } from '../count-summary.ts';
+import { type EngineOptions, openEngine } from '../engine.ts';
 import { type ExitCode, exitCodes } from '../exit-codes.ts';
 import { findGroup, newestGroup } from '../find-group.ts';
-import { renderSummary, renderTagTable } from '../render/summary-table.ts';
 import { plainText, type Terminal } from '../terminal.ts';
 
 /** Options of `thrice summarize`. */
-export interface SummarizeOptions {
+export interface SummarizeOptions extends EngineOptions {
   readonly latest?: boolean;
   readonly md?: boolean;
   readonly csv?: boolean;
   readonly by?: string;
-  readonly dir: string;
   readonly json?: boolean;
 }
 
@@ -29,7 +33,7 @@ export async function summarizeGroup(
       message: `summarize: expected a group or --latest, received ${isLatest ? 'both' : 'neither'}`,
     });
   }
-  using engine = openExistingEngine(options.dir, terminal);
+  using engine = await openEngine(options, terminal);
   const group =
     name === undefined ? await newestGroup(engine.ledger) : await findGroup(engine.ledger, name);
   const summary = await countSummary(group.header, engine);

@@ -1,25 +1,20 @@
 import { verifyGroup as checkGroup, resolveBenchmark } from '@thrice/core';
-import { openExistingEngine } from '../compose-local.ts';
+import { type EngineOptions, openEngine } from '../engine.ts';
 import { type ExitCode, exitCodes } from '../exit-codes.ts';
 import { findGroup } from '../find-group.ts';
-import { renderSummary } from '../render/summary-table.ts';
 import { plainText, type Terminal } from '../terminal.ts';
 
 /** `thrice verify`: recomputes every published number; a mismatch is a failed check. */
 export async function verifyGroup(
   terminal: Terminal,
   name: string,
-  options: { readonly dir: string; readonly json?: boolean },
+  options: EngineOptions & { readonly json?: boolean },
 ): Promise<ExitCode> {
-  using engine = openExistingEngine(options.dir, terminal);
+  using engine = await openEngine(options, terminal);
   const { header } = await findGroup(engine.ledger, name);
   const benchmark = resolveBenchmark(header.spec, header.specSource.path);
   const { ledger, blobs } = engine;
-  const verification = await checkGroup(header, benchmark, {
-    ledger,
-    blobs,
-    renderSummary: (summary) => renderSummary(summary, 'md'),
-  });
+  const verification = await checkGroup(header, benchmark, { ledger, blobs });
   const { rows, rescored, figures, mismatches } = verification;
   if (options.json === true) terminal.print(JSON.stringify(verification, null, 2));
   else {

@@ -1,5 +1,4 @@
-import type { GroupHeader, WorkerEvent } from '@thrice/core';
-import type { LocalEngine } from '@thrice/local';
+import type { Clock, GroupHeader, Ledger, WorkerEvent } from '@thrice/core';
 import { type ConfigStatus, countConfigs } from '../group-status.ts';
 import { plainText, type Terminal } from '../terminal.ts';
 import { LiveBlock } from './live-block.ts';
@@ -194,7 +193,7 @@ export async function createProgress({
   header,
 }: {
   readonly terminal: Terminal;
-  readonly engine: LocalEngine;
+  readonly engine: { readonly ledger: Ledger; readonly clock: Clock };
   readonly header: GroupHeader;
 }): Promise<Progress> {
   const recount = async () => {

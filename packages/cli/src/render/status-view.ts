@@ -1,7 +1,7 @@
+import { renderTable } from '@thrice/core';
 import type { GroupStatus } from '../group-status.ts';
 import { plainText } from '../terminal.ts';
 import { describeDuration } from './rate-meter.ts';
-import { renderTable } from './table.ts';
 
 const BAR_CHARS = 20;
 
@@ -36,18 +36,22 @@ export function renderStatus(status: GroupStatus, perSecond: number | undefined)
     'retries',
     'cost',
   ];
-  const workers = status.workers === 1 ? '1 process' : `${status.workers} processes`;
   const lanes = status.lanes.map(({ lane, left }) => `lane ${lane}: ${left} left`);
   const closures = status.closures.map(({ subject, error, resetAt }) => {
     const until = resetAt === null ? '' : `, opens again ${resetAt}`;
     return plainText(`closed: ${subject} (${error.class}: ${error.message})${until}`);
   });
   return [
-    `${status.group}: ${status.state}, ${status.done}/${status.cells} cells, ${workers}${describeRate(status, perSecond)}`,
+    `${status.group}: ${status.state}, ${status.done}/${status.cells} cells${describeWorkers(status)}${describeRate(status, perSecond)}`,
     renderTable(header, rows, 'text').trimEnd(),
     ...lanes,
     ...closures,
   ].join('\n');
+}
+
+function describeWorkers({ workers }: GroupStatus): string {
+  if (workers === null) return '';
+  return workers === 1 ? ', 1 process' : `, ${workers} processes`;
 }
 
 function describeRate({ cells, done }: GroupStatus, perSecond: number | undefined): string {

@@ -1,0 +1,79 @@
+import { type ErrorClass, errorCodesByClass, suggestName, ThriceError } from '@thrice/core';
+import { openStage } from '../compose-cloud.ts';
+import {
+  dropDeadLetters,
+  type LetterCommand,
+  listDeadLetters,
+  replayDeadLetters,
+  showDeadLetters,
+} from '../dead-letters.ts';
+import type { ExitCode } from '../exit-codes.ts';
+import { listenForStop } from '../stop-signals.ts';
+import type { Terminal } from '../terminal.ts';
+
+/** Options of each `thrice dlq` command. */
+export interface DlqOptions {
+  readonly stage?: string;
+  readonly run?: string;
+  readonly config?: string;
+  readonly class?: string;
+  readonly json?: boolean;
+}
+
+/** `thrice dlq ls`. */
+export function dlqLs(terminal: Terminal, options: DlqOptions): Promise<ExitCode> {
+  return onStage(terminal, options, listDeadLetters);
+}
+
+/** `thrice dlq show`. */
+export function dlqShow(terminal: Terminal, options: DlqOptions): Promise<ExitCode> {
+  return onStage(terminal, options, showDeadLetters);
+}
+
+/** `thrice dlq replay`. */
+export function dlqReplay(terminal: Terminal, options: DlqOptions): Promise<ExitCode> {
+  return onStage(terminal, options, replayDeadLetters);
+}
+
+/** `thrice dlq drop`. */
+export function dlqDrop(terminal: Terminal, options: DlqOptions): Promise<ExitCode> {
+  return onStage(terminal, options, dropDeadLetters);
+}
+
+async function onStage(
+  terminal: Terminal,
+  options: DlqOptions,
+  act: (command: LetterCommand) => Promise<ExitCode>,
+): Promise<ExitCode> {
+  const name = checkStage(options.stage);
+  const errorClass = checkClass(options.class);
+  using engine = await openStage(name);
+  using signals = listenForStop();
+  signals.drain.addEventListener('abort', () => {
+    terminal.error('stopping after the letters in hand');
+  });
+  const { ledger, queue, watchlist, openLetters } = engine;
+  const lanes = new Set(Object.keys(engine.stage.laneQueueUrls));
+  const stage = { name, ledger, queue, watchlist, lanes, openLetters };
+  return await act({ terminal, stage, options: { ...options, errorClass }, stop: signals.drain });
+}
+
+function checkStage(name: string | undefined): string {
+  if (name !== undefined) return name;
+  throw new ThriceError({
+    code: 'invalid-argument',
+    message:
+      'expected --stage NAME: only a deployed stage has dead letters. On one machine "thrice status" counts the failed cells, runs/GROUP/RUN/failures_CONFIG.json lists them, and "thrice rerun RUN --failed" runs them again',
+  });
+}
+
+function checkClass(name: string | undefined): ErrorClass | undefined {
+  if (name === undefined) return undefined;
+  const classes = Object.keys(errorCodesByClass) as ErrorClass[];
+  const found = classes.find((errorClass) => errorClass === name);
+  if (found !== undefined) return found;
+  throw new ThriceError({
+    code: 'invalid-argument',
+    message: `--class: unknown class "${name}"${suggestName(name, classes)} (expected ${classes.join(', ')})`,
+  });
+}

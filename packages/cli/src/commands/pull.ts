@@ -1,0 +1,109 @@
+import {
+  type CopyCounts,
+  copyGroup,
+  earlyExitCodes,
+  finalizeGroup,
+  type GroupRecord,
+  resolveBenchmark,
+} from '@thrice/core';
+import { createNodeDigest, type LocalEngine } from '@thrice/local';
+import { openEngine } from '../compose-local.ts';
+import { type CopyOptions, printCounts, reportCopying } from '../copy-report.ts';
+import { type ExitCode, exitCodes } from '../exit-codes.ts';
+import { findGroup } from '../find-group.ts';
+import { folderFlag, stageFlag } from '../place-flags.ts';
+import { openStageEngine, type StageEngine } from '../stage-engine.ts';
+import type { Terminal } from '../terminal.ts';
+
+/** `thrice pull`: copies a group from a stage to this machine and writes its results here. */
+export async function pullGroup(
+  terminal: Terminal,
+  name: string,
+  options: CopyOptions,
+): Promise<ExitCode> {
+  using stage = await openStageEngine(options.stage);
+  return await pullFrom(stage, terminal, { name, options });
+}
+
+/** {@link pullGroup} from an open stage. */
+export async function pullFrom(
+  stage: Pick<StageEngine, 'ledger' | 'blobs'>,
+  terminal: Terminal,
+  { name, options }: { readonly name: string; readonly options: CopyOptions },
+): Promise<ExitCode> {
+  const group = await findGroup(stage.ledger, name);
+  using engine = openEngine(options.dir, terminal);
+  const counts = await copyHere(group, stage, engine, terminal);
+  await writeResults(group, counts, engine);
+  printCounts(`pulled ${group.header.group} from stage ${options.stage}`, counts, {
+    terminal,
+    group: group.header.group,
+    isJson: options.json === true,
+  });
+  reportPull(group, counts, { terminal, engine, options });
+  return exitCodes.complete;
+}
+
+async function copyHere(
+  group: GroupRecord,
+  from: Pick<StageEngine, 'ledger' | 'blobs'>,
+  engine: LocalEngine,
+  terminal: Terminal,
+): Promise<CopyCounts> {
+  const { header } = group;
+  const { ledger, blobs, clock } = engine;
+  const queue = engine.queueOf(header.group);
+  const counts = await copyGroup(group, {
+    from,
+    to: { ledger, blobs, queue },
+    near: blobs,
+    createDigest: createNodeDigest,
+    observe: reportCopying(header, terminal, clock),
+  });
+  // What was done elsewhere is not left to do here.
+  await queue.dropDone();
+  return counts;
+}
+
+async function writeResults(
+  { header }: GroupRecord,
+  { targetLeft }: CopyCounts,
+  engine: LocalEngine,
+): Promise<void> {
+  const benchmark = resolveBenchmark(header.spec, header.specSource.path);
+  const endedWith = targetLeft === 0 ? undefined : earlyExitCodes.interrupted;
+  await finalizeGroup(header, benchmark, endedWith, engine);
+}
+
+function reportPull(
+  { header: { group }, state }: GroupRecord,
+  { heldElsewhere, sourceLeft, targetLeft }: CopyCounts,
+  {
+    terminal,
+    engine,
+    options: { stage, dir },
+  }: {
+    readonly terminal: Terminal;
+    readonly engine: LocalEngine;
+    readonly options: CopyOptions;
+  },
+): void {
+  if (state === 'active' && sourceLeft > 0) {
+    terminal.error(
+      `still running in stage ${stage}: this is a snapshot; pull again for what is new, or stop it with: thrice cancel ${group}${stageFlag(stage)}`,
+    );
+  }
+  if (heldElsewhere > 0) {
+    terminal.error(
+      `${heldElsewhere} cells are in hand on this machine and were left alone; pull again when it is done with them`,
+    );
+  }
+  terminal.error(`results: ${engine.folder}/runs/${group}`);
+  const flag = folderFlag(dir);
+  if (targetLeft === 0) terminal.error(`look at them with: thrice summarize ${group}${flag}`);
+  else {
+    terminal.error(
+      `${targetLeft} cells have no result; go on here with: thrice resume ${group}${flag}`,
+    );
+  }
+}

@@ -1,0 +1,99 @@
+import {
+  type CopyCounts,
+  copyGroup,
+  type GroupHeader,
+  plannedConfigs,
+  resolveBenchmark,
+  ThriceError,
+} from '@thrice/core';
+import { createNodeDigest, type LocalEngine } from '@thrice/local';
+import { openExistingEngine } from '../compose-local.ts';
+import { type CopyOptions, printCounts, reportCopying } from '../copy-report.ts';
+import { type ExitCode, exitCodes } from '../exit-codes.ts';
+import { findGroup } from '../find-group.ts';
+import { folderFlag } from '../place-flags.ts';
+import { openStageEngine, type StageEngine } from '../stage-engine.ts';
+import { refuseUnknownLanes } from '../stage-lanes.ts';
+import type { Terminal } from '../terminal.ts';
+
+/** What of a stage a push needs. */
+type PushStage = Pick<
+  StageEngine,
+  'ledger' | 'blobs' | 'watchlist' | 'requests' | 'stage' | 'place' | 'flag'
+>;
+
+/** `thrice push`: copies a group from this machine to a stage, which then writes the results of a whole one. */
+export async function pushGroup(
+  terminal: Terminal,
+  name: string,
+  options: CopyOptions,
+): Promise<ExitCode> {
+  using stage = await openStageEngine(options.stage);
+  return await pushTo(stage, terminal, { name, options });
+}
+
+/** {@link pushGroup} to an open stage. */
+export async function pushTo(
+  stage: PushStage,
+  terminal: Terminal,
+  { name, options }: { readonly name: string; readonly options: CopyOptions },
+): Promise<ExitCode> {
+  using engine = openExistingEngine(options.dir, terminal);
+  const group = await findGroup(engine.ledger, name);
+  const { header } = group;
+  refuseAtWork(header.group, engine, options);
+  refuseUnknownLanes(lanesOf(header), stage.stage);
+  const counts = await copyGroup(group, {
+    from: engine,
+    to: { ledger: stage.ledger, blobs: stage.blobs },
+    near: engine.blobs,
+    createDigest: createNodeDigest,
+    observe: reportCopying(header, terminal, engine.clock),
+  });
+  if (counts.targetLeft === 0) {
+    await stage.watchlist.watch(header.group);
+    await stage.requests.askForResults(header.group);
+  }
+  printCounts(`pushed ${header.group} to stage ${options.stage}`, counts, {
+    terminal,
+    group: header.group,
+    isJson: options.json === true,
+  });
+  reportPush(header, counts, { terminal, stage });
+  return exitCodes.complete;
+}
+
+/** Who is at work would go on here with what is to go on there. */
+function refuseAtWork(group: string, { workers }: LocalEngine, { dir }: CopyOptions): void {
+  const count = workers.countOthers(group);
+  if (count === 0) return;
+  throw new ThriceError({
+    code: 'invalid-argument',
+    message: `${group}: expected nobody at work on it, found ${count}; end that with "thrice cancel ${group}${folderFlag(dir)}", then push it`,
+  });
+}
+
+function lanesOf(header: GroupHeader): readonly string[] {
+  const benchmark = resolveBenchmark(header.spec, header.specSource.path);
+  return [...new Set(plannedConfigs(header, benchmark).map(({ lane }) => lane))];
+}
+
+function reportPush(
+  { group }: GroupHeader,
+  { heldElsewhere, targetLeft }: CopyCounts,
+  { terminal, stage }: { readonly terminal: Terminal; readonly stage: PushStage },
+): void {
+  if (heldElsewhere > 0) {
+    terminal.error(
+      `${heldElsewhere} cells are in hand in the stage and were left alone; push again when it is done with them`,
+    );
+  }
+  if (targetLeft > 0) {
+    terminal.error(
+      `${targetLeft} cells have no result; go on there with: thrice resume ${group}${stage.flag}`,
+    );
+    return;
+  }
+  terminal.error(`results are on their way to ${stage.place}/runs/${group}`);
+  terminal.error(`look at them with: thrice summarize ${group}${stage.flag}`);
+}

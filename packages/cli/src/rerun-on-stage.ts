@@ -1,0 +1,109 @@
+import {
+  type CellTask,
+  type Config,
+  type GroupHeader,
+  type Ledger,
+  limits,
+  rerunCells,
+  resolveBenchmark,
+  type TaskQueue,
+} from '@thrice/core';
+import type { ExitCode } from './exit-codes.ts';
+import { findRuns } from './find-group.ts';
+import { followGroup } from './follow-group.ts';
+import { openLanes } from './open-lanes.ts';
+import { chooseConfigs } from './prepare-run.ts';
+import { openStageEngine, type StageEngine, stateOfModels } from './stage-engine.ts';
+import { listenForStop } from './stop-signals.ts';
+import type { Terminal } from './terminal.ts';
+
+/** `thrice rerun --failed --stage`: sends the cells without a verdict again and follows them. */
+export async function rerunOnStage(
+  terminal: Terminal,
+  name: string,
+  options: {
+    readonly stage: string;
+    readonly configs?: readonly string[];
+    readonly json?: boolean;
+  },
+): Promise<ExitCode> {
+  using engine = await openStageEngine(options.stage);
+  const { group, runs } = await findRuns(engine.ledger, name);
+  const { header } = group;
+  const benchmark = resolveBenchmark(header.spec, header.specSource.path);
+  const configs = chooseConfigs(benchmark.configs, options.configs);
+  using signals = listenForStop();
+  const sent = await sendFailed({ header, runs, configs, engine });
+  terminal.error(`${sent.length} cells without a verdict go again`);
+  const outstanding = [...sent];
+  return await followGroup({
+    terminal,
+    engine,
+    header,
+    isJson: options.json === true,
+    signal: signals.drain,
+    refine: async ({ state, closures }) => {
+      await dropDone(outstanding, engine.ledger);
+      if (outstanding.length === 0 || state === 'cancelled') return state;
+      return stateOfModels(modelsOf(outstanding, configs), closures);
+    },
+  });
+}
+
+/** State first: active and watched before any task is sent. */
+async function sendFailed({
+  header,
+  runs,
+  configs,
+  engine,
+}: {
+  readonly header: GroupHeader;
+  readonly runs: readonly string[];
+  readonly configs: readonly Config[];
+  readonly engine: StageEngine;
+}): Promise<readonly CellTask[]> {
+  const { ledger, blobs, watchlist } = engine;
+  await ledger.setGroupState(header.group, 'active');
+  await watchlist.watch(header.group);
+  const names = configs.map(({ name }) => name);
+  await openLanes(header, engine, names);
+  const sent: CellTask[] = [];
+  const queue = noteSent(engine.queue, sent);
+  await rerunCells(header, runs, configs, { ledger, blobs, queue });
+  return sent;
+}
+
+/** A queue that remembers what it was given. */
+function noteSent(queue: TaskQueue, sent: CellTask[]): Pick<TaskQueue, 'send'> {
+  return {
+    send: async (lane, tasks) => {
+      await queue.send(lane, tasks);
+      sent.push(...tasks);
+    },
+  };
+}
+
+/** Drops the tasks that are done from the front; it looks no further than to the first that is not. */
+async function dropDone(outstanding: CellTask[], ledger: Ledger): Promise<void> {
+  for (let [first] = outstanding; first !== undefined; [first] = outstanding) {
+    const { run, config } = first;
+    const end = outstanding.findIndex((task) => task.run !== run || task.config !== config);
+    const page = outstanding.slice(
+      0,
+      end === -1 ? limits.pageSize : Math.min(end, limits.pageSize),
+    );
+    const ids = page.map(({ id }) => id);
+    const cells = await ledger.readCells(run, config, ids);
+    const left = page.filter(({ id, generation }) => {
+      const cell = cells.get(id);
+      return cell?.result === undefined || cell.generation < generation;
+    });
+    outstanding.splice(0, page.length, ...left);
+    if (left.length > 0) return;
+  }
+}
+
+function modelsOf(tasks: readonly CellTask[], configs: readonly Config[]): readonly string[] {
+  const names = new Set(tasks.map(({ config }) => config));
+  return configs.filter(({ name }) => names.has(name)).map(({ lane, model }) => `${lane}/${model}`);
+}

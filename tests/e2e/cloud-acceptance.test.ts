@@ -1,0 +1,151 @@
+import { writeFile } from 'node:fs/promises';
+import type { ConfigSummary, Summary } from '@thrice/core';
+import { type Faults, loadRecordings, startSimulator } from '@thrice/simulator';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { everythingTwice } from '../support/aws-faults.ts';
+import { bbhFolder, bbhToml, readBbhExpectation } from '../support/bbh-benchmark.ts';
+import { countOutcomes } from '../support/cell-rows.ts';
+import { openCloud, synthesizeStack } from '../support/cloud.ts';
+import { type Outcome, runThrice } from '../support/run-thrice.ts';
+import { hasSharedData } from '../support/shared-data.ts';
+import { groupOf, listLetters, pullRows, thriceIn } from '../support/stage.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+
+/** Questions of each subtask where everything goes wrong; where nothing does, it is the whole set. */
+const PER_SUBTASK = 8;
+
+/** Everything a provider can do to a caller; no cell can use up its tries on it. */
+const mixedFaults: Faults = {
+  seed: 20261120,
+  faults: [
+    { kind: 'usage-limit', requests: [100, 102], resetSeconds: 2 },
+    { kind: 'usage-limit', requests: [300, 302], resetSeconds: 2 },
+    { kind: 'rate-limit', rate: 0.02, retryAfterSeconds: 1, maxPerQuestion: 1 },
+    { kind: 'overloaded', rate: 0.02, maxPerQuestion: 1 },
+    { kind: 'hang', rate: 0.005, maxPerQuestion: 1 },
+    { kind: 'reset', rate: 0.02, afterBytes: 40, maxPerQuestion: 1 },
+  ],
+};
+
+/** Figures that depend on the answers alone: no names, no times, no tries. */
+function figuresOf({ config, replicates, averages, byTag }: ConfigSummary): object {
+  const [{ run, latency, wasteUsd, ...figures } = {}] = replicates as readonly Record<
+    string,
+    unknown
+  >[];
+  return { config, figures, averages, byTag };
+}
+
+async function summaryOf(summarized: Promise<Outcome>): Promise<readonly object[]> {
+  const { stdout } = await summarized;
+  return (JSON.parse(stdout) as Summary).configs.map(figuresOf);
+}
+
+describe.runIf(hasSharedData)('acceptance of the sweeps in a stage', () => {
+  let stack: unknown;
+  let cot: readonly string[];
+  beforeAll(async () => {
+    stack = await synthesizeStack();
+    cot = (await readBbhExpectation()).recorded.cot;
+  });
+
+  /** The recorded prompts on the lane of a stage that needs no key, a few of each subtask. */
+  function stageToml(url: string, top = ''): string {
+    const select = `[select]\nper_tag = { tag = "subtask", limit = ${PER_SUBTASK} }\n`;
+    return bbhToml(url, cot, `${top}\n${select}`).replaceAll('codex', 'sim');
+  }
+
+  it('completes through every fault, each message twice, with the figures of one machine', async () => {
+    const recordings = await loadRecordings(bbhFolder);
+    await using sound = await startSimulator({ recordings });
+    await using faulty = await startSimulator({ recordings, faults: mixedFaults });
+    const settings = 'max_tries = 8\ntimeout_s = 3';
+    await using folder = await temporaryFolder({
+      'here.toml': stageToml(sound.url),
+      'stage.toml': stageToml(faulty.url, settings),
+    });
+    await using cloud = await openCloud({ stack, intercept: everythingTwice, tickSeconds: 1 });
+    const cwd = folder.path;
+
+    const here = await runThrice(['run', 'here.toml'], { cwd });
+    const ran = await thriceIn(cloud, cwd, 'run', 'stage.toml', '--wait-for-quota');
+    const group = groupOf(ran);
+    const callCount = faulty.stats().requestCount;
+    const again = await thriceIn(cloud, cwd, 'resume', group);
+    const figures = await summaryOf(thriceIn(cloud, cwd, 'summarize', group, '--json'));
+    const expected = await summaryOf(runThrice(['summarize', groupOf(here), '--json'], { cwd }));
+    const verified = await thriceIn(cloud, cwd, 'verify', group);
+
+    expect([here.exitCode, ran.exitCode, again.exitCode, verified.exitCode]).toEqual([0, 0, 0, 0]);
+    expect(figures).toEqual(expected);
+    expect(figures).toMatchObject([
+      { figures: { questions: 27 * PER_SUBTASK, coverage: 1 } },
+      { figures: { questions: 13 * PER_SUBTASK, coverage: 1 } },
+    ]);
+    const answers = [...faulty.stats().requestsByQuestion.values()].map(({ ok }) => ok);
+    expect(answers).toEqual(Array.from({ length: 40 * PER_SUBTASK }, () => 1));
+    expect(faulty.stats().requestCount).toBe(callCount);
+    expect(await listLetters(cloud, cwd)).toEqual({ cells: [], unreadable: 0 });
+  });
+
+  it('gets 3408 of 6511 direct and 2109 of 3187 chain-of-thought answers right, as one machine does', async () => {
+    const recordings = await loadRecordings(bbhFolder);
+    await using simulator = await startSimulator({ recordings });
+    const spec = bbhToml(simulator.url, cot, 'parallel = 32').replaceAll('codex', 'sim');
+    await using folder = await temporaryFolder({ 'bbh.toml': spec });
+    await using cloud = await openCloud({ stack });
+    const cwd = folder.path;
+
+    const here = await runThrice(['run', 'bbh.toml'], { cwd });
+    const ran = await thriceIn(cloud, cwd, 'run', 'bbh.toml');
+    const figures = await summaryOf(thriceIn(cloud, cwd, 'summarize', groupOf(ran), '--json'));
+    const expected = await summaryOf(runThrice(['summarize', groupOf(here), '--json'], { cwd }));
+
+    expect(ran.exitCode).toBe(0);
+    expect(figures).toEqual(expected);
+    expect(figures).toMatchObject([
+      { config: 'direct', figures: { questions: 6511, correct: 3408, coverage: 1 } },
+      { config: 'cot', figures: { questions: 3187, correct: 2109, coverage: 1 } },
+    ]);
+    const counts = [...simulator.stats().requestsByQuestion.values()];
+    expect(counts).toHaveLength(2 * (6511 + 3187));
+    expect(counts.filter(({ requests }) => requests !== 1)).toEqual([]);
+  }, 900_000);
+
+  it('finishes one lane while the other is exhausted for good, and that one once it is repaired', async () => {
+    const count = 40;
+    const recordings = await loadRecordings(bbhFolder);
+    await using resources = new AsyncDisposableStack();
+    const sound = resources.use(await startSimulator({ recordings }));
+    const faults: Faults = { seed: 1, faults: [{ kind: 'quota', requests: [21] }] };
+    const broken = resources.use(await startSimulator({ recordings, faults }));
+    await using folder = await temporaryFolder();
+    const spec = bbhToml(sound.url, ['boolean_expressions'])
+      .replaceAll('codex', 'sim')
+      .replace('[[configs]]', `[lanes.mistral]\nbase_url = "${broken.url}"\n\n[[configs]]`)
+      .replace(/model = "sim(.*"\nprompt = "{{metadata.cot)/, 'model = "mistral$1');
+    await writeFile(folder.resolve('bbh.toml'), spec);
+    const machine = { MISTRAL_API_KEY: 'none' };
+    await using cloud = await openCloud({ stack, machine, tickSeconds: 1 });
+    const cwd = folder.path;
+
+    const paused = await thriceIn(cloud, cwd, 'run', 'bbh.toml', '--limit', String(count));
+    const group = groupOf(paused);
+    const direct = countOutcomes(await pullRows(cloud, cwd, group, 'direct'));
+    const chained = countOutcomes(await pullRows(cloud, cwd, group, 'cot'));
+    const letters = await listLetters(cloud, cwd);
+    const brokenAnswers = broken.stats().okCount;
+    const port = Number(new URL(broken.url).port);
+    await broken.close();
+    await using repaired = await startSimulator({ recordings, port });
+    const resumed = await thriceIn(cloud, cwd, 'resume', group);
+
+    expect(paused.exitCode).toBe(2);
+    expect(paused.stderr).toContain(`resume at once with: thrice resume ${group} --stage local\n`);
+    expect(direct).toEqual({ scored: count });
+    expect(chained).toEqual({ scored: brokenAnswers, 'not-attempted': count - brokenAnswers });
+    expect(letters).toEqual({ cells: [], unreadable: 0 });
+    expect(resumed.exitCode).toBe(0);
+    expect(repaired.stats().okCount).toBe(count - brokenAnswers);
+  });
+});

@@ -1,0 +1,181 @@
+import { readdir } from 'node:fs/promises';
+import { join, relative } from 'node:path';
+import type { Cloud } from '@thrice/cloud';
+import { startSimulator } from '@thrice/simulator';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readCellRows, timeless } from '../support/cell-rows.ts';
+import { openCloud } from '../support/cloud.ts';
+import { requestsOf } from '../support/model-servers.ts';
+import { runThrice, startThrice } from '../support/run-thrice.ts';
+import {
+  countTasks,
+  groupOf,
+  missingInStage,
+  pullRows,
+  stageBenchmark,
+  thriceIn,
+} from '../support/stage.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+import { waitUntil } from '../support/wait-until.ts';
+
+const slow = {
+  behaviour: { seed: 1, models: { '*': { accuracy: 1, latencyMs: { fixed: 500 } } } },
+};
+
+describe('commands against a stage', () => {
+  const resources = new AsyncDisposableStack();
+  let cloud: Cloud;
+  beforeAll(async () => {
+    cloud = resources.use(await openCloud({ tickSeconds: 1, onTestFailed: () => undefined }));
+  });
+  afterAll(() => resources.disposeAsync());
+
+  it('run as on one machine: the same files, rows and figures', async () => {
+    await using simulator = await startSimulator();
+    const files = stageBenchmark({ url: simulator.url, questionCount: 12, top: 'replicates = 2' });
+    await using folder = await temporaryFolder(files);
+    const cwd = folder.path;
+
+    const here = await runThrice(['run', 'benchmark.toml'], { cwd });
+    const ran = await thriceIn(cloud, cwd, 'run', 'benchmark.toml');
+    const group = groupOf(ran);
+    const listed = await thriceIn(cloud, cwd, 'ls');
+    const shown = await thriceIn(cloud, cwd, 'show', `${group}-r2`, 'a', 'q3');
+    const verified = await thriceIn(cloud, cwd, 'verify', group);
+
+    expect([ran.exitCode, listed.exitCode, shown.exitCode, verified.exitCode]).toEqual([
+      0, 0, 0, 0,
+    ]);
+    expect(tableOf(ran.stdout)).toBe(tableOf(here.stdout));
+    expect(listed.stdout).toContain(`${group}  complete  24/24`);
+    expect(shown.stdout).toContain('What is 3 and what is missing to 42?');
+    const own = await listLocalFiles(cwd, groupOf(here));
+    const expected = own.map((name) => name.replace(groupOf(here), group));
+    expect(await missingInStage(cloud, group, [...expected, 'progress.json'])).toEqual([]);
+    const pulled = await pullRows(cloud, cwd, group, 'a');
+    const rows = await readCellRows(`${cwd}/.thrice`, groupOf(here), 'a');
+    expect(pulled.map(timeless)).toEqual(rows.map(timeless));
+  });
+
+  it('cancel a group, whose tasks leave the queue, and resume it', async () => {
+    await using simulator = await startSimulator(slow);
+    await using folder = await temporaryFolder(
+      stageBenchmark({ url: simulator.url, questionCount: 60 }),
+    );
+    const cwd = folder.path;
+    const detached = await thriceIn(cloud, cwd, 'run', 'benchmark.toml', '--detach');
+    const group = groupOf(detached);
+    await waitUntil('some cells are answered', () => simulator.stats().okCount >= 5);
+
+    const cancelled = await thriceIn(cloud, cwd, 'cancel', group);
+    await waitUntil('no task is left', async () => (await countTasks(cloud, 'sim')) === 0);
+    const callCount = simulator.stats().requestCount;
+    const status = await thriceIn(cloud, cwd, 'status', group, '--json');
+    const resumed = await thriceIn(cloud, cwd, 'resume', group);
+
+    expect([detached.exitCode, cancelled.exitCode, resumed.exitCode]).toEqual([0, 0, 0]);
+    expect(cancelled.stdout).toBe(
+      `cancelled ${group}; "thrice resume ${group} --stage local" goes on\n`,
+    );
+    expect(callCount).toBeLessThan(60);
+    expect(JSON.parse(status.stdout)).toMatchObject({ state: 'cancelled', done: callCount });
+    expect([...requestsOf(simulator, 'a').values()]).toEqual(Array.from({ length: 60 }, () => 1));
+  });
+
+  it('leave a run to the stage at Ctrl-C and watch it to its end', async () => {
+    await using simulator = await startSimulator(slow);
+    await using folder = await temporaryFolder(
+      stageBenchmark({ url: simulator.url, questionCount: 30 }),
+    );
+    await using running = startThrice(['run', 'benchmark.toml', '--stage', 'local'], {
+      cwd: folder.path,
+      environment: cloud.variables,
+    });
+    await waitUntil('some cells are answered', () => simulator.stats().okCount >= 3);
+
+    running.child.kill('SIGINT');
+    const left = await running.ended;
+    const watched = await thriceIn(cloud, folder.path, 'status', '--watch');
+
+    expect(left.exitCode).toBe(130);
+    expect(left.stderr).toContain(
+      `the stage goes on without you; watch it with: thrice status ${groupOf(left)} --watch --stage local\n`,
+    );
+    expect(watched.exitCode).toBe(0);
+    expect(watched.stdout).toContain(`${groupOf(left)}: complete, 30/30 cells`);
+    expect(simulator.stats().requestCount).toBe(30);
+  });
+
+  it('rerun what failed, into the same run', async () => {
+    await using resources = new AsyncDisposableStack();
+    const faults = { seed: 1, faults: [{ kind: 'server-error' as const, model: 'bad' }] };
+    const broken = resources.use(await startSimulator({ faults }));
+    const files = stageBenchmark({
+      url: broken.url,
+      questionCount: 6,
+      configs: ['a', 'bad'],
+      top: 'max_tries = 1',
+    });
+    await using folder = await temporaryFolder(files);
+    const cwd = folder.path;
+    const ran = await thriceIn(cloud, cwd, 'run', 'benchmark.toml');
+    const port = Number(new URL(broken.url).port);
+    await broken.close();
+    await using repaired = await startSimulator({ port });
+
+    const again = await thriceIn(cloud, cwd, 'rerun', `${groupOf(ran)}-r1`, '--failed');
+    const verified = await thriceIn(cloud, cwd, 'verify', groupOf(ran));
+
+    expect(ran.exitCode).toBe(1);
+    expect(ran.stderr).toContain(`thrice rerun ${groupOf(ran)} --failed --stage local\n`);
+    expect(again).toMatchObject({ exitCode: 0 });
+    expect(again.stderr).toContain('6 cells without a verdict go again\n');
+    expect([...requestsOf(repaired, 'bad').values()]).toEqual([1, 1, 1, 1, 1, 1]);
+    expect(requestsOf(repaired, 'a').size).toBe(0);
+    expect(verified).toMatchObject({ exitCode: 0 });
+  });
+
+  it('push a half-done group, whose rest the stage answers, and pull it back whole', async () => {
+    await using simulator = await startSimulator(slow);
+    await using folder = await temporaryFolder(
+      stageBenchmark({ url: simulator.url, questionCount: 30, top: 'parallel = 4' }),
+    );
+    const cwd = folder.path;
+    await using running = startThrice(['run', 'benchmark.toml'], { cwd });
+    await waitUntil('some cells are answered', () => simulator.stats().okCount >= 4);
+    running.child.kill('SIGINT');
+    const interrupted = await running.ended;
+    const group = groupOf(interrupted);
+
+    const pushed = await thriceIn(cloud, cwd, 'push', group);
+    const resumed = await thriceIn(cloud, cwd, 'resume', group);
+    const pulled = await thriceIn(cloud, cwd, 'pull', group);
+    const verified = await runThrice(['verify', group], { cwd });
+    const status = await runThrice(['status', group, '--json'], { cwd });
+
+    expect(interrupted.exitCode).toBe(130);
+    expect([pushed.exitCode, resumed.exitCode, pulled.exitCode]).toEqual([0, 0, 0]);
+    expect([...requestsOf(simulator, 'a').values()]).toEqual(Array.from({ length: 30 }, () => 1));
+    expect(verified).toMatchObject({ exitCode: 0 });
+    expect(JSON.parse(status.stdout)).toMatchObject({ state: 'complete', done: 30 });
+  });
+});
+
+/** Files of a group on this machine, below its folder, in order. */
+async function listLocalFiles(cwd: string, group: string): Promise<readonly string[]> {
+  const folder = join(cwd, '.thrice/runs', group);
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => relative(folder, join(parentPath, name)))
+    .toSorted();
+}
+
+/** What a run prints after its name: the table without its times. */
+function tableOf(stdout: string): string {
+  return stdout
+    .split('\n')
+    .slice(2)
+    .join('\n')
+    .replace(/ +[\d.]+$/gm, '');
+}

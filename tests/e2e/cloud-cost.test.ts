@@ -1,0 +1,48 @@
+import type { Intercept } from '@thrice/cloud';
+import { startSimulator } from '@thrice/simulator';
+import { describe, expect, it } from 'vitest';
+import {
+  answeredCell,
+  attemptedCell,
+  plannedCell,
+} from '../../packages/cloud/src/simulation/cell-protocol.ts';
+import { openCloud } from '../support/cloud.ts';
+import { stageBenchmark, thriceIn } from '../support/stage.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+
+const CELLS = 40;
+
+describe('what a cell costs', () => {
+  it('is in requests what docs/cloud.md reckons with', async () => {
+    const sent = new Map<string, number>();
+    const intercept: Intercept = async ({ environmentId = '', service, operation }, proceed) => {
+      const [component = ''] = environmentId.split('-');
+      const name = `${component.toLowerCase()} ${service} ${operation}`;
+      sent.set(name, (sent.get(name) ?? 0) + 1);
+      return await proceed();
+    };
+    await using simulator = await startSimulator();
+    const files = stageBenchmark({ url: simulator.url, questionCount: CELLS });
+    await using folder = await temporaryFolder(files);
+    await using cloud = await openCloud({ intercept });
+
+    await thriceIn(cloud, folder.path, 'run', 'benchmark.toml');
+
+    const reckoned = new Map<string, number>();
+    for (const { sender, service, name, count } of [
+      ...plannedCell,
+      ...attemptedCell,
+      ...answeredCell,
+    ]) {
+      if (sender === 'poller') continue;
+      const key = `${sender} ${service} ${name}`;
+      reckoned.set(key, (reckoned.get(key) ?? 0) + count * CELLS);
+    }
+    // The last cell's worker asks for the results: one request a group.
+    reckoned.set('answer sqs SendMessage', 1);
+    const ofCells = [...sent].filter(
+      ([name]) => name.startsWith('answer ') || name === 'plan sqs SendMessageBatch',
+    );
+    expect(new Map(ofCells)).toEqual(reckoned);
+  });
+});

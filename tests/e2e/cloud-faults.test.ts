@@ -1,0 +1,144 @@
+import { type Faults, startSimulator } from '@thrice/simulator';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { everythingTwice, shakyServices } from '../support/aws-faults.ts';
+import { openCloud, type StackChanges, synthesizeStack } from '../support/cloud.ts';
+import { FunctionKiller } from '../support/function-killer.ts';
+import { requestsOf } from '../support/model-servers.ts';
+import { startThrice } from '../support/run-thrice.ts';
+import {
+  countTasks,
+  groupOf,
+  listLetters,
+  pullRows,
+  sendRaw,
+  stageBenchmark,
+  thriceIn,
+} from '../support/stage.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+import { waitUntil } from '../support/wait-until.ts';
+
+const QUESTIONS = 60;
+const onceEach: readonly number[] = Array.from({ length: QUESTIONS }, () => 1);
+
+/** One model never answers; the other always does. */
+const badModel: Faults = { seed: 1, faults: [{ kind: 'server-error', model: 'bad' }] };
+
+/** Minutes as seconds: what a dead worker had comes again as soon as its lease is over. */
+const shortTimes: StackChanges = {
+  functions: { Answer: { timeoutSeconds: 30 } },
+  queues: { LaneSim: { visibilitySeconds: 61, maxReceiveCount: 4 } },
+};
+
+let stack: unknown;
+beforeAll(async () => {
+  stack = await synthesizeStack();
+});
+
+describe('a run in a stage', () => {
+  it('asks for each answer once although every message comes twice and out of order', async () => {
+    await using simulator = await startSimulator();
+    const files = stageBenchmark({ url: simulator.url, questionCount: QUESTIONS });
+    await using folder = await temporaryFolder(files);
+    await using cloud = await openCloud({ stack, intercept: everythingTwice, tickSeconds: 1 });
+
+    const ran = await thriceIn(cloud, folder.path, 'run', 'benchmark.toml');
+    await waitUntil('the last copy is done', async () => (await countTasks(cloud, 'sim')) === 0);
+    const rows = await pullRows(cloud, folder.path, groupOf(ran), 'a');
+
+    expect(ran.exitCode).toBe(0);
+    expect(rows.map(({ outcome }) => outcome)).toEqual(onceEach.map(() => 'scored'));
+    expect([...requestsOf(simulator, 'a').values()]).toEqual(onceEach);
+    expect(await listLetters(cloud, folder.path)).toEqual({ cells: [], unreadable: 0 });
+  });
+
+  it('asks for each answer once over services that throttle, fail and lose answers', async () => {
+    await using simulator = await startSimulator();
+    const files = stageBenchmark({ url: simulator.url, questionCount: QUESTIONS });
+    await using folder = await temporaryFolder(files);
+    await using cloud = await openCloud({ stack, intercept: shakyServices(0.1), tickSeconds: 1 });
+
+    const ran = await thriceIn(cloud, folder.path, 'run', 'benchmark.toml');
+    const verified = await thriceIn(cloud, folder.path, 'verify', groupOf(ran));
+
+    expect(ran).toMatchObject({ exitCode: 0 });
+    expect(verified).toMatchObject({ exitCode: 0 });
+    expect([...requestsOf(simulator, 'a').values()]).toEqual(onceEach);
+    expect(await listLetters(cloud, folder.path)).toEqual({ cells: [], unreadable: 0 });
+  });
+
+  it('goes on with new code that is deployed while it is under way', async () => {
+    const models = { '*': { accuracy: 1, latencyMs: { fixed: 300 } } };
+    await using simulator = await startSimulator({ behaviour: { seed: 1, models } });
+    const files = stageBenchmark({ url: simulator.url, questionCount: QUESTIONS });
+    await using folder = await temporaryFolder(files);
+    await using cloud = await openCloud({ stack, tickSeconds: 1 });
+
+    await using running = startThrice(['run', 'benchmark.toml', '--stage', 'local'], {
+      cwd: folder.path,
+      environment: cloud.variables,
+    });
+    await waitUntil('some cells are answered', () => simulator.stats().okCount >= 10);
+    const countAtDeployment = simulator.stats().okCount;
+    await cloud.deploy();
+    const ran = await running.ended;
+
+    expect(ran.exitCode).toBe(0);
+    expect(countAtDeployment).toBeLessThan(QUESTIONS);
+    expect([...requestsOf(simulator, 'a').values()]).toEqual(onceEach);
+  });
+});
+
+describe('a stage whose functions die, time out and fail', () => {
+  it('loses no cell, pays for no committed answer twice, and replays what failed', async () => {
+    await using resources = new AsyncDisposableStack();
+    const broken = resources.use(await startSimulator({ faults: badModel }));
+    const files = stageBenchmark({
+      url: broken.url,
+      questionCount: QUESTIONS,
+      configs: ['a', 'bad'],
+      top: 'max_tries = 3',
+    });
+    const spec = files['benchmark.toml'].replace(/(name = "bad"\n)/, '$1select = { limit = 3 }\n');
+    await using folder = await temporaryFolder({ ...files, 'benchmark.toml': spec });
+    const killer = new FunctionKiller('Answer');
+    const { intercept } = killer;
+    const changes = shortTimes;
+    await using cloud = await openCloud({ stack, intercept, changes, tickSeconds: 1 });
+    killer.functions = cloud.functions;
+    await sendRaw(cloud, 'sim', ['no JSON', JSON.stringify({ v: 2, task: 'of newer code' })]);
+
+    const ran = await thriceIn(cloud, folder.path, 'run', 'benchmark.toml');
+    const group = groupOf(ran);
+    await waitUntil('what is no task is a dead letter', async () => {
+      const { unreadable } = await listLetters(cloud, folder.path);
+      return unreadable === 2;
+    });
+    const letters = await listLetters(cloud, folder.path);
+    const rows = await pullRows(cloud, folder.path, group, 'a');
+    const failed = await pullRows(cloud, folder.path, group, 'bad');
+
+    expect(ran.exitCode).toBe(1);
+    expect(killer.left).toEqual([]);
+    expect(rows.map(({ outcome }) => outcome)).toEqual(onceEach.map(() => 'scored'));
+    expect(failed.map(({ outcome }) => outcome)).toEqual(['failed', 'failed', 'failed']);
+    expect(letters.cells).toEqual(['bad q1', 'bad q2', 'bad q3']);
+    const askedAgain = [...requestsOf(broken, 'a')].filter(([, count]) => count > 1);
+    expect(askedAgain).toEqual(killer.uncommitted('a').map((id) => [id, 2]));
+
+    const port = Number(new URL(broken.url).port);
+    await broken.close();
+    await using repaired = await startSimulator({ port });
+    const replayed = await thriceIn(cloud, folder.path, 'dlq', 'replay', '--config', 'bad');
+    await waitUntil('the replayed cells are whole', async () => {
+      const { stdout } = await thriceIn(cloud, folder.path, 'status', group, '--json');
+      return (JSON.parse(stdout) as { readonly state: string }).state === 'complete';
+    });
+    const verified = await thriceIn(cloud, folder.path, 'verify', group);
+
+    expect(replayed).toMatchObject({ exitCode: 0 });
+    expect(replayed.stdout).toContain('replayed 3 cells');
+    expect([...requestsOf(repaired, 'bad').values()]).toEqual([1, 1, 1]);
+    expect(await listLetters(cloud, folder.path)).toEqual({ cells: [], unreadable: 2 });
+    expect(verified).toMatchObject({ exitCode: 0 });
+  });
+});

@@ -1,0 +1,53 @@
+import { describe, expect, it } from 'vitest';
+import { refuseUnfitLanes, refuseUnknownLanes } from '../../../packages/cli/src/stage-lanes.ts';
+import { aBenchmark, aLane } from '../../support/builders.ts';
+
+const stage = {
+  stage: 'dev',
+  tableName: 'table',
+  bucketName: 'bucket',
+  laneQueueUrls: { openai: 'https://queue/openai', sim: 'https://queue/sim' },
+  deadLetterQueueUrl: 'https://queue/dead',
+  planQueueUrl: 'https://queue/plan',
+  finalizeQueueUrl: 'https://queue/finalize',
+};
+
+function lanesOf(...lanes: readonly ReturnType<typeof aLane>[]) {
+  return aBenchmark({ lanes: new Map(lanes.map((lane) => [lane.name, lane])) });
+}
+
+describe('lanes of a stage', () => {
+  it('are those it was deployed with', () => {
+    refuseUnknownLanes(['sim', 'openai'], stage);
+
+    expect(() => refuseUnknownLanes(['sim', 'lab'], stage)).toThrow(
+      expect.objectContaining({
+        code: 'invalid-argument',
+        message:
+          'lane "lab": expected one of stage dev (openai, sim); add it to stacks/lanes.ts and deploy',
+      }),
+    );
+  });
+
+  it('have an address: a stage starts no simulator', () => {
+    expect(() => refuseUnfitLanes(lanesOf(aLane(), aLane({ name: 'sim', endpoints: [] })))).toThrow(
+      expect.objectContaining({
+        code: 'invalid-argument',
+        message:
+          'lane "sim": expected a base_url that the stage can reach, received none; set [lanes.sim] base_url',
+      }),
+    );
+  });
+
+  it('have calls that end before their function does', () => {
+    refuseUnfitLanes(lanesOf(aLane({ timeoutMs: 840_000 })));
+
+    expect(() => refuseUnfitLanes(lanesOf(aLane({ timeoutMs: 841_000 })))).toThrow(
+      expect.objectContaining({
+        code: 'invalid-argument',
+        message:
+          'lane "lab": expected timeout_s of at most 840 in a stage, whose functions have 15 minutes, received 841',
+      }),
+    );
+  });
+});
