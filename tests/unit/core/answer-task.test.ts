@@ -129,6 +129,27 @@ describe('a task that is answered', () => {
     expect(stage.cell()).toBeUndefined();
   });
 
+  it('takes the earlier result of a rerun away where its group is cancelled, so that it is missing', async () => {
+    const stage = new FakeStage();
+    await stage.enter();
+    await stage.ledger.setGroupState('demo', 'cancelled');
+    const result = aFailedResult();
+    stage.ledger.putCell({
+      key: aCellKey(),
+      state: 'done',
+      generation: 0,
+      tries: 1,
+      attempts: [],
+      result,
+    });
+
+    const settlement = await stage.answer(await stage.deliver({ generation: 1 }));
+
+    expect(settlement).toEqual(done);
+    expect(stage.cell()).toMatchObject({ state: 'released', generation: 1 });
+    expect(stage.cell()?.result).toBeUndefined();
+  });
+
   it('is a defect where nobody knows its group', async () => {
     const stage = new FakeStage();
     const delivery = { lane: 'lab', task: aCellTask({ run: 'lost-r1' }), receipt: '1' };

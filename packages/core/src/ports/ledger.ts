@@ -43,7 +43,7 @@ export interface GroupRecord {
  * **Idempotency.** Each method may be repeated after a crash: the second call finds the first one's
  * work and changes nothing (`commitCall`, `completeCell`, `createGroup` say how).
  * **Leases.** An owner holds a cell from its claim until it releases or completes it or another owner
- * claims it: a lease that has ended is only free to be taken. Claiming what one holds renews the lease.
+ * claims it: a lease that has ended is only free to be taken.
  * **Limits.** Every write touches one item under one condition; there are no transactions.
  */
 export interface Ledger {

@@ -42,8 +42,11 @@ export async function answerTask(
 ): Promise<Settlement> {
   const { task } = delivery;
   const group = await readGroupOf(task, worker.ledger);
-  // Resuming sends what is missing; until then its tasks would only go round.
-  if (group.state === 'cancelled') return ACKNOWLEDGE;
+  if (group.state === 'cancelled') {
+    // Resuming sends what is missing; until then its tasks would only go round.
+    await reopen(task, worker);
+    return ACKNOWLEDGE;
+  }
   const benchmark = resolveBenchmark(group.header.spec, group.header.specSource.path);
   const closures = new Map<string, Closure>();
   for (const closure of await worker.ledger.listClosures()) closures.set(closure.subject, closure);
@@ -84,8 +87,8 @@ function closureOfConfig(
 }
 
 /**
- * Takes the earlier result of a rerun's cell away before its task is let go: what sends the tasks of a
- * lane that opens again looks for cells without a result.
+ * Takes the earlier result of a rerun's cell away before its task is let go: what sends its task again,
+ * when the lane opens or the group is resumed, looks for cells without a result.
  */
 async function reopen(
   { run, config, id, generation }: CellTask,
