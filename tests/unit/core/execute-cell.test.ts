@@ -3,6 +3,7 @@ import {
   type CellKey,
   classOfCode,
   type ErrorCode,
+  executeCell,
   limits,
   type ModelResponse,
 } from '@thrice/core';
@@ -338,6 +339,22 @@ describe('a cell that somebody has worked on', () => {
 });
 
 describe('a transient error', () => {
+  it('is left to another worker where the time for one more call is short', async () => {
+    const engine = new FakeEngine({ answer: () => anError('model-timeout') });
+    const asked: number[] = [];
+    const hasTimeFor = (durationMs: number) => {
+      asked.push(durationMs);
+      return false;
+    };
+
+    const settlement = await executeCell(await engine.deliver(), { ...engine.worker, hasTimeFor });
+
+    expect(settlement).toEqual({ kind: 'release', delayMs: 250 });
+    expect(asked).toEqual([250 + aLane().timeoutMs]);
+    expect(engine.models.requests.length).toBe(1);
+    expect(engine.ledger.cell(key)).toMatchObject({ state: 'released', tries: 1 });
+  });
+
   it('is tried again inside the attempt', async () => {
     const failure = anError('model-timeout', { latencyMs: 60_000, costUsd: 0.25 });
     const engine = new FakeEngine({ answer: inTurn(failure, failure, aModelResponse()) });
