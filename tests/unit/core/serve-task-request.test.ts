@@ -136,6 +136,19 @@ describe('a request for what is missing', () => {
     expect(stage.queue.sent.map(({ task }) => task.id)).toEqual(ids);
   });
 
+  it('has no more sent than it allows, over all configs, pages and runs, and no rest asked for', async () => {
+    const stage = new FakeStage();
+    const ids = Array.from({ length: limits.pageSize + 5 }, (_, at) => `q${at}`);
+    await stage.enter({ configs, ids, runCount: 2 });
+
+    const one = await serve(stage, { ...refill, limit: 1 });
+    const many = await serve(stage, { ...refill, subject: 'spare', limit: limits.pageSize + 2 });
+
+    expect([one, many]).toEqual([1, limits.pageSize + 2]);
+    expect(stage.queue.sent).toHaveLength(limits.pageSize + 3);
+    expect(stage.requests.tasks).toEqual([]);
+  });
+
   it('does not mark the group as planned', async () => {
     const stage = new FakeStage();
     await stage.enter({ isPlanned: false });

@@ -82,16 +82,51 @@ describe('parked cells', () => {
     expect(await stage.parked()).toEqual([]);
   });
 
-  it('are asked for in the round that opens their lane', async () => {
+  it('are asked for in the round that opens their lane at its reset', async () => {
+    const stage = new FakeStage();
+    await stage.enter();
+    const resetAt = instant(stage, MINUTE_MS);
+    await stage.ledger.close(aClosure({ closedAt: instant(stage, 0), resetAt }));
+    await stage.watchlist.park('lab', 'demo');
+    stage.clock.advance(MINUTE_MS);
+
+    const events = await tend(stage);
+
+    expect(events.map(({ kind }) => kind)).toEqual(['lane-opened', 'cells-woken']);
+  });
+
+  it('are asked for one by way of trial where nobody knows whether the quota is back', async () => {
     const stage = new FakeStage();
     await stage.enter();
     await stage.ledger.close(aClosure({ closedAt: instant(stage, 0) }));
     await stage.watchlist.park('lab', 'demo');
     stage.clock.advance(limits.quotaProbeMs);
 
-    const events = await tend(stage);
+    const trial = await tend(stage);
+    const parkedOnTrial = await stage.parked();
+    const next = await tend(stage);
 
-    expect(events.map(({ kind }) => kind)).toEqual(['lane-opened', 'cells-woken']);
+    expect(trial.map(({ kind }) => kind)).toEqual(['lane-opened', 'lane-probed']);
+    expect(parkedOnTrial).toEqual(['lab demo']);
+    expect(next.map(({ kind }) => kind)).toContain('cells-woken');
+    const request = { v: 1, group: 'demo', kind: 'refill', subject: 'lab' };
+    expect(stage.requests.tasks).toEqual([{ ...request, limit: 1 }, request]);
+    expect(await stage.parked()).toEqual([]);
+  });
+
+  it('stay parked where the trial has closed their lane again', async () => {
+    const stage = new FakeStage();
+    await stage.enter();
+    await stage.ledger.close(aClosure({ closedAt: instant(stage, 0) }));
+    await stage.watchlist.park('lab', 'demo');
+    stage.clock.advance(limits.quotaProbeMs);
+    await tend(stage);
+    await stage.ledger.close(aClosure({ closedAt: instant(stage, 0) }));
+
+    await tend(stage);
+
+    expect(stage.requests.tasks).toHaveLength(1);
+    expect(await stage.parked()).toEqual(['lab demo']);
   });
 
   it('are left while what they wait for is closed', async () => {
@@ -402,7 +437,8 @@ describe('the watchlist', () => {
     await stage.enter({ group: 'cancelled' });
     await stage.enter();
     await stage.ledger.setGroupState('cancelled', 'cancelled');
-    await stage.ledger.close(aClosure({ closedAt: instant(stage, -limits.quotaProbeMs) }));
+    const resetAt = instant(stage, -1);
+    await stage.ledger.close(aClosure({ closedAt: instant(stage, -MINUTE_MS), resetAt }));
     await stage.watchlist.park('lab', 'demo');
     finish(stage, ['q1']);
 

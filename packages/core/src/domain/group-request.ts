@@ -16,6 +16,8 @@ export const taskRequestSchema = z.strictObject({
   /** The lane or model whose cells to send; absent: those of every lane and model that is open. */
   subject: z.string().optional(),
   from: walkPositionSchema.optional(),
+  /** Send no more tasks than this. */
+  limit: z.int().min(1).optional(),
 });
 /** Asks for the tasks of a group to be sent. */
 export type TaskRequest = z.infer<typeof taskRequestSchema>;

@@ -5,7 +5,7 @@ import { ThriceError } from '../errors.ts';
 import { resolveBenchmark } from '../planning/resolve-benchmark.ts';
 import type { GroupRequests } from '../ports/group-requests.ts';
 import { type PlanStores, plannedConfigs } from './plan-group.ts';
-import { chooseAll, chooseMissing, sendTasks } from './send-tasks.ts';
+import { type ChooseTasks, chooseAll, chooseMissing, sendTasks } from './send-tasks.ts';
 
 /**
  * Sends the tasks that a request asks for; what is left when time is up is asked for anew.
@@ -22,7 +22,7 @@ export async function serveTaskRequest(
   isOutOfTime: () => boolean,
   stores: PlanStores & { readonly requests: GroupRequests },
 ): Promise<number> {
-  const { group, kind, from } = request;
+  const { group, kind, from, limit } = request;
   const { ledger, requests } = stores;
   const record = await ledger.readGroup(group);
   if (record === undefined) {
@@ -35,12 +35,30 @@ export async function serveTaskRequest(
   const configs = isPlan
     ? plannedConfigs(header, benchmark)
     : await chooseConfigs(request, header, benchmark, stores);
-  const choose = isPlan ? chooseAll : chooseMissing(ledger);
-  const walk = { header, runs: header.runs, configs, choose, from, isOutOfTime };
+  const { choose, isFull } = limitTo(limit, isPlan ? chooseAll : chooseMissing(ledger));
+  const isOver = () => isFull() || isOutOfTime();
+  const walk = { header, runs: header.runs, configs, choose, from, isOutOfTime: isOver };
   const { sentCount, next } = await sendTasks(walk, stores);
+  if (isFull()) return sentCount;
   if (next !== undefined) await requests.askForTasks({ ...request, from: next });
   else if (isPlan) await ledger.markPlanned(group);
   return sentCount;
+}
+
+/** The first few of what is chosen; all of it without a limit. */
+function limitTo(
+  limit: number | undefined,
+  choose: ChooseTasks,
+): { readonly choose: ChooseTasks; readonly isFull: () => boolean } {
+  let left = limit ?? Number.POSITIVE_INFINITY;
+  return {
+    choose: async (...questions) => {
+      const tasks = (await choose(...questions)).slice(0, left);
+      left -= tasks.length;
+      return tasks;
+    },
+    isFull: () => left <= 0,
+  };
 }
 
 /** The configs of the subject, else those that nothing keeps from being worked on. */

@@ -5,7 +5,7 @@ import type { BlobStore } from '../ports/blob-store.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { GroupRequests, TaskCounter } from '../ports/group-requests.ts';
 import type { GroupRecord, Ledger, Tally } from '../ports/ledger.ts';
-import type { Watched, Watchlist } from '../ports/watchlist.ts';
+import type { Parked, Watched, Watchlist } from '../ports/watchlist.ts';
 import { countDone, countPlanned } from './count-cells.ts';
 import { groupKey } from './finalize-group.ts';
 
@@ -27,6 +27,7 @@ export interface StewardStores {
 /** What a tick did, for the log. */
 export type StewardEvent =
   | { readonly kind: 'lane-opened'; readonly subject: string }
+  | { readonly kind: 'lane-probed'; readonly subject: string; readonly group: string }
   | { readonly kind: 'cells-woken'; readonly subject: string; readonly group: string }
   | { readonly kind: 'plan-requested'; readonly group: string }
   | { readonly kind: 'results-requested'; readonly group: string };
@@ -65,8 +66,8 @@ export async function tendGroups(
   stores: StewardStores,
   observe: (event: StewardEvent) => void,
 ): Promise<void> {
-  const closures = await openLanes(stores, observe);
-  await wakeParked(closures, stores, observe);
+  const { closures, onTrial } = await openLanes(stores, observe);
+  await wakeParked({ closures, onTrial, stores, observe });
   const pending = await stores.requests.countPending();
   const failures: unknown[] = [];
   for (const watched of await stores.watchlist.listWatched()) {
@@ -77,51 +78,70 @@ export async function tendGroups(
   if (failures.length > 0) throw failures[0];
 }
 
-/** @returns The closures that stay. */
+/** @returns The closures that stay, and what is open on trial: nobody knows whether its quota is back. */
 async function openLanes(
   { ledger, clock }: StewardStores,
   observe: (event: StewardEvent) => void,
-): Promise<ReadonlySet<string>> {
-  const closed = new Set<string>();
+): Promise<{ readonly closures: ReadonlySet<string>; readonly onTrial: ReadonlySet<string> }> {
+  const closures = new Set<string>();
+  const onTrial = new Set<string>();
   for (const closure of await ledger.listClosures()) {
+    const { subject } = closure;
     if (!isDue(closure, clock)) {
-      closed.add(closure.subject);
+      closures.add(subject);
       continue;
     }
-    await ledger.open(closure.subject);
-    observe({ kind: 'lane-opened', subject: closure.subject });
+    if (!hasReset(closure)) onTrial.add(subject);
+    await ledger.open(subject);
+    observe({ kind: 'lane-opened', subject });
   }
-  return closed;
+  return { closures, onTrial };
 }
 
 /**
  * Whether a closed lane is worth another call: at its reset where that is known and was still to come,
  * else after `limits.quotaProbeMs`. What is misconfigured does not mend itself.
  */
-function isDue({ error, closedAt, resetAt }: Closure, clock: Clock): boolean {
+function isDue(closure: Closure, clock: Clock): boolean {
+  const { error, closedAt, resetAt } = closure;
   if (error.class !== 'exhausted') return false;
   const nowMs = clock.now();
-  // Instants are compared as texts: all are ISO-8601 UTC.
-  if (resetAt !== null && resetAt > closedAt) return clock.toIso(nowMs) >= resetAt;
+  if (hasReset(closure)) return clock.toIso(nowMs) >= (resetAt ?? '');
   return clock.toIso(nowMs - limits.quotaProbeMs) >= closedAt;
 }
 
-/** Asks for the tasks of what is parked and open again. */
+/** Whether it said when it opens; a reset that was over already says nothing. */
+function hasReset({ closedAt, resetAt }: Closure): boolean {
+  // Instants are compared as texts: all are ISO-8601 UTC.
+  return resetAt !== null && resetAt > closedAt;
+}
+
+/**
+ * Asks for the tasks of what is parked and open again: of a subject on trial for one, and for the others
+ * in the next round if it is open then. All of them would only come to be parked again.
+ */
 async function wakeParked(
-  closed: ReadonlySet<string>,
-  { ledger, watchlist, requests }: StewardStores,
-  observe: (event: StewardEvent) => void,
+  round: Pick<Round, 'closures' | 'stores' | 'observe'> & { readonly onTrial: ReadonlySet<string> },
 ): Promise<void> {
-  for (const parked of await watchlist.listParked()) {
-    const { subject, group } = parked;
-    if (closed.has(subject)) continue;
-    const record = await ledger.readGroup(group);
-    if (record?.state === 'active') {
-      await requests.askForTasks({ v: 1, group, kind: 'refill', subject });
-      observe({ kind: 'cells-woken', subject, group });
-    }
-    await watchlist.unpark(parked);
+  const { closures, onTrial, stores } = round;
+  for (const parked of await stores.watchlist.listParked()) {
+    if (closures.has(parked.subject)) continue;
+    const isTrial = onTrial.has(parked.subject);
+    await wake(parked, isTrial, round);
+    if (!isTrial) await stores.watchlist.unpark(parked);
   }
+}
+
+async function wake(
+  { subject, group }: Parked,
+  isTrial: boolean,
+  { stores, observe }: Pick<Round, 'stores' | 'observe'>,
+): Promise<void> {
+  const record = await stores.ledger.readGroup(group);
+  if (record?.state !== 'active') return;
+  const limit = isTrial ? { limit: 1 } : {};
+  await stores.requests.askForTasks({ v: 1, group, kind: 'refill', subject, ...limit });
+  observe({ kind: isTrial ? 'lane-probed' : 'cells-woken', subject, group });
 }
 
 interface Round {
