@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
+import { stackFacts } from '../../packages/cloud/src/simulation/stack-facts.ts';
 import { builtinLanes, SIMULATOR_LANE } from '../../packages/core/src/planning/builtin-lanes.ts';
 import {
   directorySchema,
@@ -460,6 +461,21 @@ describe.each(['test', 'production'])('stack of stage %s', (stage) => {
       }
       expect(rolesOf(graph).length).toBe(5);
     });
+  });
+
+  it('is as large as docs/cloud.md reckons with', () => {
+    const functions = functionsOf(graph);
+    const memoryOf = (name: string) => functions.get(name)?.memorySize;
+    const alarms = resourcesOf(graph, 'aws:cloudwatch/metricAlarm:MetricAlarm', z.unknown());
+
+    expect(alarms).toHaveLength(stackFacts.alarmCount);
+    expect(mappingsOf(graph)).toHaveLength(stackFacts.mappingCount);
+    expect(['Answer', 'Plan', 'Finalize', 'Steward'].map(memoryOf)).toEqual([
+      stackFacts.answerMemoryMb,
+      stackFacts.controlMemoryMb,
+      stackFacts.controlMemoryMb,
+      stackFacts.stewardMemoryMb,
+    ]);
   });
 
   describe('alarms', () => {
