@@ -23,7 +23,10 @@ export interface Composition {
   readonly clock: Clock;
   readonly ledger: Ledger;
   readonly blobs: BlobStore;
+  /** The lanes' queues. */
   readonly queue: SqsTaskQueue;
+  /** Those of requests, whose messages are held while they are served. */
+  readonly requestQueues: Pick<SqsTaskQueue, 'extend' | 'release'>;
   readonly watchlist: Watchlist;
   readonly requests: GroupRequests;
   readonly deadLetters: DeadLetters;
@@ -47,6 +50,15 @@ function createComposition(): Composition {
   const clock = lambdaClock;
   const random = Math.random;
   const blobs = new S3BlobStore({ client: s3, bucket: stage.bucketName });
+  const openQueues = (urls: Readonly<Record<string, string>>) =>
+    new SqsTaskQueue({
+      client: sqs,
+      queueUrls: new Map(Object.entries(urls)),
+      clock,
+      random,
+      // Functions are handed their messages; none of them receives.
+      onPoison: () => undefined,
+    });
   const table = { client: dynamo, tableName: stage.tableName, clock, random };
   return {
     stage,
@@ -54,14 +66,8 @@ function createComposition(): Composition {
     blobs,
     ledger: new DynamoLedger({ ...table, blobs }),
     watchlist: new DynamoWatchlist(table),
-    queue: new SqsTaskQueue({
-      client: sqs,
-      queueUrls: new Map(Object.entries(stage.laneQueueUrls)),
-      clock,
-      random,
-      // Functions are handed their messages; none of them receives.
-      onPoison: () => undefined,
-    }),
+    queue: openQueues(stage.laneQueueUrls),
+    requestQueues: openQueues({ plan: stage.planQueueUrl, finalize: stage.finalizeQueueUrl }),
     requests: new SqsGroupRequests({
       client: sqs,
       queueUrls: { tasks: stage.planQueueUrl, results: stage.finalizeQueueUrl },

@@ -1,5 +1,6 @@
 import { publishResults, resultRequestSchema } from '@thrice/core';
 import { compose } from './compose.ts';
+import { holdMessage } from './hold-message.ts';
 import { openLog } from './log.ts';
 import { type BatchResponse, handleRecords, type LambdaContext } from './sqs-event.ts';
 
@@ -7,9 +8,11 @@ import { type BatchResponse, handleRecords, type LambdaContext } from './sqs-eve
 export async function handler(event: unknown, context: LambdaContext): Promise<BatchResponse> {
   const composition = compose();
   const log = openLog('finalize', context);
-  return await handleRecords(event, log, async ({ body }) => {
-    const { group } = resultRequestSchema.parse(JSON.parse(body));
-    const publication = await publishResults(group, composition);
-    log.info('results written', { group, ...publication });
-  });
+  return await handleRecords(event, log, (record) =>
+    holdMessage(record, 'finalize', composition, async () => {
+      const { group } = resultRequestSchema.parse(JSON.parse(record.body));
+      const publication = await publishResults(group, composition);
+      log.info('results written', { group, ...publication });
+    }),
+  );
 }

@@ -1,5 +1,6 @@
 import { serveTaskRequest, taskRequestSchema } from '@thrice/core';
 import { compose } from './compose.ts';
+import { holdMessage } from './hold-message.ts';
 import { openLog } from './log.ts';
 import { type BatchResponse, handleRecords, type LambdaContext } from './sqs-event.ts';
 
@@ -12,13 +13,15 @@ const STRETCH_MS = 60_000;
 export async function handler(event: unknown, context: LambdaContext): Promise<BatchResponse> {
   const composition = compose();
   const log = openLog('plan', context);
-  return await handleRecords(event, log, async ({ body }) => {
-    const request = taskRequestSchema.parse(JSON.parse(body));
-    const endsAtMs =
-      composition.clock.now() +
-      Math.min(STRETCH_MS, context.getRemainingTimeInMillis() - RESERVE_MS);
-    const isOutOfTime = () => composition.clock.now() >= endsAtMs;
-    const sentCount = await serveTaskRequest(request, isOutOfTime, composition);
-    log.info('tasks sent', { ...request, sentCount });
-  });
+  return await handleRecords(event, log, (record) =>
+    holdMessage(record, 'plan', composition, async () => {
+      const request = taskRequestSchema.parse(JSON.parse(record.body));
+      const endsAtMs =
+        composition.clock.now() +
+        Math.min(STRETCH_MS, context.getRemainingTimeInMillis() - RESERVE_MS);
+      const isOutOfTime = () => composition.clock.now() >= endsAtMs;
+      const sentCount = await serveTaskRequest(request, isOutOfTime, composition);
+      log.info('tasks sent', { ...request, sentCount });
+    }),
+  );
 }

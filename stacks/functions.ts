@@ -118,7 +118,7 @@ function createSteward({ storage, queues, link }: FunctionsInit): sst.aws.Functi
       onTable(storage, 'BatchGetItem', 'DeleteItem', 'GetItem', 'Query'),
       ...onBucket(storage, { read: ['runs', 'spill'], write: ['runs'] }),
       toSend([queues.plan, queues.finalize]),
-      toCount([...laneQueues, queues.plan, queues.finalize]),
+      toCount([...laneQueues, queues.plan]),
     ],
     transform: { eventInvokeConfig: { maximumEventAgeInSeconds: 60 } },
   });

@@ -1,3 +1,4 @@
+import { type Cloud, type Intercept, lost } from '@thrice/cloud';
 import { type Faults, startSimulator } from '@thrice/simulator';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { everythingTwice, shakyServices } from '../support/aws-faults.ts';
@@ -88,8 +89,11 @@ describe('a run in a stage', () => {
   });
 });
 
-describe('a stage whose functions die, time out and fail', () => {
-  it('loses no cell, pays for no committed answer twice, and replays what failed', async () => {
+describe.concurrent('a stage whose functions die, time out and fail', () => {
+  it('loses no cell, pays for no committed answer twice, and replays what failed', async ({
+    expect,
+    onTestFailed,
+  }) => {
     await using resources = new AsyncDisposableStack();
     const broken = resources.use(await startSimulator({ faults: badModel }));
     const files = stageBenchmark({
@@ -103,7 +107,13 @@ describe('a stage whose functions die, time out and fail', () => {
     const killer = new FunctionKiller('Answer');
     const { intercept } = killer;
     const changes = shortTimes;
-    await using cloud = await openCloud({ stack, intercept, changes, tickSeconds: 1 });
+    await using cloud = await openCloud({
+      stack,
+      intercept,
+      changes,
+      tickSeconds: 1,
+      onTestFailed,
+    });
     killer.functions = cloud.functions;
     await sendRaw(cloud, 'sim', ['no JSON', JSON.stringify({ v: 2, task: 'of newer code' })]);
 
@@ -139,6 +149,39 @@ describe('a stage whose functions die, time out and fail', () => {
     expect(replayed.stdout).toContain('replayed 3 cells');
     expect([...requestsOf(repaired, 'bad').values()]).toEqual([1, 1, 1]);
     expect(await listLetters(cloud, folder.path)).toEqual({ cells: [], unreadable: 2 });
+    expect(verified).toMatchObject({ exitCode: 0 });
+  });
+
+  it('completes a plan and results whose functions died half-way', async ({
+    expect,
+    onTestFailed,
+  }) => {
+    await using simulator = await startSimulator();
+    const files = stageBenchmark({ url: simulator.url, questionCount: QUESTIONS });
+    await using folder = await temporaryFolder(files);
+    const killed: string[] = [];
+    const functions: { all?: Cloud['functions'] } = {};
+    const intercept: Intercept = async ({ environmentId = '', operation }, proceed) => {
+      const response = await proceed();
+      const [component = ''] = environmentId.split('-');
+      const isHalfWay = operation === (component === 'Plan' ? 'SendMessageBatch' : 'PutObject');
+      if (!/^(Plan|Finalize)$/.test(component) || !isHalfWay || killed.includes(component)) {
+        return response;
+      }
+      killed.push(component);
+      functions.all?.get(component)?.kill(environmentId);
+      return lost;
+    };
+    // No steward: what a dead function had comes again by itself.
+    await using cloud = await openCloud({ stack, intercept, tickSeconds: 3_600, onTestFailed });
+    functions.all = cloud.functions;
+
+    const ran = await thriceIn(cloud, folder.path, 'run', 'benchmark.toml');
+    const verified = await thriceIn(cloud, folder.path, 'verify', groupOf(ran));
+
+    expect(ran).toMatchObject({ exitCode: 0 });
+    expect(killed).toEqual(['Plan', 'Finalize']);
+    expect([...requestsOf(simulator, 'a').values()]).toEqual(onceEach);
     expect(verified).toMatchObject({ exitCode: 0 });
   });
 });

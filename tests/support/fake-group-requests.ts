@@ -20,11 +20,13 @@ export class FakeGroupRequests implements GroupRequests {
     this.results.push({ v: 1, group });
   }
 
-  async countPending(): Promise<{ readonly tasks: number; readonly results: number }> {
-    return {
-      tasks: this.tasks.length - this.#servedCounts.tasks,
-      results: this.results.length - this.#servedCounts.results,
-    };
+  async countTaskRequests(): Promise<number> {
+    return this.countPending('tasks');
+  }
+
+  /** Requests of a kind that were not served yet. */
+  countPending(kind: 'tasks' | 'results'): number {
+    return this[kind].length - this.#servedCounts[kind];
   }
 
   /** Says that everything of a kind that was asked for so far was served. */

@@ -26,13 +26,8 @@ export class SqsGroupRequests implements GroupRequests {
     await this.#send('results', request);
   }
 
-  async countPending(): Promise<{ readonly tasks: number; readonly results: number }> {
-    const [tasks, results] = await Promise.all([this.#count('tasks'), this.#count('results')]);
-    return { tasks, results };
-  }
-
-  async #count(kind: 'tasks' | 'results'): Promise<number> {
-    return await countMessages(this.#client, this.#queueUrls[kind], `queue of ${kind}`);
+  async countTaskRequests(): Promise<number> {
+    return await countMessages(this.#client, this.#queueUrls.tasks, 'queue of tasks');
   }
 
   async #send(kind: 'tasks' | 'results', request: TaskRequest | ResultRequest): Promise<void> {

@@ -133,7 +133,7 @@ export class SqsTaskQueue implements TaskQueue, TaskCounter {
     });
   }
 
-  async extend(deliveries: readonly Delivery[]): Promise<void> {
+  async extend(deliveries: readonly Pick<Delivery, 'lane' | 'receipt'>[]): Promise<void> {
     const byLane = Map.groupBy(deliveries, ({ lane }) => lane);
     const pages = [...byLane].flatMap(([lane, held]) =>
       pagesOf(held, BATCH_MESSAGES).map((page) => ({ lane, page })),

@@ -203,9 +203,9 @@ class StageAtWork {
 
   async #isAtRest(): Promise<boolean> {
     const { requests, queue, watchlist } = this.#stage;
-    const { tasks, results } = await requests.countPending();
+    const pendingCount = requests.countPending('tasks') + requests.countPending('results');
     const waiting = [...(await watchlist.listWatched()), ...(await watchlist.listParked())];
-    return tasks + results + queue.leftCount + waiting.length === 0;
+    return pendingCount + queue.leftCount + waiting.length === 0;
   }
 
   /** What the function does with a delivery, and the queue with the message of a dead one. */

@@ -213,7 +213,7 @@ describe('a group that is not planned', () => {
 });
 
 describe('a group whose cells are all done', () => {
-  it('has its results asked for, once while the request is pending', async () => {
+  it('has its results asked for once', async () => {
     const stage = new FakeStage();
     await stage.enter({ ids: ['q1', 'q2'] });
     finish(stage, ['q1', 'q2']);
@@ -224,27 +224,28 @@ describe('a group whose cells are all done', () => {
     expect(stage.requests.results).toEqual([{ v: 1, group: 'demo' }]);
   });
 
-  it('has them asked for again when that was served and it is still watched', async () => {
+  it('has them asked for again where it is watched anew: a cell was run again', async () => {
     const stage = new FakeStage();
     await stage.enter();
     finish(stage, ['q1']);
     await tick(stage);
 
-    stage.requests.serveAll('results');
+    await stage.watchlist.watch('demo');
+    const events = [await tick(stage), await tick(stage)];
+
+    expect(events).toEqual([[{ kind: 'results-requested', group: 'demo' }], []]);
+  });
+
+  it('has them asked for again after a while: whoever was asked may have died of it', async () => {
+    const stage = new FakeStage();
+    await stage.enter();
+    finish(stage, ['q1']);
+    await tick(stage);
+    stage.clock.advance(10 * MINUTE_MS);
+
     await tick(stage);
 
     expect(stage.requests.results.length).toBe(2);
-  });
-
-  it('is waited for while any request for results is pending', async () => {
-    const stage = new FakeStage();
-    await stage.enter();
-    finish(stage, ['q1']);
-    await stage.requests.askForResults('other');
-
-    await tick(stage);
-
-    expect(stage.requests.results).toEqual([{ v: 1, group: 'other' }]);
   });
 
   it('needs no queue counted', async () => {
@@ -486,7 +487,7 @@ describe('the progress of a group', () => {
       done: 1,
       openLanes: ['lab'],
       isIdle: true,
-      asked: { at, done: 1 },
+      asked: { at, done: 1, watch: 'token-1' },
       tallies: [aTally()],
     });
   });

@@ -30,8 +30,8 @@ export const stackFacts = {
   stewardSeconds: 0.3,
   /** Closures, parked cells, watched groups, each a Query; assumed. */
   stewardReadUnits: 3,
-  /** Queues whose messages a tick counts: plans and finalizations; assumed. */
-  stewardQueueCounts: 2,
+  /** Queues whose messages a tick counts where nothing stands still: that of plans. */
+  stewardQueueCounts: 1,
   /** Lambda's own lines of a tick, bytes; assumed. */
   stewardLogBytes: 500,
 } as const;

@@ -9,8 +9,8 @@ export interface GroupRequests {
   askForTasks(request: TaskRequest): Promise<void>;
   /** Asks for the results of a group to be written. */
   askForResults(group: string): Promise<void>;
-  /** Requests that are waiting or being served; a count that may lag by a minute. */
-  countPending(): Promise<{ readonly tasks: number; readonly results: number }>;
+  /** Requests for tasks that are waiting or being served; a count that may lag by a minute. */
+  countTaskRequests(): Promise<number>;
 }
 
 /** Counts what a queue holds. */

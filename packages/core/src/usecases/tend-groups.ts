@@ -46,8 +46,8 @@ const progressSchema = z.object({
   /** Lanes on which something could go on. */
   openLanes: z.array(z.string()),
   isIdle: z.boolean(),
-  /** When the results were asked for last, and how many were done then. */
-  asked: z.object({ at: z.iso.datetime(), done: z.int() }).nullable(),
+  /** When the results were asked for last, how many were done then, and which watch it was for. */
+  asked: z.object({ at: z.iso.datetime(), done: z.int(), watch: z.string() }).nullable(),
   tallies: z.array(z.unknown()),
 });
 type Progress = z.infer<typeof progressSchema>;
@@ -68,11 +68,11 @@ export async function tendGroups(
 ): Promise<void> {
   const { closures, onTrial } = await openLanes(stores, observe);
   await wakeParked({ closures, onTrial, stores, observe });
-  const pending = await stores.requests.countPending();
+  const pendingCount = await stores.requests.countTaskRequests();
   const failures: unknown[] = [];
   for (const watched of await stores.watchlist.listWatched()) {
-    await tendWatched(watched, { closures, pending, stores, observe }).catch((error: unknown) =>
-      failures.push(error),
+    await tendWatched(watched, { closures, pendingCount, stores, observe }).catch(
+      (error: unknown) => failures.push(error),
     );
   }
   if (failures.length > 0) throw failures[0];
@@ -146,12 +146,14 @@ async function wake(
 
 interface Round {
   readonly closures: ReadonlySet<string>;
-  readonly pending: { readonly tasks: number; readonly results: number };
+  /** Requests for tasks that are not served yet. */
+  readonly pendingCount: number;
   readonly stores: StewardStores;
   readonly observe: (event: StewardEvent) => void;
 }
 
 interface Tending extends Round {
+  readonly watched: Watched;
   readonly record: GroupRecord;
 }
 
@@ -159,24 +161,26 @@ async function tendWatched(watched: Watched, round: Round): Promise<void> {
   const { ledger, watchlist } = round.stores;
   const record = await ledger.readGroup(watched.group);
   if (record === undefined || record.state === 'cancelled') await watchlist.unwatch(watched);
-  else await tendGroup({ ...round, record });
+  else await tendGroup({ ...round, watched, record });
 }
 
 async function tendGroup(tending: Tending): Promise<void> {
-  const { record, pending, stores, observe } = tending;
+  const { record, watched, pendingCount, stores, observe } = tending;
   const { header, isPlanned } = record;
   const { group } = header;
   if (!isPlanned) {
     const patienceIso = stores.clock.toIso(stores.clock.now() - PLAN_PATIENCE_MS);
-    if (pending.tasks > 0 || header.createdAt > patienceIso) return;
+    if (pendingCount > 0 || header.createdAt > patienceIso) return;
     await stores.requests.askForTasks({ v: 1, group, kind: 'plan' });
     observe({ kind: 'plan-requested', group });
     return;
   }
   const before = await readProgress(group, stores.blobs);
   const now = await describeProgress(tending, before);
-  const isAsking = pending.results === 0 && needsResults(now, before, stores.clock);
-  const asked = isAsking ? { at: now.at, done: now.done } : (before?.asked ?? null);
+  const isAsking = needsResults({ now, before, watched, clock: stores.clock });
+  const asked = isAsking
+    ? { at: now.at, done: now.done, watch: watched.token }
+    : (before?.asked ?? null);
   if (isAsking) {
     await stores.requests.askForResults(group);
     observe({ kind: 'results-requested', group });
@@ -186,7 +190,7 @@ async function tendGroup(tending: Tending): Promise<void> {
 }
 
 async function describeProgress(
-  { record: { header }, closures, pending, stores }: Tending,
+  { record: { header }, closures, pendingCount, stores }: Tending,
   before: Progress | undefined,
 ): Promise<Progress> {
   const { ledger, clock } = stores;
@@ -205,7 +209,7 @@ async function describeProgress(
     cells: countPlanned(header),
     done: countDone(tallies),
     openLanes: [...openLanes],
-    isIdle: pending.tasks === 0 && counts.every((count) => count === 0),
+    isIdle: pendingCount === 0 && counts.every((count) => count === 0),
     asked: null,
     tallies: [...tallies],
   };
@@ -230,15 +234,27 @@ function lanesWithOpenCells(
 /**
  * Results are asked for when all cells are done, and when a group stands still although nothing is in
  * its queues: writing them counts the records, mends the tallies and sends what is missing. Idle twice
- * in a row, for the counts lag; then again only after more was done or a while has passed.
+ * in a row, for the counts lag. Then again only where there is news (a group is watched anew for each
+ * cell of a rerun), or when a while has passed and the results are still not written.
  */
-function needsResults(now: Progress, before: Progress | undefined, clock: Clock): boolean {
+function needsResults({
+  now,
+  before,
+  watched,
+  clock,
+}: {
+  readonly now: Progress;
+  readonly before: Progress | undefined;
+  readonly watched: Watched;
+  readonly clock: Clock;
+}): boolean {
   const isDone = now.done >= now.cells;
   const isHalted = now.isIdle && before?.isIdle === true && before.done === now.done;
   if (!isDone && !isHalted) return false;
-  const { asked } = before ?? { asked: null };
-  if (isDone || asked === null || asked.done !== now.done) return true;
-  const isPaused = now.openLanes.length === 0;
+  const asked = before?.asked ?? null;
+  if (asked === null || asked.done !== now.done) return true;
+  if (isDone && asked.watch !== watched.token) return true;
+  const isPaused = !isDone && now.openLanes.length === 0;
   return !isPaused && asked.at <= clock.toIso(clock.now() - ASK_AGAIN_MS);
 }
 
