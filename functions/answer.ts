@@ -13,7 +13,7 @@ import {
 } from '@thrice/core';
 import { OpenAiModelClient } from '@thrice/models';
 import { type Composition, compose } from './compose.ts';
-import { type Log, openLog } from './log.ts';
+import { describeThrown, type Log, openLog } from './log.ts';
 import { countEvent } from './metrics.ts';
 import {
   type BatchResponse,
@@ -110,7 +110,7 @@ async function answer(
   await using models = openModels(composition);
   using _limit = stopInTime(context, heartbeat);
   const beating = new AbortController();
-  const beat = heartbeat.run(beating.signal);
+  const beat = keepBeating(heartbeat, beating.signal, log);
   try {
     return await answerTask(delivery, attributes.ApproximateReceiveCount > 1, {
       ...composition,
@@ -129,6 +129,15 @@ async function answer(
   } finally {
     beating.abort();
     await beat;
+  }
+}
+
+/** A beat that a store did not serve is made up for by the next; a lease that is lost stops its cell. */
+async function keepBeating(heartbeat: Heartbeat, signal: AbortSignal, log: Log): Promise<void> {
+  while (!signal.aborted) {
+    await heartbeat.run(signal).catch((thrown: unknown) => {
+      log.error('beat failed', describeThrown(thrown));
+    });
   }
 }
 

@@ -10,9 +10,9 @@ export async function handler(event: unknown, context: LambdaContext): Promise<B
   const log = openLog('finalize', context);
   return await handleRecords(event, log, (record) =>
     holdMessage(record, 'finalize', composition, async () => {
-      const { group } = resultRequestSchema.parse(JSON.parse(record.body));
-      const publication = await publishResults(group, composition);
-      log.info('results written', { group, ...publication });
+      const request = resultRequestSchema.parse(JSON.parse(record.body));
+      const publication = await publishResults(request, composition);
+      log.info('results written', { ...request, ...publication });
     }),
   );
 }

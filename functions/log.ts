@@ -1,5 +1,5 @@
 import { Logger } from '@aws-lambda-powertools/logger';
-import { toThriceError } from '@thrice/core';
+import { ThriceError, toThriceError } from '@thrice/core';
 import type { LambdaContext } from './sqs-event.ts';
 
 /** Structured lines for CloudWatch, one JSON object each; values are facts, never prompts or keys. */
@@ -20,9 +20,15 @@ export function openLog(name: string, context: LambdaContext): Log {
   };
 }
 
-/** An error for the log: its class and code to be found by, its stack to be mended by. */
+/**
+ * An error for the log: its class and code to be found by, where it was thrown to be mended by.
+ *
+ * Of errors that are not ours only the name: the text of some quotes what could not be read.
+ */
 export function describeThrown(thrown: unknown): Readonly<Record<string, unknown>> {
   const error = toThriceError(thrown);
-  const { stack = '' } = error.cause instanceof Error ? error.cause : error;
-  return { class: error.class, code: error.code, error: error.message, stack };
+  const cause = error.cause instanceof Error ? error.cause : error;
+  const frames = (cause.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line));
+  const text = thrown instanceof ThriceError ? error.message : cause.name;
+  return { class: error.class, code: error.code, error: text, stack: frames.join('\n') };
 }

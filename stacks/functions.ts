@@ -68,7 +68,7 @@ function createPlan({ storage, queues, link }: FunctionsInit): sst.aws.Function 
     nodejs: { minify: true },
     link: [link],
     permissions: [
-      onTable(storage, 'BatchGetItem', 'GetItem', 'Query', 'UpdateItem'),
+      onTable(storage, 'BatchGetItem', 'GetItem', 'PutItem', 'Query', 'UpdateItem'),
       ...onBucket(storage, { read: ['questions', 'spill'], write: [] }),
       toConsume([queues.plan]),
       toSend([...laneQueues, queues.plan]),
@@ -88,7 +88,7 @@ function createFinalize({ storage, queues, link }: FunctionsInit): sst.aws.Funct
     nodejs: { minify: true },
     link: [link],
     permissions: [
-      onTable(storage, 'BatchGetItem', 'DeleteItem', 'GetItem', 'Query', 'UpdateItem'),
+      onTable(storage, 'BatchGetItem', 'DeleteItem', 'GetItem', 'PutItem', 'Query', 'UpdateItem'),
       ...onBucket(storage, { read: ['questions', 'runs', 'spill'], write: ['runs'] }),
       toConsume([queues.finalize]),
       toSend([queues.plan]),

@@ -404,8 +404,8 @@ describe.each(['test', 'production'])('stack of stage %s', (stage) => {
       const queue = [...CONSUMING, 'sqs:SendMessage'];
       expect(granted).toEqual({
         Answer: [...table('PutItem', 'UpdateItem'), ...bucket, ...queue],
-        Plan: [...table('UpdateItem'), ...reading, ...queue],
-        Finalize: [...table('DeleteItem', 'UpdateItem'), ...bucket, ...queue],
+        Plan: [...table('PutItem', 'UpdateItem'), ...reading, ...queue],
+        Finalize: [...table('DeleteItem', 'PutItem', 'UpdateItem'), ...bucket, ...queue],
         Steward: [...table('DeleteItem'), ...bucket, 'sqs:GetQueueAttributes', 'sqs:SendMessage'],
         StewardTick: ['lambda:InvokeFunction', 'sqs:SendMessage'],
       });

@@ -125,7 +125,7 @@ describe('thrice push', () => {
     const group = await groupOf(folder);
     await push(stage, folder);
 
-    const publication = await publishResults(group, stage);
+    const publication = await publishResults({ group }, stage);
 
     const header = (await stage.ledger.readGroup(group))?.header;
     if (header === undefined) throw new Error('expected the group');

@@ -15,9 +15,9 @@ export class FakeGroupRequests implements GroupRequests {
     this.tasks.push(request);
   }
 
-  async askForResults(group: string): Promise<void> {
+  async askForResults(group: string, isHalted = false): Promise<void> {
     this.onAsk('results');
-    this.results.push({ v: 1, group });
+    this.results.push({ v: 1, group, ...(isHalted && { isHalted }) });
   }
 
   async countTaskRequests(): Promise<number> {

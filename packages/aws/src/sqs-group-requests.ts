@@ -21,8 +21,8 @@ export class SqsGroupRequests implements GroupRequests {
     await this.#send('tasks', request);
   }
 
-  async askForResults(group: string): Promise<void> {
-    const request: ResultRequest = { v: 1, group };
+  async askForResults(group: string, isHalted = false): Promise<void> {
+    const request: ResultRequest = { v: 1, group, ...(isHalted && { isHalted }) };
     await this.#send('results', request);
   }
 

@@ -26,7 +26,7 @@ describe('the results of a group that is whole', () => {
     await complete(stage, { run: 'demo-r2', id: 'q1' }, aCellResult({ score: 0, answer: '41' }));
     await complete(stage, { run: 'demo-r2', id: 'q2' }, aCellResult());
 
-    const publication = await publishResults('demo', stage);
+    const publication = await publishResults({ group: 'demo', isHalted: true }, stage);
 
     const { configs } = summarySchema.parse(textOf(stage, groupKey('demo', 'summary.json')));
     expect(publication).toEqual({ cells: 4, done: 4 });
@@ -48,7 +48,7 @@ describe('the results of a group that is whole', () => {
     await stage.enter();
     await complete(stage, {}, result);
 
-    await publishResults('demo', stage);
+    await publishResults({ group: 'demo', isHalted: true }, stage);
 
     expect(exitCodeOf(stage)).toBe(exitCode);
   });
@@ -59,7 +59,7 @@ describe('the results of a group that is whole', () => {
     await stage.complete(['q1', 'q2']);
     stage.ledger.setTally(aTally());
 
-    await publishResults('demo', stage);
+    await publishResults({ group: 'demo', isHalted: true }, stage);
 
     const record = await stage.ledger.readGroup('demo');
     if (record === undefined) throw new Error('expected the group');
@@ -75,7 +75,7 @@ describe('the results of a group that is whole', () => {
     await complete(stage, {}, aCellResult());
     await stage.ledger.setGroupState('demo', 'cancelled');
 
-    await publishResults('demo', stage);
+    await publishResults({ group: 'demo', isHalted: true }, stage);
 
     expect(exitCodeOf(stage)).toBe(0);
   });
@@ -84,10 +84,10 @@ describe('the results of a group that is whole', () => {
     const stage = new FakeStage();
     await stage.enter();
     await complete(stage, {}, aCellResult());
-    await publishResults('demo', stage);
+    await publishResults({ group: 'demo', isHalted: true }, stage);
     const before = new Map(stage.blobs.texts);
 
-    const publication = await publishResults('demo', stage);
+    const publication = await publishResults({ group: 'demo', isHalted: true }, stage);
 
     expect(publication).toEqual({ cells: 1, done: 1 });
     expect(stage.blobs.texts).toEqual(before);
@@ -102,7 +102,7 @@ describe('the results of a group that stands short of whole', () => {
     await complete(stage, {}, aCellResult());
     await stage.ledger.claimCell(aCellKey({ id: 'q2' }), 0, 'somebody');
 
-    const publication = await publishResults('demo', stage);
+    const publication = await publishResults({ group: 'demo', isHalted: true }, stage);
 
     expect(publication).toEqual({ cells: 3, done: 1 });
     expect(await outcomes(stage)).toEqual(['scored', 'not-attempted', 'not-attempted']);
@@ -117,7 +117,7 @@ describe('the results of a group that stands short of whole', () => {
     await complete(stage, {}, aCellResult());
     stage.ledger.setTally(aTally({ counts: { ...nothing, scored: 2 } }));
 
-    await publishResults('demo', stage);
+    await publishResults({ group: 'demo', isHalted: true }, stage);
 
     expect(exitCodeOf(stage)).toBe(2);
     expect(stage.requests.tasks.length).toBe(1);
@@ -130,7 +130,7 @@ describe('the results of a group that stands short of whole', () => {
     await complete(stage, {}, aCellResult());
     await stage.ledger.setGroupState('demo', 'cancelled');
 
-    await publishResults('demo', stage);
+    await publishResults({ group: 'demo', isHalted: true }, stage);
 
     expect(exitCodeOf(stage)).toBe(130);
     expect(stage.requests.tasks).toEqual([]);
@@ -140,7 +140,7 @@ describe('the results of a group that stands short of whole', () => {
     const stage = new FakeStage();
     await stage.enter({ isPlanned: false });
 
-    await publishResults('demo', stage);
+    await publishResults({ group: 'demo', isHalted: true }, stage);
 
     expect(exitCodeOf(stage)).toBe(2);
     expect(stage.requests.tasks).toEqual([]);
@@ -150,7 +150,7 @@ describe('the results of a group that stands short of whole', () => {
   it('cannot be written where nobody knows it', async () => {
     const stage = new FakeStage();
 
-    const published = publishResults('lost', stage);
+    const published = publishResults({ group: 'lost' }, stage);
 
     await expect(published).rejects.toMatchObject({ code: 'unknown-group' });
     expect(stage.blobs.written).toEqual([]);
@@ -174,7 +174,7 @@ describe('a tally', () => {
     stage.ledger.setTally(tally);
     stage.ledger.setTally(aTally({ run: 'demo-r2', counts: nothing, correct: 0 }));
 
-    await publishResults('demo', stage);
+    await publishResults({ group: 'demo', isHalted: true }, stage);
 
     expect(await stage.ledger.readTallies('demo-r1')).toEqual([
       aTally({ counts: { ...nothing, scored: 2 }, correct: 2, costUsd: 0.5, retries: 2 }),
@@ -192,7 +192,7 @@ describe('a tally', () => {
     stage.ledger.setTally(aTally({ costUsd: 0.1 + 0.2 }));
     stage.ledger.log.length = 0;
 
-    await publishResults('demo', stage);
+    await publishResults({ group: 'demo', isHalted: true }, stage);
 
     expect(stage.ledger.log).not.toContain('replaceTally');
   });
@@ -207,7 +207,7 @@ describe('a tally', () => {
       await complete(stage, { id: `q${no}` }, aCellResult());
     });
 
-    await publishResults('demo', stage);
+    await publishResults({ group: 'demo', isHalted: true }, stage);
 
     expect(no).toBe(3);
     expect(stage.ledger.log).not.toContain('replaceTally');
@@ -226,7 +226,7 @@ describe('a group that goes on while its results are written', () => {
       if (passCount === 1) await complete(stage, { id: 'q2' }, aCellResult());
     });
 
-    const publication = await publishResults('demo', stage);
+    const publication = await publishResults({ group: 'demo', isHalted: true }, stage);
 
     expect(passCount).toBe(2);
     expect(publication).toEqual({ cells: 2, done: 2 });
@@ -246,7 +246,7 @@ describe('a group that goes on while its results are written', () => {
       await complete(stage, { id: `q${passCount}` }, aCellResult());
     });
 
-    const publication = await publishResults('demo', stage);
+    const publication = await publishResults({ group: 'demo', isHalted: true }, stage);
 
     expect(passCount).toBe(3);
     // The last row came too late for the last pass.
@@ -269,7 +269,7 @@ describe('a group that goes on while its results are written', () => {
       await stage.watchlist.watch('demo');
     });
 
-    await publishResults('demo', stage);
+    await publishResults({ group: 'demo', isHalted: true }, stage);
 
     expect(passCount).toBe(2);
     expect(await outcomes(stage)).toEqual(['scored', 'scored']);
@@ -289,7 +289,7 @@ describe('a group that goes on while its results are written', () => {
       await stage.watchlist.watch('demo');
     });
 
-    await publishResults('demo', stage);
+    await publishResults({ group: 'demo', isHalted: true }, stage);
 
     const rows = await collect(readRowFile(stage.blobs, runKey('demo', 'demo-r1', cellsFile)));
     expect(rows.map((row) => row.finishedAt)).toEqual([finishedAt]);
@@ -308,7 +308,7 @@ describe('a group that goes on while its results are written', () => {
       await unwatch(watched);
     };
 
-    await publishResults('demo', stage);
+    await publishResults({ group: 'demo', isHalted: true }, stage);
 
     expect(await stage.watched()).toEqual(['demo']);
   });
@@ -323,10 +323,10 @@ describe('a group that goes on while its results are written', () => {
       passCount += 1;
       if (passCount !== 1) return;
       await complete(stage, { id: 'q2' }, aCellResult());
-      await publishResults('demo', stage);
+      await publishResults({ group: 'demo', isHalted: true }, stage);
     });
 
-    await publishResults('demo', stage);
+    await publishResults({ group: 'demo', isHalted: true }, stage);
 
     expect(await outcomes(stage)).toEqual(['scored', 'scored']);
     expect(exitCodeOf(stage)).toBe(0);

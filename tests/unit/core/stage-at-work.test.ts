@@ -238,7 +238,7 @@ class StageAtWork {
       .serveNext(kind, async (request) =>
         'kind' in request
           ? await serveTaskRequest(request, () => true, stores)
-          : await publishResults(request.group, stores),
+          : await publishResults(request, stores),
       )
       .catch(expectTrouble);
   }

@@ -149,9 +149,8 @@ describe('parked cells', () => {
     await stage.watchlist.park('lab', 'demo');
     await stage.watchlist.park('lab', 'lost');
 
-    const events = await tend(stage);
+    await tend(stage);
 
-    expect(events).toEqual([]);
     expect(stage.requests.tasks).toEqual([]);
     expect(await stage.parked()).toEqual([]);
   });
@@ -246,6 +245,19 @@ describe('a group whose cells are all done', () => {
     await tick(stage);
 
     expect(stage.requests.results.length).toBe(2);
+  });
+
+  it('is counted anew when nothing of it was done for long, though its lane is busy with others', async () => {
+    const stage = new FakeStage();
+    await stage.enter({ ids: ['q1', 'q2'] });
+    await stage.queue.send('lab', [aCellTask({ run: 'other-r1' })]);
+    await tick(stage);
+    stage.clock.advance(29 * MINUTE_MS);
+
+    const events = [await tick(stage), await tick(stage)];
+
+    expect(events.flat()).toEqual([{ kind: 'results-requested', group: 'demo' }]);
+    expect(stage.requests.results).toEqual([{ v: 1, group: 'demo' }]);
   });
 
   it('needs no queue counted', async () => {
@@ -400,19 +412,39 @@ describe('a group that stands still', () => {
 });
 
 describe('the watchlist', () => {
-  it('is left by groups that are cancelled or unknown, and by no other', async () => {
+  it('is left by groups that are unknown, and by no other', async () => {
     const stage = new FakeStage();
-    await stage.enter({ group: 'cancelled' });
     await stage.enter({ group: 'other' });
     await stage.enter({ group: 'unplanned', isPlanned: false });
-    await stage.ledger.setGroupState('cancelled', 'cancelled');
     await stage.watchlist.watch('lost');
 
     const events = await tend(stage);
 
     expect(events).toEqual([]);
     expect(await stage.watched()).toEqual(['other', 'unplanned']);
-    expect(stage.blobs.texts.has(groupKey('cancelled', 'progress.json'))).toBe(false);
+  });
+
+  it('is left by a cancelled group when the last call that was in flight is long published', async () => {
+    const stage = new FakeStage();
+    await stage.enter({ ids: ['q1', 'q2', 'q3'] });
+    finish(stage, ['q1']);
+    await stage.ledger.setGroupState('demo', 'cancelled');
+
+    const first = [await tick(stage), await tick(stage)];
+    finish(stage, ['q2']);
+    const later = [await tick(stage), await tick(stage)];
+    const watchedBefore = await stage.watched();
+    stage.clock.advance(15 * MINUTE_MS);
+    await tick(stage);
+
+    const asking = [{ kind: 'results-requested', group: 'demo' }];
+    expect([first, later]).toEqual([
+      [asking, []],
+      [asking, []],
+    ]);
+    expect(watchedBefore).toEqual(['demo']);
+    expect(await stage.watched()).toEqual([]);
+    expect(stage.requests.tasks).toEqual([]);
   });
 
   it('keeps a group that was set to work again while the round went on', async () => {
@@ -435,9 +467,8 @@ describe('the watchlist', () => {
 
   it('comes to the same when two go through it at once', async () => {
     const stage = new FakeStage();
-    await stage.enter({ group: 'cancelled' });
+    await stage.watchlist.watch('lost');
     await stage.enter();
-    await stage.ledger.setGroupState('cancelled', 'cancelled');
     const resetAt = instant(stage, -1);
     await stage.ledger.close(aClosure({ closedAt: instant(stage, -MINUTE_MS), resetAt }));
     await stage.watchlist.park('lab', 'demo');
@@ -485,6 +516,7 @@ describe('the progress of a group', () => {
       at,
       cells: 6,
       done: 1,
+      doneSince: instant(stage, -2 * MINUTE_MS),
       openLanes: ['lab'],
       isIdle: true,
       asked: { at, done: 1, watch: 'token-1' },

@@ -23,6 +23,11 @@ export const taskRequestSchema = z.strictObject({
 export type TaskRequest = z.infer<typeof taskRequestSchema>;
 
 /** Asks for the results of a group to be written. */
-export const resultRequestSchema = z.strictObject({ v: z.literal(1), group: z.string().min(1) });
+export const resultRequestSchema = z.strictObject({
+  v: z.literal(1),
+  group: z.string().min(1),
+  /** The group stands still with nothing in its queues: what is missing is to be sent. */
+  isHalted: z.boolean().optional(),
+});
 /** Asks for the results of a group to be written. */
 export type ResultRequest = z.infer<typeof resultRequestSchema>;

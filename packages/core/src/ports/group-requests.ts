@@ -7,8 +7,12 @@ import type { TaskRequest } from '../domain/group-request.ts';
  */
 export interface GroupRequests {
   askForTasks(request: TaskRequest): Promise<void>;
-  /** Asks for the results of a group to be written. */
-  askForResults(group: string): Promise<void>;
+  /**
+   * Asks for the results of a group to be written.
+   *
+   * @param isHalted - It stands still: what is missing is to be sent. @default false
+   */
+  askForResults(group: string, isHalted?: boolean): Promise<void>;
   /** Requests for tasks that are waiting or being served; a count that may lag by a minute. */
   countTaskRequests(): Promise<number>;
 }

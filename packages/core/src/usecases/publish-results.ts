@@ -1,4 +1,5 @@
 import type { GroupHeader } from '../domain/group.ts';
+import type { ResultRequest } from '../domain/group-request.ts';
 import { ThriceError } from '../errors.ts';
 import { resolveBenchmark } from '../planning/resolve-benchmark.ts';
 import type { GroupRequests } from '../ports/group-requests.ts';
@@ -37,12 +38,12 @@ interface Standing {
  *
  * Written again while cells are completed meanwhile; a group that does not come to rest is watched anew,
  * so that of several writers at once one that has seen everything is the last. A group that is whole
- * leaves the watchlist; of one that stands still short of that, the missing tasks are asked for.
+ * leaves the watchlist; of one that is halted short of that, the missing tasks are asked for.
  *
  * @throws {ThriceError} `unknown-group` when there is none.
  */
 export async function publishResults(
-  group: string,
+  { group, isHalted = false }: Pick<ResultRequest, 'group' | 'isHalted'>,
   stores: PublicationStores,
 ): Promise<Publication> {
   const { ledger, watchlist, requests } = stores;
@@ -53,8 +54,8 @@ export async function publishResults(
   const done = countDone(pass.counted);
   const { watched } = pass.after;
   if (!pass.isSettled) await watchlist.watch(group);
-  else if (done < cells) await askForMissing(record, requests);
-  else if (watched !== undefined) await watchlist.unwatch(watched);
+  else if (done < cells && isHalted) await askForMissing(record, requests);
+  else if (done >= cells && watched !== undefined) await watchlist.unwatch(watched);
   return { cells, done };
 }
 

@@ -13,6 +13,10 @@ import { groupKey } from './finalize-group.ts';
 const PLAN_PATIENCE_MS = 120_000;
 /** A group that stands still is looked into again after this, ms. */
 const ASK_AGAIN_MS = 600_000;
+/** A group of which nothing was done for this long, ms, is counted anew though its lanes are busy. */
+const STALL_MS = 1_800_000;
+/** Calls in flight when a group was cancelled have ended after this, ms. */
+const CANCELLED_MS = 900_000;
 
 /** What the steward works with. */
 export interface StewardStores {
@@ -43,6 +47,8 @@ const progressSchema = z.object({
   at: z.iso.datetime(),
   cells: z.int(),
   done: z.int(),
+  /** Since when `done` is what it is. */
+  doneSince: z.iso.datetime(),
   /** Lanes on which something could go on. */
   openLanes: z.array(z.string()),
   isIdle: z.boolean(),
@@ -160,15 +166,15 @@ interface Tending extends Round {
 async function tendWatched(watched: Watched, round: Round): Promise<void> {
   const { ledger, watchlist } = round.stores;
   const record = await ledger.readGroup(watched.group);
-  if (record === undefined || record.state === 'cancelled') await watchlist.unwatch(watched);
+  if (record === undefined) await watchlist.unwatch(watched);
   else await tendGroup({ ...round, watched, record });
 }
 
 async function tendGroup(tending: Tending): Promise<void> {
   const { record, watched, pendingCount, stores, observe } = tending;
-  const { header, isPlanned } = record;
+  const { header, isPlanned, state } = record;
   const { group } = header;
-  if (!isPlanned) {
+  if (!isPlanned && state === 'active') {
     const patienceIso = stores.clock.toIso(stores.clock.now() - PLAN_PATIENCE_MS);
     if (pendingCount > 0 || header.createdAt > patienceIso) return;
     await stores.requests.askForTasks({ v: 1, group, kind: 'plan' });
@@ -177,12 +183,16 @@ async function tendGroup(tending: Tending): Promise<void> {
   }
   const before = await readProgress(group, stores.blobs);
   const now = await describeProgress(tending, before);
-  const isAsking = needsResults({ now, before, watched, clock: stores.clock });
+  if (isOver(tending, now, before)) {
+    await stores.watchlist.unwatch(watched);
+    return;
+  }
+  const isAsking = needsResults({ now, before, tending });
   const asked = isAsking
     ? { at: now.at, done: now.done, watch: watched.token }
     : (before?.asked ?? null);
   if (isAsking) {
-    await stores.requests.askForResults(group);
+    await stores.requests.askForResults(group, isHalted(now, before));
     observe({ kind: 'results-requested', group });
   }
   const progress = { ...now, asked };
@@ -194,20 +204,23 @@ async function describeProgress(
   before: Progress | undefined,
 ): Promise<Progress> {
   const { ledger, clock } = stores;
+  const atIso = clock.toIso(clock.now());
   const byRun = await Promise.all(header.runs.map((run) => ledger.readTallies(run)));
   const tallies = byRun.flat();
   const openLanes = lanesWithOpenCells(header, tallies, closures);
   // Only whoever stands still needs its queues counted: each count is a request.
-  const isStill = before !== undefined && before.done === countDone(tallies);
+  const done = countDone(tallies);
+  const isStill = before?.done === done;
   const counts = isStill
     ? await Promise.all(openLanes.map((lane) => stores.tasks.countTasks(lane)))
     : [1];
   return {
     schemaVersion: 1,
     group: header.group,
-    at: clock.toIso(clock.now()),
+    at: atIso,
     cells: countPlanned(header),
-    done: countDone(tallies),
+    done,
+    doneSince: before?.done === done ? before.doneSince : atIso,
     openLanes: [...openLanes],
     isIdle: pendingCount === 0 && counts.every((count) => count === 0),
     asked: null,
@@ -232,30 +245,45 @@ function lanesWithOpenCells(
 }
 
 /**
- * Results are asked for when all cells are done, and when a group stands still although nothing is in
- * its queues: writing them counts the records, mends the tallies and sends what is missing. Idle twice
- * in a row, for the counts lag. Then again only where there is news (a group is watched anew for each
- * cell of a rerun), or when a while has passed and the results are still not written.
+ * Results are asked for when all cells are done; when a group is halted: writing them counts the records,
+ * mends the tallies and sends what is missing; and, without the latter, when it has stalled behind others:
+ * its tally may be short of the whole. Then again only where there is news (a group is watched anew for
+ * each cell of a rerun), or when a while has passed and the results are still not written.
  */
 function needsResults({
   now,
   before,
-  watched,
-  clock,
+  tending: { record, watched, stores },
 }: {
   readonly now: Progress;
   readonly before: Progress | undefined;
-  readonly watched: Watched;
-  readonly clock: Clock;
+  readonly tending: Tending;
 }): boolean {
-  const isDone = now.done >= now.cells;
-  const isHalted = now.isIdle && before?.isIdle === true && before.done === now.done;
-  if (!isDone && !isHalted) return false;
+  const { clock } = stores;
+  const isSince = (iso: string, durationMs: number) => iso <= clock.toIso(clock.now() - durationMs);
   const asked = before?.asked ?? null;
+  if (record.state === 'cancelled') return asked?.done !== now.done;
+  const isDone = now.done >= now.cells;
+  const isStalled = now.openLanes.length > 0 && isSince(now.doneSince, STALL_MS);
+  if (!isDone && !isHalted(now, before) && !isStalled) return false;
   if (asked === null || asked.done !== now.done) return true;
   if (isDone && asked.watch !== watched.token) return true;
   const isPaused = !isDone && now.openLanes.length === 0;
-  return !isPaused && asked.at <= clock.toIso(clock.now() - ASK_AGAIN_MS);
+  const patienceMs = isDone || isHalted(now, before) ? ASK_AGAIN_MS : STALL_MS;
+  return !isPaused && isSince(asked.at, patienceMs);
+}
+
+/** Nothing done and nothing in its queues twice in a row, for the counts lag. */
+function isHalted(now: Progress, before: Progress | undefined): boolean {
+  return now.isIdle && before?.isIdle === true && before.done === now.done;
+}
+
+/** Of a cancelled group: whether the last call that was in flight has long been counted. */
+function isOver({ record, stores }: Tending, now: Progress, before: Progress | undefined): boolean {
+  if (record.state !== 'cancelled') return false;
+  const { clock } = stores;
+  const isPublished = before?.asked?.done === now.done;
+  return isPublished && now.doneSince <= clock.toIso(clock.now() - CANCELLED_MS);
 }
 
 async function readProgress(group: string, blobs: BlobStore): Promise<Progress | undefined> {
