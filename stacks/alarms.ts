@@ -83,7 +83,10 @@ function lateAlarm(name: string, queue: sst.aws.Queue, threshold: number): Alarm
   };
 }
 
-/** A cell's failure is a result: an error is a defect, and a throttle says a reservation is too small. */
+/**
+ * An error is a function that was killed, timed out or could not start, and a throttle says that a
+ * reservation is too small. A message whose work failed is reported as such: its alarm is the dead letters'.
+ */
 function functionAlarm(
   name: string,
   functionName: $util.Input<string>,

@@ -99,7 +99,9 @@ export function mapSdkError(thrown: unknown, store: string): ThriceError {
   if (thrown instanceof ThriceError) return thrown;
   if (!(thrown instanceof Error)) return toThriceError(thrown);
   const code = codeOf(thrown);
-  return code === undefined ? toThriceError(thrown) : storeError(code, store, thrown.name, thrown);
+  return code === undefined
+    ? toThriceError(thrown)
+    : storeError(code, store, nameOf(thrown), thrown);
 }
 
 /** Translates an entry of a batch that failed alone. */
@@ -124,11 +126,22 @@ export function isNamed(thrown: unknown, ...names: readonly string[]): boolean {
 }
 
 function storeError(code: StoreCode, store: string, name: string, cause?: unknown): ThriceError {
+  if (name === 'CredentialsProviderError') {
+    const message =
+      'AWS credentials: expected some in the environment or in the AWS profile, found none';
+    return new ThriceError({ code, message, cause });
+  }
   const message =
     code === 'store-unavailable'
       ? `${store}: the service did not serve the request (${name}); try again, nothing is lost`
       : `${store}: the request was refused (${name}); check that it is deployed and that the credentials may use it`;
   return new ThriceError({ code, message, cause });
+}
+
+/** What an error is called by: of the network its code, which says more than `Error`. */
+function nameOf(error: Error): string {
+  const code = 'code' in error ? String(error.code) : '';
+  return NETWORK_CODES.has(code) ? code : error.name;
 }
 
 function codeOf(error: Error): StoreCode | undefined {

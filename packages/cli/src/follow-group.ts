@@ -77,7 +77,9 @@ function isOver({ state }: GroupStatus, { waitForQuota }: GroupHeader): boolean 
 async function reportEnding(status: GroupStatus, order: FollowOrder): Promise<ExitCode> {
   const { terminal, engine, header } = order;
   const isDone = status.state === 'complete' || status.state === 'incomplete';
-  const published = isDone ? await readPublished(header.group, engine) : undefined;
+  // Of a rerun the figures are counted: what is published may be of a moment before its last cell.
+  const isPublished = isDone && order.refine === undefined;
+  const published = isPublished ? await readPublished(header.group, engine) : undefined;
   const summary = published ?? (await countSummary(header, engine));
   if (order.isJson) terminal.print(JSON.stringify(summary, null, 2));
   else terminal.print(plainText(renderSummary(summary, 'text').trimEnd()));

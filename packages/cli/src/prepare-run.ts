@@ -53,6 +53,13 @@ export async function prepareRun(
   file: string,
   options: RunOptions,
 ): Promise<PreparedRun> {
+  if (options.stage !== undefined && options.skipMissingKeys === true) {
+    throw new ThriceError({
+      code: 'invalid-argument',
+      message:
+        '--skip-missing-keys: expected no --stage, whose keys are its own; leave configs out with --configs',
+    });
+  }
   const read = await readSpecFile(file, terminal.workingFolder);
   const spec = applyOptions(read.spec, options);
   const source = openQuestions(spec.questions, read.resolvePath, fileSourceReader);

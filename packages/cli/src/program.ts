@@ -100,6 +100,7 @@ function addRunCommands(program: Command, run: Run): void {
     .argument('<group>', 'group, its unique prefix, or its label')
     .option(...folderOption)
     .option(...stageOption)
+    .option(...jsonOption)
     .action(run(async () => (await import('./commands/cancel.ts')).cancelGroup));
 }
 

@@ -2,18 +2,21 @@ import {
   type CellTask,
   type Config,
   type GroupHeader,
+  type GroupRecord,
   type Ledger,
   limits,
   rerunCells,
   resolveBenchmark,
   type TaskQueue,
+  ThriceError,
 } from '@thrice/core';
-import type { ExitCode } from './exit-codes.ts';
+import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { findRuns } from './find-group.ts';
 import { followGroup } from './follow-group.ts';
 import { openLanes } from './open-lanes.ts';
 import { chooseConfigs } from './prepare-run.ts';
 import { openStageEngine, type StageEngine, stateOfModels } from './stage-engine.ts';
+import { refuseUnfitLanes, refuseUnknownLanes } from './stage-lanes.ts';
 import { listenForStop } from './stop-signals.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -32,9 +35,13 @@ export async function rerunOnStage(
   const { header } = group;
   const benchmark = resolveBenchmark(header.spec, header.specSource.path);
   const configs = chooseConfigs(benchmark.configs, options.configs);
+  refuseUnknownLanes([...benchmark.lanes.keys()], engine.stage);
+  refuseUnfitLanes(benchmark);
+  refuseCancelled(group, engine);
   using signals = listenForStop();
   const sent = await sendFailed({ header, runs, configs, engine });
   terminal.error(`${sent.length} cells without a verdict go again`);
+  if (sent.length === 0) return exitCodes.complete;
   const outstanding = [...sent];
   return await followGroup({
     terminal,
@@ -50,7 +57,16 @@ export async function rerunOnStage(
   });
 }
 
-/** State first: active and watched before any task is sent. */
+/** Making it active would set all of it to work, not only what failed. */
+function refuseCancelled({ header, state }: GroupRecord, { flag }: StageEngine): void {
+  if (state !== 'cancelled') return;
+  throw new ThriceError({
+    code: 'invalid-argument',
+    message: `group ${header.group} is cancelled: expected one that is not; resume it first with: thrice resume ${header.group}${flag}`,
+  });
+}
+
+/** State first: watched before any task is sent. */
 async function sendFailed({
   header,
   runs,
@@ -63,7 +79,6 @@ async function sendFailed({
   readonly engine: StageEngine;
 }): Promise<readonly CellTask[]> {
   const { ledger, blobs, watchlist } = engine;
-  await ledger.setGroupState(header.group, 'active');
   await watchlist.watch(header.group);
   const names = configs.map(({ name }) => name);
   await openLanes(header, engine, names);

@@ -24,8 +24,10 @@ export async function runOnStage(
   const header = await storePlan(plan, engine);
   if (options.json === true) terminal.error(header.group);
   else terminal.print(header.group);
+  if (signals.drain.aborted) return await leaveUnbegun(header, engine, terminal);
   await engine.watchlist.watch(header.group);
-  await openLanes(header, engine);
+  // Others wait for the same lanes: a new group is no reason to try them before their reset.
+  await openLanes(header, engine, undefined, true);
   await engine.requests.askForTasks({ v: 1, group: header.group, kind: 'plan' });
   if (options.detach === true) {
     if (options.json === true) terminal.print(JSON.stringify({ group: header.group }));
@@ -35,6 +37,17 @@ export async function runOnStage(
   }
   const isJson = options.json === true;
   return await followGroup({ terminal, engine, header, isJson, signal: signals.drain });
+}
+
+/** Ctrl-C came while the plan was stored: nothing was asked for, nothing is paid. */
+async function leaveUnbegun(
+  { group }: GroupHeader,
+  { ledger, flag }: StageEngine,
+  terminal: Terminal,
+): Promise<ExitCode> {
+  await ledger.setGroupState(group, 'cancelled');
+  terminal.error(`interrupted before it began\nresume with: thrice resume ${group}${flag}`);
+  return exitCodes.interrupted;
 }
 
 /**
@@ -55,9 +68,9 @@ export async function resumeOnStage(
   await ledger.setGroupState(group, 'active');
   await watchlist.watch(group);
   await openLanes(header, engine);
+  const parked = (await watchlist.listParked()).filter((entry) => entry.group === group);
+  const closed = new Set((await ledger.listClosures()).map(({ subject }) => subject));
   await requests.askForTasks({ v: 1, group, kind: isPlanned ? 'refill' : 'plan' });
-  // What was parked is among the missing.
-  for (const parked of await watchlist.listParked()) {
-    if (parked.group === group) await watchlist.unpark(parked);
-  }
+  // What waits for a lane that is open is among the missing that were asked for; the rest goes on waiting.
+  for (const entry of parked) if (!closed.has(entry.subject)) await watchlist.unpark(entry);
 }

@@ -244,21 +244,30 @@ describe('a replay', () => {
   });
 
   describe('of a group', () => {
-    it('makes it active and watched, once, before it sends', async () => {
+    it('has it watched, once, before it sends', async () => {
       const stage = await aStage(
         ['q1', 'q2', 'q3'].map((id) => aLetterEntry({ id })),
         { pageSize: 2 },
       );
-      await stage.ledger.setGroupState('demo', 'cancelled');
       stage.queue.failNextSend(anError('store-unavailable'));
       await expect(stage.replay()).rejects.toMatchObject({ code: 'store-unavailable' });
-      expect(await stage.ledger.readGroup('demo')).toMatchObject({ state: 'active' });
       expect(stage.watchlist.watched).toEqual(['demo']);
 
       await stage.replay();
 
       expect(stage.watchlist.watched).toEqual(['demo', 'demo']);
-      expect(stage.ledger.log.filter((method) => method === 'setGroupState')).toHaveLength(2);
+    });
+
+    it('is left alone where it is cancelled: it would go on as a whole', async () => {
+      const stage = await aStage([aLetterEntry({ id: 'q1' })]);
+      await stage.ledger.setGroupState('demo', 'cancelled');
+
+      const { letters, problems } = await stage.replay();
+
+      expect(letters).toMatchObject({ replayed: 0, kept: 1 });
+      expect(problems).toMatchObject([{ problem: 'group "demo" is cancelled; resume it first' }]);
+      expect(await stage.ledger.readGroup('demo')).toMatchObject({ state: 'cancelled' });
+      expect(stage.watchlist.watched).toEqual([]);
     });
 
     it('touches no other', async () => {

@@ -98,12 +98,22 @@ describe('a request for what is missing', () => {
   ])('of %s has the cells of that lane or model sent', async (subject, expected) => {
     const stage = new FakeStage();
     await stage.enter({ configs });
-    // Whoever names a lane knows that it is open, or will be by then.
-    await stage.ledger.close(aClosure({ subject }));
 
     await serve(stage, { ...refill, subject });
 
     expect(sent(stage)).toEqual(expected);
+    expect(await stage.parked()).toEqual([]);
+  });
+
+  it('has the cells of a lane parked again that has closed meanwhile', async () => {
+    const stage = new FakeStage();
+    await stage.enter({ configs });
+    await stage.ledger.close(aClosure({ subject: 'lab/m' }));
+
+    await serve(stage, { ...refill, subject: 'lab' });
+
+    expect(sent(stage)).toEqual(['lab demo-r1 b q1']);
+    expect(await stage.parked()).toEqual(['lab demo']);
   });
 
   it.each([

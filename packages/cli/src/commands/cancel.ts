@@ -7,12 +7,16 @@ import type { Terminal } from '../terminal.ts';
 export async function cancelGroup(
   terminal: Terminal,
   name: string,
-  options: EngineOptions,
+  options: EngineOptions & { readonly json?: boolean },
 ): Promise<ExitCode> {
   using engine = await openEngine(options, terminal);
   const { header } = await findGroup(engine.ledger, name);
   await engine.ledger.setGroupState(header.group, 'cancelled');
   await engine.publish(header.group);
+  if (options.json === true) {
+    terminal.print(JSON.stringify({ group: header.group, state: 'cancelled' }));
+    return exitCodes.complete;
+  }
   terminal.print(
     `cancelled ${header.group}; "thrice resume ${header.group}${engine.flag}" goes on`,
   );

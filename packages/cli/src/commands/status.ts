@@ -31,22 +31,30 @@ export async function showStatus(
     return await describeStatus(current, engine);
   };
   let status = await look();
+  let isInterrupted = false;
   if (options.watch === true) {
     using signals = listenForStop();
     const block = new LiveBlock(terminal);
     const meter = new RateMeter();
+    let shown: string | undefined;
     while (goesOn(status) && !signals.drain.aborted) {
       meter.add(engine.clock.now(), status.done);
-      block.show(renderStatus(status, meter.perSecond()));
+      // A log gets only news, a terminal the time that passes too.
+      const news = JSON.stringify(status);
+      if (terminal.isInteractive || news !== shown) {
+        block.show(renderStatus(status, meter.perSecond()));
+      }
+      shown = news;
       await engine.clock.sleep(WATCH_MS, signals.drain);
       await engine.takeOver();
       status = await look();
     }
     block.end();
+    isInterrupted = signals.drain.aborted;
   }
   if (options.json === true) terminal.print(JSON.stringify(status, null, 2));
   else terminal.print(renderStatus(status, undefined));
-  return exitCodes.complete;
+  return isInterrupted ? exitCodes.interrupted : exitCodes.complete;
 }
 
 /** Whether somebody works on a group or will by himself. A local plan is its process's own business. */

@@ -238,6 +238,8 @@ async function findGroup(
   }
   const group = groups.get(name);
   if (group === undefined) return `group "${name}" is not in the ledger`;
+  // Making it active would set all of it to work, not only what is replayed.
+  if (group.record.state === 'cancelled') return `group "${name}" is cancelled; resume it first`;
   const { runs, spec } = group.record.header;
   if (!runs.includes(run)) return `group "${name}" has no run "${run}"`;
   if (spec.configs.some((own) => own.name === config)) return group;
@@ -250,11 +252,10 @@ function laneOf({ lane, task }: CellEntry, { header }: GroupRecord): string {
   return lane ?? config?.model.split('/')[0] ?? '';
 }
 
-/** Makes a group active and watched, so that workers take its tasks and the steward sees to the results. */
-async function wake(group: ReplayedGroup, { ledger, watchlist }: ReplayStores): Promise<void> {
+/** Has a group watched, so that the steward sees to its results. */
+async function wake(group: ReplayedGroup, { watchlist }: ReplayStores): Promise<void> {
   if (group.isAwake) return;
-  const { header, state } = group.record;
-  if (state !== 'active') await ledger.setGroupState(header.group, 'active');
+  const { header } = group.record;
   await watchlist.watch(header.group);
   group.isAwake = true;
 }

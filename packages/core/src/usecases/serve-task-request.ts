@@ -1,11 +1,17 @@
-import type { Benchmark, Config } from '../domain/benchmark.ts';
-import type { GroupHeader } from '../domain/group.ts';
+import type { Config } from '../domain/benchmark.ts';
 import type { TaskRequest } from '../domain/group-request.ts';
 import { ThriceError } from '../errors.ts';
 import { resolveBenchmark } from '../planning/resolve-benchmark.ts';
 import type { GroupRequests } from '../ports/group-requests.ts';
+import type { Watchlist } from '../ports/watchlist.ts';
 import { type PlanStores, plannedConfigs } from './plan-group.ts';
 import { type ChooseTasks, chooseAll, chooseMissing, sendTasks } from './send-tasks.ts';
+
+/** What serving a request for tasks takes. */
+export interface TaskRequestStores extends PlanStores {
+  readonly requests: GroupRequests;
+  readonly watchlist: Pick<Watchlist, 'park'>;
+}
 
 /**
  * Sends the tasks that a request asks for; what is left when time is up is asked for anew.
@@ -20,7 +26,7 @@ import { type ChooseTasks, chooseAll, chooseMissing, sendTasks } from './send-ta
 export async function serveTaskRequest(
   request: TaskRequest,
   isOutOfTime: () => boolean,
-  stores: PlanStores & { readonly requests: GroupRequests },
+  stores: TaskRequestStores,
 ): Promise<number> {
   const { group, kind, from, limit } = request;
   const { ledger, requests } = stores;
@@ -34,7 +40,7 @@ export async function serveTaskRequest(
   const benchmark = resolveBenchmark(header.spec, header.specSource.path);
   const configs = isPlan
     ? plannedConfigs(header, benchmark)
-    : await chooseConfigs(request, header, benchmark, stores);
+    : await chooseConfigs(request, plannedConfigs(header, benchmark), stores);
   const { choose, isFull } = limitTo(limit, isPlan ? chooseAll : chooseMissing(ledger));
   const isOver = () => isFull() || isOutOfTime();
   const walk = { header, runs: header.runs, configs, choose, from, isOutOfTime: isOver };
@@ -61,17 +67,21 @@ function limitTo(
   };
 }
 
-/** The configs of the subject, else those that nothing keeps from being worked on. */
+/**
+ * The configs of the subject, or all, that nothing keeps from being worked on. Of a subject that has closed
+ * again the cells are parked: sending them would only bring them there.
+ */
 async function chooseConfigs(
-  { subject }: TaskRequest,
-  header: GroupHeader,
-  benchmark: Benchmark,
-  { ledger }: PlanStores,
+  { group, subject }: TaskRequest,
+  configs: readonly Config[],
+  { ledger, watchlist }: TaskRequestStores,
 ): Promise<readonly Config[]> {
-  const configs = plannedConfigs(header, benchmark);
   const isOf = (name: string) => (config: Config) =>
     config.lane === name || `${config.lane}/${config.model}` === name;
-  if (subject !== undefined) return configs.filter(isOf(subject));
   const closures = await ledger.listClosures();
-  return configs.filter((config) => !closures.some((closure) => isOf(closure.subject)(config)));
+  const isOpen = (config: Config) => !closures.some((closure) => isOf(closure.subject)(config));
+  const asked = subject === undefined ? configs : configs.filter(isOf(subject));
+  const open = asked.filter(isOpen);
+  if (subject !== undefined && open.length < asked.length) await watchlist.park(subject, group);
+  return open;
 }
