@@ -1,10 +1,11 @@
 import { readdir } from 'node:fs/promises';
 import { join, relative } from 'node:path';
-import type { Cloud } from '@thrice/cloud';
+import type { Cloud, Intercept } from '@thrice/cloud';
 import { startSimulator } from '@thrice/simulator';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parseGraph, rolesOf } from '../infra/graph.ts';
 import { readCellRows, timeless } from '../support/cell-rows.ts';
-import { openCloud } from '../support/cloud.ts';
+import { openCloud, synthesizeStack } from '../support/cloud.ts';
 import { requestsOf } from '../support/model-servers.ts';
 import { runThrice, startThrice } from '../support/run-thrice.ts';
 import {
@@ -24,9 +25,18 @@ const slow = {
 
 describe('commands against a stage', () => {
   const resources = new AsyncDisposableStack();
+  const asked = new Set<string>();
+  const intercept: Intercept = async ({ environmentId, service, operation }, proceed) => {
+    const component = environmentId?.split('-')[0];
+    if (component !== undefined) asked.add(`${component} ${actionOf(service, operation)}`);
+    return await proceed();
+  };
+  let stack: unknown;
   let cloud: Cloud;
   beforeAll(async () => {
-    cloud = resources.use(await openCloud({ tickSeconds: 1, onTestFailed: () => undefined }));
+    stack = await synthesizeStack();
+    const onTestFailed = () => undefined;
+    cloud = resources.use(await openCloud({ stack, intercept, tickSeconds: 1, onTestFailed }));
   });
   afterAll(() => resources.disposeAsync());
 
@@ -159,7 +169,27 @@ describe('commands against a stage', () => {
     expect(verified).toMatchObject({ exitCode: 0 });
     expect(JSON.parse(status.stdout)).toMatchObject({ state: 'complete', done: 30 });
   });
+
+  it('have functions ask for nothing that they are not granted', () => {
+    const granted = new Set(
+      rolesOf(parseGraph(stack)).flatMap(({ component, statements }) =>
+        statements.flatMap(({ Action }) => Action.map((action) => `${component} ${action}`)),
+      ),
+    );
+
+    expect([...asked].filter((need) => !granted.has(need))).toEqual([]);
+    expect(asked.size).toBeGreaterThan(20);
+  });
 });
+
+/** The permission that a request needs. */
+function actionOf(service: string, operation: string): string {
+  const action = operation
+    .replace(/Batch$/, '')
+    .replace(/^HeadObject$/, 'GetObject')
+    .replace(/^(CreateMultipartUpload|UploadPart|CompleteMultipartUpload)$/, 'PutObject');
+  return `${service}:${action}`;
+}
 
 /** Files of a group on this machine, below its folder, in order. */
 async function listLocalFiles(cwd: string, group: string): Promise<readonly string[]> {

@@ -43,6 +43,11 @@ const graphSchema = z.object({
 /** Everything the stack asks AWS for. */
 export type Graph = z.infer<typeof graphSchema>;
 
+/** Reads what synth has written. */
+export function parseGraph(value: unknown): Graph {
+  return graphSchema.parse(value);
+}
+
 /** Synthesizes a stage in a process of its own. */
 export async function synthesize(
   stage: string,

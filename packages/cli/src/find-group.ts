@@ -3,9 +3,10 @@ import { type GroupRecord, type Ledger, suggestName, ThriceError } from '@thrice
 /**
  * Finds a group by its name, a unique prefix of it, or its label (the newest).
  *
+ * @param flag - What `thrice ls` needs to list the same groups. @default nothing
  * @throws {ThriceError} `unknown-group` when there is none or a prefix fits several.
  */
-export async function findGroup(ledger: Ledger, name: string): Promise<GroupRecord> {
+export async function findGroup(ledger: Ledger, name: string, flag = ''): Promise<GroupRecord> {
   const groups = await ledger.listGroups();
   const exact = groups.find(({ header }) => header.group === name);
   const labelled = groups.find(({ header }) => header.label === name);
@@ -16,7 +17,7 @@ export async function findGroup(ledger: Ledger, name: string): Promise<GroupReco
   const remedy =
     prefixed.length > 1
       ? `fits ${prefixed.length} groups: ${prefixed.map(({ header }) => header.group).join(', ')}`
-      : `no group or label of that name${suggestName(name, names)}; "thrice ls" lists them`;
+      : `no group or label of that name${suggestName(name, names)}; "thrice ls${flag}" lists them`;
   throw new ThriceError({ code: 'unknown-group', message: `"${name}": ${remedy}` });
 }
 
@@ -42,10 +43,11 @@ export async function newestGroup(ledger: Ledger): Promise<GroupRecord> {
 export async function findRuns(
   ledger: Ledger,
   name: string,
+  flag = '',
 ): Promise<{ readonly group: GroupRecord; readonly runs: readonly string[] }> {
   const groups = await ledger.listGroups();
   const owner = groups.find(({ header }) => header.runs.includes(name));
   if (owner !== undefined) return { group: owner, runs: [name] };
-  const group = await findGroup(ledger, name);
+  const group = await findGroup(ledger, name, flag);
   return { group, runs: group.header.runs };
 }

@@ -31,7 +31,7 @@ export async function rerunOnStage(
   },
 ): Promise<ExitCode> {
   using engine = await openStageEngine(options.stage);
-  const { group, runs } = await findRuns(engine.ledger, name);
+  const { group, runs } = await findRuns(engine.ledger, name, engine.flag);
   const { header } = group;
   const benchmark = resolveBenchmark(header.spec, header.specSource.path);
   const configs = chooseConfigs(benchmark.configs, options.configs);

@@ -10,7 +10,7 @@ export async function cancelGroup(
   options: EngineOptions & { readonly json?: boolean },
 ): Promise<ExitCode> {
   using engine = await openEngine(options, terminal);
-  const { header } = await findGroup(engine.ledger, name);
+  const { header } = await findGroup(engine.ledger, name, engine.flag);
   await engine.ledger.setGroupState(header.group, 'cancelled');
   await engine.publish(header.group);
   if (options.json === true) {

@@ -39,7 +39,7 @@ async function resumeInStage(
   const { resumeOnStage } = await import('../run-on-stage.ts');
   const { followGroup } = await import('../follow-group.ts');
   using engine = await openStageEngine(stage);
-  const { header, isPlanned } = await findGroup(engine.ledger, name);
+  const { header, isPlanned } = await findGroup(engine.ledger, name, engine.flag);
   await resumeOnStage(header, isPlanned, engine);
   using signals = listenForStop();
   const isJson = options.json === true;

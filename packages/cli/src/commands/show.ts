@@ -21,7 +21,7 @@ export async function showCell(
   options: EngineOptions & { readonly json?: boolean },
 ): Promise<ExitCode> {
   using engine = await openEngine(options, terminal);
-  const { group, runs } = await findRuns(engine.ledger, runName);
+  const { group, runs } = await findRuns(engine.ledger, runName, engine.flag);
   const [run, other] = runs;
   if (run === undefined || other !== undefined) {
     throw new ThriceError({

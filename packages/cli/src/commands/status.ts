@@ -25,7 +25,9 @@ export async function showStatus(
 ): Promise<ExitCode> {
   using engine = await openEngine(options, terminal);
   const found =
-    name === undefined ? await newestGroup(engine.ledger) : await findGroup(engine.ledger, name);
+    name === undefined
+      ? await newestGroup(engine.ledger)
+      : await findGroup(engine.ledger, name, engine.flag);
   const look = async (): Promise<GroupStatus> => {
     const current = (await engine.ledger.readGroup(found.header.group)) ?? found;
     return await describeStatus(current, engine);

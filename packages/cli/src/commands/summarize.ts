@@ -35,7 +35,9 @@ export async function summarizeGroup(
   }
   using engine = await openEngine(options, terminal);
   const group =
-    name === undefined ? await newestGroup(engine.ledger) : await findGroup(engine.ledger, name);
+    name === undefined
+      ? await newestGroup(engine.ledger)
+      : await findGroup(engine.ledger, name, engine.flag);
   const summary = await countSummary(group.header, engine);
   if (options.by !== undefined) checkTag(options.by, summary);
   if (options.json === true) {

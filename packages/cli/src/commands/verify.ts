@@ -11,7 +11,7 @@ export async function verifyGroup(
   options: EngineOptions & { readonly json?: boolean },
 ): Promise<ExitCode> {
   using engine = await openEngine(options, terminal);
-  const { header } = await findGroup(engine.ledger, name);
+  const { header } = await findGroup(engine.ledger, name, engine.flag);
   const benchmark = resolveBenchmark(header.spec, header.specSource.path);
   const { ledger, blobs } = engine;
   const verification = await checkGroup(header, benchmark, { ledger, blobs });
