@@ -22,6 +22,9 @@ import type {
 } from '@thrice/core';
 import { systemClock } from '@thrice/local';
 
+/** Requests are tried this often: a command that watches for hours must outlast some throttling. */
+const MAX_ATTEMPTS = 6;
+
 /** A deployed stage as commands see it. */
 export interface CloudEngine extends Disposable {
   readonly stage: Stage;
@@ -42,9 +45,10 @@ export interface CloudEngine extends Disposable {
  * @throws {ThriceError} `endpoint-unreachable` where there is no such stage.
  */
 export async function openStage(name: string): Promise<CloudEngine> {
-  const dynamo = new DynamoDBClient({});
-  const sqs = new SQSClient({});
-  const s3 = new S3Client({ forcePathStyle: true });
+  const config = { maxAttempts: MAX_ATTEMPTS };
+  const dynamo = new DynamoDBClient(config);
+  const sqs = new SQSClient(config);
+  const s3 = new S3Client({ ...config, forcePathStyle: true });
   const stage = await findStage(dynamo, name);
   const random = Math.random;
   const blobs = new S3BlobStore({ client: s3, bucket: stage.bucketName });

@@ -4,6 +4,7 @@ import {
   renderSummary,
   type Summary,
   summarySchema,
+  ThriceError,
 } from '@thrice/core';
 import { countSummary } from './count-summary.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
@@ -41,7 +42,7 @@ export async function followGroup(order: FollowOrder): Promise<ExitCode> {
   });
   const follow = async (): Promise<void> => {
     while (!order.signal.aborted) {
-      status = await look(order);
+      status = await look(order).catch((error: unknown) => keep(status, error));
       for (const { subject, error, resetAt } of status.closures) {
         const until = resetAt === null ? '' : `, opens again ${resetAt}`;
         progress.note(`closed: ${subject} (${error.class}: ${error.message})${until}`);
@@ -58,6 +59,12 @@ export async function followGroup(order: FollowOrder): Promise<ExitCode> {
     return exitCodes.interrupted;
   }
   return await reportEnding(status, order);
+}
+
+/** The last look stands in for one that a service did not serve; the next one may be. */
+function keep(status: GroupStatus, error: unknown): GroupStatus {
+  if (error instanceof ThriceError && error.class === 'transient') return status;
+  throw error;
 }
 
 async function look({ engine, header, refine }: FollowOrder): Promise<GroupStatus> {
