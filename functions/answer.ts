@@ -106,11 +106,12 @@ async function answer(
   await queue.extend([delivery]);
   if (context.getRemainingTimeInMillis() <= RESERVE_MS) return { kind: 'release', delayMs: 0 };
   const owner = randomUUID();
-  const heartbeat = new Heartbeat({ ledger, queue, clock, owner });
+  const onFailure = (thrown: unknown) => log.error('beat failed', describeThrown(thrown));
+  const heartbeat = new Heartbeat({ ledger, queue, clock, owner, onFailure });
   await using models = openModels(composition);
   using _limit = stopInTime(context, heartbeat);
   const beating = new AbortController();
-  const beat = keepBeating(heartbeat, beating.signal, log);
+  const beat = heartbeat.run(beating.signal);
   try {
     return await answerTask(delivery, attributes.ApproximateReceiveCount > 1, {
       ...composition,
@@ -129,15 +130,6 @@ async function answer(
   } finally {
     beating.abort();
     await beat;
-  }
-}
-
-/** A beat that a store did not serve is made up for by the next; a lease that is lost stops its cell. */
-async function keepBeating(heartbeat: Heartbeat, signal: AbortSignal, log: Log): Promise<void> {
-  while (!signal.aborted) {
-    await heartbeat.run(signal).catch((thrown: unknown) => {
-      log.error('beat failed', describeThrown(thrown));
-    });
   }
 }
 

@@ -688,6 +688,13 @@ const badCommandLines: readonly BadInput[] = [
     stderr: ['thrice: --stage: expected letters, digits and "-", at most 64, received "no stage"'],
   },
   {
+    name: 'leaving out keys of a stage',
+    argv: ['run', 'benchmark.toml', '--stage', 'dev', '--skip-missing-keys'],
+    stderr: [
+      'thrice: --skip-missing-keys: expected no --stage, whose keys are its own; leave configs out with --configs',
+    ],
+  },
+  {
     name: 'rerun without --failed',
     argv: ['rerun', 'a-r1'],
     stderr: ["thrice: required option '--failed' not specified"],

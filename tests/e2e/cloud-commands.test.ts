@@ -78,6 +78,8 @@ describe('commands against a stage', () => {
     await waitUntil('some cells are answered', () => simulator.stats().okCount >= 5);
 
     const cancelled = await thriceIn(cloud, cwd, 'cancel', group);
+    const cancelledAgain = await thriceIn(cloud, cwd, 'cancel', group, '--json');
+    const refused = await thriceIn(cloud, cwd, 'rerun', group, '--failed');
     await waitUntil('no task is left', async () => (await countTasks(cloud, 'sim')) === 0);
     const callCount = simulator.stats().requestCount;
     const status = await thriceIn(cloud, cwd, 'status', group, '--json');
@@ -86,6 +88,11 @@ describe('commands against a stage', () => {
     expect([detached.exitCode, cancelled.exitCode, resumed.exitCode]).toEqual([0, 0, 0]);
     expect(cancelled.stdout).toBe(
       `cancelled ${group}; "thrice resume ${group} --stage local" goes on\n`,
+    );
+    expect(JSON.parse(cancelledAgain.stdout)).toEqual({ group, state: 'cancelled' });
+    expect(refused).toMatchObject({ exitCode: 64, stdout: '' });
+    expect(refused.stderr).toContain(
+      `resume it first with: thrice resume ${group} --stage local\n`,
     );
     expect(callCount).toBeLessThan(60);
     expect(JSON.parse(status.stdout)).toMatchObject({ state: 'cancelled', done: callCount });
@@ -105,12 +112,20 @@ describe('commands against a stage', () => {
 
     running.child.kill('SIGINT');
     const left = await running.ended;
+    await using watching = startThrice(['status', '--watch', '--stage', 'local'], {
+      cwd: folder.path,
+      environment: cloud.variables,
+    });
+    await watching.says(/running/);
+    watching.child.kill('SIGINT');
+    const unwatched = await watching.ended;
     const watched = await thriceIn(cloud, folder.path, 'status', '--watch');
 
     expect(left.exitCode).toBe(130);
     expect(left.stderr).toContain(
       `the stage goes on without you; watch it with: thrice status ${groupOf(left)} --watch --stage local\n`,
     );
+    expect(unwatched.exitCode).toBe(130);
     expect(watched.exitCode).toBe(0);
     expect(watched.stdout).toContain(`${groupOf(left)}: complete, 30/30 cells`);
     expect(simulator.stats().requestCount).toBe(30);
@@ -134,11 +149,14 @@ describe('commands against a stage', () => {
     await using repaired = await startSimulator({ port });
 
     const again = await thriceIn(cloud, cwd, 'rerun', `${groupOf(ran)}-r1`, '--failed');
+    const nothing = await thriceIn(cloud, cwd, 'rerun', groupOf(ran), '--failed', '--json');
     const verified = await thriceIn(cloud, cwd, 'verify', groupOf(ran));
 
     expect(ran.exitCode).toBe(1);
     expect(ran.stderr).toContain(`thrice rerun ${groupOf(ran)} --failed --stage local\n`);
     expect(again).toMatchObject({ exitCode: 0 });
+    expect(nothing.stderr).toContain('0 cells without a verdict go again\n');
+    expect(JSON.parse(nothing.stdout)).toMatchObject({ group: groupOf(ran) });
     expect(again.stderr).toContain('6 cells without a verdict go again\n');
     expect([...requestsOf(repaired, 'bad').values()]).toEqual([1, 1, 1, 1, 1, 1]);
     expect(requestsOf(repaired, 'a').size).toBe(0);

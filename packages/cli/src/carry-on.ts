@@ -10,6 +10,7 @@ import type { OpenAiModelClient } from '@thrice/models';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { openLanes } from './open-lanes.ts';
 import { folderFlag } from './place-flags.ts';
+import { describePause } from './render/closure-text.ts';
 import { createProgress } from './render/progress.ts';
 import { reportVerdicts } from './report-verdicts.ts';
 import type { StopSignals } from './stop-signals.ts';
@@ -37,7 +38,7 @@ export interface CarryOnOrder {
 export async function carryOn(order: CarryOnOrder): Promise<ExitCode> {
   const { engine, header, benchmark, terminal, signals } = order;
   const queue = engine.queueOf(header.group);
-  const lanes = await openLanes(header, engine, (order.scope ?? wholeGroup(header)).configs);
+  const lanes = await openLanes(header, engine, order.scope ?? {});
   for (const lane of lanes) await queue.wake(lane);
   const progress = await createProgress({ terminal, engine, header });
   const onDrain = () =>
@@ -89,10 +90,7 @@ function reportEnding(ending: Ending, summary: Summary, order: CarryOnOrder): Ex
         flag: folderFlag(order.folder),
       });
     case 'paused': {
-      for (const { subject, error, resetAt } of ending.closures) {
-        const until = resetAt === null ? '' : ` (opens again ${resetAt})`;
-        terminal.error(`paused: ${subject} is closed: ${error.message}${until}`);
-      }
+      for (const closure of ending.closures) terminal.error(describePause(closure));
       terminal.error(`resume with: ${resumeCommand(order)}`);
       return exitCodes.paused;
     }

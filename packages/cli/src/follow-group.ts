@@ -8,8 +8,8 @@ import {
 } from '@thrice/core';
 import { countSummary } from './count-summary.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
-import { findGroup } from './find-group.ts';
 import { describeStatus, type GroupStatus } from './group-status.ts';
+import { describeClosure, describePause } from './render/closure-text.ts';
 import { Progress } from './render/progress.ts';
 import { reportVerdicts } from './report-verdicts.ts';
 import type { StageEngine } from './stage-engine.ts';
@@ -43,10 +43,7 @@ export async function followGroup(order: FollowOrder): Promise<ExitCode> {
   const follow = async (): Promise<void> => {
     while (!order.signal.aborted) {
       status = await look(order).catch((error: unknown) => keep(status, error));
-      for (const { subject, error, resetAt } of status.closures) {
-        const until = resetAt === null ? '' : `, opens again ${resetAt}`;
-        progress.note(`closed: ${subject} (${error.class}: ${error.message})${until}`);
-      }
+      for (const closure of status.closures) progress.note(describeClosure(closure));
       if (isOver(status, header)) return;
       await engine.clock.sleep(LOOK_MS, order.signal);
     }
@@ -68,7 +65,14 @@ function keep(status: GroupStatus, error: unknown): GroupStatus {
 }
 
 async function look({ engine, header, refine }: FollowOrder): Promise<GroupStatus> {
-  const status = await describeStatus(await findGroup(engine.ledger, header.group), engine);
+  const record = await engine.ledger.readGroup(header.group);
+  if (record === undefined) {
+    throw new ThriceError({
+      code: 'unknown-group',
+      message: `group ${header.group}: expected it in the stage, found none; somebody has removed it`,
+    });
+  }
+  const status = await describeStatus(record, engine);
   return refine === undefined ? status : { ...status, state: await refine(status) };
 }
 
@@ -99,10 +103,7 @@ async function reportEnding(status: GroupStatus, order: FollowOrder): Promise<Ex
     terminal.error(`cancelled: ${header.group}\nresume with: ${resume}`);
     return exitCodes.interrupted;
   }
-  for (const { subject, error, resetAt } of status.closures) {
-    const until = resetAt === null ? '' : ` (opens again ${resetAt})`;
-    terminal.error(`paused: ${subject} is closed: ${error.message}${until}`);
-  }
+  for (const closure of status.closures) terminal.error(describePause(closure));
   if (status.state === 'waiting') {
     const watch = `thrice status ${header.group} --watch${engine.flag}`;
     terminal.error(`it goes on by itself when the lane opens; watch it with: ${watch}`);

@@ -1,4 +1,11 @@
-import type { Closure, GroupHeader, GroupRecord, Ledger, Tally } from '@thrice/core';
+import {
+  type Closure,
+  type GroupHeader,
+  type GroupRecord,
+  type Ledger,
+  laneOf,
+  type Tally,
+} from '@thrice/core';
 import type { Engine } from './engine.ts';
 
 /** Where one config of a group stands, over all of its runs. */
@@ -54,9 +61,9 @@ export async function describeStatus(
   engine: Engine,
 ): Promise<GroupStatus> {
   const configs = await countConfigs(header, engine);
-  const ownLanes = new Set(header.spec.configs.map(({ model }) => model.split('/')[0]));
+  const ownLanes = new Set(header.spec.configs.map(({ model }) => laneOf(model)));
   const closures = (await engine.ledger.listClosures()).filter(({ subject }) =>
-    ownLanes.has(subject.split('/')[0]),
+    ownLanes.has(laneOf(subject)),
   );
   const activity = await engine.readActivity({ header, configs, closures });
   const cells = sum(configs.map((config) => config.cells));

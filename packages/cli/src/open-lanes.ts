@@ -1,26 +1,25 @@
-import type { Clock, GroupHeader, Ledger } from '@thrice/core';
+import { type Clock, type GroupHeader, type Ledger, laneOf } from '@thrice/core';
 
 /**
  * Opens the lanes of a group that somebody sets to work by hand: that says that they are fine again. Only
- * a known reset that is still to come is believed, where the group waits for it.
+ * a known reset that is still to come is believed.
  *
- * @param configs - Those that are to go on. @default all of the group
- * @param believesResets - Whether known resets are believed in any case. @default where the group waits
+ * @param which.configs - Those that are to go on. @default all of the group
+ * @param which.believesResets - Whether known resets are believed. @default where the group waits for them
  * @returns The lanes of these configs.
  */
 export async function openLanes(
   header: GroupHeader,
   { ledger, clock }: { readonly ledger: Ledger; readonly clock: Clock },
-  configs: readonly string[] = header.configs.map(({ config }) => config),
-  believesResets: boolean = header.waitForQuota,
+  which: { readonly configs?: readonly string[]; readonly believesResets?: boolean } = {},
 ): Promise<ReadonlySet<string>> {
-  const chosen = header.spec.configs.filter(({ name }) => configs.includes(name));
-  const lanes = new Set(chosen.map(({ model }) => model.split('/')[0] ?? ''));
+  const { configs, believesResets = header.waitForQuota } = which;
+  const chosen = header.spec.configs.filter(({ name }) => configs?.includes(name) ?? true);
+  const lanes = new Set(chosen.map(({ model }) => laneOf(model)));
   const nowIso = clock.toIso(clock.now());
   for (const { subject, resetAt } of await ledger.listClosures()) {
-    const [lane = ''] = subject.split('/');
     const isAwaited = believesResets && resetAt !== null && resetAt > nowIso;
-    if (lanes.has(lane) && !isAwaited) await ledger.open(subject);
+    if (lanes.has(laneOf(subject)) && !isAwaited) await ledger.open(subject);
   }
   return lanes;
 }

@@ -10,6 +10,7 @@ import {
   type TaskQueue,
   ThriceError,
 } from '@thrice/core';
+import { countSummary } from './count-summary.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { findRuns } from './find-group.ts';
 import { followGroup } from './follow-group.ts';
@@ -41,7 +42,12 @@ export async function rerunOnStage(
   using signals = listenForStop();
   const sent = await sendFailed({ header, runs, configs, engine });
   terminal.error(`${sent.length} cells without a verdict go again`);
-  if (sent.length === 0) return exitCodes.complete;
+  if (sent.length === 0) {
+    if (options.json === true) {
+      terminal.print(JSON.stringify(await countSummary(header, engine), null, 2));
+    }
+    return exitCodes.complete;
+  }
   const outstanding = [...sent];
   return await followGroup({
     terminal,
@@ -80,8 +86,7 @@ async function sendFailed({
 }): Promise<readonly CellTask[]> {
   const { ledger, blobs, watchlist } = engine;
   await watchlist.watch(header.group);
-  const names = configs.map(({ name }) => name);
-  await openLanes(header, engine, names);
+  await openLanes(header, engine, { configs: configs.map(({ name }) => name) });
   const sent: CellTask[] = [];
   const queue = noteSent(engine.queue, sent);
   await rerunCells(header, runs, configs, { ledger, blobs, queue });

@@ -27,7 +27,7 @@ export async function runOnStage(
   if (signals.drain.aborted) return await leaveUnbegun(header, engine, terminal);
   await engine.watchlist.watch(header.group);
   // Others wait for the same lanes: a new group is no reason to try them before their reset.
-  await openLanes(header, engine, undefined, true);
+  await openLanes(header, engine, { believesResets: true });
   await engine.requests.askForTasks({ v: 1, group: header.group, kind: 'plan' });
   if (options.detach === true) {
     if (options.json === true) terminal.print(JSON.stringify({ group: header.group }));
@@ -60,7 +60,7 @@ async function leaveUnbegun(
 export async function resumeOnStage(
   header: GroupHeader,
   isPlanned: boolean,
-  engine: StageEngine,
+  engine: Pick<StageEngine, 'ledger' | 'watchlist' | 'requests' | 'clock'>,
 ): Promise<void> {
   const { group } = header;
   const { ledger, watchlist, requests } = engine;

@@ -1,4 +1,4 @@
-import type { Closure } from '@thrice/core';
+import { type Closure, laneOf, subjectsOf } from '@thrice/core';
 import { type CloudEngine, openStage } from './compose-cloud.ts';
 import type { Activity, Counted, Engine } from './engine.ts';
 import { type ConfigStatus, hasAllVerdicts } from './group-status.ts';
@@ -55,13 +55,9 @@ export function stateOfModels(
   closures: readonly Closure[],
 ): Activity['state'] {
   const closing = models.map((model) =>
-    closures.find(({ subject }) => subject === laneOf(model) || subject === model),
+    closures.find(({ subject }) => subjectsOf(model).includes(subject)),
   );
   if (closing.includes(undefined)) return 'running';
   const opensByItself = closing.some((closure) => closure?.error.class === 'exhausted');
   return opensByItself ? 'waiting' : 'paused';
-}
-
-function laneOf(model: string): string {
-  return model.split('/')[0] ?? '';
 }

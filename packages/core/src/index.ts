@@ -33,7 +33,7 @@ export {
   type Outcome,
 } from './domain/cell.ts';
 export { type CellTask, cellTaskSchema, type QuestionRange } from './domain/cell-task.ts';
-export { type Closure, closureSchema } from './domain/closure.ts';
+export { type Closure, closureSchema, laneOf, subjectsOf } from './domain/closure.ts';
 export { type DeadLetter, deadLetterSchema } from './domain/dead-letter.ts';
 export {
   type CellEntry,

@@ -105,6 +105,31 @@ describe('a heartbeat', () => {
 
     await expect(running).rejects.toMatchObject({ code: 'store-unusable' });
   });
+
+  it('goes on after a beat that failed where somebody wants to be told', async () => {
+    const { ledger, queue, clock, claim } = await setUp();
+    const failures: unknown[] = [];
+    const onFailure = (error: unknown) => failures.push(error);
+    const heartbeat = new Heartbeat({ ledger, queue, clock, owner: 'worker-1', onFailure });
+    await claim(one);
+    using kept = heartbeat.keep(one, aDelivery());
+    const failure = anError('store-unavailable');
+    ledger.failNext('extendLeases', failure);
+    const beating = new AbortController();
+
+    const running = heartbeat.run(beating.signal);
+    for (let beat = 0; beat < 2; beat += 1) {
+      await untilAsleep(clock);
+      clock.advance(limits.heartbeatMs);
+    }
+    await untilAsleep(clock);
+    beating.abort();
+    await running;
+
+    expect(failures).toEqual([failure]);
+    expect(ledger.log.filter((method) => method === 'extendLeases')).toHaveLength(2);
+    expect(kept.signal.aborted).toBe(false);
+  });
 });
 
 async function setUp() {

@@ -1,6 +1,7 @@
 import type { Clock, GroupHeader, Ledger, WorkerEvent } from '@thrice/core';
 import { type ConfigStatus, countConfigs } from '../group-status.ts';
 import { plainText, type Terminal } from '../terminal.ts';
+import { describeClosure } from './closure-text.ts';
 import { LiveBlock } from './live-block.ts';
 import { describeDuration, RateMeter } from './rate-meter.ts';
 import { progressBar } from './status-view.ts';
@@ -79,12 +80,9 @@ export class Progress {
       case 'call-failed':
         if (isRetry(event)) this.#retry(event.key.config);
         break;
-      case 'lane-closed': {
-        const { subject, error, resetAt } = event.closure;
-        const until = resetAt === null ? '' : `, opens again ${resetAt}`;
-        this.note(`closed: ${subject} (${error.class}: ${error.message})${until}`);
+      case 'lane-closed':
+        this.note(describeClosure(event.closure));
         break;
-      }
       case 'lane-waiting':
         this.note(`waiting for ${event.subject} until ${new Date(event.untilMs).toISOString()}`);
         break;

@@ -1,6 +1,7 @@
 import { renderTable } from '@thrice/core';
 import type { GroupStatus } from '../group-status.ts';
 import { plainText } from '../terminal.ts';
+import { describeClosure } from './closure-text.ts';
 import { describeDuration } from './rate-meter.ts';
 
 const BAR_CHARS = 20;
@@ -37,10 +38,7 @@ export function renderStatus(status: GroupStatus, perSecond: number | undefined)
     'cost',
   ];
   const lanes = status.lanes.map(({ lane, left }) => `lane ${lane}: ${left} left`);
-  const closures = status.closures.map(({ subject, error, resetAt }) => {
-    const until = resetAt === null ? '' : `, opens again ${resetAt}`;
-    return plainText(`closed: ${subject} (${error.class}: ${error.message})${until}`);
-  });
+  const closures = status.closures.map((closure) => plainText(describeClosure(closure)));
   return [
     `${status.group}: ${status.state}, ${status.done}/${status.cells} cells${describeWorkers(status)}${describeRate(status, perSecond)}`,
     renderTable(header, rows, 'text').trimEnd(),

@@ -17,3 +17,13 @@ export const closureSchema = z.strictObject({
 });
 /** Why a lane, or one model of it, takes no calls for now. */
 export type Closure = z.infer<typeof closureSchema>;
+
+/** The lane of a model as a spec writes it: `openai` of `openai/gpt-9`. */
+export function laneOf(model: string): string {
+  return model.split('/')[0] ?? '';
+}
+
+/** What may close a model as a spec writes it: its lane, and the model itself. */
+export function subjectsOf(model: string): readonly string[] {
+  return [laneOf(model), model];
+}

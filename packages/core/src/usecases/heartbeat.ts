@@ -35,6 +35,7 @@ export class Heartbeat {
   readonly #queue: TaskQueue;
   readonly #clock: Clock;
   readonly #owner: string;
+  readonly #onFailure: ((error: unknown) => void) | undefined;
   #stopReason: ThriceError | undefined;
 
   constructor(init: {
@@ -42,11 +43,19 @@ export class Heartbeat {
     readonly queue: TaskQueue;
     readonly clock: Clock;
     readonly owner: string;
+    /**
+     * Told of a beat that a store did not serve; the next one makes up for it, and a lease that was lost
+     * meanwhile stops its cell.
+     *
+     * @default it ends `run`
+     */
+    readonly onFailure?: (error: unknown) => void;
   }) {
     this.#ledger = init.ledger;
     this.#queue = init.queue;
     this.#clock = init.clock;
     this.#owner = init.owner;
+    this.#onFailure = init.onFailure;
   }
 
   /** Starts keeping a claimed cell. */
@@ -83,12 +92,21 @@ export class Heartbeat {
     for (const { controller } of this.#kept) controller.abort(reason);
   }
 
-  /** Beats until `signal` aborts. */
+  /**
+   * Beats until `signal` aborts.
+   *
+   * @throws {ThriceError} What the stores throw, where nobody else is told.
+   */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await this.#clock.sleep(limits.heartbeatMs, signal);
-      if (!signal.aborted) await this.beat();
+      if (!signal.aborted) await this.beat().catch((error: unknown) => this.#fail(error));
     }
+  }
+
+  #fail(error: unknown): void {
+    if (this.#onFailure === undefined) throw error;
+    this.#onFailure(error);
   }
 
   /** Extends everything once; cells that are no longer ours get their signal. */

@@ -1,5 +1,6 @@
 import { type CellRecord, isVerdict } from '../domain/cell.ts';
 import type { CellTask } from '../domain/cell-task.ts';
+import { laneOf } from '../domain/closure.ts';
 import type { CellEntry, DeadLetterEntry } from '../domain/dead-letter-entry.ts';
 import { groupOfRun } from '../domain/group.ts';
 import type { GroupRecord, Ledger } from '../ports/ledger.ts';
@@ -200,7 +201,7 @@ async function decide(
   }
   const group = await findGroup(entry, replay);
   if (typeof group === 'string') return keep(group);
-  const lane = laneOf(entry, group.record);
+  const lane = laneOfEntry(entry, group.record);
   if (!replay.stores.lanes.has(lane)) return keep(`lane "${lane}" has no queue`);
   const task = { ...entry.task, generation };
   return { fate: { kind: 'replayed' }, send: { lane, task, group, name } };
@@ -247,9 +248,9 @@ async function findGroup(
 }
 
 /** Where the task came from; where that is unknown, the lane of its config. */
-function laneOf({ lane, task }: CellEntry, { header }: GroupRecord): string {
+function laneOfEntry({ lane, task }: CellEntry, { header }: GroupRecord): string {
   const config = header.spec.configs.find(({ name }) => name === task.config);
-  return lane ?? config?.model.split('/')[0] ?? '';
+  return lane ?? laneOf(config?.model ?? '');
 }
 
 /** Has a group watched, so that the steward sees to its results. */

@@ -1,4 +1,5 @@
 import type { Config } from '../domain/benchmark.ts';
+import { subjectsOf } from '../domain/closure.ts';
 import type { TaskRequest } from '../domain/group-request.ts';
 import { ThriceError } from '../errors.ts';
 import { resolveBenchmark } from '../planning/resolve-benchmark.ts';
@@ -77,7 +78,7 @@ async function chooseConfigs(
   { ledger, watchlist }: TaskRequestStores,
 ): Promise<readonly Config[]> {
   const isOf = (name: string) => (config: Config) =>
-    config.lane === name || `${config.lane}/${config.model}` === name;
+    subjectsOf(`${config.lane}/${config.model}`).includes(name);
   const closures = await ledger.listClosures();
   const isOpen = (config: Config) => !closures.some((closure) => isOf(closure.subject)(config));
   const asked = subject === undefined ? configs : configs.filter(isOf(subject));

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { Closure } from '../domain/closure.ts';
+import { type Closure, laneOf, subjectsOf } from '../domain/closure.ts';
 import { limits } from '../limits.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -208,9 +208,9 @@ async function describeProgress(
   const byRun = await Promise.all(header.runs.map((run) => ledger.readTallies(run)));
   const tallies = byRun.flat();
   const openLanes = lanesWithOpenCells(header, tallies, closures);
-  // Only whoever stands still needs its queues counted: each count is a request.
   const done = countDone(tallies);
-  const isStill = before?.done === done;
+  const isStill = before !== undefined && before.done === done;
+  // Only whoever stands still needs its queues counted: each count is a request.
   const counts = isStill
     ? await Promise.all(openLanes.map((lane) => stores.tasks.countTasks(lane)))
     : [1];
@@ -220,7 +220,7 @@ async function describeProgress(
     at: atIso,
     cells: countPlanned(header),
     done,
-    doneSince: before?.done === done ? before.doneSince : atIso,
+    doneSince: isStill ? before.doneSince : atIso,
     openLanes: [...openLanes],
     isIdle: pendingCount === 0 && counts.every((count) => count === 0),
     asked: null,
@@ -236,10 +236,10 @@ function lanesWithOpenCells(
 ): readonly string[] {
   const lanes = header.configs.flatMap(({ config, cells }) => {
     const model = header.spec.configs.find(({ name }) => name === config)?.model ?? '';
-    const [lane = ''] = model.split('/');
     const done = countDone(tallies.filter((tally) => tally.config === config));
     const isOver = done >= cells * header.runs.length;
-    return isOver || closures.has(lane) || closures.has(model) ? [] : [lane];
+    const isClosed = subjectsOf(model).some((subject) => closures.has(subject));
+    return isOver || isClosed ? [] : [laneOf(model)];
   });
   return [...new Set(lanes)];
 }
