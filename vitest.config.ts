@@ -1,14 +1,28 @@
 import { defineConfig } from 'vitest/config';
 
+/** Installs what the tests of the stack and of the cloud need, once, before any of them starts. */
+const globalSetup = ['tests/infra/install-platform.ts'];
+
 export default defineConfig({
   test: {
     coverage: { include: ['packages/*/src/**'], reporter: ['text-summary'] },
     projects: [
-      { test: { name: 'unit', include: ['tests/{unit,contract,integration}/**/*.test.ts'] } },
+      { test: { name: 'unit', include: ['tests/unit/**/*.test.ts'], testTimeout: 30_000 } },
+      { test: { name: 'contract', include: ['tests/contract/**/*.test.ts'], testTimeout: 30_000 } },
+      {
+        test: {
+          name: 'integration',
+          include: ['tests/integration/**/*.test.ts'],
+          globalSetup,
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+        },
+      },
       {
         test: {
           name: 'e2e',
           include: ['tests/e2e/**/*.test.ts'],
+          globalSetup,
           // Each starts processes of its own; side by side they would only slow each other down.
           fileParallelism: false,
           testTimeout: 300_000,
@@ -19,10 +33,11 @@ export default defineConfig({
         test: {
           name: 'infra',
           include: ['tests/infra/**/*.test.ts'],
-          // They share the folder that SST builds in, and the first may have to install it.
+          globalSetup,
+          // They share the folder that SST builds in.
           fileParallelism: false,
           testTimeout: 60_000,
-          hookTimeout: 300_000,
+          hookTimeout: 60_000,
         },
       },
     ],

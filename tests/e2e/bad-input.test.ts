@@ -955,7 +955,7 @@ describe('with groups in its folder, thrice refuses', () => {
       ...outcome,
       stderr: outcome.stderr
         .replaceAll(cwd, '<folder>')
-        .replaceAll(/\d{8}T\d{6}Z/g, '<time>')
+        .replaceAll(/\d{8}T\d{6}Z-[\da-f]{4}/g, '<time>')
         .replaceAll(/(sha256|received) [0-9a-f]{12}\b/g, '$1 <sha256>'),
     }).toEqual({ exitCode: 64, stdout: '', stderr: `${stderr}\n` });
     expect(await readdir(cwd, { recursive: true })).toEqual(files);

@@ -35,7 +35,7 @@ async function finishedFolder(
 /** What differs from run to run, put aside. */
 function timeless(text: string): string {
   return text
-    .replaceAll(/\d{8}T\d{6}Z/g, '<time>')
+    .replaceAll(/\d{8}T\d{6}Z-[\da-f]{4}/g, '<time>')
     .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '<instant>')
     .replaceAll(/127\.0\.0\.1:\d+/g, '<host>')
     .replaceAll(/\d+ ms/g, '<n> ms');

@@ -171,7 +171,7 @@ describe('a run that is killed', () => {
     const inFlightCount = await account.note();
     const resumed = await runThrice(['resume', groupOf(run)], { cwd: folder.path });
 
-    expect(run.stdout).toMatch(/^sums-\d{8}T\d{6}Z\n$/);
+    expect(run.stdout).toMatch(/^sums-\d{8}T\d{6}Z-[\da-f]{4}\n$/);
     expect(resumed.exitCode).toBe(0);
     expect(inFlightCount).toBeLessThanOrEqual(PARALLEL);
     expect(await account.unexplained()).toEqual([]);

@@ -29,4 +29,9 @@ export function installPlatform(): void {
   if (status !== 0) throw new Error(`sst install ended with ${status}: it needs the npm registry`);
 }
 
+/** Vitest calls it once for the projects that need the platform, before their first file. */
+export function setup(): void {
+  installPlatform();
+}
+
 if (import.meta.main) installPlatform();

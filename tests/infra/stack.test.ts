@@ -32,6 +32,12 @@ describe.each(['test', 'production'])('stack of stage %s', (stage) => {
     graph = await synthesize(stage, { OpenaiApiKey: CANARY_KEY });
   });
 
+  it('is the same graph each time it is synthesized', async () => {
+    const again = await synthesize(stage, { OpenaiApiKey: CANARY_KEY });
+
+    expect(JSON.stringify(again)).toBe(JSON.stringify(graph));
+  });
+
   describe('queues', () => {
     it('are one for each lane', () => {
       const lanes = Object.keys(graph.outputs.laneQueueUrls);

@@ -14,13 +14,7 @@ import { join, sep } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import { installPlatform } from './install-platform.ts';
-import {
-  ACCOUNT,
-  createMocks,
-  patchUrns,
-  seedRandomBytes,
-  unwrapSecrets,
-} from './pulumi-mocks.mjs';
+import { ACCOUNT, createMocks, patchUrns, unwrapSecrets } from './pulumi-mocks.mjs';
 
 const { values: flags } = parseArgs({
   options: { stage: { type: 'string', default: 'test' }, out: { type: 'string' } },
@@ -35,6 +29,7 @@ const need = createRequire(join(platform, 'package.json'));
 const esbuild = need('esbuild');
 const pulumi = need('@pulumi/pulumi');
 const { MockMonitor } = need('@pulumi/pulumi/runtime/mocks');
+const naming = join(platform, 'src/components/naming.ts');
 const config = JSON.stringify(join(root, 'sst.config.ts'));
 
 const app = await evaluateApp();
@@ -59,6 +54,17 @@ async function evaluateApp() {
     ([name, value]) => [name, typeof value === 'string' ? { version: value } : value],
   );
   return { removal: 'retain', ...evaluated, stage, providers: Object.fromEntries(providers) };
+}
+
+/**
+ * SST's naming, with a suffix that follows from the component instead of a random draw: components
+ * are created in another order from run to run, and each would get another's draw.
+ */
+function nameByComponent(path) {
+  const draw = 'crypto.randomBytes(8).toString("hex")';
+  const source = readFileSync(path, 'utf8');
+  if (!source.includes(draw)) throw new Error(`${path}: expected ${draw}`);
+  return source.replace(draw, '`${name}${suffix}`');
 }
 
 /** The config's `run()`, with the globals that SST puts before each of our files. */
@@ -90,6 +96,7 @@ export default () => run(mod.run);`,
         name: 'inject-globals',
         setup(build) {
           build.onLoad({ filter: /\.(js|ts)$/ }, ({ path }) => {
+            if (path === naming) return { contents: nameByComponent(path), loader: 'ts' };
             if (path.startsWith(work + sep)) return undefined;
             const loader = path.endsWith('.js') ? 'js' : 'ts';
             return { contents: `${globals}\n${readFileSync(path, 'utf8')}`, loader };
@@ -185,7 +192,6 @@ async function runProgram() {
   const onResource = ({ type, name, custom, inputs }) => {
     resources.push({ type, name, custom, inputs: unwrapSecrets(inputs) });
   };
-  seedRandomBytes();
   patchUrns(MockMonitor);
   const mocks = createMocks({ region, onResource });
   await pulumi.runtime.setMocks(mocks, app.name, stage, false, 'organization');
@@ -208,16 +214,22 @@ async function runProgram() {
     const graph = {
       app,
       outputs: unwrapSecrets(outputs),
-      resources: resources.map((resource) => ({
+      resources: inOrder(resources, ({ type, name }) => `${type}::${name}`).map((resource) => ({
         ...resource,
         options: options.get(`${resource.type}::${resource.name}`),
       })),
-      builds: unwrapSecrets(builds),
+      builds: inOrder(unwrapSecrets(builds), ({ functionID }) => functionID),
     };
     const text = `${JSON.stringify(graph, null, 2)}\n`;
     if (flags.out === undefined) process.stdout.write(text);
     else writeFileSync(flags.out, text);
   });
+}
+
+/** Components register in whatever order their promises settle; the graph is the same each time. */
+function inOrder(items, keyOf) {
+  const compare = (left, right) => (keyOf(left) < keyOf(right) ? -1 : 1);
+  return items.toSorted(compare);
 }
 
 /** Options are no part of what mocks are told: taken off the raw requests. */
@@ -230,7 +242,10 @@ function recordOptions() {
       retainOnDelete: request.getRetainondelete(),
       protect: request.getProtect(),
       ignoreChanges: request.getIgnorechangesList(),
-      dependsOn: request.getDependenciesList().map((urn) => urn.split('::').pop()),
+      dependsOn: request
+        .getDependenciesList()
+        .map((urn) => urn.split('::').pop())
+        .toSorted(),
     });
     return registerResource.call(this, request, callback);
   };

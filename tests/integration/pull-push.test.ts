@@ -58,7 +58,7 @@ const push = (stage: QuietStage, folder: TemporaryFolder) => call(pushTo, stage,
 /** What differs from run to run, put aside. */
 function timeless(outcome: Outcome, { path }: TemporaryFolder): Outcome {
   const tidy = (text: string) =>
-    text.replaceAll(/\d{8}T\d{6}Z/g, '<time>').replaceAll(path, '<folder>');
+    text.replaceAll(/\d{8}T\d{6}Z-[\da-f]{4}/g, '<time>').replaceAll(path, '<folder>');
   return { ...outcome, stdout: tidy(outcome.stdout), stderr: tidy(outcome.stderr) };
 }
 

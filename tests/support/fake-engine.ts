@@ -11,6 +11,7 @@ import {
   openQuestions,
   planGroup,
   type Question,
+  type Random,
   type Select,
   type Settlement,
   type Worker,
@@ -39,8 +40,17 @@ export class FakeEngine {
   readonly worker: Worker;
   /** What the worker knows to be closed. */
   readonly closures = new Map<string, Closure>();
+  readonly #random: Random;
 
-  constructor(init: { readonly benchmark?: Benchmark; readonly answer?: FakeAnswer } = {}) {
+  /** @param init.random - Ends the names of groups. @default 0000, 0001 and so on */
+  constructor(
+    init: {
+      readonly benchmark?: Benchmark;
+      readonly answer?: FakeAnswer;
+      readonly random?: Random;
+    } = {},
+  ) {
+    this.#random = init.random ?? countingUp();
     this.benchmark = init.benchmark ?? aBenchmark();
     this.models = new FakeModelClient(init.answer ?? (() => aModelResponse()));
     const { ledger, queue, clock } = this;
@@ -126,10 +136,18 @@ export class FakeEngine {
     const checked = await checkQuestions(source, init.select, benchmark.configs, createTestDigest);
     const { skipped = new Map<string, string>() } = init;
     return await planGroup(
-      { benchmark, draft: aDraft(init), source, checked, skipped, clock },
+      { benchmark, draft: aDraft(init), source, checked, skipped, clock, random: this.#random },
       { ledger, blobs, queueOf: () => queue },
     );
   }
+}
+
+function countingUp(): Random {
+  let count = -1;
+  return () => {
+    count += 1;
+    return count / 0x10000;
+  };
 }
 
 function aDraft(init: {

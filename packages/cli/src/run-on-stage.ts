@@ -20,7 +20,15 @@ export async function runOnStage(
   refuseUnknownLanes([...benchmark.lanes.keys()], engine.stage);
   refuseUnfitLanes(benchmark);
   using signals = listenForStop();
-  const plan = { benchmark, draft, source, checked, skipped, clock: engine.clock };
+  const plan = {
+    benchmark,
+    draft,
+    source,
+    checked,
+    skipped,
+    clock: engine.clock,
+    random: Math.random,
+  };
   const header = await storePlan(plan, engine);
   if (options.json === true) terminal.error(header.group);
   else terminal.print(header.group);

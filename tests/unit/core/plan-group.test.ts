@@ -24,24 +24,42 @@ describe('a planned group', () => {
 
     expect(header).toMatchObject({
       schemaVersion: 1,
-      group: 'gold-20260102T030405Z',
+      group: 'gold-20260102T030405Z-0000',
       label: 'gold',
       createdAt: '2026-01-02T03:04:05.000Z',
-      runs: ['gold-20260102T030405Z-r1', 'gold-20260102T030405Z-r2', 'gold-20260102T030405Z-r3'],
+      runs: [
+        'gold-20260102T030405Z-0000-r1',
+        'gold-20260102T030405Z-0000-r2',
+        'gold-20260102T030405Z-0000-r3',
+      ],
       configs: [{ config: 'direct', cells: 2, skipped: null }],
     });
   });
 
-  it('has a name of its own, even in the same second', async () => {
-    const engine = new FakeEngine();
+  it('has a name of its own, even when another was planned in the same second elsewhere', async () => {
+    const here = new FakeEngine();
+    const there = new FakeEngine({ random: () => 0.999_999 });
 
-    const groups = [await engine.plan(), await engine.plan(), await engine.plan()];
+    const groups = [await here.plan(), await here.plan(), await there.plan()];
 
     expect(groups.map(({ group }) => group)).toEqual([
-      'demo-20260102T030405Z',
-      'demo-20260102T030405Z-2',
-      'demo-20260102T030405Z-3',
+      'demo-20260102T030405Z-0000',
+      'demo-20260102T030405Z-0001',
+      'demo-20260102T030405Z-ffff',
     ]);
+  });
+
+  it('draws another name where the first is taken, and fails where every draw is', async () => {
+    const draws = [0.5, 0.5, 0.25];
+    const engine = new FakeEngine({ random: () => draws.shift() ?? 0.5 });
+
+    const groups = [await engine.plan(), await engine.plan()];
+
+    expect(groups.map(({ group }) => group)).toEqual([
+      'demo-20260102T030405Z-8000',
+      'demo-20260102T030405Z-4000',
+    ]);
+    await expect(engine.plan()).rejects.toMatchObject({ code: 'already-exists' });
   });
 
   it('has its questions stored under their digest', async () => {

@@ -93,7 +93,7 @@ describe('the check of a group', () => {
     [
       'a run',
       (row) => ({ ...row, run: 'demo-r9' }),
-      'wrong: run: published "demo-r9", recomputed "demo-20260102T030405Z-r1"',
+      'wrong: run: published "demo-r9", recomputed "demo-20260102T030405Z-0000-r1"',
     ],
     [
       'a tag',
@@ -330,13 +330,13 @@ describe('the check of a group', () => {
     expect(mismatches).toEqual([`${key}: label: published "other", recomputed "demo"`]);
   });
 
-  const heading = 'demo-20260102T030405Z: 4 questions, 2 replicates';
+  const heading = 'demo-20260102T030405Z-0000: 4 questions, 2 replicates';
 
   it.each<[string, (text: string) => string, string]>([
     [
       'changed',
       (text) => text.replace('4 questions', '5 questions'),
-      `:1: published demo-20260102T030405Z: 5 questions, 2 replicates, recomputed ${heading}`,
+      `:1: published demo-20260102T030405Z-0000: 5 questions, 2 replicates, recomputed ${heading}`,
     ],
     ['missing', () => '', `:1: published nothing, recomputed ${heading}`],
     ['longer', (text) => `${text}score 99\n`, ':8: published score 99, recomputed nothing'],

@@ -56,6 +56,7 @@ async function runHere(
       checked,
       skipped,
       clock: engine.clock,
+      random: Math.random,
       onCreated,
       signal: signals.drain,
     },

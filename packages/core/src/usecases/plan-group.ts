@@ -10,9 +10,13 @@ import type { QuestionSource } from '../planning/load-questions.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Ledger } from '../ports/ledger.ts';
+import type { Random } from '../ports/random.ts';
 import type { TaskQueue } from '../ports/task-queue.ts';
 import { isPlanned } from './finalize-group.ts';
 import { chooseAll, sendTasks } from './send-tasks.ts';
+
+/** Names drawn before planning fails: that many taken ones in a second mean that the draw is broken. */
+const MAX_NAME_DRAWS = 100;
 
 /** The stores a plan is written to. */
 export interface PlanStores {
@@ -37,6 +41,8 @@ export interface GroupPlan {
   /** Why a config is left out, by name. */
   readonly skipped: ReadonlyMap<string, string>;
   readonly clock: Clock;
+  /** Draws the end of the group's name. */
+  readonly random: Random;
 }
 
 /**
@@ -68,13 +74,13 @@ export async function planGroup(
 
 /** Stores the questions of a group, then its header; its tasks are still to be sent. */
 export async function storePlan(
-  { benchmark, draft, source, checked, skipped, clock }: GroupPlan,
+  { benchmark, draft, source, checked, skipped, clock, random }: GroupPlan,
   { ledger, blobs }: Omit<PlanStores, 'queue'>,
 ): Promise<GroupHeader> {
   const key = `questions/${checked.sha256}.jsonl`;
   if (!(await blobs.has(key))) await blobs.write(key, serializeAll(source, draft.spec.select));
   const createdAt = clock.toIso(clock.now());
-  const wanted = `${draft.label}-${compactInstant(createdAt)}`;
+  const stem = `${draft.label}-${compactInstant(createdAt)}`;
   // Parsed for the order of its keys: a header that was read again is written the same.
   const headerOf = (group: string) =>
     groupHeaderSchema.parse({
@@ -90,7 +96,7 @@ export async function storePlan(
         skipped: skipped.get(name) ?? null,
       })),
     });
-  return await createUnderFreeName(wanted, ledger, headerOf);
+  return await createUnderFreeName(stem, { ledger, random, headerOf });
 }
 
 /**
@@ -131,21 +137,40 @@ async function* serializeAll(
   for await (const question of selectQuestions(source, select)) yield serializeQuestion(question);
 }
 
-/** Creates a group under the wanted name or, where that is taken, the same with a number. */
+/**
+ * Creates a group under a name that no other group has.
+ *
+ * The name ends in four random hex digits: groups planned in the same second in different engines or on
+ * different machines may later be copied between them. A draw that is taken in this engine is drawn again.
+ */
 async function createUnderFreeName(
-  wanted: string,
-  ledger: Ledger,
-  headerOf: (group: string) => GroupHeader,
+  stem: string,
+  {
+    ledger,
+    random,
+    headerOf,
+  }: {
+    readonly ledger: Ledger;
+    readonly random: Random;
+    readonly headerOf: (group: string) => GroupHeader;
+  },
 ): Promise<GroupHeader> {
-  for (let suffix = 1; ; suffix += 1) {
-    const header = headerOf(suffix === 1 ? wanted : `${wanted}-${suffix}`);
+  for (let draw = 1; ; draw += 1) {
+    const header = headerOf(`${stem}-${fourHexDigits(random)}`);
     try {
       await ledger.createGroup(header);
       return header;
     } catch (error) {
-      if (!(error instanceof ThriceError) || error.code !== 'already-exists') throw error;
+      const isTaken = error instanceof ThriceError && error.code === 'already-exists';
+      if (!isTaken || draw === MAX_NAME_DRAWS) throw error;
     }
   }
+}
+
+function fourHexDigits(random: Random): string {
+  return Math.floor(random() * 0x10000)
+    .toString(16)
+    .padStart(4, '0');
 }
 
 function interrupted(group: string): ThriceError {
