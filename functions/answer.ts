@@ -174,6 +174,8 @@ function describeEvent(event: WorkerEvent): Readonly<Record<string, unknown>> {
       return { subject: event.closure.subject, code: event.closure.error.code };
     case 'lane-waiting':
       return { subject: event.subject };
+    case 'stalled':
+      return { cellCount: event.cellCount, forMs: event.forMs };
     case 'cells-taken-over':
       return { count: event.cells.length };
   }

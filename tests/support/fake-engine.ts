@@ -150,10 +150,10 @@ function countingUp(): Random {
   };
 }
 
-function aDraft(init: {
-  readonly draft?: Partial<GroupDraft>;
-  readonly select?: Select;
-}): GroupDraft {
+/** What a group is planned from, before it has a name. */
+export function aDraft(
+  init: { readonly draft?: Partial<GroupDraft>; readonly select?: Select } = {},
+): GroupDraft {
   const {
     schemaVersion: _version,
     group: _group,

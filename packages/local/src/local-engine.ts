@@ -11,7 +11,7 @@ import { WorkerRegistry } from './worker-registry.ts';
 
 /** The engine on one machine: `thrice.db` and the artifacts beside it, in one folder. */
 export class LocalEngine implements Disposable {
-  readonly clock: Clock = systemClock;
+  readonly clock: Clock;
   readonly folder: string;
   readonly ledger: Ledger;
   readonly blobs: FileBlobStore;
@@ -23,10 +23,12 @@ export class LocalEngine implements Disposable {
    * Opens a folder, creating what is not there.
    *
    * @param folder - Absolute.
+   * @param clock - @default the machine's
    * @throws {ThriceError} `store-unusable` for a database that is damaged, foreign, newer or
    *   unwritable.
    */
-  constructor(folder: string) {
+  constructor(folder: string, clock: Clock = systemClock) {
+    this.clock = clock;
     const file = join(folder, 'thrice.db');
     this.folder = folder;
     this.#database = openDatabase(file);

@@ -21,6 +21,8 @@ import type { Backlog, SqliteTaskQueue, TaskScope } from './sqlite-task-queue.ts
 const REFRESH_MS = 1_000;
 /** How long an idle loop sleeps before it looks again, ms. */
 const IDLE_MS = 100;
+/** With work, open lanes and no request for this long, ms, a wake-up has been lost. */
+const STALL_MS = 30_000;
 /** Cells in hand beyond the slots, as a share: they are claimed or completed while others call. */
 const AHEAD_RATIO = 2;
 
@@ -42,6 +44,8 @@ export interface WorkOrder {
   readonly benchmark: Benchmark;
   readonly models: ModelClient;
   readonly random: Random;
+  /** Slots for the calls. @default as many as the benchmark allows, in all and on each lane */
+  readonly governor?: SlotGovernor;
   readonly observe: WorkerObserver;
   /** What of the group to work on. */
   readonly scope: TaskScope;
@@ -85,6 +89,8 @@ class WorkLoop {
   #failure: { readonly error: unknown } | undefined;
   #isCancelled = false;
   #refreshedAtMs = Number.NEGATIVE_INFINITY;
+  /** Since when nothing moves though something could, and how many slots had been granted then. */
+  #still: { readonly sinceMs: number; readonly grantedCount: number } | undefined;
   #wake: (() => void) | undefined;
 
   constructor(order: WorkOrder) {
@@ -103,12 +109,14 @@ class WorkLoop {
         Math.min(lane.maxConcurrency ?? benchmark.parallel, benchmark.parallel),
       ]),
     );
-    this.#governor = new SlotGovernor({
-      clock: engine.clock,
-      total: benchmark.parallel,
-      perLane: this.#laneLimits,
-      random: order.random,
-    });
+    this.#governor =
+      order.governor ??
+      new SlotGovernor({
+        clock: engine.clock,
+        total: benchmark.parallel,
+        perLane: this.#laneLimits,
+        random: order.random,
+      });
   }
 
   async run(): Promise<Ending> {
@@ -276,6 +284,26 @@ class WorkLoop {
     const takenOver = await engine.workers.takeOver();
     if (takenOver.length > 0) observe({ kind: 'cells-taken-over', cells: takenOver });
     await this.#refreshClosures(nowMs);
+    this.#watchForStall(nowMs);
+  }
+
+  /**
+   * Says so and recovers when cells wait for slots that nothing withholds: that is a bug, but no reason to
+   * wait for ever.
+   */
+  #watchForStall(nowMs: number): void {
+    const { grantedCount, inUseCount } = this.#governor;
+    const isWaiting = [...this.#inHand].some(
+      ([lane, count]) => count > 0 && !this.#closures.has(lane) && !this.#governor.isHeld(lane),
+    );
+    if (!isWaiting || inUseCount > 0) this.#still = undefined;
+    else if (this.#still?.grantedCount !== grantedCount) {
+      this.#still = { sinceMs: nowMs, grantedCount };
+    } else if (nowMs - this.#still.sinceMs >= STALL_MS) {
+      this.#still = undefined;
+      this.#order.observe({ kind: 'stalled', cellCount: this.#inHandCount(), forMs: STALL_MS });
+      this.#governor.recover();
+    }
   }
 
   async #refreshClosures(nowMs: number): Promise<void> {

@@ -3,6 +3,7 @@ import { SlotGovernor } from '@thrice/local';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { FakeClock } from '../../support/fake-clock.ts';
+import { RoughClock } from '../../support/rough-clock.ts';
 import { settledBy } from '../../support/settled-by.ts';
 
 const never = new AbortController().signal;
@@ -112,6 +113,64 @@ describe('SlotGovernor', () => {
         },
       ),
       { numRuns: 60, seed: 5 },
+    );
+  });
+
+  it('never stands still when a hold is over, whether timers fire early or late', async () => {
+    const lateMs = 8;
+    const steps = fc.array(
+      fc.oneof(
+        { weight: 4, arbitrary: fc.record({ kind: fc.constant('ask' as const) }) },
+        { weight: 3, arbitrary: fc.record({ kind: fc.constant('answer' as const) }) },
+        {
+          weight: 3,
+          arbitrary: fc.record({
+            kind: fc.constant('refuse' as const),
+            retryAfterMs: fc.option(fc.integer({ min: 1, max: 60 }), { nil: undefined }),
+          }),
+        },
+        {
+          weight: 6,
+          arbitrary: fc.record({
+            kind: fc.constant('pass' as const),
+            ms: fc.integer({ min: 1, max: 40 }),
+          }),
+        },
+      ),
+      { maxLength: 80 },
+    );
+    const drifts = fc.infiniteStream(fc.integer({ min: -4, max: lateMs }));
+
+    await fc.assert(
+      fc.asyncProperty(steps, drifts, fc.integer({ min: 1, max: 4 }), async (all, drift, slots) => {
+        const clock = new RoughClock(() => drift.next().value ?? 0);
+        const governor = governorOf(slots, { a: slots }, clock);
+        const crowd = new Crowd(governor);
+        let openForMs = 0;
+        for (let asked = 0; asked < 12; asked += 1) await crowd.take({ kind: 'grant', lane: 'a' });
+        // A last long while without news: whoever waits for the end of a hold must have been served.
+        for (const step of [
+          ...all,
+          ...Array.from({ length: 20 }, () => ({ kind: 'pass', ms: 5 }) as const),
+        ]) {
+          if (step.kind === 'ask') await crowd.take({ kind: 'grant', lane: 'a' });
+          else if (step.kind === 'pass') {
+            for (let ms = 0; ms < step.ms; ms += 1) {
+              openForMs = governor.isHeld('a') ? 0 : openForMs + 1;
+              clock.advance(1);
+              await settledBy(Promise.resolve());
+              const isStill =
+                openForMs > lateMs && crowd.isWaitedFor('a') && crowd.countHeld('a') === 0;
+              expect(isStill).toBe(false);
+            }
+          } else if (crowd.held.length > 0) {
+            if (step.kind === 'answer') governor.answered('a');
+            else governor.slowDown('a', step.retryAfterMs);
+            await crowd.take({ kind: 'dispose', index: 0 });
+          }
+        }
+      }),
+      { numRuns: 40, seed: 7 },
     );
   });
 
@@ -277,15 +336,45 @@ describe('a lane that was told to slow down', () => {
     slot[Symbol.dispose]();
   });
 
-  it('starts anew after a quiet while', () => {
+  it('gets its pace back with its answers: the next hold is a short one', () => {
     const clock = new FakeClock();
     const governor = governorOf(1, { a: 1 }, clock);
-    governor.slowDown('a', undefined);
-    clock.advance(governor.slowDown('a', undefined));
-    clock.advance(governor.slowDown('a', undefined));
+    for (let refusal = 0; refusal < 6; refusal += 1) {
+      clock.advance(governor.slowDown('a', undefined));
+    }
 
-    clock.advance(60_001);
+    governor.answered('a');
+    governor.slowDown('a', undefined);
 
     expect(governor.slowDown('a', undefined)).toBe(250);
+  });
+
+  it('is given half of its slots after a hold, and one more with each answer', async () => {
+    const clock = new FakeClock();
+    const governor = governorOf(8, { a: 8 }, clock);
+    const granted: Slot[] = [];
+    for (let asked = 0; asked < 8; asked += 1) {
+      void governor.grant('a', never).then((slot) => granted.push(slot));
+    }
+    governor.slowDown('a', 1_000);
+    governor.slowDown('a', 1_000);
+    await settledBy(Promise.resolve());
+    for (const slot of granted.splice(0)) slot[Symbol.dispose]();
+    for (let asked = 0; asked < 8; asked += 1) {
+      void governor.grant('a', never).then((slot) => granted.push(slot));
+    }
+
+    const counts: number[] = [];
+    await settledBy(Promise.resolve());
+    counts.push(granted.length);
+    clock.advance(1_000);
+    await settledBy(Promise.resolve());
+    counts.push(granted.length);
+    governor.answered('a');
+    governor.answered('a');
+    await settledBy(Promise.resolve());
+    counts.push(granted.length);
+
+    expect(counts).toEqual([0, 4, 6]);
   });
 });

@@ -86,6 +86,11 @@ export class Progress {
       case 'lane-waiting':
         this.note(`waiting for ${event.subject} until ${new Date(event.untilMs).toISOString()}`);
         break;
+      case 'stalled':
+        this.note(
+          `nothing moved for ${event.forMs / 1_000} s though ${event.cellCount} cells could: set going again. This is a defect of Thrice; nothing is lost, please report it`,
+        );
+        break;
       case 'cells-taken-over':
         this.note(
           `took over ${event.cells.length} cells of a process that died; what it was asking may be paid twice: ${event.cells.map(({ config, id }) => `${config}/${id}`).join(' ')}`,

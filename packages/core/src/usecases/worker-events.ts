@@ -14,6 +14,8 @@ export type WorkerEvent =
     }
   | { readonly kind: 'lane-closed'; readonly closure: Closure }
   | { readonly kind: 'lane-waiting'; readonly subject: string; readonly untilMs: number }
+  /** Cells waited for a call that nothing withheld; they are set going again. */
+  | { readonly kind: 'stalled'; readonly cellCount: number; readonly forMs: number }
   /** Cells a dead worker was at work on; a call of theirs in flight may be paid twice. */
   | { readonly kind: 'cells-taken-over'; readonly cells: readonly CellKey[] };
 

@@ -1,0 +1,40 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { startRateLimitedServer } from '../support/rate-limited-server.ts';
+import { startThrice } from '../support/run-thrice.ts';
+import { smallBenchmark } from '../support/small-benchmark.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+import { waitUntil } from '../support/wait-until.ts';
+
+const PER_SECOND = 40;
+/** How long a run has to find the pace, ms. */
+const FIND_PACE_MS = 10_000;
+/** How long it is watched then, ms. */
+const WATCH_MS = 12_000;
+
+describe('a lane with a rate limit', () => {
+  it.concurrent.each(['seconds', 'milliseconds', 'none'] as const)(
+    'is used to its limit, to the last cell, where a refusal says when to come back in: %s',
+    async (header) => {
+      await using server = await startRateLimitedServer({ perSecond: PER_SECOND, header });
+      const files = smallBenchmark({ url: server.url, questionCount: 1_100, configs: ['m'] });
+      await using folder = await temporaryFolder(files);
+      await using running = startThrice(['run', 'benchmark.toml', '--parallel', '64'], {
+        cwd: folder.path,
+      });
+      await waitUntil('it is refused', () => server.stats().refusedCount > 0);
+
+      await wait(FIND_PACE_MS);
+      server.resetStats();
+      await wait(WATCH_MS);
+      const { usedRatio } = server.stats();
+      const { exitCode, stderr } = await running.ended;
+
+      console.log(header, server.stats(), usedRatio);
+      expect(usedRatio).toBeGreaterThanOrEqual(0.8);
+      expect(exitCode).toBe(0);
+      expect(server.stats().okCount).toBe(1_100);
+      expect(stderr).not.toContain('nothing moved');
+    },
+  );
+});
