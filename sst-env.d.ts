@@ -32,11 +32,11 @@ declare module "sst" {
       "name": string
       "type": "sst.aws.Bucket"
     }
-    "ControlDeadLetters": {
+    "ControlDeadLetterQueue": {
       "type": "sst.aws.Queue"
       "url": string
     }
-    "DeadLetters": {
+    "DeadLetterQueue": {
       "type": "sst.aws.Queue"
       "url": string
     }
@@ -138,7 +138,7 @@ declare module "sst" {
       "tableName": string
       "type": "sst.sst.Linkable"
     }
-    "Steward": {
+    "Reconciler": {
       "name": string
       "type": "sst.aws.Function"
     }

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { parseCellTask } from '@thrice/aws';
 import {
-  answerTask,
   backoffMs,
   type Delivery,
   type Governor,
   Heartbeat,
+  processTask,
   type Settlement,
   ThriceError,
   toThriceError,
@@ -73,7 +73,7 @@ async function backOff(
   await queue.release(delivery, delayMs).catch(() => undefined);
 }
 
-/** @throws {ThriceError} `invalid-argument` for a message that is no task: it ends in the dead letters. */
+/** @throws {ThriceError} `invalid-argument` for a message that is no task: it ends in the DLQ. */
 async function readDelivery(record: SqsRecord, { stage, queue }: Composition): Promise<Delivery> {
   const lane = laneOf(record, stage.laneQueueUrls);
   const receipt = record.receiptHandle;
@@ -113,7 +113,7 @@ async function answer(
   const beating = new AbortController();
   const beat = heartbeat.run(beating.signal);
   try {
-    return await answerTask(delivery, attributes.ApproximateReceiveCount > 1, {
+    return await processTask(delivery, attributes.ApproximateReceiveCount > 1, {
       ...composition,
       owner,
       models,
@@ -170,10 +170,10 @@ function describeEvent(event: WorkerEvent): Readonly<Record<string, unknown>> {
       const { class: errorClass, code } = event.error;
       return { ...event.key, class: errorClass, code, waitMs: event.waitMs };
     }
-    case 'lane-closed':
-      return { subject: event.closure.subject, code: event.closure.error.code };
-    case 'lane-waiting':
-      return { subject: event.subject };
+    case 'breaker-opened':
+      return { breakerKey: event.breaker.breakerKey, code: event.breaker.error.code };
+    case 'breaker-waiting':
+      return { breakerKey: event.breakerKey };
     case 'stalled':
       return { cellCount: event.cellCount, forMs: event.forMs };
     case 'cells-taken-over':

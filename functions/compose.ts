@@ -2,15 +2,22 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { S3Client } from '@aws-sdk/client-s3';
 import { SQSClient } from '@aws-sdk/client-sqs';
 import {
+  DynamoActiveGroups,
   DynamoLedger,
-  DynamoWatchlist,
   S3BlobStore,
-  SqsDeadLetters,
+  SqsDeadLetterQueue,
   SqsGroupRequests,
   SqsTaskQueue,
   type Stage,
 } from '@thrice/aws';
-import type { BlobStore, Clock, DeadLetters, GroupRequests, Ledger, Watchlist } from '@thrice/core';
+import type {
+  ActiveGroups,
+  BlobStore,
+  Clock,
+  DeadLetterQueue,
+  GroupRequests,
+  Ledger,
+} from '@thrice/core';
 import { lambdaClock } from './lambda-clock.ts';
 import { readStage } from './stage.ts';
 
@@ -27,9 +34,9 @@ export interface Composition {
   readonly queue: SqsTaskQueue;
   /** Those of requests, whose messages are held while they are served. */
   readonly requestQueues: Pick<SqsTaskQueue, 'extend' | 'release'>;
-  readonly watchlist: Watchlist;
+  readonly activeGroups: ActiveGroups;
   readonly requests: GroupRequests;
-  readonly deadLetters: DeadLetters;
+  readonly deadLetterQueue: DeadLetterQueue;
 }
 
 let composition: Composition | undefined;
@@ -65,13 +72,13 @@ function createComposition(): Composition {
     clock,
     blobs,
     ledger: new DynamoLedger({ ...table, blobs }),
-    watchlist: new DynamoWatchlist(table),
+    activeGroups: new DynamoActiveGroups(table),
     queue: openQueues(stage.laneQueueUrls),
     requestQueues: openQueues({ plan: stage.planQueueUrl, finalize: stage.finalizeQueueUrl }),
     requests: new SqsGroupRequests({
       client: sqs,
       queueUrls: { tasks: stage.planQueueUrl, results: stage.finalizeQueueUrl },
     }),
-    deadLetters: new SqsDeadLetters({ client: sqs, queueUrl: stage.deadLetterQueueUrl }),
+    deadLetterQueue: new SqsDeadLetterQueue({ client: sqs, queueUrl: stage.deadLetterQueueUrl }),
   };
 }

@@ -1,6 +1,6 @@
 import { publishResults, resultRequestSchema } from '@thrice/core';
 import { compose } from './compose.ts';
-import { holdMessage } from './hold-message.ts';
+import { extendVisibilityDuring } from './extend-visibility.ts';
 import { openLog } from './log.ts';
 import { type BatchResponse, handleRecords, type LambdaContext } from './sqs-event.ts';
 
@@ -9,7 +9,7 @@ export async function handler(event: unknown, context: LambdaContext): Promise<B
   const composition = compose();
   const log = openLog('finalize', context);
   return await handleRecords(event, log, (record) =>
-    holdMessage(record, 'finalize', composition, async () => {
+    extendVisibilityDuring(record, 'finalize', composition, async () => {
       const request = resultRequestSchema.parse(JSON.parse(record.body));
       const publication = await publishResults(request, composition);
       log.info('results written', { ...request, ...publication });

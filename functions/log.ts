@@ -21,7 +21,7 @@ export function openLog(name: string, context: LambdaContext): Log {
 }
 
 /**
- * An error for the log: its class and code to be found by, where it was thrown to be mended by.
+ * An error for the log: its class and code to be found by, where it was thrown to be repaired by.
  *
  * Of errors that are not ours only the name: the text of some quotes what could not be read.
  */

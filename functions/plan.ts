@@ -1,6 +1,6 @@
-import { serveTaskRequest, taskRequestSchema } from '@thrice/core';
+import { dispatchRequestSchema, dispatchTasks } from '@thrice/core';
 import { compose } from './compose.ts';
-import { holdMessage } from './hold-message.ts';
+import { extendVisibilityDuring } from './extend-visibility.ts';
 import { openLog } from './log.ts';
 import { type BatchResponse, handleRecords, type LambdaContext } from './sqs-event.ts';
 
@@ -14,13 +14,13 @@ export async function handler(event: unknown, context: LambdaContext): Promise<B
   const composition = compose();
   const log = openLog('plan', context);
   return await handleRecords(event, log, (record) =>
-    holdMessage(record, 'plan', composition, async () => {
-      const request = taskRequestSchema.parse(JSON.parse(record.body));
+    extendVisibilityDuring(record, 'plan', composition, async () => {
+      const request = dispatchRequestSchema.parse(JSON.parse(record.body));
       const endsAtMs =
         composition.clock.now() +
         Math.min(STRETCH_MS, context.getRemainingTimeInMillis() - RESERVE_MS);
       const isOutOfTime = () => composition.clock.now() >= endsAtMs;
-      const sentCount = await serveTaskRequest(request, isOutOfTime, composition);
+      const sentCount = await dispatchTasks(request, isOutOfTime, composition);
       log.info('tasks sent', { ...request, sentCount });
     }),
   );

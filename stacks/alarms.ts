@@ -31,11 +31,11 @@ export function createAlarms({
   readonly alarmTopic: sst.aws.SnsTopic;
 }): void {
   const alarms = [
-    deadLettersAlarm('dead-letters', 'A cell failed for good.', queues.deadLetters),
-    deadLettersAlarm(
+    dlqAlarm('dead-letters', 'A cell failed for good.', queues.deadLetterQueue),
+    dlqAlarm(
       'control-dead-letters',
       'A plan, a finalization or a tick failed for good.',
-      queues.controlDeadLetters,
+      queues.controlDeadLetterQueue,
     ),
     ...queues.lanes.map(({ name, queue }) => lateAlarm(`lane-${name}`, queue, LATE_SECONDS)),
     lateAlarm('plan', queues.plan, CONTROL_LATE_SECONDS),
@@ -59,7 +59,7 @@ export function createAlarms({
   }
 }
 
-function deadLettersAlarm(name: string, description: string, queue: sst.aws.Queue): Alarm {
+function dlqAlarm(name: string, description: string, queue: sst.aws.Queue): Alarm {
   return {
     name,
     description,
@@ -85,7 +85,7 @@ function lateAlarm(name: string, queue: sst.aws.Queue, threshold: number): Alarm
 
 /**
  * An error is a function that was killed, timed out or could not start, and a throttle says that a
- * reservation is too small. A message whose work failed is reported as such: its alarm is the dead letters'.
+ * reservation is too small. A message whose work failed is reported as such: its alarm is the DLQ messages'.
  */
 function functionAlarm(
   name: string,

@@ -15,7 +15,7 @@ export interface FunctionsInit {
 
 /** The four functions by name. */
 export type Functions = Readonly<
-  Record<'answer' | 'plan' | 'finalize' | 'steward', sst.aws.Function>
+  Record<'answer' | 'plan' | 'finalize' | 'reconciler', sst.aws.Function>
 >;
 
 /** Creates the functions and what sets them off. */
@@ -24,7 +24,7 @@ export function createFunctions(init: FunctionsInit): Functions {
     answer: createAnswer(init),
     plan: createPlan(init),
     finalize: createFinalize(init),
-    steward: createSteward(init),
+    reconciler: createReconciler(init),
   };
 }
 
@@ -48,7 +48,7 @@ function createAnswer({ storage, queues, apiKeys, link }: FunctionsInit): sst.aw
       onTable(storage, 'BatchGetItem', 'GetItem', 'PutItem', 'Query', 'UpdateItem'),
       ...onBucket(storage, { read: ['questions', 'spill'], write: ['spill'] }),
       toConsume(laneQueues),
-      toSend([...laneQueues, queues.deadLetters, queues.finalize]),
+      toSend([...laneQueues, queues.deadLetterQueue, queues.finalize]),
     ],
   });
   for (const { queue, maximumConcurrency } of queues.lanes) {
@@ -99,14 +99,14 @@ function createFinalize({ storage, queues, link }: FunctionsInit): sst.aws.Funct
 }
 
 /**
- * Once a minute opens lanes, wakes parked cells and refreshes progress; what is long, it asks others for.
+ * Once a minute opens lanes, wakes deferred cells and refreshes progress; what is long, it asks others for.
  *
  * One at a time and done before the next: a tick that fails is not repeated, the next one does its
- * work. The scheduler's own retries and dead letters are for ticks that never reached it.
+ * work. The scheduler's own retries and DLQ messages are for ticks that never reached it.
  */
-function createSteward({ storage, queues, link }: FunctionsInit): sst.aws.Function {
+function createReconciler({ storage, queues, link }: FunctionsInit): sst.aws.Function {
   const laneQueues = queues.lanes.map(({ queue }) => queue);
-  const steward = new sst.aws.Function('Steward', {
+  const reconciler = new sst.aws.Function('Reconciler', {
     handler: 'functions/steward.handler',
     timeout: '50 seconds',
     memory: '512 MB',
@@ -122,13 +122,13 @@ function createSteward({ storage, queues, link }: FunctionsInit): sst.aws.Functi
     ],
     transform: { eventInvokeConfig: { maximumEventAgeInSeconds: 60 } },
   });
-  new sst.aws.CronV2('StewardTick', {
+  new sst.aws.CronV2('ReconcilerTick', {
     schedule: 'rate(1 minute)',
-    function: steward,
+    function: reconciler,
     retries: 2,
-    dlq: queues.controlDeadLetters.arn,
+    dlq: queues.controlDeadLetterQueue.arn,
   });
-  return steward;
+  return reconciler;
 }
 
 /**

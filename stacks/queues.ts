@@ -2,7 +2,7 @@ import { type Lane, lanes, pascalCase } from './lanes.ts';
 
 const SECONDS_PER_DAY = 86_400;
 const PLAIN_RETENTION_SECONDS = 7 * SECONDS_PER_DAY;
-/** The most SQS has. A dead letter keeps its first send time, so it stays 7 days at the least. */
+/** The most SQS has. A DLQ message keeps its first send time, so it stays 7 days at the least. */
 const DEAD_LETTER_RETENTION_SECONDS = 14 * SECONDS_PER_DAY;
 /** 20 s, the most SQS has: an empty queue is asked 3 times a minute and poller. */
 const LONG_POLL_SECONDS = 20;
@@ -11,7 +11,7 @@ const LONG_POLL_SECONDS = 20;
  * Receives after which SQS itself gives a message up.
  *
  * Only what a worker can no longer report gets there: it was killed, or the message is unreadable. A
- * cell that failed is sent to the dead letters by its worker; one that waits is sent anew, its count
+ * cell that failed is sent to the DLQ by its worker; one that waits is sent anew, its count
  * at 0.
  */
 const MAX_RECEIVES = 10;
@@ -34,24 +34,24 @@ export interface Queues {
   readonly plan: sst.aws.Queue;
   readonly finalize: sst.aws.Queue;
   /** Failed cells, of every lane. */
-  readonly deadLetters: sst.aws.Queue;
+  readonly deadLetterQueue: sst.aws.Queue;
   /** Plans, finalizations and ticks that failed; apart, so that the former holds cells only. */
-  readonly controlDeadLetters: sst.aws.Queue;
+  readonly controlDeadLetterQueue: sst.aws.Queue;
 }
 
 /** One queue a lane, so that a slow provider cannot starve another; one each for plans and ends. */
 export function createQueues(): Queues {
-  const deadLetters = createDeadLetters('DeadLetters');
-  const controlDeadLetters = createDeadLetters('ControlDeadLetters');
+  const deadLetterQueue = createDeadLetterQueue('DeadLetterQueue');
+  const controlDeadLetterQueue = createDeadLetterQueue('ControlDeadLetterQueue');
   return {
     lanes: lanes.map((lane) => ({
       ...lane,
-      queue: createQueue(`Lane${pascalCase(lane.name)}`, timeoutSeconds.answer, deadLetters),
+      queue: createQueue(`Lane${pascalCase(lane.name)}`, timeoutSeconds.answer, deadLetterQueue),
     })),
-    plan: createQueue('Plans', timeoutSeconds.plan, controlDeadLetters),
-    finalize: createQueue('Finalizations', timeoutSeconds.finalize, controlDeadLetters),
-    deadLetters,
-    controlDeadLetters,
+    plan: createQueue('Plans', timeoutSeconds.plan, controlDeadLetterQueue),
+    finalize: createQueue('Finalizations', timeoutSeconds.finalize, controlDeadLetterQueue),
+    deadLetterQueue,
+    controlDeadLetterQueue,
   };
 }
 
@@ -67,11 +67,11 @@ export function createQueues(): Queues {
 function createQueue(
   name: string,
   functionTimeoutSeconds: number,
-  deadLetters: sst.aws.Queue,
+  deadLetterQueue: sst.aws.Queue,
 ): sst.aws.Queue {
   return new sst.aws.Queue(name, {
     visibilityTimeout: `${6 * functionTimeoutSeconds} seconds`,
-    dlq: { queue: deadLetters.arn, retry: MAX_RECEIVES },
+    dlq: { queue: deadLetterQueue.arn, retry: MAX_RECEIVES },
     transform: {
       queue: {
         messageRetentionSeconds: PLAIN_RETENTION_SECONDS,
@@ -82,7 +82,7 @@ function createQueue(
   });
 }
 
-function createDeadLetters(name: string): sst.aws.Queue {
+function createDeadLetterQueue(name: string): sst.aws.Queue {
   return new sst.aws.Queue(name, {
     transform: {
       queue: {

@@ -115,7 +115,7 @@ async function failTwice(ledger: Ledger, key: CellKey): Promise<void> {
   for (const generation of [0, 1]) {
     const at = `2026-01-02T03:04:0${generation}.000Z`;
     await ledger.claimCell(key, generation, 'ann');
-    await ledger.completeCell(key, 'ann', aFailedResult({ tries: 3 }), [anAttempt({ at })]);
+    await ledger.completeCell(key, 'ann', aFailedResult({ attempts: 3 }), [anAttempt({ at })]);
   }
 }
 
@@ -268,7 +268,7 @@ describe('A copy to DynamoDB', () => {
       isMended = true;
       await copy(from, to);
 
-      // A tally is a hint: one whose request was lost is mended where the results are written.
+      // A tally is a hint: one whose request was lost is repaired where the results are written.
       const { tallies: _hint, ...view } = await viewLedger(to.ledger);
       expect(view).toEqual(expected);
       expect(request).toBeLessThan(100);

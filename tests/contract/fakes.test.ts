@@ -1,18 +1,18 @@
+import { FakeActiveGroups } from '../support/fake-active-groups.ts';
 import { FakeBlobStore } from '../support/fake-blob-store.ts';
 import { FakeClock } from '../support/fake-clock.ts';
-import { FakeDeadLetters } from '../support/fake-dead-letters.ts';
+import { FakeDeadLetterQueue } from '../support/fake-dead-letter-queue.ts';
 import { FakeGroupRequests } from '../support/fake-group-requests.ts';
 import { FakeLedger } from '../support/fake-ledger.ts';
 import { FakeTaskCounter } from '../support/fake-task-counter.ts';
 import { FakeTaskQueue } from '../support/fake-task-queue.ts';
-import { FakeWatchlist } from '../support/fake-watchlist.ts';
+import { describeActiveGroupsContract } from './active-groups-contract.ts';
 import { describeBlobStoreContract } from './blob-store-contract.ts';
-import { describeDeadLettersContract } from './dead-letters-contract.ts';
+import { describeDeadLetterQueueContract } from './dead-letter-queue-contract.ts';
 import { describeGroupRequestsContract } from './group-requests-contract.ts';
 import { describeLedgerContract } from './ledger-contract.ts';
 import { describeTaskCounterContract } from './task-counter-contract.ts';
 import { describeTaskQueueContract } from './task-queue-contract.ts';
-import { describeWatchlistContract } from './watchlist-contract.ts';
 
 // The unit tests of the use cases stand on these fakes: they must promise what the real ones do.
 const nothingToRelease = { [Symbol.asyncDispose]: () => Promise.resolve() };
@@ -32,9 +32,9 @@ describeBlobStoreContract('in memory', () => {
   return Promise.resolve({ blobs, other: blobs, ...nothingToRelease });
 });
 
-describeWatchlistContract('in memory', () => {
-  const watchlist = new FakeWatchlist();
-  return Promise.resolve({ watchlist, other: watchlist, ...nothingToRelease });
+describeActiveGroupsContract('in memory', () => {
+  const activeGroups = new FakeActiveGroups();
+  return Promise.resolve({ activeGroups, other: activeGroups, ...nothingToRelease });
 });
 
 describeGroupRequestsContract('in memory', () => {
@@ -48,11 +48,11 @@ describeGroupRequestsContract('in memory', () => {
   });
 });
 
-describeDeadLettersContract('in memory', () => {
-  const deadLetters = new FakeDeadLetters();
+describeDeadLetterQueueContract('in memory', () => {
+  const deadLetterQueue = new FakeDeadLetterQueue();
   return Promise.resolve({
-    deadLetters,
-    read: () => Promise.resolve(deadLetters.sent),
+    deadLetterQueue,
+    read: () => Promise.resolve(deadLetterQueue.sent),
     ...nothingToRelease,
   });
 });

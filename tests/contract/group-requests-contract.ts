@@ -1,8 +1,8 @@
 import {
+  type DispatchRequest,
+  dispatchRequestSchema,
   type GroupRequests,
   resultRequestSchema,
-  type TaskRequest,
-  taskRequestSchema,
 } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
 
@@ -11,7 +11,7 @@ export interface GroupRequestsUnderTest extends AsyncDisposable {
   readonly requests: GroupRequests;
   /** The same requests as another process sees them. */
   readonly other: GroupRequests;
-  /** Takes requests in hand, up to ten, each once; as they travel. */
+  /** Takes requests in flight, up to ten, each once; as they travel. */
   take(kind: 'tasks' | 'results'): Promise<readonly unknown[]>;
   /** Ends the work on what was taken. */
   finish(): Promise<void>;
@@ -23,32 +23,32 @@ export type OpenGroupRequests = () => Promise<GroupRequestsUnderTest>;
 /** What the `GroupRequests` port promises, sentence by sentence. */
 export function describeGroupRequestsContract(name: string, open: OpenGroupRequests): void {
   describe(`GroupRequests contract: ${name}`, () => {
-    it.each<TaskRequest>([
+    it.each<DispatchRequest>([
       { v: 1, group: 'demo', kind: 'plan' },
       { v: 1, group: 'demo', kind: 'refill' },
-      { v: 1, group: 'demo', kind: 'refill', subject: 'hub/org/m:free é\uFFFE\uFFFF\u0001' },
+      { v: 1, group: 'demo', kind: 'refill', breakerKey: 'hub/org/m:free é\uFFFE\uFFFF\u0001' },
       { v: 1, group: 'demo', kind: 'plan', from: { run: 'demo-r2', offset: 0 } },
       {
         v: 1,
         group: 'demo',
         kind: 'refill',
-        subject: 'lab',
+        breakerKey: 'lab',
         from: { run: 'demo-r1', offset: 123_456_789_012 },
       },
     ])('hands over a request for tasks as it was asked: %j', async (request) => {
       await using store = await open();
 
-      await store.requests.askForTasks(request);
+      await store.requests.requestDispatch(request);
 
       const taken = await store.take('tasks');
-      expect(taken.map((each) => taskRequestSchema.parse(each))).toEqual([request]);
+      expect(taken.map((each) => dispatchRequestSchema.parse(each))).toEqual([request]);
       expect(await store.take('results')).toEqual([]);
     });
 
     it('hands over a request for results as it was asked', async () => {
       await using store = await open();
 
-      await store.requests.askForResults('demo');
+      await store.requests.requestResults('demo');
 
       const taken = await store.take('results');
       expect(taken.map((each) => resultRequestSchema.parse(each))).toEqual([
@@ -60,7 +60,7 @@ export function describeGroupRequestsContract(name: string, open: OpenGroupReque
     it('hands over every request, of whichever group', async () => {
       await using store = await open();
 
-      for (const group of ['a', 'b', 'a']) await store.requests.askForResults(group);
+      for (const group of ['a', 'b', 'a']) await store.requests.requestResults(group);
 
       const taken = await store.take('results');
       const groups = taken.map((each) => resultRequestSchema.parse(each).group);
@@ -69,16 +69,16 @@ export function describeGroupRequestsContract(name: string, open: OpenGroupReque
 
     it('counts the requests for tasks that wait and that are being served', async () => {
       await using store = await open();
-      const counts = [await store.other.countTaskRequests()];
-      await store.requests.askForTasks({ v: 1, group: 'demo', kind: 'plan' });
-      await store.requests.askForTasks({ v: 1, group: 'demo', kind: 'refill' });
-      await store.requests.askForResults('demo');
+      const counts = [await store.other.countDispatchRequests()];
+      await store.requests.requestDispatch({ v: 1, group: 'demo', kind: 'plan' });
+      await store.requests.requestDispatch({ v: 1, group: 'demo', kind: 'refill' });
+      await store.requests.requestResults('demo');
 
-      counts.push(await store.other.countTaskRequests());
+      counts.push(await store.other.countDispatchRequests());
       await store.take('tasks');
-      counts.push(await store.other.countTaskRequests());
+      counts.push(await store.other.countDispatchRequests());
       await store.finish();
-      counts.push(await store.other.countTaskRequests());
+      counts.push(await store.other.countDispatchRequests());
 
       expect(counts).toEqual([0, 2, 2, 0]);
     });

@@ -11,11 +11,11 @@ import { describe, expect, it } from 'vitest';
 import {
   aCellKey,
   aCellResult,
-  aClosure,
   aFailedResult,
   aGroupHeader,
   aJournalEntry,
   anAttempt,
+  anOpenBreaker,
   aTally,
 } from '../support/builders.ts';
 import { FakeClock } from '../support/fake-clock.ts';
@@ -51,7 +51,7 @@ export function describeLedgerContract(
     describeGenerations(openLedger);
     describeReading(openLedger);
     describeMending(openLedger);
-    describeClosures(openLedger);
+    describeOpenBreakers(openLedger);
 
     it('keeps to the model through random histories of several owners', async () => {
       await fc.assert(
@@ -62,8 +62,8 @@ export function describeLedgerContract(
 
           await fc.asyncModelRun(() => ({ model, real: { clock, ...store } }), commands);
 
-          const verdicts = model.results.map(({ id }) => id);
-          expect(verdicts).toEqual([...new Set(verdicts)]);
+          const scoreCount = model.results.map(({ id }) => id);
+          expect(scoreCount).toEqual([...new Set(scoreCount)]);
         }),
         { numRuns: propertyRuns, seed: 11 },
       );
@@ -194,7 +194,7 @@ function describeClaims(openLedger: OpenLedger): void {
 
       const claim = await store.ledger.claimCell(key, 0, 'ann');
 
-      const cell = { key, state: 'claimed', generation: 0, tries: 0, attempts: [] };
+      const cell = { key, state: 'claimed', generation: 0, attempts: 0, attemptLog: [] };
       expect(claim).toEqual({ kind: 'claimed', isFirst: true, cell });
       expect(await readCell(store.other)).toEqual(cell);
     });
@@ -325,20 +325,20 @@ function describeLeases(openLedger: OpenLedger): void {
       expect(await store.other.claimCell(unknown, 0, 'bob')).toMatchObject({ isFirst: true });
     });
 
-    it('counts one that ended without being given back as a try', async () => {
+    it('counts one that ended without being given back as an attempt', async () => {
       const clock = new FakeClock();
       await using store = await openLedger(clock);
-      const tries: (number | undefined)[] = [];
+      const attempts: (number | undefined)[] = [];
 
       for (const owner of ['ann', 'bob', 'ann']) {
         await store.ledger.claimCell(key, 0, owner);
-        tries.push((await readCell(store.other))?.tries);
+        attempts.push((await readCell(store.other))?.attempts);
         clock.advance(limits.leaseMs);
       }
       const claim = await store.other.claimCell(key, 0, 'cid');
 
-      expect(tries).toEqual([0, 1, 2]);
-      expect(claim).toMatchObject({ kind: 'claimed', cell: { tries: 3 } });
+      expect(attempts).toEqual([0, 1, 2]);
+      expect(claim).toMatchObject({ kind: 'claimed', cell: { attempts: 3 } });
     });
 
     it('adds that try to those known already', async () => {
@@ -351,8 +351,11 @@ function describeLeases(openLedger: OpenLedger): void {
 
       const claim = await store.other.claimCell(key, 0, 'bob');
 
-      expect(claim).toMatchObject({ cell: { tries: 3, attempts: [anAttempt()] } });
-      expect(await readCell(store.ledger)).toMatchObject({ tries: 3, attempts: [anAttempt()] });
+      expect(claim).toMatchObject({ cell: { attempts: 3, attemptLog: [anAttempt()] } });
+      expect(await readCell(store.ledger)).toMatchObject({
+        attempts: 3,
+        attemptLog: [anAttempt()],
+      });
     });
 
     it('counts none that was given back, however late', async () => {
@@ -366,7 +369,7 @@ function describeLeases(openLedger: OpenLedger): void {
 
       const claim = await store.other.claimCell(key, 0, 'cid');
 
-      expect(claim).toMatchObject({ kind: 'claimed', cell: { tries: 0 } });
+      expect(claim).toMatchObject({ kind: 'claimed', cell: { attempts: 0 } });
     });
 
     it('counts none that was extended, even after it had ended', async () => {
@@ -377,7 +380,7 @@ function describeLeases(openLedger: OpenLedger): void {
 
       await store.ledger.extendLeases([key], 'ann');
 
-      expect((await readCell(store.other))?.tries).toBe(0);
+      expect((await readCell(store.other))?.attempts).toBe(0);
     });
 
     it('counts one that ended once, though several ask for its cell', async () => {
@@ -390,7 +393,7 @@ function describeLeases(openLedger: OpenLedger): void {
         ['ann', 'bob', 'cid'].map((owner) => store.ledger.claimCell(key, 0, owner)),
       );
 
-      expect((await readCell(store.other))?.tries).toBe(1);
+      expect((await readCell(store.other))?.attempts).toBe(1);
     });
 
     it('counts none for those who find its cell held or done', async () => {
@@ -401,12 +404,12 @@ function describeLeases(openLedger: OpenLedger): void {
 
       await store.other.claimCell(key, 0, 'bob');
       const held = await readCell(store.other);
-      await store.ledger.completeCell(key, 'ann', aCellResult({ tries: 1 }), []);
+      await store.ledger.completeCell(key, 'ann', aCellResult({ attempts: 1 }), []);
       clock.advance(limits.leaseMs);
       await store.other.claimCell(key, 0, 'bob');
 
-      expect(held?.tries).toBe(0);
-      expect((await readCell(store.other))?.tries).toBe(1);
+      expect(held?.attempts).toBe(0);
+      expect((await readCell(store.other))?.attempts).toBe(1);
     });
 
     it('extends nothing for an empty list', async () => {
@@ -419,22 +422,26 @@ function describeLeases(openLedger: OpenLedger): void {
 
 function describeReleases(openLedger: OpenLedger): void {
   describe('releases', () => {
-    it('gives a cell back with its attempts and tries', async () => {
+    it('gives a cell back with its attempts and attempts', async () => {
       await using store = await openLedger(new FakeClock());
-      const attempts = [anAttempt({ waitMs: 1 }), anAttempt({ waitMs: 2 })];
+      const attemptLog = [anAttempt({ waitMs: 1 }), anAttempt({ waitMs: 2 })];
       await store.ledger.claimCell(key, 0, 'ann');
 
-      await store.ledger.releaseCell(key, 'ann', attempts, 2);
+      await store.ledger.releaseCell(key, 'ann', attemptLog, 2);
 
-      expect(await readCell(store.other)).toMatchObject({ state: 'released', tries: 2, attempts });
+      expect(await readCell(store.other)).toMatchObject({
+        state: 'released',
+        attempts: 2,
+        attemptLog,
+      });
       expect(await store.other.claimCell(key, 0, 'bob')).toMatchObject({
         kind: 'claimed',
         isFirst: false,
-        cell: { key, tries: 2, attempts },
+        cell: { key, attempts: 2, attemptLog },
       });
     });
 
-    it('adds attempts to those known already and replaces tries', async () => {
+    it('adds attempts to those known already and replaces attempts', async () => {
       await using store = await openLedger(new FakeClock());
       const [first, second] = [anAttempt({ waitMs: 1 }), anAttempt({ waitMs: 2 })];
       await store.ledger.claimCell(key, 0, 'ann');
@@ -444,21 +451,21 @@ function describeReleases(openLedger: OpenLedger): void {
       await store.ledger.releaseCell(key, 'bob', [second], 2);
 
       const cell = await readCell(store.ledger);
-      expect(cell).toMatchObject({ tries: 2, attempts: [first, second] });
+      expect(cell).toMatchObject({ attempts: 2, attemptLog: [first, second] });
     });
 
     it('keeps the latest attempts up to the limit', async () => {
       await using store = await openLedger(new FakeClock());
-      const attempts = Array.from({ length: limits.attemptsKept + 7 }, (_, index) =>
+      const attemptLog = Array.from({ length: limits.attemptLogLength + 7 }, (_, index) =>
         anAttempt({ waitMs: index }),
       );
       await store.ledger.claimCell(key, 0, 'ann');
-      await store.ledger.releaseCell(key, 'ann', attempts.slice(0, 30), 0);
+      await store.ledger.releaseCell(key, 'ann', attemptLog.slice(0, 30), 0);
       await store.ledger.claimCell(key, 0, 'ann');
 
-      await store.ledger.releaseCell(key, 'ann', attempts.slice(30), 0);
+      await store.ledger.releaseCell(key, 'ann', attemptLog.slice(30), 0);
 
-      expect((await readCell(store.ledger))?.attempts).toEqual(attempts.slice(7));
+      expect((await readCell(store.ledger))?.attemptLog).toEqual(attemptLog.slice(7));
     });
 
     it('changes nothing when the owner does not hold the cell', async () => {
@@ -473,8 +480,8 @@ function describeReleases(openLedger: OpenLedger): void {
       expect(await readCell(store.ledger)).toMatchObject({
         state: 'claimed',
         // One for the lease that ended; those of the release are not taken.
-        tries: 1,
-        attempts: [],
+        attempts: 1,
+        attemptLog: [],
       });
       expect(await store.ledger.claimCell(key, 0, 'ann')).toEqual({ kind: 'held' });
     });
@@ -486,7 +493,10 @@ function describeReleases(openLedger: OpenLedger): void {
 
       await store.ledger.releaseCell(key, 'ann', [anAttempt()], 1);
 
-      expect(await readCell(store.ledger)).toMatchObject({ tries: 1, attempts: [anAttempt()] });
+      expect(await readCell(store.ledger)).toMatchObject({
+        attempts: 1,
+        attemptLog: [anAttempt()],
+      });
     });
 
     it('creates nothing for a cell nobody has claimed', async () => {
@@ -506,12 +516,12 @@ function describeJournal(openLedger: OpenLedger): void {
       const answer = aJournalEntry({ step: 'answer', text: 'Zwölf\u2028一 "\u0000"' });
       const judge = aJournalEntry({ step: 'judge 1', text: '' });
 
-      const standing = [
+      const existing = [
         await store.ledger.commitCall(key, answer),
         await store.ledger.commitCall(key, judge),
       ];
 
-      expect(standing).toEqual([answer, judge]);
+      expect(existing).toEqual([answer, judge]);
       const journal = await store.other.readJournal(key);
       expect(journal.size).toBe(2);
       expect(journal.get('answer')).toEqual(answer);
@@ -530,23 +540,23 @@ function describeJournal(openLedger: OpenLedger): void {
       const first = aJournalEntry({ text: 'first' });
       await store.ledger.commitCall(key, first);
 
-      const standing = await store.other.commitCall(key, aJournalEntry({ text: 'second' }));
+      const existing = await store.other.commitCall(key, aJournalEntry({ text: 'second' }));
 
-      expect(standing).toEqual(first);
+      expect(existing).toEqual(first);
       expect((await store.ledger.readJournal(key)).get('answer')).toEqual(first);
     });
 
     it('tells every one of several writers the same standing call', async () => {
       await using store = await openLedger(new FakeClock());
 
-      const standing = await Promise.all(
+      const existing = await Promise.all(
         ['a', 'b', 'c', 'd'].map((text, index) =>
           (index % 2 === 0 ? store.ledger : store.other).commitCall(key, aJournalEntry({ text })),
         ),
       );
 
       const kept = (await store.ledger.readJournal(key)).get('answer');
-      expect(standing).toEqual([kept, kept, kept, kept]);
+      expect(existing).toEqual([kept, kept, kept, kept]);
     });
 
     it('takes a call from somebody who has lost the lease', async () => {
@@ -567,7 +577,7 @@ function describeCompletion(openLedger: OpenLedger): void {
     it('writes the result and adds the attempts', async () => {
       await using store = await openLedger(new FakeClock());
       const [first, last] = [anAttempt({ waitMs: 1 }), anAttempt({ waitMs: null })];
-      const result = aCellResult({ tries: 3 });
+      const result = aCellResult({ attempts: 3 });
       await store.ledger.claimCell(key, 0, 'ann');
       await store.ledger.releaseCell(key, 'ann', [first], 1);
       await store.ledger.claimCell(key, 0, 'ann');
@@ -579,15 +589,15 @@ function describeCompletion(openLedger: OpenLedger): void {
         key,
         state: 'done',
         generation: 0,
-        tries: 3,
-        attempts: [first, last],
+        attempts: 3,
+        attemptLog: [first, last],
         result,
       });
       expect(await store.other.claimCell(key, 0, 'bob')).toEqual({ kind: 'done' });
       expect(await store.ledger.claimCell(key, 0, 'ann')).toEqual({ kind: 'done' });
     });
 
-    it('keeps the attempts when the last try adds none', async () => {
+    it('keeps the attempts when the last attempt adds none', async () => {
       await using store = await openLedger(new FakeClock());
       await store.ledger.claimCell(key, 0, 'ann');
       await store.ledger.releaseCell(key, 'ann', [anAttempt()], 1);
@@ -595,19 +605,19 @@ function describeCompletion(openLedger: OpenLedger): void {
 
       await store.ledger.completeCell(key, 'ann', aCellResult(), []);
 
-      expect((await readCell(store.ledger))?.attempts).toEqual([anAttempt()]);
+      expect((await readCell(store.ledger))?.attemptLog).toEqual([anAttempt()]);
     });
 
     it('keeps the latest attempts up to the limit', async () => {
       await using store = await openLedger(new FakeClock());
-      const attempts = Array.from({ length: limits.attemptsKept + 1 }, (_, index) =>
+      const attemptLog = Array.from({ length: limits.attemptLogLength + 1 }, (_, index) =>
         anAttempt({ waitMs: index }),
       );
       await store.ledger.claimCell(key, 0, 'ann');
 
-      await store.ledger.completeCell(key, 'ann', aFailedResult(), attempts);
+      await store.ledger.completeCell(key, 'ann', aFailedResult(), attemptLog);
 
-      expect((await readCell(store.ledger))?.attempts).toEqual(attempts.slice(1));
+      expect((await readCell(store.ledger))?.attemptLog).toEqual(attemptLog.slice(1));
     });
 
     it('still completes a cell whose lease has ended but was not taken', async () => {
@@ -630,7 +640,7 @@ function describeCompletion(openLedger: OpenLedger): void {
 
       expect(isOurs).toBe(false);
       const cell = await readCell(store.ledger);
-      expect(cell).toMatchObject({ state: 'claimed', tries: 1, attempts: [] });
+      expect(cell).toMatchObject({ state: 'claimed', attempts: 1, attemptLog: [] });
       expect(cell?.result).toBeUndefined();
       expect(await store.ledger.readTallies(key.run)).toEqual([]);
       expect(await store.other.completeCell(key, 'bob', aCellResult(), [])).toBe(true);
@@ -676,14 +686,14 @@ function describeGenerations(openLedger: OpenLedger): void {
       await using store = await openLedger(new FakeClock());
       await store.ledger.claimCell(key, 1, 'ann');
       await store.ledger.commitCall(key, aJournalEntry());
-      await store.ledger.completeCell(key, 'ann', { ...result, tries: 5 }, [anAttempt()]);
+      await store.ledger.completeCell(key, 'ann', { ...result, attempts: 5 }, [anAttempt()]);
 
       const earlier = await store.other.claimCell(key, 0, 'bob');
       const same = await store.other.claimCell(key, 1, 'bob');
       const later = await store.other.claimCell(key, 2, 'bob');
 
       expect([earlier, same]).toEqual([{ kind: 'done' }, { kind: 'done' }]);
-      const cell = { key, state: 'claimed', generation: 2, tries: 0, attempts: [anAttempt()] };
+      const cell = { key, state: 'claimed', generation: 2, attempts: 0, attemptLog: [anAttempt()] };
       expect(later).toEqual({ kind: 'claimed', isFirst: false, cell });
       expect(await readCell(store.ledger)).toEqual(cell);
       expect((await store.ledger.readJournal(key)).get('answer')).toEqual(aJournalEntry());
@@ -718,10 +728,15 @@ function describeGenerations(openLedger: OpenLedger): void {
     it('takes the forgotten result out of the tally', async () => {
       await using store = await openLedger(new FakeClock());
       await store.ledger.claimCell(key, 0, 'ann');
-      await store.ledger.completeCell(key, 'ann', aFailedResult({ tries: 5, costUsd: 0.25 }), []);
+      await store.ledger.completeCell(
+        key,
+        'ann',
+        aFailedResult({ attempts: 5, costUsd: 0.25 }),
+        [],
+      );
 
       await store.ledger.claimCell(key, 1, 'bob');
-      await store.ledger.completeCell(key, 'bob', aCellResult({ tries: 2, costUsd: 0.5 }), []);
+      await store.ledger.completeCell(key, 'bob', aCellResult({ attempts: 2, costUsd: 0.5 }), []);
 
       expect(await store.other.readTallies(key.run)).toEqual([
         {
@@ -745,11 +760,11 @@ function describeGenerations(openLedger: OpenLedger): void {
       // The same task, delivered once more.
       const again = await store.other.claimCell(key, 1, 'cid');
 
-      expect(claim).toMatchObject({ kind: 'claimed', cell: { generation: 1, tries: 1 } });
+      expect(claim).toMatchObject({ kind: 'claimed', cell: { generation: 1, attempts: 1 } });
       expect(again).toEqual({ kind: 'done' });
     });
 
-    it('keeps the tries of an unfinished cell, that of a lease that ended included', async () => {
+    it('keeps the attempts of an unfinished cell, that of a lease that ended included', async () => {
       const clock = new FakeClock();
       await using store = await openLedger(clock);
       await store.ledger.claimCell(key, 0, 'ann');
@@ -759,20 +774,20 @@ function describeGenerations(openLedger: OpenLedger): void {
 
       const claim = await store.other.claimCell(key, 1, 'bob');
 
-      expect(claim).toMatchObject({ kind: 'claimed', cell: { generation: 1, tries: 2 } });
+      expect(claim).toMatchObject({ kind: 'claimed', cell: { generation: 1, attempts: 2 } });
     });
 
-    it('count tries anew, those of leases that ended included', async () => {
+    it('count attempts anew, those of leases that ended included', async () => {
       const clock = new FakeClock();
       await using store = await openLedger(clock);
       await store.ledger.claimCell(key, 0, 'ann');
-      await store.ledger.completeCell(key, 'ann', aFailedResult({ tries: 5 }), []);
+      await store.ledger.completeCell(key, 'ann', aFailedResult({ attempts: 5 }), []);
       await store.ledger.claimCell(key, 1, 'bob');
       clock.advance(limits.leaseMs);
 
       const claim = await store.other.claimCell(key, 1, 'cid');
 
-      expect(claim).toMatchObject({ kind: 'claimed', cell: { generation: 1, tries: 1 } });
+      expect(claim).toMatchObject({ kind: 'claimed', cell: { generation: 1, attempts: 1 } });
     });
 
     it('keeps the later generation when an earlier task comes', async () => {
@@ -814,9 +829,9 @@ function describeReading(openLedger: OpenLedger): void {
       await using store = await openLedger(new FakeClock());
       const results = [
         aCellResult({ costUsd: 0.5 }),
-        aCellResult({ score: 0.5, tries: 3, costUsd: 0.25 }),
+        aCellResult({ score: 0.5, attempts: 3, costUsd: 0.25 }),
         aCellResult({ outcome: 'unparsed', score: 0, answer: null, reason: 'no-answer' }),
-        aFailedResult({ tries: 5 }),
+        aFailedResult({ attempts: 5 }),
         aFailedResult({ outcome: 'ungraded' }),
       ];
       for (const [index, result] of results.entries()) {
@@ -854,7 +869,7 @@ function describeReading(openLedger: OpenLedger): void {
 }
 
 function describeMending(openLedger: OpenLedger): void {
-  describe('the mending of a tally', () => {
+  describe('the repair of a tally', () => {
     const mended = aTally({
       counts: { scored: 7, unparsed: 1, ungraded: 2, failed: 3 },
       correct: 6,
@@ -867,9 +882,9 @@ function describeMending(openLedger: OpenLedger): void {
       await complete(store.ledger, key);
       await complete(store.ledger, aCellKey({ config: 'other' }));
       const tallies = await store.ledger.readTallies(key.run);
-      const standing = tallies.find(({ config }) => config === key.config);
+      const existing = tallies.find(({ config }) => config === key.config);
 
-      const isReplaced = await store.ledger.replaceTally(standing, mended);
+      const isReplaced = await store.ledger.replaceTally(existing, mended);
 
       expect(isReplaced).toBe(true);
       expect(byConfig(await store.other.readTallies(key.run))).toEqual([
@@ -920,10 +935,10 @@ function describeMending(openLedger: OpenLedger): void {
     it('may be repeated', async () => {
       await using store = await openLedger(new FakeClock());
       await complete(store.ledger, key);
-      const [standing] = await store.ledger.readTallies(key.run);
-      await store.ledger.replaceTally(standing, mended);
+      const [existing] = await store.ledger.readTallies(key.run);
+      await store.ledger.replaceTally(existing, mended);
 
-      const again = await store.other.replaceTally(standing, mended);
+      const again = await store.other.replaceTally(existing, mended);
 
       expect(again).toBe(true);
       expect(await store.ledger.readTallies(key.run)).toEqual([mended]);
@@ -932,12 +947,12 @@ function describeMending(openLedger: OpenLedger): void {
     it('lets one of several win', async () => {
       await using store = await openLedger(new FakeClock());
       await complete(store.ledger, key);
-      const [standing] = await store.ledger.readTallies(key.run);
+      const [existing] = await store.ledger.readTallies(key.run);
       const other = { ...mended, correct: 5 };
 
       const areReplaced = await Promise.all([
-        store.ledger.replaceTally(standing, mended),
-        store.other.replaceTally(standing, other),
+        store.ledger.replaceTally(existing, mended),
+        store.other.replaceTally(existing, other),
       ]);
 
       expect(areReplaced.filter((isReplaced) => isReplaced)).toEqual([true]);
@@ -947,8 +962,8 @@ function describeMending(openLedger: OpenLedger): void {
     it('is what further results are added to', async () => {
       await using store = await openLedger(new FakeClock());
       await complete(store.ledger, key);
-      const [standing] = await store.ledger.readTallies(key.run);
-      await store.ledger.replaceTally(standing, mended);
+      const [existing] = await store.ledger.readTallies(key.run);
+      await store.ledger.replaceTally(existing, mended);
 
       await complete(store.other, aCellKey({ id: 'q2' }));
 
@@ -959,10 +974,10 @@ function describeMending(openLedger: OpenLedger): void {
     it('is refused when a result came in between', async () => {
       await using store = await openLedger(new FakeClock());
       await complete(store.ledger, key);
-      const [standing] = await store.ledger.readTallies(key.run);
+      const [existing] = await store.ledger.readTallies(key.run);
       await complete(store.other, aCellKey({ id: 'q2' }));
 
-      const isReplaced = await store.ledger.replaceTally(standing, mended);
+      const isReplaced = await store.ledger.replaceTally(existing, mended);
 
       expect(isReplaced).toBe(false);
       expect((await store.ledger.readTallies(key.run))[0]?.counts.scored).toBe(2);
@@ -979,39 +994,42 @@ function describeMending(openLedger: OpenLedger): void {
   }
 }
 
-function describeClosures(openLedger: OpenLedger): void {
-  describe('closures', () => {
+function describeOpenBreakers(openLedger: OpenLedger): void {
+  describe('openBreakers', () => {
     it('lists what is closed', async () => {
       await using store = await openLedger(new FakeClock());
-      const closures = [aClosure({ subject: 'lab' }), aClosure({ subject: 'lab/gpt-9' })];
+      const openBreakers = [
+        anOpenBreaker({ breakerKey: 'lab' }),
+        anOpenBreaker({ breakerKey: 'lab/gpt-9' }),
+      ];
 
-      for (const closure of closures) await store.ledger.close(closure);
+      for (const breaker of openBreakers) await store.ledger.openBreaker(breaker);
 
-      const listed = await store.other.listClosures();
+      const listed = await store.other.listOpenBreakers();
       expect(listed).toHaveLength(2);
-      expect(listed).toEqual(expect.arrayContaining(closures));
+      expect(listed).toEqual(expect.arrayContaining(openBreakers));
     });
 
-    it('replaces the closure of the same subject', async () => {
+    it('replaces the open breaker of the same subject', async () => {
       await using store = await openLedger(new FakeClock());
-      const later = aClosure({ resetAt: '2026-01-02T04:00:00.000Z' });
-      await store.ledger.close(aClosure());
+      const later = anOpenBreaker({ resetAt: '2026-01-02T04:00:00.000Z' });
+      await store.ledger.openBreaker(anOpenBreaker());
 
-      await store.other.close(later);
+      await store.other.openBreaker(later);
 
-      expect(await store.ledger.listClosures()).toEqual([later]);
+      expect(await store.ledger.listOpenBreakers()).toEqual([later]);
     });
 
     it('opens the subject and leaves the others closed', async () => {
       await using store = await openLedger(new FakeClock());
-      await store.ledger.close(aClosure({ subject: 'lab' }));
-      await store.ledger.close(aClosure({ subject: 'lab/gpt-9' }));
+      await store.ledger.openBreaker(anOpenBreaker({ breakerKey: 'lab' }));
+      await store.ledger.openBreaker(anOpenBreaker({ breakerKey: 'lab/gpt-9' }));
 
-      await store.ledger.open('lab');
-      await store.ledger.open('lab');
+      await store.ledger.closeBreaker('lab');
+      await store.ledger.closeBreaker('lab');
 
-      const listed = await store.other.listClosures();
-      expect(listed.map(({ subject }) => subject)).toEqual(['lab/gpt-9']);
+      const listed = await store.other.listOpenBreakers();
+      expect(listed.map(({ breakerKey }) => breakerKey)).toEqual(['lab/gpt-9']);
     });
   });
 }

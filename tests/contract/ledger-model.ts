@@ -1,4 +1,4 @@
-import { type CellKey, type CellResult, isVerdict, type Ledger, limits } from '@thrice/core';
+import { type CellKey, type CellResult, hasScore, type Ledger, limits } from '@thrice/core';
 import fc from 'fast-check';
 import { expect } from 'vitest';
 import { aCellKey, aCellResult, aFailedResult } from '../support/builders.ts';
@@ -10,14 +10,14 @@ interface ModelCell {
   owner: string | undefined;
   leaseUntilMs: number;
   generation: number;
-  tries: number;
+  attempts: number;
   result: CellResult | undefined;
 }
 
 /** The whole ledger, as the port describes it. */
 export interface LedgerModel {
   readonly cells: Map<string, ModelCell>;
-  /** Every verdict that was accepted, in order: no cell may be in it twice. */
+  /** Every score that was accepted, in order: no cell may be in it twice. */
   readonly results: { readonly id: string; readonly result: CellResult }[];
 }
 
@@ -61,7 +61,7 @@ function claim(owner: string, id: string, generation: number): LedgerCommand {
         owner,
         leaseUntilMs: nowMs + limits.leaseMs,
         generation: Math.max(cell?.generation ?? 0, generation),
-        tries: isReopened ? 0 : (cell?.tries ?? 0) + lapsedCount,
+        attempts: isReopened ? 0 : (cell?.attempts ?? 0) + lapsedCount,
         result: undefined,
       });
     }
@@ -71,7 +71,7 @@ function claim(owner: string, id: string, generation: number): LedgerCommand {
     expect(found.kind).toBe(expected);
     if (found.kind !== 'claimed') return;
     expect(found.isFirst).toBe(cell === undefined);
-    expect(found.cell.tries).toBe(model.cells.get(id)?.tries);
+    expect(found.cell.attempts).toBe(model.cells.get(id)?.attempts);
   });
 }
 
@@ -80,19 +80,19 @@ function expectedClaim(
   claim: { readonly owner: string; readonly generation: number; readonly nowMs: number },
 ): 'claimed' | 'held' | 'done' {
   if (cell?.state === 'done') {
-    const isOpenAgain = cell.result !== undefined && !isVerdict(cell.result.outcome);
+    const isOpenAgain = cell.result !== undefined && !hasScore(cell.result.outcome);
     return isOpenAgain && claim.generation > cell.generation ? 'claimed' : 'done';
   }
   const isLive = cell?.state === 'claimed' && cell.leaseUntilMs > claim.nowMs;
   return isLive ? 'held' : 'claimed';
 }
 
-function release(owner: string, id: string, tries: number): LedgerCommand {
-  return command(`release(${owner}, ${id}, ${tries})`, async (model, real) => {
+function release(owner: string, id: string, attempts: number): LedgerCommand {
+  return command(`release(${owner}, ${id}, ${attempts})`, async (model, real) => {
     const cell = model.cells.get(id);
-    if (holds(cell, owner)) Object.assign(cell, { state: 'released', owner: undefined, tries });
+    if (holds(cell, owner)) Object.assign(cell, { state: 'released', owner: undefined, attempts });
 
-    await storeOf(real, owner).releaseCell(aCellKey({ id }), owner, [], tries);
+    await storeOf(real, owner).releaseCell(aCellKey({ id }), owner, [], attempts);
   });
 }
 
@@ -103,8 +103,8 @@ function complete(owner: string, id: string, outcome: CellResult['outcome']): Le
     const cell = model.cells.get(id);
     const isHolder = holds(cell, owner);
     if (isHolder) {
-      Object.assign(cell, { state: 'done', owner: undefined, tries: result.tries, result });
-      if (isVerdict(outcome)) model.results.push({ id, result });
+      Object.assign(cell, { state: 'done', owner: undefined, attempts: result.attempts, result });
+      if (hasScore(outcome)) model.results.push({ id, result });
     }
 
     const isOurs = await storeOf(real, owner).completeCell(aCellKey({ id }), owner, result, []);
@@ -164,18 +164,18 @@ function command(
 async function expectSameCells(model: LedgerModel, { other }: RealLedger): Promise<void> {
   const { run, config } = aCellKey();
   const cells = await other.readCells(run, config, ['q1', 'q2']);
-  const seen = [...cells].map(([id, { state, generation, tries, result }]) => ({
+  const seen = [...cells].map(([id, { state, generation, attempts, result }]) => ({
     id,
     state,
     generation,
-    tries,
+    attempts,
     result,
   }));
-  const expected = [...model.cells].map(([id, { state, generation, tries, result }]) => ({
+  const expected = [...model.cells].map(([id, { state, generation, attempts, result }]) => ({
     id,
     state,
     generation,
-    tries,
+    attempts,
     result,
   }));
   const byId = (left: { readonly id: string }, right: { readonly id: string }) =>

@@ -8,17 +8,17 @@ describeGroupRequestsContract('SQS, emulated', async () => {
   const queues = await openQueues(new FakeClock(), ['tasks', 'results']);
   const urlOf = (kind: string) => queues.queueUrls.get(kind) ?? '';
   const queueUrls = { tasks: urlOf('tasks'), results: urlOf('results') };
-  const inHand: { remove(): Promise<void> }[] = [];
+  const inFlight: { remove(): Promise<void> }[] = [];
   return {
     requests: new SqsGroupRequests({ client: queues.client, queueUrls }),
     other: new SqsGroupRequests({ client: queues.otherClient, queueUrls }),
     take: async (kind) => {
       const taken = await takeMessages(queues.otherClient, queueUrls[kind]);
-      inHand.push(...taken);
+      inFlight.push(...taken);
       return taken.map(({ body }) => body);
     },
     finish: async () => {
-      for (const message of inHand) await message.remove();
+      for (const message of inFlight) await message.remove();
     },
     [Symbol.asyncDispose]: () => queues[Symbol.asyncDispose](),
   };

@@ -31,7 +31,7 @@ export function describeTaskCounterContract(name: string, open: OpenTaskCounter)
       expect(await store.counter.countTasks('openai')).toBe(1);
     });
 
-    it('counts a task once, waiting, in hand or delayed, until it is acknowledged', async () => {
+    it('counts a task once, waiting, in flight or delayed, until it is acknowledged', async () => {
       await using store = await open();
       await store.queue.send('lab', [aCellTask({ id: 'q1' }), aCellTask({ id: 'q2' })]);
       const [first, second] = await store.queue.receive('lab', 2);

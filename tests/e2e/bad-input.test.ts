@@ -91,7 +91,7 @@ const badSpecs: readonly BadInput[] = [
     name: 'an unknown key like no other',
     files: withTop('zzzzzzzz = 3'),
     stderr: [
-      'thrice: benchmark.toml: zzzzzzzz: unknown key (expected name, questions, replicates, parallel, max_tries, timeout_s, coverage_floor, skip_missing_keys, select, lanes, prices, scorers, configs)',
+      'thrice: benchmark.toml: zzzzzzzz: unknown key (expected name, questions, replicates, parallel, max_attempts, timeout_s, coverage_floor, skip_missing_keys, select, lanes, prices, scorers, configs)',
     ],
   },
   {

@@ -43,7 +43,7 @@ describe('the key of a lane', () => {
     await using folder = await temporaryFolder(
       smallBenchmark({
         url: server.url,
-        top: 'max_tries = 2',
+        top: 'max_attempts = 2',
         lane: 'api_key_env = "LAB_KEY"',
       }),
     );

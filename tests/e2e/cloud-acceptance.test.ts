@@ -8,13 +8,13 @@ import { countOutcomes } from '../support/cell-rows.ts';
 import { openCloud, synthesizeStack } from '../support/cloud.ts';
 import { type Outcome, runThrice } from '../support/run-thrice.ts';
 import { hasSharedData } from '../support/shared-data.ts';
-import { groupOf, listLetters, pullRows, thriceIn } from '../support/stage.ts';
+import { groupOf, listMessages, pullRows, thriceIn } from '../support/stage.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /** Questions of each subtask where everything goes wrong; where nothing does, it is the whole set. */
 const PER_SUBTASK = 8;
 
-/** Everything a provider can do to a caller; no cell can use up its tries on it. */
+/** Everything a provider can do to a caller; no cell can use up its attempts on it. */
 const mixedFaults: Faults = {
   seed: 20261120,
   faults: [
@@ -27,7 +27,7 @@ const mixedFaults: Faults = {
   ],
 };
 
-/** Figures that depend on the answers alone: no names, no times, no tries. */
+/** Figures that depend on the answers alone: no names, no times, no attempts. */
 function figuresOf({ config, replicates, averages, byTag }: ConfigSummary): object {
   const [{ run, latency, wasteUsd, ...figures } = {}] = replicates as readonly Record<
     string,
@@ -59,7 +59,7 @@ describe.runIf(hasSharedData)('acceptance of the sweeps in a stage', () => {
     const recordings = await loadRecordings(bbhFolder);
     await using sound = await startSimulator({ recordings });
     await using faulty = await startSimulator({ recordings, faults: mixedFaults });
-    const settings = 'max_tries = 8\ntimeout_s = 3';
+    const settings = 'max_attempts = 8\ntimeout_s = 3';
     await using folder = await temporaryFolder({
       'here.toml': stageToml(sound.url),
       'stage.toml': stageToml(faulty.url, settings),
@@ -85,7 +85,7 @@ describe.runIf(hasSharedData)('acceptance of the sweeps in a stage', () => {
     const answers = [...faulty.stats().requestsByQuestion.values()].map(({ ok }) => ok);
     expect(answers).toEqual(Array.from({ length: 40 * PER_SUBTASK }, () => 1));
     expect(faulty.stats().requestCount).toBe(callCount);
-    expect(await listLetters(cloud, cwd)).toEqual({ cells: [], unreadable: 0 });
+    expect(await listMessages(cloud, cwd)).toEqual({ cells: [], unreadable: 0 });
   });
 
   it('gets 3408 of 6511 direct and 2109 of 3187 chain-of-thought answers right, as one machine does', async () => {
@@ -133,7 +133,7 @@ describe.runIf(hasSharedData)('acceptance of the sweeps in a stage', () => {
     const group = groupOf(paused);
     const direct = countOutcomes(await pullRows(cloud, cwd, group, 'direct'));
     const chained = countOutcomes(await pullRows(cloud, cwd, group, 'cot'));
-    const letters = await listLetters(cloud, cwd);
+    const messages = await listMessages(cloud, cwd);
     const brokenAnswers = broken.stats().okCount;
     const port = Number(new URL(broken.url).port);
     await broken.close();
@@ -144,7 +144,7 @@ describe.runIf(hasSharedData)('acceptance of the sweeps in a stage', () => {
     expect(paused.stderr).toContain(`resume at once with: thrice resume ${group} --stage local\n`);
     expect(direct).toEqual({ scored: count });
     expect(chained).toEqual({ scored: brokenAnswers, 'not-attempted': count - brokenAnswers });
-    expect(letters).toEqual({ cells: [], unreadable: 0 });
+    expect(messages).toEqual({ cells: [], unreadable: 0 });
     expect(resumed.exitCode).toBe(0);
     expect(repaired.stats().okCount).toBe(count - brokenAnswers);
   });

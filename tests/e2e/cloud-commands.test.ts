@@ -119,15 +119,15 @@ describe('commands against a stage', () => {
     await watching.says(/running/);
     watching.child.kill('SIGINT');
     const unwatched = await watching.ended;
-    const watched = await thriceIn(cloud, folder.path, 'status', '--watch');
+    const activeGroup = await thriceIn(cloud, folder.path, 'status', '--watch');
 
     expect(left.exitCode).toBe(130);
     expect(left.stderr).toContain(
       `the stage goes on without you; watch it with: thrice status ${groupOf(left)} --watch --stage local\n`,
     );
     expect(unwatched.exitCode).toBe(130);
-    expect(watched.exitCode).toBe(0);
-    expect(watched.stdout).toContain(`${groupOf(left)}: complete, 30/30 cells`);
+    expect(activeGroup.exitCode).toBe(0);
+    expect(activeGroup.stdout).toContain(`${groupOf(left)}: complete, 30/30 cells`);
     expect(simulator.stats().requestCount).toBe(30);
   });
 
@@ -139,7 +139,7 @@ describe('commands against a stage', () => {
       url: broken.url,
       questionCount: 6,
       configs: ['a', 'bad'],
-      top: 'max_tries = 1',
+      top: 'max_attempts = 1',
     });
     await using folder = await temporaryFolder(files);
     const cwd = folder.path;
@@ -155,9 +155,9 @@ describe('commands against a stage', () => {
     expect(ran.exitCode).toBe(1);
     expect(ran.stderr).toContain(`thrice rerun ${groupOf(ran)} --failed --stage local\n`);
     expect(again).toMatchObject({ exitCode: 0 });
-    expect(nothing.stderr).toContain('0 cells without a verdict go again\n');
+    expect(nothing.stderr).toContain('0 cells without a score go again\n');
     expect(JSON.parse(nothing.stdout)).toMatchObject({ group: groupOf(ran) });
-    expect(again.stderr).toContain('6 cells without a verdict go again\n');
+    expect(again.stderr).toContain('6 cells without a score go again\n');
     expect([...requestsOf(repaired, 'bad').values()]).toEqual([1, 1, 1, 1, 1, 1]);
     expect(requestsOf(repaired, 'a').size).toBe(0);
     expect(verified).toMatchObject({ exitCode: 0 });

@@ -3,7 +3,7 @@ import { startSimulator } from '@thrice/simulator';
 import { describe, expect, it } from 'vitest';
 import {
   answeredCell,
-  attemptedCell,
+  deliveredCell,
   plannedCell,
 } from '../../packages/cloud/src/simulation/cell-protocol.ts';
 import { openCloud } from '../support/cloud.ts';
@@ -33,7 +33,7 @@ describe('what a cell costs', () => {
     const reckoned = new Map<string, number>();
     for (const { sender, service, name, count } of [
       ...plannedCell,
-      ...attemptedCell,
+      ...deliveredCell,
       ...answeredCell,
     ]) {
       if (sender === 'poller') continue;

@@ -9,7 +9,7 @@ import { startThrice } from '../support/run-thrice.ts';
 import {
   countTasks,
   groupOf,
-  listLetters,
+  listMessages,
   pullRows,
   sendRaw,
   stageBenchmark,
@@ -49,7 +49,7 @@ describe('a run in a stage', () => {
     expect(ran.exitCode).toBe(0);
     expect(rows.map(({ outcome }) => outcome)).toEqual(onceEach.map(() => 'scored'));
     expect([...requestsOf(simulator, 'a').values()]).toEqual(onceEach);
-    expect(await listLetters(cloud, folder.path)).toEqual({ cells: [], unreadable: 0 });
+    expect(await listMessages(cloud, folder.path)).toEqual({ cells: [], unreadable: 0 });
   });
 
   it('asks for each answer once over services that throttle, fail and lose answers', async () => {
@@ -64,7 +64,7 @@ describe('a run in a stage', () => {
     expect(ran).toMatchObject({ exitCode: 0 });
     expect(verified).toMatchObject({ exitCode: 0 });
     expect([...requestsOf(simulator, 'a').values()]).toEqual(onceEach);
-    expect(await listLetters(cloud, folder.path)).toEqual({ cells: [], unreadable: 0 });
+    expect(await listMessages(cloud, folder.path)).toEqual({ cells: [], unreadable: 0 });
   });
 
   it('goes on with new code that is deployed while it is under way', async () => {
@@ -100,7 +100,7 @@ describe.concurrent('a stage whose functions die, time out and fail', () => {
       url: broken.url,
       questionCount: QUESTIONS,
       configs: ['a', 'bad'],
-      top: 'max_tries = 3',
+      top: 'max_attempts = 3',
     });
     const spec = files['benchmark.toml'].replace(/(name = "bad"\n)/, '$1select = { limit = 3 }\n');
     await using folder = await temporaryFolder({ ...files, 'benchmark.toml': spec });
@@ -119,11 +119,11 @@ describe.concurrent('a stage whose functions die, time out and fail', () => {
 
     const ran = await thriceIn(cloud, folder.path, 'run', 'benchmark.toml');
     const group = groupOf(ran);
-    await waitUntil('what is no task is a dead letter', async () => {
-      const { unreadable } = await listLetters(cloud, folder.path);
+    await waitUntil('what is no task is a DLQ message', async () => {
+      const { unreadable } = await listMessages(cloud, folder.path);
       return unreadable === 2;
     });
-    const letters = await listLetters(cloud, folder.path);
+    const messages = await listMessages(cloud, folder.path);
     const rows = await pullRows(cloud, folder.path, group, 'a');
     const failed = await pullRows(cloud, folder.path, group, 'bad');
 
@@ -131,7 +131,7 @@ describe.concurrent('a stage whose functions die, time out and fail', () => {
     expect(killer.left).toEqual([]);
     expect(rows.map(({ outcome }) => outcome)).toEqual(onceEach.map(() => 'scored'));
     expect(failed.map(({ outcome }) => outcome)).toEqual(['failed', 'failed', 'failed']);
-    expect(letters.cells).toEqual(['bad q1', 'bad q2', 'bad q3']);
+    expect(messages.cells).toEqual(['bad q1', 'bad q2', 'bad q3']);
     const askedAgain = [...requestsOf(broken, 'a')].filter(([, count]) => count > 1);
     expect(askedAgain).toEqual(killer.uncommitted('a').map((id) => [id, 2]));
 
@@ -148,7 +148,7 @@ describe.concurrent('a stage whose functions die, time out and fail', () => {
     expect(replayed).toMatchObject({ exitCode: 0 });
     expect(replayed.stdout).toContain('replayed 3 cells');
     expect([...requestsOf(repaired, 'bad').values()]).toEqual([1, 1, 1]);
-    expect(await listLetters(cloud, folder.path)).toEqual({ cells: [], unreadable: 2 });
+    expect(await listMessages(cloud, folder.path)).toEqual({ cells: [], unreadable: 2 });
     expect(verified).toMatchObject({ exitCode: 0 });
   });
 
@@ -172,7 +172,7 @@ describe.concurrent('a stage whose functions die, time out and fail', () => {
       functions.all?.get(component)?.kill(environmentId);
       return lost;
     };
-    // No steward: what a dead function had comes again by itself.
+    // No reconciler: what a dead function had comes again by itself.
     await using cloud = await openCloud({ stack, intercept, tickSeconds: 3_600, onTestFailed });
     functions.all = cloud.functions;
 

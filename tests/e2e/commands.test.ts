@@ -116,7 +116,7 @@ describe('thrice status', () => {
         { config: 'b', cells: 4, scored: 4, correct: 4, notAttempted: 0 },
       ],
       lanes: [],
-      closures: [],
+      openBreakers: [],
     });
     expect([byLabel, byPrefix]).toEqual([whole, whole]);
   });
@@ -198,11 +198,11 @@ describe('thrice summarize', () => {
       lines(
         'trial-<time>: 4 questions, 1 replicate',
         '',
-        'config  score      ci95    bracket  coverage  scored  unparsed  n  p50 s',
+        'config  score      ci95     bounds  coverage  scored  unparsed  n  p50 s',
         'a        25.0  4.6–69.9  25.0–25.0     100.0       4         0  4   <s>',
         'b        25.0  4.6–69.9  25.0–25.0     100.0       4         0  4   <s>',
         '',
-        'config  topic  score  correct  with verdict  cells',
+        'config  topic  score  correct  with score  cells',
         'a       sums    50.0        1             2      2',
         'a       words    0.0        0             2      2',
         'b       sums    50.0        1             2      2',
@@ -221,11 +221,11 @@ describe('thrice summarize', () => {
       lines(
         'trial-<time>: 4 questions, 1 replicate',
         '',
-        '| config | score |  sd |     ci95 |   bracket | coverage | scored | unparsed | ungraded | failed | not attempted |   n | p50 s | cost |',
+        '| config | score |  sd |     ci95 |    bounds | coverage | scored | unparsed | ungraded | failed | not attempted |   n | p50 s | cost |',
         '| ------ | ----: | --: | -------: | --------: | -------: | -----: | -------: | -------: | -----: | ------------: | --: | ----: | ---: |',
         '| a      |  25.0 |   – | 4.6–69.9 | 25.0–25.0 |    100.0 |      4 |        0 |        0 |      0 |             0 |   4 |  <s> |    – |',
         '',
-        '| config | topic | score | correct | with verdict | cells |',
+        '| config | topic | score | correct | with score | cells |',
         '| ------ | ----- | ----: | ------: | -----------: | ----: |',
         '| a      | sums  |  50.0 |       1 |            2 |     2 |',
         '| a      | words |   0.0 |       0 |            2 |     2 |',
@@ -241,7 +241,7 @@ describe('thrice summarize', () => {
 
     expect(stdout.replace(/\d\.\d\d,–\n$/, '<s>,–\n')).toBe(
       lines(
-        'config,score,sd,ci95,bracket,coverage,scored,unparsed,ungraded,failed,not attempted,n,p50 s,cost',
+        'config,score,sd,ci95,bounds,coverage,scored,unparsed,ungraded,failed,not attempted,n,p50 s,cost',
         'a,25.0,–,4.6–69.9,25.0–25.0,100.0,4,0,0,0,0,4,<s>,–',
       ),
     );

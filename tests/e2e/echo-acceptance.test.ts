@@ -17,7 +17,7 @@ import { endOf, waitWhileRunning, within } from '../support/wait-until.ts';
 const PARALLEL = 32;
 const cellCount = 6511 + 3187;
 
-/** Everything a provider can do to a caller; no cell can use up its tries on it. */
+/** Everything a provider can do to a caller; no cell can use up its attempts on it. */
 const mixedFaults: Faults = {
   seed: 20261120,
   faults: [

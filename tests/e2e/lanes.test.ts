@@ -4,7 +4,7 @@ import type { Fault } from '@thrice/simulator';
 import { describe, expect, it } from 'vitest';
 import { additions, toJsonl } from '../support/additions.ts';
 import { countOutcomes, readCellRows } from '../support/cell-rows.ts';
-import { closedSubjects, committedKeys } from '../support/ledger-view.ts';
+import { committedKeys, openBreakerKeys } from '../support/ledger-view.ts';
 import { repair, requestsOf, startServer } from '../support/model-servers.ts';
 import { type Outcome, runThrice, startThrice } from '../support/run-thrice.ts';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.ts';
@@ -124,7 +124,7 @@ describe('a lane that fails', () => {
     expect(broken.stats().requestCount).toBe(30 + rejected);
     expect(repaired.stats().requestCount).toBe(count - 30);
     expect(repaired.stats().okCount).toBe(count - 30);
-    expect(closedSubjects(folder.resolve('.thrice'))).toEqual([]);
+    expect(openBreakerKeys(folder.resolve('.thrice'))).toEqual([]);
   });
 });
 
@@ -238,7 +238,7 @@ describe('--wait-for-quota', () => {
 });
 
 describe('a question that always fails', () => {
-  it('ends failed after its tries and is completed by rerun without asking the others again', async () => {
+  it('ends failed after its attempts and is completed by rerun without asking the others again', async () => {
     const count = 40;
     await using broken = await startServer({
       count,
@@ -246,7 +246,7 @@ describe('a question that always fails', () => {
     });
     await using folder = await benchmarkFolder({
       count,
-      top: { max_tries: 2 },
+      top: { max_attempts: 2 },
       lanes: { lab: { base_url: broken.url } },
       configs: [
         { name: 'solid', model: 'lab/solid' },
@@ -264,7 +264,7 @@ describe('a question that always fails', () => {
 
     expect(ran.exitCode).toBe(1);
     expect(ran.stderr).toContain(
-      `1 cells of fragile without a verdict: ${runFolder}/failures_fragile.json\n`,
+      `1 cells of fragile without a score: ${runFolder}/failures_fragile.json\n`,
     );
     expect(ran.stderr).toContain(`thrice rerun ${groupOf(ran)} --failed\n`);
     expect(failures).toEqual([
@@ -274,7 +274,7 @@ describe('a question that always fails', () => {
         status: 'failed',
         error: '500 The server had an error while processing your request. Sorry about that!',
         class: 'transient',
-        tries: 2,
+        attempts: 2,
       },
     ]);
     expect(requestsOf(broken, 'fragile')).toEqual(new Map([['q0017', 2]]));

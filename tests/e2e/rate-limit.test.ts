@@ -30,7 +30,6 @@ describe('a lane with a rate limit', () => {
       const { usedRatio } = server.stats();
       const { exitCode, stderr } = await running.ended;
 
-      console.log(header, server.stats(), usedRatio);
       expect(usedRatio).toBeGreaterThanOrEqual(0.8);
       expect(exitCode).toBe(0);
       expect(server.stats().okCount).toBe(1_100);

@@ -3,7 +3,7 @@ import { rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** The functions' components. */
-export const components = ['Answer', 'Plan', 'Finalize', 'Steward'] as const;
+export const components = ['Answer', 'Plan', 'Finalize', 'Reconciler'] as const;
 
 /** Where sst leaves a bundle it has made. */
 function bundleFolder(component: string): string {

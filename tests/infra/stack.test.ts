@@ -48,7 +48,7 @@ describe.each(['test', 'production'])('stack of stage %s', (stage) => {
       expect(names.filter((name) => !queuesOf(graph).has(name))).toEqual([]);
     });
 
-    it('of lanes give up to the dead letters of cells, the others to their own', () => {
+    it('of lanes give up to the DLQ of cells, the others to their own', () => {
       const { laneQueueUrls, deadLetterQueueUrl, controlDeadLetterQueueUrl } = graph.outputs;
       const laneNames = Object.values(laneQueueUrls).map(nameIn);
 
@@ -62,7 +62,7 @@ describe.each(['test', 'production'])('stack of stage %s', (stage) => {
       }
     });
 
-    it('keep dead letters for 14 days, longer than anything can wait before', () => {
+    it('keep DLQ messages for 14 days, longer than anything can wait before', () => {
       const retention = (name: string) => queuesOf(graph).get(name)?.messageRetentionSeconds;
       const { deadLetterQueueUrl, controlDeadLetterQueueUrl } = graph.outputs;
 
@@ -269,7 +269,7 @@ describe.each(['test', 'production'])('stack of stage %s', (stage) => {
         Answer: 'functions/answer.handler',
         Plan: 'functions/plan.handler',
         Finalize: 'functions/finalize.handler',
-        Steward: 'functions/steward.handler',
+        Reconciler: 'functions/steward.handler',
       });
     });
 
@@ -338,34 +338,34 @@ describe.each(['test', 'production'])('stack of stage %s', (stage) => {
     });
   });
 
-  describe('steward', () => {
+  describe('reconciler', () => {
     it('ticks every minute, ends before the next tick and never runs twice at once', () => {
       const schedule = resourceOf(graph, 'aws:scheduler/schedule:Schedule', z.unknown());
-      const steward = functionsOf(graph).get('Steward');
+      const reconciler = functionsOf(graph).get('Reconciler');
 
       expect(schedule.inputs).toMatchObject({
         scheduleExpression: 'rate(1 minute)',
         state: 'ENABLED',
         target: { retryPolicy: { maximumRetryAttempts: 2 } },
       });
-      expect(steward?.timeout).toBeLessThan(60);
-      expect(steward?.reservedConcurrentExecutions).toBe(1);
+      expect(reconciler?.timeout).toBeLessThan(60);
+      expect(reconciler?.reservedConcurrentExecutions).toBe(1);
     });
 
-    it('leaves undeliverable ticks in the dead letters and does not repeat failed ones', () => {
+    it('leaves undeliverable ticks in the DLQ and does not repeat failed ones', () => {
       const targetSchema = z.object({
-        target: z.object({ arn: z.string(), deadLetterConfig: z.object({ arn: z.string() }) }),
+        target: z.object({ arn: z.string(), dlqConfig: z.object({ arn: z.string() }) }),
       });
       const { inputs } = resourceOf(graph, 'aws:scheduler/schedule:Schedule', targetSchema);
       const type = 'aws:lambda/functionEventInvokeConfig:FunctionEventInvokeConfig';
 
-      const stewardName = functionsOf(graph).get('Steward')?.name;
-      expect(nameIn(inputs.target.arn)).toBe(stewardName);
-      expect(nameIn(inputs.target.deadLetterConfig.arn)).toBe(
+      const reconcilerName = functionsOf(graph).get('Reconciler')?.name;
+      expect(nameIn(inputs.target.arn)).toBe(reconcilerName);
+      expect(nameIn(inputs.target.dlqConfig.arn)).toBe(
         nameIn(graph.outputs.controlDeadLetterQueueUrl),
       );
       expect(resourceOf(graph, type, z.unknown()).inputs).toEqual({
-        functionName: stewardName,
+        functionName: reconcilerName,
         maximumRetryAttempts: 0,
         maximumEventAgeInSeconds: 60,
       });
@@ -412,8 +412,13 @@ describe.each(['test', 'production'])('stack of stage %s', (stage) => {
         Answer: [...table('PutItem', 'UpdateItem'), ...bucket, ...queue],
         Plan: [...table('PutItem', 'UpdateItem'), ...reading, ...queue],
         Finalize: [...table('DeleteItem', 'PutItem', 'UpdateItem'), ...bucket, ...queue],
-        Steward: [...table('DeleteItem'), ...bucket, 'sqs:GetQueueAttributes', 'sqs:SendMessage'],
-        StewardTick: ['lambda:InvokeFunction', 'sqs:SendMessage'],
+        Reconciler: [
+          ...table('DeleteItem'),
+          ...bucket,
+          'sqs:GetQueueAttributes',
+          'sqs:SendMessage',
+        ],
+        ReconcilerTick: ['lambda:InvokeFunction', 'sqs:SendMessage'],
       });
     });
 
@@ -429,7 +434,7 @@ describe.each(['test', 'production'])('stack of stage %s', (stage) => {
       }
     });
 
-    it('let only answer send dead letters of cells', () => {
+    it('let only answer send DLQ messages of cells', () => {
       const name = nameIn(graph.outputs.deadLetterQueueUrl);
       const senders = rolesOf(graph).filter(({ statements }) =>
         statements.some(
@@ -460,7 +465,7 @@ describe.each(['test', 'production'])('stack of stage %s', (stage) => {
       ];
 
       for (const role of rolesOf(graph)) {
-        const isSchedule = role.component === 'StewardTick';
+        const isSchedule = role.component === 'ReconcilerTick';
         expect(role.trust).toEqual(
           trust(isSchedule ? 'scheduler.amazonaws.com' : 'lambda.amazonaws.com'),
         );
@@ -476,11 +481,11 @@ describe.each(['test', 'production'])('stack of stage %s', (stage) => {
 
     expect(alarms).toHaveLength(stackFacts.alarmCount);
     expect(mappingsOf(graph)).toHaveLength(stackFacts.mappingCount);
-    expect(['Answer', 'Plan', 'Finalize', 'Steward'].map(memoryOf)).toEqual([
+    expect(['Answer', 'Plan', 'Finalize', 'Reconciler'].map(memoryOf)).toEqual([
       stackFacts.answerMemoryMb,
       stackFacts.controlMemoryMb,
       stackFacts.controlMemoryMb,
-      stackFacts.stewardMemoryMb,
+      stackFacts.reconcilerMemoryMb,
     ]);
   });
 
@@ -499,16 +504,16 @@ describe.each(['test', 'production'])('stack of stage %s', (stage) => {
       resourcesOf(graph, 'aws:cloudwatch/metricAlarm:MetricAlarm', alarmSchema).map(
         ({ inputs }) => inputs,
       );
-    const subjectsOf = (metric: string) =>
+    const breakerKeysOf = (metric: string) =>
       alarmsOf()
         .filter(({ metricName }) => metricName === metric)
         .flatMap(({ dimensions }) => Object.values(dimensions));
 
-    it('ring for the first dead letter', () => {
+    it('ring for the first DLQ message', () => {
       const { deadLetterQueueUrl, controlDeadLetterQueueUrl } = graph.outputs;
       const metric = 'ApproximateNumberOfMessagesVisible';
 
-      expect(subjectsOf(metric)).toEqual(
+      expect(breakerKeysOf(metric)).toEqual(
         [deadLetterQueueUrl, controlDeadLetterQueueUrl].map(nameIn),
       );
       for (const alarm of alarmsOf().filter(({ metricName }) => metricName === metric)) {
@@ -519,7 +524,7 @@ describe.each(['test', 'production'])('stack of stage %s', (stage) => {
     it('ring for every queue whose oldest message is late, well before it is dropped', () => {
       const metric = 'ApproximateAgeOfOldestMessage';
 
-      expect(subjectsOf(metric)).toEqual(workQueueNames(graph));
+      expect(breakerKeysOf(metric)).toEqual(workQueueNames(graph));
       for (const alarm of alarmsOf().filter(({ metricName }) => metricName === metric)) {
         expect(alarm.statistic).toBe('Maximum');
         expect(alarm.threshold).toBeLessThanOrEqual(86_400);
@@ -529,7 +534,7 @@ describe.each(['test', 'production'])('stack of stage %s', (stage) => {
     it.each(['Errors', 'Throttles'])('ring for %s of every function', (metric) => {
       const names = [...functionsOf(graph).values()].map(({ name }) => name);
 
-      expect(subjectsOf(metric).toSorted()).toEqual(names.toSorted());
+      expect(breakerKeysOf(metric).toSorted()).toEqual(names.toSorted());
       for (const alarm of alarmsOf().filter(({ metricName }) => metricName === metric)) {
         expect(alarm).toMatchObject({ statistic: 'Sum', threshold: 1 });
       }

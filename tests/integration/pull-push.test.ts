@@ -114,7 +114,7 @@ describe('thrice push', () => {
       ),
     });
     expect(await stage.ledger.readGroup(group)).toMatchObject({ state: 'active', isPlanned: true });
-    expect(await stage.watchlist.listWatched()).toMatchObject([{ group }]);
+    expect(await stage.activeGroups.list()).toMatchObject([{ group }]);
     expect(stage.requests).toMatchObject({ tasks: [], results: [{ v: 1, group }] });
   });
 
@@ -136,7 +136,7 @@ describe('thrice push', () => {
       rescored: 4,
       mismatches: [],
     });
-    expect(await stage.watchlist.listWatched()).toEqual([]);
+    expect(await stage.activeGroups.list()).toEqual([]);
   });
 
   it('leaves a paused group cancelled in the stage and says how to go on there', async () => {
@@ -155,7 +155,7 @@ describe('thrice push', () => {
     const record = await stage.ledger.readGroup(await groupOf(folder));
     expect(record).toMatchObject({ state: 'cancelled', isPlanned: true });
     expect(stage.requests).toMatchObject({ tasks: [], results: [] });
-    expect(await stage.watchlist.listWatched()).toEqual([]);
+    expect(await stage.activeGroups.list()).toEqual([]);
   });
 
   it('refuses a group with a lane that the stage does not have, and copies nothing', async () => {
@@ -307,7 +307,7 @@ describe('thrice pull', () => {
     expect((await thrice(home, 'verify', 'trial')).exitCode).toBe(0);
   });
 
-  it('leaves cells alone that this machine has in hand', async () => {
+  it('leaves cells alone that this machine has in flight', async () => {
     await using simulator = await startSimulator();
     await using home = await ranFolder(simulator);
     await using away = await temporaryFolder();
@@ -322,7 +322,7 @@ describe('thrice pull', () => {
 
     expect(timeless(pulled, away).stderr).toBe(
       lines(
-        '1 cells are in hand on this machine and were left alone; pull again when it is done with them',
+        '1 cells are in flight on this machine and were left alone; pull again when it is done with them',
         `results: <folder>/.thrice/runs/${trial}`,
         `1 cells have no result; go on here with: thrice resume ${trial}`,
       ),

@@ -6,10 +6,9 @@ import {
   type CellResult,
   type CellRow,
   type CellTask,
-  type Closure,
   type Config,
-  type DeadLetter,
   type Delivery,
+  type DlqMessage,
   type ErrorCode,
   type ErrorDetails,
   type GroupHeader,
@@ -18,6 +17,7 @@ import {
   type ModelOutput,
   type ModelRequest,
   type ModelResponse,
+  type OpenBreaker,
   type Question,
   type Tally,
   ThriceError,
@@ -32,7 +32,7 @@ export function aCellKey(parts: Partial<CellKey> = {}): CellKey {
 }
 
 /** The letter of a cell that was refused. */
-export function aDeadLetter(parts: Partial<DeadLetter> = {}): DeadLetter {
+export function aDlqMessage(parts: Partial<DlqMessage> = {}): DlqMessage {
   const error = { class: 'rejected', code: 'invalid-request', message: '400 bad' } as const;
   return { v: 1, lane: 'lab', task: aCellTask(), error, ...parts };
 }
@@ -51,7 +51,7 @@ export function aCellResult(parts: Partial<CellResult> = {}): CellResult {
     answer: '42',
     reason: null,
     error: null,
-    tries: 1,
+    attempts: 1,
     costUsd: null,
     latencyMs: 20,
     startedAt: instant,
@@ -200,7 +200,7 @@ export function aBenchmark(parts: Partial<Benchmark> = {}): Benchmark {
     name: 'demo',
     replicates: 1,
     parallel: 8,
-    maxTries: 3,
+    maxAttempts: 3,
     coverageFloor: 0.98,
     lanes: new Map([['lab', aLane()]]),
     configs: [aConfig()],
@@ -218,13 +218,13 @@ export function aCellRow(parts: Partial<CellRow> = {}): CellRow {
     target: ['42'],
     confidence: null,
     tags: {},
-    wastedCostUsd: 0,
+    wasteUsd: 0,
     ...parts,
   };
 }
 
-/** The published row of a cell that has no verdict. */
-export function aRowWithoutVerdict(
+/** The published row of a cell that has no score. */
+export function aRowWithoutScore(
   outcome: 'ungraded' | 'failed' | 'not-attempted',
   parts: Partial<CellRow> = {},
 ): CellRow {
@@ -243,12 +243,12 @@ export function anError(code: ErrorCode, details: ErrorDetails = {}): ThriceErro
 }
 
 /** A lane that is closed until its quota comes back. */
-export function aClosure(parts: Partial<Closure> = {}): Closure {
+export function anOpenBreaker(parts: Partial<OpenBreaker> = {}): OpenBreaker {
   return {
     schemaVersion: 1,
-    subject: 'lab',
+    breakerKey: 'lab',
     error: { class: 'exhausted', code: 'quota-exhausted', message: '429 no quota' },
-    closedAt: instant,
+    openedAt: instant,
     resetAt: null,
     ...parts,
   };
@@ -267,7 +267,7 @@ export function aGroupHeader(parts: Partial<GroupHeader> = {}): GroupHeader {
       questions: 'questions.jsonl',
       replicates: 1,
       parallel: 64,
-      max_tries: 5,
+      max_attempts: 5,
       timeout_s: 120,
       coverage_floor: 0.98,
       skip_missing_keys: false,

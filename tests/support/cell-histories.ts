@@ -6,7 +6,7 @@ import {
   type CellResult,
   type GroupHeader,
   type GroupRecord,
-  isVerdict,
+  hasScore,
   type JournalEntry,
   type Ledger,
   type Tally,
@@ -85,7 +85,7 @@ export interface Deed {
     | 'leave ungraded'
     | 'fail'
     | 'rerun';
-  /** Failed tries that it remembers. */
+  /** Failed attempts that it remembers. */
   readonly attemptCount: number;
 }
 
@@ -132,32 +132,32 @@ export class Chronicle {
       await this.#ledger.commitCall(key, this.#call());
       return;
     }
-    const attempts = Array.from({ length: attemptCount }, () =>
+    const attemptLog = Array.from({ length: attemptCount }, () =>
       anAttempt({ at: this.#instant(), costUsd: 0.125 }),
     );
-    const tries = cell.tries + attemptCount;
+    const attempts = cell.attempts + attemptCount;
     if (kind === 'give back') {
-      await this.#ledger.releaseCell(key, this.#owner, attempts, tries);
+      await this.#ledger.releaseCell(key, this.#owner, attemptLog, attempts);
       return;
     }
-    const result = await this.#result(key, kind, tries);
-    await this.#ledger.completeCell(key, this.#owner, result, attempts);
+    const result = await this.#result(key, kind, attempts);
+    await this.#ledger.completeCell(key, this.#owner, result, attemptLog);
   }
 
   /** The cell in our hands; undefined if it is done for now. */
   async #take(key: CellKey, isRerun: boolean): Promise<CellRecord | undefined> {
     const cell = (await this.#ledger.readCells(key.run, key.config, [key.id])).get(key.id);
     if (cell?.state === 'claimed') return cell;
-    const isOpenAgain = isRerun && cell?.result !== undefined && !isVerdict(cell.result.outcome);
+    const isOpenAgain = isRerun && cell?.result !== undefined && !hasScore(cell.result.outcome);
     const generation = (cell?.generation ?? 0) + (isOpenAgain ? 1 : 0);
     const claim = await this.#ledger.claimCell(key, generation, this.#owner);
     return claim.kind === 'claimed' ? claim.cell : undefined;
   }
 
-  async #result(key: CellKey, kind: Deed['kind'], tries: number): Promise<CellResult> {
-    if (kind === 'fail') return aFailedResult({ tries: Math.max(1, tries) });
+  async #result(key: CellKey, kind: Deed['kind'], attempts: number): Promise<CellResult> {
+    if (kind === 'fail') return aFailedResult({ attempts: Math.max(1, attempts) });
     const { call } = await this.#ledger.commitCall(key, this.#call());
-    const shared = { tries: tries + 1, calls: [call], costUsd: call.costUsd };
+    const shared = { attempts: attempts + 1, calls: [call], costUsd: call.costUsd };
     switch (kind) {
       case 'misread':
         return aCellResult({ ...shared, outcome: 'unparsed', score: 0, answer: null });

@@ -20,9 +20,9 @@ export async function readCellRows(
   return rows.flat().map((line) => JSON.parse(line) as CellRow);
 }
 
-/** A row without what no two runs share: its name, its times, its tries. */
+/** A row without what no two runs share: its name, its times, its attempts. */
 export function timeless(row: CellRow): object {
-  const { run, tries, latencyMs, startedAt, finishedAt, calls, ...lasting } = row;
+  const { run, attempts, latencyMs, startedAt, finishedAt, calls, ...lasting } = row;
   return {
     ...lasting,
     calls: calls.map(({ startedAt: at, latencyMs: took, waitMs, replayed, ...call }) => call),

@@ -1,13 +1,13 @@
 import {
   type Benchmark,
   type CellTask,
-  type Closure,
   checkQuestions,
   type Delivery,
   executeCell,
   type GroupDraft,
   type GroupHeader,
   Heartbeat,
+  type OpenBreaker,
   openQuestions,
   planGroup,
   type Question,
@@ -39,7 +39,7 @@ export class FakeEngine {
   readonly events: WorkerEvent[] = [];
   readonly worker: Worker;
   /** What the worker knows to be closed. */
-  readonly closures = new Map<string, Closure>();
+  readonly openBreakers = new Map<string, OpenBreaker>();
   readonly #random: Random;
 
   /** @param init.random - Ends the names of groups. @default 0000, 0001 and so on */
@@ -67,9 +67,10 @@ export class FakeEngine {
       random: () => 0,
       observe: (event) => {
         this.events.push(event);
-        if (event.kind === 'lane-closed') this.closures.set(event.closure.subject, event.closure);
+        if (event.kind === 'breaker-opened')
+          this.openBreakers.set(event.breaker.breakerKey, event.breaker);
       },
-      closureOf: (subject) => this.closures.get(subject),
+      openBreakerOf: (breakerKey) => this.openBreakers.get(breakerKey),
     };
   }
 
@@ -115,7 +116,7 @@ export class FakeEngine {
       for (const lane of this.benchmark.lanes.keys()) {
         for (const delivery of await this.queue.receive(lane, 10_000)) await this.work(delivery);
       }
-      if (this.closures.size > 0) return;
+      if (this.openBreakers.size > 0) return;
       this.clock.advance(60_000);
     }
   }

@@ -1,26 +1,26 @@
-import type { GroupRequests, ResultRequest, TaskRequest } from '@thrice/core';
+import type { DispatchRequest, GroupRequests, ResultRequest } from '@thrice/core';
 
 /** Requests that are kept until somebody says that they were served. */
 export class FakeGroupRequests implements GroupRequests {
   /** Every request for tasks, in order. */
-  readonly tasks: TaskRequest[] = [];
+  readonly tasks: DispatchRequest[] = [];
   /** Every request for results, in order. */
   readonly results: ResultRequest[] = [];
   /** Runs before a request is kept; what it throws, the asker gets. */
   onAsk: (kind: 'tasks' | 'results') => void = () => undefined;
   readonly #servedCounts = { tasks: 0, results: 0 };
 
-  async askForTasks(request: TaskRequest): Promise<void> {
+  async requestDispatch(request: DispatchRequest): Promise<void> {
     this.onAsk('tasks');
     this.tasks.push(request);
   }
 
-  async askForResults(group: string, isHalted = false): Promise<void> {
+  async requestResults(group: string, isHalted = false): Promise<void> {
     this.onAsk('results');
     this.results.push({ v: 1, group, ...(isHalted && { isHalted }) });
   }
 
-  async countTaskRequests(): Promise<number> {
+  async countDispatchRequests(): Promise<number> {
     return this.countPending('tasks');
   }
 
@@ -37,7 +37,7 @@ export class FakeGroupRequests implements GroupRequests {
   /** Serves the oldest request of a kind, if there is one; it stays pending where that throws. */
   async serveNext(
     kind: 'tasks' | 'results',
-    serve: (request: TaskRequest | ResultRequest) => Promise<unknown>,
+    serve: (request: DispatchRequest | ResultRequest) => Promise<unknown>,
   ): Promise<void> {
     const request = this[kind][this.#servedCounts[kind]];
     if (request === undefined) return;

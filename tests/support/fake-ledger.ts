@@ -6,14 +6,14 @@ import {
   type CellResult,
   type Claim,
   type Clock,
-  type Closure,
   type GroupHeader,
   type GroupRecord,
   type GroupState,
-  isVerdict,
+  hasScore,
   type JournalEntry,
   type Ledger,
   limits,
+  type OpenBreaker,
   type Tally,
   ThriceError,
 } from '@thrice/core';
@@ -32,7 +32,7 @@ export class FakeLedger implements Ledger {
   readonly #groups = new Map<string, GroupRecord>();
   readonly #cells = new Map<string, StoredCell>();
   readonly #journals = new Map<string, Map<string, JournalEntry>>();
-  readonly #closures = new Map<string, Closure>();
+  readonly #openBreakers = new Map<string, OpenBreaker>();
   /** By run and config: how far a tally is from what the cells say. */
   readonly #shifts = new Map<string, Tally>();
   readonly #failures = new Map<keyof Ledger, Error>();
@@ -110,8 +110,8 @@ export class FakeLedger implements Ledger {
       key,
       state: 'claimed',
       generation: Math.max(generation, record?.generation ?? 0),
-      tries: isReopened ? 0 : (record?.tries ?? 0) + lapsed,
-      attempts: record?.attempts ?? [],
+      attempts: isReopened ? 0 : (record?.attempts ?? 0) + lapsed,
+      attemptLog: record?.attemptLog ?? [],
     };
     this.putCell(cell, { owner, untilMs: this.#clock.now() + limits.leaseMs });
     return { kind: 'claimed', cell, isFirst: record === undefined };
@@ -130,14 +130,14 @@ export class FakeLedger implements Ledger {
   async releaseCell(
     key: CellKey,
     owner: string,
-    attempts: readonly Attempt[],
-    tries: number,
+    attemptLog: readonly Attempt[],
+    attempts: number,
   ): Promise<void> {
     this.#note('releaseCell');
     const record = this.#ownedBy(key, owner);
     if (record === undefined) return;
-    const kept = [...record.attempts, ...attempts].slice(-limits.attemptsKept);
-    this.putCell({ ...record, state: 'released', attempts: kept, tries });
+    const kept = [...record.attemptLog, ...attemptLog].slice(-limits.attemptLogLength);
+    this.putCell({ ...record, state: 'released', attemptLog: kept, attempts });
   }
 
   async commitCall(key: CellKey, entry: JournalEntry): Promise<JournalEntry> {
@@ -158,13 +158,13 @@ export class FakeLedger implements Ledger {
     key: CellKey,
     owner: string,
     result: CellResult,
-    attempts: readonly Attempt[],
+    attemptLog: readonly Attempt[],
   ): Promise<boolean> {
     this.#note('completeCell');
     const record = this.#ownedBy(key, owner);
     if (record === undefined) return false;
-    const kept = [...record.attempts, ...attempts].slice(-limits.attemptsKept);
-    this.putCell({ ...record, state: 'done', attempts: kept, tries: result.tries, result });
+    const kept = [...record.attemptLog, ...attemptLog].slice(-limits.attemptLogLength);
+    this.putCell({ ...record, state: 'done', attemptLog: kept, attempts: result.attempts, result });
     return true;
   }
 
@@ -181,11 +181,11 @@ export class FakeLedger implements Ledger {
     );
   }
 
-  async replaceTally(standing: Tally | undefined, tally: Tally): Promise<boolean> {
+  async replaceTally(existing: Tally | undefined, tally: Tally): Promise<boolean> {
     this.#note('replaceTally');
     const now = this.#shiftTallies(tally.run).find(({ config }) => config === tally.config);
     if (isDeepStrictEqual(now, tally)) return true;
-    if (!isDeepStrictEqual(now, standing)) return false;
+    if (!isDeepStrictEqual(now, existing)) return false;
     this.setTally(tally);
     return true;
   }
@@ -233,22 +233,22 @@ export class FakeLedger implements Ledger {
         },
         correct: results.filter(({ score }) => score === 1).length,
         costUsd: results.reduce((sum, { costUsd }) => sum + (costUsd ?? 0), 0),
-        retries: results.reduce((sum, { tries }) => sum + Math.max(0, tries - 1), 0),
+        retries: results.reduce((sum, { attempts }) => sum + Math.max(0, attempts - 1), 0),
       };
     });
   }
 
-  async close(closure: Closure): Promise<void> {
-    this.#note('close');
-    this.#closures.set(closure.subject, closure);
+  async openBreaker(breaker: OpenBreaker): Promise<void> {
+    this.#note('openBreaker');
+    this.#openBreakers.set(breaker.breakerKey, breaker);
   }
 
-  async open(subject: string): Promise<void> {
-    this.#closures.delete(subject);
+  async closeBreaker(breakerKey: string): Promise<void> {
+    this.#openBreakers.delete(breakerKey);
   }
 
-  async listClosures(): Promise<readonly Closure[]> {
-    return [...this.#closures.values()];
+  async listOpenBreakers(): Promise<readonly OpenBreaker[]> {
+    return [...this.#openBreakers.values()];
   }
 
   #ownedBy(key: CellKey, owner: string): CellRecord | undefined {
@@ -285,5 +285,5 @@ function nameOf({ run, config, id }: CellKey): string {
 }
 
 function isDoneFor({ result, generation }: CellRecord, asked: number): boolean {
-  return result !== undefined && (isVerdict(result.outcome) || generation >= asked);
+  return result !== undefined && (hasScore(result.outcome) || generation >= asked);
 }

@@ -1,5 +1,4 @@
 import {
-  answerTask,
   type CellKey,
   type CellRecord,
   type CellTask,
@@ -7,19 +6,20 @@ import {
   type GroupHeader,
   groupOfRun,
   Heartbeat,
+  processTask,
   type Settlement,
   type TaskWorker,
 } from '@thrice/core';
 import { aGroupHeader, aModelResponse, aQuestion } from './builders.ts';
+import { FakeActiveGroups } from './fake-active-groups.ts';
 import { FakeBlobStore } from './fake-blob-store.ts';
-import { FakeDeadLetters } from './fake-dead-letters.ts';
+import { FakeDeadLetterQueue } from './fake-dead-letter-queue.ts';
 import { FakeGovernor } from './fake-governor.ts';
 import { FakeGroupRequests } from './fake-group-requests.ts';
 import { FakeLedger } from './fake-ledger.ts';
 import { type FakeAnswer, FakeModelClient } from './fake-model-client.ts';
 import { FakeTaskCounter } from './fake-task-counter.ts';
 import { FakeTaskQueue } from './fake-task-queue.ts';
-import { FakeWatchlist } from './fake-watchlist.ts';
 import { PassingClock } from './passing-clock.ts';
 import { Steps } from './steps.ts';
 
@@ -37,7 +37,7 @@ export interface StageGroup {
   readonly configs?: readonly StageConfig[];
   readonly runCount?: number;
   /** @default 5 */
-  readonly maxTries?: number;
+  readonly maxAttempts?: number;
   readonly isPlanned?: boolean;
 }
 
@@ -58,8 +58,8 @@ export class FakeStage {
   readonly blobs = new FakeBlobStore();
   readonly queue = new FakeTaskQueue(this.clock);
   readonly tasks = new FakeTaskCounter(this.queue);
-  readonly watchlist = new FakeWatchlist();
-  readonly deadLetters = new FakeDeadLetters();
+  readonly activeGroups = new FakeActiveGroups();
+  readonly deadLetterQueue = new FakeDeadLetterQueue();
   readonly requests = new FakeGroupRequests();
   readonly models: FakeModelClient;
   #workerNo = 0;
@@ -70,7 +70,7 @@ export class FakeStage {
 
   /** Enters a watched group, its questions all with the target 42; its tasks are not sent. */
   async enter(init: StageGroup = {}): Promise<GroupHeader> {
-    const { group = 'demo', ids = ['q1'], configs = [{ name: 'direct' }], maxTries = 5 } = init;
+    const { group = 'demo', ids = ['q1'], configs = [{ name: 'direct' }], maxAttempts = 5 } = init;
     const modelOf = ({ model = 'lab/m' }: StageConfig) => model;
     const lanes = configs.map((config) => modelOf(config).split('/')[0] ?? '');
     const { spec } = aGroupHeader();
@@ -83,7 +83,7 @@ export class FakeStage {
       configs: configs.map(({ name }) => ({ config: name, cells: ids.length, skipped: null })),
       spec: {
         ...spec,
-        max_tries: maxTries,
+        max_attempts: maxAttempts,
         lanes: Object.fromEntries(lanes.map((lane) => [lane, { base_url }])),
         configs: configs.map((config) => ({
           name: config.name,
@@ -98,7 +98,7 @@ export class FakeStage {
     await this.blobs.write(key, [lines.join('')]);
     await this.ledger.createGroup(header);
     if (init.isPlanned ?? true) await this.ledger.markPlanned(group);
-    await this.watchlist.watch(group);
+    await this.activeGroups.add(group);
     return header;
   }
 
@@ -140,11 +140,11 @@ export class FakeStage {
       clock,
       random: () => 0,
       observe: () => undefined,
-      watchlist: steps.watch('watchlist', this.watchlist),
-      deadLetters: steps.watch('deadLetters', this.deadLetters),
+      activeGroups: steps.watch('activeGroups', this.activeGroups),
+      deadLetterQueue: steps.watch('deadLetterQueue', this.deadLetterQueue),
       requests: steps.watch('requests', this.requests),
     };
-    return await answerTask(delivery, isRedelivered, worker);
+    return await processTask(delivery, isRedelivered, worker);
   }
 
   /** Delivers and answers the cells of some ids, each of its own task. */
@@ -162,12 +162,14 @@ export class FakeStage {
   }
 
   /** The groups that are watched. */
-  async watched(): Promise<readonly string[]> {
-    return (await this.watchlist.listWatched()).map(({ group }) => group);
+  async activeGroup(): Promise<readonly string[]> {
+    return (await this.activeGroups.list()).map(({ group }) => group);
   }
 
-  /** What is parked, as `subject group`. */
-  async parked(): Promise<readonly string[]> {
-    return (await this.watchlist.listParked()).map(({ subject, group }) => `${subject} ${group}`);
+  /** What is deferred, as `subject group`. */
+  async deferred(): Promise<readonly string[]> {
+    return (await this.activeGroups.listDeferred()).map(
+      ({ breakerKey, group }) => `${breakerKey} ${group}`,
+    );
   }
 }

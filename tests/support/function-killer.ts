@@ -5,14 +5,14 @@ import * as z from 'zod';
 const steps = [
   'extend',
   'read-group',
-  'list-closures',
+  'list-openBreakers',
   'claim',
   'read-question',
   'commit',
   'complete',
   'count',
   'read-tallies',
-  'letter',
+  'message',
 ] as const;
 type Step = (typeof steps)[number];
 
@@ -98,7 +98,7 @@ const stepReaders: Readonly<Record<string, (input: AwsRequest['input']) => Step 
   ChangeMessageVisibilityBatch: () => 'extend',
   GetObject: () => 'read-question',
   SendMessage: (input) =>
-    String(Reflect.get(input, 'QueueUrl')).includes('DeadLetters') ? 'letter' : undefined,
+    String(Reflect.get(input, 'QueueUrl')).includes('DeadLetterQueue') ? 'message' : undefined,
   GetItem: (input) =>
     keyOf(Reflect.get(input, 'Key')).pk.startsWith('group#') ? 'read-group' : undefined,
   PutItem: (input) => {
@@ -112,7 +112,7 @@ const stepReaders: Readonly<Record<string, (input: AwsRequest['input']) => Step 
   },
   Query: (input) => {
     const partition = querySchema.parse(input).ExpressionAttributeValues[':p'].S;
-    if (partition === 'lanes') return 'list-closures';
+    if (partition === 'lanes') return 'list-openBreakers';
     return partition.startsWith('run#') ? 'read-tallies' : undefined;
   },
 };

@@ -44,9 +44,9 @@ export function arePlanned(folder: string): readonly boolean[] {
 }
 
 /** What is closed now: lanes, or models as `lane/model`. */
-export function closedSubjects(folder: string): readonly string[] {
-  return readLedger(folder, 'SELECT subject FROM closures ORDER BY subject').map((row) =>
-    String(row['subject']),
+export function openBreakerKeys(folder: string): readonly string[] {
+  return readLedger(folder, 'SELECT breaker_key FROM open_breakers ORDER BY breaker_key').map(
+    (row) => String(row['breakerKey']),
   );
 }
 

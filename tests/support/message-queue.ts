@@ -1,6 +1,6 @@
 import { DeleteMessageCommand, ReceiveMessageCommand, type SQSClient } from '@aws-sdk/client-sqs';
 
-/** Takes up to ten messages of a queue in hand. */
+/** Takes up to ten messages of a queue in flight. */
 export async function takeMessages(
   client: SQSClient,
   queueUrl: string | undefined,

@@ -2,8 +2,8 @@ import type { Stage } from '@thrice/aws';
 import type { BlobStore, Ledger } from '@thrice/core';
 import type { DynamoEmulator } from './aws-emulators.ts';
 import { openLedger } from './dynamo-ledgers.ts';
+import { FakeActiveGroups } from './fake-active-groups.ts';
 import { FakeGroupRequests } from './fake-group-requests.ts';
-import { FakeWatchlist } from './fake-watchlist.ts';
 import type { PassingClock } from './passing-clock.ts';
 
 /** A stage in which nobody works: a real ledger, the rest in memory. */
@@ -14,7 +14,7 @@ export interface QuietStage extends AsyncDisposable {
   readonly clock: PassingClock;
   readonly ledger: Ledger;
   readonly blobs: BlobStore;
-  readonly watchlist: FakeWatchlist;
+  readonly activeGroups: FakeActiveGroups;
   readonly requests: FakeGroupRequests;
 }
 
@@ -40,7 +40,7 @@ export async function openQuietStage(
     clock,
     ledger,
     blobs,
-    watchlist: new FakeWatchlist(),
+    activeGroups: new FakeActiveGroups(),
     requests: new FakeGroupRequests(),
     [Symbol.asyncDispose]: () => table[Symbol.asyncDispose](),
   };

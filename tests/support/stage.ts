@@ -10,7 +10,7 @@ import { readCellRows } from './cell-rows.ts';
 import { type Outcome, runThrice } from './run-thrice.ts';
 import { smallBenchmark } from './small-benchmark.ts';
 
-const letterListSchema = z.object({
+const messageListSchema = z.object({
   cells: z.array(z.object({ config: z.string(), id: z.string(), now: z.string() })),
   unreadable: z.array(z.unknown()),
 });
@@ -53,12 +53,12 @@ export async function pullRows(
 }
 
 /** What `dlq ls` lists: cells as `config id`, and how many messages are unreadable. */
-export async function listLetters(
+export async function listMessages(
   cloud: Cloud,
   cwd: string,
 ): Promise<{ readonly cells: readonly string[]; readonly unreadable: number }> {
   const { stdout } = await thriceIn(cloud, cwd, 'dlq', 'ls', '--json');
-  const { cells, unreadable } = letterListSchema.parse(JSON.parse(stdout));
+  const { cells, unreadable } = messageListSchema.parse(JSON.parse(stdout));
   return {
     cells: cells.map(({ config, id }) => `${config} ${id}`).toSorted(),
     unreadable: unreadable.length,

@@ -9,7 +9,7 @@ const COUNTS = [
 ] as const;
 
 /**
- * How many messages a queue holds: waiting, delayed and in hand.
+ * How many messages a queue holds: waiting, delayed and in flight.
  *
  * @param store - The queue, for messages.
  * @returns An approximation that may lag by a minute.

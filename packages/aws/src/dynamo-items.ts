@@ -21,8 +21,8 @@ export const cellItemSchema = itemSchema.extend({
   leaseUntilMs: z.number(),
   /** Which call of `claimCell` took the lease last. */
   leaseToken: z.string(),
-  tries: z.int(),
-  attempts: z.string().optional(),
+  attempts: z.int(),
+  attemptLog: z.string().optional(),
   outcome: z.string().optional(),
   /** Which call of `completeCell` wrote the latest result. */
   completionToken: z.string().optional(),
@@ -66,26 +66,26 @@ export const tallyItemSchema = itemSchema.extend({
 /** The tally of a config in a run. */
 export type TallyItem = z.infer<typeof tallyItemSchema>;
 
-/** A closed lane or model; its payload is its closure. */
-export const closureItemSchema = itemSchema.extend(payloadSchema.shape);
+/** A blocked lane or model; its payload is its open breaker. */
+export const breakerItemSchema = itemSchema.extend(payloadSchema.shape);
 
 /** A line of the list of lanes and models that were ever closed. */
-export const laneListItemSchema = itemSchema.extend({ subject: z.string() });
+export const laneListItemSchema = itemSchema.extend({ breakerKey: z.string() });
 
 /** A group whose results are not written yet, or are out of date. */
-export const watchedItemSchema = itemSchema.extend({ group: z.string(), token: z.string() });
+export const activeGroupItemSchema = itemSchema.extend({ group: z.string(), token: z.string() });
 
 /** Cells of a group that wait for a lane or model. */
-export const parkedItemSchema = itemSchema.extend({
-  subject: z.string(),
+export const deferredItemSchema = itemSchema.extend({
+  breakerKey: z.string(),
   group: z.string(),
   token: z.string(),
 });
 
-/** The partition of the groups that the steward looks after. */
-export const WATCH_GROUPS = 'watched';
+/** The partition of the groups that the reconciler looks after. */
+export const ACTIVE_GROUPS = 'active-groups';
 /** The partition of what waits for a lane or model to open again. */
-export const WATCH_PARKED = 'parked';
+export const DEFERRED_CELLS = 'deferred';
 /** The partition that lists the groups. */
 export const GROUP_LIST = 'groups';
 /** The partition that lists what was ever closed. */
@@ -132,14 +132,14 @@ export function tallyItemKey(run: string, config: string): ItemKey {
   return { pk: runPartition(run), sk: `${TALLY_PREFIX}${config}` };
 }
 
-/** The key of a closure. */
-export function closureItemKey(subject: string): ItemKey {
-  return { pk: `lane#${subject}`, sk: 'state' };
+/** The key of an open breaker. */
+export function breakerItemKey(breakerKey: string): ItemKey {
+  return { pk: `lane#${breakerKey}`, sk: 'state' };
 }
 
 /** The key of a lane's or model's line in the list. */
-export function laneListKey(subject: string): ItemKey {
-  return { pk: LANE_LIST, sk: subject };
+export function laneListKey(breakerKey: string): ItemKey {
+  return { pk: LANE_LIST, sk: breakerKey };
 }
 
 /**

@@ -9,32 +9,32 @@ import {
   type CellResult,
   type Claim,
   type Clock,
-  type Closure,
   cellResultSchema,
-  closureSchema,
   type GroupHeader,
   type GroupRecord,
   type GroupState,
   groupHeaderSchema,
-  isVerdict,
+  hasScore,
   type JournalEntry,
   journalEntrySchema,
   type Ledger,
   limits,
   mapBounded,
+  type OpenBreaker,
+  openBreakerSchema,
   type Tally,
   ThriceError,
 } from '@thrice/core';
 import * as z from 'zod';
 import {
+  breakerItemKey,
+  breakerItemSchema,
   type CellItem,
   callItemKey,
   callItemSchema,
   callsOf,
   cellItemKey,
   cellItemSchema,
-  closureItemKey,
-  closureItemSchema,
   GROUP_LIST,
   groupItemKey,
   groupItemSchema,
@@ -58,7 +58,7 @@ const SCHEMA_VERSION = 1;
 const REQUESTS_AT_ONCE = 16;
 /** Times a claim looks at its cell again after somebody else changed it in between. */
 const MAX_LOOKS = 10;
-const attemptsSchema = z.array(attemptSchema);
+const attemptLogSchema = z.array(attemptSchema);
 
 /** How a claim takes a cell, and what it returns if it does. */
 interface Taking {
@@ -72,7 +72,7 @@ interface Taking {
  * The ledger in one DynamoDB table, shared by any number of processes.
  *
  * A cell's item: (absent) --claim--> claimed --release--> released --claim--> claimed --complete--> done;
- * a done cell without a verdict is claimed again by a task of a later generation.
+ * a done cell without a score is claimed again by a task of a later generation.
  *
  * Every write is one request under one condition. A request whose answer was lost is sent again by the
  * SDK and then refused by what it did itself: claims, completions and creations leave a token of their
@@ -110,8 +110,8 @@ export class DynamoLedger implements Ledger {
     const payload = await this.#payloads.pack(JSON.stringify(header));
     const item = { ...names, state, isPlanned: 0, creationToken, ...payload };
     if (await this.#table.put(groupItemKey(group), item, 'absent')) return;
-    const standing = await this.#table.get(groupItemKey(group));
-    if (standing?.['creationToken'] === creationToken) return;
+    const existing = await this.#table.get(groupItemKey(group));
+    if (existing?.['creationToken'] === creationToken) return;
     throw new ThriceError({ code: 'already-exists', message: `group ${group} exists already` });
   }
 
@@ -184,35 +184,35 @@ export class DynamoLedger implements Ledger {
     generation: number,
   ): Promise<Taking | Claim> {
     if (seen === undefined) {
-      const cell: CellRecord = { key, state: 'claimed', generation, tries: 0, attempts: [] };
+      const cell: CellRecord = { key, state: 'claimed', generation, attempts: 0, attemptLog: [] };
       return { cell, isFirst: true };
     }
     if (seen.state === 'claimed' && seen.leaseUntilMs > this.#clock.now()) return { kind: 'held' };
     const latest = Math.max(seen.generation, generation);
-    const attempts = parseAttempts(seen);
+    const attemptLog = parseAttemptLog(seen);
     if (seen.state !== 'done') {
       // Whoever had it before died over it, or slept through its lease.
-      const tries = seen.state === 'claimed' ? seen.tries + 1 : seen.tries;
+      const attempts = seen.state === 'claimed' ? seen.attempts + 1 : seen.attempts;
       return {
-        cell: { key, state: 'claimed', generation: latest, tries, attempts },
+        cell: { key, state: 'claimed', generation: latest, attempts, attemptLog },
         isFirst: false,
       };
     }
     const forgotten = await this.#parseResult(seen);
-    if (forgotten === undefined || isVerdict(forgotten.outcome) || seen.generation >= generation) {
+    if (forgotten === undefined || hasScore(forgotten.outcome) || seen.generation >= generation) {
       return { kind: 'done' };
     }
-    const cell: CellRecord = { key, state: 'claimed', generation, tries: 0, attempts };
+    const cell: CellRecord = { key, state: 'claimed', generation, attempts: 0, attemptLog };
     return { cell, isFirst: false, forgotten };
   }
 
   /** Writes a lease into the cell, if it is still as it was seen. */
   async #take(
     seen: CellItem | undefined,
-    { cell: { key, generation, tries } }: Taking,
+    { cell: { key, generation, attempts } }: Taking,
     lease: Attributes,
   ): Promise<boolean> {
-    const set = { ...lease, generation, tries };
+    const set = { ...lease, generation, attempts };
     if (seen === undefined) {
       const item = { schemaVersion: SCHEMA_VERSION, id: key.id, ...set };
       return await this.#table.put(cellItemKey(key), item, 'absent');
@@ -239,12 +239,17 @@ export class DynamoLedger implements Ledger {
   async releaseCell(
     key: CellKey,
     owner: string,
-    attempts: readonly Attempt[],
-    tries: number,
+    attemptLog: readonly Attempt[],
+    attempts: number,
   ): Promise<void> {
     const held = await this.#readHeld(key, owner);
     if (held === undefined) return;
-    const set = { state: 'released', leaseUntilMs: 0, tries, ...appendAttempts(held, attempts) };
+    const set = {
+      state: 'released',
+      leaseUntilMs: 0,
+      attempts,
+      ...appendToAttemptLog(held, attemptLog),
+    };
     const asSeen = { state: held.state, owner, leaseToken: held.leaseToken };
     // Refused: released by this very call, or lost meanwhile. Either way there is no more to do.
     await this.#table.update(cellItemKey(key), { set, remove: ['owner'] }, asSeen);
@@ -261,8 +266,8 @@ export class DynamoLedger implements Ledger {
     const payload = await this.#payloads.pack(JSON.stringify(entry));
     const item = { schemaVersion: SCHEMA_VERSION, ...payload };
     if (await this.#table.put(itemKey, item, 'absent')) return entry;
-    const standing = await this.#table.get(itemKey);
-    return standing === undefined ? entry : await this.#parseEntry(standing);
+    const existing = await this.#table.get(itemKey);
+    return existing === undefined ? entry : await this.#parseEntry(existing);
   }
 
   async readJournal(key: CellKey): Promise<ReadonlyMap<string, JournalEntry>> {
@@ -281,25 +286,25 @@ export class DynamoLedger implements Ledger {
     key: CellKey,
     owner: string,
     result: CellResult,
-    attempts: readonly Attempt[],
+    attemptLog: readonly Attempt[],
   ): Promise<boolean> {
-    const held = attempts.length === 0 ? undefined : await this.#readHeld(key, owner);
-    if (attempts.length > 0 && held === undefined) return false;
+    const held = attemptLog.length === 0 ? undefined : await this.#readHeld(key, owner);
+    if (attemptLog.length > 0 && held === undefined) return false;
     const completionToken = this.#createToken();
     const set = {
       state: 'done',
       leaseUntilMs: 0,
-      tries: result.tries,
+      attempts: result.attempts,
       outcome: result.outcome,
       completionToken,
-      ...(held !== undefined && appendAttempts(held, attempts)),
+      ...(held !== undefined && appendToAttemptLog(held, attemptLog)),
       ...(await this.#payloads.pack(JSON.stringify(result))),
     };
     const when = { state: 'claimed', owner, ...(held && { leaseToken: held.leaseToken }) };
     const isWritten = await this.#table.update(cellItemKey(key), { set, remove: ['owner'] }, when);
     if (!isWritten) {
-      const standing = await this.#readItem(key);
-      if (standing?.completionToken !== completionToken) return false;
+      const existing = await this.#readItem(key);
+      if (existing?.completionToken !== completionToken) return false;
     }
     await this.#addToTally(key, result, 1);
     return true;
@@ -316,7 +321,7 @@ export class DynamoLedger implements Ledger {
       failed: count('failed'),
       correct: result.score === 1 ? sign : 0,
       costUsd: sign * (result.costUsd ?? 0),
-      retries: sign * Math.max(0, result.tries - 1),
+      retries: sign * Math.max(0, result.attempts - 1),
       changeCount: 1,
     };
     try {
@@ -335,10 +340,10 @@ export class DynamoLedger implements Ledger {
     const items = await this.#table.getMany(keys);
     const records = await mapBounded(items, REQUESTS_AT_ONCE, async (item) => {
       const cell = parseItem(cellItemSchema, item, this.#table.name);
-      const { id, state, generation, tries } = cell;
+      const { id, state, generation, attempts } = cell;
       const result = await this.#parseResult(cell);
-      const attempts = parseAttempts(cell);
-      return { key: { run, config, id }, state, generation, tries, attempts, result };
+      const attemptLog = parseAttemptLog(cell);
+      return { key: { run, config, id }, state, generation, attempts, attemptLog, result };
     });
     return new Map(records.map((record) => [record.key.id, record]));
   }
@@ -355,20 +360,20 @@ export class DynamoLedger implements Ledger {
     );
   }
 
-  async replaceTally(standing: Tally | undefined, tally: Tally): Promise<boolean> {
+  async replaceTally(existing: Tally | undefined, tally: Tally): Promise<boolean> {
     const { run, config, counts, correct, costUsd, retries } = tally;
     const seen = await this.#readTallyItem(tally);
     const now = seen && toTally(seen);
     if (isDeepStrictEqual(now, tally)) return true;
-    if (!isDeepStrictEqual(now, standing)) return false;
+    if (!isDeepStrictEqual(now, existing)) return false;
     const names = { schemaVersion: SCHEMA_VERSION, run, config };
     const set = { ...names, ...counts, correct, costUsd, retries };
     const change = { set, add: { changeCount: 1 } };
     const asSeen = seen === undefined ? 'absent' : { changeCount: seen.changeCount };
     if (await this.#table.update(tallyItemKey(run, config), change, asSeen)) return true;
     // Refused by what this very call did, if its first answer was lost.
-    const standingNow = await this.#readTallyItem(tally);
-    return standingNow !== undefined && isDeepStrictEqual(toTally(standingNow), tally);
+    const existingNow = await this.#readTallyItem(tally);
+    return existingNow !== undefined && isDeepStrictEqual(toTally(existingNow), tally);
   }
 
   async #readTallyItem({ run, config }: Tally): Promise<TallyItem | undefined> {
@@ -376,29 +381,32 @@ export class DynamoLedger implements Ledger {
     return item && parseItem(tallyItemSchema, item, this.#table.name);
   }
 
-  async close(closure: Closure): Promise<void> {
-    const { subject } = closure;
-    const payload = await this.#payloads.pack(JSON.stringify(closure));
-    // The line first and for good: one whose closure is gone is skipped by readers.
-    await this.#table.put(laneListKey(subject), { schemaVersion: SCHEMA_VERSION, subject });
-    await this.#table.put(closureItemKey(subject), { schemaVersion: SCHEMA_VERSION, ...payload });
+  async openBreaker(breaker: OpenBreaker): Promise<void> {
+    const { breakerKey } = breaker;
+    const payload = await this.#payloads.pack(JSON.stringify(breaker));
+    // The line first and for good: one whose open breaker is gone is skipped by readers.
+    await this.#table.put(laneListKey(breakerKey), { schemaVersion: SCHEMA_VERSION, breakerKey });
+    await this.#table.put(breakerItemKey(breakerKey), {
+      schemaVersion: SCHEMA_VERSION,
+      ...payload,
+    });
   }
 
-  async open(subject: string): Promise<void> {
-    await this.#table.remove(closureItemKey(subject));
+  async closeBreaker(breakerKey: string): Promise<void> {
+    await this.#table.remove(breakerItemKey(breakerKey));
   }
 
-  async listClosures(): Promise<readonly Closure[]> {
-    const subjects = await collect(this.#table.query(LANE_LIST, {}), (item) =>
+  async listOpenBreakers(): Promise<readonly OpenBreaker[]> {
+    const breakerKeys = await collect(this.#table.query(LANE_LIST, {}), (item) =>
       parseItem(laneListItemSchema, item, this.#table.name),
     );
-    const keys = subjects.map(({ subject }) => closureItemKey(subject));
+    const keys = breakerKeys.map(({ breakerKey }) => breakerItemKey(breakerKey));
     const items = await this.#table.getMany(keys);
     return await mapBounded(items, REQUESTS_AT_ONCE, async (item) => {
       const text = await this.#payloads.unpack(
-        parseItem(closureItemSchema, item, this.#table.name),
+        parseItem(breakerItemSchema, item, this.#table.name),
       );
-      return closureSchema.parse(JSON.parse(text ?? ''));
+      return openBreakerSchema.parse(JSON.parse(text ?? ''));
     });
   }
 }
@@ -408,17 +416,17 @@ function toTally({ run, config, correct, costUsd, retries, ...item }: TallyItem)
   return { run, config, counts: { scored, unparsed, ungraded, failed }, correct, costUsd, retries };
 }
 
-function parseAttempts({ attempts }: CellItem): readonly Attempt[] {
-  return attempts === undefined ? [] : attemptsSchema.parse(JSON.parse(attempts));
+function parseAttemptLog({ attemptLog }: CellItem): readonly Attempt[] {
+  return attemptLog === undefined ? [] : attemptLogSchema.parse(JSON.parse(attemptLog));
 }
 
-function appendAttempts(
+function appendToAttemptLog(
   item: CellItem,
-  attempts: readonly Attempt[],
-): { readonly attempts?: string } {
-  if (attempts.length === 0) return {};
-  const all = [...parseAttempts(item), ...attempts];
-  return { attempts: JSON.stringify(all.slice(-limits.attemptsKept)) };
+  attemptLog: readonly Attempt[],
+): { readonly attemptLog?: string } {
+  if (attemptLog.length === 0) return {};
+  const all = [...parseAttemptLog(item), ...attemptLog];
+  return { attemptLog: JSON.stringify(all.slice(-limits.attemptLogLength)) };
 }
 
 async function collect<T>(

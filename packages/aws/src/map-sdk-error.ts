@@ -50,7 +50,7 @@ const NETWORK_CODES: ReadonlySet<string> = new Set([
   'ETIMEDOUT',
 ]);
 
-/** Names of errors that stay until somebody mends permissions, credentials or the deployment. */
+/** Names of errors that stay until somebody repairs permissions, credentials or the deployment. */
 const UNUSABLE_NAMES: ReadonlySet<string> = new Set([
   'AccessDenied',
   'AccessDeniedException',
@@ -89,7 +89,7 @@ const UNUSABLE_NAMES: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Translates what an AWS SDK client throws, by its name and status; anything else is a defect.
+ * Translates what an AWS SDK client throws, by its name and status; anything else is a bug.
  *
  * The SDK has retried what it could before: a transient error here means that the retries failed too.
  *

@@ -6,7 +6,7 @@ import * as z from 'zod';
  * Payloads longer than this many bytes go to the blob store.
  *
  * An item holds 409,600 bytes at most, https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html
- * (2026-11). Beside its payload a cell has up to `limits.attemptsKept` attempts, whose error texts of
+ * (2026-11). Beside its payload a cell has up to `limits.attemptLogLength` attempts, whose error texts of
  * `limits.errorTextChars` may be 6 bytes a character where JSON escapes them: some 165,000 bytes.
  */
 export const INLINE_BYTES = 200 * 1024;

@@ -1,5 +1,5 @@
 import { SendMessageCommand, type SQSClient } from '@aws-sdk/client-sqs';
-import type { GroupRequests, ResultRequest, TaskRequest } from '@thrice/core';
+import type { DispatchRequest, GroupRequests, ResultRequest } from '@thrice/core';
 import { countMessages } from './count-messages.ts';
 import { mapSdkError } from './map-sdk-error.ts';
 import { toMessageText } from './message-text.ts';
@@ -17,20 +17,20 @@ export class SqsGroupRequests implements GroupRequests {
     this.#queueUrls = init.queueUrls;
   }
 
-  async askForTasks(request: TaskRequest): Promise<void> {
+  async requestDispatch(request: DispatchRequest): Promise<void> {
     await this.#send('tasks', request);
   }
 
-  async askForResults(group: string, isHalted = false): Promise<void> {
+  async requestResults(group: string, isHalted = false): Promise<void> {
     const request: ResultRequest = { v: 1, group, ...(isHalted && { isHalted }) };
     await this.#send('results', request);
   }
 
-  async countTaskRequests(): Promise<number> {
+  async countDispatchRequests(): Promise<number> {
     return await countMessages(this.#client, this.#queueUrls.tasks, 'queue of tasks');
   }
 
-  async #send(kind: 'tasks' | 'results', request: TaskRequest | ResultRequest): Promise<void> {
+  async #send(kind: 'tasks' | 'results', request: DispatchRequest | ResultRequest): Promise<void> {
     const message = { QueueUrl: this.#queueUrls[kind], MessageBody: toMessageText(request) };
     try {
       await this.#client.send(new SendMessageCommand(message));

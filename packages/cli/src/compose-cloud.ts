@@ -2,23 +2,23 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { S3Client } from '@aws-sdk/client-s3';
 import { SQSClient } from '@aws-sdk/client-sqs';
 import {
+  DynamoActiveGroups,
   DynamoLedger,
-  DynamoWatchlist,
   findStage,
   S3BlobStore,
-  SqsDeadLetterScan,
+  SqsDlqScan,
   SqsGroupRequests,
   SqsTaskQueue,
   type Stage,
 } from '@thrice/aws';
 import type {
+  ActiveGroups,
   BlobStore,
   Clock,
-  DeadLetterScan,
+  DlqScan,
   GroupRequests,
   Ledger,
   TaskQueue,
-  Watchlist,
 } from '@thrice/core';
 import { systemClock } from '@thrice/local';
 
@@ -32,11 +32,11 @@ export interface CloudEngine extends Disposable {
   readonly ledger: Ledger;
   readonly blobs: BlobStore;
   readonly queue: TaskQueue;
-  readonly watchlist: Watchlist;
+  readonly activeGroups: ActiveGroups;
   readonly requests: GroupRequests;
   readonly sqs: SQSClient;
-  /** Begins a look through the dead letters. */
-  readonly openLetters: () => DeadLetterScan;
+  /** Begins a look through the DLQ. */
+  readonly openDlqScan: () => DlqScan;
 }
 
 /**
@@ -59,7 +59,7 @@ export async function openStage(name: string): Promise<CloudEngine> {
     blobs,
     sqs,
     ledger: new DynamoLedger({ ...table, blobs }),
-    watchlist: new DynamoWatchlist(table),
+    activeGroups: new DynamoActiveGroups(table),
     requests: new SqsGroupRequests({
       client: sqs,
       queueUrls: { tasks: stage.planQueueUrl, results: stage.finalizeQueueUrl },
@@ -71,8 +71,8 @@ export async function openStage(name: string): Promise<CloudEngine> {
       random,
       onPoison: () => undefined,
     }),
-    openLetters: () =>
-      new SqsDeadLetterScan({
+    openDlqScan: () =>
+      new SqsDlqScan({
         client: sqs,
         queueUrl: stage.deadLetterQueueUrl,
         laneQueueUrls: stage.laneQueueUrls,

@@ -1,4 +1,4 @@
-import type { BlobStore, Clock, Closure, GroupHeader, Ledger } from '@thrice/core';
+import type { BlobStore, Clock, GroupHeader, Ledger, OpenBreaker } from '@thrice/core';
 import { openExistingEngine } from './compose-local.ts';
 import type { ConfigStatus, GroupStatus } from './group-status.ts';
 import { readLocalActivity } from './local-activity.ts';
@@ -16,7 +16,7 @@ export interface EngineOptions {
 export interface Counted {
   readonly header: GroupHeader;
   readonly configs: readonly ConfigStatus[];
-  readonly closures: readonly Closure[];
+  readonly openBreakers: readonly OpenBreaker[];
 }
 
 /** What goes on with a group that is planned and not cancelled. */

@@ -3,13 +3,13 @@ import type { ThriceError } from '@thrice/core';
 /** What a command's end means to the script that called it. */
 export const exitCodes = {
   complete: 0,
-  /** Finished, but cells have no verdict. */
-  withoutVerdict: 1,
-  /** Paused by a closed lane, or a check failed. */
+  /** Finished, but cells have no score. */
+  withoutScore: 1,
+  /** Paused by a blocked lane, or a check failed. */
   paused: 2,
   usage: 64,
   unavailable: 69,
-  defect: 70,
+  bug: 70,
   interrupted: 130,
 } as const;
 
@@ -28,10 +28,10 @@ export function exitCodeOf(error: ThriceError): ExitCode {
     case 'exhausted':
       return exitCodes.paused;
     case 'rejected':
-      return exitCodes.withoutVerdict;
+      return exitCodes.withoutScore;
     case 'conflict':
       return error.code === 'interrupted' ? exitCodes.interrupted : exitCodes.usage;
-    case 'defect':
-      return exitCodes.defect;
+    case 'internal':
+      return exitCodes.bug;
   }
 }

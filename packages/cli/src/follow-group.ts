@@ -9,9 +9,9 @@ import {
 import { countSummary } from './count-summary.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { describeStatus, type GroupStatus } from './group-status.ts';
-import { describeClosure, describePause } from './render/closure-text.ts';
+import { describeOpenBreaker, describePause } from './render/breaker-text.ts';
 import { Progress } from './render/progress.ts';
-import { reportVerdicts } from './report-verdicts.ts';
+import { reportUnscored } from './report-unscored.ts';
 import type { StageEngine } from './stage-engine.ts';
 import { plainText, type Terminal } from './terminal.ts';
 
@@ -43,7 +43,7 @@ export async function followGroup(order: FollowOrder): Promise<ExitCode> {
   const follow = async (): Promise<void> => {
     while (!order.signal.aborted) {
       status = await look(order).catch((error: unknown) => keep(status, error));
-      for (const closure of status.closures) progress.note(describeClosure(closure));
+      for (const breaker of status.openBreakers) progress.note(describeOpenBreaker(breaker));
       if (isOver(status, header)) return;
       await engine.clock.sleep(LOOK_MS, order.signal);
     }
@@ -96,14 +96,14 @@ async function reportEnding(status: GroupStatus, order: FollowOrder): Promise<Ex
   else terminal.print(plainText(renderSummary(summary, 'text').trimEnd()));
   if (isDone) {
     terminal.error(`results: ${engine.place}/runs/${header.group}`);
-    return reportVerdicts(summary, { ...engine, terminal, header });
+    return reportUnscored(summary, { ...engine, terminal, header });
   }
   const resume = `thrice resume ${header.group}${engine.flag}`;
   if (status.state === 'cancelled') {
     terminal.error(`cancelled: ${header.group}\nresume with: ${resume}`);
     return exitCodes.interrupted;
   }
-  for (const closure of status.closures) terminal.error(describePause(closure));
+  for (const breaker of status.openBreakers) terminal.error(describePause(breaker));
   if (status.state === 'waiting') {
     const watch = `thrice status ${header.group} --watch${engine.flag}`;
     terminal.error(`it goes on by itself when the lane opens; watch it with: ${watch}`);

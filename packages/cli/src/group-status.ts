@@ -1,9 +1,9 @@
 import {
-  type Closure,
   type GroupHeader,
   type GroupRecord,
   type Ledger,
   laneOf,
+  type OpenBreaker,
   type Tally,
 } from '@thrice/core';
 import type { Engine } from './engine.ts';
@@ -52,7 +52,7 @@ export interface GroupStatus {
   readonly configs: readonly ConfigStatus[];
   /** Cells left, by lane. */
   readonly lanes: readonly { readonly lane: string; readonly left: number }[];
-  readonly closures: readonly Closure[];
+  readonly openBreakers: readonly OpenBreaker[];
 }
 
 /** Counts where a group stands, from its tallies and from what goes on. */
@@ -62,10 +62,10 @@ export async function describeStatus(
 ): Promise<GroupStatus> {
   const configs = await countConfigs(header, engine);
   const ownLanes = new Set(header.spec.configs.map(({ model }) => laneOf(model)));
-  const closures = (await engine.ledger.listClosures()).filter(({ subject }) =>
-    ownLanes.has(laneOf(subject)),
+  const openBreakers = (await engine.ledger.listOpenBreakers()).filter(({ breakerKey }) =>
+    ownLanes.has(laneOf(breakerKey)),
   );
-  const activity = await engine.readActivity({ header, configs, closures });
+  const activity = await engine.readActivity({ header, configs, openBreakers });
   const cells = sum(configs.map((config) => config.cells));
   const done = cells - sum(configs.map(({ notAttempted }) => notAttempted));
   return {
@@ -76,12 +76,12 @@ export async function describeStatus(
     cells,
     done,
     configs,
-    closures,
+    openBreakers,
   };
 }
 
-/** Whether nothing of a config is left without a verdict. */
-export function hasAllVerdicts({ cells, scored, unparsed }: ConfigStatus): boolean {
+/** Whether nothing of a config is left without a score. */
+export function areAllScored({ cells, scored, unparsed }: ConfigStatus): boolean {
   return scored + unparsed === cells;
 }
 

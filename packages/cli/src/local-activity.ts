@@ -1,6 +1,6 @@
 import type { LocalEngine } from '@thrice/local';
 import type { Activity, Counted } from './engine.ts';
-import { hasAllVerdicts } from './group-status.ts';
+import { areAllScored } from './group-status.ts';
 
 /** What goes on with a group on this machine: by its processes and the tasks left in its queue. */
 export async function readLocalActivity(
@@ -16,5 +16,5 @@ export async function readLocalActivity(
   const isLeft = lanes.some(({ left }) => left > 0);
   if (workers > 0) return { workers, lanes, state: 'running' };
   if (isLeft) return { workers, lanes, state: 'paused' };
-  return { workers, lanes, state: configs.every(hasAllVerdicts) ? 'complete' : 'incomplete' };
+  return { workers, lanes, state: configs.every(areAllScored) ? 'complete' : 'incomplete' };
 }

@@ -36,13 +36,13 @@ async function reportFailure(thrown: unknown, print: (text: string) => void): Pr
   const { toThriceError } = await import('@thrice/core');
   const error = toThriceError(thrown);
   for (const line of error.message.split('\n')) print(plainText(`thrice: ${line}`));
-  if (error.class === 'defect') print(plainText(describeDefect(error)));
+  if (error.class === 'internal') print(plainText(describeBug(error)));
   return exitCodeOf(error);
 }
 
-function describeDefect(error: ThriceError): string {
+function describeBug(error: ThriceError): string {
   const stack = error.cause instanceof Error ? error.cause.stack : error.stack;
-  return `This is a defect of Thrice, not of your benchmark; nothing paid is lost. Please report:\n${stack ?? ''}`;
+  return `This is a bug in Thrice, not of your benchmark; nothing paid is lost. Please report:\n${stack ?? ''}`;
 }
 
 /** Commander has printed its message already. */

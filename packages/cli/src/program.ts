@@ -38,7 +38,7 @@ export function createProgram(terminal: Terminal, onExit: (code: ExitCode) => vo
     };
   addRunCommands(program, run);
   addLookCommands(program, run);
-  addDeadLetterCommands(program, run);
+  addDlqCommands(program, run);
   addCopyCommands(program, run);
   addToolCommands(program, run);
   return program;
@@ -86,9 +86,9 @@ function addRunCommands(program: Command, run: Run): void {
     .action(run(async () => (await import('./commands/resume.ts')).workOnGroup));
   program
     .command('rerun')
-    .description('run the cells without a verdict again; results join the same run')
+    .description('run the cells without a score again; results join the same run')
     .argument('<run>', 'run, or a group for all of its runs')
-    .requiredOption('--failed', 'the cells that ended without a verdict')
+    .requiredOption('--failed', 'the cells that ended without a score')
     .option('--configs <names>', 'only these configs, separated by commas', nameList)
     .option(...folderOption)
     .option(...stageOption)
@@ -153,10 +153,8 @@ function addLookCommands(program: Command, run: Run): void {
     .action(run(async () => (await import('./commands/verify.ts')).verifyGroup));
 }
 
-function addDeadLetterCommands(program: Command, run: Run): void {
-  const dlq = program
-    .command('dlq')
-    .description('the dead letters of a stage: the cells that failed');
+function addDlqCommands(program: Command, run: Run): void {
+  const dlq = program.command('dlq').description('the DLQ of a stage: the cells that failed');
   const add = (name: string, description: string) =>
     dlq
       .command(name)

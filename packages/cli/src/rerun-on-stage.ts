@@ -10,18 +10,18 @@ import {
   type TaskQueue,
   ThriceError,
 } from '@thrice/core';
+import { closeBreakers } from './close-breakers.ts';
 import { countSummary } from './count-summary.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { findRuns } from './find-group.ts';
 import { followGroup } from './follow-group.ts';
-import { openLanes } from './open-lanes.ts';
 import { chooseConfigs } from './prepare-run.ts';
 import { openStageEngine, type StageEngine, stateOfModels } from './stage-engine.ts';
 import { refuseUnfitLanes, refuseUnknownLanes } from './stage-lanes.ts';
 import { listenForStop } from './stop-signals.ts';
 import type { Terminal } from './terminal.ts';
 
-/** `thrice rerun --failed --stage`: sends the cells without a verdict again and follows them. */
+/** `thrice rerun --failed --stage`: sends the cells without a score again and follows them. */
 export async function rerunOnStage(
   terminal: Terminal,
   name: string,
@@ -41,7 +41,7 @@ export async function rerunOnStage(
   refuseCancelled(group, engine);
   using signals = listenForStop();
   const sent = await sendFailed({ header, runs, configs, engine });
-  terminal.error(`${sent.length} cells without a verdict go again`);
+  terminal.error(`${sent.length} cells without a score go again`);
   if (sent.length === 0) {
     if (options.json === true) {
       terminal.print(JSON.stringify(await countSummary(header, engine), null, 2));
@@ -55,10 +55,10 @@ export async function rerunOnStage(
     header,
     isJson: options.json === true,
     signal: signals.drain,
-    refine: async ({ state, closures }) => {
+    refine: async ({ state, openBreakers }) => {
       await dropDone(outstanding, engine.ledger);
       if (outstanding.length === 0 || state === 'cancelled') return state;
-      return stateOfModels(modelsOf(outstanding, configs), closures);
+      return stateOfModels(modelsOf(outstanding, configs), openBreakers);
     },
   });
 }
@@ -84,9 +84,9 @@ async function sendFailed({
   readonly configs: readonly Config[];
   readonly engine: StageEngine;
 }): Promise<readonly CellTask[]> {
-  const { ledger, blobs, watchlist } = engine;
-  await watchlist.watch(header.group);
-  await openLanes(header, engine, { configs: configs.map(({ name }) => name) });
+  const { ledger, blobs, activeGroups } = engine;
+  await activeGroups.add(header.group);
+  await closeBreakers(header, engine, { configs: configs.map(({ name }) => name) });
   const sent: CellTask[] = [];
   const queue = noteSent(engine.queue, sent);
   await rerunCells(header, runs, configs, { ledger, blobs, queue });

@@ -1,7 +1,7 @@
 import { type GroupHeader, resolveBenchmark, storePlan } from '@thrice/core';
+import { closeBreakers } from './close-breakers.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { followGroup } from './follow-group.ts';
-import { openLanes } from './open-lanes.ts';
 import type { PreparedRun, RunOptions } from './prepare-run.ts';
 import { openStageEngine, type StageEngine } from './stage-engine.ts';
 import { refuseUnfitLanes, refuseUnknownLanes } from './stage-lanes.ts';
@@ -33,10 +33,10 @@ export async function runOnStage(
   if (options.json === true) terminal.error(header.group);
   else terminal.print(header.group);
   if (signals.drain.aborted) return await leaveUnbegun(header, engine, terminal);
-  await engine.watchlist.watch(header.group);
+  await engine.activeGroups.add(header.group);
   // Others wait for the same lanes: a new group is no reason to try them before their reset.
-  await openLanes(header, engine, { believesResets: true });
-  await engine.requests.askForTasks({ v: 1, group: header.group, kind: 'plan' });
+  await closeBreakers(header, engine, { believesResets: true });
+  await engine.requests.requestDispatch({ v: 1, group: header.group, kind: 'plan' });
   if (options.detach === true) {
     if (options.json === true) terminal.print(JSON.stringify({ group: header.group }));
     const watch = `thrice status ${header.group} --watch${engine.flag}`;
@@ -68,17 +68,18 @@ async function leaveUnbegun(
 export async function resumeOnStage(
   header: GroupHeader,
   isPlanned: boolean,
-  engine: Pick<StageEngine, 'ledger' | 'watchlist' | 'requests' | 'clock'>,
+  engine: Pick<StageEngine, 'ledger' | 'activeGroups' | 'requests' | 'clock'>,
 ): Promise<void> {
   const { group } = header;
-  const { ledger, watchlist, requests } = engine;
+  const { ledger, activeGroups, requests } = engine;
   refuseUnfitLanes(resolveBenchmark(header.spec, header.specSource.path));
   await ledger.setGroupState(group, 'active');
-  await watchlist.watch(group);
-  await openLanes(header, engine);
-  const parked = (await watchlist.listParked()).filter((entry) => entry.group === group);
-  const closed = new Set((await ledger.listClosures()).map(({ subject }) => subject));
-  await requests.askForTasks({ v: 1, group, kind: isPlanned ? 'refill' : 'plan' });
+  await activeGroups.add(group);
+  await closeBreakers(header, engine);
+  const deferred = (await activeGroups.listDeferred()).filter((entry) => entry.group === group);
+  const closed = new Set((await ledger.listOpenBreakers()).map(({ breakerKey }) => breakerKey));
+  await requests.requestDispatch({ v: 1, group, kind: isPlanned ? 'refill' : 'plan' });
   // What waits for a lane that is open is among the missing that were asked for; the rest goes on waiting.
-  for (const entry of parked) if (!closed.has(entry.subject)) await watchlist.unpark(entry);
+  for (const entry of deferred)
+    if (!closed.has(entry.breakerKey)) await activeGroups.removeDeferred(entry);
 }

@@ -1,7 +1,7 @@
-import { type Closure, laneOf, subjectsOf } from '@thrice/core';
+import { breakerKeysOf, laneOf, type OpenBreaker } from '@thrice/core';
 import { type CloudEngine, openStage } from './compose-cloud.ts';
 import type { Activity, Counted, Engine } from './engine.ts';
-import { type ConfigStatus, hasAllVerdicts } from './group-status.ts';
+import { areAllScored, type ConfigStatus } from './group-status.ts';
 import { stageFlag } from './place-flags.ts';
 
 /** A deployed stage as an engine to look into, and to set to work. */
@@ -19,7 +19,7 @@ export async function openStageEngine(name: string): Promise<StageEngine> {
     place: `s3://${cloud.stage.bucketName}`,
     flag: stageFlag(name),
     readActivity: (counted) => readStageActivity(cloud, counted),
-    publish: (group) => cloud.requests.askForResults(group),
+    publish: (group) => cloud.requests.requestResults(group),
     takeOver: async () => undefined,
     [Symbol.dispose]: () => cloud[Symbol.dispose](),
   };
@@ -27,8 +27,8 @@ export async function openStageEngine(name: string): Promise<StageEngine> {
 
 /** What goes on with a group in a stage: who works on it is unseen, so this follows from the counts. */
 async function readStageActivity(
-  { watchlist }: CloudEngine,
-  { header, configs, closures }: Counted,
+  { activeGroups }: CloudEngine,
+  { header, configs, openBreakers }: Counted,
 ): Promise<Activity> {
   const open = configs.filter(({ notAttempted }) => notAttempted > 0);
   const modelOf = ({ config }: ConfigStatus) =>
@@ -40,24 +40,24 @@ async function readStageActivity(
     }),
   );
   if (open.length > 0) {
-    return { workers: null, lanes, state: stateOfModels(open.map(modelOf), closures) };
+    return { workers: null, lanes, state: stateOfModels(open.map(modelOf), openBreakers) };
   }
-  const watched = await watchlist.listWatched();
-  if (watched.some(({ group }) => group === header.group))
+  const activeGroup = await activeGroups.list();
+  if (activeGroup.some(({ group }) => group === header.group))
     return { workers: null, lanes, state: 'publishing' };
-  const isWhole = configs.every(hasAllVerdicts);
+  const isWhole = configs.every(areAllScored);
   return { workers: null, lanes, state: isWhole ? 'complete' : 'incomplete' };
 }
 
 /** What becomes of cells of some models, by what keeps each from being worked on. */
 export function stateOfModels(
   models: readonly string[],
-  closures: readonly Closure[],
+  openBreakers: readonly OpenBreaker[],
 ): Activity['state'] {
   const closing = models.map((model) =>
-    closures.find(({ subject }) => subjectsOf(model).includes(subject)),
+    openBreakers.find(({ breakerKey }) => breakerKeysOf(model).includes(breakerKey)),
   );
   if (closing.includes(undefined)) return 'running';
-  const opensByItself = closing.some((closure) => closure?.error.class === 'exhausted');
+  const opensByItself = closing.some((breaker) => breaker?.error.class === 'exhausted');
   return opensByItself ? 'waiting' : 'paused';
 }

@@ -33,7 +33,7 @@ export interface PollerInit {
  * done with.
  *
  * What failed is left alone and is visible again when its time is over: it counts as received, and after
- * as many receives as its queue allows it is a dead letter.
+ * as many receives as its queue allows it is a DLQ message.
  */
 export class EventSourcePoller implements AsyncDisposable {
   readonly #init: PollerInit;

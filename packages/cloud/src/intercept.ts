@@ -44,11 +44,11 @@ export type Proceed = (changed?: { readonly input: AwsRequest['input'] }) => Pro
 /**
  * Middleware around every request that reaches an emulator.
  *
- * Runs once a request, tries again of an SDK included; pollers of the cloud itself come through it as
+ * Runs once a request, attempts again of an SDK included; pollers of the cloud itself come through it as
  * well. A promise that never settles is a stall, and ends with the cloud. What it throws goes to the log
  * of the functions, and its request is lost.
  *
- * @example Every put is done and its first answer lost, so that the SDK tries again.
+ * @example Every put is done and its first answer lost, so that the SDK attempts again.
  * async ({ operation }, proceed) => {
  *   const response = await proceed();
  *   return operation === 'PutItem' && isFirst() ? lost : response;

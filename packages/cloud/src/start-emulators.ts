@@ -2,12 +2,12 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import dynalite from 'dynalite';
 import { createRequestHandler } from 'local-aws-sqs';
 import S3rver from 's3rver';
-import { correctQueue } from './correct-queue.ts';
 import type { AwsService, Intercept } from './intercept.ts';
 import { createInterceptingServer } from './intercepting-server.ts';
-import { knowNewNames } from './know-new-names.ts';
 import { endsRequestsFirst, listenOnLoopback } from './listen-on-loopback.ts';
 import { MemoryS3Store } from './memory-s3-store.ts';
+import { patchAttributeNames } from './patch-attribute-names.ts';
+import { patchEmulatedQueue } from './patch-emulated-queue.ts';
 import type { Queue } from './stack.ts';
 
 /** The S3 emulator knows this account only. */
@@ -62,13 +62,13 @@ export async function startEmulators(init: EmulatorsInit): Promise<Emulators> {
     port: 0,
     hostname: '127.0.0.1',
     region: init.region,
-    // A queue may be listed before the one its dead letters go to.
+    // A queue may be listed before the one its DLQ messages go to.
     validateDlqDestination: false,
     queues: init.queues.map(toInitialQueue),
   });
   stack.defer(() => service.resetAll());
-  for (const queue of service.Queues) correctQueue(queue);
-  const sqs = await start('sqs', createServer(knowNewNames(requestHandler)));
+  for (const queue of service.Queues) patchEmulatedQueue(queue);
+  const sqs = await start('sqs', createServer(patchAttributeNames(requestHandler)));
   service.PORT = sqs.port;
 
   const emulatedS3 = createS3(init.bucketNames);

@@ -7,7 +7,7 @@ export type ErrorClass =
   | 'misconfigured'
   | 'rejected'
   | 'conflict'
-  | 'defect';
+  | 'internal';
 
 /** Every code, under the one class it belongs to; `docs/errors.md` explains each. */
 export const errorCodesByClass = {
@@ -41,7 +41,7 @@ export const errorCodesByClass = {
   ],
   rejected: ['context-too-long', 'content-filtered', 'invalid-request'],
   conflict: ['already-exists', 'lease-lost', 'interrupted'],
-  defect: ['invariant-violated', 'worker-died'],
+  internal: ['invariant-violated', 'worker-died'],
 } as const satisfies Record<ErrorClass, readonly string[]>;
 
 /** The closed union of error codes; identity of an error is its code, never its message. */
@@ -84,17 +84,17 @@ export class ThriceError extends Error {
   }) {
     super(init.message, { cause: init.cause });
     this.code = init.code;
-    this.class = classByCode.get(init.code) ?? 'defect';
+    this.class = classByCode.get(init.code) ?? 'internal';
     this.details = init.details ?? {};
   }
 }
 
 /** The class a code belongs to. */
 export function classOfCode(code: ErrorCode): ErrorClass {
-  return classByCode.get(code) ?? 'defect';
+  return classByCode.get(code) ?? 'internal';
 }
 
-/** Wraps anything thrown: a {@link ThriceError} as it is, all else as a defect. */
+/** Wraps anything thrown: a {@link ThriceError} as it is, all else as a bug. */
 export function toThriceError(thrown: unknown): ThriceError {
   if (thrown instanceof ThriceError) return thrown;
   const message = thrown instanceof Error ? thrown.message : String(thrown);

@@ -11,6 +11,7 @@
 
 export type { Benchmark, Config, Lane } from './domain/benchmark.ts';
 export { type BenchmarkSpec, benchmarkSpecSchema, type Select } from './domain/benchmark-spec.ts';
+export { breakerKeysOf, laneOf, type OpenBreaker, openBreakerSchema } from './domain/breaker.ts';
 export {
   type Call,
   callSchema,
@@ -29,18 +30,17 @@ export {
   type CellRow,
   cellResultSchema,
   cellRowSchema,
-  isVerdict,
+  hasScore,
   type Outcome,
 } from './domain/cell.ts';
 export { type CellTask, cellTaskSchema, type QuestionRange } from './domain/cell-task.ts';
-export { type Closure, closureSchema, laneOf, subjectsOf } from './domain/closure.ts';
-export { type DeadLetter, deadLetterSchema } from './domain/dead-letter.ts';
 export {
-  type CellEntry,
-  type DeadLetterEntry,
+  type CellDlqEntry,
+  type DlqEntry,
   errorOfEntry,
-  type UnreadableEntry,
-} from './domain/dead-letter-entry.ts';
+  type UnreadableDlqEntry,
+} from './domain/dlq-entry.ts';
+export { type DlqMessage, dlqMessageSchema } from './domain/dlq-message.ts';
 export {
   type GroupHeader,
   type GroupState,
@@ -50,10 +50,10 @@ export {
   type SourceFile,
 } from './domain/group.ts';
 export {
+  type DispatchRequest,
+  dispatchRequestSchema,
   type ResultRequest,
   resultRequestSchema,
-  type TaskRequest,
-  taskRequestSchema,
   type WalkPosition,
 } from './domain/group-request.ts';
 export { type Message, messageSchema, type Question, questionSchema } from './domain/question.ts';
@@ -81,11 +81,12 @@ export { invalidSpec, parseSpec } from './planning/parse-spec.ts';
 export { checkTemplate, renderPrompt } from './planning/render-prompt.ts';
 export { defaultName, resolveBenchmark } from './planning/resolve-benchmark.ts';
 export { createSelector } from './planning/select-questions.ts';
+export type { ActiveGroup, ActiveGroups, DeferredCells } from './ports/active-groups.ts';
 export type { BlobStore } from './ports/blob-store.ts';
 export type { Clock } from './ports/clock.ts';
-export type { DeadLetterScan } from './ports/dead-letter-scan.ts';
-export type { DeadLetters } from './ports/dead-letters.ts';
+export type { DeadLetterQueue } from './ports/dead-letter-queue.ts';
 export type { CreateDigest, Digest } from './ports/digest.ts';
+export type { DlqScan } from './ports/dlq-scan.ts';
 export type { Governor, Slot } from './ports/governor.ts';
 export type { GroupRequests, TaskCounter } from './ports/group-requests.ts';
 export type { Claim, GroupRecord, Ledger, Tally } from './ports/ledger.ts';
@@ -93,7 +94,6 @@ export type { ModelClient, ModelRequest, ModelResponse, Usage } from './ports/mo
 export type { Random } from './ports/random.ts';
 export type { SourceReader } from './ports/source-reader.ts';
 export type { Delivery, TaskQueue } from './ports/task-queue.ts';
-export type { Parked, Watched, Watchlist } from './ports/watchlist.ts';
 export { priceUsage } from './pricing/price-usage.ts';
 export { renderSummary, renderTagTable } from './reports/summary-table.ts';
 export { renderTable, type TableForm } from './reports/table.ts';
@@ -102,7 +102,7 @@ export { decideNextStep, type NextStep } from './retry/decide-next-step.ts';
 export { extractBbhAnswer } from './scoring/extract-bbh-answer.ts';
 export { extractChoice } from './scoring/extract-choice.ts';
 export { extractNumber } from './scoring/extract-number.ts';
-export { scoreAnswer, scorerVersions, type Verdict } from './scoring/score-answer.ts';
+export { type Grade, gradeAnswer, scorerVersions } from './scoring/grade-answer.ts';
 export { bbhAverages } from './stats/bbh-averages.ts';
 export { mean, quantile, sampleVariance, wilsonInterval } from './stats/describe-scores.ts';
 export {
@@ -112,16 +112,16 @@ export {
   summarySchema,
 } from './stats/summary.ts';
 export { SummaryBuilder } from './stats/summary-builder.ts';
-export { answerTask, type TaskWorker } from './usecases/answer-task.ts';
-export type { LetterFilter, LetterOrder } from './usecases/choose-letters.ts';
 export { type CopyCounts, type CopyOrder, copyGroup } from './usecases/copy-group.ts';
 export { countDone, countPlanned, isCounted } from './usecases/count-cells.ts';
+export { dispatchTasks } from './usecases/dispatch-tasks.ts';
 export {
   describeError,
   executeCell,
   type Settlement,
   type Worker,
 } from './usecases/execute-cell.ts';
+export type { DlqFilter, DlqSelection } from './usecases/filter-messages.ts';
 export {
   earlyExitCodes,
   finalizeGroup,
@@ -133,11 +133,11 @@ export {
 export { Heartbeat } from './usecases/heartbeat.ts';
 export { isServedModel } from './usecases/is-served-model.ts';
 export {
-  type CellNow,
-  type DeadCell,
-  type LetterList,
-  listLetters,
-} from './usecases/list-letters.ts';
+  type DlqCell,
+  type DlqCellState,
+  type DlqList,
+  listMessages,
+} from './usecases/list-messages.ts';
 export {
   enqueueGroup,
   type GroupDraft,
@@ -146,6 +146,7 @@ export {
   plannedConfigs,
   storePlan,
 } from './usecases/plan-group.ts';
+export { processTask, type TaskWorker } from './usecases/process-task.ts';
 export { type Publication, publishResults } from './usecases/publish-results.ts';
 export {
   parseStoredQuestion,
@@ -154,11 +155,16 @@ export {
 } from './usecases/read-question.ts';
 export { readRows } from './usecases/read-rows.ts';
 export {
-  dropLetters,
-  type LetterReport,
+  type ReconcilerEvent,
+  type ReconcilerStores,
+  reconcileGroups,
+} from './usecases/reconcile-groups.ts';
+export {
+  type DlqReport,
+  dropMessages,
   type ReplayStores,
-  replayLetters,
-} from './usecases/replay-letters.ts';
+  replayMessages,
+} from './usecases/replay-messages.ts';
 export { rerunCells } from './usecases/rerun-cells.ts';
 export {
   type ChooseTasks,
@@ -168,7 +174,5 @@ export {
   sendTasks,
   type WalkEnd,
 } from './usecases/send-tasks.ts';
-export { serveTaskRequest } from './usecases/serve-task-request.ts';
-export { type StewardEvent, type StewardStores, tendGroups } from './usecases/tend-groups.ts';
 export { type Verification, verifyGroup } from './usecases/verify-group.ts';
 export type { WorkerEvent, WorkerObserver } from './usecases/worker-events.ts';

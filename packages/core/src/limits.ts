@@ -5,7 +5,7 @@ export const limits = {
   /** How often a worker extends what it holds. */
   heartbeatMs: 20_000,
   /** A backoff up to this long is waited for inside the attempt; a longer one releases the cell. */
-  inAttemptWaitMs: 1_000,
+  inDeliveryWaitMs: 1_000,
   /** First retry delay before jitter. */
   backoffBaseMs: 500,
   /** Largest retry delay before jitter. */
@@ -15,13 +15,13 @@ export const limits = {
   /** Largest wait for an exhausted lane that named no reset time. */
   quotaBackoffCapMs: 1_800_000,
   /** Wait for an exhausted lane that named no reset time, where nobody counts how often it closed. */
-  quotaProbeMs: 300_000,
+  halfOpenAfterMs: 300_000,
   /** The longest a call may take in a stage: a function has 15 minutes, and some of them are for the rest. */
   stageCallMs: 840_000,
-  /** How long the message of a parked cell (its model is closed) stays away from its queue. */
-  parkedDelayMs: 5_000,
+  /** How long the message of a deferred cell (its model is blocked) stays away from its queue. */
+  deferredDelayMs: 5_000,
   /** Attempts kept per cell; older ones are dropped. */
-  attemptsKept: 50,
+  attemptLogLength: 50,
   /** An error text is cut to this length before it is stored. */
   errorTextChars: 500,
   /** Questions, cells and keys are read in pages of this size. */

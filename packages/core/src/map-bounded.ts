@@ -1,7 +1,7 @@
 /**
- * Maps over items with at most `limit` of them in hand at once; results in the items' order.
+ * Maps over items with at most `limit` of them in flight at once; results in the items' order.
  *
- * The first error is thrown after the others in hand have settled; no further item is begun.
+ * The first error is thrown after the others in flight have settled; no further item is begun.
  */
 export async function mapBounded<T, R>(
   items: readonly T[],

@@ -172,7 +172,7 @@ function mapFileError(error: unknown, path: string): unknown {
     return error;
   return new ThriceError({
     code: 'store-unusable',
-    message: `${path}: cannot be read or written (${error.message}); nothing is lost, mend it and resume`,
+    message: `${path}: cannot be read or written (${error.message}); nothing is lost, repair it and resume`,
     cause: error,
   });
 }

@@ -3,7 +3,7 @@ import { mapSqliteError } from './map-sqlite-error.ts';
 
 /** How long the first write of a batch waits for company, ms: a fraction of one model call. */
 const GATHER_MS = 6;
-/** Pause between two tries on a busy database, ms; each try waits for the database's own timeout too. */
+/** Pause between two attempts on a busy database, ms; each try waits for the database's own timeout too. */
 const RETRY_MS = 50;
 /** How long a busy database is tried, ms: a backup or a copy of the file may hold it for minutes. */
 const BUSY_LIMIT_MS = 5 * 60_000;

@@ -12,7 +12,7 @@ const SQLITE = {
   notADb: 26,
 };
 
-/** Translates what `node:sqlite` throws; anything else is wrapped as a defect. */
+/** Translates what `node:sqlite` throws; anything else is wrapped as a bug. */
 export function mapSqliteError(thrown: unknown, file: string): ThriceError {
   if (thrown instanceof ThriceError) return thrown;
   const problem = describe(primaryCode(thrown), file);

@@ -11,7 +11,7 @@ const APPLICATION_ID = 0x54687263;
 const MIGRATIONS = [firstMigration];
 /** How long opening waits for another process's transaction, ms. */
 const OPEN_TIMEOUT_MS = 10_000;
-/** How long a statement does, ms: nothing else runs meanwhile. `GroupCommit` tries again. */
+/** How long a statement does, ms: nothing else runs meanwhile. `GroupCommit` attempts again. */
 const BUSY_TIMEOUT_MS = 1_000;
 
 /**

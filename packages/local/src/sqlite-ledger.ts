@@ -8,19 +8,19 @@ import {
   type CellResult,
   type Claim,
   type Clock,
-  type Closure,
   cellResultSchema,
-  closureSchema,
   type GroupHeader,
   type GroupRecord,
   type GroupState,
   groupHeaderSchema,
   groupStateSchema,
-  isVerdict,
+  hasScore,
   type JournalEntry,
   journalEntrySchema,
   type Ledger,
   limits,
+  type OpenBreaker,
+  openBreakerSchema,
   type Tally,
   ThriceError,
 } from '@thrice/core';
@@ -38,8 +38,8 @@ const cellRowSchema = z.object({
   generation: z.number(),
   owner: z.string().nullable(),
   lease_until: z.number(),
-  tries: z.number(),
-  attempts: z.string().nullable(),
+  attempts: z.number(),
+  attempt_log: z.string().nullable(),
   outcome: z.string().nullable(),
   result: z.string().nullable(),
 });
@@ -60,7 +60,7 @@ const tallyRowSchema = z.object({
  * The ledger in one SQLite file, shared by several processes.
  *
  * A cell's row: (absent) --claim--> claimed --release--> released --claim--> claimed --complete--> done;
- * a done cell without a verdict is claimed again by a task of a later generation.
+ * a done cell without a score is claimed again by a task of a later generation.
  */
 export class SqliteLedger implements Ledger {
   readonly #commit: GroupCommit;
@@ -122,20 +122,20 @@ export class SqliteLedger implements Ledger {
     if (row.state === 'claimed' && row.lease_until > nowMs) return { kind: 'held' };
     if (row.state !== 'done') {
       // Whoever had it before died over it, or slept through its lease.
-      const tries = row.state === 'claimed' ? row.tries + 1 : row.tries;
+      const attempts = row.state === 'claimed' ? row.attempts + 1 : row.attempts;
       const latest = Math.max(row.generation, generation);
-      this.#sql.leaseCell.run(owner, leaseUntil, latest, tries, key.run, key.config, key.id);
-      const taken = { state: 'claimed', generation: latest, tries } as const;
+      this.#sql.leaseCell.run(owner, leaseUntil, latest, attempts, key.run, key.config, key.id);
+      const taken = { state: 'claimed', generation: latest, attempts } as const;
       const cell: CellRecord = { ...parseCell(key, row), ...taken };
       return { kind: 'claimed', cell, isFirst: false };
     }
     const result = parseResult(row);
-    if (result === undefined || isVerdict(result.outcome) || row.generation >= generation) {
+    if (result === undefined || hasScore(result.outcome) || row.generation >= generation) {
       return { kind: 'done' };
     }
     this.#sql.reopenCell.run(owner, leaseUntil, generation, key.run, key.config, key.id);
     this.#addToTally(key, result, -1);
-    const reopened = { ...parseCell(key, row), state: 'claimed', generation, tries: 0 } as const;
+    const reopened = { ...parseCell(key, row), state: 'claimed', generation, attempts: 0 } as const;
     return { kind: 'claimed', cell: { ...reopened, result: undefined }, isFirst: false };
   }
 
@@ -156,12 +156,12 @@ export class SqliteLedger implements Ledger {
   async releaseCell(
     key: CellKey,
     owner: string,
-    attempts: readonly Attempt[],
-    tries: number,
+    attemptLog: readonly Attempt[],
+    attempts: number,
   ): Promise<void> {
     await this.#commit.write(() => {
-      const kept = this.#appendAttempts(key, attempts);
-      this.#sql.releaseCell.run(kept, tries, key.run, key.config, key.id, owner);
+      const kept = this.#appendToAttemptLog(key, attemptLog);
+      this.#sql.releaseCell.run(kept, attempts, key.run, key.config, key.id, owner);
     });
   }
 
@@ -193,13 +193,13 @@ export class SqliteLedger implements Ledger {
     key: CellKey,
     owner: string,
     result: CellResult,
-    attempts: readonly Attempt[],
+    attemptLog: readonly Attempt[],
   ): Promise<boolean> {
     const text = JSON.stringify(result);
     return await this.#commit.write(() => {
-      const kept = attempts.length === 0 ? undefined : this.#appendAttempts(key, attempts);
+      const kept = attemptLog.length === 0 ? undefined : this.#appendToAttemptLog(key, attemptLog);
       const { changes } = this.#sql.completeCell.run(
-        result.tries,
+        result.attempts,
         kept ?? null,
         result.outcome,
         text,
@@ -214,10 +214,10 @@ export class SqliteLedger implements Ledger {
     });
   }
 
-  #appendAttempts(key: CellKey, attempts: readonly Attempt[]): string | null {
+  #appendToAttemptLog(key: CellKey, attemptLog: readonly Attempt[]): string | null {
     const row = this.#sql.selectCell.get(key.run, key.config, key.id);
-    const all = [...parseAttempts(row?.['attempts']), ...attempts];
-    return all.length === 0 ? null : JSON.stringify(all.slice(-limits.attemptsKept));
+    const all = [...parseAttemptLog(row?.['attempt_log']), ...attemptLog];
+    return all.length === 0 ? null : JSON.stringify(all.slice(-limits.attemptLogLength));
   }
 
   #addToTally(key: CellKey, result: CellResult, sign: 1 | -1): void {
@@ -231,7 +231,7 @@ export class SqliteLedger implements Ledger {
       count('failed'),
       result.score === 1 ? sign : 0,
       sign * (result.costUsd ?? 0),
-      sign * Math.max(0, result.tries - 1),
+      sign * Math.max(0, result.attempts - 1),
     );
   }
 
@@ -253,13 +253,13 @@ export class SqliteLedger implements Ledger {
     return this.#sql.selectTallies.all(run).map(parseTally);
   }
 
-  async replaceTally(standing: Tally | undefined, tally: Tally): Promise<boolean> {
+  async replaceTally(existing: Tally | undefined, tally: Tally): Promise<boolean> {
     const { run, config } = tally;
     return await this.#commit.write(() => {
       const tallies = this.#sql.selectTallies.all(run).map(parseTally);
       const now = tallies.find((entry) => entry.config === config);
       if (isDeepStrictEqual(now, tally)) return true;
-      if (!isDeepStrictEqual(now, standing)) return false;
+      if (!isDeepStrictEqual(now, existing)) return false;
       const { counts, correct, costUsd, retries } = tally;
       const { scored, unparsed, ungraded, failed } = counts;
       const numbers = [scored, unparsed, ungraded, failed, correct, costUsd, retries];
@@ -268,20 +268,20 @@ export class SqliteLedger implements Ledger {
     });
   }
 
-  async close(closure: Closure): Promise<void> {
+  async openBreaker(breaker: OpenBreaker): Promise<void> {
     await this.#commit.write(() =>
-      this.#sql.upsertClosure.run(closure.subject, JSON.stringify(closure)),
+      this.#sql.upsertBreaker.run(breaker.breakerKey, JSON.stringify(breaker)),
     );
   }
 
-  async open(subject: string): Promise<void> {
-    await this.#commit.write(() => this.#sql.deleteClosure.run(subject));
+  async closeBreaker(breakerKey: string): Promise<void> {
+    await this.#commit.write(() => this.#sql.deleteBreaker.run(breakerKey));
   }
 
-  async listClosures(): Promise<readonly Closure[]> {
-    return this.#sql.selectClosures
+  async listOpenBreakers(): Promise<readonly OpenBreaker[]> {
+    return this.#sql.selectBreakers
       .all()
-      .map((row) => closureSchema.parse(JSON.parse(String(row['closure']))));
+      .map((row) => openBreakerSchema.parse(JSON.parse(String(row['breaker']))));
   }
 }
 
@@ -299,20 +299,20 @@ const STATEMENTS = {
   selectGroup: 'SELECT state, is_planned, header FROM groups WHERE group_name = ?',
   selectGroups: 'SELECT state, is_planned, header FROM groups ORDER BY created_at DESC, rowid DESC',
   updateGroupState: 'UPDATE groups SET state = ? WHERE group_name = ?',
-  insertCell: `INSERT INTO cells (run, config, id, state, generation, owner, lease_until, tries)
+  insertCell: `INSERT INTO cells (run, config, id, state, generation, owner, lease_until, attempts)
     VALUES (?, ?, ?, 'claimed', ?, ?, ?, 0) ON CONFLICT DO NOTHING`,
-  selectCell: `SELECT id, state, generation, owner, lease_until, tries, attempts, outcome, result
+  selectCell: `SELECT id, state, generation, owner, lease_until, attempts, attempt_log, outcome, result
     FROM cells WHERE ${THIS_CELL}`,
   leaseCell: `UPDATE cells SET state = 'claimed', owner = ?, lease_until = ?,
-    generation = ?, tries = ? WHERE ${THIS_CELL}`,
+    generation = ?, attempts = ? WHERE ${THIS_CELL}`,
   reopenCell: `UPDATE cells SET state = 'claimed', owner = ?, lease_until = ?, generation = ?,
-    tries = 0, outcome = NULL, result = NULL WHERE ${THIS_CELL}`,
+    attempts = 0, outcome = NULL, result = NULL WHERE ${THIS_CELL}`,
   extendLease: `UPDATE cells SET lease_until = ?
     WHERE ${THIS_CELL} AND owner = ? AND state = 'claimed'`,
-  releaseCell: `UPDATE cells SET state = 'released', owner = NULL, lease_until = 0, attempts = ?,
-    tries = ? WHERE ${THIS_CELL} AND owner = ? AND state = 'claimed'`,
-  completeCell: `UPDATE cells SET state = 'done', owner = NULL, lease_until = 0, tries = ?,
-    attempts = coalesce(?, attempts), outcome = ?, result = ?
+  releaseCell: `UPDATE cells SET state = 'released', owner = NULL, lease_until = 0, attempt_log = ?,
+    attempts = ? WHERE ${THIS_CELL} AND owner = ? AND state = 'claimed'`,
+  completeCell: `UPDATE cells SET state = 'done', owner = NULL, lease_until = 0, attempts = ?,
+    attempt_log = coalesce(?, attempt_log), outcome = ?, result = ?
     WHERE ${THIS_CELL} AND owner = ? AND state = 'claimed'`,
   insertCall: 'INSERT INTO calls VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING',
   selectCalls: `SELECT entry FROM calls WHERE ${THIS_CELL}`,
@@ -323,10 +323,10 @@ const STATEMENTS = {
     retries = retries + excluded.retries`,
   replaceTally: 'INSERT OR REPLACE INTO tallies VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',
   selectTallies: 'SELECT * FROM tallies WHERE run = ?',
-  upsertClosure: `INSERT INTO closures VALUES (?, ?)
-    ON CONFLICT DO UPDATE SET closure = excluded.closure`,
-  deleteClosure: 'DELETE FROM closures WHERE subject = ?',
-  selectClosures: 'SELECT closure FROM closures ORDER BY subject',
+  upsertBreaker: `INSERT INTO open_breakers VALUES (?, ?)
+    ON CONFLICT DO UPDATE SET breaker = excluded.breaker`,
+  deleteBreaker: 'DELETE FROM open_breakers WHERE breaker_key = ?',
+  selectBreakers: 'SELECT breaker FROM open_breakers ORDER BY breaker_key',
 } as const;
 
 function parseTally(row: unknown): Tally {
@@ -344,7 +344,7 @@ function parseGroup(row: unknown): GroupRecord {
 }
 
 function freshCell(key: CellKey, generation: number): CellRecord {
-  return { key, state: 'claimed', generation, tries: 0, attempts: [] };
+  return { key, state: 'claimed', generation, attempts: 0, attemptLog: [] };
 }
 
 function parseCell(key: CellKey, row: CellRow): CellRecord {
@@ -352,8 +352,8 @@ function parseCell(key: CellKey, row: CellRow): CellRecord {
     key,
     state: row.state,
     generation: row.generation,
-    tries: row.tries,
-    attempts: parseAttempts(row.attempts),
+    attempts: row.attempts,
+    attemptLog: parseAttemptLog(row.attempt_log),
     result: parseResult(row),
   };
 }
@@ -362,6 +362,6 @@ function parseResult(row: CellRow): CellResult | undefined {
   return row.result === null ? undefined : cellResultSchema.parse(JSON.parse(row.result));
 }
 
-function parseAttempts(text: unknown): readonly Attempt[] {
+function parseAttemptLog(text: unknown): readonly Attempt[] {
   return typeof text === 'string' ? z.array(attemptSchema).parse(JSON.parse(text)) : [];
 }

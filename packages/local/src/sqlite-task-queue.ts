@@ -163,8 +163,8 @@ export class SqliteTaskQueue implements TaskQueue {
   }
 
   /** Makes every task that nobody holds visible at once: its delay is no longer wanted. */
-  async wake(lane: string): Promise<void> {
-    await this.#commit.write(() => this.#sql.wake.run(this.#group, lane, this.#clock.now()));
+  async makeVisible(lane: string): Promise<void> {
+    await this.#commit.write(() => this.#sql.makeVisible.run(this.#group, lane, this.#clock.now()));
   }
 }
 
@@ -192,7 +192,7 @@ const STATEMENTS = {
     WHERE cells.run = tasks.run AND cells.config = tasks.config AND cells.id = tasks.id
       AND cells.state = 'done'
       AND (cells.outcome IN ('scored', 'unparsed') OR cells.generation >= tasks.generation))`,
-  wake: `UPDATE tasks SET visible_at = 0
+  makeVisible: `UPDATE tasks SET visible_at = 0
     WHERE group_name = ? AND lane = ? AND holder IS NULL AND visible_at > ?`,
 } as const;
 

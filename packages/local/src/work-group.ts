@@ -1,13 +1,13 @@
 import {
   type Benchmark,
   backoffMs,
-  type Closure,
   type Delivery,
   executeCell,
   type GroupHeader,
   Heartbeat,
   limits,
   type ModelClient,
+  type OpenBreaker,
   type Random,
   ThriceError,
   type WorkerEvent,
@@ -17,21 +17,21 @@ import type { LocalEngine } from './local-engine.ts';
 import { SlotGovernor } from './slot-governor.ts';
 import type { Backlog, SqliteTaskQueue, TaskScope } from './sqlite-task-queue.ts';
 
-/** How often closures, the group's state and dead workers are looked at, ms. */
+/** How often open breakers, the group's state and dead workers are looked at, ms. */
 const REFRESH_MS = 1_000;
 /** How long an idle loop sleeps before it looks again, ms. */
 const IDLE_MS = 100;
 /** With work, open lanes and no request for this long, ms, a wake-up has been lost. */
 const STALL_MS = 30_000;
-/** Cells in hand beyond the slots, as a share: they are claimed or completed while others call. */
+/** Cells in flight beyond the slots, as a share: they are claimed or completed while others call. */
 const AHEAD_RATIO = 2;
 
 /** How the work on a group ended. */
 export type Ending =
   /** Every task is done. */
   | { readonly kind: 'complete' }
-  /** All that is left waits for a closed lane or model. */
-  | { readonly kind: 'paused'; readonly closures: readonly Closure[] }
+  /** All that is left waits for a blocked lane or model. */
+  | { readonly kind: 'paused'; readonly openBreakers: readonly OpenBreaker[] }
   /** We were told to stop. */
   | { readonly kind: 'interrupted' }
   /** The group was cancelled by another command. */
@@ -60,9 +60,9 @@ export interface WorkOrder {
 /**
  * Works on a group until nothing is left to do, or somebody says stop.
  *
- * Several processes may do so at once; each helps with what the others have not in hand.
+ * Several processes may do so at once; each helps with what the others have not in flight.
  *
- * @throws {ThriceError} `store-unusable` when the store fails; class `defect` for our own bugs. Cells
+ * @throws {ThriceError} `store-unusable` when the store fails; class `internal` for our own bugs. Cells
  *   in flight are finished first; nothing paid is lost.
  */
 export async function workGroup(order: WorkOrder): Promise<Ending> {
@@ -81,10 +81,10 @@ class WorkLoop {
   readonly #heartbeat: Heartbeat;
   readonly #governor: SlotGovernor;
   readonly #laneLimits: ReadonlyMap<string, number>;
-  readonly #inHand = new Map<string, number>();
-  readonly #cellsInHand = new Set<string>();
-  readonly #closures = new Map<string, Closure>();
-  /** Closures in a row without an answer in between; drives the backoff. */
+  readonly #inFlight = new Map<string, number>();
+  readonly #cellsInFlight = new Set<string>();
+  readonly #openBreakers = new Map<string, OpenBreaker>();
+  /** OpenBreakers in a row without an answer in between; drives the backoff. */
   readonly #streaks = new Map<string, number>();
   #failure: { readonly error: unknown } | undefined;
   #isCancelled = false;
@@ -150,7 +150,7 @@ class WorkLoop {
       if (stop !== undefined) return stop;
       const startedCount = await this.#startCells();
       if (startedCount > 0) continue;
-      if (this.#inHandCount() === 0) {
+      if (this.#inFlightCount() === 0) {
         const backlog = await this.#queue.readBacklog();
         const ending = this.#endingOf(backlog);
         if (ending !== undefined) return ending;
@@ -169,7 +169,7 @@ class WorkLoop {
   }
 
   async #drain(): Promise<void> {
-    while (this.#inHandCount() > 0) await this.#idle(IDLE_MS);
+    while (this.#inFlightCount() > 0) await this.#idle(IDLE_MS);
   }
 
   /** Undefined while there is something to do or to wait for. */
@@ -179,30 +179,30 @@ class WorkLoop {
       ({ run, config }) => runs.includes(run) && configs.includes(config),
     );
     if (backlog.length === 0) return { kind: 'complete' };
-    const closures = new Map<string, Closure>();
+    const openBreakers = new Map<string, OpenBreaker>();
     for (const { lane, config } of backlog) {
-      const closure = this.#closureOfConfig(lane, config);
-      if (closure === undefined || this.#isWaitedFor(closure)) return undefined;
-      closures.set(closure.subject, closure);
+      const breaker = this.#openBreakerOfConfig(lane, config);
+      if (breaker === undefined || this.#isWaitedFor(breaker)) return undefined;
+      openBreakers.set(breaker.breakerKey, breaker);
     }
-    return { kind: 'paused', closures: [...closures.values()] };
+    return { kind: 'paused', openBreakers: [...openBreakers.values()] };
   }
 
-  #closureOfConfig(lane: string, config: string): Closure | undefined {
+  #openBreakerOfConfig(lane: string, config: string): OpenBreaker | undefined {
     const model = this.#order.benchmark.configs.find(({ name }) => name === config)?.model;
-    return this.#closures.get(lane) ?? this.#closures.get(`${lane}/${model ?? ''}`);
+    return this.#openBreakers.get(lane) ?? this.#openBreakers.get(`${lane}/${model ?? ''}`);
   }
 
-  #isWaitedFor(closure: Closure): boolean {
-    return this.#order.waitForQuota && closure.error.class === 'exhausted';
+  #isWaitedFor(breaker: OpenBreaker): boolean {
+    return this.#order.waitForQuota && breaker.error.class === 'exhausted';
   }
 
   /** Receives and starts as many cells as there is room for; returns how many. */
   async #startCells(): Promise<number> {
     const counts = await Promise.all(
       [...this.#laneLimits].map(async ([lane, slots]) => {
-        const room = Math.ceil(slots * (1 + AHEAD_RATIO)) - (this.#inHand.get(lane) ?? 0);
-        if (room <= 0 || this.#closures.has(lane)) return 0;
+        const room = Math.ceil(slots * (1 + AHEAD_RATIO)) - (this.#inFlight.get(lane) ?? 0);
+        if (room <= 0 || this.#openBreakers.has(lane)) return 0;
         const configs = this.#openConfigs(lane);
         if (configs.length === 0) return 0;
         const scope = { runs: this.#order.scope.runs, configs };
@@ -214,29 +214,31 @@ class WorkLoop {
     return counts.reduce((sum, count) => sum + count, 0);
   }
 
-  /** Configs of a lane that may be worked on: a closed model's tasks stay where they are. */
+  /** Configs of a lane that may be worked on: a blocked model's tasks stay where they are. */
   #openConfigs(lane: string): readonly string[] {
     return this.#order.benchmark.configs
-      .filter((config) => config.lane === lane && !this.#closures.has(`${lane}/${config.model}`))
+      .filter(
+        (config) => config.lane === lane && !this.#openBreakers.has(`${lane}/${config.model}`),
+      )
       .map(({ name }) => name)
       .filter((name) => this.#order.scope.configs.includes(name));
   }
 
   #start(delivery: Delivery): void {
     const name = nameOf(delivery);
-    if (this.#cellsInHand.has(name)) {
+    if (this.#cellsInFlight.has(name)) {
       // Our own task came again while we still hold it: the process was asleep for longer than a lease.
       void this.#queue
         .release(delivery, limits.heartbeatMs)
         .catch((error: unknown) => this.#fail(error));
       return;
     }
-    this.#cellsInHand.add(name);
+    this.#cellsInFlight.add(name);
     this.#count(delivery.lane, 1);
     void this.#workOn(delivery)
       .catch((error: unknown) => this.#fail(error))
       .finally(() => {
-        this.#cellsInHand.delete(name);
+        this.#cellsInFlight.delete(name);
         this.#count(delivery.lane, -1);
         this.#wake?.();
       });
@@ -255,14 +257,15 @@ class WorkLoop {
       clock: engine.clock,
       random,
       observe: (event) => this.#observe(event),
-      closureOf: (subject) => this.#closures.get(subject),
+      openBreakerOf: (breakerKey) => this.#openBreakers.get(breakerKey),
     });
     if (settlement.kind === 'acknowledge') await this.#queue.acknowledge(delivery);
     else await this.#queue.release(delivery, settlement.delayMs);
   }
 
   #observe(event: WorkerEvent): void {
-    if (event.kind === 'lane-closed') this.#closures.set(event.closure.subject, event.closure);
+    if (event.kind === 'breaker-opened')
+      this.#openBreakers.set(event.breaker.breakerKey, event.breaker);
     if (event.kind === 'cell-completed' && this.#streaks.size > 0)
       this.#forgetStreak(event.key.config);
     this.#order.observe(event);
@@ -283,7 +286,7 @@ class WorkLoop {
     this.#isCancelled = group?.state === 'cancelled';
     const takenOver = await engine.workers.takeOver();
     if (takenOver.length > 0) observe({ kind: 'cells-taken-over', cells: takenOver });
-    await this.#refreshClosures(nowMs);
+    await this.#refreshBreakers(nowMs);
     this.#watchForStall(nowMs);
   }
 
@@ -293,56 +296,56 @@ class WorkLoop {
    */
   #watchForStall(nowMs: number): void {
     const { grantedCount, inUseCount } = this.#governor;
-    const isWaiting = [...this.#inHand].some(
-      ([lane, count]) => count > 0 && !this.#closures.has(lane) && !this.#governor.isHeld(lane),
+    const isWaiting = [...this.#inFlight].some(
+      ([lane, count]) => count > 0 && !this.#openBreakers.has(lane) && !this.#governor.isHeld(lane),
     );
     if (!isWaiting || inUseCount > 0) this.#still = undefined;
     else if (this.#still?.grantedCount !== grantedCount) {
       this.#still = { sinceMs: nowMs, grantedCount };
     } else if (nowMs - this.#still.sinceMs >= STALL_MS) {
       this.#still = undefined;
-      this.#order.observe({ kind: 'stalled', cellCount: this.#inHandCount(), forMs: STALL_MS });
+      this.#order.observe({ kind: 'stalled', cellCount: this.#inFlightCount(), forMs: STALL_MS });
       this.#governor.recover();
     }
   }
 
-  async #refreshClosures(nowMs: number): Promise<void> {
+  async #refreshBreakers(nowMs: number): Promise<void> {
     const { ledger } = this.#order.engine;
-    const listed = await ledger.listClosures();
-    const subjects = new Set(listed.map(({ subject }) => subject));
-    for (const { subject, closedAt } of this.#closures.values()) {
+    const listed = await ledger.listOpenBreakers();
+    const breakerKeys = new Set(listed.map(({ breakerKey }) => breakerKey));
+    for (const { breakerKey, openedAt } of this.#openBreakers.values()) {
       // One of this last moment may still be on its way to the ledger.
-      const isSettled = nowMs - Date.parse(closedAt) >= REFRESH_MS;
-      if (isSettled && !subjects.has(subject)) this.#closures.delete(subject);
+      const isSettled = nowMs - Date.parse(openedAt) >= REFRESH_MS;
+      if (isSettled && !breakerKeys.has(breakerKey)) this.#openBreakers.delete(breakerKey);
     }
-    for (const closure of listed) {
-      this.#closures.set(closure.subject, closure);
-      if (this.#isWaitedFor(closure) && nowMs >= this.#opensAtMs(closure))
-        await this.#open(closure);
+    for (const breaker of listed) {
+      this.#openBreakers.set(breaker.breakerKey, breaker);
+      if (this.#isWaitedFor(breaker) && nowMs >= this.#opensAtMs(breaker))
+        await this.#open(breaker);
     }
   }
 
-  async #open({ subject }: Closure): Promise<void> {
-    await this.#order.engine.ledger.open(subject);
-    await this.#queue.wake(subject);
-    this.#closures.delete(subject);
-    this.#streaks.set(subject, (this.#streaks.get(subject) ?? 0) + 1);
+  async #open({ breakerKey }: OpenBreaker): Promise<void> {
+    await this.#order.engine.ledger.closeBreaker(breakerKey);
+    await this.#queue.makeVisible(breakerKey);
+    this.#openBreakers.delete(breakerKey);
+    this.#streaks.set(breakerKey, (this.#streaks.get(breakerKey) ?? 0) + 1);
   }
 
   /** At its reset where that is known and was still to come, else after a backoff. */
-  #opensAtMs({ subject, closedAt, resetAt }: Closure): number {
-    const closedAtMs = Date.parse(closedAt);
+  #opensAtMs({ breakerKey, openedAt, resetAt }: OpenBreaker): number {
+    const openedAtMs = Date.parse(openedAt);
     const resetAtMs = resetAt === null ? Number.NaN : Date.parse(resetAt);
     const opensAtMs =
-      resetAtMs > closedAtMs
+      resetAtMs > openedAtMs
         ? resetAtMs
-        : closedAtMs +
-          backoffMs((this.#streaks.get(subject) ?? 0) + 1, {
+        : openedAtMs +
+          backoffMs((this.#streaks.get(breakerKey) ?? 0) + 1, {
             baseMs: limits.quotaBackoffBaseMs,
             capMs: limits.quotaBackoffCapMs,
             random: () => 0.5,
           });
-    this.#order.observe({ kind: 'lane-waiting', subject, untilMs: opensAtMs });
+    this.#order.observe({ kind: 'breaker-waiting', breakerKey, untilMs: opensAtMs });
     return opensAtMs;
   }
 
@@ -352,18 +355,18 @@ class WorkLoop {
   }
 
   #count(lane: string, change: 1 | -1): void {
-    this.#inHand.set(lane, (this.#inHand.get(lane) ?? 0) + change);
+    this.#inFlight.set(lane, (this.#inFlight.get(lane) ?? 0) + change);
   }
 
-  #inHandCount(): number {
-    return [...this.#inHand.values()].reduce((sum, count) => sum + count, 0);
+  #inFlightCount(): number {
+    return [...this.#inFlight.values()].reduce((sum, count) => sum + count, 0);
   }
 
   /** Until the next task that may be worked on is visible, but no longer than to the next refresh. */
   #idleMs(backlog: readonly Backlog[]): number {
     const nowMs = this.#order.engine.clock.now();
     const visibleAtMs = backlog
-      .filter(({ lane, config }) => this.#closureOfConfig(lane, config) === undefined)
+      .filter(({ lane, config }) => this.#openBreakerOfConfig(lane, config) === undefined)
       .map(({ nextVisibleAtMs }) => nextVisibleAtMs);
     return Math.min(REFRESH_MS, Math.max(IDLE_MS, Math.min(...visibleAtMs) - nowMs));
   }

@@ -223,7 +223,7 @@ function hashQuestion(question: string): string {
   return hash('sha256', question, 'hex').slice(0, 16);
 }
 
-/** A defect of the simulator: told to the client, who would otherwise wait for ever. */
+/** A bug of the simulator: told to the client, who would otherwise wait for ever. */
 function failInternally(response: ServerResponse, error: unknown): void {
   if (response.headersSent) {
     response.req.socket.destroy();

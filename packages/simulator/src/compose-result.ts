@@ -41,12 +41,12 @@ export function composeResult(
 function choiceIndex(target: string, choices: readonly string[]): number {
   const byText = choices.indexOf(target);
   if (byText >= 0) return byText;
-  const letter = readLetter(target);
+  const letter = readMessage(target);
   const index = letter === undefined ? -1 : letters.indexOf(letter);
   return index < choices.length ? index : -1;
 }
 
-function readLetter(text: string): string | undefined {
+function readMessage(text: string): string | undefined {
   return /^\(?([A-Z])\)?\.?$/.exec(text.trim())?.[1];
 }
 
@@ -74,7 +74,7 @@ function wrongResult(input: {
   readonly random: RandomStream;
 }): string {
   const { target, targets, questionText, random } = input;
-  const letter = readLetter(target);
+  const letter = readMessage(target);
   if (letter !== undefined) return wrongLetter({ target, letter, questionText, random });
   const number = /^-?\d[\d,]*(\.\d+)?$/.exec(target.trim());
   if (number !== null) return wrongNumber(target, targets, random);

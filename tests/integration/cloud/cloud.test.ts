@@ -120,7 +120,7 @@ describe.concurrent('a cloud on one machine', { timeout: 60_000 }, () => {
     });
 
     await toy.send([{ name: 'good' }, { name: 'bad', act: 'throw' }]);
-    await waitUntil('both are dead letters', async () => (await toy.count('dead')) === 2);
+    await waitUntil('both are DLQ messages', async () => (await toy.count('dead')) === 2);
 
     expect(await receiveCountsOf(toy, ['good', 'bad'])).toEqual({ good: [1, 2], bad: [1, 2] });
   });
@@ -135,11 +135,11 @@ describe.concurrent('a cloud on one machine', { timeout: 60_000 }, () => {
     expect(await toy.count('dead')).toBe(0);
   });
 
-  it('moves a message that fails each time to the dead letters after its last receive', async () => {
+  it('moves a message that fails each time to the DLQ after its last receive', async () => {
     await using toy = await openToyCloud({ maxReceiveCount: 2 });
 
     await toy.send([{ name: 'poison', act: 'fail' }, { name: 'good' }]);
-    await waitUntil('it is a dead letter', async () => (await toy.count('dead')) === 1);
+    await waitUntil('it is a DLQ message', async () => (await toy.count('dead')) === 1);
 
     expect(await receiveCountsOf(toy, ['poison', 'good'])).toEqual({
       poison: [1, 2],

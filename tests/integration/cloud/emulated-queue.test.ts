@@ -60,7 +60,7 @@ describe('the queue on one machine', () => {
     ]);
   });
 
-  it('tells of a dead letter which queue it comes from', async () => {
+  it('tells of a DLQ message which queue it comes from', async () => {
     await using queue = await openQueue({ maxReceiveCount: 1 });
     await queue.send('a');
     const [message] = await queue.receive(1);

@@ -46,7 +46,7 @@ export interface ToyStackInit {
   readonly source?: string;
 }
 
-/** A stack of a table, a bucket, a queue with dead letters and a function, as synth writes it. */
+/** A stack of a table, a bucket, a queue with DLQ messages and a function, as synth writes it. */
 export function toyStack(init: ToyStackInit = {}): unknown {
   const redrivePolicy = JSON.stringify({
     deadLetterTargetArn: `${ARN}:sqs:${ACCOUNT}:toy-local-dead`,

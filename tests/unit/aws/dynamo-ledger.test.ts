@@ -4,11 +4,11 @@ import { type DynamoEmulator, startDynamo } from '../../support/aws-emulators.ts
 import {
   aCellKey,
   aCellResult,
-  aClosure,
   aFailedResult,
   aGroupHeader,
   aJournalEntry,
   anAttempt,
+  anOpenBreaker,
   aTally,
 } from '../../support/builders.ts';
 import { type LedgerOnTable, openLedger } from '../../support/dynamo-ledgers.ts';
@@ -91,7 +91,7 @@ describe('DynamoLedger', () => {
       const claim = await store.ledger.claimCell(key, 0, 'ann');
 
       // The lease that ended is one more try, once.
-      const cell = { tries: 3, attempts: [anAttempt()] };
+      const cell = { attempts: 3, attemptLog: [anAttempt()] };
       expect(claim).toMatchObject({ kind: 'claimed', isFirst: false, cell });
     });
 
@@ -102,7 +102,7 @@ describe('DynamoLedger', () => {
 
       const claim = await store.ledger.claimCell(key, 1, 'bob');
 
-      expect(claim).toMatchObject({ kind: 'claimed', cell: { generation: 1, tries: 0 } });
+      expect(claim).toMatchObject({ kind: 'claimed', cell: { generation: 1, attempts: 0 } });
       expect(await failedCountOf(store)).toBe(0);
     });
 
@@ -128,15 +128,15 @@ describe('DynamoLedger', () => {
       expect(await store.ledger.claimCell(key, 0, 'ann')).toEqual({ kind: 'held' });
     });
 
-    it.each([[[]], [[anAttempt()]]])('completes a cell once (%#)', async (attempts) => {
+    it.each([[[]], [[anAttempt()]]])('completes a cell once (%#)', async (attemptLog) => {
       await using store = await openLedger(dynamo, losing('UpdateItem', 0));
       await store.other.claimCell(key, 0, 'ann');
 
-      const isOurs = await store.ledger.completeCell(key, 'ann', aFailedResult(), attempts);
+      const isOurs = await store.ledger.completeCell(key, 'ann', aFailedResult(), attemptLog);
 
       expect(isOurs).toBe(true);
       expect(await failedCountOf(store)).toBe(1);
-      expect(await store.ledger.completeCell(key, 'ann', aFailedResult(), attempts)).toBe(false);
+      expect(await store.ledger.completeCell(key, 'ann', aFailedResult(), attemptLog)).toBe(false);
       expect(await failedCountOf(store)).toBe(1);
     });
 
@@ -147,7 +147,7 @@ describe('DynamoLedger', () => {
       await store.ledger.releaseCell(key, 'ann', [anAttempt()], 1);
 
       const cells = await store.other.readCells(key.run, key.config, [key.id]);
-      expect(cells.get(key.id)).toMatchObject({ state: 'released', attempts: [anAttempt()] });
+      expect(cells.get(key.id)).toMatchObject({ state: 'released', attemptLog: [anAttempt()] });
     });
 
     it('extends a lease', async () => {
@@ -321,7 +321,7 @@ describe('DynamoLedger', () => {
       expect(queries.length).toBeGreaterThan(1);
     });
 
-    it('lists groups, tallies and closures of several pages', async () => {
+    it('lists groups, tallies and open breakers of several pages', async () => {
       await using store = await openLedger(dynamo, async ({ operation, input }, send) =>
         operation === 'Query' ? await send({ ...input, Limit: 2 }) : await send(),
       );
@@ -329,7 +329,7 @@ describe('DynamoLedger', () => {
       for (const [index, group] of names.entries()) {
         const createdAt = `2026-01-0${index + 1}T00:00:00.000Z`;
         await store.other.createGroup(aGroupHeader({ group, createdAt }));
-        await store.other.close(aClosure({ subject: group }));
+        await store.other.openBreaker(anOpenBreaker({ breakerKey: group }));
         const each = aCellKey({ config: group });
         await store.other.claimCell(each, 0, 'ann');
         await store.other.completeCell(each, 'ann', aCellResult(), []);
@@ -337,15 +337,15 @@ describe('DynamoLedger', () => {
 
       const groups = await store.ledger.listGroups();
       const tallies = await store.ledger.readTallies(key.run);
-      const closures = await store.ledger.listClosures();
+      const openBreakers = await store.ledger.listOpenBreakers();
 
       expect(groups.map(({ header }) => header.group)).toEqual(['e', 'd', 'c', 'b', 'a']);
       expect(tallies.map(({ config }) => config)).toEqual(names);
-      expect(closures.map(({ subject }) => subject).toSorted()).toEqual(names);
+      expect(openBreakers.map(({ breakerKey }) => breakerKey).toSorted()).toEqual(names);
     });
   });
 
-  describe('a tally that is mended', () => {
+  describe('a tally that is repaired', () => {
     it('stands though the answer was lost, and is no longer what it replaced', async () => {
       await using store = await openLedger(dynamo, losing('UpdateItem', 0));
       await store.other.claimCell(key, 0, 'ann');
@@ -390,10 +390,10 @@ describe('DynamoLedger', () => {
         await store.ledger.claimCell(each, 0, 'ann');
         await store.ledger.completeCell(each, 'ann', aCellResult({ costUsd }), []);
       }
-      const [standing] = await store.ledger.readTallies(key.run);
+      const [existing] = await store.ledger.readTallies(key.run);
       const mended = aTally({ correct: 5 });
 
-      const isReplaced = await store.ledger.replaceTally(standing, mended);
+      const isReplaced = await store.ledger.replaceTally(existing, mended);
 
       expect(isReplaced).toBe(true);
       expect(await store.other.readTallies(key.run)).toEqual([mended]);
@@ -461,9 +461,9 @@ describe('DynamoLedger', () => {
       const first = aJournalEntry({ text: `first ${hugeText}` });
       await store.ledger.commitCall(key, first);
 
-      const standing = await store.other.commitCall(key, aJournalEntry({ text: hugeText }));
+      const existing = await store.other.commitCall(key, aJournalEntry({ text: hugeText }));
 
-      expect(standing).toEqual(first);
+      expect(existing).toEqual(first);
     });
 
     it('puts a large result and a large header beside their items', async () => {
@@ -502,14 +502,16 @@ describe('DynamoLedger', () => {
         // A character that JSON escapes with six others.
         const message = '\u0001'.repeat(limits.errorTextChars);
         const error = { class: 'transient', code: 'unclassified', message } as const;
-        const attempts = Array.from({ length: limits.attemptsKept }, () => anAttempt({ error }));
+        const attemptLog = Array.from({ length: limits.attemptLogLength }, () =>
+          anAttempt({ error }),
+        );
         const answer = 'x'.repeat(answerBytes);
         await store.ledger.claimCell(key, 0, 'ann');
 
-        await store.ledger.completeCell(key, 'ann', aFailedResult({ answer, error }), attempts);
+        await store.ledger.completeCell(key, 'ann', aFailedResult({ answer, error }), attemptLog);
 
         const cells = await store.other.readCells(key.run, key.config, [key.id]);
-        expect(cells.get(key.id)?.attempts).toEqual(attempts);
+        expect(cells.get(key.id)?.attemptLog).toEqual(attemptLog);
       },
     );
 
@@ -539,7 +541,7 @@ describe('DynamoLedger', () => {
       await store.ledger.claimCell(key, 0, 'ann');
       await store.ledger.commitCall(key, aJournalEntry({ step: 'turn #3' }));
       await store.ledger.completeCell(key, 'ann', aCellResult(), []);
-      await store.ledger.close(aClosure({ subject: 'lab/gpt-9' }));
+      await store.ledger.openBreaker(anOpenBreaker({ breakerKey: 'lab/gpt-9' }));
 
       expect(await store.keys()).toEqual([
         'demo-r1#direct / call#q1#turn #3',

@@ -62,7 +62,7 @@ describe('mapSdkError', () => {
     ['KmsAccessDenied', 400],
     ['Unknown', 401],
     ['Unknown', 403],
-  ])('says that %s with status %s has to be mended', (name, status) => {
+  ])('says that %s with status %s has to be repaired', (name, status) => {
     const mapped = mapSdkError(sdkError(name, status), 'table t');
 
     expect(mapped).toMatchObject({ code: 'store-unusable', class: 'misconfigured' });
@@ -78,7 +78,7 @@ describe('mapSdkError', () => {
   ])('takes anything else for a bug of ours: %s', (thrown) => {
     const mapped = mapSdkError(thrown, 'table t');
 
-    expect(mapped).toMatchObject({ code: 'invariant-violated', class: 'defect', cause: thrown });
+    expect(mapped).toMatchObject({ code: 'invariant-violated', class: 'internal', cause: thrown });
   });
 
   it('names the store and the error, and keeps the cause', () => {

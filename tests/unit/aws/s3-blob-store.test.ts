@@ -74,7 +74,7 @@ describe('S3BlobStore', () => {
       await using store = await openStore();
       let comeBytes = 0;
       const comeAtPart: number[] = [];
-      await using watched = await openStore(async ({ operation }, send) => {
+      await using activeGroup = await openStore(async ({ operation }, send) => {
         if (operation === 'UploadPart') comeAtPart.push(comeBytes);
         return await send();
       });
@@ -85,11 +85,11 @@ describe('S3BlobStore', () => {
         }
       }
 
-      await watched.blobs.write(key, counted());
+      await activeGroup.blobs.write(key, counted());
       await store.blobs.write(key, [[...twoByteText(30 * MIB)].join('')]);
 
       const partBytes = [8 * MIB, 8 * MIB, 8 * MIB, 6 * MIB];
-      for (const { sent } of [watched, store]) {
+      for (const { sent } of [activeGroup, store]) {
         const parts = sent.filter(({ operation }) => operation === 'UploadPart');
         expect(parts.map(({ bodyBytes }) => bodyBytes)).toEqual(partBytes);
       }
@@ -97,7 +97,7 @@ describe('S3BlobStore', () => {
       comeAtPart.forEach((bytes, index) => {
         expect(bytes).toBeLessThanOrEqual((index + 2) * 8 * MIB + MIB);
       });
-      expect(await watched.other.readText(key)).toBe(await store.other.readText(key));
+      expect(await activeGroup.other.readText(key)).toBe(await store.other.readText(key));
     });
 
     it('leaves nothing behind when its chunks break off', async () => {

@@ -1,7 +1,7 @@
-import { SqsDeadLetters, SqsGroupRequests } from '@thrice/aws';
+import { SqsDeadLetterQueue, SqsGroupRequests } from '@thrice/aws';
 import { describe, expect, it } from 'vitest';
 import { openQueues } from '../../support/aws-emulators.ts';
-import { aCellTask, aDeadLetter } from '../../support/builders.ts';
+import { aCellTask, aDlqMessage } from '../../support/builders.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import {
   type AnswerRequest,
@@ -17,7 +17,7 @@ const oddText = 'a\uFFFEb\uFFFFc\u0001\uD7FF\uE000😀';
 
 interface Senders extends AsyncDisposable {
   readonly requests: SqsGroupRequests;
-  readonly deadLetters: SqsDeadLetters;
+  readonly deadLetterQueue: SqsDeadLetterQueue;
   /** The requests of both, in order. */
   readonly sent: readonly SentRequest[];
 }
@@ -34,7 +34,7 @@ async function openSenders(answer?: AnswerRequest): Promise<Senders> {
       client,
       queueUrls: { tasks: urlOf('tasks'), results: urlOf('results') },
     }),
-    deadLetters: new SqsDeadLetters({ client, queueUrl: urlOf('dead-letters') }),
+    deadLetterQueue: new SqsDeadLetterQueue({ client, queueUrl: urlOf('dead-letters') }),
     sent: standBetween(client, answer),
     [Symbol.asyncDispose]: () => queues[Symbol.asyncDispose](),
   };
@@ -42,10 +42,10 @@ async function openSenders(answer?: AnswerRequest): Promise<Senders> {
 
 const commands = {
   'a request for tasks': ({ requests }: Senders) =>
-    requests.askForTasks({ v: 1, group: 'demo', kind: 'plan' }),
-  'a request for results': ({ requests }: Senders) => requests.askForResults('demo'),
-  'a count of requests': ({ requests }: Senders) => requests.countTaskRequests(),
-  'a letter': ({ deadLetters }: Senders) => deadLetters.send(aDeadLetter()),
+    requests.requestDispatch({ v: 1, group: 'demo', kind: 'plan' }),
+  'a request for results': ({ requests }: Senders) => requests.requestResults('demo'),
+  'a count of requests': ({ requests }: Senders) => requests.countDispatchRequests(),
+  'a message': ({ deadLetterQueue }: Senders) => deadLetterQueue.send(aDlqMessage()),
 } as const;
 
 const faults = [
@@ -59,7 +59,7 @@ describe.each([
   ['a request for tasks', 'queue of tasks'],
   ['a request for results', 'queue of results'],
   ['a count of requests', 'queue of tasks'],
-  ['a letter', 'dead-letter queue'],
+  ['a message', 'dead-message queue'],
 ] as const)('%s', (command, store) => {
   it.each(faults)('tells %i %s apart as %s, and where it was', async (status, name, code) => {
     await using senders = await openSenders(async () => jsonError(status, name));
@@ -86,20 +86,20 @@ describe.each([
 describe('a message to a queue', () => {
   it('keeps characters that SQS does not take', async () => {
     await using senders = await openSenders();
-    const letter = aDeadLetter({ task: aCellTask({ id: oddText }) });
-    const request = { v: 1, group: 'demo', kind: 'refill', subject: oddText } as const;
+    const message = aDlqMessage({ task: aCellTask({ id: oddText }) });
+    const request = { v: 1, group: 'demo', kind: 'refill', breakerKey: oddText } as const;
 
-    await senders.deadLetters.send(letter);
-    await senders.requests.askForTasks(request);
+    await senders.deadLetterQueue.send(message);
+    await senders.requests.requestDispatch(request);
 
     const bodies = senders.sent.map(({ input }) => String(input['MessageBody']));
     for (const body of bodies) expect(body).toMatch(allowed);
-    expect(bodies.map((body) => JSON.parse(body) as unknown)).toEqual([letter, request]);
+    expect(bodies.map((body) => JSON.parse(body) as unknown)).toEqual([message, request]);
   });
 
   it('counts an answer without numbers as none', async () => {
     await using senders = await openSenders(async () => jsonAnswer(200, {}));
 
-    expect(await senders.requests.countTaskRequests()).toBe(0);
+    expect(await senders.requests.countDispatchRequests()).toBe(0);
   });
 });

@@ -399,7 +399,7 @@ describe('a task that is sent for later', () => {
 });
 
 describe('the count of a lane', () => {
-  it('is the sum of what waits, what is delayed and what is in hand', async () => {
+  it('is the sum of what waits, what is delayed and what is in flight', async () => {
     await using store = await openQueue(async () =>
       jsonAnswer(200, {
         Attributes: {

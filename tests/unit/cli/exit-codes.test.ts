@@ -10,7 +10,7 @@ const expected: Readonly<Record<ErrorClass, number>> = {
   misconfigured: 69,
   rejected: 1,
   conflict: 64,
-  defect: 70,
+  internal: 70,
 };
 const cases = Object.entries(errorCodesByClass).flatMap(([errorClass, codes]) =>
   (codes as readonly ErrorCode[]).map((code) => ({

@@ -2,7 +2,13 @@ import { describe, expect, it } from 'vitest';
 import type { ConfigStatus } from '../../../packages/cli/src/group-status.ts';
 import { Progress } from '../../../packages/cli/src/render/progress.ts';
 import type { Terminal } from '../../../packages/cli/src/terminal.ts';
-import { aCellKey, aCellResult, aClosure, aFailedResult, anError } from '../../support/builders.ts';
+import {
+  aCellKey,
+  aCellResult,
+  aFailedResult,
+  anError,
+  anOpenBreaker,
+} from '../../support/builders.ts';
 import { type FakeTerminal, fakeTerminal } from '../../support/run-thrice.ts';
 
 function aConfigStatus(parts: Partial<ConfigStatus> = {}): ConfigStatus {
@@ -139,17 +145,17 @@ describe('progress in a log', () => {
     expect(terminal.stderr).toContain(` ${count} retries, `);
   });
 
-  it('says once that a lane is closed, harmlessly', () => {
+  it('says once that a lane is blocked, harmlessly', () => {
     const { progress, terminal } = startProgress();
     const error = {
       class: 'exhausted',
       code: 'quota-exhausted',
       message: 'no \u001b[1mquota',
     } as const;
-    const closure = aClosure({ error, resetAt: '2026-01-02T04:00:00.000Z' });
+    const breaker = anOpenBreaker({ error, resetAt: '2026-01-02T04:00:00.000Z' });
 
-    progress.observe({ kind: 'lane-closed', closure });
-    progress.observe({ kind: 'lane-closed', closure });
+    progress.observe({ kind: 'breaker-opened', breaker });
+    progress.observe({ kind: 'breaker-opened', breaker });
 
     expect(terminal.stderr).toBe(
       'closed: lab (exhausted: no \\x1b[1mquota), opens again 2026-01-02T04:00:00.000Z\n',
@@ -160,8 +166,8 @@ describe('progress in a log', () => {
     const { progress, terminal } = startProgress();
 
     progress.observe({
-      kind: 'lane-waiting',
-      subject: 'lab',
+      kind: 'breaker-waiting',
+      breakerKey: 'lab',
       untilMs: Date.parse('2026-01-02T03:04:05.000Z'),
     });
     progress.observe({

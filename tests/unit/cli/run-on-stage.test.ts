@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { openLanes } from '../../../packages/cli/src/open-lanes.ts';
+import { closeBreakers } from '../../../packages/cli/src/close-breakers.ts';
 import { resumeOnStage } from '../../../packages/cli/src/run-on-stage.ts';
-import { aClosure, aGroupHeader } from '../../support/builders.ts';
+import { aGroupHeader, anOpenBreaker } from '../../support/builders.ts';
 import { FakeStage } from '../../support/fake-stage.ts';
 
 const HOUR_MS = 3_600_000;
@@ -9,43 +9,43 @@ const HOUR_MS = 3_600_000;
 /** A stage whose lane is exhausted until a known hour. */
 async function exhaustedStage(): Promise<FakeStage> {
   const stage = new FakeStage();
-  const closedAt = stage.clock.toIso(stage.clock.now());
+  const openedAt = stage.clock.toIso(stage.clock.now());
   const resetAt = stage.clock.toIso(stage.clock.now() + HOUR_MS);
-  await stage.ledger.close(aClosure({ subject: 'lab', closedAt, resetAt }));
+  await stage.ledger.openBreaker(anOpenBreaker({ breakerKey: 'lab', openedAt, resetAt }));
   return stage;
 }
 
 describe('lanes of a group that is set to work by hand', () => {
   it('open, whatever closed them, and no other lane', async () => {
     const stage = await exhaustedStage();
-    await stage.ledger.close(aClosure({ subject: 'lab/m' }));
-    await stage.ledger.close(aClosure({ subject: 'other' }));
+    await stage.ledger.openBreaker(anOpenBreaker({ breakerKey: 'lab/m' }));
+    await stage.ledger.openBreaker(anOpenBreaker({ breakerKey: 'other' }));
 
-    await openLanes(await stage.enter(), stage);
+    await closeBreakers(await stage.enter(), stage);
 
-    const left = await stage.ledger.listClosures();
-    expect(left.map(({ subject }) => subject)).toEqual(['other']);
+    const left = await stage.ledger.listOpenBreakers();
+    expect(left.map(({ breakerKey }) => breakerKey)).toEqual(['other']);
   });
 
   it('stay closed until a reset that is believed', async () => {
     const stage = await exhaustedStage();
     const header = await stage.enter();
 
-    await openLanes(header, stage, { believesResets: true });
-    const before = await stage.ledger.listClosures();
+    await closeBreakers(header, stage, { believesResets: true });
+    const before = await stage.ledger.listOpenBreakers();
     stage.clock.advance(HOUR_MS);
-    await openLanes(header, stage, { believesResets: true });
+    await closeBreakers(header, stage, { believesResets: true });
 
     expect(before).toHaveLength(1);
-    expect(await stage.ledger.listClosures()).toEqual([]);
+    expect(await stage.ledger.listOpenBreakers()).toEqual([]);
   });
 
   it('are only those of the configs that go on', async () => {
     const stage = await exhaustedStage();
 
-    await openLanes(await stage.enter(), stage, { configs: [] });
+    await closeBreakers(await stage.enter(), stage, { configs: [] });
 
-    expect(await stage.ledger.listClosures()).toHaveLength(1);
+    expect(await stage.ledger.listOpenBreakers()).toHaveLength(1);
   });
 });
 
@@ -54,25 +54,25 @@ describe('a group that is resumed in a stage', () => {
     const stage = new FakeStage();
     const header = await stage.enter();
     await stage.ledger.setGroupState(header.group, 'cancelled');
-    await stage.watchlist.park('lab', header.group);
+    await stage.activeGroups.defer('lab', header.group);
 
     await resumeOnStage(header, true, stage);
 
     expect(await stage.ledger.readGroup(header.group)).toMatchObject({ state: 'active' });
-    expect(await stage.watched()).toContain(header.group);
+    expect(await stage.activeGroup()).toContain(header.group);
     expect(stage.requests.tasks).toEqual([{ v: 1, group: header.group, kind: 'refill' }]);
-    expect(await stage.parked()).toEqual([]);
+    expect(await stage.deferred()).toEqual([]);
   });
 
-  it('leaves parked what waits for a lane that stays closed', async () => {
+  it('leaves deferred what waits for a lane that stays closed', async () => {
     const stage = await exhaustedStage();
     const header = { ...(await stage.enter()), waitForQuota: true };
-    await stage.watchlist.park('lab', header.group);
-    await stage.watchlist.park('lab', 'other');
+    await stage.activeGroups.defer('lab', header.group);
+    await stage.activeGroups.defer('lab', 'other');
 
     await resumeOnStage(header, true, stage);
 
-    expect(await stage.parked()).toEqual(
+    expect(await stage.deferred()).toEqual(
       expect.arrayContaining([`lab ${header.group}`, 'lab other']),
     );
   });

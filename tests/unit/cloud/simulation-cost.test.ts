@@ -2,7 +2,7 @@ import { limits } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
 import {
   answeredCell,
-  attemptedCell,
+  deliveredCell,
   heartbeat,
   sumOf,
   timing,
@@ -19,7 +19,7 @@ import { scenarioDefaults } from '../../../packages/cloud/src/simulation/scenari
 import { stackFacts } from '../../../packages/cloud/src/simulation/stack-facts.ts';
 import { builtinLanes } from '../../../packages/core/src/planning/builtin-lanes.ts';
 
-const oneAnswer = [...attemptedCell, ...answeredCell];
+const oneAnswer = [...deliveredCell, ...answeredCell];
 
 describe('the protocol of a cell', () => {
   it('takes its times from the limits of core', () => {
@@ -112,15 +112,15 @@ describe('rampDelaySeconds', () => {
 });
 
 describe('costOfIdleMonth', () => {
-  it('is made of pollers, alarms and the steward', () => {
+  it('is made of pollers, alarms and the reconciler', () => {
     const lines = costOfIdleMonth();
     const quantityOf = (cause: string) =>
       lines.find((entry) => entry.cause === cause)?.line.quantity;
 
     expect(quantityOf('long polls of 10 mappings')).toBe(10 * 5 * 3 * 43_800);
     expect(quantityOf('20 alarms')).toBe(20);
-    expect(quantityOf('steward, invocations')).toBe(43_800);
-    expect(quantityOf('steward, compute')).toBeCloseTo(43_800 * 0.3 * 0.5, 6);
+    expect(quantityOf('reconciler, invocations')).toBe(43_800);
+    expect(quantityOf('reconciler, compute')).toBeCloseTo(43_800 * 0.3 * 0.5, 6);
   });
 
   it('has a mapping for each lane that there is', () => {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import {
   answeredCell,
-  attemptedCell,
+  deliveredCell,
   LONGEST_CALL_SECONDS,
   type Partition,
   sumOf,
@@ -79,21 +79,21 @@ describe('docs/cloud.md', () => {
   });
 
   it('says of long answers what the formulas say', () => {
-    const { attempts, answered, answerSeconds } = expectRun({
+    const { deliveries, answered, answerSeconds } = expectRun({
       ...scenarioDefaults,
       questions: 1_000,
       latencySeconds: 600,
     }).counts;
     const inAWeek = (64 * 7 * 86_400) / (answerSeconds / answered);
 
-    expect(prose).toContain(`At 10 minutes ${Math.round(100 * (1 - answered / attempts))} % of`);
+    expect(prose).toContain(`At 10 minutes ${Math.round(100 * (1 - answered / deliveries))} % of`);
     expect(prose).toContain(`needs it for ${formatRate(inAWeek)} answers of 10 minutes`);
   });
 });
 
 /** Write units of an answer without heartbeats. */
 function unitsOfAnswer(partition?: Partition): number {
-  return sumOf([...attemptedCell, ...answeredCell], (request) =>
+  return sumOf([...deliveredCell, ...answeredCell], (request) =>
     partition === undefined || request.partition === partition ? (request.writeUnits ?? 0) : 0,
   );
 }

@@ -99,10 +99,10 @@ describe('simulateRun', () => {
     fc.assert(
       fc.property(scenarios, (given) => {
         const { outcome } = simulate(given);
-        const { attempts, answered, handedBack, retaken } = outcome.counts;
+        const { deliveries, answered, handedBack, retaken } = outcome.counts;
 
         expect(answered).toBe(given.questions);
-        expect(attempts).toBe(answered + handedBack);
+        expect(deliveries).toBe(answered + handedBack);
         expect(retaken).toBe(handedBack);
         expect(outcome.peakConcurrency).toBeLessThanOrEqual(Math.min(given.laneConcurrency, 447));
       }),
@@ -135,10 +135,10 @@ describe('simulateRun', () => {
 
   it('hands back what takes longer than the function may run, and asks again', () => {
     const { outcome } = simulate({ latencySeconds: 600, questions: 2_000 });
-    const { attempts, handedBack, answerSeconds } = outcome.counts;
+    const { deliveries, handedBack, answerSeconds } = outcome.counts;
 
-    expect(handedBack / attempts).toBeCloseTo(0.152, 1);
-    expect(answerSeconds).toBeLessThan(attempts * 885.2);
+    expect(handedBack / deliveries).toBeCloseTo(0.152, 1);
+    expect(answerSeconds).toBeLessThan(deliveries * 885.2);
     expect(outcome.bites.map(({ quota }) => quota)).toEqual(['lane-concurrency', 'answer-timeout']);
     expect(outcome.bites[1]?.count).toBe(handedBack);
   });

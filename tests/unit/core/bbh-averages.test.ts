@@ -72,7 +72,7 @@ describe.runIf(hasSharedData)('the averages of the recorded outputs', () => {
     expect(percent).toMatchObject({ 'paper-nlp-12': null, 'paper-all-23': null });
   });
 
-  it("are not the paper's when one question got no verdict", () => {
+  it("are not the paper's when one question got no score", () => {
     const bySubtask = tallyRecordings('direct');
     const snarks = bySubtask['snarks'] ?? summaryOf(0, 0);
 

@@ -1,4 +1,4 @@
-import { type Config, checkQuestions, openQuestions, type Select, scoreAnswer } from '@thrice/core';
+import { type Config, checkQuestions, gradeAnswer, openQuestions, type Select } from '@thrice/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { aConfig, anOutput, aQuestion } from '../../support/builders.ts';
@@ -206,9 +206,9 @@ describe('a target before a plan', () => {
           () => false,
         );
         const question = aQuestion({ target: [text], choices: colours });
-        const verdict = scoreAnswer(scorerOf(kind), question, anOutput({ text }), 'stop');
+        const grade = gradeAnswer(scorerOf(kind), question, anOutput({ text }), 'stop');
 
-        expect(passes && verdict.score !== 1).toBe(false);
+        expect(passes && grade.score !== 1).toBe(false);
       }),
     );
   });

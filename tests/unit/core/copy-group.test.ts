@@ -60,7 +60,7 @@ async function recordOf({ ledger }: Pick<Side, 'ledger'>, group: string): Promis
 /** An engine whose config is the one of its spec, with answers of its own for `bad`. */
 function anEngine(): FakeEngine {
   return new FakeEngine({
-    benchmark: resolveBenchmark(aLabSpec({ max_tries: 2 }), 'benchmark.toml'),
+    benchmark: resolveBenchmark(aLabSpec({ max_attempts: 2 }), 'benchmark.toml'),
     answer: ({ cell }) => (cell.id === 'bad' ? anError('model-timeout') : aModelResponse()),
   });
 }
@@ -68,7 +68,7 @@ function anEngine(): FakeEngine {
 /** An engine that has worked on a group to its end. */
 async function worked(): Promise<{ readonly engine: FakeEngine; readonly group: string }> {
   const engine = anEngine();
-  const header = await engine.plan(questions, { draft: { spec: aLabSpec({ max_tries: 2 }) } });
+  const header = await engine.plan(questions, { draft: { spec: aLabSpec({ max_attempts: 2 }) } });
   await engine.workAll();
   return { engine, group: header.group };
 }
@@ -87,7 +87,7 @@ async function besideCell(
 }
 
 function aCell(parts: Partial<CellRecord>): CellRecord {
-  return { key, state: 'released', generation: 0, tries: 0, attempts: [], ...parts };
+  return { key, state: 'released', generation: 0, attempts: 0, attemptLog: [], ...parts };
 }
 
 /** What a copy did, but for the cells that nobody has begun with. */
@@ -119,7 +119,7 @@ describe('a copy of a finished group', () => {
     });
     expect(to.blobs.texts).toEqual(new Map([[stored.key, engine.blobs.texts.get(stored.key)]]));
     expect(await to.ledger.readCells(run, 'direct', ids)).toEqual(cells);
-    expect(cells.get('bad')?.attempts.length).toBe(2);
+    expect(cells.get('bad')?.attemptLog.length).toBe(2);
     for (const id of ids) {
       const cell = { run, config: 'direct', id };
       expect(await to.ledger.readJournal(cell)).toEqual(await engine.ledger.readJournal(cell));
@@ -144,7 +144,7 @@ describe('a copy of a finished group', () => {
     const text = `${JSON.stringify(aQuestion())}\n`;
     const { questions: stored } = await storedQuestion(from, text);
     await from.ledger.createGroup({ ...header, questions: stored }, 'cancelled');
-    from.ledger.putCell(aCell({ state: 'done', tries: 1, result: aCellResult() }));
+    from.ledger.putCell(aCell({ state: 'done', attempts: 1, result: aCellResult() }));
 
     await copy(from, to);
 
@@ -325,20 +325,20 @@ describe('another group of the same name', () => {
 });
 
 describe('a copied cell', () => {
-  it('that is in hand at the source is given back in the target', async () => {
-    const { from, to } = await besideCell({ state: 'claimed', tries: 1 }, undefined);
+  it('that is in flight at the source is given back in the target', async () => {
+    const { from, to } = await besideCell({ state: 'claimed', attempts: 1 }, undefined);
     await from.ledger.commitCall(key, aJournalEntry());
 
     const counts = await copy(from, to);
 
     expect(done(counts)).toEqual({ ...nothing, cells: 1, copied: 1, calls: 1 });
-    expect(to.ledger.cell(key)).toEqual(aCell({ tries: 1 }));
+    expect(to.ledger.cell(key)).toEqual(aCell({ attempts: 1 }));
     expect(await to.ledger.readJournal(key)).toEqual(new Map([['answer', aJournalEntry()]]));
   });
 
   it('is claimed before its journal is written: nobody finds a journal of a cell nobody held', async () => {
     const { from, to } = await besideCell(
-      { state: 'done', tries: 1, result: aCellResult() },
+      { state: 'done', attempts: 1, result: aCellResult() },
       undefined,
     );
     await from.ledger.commitCall(key, aJournalEntry());
@@ -349,10 +349,15 @@ describe('a copied cell', () => {
     expect(to.ledger.log.slice(0, 3)).toEqual(['claimCell', 'commitCall', 'completeCell']);
   });
 
-  it('that has a verdict in the target stays as it is', async () => {
+  it('that has a score in the target stays as it is', async () => {
     const { from, to } = await besideCell(
-      { state: 'done', generation: 1, tries: 3, result: aCellResult({ tries: 3, answer: 'a' }) },
-      { state: 'done', tries: 1, result: aCellResult({ answer: 'b' }) },
+      {
+        state: 'done',
+        generation: 1,
+        attempts: 3,
+        result: aCellResult({ attempts: 3, answer: 'a' }),
+      },
+      { state: 'done', attempts: 1, result: aCellResult({ answer: 'b' }) },
     );
     await from.ledger.commitCall(key, aJournalEntry({ text: 'a' }));
     const before = to.ledger.cell(key);
@@ -365,16 +370,16 @@ describe('a copied cell', () => {
   });
 
   it.each<[string, Partial<CellRecord>, Partial<CellRecord>]>([
-    ['is further', { tries: 1 }, { tries: 2 }],
-    ['has a result', { tries: 1 }, { state: 'done', tries: 1, result: aFailedResult() }],
+    ['is further', { attempts: 1 }, { attempts: 2 }],
+    ['has a result', { attempts: 1 }, { state: 'done', attempts: 1, result: aFailedResult() }],
     [
       'has another failure of the same generation',
-      { state: 'done', tries: 5, result: aFailedResult({ tries: 5 }) },
-      { state: 'done', tries: 1, result: aFailedResult() },
+      { state: 'done', attempts: 5, result: aFailedResult({ attempts: 5 }) },
+      { state: 'done', attempts: 1, result: aFailedResult() },
     ],
     [
       'is of a later generation',
-      { state: 'done', tries: 1, result: aFailedResult() },
+      { state: 'done', attempts: 1, result: aFailedResult() },
       { generation: 1 },
     ],
   ])('stays as it is where it %s in the target', async (_, source, target) => {
@@ -387,10 +392,10 @@ describe('a copied cell', () => {
     expect(to.ledger.cell(key)).toEqual(before);
   });
 
-  it('that failed in the target takes on the verdict of the source, of the same generation too', async () => {
+  it('that failed in the target takes on the score of the source, of the same generation too', async () => {
     const { from, to } = await besideCell(
-      { state: 'done', tries: 2, result: aCellResult({ tries: 2 }) },
-      { state: 'done', tries: 1, result: aFailedResult() },
+      { state: 'done', attempts: 2, result: aCellResult({ attempts: 2 }) },
+      { state: 'done', attempts: 1, result: aFailedResult() },
     );
 
     const counts = await copy(from, to);
@@ -402,8 +407,8 @@ describe('a copied cell', () => {
 
   it('that is rerun at the source is open again in the target', async () => {
     const { from, to } = await besideCell(
-      { generation: 1, tries: 1, attempts: [anAttempt()] },
-      { state: 'done', tries: 5, result: aFailedResult({ tries: 5 }) },
+      { generation: 1, attempts: 1, attemptLog: [anAttempt()] },
+      { state: 'done', attempts: 5, result: aFailedResult({ attempts: 5 }) },
     );
 
     const counts = await copy(from, to);
@@ -412,9 +417,9 @@ describe('a copied cell', () => {
     expect(to.ledger.cell(key)).toEqual(from.ledger.cell(key));
   });
 
-  it('that a worker of the target has in hand is left alone and counted', async () => {
+  it('that a worker of the target has in flight is left alone and counted', async () => {
     const { from, to } = await besideCell(
-      { state: 'done', tries: 1, result: aCellResult() },
+      { state: 'done', attempts: 1, result: aCellResult() },
       undefined,
     );
     await from.ledger.commitCall(key, aJournalEntry());
@@ -436,7 +441,7 @@ describe('a copied cell', () => {
 
   it('that a worker of the target takes over meanwhile is left to it', async () => {
     const { from, to } = await besideCell(
-      { state: 'done', tries: 1, result: aCellResult() },
+      { state: 'done', attempts: 1, result: aCellResult() },
       undefined,
     );
     await from.ledger.commitCall(key, aJournalEntry());
@@ -450,12 +455,12 @@ describe('a copied cell', () => {
     const counts = await copy(from, to);
 
     expect(counts).toMatchObject({ copied: 0, calls: 1, heldElsewhere: 1, targetLeft: 8 });
-    expect(to.ledger.cell(key)).toMatchObject({ state: 'claimed', tries: 1 });
+    expect(to.ledger.cell(key)).toMatchObject({ state: 'claimed', attempts: 1 });
   });
 
   it('that a worker of the target died over is taken over', async () => {
     const { from, to } = await besideCell(
-      { state: 'done', tries: 1, result: aCellResult() },
+      { state: 'done', attempts: 1, result: aCellResult() },
       undefined,
     );
     await to.ledger.claimCell(key, 0, 'bob');
@@ -467,18 +472,18 @@ describe('a copied cell', () => {
   });
 
   it('whose worker died at the source has one try more in the target too', async () => {
-    const { from, to } = await besideCell({ state: 'claimed', tries: 2 }, { tries: 1 });
+    const { from, to } = await besideCell({ state: 'claimed', attempts: 2 }, { attempts: 1 });
 
     const counts = await copy(from, to);
 
     expect(done(counts)).toEqual({ ...nothing, cells: 1, copied: 1 });
-    expect(to.ledger.cell(key)).toEqual(aCell({ tries: 2 }));
+    expect(to.ledger.cell(key)).toEqual(aCell({ attempts: 2 }));
   });
 
   it('keeps the answer that the target paid for, and gets no result of another', async () => {
     const { from, to } = await besideCell(
-      { state: 'done', tries: 1, result: aCellResult({ answer: 'a' }) },
-      { tries: 1 },
+      { state: 'done', attempts: 1, result: aCellResult({ answer: 'a' }) },
+      { attempts: 1 },
     );
     await from.ledger.commitCall(key, aJournalEntry({ text: 'a' }));
     await to.ledger.commitCall(key, aJournalEntry({ text: 'b' }));
@@ -495,7 +500,7 @@ describe('a copied cell', () => {
 
   it('gets no result of another answer that is committed at the same moment', async () => {
     const { from, to } = await besideCell(
-      { state: 'done', tries: 1, result: aCellResult({ answer: 'a' }) },
+      { state: 'done', attempts: 1, result: aCellResult({ answer: 'a' }) },
       undefined,
     );
     await from.ledger.commitCall(key, aJournalEntry({ text: 'a' }));
@@ -508,11 +513,11 @@ describe('a copied cell', () => {
     const counts = await copy(from, to);
 
     expect(counts).toMatchObject({ copied: 1, targetLeft: 8 });
-    expect(to.ledger.cell(key)).toEqual(aCell({ tries: 1 }));
+    expect(to.ledger.cell(key)).toEqual(aCell({ attempts: 1 }));
   });
 
   it('brings a call that was paid for after it failed', async () => {
-    const failed = { state: 'done', tries: 1, result: aFailedResult() } as const;
+    const failed = { state: 'done', attempts: 1, result: aFailedResult() } as const;
     const { from, to } = await besideCell(failed, failed);
     await from.ledger.commitCall(key, aJournalEntry());
 
@@ -526,21 +531,21 @@ describe('a copied cell', () => {
     const [both, here, there] = [1, 2, 3].map((latencyMs) => anAttempt({ latencyMs }));
     if (both === undefined || here === undefined || there === undefined) throw new Error('three');
     const { from, to } = await besideCell(
-      { tries: 2, attempts: [both, there] },
-      { tries: 2, attempts: [both, here] },
+      { attempts: 2, attemptLog: [both, there] },
+      { attempts: 2, attemptLog: [both, here] },
     );
 
     await copy(from, to);
     const again = await copy(from, to);
 
-    expect(to.ledger.cell(key)?.attempts).toEqual([both, here, there]);
+    expect(to.ledger.cell(key)?.attemptLog).toEqual([both, here, there]);
     expect(done(again)).toEqual({ ...nothing, cells: 1, kept: 1 });
   });
 
   it('has as many attempts as the source where all look the same', async () => {
     const { from, to } = await besideCell(
-      { tries: 3, attempts: [anAttempt(), anAttempt(), anAttempt()] },
-      { tries: 1, attempts: [anAttempt()] },
+      { attempts: 3, attemptLog: [anAttempt(), anAttempt(), anAttempt()] },
+      { attempts: 1, attemptLog: [anAttempt()] },
     );
 
     await copy(from, to);
@@ -666,7 +671,7 @@ describe('copies', () => {
     );
   });
 
-  it('of two sides that both went on never lose a verdict or a call', async () => {
+  it('of two sides that both went on never lose a score or a call', async () => {
     await fc.assert(
       fc.asyncProperty(someDeeds(), someDeeds(), someDeeds(), async (shared, here, there) => {
         const [home, away] = [new FakeEngine(), new FakeEngine()];
@@ -681,8 +686,8 @@ describe('copies', () => {
         await copy(away, home);
 
         const after = await viewLedger(home.ledger);
-        const verdicts = before.cells.filter(({ result }) => result?.score !== null);
-        for (const cell of verdicts.filter(({ result }) => result !== undefined)) {
+        const scoreCount = before.cells.filter(({ result }) => result?.score !== null);
+        for (const cell of scoreCount.filter(({ result }) => result !== undefined)) {
           expect(home.ledger.cell(cell.key)).toEqual(cell);
         }
         expect(after.journals).toEqual(expect.arrayContaining([...before.journals]));

@@ -12,18 +12,18 @@ import { describe, expect, it } from 'vitest';
 import { anError } from '../../support/builders.ts';
 
 const everyCode = Object.values(errorCodesByClass).flat() as readonly ErrorCode[];
-const first = { tries: 1, maxTries: 5, random: () => 0 };
+const first = { attempts: 1, maxAttempts: 5, random: () => 0 };
 
 /** What a cell's first failure leads to, by class; models are told apart below. */
 const firstStep: Readonly<Record<ErrorClass, NextStep>> = {
   transient: { kind: 'retry', waitMs: 250 },
   'rate-limited': { kind: 'slow-down', retryAfterMs: undefined },
-  exhausted: { kind: 'close', scope: 'lane' },
-  misconfigured: { kind: 'close', scope: 'lane' },
+  exhausted: { kind: 'open-breaker', scope: 'lane' },
+  misconfigured: { kind: 'open-breaker', scope: 'lane' },
   rejected: { kind: 'fail' },
   input: { kind: 'fail' },
   conflict: { kind: 'abandon' },
-  defect: { kind: 'raise' },
+  internal: { kind: 'raise' },
 };
 const aboutModel: readonly ErrorCode[] = ['unknown-model', 'wrong-served-model'];
 
@@ -34,15 +34,15 @@ describe('the next step after a failure', () => {
       const step = decideNextStep(anError(code), first);
 
       const expected = aboutModel.includes(code)
-        ? { kind: 'close', scope: 'model' }
+        ? { kind: 'open-breaker', scope: 'model' }
         : firstStep[errorClass];
       expect(step).toEqual(expected);
     },
   );
 
   it('is a wait in the attempt while that is short, then a release', () => {
-    const steps = [1, 2, 3, 4].map((tries) =>
-      decideNextStep(anError('model-timeout'), { ...first, tries }),
+    const steps = [1, 2, 3, 4].map((attempts) =>
+      decideNextStep(anError('model-timeout'), { ...first, attempts }),
     );
 
     expect(steps).toEqual([
@@ -54,9 +54,11 @@ describe('the next step after a failure', () => {
   });
 
   it.each<ErrorCode>(['model-timeout', 'invariant-violated'])(
-    'after %s is the end when the tries are used up',
+    'after %s is the end when the attempts are used up',
     (code) => {
-      const steps = [4, 5, 6].map((tries) => decideNextStep(anError(code), { ...first, tries }));
+      const steps = [4, 5, 6].map((attempts) =>
+        decideNextStep(anError(code), { ...first, attempts }),
+      );
 
       const expected = { kind: 'fail' };
       expect(steps.slice(1)).toEqual([expected, expected]);
@@ -79,8 +81,8 @@ describe('the next step after a failure', () => {
     expect(step).toEqual({ kind: 'slow-down', retryAfterMs: 7_000 });
   });
 
-  it('never gives a cell up for a rate limit, however many its tries', () => {
-    const step = decideNextStep(anError('model-rate-limited'), { ...first, tries: 99 });
+  it('never gives a cell up for a rate limit, however many its attempts', () => {
+    const step = decideNextStep(anError('model-rate-limited'), { ...first, attempts: 99 });
 
     expect(step.kind).toBe('slow-down');
   });
@@ -90,19 +92,19 @@ describe('the next step after a failure', () => {
       fc.property(
         fc.integer({ min: 1, max: 50 }),
         fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
-        (tries, draw) => {
+        (attempts, draw) => {
           const step = decideNextStep(anError('model-timeout'), {
-            tries,
-            maxTries: 51,
+            attempts,
+            maxAttempts: 51,
             random: () => draw,
           });
 
           expect(step.kind).toBeOneOf(['retry', 'release']);
           if (step.kind === 'retry') {
-            expect(step.waitMs).toBeLessThanOrEqual(limits.inAttemptWaitMs);
+            expect(step.waitMs).toBeLessThanOrEqual(limits.inDeliveryWaitMs);
           }
           if (step.kind === 'release') {
-            expect(step.delayMs).toBeGreaterThan(limits.inAttemptWaitMs);
+            expect(step.delayMs).toBeGreaterThan(limits.inDeliveryWaitMs);
             expect(step.delayMs).toBeLessThanOrEqual(limits.backoffCapMs);
           }
         },

@@ -54,14 +54,14 @@ describe('an error', () => {
     ['an error', new TypeError('x is not a function'), 'x is not a function'],
     ['a text', 'broken', 'broken'],
     ['nothing', undefined, 'undefined'],
-  ])('is a defect where something else was thrown: %s', (_, thrown, message) => {
+  ])('is a bug where something else was thrown: %s', (_, thrown, message) => {
     const error = toThriceError(thrown);
 
-    expect(error).toMatchObject({ code: 'invariant-violated', class: 'defect', message });
+    expect(error).toMatchObject({ code: 'invariant-violated', class: 'internal', message });
     expect(error.cause).toBe(thrown);
   });
 
-  it('is a defect where a union has another member', () => {
+  it('is a bug where a union has another member', () => {
     expect(() => assertNever('purple' as never)).toThrow('Unexpected value: "purple"');
   });
 });

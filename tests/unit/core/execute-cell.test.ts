@@ -13,7 +13,6 @@ import {
   aBenchmark,
   aCellKey,
   aCellResult,
-  aClosure,
   aConfig,
   aFailedResult,
   aJournalEntry,
@@ -21,6 +20,7 @@ import {
   aModelResponse,
   anAttempt,
   anError,
+  anOpenBreaker,
   anOutput,
   aQuestion,
   aUsage,
@@ -130,7 +130,7 @@ describe('a cell', () => {
       answer: '42',
       reason: null,
       error: null,
-      tries: 1,
+      attempts: 1,
       costUsd: 1,
       latencyMs: 70,
       startedAt: now,
@@ -169,7 +169,7 @@ describe('a cell', () => {
 
     await engine.work(await engine.deliver());
 
-    expect(engine.ledger.cell(key)?.result).toMatchObject({ ...expected, tries: 1 });
+    expect(engine.ledger.cell(key)?.result).toMatchObject({ ...expected, attempts: 1 });
     expect(engine.models.requests.length).toBe(1);
   });
 
@@ -193,11 +193,11 @@ describe('a cell', () => {
     expect(engine.ledger.cell(key)?.result?.costUsd).toBeNull();
   });
 
-  it('of a config that its group does not have is a defect', async () => {
+  it('of a config that its group does not have is a bug', async () => {
     const engine = new FakeEngine();
     const delivery = await engine.deliver(aQuestion(), { config: 'other' });
 
-    await expect(engine.work(delivery)).rejects.toMatchObject({ class: 'defect' });
+    await expect(engine.work(delivery)).rejects.toMatchObject({ class: 'internal' });
     expect(engine.ledger.log).toEqual([]);
   });
 });
@@ -233,54 +233,60 @@ describe('a cell that somebody has worked on', () => {
 
     await engine.work(await engine.deliver());
 
-    // The worker that let its lease end had a try.
-    expect(engine.ledger.cell(key)).toMatchObject({ state: 'done', tries: 2 });
+    // The worker that let its lease end had an attempt.
+    expect(engine.ledger.cell(key)).toMatchObject({ state: 'done', attempts: 2 });
   });
 
-  it('is given up where workers that died have used its tries up', async () => {
-    const engine = new FakeEngine({ benchmark: aBenchmark({ maxTries: 3 }) });
+  it('is given up where workers that died have used its attempts up', async () => {
+    const engine = new FakeEngine({ benchmark: aBenchmark({ maxAttempts: 3 }) });
     const untilMs = engine.clock.now();
-    const died = record({ state: 'claimed', tries: 2, attempts: [anAttempt()] });
+    const died = record({ state: 'claimed', attempts: 2, attemptLog: [anAttempt()] });
     engine.ledger.putCell(died, { owner: 'worker-2', untilMs });
 
     const settlement = await engine.work(await engine.deliver());
 
     const message =
-      'given up after 3 tries: the last worker died over the cell, or left it without a word';
-    const error = { class: 'defect', code: 'worker-died', message };
+      'given up after 3 attempts: the last worker died over the cell, or left it without a word';
+    const error = { class: 'internal', code: 'worker-died', message };
     expect(settlement).toEqual({ kind: 'acknowledge' });
     expect(engine.models.requests).toEqual([]);
     expect(engine.ledger.cell(key)).toMatchObject({
-      tries: 3,
-      attempts: [anAttempt(), { error, waitMs: null, latencyMs: null, costUsd: null }],
-      result: { outcome: 'failed', reason: 'worker-died', error, tries: 3, calls: [] },
+      attempts: 3,
+      attemptLog: [anAttempt(), { error, waitMs: null, latencyMs: null, costUsd: null }],
+      result: { outcome: 'failed', reason: 'worker-died', error, attempts: 3, calls: [] },
     });
   });
 
-  it('is not given up while a try is left', async () => {
-    const engine = new FakeEngine({ benchmark: aBenchmark({ maxTries: 3 }) });
+  it('is not given up while an attempt is left', async () => {
+    const engine = new FakeEngine({ benchmark: aBenchmark({ maxAttempts: 3 }) });
     const untilMs = engine.clock.now();
-    engine.ledger.putCell(record({ state: 'claimed', tries: 1 }), { owner: 'worker-2', untilMs });
+    engine.ledger.putCell(record({ state: 'claimed', attempts: 1 }), {
+      owner: 'worker-2',
+      untilMs,
+    });
 
     await engine.work(await engine.deliver());
 
-    expect(engine.ledger.cell(key)?.result).toMatchObject({ outcome: 'scored', tries: 3 });
+    expect(engine.ledger.cell(key)?.result).toMatchObject({ outcome: 'scored', attempts: 3 });
   });
 
   it('is completed from the journal, however many workers died over it', async () => {
-    const engine = new FakeEngine({ benchmark: aBenchmark({ maxTries: 3 }) });
+    const engine = new FakeEngine({ benchmark: aBenchmark({ maxAttempts: 3 }) });
     const untilMs = engine.clock.now();
     await engine.ledger.commitCall(key, aJournalEntry());
-    engine.ledger.putCell(record({ state: 'claimed', tries: 9 }), { owner: 'worker-2', untilMs });
+    engine.ledger.putCell(record({ state: 'claimed', attempts: 9 }), {
+      owner: 'worker-2',
+      untilMs,
+    });
 
     await engine.work(await engine.deliver());
 
     expect(engine.models.requests).toEqual([]);
-    expect(engine.ledger.cell(key)?.result).toMatchObject({ outcome: 'scored', tries: 11 });
+    expect(engine.ledger.cell(key)?.result).toMatchObject({ outcome: 'scored', attempts: 11 });
   });
 
-  it('is given up after as many workers as it has tries, each dead in its call', async () => {
-    const engine = new FakeEngine({ benchmark: aBenchmark({ maxTries: 3 }) });
+  it('is given up after as many workers as it has attempts, each dead in its call', async () => {
+    const engine = new FakeEngine({ benchmark: aBenchmark({ maxAttempts: 3 }) });
     for (const owner of ['worker-2', 'worker-3', 'worker-4']) {
       await engine.ledger.claimCell(key, 0, owner);
       engine.clock.advance(limits.leaseMs);
@@ -296,7 +302,7 @@ describe('a cell that somebody has worked on', () => {
     const engine = new FakeEngine();
     const entry = aJournalEntry({ text: '42', call: { costUsd: 0.5, latencyMs: 80 } });
     await engine.ledger.commitCall(key, entry);
-    engine.ledger.putCell(record({ state: 'released', tries: 1 }));
+    engine.ledger.putCell(record({ state: 'released', attempts: 1 }));
 
     const settlement = await engine.work(await engine.deliver());
 
@@ -308,23 +314,23 @@ describe('a cell that somebody has worked on', () => {
       score: 1,
       costUsd: 0.5,
       latencyMs: 80,
-      tries: 2,
+      attempts: 2,
       calls: [{ ...entry.call, replayed: true }],
     });
   });
 
-  it('starts its tries anew when it is run again', async () => {
+  it('starts its attempts anew when it is run again', async () => {
     const engine = new FakeEngine({ answer: inTurn(anError('model-timeout'), aModelResponse()) });
     engine.ledger.putCell(
-      record({ state: 'done', tries: 3, attempts: [anAttempt()], result: aFailedResult() }),
+      record({ state: 'done', attempts: 3, attemptLog: [anAttempt()], result: aFailedResult() }),
     );
 
     await engine.work(await engine.deliver(aQuestion(), { generation: 1 }));
 
     const cell = engine.ledger.cell(key);
     expect(cell?.generation).toBe(1);
-    expect(cell?.result).toMatchObject({ outcome: 'scored', tries: 2 });
-    expect(cell?.attempts.length).toBe(2);
+    expect(cell?.result).toMatchObject({ outcome: 'scored', attempts: 2 });
+    expect(cell?.attemptLog.length).toBe(2);
   });
 
   it('keeps a failure that nobody asked to run again', async () => {
@@ -352,7 +358,7 @@ describe('a transient error', () => {
     expect(settlement).toEqual({ kind: 'release', delayMs: 250 });
     expect(asked).toEqual([250 + aLane().timeoutMs]);
     expect(engine.models.requests.length).toBe(1);
-    expect(engine.ledger.cell(key)).toMatchObject({ state: 'released', tries: 1 });
+    expect(engine.ledger.cell(key)).toMatchObject({ state: 'released', attempts: 1 });
   });
 
   it('is tried again inside the attempt', async () => {
@@ -363,8 +369,8 @@ describe('a transient error', () => {
 
     expect(engine.clock.sleptMs).toEqual([250, 500]);
     const cell = engine.ledger.cell(key);
-    expect(cell?.result).toMatchObject({ outcome: 'scored', tries: 3 });
-    expect(cell?.attempts).toMatchObject([
+    expect(cell?.result).toMatchObject({ outcome: 'scored', attempts: 3 });
+    expect(cell?.attemptLog).toMatchObject([
       {
         step: 'answer',
         error: { class: 'transient', code: 'model-timeout', message: 'some model-timeout' },
@@ -388,7 +394,7 @@ describe('a transient error', () => {
 
   it('releases the cell when the wait grows long', async () => {
     const engine = new FakeEngine({
-      benchmark: aBenchmark({ maxTries: 9 }),
+      benchmark: aBenchmark({ maxAttempts: 9 }),
       answer: () => anError('model-unavailable'),
     });
 
@@ -396,13 +402,13 @@ describe('a transient error', () => {
 
     expect(settlement).toEqual({ kind: 'release', delayMs: 2_000 });
     expect(engine.clock.sleptMs).toEqual([250, 500, 1_000]);
-    expect(engine.ledger.cell(key)).toMatchObject({ state: 'released', tries: 4 });
-    expect(waits(engine.ledger.cell(key)?.attempts)).toEqual([250, 500, 1_000, 2_000]);
+    expect(engine.ledger.cell(key)).toMatchObject({ state: 'released', attempts: 4 });
+    expect(waits(engine.ledger.cell(key)?.attemptLog)).toEqual([250, 500, 1_000, 2_000]);
   });
 
-  it('fails the cell when the tries are used up, those of earlier attempts included', async () => {
+  it('fails the cell when the attempts are used up, those of earlier attempts included', async () => {
     const engine = new FakeEngine({ answer: () => anError('model-unavailable') });
-    engine.ledger.putCell(record({ state: 'released', tries: 1, attempts: [anAttempt()] }));
+    engine.ledger.putCell(record({ state: 'released', attempts: 1, attemptLog: [anAttempt()] }));
 
     const settlement = await engine.work(await engine.deliver());
 
@@ -415,11 +421,11 @@ describe('a transient error', () => {
       answer: null,
       reason: 'model-unavailable',
       error: { class: 'transient', code: 'model-unavailable' },
-      tries: 3,
+      attempts: 3,
       costUsd: null,
       calls: [],
     });
-    expect(waits(cell?.attempts)).toEqual([500, 500, null]);
+    expect(waits(cell?.attemptLog)).toEqual([500, 500, null]);
   });
 
   it('tells its observer of each failed call', async () => {
@@ -433,7 +439,7 @@ describe('a transient error', () => {
 
   it('is stored without the rest of a long text', async () => {
     const engine = new FakeEngine({
-      benchmark: aBenchmark({ maxTries: 1 }),
+      benchmark: aBenchmark({ maxAttempts: 1 }),
       answer: () => Object.assign(anError('unclassified'), { message: 'x'.repeat(5_000) }),
     });
 
@@ -444,7 +450,7 @@ describe('a transient error', () => {
 });
 
 describe('a rate limit', () => {
-  it('releases the cell for as long as the vendor asked and is not a try', async () => {
+  it('releases the cell for as long as the vendor asked and is not an attempt', async () => {
     const engine = new FakeEngine({
       answer: () => anError('model-rate-limited', { retryAfterMs: 7_000 }),
     });
@@ -452,11 +458,11 @@ describe('a rate limit', () => {
     const settlement = await engine.work(await engine.deliver());
 
     expect(settlement).toEqual({ kind: 'release', delayMs: 7_000 });
-    expect(engine.ledger.cell(key)).toMatchObject({ state: 'released', tries: 0 });
-    expect(engine.ledger.cell(key)?.attempts[0]?.error.class).toBe('rate-limited');
+    expect(engine.ledger.cell(key)).toMatchObject({ state: 'released', attempts: 0 });
+    expect(engine.ledger.cell(key)?.attemptLog[0]?.error.class).toBe('rate-limited');
   });
 
-  it('never uses the tries up', async () => {
+  it('never uses the attempts up', async () => {
     const engine = new FakeEngine({
       answer: inTurn(
         ...Array.from({ length: 20 }, () => anError('model-rate-limited')),
@@ -467,7 +473,7 @@ describe('a rate limit', () => {
 
     await engine.workAll();
 
-    expect(engine.ledger.cell(key)?.result).toMatchObject({ outcome: 'scored', tries: 1 });
+    expect(engine.ledger.cell(key)?.result).toMatchObject({ outcome: 'scored', attempts: 1 });
   });
 });
 
@@ -478,40 +484,40 @@ describe('an error of the lane', () => {
 
     const settlement = await engine.work(await engine.deliver());
 
-    const closure = {
+    const breaker = {
       schemaVersion: 1,
-      subject: 'lab',
+      breakerKey: 'lab',
       error: { class: 'exhausted', code: 'quota-exhausted', message: 'some quota-exhausted' },
-      closedAt: engine.clock.toIso(engine.clock.now()),
+      openedAt: engine.clock.toIso(engine.clock.now()),
       resetAt,
     };
-    expect(settlement).toEqual({ kind: 'release', delayMs: limits.parkedDelayMs });
-    expect(await engine.ledger.listClosures()).toEqual([closure]);
-    expect(engine.events.at(-1)).toEqual({ kind: 'lane-closed', closure });
-    expect(engine.ledger.cell(key)).toMatchObject({ state: 'released', tries: 0 });
+    expect(settlement).toEqual({ kind: 'release', delayMs: limits.deferredDelayMs });
+    expect(await engine.ledger.listOpenBreakers()).toEqual([breaker]);
+    expect(engine.events.at(-1)).toEqual({ kind: 'breaker-opened', breaker });
+    expect(engine.ledger.cell(key)).toMatchObject({ state: 'released', attempts: 0 });
   });
 
   it.each<[ErrorCode, string]>([
     ['auth-failed', 'lab'],
     ['endpoint-unreachable', 'lab'],
     ['unknown-model', 'lab/m'],
-  ])('%s closes %s', async (code, subject) => {
+  ])('%s closes %s', async (code, breakerKey) => {
     const engine = new FakeEngine({ answer: () => anError(code) });
 
     const settlement = await engine.work(await engine.deliver());
 
     expect(settlement.kind).toBe('release');
-    expect(await engine.ledger.listClosures()).toMatchObject([{ subject, resetAt: null }]);
-    expect(engine.ledger.cell(key)).toMatchObject({ state: 'released', tries: 0 });
+    expect(await engine.ledger.listOpenBreakers()).toMatchObject([{ breakerKey, resetAt: null }]);
+    expect(engine.ledger.cell(key)).toMatchObject({ state: 'released', attempts: 0 });
   });
 
   it('keeps every further cell of the lane away, unclaimed', async () => {
     const engine = new FakeEngine();
-    engine.closures.set('lab', aClosure());
+    engine.openBreakers.set('lab', anOpenBreaker());
 
     const settlement = await engine.work(await engine.deliver());
 
-    expect(settlement).toEqual({ kind: 'release', delayMs: limits.parkedDelayMs });
+    expect(settlement).toEqual({ kind: 'release', delayMs: limits.deferredDelayMs });
     expect(engine.ledger.log).toEqual([]);
   });
 
@@ -521,7 +527,7 @@ describe('an error of the lane', () => {
       benchmark: aBenchmark({ configs }),
       answer: () => aModelResponse({ servedModel: null }),
     });
-    engine.closures.set('lab/m', aClosure({ subject: 'lab/m' }));
+    engine.openBreakers.set('lab/m', anOpenBreaker({ breakerKey: 'lab/m' }));
 
     const closed = await engine.work(await engine.deliver());
     const open = await engine.work(await engine.deliver(aQuestion(), { config: 'other' }));
@@ -533,13 +539,17 @@ describe('an error of the lane', () => {
 
   it('is minded by a cell that waited for its slot meanwhile', async () => {
     const engine = new FakeEngine();
-    engine.governor.onGrant = () => engine.closures.set('lab', aClosure());
+    engine.governor.onGrant = () => engine.openBreakers.set('lab', anOpenBreaker());
 
     const settlement = await engine.work(await engine.deliver());
 
     expect(settlement).toEqual({ kind: 'release', delayMs: 0 });
     expect(engine.models.requests).toEqual([]);
-    expect(engine.ledger.cell(key)).toMatchObject({ state: 'released', tries: 0, attempts: [] });
+    expect(engine.ledger.cell(key)).toMatchObject({
+      state: 'released',
+      attempts: 0,
+      attemptLog: [],
+    });
   });
 
   it('lets a cell of another lane go on', async () => {
@@ -566,19 +576,19 @@ describe('an answer of another model', () => {
 
     const settlement = await engine.work(await engine.deliver());
 
-    expect(settlement).toEqual({ kind: 'release', delayMs: limits.parkedDelayMs });
+    expect(settlement).toEqual({ kind: 'release', delayMs: limits.deferredDelayMs });
     expect(engine.ledger.log).not.toContain('commitCall');
     expect(await engine.ledger.readJournal(key)).toEqual(new Map());
-    expect(await engine.ledger.listClosures()).toMatchObject([
+    expect(await engine.ledger.listOpenBreakers()).toMatchObject([
       {
-        subject: 'lab/m',
+        breakerKey: 'lab/m',
         error: {
           code: 'wrong-served-model',
           message: 'expected an answer of "m", received one of "m-mini"',
         },
       },
     ]);
-    expect(engine.ledger.cell(key)?.attempts).toMatchObject([{ costUsd: 1, latencyMs: 70 }]);
+    expect(engine.ledger.cell(key)?.attemptLog).toMatchObject([{ costUsd: 1, latencyMs: 70 }]);
   });
 });
 
@@ -593,8 +603,13 @@ describe('a rejection', () => {
       expect(settlement).toEqual({ kind: 'acknowledge' });
       expect(engine.models.requests.length).toBe(1);
       expect(engine.ledger.cell(key)).toMatchObject({
-        result: { outcome: 'failed', reason: code, error: { class: 'rejected', code }, tries: 1 },
-        attempts: [{ waitMs: null, costUsd: 0.5 }],
+        result: {
+          outcome: 'failed',
+          reason: code,
+          error: { class: 'rejected', code },
+          attempts: 1,
+        },
+        attemptLog: [{ waitMs: null, costUsd: 0.5 }],
       });
     },
   );
@@ -641,7 +656,11 @@ describe('an error of the store', () => {
 
       await engine.work(await engine.deliver()).catch(() => undefined);
 
-      expect(engine.ledger.cell(key)).toMatchObject({ state: 'released', tries: 0, attempts: [] });
+      expect(engine.ledger.cell(key)).toMatchObject({
+        state: 'released',
+        attempts: 0,
+        attemptLog: [],
+      });
     },
   );
 
@@ -679,14 +698,14 @@ describe('an error of the store', () => {
 
     await expect(engine.work(delivery)).rejects.toMatchObject({ code: 'store-unusable' });
     expect(engine.models.requests).toEqual([]);
-    expect(engine.ledger.cell(key)).toMatchObject({ state: 'released', tries: 0 });
+    expect(engine.ledger.cell(key)).toMatchObject({ state: 'released', attempts: 0 });
   });
 });
 
 describe('a bug', () => {
-  const bug = { class: 'defect', code: 'invariant-violated', message: 'x is not a function' };
+  const bug = { class: 'internal', code: 'invariant-violated', message: 'x is not a function' };
 
-  it('is raised with the cell given back, and is a try', async () => {
+  it('is raised with the cell given back, and is an attempt', async () => {
     const engine = new FakeEngine({ answer: () => new TypeError('x is not a function') });
     const delivery = await engine.deliver();
 
@@ -698,33 +717,33 @@ describe('a bug', () => {
     expect(engine.queue.leftCount).toBe(1);
     expect(engine.ledger.cell(key)).toMatchObject({
       state: 'released',
-      tries: 1,
-      attempts: [{ error: bug, waitMs: 0 }],
+      attempts: 1,
+      attemptLog: [{ error: bug, waitMs: 0 }],
     });
   });
 
-  it('fails the cell when the tries are used up', async () => {
+  it('fails the cell when the attempts are used up', async () => {
     const engine = new FakeEngine({ answer: () => new TypeError('x is not a function') });
-    engine.ledger.putCell(record({ state: 'released', tries: 2 }));
+    engine.ledger.putCell(record({ state: 'released', attempts: 2 }));
 
     const settlement = await engine.work(await engine.deliver());
 
     expect(settlement).toEqual({ kind: 'acknowledge' });
     expect(engine.ledger.cell(key)).toMatchObject({
-      attempts: [{ error: bug, waitMs: null }],
-      result: { outcome: 'failed', reason: 'invariant-violated', error: bug, tries: 3 },
+      attemptLog: [{ error: bug, waitMs: null }],
+      result: { outcome: 'failed', reason: 'invariant-violated', error: bug, attempts: 3 },
     });
   });
 
-  it('in the scoring is a try each time, and pays for one call', async () => {
+  it('in the scoring is an attempt each time, and pays for one call', async () => {
     // Checked specs have no such pattern.
     const configs = [aConfig({ scorer: { kind: 'regex', pattern: '(' } })];
-    const engine = new FakeEngine({ benchmark: aBenchmark({ configs, maxTries: 3 }) });
+    const engine = new FakeEngine({ benchmark: aBenchmark({ configs, maxAttempts: 3 }) });
     const delivery = await engine.deliver();
 
-    for (const tries of [1, 2]) {
+    for (const attempts of [1, 2]) {
       await expect(engine.work(delivery)).rejects.toMatchObject({ code: 'invariant-violated' });
-      expect(engine.ledger.cell(key)).toMatchObject({ state: 'released', tries });
+      expect(engine.ledger.cell(key)).toMatchObject({ state: 'released', attempts });
     }
     const settlement = await engine.work(delivery);
 
@@ -733,7 +752,7 @@ describe('a bug', () => {
     expect(engine.ledger.cell(key)?.result).toMatchObject({
       outcome: 'failed',
       reason: 'invariant-violated',
-      tries: 3,
+      attempts: 3,
     });
     expect((await engine.ledger.readJournal(key)).size).toBe(1);
   });
@@ -750,7 +769,7 @@ describe('a cell whose worker must stop', () => {
     await engine.heartbeat.beat();
 
     expect(await working).toEqual({ kind: 'release', delayMs: 0 });
-    expect(engine.ledger.cell(key)).toMatchObject({ state: 'claimed', attempts: [] });
+    expect(engine.ledger.cell(key)).toMatchObject({ state: 'claimed', attemptLog: [] });
   });
 
   it('completes nothing that another worker holds by then', async () => {
@@ -791,7 +810,11 @@ describe('a cell whose worker must stop', () => {
     engine.heartbeat.stopAll(anError('interrupted'));
 
     expect(await working).toEqual({ kind: 'release', delayMs: 0 });
-    expect(engine.ledger.cell(key)).toMatchObject({ state: 'released', tries: 0, attempts: [] });
+    expect(engine.ledger.cell(key)).toMatchObject({
+      state: 'released',
+      attempts: 0,
+      attemptLog: [],
+    });
   });
 
   it('sends no call when it was claimed after everything was told to stop', async () => {
@@ -819,7 +842,7 @@ describe('any cell', () => {
     await fc.assert(
       fc.asyncProperty(fc.array(passing, { maxLength: 12 }), async (codes) => {
         const engine = new FakeEngine({
-          benchmark: aBenchmark({ maxTries: 13 }),
+          benchmark: aBenchmark({ maxAttempts: 13 }),
           answer: inTurn(...codes.map((code) => anError(code)), aModelResponse()),
         });
         await engine.deliver();
@@ -829,8 +852,8 @@ describe('any cell', () => {
         const transient = codes.filter((code) => classOfCode(code) === 'transient');
         const cell = engine.ledger.cell(key);
         expect(engine.models.requests.length).toBe(codes.length + 1);
-        expect(cell?.result).toMatchObject({ outcome: 'scored', tries: transient.length + 1 });
-        expect(cell?.attempts.map(({ error }) => error.code)).toEqual(codes);
+        expect(cell?.result).toMatchObject({ outcome: 'scored', attempts: transient.length + 1 });
+        expect(cell?.attemptLog.map(({ error }) => error.code)).toEqual(codes);
         expect(engine.events.filter(({ kind }) => kind === 'cell-completed').length).toBe(1);
       }),
     );
@@ -855,16 +878,16 @@ describe('any cell', () => {
 
 function record(parts: {
   readonly state: 'claimed' | 'released' | 'done';
-  readonly tries?: number;
-  readonly attempts?: readonly Attempt[];
+  readonly attempts?: number;
+  readonly attemptLog?: readonly Attempt[];
   readonly result?: ReturnType<typeof aCellResult>;
   readonly key?: CellKey;
 }) {
-  return { key, generation: 0, tries: 0, attempts: [], ...parts };
+  return { key, generation: 0, attempts: 0, attemptLog: [], ...parts };
 }
 
-function waits(attempts: readonly Attempt[] = []): readonly (number | null)[] {
-  return attempts.map(({ waitMs }) => waitMs);
+function waits(attemptLog: readonly Attempt[] = []): readonly (number | null)[] {
+  return attemptLog.map(({ waitMs }) => waitMs);
 }
 
 /** Resolves when the model has been asked: the steps before it take no real time. */

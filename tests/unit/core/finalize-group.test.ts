@@ -65,7 +65,7 @@ describe('a finalized group', () => {
     ]);
   });
 
-  it('has the answers with a verdict as predictions', async () => {
+  it('has the answers with a score as predictions', async () => {
     const { engine, header } = await finalized();
 
     expect(jsonOf(engine, header, 'predictions_a.json')).toEqual([
@@ -74,7 +74,7 @@ describe('a finalized group', () => {
     ]);
   });
 
-  it('has every cell without a verdict as a failure', async () => {
+  it('has every cell without a score as a failure', async () => {
     const { engine, header } = await finalized();
 
     expect(jsonOf(engine, header, 'failures_a.json')).toEqual([
@@ -84,7 +84,7 @@ describe('a finalized group', () => {
         status: 'failed',
         error: 'some invalid-request',
         class: 'rejected',
-        tries: 1,
+        attempts: 1,
       },
     ]);
   });
@@ -99,8 +99,8 @@ describe('a finalized group', () => {
 
     const base = { run_id: runOf(header), class: null };
     expect(jsonOf(engine, header, 'failures_direct.json')).toEqual([
-      { id: 'q1', ...base, status: 'not-attempted', error: null, tries: 0 },
-      { id: 'q2', ...base, status: 'ungraded', error: 'no-target', tries: 1 },
+      { id: 'q1', ...base, status: 'not-attempted', error: null, attempts: 0 },
+      { id: 'q2', ...base, status: 'ungraded', error: 'no-target', attempts: 1 },
     ]);
     expect(jsonOf(engine, header, 'predictions_direct.json')).toEqual([
       { id: 'q2', answer_text: '42', answer_confidence: null },

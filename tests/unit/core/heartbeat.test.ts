@@ -9,12 +9,12 @@ const one = aCellKey({ id: 'q1' });
 const two = aCellKey({ id: 'q2' });
 
 describe('a heartbeat', () => {
-  it('extends the leases and deliveries of everything in hand, together', async () => {
+  it('extends the leases and deliveries of everything in flight, together', async () => {
     const { heartbeat, ledger, queue, claim } = await setUp();
     const deliveries = [aDelivery({ receipt: '1' }), aDelivery({ receipt: '2' })] as const;
     await claim(one, two);
-    using _first = heartbeat.keep(one, deliveries[0]);
-    using _second = heartbeat.keep(two, deliveries[1]);
+    using _first = heartbeat.hold(one, deliveries[0]);
+    using _second = heartbeat.hold(two, deliveries[1]);
 
     await heartbeat.beat();
 
@@ -25,7 +25,7 @@ describe('a heartbeat', () => {
   it('keeps a cell from others for as long as it beats', async () => {
     const { heartbeat, ledger, clock, claim } = await setUp();
     await claim(one);
-    using _kept = heartbeat.keep(one, aDelivery());
+    using _kept = heartbeat.hold(one, aDelivery());
 
     for (let beat = 0; beat < 5; beat += 1) {
       clock.advance(limits.heartbeatMs);
@@ -39,7 +39,7 @@ describe('a heartbeat', () => {
     const { heartbeat, queue, claim } = await setUp();
     await claim(one);
 
-    heartbeat.keep(one, aDelivery())[Symbol.dispose]();
+    heartbeat.hold(one, aDelivery())[Symbol.dispose]();
     await heartbeat.beat();
 
     expect(queue.extended).toEqual([]);
@@ -48,8 +48,8 @@ describe('a heartbeat', () => {
   it('tells a cell that another worker took over, and no other', async () => {
     const { heartbeat, ledger, clock, claim } = await setUp();
     await claim(one, two);
-    using lost = heartbeat.keep(one, aDelivery({ receipt: '1' }));
-    using kept = heartbeat.keep(two, aDelivery({ receipt: '2' }));
+    using lost = heartbeat.hold(one, aDelivery({ receipt: '1' }));
+    using kept = heartbeat.hold(two, aDelivery({ receipt: '2' }));
 
     clock.advance(limits.leaseMs);
     await ledger.claimCell(one, 0, 'worker-2');
@@ -62,11 +62,11 @@ describe('a heartbeat', () => {
   it('tells everything to stop, also what is claimed afterwards', async () => {
     const { heartbeat, claim } = await setUp();
     await claim(one, two);
-    using before = heartbeat.keep(one, aDelivery());
+    using before = heartbeat.hold(one, aDelivery());
     const reason = anError('interrupted');
 
     heartbeat.stopAll(reason);
-    using after = heartbeat.keep(two, aDelivery());
+    using after = heartbeat.hold(two, aDelivery());
 
     expect(before.signal.reason).toBe(reason);
     expect(after.signal.reason).toBe(reason);
@@ -75,7 +75,7 @@ describe('a heartbeat', () => {
   it('beats at its interval until it is told to end', async () => {
     const { heartbeat, queue, clock, claim } = await setUp();
     await claim(one);
-    using _kept = heartbeat.keep(one, aDelivery());
+    using _kept = heartbeat.hold(one, aDelivery());
     const end = new AbortController();
 
     const running = heartbeat.run(end.signal);
@@ -97,7 +97,7 @@ describe('a heartbeat', () => {
   it('ends with the error of the store', async () => {
     const { heartbeat, ledger, clock, claim } = await setUp();
     await claim(one);
-    using _kept = heartbeat.keep(one, aDelivery());
+    using _kept = heartbeat.hold(one, aDelivery());
     ledger.failNext('extendLeases', anError('store-unusable'));
 
     const running = heartbeat.run(new AbortController().signal);
@@ -112,7 +112,7 @@ describe('a heartbeat', () => {
     const onFailure = (error: unknown) => failures.push(error);
     const heartbeat = new Heartbeat({ ledger, queue, clock, owner: 'worker-1', onFailure });
     await claim(one);
-    using kept = heartbeat.keep(one, aDelivery());
+    using kept = heartbeat.hold(one, aDelivery());
     const failure = anError('store-unavailable');
     ledger.failNext('extendLeases', failure);
     const beating = new AbortController();

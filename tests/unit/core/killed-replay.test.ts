@@ -1,38 +1,38 @@
 import {
   type CellRecord,
   type CellTask,
-  type DeadLetterEntry,
-  type DeadLetterScan,
-  type LetterFilter,
-  type LetterReport,
-  replayLetters,
+  type DlqEntry,
+  type DlqFilter,
+  type DlqReport,
+  type DlqScan,
+  replayMessages,
 } from '@thrice/core';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { aCellKey, aCellResult, aFailedResult, aGroupHeader } from '../../support/builders.ts';
 import {
-  aLetterEntry,
+  aFailureEntry,
   anUnreadableEntry,
   aStrayTask,
-  FakeDeadLetters,
+  FakeDeadLetterQueue,
   WatchLog,
-} from '../../support/dead-letters.ts';
+} from '../../support/dlq-messages.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { FakeLedger } from '../../support/fake-ledger.ts';
 import { FakeTaskQueue } from '../../support/fake-task-queue.ts';
 
-/** A cell, where it stands, and what of it lies in the dead letters. */
+/** A cell, where it stands, and what of it lies in the DLQ. */
 interface DrawnCell {
   readonly run: string;
   readonly generation: number;
   readonly state: 'absent' | 'failed' | 'scored' | 'claimed';
-  /** The generation of each letter, at most the cell's. */
-  readonly letters: readonly number[];
+  /** The generation of each message, at most the cell's. */
+  readonly messages: readonly number[];
   /** Stray tasks of the cell's generation. */
   readonly strays: number;
 }
 
-/** What a worker leaves: a letter is sent after its cell has failed in the letter's generation. */
+/** What a worker leaves: a message is sent after its cell has failed in the message's generation. */
 const drawnCell: fc.Arbitrary<DrawnCell> = fc
   .record({
     run: fc.constantFrom('demo-r1', 'demo-r2'),
@@ -43,23 +43,23 @@ const drawnCell: fc.Arbitrary<DrawnCell> = fc
       'scored' as const,
       'claimed' as const,
     ),
-    letters: fc.array(fc.nat(2), { maxLength: 4 }),
+    messages: fc.array(fc.nat(2), { maxLength: 4 }),
     strays: fc.nat(2),
   })
   .map((cell) => {
     const generation = cell.state === 'absent' ? 0 : cell.generation;
     const last = cell.state === 'failed' ? generation : generation - 1;
-    return { ...cell, generation, letters: cell.letters.filter((own) => own <= last) };
+    return { ...cell, generation, messages: cell.messages.filter((own) => own <= last) };
   });
 
 const drawnStage = fc.record({
   cells: fc.array(drawnCell, { minLength: 1, maxLength: 6 }),
   unreadable: fc.nat(2),
-  filter: fc.constantFrom<LetterFilter>(
+  filter: fc.constantFrom<DlqFilter>(
     {},
     { runs: new Set(['demo-r1']) },
     { errorClass: 'transient' },
-    { errorClass: 'defect' },
+    { errorClass: 'internal' },
   ),
   pageSize: fc.integer({ min: 1, max: 5 }),
   /** The step of the first replay at which it is killed; beyond its last, it is not. */
@@ -94,13 +94,13 @@ async function aStage({ cells, unreadable, pageSize, order }: DrawnStage) {
   const clock = new FakeClock();
   const ledger = new FakeLedger(clock);
   await ledger.createGroup(aGroupHeader({ runs: ['demo-r1', 'demo-r2'] }));
-  const entries: DeadLetterEntry[] = [];
-  for (const [index, { run, generation, state, letters, strays }] of cells.entries()) {
+  const entries: DlqEntry[] = [];
+  for (const [index, { run, generation, state, messages, strays }] of cells.entries()) {
     const task = { id: `q${index}`, run };
     if (state !== 'absent') ledger.putCell(aRecord({ ...task, generation, state }));
-    for (const [copy, own] of letters.entries()) {
-      const messageId = `letter ${task.id} g${own} #${copy}`;
-      entries.push(aLetterEntry({ ...task, generation: own }, { messageId }));
+    for (const [copy, own] of messages.entries()) {
+      const messageId = `message ${task.id} g${own} #${copy}`;
+      entries.push(aFailureEntry({ ...task, generation: own }, { messageId }));
     }
     for (let copy = 0; copy < strays; copy += 1) {
       const messageId = `task ${task.id} g${generation} #${copy}`;
@@ -112,8 +112,8 @@ async function aStage({ cells, unreadable, pageSize, order }: DrawnStage) {
   }
   const ranks = new Map(entries.map((entry) => [entry, order.next().value]));
   const shuffled = entries.toSorted((a, b) => (ranks.get(a) ?? 0) - (ranks.get(b) ?? 0));
-  const letters = new FakeDeadLetters(shuffled, pageSize);
-  return { ledger, letters, queue: new FakeTaskQueue(clock), watchlist: new WatchLog() };
+  const messages = new FakeDeadLetterQueue(shuffled, pageSize);
+  return { ledger, messages, queue: new FakeTaskQueue(clock), activeGroups: new WatchLog() };
 }
 
 function aRecord({
@@ -127,7 +127,7 @@ function aRecord({
   readonly generation: number;
   readonly state: 'failed' | 'scored' | 'claimed';
 }): CellRecord {
-  const record = { key: aCellKey({ run, id }), generation, tries: 1, attempts: [] };
+  const record = { key: aCellKey({ run, id }), generation, attempts: 1, attemptLog: [] };
   if (state === 'claimed') return { ...record, state };
   const result = state === 'failed' ? aFailedResult() : aCellResult();
   return { ...record, state: 'done', result };
@@ -135,12 +135,12 @@ function aRecord({
 
 /** Replays as a process that may be killed. */
 async function replayWith(
-  { ledger, letters, queue, watchlist }: Awaited<ReturnType<typeof aStage>>,
-  filter: LetterFilter,
+  { ledger, messages, queue, activeGroups }: Awaited<ReturnType<typeof aStage>>,
+  filter: DlqFilter,
   killer: Killer,
-): Promise<LetterReport> {
-  const whole = letters.open();
-  const scan: DeadLetterScan = {
+): Promise<DlqReport> {
+  const whole = messages.open();
+  const scan: DlqScan = {
     pages: (stop) => whole.pages(stop),
     remove: (entries) => killer.step(() => whole.remove(entries)),
     unseenCount: 0,
@@ -157,20 +157,20 @@ async function replayWith(
       send: (lane: string, tasks: readonly CellTask[]) =>
         killer.step(() => queue.send(lane, tasks)),
     },
-    watchlist: { watch: (group: string) => killer.step(() => watchlist.watch(group)) },
+    activeGroups: { add: (group: string) => killer.step(() => activeGroups.add(group)) },
     lanes: new Set(['lab']),
   };
-  return await replayLetters({ scan, filter, stop: new AbortController().signal }, stores);
+  return await replayMessages({ scan, filter, stop: new AbortController().signal }, stores);
 }
 
 /** Whether an entry is meant, said once more. */
-function isMeant(entry: DeadLetterEntry, { runs, errorClass }: LetterFilter): boolean {
+function isMeant(entry: DlqEntry, { runs, errorClass }: DlqFilter): boolean {
   if (entry.kind === 'unreadable') return runs === undefined && errorClass !== 'transient';
-  const ownClass = entry.kind === 'letter' ? 'transient' : 'defect';
+  const ownClass = entry.kind === 'message' ? 'transient' : 'internal';
   return (runs?.has(entry.task.run) ?? true) && (errorClass ?? ownClass) === ownClass;
 }
 
-/** The one generation that a cell's letters may be sent in; undefined if they are all stale. */
+/** The one generation that a cell's messages may be sent in; undefined if they are all stale. */
 function expectedGeneration({ state, generation }: DrawnCell): number | undefined {
   if (state === 'scored') return undefined;
   return state === 'failed' ? generation + 1 : generation;
@@ -182,7 +182,7 @@ describe('a replay that is killed at any step, and another to the end', () => {
       fc.asyncProperty(drawnStage, async (drawn) => {
         const stage = await aStage(drawn);
         const { cells, filter, killAt, isDone } = drawn;
-        const before = stage.letters.entries;
+        const before = stage.messages.entries;
 
         await replayWith(stage, filter, new Killer(killAt + 1, isDone)).catch(() => undefined);
         const report = await replayWith(stage, filter, new Killer(Infinity, false));
@@ -190,8 +190,8 @@ describe('a replay that is killed at any step, and another to the end', () => {
         const kept = before.filter(
           (entry) => !isMeant(entry, filter) || entry.kind === 'unreadable',
         );
-        expect(stage.letters.entries).toEqual(kept);
-        expect(report.letters.kept).toBe(kept.length);
+        expect(stage.messages.entries).toEqual(kept);
+        expect(report.messages.kept).toBe(kept.length);
         const sent = stage.queue.sent.map(({ task }) => `${task.id} g${task.generation}`);
         const expected = cells.flatMap((cell, index) => {
           const generation = expectedGeneration(cell);
@@ -205,7 +205,9 @@ describe('a replay that is killed at any step, and another to the end', () => {
           return generation !== undefined && isAsked ? [`q${index} g${generation}`] : [];
         });
         expect([...new Set(sent)].toSorted()).toEqual(expected.toSorted());
-        expect([...new Set(stage.watchlist.watched)]).toEqual(sent.length > 0 ? ['demo'] : []);
+        expect([...new Set(stage.activeGroups.activeGroup)]).toEqual(
+          sent.length > 0 ? ['demo'] : [],
+        );
       }),
       { numRuns: 500 },
     );
@@ -217,13 +219,13 @@ describe('a replay that is killed at any step, and another to the end', () => {
         const stage = await aStage(drawn);
         const first = await replayWith(stage, drawn.filter, new Killer(Infinity, false));
         const sentCount = stage.queue.sent.length;
-        const left = stage.letters.entries;
+        const left = stage.messages.entries;
 
         const second = await replayWith(stage, drawn.filter, new Killer(Infinity, false));
 
         expect(stage.queue.sent).toHaveLength(sentCount);
-        expect(stage.letters.entries).toEqual(left);
-        expect(second.letters).toMatchObject({ replayed: 0, stale: 0, kept: first.letters.kept });
+        expect(stage.messages.entries).toEqual(left);
+        expect(second.messages).toMatchObject({ replayed: 0, stale: 0, kept: first.messages.kept });
       }),
     );
   });

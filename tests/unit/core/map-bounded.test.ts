@@ -15,25 +15,25 @@ describe('mapBounded', () => {
 
     await fc.assert(
       fc.asyncProperty(turns, bound, async (items, limit) => {
-        let inHand = 0;
-        let mostInHand = 0;
+        let inFlight = 0;
+        let mostInFlight = 0;
 
         const results = await mapBounded(items, limit, async (turnCount) => {
-          inHand += 1;
-          mostInHand = Math.max(mostInHand, inHand);
+          inFlight += 1;
+          mostInFlight = Math.max(mostInFlight, inFlight);
           for (let turn = 0; turn < turnCount; turn += 1) await nextTurn();
-          inHand -= 1;
+          inFlight -= 1;
           return turnCount * 2;
         });
 
         expect(results).toEqual(items.map((item) => item * 2));
-        expect(mostInHand).toBeLessThanOrEqual(limit);
+        expect(mostInFlight).toBeLessThanOrEqual(limit);
       }),
       { numRuns: 50, seed: 11 },
     );
   });
 
-  it('throws the first error, waits for what is in hand and begins nothing more', async () => {
+  it('throws the first error, waits for what is in flight and begins nothing more', async () => {
     const failure = new Error('no');
     const begun: number[] = [];
     const ended: number[] = [];

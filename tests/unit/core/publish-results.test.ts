@@ -18,7 +18,7 @@ import { FakeStage } from '../../support/fake-stage.ts';
 const nothing = { scored: 0, unparsed: 0, ungraded: 0, failed: 0 };
 
 describe('the results of a group that is whole', () => {
-  it('are written as the records have them, and the group leaves the watchlist', async () => {
+  it('are written as the records have them, and the group leaves the list of active groups', async () => {
     const stage = new FakeStage();
     const header = await stage.enter({ ids: ['q1', 'q2'], runCount: 2 });
     await complete(stage, { run: 'demo-r1', id: 'q1' }, aCellResult());
@@ -35,14 +35,14 @@ describe('the results of a group that is whole', () => {
       { scored: 2, failed: 0, correct: 1 },
     ]);
     expect(textOf(stage, groupKey('demo', 'group.json'))).toEqual(header);
-    expect(await stage.watched()).toEqual([]);
+    expect(await stage.activeGroup()).toEqual([]);
     expect(stage.requests.tasks).toEqual([]);
   });
 
   it.each<[string, CellResult, number]>([
     ['0', aCellResult(), 0],
     ['0 for an unparsed answer', aCellResult({ outcome: 'unparsed', score: 0 }), 0],
-    ['1 without every verdict', aFailedResult(), 1],
+    ['1 without every score', aFailedResult(), 1],
   ])('have manifests that say %s', async (_, result, exitCode) => {
     const stage = new FakeStage();
     await stage.enter();
@@ -66,7 +66,7 @@ describe('the results of a group that is whole', () => {
     const { mismatches } = await verifyGroup(record.header, resolveBenchmark(spec, 'x'), stage);
     expect(exitCodeOf(stage)).toBe(0);
     expect(mismatches).toEqual([]);
-    expect(await stage.watched()).toEqual([]);
+    expect(await stage.activeGroup()).toEqual([]);
   });
 
   it('are called complete though the group is cancelled', async () => {
@@ -91,7 +91,7 @@ describe('the results of a group that is whole', () => {
 
     expect(publication).toEqual({ cells: 1, done: 1 });
     expect(stage.blobs.texts).toEqual(before);
-    expect(await stage.watched()).toEqual([]);
+    expect(await stage.activeGroup()).toEqual([]);
   });
 });
 
@@ -108,7 +108,7 @@ describe('the results of a group that stands short of whole', () => {
     expect(await outcomes(stage)).toEqual(['scored', 'not-attempted', 'not-attempted']);
     expect(exitCodeOf(stage)).toBe(2);
     expect(stage.requests.tasks).toEqual([{ v: 1, group: 'demo', kind: 'refill' }]);
-    expect(await stage.watched()).toEqual(['demo']);
+    expect(await stage.activeGroup()).toEqual(['demo']);
   });
 
   it('are called paused though the tally is over-full', async () => {
@@ -121,7 +121,7 @@ describe('the results of a group that stands short of whole', () => {
 
     expect(exitCodeOf(stage)).toBe(2);
     expect(stage.requests.tasks.length).toBe(1);
-    expect(await stage.watched()).toEqual(['demo']);
+    expect(await stage.activeGroup()).toEqual(['demo']);
   });
 
   it('have manifests that say 130 where it is cancelled, and nothing is asked for', async () => {
@@ -144,7 +144,7 @@ describe('the results of a group that stands short of whole', () => {
 
     expect(exitCodeOf(stage)).toBe(2);
     expect(stage.requests.tasks).toEqual([]);
-    expect(await stage.watched()).toEqual(['demo']);
+    expect(await stage.activeGroup()).toEqual(['demo']);
   });
 
   it('cannot be written where nobody knows it', async () => {
@@ -165,11 +165,11 @@ describe('a tally', () => {
       aTally({ counts: { ...nothing, scored: 3, failed: 9 }, correct: 7, retries: 40 }),
     ],
     ['of another cost', aTally({ counts: { ...nothing, scored: 2 }, correct: 2, costUsd: 0.75 })],
-  ])('that is %s is mended when the results are written', async (_, tally) => {
+  ])('that is %s is repaired when the results are written', async (_, tally) => {
     const stage = new FakeStage();
     await stage.enter({ ids: ['q1', 'q2'], runCount: 2 });
     await complete(stage, { id: 'q1' }, aCellResult({ costUsd: 0.25 }));
-    await complete(stage, { id: 'q2' }, aCellResult({ costUsd: 0.25, tries: 3 }));
+    await complete(stage, { id: 'q2' }, aCellResult({ costUsd: 0.25, attempts: 3 }));
     await complete(stage, { id: 'q1', run: 'demo-r2' }, aFailedResult());
     stage.ledger.setTally(tally);
     stage.ledger.setTally(aTally({ run: 'demo-r2', counts: nothing, correct: 0 }));
@@ -232,14 +232,14 @@ describe('a group that goes on while its results are written', () => {
     expect(publication).toEqual({ cells: 2, done: 2 });
     expect(await outcomes(stage)).toEqual(['scored', 'scored']);
     expect(exitCodeOf(stage)).toBe(0);
-    expect(await stage.watched()).toEqual([]);
+    expect(await stage.activeGroup()).toEqual([]);
   });
 
   it('is given up after three passes, and watched: somebody has to write them again', async () => {
     const stage = new FakeStage();
     const ids = ['q1', 'q2', 'q3', 'q4'];
     await stage.enter({ ids });
-    await unwatchAll(stage);
+    await removeAll(stage);
     let passCount = 0;
     onPass(stage, async () => {
       passCount += 1;
@@ -251,7 +251,7 @@ describe('a group that goes on while its results are written', () => {
     expect(passCount).toBe(3);
     // The last row came too late for the last pass.
     expect(publication).toEqual({ cells: 4, done: 2 });
-    expect(await stage.watched()).toEqual(['demo']);
+    expect(await stage.activeGroup()).toEqual(['demo']);
     // What moves does not stand still: its tasks are in their queues.
     expect(stage.requests.tasks).toEqual([]);
   });
@@ -266,14 +266,14 @@ describe('a group that goes on while its results are written', () => {
       passCount += 1;
       if (passCount > 1) return;
       await complete(stage, { id: 'q1' }, aCellResult(), 1);
-      await stage.watchlist.watch('demo');
+      await stage.activeGroups.add('demo');
     });
 
     await publishResults({ group: 'demo', isHalted: true }, stage);
 
     expect(passCount).toBe(2);
     expect(await outcomes(stage)).toEqual(['scored', 'scored']);
-    expect(await stage.watched()).toEqual([]);
+    expect(await stage.activeGroup()).toEqual([]);
   });
 
   it('has them written again after a cell that failed again just as before', async () => {
@@ -286,31 +286,31 @@ describe('a group that goes on while its results are written', () => {
       passCount += 1;
       if (passCount > 1) return;
       await complete(stage, {}, aFailedResult({ finishedAt }), 1);
-      await stage.watchlist.watch('demo');
+      await stage.activeGroups.add('demo');
     });
 
     await publishResults({ group: 'demo', isHalted: true }, stage);
 
     const rows = await collect(readRowFile(stage.blobs, runKey('demo', 'demo-r1', cellsFile)));
     expect(rows.map((row) => row.finishedAt)).toEqual([finishedAt]);
-    expect(await stage.watched()).toEqual([]);
+    expect(await stage.activeGroup()).toEqual([]);
   });
 
   it('stays watched when it was watched anew at the very end', async () => {
     const stage = new FakeStage();
     await stage.enter();
     await complete(stage, {}, aFailedResult());
-    const { watchlist } = stage;
-    const unwatch = watchlist.unwatch.bind(watchlist);
-    watchlist.unwatch = async (watched) => {
+    const { activeGroups } = stage;
+    const remove = activeGroups.remove.bind(activeGroups);
+    activeGroups.remove = async (activeGroup) => {
       await complete(stage, {}, aCellResult(), 1);
-      await watchlist.watch('demo');
-      await unwatch(watched);
+      await activeGroups.add('demo');
+      await remove(activeGroup);
     };
 
     await publishResults({ group: 'demo', isHalted: true }, stage);
 
-    expect(await stage.watched()).toEqual(['demo']);
+    expect(await stage.activeGroup()).toEqual(['demo']);
   });
 
   it('is not forgotten where a slow writer overwrites what a quick one has written', async () => {
@@ -318,7 +318,7 @@ describe('a group that goes on while its results are written', () => {
     await stage.enter({ ids: ['q1', 'q2'] });
     await complete(stage, { id: 'q1' }, aCellResult());
     let passCount = 0;
-    // All of the quick writer's work happens while the slow one has the rows in hand.
+    // All of the quick writer's work happens while the slow one has the rows in flight.
     onPass(stage, async () => {
       passCount += 1;
       if (passCount !== 1) return;
@@ -369,8 +369,9 @@ async function outcomes(stage: FakeStage): Promise<readonly string[]> {
   return rows.map(({ outcome }) => outcome);
 }
 
-async function unwatchAll(stage: FakeStage): Promise<void> {
-  for (const watched of await stage.watchlist.listWatched()) await stage.watchlist.unwatch(watched);
+async function removeAll(stage: FakeStage): Promise<void> {
+  for (const activeGroup of await stage.activeGroups.list())
+    await stage.activeGroups.remove(activeGroup);
 }
 
 function exitCodeOf(stage: FakeStage): unknown {

@@ -38,11 +38,11 @@ describe('the published rows', () => {
     const question = aQuestion({ tags: { level: '1' } });
     const header = await engine.plan([question]);
     const run = header.runs[0] ?? '';
-    const result = aCellResult({ tries: 2, costUsd: 0.5, calls: [aCall({ costUsd: 0.5 })] });
+    const result = aCellResult({ attempts: 2, costUsd: 0.5, calls: [aCall({ costUsd: 0.5 })] });
     const key = { run, config: 'direct', id: 'q1' };
     const unsent = anAttempt({ costUsd: null, latencyMs: null });
-    const attempts = [anAttempt({ costUsd: 0.25 }), unsent];
-    engine.ledger.putCell({ key, state: 'done', generation: 0, tries: 2, attempts, result });
+    const attemptLog = [anAttempt({ costUsd: 0.25 }), unsent];
+    engine.ledger.putCell({ key, state: 'done', generation: 0, attempts: 2, attemptLog, result });
 
     const [row] = await collect(readRows(header, run, aConfig(), engine));
 
@@ -53,7 +53,7 @@ describe('the published rows', () => {
       target: ['42'],
       confidence: null,
       tags: { level: '1' },
-      wastedCostUsd: 0.25,
+      wasteUsd: 0.25,
     });
     // Files are compared byte by byte: the order of the keys is part of the format.
     expect(Object.keys(row ?? {})).toEqual([
@@ -68,14 +68,14 @@ describe('the published rows', () => {
       'confidence',
       'reason',
       'error',
-      'tries',
+      'attempts',
       'costUsd',
       'latencyMs',
       'startedAt',
       'finishedAt',
       'tags',
       'calls',
-      'wastedCostUsd',
+      'wasteUsd',
     ]);
   });
 
@@ -88,8 +88,8 @@ describe('the published rows', () => {
       key: { run, config: 'direct', id: 'q1' },
       state: 'released',
       generation: 0,
-      tries: 1,
-      attempts: [anAttempt(), anAttempt({ error: last })],
+      attempts: 1,
+      attemptLog: [anAttempt(), anAttempt({ error: last })],
     });
 
     const [row] = await collect(readRows(header, run, aConfig(), engine));
@@ -99,11 +99,11 @@ describe('the published rows', () => {
       score: null,
       reason: 'quota-exhausted',
       error: last,
-      tries: 1,
+      attempts: 1,
       costUsd: null,
       startedAt: null,
       calls: [],
-      wastedCostUsd: null,
+      wasteUsd: null,
     });
   });
 
@@ -135,5 +135,5 @@ function putDone(
   key: { readonly run: string; readonly config: string; readonly id: string },
 ): void {
   const result = aCellResult();
-  engine.ledger.putCell({ key, state: 'done', generation: 0, tries: 1, attempts: [], result });
+  engine.ledger.putCell({ key, state: 'done', generation: 0, attempts: 1, attemptLog: [], result });
 }

@@ -3,11 +3,11 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ReplicateTally } from '../../../packages/core/src/stats/replicate-tally.ts';
 import { replicateSchema } from '../../../packages/core/src/stats/summary.ts';
-import { aCall, aCellRow, aRowWithoutVerdict } from '../../support/builders.ts';
+import { aCall, aCellRow, aRowWithoutScore } from '../../support/builders.ts';
 
 const scored = (score: number) => aCellRow({ outcome: 'scored', score });
 const unparsed = () => aCellRow({ outcome: 'unparsed', score: 0, reason: 'no-choice' });
-const failed = () => aRowWithoutVerdict('failed');
+const failed = () => aRowWithoutScore('failed');
 const paid = (costUsd: number | null) => aCellRow({ calls: [aCall({ costUsd })] });
 
 const scores = fc.oneof(
@@ -16,12 +16,12 @@ const scores = fc.oneof(
 );
 const rows = fc.oneof(
   scores.map(scored),
-  fc.constantFrom(unparsed(), failed(), aRowWithoutVerdict('ungraded')),
-  fc.constant(aRowWithoutVerdict('not-attempted')),
+  fc.constantFrom(unparsed(), failed(), aRowWithoutScore('ungraded')),
+  fc.constant(aRowWithoutScore('not-attempted')),
 );
 
 describe('the figures of a replicate', () => {
-  it('are point, bracket and coverage', () => {
+  it('are point, bounds and coverage', () => {
     const mixed = [
       scored(1),
       scored(1),
@@ -29,8 +29,8 @@ describe('the figures of a replicate', () => {
       scored(0),
       unparsed(),
       failed(),
-      aRowWithoutVerdict('ungraded'),
-      aRowWithoutVerdict('not-attempted'),
+      aRowWithoutScore('ungraded'),
+      aRowWithoutScore('not-attempted'),
     ];
 
     const figures = summarize(mixed);
@@ -51,7 +51,7 @@ describe('the figures of a replicate', () => {
     });
   });
 
-  it('have a standard error and an interval over the verdicts', () => {
+  it('have a standard error and an interval over the scores', () => {
     const figures = summarize([scored(1), scored(1), scored(1), scored(0), unparsed(), failed()]);
 
     // p (1 - p) / (n - 1) for p = 3/5 of n = 5.
@@ -60,7 +60,7 @@ describe('the figures of a replicate', () => {
     expect(figures.ci95?.map((bound) => bound.toFixed(4))).toEqual(['0.2307', '0.8824']);
   });
 
-  it('are unknown where nothing got a verdict', () => {
+  it('are unknown where nothing got a score', () => {
     const figures = summarize([failed()]);
 
     expect(figures).toMatchObject({
@@ -81,7 +81,7 @@ describe('the figures of a replicate', () => {
     expect(summarize([])).toMatchObject({ questions: 0, coverage: 0, scoreLower: null });
   });
 
-  it('have no standard error for one verdict', () => {
+  it('have no standard error for one score', () => {
     expect(summarize([scored(1)]).stderr).toBeNull();
   });
 
@@ -147,8 +147,8 @@ describe('the costs of a replicate', () => {
   it('show what was wasted apart', () => {
     const figures = summarize([
       paid(1),
-      aCellRow({ calls: [aCall({ costUsd: 1 })], wastedCostUsd: 0.25 }),
-      aRowWithoutVerdict('failed', { wastedCostUsd: 0.5 }),
+      aCellRow({ calls: [aCall({ costUsd: 1 })], wasteUsd: 0.25 }),
+      aRowWithoutScore('failed', { wasteUsd: 0.5 }),
     ]);
 
     expect(figures).toMatchObject({ costUsd: 2, wasteUsd: 0.75 });
@@ -159,7 +159,7 @@ describe('the costs of a replicate', () => {
   });
 
   it('do not know the waste as soon as one failure may have cost something', () => {
-    const failed = aRowWithoutVerdict('failed', { wastedCostUsd: null });
+    const failed = aRowWithoutScore('failed', { wasteUsd: null });
 
     expect(summarize([paid(1), failed]).wasteUsd).toBeNull();
   });
@@ -180,7 +180,7 @@ describe('the latencies of a replicate', () => {
 });
 
 describe('any mix of rows', () => {
-  it('keeps every figure in its range and the score in its bracket', () => {
+  it('keeps every figure in its range and the score within its bounds', () => {
     fc.assert(
       fc.property(fc.array(rows, { maxLength: 30 }), (mix) => {
         const figures = replicateSchema.parse(summarize(mix));
@@ -194,7 +194,7 @@ describe('any mix of rows', () => {
     );
   });
 
-  it('keeps the score in its bracket for scores of any fraction', () => {
+  it('keeps the score within its bounds for scores of any fraction', () => {
     const anyScore = fc.double({ min: 0, max: 1, noNaN: true }).map(scored);
 
     fc.assert(
@@ -214,7 +214,7 @@ describe('any mix of rows', () => {
         fc.constantFrom('failed', 'ungraded', 'not-attempted'),
         (mix, outcome) => {
           const before = summarize(mix);
-          const after = summarize([...mix, aRowWithoutVerdict(outcome)]);
+          const after = summarize([...mix, aRowWithoutScore(outcome)]);
 
           expect(after.score).toBe(before.score);
           expect(after.correct).toBe(before.correct);

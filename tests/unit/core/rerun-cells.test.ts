@@ -8,7 +8,7 @@ const four = ['good', 'bad', 'unread', 'open'].map((id) =>
 );
 
 describe('a rerun', () => {
-  it('sends the cells without a verdict as their next generation', async () => {
+  it('sends the cells without a score as their next generation', async () => {
     const { engine, header, run } = await workedOn();
     const before = engine.queue.sent.length;
 
@@ -32,19 +32,19 @@ describe('a rerun', () => {
     expect(engine.queue.sent[before]?.task).toEqual({ ...planned, generation: 1 });
   });
 
-  it('leaves verdicts as they are and answers the others anew', async () => {
+  it('leaves scores as they are and answers the others anew', async () => {
     const { engine, header, run } = await workedOn();
-    const verdict = engine.ledger.cell({ run, config: 'direct', id: 'good' });
+    const grade = engine.ledger.cell({ run, config: 'direct', id: 'good' });
     const callCount = engine.models.requests.length;
     engine.models.become(() => aModelResponse());
 
     await rerunCells(header, [run], engine.benchmark.configs, engine);
     await engine.workAll();
 
-    expect(engine.ledger.cell({ run, config: 'direct', id: 'good' })).toEqual(verdict);
+    expect(engine.ledger.cell({ run, config: 'direct', id: 'good' })).toEqual(grade);
     expect(engine.ledger.cell({ run, config: 'direct', id: 'bad' })).toMatchObject({
       generation: 1,
-      result: { outcome: 'scored', score: 1, tries: 1 },
+      result: { outcome: 'scored', score: 1, attempts: 1 },
     });
     // The open question's call is in the journal: it is not paid again.
     expect(engine.models.requests.slice(callCount).map(({ cell }) => cell.id)).toEqual(['bad']);
@@ -95,7 +95,7 @@ describe('a rerun', () => {
       aConfig({ name: 'b' }),
     ];
     const engine = new FakeEngine({
-      benchmark: aBenchmark({ maxTries: 1, replicates: 2, configs }),
+      benchmark: aBenchmark({ maxAttempts: 1, replicates: 2, configs }),
       answer: () => anError('invalid-request'),
     });
     const header = await engine.plan(four);

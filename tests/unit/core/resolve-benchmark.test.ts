@@ -13,7 +13,7 @@ describe('a resolved benchmark', () => {
       name: 'demo',
       replicates: 3,
       parallel: 9,
-      max_tries: 2,
+      max_attempts: 2,
       coverage_floor: 0.5,
       prices: { 'openai/gpt-5.2': { input: 1, output: 2 } },
     });
@@ -24,7 +24,7 @@ describe('a resolved benchmark', () => {
       name: 'demo',
       replicates: 3,
       parallel: 9,
-      maxTries: 2,
+      maxAttempts: 2,
       coverageFloor: 0.5,
     });
     expect(benchmark.prices.get('openai/gpt-5.2')).toEqual({ input: 1, output: 2 });

@@ -236,7 +236,7 @@ describe('the choice of missing cells', () => {
 });
 
 describe('the choice of failed cells', () => {
-  it('takes those that ended without a verdict, a generation further', async () => {
+  it('takes those that ended without a score, a generation further', async () => {
     const { ledger, ...walk } = await mixedCells();
 
     await walk.go({ choose: chooseFailed(ledger) });
@@ -349,8 +349,15 @@ const aGrid = fc.record({
 });
 
 function complete(ledger: FakeLedger, id: string, result = aFailedResult(), generation = 0): void {
-  const { tries } = result;
-  ledger.putCell({ key: aCellKey({ id }), state: 'done', generation, tries, attempts: [], result });
+  const { attempts } = result;
+  ledger.putCell({
+    key: aCellKey({ id }),
+    state: 'done',
+    generation,
+    attempts,
+    attemptLog: [],
+    result,
+  });
 }
 
 /** Cells in every state a cell can be in. */

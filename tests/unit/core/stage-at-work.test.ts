@@ -3,15 +3,15 @@ import {
   type CellRecord,
   countPlanned,
   type Delivery,
+  dispatchTasks,
   type ErrorCode,
   type GroupHeader,
   publishResults,
+  reconcileGroups,
   rerunCells,
   resolveBenchmark,
   runKey,
-  serveTaskRequest,
   ThriceError,
-  tendGroups,
   verifyGroup,
 } from '@thrice/core';
 import fc from 'fast-check';
@@ -118,10 +118,10 @@ class StageAtWork {
       ids,
       configs: [{ name: 'direct' }, { name: 'other', model: 'spare/m' }],
       runCount: 2,
-      maxTries: 12,
+      maxAttempts: 12,
       isPlanned: false,
     });
-    await this.#stage.requests.askForTasks({ v: 1, group: 'demo', kind: 'plan' });
+    await this.#stage.requests.requestDispatch({ v: 1, group: 'demo', kind: 'plan' });
   }
 
   /** As the command does: watched first. */
@@ -130,19 +130,19 @@ class StageAtWork {
     this.#mishaps = [...troubles.mishaps];
     this.#answers = [...troubles.answers];
     this.#tallied = [...troubles.tallied];
-    await this.#stage.watchlist.watch('demo');
+    await this.#stage.activeGroups.add('demo');
     const { configs } = resolveBenchmark(spec, specSource.path);
     await rerunCells(this.#group, runs, configs, this.#stage);
   }
 
-  /** Works until nothing is watched, parked, asked for or queued any more. */
+  /** Works until nothing is watched, deferred, asked for or queued any more. */
   async untilDone(): Promise<void> {
     for (let round = 0; round < 400; round += 1) {
       if (await this.#isAtRest()) return;
       this.#stage.clock.advance(ROUND_MS);
       for (const lane of lanes) {
         for (const delivery of await this.#stage.queue.receive(lane, 2)) {
-          await this.#answerTask(delivery);
+          await this.#processTask(delivery);
         }
       }
       await this.#serve('tasks');
@@ -163,9 +163,9 @@ class StageAtWork {
     return cells;
   }
 
-  /** Every cell has a result, and files, tallies and letters say so. */
+  /** Every cell has a result, and files, tallies and messages say so. */
   async expectWhole(): Promise<void> {
-    const { ledger, blobs, deadLetters } = this.#stage;
+    const { ledger, blobs, deadLetterQueue } = this.#stage;
     const cells = await this.cells();
     const failed = cells.filter(({ result }) => result?.outcome === 'failed');
     const scored = cells.filter(({ result }) => result?.outcome === 'scored');
@@ -186,8 +186,8 @@ class StageAtWork {
       tallies.reduce((sum, { counts }) => sum + counts[outcome], 0);
     expect([sumOf('failed'), sumOf('scored')]).toEqual([failed.length, scored.length]);
 
-    const letters = new Set(deadLetters.sent.map(({ task }) => nameOf(task)));
-    expect(failed.filter(({ key }) => !letters.has(nameOf(key)))).toEqual([]);
+    const messages = new Set(deadLetterQueue.sent.map(({ task }) => nameOf(task)));
+    expect(failed.filter(({ key }) => !messages.has(nameOf(key)))).toEqual([]);
   }
 
   #answer() {
@@ -202,14 +202,14 @@ class StageAtWork {
   }
 
   async #isAtRest(): Promise<boolean> {
-    const { requests, queue, watchlist } = this.#stage;
+    const { requests, queue, activeGroups } = this.#stage;
     const pendingCount = requests.countPending('tasks') + requests.countPending('results');
-    const waiting = [...(await watchlist.listWatched()), ...(await watchlist.listParked())];
+    const waiting = [...(await activeGroups.list()), ...(await activeGroups.listDeferred())];
     return pendingCount + queue.leftCount + waiting.length === 0;
   }
 
   /** What the function does with a delivery, and the queue with the message of a dead one. */
-  async #answerTask(delivery: Delivery): Promise<void> {
+  async #processTask(delivery: Delivery): Promise<void> {
     const { queue } = this.#stage;
     const steps = this.#nextSteps();
     const name = JSON.stringify(delivery.task);
@@ -233,27 +233,27 @@ class StageAtWork {
 
   /** Serves the oldest request; one that fails comes again. */
   async #serve(kind: 'tasks' | 'results'): Promise<void> {
-    const stores = this.#watchedStores(this.#nextSteps());
+    const stores = this.#activeGroupStores(this.#nextSteps());
     await this.#stage.requests
       .serveNext(kind, async (request) =>
         'kind' in request
-          ? await serveTaskRequest(request, () => true, stores)
+          ? await dispatchTasks(request, () => true, stores)
           : await publishResults(request, stores),
       )
       .catch(expectTrouble);
   }
 
   async #tend(): Promise<void> {
-    const stores = { ...this.#watchedStores(this.#nextSteps()), tasks: this.#stage.tasks };
-    await tendGroups(stores, () => undefined).catch(expectTrouble);
+    const stores = { ...this.#activeGroupStores(this.#nextSteps()), tasks: this.#stage.tasks };
+    await reconcileGroups(stores, () => undefined).catch(expectTrouble);
   }
 
-  #watchedStores(steps: Steps) {
-    const { ledger, blobs, queue, watchlist, requests, clock } = this.#stage;
+  #activeGroupStores(steps: Steps) {
+    const { ledger, blobs, queue, activeGroups, requests, clock } = this.#stage;
     return {
       ledger: steps.watch('ledger', ledger),
       queue: steps.watch('queue', queue),
-      watchlist: steps.watch('watchlist', watchlist),
+      activeGroups: steps.watch('activeGroups', activeGroups),
       requests: steps.watch('requests', requests),
       blobs,
       clock,
@@ -264,8 +264,8 @@ class StageAtWork {
   #troubleTallies(): void {
     const { ledger } = this.#stage;
     const complete = ledger.completeCell.bind(ledger);
-    ledger.completeCell = async (key, owner, result, attempts) => {
-      const isOurs = await complete(key, owner, result, attempts);
+    ledger.completeCell = async (key, owner, result, attemptLog) => {
+      const isOurs = await complete(key, owner, result, attemptLog);
       const shift = (this.#tallied.shift() ?? 1) - 1;
       if (!isOurs || shift === 0) return isOurs;
       for (const tally of await ledger.readTallies(key.run)) {

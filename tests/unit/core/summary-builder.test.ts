@@ -1,6 +1,6 @@
 import { type CellRow, type GroupHeader, SummaryBuilder, summarySchema } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
-import { aCellRow, aGroupHeader, aRowWithoutVerdict } from '../../support/builders.ts';
+import { aCellRow, aGroupHeader, aRowWithoutScore } from '../../support/builders.ts';
 
 describe('a summary', () => {
   it('says whose it is', () => {
@@ -50,7 +50,7 @@ describe('a summary', () => {
 
     const summary = build([
       aCellRow({ run: 'demo-r1', tags }),
-      aRowWithoutVerdict('failed', { run: 'demo-r2', tags }),
+      aRowWithoutScore('failed', { run: 'demo-r2', tags }),
     ]);
 
     expect(summary.configs[0]?.byTag['subtask']?.['snarks']).toEqual({
@@ -64,7 +64,7 @@ describe('a summary', () => {
   });
 
   it('gives no headline below its own floor', () => {
-    const rows = [aCellRow(), aRowWithoutVerdict('failed')];
+    const rows = [aCellRow(), aRowWithoutScore('failed')];
 
     const strict = build(rows, { coverageFloor: 0.6 });
     const lenient = build(rows, { coverageFloor: 0.5 });
@@ -94,7 +94,7 @@ describe('a summary', () => {
     const rows = [
       aCellRow({ run: 'demo-r1', tags }),
       aCellRow({ run: 'demo-r2', tags }),
-      aRowWithoutVerdict('failed', { run: 'demo-r2', id: 'q2', tags }),
+      aRowWithoutScore('failed', { run: 'demo-r2', id: 'q2', tags }),
     ];
     const header = aGroupHeader({ dataset: 'bbh' });
 

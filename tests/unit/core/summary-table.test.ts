@@ -1,10 +1,10 @@
 import { renderSummary, renderTagTable, type Summary, SummaryBuilder } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
-import { aCall, aCellRow, aGroupHeader, aRowWithoutVerdict } from '../../support/builders.ts';
+import { aCall, aCellRow, aGroupHeader, aRowWithoutScore } from '../../support/builders.ts';
 
 const fixtures = '../../fixtures/reports';
 
-/** Config a is whole in both runs; b lacks verdicts, has a hostile tag, and one cut answer. */
+/** Config a is whole in both runs; b lacks scores, has a hostile tag, and one cut answer. */
 function mixedSummary(): Summary {
   const header = aGroupHeader({
     group: 'demo-20260102T030405Z',
@@ -32,18 +32,18 @@ function mixedSummary(): Summary {
     const cut = [aCall({ finishReason: 'length' })];
     builder.add(aCellRow({ run, config: 'b', id: 'q1', tags, calls: cut }));
     builder.add(aCellRow({ run, config: 'b', id: 'q2', outcome: 'unparsed', score: 0, tags }));
-    builder.add(aRowWithoutVerdict('failed', { run, config: 'b', id: 'q3', tags }));
-    builder.add(aRowWithoutVerdict('not-attempted', { run, config: 'b', id: 'q4', tags }));
+    builder.add(aRowWithoutScore('failed', { run, config: 'b', id: 'q3', tags }));
+    builder.add(aRowWithoutScore('not-attempted', { run, config: 'b', id: 'q4', tags }));
   }
   return builder.build();
 }
 
-/** Three of four cells have a verdict; of the subtasks, navigate is whole, snarks is not. */
+/** Three of four cells have a score; of the subtasks, navigate is whole, snarks is not. */
 function thinSummary(coverageFloor: number): Summary {
   const header = aGroupHeader({ group: 'demo-20260102T030405Z', dataset: 'bbh' });
   const builder = new SummaryBuilder(header, coverageFloor);
   builder.add(aCellRow({ id: 'q1', tags: { subtask: 'snarks' } }));
-  builder.add(aRowWithoutVerdict('failed', { id: 'q2', tags: { subtask: 'snarks' } }));
+  builder.add(aRowWithoutScore('failed', { id: 'q2', tags: { subtask: 'snarks' } }));
   builder.add(aCellRow({ id: 'q3', tags: { subtask: 'navigate' } }));
   builder.add(aCellRow({ id: 'q4', score: 0, tags: { subtask: 'navigate' } }));
   return builder.build();
@@ -87,7 +87,7 @@ describe('the summary table', () => {
       [
         'demo-20260102T030405Z: 1 questions, 1 replicate',
         '',
-        'config  score    bracket  coverage  scored  unparsed  failed  n  p50 s',
+        'config  score     bounds  coverage  scored  unparsed  failed  n  p50 s',
         'direct      –  50.0–75.0      75.0       3         0       1  4   0.02',
         '',
         'direct: no headline, coverage is below the floor of 98.0',
@@ -100,7 +100,7 @@ describe('the summary table', () => {
         '',
       ].join('\n'),
       [
-        'config,subtask,score,correct,with verdict,cells',
+        'config,subtask,score,correct,with score,cells',
         'direct,snarks,–,1,1,2',
         'direct,navigate,50.0,1,2,2',
         '',
@@ -127,7 +127,7 @@ describe('the summary table', () => {
       [
         'demo-20260102T030405Z: 1 questions, 1 replicate',
         '',
-        'config  score        ci95      bracket  coverage  scored  unparsed  n  p50 s',
+        'config  score        ci95       bounds  coverage  scored  unparsed  n  p50 s',
         'direct  100.0  20.7–100.0  100.0–100.0     100.0       1         0  1   0.02',
         '',
       ].join('\n'),

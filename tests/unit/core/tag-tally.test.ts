@@ -1,7 +1,7 @@
 import type { CellRow } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
 import { TagTally } from '../../../packages/core/src/stats/tag-tally.ts';
-import { aCellRow, aRowWithoutVerdict } from '../../support/builders.ts';
+import { aCellRow, aRowWithoutScore } from '../../support/builders.ts';
 
 const snarks = { subtask: 'snarks' };
 
@@ -10,12 +10,12 @@ describe('the figures by tag', () => {
     const first = [
       aCellRow({ tags: snarks }),
       aCellRow({ tags: snarks, score: 0 }),
-      aRowWithoutVerdict('failed', { tags: snarks }),
+      aRowWithoutScore('failed', { tags: snarks }),
     ];
     const second = [
       aCellRow({ tags: snarks }),
       aCellRow({ tags: snarks, outcome: 'unparsed', score: 0 }),
-      aRowWithoutVerdict('not-attempted', { tags: snarks }),
+      aRowWithoutScore('not-attempted', { tags: snarks }),
     ];
 
     const byTag = tally(first, second);
@@ -37,8 +37,8 @@ describe('the figures by tag', () => {
     expect(byTag['level']).toMatchObject({ 1: { score: 1 }, 2: { score: 0 } });
   });
 
-  it('have no score where nothing got a verdict', () => {
-    const byTag = tally([aRowWithoutVerdict('ungraded', { tags: snarks })]);
+  it('have no score where nothing got a score', () => {
+    const byTag = tally([aRowWithoutScore('ungraded', { tags: snarks })]);
 
     expect(byTag['subtask']?.['snarks']).toEqual({
       questions: 1,

@@ -10,7 +10,7 @@ import {
   aFailedResult,
   aGroupHeader,
   aQuestion,
-  aRowWithoutVerdict,
+  aRowWithoutScore,
   aTally,
 } from '../../support/builders.ts';
 import { FakeBlobStore } from '../../support/fake-blob-store.ts';
@@ -23,8 +23,8 @@ describe('a tally counted anew', () => {
     const counter = new TallyCounter();
 
     counter.add(aCellRow());
-    counter.add(aRowWithoutVerdict('not-attempted', { config: 'other', tries: 3 }));
-    counter.add(aCellRow({ run: 'demo-r2', score: 0.5, tries: 3, costUsd: 0.25 }));
+    counter.add(aRowWithoutScore('not-attempted', { config: 'other', attempts: 3 }));
+    counter.add(aCellRow({ run: 'demo-r2', score: 0.5, attempts: 3, costUsd: 0.25 }));
 
     const nothing = { scored: 0, unparsed: 0, ungraded: 0, failed: 0 };
     expect(counter.tallies()).toEqual([
@@ -88,7 +88,7 @@ const aCompletion = fc.record({
     'failed' as const,
   ),
   score: fc.constantFrom(0, 0.5, 1),
-  tries: fc.integer({ min: 0, max: 5 }),
+  attempts: fc.integer({ min: 0, max: 5 }),
   // Sums of these are exact in any order.
   costUsd: fc.constantFrom(null, 0.25, 0.5, 3),
 });

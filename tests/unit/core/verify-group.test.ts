@@ -130,9 +130,9 @@ describe('the check of a group', () => {
       { outcome: 'not-attempted' },
       'outcome: published "not-attempted", recomputed "failed"',
     ],
-    ['a verdict', { outcome: 'scored' }, 'outcome: published "scored", recomputed "failed"'],
+    ['a score', { outcome: 'scored' }, 'outcome: published "scored", recomputed "failed"'],
     ['a call', { calls: [aCall()] }, 'calls.0.step: published, but nothing computes it'],
-    ['tries', { tries: 9 }, 'tries: published 9, recomputed 1'],
+    ['attempts', { attempts: 9 }, 'attempts: published 9, recomputed 1'],
     ['a reason', { reason: 'other' }, 'reason: published "other", recomputed "invalid-request"'],
   ])('reports %s put into a row without calls', async (_, change, mismatch) => {
     const { engine, header, cells } = await published();
@@ -146,13 +146,20 @@ describe('the check of a group', () => {
   });
 
   it.each<[string, Partial<CellResult>, string]>([
-    ['without a call', { outcome: 'scored', score: 1 }, 'a verdict without a call'],
+    ['without a call', { outcome: 'scored', score: 1 }, 'a score without a call'],
     ['of a call that nobody made', { calls: [aCall()] }, 'its call is not in the journal'],
-  ])('reports a recorded verdict %s, whatever was published', async (_, change, mismatch) => {
+  ])('reports a recorded score %s, whatever was published', async (_, change, mismatch) => {
     const { engine, header, cells } = await published();
     const key = { run: header.runs[0] ?? '', config: 'direct', id: 'broken' };
     const result = aFailedResult(change);
-    engine.ledger.putCell({ key, state: 'done', generation: 0, tries: 1, attempts: [], result });
+    engine.ledger.putCell({
+      key,
+      state: 'done',
+      generation: 0,
+      attempts: 1,
+      attemptLog: [],
+      result,
+    });
     await finalizeGroup(header, engine.benchmark, undefined, engine);
 
     const { mismatches } = await verifyGroup(header, engine.benchmark, engine);

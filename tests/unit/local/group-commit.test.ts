@@ -156,7 +156,9 @@ describe('GroupCommit', () => {
     using database = new DatabaseSync(file, { timeout: 0 });
     const commit = new GroupCommit(database, file);
     const add = (subject: string) =>
-      commit.write(() => database.prepare("INSERT INTO closures VALUES (?, '{}')").run(subject));
+      commit.write(() =>
+        database.prepare("INSERT INTO open_breakers VALUES (?, '{}')").run(subject),
+      );
     holder.exec('BEGIN IMMEDIATE');
     const first = add('first');
     commit.flush();
@@ -167,8 +169,8 @@ describe('GroupCommit', () => {
     holder.exec('COMMIT');
     await Promise.all([first, second, third]);
 
-    const rows = holder.prepare('SELECT subject FROM closures ORDER BY rowid').all();
-    expect(rows.map(({ subject }) => subject)).toEqual(['first', 'second', 'third']);
+    const rows = holder.prepare('SELECT breaker_key FROM open_breakers ORDER BY rowid').all();
+    expect(rows.map(({ breaker_key }) => breaker_key)).toEqual(['first', 'second', 'third']);
   });
 
   it('commits again where only the commit found the file busy, without a second run', async () => {
@@ -210,7 +212,9 @@ describe('GroupCommit', () => {
     const commit = new GroupCommit(database, file, 0);
     holder.exec('BEGIN IMMEDIATE');
 
-    const written = commit.write(() => database.exec("INSERT INTO closures VALUES ('lab', '{}')"));
+    const written = commit.write(() =>
+      database.exec("INSERT INTO open_breakers VALUES ('lab', '{}')"),
+    );
 
     await expect(written).rejects.toMatchObject({ code: 'store-unavailable' });
   });
@@ -221,6 +225,6 @@ describe('GroupCommit', () => {
 
     const written = numbers.commit.write(() => 1);
 
-    await expect(written).rejects.toMatchObject({ class: 'defect' });
+    await expect(written).rejects.toMatchObject({ class: 'internal' });
   });
 });

@@ -38,7 +38,7 @@ describe('mapSqliteError', () => {
       'x',
     ],
     ['no error at all', 'text', 'text'],
-  ])('wraps %s as a defect', (_, thrown, message) => {
+  ])('wraps %s as a bug', (_, thrown, message) => {
     const error = mapSqliteError(thrown, 'thrice.db');
 
     expect(error).toMatchObject({ code: 'invariant-violated', message, cause: thrown });

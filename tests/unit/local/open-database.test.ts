@@ -35,8 +35,8 @@ describe('openDatabase', () => {
     expect(tablesOf(database)).toEqual([
       'calls',
       'cells',
-      'closures',
       'groups',
+      'open_breakers',
       'question_files',
       'tallies',
       'tasks',
@@ -59,12 +59,14 @@ describe('openDatabase', () => {
     await using folder = await temporaryFolder();
     const file = folder.resolve('thrice.db');
     const before = openDatabase(file);
-    before.exec("INSERT INTO closures VALUES ('lab', '{}')");
+    before.exec("INSERT INTO open_breakers VALUES ('lab', '{}')");
     before.close();
 
     using database = openDatabase(file);
 
-    expect(database.prepare('SELECT subject FROM closures').all()).toEqual([{ subject: 'lab' }]);
+    expect(database.prepare('SELECT breaker_key FROM open_breakers').all()).toEqual([
+      { breaker_key: 'lab' },
+    ]);
   });
 
   it('opens an empty file as a new database', async () => {
@@ -153,7 +155,7 @@ describe('openDatabase', () => {
       process.stdout.write('ready');
       process.stdin.once('data', () => {
         const database = openDatabase(${JSON.stringify(file)});
-        database.prepare('INSERT INTO closures VALUES (?, ?)').run(String(process.pid), '{}');
+        database.prepare('INSERT INTO open_breakers VALUES (?, ?)').run(String(process.pid), '{}');
         database.close();
         process.stdin.destroy();
       });`;
@@ -171,7 +173,7 @@ describe('openDatabase', () => {
       expect(errors).toEqual([]);
       expect(codes).toEqual([0, 0, 0, 0]);
       using database = openDatabase(file);
-      const row = database.prepare('SELECT count(*) AS count FROM closures').get();
+      const row = database.prepare('SELECT count(*) AS count FROM open_breakers').get();
       expect(row).toEqual({ count: 4 });
     },
     PROCESS_TIMEOUT_MS,

@@ -96,7 +96,7 @@ describe('SqliteTaskQueue', () => {
     expect(await queue.receive('lab', 5)).toHaveLength(2);
   });
 
-  it('keeps a later generation that was sent while the earlier one was in hand', async () => {
+  it('keeps a later generation that was sent while the earlier one was in flight', async () => {
     using stores = openLocalStores(':memory:', new FakeClock());
     const queue = stores.queueOf('ann');
     await queue.send('lab', [aCellTask()]);
@@ -122,7 +122,7 @@ describe('SqliteTaskQueue', () => {
     await queue.release(delayed, 60_000);
     await queue.release(elsewhere, 60_000);
 
-    await queue.wake('lab');
+    await queue.makeVisible('lab');
 
     expect((await queue.receive('lab', 2)).map(({ task }) => task.id)).toEqual(['delayed']);
     expect(await queue.receive('openai', 1)).toEqual([]);
@@ -169,7 +169,7 @@ describe('SqliteTaskQueue', () => {
     const queue = stores.queueOf('ann');
     const { question } = aCellTask();
     const refused = queue.send('lab', [aCellTask({ question: { ...question, length: 1.5 } })]);
-    await expect(refused).rejects.toMatchObject({ class: 'defect' });
+    await expect(refused).rejects.toMatchObject({ class: 'internal' });
 
     await queue.send('lab', [aCellTask()]);
 

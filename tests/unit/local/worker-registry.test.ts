@@ -113,7 +113,7 @@ describe('WorkerRegistry', () => {
   );
 
   it(
-    'leaves a living process what it has in hand',
+    'leaves a living process what it has in flight',
     async () => {
       await using folder = await temporaryFolder();
       using stores = await openShared(folder.path);
@@ -199,7 +199,7 @@ describe('WorkerRegistry', () => {
     expect(claim).toMatchObject({ kind: 'claimed', isFirst: false });
   });
 
-  it('keeps the results, tries and attempts of a dead worker', async () => {
+  it('keeps the results, attempts and attempts of a dead worker', async () => {
     using stores = openLocalStores(':memory:', new FakeClock());
     const registry = new WorkerRegistry(stores.database, stores.commit);
     await registry.register('demo');
@@ -222,8 +222,8 @@ describe('WorkerRegistry', () => {
     expect(cells.get('done')).toMatchObject({ state: 'done', result: aCellResult() });
     expect(cells.get('tried')).toMatchObject({
       state: 'released',
-      tries: 1,
-      attempts: [anAttempt()],
+      attempts: 1,
+      attemptLog: [anAttempt()],
     });
   });
 

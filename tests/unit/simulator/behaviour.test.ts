@@ -11,7 +11,7 @@ import {
   post,
   readEvents,
   SkippingClock,
-  StandingClock,
+  StoppedClock,
 } from './simulator-client.ts';
 
 const capitals: readonly SimulatedQuestion[] = Array.from({ length: 200 }, (_, index) => ({
@@ -287,7 +287,7 @@ describe('simulated effort', () => {
 
   it('stops waiting when the client gives up', async () => {
     const controller = new AbortController();
-    const clock = new StandingClock(() => controller.abort());
+    const clock = new StoppedClock(() => controller.abort());
     const simulator = await startSimulator({
       behaviour: behaviourOf({ latencyMs: { fixed: 60_000 } }),
       clock,

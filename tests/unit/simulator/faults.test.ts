@@ -11,7 +11,7 @@ import {
   post,
   readEvents,
   SkippingClock,
-  StandingClock,
+  StoppedClock,
 } from './simulator-client.ts';
 
 const prediction = 'A fairly long recorded answer, long enough to be cut. The answer is 7.';
@@ -409,7 +409,7 @@ describe('the condition of a fault', () => {
 describe('closing', () => {
   it('ends requests that still wait', async () => {
     const slept = Promise.withResolvers<void>();
-    const clock = new StandingClock(() => slept.resolve());
+    const clock = new StoppedClock(() => slept.resolve());
     const simulator = await startWith([{ kind: 'hang', seconds: 60 }], { clock });
     const asked = post(simulator, { text: 'q1' });
     const refused = expect(asked).rejects.toThrow('fetch failed');

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type SimulatorOptions, startSimulator } from '@thrice/simulator';
 import { describe, expect, it } from 'vitest';
-import { ask, askForError, post, SkippingClock, StandingClock } from './simulator-client.ts';
+import { ask, askForError, post, SkippingClock, StoppedClock } from './simulator-client.ts';
 
 async function openLogged(options: SimulatorOptions = {}) {
   const folder = await mkdtemp(join(tmpdir(), 'thrice-simulator-'));
@@ -130,7 +130,7 @@ describe('the request log', () => {
     const controller = new AbortController();
     await using logged = await openLogged({
       behaviour: { seed: 1, models: { '*': { accuracy: 1, latencyMs: { fixed: 1000 } } } },
-      clock: new StandingClock(() => controller.abort()),
+      clock: new StoppedClock(() => controller.abort()),
     });
     const { signal } = controller;
     await expect(ask(logged.simulator, { text: 'q', signal })).rejects.toThrow('aborted');
@@ -143,7 +143,7 @@ describe('the request log', () => {
   it('says when the client gave up half way through the body', async () => {
     const controller = new AbortController();
     await using logged = await openLogged({
-      clock: new StandingClock(),
+      clock: new StoppedClock(),
       faults: { seed: 1, faults: [{ kind: 'drip', seconds: 60 }] },
     });
     const response = await post(logged.simulator, { text: 'q', signal: controller.signal });

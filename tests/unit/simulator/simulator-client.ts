@@ -91,7 +91,7 @@ export class SkippingClock implements SimulatorClock {
 }
 
 /** A clock that stands still: waits end only when they are given up, or all are let go. */
-export class StandingClock implements SimulatorClock {
+export class StoppedClock implements SimulatorClock {
   #release: () => void = () => undefined;
   readonly #released = new Promise<void>((resolve) => {
     this.#release = resolve;

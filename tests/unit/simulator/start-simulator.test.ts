@@ -6,7 +6,7 @@ import {
   post,
   readEvents,
   SkippingClock,
-  StandingClock,
+  StoppedClock,
 } from './simulator-client.ts';
 
 describe('startSimulator', () => {
@@ -107,7 +107,7 @@ describe('startSimulator', () => {
     });
   });
 
-  it('tells its own defects as such instead of leaving the client to wait', async () => {
+  it('tells its own bugs as such instead of leaving the client to wait', async () => {
     const clock = {
       now: () => 0,
       sleep: async () => await Promise.reject(new Error('the clock is broken')),
@@ -193,7 +193,7 @@ describe('streaming', () => {
   const recordings = [{ question: 'q', arm: 'direct', prediction: longText }] as const;
 
   async function stream(extra: object) {
-    await using simulator = await startSimulator({ recordings, clock: new StandingClock() });
+    await using simulator = await startSimulator({ recordings, clock: new StoppedClock() });
     const response = await post(simulator, { text: 'q', extra: { stream: true, ...extra } });
     const events = readEvents(await response.text());
     return {
@@ -291,7 +291,7 @@ describe('stats', () => {
   });
 
   it('knows how many requests were open at once', async () => {
-    const clock = new StandingClock((sleeperCount) => {
+    const clock = new StoppedClock((sleeperCount) => {
       if (sleeperCount === 3) clock.release();
     });
     const behaviour = { seed: 1, models: { m: { accuracy: 1, latencyMs: { fixed: 1000 } } } };

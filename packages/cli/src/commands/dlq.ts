@@ -1,12 +1,6 @@
 import { type ErrorClass, errorCodesByClass, suggestName, ThriceError } from '@thrice/core';
 import { openStage } from '../compose-cloud.ts';
-import {
-  dropDeadLetters,
-  type LetterCommand,
-  listDeadLetters,
-  replayDeadLetters,
-  showDeadLetters,
-} from '../dead-letters.ts';
+import { type DlqCommand, dropDlq, listDlq, replayDlq, showDlq } from '../dlq-messages.ts';
 import type { ExitCode } from '../exit-codes.ts';
 import { listenForStop } from '../stop-signals.ts';
 import type { Terminal } from '../terminal.ts';
@@ -22,39 +16,39 @@ export interface DlqOptions {
 
 /** `thrice dlq ls`. */
 export function dlqLs(terminal: Terminal, options: DlqOptions): Promise<ExitCode> {
-  return onStage(terminal, options, listDeadLetters);
+  return onStage(terminal, options, listDlq);
 }
 
 /** `thrice dlq show`. */
 export function dlqShow(terminal: Terminal, options: DlqOptions): Promise<ExitCode> {
-  return onStage(terminal, options, showDeadLetters);
+  return onStage(terminal, options, showDlq);
 }
 
 /** `thrice dlq replay`. */
 export function dlqReplay(terminal: Terminal, options: DlqOptions): Promise<ExitCode> {
-  return onStage(terminal, options, replayDeadLetters);
+  return onStage(terminal, options, replayDlq);
 }
 
 /** `thrice dlq drop`. */
 export function dlqDrop(terminal: Terminal, options: DlqOptions): Promise<ExitCode> {
-  return onStage(terminal, options, dropDeadLetters);
+  return onStage(terminal, options, dropDlq);
 }
 
 async function onStage(
   terminal: Terminal,
   options: DlqOptions,
-  act: (command: LetterCommand) => Promise<ExitCode>,
+  act: (command: DlqCommand) => Promise<ExitCode>,
 ): Promise<ExitCode> {
   const name = checkStage(options.stage);
   const errorClass = checkClass(options.class);
   using engine = await openStage(name);
   using signals = listenForStop();
   signals.drain.addEventListener('abort', () => {
-    terminal.error('stopping after the letters in hand');
+    terminal.error('stopping after the messages in flight');
   });
-  const { ledger, queue, watchlist, openLetters } = engine;
+  const { ledger, queue, activeGroups, openDlqScan } = engine;
   const lanes = new Set(Object.keys(engine.stage.laneQueueUrls));
-  const stage = { name, ledger, queue, watchlist, lanes, openLetters };
+  const stage = { name, ledger, queue, activeGroups, lanes, openDlqScan };
   return await act({ terminal, stage, options: { ...options, errorClass }, stop: signals.drain });
 }
 
@@ -63,7 +57,7 @@ function checkStage(name: string | undefined): string {
   throw new ThriceError({
     code: 'invalid-argument',
     message:
-      'expected --stage NAME: only a deployed stage has dead letters. On one machine "thrice status" counts the failed cells, runs/GROUP/RUN/failures_CONFIG.json lists them, and "thrice rerun RUN --failed" runs them again',
+      'expected --stage NAME: only a deployed stage has DLQ messages. On one machine "thrice status" counts the failed cells, runs/GROUP/RUN/failures_CONFIG.json lists them, and "thrice rerun RUN --failed" runs them again',
   });
 }
 

@@ -95,7 +95,7 @@ function reportPull(
   }
   if (heldElsewhere > 0) {
     terminal.error(
-      `${heldElsewhere} cells are in hand on this machine and were left alone; pull again when it is done with them`,
+      `${heldElsewhere} cells are in flight on this machine and were left alone; pull again when it is done with them`,
     );
   }
   terminal.error(`results: ${engine.folder}/runs/${group}`);

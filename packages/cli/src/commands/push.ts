@@ -19,7 +19,7 @@ import type { Terminal } from '../terminal.ts';
 /** What of a stage a push needs. */
 type PushStage = Pick<
   StageEngine,
-  'ledger' | 'blobs' | 'watchlist' | 'requests' | 'stage' | 'place' | 'flag'
+  'ledger' | 'blobs' | 'activeGroups' | 'requests' | 'stage' | 'place' | 'flag'
 >;
 
 /** `thrice push`: copies a group from this machine to a stage, which then writes the results of a whole one. */
@@ -51,8 +51,8 @@ export async function pushTo(
     observe: reportCopying(header, terminal, engine.clock),
   });
   if (counts.targetLeft === 0) {
-    await stage.watchlist.watch(header.group);
-    await stage.requests.askForResults(header.group);
+    await stage.activeGroups.add(header.group);
+    await stage.requests.requestResults(header.group);
   }
   printCounts(`pushed ${header.group} to stage ${options.stage}`, counts, {
     terminal,
@@ -85,7 +85,7 @@ function reportPush(
 ): void {
   if (heldElsewhere > 0) {
     terminal.error(
-      `${heldElsewhere} cells are in hand in the stage and were left alone; push again when it is done with them`,
+      `${heldElsewhere} cells are in flight in the stage and were left alone; push again when it is done with them`,
     );
   }
   if (targetLeft > 0) {

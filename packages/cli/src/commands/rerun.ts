@@ -1,11 +1,11 @@
 import { rerunCells } from '@thrice/core';
-import { carryOn } from '../carry-on.ts';
 import { openExistingEngine, openModels } from '../compose-local.ts';
 import type { EngineOptions } from '../engine.ts';
 import type { ExitCode } from '../exit-codes.ts';
 import { findRuns } from '../find-group.ts';
 import { loadGroup } from '../load-group.ts';
 import { chooseConfigs } from '../prepare-run.ts';
+import { runToCompletion } from '../run-to-completion.ts';
 import { listenForStop } from '../stop-signals.ts';
 import type { Terminal } from '../terminal.ts';
 
@@ -15,7 +15,7 @@ export interface RerunOptions extends EngineOptions {
   readonly json?: boolean;
 }
 
-/** `thrice rerun --failed`: sends the cells without a verdict again and works until they are done. */
+/** `thrice rerun --failed`: sends the cells without a score again and works until they are done. */
 export async function rerunRun(
   terminal: Terminal,
   name: string,
@@ -38,10 +38,10 @@ export async function rerunRun(
     queue: engine.queueOf(header.group),
   };
   const sentCount = await rerunCells(header, runs, configs, stores);
-  terminal.error(`${sentCount} cells without a verdict go again`);
+  terminal.error(`${sentCount} cells without a score go again`);
   await using models = openModels(terminal);
   using signals = listenForStop();
-  return await carryOn({
+  return await runToCompletion({
     terminal,
     engine,
     header,

@@ -1,11 +1,11 @@
 import type { GroupRecord } from '@thrice/core';
 import type { LocalEngine } from '@thrice/local';
-import { carryOn } from '../carry-on.ts';
 import { openExistingEngine, openModels } from '../compose-local.ts';
 import type { EngineOptions } from '../engine.ts';
 import type { ExitCode } from '../exit-codes.ts';
 import { findGroup } from '../find-group.ts';
 import { loadGroup } from '../load-group.ts';
+import { runToCompletion } from '../run-to-completion.ts';
 import { listenForStop } from '../stop-signals.ts';
 import type { Terminal } from '../terminal.ts';
 
@@ -65,7 +65,7 @@ async function work(
   await using loaded = await loadGroup(group, engine, options.parallel);
   await using models = openModels(terminal);
   using signals = listenForStop();
-  return await carryOn({
+  return await runToCompletion({
     terminal,
     engine,
     header: group.header,

@@ -4,11 +4,11 @@ import { dirname } from 'node:path';
 import { type GroupHeader, planGroup, resolveBenchmark } from '@thrice/core';
 import type { LocalEngine } from '@thrice/local';
 import { simulatedQuestions, startBundledSimulator } from '../bundled-simulator.ts';
-import { carryOn } from '../carry-on.ts';
 import { openEngine, openModels } from '../compose-local.ts';
 import { type ExitCode, exitCodes } from '../exit-codes.ts';
 import { folderFlag } from '../place-flags.ts';
 import { type PreparedRun, prepareRun, type RunOptions } from '../prepare-run.ts';
+import { runToCompletion } from '../run-to-completion.ts';
 import { listenForStop, type StopSignals } from '../stop-signals.ts';
 import type { Terminal } from '../terminal.ts';
 
@@ -64,7 +64,7 @@ async function runHere(
   );
   if (options.detach === true)
     return await detach(header.group, { terminal, engine, signals, options });
-  return await carryOn({
+  return await runToCompletion({
     terminal,
     engine,
     header,

@@ -119,8 +119,8 @@ function describeGrading(config: Config, question: Question, cell: CellRecord | 
 }
 
 function describeAttempts(cell: CellRecord | undefined): string {
-  if (cell === undefined || cell.attempts.length === 0) return '(none)';
-  return cell.attempts
+  if (cell === undefined || cell.attemptLog.length === 0) return '(none)';
+  return cell.attemptLog
     .map(({ at, error, waitMs }) => {
       const next = waitMs === null ? 'gave up' : `next after ${Math.round(waitMs)} ms`;
       return `${at} ${error.class}/${error.code}: ${error.message} (${next})`;

@@ -39,7 +39,7 @@ export async function showStatus(
     const block = new LiveBlock(terminal);
     const meter = new RateMeter();
     let shown: string | undefined;
-    while (goesOn(status) && !signals.drain.aborted) {
+    while (isOngoing(status) && !signals.drain.aborted) {
       meter.add(engine.clock.now(), status.done);
       // A log gets only news, a terminal the time that passes too.
       const news = JSON.stringify(status);
@@ -60,7 +60,7 @@ export async function showStatus(
 }
 
 /** Whether somebody works on a group or will by himself. A local plan is its process's own business. */
-function goesOn({ state, workers }: GroupStatus): boolean {
+function isOngoing({ state, workers }: GroupStatus): boolean {
   if (state === 'planning') return workers === null;
   return state === 'running' || state === 'waiting' || state === 'publishing';
 }

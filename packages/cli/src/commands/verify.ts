@@ -19,10 +19,10 @@ export async function verifyGroup(
   if (options.json === true) terminal.print(JSON.stringify(verification, null, 2));
   else {
     for (const mismatch of mismatches) terminal.print(plainText(mismatch));
-    const verdict =
+    const conclusion =
       mismatches.length === 0 ? 'every number holds' : `${mismatches.length} mismatches`;
     terminal.print(
-      `${rows} rows, ${rescored} answers scored again, ${figures} figures recomputed: ${verdict}`,
+      `${rows} rows, ${rescored} answers scored again, ${figures} figures recomputed: ${conclusion}`,
     );
   }
   return mismatches.length === 0 ? exitCodes.complete : exitCodes.paused;

@@ -1,7 +1,7 @@
 import type { Clock, GroupHeader, Ledger, WorkerEvent } from '@thrice/core';
 import { type ConfigStatus, countConfigs } from '../group-status.ts';
 import { plainText, type Terminal } from '../terminal.ts';
-import { describeClosure } from './closure-text.ts';
+import { describeOpenBreaker } from './breaker-text.ts';
 import { LiveBlock } from './live-block.ts';
 import { describeDuration, RateMeter } from './rate-meter.ts';
 import { progressBar } from './status-view.ts';
@@ -80,15 +80,15 @@ export class Progress {
       case 'call-failed':
         if (isRetry(event)) this.#retry(event.key.config);
         break;
-      case 'lane-closed':
-        this.note(describeClosure(event.closure));
+      case 'breaker-opened':
+        this.note(describeOpenBreaker(event.breaker));
         break;
-      case 'lane-waiting':
-        this.note(`waiting for ${event.subject} until ${new Date(event.untilMs).toISOString()}`);
+      case 'breaker-waiting':
+        this.note(`waiting for ${event.breakerKey} until ${new Date(event.untilMs).toISOString()}`);
         break;
       case 'stalled':
         this.note(
-          `nothing moved for ${event.forMs / 1_000} s though ${event.cellCount} cells could: set going again. This is a defect of Thrice; nothing is lost, please report it`,
+          `nothing moved for ${event.forMs / 1_000} s though ${event.cellCount} cells could: set going again. This is a bug in Thrice; nothing is lost, please report it`,
         );
         break;
       case 'cells-taken-over':
@@ -116,7 +116,7 @@ export class Progress {
     if (config !== undefined) config.retries += 1;
   }
 
-  /** Says each thing once, to stay above the bars: a closed lane is closed for all of its cells. */
+  /** Says each thing once, to stay above the bars: a blocked lane is blocked for all of its cells. */
   note(text: string): void {
     if (this.#noted.has(text)) return;
     this.#noted.add(text);
@@ -172,8 +172,9 @@ export class Progress {
     const barChars = this.#terminal.columns < NARROW_COLUMNS ? 10 : 20;
     const lines = all.map((config) => {
       const done = config.cells - config.notAttempted;
-      const verdicts = config.scored + config.unparsed;
-      const right = verdicts === 0 ? '–' : `${((config.correct / verdicts) * 100).toFixed(1)} %`;
+      const scoreCount = config.scored + config.unparsed;
+      const right =
+        scoreCount === 0 ? '–' : `${((config.correct / scoreCount) * 100).toFixed(1)} %`;
       const name = config.config.padEnd(width);
       const count = `${String(done).padStart(String(config.cells).length)}/${config.cells}`;
       const parts = [count, `right ${right}`, `${config.retries} retries`];

@@ -1,7 +1,7 @@
 import { renderTable } from '@thrice/core';
 import type { GroupStatus } from '../group-status.ts';
 import { plainText } from '../terminal.ts';
-import { describeClosure } from './closure-text.ts';
+import { describeOpenBreaker } from './breaker-text.ts';
 import { describeDuration } from './rate-meter.ts';
 
 const BAR_CHARS = 20;
@@ -38,12 +38,14 @@ export function renderStatus(status: GroupStatus, perSecond: number | undefined)
     'cost',
   ];
   const lanes = status.lanes.map(({ lane, left }) => `lane ${lane}: ${left} left`);
-  const closures = status.closures.map((closure) => plainText(describeClosure(closure)));
+  const openBreakers = status.openBreakers.map((breaker) =>
+    plainText(describeOpenBreaker(breaker)),
+  );
   return [
     `${status.group}: ${status.state}, ${status.done}/${status.cells} cells${describeWorkers(status)}${describeRate(status, perSecond)}`,
     renderTable(header, rows, 'text').trimEnd(),
     ...lanes,
-    ...closures,
+    ...openBreakers,
   ].join('\n');
 }
 

@@ -22,7 +22,7 @@ export const awsLimits = {
   unreservedConcurrency: { value: 100, source: `${lambdaGuide}/configuration-concurrency.html` },
   /** Execution environments a function gains in 10 s. */
   environmentsPer10Seconds: { value: 1_000, source: `${lambdaGuide}/scaling-behavior.html` },
-  /** Messages of a queue in hand, about. */
+  /** Messages of a queue in flight, about. */
   inFlightMessages: { value: 120_000, source: `${sqsGuide}/quotas-queues.html` },
   /** What stacks/queues.ts asks for; SQS has 14 days at most. */
   retentionSeconds: { value: 7 * 86_400, source: `${sqsGuide}/quotas-messages.html` },

@@ -6,14 +6,14 @@
  */
 
 /** A group of partition keys of the table, see docs/formats.md: throughput is limited by partition. */
-export type Partition = 'cells' | 'tallies' | 'group' | 'closures';
+export type Partition = 'cells' | 'tallies' | 'group' | 'openBreakers';
 
 /** Requests of one kind. */
 export interface ProtocolRequest {
   readonly service: 'sqs' | 'dynamodb' | 's3';
   /** As the service's API calls it. */
   readonly name: string;
-  readonly sender: 'plan' | 'poller' | 'answer' | 'finalize' | 'steward';
+  readonly sender: 'plan' | 'poller' | 'answer' | 'finalize' | 'reconciler';
   readonly count: number;
   /** Write request units of one request: 1 for each KiB begun. */
   readonly writeUnits?: number;
@@ -40,8 +40,8 @@ export const plannedCell: readonly ProtocolRequest[] = [
   { service: 'sqs', name: 'SendMessageBatch', sender: 'plan', count: 1 / 10 },
 ];
 
-/** Every attempt, whatever becomes of it. */
-export const attemptedCell: readonly ProtocolRequest[] = [
+/** Every delivery, whatever becomes of it. */
+export const deliveredCell: readonly ProtocolRequest[] = [
   // One message a receive: the poller may get 10 at once, nobody documents how it does.
   { service: 'sqs', name: 'ReceiveMessage', sender: 'poller', count: 1 },
   // After the function said that the message is done.
@@ -64,7 +64,7 @@ export const attemptedCell: readonly ProtocolRequest[] = [
     sender: 'answer',
     count: 1,
     readUnits: 1,
-    partition: 'closures',
+    partition: 'openBreakers',
   },
   // The claim: a cell without a result is below 1 KiB. Refused, it costs the same.
   {
@@ -79,7 +79,7 @@ export const attemptedCell: readonly ProtocolRequest[] = [
   { service: 's3', name: 'GetObject', sender: 'answer', count: 1 },
 ];
 
-/** What an attempt sends besides when the model answers. */
+/** What an delivery sends besides when the model answers. */
 export const answeredCell: readonly ProtocolRequest[] = [
   // The journal entry.
   {
@@ -134,7 +134,7 @@ export const heartbeat: readonly ProtocolRequest[] = [
   },
 ];
 
-/** What an attempt sends besides when its invocation runs out of time: the cell goes back. */
+/** What an delivery sends besides when its invocation runs out of time: the cell goes back. */
 export const handedBackCell: readonly ProtocolRequest[] = [
   // The task, anew.
   { service: 'sqs', name: 'SendMessage', sender: 'answer', count: 1 },
@@ -157,7 +157,7 @@ export const handedBackCell: readonly ProtocolRequest[] = [
   },
 ];
 
-/** What an attempt sends besides when somebody had the cell before: the first claim was refused. */
+/** What an delivery sends besides when somebody had the cell before: the first claim was refused. */
 export const retakenCell: readonly ProtocolRequest[] = [
   // The cell as it stands, then the claim over it.
   {
@@ -225,10 +225,10 @@ export const timing = {
   planStretchSeconds: 60,
   /** `limits.pageSize`: tasks are sent in pages. */
   pageCells: 500,
-  /** Two ticks of the steward: a group that stands still in both is looked into. */
-  stewardNoticeSeconds: 120,
+  /** Two ticks of the reconciler: a group that stands still in both is looked into. */
+  reconcilerNoticeSeconds: 120,
   /** Our line 400, the metrics' 350, Lambda's own start and report 650; bytes, assumed. */
-  logBytesPerAttempt: 1_400,
+  logBytesPerDelivery: 1_400,
 } as const;
 
 /** The longest a call may take, s: then the invocation gives it up and hands the cell back. */

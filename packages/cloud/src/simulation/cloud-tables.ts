@@ -1,5 +1,5 @@
 import { awsLimits } from './aws-limits.ts';
-import { expectRun, meanAttemptSeconds, rampDelaySeconds, rampSeconds } from './expected-run.ts';
+import { expectRun, meanDeliverySeconds, rampDelaySeconds, rampSeconds } from './expected-run.ts';
 import {
   formatCount,
   formatDuration,
@@ -88,7 +88,7 @@ function describeBite({ quota, atSeconds, count }: Bite, { counts }: RunOutcome)
     case 'partition-writes':
       return `partition writes (${at})`;
     case 'answer-timeout':
-      return `answer timeout (${at}; ${formatShare(count / counts.attempts)} of attempts)`;
+      return `answer timeout (${at}; ${formatShare(count / counts.deliveries)} of deliveries)`;
     case 'finalize-timeout':
       return `finalize timeout (${at})`;
     case 'message-retention':
@@ -156,10 +156,10 @@ function rampTable(): string {
   );
 }
 
-/** Time in the function for each answer, the attempts that gave none among it, s. */
+/** Time in the function for each answer, the deliveries that gave none among it, s. */
 function secondsPerAnswer(scenario: Scenario): number {
-  const { attempts, answered } = expectRun({ ...scenario, questions: PER_QUESTIONS }).counts;
-  return (meanAttemptSeconds(scenario) * attempts) / answered;
+  const { deliveries, answered } = expectRun({ ...scenario, questions: PER_QUESTIONS }).counts;
+  return (meanDeliverySeconds(scenario) * deliveries) / answered;
 }
 
 /** The answers a second that each quota allows one run, the tightest of the shortest answers first. */

@@ -1,7 +1,7 @@
 import { awsLimits } from './aws-limits.ts';
 import { timing } from './cell-protocol.ts';
 import type { RunCounts } from './run-cost.ts';
-import { attemptsOf, concurrencyCap, type Scenario } from './scenario.ts';
+import { concurrencyCap, deliveriesOf, type Scenario } from './scenario.ts';
 
 /** What formulas say of a run. */
 export interface ExpectedRun {
@@ -10,24 +10,24 @@ export interface ExpectedRun {
 }
 
 /**
- * A run by formula: `wall = attempts * seconds / concurrency + ramp + cells / finalization rate`.
+ * A run by formula: `wall = deliveries * seconds / concurrency + ramp + cells / finalization rate`.
  *
  * Holds for many more cells than concurrency, for then the end, at which some slots wait for the
  * slowest calls, is short beside the rest; and as long as no message expires.
  */
 export function expectRun(scenario: Scenario): ExpectedRun {
   const { questions } = scenario;
-  const { seconds, heartbeats, isCutOff } = attemptsOf(scenario);
-  const attempts = questions / (1 - meanOf(isCutOff));
+  const { seconds, heartbeats, isCutOff } = deliveriesOf(scenario);
+  const deliveries = questions / (1 - meanOf(isCutOff));
   const cap = concurrencyCap(scenario);
   const counts: RunCounts = {
     planned: questions,
-    attempts,
+    deliveries,
     answered: questions,
-    handedBack: attempts - questions,
-    retaken: attempts - questions,
-    heartbeats: attempts * meanOf(heartbeats),
-    answerSeconds: attempts * meanOf(seconds),
+    handedBack: deliveries - questions,
+    retaken: deliveries - questions,
+    heartbeats: deliveries * meanOf(heartbeats),
+    answerSeconds: deliveries * meanOf(seconds),
     planSeconds: questions / timing.planCellsPerSecond,
     recordsRead: questions,
     finalizeSeconds: questions / timing.finalizeCellsPerSecond,
@@ -49,9 +49,9 @@ export function rampDelaySeconds(concurrency: number): number {
   return (missing * rampSeconds(concurrency)) / (2 * concurrency);
 }
 
-/** The mean of a scenario's attempts, answered or not, s. */
-export function meanAttemptSeconds(scenario: Scenario): number {
-  return meanOf(attemptsOf(scenario).seconds);
+/** The mean of a scenario's deliveries, answered or not, s. */
+export function meanDeliverySeconds(scenario: Scenario): number {
+  return meanOf(deliveriesOf(scenario).seconds);
 }
 
 function meanOf(values: Float64Array | Uint16Array | Uint8Array): number {

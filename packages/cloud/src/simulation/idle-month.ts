@@ -25,31 +25,32 @@ export interface MonthlyLine {
  * @see https://github.com/getlift/lift/issues/132 (15 empty receives a minute, observed 2021-11)
  */
 export function costOfIdleMonth(): readonly MonthlyLine[] {
-  const { mappingCount, alarmCount, stewardSeconds, stewardMemoryMb } = stackFacts;
-  const { stewardReadUnits, stewardQueueCounts, stewardLogBytes } = stackFacts;
+  const { mappingCount, alarmCount, reconcilerSeconds, reconcilerMemoryMb } = stackFacts;
+  const { reconcilerReadUnits, reconcilerQueueCounts, reconcilerLogBytes } = stackFacts;
   const polls =
     mappingCount * awsLimits.mappingStart.value * LONG_POLLS_PER_MINUTE * MINUTES_PER_MONTH;
-  const stewardGbSeconds = (MINUTES_PER_MONTH * stewardSeconds * stewardMemoryMb) / MB_PER_GB;
-  const queueCounts = MINUTES_PER_MONTH * stewardQueueCounts;
-  const logGb = (MINUTES_PER_MONTH * stewardLogBytes) / BYTES_PER_GB;
+  const reconcilerGbSeconds =
+    (MINUTES_PER_MONTH * reconcilerSeconds * reconcilerMemoryMb) / MB_PER_GB;
+  const queueCounts = MINUTES_PER_MONTH * reconcilerQueueCounts;
+  const logGb = (MINUTES_PER_MONTH * reconcilerLogBytes) / BYTES_PER_GB;
   return [
     {
       cause: `long polls of ${mappingCount} mappings`,
       line: charge(prices.sqsRequests, polls),
     },
     { cause: `${alarmCount} alarms`, line: charge(prices.alarms, alarmCount) },
-    { cause: 'steward, compute', line: charge(prices.lambdaCompute, stewardGbSeconds) },
-    { cause: 'steward, invocations', line: charge(prices.lambdaRequests, MINUTES_PER_MONTH) },
+    { cause: 'reconciler, compute', line: charge(prices.lambdaCompute, reconcilerGbSeconds) },
+    { cause: 'reconciler, invocations', line: charge(prices.lambdaRequests, MINUTES_PER_MONTH) },
     {
-      cause: 'steward, its schedule',
+      cause: 'reconciler, its schedule',
       line: charge(prices.schedulerInvocations, MINUTES_PER_MONTH),
     },
     {
-      cause: 'steward, reads',
-      line: charge(prices.dynamoReads, MINUTES_PER_MONTH * stewardReadUnits),
+      cause: 'reconciler, reads',
+      line: charge(prices.dynamoReads, MINUTES_PER_MONTH * reconcilerReadUnits),
     },
-    { cause: 'steward, queue counts', line: charge(prices.sqsRequests, queueCounts) },
-    { cause: 'steward, logs', line: charge(prices.logIngestion, logGb) },
+    { cause: 'reconciler, queue counts', line: charge(prices.sqsRequests, queueCounts) },
+    { cause: 'reconciler, logs', line: charge(prices.logIngestion, logGb) },
   ];
 }
 

@@ -11,7 +11,7 @@ const COMPACT_AT = 4_096;
  * The visible messages of a queue, oldest first; those sent together are one batch.
  *
  * SQS promises no order; it keeps a message for the retention time and then forgets it, without a word
- * and past the dead letter queue.
+ * and past the DLQ message queue.
  */
 export class MessageBacklog {
   readonly #retentionSeconds: number;

@@ -1,7 +1,7 @@
 import { awsLimits } from './aws-limits.ts';
 import {
   answeredCell,
-  attemptedCell,
+  deliveredCell,
   heartbeat,
   type ProtocolRequest,
   sumOf,
@@ -27,7 +27,7 @@ export function quotaRates(scenario: Scenario): readonly QuotaRate[] {
   const seconds = scenario.latencySeconds + timing.answerOverheadSeconds;
   const beats = Math.floor(scenario.latencySeconds / timing.heartbeatSeconds);
   const perAnswer = (quantity: (request: ProtocolRequest) => number) =>
-    sumOf([...attemptedCell, ...answeredCell], quantity) + beats * sumOf(heartbeat, quantity);
+    sumOf([...deliveredCell, ...answeredCell], quantity) + beats * sumOf(heartbeat, quantity);
   const atOnce = (name: string, limit: number, source?: string): QuotaRate => ({
     name,
     limit,
@@ -53,7 +53,7 @@ export function quotaRates(scenario: Scenario): readonly QuotaRate[] {
       awsLimits.mappingConcurrency.source,
     ),
     atOnce(
-      'messages of one queue in hand, about',
+      'messages of one queue in flight, about',
       awsLimits.inFlightMessages.value,
       awsLimits.inFlightMessages.source,
     ),
@@ -62,7 +62,7 @@ export function quotaRates(scenario: Scenario): readonly QuotaRate[] {
     eachSecond('write units, tally of (run, config)', partitionWriteUnits, writesTo('tallies')),
     eachSecond("read units, the group's header", partitionReadUnits, readsOf('group')),
     eachSecond('read units, new table', tableReadUnits, ({ readUnits = 0 }) => readUnits),
-    eachSecond('read units, list of closures', partitionReadUnits, readsOf('closures')),
+    eachSecond('read units, list of open breakers', partitionReadUnits, readsOf('openBreakers')),
     eachSecond('GETs, prefix of the questions', awsLimits.prefixGets, ({ service }) =>
       service === 's3' ? 1 : 0,
     ),

@@ -1,6 +1,6 @@
 import {
   answeredCell,
-  attemptedCell,
+  deliveredCell,
   FINALIZATION_GETS,
   FINALIZATION_PUTS,
   handedBackCell,
@@ -24,7 +24,7 @@ const BYTES_PER_GB = 1_024 ** 3;
 export interface RunCounts {
   /** Tasks sent by the plan function, those that were sent a second time among them. */
   readonly planned: number;
-  readonly attempts: number;
+  readonly deliveries: number;
   readonly answered: number;
   /** Attempts that ran out of time. */
   readonly handedBack: number;
@@ -47,7 +47,7 @@ export interface RunCounts {
  * @returns Lines in the order of the price list; one service may have several.
  */
 export function costOfRun(counts: RunCounts): readonly CostLine[] {
-  const { attempts, planSeconds, finalizeSeconds, answerSeconds } = counts;
+  const { deliveries, planSeconds, finalizeSeconds, answerSeconds } = counts;
   const cellRequests = requestsOf(counts, (request) => (request.service === 'sqs' ? 1 : 0));
   const { planStretchSeconds, functionTimeoutSeconds } = timing;
   const controlInvocations =
@@ -59,7 +59,7 @@ export function costOfRun(counts: RunCounts): readonly CostLine[] {
       gbSeconds(answerSeconds, stackFacts.answerMemoryMb) +
         gbSeconds(planSeconds + finalizeSeconds, stackFacts.controlMemoryMb),
     ),
-    charge(prices.lambdaRequests, attempts + controlInvocations),
+    charge(prices.lambdaRequests, deliveries + controlInvocations),
     charge(prices.sqsRequests, cellRequests),
     charge(prices.sqsFairRequests, cellRequests),
     charge(
@@ -76,16 +76,16 @@ export function costOfRun(counts: RunCounts): readonly CostLine[] {
       requestsOf(counts, (request) => (request.service === 's3' ? 1 : 0)) +
         FINALIZATION_GETS * counts.finalizations,
     ),
-    charge(prices.logIngestion, (attempts * timing.logBytesPerAttempt) / BYTES_PER_GB),
+    charge(prices.logIngestion, (deliveries * timing.logBytesPerDelivery) / BYTES_PER_GB),
   ];
 }
 
 /** A quantity of every request of a run. */
 function requestsOf(counts: RunCounts, quantity: (request: ProtocolRequest) => number): number {
-  const { planned, attempts, answered, heartbeats, handedBack, retaken, recordsRead } = counts;
+  const { planned, deliveries, answered, heartbeats, handedBack, retaken, recordsRead } = counts;
   return (
     planned * sumOf(plannedCell, quantity) +
-    attempts * sumOf(attemptedCell, quantity) +
+    deliveries * sumOf(deliveredCell, quantity) +
     answered * sumOf(answeredCell, quantity) +
     heartbeats * sumOf(heartbeat, quantity) +
     handedBack * sumOf(handedBackCell, quantity) +

@@ -42,17 +42,17 @@ export function concurrencyCap({ laneConcurrency, accountConcurrency }: Scenario
   return Math.min(laneConcurrency, concurrencyLeft(accountConcurrency));
 }
 
-/** What an attempt may be like: one is drawn, all are equally likely. */
-export interface Attempts {
+/** What an delivery may be like: one is drawn, all are equally likely. */
+export interface Deliveries {
   /** Time in the function, s. */
   readonly seconds: Float64Array;
   readonly heartbeats: Uint16Array;
-  /** 1 where the call would have taken too long: the attempt ends without an answer. */
+  /** 1 where the call would have taken too long: the delivery ends without an answer. */
   readonly isCutOff: Uint8Array;
 }
 
-/** The attempts of a scenario. */
-export function attemptsOf({ latencySeconds, spread }: Scenario): Attempts {
+/** The deliveries of a scenario. */
+export function deliveriesOf({ latencySeconds, spread }: Scenario): Deliveries {
   const latencies = createLatencyTable(latencySeconds, spread);
   const { answerOverheadSeconds, heartbeatSeconds } = timing;
   const calls = latencies.map((latency) => Math.min(latency, LONGEST_CALL_SECONDS));

@@ -1,7 +1,7 @@
 import { awsLimits } from './aws-limits.ts';
 import {
   answeredCell,
-  attemptedCell,
+  deliveredCell,
   heartbeat,
   LONGEST_CALL_SECONDS,
   sumOf,
@@ -10,7 +10,7 @@ import {
 import { EventQueue } from './event-queue.ts';
 import { MessageBacklog } from './message-backlog.ts';
 import type { RunCounts } from './run-cost.ts';
-import { attemptsOf, concurrencyCap, type Scenario } from './scenario.ts';
+import { concurrencyCap, deliveriesOf, type Scenario } from './scenario.ts';
 
 /** What limited a run. */
 export type QuotaName =
@@ -26,7 +26,7 @@ export interface Bite {
   readonly quota: QuotaName;
   /** First time, s since the start. */
   readonly atSeconds: number;
-  /** Cells or attempts concerned; 0 where that says nothing. */
+  /** Cells or deliveries concerned; 0 where that says nothing. */
   readonly count: number;
 }
 
@@ -56,20 +56,20 @@ const CUT_OFF = 3;
 /** Throughput is judged by means over so many seconds: DynamoDB lets short bursts pass. */
 const WINDOW_SECONDS = 10;
 const SECONDS_PER_POLLER = 60 / awsLimits.mappingAddedPerMinute.value;
-const UNITS_PER_ANSWER = sumOf([...attemptedCell, ...answeredCell], cellUnits);
+const UNITS_PER_ANSWER = sumOf([...deliveredCell, ...answeredCell], cellUnits);
 const UNITS_PER_BEAT = sumOf(heartbeat, cellUnits);
 
 /**
- * Simulates a run event by event: pages of tasks that are sent, pollers that are added, attempts that
+ * Simulates a run event by event: pages of tasks that are sent, pollers that are added, deliveries that
  * end.
  *
- * Exact: every attempt with a time of its own, the order of messages, their age, the number of
- * attempts at once. Counted and not queued: heartbeats (they follow from an attempt's time), requests,
+ * Exact: every delivery with a time of its own, the order of messages, their age, the number of
+ * deliveries at once. Counted and not queued: heartbeats (they follow from an delivery's time), requests,
  * finalization (a rate). Left out: cold starts, errors of the model or of AWS, throttling by DynamoDB
  * (reported as reached), messages delivered twice.
  *
  * @param random - Uniform in 0 <= x < 1; the same numbers give the same outcome.
- * @throws RangeError when no attempt could ever end with an answer, or the lane gets no concurrency.
+ * @throws RangeError when no delivery could ever end with an answer, or the lane gets no concurrency.
  */
 export function simulateRun(scenario: Scenario, random: () => number): RunOutcome {
   return new RunSimulation(scenario, random).run();
@@ -79,7 +79,7 @@ class RunSimulation {
   readonly #questions: number;
   readonly #cap: number;
   readonly #isAccountShort: boolean;
-  readonly #attempts: ReturnType<typeof attemptsOf>;
+  readonly #deliveries: ReturnType<typeof deliveriesOf>;
   readonly #random: () => number;
   readonly #events = new EventQueue();
   readonly #backlog = new MessageBacklog(awsLimits.retentionSeconds.value);
@@ -113,10 +113,10 @@ class RunSimulation {
     this.#questions = scenario.questions;
     this.#cap = concurrencyCap(scenario);
     this.#isAccountShort = this.#cap < scenario.laneConcurrency;
-    this.#attempts = attemptsOf(scenario);
+    this.#deliveries = deliveriesOf(scenario);
     this.#random = random;
     if (this.#cap < 1) throw new RangeError('the account has no concurrency left for the lane');
-    if (!this.#attempts.isCutOff.includes(0)) {
+    if (!this.#deliveries.isCutOff.includes(0)) {
       throw new RangeError(`no call ends within ${LONGEST_CALL_SECONDS} s`);
     }
   }
@@ -211,7 +211,7 @@ class RunSimulation {
   }
 
   #start(nowSeconds: number): void {
-    const { seconds, heartbeats, isCutOff } = this.#attempts;
+    const { seconds, heartbeats, isCutOff } = this.#deliveries;
     const index = Math.floor(this.#random() * seconds.length);
     const duration = seconds[index] ?? 0;
     this.#started += 1;
@@ -228,7 +228,7 @@ class RunSimulation {
   }
 
   /**
-   * Nothing is under way and cells are open: their messages have expired. The steward notices, the
+   * Nothing is under way and cells are open: their messages have expired. The reconciler notices, the
    * results are written as they stand, and the missing tasks are sent again: a walk over all cells,
    * which finds the answered ones first.
    */
@@ -239,7 +239,7 @@ class RunSimulation {
     this.#recordsRead += this.#questions;
     this.#planSeconds += this.#answered / timing.planCellsPerSecond;
     const delaySeconds =
-      timing.stewardNoticeSeconds +
+      timing.reconcilerNoticeSeconds +
       this.#questions / timing.finalizeCellsPerSecond +
       this.#answered / timing.planCellsPerSecond;
     this.#plan(missing, haltedAt + delaySeconds);
@@ -281,7 +281,7 @@ class RunSimulation {
   #counts(): RunCounts {
     return {
       planned: this.#planned,
-      attempts: this.#started,
+      deliveries: this.#started,
       answered: this.#answered,
       handedBack: this.#handedBack,
       retaken: this.#retaken,

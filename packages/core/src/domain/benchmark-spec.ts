@@ -150,7 +150,7 @@ export const benchmarkSpecSchema = z.strictObject({
   }),
   replicates: z.int().min(1).max(1000).default(1),
   parallel: z.int().min(1).max(10_000).default(64),
-  max_tries: z.int().min(1).max(1000).default(5),
+  max_attempts: z.int().min(1).max(1000).default(5),
   timeout_s: secondsSchema.default(120),
   coverage_floor: z.number().min(0).max(1).default(0.98),
   skip_missing_keys: z.boolean().default(false),

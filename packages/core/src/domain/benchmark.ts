@@ -1,6 +1,6 @@
 import type { Price, ScorerSpec, Select } from './benchmark-spec.ts';
 
-/** A provider account or endpoint pool: what shares one limit, one closure, one queue. */
+/** A provider account or endpoint pool: what shares one limit, one open breaker, one queue. */
 export interface Lane {
   readonly name: string;
   /** Base URLs, each up to and including the API version; never empty. */
@@ -37,7 +37,7 @@ export interface Benchmark {
   readonly replicates: number;
   /** Cells in flight on one machine. */
   readonly parallel: number;
-  readonly maxTries: number;
+  readonly maxAttempts: number;
   /** 0..1 */
   readonly coverageFloor: number;
   readonly lanes: ReadonlyMap<string, Lane>;

@@ -16,7 +16,7 @@ export const cellTaskSchema = z.strictObject({
   id: z.string(),
   config: z.string(),
   question: questionRangeSchema,
-  /** Which attempt to reach a verdict this is: 0 as planned, one more for each rerun. */
+  /** Which attempt to reach a score this is: 0 as planned, one more for each rerun. */
   generation: z.int().min(0),
 });
 /** The message that asks a worker to work on one cell. */

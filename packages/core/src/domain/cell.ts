@@ -9,13 +9,13 @@ export interface CellKey {
   readonly config: string;
 }
 
-/** How a cell ended; the five are never mixed, and only the first two are verdicts. */
+/** How a cell ended; the five are never mixed, and only the first two are scores. */
 export const outcomeSchema = z.enum(['scored', 'unparsed', 'ungraded', 'failed', 'not-attempted']);
 /** How a cell ended; see {@link outcomeSchema}. */
 export type Outcome = z.infer<typeof outcomeSchema>;
 
-/** A verdict counts in the denominator of every score; the other outcomes never do. */
-export function isVerdict(outcome: Outcome): boolean {
+/** A score counts in the denominator of every score; the other outcomes never do. */
+export function hasScore(outcome: Outcome): boolean {
   return outcome === 'scored' || outcome === 'unparsed';
 }
 
@@ -31,19 +31,19 @@ export const cellErrorSchema = z.strictObject({
 /** An error as it is stored. */
 export type CellError = z.infer<typeof cellErrorSchema>;
 
-/** One failed or given-back try inside an attempt: what went wrong, when, and what it cost. */
+/** One failed or released attempt inside an attempt: what went wrong, when, and what it cost. */
 export const attemptSchema = z.strictObject({
   at: z.iso.datetime(),
   step: z.string(),
   error: cellErrorSchema,
   /** Time the failed request took, ms; null if none was sent. */
   latencyMs: z.number().nullable(),
-  /** Delay chosen before the next try, ms; null if the cell ended here. */
+  /** Delay chosen before the next attempt, ms; null if the cell ended here. */
   waitMs: z.number().nullable(),
   /** What the vendor billed for it, USD; null if unknown. */
   costUsd: z.number().nullable(),
 });
-/** One failed or given-back try; see {@link attemptSchema}. */
+/** One failed or released attempt; see {@link attemptSchema}. */
 export type Attempt = z.infer<typeof attemptSchema>;
 
 /** What a worker writes when it completes a cell, exactly once per generation. */
@@ -57,7 +57,7 @@ export const cellResultSchema = z.strictObject({
   reason: z.string().nullable(),
   error: cellErrorSchema.nullable(),
   /** Tries used up by transient errors plus the final one. */
-  tries: z.int().min(0),
+  attempts: z.int().min(0),
   costUsd: z.number().nullable(),
   /** From the first claim's start to completion, waits inside the attempt included, ms. */
   latencyMs: z.number().nullable(),
@@ -73,8 +73,8 @@ export interface CellRecord {
   readonly key: CellKey;
   readonly state: 'claimed' | 'released' | 'done';
   readonly generation: number;
-  readonly tries: number;
-  readonly attempts: readonly Attempt[];
+  readonly attempts: number;
+  readonly attemptLog: readonly Attempt[];
   /** Present exactly when `state` is `done`. */
   readonly result?: CellResult | undefined;
 }
@@ -92,7 +92,7 @@ export const cellRowSchema = z.strictObject({
   confidence: z.number().min(0).max(1).nullable(),
   reason: z.string().nullable(),
   error: cellErrorSchema.nullable(),
-  tries: z.int(),
+  attempts: z.int(),
   costUsd: z.number().nullable(),
   latencyMs: z.number().nullable(),
   startedAt: z.iso.datetime().nullable(),
@@ -100,7 +100,7 @@ export const cellRowSchema = z.strictObject({
   tags: z.record(z.string(), z.string()),
   calls: z.array(callSchema),
   /** What failed attempts cost, USD; null as soon as one's cost is unknown. */
-  wastedCostUsd: z.number().nullable(),
+  wasteUsd: z.number().nullable(),
 });
 /** The published row of a cell. */
 export type CellRow = z.infer<typeof cellRowSchema>;

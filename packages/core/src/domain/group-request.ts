@@ -9,18 +9,18 @@ export type WalkPosition = z.infer<typeof walkPositionSchema>;
  * Asks for the tasks of a group to be sent: all of them as planned (`plan`), or those of the cells that
  * have no result (`refill`). `from` is where an earlier request ran out of time.
  */
-export const taskRequestSchema = z.strictObject({
+export const dispatchRequestSchema = z.strictObject({
   v: z.literal(1),
   group: z.string().min(1),
   kind: z.enum(['plan', 'refill']),
   /** The lane or model whose cells to send; absent: those of every lane and model that is open. */
-  subject: z.string().optional(),
+  breakerKey: z.string().optional(),
   from: walkPositionSchema.optional(),
   /** Send no more tasks than this. */
   limit: z.int().min(1).optional(),
 });
 /** Asks for the tasks of a group to be sent. */
-export type TaskRequest = z.infer<typeof taskRequestSchema>;
+export type DispatchRequest = z.infer<typeof dispatchRequestSchema>;
 
 /** Asks for the results of a group to be written. */
 export const resultRequestSchema = z.strictObject({

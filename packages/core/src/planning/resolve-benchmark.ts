@@ -42,7 +42,7 @@ export function resolveBenchmark(
     name: spec.name ?? defaultName(file),
     replicates: spec.replicates,
     parallel: spec.parallel,
-    maxTries: spec.max_tries,
+    maxAttempts: spec.max_attempts,
     coverageFloor: spec.coverage_floor,
     lanes,
     configs,

@@ -1,4 +1,4 @@
-import type { TaskRequest } from '../domain/group-request.ts';
+import type { DispatchRequest } from '../domain/group-request.ts';
 
 /**
  * Asks for work on a whole group, which others do.
@@ -6,19 +6,19 @@ import type { TaskRequest } from '../domain/group-request.ts';
  * **Delivery.** At least once; a request served twice has the effect of one.
  */
 export interface GroupRequests {
-  askForTasks(request: TaskRequest): Promise<void>;
+  requestDispatch(request: DispatchRequest): Promise<void>;
   /**
    * Asks for the results of a group to be written.
    *
    * @param isHalted - It stands still: what is missing is to be sent. @default false
    */
-  askForResults(group: string, isHalted?: boolean): Promise<void>;
+  requestResults(group: string, isHalted?: boolean): Promise<void>;
   /** Requests for tasks that are waiting or being served; a count that may lag by a minute. */
-  countTaskRequests(): Promise<number>;
+  countDispatchRequests(): Promise<number>;
 }
 
 /** Counts what a queue holds. */
 export interface TaskCounter {
-  /** Tasks of a lane that are waiting, delayed or in hand; a count that may lag by a minute. */
+  /** Tasks of a lane that are waiting, delayed or in flight; a count that may lag by a minute. */
   countTasks(lane: string): Promise<number>;
 }

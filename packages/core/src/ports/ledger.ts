@@ -1,6 +1,6 @@
+import type { OpenBreaker } from '../domain/breaker.ts';
 import type { JournalEntry } from '../domain/call.ts';
 import type { Attempt, CellKey, CellRecord, CellResult, Outcome } from '../domain/cell.ts';
-import type { Closure } from '../domain/closure.ts';
 import type { GroupHeader, GroupState } from '../domain/group.ts';
 
 /** What a claim found. */
@@ -37,7 +37,7 @@ export interface GroupRecord {
 }
 
 /**
- * The store of groups, cells, calls and closures.
+ * The store of groups, cells, calls and open breakers.
  *
  * **Delivery.** A method that resolves has made its change durable and visible to every process.
  * **Idempotency.** Each method may be repeated after a crash: the second call finds the first one's
@@ -65,9 +65,9 @@ export interface Ledger {
   /**
    * Takes the lease of a cell for `limits.leaseMs`.
    *
-   * Succeeds when nobody holds it, when its lease has ended, or when it is done without a verdict
-   * in an earlier generation: then tries start at 0 and its result is forgotten and taken out of the
-   * tally, its journal and attempts kept. A lease that ended without being given back was a try: its
+   * Succeeds when nobody holds it, when its lease has ended, or when it is done without a score
+   * in an earlier generation: then attempts start at 0 and its result is forgotten and taken out of the
+   * tally, its journal and attempts kept. A lease that ended without being given back was an attempt: its
    * worker died over the cell. A cell takes on the latest generation it was claimed in.
    */
   claimCell(key: CellKey, generation: number, owner: string): Promise<Claim>;
@@ -82,14 +82,14 @@ export interface Ledger {
    *
    * Without effect when `owner` does not hold it.
    *
-   * @param attempts - Added to those known already; the last `limits.attemptsKept` of all are kept.
-   * @param tries - Replaces the number known already.
+   * @param attempts - Added to those known already; the last `limits.attemptLogLength` of all are kept.
+   * @param attempts - Replaces the number known already.
    */
   releaseCell(
     key: CellKey,
     owner: string,
-    attempts: readonly Attempt[],
-    tries: number,
+    attemptLog: readonly Attempt[],
+    attempts: number,
   ): Promise<void>;
   /**
    * Writes a call into the journal unless its step is there already; asks for no lease, so that
@@ -109,7 +109,7 @@ export interface Ledger {
     key: CellKey,
     owner: string,
     result: CellResult,
-    attempts: readonly Attempt[],
+    attemptLog: readonly Attempt[],
   ): Promise<boolean>;
   /** Cells by id; ids nobody has claimed are absent. At most `limits.pageSize` ids. */
   readCells(
@@ -120,16 +120,16 @@ export interface Ledger {
   /** A config without a result is absent, or there with every number 0. */
   readTallies(run: string): Promise<readonly Tally[]>;
   /**
-   * Puts a tally in the place of another, to mend one that a crash left short.
+   * Puts a tally in the place of another, to repair one that a crash left short.
    *
    * @param standing - The tally as `readTallies` gave it; undefined if it gave none.
    * @returns Whether the given one stands there now; if not, a third does, and nothing is changed.
    */
-  replaceTally(standing: Tally | undefined, tally: Tally): Promise<boolean>;
+  replaceTally(existing: Tally | undefined, tally: Tally): Promise<boolean>;
 
-  /** Closes a lane or model; a closure of the same subject is replaced. */
-  close(closure: Closure): Promise<void>;
+  /** Closes a lane or model; an open breaker of the same subject is replaced. */
+  openBreaker(breaker: OpenBreaker): Promise<void>;
   /** Without effect when the subject is not closed. */
-  open(subject: string): Promise<void>;
-  listClosures(): Promise<readonly Closure[]>;
+  closeBreaker(breakerKey: string): Promise<void>;
+  listOpenBreakers(): Promise<readonly OpenBreaker[]>;
 }

@@ -5,10 +5,10 @@ import { renderTable, type TableForm } from './table.ts';
 const NONE = '–';
 
 /**
- * The table over replicates: a row a config, every score with its bracket, coverage and n.
+ * The table over replicates: a row a config, every score with its bounds, coverage and n.
  *
  * Below the coverage floor the headline is withheld, with its interval and every named average, and
- * the bracket says what the score can be. The text form leaves out what no config has, to fit a terminal; the others have every column.
+ * the bounds says what the score can be. The text form leaves out what no config has, to fit a terminal; the others have every column.
  */
 export function renderSummary(summary: Summary, form: TableForm): string {
   const header = [
@@ -16,7 +16,7 @@ export function renderSummary(summary: Summary, form: TableForm): string {
     'score',
     'sd',
     'ci95',
-    'bracket',
+    'bounds',
     'coverage',
     'scored',
     'unparsed',
@@ -76,7 +76,7 @@ function summaryRow(entry: ConfigSummary): string[] {
 /**
  * The values of one tag, a row each for every config: counts over all replicates.
  *
- * A score stands only where the verdicts on its own cells reach the coverage floor.
+ * A score stands only where the scores on its own cells reach the coverage floor.
  */
 export function renderTagTable(summary: Summary, tag: string, form: TableForm): string {
   const rows = summary.configs.flatMap(({ config, byTag }) =>
@@ -89,7 +89,7 @@ export function renderTagTable(summary: Summary, tag: string, form: TableForm): 
       String(counts.cells),
     ]),
   );
-  return renderTable(['config', tag, 'score', 'correct', 'with verdict', 'cells'], rows, form);
+  return renderTable(['config', tag, 'score', 'correct', 'with score', 'cells'], rows, form);
 }
 
 function isCovered(

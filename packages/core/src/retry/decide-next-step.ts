@@ -9,10 +9,10 @@ export type NextStep =
   | { readonly kind: 'retry'; readonly waitMs: number }
   /** Back to the queue; another cell can use the slot. */
   | { readonly kind: 'release'; readonly delayMs: number }
-  /** Back to the queue, and the lane is slower for everybody; not a try. */
+  /** Back to the queue, and the lane is slower for everybody; not an attempt. */
   | { readonly kind: 'slow-down'; readonly retryAfterMs: number | undefined }
   /** Back to the queue untouched, and the lane (or just this model of it) takes no more calls. */
-  | { readonly kind: 'close'; readonly scope: 'lane' | 'model' }
+  | { readonly kind: 'open-breaker'; readonly scope: 'lane' | 'model' }
   /** The end: recorded as failed. */
   | { readonly kind: 'fail' }
   /** Back to the queue at once: we are stopping, or someone else has the cell. */
@@ -23,38 +23,38 @@ export type NextStep =
 /**
  * The one retry policy, by error class.
  *
- * @param tries - Failed tries of the cell so far, this one included where it is one.
+ * @param attempts - Failed attempts of the cell so far, this one included where it is one.
  */
 export function decideNextStep(
   error: ThriceError,
   {
-    tries,
-    maxTries,
+    attempts,
+    maxAttempts,
     random,
   }: {
-    readonly tries: number;
-    readonly maxTries: number;
+    readonly attempts: number;
+    readonly maxAttempts: number;
     readonly random: Random;
   },
 ): NextStep {
   const asked = error.details.retryAfterMs;
   switch (error.class) {
     case 'transient':
-      if (tries >= maxTries) return { kind: 'fail' };
-      return waitOrRelease(Math.max(asked ?? 0, backoff(tries, random)));
+      if (attempts >= maxAttempts) return { kind: 'fail' };
+      return waitOrRelease(Math.max(asked ?? 0, backoff(attempts, random)));
     case 'rate-limited':
       return { kind: 'slow-down', retryAfterMs: asked };
     case 'exhausted':
-      return { kind: 'close', scope: 'lane' };
+      return { kind: 'open-breaker', scope: 'lane' };
     case 'misconfigured':
-      return { kind: 'close', scope: isAboutModel(error) ? 'model' : 'lane' };
+      return { kind: 'open-breaker', scope: isAboutModel(error) ? 'model' : 'lane' };
     case 'rejected':
     case 'input':
       return { kind: 'fail' };
     case 'conflict':
       return { kind: 'abandon' };
-    case 'defect':
-      return tries >= maxTries ? { kind: 'fail' } : { kind: 'raise' };
+    case 'internal':
+      return attempts >= maxAttempts ? { kind: 'fail' } : { kind: 'raise' };
     default:
       return assertNever(error.class);
   }
@@ -65,7 +65,7 @@ function isAboutModel(error: ThriceError): boolean {
 }
 
 function waitOrRelease(delayMs: number): NextStep {
-  return delayMs <= limits.inAttemptWaitMs
+  return delayMs <= limits.inDeliveryWaitMs
     ? { kind: 'retry', waitMs: delayMs }
     : { kind: 'release', delayMs };
 }

@@ -48,7 +48,7 @@ const ALL_SUBTASKS = [...NLP, ...ALGORITHMIC].flat();
  *
  * The paper weighs 23 tasks equally, with the three variants of logical_deduction and of
  * tracking_shuffled_objects first averaged into one task each. Its averages are null unless every
- * subtask they are over was asked in full and got a verdict on every question.
+ * subtask they are over was asked in full and got a score on every question.
  *
  * @param bySubtask - The figures of tag `subtask`.
  * @see Suzgun et al. (2022), arXiv:2210.09261, table 2
@@ -56,7 +56,7 @@ const ALL_SUBTASKS = [...NLP, ...ALGORITHMIC].flat();
 export function bbhAverages(bySubtask: Readonly<Record<string, TagSummary>>): NamedAverage[] {
   const present = Object.values(bySubtask);
   const scores = present.flatMap(({ score }) => (score === null ? [] : [score]));
-  const verdicts = present.reduce((sum, { scored, unparsed }) => sum + scored + unparsed, 0);
+  const scoreCount = present.reduce((sum, { scored, unparsed }) => sum + scored + unparsed, 0);
   const scoreSum = present.reduce(
     (sum, { score, scored, unparsed }) => sum + (score ?? 0) * (scored + unparsed),
     0,
@@ -77,8 +77,8 @@ export function bbhAverages(bySubtask: Readonly<Record<string, TagSummary>>): Na
     { name: 'macro', label: macroName, value: mean(scores) ?? null },
     {
       name: 'pooled',
-      label: `pooled over ${verdicts} answers`,
-      value: verdicts === 0 ? null : scoreSum / verdicts,
+      label: `pooled over ${scoreCount} answers`,
+      value: scoreCount === 0 ? null : scoreSum / scoreCount,
     },
   ];
 }

@@ -50,17 +50,17 @@ export class ReplicateTally {
       this.#inputTokens.add(call.inputTokens);
       this.#outputTokens.add(call.outputTokens);
     }
-    this.#waste.add(row.wastedCostUsd);
+    this.#waste.add(row.wasteUsd);
     if (row.latencyMs !== null) this.#latenciesMs.push(row.latencyMs);
   }
 
   /** @param coverageFloor - 0..1; below it there is no headline. */
   summarize(coverageFloor: number): ReplicateSummary {
     const { scored, unparsed, ungraded, failed } = this.#counts;
-    const verdicts = scored + unparsed;
-    const questions = verdicts + ungraded + failed + this.#counts['not-attempted'];
-    const coverage = questions === 0 ? 0 : verdicts / questions;
-    const score = verdicts === 0 ? null : this.#scoreSum / verdicts;
+    const scoreCount = scored + unparsed;
+    const questions = scoreCount + ungraded + failed + this.#counts['not-attempted'];
+    const coverage = questions === 0 ? 0 : scoreCount / questions;
+    const score = scoreCount === 0 ? null : this.#scoreSum / scoreCount;
     const costUsd = this.#cost.value();
     return {
       run: this.#run,
@@ -75,17 +75,17 @@ export class ReplicateTally {
       coverage,
       score,
       scoreLower: questions === 0 ? null : this.#scoreSum / questions,
-      scoreUpper: questions === 0 ? null : (this.#scoreSum + (questions - verdicts)) / questions,
+      scoreUpper: questions === 0 ? null : (this.#scoreSum + (questions - scoreCount)) / questions,
       headline: coverage >= coverageFloor ? score : null,
-      stderr: this.#standardError(verdicts),
-      ci95: mutablePair(wilsonInterval(this.#scoreSum, verdicts)),
+      stderr: this.#standardError(scoreCount),
+      ci95: mutablePair(wilsonInterval(this.#scoreSum, scoreCount)),
       brier: null,
       ece: null,
       eceEqualMass: null,
       hleCompat: null,
       meanConfidence: null,
       costUsd,
-      costUsdPerQuestion: costUsd === null || verdicts === 0 ? null : costUsd / verdicts,
+      costUsdPerQuestion: costUsd === null || scoreCount === 0 ? null : costUsd / scoreCount,
       wasteUsd: this.#waste.value(),
       inputTokens: this.#inputTokens.value(),
       outputTokens: this.#outputTokens.value(),
@@ -94,10 +94,10 @@ export class ReplicateTally {
   }
 
   /** Standard error of the mean score: sample standard deviation over the root of n. */
-  #standardError(verdicts: number): number | null {
-    if (verdicts < 2) return null;
-    const squares = this.#scoreSquareSum - (this.#scoreSum * this.#scoreSum) / verdicts;
-    return Math.sqrt(Math.max(0, squares) / (verdicts - 1) / verdicts);
+  #standardError(scoreCount: number): number | null {
+    if (scoreCount < 2) return null;
+    const squares = this.#scoreSquareSum - (this.#scoreSum * this.#scoreSum) / scoreCount;
+    return Math.sqrt(Math.max(0, squares) / (scoreCount - 1) / scoreCount);
   }
 
   #latency(): ReplicateSummary['latency'] {

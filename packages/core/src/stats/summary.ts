@@ -28,9 +28,9 @@ export const replicateSchema = z.strictObject({
   /** (scored + unparsed) / questions. */
   coverage: z.number().min(0).max(1),
   score: ratio,
-  /** Every cell without a verdict counted as 0, over all questions. */
+  /** Every cell without a score counted as 0, over all questions. */
   scoreLower: ratio,
-  /** Every cell without a verdict counted as 1, over all questions. */
+  /** Every cell without a score counted as 1, over all questions. */
   scoreUpper: ratio,
   /** `score` where coverage reaches the floor, else null. */
   headline: ratio,

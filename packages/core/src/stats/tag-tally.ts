@@ -54,13 +54,13 @@ function emptyCounts(): Counts {
 }
 
 function summarizeTag(counts: Counts): TagSummary {
-  const verdicts = counts.scored + counts.unparsed;
+  const scoreCount = counts.scored + counts.unparsed;
   return {
     questions: counts.firstRunCells,
     cells: counts.cells,
     scored: counts.scored,
     unparsed: counts.unparsed,
     correct: counts.correct,
-    score: verdicts === 0 ? null : counts.scoreSum / verdicts,
+    score: scoreCount === 0 ? null : counts.scoreSum / scoreCount,
   };
 }

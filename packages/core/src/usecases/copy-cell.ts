@@ -4,13 +4,13 @@ import {
   type CellKey,
   type CellRecord,
   type CellResult,
-  isVerdict,
+  hasScore,
 } from '../domain/cell.ts';
 import type { Ledger } from '../ports/ledger.ts';
 
 /**
  * The owner of the leases that copies take. All copies share the name: one that was cut off leaves cells
- * in hand, which the next one goes on with at once.
+ * in flight, which the next one goes on with at once.
  */
 const OWNER = 'copy';
 
@@ -23,11 +23,11 @@ export interface CellPair {
 
 /** What became of one cell of the source. */
 export interface CellCopy {
-  readonly fate: /** The target has it as the source does now. */
+  readonly outcome: /** The target has it as the source does now. */
     | 'copied'
     /** The target had it so, or was further. */
     | 'kept'
-    /** A worker of the target has it in hand: it was left alone. */
+    /** A worker of the target has it in flight: it was left alone. */
     | 'held';
   /** Calls that the target did not have. */
   readonly callCount: number;
@@ -38,28 +38,28 @@ export interface CellCopy {
 /**
  * Brings what one ledger knows of a cell to another.
  *
- * Never a step back: a verdict of the target stays, and so does what is of a later generation or has a
- * result where the source has none. A cell in hand at the source arrives as one given back.
+ * Never a step back: a score of the target stays, and so does what is of a later generation or has a
+ * result where the source has none. A cell in flight at the source arrives as one given back.
  *
  * Claimed before its journal is written: whoever finds a cell that nobody held takes its journal for
  * empty. A crash anywhere leaves a cell that the next copy, or a worker, goes on with.
  */
 export async function copyCell(pair: CellPair, from: Ledger, to: Ledger): Promise<CellCopy> {
   const { source, target } = pair;
-  if (hasVerdict(target)) return { fate: 'kept', callCount: 0, isDone: true };
+  if (isGraded(target)) return { outcome: 'kept', callCount: 0, isDone: true };
   const { missing, hasOther } = await compareJournals(pair, from, to);
   // Where both sides asked, each has an answer of its own, and a result belongs to its answer.
   const taken = await take(pair, !hasOther && isBehind(pair), to);
-  if (taken === 'held') return { fate: 'held', callCount: 0, isDone: false };
+  if (taken === 'held') return { outcome: 'held', callCount: 0, isDone: false };
   const isSameJournal = (await commitCalls(source.key, missing, to)) && !hasOther;
   const callCount = missing.length;
   if (taken === 'kept' || taken === 'done') {
-    return { fate: 'kept', callCount, isDone: taken === 'done' || target?.result !== undefined };
+    return { outcome: 'kept', callCount, isDone: taken === 'done' || target?.result !== undefined };
   }
   const result = isSameJournal ? source.result : undefined;
   const isWritten = await write({ source, result, taken }, to);
   const isDone = isWritten && result !== undefined;
-  return { fate: isWritten ? 'copied' : 'held', callCount, isDone };
+  return { outcome: isWritten ? 'copied' : 'held', callCount, isDone };
 }
 
 interface JournalDifference {
@@ -81,8 +81,8 @@ async function compareJournals(
   ]);
   const missing = [...theirs].flatMap(([step, entry]) => (own.has(step) ? [] : [entry]));
   const hasOther = [...theirs].some(([step, entry]) => {
-    const standing = own.get(step);
-    return standing !== undefined && !isSame(standing, entry);
+    const existing = own.get(step);
+    return existing !== undefined && !isSame(existing, entry);
   });
   return { missing, hasOther };
 }
@@ -99,7 +99,7 @@ async function commitCalls(
 }
 
 /**
- * Takes a cell of the target in hand, if there is something to bring.
+ * Takes a cell of the target in flight, if there is something to bring.
  *
  * @returns The cell as the lease has it, or why there is none.
  */
@@ -110,7 +110,7 @@ async function take(
 ): Promise<CellRecord | 'kept' | 'held' | 'done'> {
   const { key } = source;
   if (target?.state === 'claimed') {
-    // What a copy left in hand; claimed anew, it would count as a try of a worker that died.
+    // What a copy left in flight; claimed anew, it would count as an attempt of a worker that died.
     const [lost] = await to.extendLeases([key], OWNER);
     if (lost === undefined) return target;
   }
@@ -124,7 +124,7 @@ async function take(
 /** @returns False, with nothing changed, if a worker took the cell over meanwhile. */
 async function write(
   {
-    source: { key, attempts, tries },
+    source: { key, attemptLog, attempts },
     result,
     taken,
   }: {
@@ -134,23 +134,23 @@ async function write(
   },
   to: Ledger,
 ): Promise<boolean> {
-  const missing = missingAttempts(taken.attempts, attempts);
+  const missing = missingAttemptLog(taken.attemptLog, attemptLog);
   if (result !== undefined) return await to.completeCell(key, OWNER, result, missing);
-  await to.releaseCell(key, OWNER, missing, tries);
+  await to.releaseCell(key, OWNER, missing, attempts);
   return true;
 }
 
-/** Whether the target, which has no verdict, knows less than the source. */
+/** Whether the target, which has no score, knows less than the source. */
 function isBehind({ source, target }: CellPair): boolean {
-  if (target === undefined || hasVerdict(source)) return true;
+  if (target === undefined || isGraded(source)) return true;
   if (target.generation !== source.generation) return target.generation < source.generation;
   if (target.result !== undefined) return false;
-  if (source.result !== undefined || source.tries > target.tries) return true;
-  return missingAttempts(target.attempts, source.attempts).length > 0;
+  if (source.result !== undefined || source.attempts > target.attempts) return true;
+  return missingAttemptLog(target.attemptLog, source.attemptLog).length > 0;
 }
 
-function hasVerdict(cell: CellRecord | undefined): boolean {
-  return cell?.result !== undefined && isVerdict(cell.result.outcome);
+function isGraded(cell: CellRecord | undefined): boolean {
+  return cell?.result !== undefined && hasScore(cell.result.outcome);
 }
 
 /**
@@ -159,7 +159,7 @@ function hasVerdict(cell: CellRecord | undefined): boolean {
  * Both may have lost their beginning. What is known ends as a part of the history does, unless both
  * sides worked on the cell since: then the last attempt that both know is where the news begins.
  */
-function missingAttempts(known: readonly Attempt[], all: readonly Attempt[]): readonly Attempt[] {
+function missingAttemptLog(known: readonly Attempt[], all: readonly Attempt[]): readonly Attempt[] {
   for (let count = Math.min(known.length, all.length); count > 0; count -= 1) {
     if (isSame(known.slice(-count), all.slice(0, count))) return all.slice(count);
   }

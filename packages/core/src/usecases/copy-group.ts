@@ -15,7 +15,7 @@ import { plannedConfigs } from './plan-group.ts';
 import { readStoredQuestions } from './read-question.ts';
 import { chooseMissing, sendTasks } from './send-tasks.ts';
 
-/** Cells in hand at once: a far store answers each after some milliseconds, a near one commits them together. */
+/** Cells in flight at once: a far store answers each after some milliseconds, a near one commits them together. */
 const CELLS_AT_ONCE = 64;
 
 /** Where a group is, or goes. */
@@ -48,7 +48,7 @@ export interface CopyCounts {
   readonly calls: number;
   /** Cells that the target had so already, or further. */
   readonly kept: number;
-  /** Cells with news that a worker of the target has in hand: left alone. */
+  /** Cells with news that a worker of the target has in flight: left alone. */
   readonly heldElsewhere: number;
   /** Planned cells without a result in the source. */
   readonly sourceLeft: number;
@@ -90,13 +90,13 @@ export async function copyGroup(group: GroupRecord, order: CopyOrder): Promise<C
 
 /** @throws {ThriceError} `already-exists` when another group has its name. */
 async function hasGroup(header: GroupHeader, ledger: Ledger): Promise<boolean> {
-  const standing = await ledger.readGroup(header.group);
-  if (standing === undefined) return false;
+  const existing = await ledger.readGroup(header.group);
+  if (existing === undefined) return false;
   // Both come out of a ledger: their fields are in the order of their schema.
-  if (JSON.stringify(standing.header) === JSON.stringify(header)) return true;
+  if (JSON.stringify(existing.header) === JSON.stringify(header)) return true;
   throw new ThriceError({
     code: 'already-exists',
-    message: `${header.group}: expected the same group or none, received another one of this name (made by "thrice ${standing.header.commandLine.join(' ')}"); nothing was changed`,
+    message: `${header.group}: expected the same group or none, received another one of this name (made by "thrice ${existing.header.commandLine.join(' ')}"); nothing was changed`,
   });
 }
 
@@ -198,11 +198,11 @@ async function copyPage(
   });
 }
 
-function count({ fate, callCount, isDone }: CellCopy, counts: Counts): void {
+function count({ outcome, callCount, isDone }: CellCopy, counts: Counts): void {
   counts.cells += 1;
   counts.calls += callCount;
   if (!isDone) counts.targetLeft += 1;
-  switch (fate) {
+  switch (outcome) {
     case 'copied':
       counts.copied += 1;
       return;
@@ -213,7 +213,7 @@ function count({ fate, callCount, isDone }: CellCopy, counts: Counts): void {
       counts.heldElsewhere += 1;
       return;
     default:
-      assertNever(fate);
+      assertNever(outcome);
   }
 }
 

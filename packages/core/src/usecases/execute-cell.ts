@@ -1,7 +1,7 @@
 import type { Benchmark, Config, Lane } from '../domain/benchmark.ts';
+import type { OpenBreaker } from '../domain/breaker.ts';
 import type { Call, JournalEntry } from '../domain/call.ts';
 import type { Attempt, CellError, CellKey, CellResult } from '../domain/cell.ts';
-import type { Closure } from '../domain/closure.ts';
 import type { Question } from '../domain/question.ts';
 import { ThriceError, toThriceError } from '../errors.ts';
 import { limits } from '../limits.ts';
@@ -15,8 +15,8 @@ import type { Random } from '../ports/random.ts';
 import type { Delivery } from '../ports/task-queue.ts';
 import { priceUsage } from '../pricing/price-usage.ts';
 import { decideNextStep } from '../retry/decide-next-step.ts';
-import { scoreAnswer } from '../scoring/score-answer.ts';
-import type { Heartbeat, KeptCell } from './heartbeat.ts';
+import { gradeAnswer } from '../scoring/grade-answer.ts';
+import type { Heartbeat, HeldLease } from './heartbeat.ts';
 import { isServedModel } from './is-served-model.ts';
 import { readQuestion } from './read-question.ts';
 import type { WorkerObserver } from './worker-events.ts';
@@ -36,8 +36,8 @@ export interface Worker {
   readonly observe: WorkerObserver;
   /** Whether a call that may take so long can still be made. @default always */
   readonly hasTimeFor?: (durationMs: number) => boolean;
-  /** The closure that stops a lane or `lane/model` for now, from the worker's recent knowledge. */
-  readonly closureOf: (subject: string) => Closure | undefined;
+  /** The open breaker that stops a lane or `lane/model` for now, from the worker's recent knowledge. */
+  readonly openBreakerOf: (breakerKey: string) => OpenBreaker | undefined;
 }
 
 /** What the holder of the delivery does with it next. */
@@ -56,7 +56,7 @@ const ANSWER_STEP = 'answer';
  * A crash between any two lines is harmless: before the claim nothing happened, after it the lease
  * runs out, after the commit the next worker finds the call in the journal and pays nothing.
  *
- * @throws {ThriceError} Class `defect`: our own bug, nothing is acknowledged.
+ * @throws {ThriceError} Class `internal`: our own bug, nothing is acknowledged.
  */
 export async function executeCell(delivery: Delivery, worker: Worker): Promise<Settlement> {
   const { run, id, config: configName, generation } = delivery.task;
@@ -68,32 +68,34 @@ export async function executeCell(delivery: Delivery, worker: Worker): Promise<S
       message: `task of ${run} names config "${configName}", which its group does not have`,
     });
   }
-  if (isClosed(worker, config)) return { kind: 'release', delayMs: limits.parkedDelayMs };
+  if (isBlocked(worker, config)) return { kind: 'release', delayMs: limits.deferredDelayMs };
   const key: CellKey = { run, id, config: configName };
   const claim = await worker.ledger.claimCell(key, generation, worker.owner);
   if (claim.kind === 'done') return { kind: 'acknowledge' };
   if (claim.kind === 'held') return { kind: 'release', delayMs: limits.heartbeatMs };
 
-  using kept = worker.heartbeat.keep(key, delivery);
-  const cell = new CellInHand({
+  using lease = worker.heartbeat.hold(key, delivery);
+  const cell = new CellExecution({
     key,
     config,
     lane,
     worker,
-    tries: claim.cell.tries,
+    attempts: claim.cell.attempts,
     startedAtMs: worker.clock.now(),
     isFirst: claim.isFirst,
-    kept,
+    lease,
   });
   try {
     return await cell.answer(await readQuestion(worker.blobs, delivery.task.question));
   } catch (thrown) {
-    return await cell.breakOff(toThriceError(thrown));
+    return await cell.abort(toThriceError(thrown));
   }
 }
 
-function isClosed(worker: Worker, config: Config): boolean {
-  return (worker.closureOf(config.lane) ?? worker.closureOf(modelRefOf(config))) !== undefined;
+function isBlocked(worker: Worker, config: Config): boolean {
+  return (
+    (worker.openBreakerOf(config.lane) ?? worker.openBreakerOf(modelRefOf(config))) !== undefined
+  );
 }
 
 function modelRefOf(config: Config): string {
@@ -101,16 +103,16 @@ function modelRefOf(config: Config): string {
 }
 
 /** One claimed cell on its way to a result. */
-class CellInHand {
+class CellExecution {
   readonly #key: CellKey;
   readonly #config: Config;
   readonly #lane: Lane;
   readonly #worker: Worker;
   readonly #startedAtMs: number;
   readonly #isFirst: boolean;
-  readonly #kept: KeptCell;
-  readonly #attempts: Attempt[] = [];
-  #tries: number;
+  readonly #lease: HeldLease;
+  readonly #attemptLog: Attempt[] = [];
+  #attempts: number;
   #isReleased = false;
 
   constructor(init: {
@@ -118,27 +120,27 @@ class CellInHand {
     readonly config: Config;
     readonly lane: Lane;
     readonly worker: Worker;
-    readonly tries: number;
+    readonly attempts: number;
     readonly startedAtMs: number;
     /** Nobody held the cell before: its journal is empty. */
     readonly isFirst: boolean;
-    readonly kept: KeptCell;
+    readonly lease: HeldLease;
   }) {
     this.#key = init.key;
     this.#config = init.config;
     this.#lane = init.lane;
     this.#worker = init.worker;
-    this.#tries = init.tries;
+    this.#attempts = init.attempts;
     this.#startedAtMs = init.startedAtMs;
     this.#isFirst = init.isFirst;
-    this.#kept = init.kept;
+    this.#lease = init.lease;
   }
 
   /** Answers with one call (or the journal's), then completes the cell. */
   async answer(question: Question): Promise<Settlement> {
     const recorded = await this.#recall();
     if (recorded !== undefined) return await this.#complete(question, recorded);
-    if (this.#tries >= this.#worker.benchmark.maxTries) return await this.#giveUp();
+    if (this.#attempts >= this.#worker.benchmark.maxAttempts) return await this.#failExhausted();
     const request = this.#request(question);
     for (;;) {
       const asked = await this.#ask(request);
@@ -149,24 +151,24 @@ class CellInHand {
   }
 
   /**
-   * Ends work that threw: a bug of ours is a try, a store that does not serve is none, which a lease left
+   * Ends work that threw: a bug of ours is an attempt, a store that does not serve is none, which a lease left
    * to end would be.
    *
-   * @throws {ThriceError} The error, unless it was a bug that used the tries up.
+   * @throws {ThriceError} The error, unless it was a bug that used the attempts up.
    */
-  async breakOff(error: ThriceError): Promise<Settlement> {
+  async abort(error: ThriceError): Promise<Settlement> {
     if (this.#isReleased) throw error;
-    const settlement = error.class === 'defect' ? await this.#handle(error) : undefined;
+    const settlement = error.class === 'internal' ? await this.#handle(error) : undefined;
     if (settlement !== undefined) return settlement;
     await this.#release(0).catch(() => undefined);
     throw error;
   }
 
-  /** Only workers that died leave a cell behind with its tries used up: the others fail it. */
-  async #giveUp(): Promise<Settlement> {
+  /** Only workers that died leave a cell behind with its attempts used up: the others fail it. */
+  async #failExhausted(): Promise<Settlement> {
     const error = new ThriceError({
       code: 'worker-died',
-      message: `given up after ${this.#tries} tries: the last worker died over the cell, or left it without a word`,
+      message: `given up after ${this.#attempts} attempts: the last worker died over the cell, or left it without a word`,
     });
     this.#record(error, null);
     return await this.#fail(error);
@@ -182,18 +184,18 @@ class CellInHand {
   /** One call, committed before anybody reads it; a failure of the model is a value. */
   async #ask(request: ModelRequest): Promise<JournalEntry | ThriceError> {
     const granted = await this.#worker.governor
-      .grant(this.#lane.name, this.#kept.signal)
+      .grant(this.#lane.name, this.#lease.signal)
       .catch(toThriceError);
     if (granted instanceof ThriceError) return granted;
     using slot = granted;
-    if (isClosed(this.#worker, this.#config)) return laneClosedMeanwhile();
+    if (isBlocked(this.#worker, this.#config)) return breakerOpenedMeanwhile();
     // The wait may have been long: whoever held the cell before may have answered it after all.
-    if (!(await this.#kept.confirm())) return leaseLost();
+    if (!(await this.#lease.confirm())) return leaseLost();
     const recorded = await this.#recall();
     if (recorded !== undefined) return recorded;
     const startedAtMs = this.#worker.clock.now();
     const response = await this.#worker.models
-      .send(request, this.#kept.signal)
+      .send(request, this.#lease.signal)
       .catch(toThriceError);
     if (response instanceof ThriceError) return response;
     this.#worker.governor.answered(this.#lane.name);
@@ -248,17 +250,17 @@ class CellInHand {
 
   /** Decides what a failed call means; undefined to try again. */
   async #handle(error: ThriceError): Promise<Settlement | undefined> {
-    if (error.class === 'transient' || error.class === 'defect') this.#tries += 1;
+    if (error.class === 'transient' || error.class === 'internal') this.#attempts += 1;
     const next = decideNextStep(error, {
-      tries: this.#tries,
-      maxTries: this.#worker.benchmark.maxTries,
+      attempts: this.#attempts,
+      maxAttempts: this.#worker.benchmark.maxAttempts,
       random: this.#worker.random,
     });
     switch (next.kind) {
       case 'retry':
         this.#record(error, next.waitMs);
         if (!this.#hasTimeAfter(next.waitMs)) return await this.#release(next.waitMs);
-        await this.#worker.clock.sleep(next.waitMs, this.#kept.signal);
+        await this.#worker.clock.sleep(next.waitMs, this.#lease.signal);
         return undefined;
       case 'release':
         this.#record(error, next.delayMs);
@@ -268,10 +270,10 @@ class CellInHand {
         this.#record(error, delayMs);
         return await this.#release(delayMs);
       }
-      case 'close':
-        this.#record(error, limits.parkedDelayMs);
-        await this.#close(error, next.scope);
-        return await this.#release(limits.parkedDelayMs);
+      case 'open-breaker':
+        this.#record(error, limits.deferredDelayMs);
+        await this.#openBreaker(error, next.scope);
+        return await this.#release(limits.deferredDelayMs);
       case 'fail':
         this.#record(error, null);
         return await this.#fail(error);
@@ -290,7 +292,7 @@ class CellInHand {
   }
 
   #record(error: ThriceError, waitMs: number | null): void {
-    this.#attempts.push({
+    this.#attemptLog.push({
       at: this.#now(),
       step: ANSWER_STEP,
       error: describeError(error),
@@ -306,23 +308,23 @@ class CellInHand {
     await this.#worker.ledger.releaseCell(
       this.#key,
       this.#worker.owner,
+      this.#attemptLog,
       this.#attempts,
-      this.#tries,
     );
     return { kind: 'release', delayMs };
   }
 
-  async #close(error: ThriceError, scope: 'lane' | 'model'): Promise<void> {
-    const closure: Closure = {
+  async #openBreaker(error: ThriceError, scope: 'lane' | 'model'): Promise<void> {
+    const breaker: OpenBreaker = {
       schemaVersion: 1,
-      subject: scope === 'lane' ? this.#lane.name : modelRefOf(this.#config),
+      breakerKey: scope === 'lane' ? this.#lane.name : modelRefOf(this.#config),
       error: describeError(error),
-      closedAt: this.#now(),
+      openedAt: this.#now(),
       resetAt: error.details.resetAt ?? null,
     };
     // Before the write: a cell that waits for our slot must not send one more call meanwhile.
-    this.#worker.observe({ kind: 'lane-closed', closure });
-    await this.#worker.ledger.close(closure);
+    this.#worker.observe({ kind: 'breaker-opened', breaker });
+    await this.#worker.ledger.openBreaker(breaker);
   }
 
   async #fail(error: ThriceError): Promise<Settlement> {
@@ -342,7 +344,7 @@ class CellInHand {
   async #complete(question: Question, entry: JournalEntry): Promise<Settlement> {
     const { call, output } = entry;
     return await this.#store({
-      ...scoreAnswer(this.#config.scorer, question, output, call.finishReason),
+      ...gradeAnswer(this.#config.scorer, question, output, call.finishReason),
       error: null,
       costUsd: call.costUsd,
       latencyMs: call.latencyMs,
@@ -351,14 +353,14 @@ class CellInHand {
     });
   }
 
-  async #store(result: Omit<CellResult, 'tries' | 'finishedAt'>): Promise<Settlement> {
+  async #store(result: Omit<CellResult, 'attempts' | 'finishedAt'>): Promise<Settlement> {
     const { ledger, owner, observe } = this.#worker;
     const complete: CellResult = {
       ...result,
-      tries: result.outcome === 'failed' ? Math.max(1, this.#tries) : this.#tries + 1,
+      attempts: result.outcome === 'failed' ? Math.max(1, this.#attempts) : this.#attempts + 1,
       finishedAt: this.#now(),
     };
-    const isOurs = await ledger.completeCell(this.#key, owner, complete, this.#attempts);
+    const isOurs = await ledger.completeCell(this.#key, owner, complete, this.#attemptLog);
     // Another worker has it, who may die over it: only the task of a cell that is done may be let go.
     if (!isOurs) return { kind: 'release', delayMs: limits.heartbeatMs };
     observe({ kind: 'cell-completed', key: this.#key, result: complete });
@@ -392,9 +394,9 @@ function leaseLost(): ThriceError {
   return new ThriceError({ code: 'lease-lost', message: 'another worker took the cell over' });
 }
 
-function laneClosedMeanwhile(): ThriceError {
+function breakerOpenedMeanwhile(): ThriceError {
   return new ThriceError({
     code: 'interrupted',
-    message: 'the lane closed before the call was sent',
+    message: 'the lane was blocked before the call was sent',
   });
 }

@@ -1,12 +1,12 @@
 import type { Benchmark } from '../domain/benchmark.ts';
-import { type CellRow, cellRowSchema, isVerdict } from '../domain/cell.ts';
+import { type CellRow, cellRowSchema, hasScore } from '../domain/cell.ts';
 import type { GroupHeader } from '../domain/group.ts';
 import { ThriceError } from '../errors.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Ledger } from '../ports/ledger.ts';
 import { renderSummary } from '../reports/summary-table.ts';
-import { scorerVersions } from '../scoring/score-answer.ts';
+import { scorerVersions } from '../scoring/grade-answer.ts';
 import type { Summary } from '../stats/summary.ts';
 import { SummaryBuilder } from '../stats/summary-builder.ts';
 import { readRows } from './read-rows.ts';
@@ -42,7 +42,7 @@ export function groupKey(group: string, name: string): string {
  *
  * @param endedWith - The exit code of work that ended early (paused, interrupted), or how to tell it once
  *   every row was seen; undefined where every task is done: then the manifests say 0, or 1 if cells have
- *   no verdict.
+ *   no score.
  * @param onRow - Told each row as it is written.
  */
 export async function finalizeGroup(
@@ -183,16 +183,16 @@ export function describePrediction(row: CellRow): object | undefined {
   return { id: row.id, answer_text: row.answer, answer_confidence: row.confidence };
 }
 
-/** A row's entry in `failures_*.json`; undefined for a verdict. */
+/** A row's entry in `failures_*.json`; undefined for a score. */
 export function describeFailure(row: CellRow): object | undefined {
-  if (isVerdict(row.outcome)) return undefined;
+  if (hasScore(row.outcome)) return undefined;
   return {
     id: row.id,
     run_id: row.run,
     status: row.outcome,
     error: row.error?.message ?? row.reason,
     class: row.error?.class ?? null,
-    tries: row.tries,
+    attempts: row.attempts,
   };
 }
 

@@ -5,8 +5,8 @@ import type { Clock } from '../ports/clock.ts';
 import type { Ledger } from '../ports/ledger.ts';
 import type { Delivery, TaskQueue } from '../ports/task-queue.ts';
 
-/** A cell that is being kept; dispose of it when the work on it ends. */
-export interface KeptCell extends Disposable {
+/** A cell that is being held; dispose of it when the work on it ends. */
+export interface HeldLease extends Disposable {
   /** Aborts with `lease-lost` when another worker took the cell over, or with the reason to stop. */
   readonly signal: AbortSignal;
   /**
@@ -17,7 +17,7 @@ export interface KeptCell extends Disposable {
   confirm(): Promise<boolean>;
 }
 
-interface Kept {
+interface Held {
   readonly key: CellKey;
   readonly delivery: Delivery;
   readonly controller: AbortController;
@@ -26,11 +26,11 @@ interface Kept {
 }
 
 /**
- * Extends the leases and deliveries of everything a worker has in hand, all together every
+ * Extends the leases and deliveries of everything a worker has in flight, all together every
  * `limits.heartbeatMs`, so that a dead worker's cells are free after `limits.leaseMs`.
  */
 export class Heartbeat {
-  readonly #kept = new Set<Kept>();
+  readonly #held = new Set<Held>();
   readonly #ledger: Ledger;
   readonly #queue: TaskQueue;
   readonly #clock: Clock;
@@ -59,37 +59,37 @@ export class Heartbeat {
   }
 
   /** Starts keeping a claimed cell. */
-  keep(key: CellKey, delivery: Delivery): KeptCell {
-    const kept: Kept = {
+  hold(key: CellKey, delivery: Delivery): HeldLease {
+    const held: Held = {
       key,
       delivery,
       controller: new AbortController(),
       extendedAtMs: this.#clock.now(),
     };
-    this.#kept.add(kept);
-    if (this.#stopReason !== undefined) kept.controller.abort(this.#stopReason);
+    this.#held.add(held);
+    if (this.#stopReason !== undefined) held.controller.abort(this.#stopReason);
     return {
-      signal: kept.controller.signal,
-      confirm: () => this.#confirm(kept),
+      signal: held.controller.signal,
+      confirm: () => this.#confirm(held),
       [Symbol.dispose]: () => {
-        this.#kept.delete(kept);
+        this.#held.delete(held);
       },
     };
   }
 
-  async #confirm(kept: Kept): Promise<boolean> {
+  async #confirm(held: Held): Promise<boolean> {
     const nowMs = this.#clock.now();
-    // Beats keep it well within the lease: only a process that was asleep has to ask.
-    if (nowMs - kept.extendedAtMs < limits.leaseMs / 2) return true;
-    const lost = await this.#ledger.extendLeases([kept.key], this.#owner);
-    kept.extendedAtMs = nowMs;
+    // Beats hold it well within the lease: only a process that was asleep has to ask.
+    if (nowMs - held.extendedAtMs < limits.leaseMs / 2) return true;
+    const lost = await this.#ledger.extendLeases([held.key], this.#owner);
+    held.extendedAtMs = nowMs;
     return lost.length === 0;
   }
 
-  /** Tells everything in hand to stop at once, and whatever is claimed from now on. */
+  /** Tells everything in flight to stop at once, and whatever is claimed from now on. */
   stopAll(reason: ThriceError): void {
     this.#stopReason = reason;
-    for (const { controller } of this.#kept) controller.abort(reason);
+    for (const { controller } of this.#held) controller.abort(reason);
   }
 
   /**
@@ -111,19 +111,19 @@ export class Heartbeat {
 
   /** Extends everything once; cells that are no longer ours get their signal. */
   async beat(): Promise<void> {
-    const kept = [...this.#kept];
-    if (kept.length === 0) return;
+    const held = [...this.#held];
+    if (held.length === 0) return;
     const nowMs = this.#clock.now();
     const [lost] = await Promise.all([
       this.#ledger.extendLeases(
-        kept.map(({ key }) => key),
+        held.map(({ key }) => key),
         this.#owner,
       ),
-      this.#queue.extend(kept.map(({ delivery }) => delivery)),
+      this.#queue.extend(held.map(({ delivery }) => delivery)),
     ]);
-    for (const cell of kept) cell.extendedAtMs = nowMs;
+    for (const cell of held) cell.extendedAtMs = nowMs;
     for (const key of lost) {
-      const cell = kept.find((candidate) => isSameCell(candidate.key, key));
+      const cell = held.find((candidate) => isSameCell(candidate.key, key));
       cell?.controller.abort(
         new ThriceError({ code: 'lease-lost', message: `another worker took over ${key.id}` }),
       );

@@ -2,9 +2,9 @@ import type { GroupHeader } from '../domain/group.ts';
 import type { ResultRequest } from '../domain/group-request.ts';
 import { ThriceError } from '../errors.ts';
 import { resolveBenchmark } from '../planning/resolve-benchmark.ts';
+import type { ActiveGroup, ActiveGroups } from '../ports/active-groups.ts';
 import type { GroupRequests } from '../ports/group-requests.ts';
 import type { GroupRecord, Ledger, Tally } from '../ports/ledger.ts';
-import type { Watched, Watchlist } from '../ports/watchlist.ts';
 import { countDone, countPlanned } from './count-cells.ts';
 import { earlyExitCodes, type FinalizeStores, finalizeGroup } from './finalize-group.ts';
 import { TallyCounter } from './tally-counter.ts';
@@ -16,7 +16,7 @@ const COST_TOLERANCE_USD = 1e-6;
 
 /** What {@link publishResults} works with. */
 export interface PublicationStores extends FinalizeStores {
-  readonly watchlist: Watchlist;
+  readonly activeGroups: ActiveGroups;
   readonly requests: GroupRequests;
 }
 
@@ -28,17 +28,17 @@ export interface Publication {
 }
 
 /** What tells whether cells were completed between two looks; those of a rerun watch their group anew. */
-interface Standing {
+interface Snapshot {
   readonly tallies: readonly Tally[];
-  readonly watched: Watched | undefined;
+  readonly activeGroup: ActiveGroup | undefined;
 }
 
 /**
- * Writes the results of a group as they stand, mends its tallies, and sees to it that it goes on.
+ * Writes the results of a group as they stand, repairs its tallies, and sees to it that it goes on.
  *
  * Written again while cells are completed meanwhile; a group that does not come to rest is watched anew,
  * so that of several writers at once one that has seen everything is the last. A group that is whole
- * leaves the watchlist; of one that is halted short of that, the missing tasks are asked for.
+ * leaves the list of active groups; of one that is halted short of that, the missing tasks are asked for.
  *
  * @throws {ThriceError} `unknown-group` when there is none.
  */
@@ -46,16 +46,16 @@ export async function publishResults(
   { group, isHalted = false }: Pick<ResultRequest, 'group' | 'isHalted'>,
   stores: PublicationStores,
 ): Promise<Publication> {
-  const { ledger, watchlist, requests } = stores;
+  const { ledger, activeGroups, requests } = stores;
   const record = await readRecord(group, ledger);
   const pass = await writeUntilSettled(record, stores);
-  for (const tally of pass.counted) await mendTally(tally, pass, ledger);
+  for (const tally of pass.counted) await repairTally(tally, pass, ledger);
   const cells = countPlanned(record.header);
   const done = countDone(pass.counted);
-  const { watched } = pass.after;
-  if (!pass.isSettled) await watchlist.watch(group);
-  else if (done < cells && isHalted) await askForMissing(record, requests);
-  else if (done >= cells && watched !== undefined) await watchlist.unwatch(watched);
+  const { activeGroup } = pass.after;
+  if (!pass.isSettled) await activeGroups.add(group);
+  else if (done < cells && isHalted) await requestMissing(record, requests);
+  else if (done >= cells && activeGroup !== undefined) await activeGroups.remove(activeGroup);
   return { cells, done };
 }
 
@@ -69,31 +69,31 @@ async function readRecord(group: string, ledger: Ledger): Promise<GroupRecord> {
 interface Pass {
   /** The tallies as the records had them. */
   readonly counted: readonly Tally[];
-  readonly before: Standing;
-  readonly after: Standing;
+  readonly before: Snapshot;
+  readonly after: Snapshot;
   /** Whether nothing was completed from before to after. */
   readonly isSettled: boolean;
 }
 
 /** @returns The last pass. */
 async function writeUntilSettled(record: GroupRecord, stores: PublicationStores): Promise<Pass> {
-  let before = await look(record.header, stores);
+  let before = await takeSnapshot(record.header, stores);
   for (let passCount = 1; ; passCount += 1) {
     const counted = await writeResults(record, stores);
-    const after = await look(record.header, stores);
+    const after = await takeSnapshot(record.header, stores);
     const isSettled = isUnchanged(before, after);
     if (isSettled || passCount === MAX_PASSES) return { counted, before, after, isSettled };
     before = after;
   }
 }
 
-async function look(
+async function takeSnapshot(
   { group, runs }: GroupHeader,
-  { ledger, watchlist }: PublicationStores,
-): Promise<Standing> {
-  const watched = (await watchlist.listWatched()).find((entry) => entry.group === group);
+  { ledger, activeGroups }: PublicationStores,
+): Promise<Snapshot> {
+  const activeGroup = (await activeGroups.list()).find((entry) => entry.group === group);
   const byRun = await Promise.all(runs.map((run) => ledger.readTallies(run)));
-  return { tallies: byRun.flat(), watched };
+  return { tallies: byRun.flat(), activeGroup };
 }
 
 /**
@@ -117,23 +117,23 @@ async function writeResults(
   return counter.tallies();
 }
 
-async function askForMissing(
+async function requestMissing(
   { header: { group }, state, isPlanned }: GroupRecord,
   requests: GroupRequests,
 ): Promise<void> {
   if (state !== 'active' || !isPlanned) return;
-  await requests.askForTasks({ v: 1, group, kind: 'refill' });
+  await requests.requestDispatch({ v: 1, group, kind: 'refill' });
 }
 
 /** Puts a tally right that a crash left short, unless its run has gone on meanwhile. */
-async function mendTally(counted: Tally, { before, after }: Pass, ledger: Ledger): Promise<void> {
-  const standing = findTally(after.tallies, counted);
-  if (!isSameTally(findTally(before.tallies, counted), standing)) return;
-  if (!isSameTally(counted, standing)) await ledger.replaceTally(standing, counted);
+async function repairTally(counted: Tally, { before, after }: Pass, ledger: Ledger): Promise<void> {
+  const existing = findTally(after.tallies, counted);
+  if (!isSameTally(findTally(before.tallies, counted), existing)) return;
+  if (!isSameTally(counted, existing)) await ledger.replaceTally(existing, counted);
 }
 
-function isUnchanged(before: Standing, after: Standing): boolean {
-  if (before.watched?.token !== after.watched?.token) return false;
+function isUnchanged(before: Snapshot, after: Snapshot): boolean {
+  if (before.activeGroup?.token !== after.activeGroup?.token) return false;
   return [...before.tallies, ...after.tallies].every((tally) =>
     isSameTally(findTally(before.tallies, tally), findTally(after.tallies, tally)),
   );

@@ -79,27 +79,27 @@ function toRow(
     confidence: null,
     reason: result.reason,
     error: result.error,
-    tries: result.tries,
+    attempts: result.attempts,
     costUsd: result.costUsd,
     latencyMs: result.latencyMs,
     startedAt: result.startedAt,
     finishedAt: result.finishedAt,
     tags: question.tags,
     calls: result.calls,
-    wastedCostUsd: wastedCost(cell),
+    wasteUsd: wastedCost(cell),
   };
 }
 
 /** What stands in the row of a cell without a result: its last error, if it had one. */
 function describeUnfinished(cell: CellRecord | undefined): Pick<CellRow, keyof CellResult> {
-  const error = cell?.attempts.at(-1)?.error ?? null;
+  const error = cell?.attemptLog.at(-1)?.error ?? null;
   return {
     outcome: 'not-attempted',
     score: null,
     answer: null,
     reason: error?.code ?? null,
     error,
-    tries: cell?.tries ?? 0,
+    attempts: cell?.attempts ?? 0,
     costUsd: null,
     latencyMs: null,
     startedAt: null,
@@ -110,7 +110,7 @@ function describeUnfinished(cell: CellRecord | undefined): Pick<CellRow, keyof C
 
 /** What failed attempts cost: 0 without any, null as soon as the cost of one that was sent is unknown. */
 function wastedCost(cell: CellRecord | undefined): number | null {
-  const sent = (cell?.attempts ?? []).filter(({ latencyMs }) => latencyMs !== null);
+  const sent = (cell?.attemptLog ?? []).filter(({ latencyMs }) => latencyMs !== null);
   return sent.reduce<number | null>(
     (sum, { costUsd }) => (sum === null || costUsd === null ? null : sum + costUsd),
     0,

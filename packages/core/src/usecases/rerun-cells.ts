@@ -4,7 +4,7 @@ import type { PlanStores } from './plan-group.ts';
 import { chooseFailed, sendTasks } from './send-tasks.ts';
 
 /**
- * Sends the cells of some runs that ended without a verdict once more, as their next generation.
+ * Sends the cells of some runs that ended without a score once more, as their next generation.
  *
  * Nothing is reset here: the claim of the new task does that, so a crash in between loses nothing, and
  * sending twice is harmless. Committed calls are kept and not paid again.

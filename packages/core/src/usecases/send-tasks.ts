@@ -1,5 +1,5 @@
 import type { Config } from '../domain/benchmark.ts';
-import { isVerdict } from '../domain/cell.ts';
+import { hasScore } from '../domain/cell.ts';
 import type { CellTask } from '../domain/cell-task.ts';
 import type { GroupHeader } from '../domain/group.ts';
 import type { WalkPosition } from '../domain/group-request.ts';
@@ -21,7 +21,7 @@ export type ChooseTasks = (
 export const chooseAll: ChooseTasks = async (run, config, questions) =>
   questions.map((stored) => toTask(run, config, stored, 0));
 
-/** The cells that have no result; those that a worker has in hand are among them. */
+/** The cells that have no result; those that a worker has in flight are among them. */
 export function chooseMissing(ledger: Ledger): ChooseTasks {
   return async (run, config, questions) => {
     const ids = questions.map(({ question }) => question.id);
@@ -34,14 +34,14 @@ export function chooseMissing(ledger: Ledger): ChooseTasks {
   };
 }
 
-/** The cells that ended without a verdict, as their next generation; committed calls are kept. */
+/** The cells that ended without a score, as their next generation; committed calls are kept. */
 export function chooseFailed(ledger: Ledger): ChooseTasks {
   return async (run, config, questions) => {
     const ids = questions.map(({ question }) => question.id);
     const cells = await ledger.readCells(run, config, ids);
     return questions.flatMap((stored) => {
       const cell = cells.get(stored.question.id);
-      if (cell?.result === undefined || isVerdict(cell.result.outcome)) return [];
+      if (cell?.result === undefined || hasScore(cell.result.outcome)) return [];
       return [toTask(run, config, stored, cell.generation + 1)];
     });
   };

@@ -8,13 +8,13 @@ type Counting = Mutable<Omit<Tally, 'counts'>> & { readonly counts: Mutable<Tall
 export class TallyCounter {
   readonly #tallies = new Map<string, Counting>();
 
-  add({ run, config, outcome, score, costUsd, tries }: CellRow): void {
+  add({ run, config, outcome, score, costUsd, attempts }: CellRow): void {
     const tally = this.#tallyOf(run, config);
     if (outcome === 'not-attempted') return;
     tally.counts[outcome] += 1;
     if (score === 1) tally.correct += 1;
     tally.costUsd += costUsd ?? 0;
-    tally.retries += Math.max(0, tries - 1);
+    tally.retries += Math.max(0, attempts - 1);
   }
 
   /** What was counted so far. */

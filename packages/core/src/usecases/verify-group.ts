@@ -1,11 +1,11 @@
 import type { Benchmark, Config } from '../domain/benchmark.ts';
-import { type CellRow, isVerdict } from '../domain/cell.ts';
+import { type CellRow, hasScore } from '../domain/cell.ts';
 import type { GroupHeader } from '../domain/group.ts';
 import type { Question } from '../domain/question.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
 import type { Ledger } from '../ports/ledger.ts';
 import { renderSummary } from '../reports/summary-table.ts';
-import { scoreAnswer } from '../scoring/score-answer.ts';
+import { gradeAnswer } from '../scoring/grade-answer.ts';
 import type { Summary } from '../stats/summary.ts';
 import { SummaryBuilder } from '../stats/summary-builder.ts';
 import {
@@ -147,10 +147,10 @@ class GroupCheck {
     return { config: config.name, predictions: predictionCount, failedIds };
   }
 
-  /** The verdict in the ledger is what its recorded answer gives. */
+  /** The score in the ledger is what its recorded answer gives. */
   async #rescore(key: string, row: CellRow, question: Question, config: Config): Promise<void> {
     if (row.calls.length === 0) {
-      if (isVerdict(row.outcome)) this.#report(`${key}: ${row.id}: a verdict without a call`);
+      if (hasScore(row.outcome)) this.#report(`${key}: ${row.id}: a score without a call`);
       return;
     }
     const entry = (await this.#ledger.readJournal(row)).get('answer');
@@ -158,17 +158,13 @@ class GroupCheck {
       this.#report(`${key}: ${row.id}: its call is not in the journal`);
       return;
     }
-    const verdict = scoreAnswer(config.scorer, question, entry.output, entry.call.finishReason);
+    const grade = gradeAnswer(config.scorer, question, entry.output, entry.call.finishReason);
     this.#rescored += 1;
-    if (
-      verdict.outcome === row.outcome &&
-      verdict.score === row.score &&
-      verdict.answer === row.answer
-    ) {
+    if (grade.outcome === row.outcome && grade.score === row.score && grade.answer === row.answer) {
       return;
     }
     this.#report(
-      `${key}: ${row.id}: recorded ${row.outcome} ${row.score}, the recorded answer gives ${verdict.outcome} ${verdict.score}`,
+      `${key}: ${row.id}: recorded ${row.outcome} ${row.score}, the recorded answer gives ${grade.outcome} ${grade.score}`,
     );
   }
 

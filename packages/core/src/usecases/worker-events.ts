@@ -1,5 +1,5 @@
+import type { OpenBreaker } from '../domain/breaker.ts';
 import type { CellKey, CellResult } from '../domain/cell.ts';
-import type { Closure } from '../domain/closure.ts';
 import type { ThriceError } from '../errors.ts';
 
 /** What happens while cells are worked on, for progress displays and logs. */
@@ -9,11 +9,11 @@ export type WorkerEvent =
       readonly kind: 'call-failed';
       readonly key: CellKey;
       readonly error: ThriceError;
-      /** Delay until the next try, ms; null if there is none. */
+      /** Delay until the next attempt, ms; null if there is none. */
       readonly waitMs: number | null;
     }
-  | { readonly kind: 'lane-closed'; readonly closure: Closure }
-  | { readonly kind: 'lane-waiting'; readonly subject: string; readonly untilMs: number }
+  | { readonly kind: 'breaker-opened'; readonly breaker: OpenBreaker }
+  | { readonly kind: 'breaker-waiting'; readonly breakerKey: string; readonly untilMs: number }
   /** Cells waited for a call that nothing withheld; they are set going again. */
   | { readonly kind: 'stalled'; readonly cellCount: number; readonly forMs: number }
   /** Cells a dead worker was at work on; a call of theirs in flight may be paid twice. */

@@ -45,8 +45,8 @@ CREATE TABLE cells (
   generation INTEGER NOT NULL,
   owner TEXT,
   lease_until INTEGER NOT NULL,
-  tries INTEGER NOT NULL,
-  attempts TEXT,
+  attempts INTEGER NOT NULL,
+  attempt_log TEXT,
   outcome TEXT,
   result TEXT,
   PRIMARY KEY (run, config, id)
@@ -74,9 +74,9 @@ CREATE TABLE tallies (
   PRIMARY KEY (run, config)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE closures (
-  subject TEXT PRIMARY KEY,
-  closure TEXT NOT NULL
+CREATE TABLE open_breakers (
+  breaker_key TEXT PRIMARY KEY,
+  breaker TEXT NOT NULL
 ) STRICT;
 
 CREATE TABLE workers (

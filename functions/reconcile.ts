@@ -1,0 +1,13 @@
+import { reconcileGroups } from '@thrice/core';
+import { compose } from './compose.ts';
+import { openLog } from './log.ts';
+import type { LambdaContext } from './sqs-event.ts';
+
+/** Once a minute: opens lanes, wakes what was deferred, helps groups that have come to a halt. */
+export async function handler(_event: unknown, context: LambdaContext): Promise<void> {
+  const composition = compose();
+  const log = openLog('reconciler', context);
+  await reconcileGroups({ ...composition, tasks: composition.queue }, ({ kind, ...facts }) =>
+    log.info(kind, facts),
+  );
+}

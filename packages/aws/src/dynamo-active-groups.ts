@@ -1,0 +1,70 @@
+import { randomUUID } from 'node:crypto';
+import type { ActiveGroup, ActiveGroups, DeferredCells } from '@thrice/core';
+import {
+  ACTIVE_GROUPS,
+  activeGroupItemSchema,
+  DEFERRED_CELLS,
+  deferredItemSchema,
+  parseItem,
+} from './dynamo-items.ts';
+import { DynamoTable, type TableInit } from './dynamo-table.ts';
+
+const SCHEMA_VERSION = 1;
+
+/** The list of active groups in the ledger's table: two partitions that are short, for what is done leaves them. */
+export class DynamoActiveGroups implements ActiveGroups {
+  readonly #table: DynamoTable;
+  readonly #createToken: () => string;
+
+  /** @param init.createToken - @default a random UUID */
+  constructor(init: TableInit & { readonly createToken?: () => string }) {
+    this.#table = new DynamoTable(init);
+    this.#createToken = init.createToken ?? randomUUID;
+  }
+
+  async add(group: string): Promise<void> {
+    const item = { schemaVersion: SCHEMA_VERSION, group, token: this.#createToken() };
+    await this.#table.put(activeGroupKey(group), item);
+  }
+
+  async remove({ group, token }: ActiveGroup): Promise<void> {
+    await this.#table.remove(activeGroupKey(group), { token });
+  }
+
+  async list(): Promise<readonly ActiveGroup[]> {
+    const activeGroup: ActiveGroup[] = [];
+    for await (const item of this.#table.query(ACTIVE_GROUPS, {})) {
+      const { group, token } = parseItem(activeGroupItemSchema, item, this.#table.name);
+      activeGroup.push({ group, token });
+    }
+    return activeGroup;
+  }
+
+  async defer(breakerKey: string, group: string): Promise<void> {
+    const token = this.#createToken();
+    const item = { schemaVersion: SCHEMA_VERSION, breakerKey, group, token };
+    await this.#table.put(deferredKey({ breakerKey, group }), item);
+  }
+
+  async listDeferred(): Promise<readonly DeferredCells[]> {
+    const deferred: DeferredCells[] = [];
+    for await (const item of this.#table.query(DEFERRED_CELLS, {})) {
+      const { breakerKey, group, token } = parseItem(deferredItemSchema, item, this.#table.name);
+      deferred.push({ breakerKey, group, token });
+    }
+    return deferred;
+  }
+
+  async removeDeferred(deferred: DeferredCells): Promise<void> {
+    await this.#table.remove(deferredKey(deferred), { token: deferred.token });
+  }
+}
+
+function activeGroupKey(group: string) {
+  return { pk: ACTIVE_GROUPS, sk: group };
+}
+
+/** A group's name holds no `#`; a model's may. */
+function deferredKey({ breakerKey, group }: Pick<DeferredCells, 'breakerKey' | 'group'>) {
+  return { pk: DEFERRED_CELLS, sk: `${group}#${breakerKey}` };
+}

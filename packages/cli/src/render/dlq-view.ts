@@ -1,0 +1,176 @@
+import {
+  type CellDlqEntry,
+  type DlqCell,
+  type DlqCellState,
+  type DlqList,
+  type DlqReport,
+  errorOfEntry,
+  renderTable,
+  type UnreadableDlqEntry,
+} from '@thrice/core';
+import { plainText } from '../terminal.ts';
+
+/** An unreadable message is shown up to this length. */
+const BODY_CHARS = 300;
+
+const nowTexts: Readonly<Record<DlqCellState, string>> = {
+  scored: 'meanwhile scored',
+  unparsed: 'meanwhile unparsed',
+  ungraded: 'ungraded',
+  failed: 'still failed',
+  'failed-again': 'failed again',
+  'running-again': 'running again',
+  unfinished: 'unfinished',
+  'not-attempted': 'not attempted',
+};
+
+/** Cells with DLQ messages, a line each; the number of messages where there are several. */
+export function renderMessageTable(cells: readonly DlqCell[]): string {
+  const header = ['run', 'config', 'id', 'class', 'code', 'sent', 'messages', 'now'];
+  const rows = cells.map(({ key: { run, config, id }, latest, entries, now }) => {
+    const error = errorOfEntry(latest);
+    return [
+      ...[run, config, id].map(plainText),
+      error.class,
+      error.code,
+      latest.sentAt ?? '–',
+      entries.length > 1 ? String(entries.length) : '',
+      nowTexts[now],
+    ];
+  });
+  return renderTable(header, rows, 'text').trimEnd();
+}
+
+/** What a list holds, by class, in one line. */
+export function describeList(list: DlqList, stage: string): string {
+  const { cells, unreadable } = list;
+  if (cells.length + unreadable.length === 0) return describeNothing(list, stage);
+  const messages = cells.reduce((sum, { entries }) => sum + entries.length, 0);
+  const classes = Object.entries(countClasses(list)).map(([name, count]) => `${count} ${name}`);
+  const ofClasses = classes.length === 0 ? '' : `: ${classes.join(', ')}`;
+  const unreadableText =
+    unreadable.length === 0 ? '' : `; ${countOf(unreadable.length, 'unreadable message')}`;
+  return `${countOf(cells.length, 'cell')} (${countOf(messages, 'message')})${ofClasses}${unreadableText}`;
+}
+
+/** The DLQ messages of a list in full, cell by cell. */
+export function renderMessages({ cells, unreadable }: DlqList): string {
+  return plainText([...cells.map(renderCell), ...unreadable.map(renderUnreadable)].join('\n\n'));
+}
+
+/** What a replay or a drop did. */
+export function describeReport(report: DlqReport, stage: string): string {
+  const { messages, cells, problems, unseen } = report;
+  if (messages.matched === 0) return describeNothing({ seen: messages.seen, unseen }, stage);
+  const { seen, matched, replayed, stale, dropped, unreadable, kept } = messages;
+  const stuck = problems.reduce((sum, problem) => sum + problem.messages, 0);
+  const reasons = [
+    seen > matched ? [`${seen - matched} not asked for`] : [],
+    stuck > 0 ? [`${stuck} that cannot be replayed`] : [],
+  ].flat();
+  const lines = [
+    dropped > 0
+      ? `dropped ${countOf(dropped, 'message')} of ${countOf(cells.matched, 'cell')}${unreadable > 0 ? `, ${unreadable} unreadable` : ''}`
+      : `replayed ${countOf(cells.replayed, 'cell')} (${countOf(replayed, 'message')})`,
+    stale > 0 ? `deleted ${countOf(stale, 'message')} of cells that have gone on since` : '',
+    kept > 0 ? `kept ${countOf(kept, 'message')}: ${reasons.join(', ')}` : '',
+  ];
+  return lines.filter((line) => line !== '').join('\n');
+}
+
+/** Messages that a command could not look at. */
+export function describeUnseen(unseen: number): string {
+  const messages = unseen === 1 ? '1 more message is' : `${unseen} more messages are`;
+  return `about ${messages} in the hands of another command, or of one that was killed; look again in a few minutes`;
+}
+
+/** `thrice dlq ls --json`. */
+export function listToJson(list: DlqList, stage: string): unknown {
+  const cells = list.cells.map(({ key, latest, entries, now }) => {
+    const { class: errorClass, code } = errorOfEntry(latest);
+    const { sentAt } = latest;
+    return { ...key, class: errorClass, code, sentAt, messageCount: entries.length, now };
+  });
+  const unreadable = list.unreadable.map(({ messageId, sentAt, problem }) => ({
+    messageId,
+    sentAt,
+    problem,
+  }));
+  return { ...listHead(list, stage), cells, unreadable };
+}
+
+/** `thrice dlq show --json`. */
+export function showToJson(list: DlqList, stage: string): unknown {
+  const cells = list.cells.map(({ key, entries, now }) => ({
+    ...key,
+    now,
+    messages: entries.map((entry) => {
+      const { messageId, sentAt, kind, task } = entry;
+      const { lane = null } = entry;
+      return { messageId, sentAt, kind, lane, task, error: errorOfEntry(entry) };
+    }),
+  }));
+  const unreadable = list.unreadable.map(({ messageId, sentAt, problem, body }) => ({
+    messageId,
+    sentAt,
+    problem,
+    bodyChars: body.length,
+    body: cut(body),
+  }));
+  return { ...listHead(list, stage), cells, unreadable };
+}
+
+/** `thrice dlq replay --json` and `drop --json`. */
+export function reportToJson(report: DlqReport, stage: string): unknown {
+  const { messages, cells, problems, unseen, isInterrupted: interrupted } = report;
+  return { stage, messages, cells, problems, unseen, interrupted };
+}
+
+function listHead(list: DlqList, stage: string) {
+  const { seen, unseen, isInterrupted: interrupted } = list;
+  return { stage, seen, unseen, interrupted, byClass: countClasses(list) };
+}
+
+/** Cells by the class of their latest message, in the classes' order. */
+function countClasses({ cells }: DlqList): Readonly<Record<string, number>> {
+  const classes = cells.map(({ latest }) => errorOfEntry(latest).class).toSorted();
+  const counts = Map.groupBy(classes, (name) => name);
+  return Object.fromEntries([...counts].map(([name, { length }]) => [name, length]));
+}
+
+function renderCell({ key: { run, config, id }, entries, now }: DlqCell): string {
+  const title = `── ${run} ${config} ${id}: ${nowTexts[now]} ──`;
+  return [title, ...entries.map(renderEntry)].join('\n');
+}
+
+function renderEntry(entry: CellDlqEntry): string {
+  const { kind, messageId, sentAt, lane, task } = entry;
+  const { key, offset, length } = task.question;
+  const error = errorOfEntry(entry);
+  return [
+    `${kind} ${messageId}, sent ${sentAt ?? 'at an unknown time'}`,
+    `lane ${lane ?? 'unknown'}, generation ${task.generation}, question ${key} from byte ${offset}, ${length} bytes`,
+    `error ${error.class}/${error.code}: ${error.message}`,
+  ].join('\n');
+}
+
+function renderUnreadable({ messageId, sentAt, problem, body }: UnreadableDlqEntry): string {
+  const rest = body.length > BODY_CHARS ? `\n(cut, ${body.length} characters in all)` : '';
+  return `── unreadable message ${messageId}, sent ${sentAt ?? 'at an unknown time'} ──\n${problem}\n${cut(body)}${rest}`;
+}
+
+function cut(body: string): string {
+  return body.slice(0, BODY_CHARS).toWellFormed();
+}
+
+function describeNothing(
+  { seen, unseen }: Pick<DlqList, 'seen' | 'unseen'>,
+  stage: string,
+): string {
+  if (seen === 0) return `no DLQ messages ${unseen > 0 ? 'at hand ' : ''}in stage ${stage}`;
+  return `nothing matched: ${countOf(seen, 'DLQ message')} in stage ${stage}, none as asked for`;
+}
+
+function countOf(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}

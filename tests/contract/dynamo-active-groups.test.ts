@@ -1,0 +1,23 @@
+import { DynamoActiveGroups } from '@thrice/aws';
+import { afterAll, beforeAll } from 'vitest';
+import { type DynamoEmulator, startDynamo } from '../support/aws-emulators.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+import { describeActiveGroupsContract } from './active-groups-contract.ts';
+
+let dynamo: DynamoEmulator;
+beforeAll(async () => {
+  dynamo = await startDynamo();
+});
+afterAll(async () => {
+  await dynamo[Symbol.asyncDispose]();
+});
+
+describeActiveGroupsContract('DynamoDB, emulated', async () => {
+  const table = await dynamo.openTable();
+  const init = { tableName: table.tableName, clock: new FakeClock(), random: () => 0 };
+  return {
+    activeGroups: new DynamoActiveGroups({ ...init, client: table.client }),
+    other: new DynamoActiveGroups({ ...init, client: table.otherClient }),
+    [Symbol.asyncDispose]: () => table[Symbol.asyncDispose](),
+  };
+});

@@ -1,0 +1,18 @@
+import { SqsDeadLetterQueue } from '@thrice/aws';
+import { openQueues } from '../support/aws-emulators.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+import { takeMessages } from '../support/message-queue.ts';
+import { describeDeadLetterQueueContract } from './dead-letter-queue-contract.ts';
+
+describeDeadLetterQueueContract('SQS, emulated', async () => {
+  const queues = await openQueues(new FakeClock(), ['dead-letters']);
+  const queueUrl = queues.queueUrls.get('dead-letters') ?? '';
+  return {
+    deadLetterQueue: new SqsDeadLetterQueue({ client: queues.client, queueUrl }),
+    read: async () => {
+      const messages = await takeMessages(queues.otherClient, queueUrl);
+      return messages.map(({ body }) => body);
+    },
+    [Symbol.asyncDispose]: () => queues[Symbol.asyncDispose](),
+  };
+});

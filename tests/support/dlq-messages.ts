@@ -1,0 +1,121 @@
+import type { ActiveGroups, CellDlqEntry, CellTask, DlqEntry, DlqScan } from '@thrice/core';
+import { aCellTask } from './builders.ts';
+
+type FailureEntry = Extract<DlqEntry, { kind: 'message' }>;
+type RedrivenTaskEntry = Extract<DlqEntry, { kind: 'task' }>;
+type UnreadableDlqEntry = Extract<DlqEntry, { kind: 'unreadable' }>;
+
+const sentAt = '2026-01-02T03:04:05.000Z';
+
+/** The message of a cell that timed out; its message is named after cell and generation. */
+export function aFailureEntry(
+  task: Partial<CellTask> = {},
+  parts: Partial<FailureEntry> = {},
+): FailureEntry {
+  const whole = aCellTask(task);
+  return {
+    kind: 'message',
+    messageId: `message-${whole.id}-g${whole.generation}`,
+    sentAt,
+    lane: 'lab',
+    task: whole,
+    error: { class: 'transient', code: 'model-timeout', message: 'no answer' },
+    ...parts,
+  };
+}
+
+/** A task that its lane's queue gave up. */
+export function aStrayTask(
+  task: Partial<CellTask> = {},
+  parts: Partial<RedrivenTaskEntry> = {},
+): RedrivenTaskEntry {
+  const whole = aCellTask(task);
+  return {
+    kind: 'task',
+    messageId: `task-${whole.id}-g${whole.generation}`,
+    sentAt,
+    lane: 'lab',
+    task: whole,
+    ...parts,
+  };
+}
+
+/** A message that nobody can read. */
+export function anUnreadableEntry(parts: Partial<UnreadableDlqEntry> = {}): UnreadableDlqEntry {
+  const problem = 'expected JSON, received 5 characters of something else';
+  return { kind: 'unreadable', messageId: 'unreadable', sentAt, problem, body: 'hello', ...parts };
+}
+
+/** DLQ messages in memory, that scans look through one after another. */
+export class FakeDeadLetterQueue {
+  /** What lies there. */
+  entries: readonly DlqEntry[];
+  readonly #pageSize: number;
+
+  constructor(entries: readonly DlqEntry[], pageSize = 10) {
+    this.entries = entries;
+    this.#pageSize = pageSize;
+  }
+
+  /** Ids of the messages that lie there. */
+  get messageIds(): readonly string[] {
+    return this.entries.map(({ messageId }) => messageId);
+  }
+
+  /** Begins a scan. */
+  open(): FakeDlqScan {
+    return new FakeDlqScan(this, this.#pageSize);
+  }
+}
+
+/** A look through messages in memory; each page holds what lies there when its turn comes. */
+export class FakeDlqScan implements DlqScan {
+  unseenCount = 0;
+  isDisposed = false;
+  /** Runs before each page. */
+  onPage: () => void = () => undefined;
+  readonly #messages: FakeDeadLetterQueue;
+  readonly #pageSize: number;
+
+  constructor(messages: FakeDeadLetterQueue, pageSize: number) {
+    this.#messages = messages;
+    this.#pageSize = pageSize;
+  }
+
+  async *pages(stop: AbortSignal): AsyncIterable<readonly DlqEntry[]> {
+    const seen = new Set<DlqEntry>();
+    for (;;) {
+      this.onPage();
+      if (stop.aborted) return;
+      const page = this.#messages.entries.filter((entry) => !seen.has(entry));
+      if (page.length === 0) return;
+      page.splice(this.#pageSize);
+      for (const entry of page) seen.add(entry);
+      yield page;
+    }
+  }
+
+  async remove(removed: readonly DlqEntry[]): Promise<void> {
+    this.#messages.entries = this.#messages.entries.filter((entry) => !removed.includes(entry));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.isDisposed = true;
+  }
+}
+
+/** Notes which groups are watched, each time they are. */
+export class WatchLog implements Pick<ActiveGroups, 'add'> {
+  readonly activeGroup: string[] = [];
+
+  async add(group: string): Promise<void> {
+    this.activeGroup.push(group);
+  }
+}
+
+/** The body of a message as a worker sends it. */
+export function messageBody(entry: CellDlqEntry): string {
+  if (entry.kind === 'task') return JSON.stringify(entry.task);
+  const { lane, task, error } = entry;
+  return JSON.stringify({ v: 1, lane, task, error });
+}

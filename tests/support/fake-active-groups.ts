@@ -1,0 +1,62 @@
+import type { ActiveGroup, ActiveGroups, DeferredCells } from '@thrice/core';
+
+/** A list of active groups in memory. */
+export class FakeActiveGroups implements ActiveGroups {
+  /** Names of the methods that changed something, in order. */
+  readonly log: string[] = [];
+  readonly #activeGroup = new Map<string, ActiveGroup>();
+  readonly #deferred = new Map<string, DeferredCells>();
+  readonly #failures = new Map<keyof ActiveGroups, Error>();
+  #tokenNo = 0;
+
+  /** The next call of a method fails, with nothing changed. */
+  failNext(method: keyof ActiveGroups, error: Error): void {
+    this.#failures.set(method, error);
+  }
+
+  async add(group: string): Promise<void> {
+    this.#note('add');
+    this.#activeGroup.set(group, { group, token: this.#createToken() });
+  }
+
+  async remove({ group, token }: ActiveGroup): Promise<void> {
+    this.#note('remove');
+    if (this.#activeGroup.get(group)?.token === token) this.#activeGroup.delete(group);
+  }
+
+  async list(): Promise<readonly ActiveGroup[]> {
+    return [...this.#activeGroup.values()];
+  }
+
+  async defer(breakerKey: string, group: string): Promise<void> {
+    this.#note('defer');
+    const token = this.#createToken();
+    this.#deferred.set(nameOf({ breakerKey, group }), { breakerKey, group, token });
+  }
+
+  async listDeferred(): Promise<readonly DeferredCells[]> {
+    return [...this.#deferred.values()];
+  }
+
+  async removeDeferred(deferred: DeferredCells): Promise<void> {
+    this.#note('removeDeferred');
+    const name = nameOf(deferred);
+    if (this.#deferred.get(name)?.token === deferred.token) this.#deferred.delete(name);
+  }
+
+  #createToken(): string {
+    this.#tokenNo += 1;
+    return `token-${this.#tokenNo}`;
+  }
+
+  #note(method: keyof ActiveGroups): void {
+    const failure = this.#failures.get(method);
+    this.#failures.delete(method);
+    if (failure !== undefined) throw failure;
+    this.log.push(method);
+  }
+}
+
+function nameOf({ breakerKey, group }: Pick<DeferredCells, 'breakerKey' | 'group'>): string {
+  return JSON.stringify([breakerKey, group]);
+}

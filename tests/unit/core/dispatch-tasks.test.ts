@@ -1,0 +1,221 @@
+import { type DispatchRequest, dispatchTasks, limits } from '@thrice/core';
+import { describe, expect, it } from 'vitest';
+import {
+  aCellKey,
+  aCellResult,
+  anError,
+  anOpenBreaker,
+  aQuestion,
+} from '../../support/builders.ts';
+import { FakeStage } from '../../support/fake-stage.ts';
+
+const plan: DispatchRequest = { v: 1, group: 'demo', kind: 'plan' };
+const refill: DispatchRequest = { v: 1, group: 'demo', kind: 'refill' };
+
+const configs = [
+  { name: 'a', model: 'lab/m' },
+  { name: 'b', model: 'lab/n' },
+  { name: 'c', model: 'spare/m' },
+];
+
+describe('a request for a plan', () => {
+  it('has every task sent as it was planned, and the group marked', async () => {
+    const stage = new FakeStage();
+    await stage.enter({ configs, runCount: 2, isPlanned: false });
+    stage.ledger.putCell(aDoneCell('a'));
+
+    const sentCount = await serve(stage, plan);
+
+    expect(sentCount).toBe(6);
+    expect(sent(stage)).toEqual([
+      'lab demo-r1 a q1',
+      'lab demo-r1 b q1',
+      'spare demo-r1 c q1',
+      'lab demo-r2 a q1',
+      'lab demo-r2 b q1',
+      'spare demo-r2 c q1',
+    ]);
+    expect((await stage.ledger.readGroup('demo'))?.isPlanned).toBe(true);
+    expect(stage.requests.tasks).toEqual([]);
+  });
+
+  it('has the rest asked for when time is up; whoever sends the last marks the group', async () => {
+    const stage = new FakeStage();
+    const ids = Array.from({ length: 2 * limits.pageSize + 1 }, (_, at) => `q${at}`);
+    await stage.enter({ ids, isPlanned: false });
+    const marks: (boolean | undefined)[] = [];
+
+    await serve(stage, plan, () => true);
+    for (let no = 0; no < 2; no += 1) {
+      marks.push((await stage.ledger.readGroup('demo'))?.isPlanned);
+      const request = stage.requests.tasks.at(-1);
+      if (request !== undefined) await serve(stage, request, () => true);
+    }
+    marks.push((await stage.ledger.readGroup('demo'))?.isPlanned);
+
+    expect(marks).toEqual([false, false, true]);
+    expect(stage.requests.tasks).toMatchObject([
+      { kind: 'plan', from: { run: 'demo-r1' } },
+      { kind: 'plan', from: { run: 'demo-r1' } },
+    ]);
+    expect(stage.queue.sent.map(({ task }) => task.id)).toEqual(ids);
+  });
+
+  it('is done with where the group is planned already', async () => {
+    const stage = new FakeStage();
+    await stage.enter();
+
+    expect(await serve(stage, plan)).toBe(0);
+    expect(sent(stage)).toEqual([]);
+  });
+
+  it('leaves the group unmarked when its tasks cannot be sent', async () => {
+    const stage = new FakeStage();
+    await stage.enter({ isPlanned: false });
+    stage.queue.failNextSend(anError('store-unavailable'));
+
+    await expect(serve(stage, plan)).rejects.toMatchObject({ code: 'store-unavailable' });
+
+    expect((await stage.ledger.readGroup('demo'))?.isPlanned).toBe(false);
+  });
+});
+
+describe('a request for what is missing', () => {
+  it('has the cells without a result sent, in their generation', async () => {
+    const stage = new FakeStage();
+    await stage.enter({ configs });
+    stage.ledger.putCell(aDoneCell('a'));
+    await stage.ledger.claimCell(aCellKey({ config: 'b' }), 3, 'somebody');
+
+    const sentCount = await serve(stage, refill);
+
+    expect(sentCount).toBe(2);
+    expect(stage.queue.sent.map(({ task }) => `${task.config} ${task.generation}`)).toEqual([
+      'b 3',
+      'c 0',
+    ]);
+  });
+
+  it.each([
+    ['lab', ['lab demo-r1 a q1', 'lab demo-r1 b q1']],
+    ['lab/n', ['lab demo-r1 b q1']],
+    ['spare', ['spare demo-r1 c q1']],
+    ['grok', []],
+  ])('of %s has the cells of that lane or model sent', async (breakerKey, expected) => {
+    const stage = new FakeStage();
+    await stage.enter({ configs });
+
+    await serve(stage, { ...refill, breakerKey });
+
+    expect(sent(stage)).toEqual(expected);
+    expect(await stage.deferred()).toEqual([]);
+  });
+
+  it('has the cells of a lane deferred again that has closed meanwhile', async () => {
+    const stage = new FakeStage();
+    await stage.enter({ configs });
+    await stage.ledger.openBreaker(anOpenBreaker({ breakerKey: 'lab/m' }));
+
+    await serve(stage, { ...refill, breakerKey: 'lab' });
+
+    expect(sent(stage)).toEqual(['lab demo-r1 b q1']);
+    expect(await stage.deferred()).toEqual(['lab demo']);
+  });
+
+  it.each([
+    ['lab', ['spare demo-r1 c q1']],
+    ['lab/m', ['lab demo-r1 b q1', 'spare demo-r1 c q1']],
+  ])('leaves out what waits for %s to open', async (breakerKey, expected) => {
+    const stage = new FakeStage();
+    await stage.enter({ configs });
+    await stage.ledger.openBreaker(anOpenBreaker({ breakerKey }));
+
+    await serve(stage, refill);
+
+    expect(sent(stage)).toEqual(expected);
+  });
+
+  it('goes on where it was cut off, for the same lane', async () => {
+    const stage = new FakeStage();
+    const ids = Array.from({ length: limits.pageSize + 1 }, (_, at) => `q${at}`);
+    await stage.enter({ ids, configs });
+    const offset = ids
+      .slice(0, limits.pageSize)
+      .reduce((sum, id) => sum + JSON.stringify(aQuestion({ id })).length + 1, 0);
+
+    await serve(stage, { ...refill, breakerKey: 'lab/n' }, () => true);
+    const [request] = stage.requests.tasks;
+    if (request !== undefined) await serve(stage, request);
+
+    const from = { run: 'demo-r1', offset };
+    expect(stage.requests.tasks).toEqual([{ ...refill, breakerKey: 'lab/n', from }]);
+    expect(stage.queue.sent.map(({ task }) => task.id)).toEqual(ids);
+  });
+
+  it('has no more sent than it allows, over all configs, pages and runs, and no rest asked for', async () => {
+    const stage = new FakeStage();
+    const ids = Array.from({ length: limits.pageSize + 5 }, (_, at) => `q${at}`);
+    await stage.enter({ configs, ids, runCount: 2 });
+
+    const one = await serve(stage, { ...refill, limit: 1 });
+    const many = await serve(stage, { ...refill, breakerKey: 'spare', limit: limits.pageSize + 2 });
+
+    expect([one, many]).toEqual([1, limits.pageSize + 2]);
+    expect(stage.queue.sent).toHaveLength(limits.pageSize + 3);
+    expect(stage.requests.tasks).toEqual([]);
+  });
+
+  it('does not mark the group as planned', async () => {
+    const stage = new FakeStage();
+    await stage.enter({ isPlanned: false });
+
+    await serve(stage, refill);
+
+    expect((await stage.ledger.readGroup('demo'))?.isPlanned).toBe(false);
+  });
+});
+
+describe('any request for tasks', () => {
+  it.each([plan, refill])('has nothing sent of a cancelled group: $kind', async (request) => {
+    const stage = new FakeStage();
+    await stage.enter({ isPlanned: false });
+    await stage.ledger.setGroupState('demo', 'cancelled');
+
+    const sentCount = await serve(stage, request);
+
+    expect(sentCount).toBe(0);
+    expect(sent(stage)).toEqual([]);
+    expect((await stage.ledger.readGroup('demo'))?.isPlanned).toBe(false);
+  });
+
+  it('is refused for a group that nobody knows', async () => {
+    const stage = new FakeStage();
+
+    await expect(serve(stage, plan)).rejects.toMatchObject({ code: 'unknown-group' });
+  });
+});
+
+async function serve(
+  stage: FakeStage,
+  request: DispatchRequest,
+  isOutOfTime: () => boolean = () => false,
+): Promise<number> {
+  return await dispatchTasks(request, isOutOfTime, stage);
+}
+
+/** What was sent: lane, run, config and question. */
+function sent(stage: FakeStage): readonly string[] {
+  return stage.queue.sent.map(({ lane, task }) => `${lane} ${task.run} ${task.config} ${task.id}`);
+}
+
+function aDoneCell(config: string) {
+  const key = aCellKey({ config });
+  return {
+    key,
+    state: 'done' as const,
+    generation: 0,
+    attempts: 1,
+    attemptLog: [],
+    result: aCellResult(),
+  };
+}

@@ -1,0 +1,592 @@
+import { type ErrorCode, limits, type Settlement } from '@thrice/core';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  aCellKey,
+  aCellTask,
+  aFailedResult,
+  aModelResponse,
+  anError,
+  anOpenBreaker,
+  aTally,
+} from '../../support/builders.ts';
+import type { FakeAnswer } from '../../support/fake-model-client.ts';
+import { FakeStage } from '../../support/fake-stage.ts';
+import { type Mishap, Steps } from '../../support/steps.ts';
+
+const done: Settlement = { kind: 'acknowledge' };
+const refused: FakeAnswer = () => anError('invalid-request');
+
+describe('a task that is answered', () => {
+  it('has its cell done first, then asks for the results of a group that is whole', async () => {
+    const stage = new FakeStage();
+    await stage.enter();
+    const steps = new Steps();
+
+    const settlement = await stage.answer(await stage.deliver(), { steps });
+
+    expect(settlement).toEqual(done);
+    expect(stage.cell()?.result).toMatchObject({ outcome: 'scored', score: 1 });
+    expect(stage.requests.results).toEqual([{ v: 1, group: 'demo' }]);
+    expect(stage.deadLetterQueue.sent).toEqual([]);
+    expect(steps.names).toEqual([
+      'ledger.readGroup',
+      'ledger.listOpenBreakers',
+      'ledger.claimCell',
+      'models.send',
+      'ledger.commitCall',
+      'ledger.completeCell',
+      'ledger.readTallies',
+      'requests.requestResults',
+    ]);
+  });
+
+  it('asks for no results while cells are left, in whichever run or config', async () => {
+    const stage = new FakeStage();
+    await stage.enter({ runCount: 2, configs: [{ name: 'direct' }, { name: 'other' }] });
+    const tasks = [
+      { run: 'demo-r1' },
+      { run: 'demo-r2' },
+      { run: 'demo-r1', config: 'other' },
+      { run: 'demo-r2', config: 'other' },
+    ];
+    const counts: number[] = [];
+
+    for (const task of tasks) {
+      await stage.complete(['q1'], task);
+      counts.push(stage.requests.results.length);
+    }
+
+    expect(counts).toEqual([0, 0, 0, 1]);
+  });
+
+  it('has the message of a failed cell sent once the cell is done', async () => {
+    const stage = new FakeStage(refused);
+    await stage.enter();
+    const delivery = await stage.deliver();
+    const states: unknown[] = [];
+    stage.deadLetterQueue.onSend = () => states.push(stage.cell()?.state);
+    stage.requests.onAsk = () => states.push(stage.deadLetterQueue.sent.length);
+
+    const settlement = await stage.answer(delivery);
+
+    const error = { class: 'rejected', code: 'invalid-request', message: 'some invalid-request' };
+    expect(settlement).toEqual(done);
+    expect(stage.deadLetterQueue.sent).toEqual([{ v: 1, lane: 'lab', task: delivery.task, error }]);
+    expect(states).toEqual(['done', 1]);
+  });
+
+  it('sends no message of a cell that merely has no score', async () => {
+    const stage = new FakeStage();
+    await stage.enter();
+    const result = aFailedResult({ outcome: 'ungraded', error: null });
+    stage.ledger.putCell({
+      key: aCellKey(),
+      state: 'done',
+      generation: 0,
+      attempts: 1,
+      attemptLog: [],
+      result,
+    });
+
+    await stage.answer(await stage.deliver(), { isRedelivered: true });
+
+    expect(stage.deadLetterQueue.sent).toEqual([]);
+    expect(stage.requests.results.length).toBe(1);
+  });
+
+  it('goes back where its cell has to wait, and nothing follows', async () => {
+    const stage = new FakeStage(() => anError('model-rate-limited', { retryAfterMs: 7_000 }));
+    await stage.enter();
+
+    const settlement = await stage.answer(await stage.deliver());
+
+    expect(settlement).toEqual({ kind: 'release', delayMs: 7_000 });
+    expect(await stage.deferred()).toEqual([]);
+    expect(stage.requests.results).toEqual([]);
+  });
+
+  it('goes back where somebody else holds its cell', async () => {
+    const stage = new FakeStage();
+    await stage.enter();
+    await stage.ledger.claimCell(aCellKey(), 0, 'somebody else');
+
+    const settlement = await stage.answer(await stage.deliver(), { isRedelivered: true });
+
+    expect(settlement).toEqual({ kind: 'release', delayMs: limits.heartbeatMs });
+  });
+
+  it('is done with where its group is cancelled, its cell left alone', async () => {
+    const stage = new FakeStage();
+    await stage.enter();
+    await stage.ledger.setGroupState('demo', 'cancelled');
+    const steps = new Steps();
+
+    const settlement = await stage.answer(await stage.deliver(), { steps, isRedelivered: true });
+
+    expect(settlement).toEqual(done);
+    expect(steps.names).toEqual(['ledger.readGroup']);
+    expect(stage.cell()).toBeUndefined();
+  });
+
+  it('takes the earlier result of a rerun away where its group is cancelled, so that it is missing', async () => {
+    const stage = new FakeStage();
+    await stage.enter();
+    await stage.ledger.setGroupState('demo', 'cancelled');
+    const result = aFailedResult();
+    stage.ledger.putCell({
+      key: aCellKey(),
+      state: 'done',
+      generation: 0,
+      attempts: 1,
+      attemptLog: [],
+      result,
+    });
+
+    const settlement = await stage.answer(await stage.deliver({ generation: 1 }));
+
+    expect(settlement).toEqual(done);
+    expect(stage.cell()).toMatchObject({ state: 'released', generation: 1 });
+    expect(stage.cell()?.result).toBeUndefined();
+  });
+
+  it('is a bug where nobody knows its group', async () => {
+    const stage = new FakeStage();
+    const delivery = { lane: 'lab', task: aCellTask({ run: 'lost-r1' }), receipt: '1' };
+
+    await expect(stage.answer(delivery)).rejects.toMatchObject({
+      code: 'invariant-violated',
+      message: 'task of lost-r1, whose group is not in the ledger',
+    });
+  });
+
+  it('is given up, with a message, after as many workers as it has attempts died over it', async () => {
+    const stage = new FakeStage();
+    await stage.enter({ maxAttempts: 2 });
+    const delivery = await stage.deliver();
+    const inTheCall: Mishap = { at: 3, isDone: false, isFatal: true };
+    for (const steps of [new Steps(inTheCall), new Steps(inTheCall)]) {
+      await expect(stage.answer(delivery, { steps })).rejects.toThrow('no longer there');
+      stage.clock.advance(limits.leaseMs);
+    }
+
+    const settlement = await stage.answer(delivery, { isRedelivered: true });
+
+    expect(settlement).toEqual(done);
+    expect(stage.deadLetterQueue.sent).toMatchObject([{ error: { code: 'worker-died' } }]);
+    expect(stage.requests.results.length).toBe(1);
+  });
+});
+
+describe('a task of a blocked lane', () => {
+  it.each<[string, string, ErrorCode]>([
+    ['lane', 'lab', 'quota-exhausted'],
+    ['model', 'lab/m', 'unknown-model'],
+  ])('is deferred at its %s by whoever closes it', async (_, breakerKey, code) => {
+    const stage = new FakeStage(() => anError(code));
+    await stage.enter();
+
+    const settlement = await stage.answer(await stage.deliver());
+
+    expect(settlement).toEqual(done);
+    expect(await stage.deferred()).toEqual([`${breakerKey} demo`]);
+    expect(await stage.ledger.listOpenBreakers()).toMatchObject([{ breakerKey }]);
+    expect(stage.cell()).toMatchObject({ state: 'released', attempts: 0 });
+    expect(stage.requests.results).toEqual([]);
+  });
+
+  it.each(['lab', 'lab/m'])('is deferred at %s without a claim or a call', async (breakerKey) => {
+    const stage = new FakeStage();
+    await stage.enter();
+    await stage.ledger.openBreaker(anOpenBreaker({ breakerKey }));
+
+    const settlement = await stage.answer(await stage.deliver());
+
+    expect(settlement).toEqual(done);
+    expect(await stage.deferred()).toEqual([`${breakerKey} demo`]);
+    expect(stage.cell()).toBeUndefined();
+    expect(stage.models.requests).toEqual([]);
+  });
+
+  it('is deferred at its lane where model and lane are closed', async () => {
+    const stage = new FakeStage();
+    await stage.enter();
+    for (const breakerKey of ['lab/m', 'lab'])
+      await stage.ledger.openBreaker(anOpenBreaker({ breakerKey }));
+
+    await stage.answer(await stage.deliver());
+
+    expect(await stage.deferred()).toEqual(['lab demo']);
+  });
+
+  it.each(['spare', 'spare/m', 'lab/n'])(
+    'is answered where only %s is closed',
+    async (breakerKey) => {
+      const stage = new FakeStage();
+      await stage.enter();
+      await stage.ledger.openBreaker(anOpenBreaker({ breakerKey }));
+
+      await stage.answer(await stage.deliver());
+
+      expect(stage.cell()?.state).toBe('done');
+      expect(await stage.deferred()).toEqual([]);
+    },
+  );
+
+  it('goes back, not deferred, when it has to wait for another reason', async () => {
+    const stage = new FakeStage(() => anError('model-rate-limited'));
+    await stage.enter();
+    await stage.ledger.openBreaker(anOpenBreaker({ breakerKey: 'spare' }));
+
+    const settlement = await stage.answer(await stage.deliver());
+
+    expect(settlement.kind).toBe('release');
+    expect(await stage.deferred()).toEqual([]);
+  });
+
+  it('is not let go where it cannot be deferred', async () => {
+    const stage = new FakeStage();
+    await stage.enter();
+    await stage.ledger.openBreaker(anOpenBreaker());
+    stage.activeGroups.failNext('defer', anError('store-unavailable'));
+
+    const answered = stage.answer(await stage.deliver());
+
+    await expect(answered).rejects.toMatchObject({ code: 'store-unavailable' });
+  });
+
+  it('has the result of an earlier generation taken away, so that it is among the missing', async () => {
+    const stage = new FakeStage(refused);
+    await stage.enter();
+    await stage.complete(['q1']);
+    await stage.ledger.openBreaker(anOpenBreaker());
+
+    const settlement = await stage.answer(await stage.deliver({ generation: 1 }));
+
+    expect(settlement).toEqual(done);
+    expect(stage.cell()).toMatchObject({ state: 'released', generation: 1, attempts: 0 });
+    expect(stage.cell()?.result).toBeUndefined();
+    expect(await stage.deferred()).toEqual(['lab demo']);
+  });
+
+  it('keeps a score, whatever the generation of the task', async () => {
+    const stage = new FakeStage();
+    await stage.enter();
+    await stage.complete(['q1']);
+    await stage.ledger.openBreaker(anOpenBreaker());
+
+    await stage.answer(await stage.deliver({ generation: 1 }));
+
+    expect(stage.cell()?.result?.outcome).toBe('scored');
+  });
+
+  it('has what its worker did not come to made up for, if its cell is done', async () => {
+    const stage = new FakeStage(refused);
+    await stage.enter();
+    await stage.complete(['q1']);
+    stage.deadLetterQueue.sent.length = 0;
+    stage.requests.results.length = 0;
+    await stage.ledger.openBreaker(anOpenBreaker());
+
+    await stage.answer(await stage.deliver(), { isRedelivered: true });
+
+    expect(stage.deadLetterQueue.sent.length).toBe(1);
+    expect(stage.requests.results.length).toBe(1);
+  });
+});
+
+describe('a task of a rerun', () => {
+  it('has its group watched after its cell is done, and asks for no results itself', async () => {
+    const stage = new FakeStage(refused);
+    await stage.enter();
+    await stage.complete(['q1']);
+    stage.requests.results.length = 0;
+    const [before] = await stage.activeGroups.list();
+    stage.models.become(() => aModelResponse());
+
+    await stage.answer(await stage.deliver({ generation: 1 }));
+
+    const [after] = await stage.activeGroups.list();
+    expect(stage.cell()).toMatchObject({ generation: 1, result: { outcome: 'scored' } });
+    expect(after?.group).toBe('demo');
+    expect(after?.token).not.toBe(before?.token);
+    expect(stage.requests.results).toEqual([]);
+  });
+
+  it('has a message of its own when it fails again', async () => {
+    const stage = new FakeStage(refused);
+    await stage.enter();
+    await stage.complete(['q1']);
+
+    await stage.complete(['q1'], { generation: 1 });
+
+    expect(stage.deadLetterQueue.sent.map(({ task }) => task.generation)).toEqual([0, 1]);
+  });
+
+  it('has nothing done for it where its cell has gone on to a later generation', async () => {
+    const stage = new FakeStage(refused);
+    await stage.enter();
+    await stage.complete(['q1'], { generation: 2 });
+    stage.deadLetterQueue.sent.length = 0;
+    stage.activeGroups.log.length = 0;
+
+    await stage.answer(await stage.deliver({ generation: 1 }), { isRedelivered: true });
+
+    expect(stage.deadLetterQueue.sent).toEqual([]);
+    expect(stage.activeGroups.log).toEqual([]);
+  });
+});
+
+describe('a task that came again', () => {
+  it('asks for the results once more where its cell is done: its worker may have died', async () => {
+    const stage = new FakeStage();
+    await stage.enter();
+    await stage.complete(['q1']);
+    stage.requests.results.length = 0;
+
+    await stage.answer(await stage.deliver(), { isRedelivered: true });
+
+    expect(stage.requests.results.length).toBe(1);
+    expect(stage.models.requests.length).toBe(1);
+  });
+
+  it('asks for none while others are at work', async () => {
+    const stage = new FakeStage();
+    await stage.enter({ ids: ['q1', 'q2'] });
+    await stage.complete(['q1']);
+
+    await stage.answer(await stage.deliver(), { isRedelivered: true });
+
+    expect(stage.requests.results).toEqual([]);
+  });
+
+  it('sends the message as a copy too, which nobody is known to have had', async () => {
+    const stage = new FakeStage(refused);
+    await stage.enter();
+    await stage.complete(['q1']);
+    stage.deadLetterQueue.sent.length = 0;
+    stage.requests.results.length = 0;
+
+    await stage.answer(await stage.deliver());
+
+    expect(stage.deadLetterQueue.sent.length).toBe(1);
+    // A group has as many copies as it likes, and one of them would ask after the other.
+    expect(stage.requests.results).toEqual([]);
+  });
+
+  it('counts a tally that is over-full as whole: the writing of the results counts again', async () => {
+    const stage = new FakeStage();
+    await stage.enter({ ids: ['q1', 'q2'] });
+    stage.ledger.setTally(aTally());
+
+    await stage.complete(['q1']);
+
+    expect(stage.requests.results.length).toBe(1);
+  });
+});
+
+/** A task, and all that has to be there once it is done with. */
+interface Story {
+  readonly name: string;
+  readonly answer: FakeAnswer;
+  readonly generation: number;
+  readonly isLaneBlocked?: boolean;
+  /** Whether the model answers: what it refuses it does not charge for. */
+  readonly isPaid?: boolean;
+  readonly messageCount: number;
+  readonly check: (stage: FakeStage) => Promise<void>;
+}
+
+const stories: readonly Story[] = [
+  {
+    name: 'the last cell, right',
+    answer: () => aModelResponse(),
+    isPaid: true,
+    generation: 0,
+    messageCount: 0,
+    check: async (stage) => {
+      expect(stage.cell()?.result?.outcome).toBe('scored');
+    },
+  },
+  {
+    name: 'the last cell, refused',
+    answer: refused,
+    generation: 0,
+    messageCount: 1,
+    check: async (stage) => {
+      expect(stage.cell()?.result).toMatchObject({ outcome: 'failed', reason: 'invalid-request' });
+    },
+  },
+  {
+    name: 'a cell of a rerun, refused again',
+    answer: refused,
+    generation: 1,
+    messageCount: 1,
+    check: async (stage) => {
+      expect(stage.cell()).toMatchObject({ generation: 1, result: { outcome: 'failed' } });
+      expect(await stage.activeGroup()).toEqual(['demo']);
+    },
+  },
+  {
+    name: 'a cell whose lane has no quota left',
+    answer: () => anError('quota-exhausted'),
+    generation: 0,
+    messageCount: 0,
+    check: async (stage) => {
+      expect(stage.cell()?.state).not.toBe('done');
+      expect(await stage.deferred()).toEqual(['lab demo']);
+      expect(await stage.ledger.listOpenBreakers()).toMatchObject([{ breakerKey: 'lab' }]);
+    },
+  },
+  {
+    name: 'a cell of a rerun whose lane is blocked',
+    answer: refused,
+    generation: 1,
+    isLaneBlocked: true,
+    messageCount: 0,
+    check: async (stage) => {
+      expect(stage.cell()).toMatchObject({ generation: 1 });
+      expect(stage.cell()?.result).toBeUndefined();
+      expect(await stage.deferred()).toEqual(['lab demo']);
+    },
+  },
+];
+
+describe('a worker that comes to harm at any step', () => {
+  it.each(stories)('leaves nothing undone once its task has come again: $name', async (story) => {
+    const untroubled = new Steps();
+    await tell(story, [untroubled]);
+    const points = untroubled.names.flatMap((_, at) => [
+      { at, isDone: false, isFatal: true },
+      { at, isDone: true, isFatal: true },
+    ]);
+    expect(points.length).toBeGreaterThan(8);
+
+    for (const mishap of points) {
+      const steps = new Steps(mishap);
+
+      const stage = await tell(story, [steps]);
+
+      const where = `dead ${mishap.isDone ? 'after' : 'before'} ${steps.names[mishap.at]}`;
+      expect(steps.failed?.name, where).toBe(untroubled.names[mishap.at]);
+      await expectTold(story, stage, [steps], where);
+    }
+  });
+
+  it.each(stories)(
+    'leaves nothing undone when a step fails and the task goes as a copy: $name',
+    async (story) => {
+      const untroubled = new Steps();
+      await tell(story, [untroubled]);
+
+      for (const at of untroubled.names.keys()) {
+        const fault = () => anError('store-unavailable');
+        const steps = new Steps({ at, isDone: false, isFatal: false }, fault);
+
+        const stage = await tell(story, [steps], false);
+
+        const where = `failed ${steps.names[at]}`;
+        await story.check(stage);
+        expect(stage.deadLetterQueue.sent.length, where).toBeGreaterThanOrEqual(story.messageCount);
+      }
+    },
+  );
+
+  it('leaves nothing undone however many of them do', async () => {
+    const mishap = fc.record({
+      at: fc.nat({ max: 12 }),
+      isDone: fc.boolean(),
+      isFatal: fc.boolean(),
+    });
+
+    await fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom(...stories),
+        fc.array(mishap, { maxLength: 6 }),
+        async (story, mishaps) => {
+          const all = mishaps.map((each) => new Steps(each));
+
+          const stage = await tell(story, all);
+
+          await expectTold(story, stage, all, 'in the end');
+        },
+      ),
+      { numRuns: 300 },
+    );
+  });
+
+  it('pays nothing more for a call that was committed, however often its workers die', async () => {
+    const stage = new FakeStage();
+    await stage.enter({ maxAttempts: 2 });
+    const delivery = await stage.deliver();
+    // At the completion of the cell; whoever finds the call in the journal is one step faster.
+    for (const at of [5, 4, 4, 4]) {
+      const steps = new Steps({ at, isDone: false, isFatal: true });
+      await expect(stage.answer(delivery, { steps })).rejects.toThrow('no longer there');
+      expect(steps.failed?.name).toBe('ledger.completeCell');
+      stage.clock.advance(limits.leaseMs);
+    }
+
+    await stage.answer(delivery, { isRedelivered: true });
+
+    expect(stage.models.requests.length).toBe(1);
+    expect(stage.cell()?.result).toMatchObject({ outcome: 'scored', calls: [{ replayed: true }] });
+    expect(stage.deadLetterQueue.sent).toEqual([]);
+  });
+});
+
+/**
+ * Has a task answered by one worker after the other, each with the steps given, until it is done with.
+ *
+ * @param isRedelivered - Whether it comes again as what it was; else as a copy.
+ */
+async function tell(
+  story: Story,
+  steps: readonly Steps[],
+  isRedelivered = true,
+): Promise<FakeStage> {
+  const stage = new FakeStage(story.answer);
+  await stage.enter({ maxAttempts: 20 });
+  if (story.generation > 0) await stage.complete(['q1']);
+  if (story.isLaneBlocked === true) await stage.ledger.openBreaker(anOpenBreaker());
+  stage.deadLetterQueue.sent.length = 0;
+  stage.requests.results.length = 0;
+  for (const { group, token } of await stage.activeGroups.list()) {
+    await stage.activeGroups.remove({ group, token });
+  }
+  const callsBefore = stage.models.requests.length;
+  const delivery = await stage.deliver({ generation: story.generation });
+  const queue = [...steps];
+  for (let round = 0; round < 40; round += 1) {
+    const isFirst = round === 0;
+    const settlement = await stage
+      .answer(delivery, {
+        steps: queue.shift() ?? new Steps(),
+        isRedelivered: isRedelivered && !isFirst,
+      })
+      .catch(() => undefined);
+    if (settlement?.kind === 'acknowledge') break;
+    stage.clock.advance(limits.heartbeatMs);
+  }
+  stage.models.requests.splice(0, callsBefore);
+  return stage;
+}
+
+async function expectTold(
+  story: Story,
+  stage: FakeStage,
+  all: readonly Steps[],
+  where: string,
+): Promise<void> {
+  await story.check(stage);
+  expect(stage.deadLetterQueue.sent.length > 0, where).toBe(story.messageCount > 0);
+  const isAsked = stage.cell()?.state === 'done' && story.generation === 0;
+  expect(stage.requests.results.length > 0, where).toBe(isAsked);
+  if (story.isPaid !== true) return;
+  // A call is paid again only where its answer could not be written down.
+  const lost = all.filter(({ failed }) => {
+    if (failed?.name === 'models.send') return failed.isDone;
+    return failed?.name === 'ledger.commitCall' && !failed.isDone;
+  });
+  expect(stage.models.requests.length, where).toBe(1 + lost.length);
+}

@@ -1,0 +1,613 @@
+import { groupKey, limits, type ReconcilerEvent, reconcileGroups } from '@thrice/core';
+import { describe, expect, it } from 'vitest';
+import { aCellResult, aCellTask, anError, anOpenBreaker, aTally } from '../../support/builders.ts';
+import { FakeStage } from '../../support/fake-stage.ts';
+
+const MINUTE_MS = 60_000;
+const misconfigured = { class: 'misconfigured', code: 'auth-failed', message: '401' } as const;
+
+describe('a blocked lane', () => {
+  it('opens at its reset', async () => {
+    const stage = new FakeStage();
+    const resetAt = instant(stage, 10 * MINUTE_MS);
+    await stage.ledger.openBreaker(anOpenBreaker({ openedAt: instant(stage, 0), resetAt }));
+    stage.clock.advance(10 * MINUTE_MS - 1);
+
+    const early = await tend(stage);
+    stage.clock.advance(1);
+    const due = await tend(stage);
+
+    expect(early).toEqual([]);
+    expect(due).toEqual([{ kind: 'breaker-closed', breakerKey: 'lab' }]);
+    expect(await stage.ledger.listOpenBreakers()).toEqual([]);
+  });
+
+  it.each<[string, (stage: FakeStage) => string | null]>([
+    ['named none', () => null],
+    ['named one that was over already', (stage) => instant(stage, -1)],
+    ['named the instant itself', (stage) => instant(stage, 0)],
+  ])('opens after a while where its vendor %s', async (_, resetOf) => {
+    const stage = new FakeStage();
+    await stage.ledger.openBreaker(
+      anOpenBreaker({ openedAt: instant(stage, 0), resetAt: resetOf(stage) }),
+    );
+    stage.clock.advance(limits.halfOpenAfterMs - 1);
+
+    const early = await tend(stage);
+    stage.clock.advance(1);
+    const due = await tend(stage);
+
+    expect(early).toEqual([]);
+    expect(due).toEqual([{ kind: 'breaker-closed', breakerKey: 'lab' }]);
+  });
+
+  it('stays closed for ever where it is misconfigured', async () => {
+    const stage = new FakeStage();
+    const breaker = anOpenBreaker({ error: misconfigured, resetAt: instant(stage, MINUTE_MS) });
+    await stage.ledger.openBreaker(breaker);
+    stage.clock.advance(1_000 * limits.halfOpenAfterMs);
+
+    const events = await tend(stage);
+
+    expect(events).toEqual([]);
+    expect(await stage.ledger.listOpenBreakers()).toEqual([breaker]);
+  });
+
+  it('opens by itself, each model and lane in its time', async () => {
+    const stage = new FakeStage();
+    for (const [breakerKey, resetMs] of [
+      ['lab', 60 * MINUTE_MS],
+      ['lab/m', MINUTE_MS],
+    ] as const) {
+      const resetAt = instant(stage, resetMs);
+      await stage.ledger.openBreaker(
+        anOpenBreaker({ breakerKey, openedAt: instant(stage, 0), resetAt }),
+      );
+    }
+    stage.clock.advance(MINUTE_MS);
+
+    const events = await tend(stage);
+
+    expect(events).toEqual([{ kind: 'breaker-closed', breakerKey: 'lab/m' }]);
+    expect(await stage.ledger.listOpenBreakers()).toMatchObject([{ breakerKey: 'lab' }]);
+  });
+});
+
+describe('deferred cells', () => {
+  it('are asked for when their lane is open, and are deferred no more', async () => {
+    const stage = new FakeStage();
+    await stage.enter();
+    await stage.activeGroups.defer('lab', 'demo');
+
+    const events = await tend(stage);
+
+    expect(events).toEqual([{ kind: 'deferred-cells-resumed', breakerKey: 'lab', group: 'demo' }]);
+    expect(stage.requests.tasks).toEqual([
+      { v: 1, group: 'demo', kind: 'refill', breakerKey: 'lab' },
+    ]);
+    expect(await stage.deferred()).toEqual([]);
+  });
+
+  it('are asked for in the round that opens their lane at its reset', async () => {
+    const stage = new FakeStage();
+    await stage.enter();
+    const resetAt = instant(stage, MINUTE_MS);
+    await stage.ledger.openBreaker(anOpenBreaker({ openedAt: instant(stage, 0), resetAt }));
+    await stage.activeGroups.defer('lab', 'demo');
+    stage.clock.advance(MINUTE_MS);
+
+    const events = await tend(stage);
+
+    expect(events.map(({ kind }) => kind)).toEqual(['breaker-closed', 'deferred-cells-resumed']);
+  });
+
+  it('are asked for one by way of trial where nobody knows whether the quota is back', async () => {
+    const stage = new FakeStage();
+    await stage.enter();
+    await stage.ledger.openBreaker(anOpenBreaker({ openedAt: instant(stage, 0) }));
+    await stage.activeGroups.defer('lab', 'demo');
+    stage.clock.advance(limits.halfOpenAfterMs);
+
+    const trial = await tend(stage);
+    const deferredHalfOpen = await stage.deferred();
+    const next = await tend(stage);
+
+    expect(trial.map(({ kind }) => kind)).toEqual(['breaker-closed', 'breaker-half-opened']);
+    expect(deferredHalfOpen).toEqual(['lab demo']);
+    expect(next.map(({ kind }) => kind)).toContain('deferred-cells-resumed');
+    const request = { v: 1, group: 'demo', kind: 'refill', breakerKey: 'lab' };
+    expect(stage.requests.tasks).toEqual([{ ...request, limit: 1 }, request]);
+    expect(await stage.deferred()).toEqual([]);
+  });
+
+  it('stay deferred where the trial has closed their lane again', async () => {
+    const stage = new FakeStage();
+    await stage.enter();
+    await stage.ledger.openBreaker(anOpenBreaker({ openedAt: instant(stage, 0) }));
+    await stage.activeGroups.defer('lab', 'demo');
+    stage.clock.advance(limits.halfOpenAfterMs);
+    await tend(stage);
+    await stage.ledger.openBreaker(anOpenBreaker({ openedAt: instant(stage, 0) }));
+
+    await tend(stage);
+
+    expect(stage.requests.tasks).toHaveLength(1);
+    expect(await stage.deferred()).toEqual(['lab demo']);
+  });
+
+  it('are left while what they wait for is closed', async () => {
+    const stage = new FakeStage();
+    await stage.enter();
+    await stage.ledger.openBreaker(
+      anOpenBreaker({ breakerKey: 'lab/m', openedAt: instant(stage, 0) }),
+    );
+    await stage.activeGroups.defer('lab/m', 'demo');
+    await stage.activeGroups.defer('lab/n', 'demo');
+
+    await tend(stage);
+
+    expect(stage.requests.tasks).toMatchObject([{ breakerKey: 'lab/n' }]);
+    expect(await stage.deferred()).toEqual(['lab/m demo']);
+  });
+
+  it('of a group that is cancelled or unknown are not asked for, and are deferred no more', async () => {
+    const stage = new FakeStage();
+    await stage.enter();
+    await stage.ledger.setGroupState('demo', 'cancelled');
+    await stage.activeGroups.defer('lab', 'demo');
+    await stage.activeGroups.defer('lab', 'lost');
+
+    await tend(stage);
+
+    expect(stage.requests.tasks).toEqual([]);
+    expect(await stage.deferred()).toEqual([]);
+  });
+
+  it('are asked for first: whoever dies in between has them asked for again', async () => {
+    const stage = new FakeStage();
+    await stage.enter();
+    await stage.activeGroups.defer('lab', 'demo');
+    stage.activeGroups.failNext('removeDeferred', anError('store-unavailable'));
+
+    await expect(tend(stage)).rejects.toMatchObject({ code: 'store-unavailable' });
+    await tend(stage);
+
+    expect(stage.requests.tasks.length).toBe(2);
+    expect(await stage.deferred()).toEqual([]);
+  });
+
+  it('stay deferred when more of them came while they were asked for', async () => {
+    const stage = new FakeStage();
+    await stage.enter();
+    await stage.activeGroups.defer('lab', 'demo');
+    stage.requests.onAsk = () => void stage.activeGroups.defer('lab', 'demo');
+
+    await tend(stage);
+
+    expect(await stage.deferred()).toEqual(['lab demo']);
+  });
+});
+
+describe('a group that is not planned', () => {
+  it('has its plan asked for when it is old enough to have lost its request', async () => {
+    const stage = new FakeStage();
+    await stage.enter({ isPlanned: false });
+    stage.clock.advance(2 * MINUTE_MS - 1);
+
+    const early = await tend(stage);
+    stage.clock.advance(1);
+    const due = await tend(stage);
+
+    expect(early).toEqual([]);
+    expect(due).toEqual([{ kind: 'plan-requested', group: 'demo' }]);
+    expect(stage.requests.tasks).toEqual([{ v: 1, group: 'demo', kind: 'plan' }]);
+    expect(stage.blobs.texts.has(groupKey('demo', 'progress.json'))).toBe(false);
+  });
+
+  it('is waited for while any request for tasks is pending', async () => {
+    const stage = new FakeStage();
+    await stage.enter({ isPlanned: false });
+    stage.clock.advance(60 * MINUTE_MS);
+    await stage.requests.requestDispatch({ v: 1, group: 'other', kind: 'plan' });
+
+    const waiting = await tend(stage);
+    stage.requests.serveAll('tasks');
+    const asking = await tend(stage);
+
+    expect(waiting).toEqual([]);
+    expect(asking).toEqual([{ kind: 'plan-requested', group: 'demo' }]);
+  });
+});
+
+describe('a group whose cells are all done', () => {
+  it('has its results asked for once', async () => {
+    const stage = new FakeStage();
+    await stage.enter({ ids: ['q1', 'q2'] });
+    finish(stage, ['q1', 'q2']);
+
+    const events = [await tick(stage), await tick(stage), await tick(stage)];
+
+    expect(events).toEqual([[{ kind: 'results-requested', group: 'demo' }], [], []]);
+    expect(stage.requests.results).toEqual([{ v: 1, group: 'demo' }]);
+  });
+
+  it('has them asked for again where it is watched anew: a cell was run again', async () => {
+    const stage = new FakeStage();
+    await stage.enter();
+    finish(stage, ['q1']);
+    await tick(stage);
+
+    await stage.activeGroups.add('demo');
+    const events = [await tick(stage), await tick(stage)];
+
+    expect(events).toEqual([[{ kind: 'results-requested', group: 'demo' }], []]);
+  });
+
+  it('has them asked for again after a while: whoever was asked may have died of it', async () => {
+    const stage = new FakeStage();
+    await stage.enter();
+    finish(stage, ['q1']);
+    await tick(stage);
+    stage.clock.advance(10 * MINUTE_MS);
+
+    await tick(stage);
+
+    expect(stage.requests.results.length).toBe(2);
+  });
+
+  it('is counted anew when nothing of it was done for long, though its lane is busy with others', async () => {
+    const stage = new FakeStage();
+    await stage.enter({ ids: ['q1', 'q2'] });
+    await stage.queue.send('lab', [aCellTask({ run: 'other-r1' })]);
+    await tick(stage);
+    stage.clock.advance(29 * MINUTE_MS);
+
+    const events = [await tick(stage), await tick(stage)];
+
+    expect(events.flat()).toEqual([{ kind: 'results-requested', group: 'demo' }]);
+    expect(stage.requests.results).toEqual([{ v: 1, group: 'demo' }]);
+  });
+
+  it('needs no queue counted', async () => {
+    const stage = new FakeStage();
+    await stage.enter();
+    finish(stage, ['q1']);
+
+    for (let no = 0; no < 3; no += 1) await tick(stage);
+
+    expect(stage.tasks.asked).toEqual([]);
+  });
+});
+
+describe('a group that stands still', () => {
+  it('has its results asked for when nothing was in its queues twice in a row', async () => {
+    const stage = new FakeStage();
+    await stage.enter({ ids: ['q1', 'q2'] });
+    finish(stage, ['q1']);
+
+    const events = [await tick(stage), await tick(stage), await tick(stage), await tick(stage)];
+
+    // The first round has nothing to compare with, the second finds it idle.
+    expect(events).toEqual([[], [], [{ kind: 'results-requested', group: 'demo' }], []]);
+  });
+
+  it('is left alone while a task of it is in a queue, wherever', async () => {
+    const stage = new FakeStage();
+    const configs = [{ name: 'direct' }, { name: 'other', model: 'spare/m' }];
+    await stage.enter({ ids: ['q1', 'q2'], configs });
+    await stage.queue.send('spare', [aCellTask()]);
+
+    for (let no = 0; no < 5; no += 1) await tick(stage);
+
+    expect(stage.requests.results).toEqual([]);
+    expect(new Set(stage.tasks.asked)).toEqual(new Set(['lab', 'spare']));
+  });
+
+  it('is left alone while tasks are asked for', async () => {
+    const stage = new FakeStage();
+    await stage.enter({ ids: ['q1', 'q2'] });
+    await stage.requests.requestDispatch({ v: 1, group: 'demo', kind: 'refill' });
+
+    for (let no = 0; no < 5; no += 1) await tick(stage);
+    stage.requests.serveAll('tasks');
+    const events = [await tick(stage), await tick(stage)];
+
+    expect(events).toEqual([[], [{ kind: 'results-requested', group: 'demo' }]]);
+  });
+
+  it('is idle anew after another cell was done', async () => {
+    const stage = new FakeStage();
+    await stage.enter({ ids: ['q1', 'q2', 'q3'] });
+    await tick(stage);
+    await tick(stage);
+    finish(stage, ['q1']);
+
+    const events = [await tick(stage), await tick(stage), await tick(stage)];
+
+    expect(events).toEqual([[], [], [{ kind: 'results-requested', group: 'demo' }]]);
+  });
+
+  it('has its queues counted only while no more is done', async () => {
+    const stage = new FakeStage();
+    await stage.enter({ ids: ['q1', 'q2', 'q3'] });
+    await tick(stage);
+    finish(stage, ['q1']);
+    await tick(stage);
+    expect(stage.tasks.asked).toEqual([]);
+
+    await tick(stage);
+
+    expect(stage.tasks.asked).toEqual(['lab']);
+  });
+
+  it('has only the lanes counted on which something could go on', async () => {
+    const stage = new FakeStage();
+    const configs = [
+      { name: 'over', model: 'over/m' },
+      { name: 'closed', model: 'closed/m' },
+      { name: 'half', model: 'lab/m' },
+      { name: 'model', model: 'spare/n' },
+    ];
+    await stage.enter({ configs });
+    finish(stage, ['q1'], 'over');
+    await stage.ledger.openBreaker(anOpenBreaker({ breakerKey: 'closed', error: misconfigured }));
+    await stage.ledger.openBreaker(anOpenBreaker({ breakerKey: 'spare/n', error: misconfigured }));
+
+    await tick(stage);
+    await tick(stage);
+
+    expect(stage.tasks.asked).toEqual(['lab']);
+    expect(progressOf(stage)).toMatchObject({ activeLanes: ['lab'], cells: 4, done: 1 });
+  });
+
+  it('is asked for again after ten minutes, not before', async () => {
+    const stage = new FakeStage();
+    await stage.enter({ ids: ['q1', 'q2'] });
+    const askedAfter: number[] = [];
+
+    for (let minute = 1; minute <= 25; minute += 1) {
+      const events = await tick(stage);
+      stage.requests.serveAll('results');
+      if (events.length > 0) askedAfter.push(minute);
+    }
+
+    expect(askedAfter).toEqual([3, 13, 23]);
+  });
+
+  it('is asked for again when more was done since, and it stands still again', async () => {
+    const stage = new FakeStage();
+    await stage.enter({ ids: ['q1', 'q2'] });
+    for (let no = 0; no < 3; no += 1) await tick(stage);
+    stage.requests.serveAll('results');
+    finish(stage, ['q1']);
+
+    const events = [await tick(stage), await tick(stage), await tick(stage)];
+
+    expect(events).toEqual([[], [], [{ kind: 'results-requested', group: 'demo' }]]);
+  });
+
+  it('is asked for once a count while all of its lanes are closed', async () => {
+    const stage = new FakeStage();
+    await stage.enter({ ids: ['q1', 'q2'] });
+    await stage.ledger.openBreaker(anOpenBreaker({ error: misconfigured }));
+    const askedAfter: number[] = [];
+
+    for (let minute = 1; minute <= 40; minute += 1) {
+      if (minute === 20) finish(stage, ['q1']);
+      const events = await tick(stage);
+      stage.requests.serveAll('results');
+      if (events.length > 0) askedAfter.push(minute);
+    }
+
+    expect(askedAfter).toEqual([3, 22]);
+    expect(stage.tasks.asked).toEqual([]);
+  });
+
+  it('is asked for again after a pause, when its lane has opened and still nothing comes', async () => {
+    const stage = new FakeStage();
+    await stage.enter({ ids: ['q1', 'q2'] });
+    await stage.ledger.openBreaker(anOpenBreaker({ error: misconfigured }));
+    for (let no = 0; no < 15; no += 1) {
+      await tick(stage);
+      stage.requests.serveAll('results');
+    }
+    await stage.ledger.closeBreaker('lab');
+
+    const events = await tick(stage);
+
+    expect(events).toEqual([{ kind: 'results-requested', group: 'demo' }]);
+  });
+});
+
+describe('the list of active groups', () => {
+  it('is left by groups that are unknown, and by no other', async () => {
+    const stage = new FakeStage();
+    await stage.enter({ group: 'other' });
+    await stage.enter({ group: 'unplanned', isPlanned: false });
+    await stage.activeGroups.add('lost');
+
+    const events = await tend(stage);
+
+    expect(events).toEqual([]);
+    expect(await stage.activeGroup()).toEqual(['other', 'unplanned']);
+  });
+
+  it('is left by a cancelled group when the last call that was in flight is long published', async () => {
+    const stage = new FakeStage();
+    await stage.enter({ ids: ['q1', 'q2', 'q3'] });
+    finish(stage, ['q1']);
+    await stage.ledger.setGroupState('demo', 'cancelled');
+
+    const first = [await tick(stage), await tick(stage)];
+    finish(stage, ['q2']);
+    const later = [await tick(stage), await tick(stage)];
+    const activeBefore = await stage.activeGroup();
+    stage.clock.advance(15 * MINUTE_MS);
+    await tick(stage);
+
+    const asking = [{ kind: 'results-requested', group: 'demo' }];
+    expect([first, later]).toEqual([
+      [asking, []],
+      [asking, []],
+    ]);
+    expect(activeBefore).toEqual(['demo']);
+    expect(await stage.activeGroup()).toEqual([]);
+    expect(stage.requests.tasks).toEqual([]);
+  });
+
+  it('keeps a group that was set to work again while the round went on', async () => {
+    const stage = new FakeStage();
+    await stage.enter();
+    await stage.ledger.setGroupState('demo', 'cancelled');
+    const { ledger } = stage;
+    const readGroup = ledger.readGroup.bind(ledger);
+    ledger.readGroup = async (group) => {
+      const record = await readGroup(group);
+      await ledger.setGroupState(group, 'active');
+      await stage.activeGroups.add(group);
+      return record;
+    };
+
+    await tend(stage);
+
+    expect(await stage.activeGroup()).toEqual(['demo']);
+  });
+
+  it('comes to the same when two go through it at once', async () => {
+    const stage = new FakeStage();
+    await stage.activeGroups.add('lost');
+    await stage.enter();
+    const resetAt = instant(stage, -1);
+    await stage.ledger.openBreaker(
+      anOpenBreaker({ openedAt: instant(stage, -MINUTE_MS), resetAt }),
+    );
+    await stage.activeGroups.defer('lab', 'demo');
+    finish(stage, ['q1']);
+
+    await Promise.all([tend(stage), tend(stage)]);
+
+    expect(await stage.activeGroup()).toEqual(['demo']);
+    expect(await stage.deferred()).toEqual([]);
+    expect(await stage.ledger.listOpenBreakers()).toEqual([]);
+    expect(new Set(stage.requests.tasks.map(({ breakerKey }) => breakerKey))).toEqual(
+      new Set(['lab']),
+    );
+    expect(new Set(stage.requests.results.map(({ group }) => group))).toEqual(new Set(['demo']));
+  });
+
+  it('has every other group tended when one cannot be, and then says so', async () => {
+    const stage = new FakeStage();
+    for (const group of ['a', 'b', 'c']) {
+      await stage.enter({ group });
+      finish(stage, ['q1'], 'direct', `${group}-r1`);
+    }
+    const { ledger } = stage;
+    const readTallies = ledger.readTallies.bind(ledger);
+    ledger.readTallies = async (run) => {
+      if (run === 'b-r1') throw anError('store-unusable');
+      return await readTallies(run);
+    };
+
+    await expect(tend(stage)).rejects.toMatchObject({ code: 'store-unusable' });
+
+    expect(stage.requests.results.map(({ group }) => group)).toEqual(['a', 'c']);
+  });
+});
+
+describe('the progress of a group', () => {
+  it('says how far it is, on which lanes it goes on and when its results were asked for', async () => {
+    const stage = new FakeStage();
+    await stage.enter({ ids: ['q1', 'q2', 'q3'], runCount: 2 });
+    finish(stage, ['q1']);
+    for (let no = 0; no < 3; no += 1) await tick(stage);
+
+    const at = instant(stage, 0);
+    expect(progressOf(stage)).toEqual({
+      schemaVersion: 1,
+      group: 'demo',
+      at,
+      cells: 6,
+      done: 1,
+      doneSince: instant(stage, -2 * MINUTE_MS),
+      activeLanes: ['lab'],
+      isIdle: true,
+      asked: { at, done: 1, watch: 'token-1' },
+      tallies: [aTally()],
+    });
+  });
+
+  it('is written when there is news, not every minute', async () => {
+    const stage = new FakeStage();
+    await stage.enter({ ids: ['q1', 'q2', 'q3'] });
+    await stage.queue.send('lab', [aCellTask()]);
+    const writes: number[] = [];
+
+    for (let minute = 1; minute <= 8; minute += 1) {
+      if (minute === 4) finish(stage, ['q1']);
+      if (minute === 7) finish(stage, ['q2']);
+      const before = stage.blobs.written.length;
+      await tick(stage);
+      if (stage.blobs.written.length > before) writes.push(minute);
+    }
+
+    expect(writes).toEqual([1, 4, 7]);
+  });
+
+  it.each([
+    ['no JSON', '{"schemaVersion":1,'],
+    ['of another shape', '{"schemaVersion":1,"group":"demo"}'],
+    ['of another version', '{"schemaVersion":2}'],
+    ['empty', ''],
+  ])('is begun anew where it is %s', async (_, text) => {
+    const stage = new FakeStage();
+    await stage.enter({ ids: ['q1', 'q2'] });
+    for (let no = 0; no < 2; no += 1) await tick(stage);
+    stage.blobs.texts.set(groupKey('demo', 'progress.json'), text);
+
+    const events = [await tick(stage), await tick(stage), await tick(stage)];
+
+    expect(events).toEqual([[], [], [{ kind: 'results-requested', group: 'demo' }]]);
+    expect(progressOf(stage)).toMatchObject({ schemaVersion: 1, group: 'demo', isIdle: true });
+  });
+});
+
+/** One round; returns what it did. */
+async function tend(stage: FakeStage): Promise<readonly ReconcilerEvent[]> {
+  const events: ReconcilerEvent[] = [];
+  await reconcileGroups(stage, (event) => events.push(event));
+  return events;
+}
+
+/** A round a minute later. */
+async function tick(stage: FakeStage): Promise<readonly ReconcilerEvent[]> {
+  stage.clock.advance(MINUTE_MS);
+  return await tend(stage);
+}
+
+/** An instant by the stage's clock. */
+function instant(stage: FakeStage, ms: number): string {
+  return stage.clock.toIso(stage.clock.now() + ms);
+}
+
+/** Has cells done, without a worker that would ask for the results. */
+function finish(
+  stage: FakeStage,
+  ids: readonly string[],
+  config = 'direct',
+  run = 'demo-r1',
+): void {
+  for (const id of ids) {
+    stage.ledger.putCell({
+      key: { run, config, id },
+      state: 'done',
+      generation: 0,
+      attempts: 1,
+      attemptLog: [],
+      result: aCellResult(),
+    });
+  }
+}
+
+function progressOf(stage: FakeStage): unknown {
+  return JSON.parse(stage.blobs.texts.get(groupKey('demo', 'progress.json')) ?? 'null');
+}
