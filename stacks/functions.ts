@@ -107,7 +107,7 @@ function createFinalize({ storage, queues, link }: FunctionsInit): sst.aws.Funct
 function createReconciler({ storage, queues, link }: FunctionsInit): sst.aws.Function {
   const laneQueues = queues.lanes.map(({ queue }) => queue);
   const reconciler = new sst.aws.Function('Reconciler', {
-    handler: 'functions/steward.handler',
+    handler: 'functions/reconcile.handler',
     timeout: '50 seconds',
     memory: '512 MB',
     concurrency: { reserved: 1 },

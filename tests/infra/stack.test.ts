@@ -269,7 +269,7 @@ describe.each(['test', 'production'])('stack of stage %s', (stage) => {
         Answer: 'functions/answer.handler',
         Plan: 'functions/plan.handler',
         Finalize: 'functions/finalize.handler',
-        Reconciler: 'functions/steward.handler',
+        Reconciler: 'functions/reconcile.handler',
       });
     });
 

@@ -100,8 +100,8 @@ async function complete(ledger: Ledger, completion: Completion): Promise<void> {
   const generation = (await ledger.readCells(run, config, [id])).get(id)?.generation ?? -1;
   const claim = await ledger.claimCell(cell, generation + 1, 'ann');
   if (claim.kind !== 'claimed') return;
-  const hasVerdict = outcome === 'scored' || outcome === 'unparsed';
-  const result: CellResult = hasVerdict
+  const isGraded = outcome === 'scored' || outcome === 'unparsed';
+  const result: CellResult = isGraded
     ? aCellResult({ outcome, score: outcome === 'scored' ? score : 0, ...rest })
     : aFailedResult({ outcome, ...rest });
   await ledger.completeCell(cell, 'ann', result, []);

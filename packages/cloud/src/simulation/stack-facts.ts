@@ -5,7 +5,7 @@ const LANE_COUNT = 8;
 /** `CONTROL_CONCURRENCY` of stacks/functions.ts, for the plan and the finalize function each. */
 const CONTROL_CONCURRENCY = 2;
 /** Only one reconciler at a time. */
-const STEWARD_CONCURRENCY = 1;
+const RECONCILER_CONCURRENCY = 1;
 const FUNCTION_COUNT = 4;
 
 /** `defaultConcurrency` of stacks/lanes.ts in production. */
@@ -21,7 +21,7 @@ export const stackFacts = {
   /** Invocations reserved for the other lanes while one is raised. */
   otherLanesConcurrency: (LANE_COUNT - 1) * DEFAULT_LANE_CONCURRENCY,
   /** Invocations reserved for plan, finalize and reconciler. */
-  controlConcurrency: 2 * CONTROL_CONCURRENCY + STEWARD_CONCURRENCY,
+  controlConcurrency: 2 * CONTROL_CONCURRENCY + RECONCILER_CONCURRENCY,
   answerMemoryMb: 512,
   /** Plan and finalize: a whole CPU. */
   controlMemoryMb: 1_769,

@@ -12,7 +12,7 @@ import { SummaryBuilder } from '../stats/summary-builder.ts';
 import { readRows } from './read-rows.ts';
 
 const EXIT_COMPLETE = 0;
-const EXIT_WITHOUT_VERDICT = 1;
+const EXIT_WITHOUT_SCORE = 1;
 
 /** Exit codes of work that ended early. */
 export const earlyExitCodes = { paused: 2, interrupted: 130 } as const;
@@ -88,7 +88,7 @@ export async function finalizeGroup(
 }
 
 function finishedExitCode(hasFailures: boolean): number {
-  return hasFailures ? EXIT_WITHOUT_VERDICT : EXIT_COMPLETE;
+  return hasFailures ? EXIT_WITHOUT_SCORE : EXIT_COMPLETE;
 }
 
 /**
