@@ -1,7 +1,7 @@
 import { defineConfig } from 'vitest/config';
 
 /** Installs what the tests of the stack and of the cloud need, once, before any of them starts. */
-const globalSetup = ['tests/infra/install-platform.ts'];
+const globalSetup = ['packages/local-cloud/src/synth/install-platform.ts'];
 
 export default defineConfig({
   test: {

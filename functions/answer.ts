@@ -12,16 +12,16 @@ import {
   type WorkerEvent,
 } from '@thrice/core';
 import { OpenAiModelClient } from '@thrice/models';
-import { type Composition, compose } from './compose.ts';
-import { describeThrown, type Log, openLog } from './log.ts';
-import { countEvent } from './metrics.ts';
+import { type Composition, compose } from './shared/compose.ts';
+import { describeThrown, type Log, openLog } from './shared/log.ts';
+import { countEvent } from './shared/metrics.ts';
 import {
   type BatchResponse,
   handleRecords,
   type LambdaContext,
   type SqsRecord,
-} from './sqs-event.ts';
-import { readApiKey } from './stage.ts';
+} from './shared/sqs-event.ts';
+import { readApiKey } from './shared/stage.ts';
 
 /** Kept free at the end of an invocation, ms: to hand a cell back before Lambda kills the function. */
 const RESERVE_MS = 15_000;

@@ -1,8 +1,8 @@
 import { publishResults, resultRequestSchema } from '@thrice/core';
-import { compose } from './compose.ts';
-import { extendVisibilityDuring } from './extend-visibility.ts';
-import { openLog } from './log.ts';
-import { type BatchResponse, handleRecords, type LambdaContext } from './sqs-event.ts';
+import { compose } from './shared/compose.ts';
+import { extendVisibilityDuring } from './shared/extend-visibility.ts';
+import { openLog } from './shared/log.ts';
+import { type BatchResponse, handleRecords, type LambdaContext } from './shared/sqs-event.ts';
 
 /** Writes the results of a group, counted from its records. */
 export async function handler(event: unknown, context: LambdaContext): Promise<BatchResponse> {

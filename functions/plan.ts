@@ -1,8 +1,8 @@
 import { dispatchRequestSchema, dispatchTasks } from '@thrice/core';
-import { compose } from './compose.ts';
-import { extendVisibilityDuring } from './extend-visibility.ts';
-import { openLog } from './log.ts';
-import { type BatchResponse, handleRecords, type LambdaContext } from './sqs-event.ts';
+import { compose } from './shared/compose.ts';
+import { extendVisibilityDuring } from './shared/extend-visibility.ts';
+import { openLog } from './shared/log.ts';
+import { type BatchResponse, handleRecords, type LambdaContext } from './shared/sqs-event.ts';
 
 /** Kept free at the end of an invocation, ms: to send a last page and to ask for the rest. */
 const RESERVE_MS = 60_000;

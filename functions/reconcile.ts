@@ -1,7 +1,7 @@
 import { reconcileGroups } from '@thrice/core';
-import { compose } from './compose.ts';
-import { openLog } from './log.ts';
-import type { LambdaContext } from './sqs-event.ts';
+import { compose } from './shared/compose.ts';
+import { openLog } from './shared/log.ts';
+import type { LambdaContext } from './shared/sqs-event.ts';
 
 /** Once a minute: opens lanes, wakes what was deferred, helps groups that have come to a halt. */
 export async function handler(_event: unknown, context: LambdaContext): Promise<void> {

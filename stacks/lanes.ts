@@ -1,4 +1,4 @@
-import { builtinLanes, SIMULATOR_LANE } from '../packages/core/src/planning/builtin-lanes.ts';
+import { builtinLanes, SIMULATOR_LANE } from '../packages/core/src/spec/builtin-lanes.ts';
 import { isProduction } from './stage.ts';
 
 /** A lane as the cloud knows it: one queue, one share of the answer function. */

@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises';
 import { join, relative } from 'node:path';
-import type { Cloud, Intercept } from '@thrice/cloud';
+import type { Cloud, Intercept } from '@thrice/local-cloud';
 import { startSimulator } from '@thrice/simulator';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseGraph, rolesOf } from '../infra/graph.ts';

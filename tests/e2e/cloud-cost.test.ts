@@ -1,11 +1,11 @@
-import type { Intercept } from '@thrice/cloud';
+import type { Intercept } from '@thrice/local-cloud';
 import { startSimulator } from '@thrice/simulator';
 import { describe, expect, it } from 'vitest';
 import {
   answeredCell,
   deliveredCell,
   plannedCell,
-} from '../../packages/cloud/src/simulation/cell-protocol.ts';
+} from '../../packages/capacity-model/src/cell-protocol.ts';
 import { openCloud } from '../support/cloud.ts';
 import { stageBenchmark, thriceIn } from '../support/stage.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';

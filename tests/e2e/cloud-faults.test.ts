@@ -1,4 +1,4 @@
-import { type Cloud, type Intercept, lost } from '@thrice/cloud';
+import { type Cloud, type Intercept, lost } from '@thrice/local-cloud';
 import { type Faults, startSimulator } from '@thrice/simulator';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { everythingTwice, shakyServices } from '../support/aws-faults.ts';

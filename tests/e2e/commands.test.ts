@@ -72,7 +72,7 @@ describe('thrice ls', () => {
     expect(exitCode).toBe(0);
     expect(stdout).toBe(
       lines(
-        'group                   state     cells  created',
+        'group                        state     cells  created',
         'again-<time>  complete    2/2  <instant>',
         'trial-<time>  complete    8/8  <instant>',
       ),
@@ -203,10 +203,10 @@ describe('thrice summarize', () => {
         'b        25.0  4.6–69.9  25.0–25.0     100.0       4         0  4   <s>',
         '',
         'config  topic  score  correct  with score  cells',
-        'a       sums    50.0        1             2      2',
-        'a       words    0.0        0             2      2',
-        'b       sums    50.0        1             2      2',
-        'b       words    0.0        0             2      2',
+        'a       sums    50.0        1           2      2',
+        'a       words    0.0        0           2      2',
+        'b       sums    50.0        1           2      2',
+        'b       words    0.0        0           2      2',
       ),
     );
   });
@@ -226,9 +226,9 @@ describe('thrice summarize', () => {
         '| a      |  25.0 |   – | 4.6–69.9 | 25.0–25.0 |    100.0 |      4 |        0 |        0 |      0 |             0 |   4 |  <s> |    – |',
         '',
         '| config | topic | score | correct | with score | cells |',
-        '| ------ | ----- | ----: | ------: | -----------: | ----: |',
-        '| a      | sums  |  50.0 |       1 |            2 |     2 |',
-        '| a      | words |   0.0 |       0 |            2 |     2 |',
+        '| ------ | ----- | ----: | ------: | ---------: | ----: |',
+        '| a      | sums  |  50.0 |       1 |          2 |     2 |',
+        '| a      | words |   0.0 |       0 |          2 |     2 |',
       ),
     );
   });

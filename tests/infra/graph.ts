@@ -55,7 +55,7 @@ export async function synthesize(
 ): Promise<Graph> {
   await using folder = await temporaryFolder();
   const out = join(folder.path, 'graph.json');
-  const script = join(import.meta.dirname, 'synth.mjs');
+  const script = join(import.meta.dirname, '../../packages/local-cloud/src/synth/synth.mjs');
   const env = { ...process.env };
   for (const [name, value] of Object.entries(secrets)) env[`SST_SECRET_${name}`] = value;
   const { status, stderr } = spawnSync(process.execPath, [script, '--stage', stage, '--out', out], {

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { mkdir, symlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { installPlatform } from '../../packages/local-cloud/src/synth/install-platform.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
-import { installPlatform } from './install-platform.ts';
 
 const root = join(import.meta.dirname, '../..');
 

@@ -8,7 +8,12 @@ import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { createMocks, patchUrns, seedRandomBytes, unwrapSecrets } from './pulumi-mocks.mjs';
+import {
+  createMocks,
+  patchUrns,
+  seedRandomBytes,
+  unwrapSecrets,
+} from '../../packages/local-cloud/src/synth/pulumi-mocks.mjs';
 
 /** What sst 4.17.1 asks for; at any other it would download. */
 const PULUMI_VERSION = 'v3.215.0';

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { stackFacts } from '../../packages/cloud/src/simulation/stack-facts.ts';
-import { builtinLanes, SIMULATOR_LANE } from '../../packages/core/src/planning/builtin-lanes.ts';
+import { stackFacts } from '../../packages/capacity-model/src/stack-facts.ts';
+import { builtinLanes, SIMULATOR_LANE } from '../../packages/core/src/spec/builtin-lanes.ts';
 import {
   directorySchema,
   functionsOf,

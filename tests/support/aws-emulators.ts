@@ -13,7 +13,7 @@ import type { Clock } from '@thrice/core';
 import dynalite from 'dynalite';
 import { createRequestHandler } from 'local-aws-sqs';
 import S3rver from 's3rver';
-import { MemoryS3Store } from '../../packages/cloud/src/memory-s3-store.ts';
+import { MemoryS3Store } from '../../packages/local-cloud/src/memory-s3-store.ts';
 import { liveByClock } from './sqs-virtual-time.ts';
 import { waitUntil } from './wait-until.ts';
 

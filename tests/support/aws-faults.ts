@@ -9,7 +9,7 @@ import {
   type Proceed,
   s3Error,
   sqsError,
-} from '@thrice/cloud';
+} from '@thrice/local-cloud';
 import * as z from 'zod';
 import { seededDraw } from './kill-account.ts';
 

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Cloud, type CloudInit, startCloud, synthesize } from '@thrice/cloud';
+import { type Cloud, type CloudInit, startCloud, synthesize } from '@thrice/local-cloud';
 import { onTestFailed } from 'vitest';
 import * as z from 'zod';
 import { temporaryFolder } from './temporary-folder.ts';

@@ -1,4 +1,4 @@
-import { type AwsRequest, type Cloud, type Intercept, lost } from '@thrice/cloud';
+import { type AwsRequest, type Cloud, type Intercept, lost } from '@thrice/local-cloud';
 import * as z from 'zod';
 
 /** What an answer function does with the stores, in the order of a cell's life. */

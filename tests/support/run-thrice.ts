@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { resolve } from 'node:path';
 import { runCommand } from '../../packages/cli/src/main.ts';
-import type { Terminal } from '../../packages/cli/src/terminal.ts';
+import type { Terminal } from '../../packages/cli/src/shell/terminal.ts';
 
 /** The command as npm links it. */
 export const thriceBin: string = resolve(import.meta.dirname, '../../packages/cli/bin/thrice.js');

@@ -1,11 +1,11 @@
 /** The engine in the cloud: SQS for tasks, one DynamoDB table as ledger, S3 for artifacts. */
 
-export { DynamoActiveGroups } from './dynamo-active-groups.ts';
-export { DynamoLedger } from './dynamo-ledger.ts';
+export { DynamoActiveGroups } from './dynamo/dynamo-active-groups.ts';
+export { DynamoLedger } from './dynamo/dynamo-ledger.ts';
 export { mapSdkError } from './map-sdk-error.ts';
-export { S3BlobStore } from './s3-blob-store.ts';
-export { SqsDeadLetterQueue } from './sqs-dead-letter-queue.ts';
-export { SqsDlqScan } from './sqs-dlq-scan.ts';
-export { SqsGroupRequests } from './sqs-group-requests.ts';
-export { type PoisonMessage, parseCellTask, SqsTaskQueue } from './sqs-task-queue.ts';
+export { S3BlobStore } from './s3/s3-blob-store.ts';
+export { SqsDeadLetterQueue } from './sqs/sqs-dead-letter-queue.ts';
+export { SqsDlqScan } from './sqs/sqs-dlq-scan.ts';
+export { SqsGroupRequests } from './sqs/sqs-group-requests.ts';
+export { type PoisonMessage, parseCellTask, SqsTaskQueue } from './sqs/sqs-task-queue.ts';
 export { findStage, type Stage, stageSchema } from './stage.ts';

@@ -1,7 +1,7 @@
 import type { ThriceError } from '@thrice/core';
-import { type ExitCode, exitCodeOf, exitCodes } from './exit-codes.ts';
 import { createProgram } from './program.ts';
-import { plainText, processTerminal, type Terminal } from './terminal.ts';
+import { type ExitCode, exitCodeOf, exitCodes } from './shell/exit-codes.ts';
+import { plainText, processTerminal, type Terminal } from './shell/terminal.ts';
 
 /**
  * Runs one command line and sets the process's exit code.

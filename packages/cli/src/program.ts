@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
-import type { ExitCode } from './exit-codes.ts';
-import type { Terminal } from './terminal.ts';
-import { toolVersion } from './tool-version.ts';
+import type { ExitCode } from './shell/exit-codes.ts';
+import type { Terminal } from './shell/terminal.ts';
+import { toolVersion } from './shell/tool-version.ts';
 
 /** A command's code, loaded when it is called: `--help` loads none. */
 type CommandRunner = (terminal: Terminal, ...args: never[]) => Promise<ExitCode>;

@@ -9,6 +9,36 @@
  * an artifact.
  */
 
+export { backoffMs } from './cells/backoff.ts';
+export { decideNextStep, type NextStep } from './cells/decide-next-step.ts';
+export {
+  describeError,
+  executeCell,
+  type Settlement,
+  type Worker,
+} from './cells/execute-cell.ts';
+export { Heartbeat } from './cells/heartbeat.ts';
+export { isServedModel } from './cells/is-served-model.ts';
+export { processTask, type TaskWorker } from './cells/process-task.ts';
+export {
+  parseStoredQuestion,
+  readQuestion,
+  readStoredQuestions,
+} from './cells/read-question.ts';
+export type { WorkerEvent, WorkerObserver } from './cells/worker-events.ts';
+export type { DlqFilter, DlqSelection } from './dlq/filter.ts';
+export {
+  type DlqCell,
+  type DlqCellState,
+  type DlqList,
+  listMessages,
+} from './dlq/list.ts';
+export {
+  type DlqReport,
+  dropMessages,
+  type ReplayStores,
+  replayMessages,
+} from './dlq/replay.ts';
 export type { Benchmark, Config, Lane } from './domain/benchmark.ts';
 export { type BenchmarkSpec, benchmarkSpecSchema, type Select } from './domain/benchmark-spec.ts';
 export { breakerKeysOf, laneOf, type OpenBreaker, openBreakerSchema } from './domain/breaker.ts';
@@ -34,6 +64,7 @@ export {
   type Outcome,
 } from './domain/cell.ts';
 export { type CellTask, cellTaskSchema, type QuestionRange } from './domain/cell-task.ts';
+export { countDone, countPlanned, isCounted } from './domain/count-cells.ts';
 export {
   type CellDlqEntry,
   type DlqEntry,
@@ -67,20 +98,42 @@ export {
   ThriceError,
   toThriceError,
 } from './errors.ts';
+export { type CopyCounts, type CopyOrder, copyGroup } from './groups/copy-group.ts';
+export { dispatchTasks } from './groups/dispatch-tasks.ts';
+export {
+  earlyExitCodes,
+  finalizeGroup,
+  groupKey,
+  isPlanned,
+  readRowFile,
+  runKey,
+} from './groups/finalize-group.ts';
+export {
+  enqueueGroup,
+  type GroupDraft,
+  type PlanStores,
+  planGroup,
+  plannedConfigs,
+  storePlan,
+} from './groups/plan-group.ts';
+export { type Publication, publishResults } from './groups/publish-results.ts';
+export {
+  type ReconcilerEvent,
+  type ReconcilerStores,
+  reconcileGroups,
+} from './groups/reconcile-groups.ts';
+export { rerunCells } from './groups/rerun-cells.ts';
+export {
+  type ChooseTasks,
+  chooseAll,
+  chooseFailed,
+  chooseMissing,
+  sendTasks,
+  type WalkEnd,
+} from './groups/send-tasks.ts';
+export { type Verification, verifyGroup } from './groups/verify-group.ts';
 export { limits } from './limits.ts';
 export { mapBounded, pagesOf } from './map-bounded.ts';
-export { SIMULATOR_LANE } from './planning/builtin-lanes.ts';
-export { checkQuestions } from './planning/check-questions.ts';
-export { directPrefix } from './planning/datasets/bbh.ts';
-export { describeIssues } from './planning/describe-issues.ts';
-export { describeJsonError } from './planning/describe-json-error.ts';
-export { loadQuestions, openQuestions, type QuestionSource } from './planning/load-questions.ts';
-export { suggestName } from './planning/nearest-name.ts';
-export { type ParsedRow, parseQuestionRow } from './planning/parse-question-row.ts';
-export { invalidSpec, parseSpec } from './planning/parse-spec.ts';
-export { checkTemplate, renderPrompt } from './planning/render-prompt.ts';
-export { defaultName, resolveBenchmark } from './planning/resolve-benchmark.ts';
-export { createSelector } from './planning/select-questions.ts';
 export type { ActiveGroup, ActiveGroups, DeferredCells } from './ports/active-groups.ts';
 export type { BlobStore } from './ports/blob-store.ts';
 export type { Clock } from './ports/clock.ts';
@@ -95,84 +148,35 @@ export type { Random } from './ports/random.ts';
 export type { SourceReader } from './ports/source-reader.ts';
 export type { Delivery, TaskQueue } from './ports/task-queue.ts';
 export { priceUsage } from './pricing/price-usage.ts';
-export { renderSummary, renderTagTable } from './reports/summary-table.ts';
-export { renderTable, type TableForm } from './reports/table.ts';
-export { backoffMs } from './retry/backoff.ts';
-export { decideNextStep, type NextStep } from './retry/decide-next-step.ts';
-export { extractBbhAnswer } from './scoring/extract-bbh-answer.ts';
-export { extractChoice } from './scoring/extract-choice.ts';
-export { extractNumber } from './scoring/extract-number.ts';
-export { type Grade, gradeAnswer, scorerVersions } from './scoring/grade-answer.ts';
-export { bbhAverages } from './stats/bbh-averages.ts';
-export { mean, quantile, sampleVariance, wilsonInterval } from './stats/describe-scores.ts';
+export { bbhAverages } from './results/bbh-averages.ts';
+export { readRows } from './results/read-rows.ts';
 export {
   type ConfigSummary,
   type ReplicateSummary,
   type Summary,
   summarySchema,
-} from './stats/summary.ts';
-export { SummaryBuilder } from './stats/summary-builder.ts';
-export { type CopyCounts, type CopyOrder, copyGroup } from './usecases/copy-group.ts';
-export { countDone, countPlanned, isCounted } from './usecases/count-cells.ts';
-export { dispatchTasks } from './usecases/dispatch-tasks.ts';
+} from './results/summary.ts';
+export { SummaryBuilder } from './results/summary-builder.ts';
+export { renderSummary, renderTagTable } from './results/summary-table.ts';
+export { renderTable, type TableForm } from './results/table.ts';
+export { extractBbhAnswer } from './scorers/extract-bbh-answer.ts';
+export { extractChoice } from './scorers/extract-choice.ts';
+export { extractNumber } from './scorers/extract-number.ts';
+export { type Grade, gradeAnswer, scorerVersions } from './scorers/grade-answer.ts';
+export { SIMULATOR_LANE } from './spec/builtin-lanes.ts';
+export { directPrefix } from './spec/datasets/bbh.ts';
+export { describeIssues } from './spec/describe-issues.ts';
+export { describeJsonError } from './spec/describe-json-error.ts';
+export { suggestName } from './spec/nearest-name.ts';
+export { invalidSpec, parseSpec } from './spec/parse-spec.ts';
+export { checkQuestions } from './spec/questions/check-questions.ts';
 export {
-  describeError,
-  executeCell,
-  type Settlement,
-  type Worker,
-} from './usecases/execute-cell.ts';
-export type { DlqFilter, DlqSelection } from './usecases/filter-messages.ts';
-export {
-  earlyExitCodes,
-  finalizeGroup,
-  groupKey,
-  isPlanned,
-  readRowFile,
-  runKey,
-} from './usecases/finalize-group.ts';
-export { Heartbeat } from './usecases/heartbeat.ts';
-export { isServedModel } from './usecases/is-served-model.ts';
-export {
-  type DlqCell,
-  type DlqCellState,
-  type DlqList,
-  listMessages,
-} from './usecases/list-messages.ts';
-export {
-  enqueueGroup,
-  type GroupDraft,
-  type PlanStores,
-  planGroup,
-  plannedConfigs,
-  storePlan,
-} from './usecases/plan-group.ts';
-export { processTask, type TaskWorker } from './usecases/process-task.ts';
-export { type Publication, publishResults } from './usecases/publish-results.ts';
-export {
-  parseStoredQuestion,
-  readQuestion,
-  readStoredQuestions,
-} from './usecases/read-question.ts';
-export { readRows } from './usecases/read-rows.ts';
-export {
-  type ReconcilerEvent,
-  type ReconcilerStores,
-  reconcileGroups,
-} from './usecases/reconcile-groups.ts';
-export {
-  type DlqReport,
-  dropMessages,
-  type ReplayStores,
-  replayMessages,
-} from './usecases/replay-messages.ts';
-export { rerunCells } from './usecases/rerun-cells.ts';
-export {
-  type ChooseTasks,
-  chooseAll,
-  chooseFailed,
-  chooseMissing,
-  sendTasks,
-  type WalkEnd,
-} from './usecases/send-tasks.ts';
-export { type Verification, verifyGroup } from './usecases/verify-group.ts';
-export type { WorkerEvent, WorkerObserver } from './usecases/worker-events.ts';
+  loadQuestions,
+  openQuestions,
+  type QuestionSource,
+} from './spec/questions/load-questions.ts';
+export { type ParsedRow, parseQuestionRow } from './spec/questions/parse-question-row.ts';
+export { createSelector } from './spec/questions/select-questions.ts';
+export { checkTemplate, renderPrompt } from './spec/render-prompt.ts';
+export { defaultName, resolveBenchmark } from './spec/resolve-benchmark.ts';
+export { mean, quantile, sampleVariance, wilsonInterval } from './statistics/describe-scores.ts';

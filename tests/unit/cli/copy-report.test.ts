@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { reportCopying } from '../../../packages/cli/src/copy-report.ts';
+import { reportCopying } from '../../../packages/cli/src/render/copy-report.ts';
 import { aGroupHeader } from '../../support/builders.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { fakeTerminal } from '../../support/run-thrice.ts';

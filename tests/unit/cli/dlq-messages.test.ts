@@ -7,8 +7,8 @@ import {
   listDlq,
   replayDlq,
   showDlq,
-} from '../../../packages/cli/src/dlq-messages.ts';
-import type { ExitCode } from '../../../packages/cli/src/exit-codes.ts';
+} from '../../../packages/cli/src/dlq/dlq-messages.ts';
+import type { ExitCode } from '../../../packages/cli/src/shell/exit-codes.ts';
 import { aCellKey, aCellResult, aFailedResult, aGroupHeader } from '../../support/builders.ts';
 import {
   aFailureEntry,

@@ -1,6 +1,6 @@
 import { type ErrorClass, type ErrorCode, errorCodesByClass, ThriceError } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
-import { exitCodeOf } from '../../../packages/cli/src/exit-codes.ts';
+import { exitCodeOf } from '../../../packages/cli/src/shell/exit-codes.ts';
 
 const expected: Readonly<Record<ErrorClass, number>> = {
   input: 64,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { ConfigStatus } from '../../../packages/cli/src/group-status.ts';
+import type { ConfigStatus } from '../../../packages/cli/src/engine/group-status.ts';
 import { Progress } from '../../../packages/cli/src/render/progress.ts';
-import type { Terminal } from '../../../packages/cli/src/terminal.ts';
+import type { Terminal } from '../../../packages/cli/src/shell/terminal.ts';
 import {
   aCellKey,
   aCellResult,

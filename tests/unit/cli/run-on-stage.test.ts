@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { closeBreakers } from '../../../packages/cli/src/close-breakers.ts';
-import { resumeOnStage } from '../../../packages/cli/src/run-on-stage.ts';
+import { closeBreakers } from '../../../packages/cli/src/engine/close-breakers.ts';
+import { resumeOnStage } from '../../../packages/cli/src/stage/run-on-stage.ts';
 import { aGroupHeader, anOpenBreaker } from '../../support/builders.ts';
 import { FakeStage } from '../../support/fake-stage.ts';
 

@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { refuseUnfitLanes, refuseUnknownLanes } from '../../../packages/cli/src/stage-lanes.ts';
+import {
+  refuseUnfitLanes,
+  refuseUnknownLanes,
+} from '../../../packages/cli/src/stage/stage-lanes.ts';
 import { aBenchmark, aLane } from '../../support/builders.ts';
 
 const stage = {

@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { plainText, processTerminal } from '../../../packages/cli/src/terminal.ts';
+import { plainText, processTerminal } from '../../../packages/cli/src/shell/terminal.ts';
 
 describe('a plain text', () => {
   it.each([

@@ -1,7 +1,7 @@
 import { bbhAverages, extractBbhAnswer } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
-import type { TagSummary } from '../../../packages/core/src/stats/summary.ts';
-import { TagTally } from '../../../packages/core/src/stats/tag-tally.ts';
+import type { TagSummary } from '../../../packages/core/src/results/summary.ts';
+import { TagTally } from '../../../packages/core/src/results/tag-tally.ts';
 import { readBbhCounts, readBbhRecordings } from '../../support/bbh-recordings.ts';
 import { aCellRow } from '../../support/builders.ts';
 import { hasSharedData } from '../../support/shared-data.ts';

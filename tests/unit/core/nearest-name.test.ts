@@ -1,7 +1,7 @@
 import { suggestName } from '@thrice/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { nearestName } from '../../../packages/core/src/planning/nearest-name.ts';
+import { nearestName } from '../../../packages/core/src/spec/nearest-name.ts';
 
 describe('the name that was meant', () => {
   it.each([

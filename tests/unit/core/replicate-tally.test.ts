@@ -1,8 +1,8 @@
 import type { CellRow } from '@thrice/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ReplicateTally } from '../../../packages/core/src/stats/replicate-tally.ts';
-import { replicateSchema } from '../../../packages/core/src/stats/summary.ts';
+import { ReplicateTally } from '../../../packages/core/src/results/replicate-tally.ts';
+import { replicateSchema } from '../../../packages/core/src/results/summary.ts';
 import { aCall, aCellRow, aRowWithoutScore } from '../../support/builders.ts';
 
 const scored = (score: number) => aCellRow({ outcome: 'scored', score });

@@ -1,6 +1,6 @@
 import type { CellRow } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
-import { TagTally } from '../../../packages/core/src/stats/tag-tally.ts';
+import { TagTally } from '../../../packages/core/src/results/tag-tally.ts';
 import { aCellRow, aRowWithoutScore } from '../../support/builders.ts';
 
 const snarks = { subtask: 'snarks' };

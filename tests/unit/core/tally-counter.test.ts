@@ -1,7 +1,7 @@
 import { type CellResult, type Ledger, readRows, type Tally } from '@thrice/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { TallyCounter } from '../../../packages/core/src/usecases/tally-counter.ts';
+import { TallyCounter } from '../../../packages/core/src/results/tally-counter.ts';
 import {
   aCellKey,
   aCellResult,

@@ -1,7 +1,7 @@
-import { type EngineOptions, openEngine } from '../engine.ts';
-import { type ExitCode, exitCodes } from '../exit-codes.ts';
-import { findGroup } from '../find-group.ts';
-import type { Terminal } from '../terminal.ts';
+import { type EngineOptions, openEngine } from '../engine/engine.ts';
+import { findGroup } from '../engine/find-group.ts';
+import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
+import type { Terminal } from '../shell/terminal.ts';
 
 /** `thrice cancel`: asks everybody who works on a group to finish the calls in flight and end. */
 export async function cancelGroup(

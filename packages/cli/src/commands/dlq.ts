@@ -1,9 +1,9 @@
 import { type ErrorClass, errorCodesByClass, suggestName, ThriceError } from '@thrice/core';
-import { openStage } from '../compose-cloud.ts';
-import { type DlqCommand, dropDlq, listDlq, replayDlq, showDlq } from '../dlq-messages.ts';
-import type { ExitCode } from '../exit-codes.ts';
-import { listenForStop } from '../stop-signals.ts';
-import type { Terminal } from '../terminal.ts';
+import { type DlqCommand, dropDlq, listDlq, replayDlq, showDlq } from '../dlq/dlq-messages.ts';
+import type { ExitCode } from '../shell/exit-codes.ts';
+import { listenForStop } from '../shell/stop-signals.ts';
+import type { Terminal } from '../shell/terminal.ts';
+import { openStage } from '../stage/compose-cloud.ts';
 
 /** Options of each `thrice dlq` command. */
 export interface DlqOptions {

@@ -8,11 +8,11 @@ import {
 } from '@thrice/core';
 import { createNodeDigest, fileSourceReader } from '@thrice/local';
 import { listModels } from '@thrice/models';
-import { simulatedQuestions, startBundledSimulator } from '../bundled-simulator.ts';
-import { keyOf, keyStatus } from '../compose-local.ts';
-import { type ExitCode, exitCodes } from '../exit-codes.ts';
-import { readSpecFile } from '../read-spec-file.ts';
-import { plainText, type Terminal } from '../terminal.ts';
+import { keyOf, keyStatus } from '../local/compose-local.ts';
+import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
+import { plainText, type Terminal } from '../shell/terminal.ts';
+import { simulatedQuestions, startBundledSimulator } from '../spec/bundled-simulator.ts';
+import { readSpecFile } from '../spec/read-spec-file.ts';
 
 /** One thing that was looked at. */
 interface Finding {

@@ -1,8 +1,8 @@
 import { renderTable } from '@thrice/core';
-import { type EngineOptions, openEngine } from '../engine.ts';
-import { type ExitCode, exitCodes } from '../exit-codes.ts';
-import { describeStatus } from '../group-status.ts';
-import type { Terminal } from '../terminal.ts';
+import { type EngineOptions, openEngine } from '../engine/engine.ts';
+import { describeStatus } from '../engine/group-status.ts';
+import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
+import type { Terminal } from '../shell/terminal.ts';
 
 /** `thrice ls`: all groups, newest first. */
 export async function listGroups(

@@ -7,13 +7,13 @@ import {
   resolveBenchmark,
 } from '@thrice/core';
 import { createNodeDigest, type LocalEngine } from '@thrice/local';
-import { openEngine } from '../compose-local.ts';
-import { type CopyOptions, printCounts, reportCopying } from '../copy-report.ts';
-import { type ExitCode, exitCodes } from '../exit-codes.ts';
-import { findGroup } from '../find-group.ts';
-import { folderFlag, stageFlag } from '../place-flags.ts';
-import { openStageEngine, type StageEngine } from '../stage-engine.ts';
-import type { Terminal } from '../terminal.ts';
+import { findGroup } from '../engine/find-group.ts';
+import { openEngine } from '../local/compose-local.ts';
+import { type CopyOptions, printCounts, reportCopying } from '../render/copy-report.ts';
+import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
+import { folderFlag, stageFlag } from '../shell/place-flags.ts';
+import type { Terminal } from '../shell/terminal.ts';
+import { openStageEngine, type StageEngine } from '../stage/stage-engine.ts';
 
 /** `thrice pull`: copies a group from a stage to this machine and writes its results here. */
 export async function pullGroup(

@@ -7,14 +7,14 @@ import {
   ThriceError,
 } from '@thrice/core';
 import { createNodeDigest, type LocalEngine } from '@thrice/local';
-import { openExistingEngine } from '../compose-local.ts';
-import { type CopyOptions, printCounts, reportCopying } from '../copy-report.ts';
-import { type ExitCode, exitCodes } from '../exit-codes.ts';
-import { findGroup } from '../find-group.ts';
-import { folderFlag } from '../place-flags.ts';
-import { openStageEngine, type StageEngine } from '../stage-engine.ts';
-import { refuseUnknownLanes } from '../stage-lanes.ts';
-import type { Terminal } from '../terminal.ts';
+import { findGroup } from '../engine/find-group.ts';
+import { openExistingEngine } from '../local/compose-local.ts';
+import { type CopyOptions, printCounts, reportCopying } from '../render/copy-report.ts';
+import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
+import { folderFlag } from '../shell/place-flags.ts';
+import type { Terminal } from '../shell/terminal.ts';
+import { openStageEngine, type StageEngine } from '../stage/stage-engine.ts';
+import { refuseUnknownLanes } from '../stage/stage-lanes.ts';
 
 /** What of a stage a push needs. */
 type PushStage = Pick<

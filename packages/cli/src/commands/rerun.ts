@@ -1,13 +1,13 @@
 import { rerunCells } from '@thrice/core';
-import { openExistingEngine, openModels } from '../compose-local.ts';
-import type { EngineOptions } from '../engine.ts';
-import type { ExitCode } from '../exit-codes.ts';
-import { findRuns } from '../find-group.ts';
-import { loadGroup } from '../load-group.ts';
-import { chooseConfigs } from '../prepare-run.ts';
-import { runToCompletion } from '../run-to-completion.ts';
-import { listenForStop } from '../stop-signals.ts';
-import type { Terminal } from '../terminal.ts';
+import type { EngineOptions } from '../engine/engine.ts';
+import { findRuns } from '../engine/find-group.ts';
+import { openExistingEngine, openModels } from '../local/compose-local.ts';
+import { loadGroup } from '../local/load-group.ts';
+import { runToCompletion } from '../local/run-to-completion.ts';
+import type { ExitCode } from '../shell/exit-codes.ts';
+import { listenForStop } from '../shell/stop-signals.ts';
+import type { Terminal } from '../shell/terminal.ts';
+import { chooseConfigs } from '../spec/prepare-run.ts';
 
 /** Options of `thrice rerun`. */
 export interface RerunOptions extends EngineOptions {
@@ -23,7 +23,7 @@ export async function rerunRun(
 ): Promise<ExitCode> {
   const { stage } = options;
   if (stage !== undefined) {
-    const { rerunOnStage } = await import('../rerun-on-stage.ts');
+    const { rerunOnStage } = await import('../stage/rerun-on-stage.ts');
     return await rerunOnStage(terminal, name, { ...options, stage });
   }
   using engine = openExistingEngine(options.dir, terminal);

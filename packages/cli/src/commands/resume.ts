@@ -1,13 +1,13 @@
 import type { GroupRecord } from '@thrice/core';
 import type { LocalEngine } from '@thrice/local';
-import { openExistingEngine, openModels } from '../compose-local.ts';
-import type { EngineOptions } from '../engine.ts';
-import type { ExitCode } from '../exit-codes.ts';
-import { findGroup } from '../find-group.ts';
-import { loadGroup } from '../load-group.ts';
-import { runToCompletion } from '../run-to-completion.ts';
-import { listenForStop } from '../stop-signals.ts';
-import type { Terminal } from '../terminal.ts';
+import type { EngineOptions } from '../engine/engine.ts';
+import { findGroup } from '../engine/find-group.ts';
+import { openExistingEngine, openModels } from '../local/compose-local.ts';
+import { loadGroup } from '../local/load-group.ts';
+import { runToCompletion } from '../local/run-to-completion.ts';
+import type { ExitCode } from '../shell/exit-codes.ts';
+import { listenForStop } from '../shell/stop-signals.ts';
+import type { Terminal } from '../shell/terminal.ts';
 
 /** Options of `thrice resume`. */
 export interface ResumeOptions extends EngineOptions {
@@ -35,9 +35,9 @@ async function resumeInStage(
   stage: string,
   options: ResumeOptions,
 ): Promise<ExitCode> {
-  const { openStageEngine } = await import('../stage-engine.ts');
-  const { resumeOnStage } = await import('../run-on-stage.ts');
-  const { followGroup } = await import('../follow-group.ts');
+  const { openStageEngine } = await import('../stage/stage-engine.ts');
+  const { resumeOnStage } = await import('../stage/run-on-stage.ts');
+  const { followGroup } = await import('../stage/follow-group.ts');
   using engine = await openStageEngine(stage);
   const { header, isPlanned } = await findGroup(engine.ledger, name, engine.flag);
   await resumeOnStage(header, isPlanned, engine);

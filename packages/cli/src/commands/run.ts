@@ -3,14 +3,14 @@ import { mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { type GroupHeader, planGroup, resolveBenchmark } from '@thrice/core';
 import type { LocalEngine } from '@thrice/local';
-import { simulatedQuestions, startBundledSimulator } from '../bundled-simulator.ts';
-import { openEngine, openModels } from '../compose-local.ts';
-import { type ExitCode, exitCodes } from '../exit-codes.ts';
-import { folderFlag } from '../place-flags.ts';
-import { type PreparedRun, prepareRun, type RunOptions } from '../prepare-run.ts';
-import { runToCompletion } from '../run-to-completion.ts';
-import { listenForStop, type StopSignals } from '../stop-signals.ts';
-import type { Terminal } from '../terminal.ts';
+import { openEngine, openModels } from '../local/compose-local.ts';
+import { runToCompletion } from '../local/run-to-completion.ts';
+import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
+import { folderFlag } from '../shell/place-flags.ts';
+import { listenForStop, type StopSignals } from '../shell/stop-signals.ts';
+import type { Terminal } from '../shell/terminal.ts';
+import { simulatedQuestions, startBundledSimulator } from '../spec/bundled-simulator.ts';
+import { type PreparedRun, prepareRun, type RunOptions } from '../spec/prepare-run.ts';
 
 /** How often it is looked whether a background process is at work, ms, and for how long. */
 const REGISTER_LOOK_MS = 20;
@@ -24,7 +24,7 @@ export async function runBenchmark(
 ): Promise<ExitCode> {
   const prepared = await prepareRun(terminal, file, options);
   if (options.stage === undefined) return await runHere(terminal, file, options, prepared);
-  const { runOnStage } = await import('../run-on-stage.ts');
+  const { runOnStage } = await import('../stage/run-on-stage.ts');
   return await runOnStage(terminal, options.stage, options, prepared);
 }
 

@@ -1,7 +1,7 @@
 import { benchmarkSpecSchema } from '@thrice/core';
 import * as z from 'zod';
-import { type ExitCode, exitCodes } from '../exit-codes.ts';
-import type { Terminal } from '../terminal.ts';
+import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
+import type { Terminal } from '../shell/terminal.ts';
 
 /** `thrice schema`: the JSON Schema of a spec, from the schema that checks it. */
 export async function printSchema(terminal: Terminal): Promise<ExitCode> {

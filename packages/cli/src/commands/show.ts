@@ -6,11 +6,11 @@ import {
   suggestName,
   ThriceError,
 } from '@thrice/core';
-import { type Engine, type EngineOptions, openEngine } from '../engine.ts';
-import { type ExitCode, exitCodes } from '../exit-codes.ts';
-import { findRuns } from '../find-group.ts';
-import { chooseConfigs } from '../prepare-run.ts';
-import { plainText, type Terminal } from '../terminal.ts';
+import { type Engine, type EngineOptions, openEngine } from '../engine/engine.ts';
+import { findRuns } from '../engine/find-group.ts';
+import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
+import { plainText, type Terminal } from '../shell/terminal.ts';
+import { chooseConfigs } from '../spec/prepare-run.ts';
 
 /** `thrice show`: everything known of one cell. */
 export async function showCell(

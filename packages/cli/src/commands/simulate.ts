@@ -8,10 +8,10 @@ import {
   type SimulatedQuestion,
   startSimulator,
 } from '@thrice/simulator';
-import { simulatedQuestions } from '../bundled-simulator.ts';
-import { type ExitCode, exitCodes } from '../exit-codes.ts';
-import { listenForStop } from '../stop-signals.ts';
-import type { Terminal } from '../terminal.ts';
+import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
+import { listenForStop } from '../shell/stop-signals.ts';
+import type { Terminal } from '../shell/terminal.ts';
+import { simulatedQuestions } from '../spec/bundled-simulator.ts';
 
 /** Options of `thrice simulate`. */
 export interface SimulateOptions {

@@ -1,12 +1,12 @@
-import { type EngineOptions, openEngine } from '../engine.ts';
-import { type ExitCode, exitCodes } from '../exit-codes.ts';
-import { findGroup, newestGroup } from '../find-group.ts';
-import { describeStatus, type GroupStatus } from '../group-status.ts';
+import { type EngineOptions, openEngine } from '../engine/engine.ts';
+import { findGroup, newestGroup } from '../engine/find-group.ts';
+import { describeStatus, type GroupStatus } from '../engine/group-status.ts';
 import { LiveBlock } from '../render/live-block.ts';
 import { RateMeter } from '../render/rate-meter.ts';
 import { renderStatus } from '../render/status-view.ts';
-import { listenForStop } from '../stop-signals.ts';
-import type { Terminal } from '../terminal.ts';
+import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
+import { listenForStop } from '../shell/stop-signals.ts';
+import type { Terminal } from '../shell/terminal.ts';
 
 /** Options of `thrice status`. */
 export interface StatusOptions extends EngineOptions {

@@ -5,11 +5,11 @@ import {
   suggestName,
   ThriceError,
 } from '@thrice/core';
-import { countSummary } from '../count-summary.ts';
-import { type EngineOptions, openEngine } from '../engine.ts';
-import { type ExitCode, exitCodes } from '../exit-codes.ts';
-import { findGroup, newestGroup } from '../find-group.ts';
-import { plainText, type Terminal } from '../terminal.ts';
+import { countSummary } from '../engine/count-summary.ts';
+import { type EngineOptions, openEngine } from '../engine/engine.ts';
+import { findGroup, newestGroup } from '../engine/find-group.ts';
+import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
+import { plainText, type Terminal } from '../shell/terminal.ts';
 
 /** Options of `thrice summarize`. */
 export interface SummarizeOptions extends EngineOptions {

@@ -1,8 +1,8 @@
 import { verifyGroup as checkGroup, resolveBenchmark } from '@thrice/core';
-import { type EngineOptions, openEngine } from '../engine.ts';
-import { type ExitCode, exitCodes } from '../exit-codes.ts';
-import { findGroup } from '../find-group.ts';
-import { plainText, type Terminal } from '../terminal.ts';
+import { type EngineOptions, openEngine } from '../engine/engine.ts';
+import { findGroup } from '../engine/find-group.ts';
+import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
+import { plainText, type Terminal } from '../shell/terminal.ts';
 
 /** `thrice verify`: recomputes every published number; a mismatch is a failed check. */
 export async function verifyGroup(

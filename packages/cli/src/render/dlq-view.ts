@@ -8,7 +8,7 @@ import {
   renderTable,
   type UnreadableDlqEntry,
 } from '@thrice/core';
-import { plainText } from '../terminal.ts';
+import { plainText } from '../shell/terminal.ts';
 
 /** An unreadable message is shown up to this length. */
 const BODY_CHARS = 300;

@@ -1,4 +1,4 @@
-import type { Terminal } from '../terminal.ts';
+import type { Terminal } from '../shell/terminal.ts';
 
 const HIDE_CURSOR = '\u001b[?25l';
 const SHOW_CURSOR = '\u001b[?25h';

@@ -1,6 +1,6 @@
 import type { Clock, GroupHeader, Ledger, WorkerEvent } from '@thrice/core';
-import { type ConfigStatus, countConfigs } from '../group-status.ts';
-import { plainText, type Terminal } from '../terminal.ts';
+import { type ConfigStatus, countConfigs } from '../engine/group-status.ts';
+import { plainText, type Terminal } from '../shell/terminal.ts';
 import { describeOpenBreaker } from './breaker-text.ts';
 import { LiveBlock } from './live-block.ts';
 import { describeDuration, RateMeter } from './rate-meter.ts';

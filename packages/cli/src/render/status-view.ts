@@ -1,6 +1,6 @@
 import { renderTable } from '@thrice/core';
-import type { GroupStatus } from '../group-status.ts';
-import { plainText } from '../terminal.ts';
+import type { GroupStatus } from '../engine/group-status.ts';
+import { plainText } from '../shell/terminal.ts';
 import { describeOpenBreaker } from './breaker-text.ts';
 import { describeDuration } from './rate-meter.ts';
 

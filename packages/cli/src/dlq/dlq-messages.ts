@@ -1,0 +1,127 @@
+import {
+  type DlqFilter,
+  type DlqList,
+  type DlqReport,
+  type DlqScan,
+  type DlqSelection,
+  dropMessages,
+  type ErrorClass,
+  listMessages,
+  type ReplayStores,
+  replayMessages,
+} from '@thrice/core';
+import { findRuns } from '../engine/find-group.ts';
+import {
+  describeList,
+  describeReport,
+  describeUnseen,
+  listToJson,
+  renderMessages,
+  renderMessageTable,
+  reportToJson,
+  showToJson,
+} from '../render/dlq-view.ts';
+import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
+import type { Terminal } from '../shell/terminal.ts';
+import { chooseConfigs } from '../spec/prepare-run.ts';
+
+/** Options that say which DLQ messages are meant. */
+export interface DlqCommandOptions {
+  readonly run?: string;
+  readonly config?: string;
+  readonly errorClass?: ErrorClass | undefined;
+  readonly json?: boolean;
+}
+
+/** A stage's DLQ messages, and what a replay of them takes. */
+export interface DlqStage extends ReplayStores {
+  readonly name: string;
+  readonly openDlqScan: () => DlqScan;
+}
+
+/** What each subcommand is given. */
+export interface DlqCommand {
+  readonly terminal: Terminal;
+  readonly stage: DlqStage;
+  readonly options: DlqCommandOptions;
+  /** Ends it after the messages in flight. */
+  readonly stop: AbortSignal;
+}
+
+/** `thrice dlq ls`: one line for each cell that has DLQ messages. */
+export async function listDlq(command: DlqCommand): Promise<ExitCode> {
+  const { terminal, stage, options } = command;
+  const list = await withDlqScan(command, (order) => listMessages(order, stage.ledger));
+  if (options.json === true) terminal.print(JSON.stringify(listToJson(list, stage.name), null, 2));
+  else {
+    if (list.cells.length > 0) terminal.print(renderMessageTable(list.cells));
+    terminal.print(describeList(list, stage.name));
+  }
+  return endOf(list, terminal);
+}
+
+/** `thrice dlq show`: the DLQ messages in full. */
+export async function showDlq(command: DlqCommand): Promise<ExitCode> {
+  const { terminal, stage, options } = command;
+  const list = await withDlqScan(command, (order) => listMessages(order, stage.ledger));
+  if (options.json === true) terminal.print(JSON.stringify(showToJson(list, stage.name), null, 2));
+  else if (list.cells.length + list.unreadable.length > 0) terminal.print(renderMessages(list));
+  else terminal.print(describeList(list, stage.name));
+  return endOf(list, terminal);
+}
+
+/** `thrice dlq replay`: sends the cells of DLQ messages to their lanes once more. */
+export async function replayDlq(command: DlqCommand): Promise<ExitCode> {
+  const report = await withDlqScan(command, (order) => replayMessages(order, command.stage));
+  return endReport(report, command);
+}
+
+/** `thrice dlq drop`: deletes DLQ messages. */
+export async function dropDlq(command: DlqCommand): Promise<ExitCode> {
+  const report = await withDlqScan(command, dropMessages);
+  return endReport(report, command);
+}
+
+/** Looks through the messages that are meant; what is not removed is given back at the end, come what may. */
+async function withDlqScan<T>(
+  { stage, options, stop }: DlqCommand,
+  use: (order: DlqSelection) => Promise<T>,
+): Promise<T> {
+  const filter = await readFilter(options, stage);
+  await using scan = stage.openDlqScan();
+  return await use({ scan, filter, stop });
+}
+
+async function readFilter(
+  { run, config, errorClass }: DlqCommandOptions,
+  { ledger }: DlqStage,
+): Promise<DlqFilter> {
+  if (run === undefined) return { config, errorClass };
+  const { group, runs } = await findRuns(ledger, run);
+  if (config !== undefined) chooseConfigs(group.header.spec.configs, [config], '--config: ');
+  return { runs: new Set(runs), config, errorClass };
+}
+
+function endReport(report: DlqReport, { terminal, stage, options }: DlqCommand): ExitCode {
+  if (options.json === true) {
+    terminal.print(JSON.stringify(reportToJson(report, stage.name), null, 2));
+  } else terminal.print(describeReport(report, stage.name));
+  for (const { problem, messages } of report.problems) {
+    terminal.error(
+      `${messages === 1 ? '1 message stays' : `${messages} messages stay`}: ${problem}`,
+    );
+  }
+  return endOf(report, terminal);
+}
+
+function endOf(
+  { unseen, isInterrupted }: Pick<DlqList, 'unseen' | 'isInterrupted'>,
+  terminal: Terminal,
+): ExitCode {
+  if (isInterrupted) {
+    terminal.error('interrupted: there may be more messages; the same command goes on with them');
+    return exitCodes.interrupted;
+  }
+  if (unseen > 0) terminal.error(describeUnseen(unseen));
+  return exitCodes.complete;
+}

@@ -1,0 +1,74 @@
+import { dirname, isAbsolute, join } from 'node:path';
+import {
+  type Benchmark,
+  type BlobStore,
+  enqueueGroup,
+  type GroupHeader,
+  type GroupRecord,
+  type Question,
+  readStoredQuestions,
+  resolveBenchmark,
+  ThriceError,
+} from '@thrice/core';
+import { fileSourceReader, type LocalEngine } from '@thrice/local';
+import type { Simulator } from '@thrice/simulator';
+import { simulatedQuestions, startBundledSimulator } from '../spec/bundled-simulator.ts';
+
+/** A group ready to be worked on again. */
+export interface LoadedGroup extends AsyncDisposable {
+  readonly benchmark: Benchmark;
+}
+
+/**
+ * Prepares a stored group for more work: checks its sources, completes its plan, starts its simulator.
+ *
+ * @param parallel - Overrides the spec's.
+ * @throws {ThriceError} `spec-changed` when spec or questions are not what was planned.
+ */
+export async function loadGroup(
+  { header, isPlanned }: GroupRecord,
+  engine: LocalEngine,
+  parallel?: number,
+): Promise<LoadedGroup> {
+  await refuseChanges(header);
+  const spec = { ...header.spec, ...(parallel === undefined ? {} : { parallel }) };
+  const file = header.specSource.path;
+  const resolvePath = (path: string) => (isAbsolute(path) ? path : join(dirname(file), path));
+  // The stored questions: the files they came from may be on another machine.
+  const source = { read: () => storedQuestions(header, engine.blobs) };
+  const simulator: Simulator | undefined = await startBundledSimulator(
+    spec,
+    () => simulatedQuestions(source),
+    resolvePath,
+  );
+  const benchmark = resolveBenchmark(spec, file, simulator?.url);
+  if (!isPlanned) {
+    const { ledger, blobs } = engine;
+    await enqueueGroup(header, benchmark, { ledger, blobs, queue: engine.queueOf(header.group) });
+  }
+  return {
+    benchmark,
+    [Symbol.asyncDispose]: async () => {
+      await simulator?.close();
+    },
+  };
+}
+
+async function* storedQuestions(header: GroupHeader, blobs: BlobStore): AsyncIterable<Question> {
+  for await (const { question } of readStoredQuestions(header, blobs)) yield question;
+}
+
+/**
+ * A group goes on as it was planned or not at all: mixed results would belong to no benchmark. Files that
+ * cannot be read here are another machine's: the plan needs none of them.
+ */
+async function refuseChanges(header: GroupHeader): Promise<void> {
+  for (const { path, sha256 } of [header.specSource, ...header.questionSources]) {
+    const current = await fileSourceReader.digestFile(path).catch(() => undefined);
+    if (current === undefined || current === sha256) continue;
+    throw new ThriceError({
+      code: 'spec-changed',
+      message: `${path}: changed since ${header.group} was planned (expected sha256 ${sha256.slice(0, 12)}, received ${current.slice(0, 12)}); restore it, or start a new group with "thrice run"`,
+    });
+  }
+}

@@ -1,0 +1,112 @@
+import {
+  type Benchmark,
+  finalizeGroup,
+  type GroupHeader,
+  renderSummary,
+  type Summary,
+} from '@thrice/core';
+import { type Ending, type LocalEngine, type TaskScope, workGroup } from '@thrice/local';
+import type { OpenAiModelClient } from '@thrice/models';
+import { closeBreakers } from '../engine/close-breakers.ts';
+import { describePause } from '../render/breaker-text.ts';
+import { createProgress } from '../render/progress.ts';
+import { reportUnscored } from '../render/report-unscored.ts';
+import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
+import { folderFlag } from '../shell/place-flags.ts';
+import type { StopSignals } from '../shell/stop-signals.ts';
+import { plainText, type Terminal } from '../shell/terminal.ts';
+
+/** What {@link runToCompletion} needs. */
+export interface CompletionOrder {
+  readonly terminal: Terminal;
+  readonly engine: LocalEngine;
+  readonly header: GroupHeader;
+  readonly benchmark: Benchmark;
+  readonly models: OpenAiModelClient;
+  readonly signals: StopSignals;
+  readonly folder: string;
+  readonly isJson: boolean;
+  /** What of the group to work on; all of it where absent. */
+  readonly scope?: TaskScope;
+}
+
+/**
+ * Works on a group to its end, publishes its results, prints them, and says how it ended.
+ *
+ * @throws {ThriceError} What `workGroup` throws; results so far stay in the ledger.
+ */
+export async function runToCompletion(order: CompletionOrder): Promise<ExitCode> {
+  const { engine, header, benchmark, terminal, signals } = order;
+  const queue = engine.queueOf(header.group);
+  const lanes = await closeBreakers(header, engine, order.scope ?? {});
+  for (const lane of lanes) await queue.makeVisible(lane);
+  const progress = await createProgress({ terminal, engine, header });
+  const onDrain = () =>
+    progress.note('finishing the calls in flight; press Ctrl-C again to stop now');
+  signals.drain.addEventListener('abort', onDrain, { once: true });
+  const ending = await progress.around(
+    workGroup({
+      engine,
+      header,
+      benchmark,
+      models: order.models,
+      random: Math.random,
+      observe: (event) => progress.observe(event),
+      scope: order.scope ?? wholeGroup(header),
+      waitForQuota: header.waitForQuota,
+      drainSignal: signals.drain,
+      stopSignal: signals.stop,
+    }),
+  );
+  if (signals.stop.aborted) {
+    terminal.error(`stopped; nothing paid is lost\nresume with: ${resumeCommand(order)}`);
+    return exitCodes.interrupted;
+  }
+  const summary = await finalizeGroup(header, benchmark, earlyExitCode(ending), engine);
+  if (order.isJson) terminal.print(JSON.stringify(summary, null, 2));
+  else terminal.print(plainText(renderSummary(summary, 'text').trimEnd()));
+  terminal.error(`results: ${engine.folder}/runs/${header.group}`);
+  return reportEnding(ending, summary, order);
+}
+
+function wholeGroup({ runs, configs }: GroupHeader): TaskScope {
+  return { runs, configs: configs.map(({ config }) => config) };
+}
+
+/** Undefined where the work went to its end. */
+function earlyExitCode(ending: Ending): ExitCode | undefined {
+  if (ending.kind === 'complete') return undefined;
+  return ending.kind === 'paused' ? exitCodes.paused : exitCodes.interrupted;
+}
+
+function reportEnding(ending: Ending, summary: Summary, order: CompletionOrder): ExitCode {
+  const { terminal, header } = order;
+  switch (ending.kind) {
+    case 'complete':
+      return reportUnscored(summary, {
+        terminal,
+        header,
+        place: order.engine.folder,
+        flag: folderFlag(order.folder),
+      });
+    case 'paused': {
+      for (const breaker of ending.openBreakers) terminal.error(describePause(breaker));
+      terminal.error(`resume with: ${resumeCommand(order)}`);
+      return exitCodes.paused;
+    }
+    case 'cancelled':
+      terminal.error(`cancelled: ${header.group}\nresume with: ${resumeCommand(order)}`);
+      return exitCodes.interrupted;
+    case 'interrupted':
+      terminal.error(`interrupted\nresume with: ${resumeCommand(order)}`);
+      return exitCodes.interrupted;
+  }
+}
+
+/** The command that goes on with a group. */
+export function resumeCommand(order: {
+  readonly header: GroupHeader;
+  readonly folder: string;
+}): string {
+  return `thrice resume ${order.header.group}${folderFlag(order.folder)}`;
+}

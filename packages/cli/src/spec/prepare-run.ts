@@ -1,0 +1,205 @@
+import { execFileSync } from 'node:child_process';
+import {
+  type Benchmark,
+  type BenchmarkSpec,
+  checkQuestions,
+  type GroupDraft,
+  openQuestions,
+  type QuestionSource,
+  resolveBenchmark,
+  type SourceFile,
+  suggestName,
+  ThriceError,
+} from '@thrice/core';
+import { createNodeDigest, fileSourceReader } from '@thrice/local';
+import { keyStatus } from '../local/compose-local.ts';
+import type { Terminal } from '../shell/terminal.ts';
+import { toolVersion } from '../shell/tool-version.ts';
+import { readSpecFile, type SpecFile } from './read-spec-file.ts';
+
+/** Options of `thrice run`. */
+export interface RunOptions {
+  readonly label?: string;
+  readonly replicates?: number;
+  readonly configs?: readonly string[];
+  readonly limit?: number;
+  readonly parallel?: number;
+  readonly skipMissingKeys?: boolean;
+  readonly waitForQuota?: boolean;
+  readonly detach?: boolean;
+  readonly dir: string;
+  readonly json?: boolean;
+  readonly stage?: string;
+}
+
+/** A run that was checked through and through; nothing of it exists yet. */
+export interface PreparedRun {
+  readonly spec: BenchmarkSpec;
+  readonly source: QuestionSource;
+  readonly checked: Awaited<ReturnType<typeof checkQuestions>>;
+  readonly draft: GroupDraft;
+  /** Configs to leave out, with the reason. */
+  readonly skipped: ReadonlyMap<string, string>;
+  readonly resolvePath: SpecFile['resolvePath'];
+}
+
+/**
+ * Checks spec, keys, questions and options.
+ *
+ * @throws {ThriceError} For whatever is wrong; nothing has been created or sent.
+ */
+export async function prepareRun(
+  terminal: Terminal,
+  file: string,
+  options: RunOptions,
+): Promise<PreparedRun> {
+  if (options.stage !== undefined && options.skipMissingKeys === true) {
+    throw new ThriceError({
+      code: 'invalid-argument',
+      message:
+        '--skip-missing-keys: expected no --stage, whose keys are its own; leave configs out with --configs',
+    });
+  }
+  const read = await readSpecFile(file, terminal.workingFolder);
+  const spec = applyOptions(read.spec, options);
+  const source = openQuestions(spec.questions, read.resolvePath, fileSourceReader);
+  const benchmark = resolveBenchmark(spec, file);
+  // A stage has its keys as secrets of its own.
+  const skipped =
+    options.stage === undefined
+      ? checkKeys(benchmark, spec.skip_missing_keys, terminal)
+      : new Map<string, string>();
+  const checked = await checkQuestions(source, spec.select, benchmark.configs, createNodeDigest);
+  const draft = await draftGroup({ read, spec, source, benchmark, options, terminal });
+  return { spec, source, checked, draft, skipped, resolvePath: read.resolvePath };
+}
+
+function applyOptions(spec: BenchmarkSpec, options: RunOptions): BenchmarkSpec {
+  const { limit, parallel, replicates } = options;
+  const configs = chooseConfigs(spec.configs, options.configs);
+  const limits = [spec.select?.limit, limit].filter((value) => value !== undefined);
+  const select =
+    limit === undefined ? spec.select : { start: 0, ...spec.select, limit: Math.min(...limits) };
+  return {
+    ...spec,
+    configs,
+    ...(select === undefined ? {} : { select }),
+    ...(parallel === undefined ? {} : { parallel }),
+    ...(replicates === undefined ? {} : { replicates }),
+    ...(options.skipMissingKeys === true ? { skip_missing_keys: true } : {}),
+  };
+}
+
+/**
+ * The named configs in the spec's order.
+ *
+ * @param where - Where the names were given, for the error.
+ * @throws {ThriceError} `invalid-argument` for a name the spec does not have.
+ */
+export function chooseConfigs<T extends { readonly name: string }>(
+  configs: readonly T[],
+  names: readonly string[] | undefined,
+  where = '--configs: ',
+): T[] {
+  const known = configs.map(({ name }) => name);
+  const unknown = names?.find((name) => !known.includes(name));
+  if (unknown === undefined) return configs.filter(({ name }) => names?.includes(name) ?? true);
+  throw new ThriceError({
+    code: 'invalid-argument',
+    message: `${where}unknown config "${unknown}"${suggestName(unknown, known)} (expected ${known.join(', ')})`,
+  });
+}
+
+/** Configs to leave out because their lane's key is missing, with the reason. */
+function checkKeys(
+  benchmark: Benchmark,
+  canSkip: boolean,
+  terminal: Terminal,
+): ReadonlyMap<string, string> {
+  const missing = benchmark.configs.flatMap(({ name, lane: laneName }) => {
+    const lane = benchmark.lanes.get(laneName);
+    if (lane === undefined || keyStatus(lane, terminal) !== 'missing') return [];
+    return [{ name, variable: lane.apiKeyEnv ?? '' }];
+  });
+  if (missing.length > 0 && (!canSkip || missing.length === benchmark.configs.length)) {
+    const lines = missing.map(
+      ({ name, variable }) => `config "${name}": expected a key in ${variable}, found none`,
+    );
+    const remedy = canSkip
+      ? 'no config would be left: set one of them'
+      : 'set it, or leave such configs out with --skip-missing-keys';
+    throw new ThriceError({ code: 'missing-key', message: `${lines.join('\n')}\n${remedy}` });
+  }
+  for (const { name, variable } of missing)
+    terminal.error(`skipped ${name}: ${variable} is not set`);
+  return new Map(missing.map(({ name }) => [name, 'skipped_missing_keys']));
+}
+
+async function draftGroup({
+  read,
+  spec,
+  source,
+  benchmark,
+  options,
+  terminal,
+}: {
+  readonly read: SpecFile;
+  readonly spec: BenchmarkSpec;
+  readonly source: QuestionSource;
+  readonly benchmark: Benchmark;
+  readonly options: RunOptions;
+  readonly terminal: Terminal;
+}): Promise<GroupDraft> {
+  return {
+    benchmark: benchmark.name,
+    label: checkLabel(options.label ?? benchmark.name),
+    spec,
+    specSource: read.source,
+    questionSources: await digestFiles(await source.files()),
+    dataset:
+      typeof spec.questions === 'object' && 'dataset' in spec.questions
+        ? spec.questions.dataset
+        : null,
+    waitForQuota: options.waitForQuota === true,
+    keys: Object.fromEntries(
+      [...benchmark.lanes.values()].map((lane) => [
+        lane.name,
+        // A stage has keys of its own, which nobody outside of it can see.
+        options.stage === undefined ? keyStatus(lane, terminal) : 'unknown',
+      ]),
+    ),
+    commandLine: [...terminal.commandLine],
+    toolVersion,
+    commit: readCommit(terminal.workingFolder),
+  };
+}
+
+function checkLabel(label: string): string {
+  if (/^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/.test(label)) return label;
+  throw new ThriceError({
+    code: 'invalid-argument',
+    message: `--label: expected letters, digits, "_", "." and "-", at most 64, received "${label}"`,
+  });
+}
+
+async function digestFiles(paths: readonly string[]): Promise<SourceFile[]> {
+  return await Promise.all(
+    paths.map(async (path) => ({
+      path,
+      sha256: (await fileSourceReader.digestFile(path)) ?? '',
+    })),
+  );
+}
+
+/** The commit of the folder the command runs in: where a benchmark's own files are kept. */
+function readCommit(folder: string): string | null {
+  try {
+    return execFileSync('git', ['rev-parse', 'HEAD'], {
+      cwd: folder,
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    }).trim();
+  } catch {
+    return null;
+  }
+}

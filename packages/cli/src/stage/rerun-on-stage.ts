@@ -1,0 +1,129 @@
+import {
+  type CellTask,
+  type Config,
+  type GroupHeader,
+  type GroupRecord,
+  type Ledger,
+  limits,
+  rerunCells,
+  resolveBenchmark,
+  type TaskQueue,
+  ThriceError,
+} from '@thrice/core';
+import { closeBreakers } from '../engine/close-breakers.ts';
+import { countSummary } from '../engine/count-summary.ts';
+import { findRuns } from '../engine/find-group.ts';
+import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
+import { listenForStop } from '../shell/stop-signals.ts';
+import type { Terminal } from '../shell/terminal.ts';
+import { chooseConfigs } from '../spec/prepare-run.ts';
+import { followGroup } from './follow-group.ts';
+import { openStageEngine, type StageEngine, stateOfModels } from './stage-engine.ts';
+import { refuseUnfitLanes, refuseUnknownLanes } from './stage-lanes.ts';
+
+/** `thrice rerun --failed --stage`: sends the cells without a score again and follows them. */
+export async function rerunOnStage(
+  terminal: Terminal,
+  name: string,
+  options: {
+    readonly stage: string;
+    readonly configs?: readonly string[];
+    readonly json?: boolean;
+  },
+): Promise<ExitCode> {
+  using engine = await openStageEngine(options.stage);
+  const { group, runs } = await findRuns(engine.ledger, name, engine.flag);
+  const { header } = group;
+  const benchmark = resolveBenchmark(header.spec, header.specSource.path);
+  const configs = chooseConfigs(benchmark.configs, options.configs);
+  refuseUnknownLanes([...benchmark.lanes.keys()], engine.stage);
+  refuseUnfitLanes(benchmark);
+  refuseCancelled(group, engine);
+  using signals = listenForStop();
+  const sent = await sendFailed({ header, runs, configs, engine });
+  terminal.error(`${sent.length} cells without a score go again`);
+  if (sent.length === 0) {
+    if (options.json === true) {
+      terminal.print(JSON.stringify(await countSummary(header, engine), null, 2));
+    }
+    return exitCodes.complete;
+  }
+  const outstanding = [...sent];
+  return await followGroup({
+    terminal,
+    engine,
+    header,
+    isJson: options.json === true,
+    signal: signals.drain,
+    refine: async ({ state, openBreakers }) => {
+      await dropDone(outstanding, engine.ledger);
+      if (outstanding.length === 0 || state === 'cancelled') return state;
+      return stateOfModels(modelsOf(outstanding, configs), openBreakers);
+    },
+  });
+}
+
+/** Making it active would set all of it to work, not only what failed. */
+function refuseCancelled({ header, state }: GroupRecord, { flag }: StageEngine): void {
+  if (state !== 'cancelled') return;
+  throw new ThriceError({
+    code: 'invalid-argument',
+    message: `group ${header.group} is cancelled: expected one that is not; resume it first with: thrice resume ${header.group}${flag}`,
+  });
+}
+
+/** State first: watched before any task is sent. */
+async function sendFailed({
+  header,
+  runs,
+  configs,
+  engine,
+}: {
+  readonly header: GroupHeader;
+  readonly runs: readonly string[];
+  readonly configs: readonly Config[];
+  readonly engine: StageEngine;
+}): Promise<readonly CellTask[]> {
+  const { ledger, blobs, activeGroups } = engine;
+  await activeGroups.add(header.group);
+  await closeBreakers(header, engine, { configs: configs.map(({ name }) => name) });
+  const sent: CellTask[] = [];
+  const queue = noteSent(engine.queue, sent);
+  await rerunCells(header, runs, configs, { ledger, blobs, queue });
+  return sent;
+}
+
+/** A queue that remembers what it was given. */
+function noteSent(queue: TaskQueue, sent: CellTask[]): Pick<TaskQueue, 'send'> {
+  return {
+    send: async (lane, tasks) => {
+      await queue.send(lane, tasks);
+      sent.push(...tasks);
+    },
+  };
+}
+
+/** Drops the tasks that are done from the front; it looks no further than to the first that is not. */
+async function dropDone(outstanding: CellTask[], ledger: Ledger): Promise<void> {
+  for (let [first] = outstanding; first !== undefined; [first] = outstanding) {
+    const { run, config } = first;
+    const end = outstanding.findIndex((task) => task.run !== run || task.config !== config);
+    const page = outstanding.slice(
+      0,
+      end === -1 ? limits.pageSize : Math.min(end, limits.pageSize),
+    );
+    const ids = page.map(({ id }) => id);
+    const cells = await ledger.readCells(run, config, ids);
+    const left = page.filter(({ id, generation }) => {
+      const cell = cells.get(id);
+      return cell?.result === undefined || cell.generation < generation;
+    });
+    outstanding.splice(0, page.length, ...left);
+    if (left.length > 0) return;
+  }
+}
+
+function modelsOf(tasks: readonly CellTask[], configs: readonly Config[]): readonly string[] {
+  const names = new Set(tasks.map(({ config }) => config));
+  return configs.filter(({ name }) => names.has(name)).map(({ lane, model }) => `${lane}/${model}`);
+}

@@ -1,0 +1,90 @@
+import type { Config } from '../domain/benchmark.ts';
+import { breakerKeysOf } from '../domain/breaker.ts';
+import type { DispatchRequest } from '../domain/group-request.ts';
+import { ThriceError } from '../errors.ts';
+import type { ActiveGroups } from '../ports/active-groups.ts';
+import type { GroupRequests } from '../ports/group-requests.ts';
+import { resolveBenchmark } from '../spec/resolve-benchmark.ts';
+import { type PlanStores, plannedConfigs } from './plan-group.ts';
+import { type ChooseTasks, chooseAll, chooseMissing, sendTasks } from './send-tasks.ts';
+
+/** What serving a request for tasks takes. */
+export interface DispatchStores extends PlanStores {
+  readonly requests: GroupRequests;
+  readonly activeGroups: Pick<ActiveGroups, 'defer'>;
+}
+
+/**
+ * Sends the tasks that a request asks for; what is left when time is up is asked for anew.
+ *
+ * State first: the tasks, then the mark that the group is planned or the request for the rest. Served
+ * twice, a request sends its tasks twice, which are the same cells. A cancelled group gets none.
+ *
+ * @param isOutOfTime - Asked between two pages.
+ * @returns How many tasks were sent.
+ * @throws {ThriceError} `unknown-group` when there is no such group.
+ */
+export async function dispatchTasks(
+  request: DispatchRequest,
+  isOutOfTime: () => boolean,
+  stores: DispatchStores,
+): Promise<number> {
+  const { group, kind, from, limit } = request;
+  const { ledger, requests } = stores;
+  const record = await ledger.readGroup(group);
+  if (record === undefined) {
+    throw new ThriceError({ code: 'unknown-group', message: `no group ${group}` });
+  }
+  const isPlan = kind === 'plan';
+  if (record.state === 'cancelled' || (isPlan && record.isPlanned)) return 0;
+  const { header } = record;
+  const benchmark = resolveBenchmark(header.spec, header.specSource.path);
+  const configs = isPlan
+    ? plannedConfigs(header, benchmark)
+    : await chooseConfigs(request, plannedConfigs(header, benchmark), stores);
+  const { choose, isFull } = limitTo(limit, isPlan ? chooseAll : chooseMissing(ledger));
+  const isOver = () => isFull() || isOutOfTime();
+  const walk = { header, runs: header.runs, configs, choose, from, isOutOfTime: isOver };
+  const { sentCount, next } = await sendTasks(walk, stores);
+  if (isFull()) return sentCount;
+  if (next !== undefined) await requests.requestDispatch({ ...request, from: next });
+  else if (isPlan) await ledger.markPlanned(group);
+  return sentCount;
+}
+
+/** The first few of what is chosen; all of it without a limit. */
+function limitTo(
+  limit: number | undefined,
+  choose: ChooseTasks,
+): { readonly choose: ChooseTasks; readonly isFull: () => boolean } {
+  let left = limit ?? Number.POSITIVE_INFINITY;
+  return {
+    choose: async (...questions) => {
+      const tasks = (await choose(...questions)).slice(0, left);
+      left -= tasks.length;
+      return tasks;
+    },
+    isFull: () => left <= 0,
+  };
+}
+
+/**
+ * The configs of the subject, or all, that nothing keeps from being worked on. Of a subject that has closed
+ * again the cells are deferred: sending them would only bring them there.
+ */
+async function chooseConfigs(
+  { group, breakerKey }: DispatchRequest,
+  configs: readonly Config[],
+  { ledger, activeGroups }: DispatchStores,
+): Promise<readonly Config[]> {
+  const isOf = (name: string) => (config: Config) =>
+    breakerKeysOf(`${config.lane}/${config.model}`).includes(name);
+  const openBreakers = await ledger.listOpenBreakers();
+  const isOpen = (config: Config) =>
+    !openBreakers.some((breaker) => isOf(breaker.breakerKey)(config));
+  const asked = breakerKey === undefined ? configs : configs.filter(isOf(breakerKey));
+  const open = asked.filter(isOpen);
+  if (breakerKey !== undefined && open.length < asked.length)
+    await activeGroups.defer(breakerKey, group);
+  return open;
+}

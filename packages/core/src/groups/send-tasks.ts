@@ -1,0 +1,183 @@
+import { readStoredQuestions, type StoredQuestion } from '../cells/read-question.ts';
+import type { Config } from '../domain/benchmark.ts';
+import { hasScore } from '../domain/cell.ts';
+import type { CellTask } from '../domain/cell-task.ts';
+import type { GroupHeader } from '../domain/group.ts';
+import type { WalkPosition } from '../domain/group-request.ts';
+import { limits } from '../limits.ts';
+import type { BlobStore } from '../ports/blob-store.ts';
+import type { Ledger } from '../ports/ledger.ts';
+import type { TaskQueue } from '../ports/task-queue.ts';
+import { createSelector, type Selector } from '../spec/questions/select-questions.ts';
+
+/** The tasks to send for some questions of a config in a run, by question id. */
+export type ChooseTasks = (
+  run: string,
+  config: string,
+  questions: readonly StoredQuestion[],
+) => Promise<readonly CellTask[]>;
+
+/** Every cell, as it was planned. */
+export const chooseAll: ChooseTasks = async (run, config, questions) =>
+  questions.map((stored) => toTask(run, config, stored, 0));
+
+/** The cells that have no result; those that a worker has in flight are among them. */
+export function chooseMissing(ledger: Ledger): ChooseTasks {
+  return async (run, config, questions) => {
+    const ids = questions.map(({ question }) => question.id);
+    const cells = await ledger.readCells(run, config, ids);
+    return questions.flatMap((stored) => {
+      const cell = cells.get(stored.question.id);
+      if (cell?.result !== undefined) return [];
+      return [toTask(run, config, stored, cell?.generation ?? 0)];
+    });
+  };
+}
+
+/** The cells that ended without a score, as their next generation; committed calls are kept. */
+export function chooseFailed(ledger: Ledger): ChooseTasks {
+  return async (run, config, questions) => {
+    const ids = questions.map(({ question }) => question.id);
+    const cells = await ledger.readCells(run, config, ids);
+    return questions.flatMap((stored) => {
+      const cell = cells.get(stored.question.id);
+      if (cell?.result === undefined || hasScore(cell.result.outcome)) return [];
+      return [toTask(run, config, stored, cell.generation + 1)];
+    });
+  };
+}
+
+function toTask(
+  run: string,
+  config: string,
+  { question, range }: StoredQuestion,
+  generation: number,
+): CellTask {
+  return { v: 1, run, id: question.id, config, question: range, generation };
+}
+
+/** What of a group to send. */
+export interface TaskWalk {
+  readonly header: GroupHeader;
+  readonly runs: readonly string[];
+  readonly configs: readonly Config[];
+  readonly choose: ChooseTasks;
+  /** Where to begin. @default the first question of the first run */
+  readonly from?: WalkPosition | undefined;
+  /** Asked between two pages of `limits.pageSize` questions: one at least is sent. @default never */
+  readonly isOutOfTime?: () => boolean;
+}
+
+/** Where a walk reads questions and sends tasks. */
+export interface TaskStores {
+  readonly blobs: BlobStore;
+  readonly queue: Pick<TaskQueue, 'send'>;
+}
+
+/** What a walk did. */
+export interface WalkEnd {
+  readonly sentCount: number;
+  /** Where to go on; undefined when all is sent. */
+  readonly next: WalkPosition | undefined;
+}
+
+/**
+ * Sends tasks of a group: run by run, question by question within a lane.
+ *
+ * Sending a task twice is harmless: a walk that was cut off may begin again anywhere before its end.
+ */
+export async function sendTasks(order: TaskWalk, stores: TaskStores): Promise<WalkEnd> {
+  const { runs, from } = order;
+  const walk = { ...order, isOutOfTime: fromSecondAsk(order.isOutOfTime) };
+  let sentCount = 0;
+  const firstIndex = from === undefined ? 0 : Math.max(0, runs.indexOf(from.run));
+  for (const run of runs.slice(firstIndex)) {
+    const offset = run === from?.run ? from.offset : 0;
+    for await (const step of sendRun(run, offset, walk, stores)) {
+      if ('next' in step) return { sentCount, next: step.next };
+      sentCount += step.sentCount;
+    }
+  }
+  return { sentCount, next: undefined };
+}
+
+/** Answers no at first: a walk that had to skip for long would never get anywhere. */
+function fromSecondAsk(isOutOfTime: () => boolean = () => false): () => boolean {
+  let isFirst = true;
+  return () => {
+    if (!isFirst) return isOutOfTime();
+    isFirst = false;
+    return false;
+  };
+}
+
+/** Sends page after page; ends with the place to go on when time is up. */
+async function* sendRun(
+  run: string,
+  startOffset: number,
+  walk: TaskWalk & { readonly isOutOfTime: () => boolean },
+  { blobs, queue }: TaskStores,
+): AsyncIterable<{ readonly sentCount: number } | { readonly next: WalkPosition }> {
+  // A selector counts: it has to see every question, also those before the start.
+  const selectors = walk.configs.map(({ select }) => createSelector(select));
+  for await (const page of readPages(walk.header, blobs)) {
+    const chosen = page.map((stored) => ({ stored, configs: applyAll(selectors, stored) }));
+    // A page with the start in its midst is sent whole: pages may have been of another size then.
+    if ((page.at(-1)?.range.offset ?? 0) < startOffset) continue;
+    if (walk.isOutOfTime()) {
+      yield { next: { run, offset: page[0]?.range.offset ?? 0 } };
+      return;
+    }
+    for (const [lane, tasks] of await chooseOnPage(run, chosen, walk)) {
+      await queue.send(lane, tasks);
+      yield { sentCount: tasks.length };
+    }
+  }
+}
+
+function applyAll(
+  selectors: readonly Selector[],
+  { question }: StoredQuestion,
+): readonly boolean[] {
+  return selectors.map((includes) => includes(question));
+}
+
+/** The tasks of a page by lane, question by question. */
+async function chooseOnPage(
+  run: string,
+  page: readonly { readonly stored: StoredQuestion; readonly configs: readonly boolean[] }[],
+  { configs, choose }: TaskWalk,
+): Promise<ReadonlyMap<string, readonly CellTask[]>> {
+  const byConfig = await Promise.all(
+    configs.map(async ({ name }, index) => {
+      const questions = page.filter((entry) => entry.configs[index]).map(({ stored }) => stored);
+      const tasks = questions.length === 0 ? [] : await choose(run, name, questions);
+      return new Map(tasks.map((task) => [task.id, task]));
+    }),
+  );
+  const byLane = new Map<string, CellTask[]>();
+  for (const { stored } of page) {
+    for (const [index, { lane }] of configs.entries()) {
+      const task = byConfig[index]?.get(stored.question.id);
+      if (task === undefined) continue;
+      const tasks = byLane.get(lane) ?? [];
+      byLane.set(lane, tasks);
+      tasks.push(task);
+    }
+  }
+  return byLane;
+}
+
+async function* readPages(
+  header: GroupHeader,
+  blobs: BlobStore,
+): AsyncIterable<readonly StoredQuestion[]> {
+  let page: StoredQuestion[] = [];
+  for await (const stored of readStoredQuestions(header, blobs)) {
+    page.push(stored);
+    if (page.length < limits.pageSize) continue;
+    yield page;
+    page = [];
+  }
+  if (page.length > 0) yield page;
+}

@@ -1,0 +1,294 @@
+import type { Benchmark, Config } from '../domain/benchmark.ts';
+import { type CellRow, hasScore } from '../domain/cell.ts';
+import type { GroupHeader } from '../domain/group.ts';
+import type { Question } from '../domain/question.ts';
+import type { BlobStore } from '../ports/blob-store.ts';
+import type { Ledger } from '../ports/ledger.ts';
+import { readQuestionRows } from '../results/read-rows.ts';
+import type { Summary } from '../results/summary.ts';
+import { SummaryBuilder } from '../results/summary-builder.ts';
+import { renderSummary } from '../results/summary-table.ts';
+import { gradeAnswer } from '../scorers/grade-answer.ts';
+import {
+  type ConfigFiles,
+  describeFailure,
+  describeManifest,
+  describePrediction,
+  groupKey,
+  isPlanned,
+  possibleExitCodes,
+  runKey,
+} from './finalize-group.ts';
+import { PublishedArray, PublishedFile } from './published-file.ts';
+
+/** Mismatches shown before the check gives up. */
+const MAX_MISMATCHES = 50;
+
+/** What {@link verifyGroup} found. */
+export interface Verification {
+  readonly rows: number;
+  /** Answers scored again from the journal. */
+  readonly rescored: number;
+  /** Figures compared in summaries and manifests. */
+  readonly figures: number;
+  /** One line each; none if every published number is what its records say. */
+  readonly mismatches: readonly string[];
+}
+
+/** Where {@link verifyGroup} reads. */
+export interface VerifyStores {
+  readonly ledger: Ledger;
+  readonly blobs: BlobStore;
+}
+
+/**
+ * Recomputes everything that a group published.
+ *
+ * Each result in the ledger is scored again from the recorded answer in the journal; then every
+ * published file is made again from the ledger and compared: rows, predictions and failures line by
+ * line, summaries and manifests figure by figure, exactly. Files are read side by side: memory is one
+ * number a cell.
+ */
+export async function verifyGroup(
+  header: GroupHeader,
+  benchmark: Benchmark,
+  stores: VerifyStores,
+): Promise<Verification> {
+  const check = new GroupCheck(header, benchmark, stores);
+  return await check.run();
+}
+
+class GroupCheck {
+  readonly #header: GroupHeader;
+  readonly #benchmark: Benchmark;
+  readonly #stores: VerifyStores;
+  readonly #ledger: Ledger;
+  readonly #blobs: BlobStore;
+  readonly #mismatches: string[] = [];
+  #rows = 0;
+  #rescored = 0;
+  #figures = 0;
+  #hasNotAttempted = false;
+
+  constructor(header: GroupHeader, benchmark: Benchmark, stores: VerifyStores) {
+    this.#header = header;
+    this.#benchmark = benchmark;
+    this.#stores = stores;
+    this.#ledger = stores.ledger;
+    this.#blobs = stores.blobs;
+  }
+
+  async run(): Promise<Verification> {
+    const { group, runs } = this.#header;
+    const whole = this.#newBuilder();
+    const filesByRun = new Map<string, readonly ConfigFiles[]>();
+    for (const run of runs) {
+      const own = this.#newBuilder();
+      const files: ConfigFiles[] = [];
+      for (const config of this.#benchmark.configs) {
+        if (!isPlanned(this.#header, config.name)) continue;
+        files.push(await this.#checkConfig(run, config, [own, whole]));
+      }
+      filesByRun.set(run, files);
+      const key = runKey(group, run, 'summary.json');
+      this.#compare(key, await this.#readJson(key), own.build());
+    }
+    await this.#checkManifests(filesByRun);
+    await this.#checkGroupFiles(whole.build());
+    return {
+      rows: this.#rows,
+      rescored: this.#rescored,
+      figures: this.#figures,
+      mismatches: this.#mismatches,
+    };
+  }
+
+  #newBuilder(): SummaryBuilder {
+    return new SummaryBuilder(this.#header, this.#benchmark.coverageFloor);
+  }
+
+  async #checkConfig(
+    run: string,
+    config: Config,
+    builders: readonly SummaryBuilder[],
+  ): Promise<ConfigFiles> {
+    const keyOf = (name: string) => runKey(this.#header.group, run, name);
+    const open = (name: string) =>
+      new PublishedFile(this.#blobs, keyOf(name), (mismatch) => this.#report(mismatch));
+    const cells = `cells/${config.name}.jsonl`;
+    await using published = open(cells);
+    await using predictions = new PublishedArray(open(`predictions_${config.name}.json`));
+    await using failures = new PublishedArray(open(`failures_${config.name}.json`));
+    const failedIds: string[] = [];
+    let predictionCount = 0;
+    for await (const { question, row } of readQuestionRows(
+      this.#header,
+      run,
+      config,
+      this.#stores,
+    )) {
+      this.#rows += 1;
+      for (const builder of builders) builder.add(row);
+      if (row.outcome === 'not-attempted') this.#hasNotAttempted = true;
+      await this.#rescore(keyOf(cells), row, question, config);
+      await this.#checkLine(keyOf(cells), published, row);
+      const prediction = describePrediction(row);
+      const failure = describeFailure(row);
+      if (prediction !== undefined) predictionCount += 1;
+      if (failure !== undefined) failedIds.push(row.id);
+      await predictions.add(prediction);
+      await failures.add(failure);
+    }
+    if ((await published.next()) !== undefined) {
+      this.#report(`${keyOf(cells)}: more rows than questions`);
+    }
+    await predictions.end();
+    await failures.end();
+    return { config: config.name, predictions: predictionCount, failedIds };
+  }
+
+  /** The score in the ledger is what its recorded answer gives. */
+  async #rescore(key: string, row: CellRow, question: Question, config: Config): Promise<void> {
+    if (row.calls.length === 0) {
+      if (hasScore(row.outcome)) this.#report(`${key}: ${row.id}: a score without a call`);
+      return;
+    }
+    const entry = (await this.#ledger.readJournal(row)).get('answer');
+    if (entry === undefined) {
+      this.#report(`${key}: ${row.id}: its call is not in the journal`);
+      return;
+    }
+    const grade = gradeAnswer(config.scorer, question, entry.output, entry.call.finishReason);
+    this.#rescored += 1;
+    if (grade.outcome === row.outcome && grade.score === row.score && grade.answer === row.answer) {
+      return;
+    }
+    this.#report(
+      `${key}: ${row.id}: recorded ${row.outcome} ${row.score}, the recorded answer gives ${grade.outcome} ${grade.score}`,
+    );
+  }
+
+  async #checkLine(key: string, published: PublishedFile, row: CellRow): Promise<void> {
+    if (published.isAtEnd) return;
+    const line = await published.next();
+    if (line === JSON.stringify(row)) return;
+    if (line === undefined) {
+      this.#report(`${key}: the row of ${row.id} is missing`);
+      return;
+    }
+    const given = parseJson(line);
+    if (typeof given !== 'object' || given === null) {
+      this.#report(
+        `${key}:${published.lineNumber}: expected the row of ${row.id}, received no JSON object`,
+      );
+      return;
+    }
+    const { id, config } = given as { readonly id?: unknown; readonly config?: unknown };
+    if (id !== row.id || config !== row.config) {
+      this.#report(
+        `${key}: expected the row of ${row.id}, received ${String(config)}/${String(id)}`,
+      );
+      return;
+    }
+    this.#compareLeaves(`${key}: ${row.id}`, given, row);
+  }
+
+  async #checkManifests(filesByRun: ReadonlyMap<string, readonly ConfigFiles[]>): Promise<void> {
+    const files = [...filesByRun.values()].flat();
+    const hasFailures = files.some(({ failedIds }) => failedIds.length > 0);
+    const exitCodes = possibleExitCodes(hasFailures, this.#hasNotAttempted);
+    for (const [run, ownFiles] of filesByRun) {
+      const key = runKey(this.#header.group, run, 'manifest.json');
+      const manifest = await this.#readJson(key);
+      const { finishedAt, exitCode, scorerVersions } = (manifest ?? {}) as {
+        readonly finishedAt?: unknown;
+        readonly exitCode?: unknown;
+        readonly scorerVersions?: unknown;
+      };
+      const known = exitCodes.find((code) => code === exitCode) ?? exitCodes[0] ?? 0;
+      const recomputed = describeManifest({
+        header: this.#header,
+        run,
+        files: ownFiles,
+        exitCode: known,
+        finishedAt: typeof finishedAt === 'string' ? finishedAt : 'an instant',
+      });
+      // The versions are those of the tool that published; no record says them again.
+      this.#compare(key, manifest, { ...recomputed, scorerVersions });
+    }
+  }
+
+  async #checkGroupFiles(summary: Summary): Promise<void> {
+    const { group } = this.#header;
+    for (const [name, recomputed] of [
+      ['group.json', this.#header],
+      ['summary.json', summary],
+    ] as const) {
+      const key = groupKey(group, name);
+      this.#compare(key, await this.#readJson(key), recomputed);
+    }
+    const lines = renderSummary(summary, 'md').split('\n');
+    if (lines.at(-1) === '') lines.pop();
+    await using published = new PublishedFile(
+      this.#blobs,
+      groupKey(group, 'summary.md'),
+      (mismatch) => this.#report(mismatch),
+    );
+    for (const line of [...lines, undefined]) await published.expect(line);
+  }
+
+  /** Undefined for a missing file, null for one that is no JSON. */
+  async #readJson(key: string): Promise<unknown> {
+    const text = await this.#blobs.readText(key);
+    return text === undefined ? undefined : parseJson(text);
+  }
+
+  #compare(key: string, published: unknown, recomputed: object): void {
+    if (published === undefined) this.#report(`${key}: missing`);
+    else this.#figures += this.#compareLeaves(key, published, recomputed);
+  }
+
+  /** @returns Leaves compared. */
+  #compareLeaves(where: string, given: unknown, recomputed: object): number {
+    const published = flatten(given);
+    const expected = flatten(JSON.parse(JSON.stringify(recomputed)));
+    for (const [path, value] of expected) {
+      if (published.get(path) === value) continue;
+      this.#report(
+        `${where}: ${path}: published ${published.get(path) ?? 'nothing'}, recomputed ${value}`,
+      );
+    }
+    for (const path of published.keys()) {
+      if (!expected.has(path)) {
+        this.#report(`${where}: ${path}: published, but nothing computes it`);
+      }
+    }
+    return expected.size;
+  }
+
+  #report(mismatch: string): void {
+    if (this.#mismatches.length < MAX_MISMATCHES) this.#mismatches.push(mismatch);
+  }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+/** Every leaf of a document by its path, as JSON text. */
+function flatten(
+  value: unknown,
+  path = '',
+  leaves = new Map<string, string>(),
+): Map<string, string> {
+  if (typeof value === 'object' && value !== null) {
+    for (const [key, inner] of Object.entries(value)) {
+      flatten(inner, path === '' ? key : `${path}.${key}`, leaves);
+    }
+  } else leaves.set(path, JSON.stringify(value) ?? 'undefined');
+  return leaves;
+}

@@ -1,0 +1,118 @@
+import { readStoredQuestions } from '../cells/read-question.ts';
+import type { Config } from '../domain/benchmark.ts';
+import type { CellRecord, CellResult, CellRow } from '../domain/cell.ts';
+import type { GroupHeader } from '../domain/group.ts';
+import type { Question } from '../domain/question.ts';
+import { limits } from '../limits.ts';
+import type { BlobStore } from '../ports/blob-store.ts';
+import type { Ledger } from '../ports/ledger.ts';
+import { createSelector } from '../spec/questions/select-questions.ts';
+
+/**
+ * The published rows of one config in one run, in question order, straight from the ledger.
+ *
+ * Every planned cell has its row, also those that nobody attempted.
+ */
+export async function* readRows(
+  header: GroupHeader,
+  run: string,
+  config: Config,
+  stores: { readonly ledger: Ledger; readonly blobs: BlobStore },
+): AsyncIterable<CellRow> {
+  for await (const { row } of readQuestionRows(header, run, config, stores)) yield row;
+}
+
+/** A published row beside the question it is of. */
+export interface QuestionRow {
+  readonly question: Question;
+  readonly row: CellRow;
+}
+
+/** What {@link readRows} reads, each row with its question. */
+export async function* readQuestionRows(
+  header: GroupHeader,
+  run: string,
+  config: Config,
+  stores: { readonly ledger: Ledger; readonly blobs: BlobStore },
+): AsyncIterable<QuestionRow> {
+  let page: Question[] = [];
+  const includes = createSelector(config.select);
+  for await (const { question } of readStoredQuestions(header, stores.blobs)) {
+    if (!includes(question)) continue;
+    page.push(question);
+    if (page.length < limits.pageSize) continue;
+    yield* rowsOf(page, run, config, stores.ledger);
+    page = [];
+  }
+  yield* rowsOf(page, run, config, stores.ledger);
+}
+
+async function* rowsOf(
+  page: readonly Question[],
+  run: string,
+  config: Config,
+  ledger: Ledger,
+): AsyncIterable<QuestionRow> {
+  const ids = page.map(({ id }) => id);
+  const cells = await ledger.readCells(run, config.name, ids);
+  for (const question of page) {
+    yield { question, row: toRow(question, run, config, cells.get(question.id)) };
+  }
+}
+
+function toRow(
+  question: Question,
+  run: string,
+  config: Config,
+  cell: CellRecord | undefined,
+): CellRow {
+  const result = cell?.result ?? describeUnfinished(cell);
+  return {
+    schemaVersion: 1,
+    run,
+    id: question.id,
+    config: config.name,
+    outcome: result.outcome,
+    score: result.score,
+    answer: result.answer,
+    target: question.target,
+    confidence: null,
+    reason: result.reason,
+    error: result.error,
+    attempts: result.attempts,
+    costUsd: result.costUsd,
+    latencyMs: result.latencyMs,
+    startedAt: result.startedAt,
+    finishedAt: result.finishedAt,
+    tags: question.tags,
+    calls: result.calls,
+    wasteUsd: wastedCost(cell),
+  };
+}
+
+/** What stands in the row of a cell without a result: its last error, if it had one. */
+function describeUnfinished(cell: CellRecord | undefined): Pick<CellRow, keyof CellResult> {
+  const error = cell?.attemptLog.at(-1)?.error ?? null;
+  return {
+    outcome: 'not-attempted',
+    score: null,
+    answer: null,
+    reason: error?.code ?? null,
+    error,
+    attempts: cell?.attempts ?? 0,
+    costUsd: null,
+    latencyMs: null,
+    startedAt: null,
+    finishedAt: null,
+    calls: [],
+  };
+}
+
+/** What failed attempts cost: 0 without any, null as soon as the cost of one that was sent is unknown. */
+function wastedCost(cell: CellRecord | undefined): number | null {
+  const sent = (cell?.attemptLog ?? []).filter(({ latencyMs }) => latencyMs !== null);
+  return sent.reduce<number | null>(
+    (sum, { costUsd }) => (sum === null || costUsd === null ? null : sum + costUsd),
+    0,
+  );
+}

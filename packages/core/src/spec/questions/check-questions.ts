@@ -1,0 +1,118 @@
+import type { Config } from '../../domain/benchmark.ts';
+import type { Select } from '../../domain/benchmark-spec.ts';
+import type { Question } from '../../domain/question.ts';
+import { ThriceError, toThriceError } from '../../errors.ts';
+import type { CreateDigest } from '../../ports/digest.ts';
+import { describeExpectedTarget } from '../../scorers/expected-target.ts';
+import { showValue } from '../describe-issues.ts';
+import { renderPrompt } from '../render-prompt.ts';
+import type { QuestionSource } from './load-questions.ts';
+import { createSelector } from './select-questions.ts';
+
+/** Problems shown before planning gives up. */
+const MAX_PROBLEMS = 20;
+
+/** What a pass over all questions found. */
+export interface CheckedQuestions {
+  readonly count: number;
+  /** SHA-256 of the selected questions as stored, one JSON line each. */
+  readonly sha256: string;
+  /** Cells of one run, by config. */
+  readonly cellCounts: ReadonlyMap<string, number>;
+}
+
+/**
+ * Reads every question once, before anything is created: selects, renders every prompt, checks every
+ * target against the scorers that compare with it, digests.
+ *
+ * @throws {ThriceError} `invalid-question` for a bad file, a question a prompt cannot be rendered
+ *   for, a target that a scorer can make nothing of, or a selection that leaves nothing.
+ */
+export async function checkQuestions(
+  source: QuestionSource,
+  select: Select | undefined,
+  configs: readonly Config[],
+  createDigest: CreateDigest,
+): Promise<CheckedQuestions> {
+  const digest = createDigest();
+  const perConfig = configs.map((config) => ({
+    config,
+    includes: createSelector(config.select),
+    count: 0,
+  }));
+  const problems: string[] = [];
+  let count = 0;
+  for await (const question of selectQuestions(source, select)) {
+    count += 1;
+    digest.update(serializeQuestion(question));
+    for (const entry of perConfig) {
+      if (!entry.includes(question)) continue;
+      entry.count += 1;
+      problems.push(...renderProblems(entry.config, question));
+      problems.push(...targetProblems(entry.config, question));
+    }
+    if (problems.length >= MAX_PROBLEMS) break;
+  }
+  if (problems.length < MAX_PROBLEMS) problems.push(...emptyProblems(count, perConfig));
+  if (problems.length > 0) {
+    const shown = problems.slice(0, MAX_PROBLEMS);
+    throw new ThriceError({
+      code: 'invalid-question',
+      message: shown.join('\n'),
+      details: { problems: shown },
+    });
+  }
+  return {
+    count,
+    sha256: digest.hex(),
+    cellCounts: new Map(perConfig.map((entry) => [entry.config.name, entry.count])),
+  };
+}
+
+/** Selections that leave nothing; known once every question was read. */
+function emptyProblems(
+  count: number,
+  perConfig: readonly { readonly config: Config; readonly count: number }[],
+): readonly string[] {
+  if (count === 0) return ['select leaves no question: expected at least one'];
+  return perConfig
+    .filter((entry) => entry.count === 0)
+    .map(({ config }) => `config "${config.name}": select leaves no question`);
+}
+
+/** The selected questions, in file order. */
+export async function* selectQuestions(
+  source: QuestionSource,
+  select: Select | undefined,
+): AsyncIterable<Question> {
+  const includes = createSelector(select);
+  for await (const question of source.read()) if (includes(question)) yield question;
+}
+
+/** A question as it is stored: one JSON line with its end. */
+export function serializeQuestion(question: Question): string {
+  return `${JSON.stringify(question)}\n`;
+}
+
+function renderProblems(config: Config, question: Question): readonly string[] {
+  if (config.prompt === undefined) return [];
+  try {
+    renderPrompt(config, question);
+    return [];
+  } catch (error) {
+    return [`config "${config.name}": ${toThriceError(error).message}`];
+  }
+}
+
+/** Accepted answers that would score silently wrong: always right, or never. */
+function targetProblems(config: Config, question: Question): readonly string[] {
+  const targets = question.target ?? [];
+  return targets.flatMap((target, index) => {
+    const expected = describeExpectedTarget(config.scorer, target, question);
+    if (expected === undefined) return [];
+    const place = targets.length === 1 ? 'target' : `target[${index}]`;
+    return [
+      `config "${config.name}": question "${question.id}": ${place}: expected ${expected}, received ${showValue(target)}`,
+    ];
+  });
+}

@@ -1,0 +1,276 @@
+import { Readable } from 'node:stream';
+import { S3BlobStore } from '@thrice/aws';
+import type { BlobStore } from '@thrice/core';
+import { describe, expect, it } from 'vitest';
+import type { MemoryS3Store } from '../../../packages/local-cloud/src/memory-s3-store.ts';
+import { openBucket } from '../../support/aws-emulators.ts';
+import { collect } from '../../support/collect.ts';
+import {
+  type AnswerRequest,
+  connectionReset,
+  loseAnswer,
+  type SentRequest,
+  standBetween,
+  xmlError,
+} from '../../support/sdk-faults.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+
+const MIB = 1024 * 1024;
+const key = 'runs/demo/demo-r1/cells/direct.jsonl';
+const unavailable = { code: 'store-unavailable' };
+const unusable = { code: 'store-unusable' };
+
+interface StoreOnEmulator extends AsyncDisposable {
+  readonly blobs: BlobStore;
+  /** The same bucket without faults. */
+  readonly other: BlobStore;
+  readonly store: MemoryS3Store;
+  /** The requests of `blobs`, in order. */
+  readonly sent: readonly SentRequest[];
+}
+
+async function openStore(answer?: AnswerRequest): Promise<StoreOnEmulator> {
+  const { client, otherClient, bucket, store, ...emulated } = await openBucket();
+  return {
+    blobs: new S3BlobStore({ client, bucket }),
+    other: new S3BlobStore({ client: otherClient, bucket }),
+    store,
+    sent: standBetween(client, answer),
+    [Symbol.asyncDispose]: () => emulated[Symbol.asyncDispose](),
+  };
+}
+
+/** Chunks of an odd size, of a letter that is two bytes long. */
+function* twoByteText(totalBytes: number): Iterable<string> {
+  const chunk = 'é'.repeat(499_979);
+  let left = totalBytes / 2;
+  for (; left > chunk.length; left -= chunk.length) yield chunk;
+  yield chunk.slice(0, left);
+}
+
+function operationsOf({ sent }: StoreOnEmulator): readonly string[] {
+  return sent.map(({ operation }) => operation);
+}
+
+describe('S3BlobStore', () => {
+  describe('a large text', () => {
+    it.each([
+      [8 * MIB - 2, ['PutObject']],
+      [8 * MIB, ['PutObject']],
+      [
+        8 * MIB + 2,
+        ['CreateMultipartUpload', 'UploadPart', 'UploadPart', 'CompleteMultipartUpload'],
+      ],
+    ])('of %i bytes goes by %j', async (bytes, operations) => {
+      await using store = await openStore();
+
+      await store.blobs.write(key, twoByteText(bytes));
+
+      expect(operationsOf(store)).toEqual(operations);
+      expect((await store.other.readText(key))?.length).toBe(bytes / 2);
+    });
+
+    it('is sent in parts of one size while it comes in', async () => {
+      await using store = await openStore();
+      let comeBytes = 0;
+      const comeAtPart: number[] = [];
+      await using activeGroup = await openStore(async ({ operation }, send) => {
+        if (operation === 'UploadPart') comeAtPart.push(comeBytes);
+        return await send();
+      });
+      function* counted() {
+        for (const chunk of twoByteText(30 * MIB)) {
+          comeBytes += chunk.length * 2;
+          yield chunk;
+        }
+      }
+
+      await activeGroup.blobs.write(key, counted());
+      await store.blobs.write(key, [[...twoByteText(30 * MIB)].join('')]);
+
+      const partBytes = [8 * MIB, 8 * MIB, 8 * MIB, 6 * MIB];
+      for (const { sent } of [activeGroup, store]) {
+        const parts = sent.filter(({ operation }) => operation === 'UploadPart');
+        expect(parts.map(({ bodyBytes }) => bodyBytes)).toEqual(partBytes);
+      }
+      // No more than two parts and a chunk are ahead of what was sent.
+      comeAtPart.forEach((bytes, index) => {
+        expect(bytes).toBeLessThanOrEqual((index + 2) * 8 * MIB + MIB);
+      });
+      expect(await activeGroup.other.readText(key)).toBe(await store.other.readText(key));
+    });
+
+    it('leaves nothing behind when its chunks break off', async () => {
+      await using store = await openStore();
+      await store.other.write(key, ['old']);
+      const broken = new Error('the source broke');
+      function* breaking() {
+        yield* twoByteText(20 * MIB);
+        throw broken;
+      }
+
+      await expect(store.blobs.write(key, breaking())).rejects.toBe(broken);
+
+      expect(operationsOf(store).at(-1)).toBe('AbortMultipartUpload');
+      expect(store.store.uploadCount).toBe(0);
+      expect(await store.other.readText(key)).toBe('old');
+    });
+
+    it('leaves nothing behind when a part is not taken', async () => {
+      await using store = await openStore(async ({ operation }, send) =>
+        operation === 'UploadPart' ? xmlError(503, 'SlowDown') : await send(),
+      );
+
+      await expect(store.blobs.write(key, twoByteText(9 * MIB))).rejects.toMatchObject(unavailable);
+
+      expect(store.store.uploadCount).toBe(0);
+      expect(await store.other.has(key)).toBe(false);
+    });
+
+    it('passes on why it failed even when it cannot clean up', async () => {
+      await using store = await openStore(async ({ operation }, send) => {
+        if (operation === 'UploadPart') return xmlError(403, 'AccessDenied');
+        return operation === 'AbortMultipartUpload' ? xmlError(503, 'SlowDown') : await send();
+      });
+
+      await expect(store.blobs.write(key, twoByteText(9 * MIB))).rejects.toMatchObject(unusable);
+    });
+
+    it('is whole when the answer to its completion is lost', async () => {
+      await using store = await openStore(async ({ operation, index }, send) =>
+        operation === 'CompleteMultipartUpload' && index === 0 ? loseAnswer(send) : send(),
+      );
+
+      await store.blobs.write(key, twoByteText(9 * MIB));
+
+      expect(operationsOf(store).slice(-3)).toEqual([
+        'CompleteMultipartUpload',
+        'CompleteMultipartUpload',
+        'HeadObject',
+      ]);
+      expect((await store.other.readText(key))?.length).toBe(4.5 * MIB);
+    });
+
+    it('is not believed to be whole when somebody else ended the upload', async () => {
+      await using store = await openStore(async ({ operation }, send) => {
+        if (operation === 'CompleteMultipartUpload') return xmlError(404, 'NoSuchUpload');
+        return await send();
+      });
+      await store.other.write(key, ['old']);
+
+      await expect(store.blobs.write(key, twoByteText(9 * MIB))).rejects.toMatchObject(unavailable);
+    });
+  });
+
+  describe('a bucket that does not serve', () => {
+    it.each([
+      ['SlowDown', 503],
+      ['InternalError', 500],
+    ])('is asked again after %s', async (name, status) => {
+      await using store = await openStore(async ({ index }, send) =>
+        index < 2 ? xmlError(status, name) : await send(),
+      );
+
+      await store.blobs.write(key, ['text']);
+
+      expect(operationsOf(store)).toEqual(['PutObject', 'PutObject', 'PutObject']);
+      expect(await store.other.readText(key)).toBe('text');
+    });
+
+    it.each([
+      ['SlowDown', 503, unavailable],
+      ['RequestTimeout', 400, unavailable],
+      ['AccessDenied', 403, unusable],
+      ['NoSuchBucket', 404, unusable],
+      ['InvalidAccessKeyId', 403, unusable],
+    ])('fails every method with %s', async (name, status, error) => {
+      await using store = await openStore(async () => xmlError(status, name));
+
+      await expect(store.blobs.write(key, ['text'])).rejects.toMatchObject(error);
+      await expect(store.blobs.readText(key)).rejects.toMatchObject(error);
+      await expect(store.blobs.readRange(key, 0, 1)).rejects.toMatchObject(error);
+      await expect(collect(store.blobs.readLines(key))).rejects.toMatchObject(error);
+    });
+
+    it('does not take "forbidden" for "not there"', async () => {
+      // The answer to HEAD has no body, so no name.
+      await using store = await openStore(async () => ({
+        ...xmlError(403, ''),
+        body: Readable.from([]),
+      }));
+
+      await expect(store.blobs.has(key)).rejects.toMatchObject(unusable);
+    });
+
+    it('is unusable when it is not there', async () => {
+      await using emulated = await openBucket();
+      const blobs = new S3BlobStore({ client: emulated.client, bucket: 'elsewhere' });
+
+      await expect(blobs.write(key, ['text'])).rejects.toMatchObject(unusable);
+      await expect(blobs.readText(key)).rejects.toMatchObject(unusable);
+    });
+
+    it('is unavailable when a text breaks off while it is read', async () => {
+      await using store = await openStore(async (_, send) => {
+        const answer = await send();
+        function* breaking() {
+          yield Buffer.from('one\ntw');
+          throw connectionReset();
+        }
+        answer.body.resume();
+        return { ...answer, body: Readable.from(breaking()) };
+      });
+      await store.other.write(key, ['one\ntwo\n']);
+      const lines: string[] = [];
+      const readLines = async () => {
+        for await (const line of store.blobs.readLines(key)) lines.push(line);
+      };
+
+      await expect(store.blobs.readText(key)).rejects.toMatchObject(unavailable);
+      await expect(store.blobs.readRange(key, 0, 8)).rejects.toMatchObject(unavailable);
+      await expect(readLines()).rejects.toMatchObject(unavailable);
+      expect(lines).toEqual(['one']);
+    });
+  });
+
+  it('reads a range by one request for its bytes only', async () => {
+    await using store = await openStore(async (_, send) => {
+      const answer = await send();
+      expect(answer.statusCode).toBe(206);
+      expect(answer.headers['content-length']).toBe('3');
+      return answer;
+    });
+    await store.other.write(key, ['0123456789']);
+
+    expect(await store.blobs.readRange(key, 4, 3)).toBe('456');
+    expect(operationsOf(store)).toEqual(['GetObject']);
+  });
+
+  it('keeps a byte order mark', async () => {
+    await using store = await openStore();
+
+    await store.blobs.write(key, ['\uFEFFa']);
+
+    expect(await store.other.readText(key)).toBe('\uFEFFa');
+    expect(await collect(store.other.readLines(key))).toEqual(['\uFEFFa']);
+    expect(await store.other.readRange(key, 0, 4)).toBe('\uFEFFa');
+  });
+
+  it('lets go of the connection when its reader stops early', async () => {
+    let body: Readable | undefined;
+    await using store = await openStore(async (_, send) => {
+      const answer = await send();
+      body = answer.body;
+      // As S3 does: the SDK then checks the text on its way and stands between it and its reader.
+      return { ...answer, headers: { ...answer.headers, 'x-amz-checksum-crc32': 'AAAAAA==' } };
+    });
+    await store.other.write(key, ['first\n', ...twoByteText(2 * MIB)]);
+
+    for await (const line of store.blobs.readLines(key)) {
+      expect(line).toBe('first');
+      break;
+    }
+
+    await waitUntil('the connection is closed', () => body?.destroyed === true);
+  });
+});

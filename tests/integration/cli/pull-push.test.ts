@@ -1,0 +1,413 @@
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join, relative } from 'node:path';
+import { publishResults, resolveBenchmark, verifyGroup } from '@thrice/core';
+import { LocalEngine } from '@thrice/local';
+import { type Simulator, startSimulator } from '@thrice/simulator';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { pullFrom } from '../../../packages/cli/src/commands/pull.ts';
+import { pushTo } from '../../../packages/cli/src/commands/push.ts';
+import { type DynamoEmulator, startDynamo } from '../../support/aws-emulators.ts';
+import { openQuietStage, type QuietStage } from '../../support/quiet-stage.ts';
+import { callThrice, fakeTerminal, type Outcome } from '../../support/run-thrice.ts';
+import { smallBenchmark } from '../../support/small-benchmark.ts';
+import { type TemporaryFolder, temporaryFolder } from '../../support/temporary-folder.ts';
+
+let dynamo: DynamoEmulator;
+beforeAll(async () => {
+  dynamo = await startDynamo();
+});
+afterAll(async () => {
+  await dynamo[Symbol.asyncDispose]();
+});
+
+/** What a group of {@link smallBenchmark} is called here. */
+const trial = 'trial-<time>';
+
+/** A server that has no quota for its third request, and for no other. */
+async function startShortSimulator(): Promise<Simulator> {
+  return await startSimulator({
+    faults: { seed: 1, faults: [{ kind: 'quota', requests: [3, 3] }] },
+  });
+}
+
+/** Runs four cells as group `trial`, one after the other: to the end, or until the lane closes. */
+async function ranFolder({ url }: Simulator): Promise<TemporaryFolder> {
+  const folder = await temporaryFolder(smallBenchmark({ url, top: 'parallel = 1' }));
+  await callThrice(['run', 'benchmark.toml', '--label', 'trial'], { cwd: folder.path });
+  return folder;
+}
+
+type Copying = typeof pullFrom | typeof pushTo;
+
+/** Calls `pull` or `push` on the group `trial` in a folder. */
+async function call(
+  copying: Copying,
+  stage: QuietStage,
+  folder: TemporaryFolder,
+  options: { readonly json?: boolean } = {},
+): Promise<Outcome> {
+  const terminal = fakeTerminal({ workingFolder: folder.path });
+  const order = { name: 'trial', options: { stage: 'dev', dir: '.thrice', ...options } };
+  const exitCode = await copying(stage, terminal, order);
+  return { exitCode, stdout: terminal.stdout, stderr: terminal.stderr };
+}
+
+const pull = (stage: QuietStage, folder: TemporaryFolder) => call(pullFrom, stage, folder);
+const push = (stage: QuietStage, folder: TemporaryFolder) => call(pushTo, stage, folder);
+
+/** What differs from run to run, put aside. */
+function timeless(outcome: Outcome, { path }: TemporaryFolder): Outcome {
+  const tidy = (text: string) =>
+    text.replaceAll(/\d{8}T\d{6}Z-[\da-f]{4}/g, '<time>').replaceAll(path, '<folder>');
+  return { ...outcome, stdout: tidy(outcome.stdout), stderr: tidy(outcome.stderr) };
+}
+
+function lines(...texts: readonly string[]): string {
+  return texts.map((text) => `${text}\n`).join('');
+}
+
+async function thrice(folder: TemporaryFolder, ...argv: readonly string[]): Promise<Outcome> {
+  return timeless(await callThrice(argv, { cwd: folder.path }), folder);
+}
+
+async function groupOf(folder: TemporaryFolder): Promise<string> {
+  const [group = ''] = await readdir(folder.resolve('.thrice', 'runs'));
+  return group;
+}
+
+/** Everything published of the only group, but for the instant of publication. */
+async function publishedFiles(folder: TemporaryFolder): Promise<ReadonlyMap<string, unknown>> {
+  const root = folder.resolve('.thrice', 'runs');
+  const entries = await readdir(root, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile());
+  const contents = await Promise.all(
+    files.map(async ({ parentPath, name }) => {
+      const text = await readFile(join(parentPath, name), 'utf8');
+      const content: unknown = name.endsWith('.json') ? JSON.parse(text, withoutInstant) : text;
+      return [join(relative(root, parentPath), name), content] as const;
+    }),
+  );
+  return new Map(contents);
+}
+
+function withoutInstant(key: string, value: unknown): unknown {
+  return key === 'finishedAt' ? null : value;
+}
+
+describe('thrice push', () => {
+  it('brings a finished group to a stage, which is asked for its results', async () => {
+    await using simulator = await startSimulator();
+    await using folder = await ranFolder(simulator);
+    await using stage = await openQuietStage(dynamo);
+    const group = await groupOf(folder);
+
+    const pushed = await push(stage, folder);
+
+    expect(timeless(pushed, folder)).toEqual({
+      exitCode: 0,
+      stdout: lines(
+        `pushed ${trial} to stage dev: 4 cells, of which 4 copied with 4 new calls and 0 there already`,
+      ),
+      stderr: lines(
+        `results are on their way to s3://artifacts/runs/${trial}`,
+        `look at them with: thrice summarize ${trial} --stage dev`,
+      ),
+    });
+    expect(await stage.ledger.readGroup(group)).toMatchObject({ state: 'active', isPlanned: true });
+    expect(await stage.activeGroups.list()).toMatchObject([{ group }]);
+    expect(stage.requests).toMatchObject({ tasks: [], results: [{ v: 1, group }] });
+  });
+
+  it('leaves what the stage needs to write results that pass the check', async () => {
+    await using simulator = await startSimulator();
+    await using folder = await ranFolder(simulator);
+    await using stage = await openQuietStage(dynamo);
+    const group = await groupOf(folder);
+    await push(stage, folder);
+
+    const publication = await publishResults({ group }, stage);
+
+    const header = (await stage.ledger.readGroup(group))?.header;
+    if (header === undefined) throw new Error('expected the group');
+    const benchmark = resolveBenchmark(header.spec, header.specSource.path);
+    expect(publication).toEqual({ cells: 4, done: 4 });
+    expect(await verifyGroup(header, benchmark, stage)).toMatchObject({
+      rows: 4,
+      rescored: 4,
+      mismatches: [],
+    });
+    expect(await stage.activeGroups.list()).toEqual([]);
+  });
+
+  it('leaves a paused group cancelled in the stage and says how to go on there', async () => {
+    await using simulator = await startShortSimulator();
+    await using folder = await ranFolder(simulator);
+    await using stage = await openQuietStage(dynamo);
+
+    const pushed = await push(stage, folder);
+
+    expect(pushed.exitCode).toBe(0);
+    // Three or four were begun with: a worker claims ahead of its calls.
+    expect(pushed.stdout).toMatch(/: (\d) cells, of which \1 copied with 2 new calls and 0 there/);
+    expect(timeless(pushed, folder).stderr).toBe(
+      `2 cells have no result; go on there with: thrice resume ${trial} --stage dev\n`,
+    );
+    const record = await stage.ledger.readGroup(await groupOf(folder));
+    expect(record).toMatchObject({ state: 'cancelled', isPlanned: true });
+    expect(stage.requests).toMatchObject({ tasks: [], results: [] });
+    expect(await stage.activeGroups.list()).toEqual([]);
+  });
+
+  it('refuses a group with a lane that the stage does not have, and copies nothing', async () => {
+    await using simulator = await startSimulator();
+    await using folder = await ranFolder(simulator);
+    await using stage = await openQuietStage(dynamo, ['openai', 'sim']);
+
+    await expect(push(stage, folder)).rejects.toMatchObject({
+      code: 'invalid-argument',
+      message:
+        'lane "lab": expected one of stage dev (openai, sim); add it to stacks/lanes.ts and deploy',
+    });
+
+    expect(await stage.ledger.listGroups()).toEqual([]);
+  });
+
+  it('refuses a group that somebody is at work on, and copies nothing', async () => {
+    await using simulator = await startSimulator();
+    await using folder = await ranFolder(simulator);
+    await using stage = await openQuietStage(dynamo);
+    const group = await groupOf(folder);
+    using other = new LocalEngine(folder.resolve('.thrice'));
+    await other.workers.register(group);
+
+    await expect(push(stage, folder)).rejects.toMatchObject({
+      code: 'invalid-argument',
+      message: `${group}: expected nobody at work on it, found 1; end that with "thrice cancel ${group}", then push it`,
+    });
+
+    expect(await stage.ledger.listGroups()).toEqual([]);
+  });
+});
+
+describe('thrice pull', () => {
+  it('writes the same files as the machine the group ran on, and they pass the check', async () => {
+    await using simulator = await startSimulator();
+    await using home = await ranFolder(simulator);
+    await using away = await temporaryFolder();
+    await using stage = await openQuietStage(dynamo);
+    await push(stage, home);
+
+    const pulled = await pull(stage, away);
+
+    expect(timeless(pulled, away)).toEqual({
+      exitCode: 0,
+      stdout: lines(
+        `pulled ${trial} from stage dev: 4 cells, of which 4 copied with 4 new calls and 0 there already`,
+      ),
+      stderr: lines(
+        `results: <folder>/.thrice/runs/${trial}`,
+        `look at them with: thrice summarize ${trial}`,
+      ),
+    });
+    expect(await publishedFiles(away)).toEqual(await publishedFiles(home));
+    expect((await thrice(away, 'verify', 'trial')).exitCode).toBe(0);
+    expect((await thrice(away, 'status', 'trial')).stdout).toContain(
+      `${trial}: complete, 4/4 cells`,
+    );
+  });
+
+  it('prints its counts as JSON', async () => {
+    await using simulator = await startSimulator();
+    await using home = await ranFolder(simulator);
+    await using away = await temporaryFolder();
+    await using stage = await openQuietStage(dynamo);
+    await push(stage, home);
+
+    const { stdout } = await call(pullFrom, stage, away, { json: true });
+
+    expect(JSON.parse(stdout)).toEqual({
+      group: await groupOf(home),
+      cells: 4,
+      copied: 4,
+      calls: 4,
+      kept: 0,
+      heldElsewhere: 0,
+      sourceLeft: 0,
+      targetLeft: 0,
+    });
+  });
+
+  it('says that a group at work in the stage is a snapshot', async () => {
+    await using simulator = await startShortSimulator();
+    await using home = await ranFolder(simulator);
+    await using away = await temporaryFolder();
+    await using stage = await openQuietStage(dynamo);
+    await push(stage, home);
+    await stage.ledger.setGroupState(await groupOf(home), 'active');
+
+    const pulled = await pull(stage, away);
+
+    expect(timeless(pulled, away).stderr).toBe(
+      lines(
+        `still running in stage dev: this is a snapshot; pull again for what is new, or stop it with: thrice cancel ${trial} --stage dev`,
+        `results: <folder>/.thrice/runs/${trial}`,
+        `2 cells have no result; go on here with: thrice resume ${trial}`,
+      ),
+    );
+    expect((await thrice(away, 'verify', 'trial')).exitCode).toBe(0);
+    expect((await thrice(away, 'status', 'trial')).stdout).toContain(
+      `${trial}: cancelled, 2/4 cells`,
+    );
+  });
+
+  it('lets a machine without the sources go on, and pays no call twice', async () => {
+    await using simulator = await startShortSimulator();
+    const home = await ranFolder(simulator);
+    await using away = await temporaryFolder();
+    await using stage = await openQuietStage(dynamo);
+    await push(stage, home);
+    await home[Symbol.asyncDispose]();
+    // Here the path of the spec leads through a file.
+    await writeFile(home.path, '');
+    await pull(stage, away);
+    const okCount = simulator.stats().okCount;
+
+    const resumed = await thrice(away, 'resume', 'trial');
+
+    await rm(home.path);
+    expect(resumed.exitCode).toBe(0);
+    expect([okCount, simulator.stats().okCount]).toEqual([2, 4]);
+    expect((await thrice(away, 'verify', 'trial')).exitCode).toBe(0);
+    expect((await thrice(away, 'status', 'trial')).stdout).toContain(
+      `${trial}: complete, 4/4 cells`,
+    );
+  });
+
+  it('takes what was done elsewhere out of the queue of this machine', async () => {
+    await using simulator = await startShortSimulator();
+    await using home = await ranFolder(simulator);
+    await using away = await temporaryFolder();
+    await using stage = await openQuietStage(dynamo);
+    await push(stage, home);
+    await pull(stage, away);
+    await thrice(away, 'resume', 'trial');
+    await push(stage, away);
+    const before = await thrice(home, 'status', 'trial');
+
+    const pulled = await pull(stage, home);
+
+    expect(before.stdout).toContain(`${trial}: paused, 2/4 cells`);
+    expect(pulled.stdout).toContain(
+      '4 cells, of which 2 copied with 2 new calls and 2 there already',
+    );
+    expect((await thrice(home, 'status', 'trial')).stdout).toContain(
+      `${trial}: complete, 4/4 cells`,
+    );
+    expect(await publishedFiles(home)).toEqual(await publishedFiles(away));
+    expect((await thrice(home, 'verify', 'trial')).exitCode).toBe(0);
+  });
+
+  it('leaves cells alone that this machine has in flight', async () => {
+    await using simulator = await startSimulator();
+    await using home = await ranFolder(simulator);
+    await using away = await temporaryFolder();
+    await using stage = await openQuietStage(dynamo);
+    const group = await groupOf(home);
+    await push(stage, home);
+    const key = { run: `${group}-r1`, config: 'a', id: 'q2' };
+    using other = new LocalEngine(away.resolve('.thrice'));
+    await other.ledger.claimCell(key, 0, other.workers.owner);
+
+    const pulled = await pull(stage, away);
+
+    expect(timeless(pulled, away).stderr).toBe(
+      lines(
+        '1 cells are in flight on this machine and were left alone; pull again when it is done with them',
+        `results: <folder>/.thrice/runs/${trial}`,
+        `1 cells have no result; go on here with: thrice resume ${trial}`,
+      ),
+    );
+  });
+
+  it('makes no folder for a group that the stage does not have', async () => {
+    await using away = await temporaryFolder();
+    await using stage = await openQuietStage(dynamo);
+
+    await expect(pull(stage, away)).rejects.toMatchObject({ code: 'unknown-group' });
+
+    expect(await readdir(away.path)).toEqual([]);
+  });
+});
+
+describe('a pulled group that asks the bundled simulator', () => {
+  /** Runs a benchmark against the simulator of its own, whose quota ends with the third request. */
+  async function ranSimulated(): Promise<TemporaryFolder> {
+    const { 'questions.jsonl': questions } = smallBenchmark({ url: '' });
+    const faults = { seed: 1, faults: [{ kind: 'quota', requests: [3, 3] }] };
+    const folder = await temporaryFolder({
+      'questions.jsonl': questions,
+      'faults.json': JSON.stringify(faults),
+      'behaviour.json': JSON.stringify({ seed: 1, models: { '*': { accuracy: 1 } } }),
+      'benchmark.toml': [
+        'questions = "questions.jsonl"',
+        'parallel = 1',
+        '[lanes.sim]',
+        'behaviour = "behaviour.json"',
+        'faults = "faults.json"',
+        '[[configs]]',
+        'name = "a"',
+        'model = "sim/a"',
+        'scorer = "includes"',
+      ].join('\n'),
+    });
+    await callThrice(['run', 'benchmark.toml', '--label', 'trial'], { cwd: folder.path });
+    return folder;
+  }
+
+  it('goes on without its question files: the simulator knows the stored ones', async () => {
+    await using home = await ranSimulated();
+    await using away = await temporaryFolder();
+    await using stage = await openQuietStage(dynamo, ['sim']);
+    await push(stage, home);
+    await rm(home.resolve('questions.jsonl'));
+    await writeFile(home.resolve('faults.json'), JSON.stringify({ seed: 1, faults: [] }));
+    await pull(stage, away);
+
+    const resumed = await thrice(away, 'resume', 'trial');
+
+    const summary = await thrice(away, 'summarize', 'trial', '--json');
+    expect(resumed.exitCode).toBe(0);
+    expect(JSON.parse(summary.stdout)).toMatchObject({
+      configs: [{ replicates: [{ scored: 4, correct: 4 }] }],
+    });
+  });
+
+  it('names the file that it needs where that is missing', async () => {
+    await using home = await ranSimulated();
+    await using away = await temporaryFolder();
+    await using stage = await openQuietStage(dynamo, ['sim']);
+    await push(stage, home);
+    await pull(stage, away);
+    await rm(home.resolve('behaviour.json'));
+
+    const resumed = await thrice(away, 'resume', 'trial');
+
+    expect(resumed.exitCode).toBe(64);
+    expect(resumed.stderr).toContain(`${home.path}/behaviour.json: cannot be read`);
+  });
+});
+
+describe('a copy without a stage', () => {
+  it.each(['pull', 'push'])('is refused: thrice %s', async (command) => {
+    await using folder = await temporaryFolder();
+
+    const outcome = await thrice(folder, command, 'trial');
+
+    expect(outcome).toEqual({
+      exitCode: 64,
+      stdout: '',
+      stderr: "thrice: required option '--stage <name>' not specified\n",
+    });
+    expect(await readdir(folder.path)).toEqual([]);
+  });
+});

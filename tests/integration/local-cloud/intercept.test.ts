@@ -1,0 +1,348 @@
+import {
+  type DynamoDBClient,
+  GetItemCommand,
+  ListTablesCommand,
+  PutItemCommand,
+} from '@aws-sdk/client-dynamodb';
+import {
+  AbortMultipartUploadCommand,
+  CompleteMultipartUploadCommand,
+  CreateMultipartUploadCommand,
+  GetObjectCommand,
+  HeadObjectCommand,
+  PutObjectCommand,
+  type S3Client,
+  UploadPartCommand,
+} from '@aws-sdk/client-s3';
+import {
+  ReceiveMessageCommand,
+  SendMessageBatchCommand,
+  SendMessageCommand,
+  type SQSClient,
+} from '@aws-sdk/client-sqs';
+import {
+  type AwsRequest,
+  dynamoError,
+  type Intercept,
+  jsonOf,
+  jsonResponse,
+  lost,
+  s3Error,
+  sqsError,
+} from '@thrice/local-cloud';
+import { describe, expect, it } from 'vitest';
+import { within } from '../../support/wait-until.ts';
+import { openEmulators } from './emulated-clients.ts';
+
+const OBJECT = { Bucket: 'bucket', Key: 'runs/a b/cell#1.json' } as const;
+
+describe('an interceptor', () => {
+  it('sees the service, the operation and the input of each request', async () => {
+    const seen: AwsRequest[] = [];
+    await using emulated = await openEmulators({ intercept: seeing(seen) });
+
+    await emulated.dynamo.send(new ListTablesCommand({ Limit: 5 }));
+    await send(emulated.sqs, emulated.queueUrl, 'a');
+    await emulated.s3.send(new PutObjectCommand({ ...OBJECT, Body: 'text' }));
+
+    expect(seen).toEqual([
+      {
+        service: 'dynamodb',
+        operation: 'ListTables',
+        input: { Limit: 5 },
+        environmentId: undefined,
+      },
+      {
+        service: 'sqs',
+        operation: 'SendMessage',
+        input: { QueueUrl: emulated.queueUrl, MessageBody: 'a' },
+        environmentId: undefined,
+      },
+      {
+        service: 's3',
+        operation: 'PutObject',
+        input: expect.objectContaining({
+          bucket: 'bucket',
+          key: 'runs/a b/cell#1.json',
+          body: Buffer.from('text'),
+        }) as unknown,
+        environmentId: undefined,
+      },
+    ]);
+  });
+
+  it('tells the operations of S3 apart, and changes nothing when it hands them on', async () => {
+    const seen: AwsRequest[] = [];
+    await using emulated = await openEmulators({ intercept: seeing(seen) });
+    const { s3 } = emulated;
+
+    await uploadInParts(s3);
+    const { ContentLength } = await s3.send(new HeadObjectCommand(OBJECT));
+    const range = await readText(s3, { Range: 'bytes=1-2' });
+    const aborted = await s3.send(new CreateMultipartUploadCommand(OBJECT));
+    await s3.send(new AbortMultipartUploadCommand({ ...OBJECT, UploadId: aborted.UploadId }));
+
+    expect({ ContentLength, range }).toEqual({ ContentLength: 4, range: 'ex' });
+    expect(seen.map(({ operation }) => operation)).toEqual([
+      'CreateMultipartUpload',
+      'UploadPart',
+      'CompleteMultipartUpload',
+      'HeadObject',
+      'GetObject',
+      'CreateMultipartUpload',
+      'AbortMultipartUpload',
+    ]);
+  });
+
+  it('may do a request and lose its answer, so that an SDK does it again', async () => {
+    let count = 0;
+    await using emulated = await openEmulators({
+      intercept: async ({ operation }, proceed) => {
+        const response = await proceed();
+        count += operation === 'SendMessage' ? 1 : 0;
+        return operation === 'SendMessage' && count === 1 ? lost : response;
+      },
+    });
+
+    await send(emulated.sqs, emulated.queueUrl, 'a');
+
+    expect(await receiveBodies(emulated.sqs, emulated.queueUrl)).toEqual(['a', 'a']);
+  });
+
+  it('may lose a request without doing it', async () => {
+    await using emulated = await openEmulators({ intercept: async () => lost, maxAttempts: 1 });
+
+    const sending = send(emulated.sqs, emulated.queueUrl, 'a');
+
+    await expect(sending).rejects.toMatchObject({ code: 'ECONNRESET' });
+    const { queueUrl } = emulated.direct;
+    expect(await receiveBodies(emulated.direct.sqs, queueUrl)).toEqual([]);
+  });
+
+  it('may do a request twice', async () => {
+    await using emulated = await openEmulators({
+      intercept: async ({ operation }, proceed) => {
+        if (operation === 'SendMessage') await proceed();
+        return await proceed();
+      },
+    });
+
+    await send(emulated.sqs, emulated.queueUrl, 'a');
+
+    expect(await receiveBodies(emulated.sqs, emulated.queueUrl)).toEqual(['a', 'a']);
+  });
+
+  it('may let a part of a batch fail', async () => {
+    await using emulated = await openEmulators({
+      intercept: async ({ operation, input }, proceed) => {
+        if (operation !== 'SendMessageBatch') return await proceed();
+        const { Entries } = input as { readonly Entries: readonly unknown[] };
+        const response = await proceed({ input: { ...input, Entries: Entries.slice(1) } });
+        const Failed = [{ Id: '0', Code: 'InternalError', SenderFault: false }];
+        return jsonResponse({ ...jsonOf(response), Failed });
+      },
+    });
+
+    const { Successful, Failed } = await emulated.sqs.send(
+      new SendMessageBatchCommand({
+        QueueUrl: emulated.queueUrl,
+        Entries: [
+          { Id: '0', MessageBody: 'a' },
+          { Id: '1', MessageBody: 'b' },
+        ],
+      }),
+    );
+
+    expect(Successful?.map(({ Id }) => Id)).toEqual(['1']);
+    expect(Failed).toEqual([{ Id: '0', Code: 'InternalError', SenderFault: false }]);
+    expect(await receiveBodies(emulated.sqs, emulated.queueUrl)).toEqual(['b']);
+  });
+
+  it('may change what is asked of S3', async () => {
+    await using emulated = await openEmulators({
+      intercept: async (request, proceed) =>
+        request.service === 's3' && request.operation === 'PutObject'
+          ? await proceed({ input: { ...request.input, key: 'x/y z', body: Buffer.from('cut') } })
+          : await proceed(),
+    });
+
+    await emulated.s3.send(new PutObjectCommand({ ...OBJECT, Body: 'whole text' }));
+
+    expect(await readText(emulated.s3, { Key: 'x/y z' })).toBe('cut');
+  });
+
+  it.each([
+    ['ProvisionedThroughputExceededException', 400],
+    ['InternalServerError', 500],
+  ])('may answer as DynamoDB with %s', async (name, statusCode) => {
+    await using emulated = await openEmulators({
+      intercept: async () => dynamoError(name, statusCode, 'no'),
+      maxAttempts: 1,
+    });
+
+    const listing = emulated.dynamo.send(new ListTablesCommand({}));
+
+    const $metadata = expect.objectContaining({ httpStatusCode: statusCode }) as unknown;
+    await expect(listing).rejects.toMatchObject({ name, message: 'no', $metadata });
+  });
+
+  it('may answer as SQS with an error', async () => {
+    await using emulated = await openEmulators({
+      intercept: async () => sqsError('RequestThrottled', 400, 'no'),
+      maxAttempts: 1,
+    });
+
+    const sending = send(emulated.sqs, emulated.queueUrl, 'a');
+
+    await expect(sending).rejects.toMatchObject({ name: 'RequestThrottled', message: 'no' });
+  });
+
+  it('may answer as S3 with an error, also where an answer has no body', async () => {
+    await using emulated = await openEmulators({
+      intercept: async () => s3Error('SlowDown', 503, 'no'),
+      maxAttempts: 1,
+    });
+
+    const answers = await Promise.allSettled([
+      emulated.s3.send(new PutObjectCommand({ ...OBJECT, Body: 'text' })),
+      emulated.s3.send(new HeadObjectCommand(OBJECT)),
+    ]);
+
+    expect(answers).toMatchObject([
+      { reason: { name: 'SlowDown', message: 'no' } },
+      { reason: { $metadata: { httpStatusCode: 503 } } },
+    ]);
+  });
+
+  it('reports what it throws, and loses the request', async () => {
+    const errors: unknown[] = [];
+    const problem = new Error('a bug of the test');
+    await using emulated = await openEmulators({
+      intercept: async () => await Promise.reject(problem),
+      onInterceptError: (error) => errors.push(error),
+      maxAttempts: 1,
+    });
+
+    const listing = emulated.dynamo.send(new ListTablesCommand({}));
+
+    await expect(listing).rejects.toMatchObject({ code: 'ECONNRESET' });
+    expect(errors).toEqual([problem]);
+  });
+
+  it('hands a request on that its client no longer waits for', async () => {
+    const begun = Promise.withResolvers<void>();
+    const gone = Promise.withResolvers<void>();
+    const done = Promise.withResolvers<void>();
+    await using emulated = await openEmulators({
+      intercept: async ({ operation }, proceed) => {
+        if (operation !== 'SendMessage') return await proceed();
+        begun.resolve();
+        await gone.promise;
+        const response = await proceed();
+        done.resolve();
+        return response;
+      },
+    });
+    const leaving = new AbortController();
+    const sending = send(emulated.sqs, emulated.queueUrl, 'a', leaving.signal);
+    await begun.promise;
+
+    leaving.abort();
+    await expect(sending).rejects.toMatchObject({ name: 'AbortError' });
+    gone.resolve();
+    await done.promise;
+
+    expect(await receiveBodies(emulated.sqs, emulated.queueUrl)).toEqual(['a']);
+  });
+
+  it('does not hold up the end while a request stalls', async () => {
+    const begun = Promise.withResolvers<void>();
+    const emulated = await openEmulators({
+      intercept: async () => {
+        begun.resolve();
+        return await new Promise<never>(() => undefined);
+      },
+      maxAttempts: 1,
+    });
+    const listing = emulated.dynamo.send(new ListTablesCommand({})).catch((error: Error) => error);
+    await begun.promise;
+
+    await within(5, 'the end', emulated.end());
+
+    expect(await listing).toMatchObject({ code: 'ECONNRESET' });
+  });
+
+  it('sees nothing of what takes the direct way', async () => {
+    const seen: AwsRequest[] = [];
+    await using emulated = await openEmulators({ intercept: seeing(seen) });
+
+    await emulated.direct.dynamo.send(new ListTablesCommand({}));
+
+    expect(seen).toEqual([]);
+  });
+
+  it('leaves conditions to the emulator', async () => {
+    await using emulated = await openEmulators({ intercept: seeing([]) });
+    await emulated.createTable('table');
+    await put(emulated.dynamo, 'first');
+
+    const second = put(emulated.dynamo, 'second');
+
+    await expect(second).rejects.toMatchObject({ name: 'ConditionalCheckFailedException' });
+    const { Item } = await emulated.dynamo.send(
+      new GetItemCommand({ TableName: 'table', Key: { pk: { S: 'a' } } }),
+    );
+    expect(Item?.['value']).toEqual({ S: 'first' });
+  });
+});
+
+function seeing(seen: AwsRequest[]): Intercept {
+  return async (request, proceed) => {
+    seen.push(request);
+    return await proceed();
+  };
+}
+
+async function send(
+  sqs: SQSClient,
+  QueueUrl: string,
+  MessageBody: string,
+  abortSignal?: AbortSignal,
+): Promise<void> {
+  const command = new SendMessageCommand({ QueueUrl, MessageBody });
+  await sqs.send(command, { ...(abortSignal !== undefined && { abortSignal }) });
+}
+
+async function receiveBodies(sqs: SQSClient, QueueUrl: string) {
+  const { Messages = [] } = await sqs.send(
+    new ReceiveMessageCommand({ QueueUrl, MaxNumberOfMessages: 10, WaitTimeSeconds: 0 }),
+  );
+  return Messages.map(({ Body }) => Body);
+}
+
+async function put(dynamo: DynamoDBClient, value: string): Promise<void> {
+  await dynamo.send(
+    new PutItemCommand({
+      TableName: 'table',
+      Item: { pk: { S: 'a' }, value: { S: value } },
+      ConditionExpression: 'attribute_not_exists(pk)',
+    }),
+  );
+}
+
+async function uploadInParts(s3: S3Client): Promise<void> {
+  const { UploadId } = await s3.send(new CreateMultipartUploadCommand(OBJECT));
+  const { ETag } = await s3.send(
+    new UploadPartCommand({ ...OBJECT, UploadId, PartNumber: 1, Body: 'text' }),
+  );
+  const MultipartUpload = { Parts: [{ ETag, PartNumber: 1 }] };
+  await s3.send(new CompleteMultipartUploadCommand({ ...OBJECT, UploadId, MultipartUpload }));
+}
+
+async function readText(
+  s3: S3Client,
+  part: { readonly Key?: string; readonly Range?: string },
+): Promise<string | undefined> {
+  const { Body } = await s3.send(new GetObjectCommand({ ...OBJECT, ...part }));
+  return await Body?.transformToString();
+}

@@ -1,0 +1,93 @@
+import { GetQueueAttributesCommand, ListQueuesCommand, SQSClient } from '@aws-sdk/client-sqs';
+import type { AwsRequest, Cloud } from '@thrice/local-cloud';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { parseStack } from '../../../packages/local-cloud/src/stack.ts';
+import { changeStack, openCloud, synthesizeStack } from '../../support/cloud.ts';
+
+describe("this repository's stack on one machine", { timeout: 60_000 }, () => {
+  let stack: unknown;
+
+  beforeAll(async () => {
+    stack = await synthesizeStack();
+  }, 60_000);
+
+  it('has the values that a test changes, and otherwise its own', () => {
+    const before = parseStack(stack);
+
+    const after = parseStack(
+      changeStack(stack, {
+        functions: { Answer: { timeoutSeconds: 7, memoryMb: 300, reservedConcurrency: 3 } },
+        queues: {
+          LaneSim: {
+            visibilitySeconds: 8,
+            maxReceiveCount: 2,
+            maximumConcurrency: 4,
+            batchSize: 5,
+          },
+        },
+      }),
+    );
+
+    expect(after.functions.find(({ component }) => component === 'Answer')).toMatchObject({
+      timeout: 7,
+      memorySize: 300,
+      reservedConcurrentExecutions: 3,
+    });
+    const queue = after.queues.find(({ name }) => name.includes('LaneSim'));
+    expect(queue?.visibilityTimeoutSeconds).toBe(8);
+    expect(JSON.parse(queue?.redrivePolicy ?? '')).toMatchObject({ maxReceiveCount: 2 });
+    expect(after.mappings.find(({ queueName }) => queueName === queue?.name)).toMatchObject({
+      maximumConcurrency: 4,
+      batchSize: 5,
+    });
+    expect(parseStack(stack)).toEqual(before);
+    expect(after.tables).toEqual(before.tables);
+    const others = ({ functions }: typeof before) =>
+      functions.filter(({ component }) => component !== 'Answer');
+    expect(others(after)).toEqual(others(before));
+    expect(others(after)).toHaveLength(before.functions.length - 1);
+  });
+
+  it.each([{ functions: { Nobody: {} } }, { queues: { Nobody: {} } }])(
+    'has no component that it does not know: %j',
+    (changes) => {
+      expect(() => changeStack(stack, changes)).toThrow('the stack has no Nobody');
+    },
+  );
+
+  it('starts with its changes, and shows its requests to an interceptor', async () => {
+    const seen: AwsRequest[] = [];
+    await using cloud = await openCloud({
+      stack,
+      changes: { queues: { LaneSim: { visibilitySeconds: 8 } } },
+      intercept: async (request, proceed) => {
+        seen.push(request);
+        return await proceed();
+      },
+    });
+
+    const visibility = await readVisibility(cloud, 'LaneSim');
+
+    expect(visibility).toBe('8');
+    expect(cloud.variables).toMatchObject({
+      THRICE_STAGE: 'local',
+      AWS_ENDPOINT_URL_SQS: cloud.emulators.sqsUrl,
+    });
+    expect(seen.map(({ operation }) => operation)).toContain('GetQueueAttributes');
+  });
+});
+
+async function readVisibility({ emulators }: Cloud, component: string) {
+  const { region, credentials, sqsUrl } = emulators;
+  const sqs = new SQSClient({ region, credentials, endpoint: sqsUrl });
+  try {
+    const { QueueUrls = [] } = await sqs.send(new ListQueuesCommand({}));
+    const QueueUrl = QueueUrls.find((url) => url.includes(component));
+    const { Attributes } = await sqs.send(
+      new GetQueueAttributesCommand({ QueueUrl, AttributeNames: ['VisibilityTimeout'] }),
+    );
+    return Attributes?.VisibilityTimeout;
+  } finally {
+    sqs.destroy();
+  }
+}

@@ -1,0 +1,251 @@
+import { join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { DynamoDBClient, QueryCommand, ScanCommand } from '@aws-sdk/client-dynamodb';
+import { GetQueueAttributesCommand, SendMessageBatchCommand, SQSClient } from '@aws-sdk/client-sqs';
+import { type Cloud, type CloudInit, startCloud } from '@thrice/local-cloud';
+import * as z from 'zod';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+
+const ROOT = join(import.meta.dirname, '../../..');
+/** The toy function. */
+export const TOY = fileURLToPath(new URL('../../fixtures/cloud/toy.mjs', import.meta.url));
+const SQS = 'https://sqs.us-east-1.amazonaws.com/123456789012';
+const ARN = 'arn:aws';
+const ACCOUNT = 'us-east-1:123456789012';
+const TABLE_NAME = 'toy-local-table';
+
+/** What a message tells the toy function to do. */
+export interface Order {
+  readonly name: string;
+  readonly act?:
+    | 'exhaust-once'
+    | 'fail'
+    | 'fail-once'
+    | 'throw'
+    | 'crash'
+    | 'crash-once'
+    | 'hang'
+    | 'hang-once'
+    | 'tell-twice';
+  /** Time to take first. */
+  readonly ms?: number;
+}
+
+export interface ToyStackInit {
+  readonly batchSize?: number;
+  readonly windowSeconds?: number;
+  readonly maximumConcurrency?: number;
+  readonly reservedConcurrency?: number;
+  readonly reportsItemFailures?: boolean;
+  readonly timeoutSeconds?: number;
+  readonly visibilitySeconds?: number;
+  readonly maxReceiveCount?: number;
+  readonly hasSchedule?: boolean;
+  /** The toy's file. @default The fixture */
+  readonly source?: string;
+}
+
+/** A stack of a table, a bucket, a queue with DLQ messages and a function, as synth writes it. */
+export function toyStack(init: ToyStackInit = {}): unknown {
+  const redrivePolicy = JSON.stringify({
+    deadLetterTargetArn: `${ARN}:sqs:${ACCOUNT}:toy-local-dead`,
+    maxReceiveCount: init.maxReceiveCount ?? 5,
+  });
+  const directory = { tableName: TABLE_NAME, queueUrl: `${SQS}/toy-local-work` };
+  const resource = (type: string, name: string, inputs: unknown, parent = name) => ({
+    type,
+    name,
+    inputs,
+    options: { parent },
+  });
+  const queue = (name: string, inputs: unknown) =>
+    resource('aws:sqs/queue:Queue', name, {
+      name: `toy-local-${name}`,
+      receiveWaitTimeSeconds: 20,
+      ...Object(inputs),
+    });
+  return {
+    app: { name: 'toy', stage: 'local' },
+    resources: [
+      resource('aws:iam/role:Role', 'ToyRole', {}),
+      resource('aws:dynamodb/table:Table', 'Table', {
+        name: TABLE_NAME,
+        attributes: [
+          { name: 'pk', type: 'S' },
+          { name: 'sk', type: 'S' },
+        ],
+        hashKey: 'pk',
+        rangeKey: 'sk',
+      }),
+      resource('aws:dynamodb/tableItem:TableItem', 'Directory', {
+        tableName: TABLE_NAME,
+        item: JSON.stringify({
+          pk: { S: 'stack' },
+          sk: { S: 'directory' },
+          payload: { S: JSON.stringify(directory) },
+        }),
+      }),
+      resource('aws:s3/bucket:Bucket', 'Bucket', { bucket: 'toy-local-bucket' }),
+      queue('work', { visibilityTimeoutSeconds: init.visibilitySeconds ?? 3, redrivePolicy }),
+      queue('dead', { visibilityTimeoutSeconds: 30 }),
+      resource(
+        'aws:lambda/function:Function',
+        'ToyFunction',
+        {
+          name: 'toy-local-ToyFunction',
+          handler: 'bundle.handler',
+          timeout: init.timeoutSeconds ?? 20,
+          memorySize: 200,
+          reservedConcurrentExecutions: init.reservedConcurrency ?? 10,
+          environment: {
+            variables: {
+              SST_KEY: 'sealed',
+              SST_KEY_FILE: 'resource.enc',
+              SST_RESOURCE_App: JSON.stringify({ name: 'toy', stage: 'local' }),
+              TOY_OWN: 'own',
+            },
+          },
+        },
+        'Toy',
+      ),
+      resource('aws:lambda/eventSourceMapping:EventSourceMapping', 'Mapping', {
+        eventSourceArn: `${ARN}:sqs:${ACCOUNT}:toy-local-work`,
+        functionName: `${ARN}:lambda:${ACCOUNT}:function:toy-local-ToyFunction`,
+        functionResponseTypes:
+          (init.reportsItemFailures ?? true) ? ['ReportBatchItemFailures'] : [],
+        batchSize: init.batchSize ?? 1,
+        maximumBatchingWindowInSeconds: init.windowSeconds ?? 0,
+        scalingConfig: { maximumConcurrency: init.maximumConcurrency ?? 2 },
+      }),
+      ...((init.hasSchedule ?? false)
+        ? [
+            resource('aws:scheduler/schedule:Schedule', 'Tick', {
+              name: 'toy-local-tick',
+              scheduleExpression: 'rate(1 minute)',
+              target: {
+                arn: `${ARN}:lambda:${ACCOUNT}:function:toy-local-ToyFunction`,
+                input: JSON.stringify({ name: 'tick' }),
+              },
+            }),
+          ]
+        : []),
+    ],
+    builds: [
+      {
+        functionID: 'Toy',
+        handler: relative(ROOT, init.source ?? TOY).replace(/mjs$/, 'handler'),
+        links: { Stack: directory, ApiKeys: { TOY_API_KEY: '' } },
+        properties: { minify: true },
+      },
+    ],
+  };
+}
+
+const seenSchema = z.object({
+  processId: z.number(),
+  invocationCount: z.number(),
+  receiveCount: z.number(),
+  batch: z.array(z.string().optional()),
+  startedAtMs: z.number(),
+  endedAtMs: z.number(),
+  version: z.string(),
+  record: z.record(z.string(), z.unknown()),
+  environment: z.record(z.string(), z.unknown()),
+});
+/** What the toy function saw of one message, once. */
+export type Seen = z.infer<typeof seenSchema>;
+
+/** A running toy stack. */
+export interface ToyCloud extends AsyncDisposable {
+  readonly cloud: Cloud;
+  /** A client of its table; like all looks of tests, past the interceptor. */
+  readonly dynamo: DynamoDBClient;
+  readonly sqs: SQSClient;
+  readonly queueUrl: string;
+  send(orders: readonly Order[]): Promise<void>;
+  /** What the function saw, in order. */
+  seen(name: string): Promise<readonly Seen[]>;
+  seenOfAll(): Promise<readonly Seen[]>;
+  /** Messages of a queue: visible, held and delayed. */
+  count(queue: 'work' | 'dead'): Promise<number>;
+  untilEmpty(): Promise<void>;
+}
+
+/** Starts a toy stack on this machine. */
+export async function openToyCloud(
+  stack: ToyStackInit = {},
+  init: Partial<CloudInit> = {},
+): Promise<ToyCloud> {
+  const folder = await temporaryFolder();
+  const cloud = await startCloud({
+    root: ROOT,
+    synthesize: async () => toyStack(stack),
+    logPath: folder.resolve('functions.log'),
+    machine: {},
+    ...init,
+  });
+  const { region, credentials } = cloud.emulators;
+  const { dynamoUrl, sqsUrl } = cloud.emulators.direct;
+  const dynamo = new DynamoDBClient({ region, credentials, endpoint: dynamoUrl });
+  const sqs = new SQSClient({ region, credentials, endpoint: sqsUrl });
+  const urlOf = (queue: string) => `${sqsUrl}/123456789012/toy-local-${queue}`;
+  const count = async (queue: 'work' | 'dead') => {
+    const { Attributes = {} } = await sqs.send(
+      new GetQueueAttributesCommand({ QueueUrl: urlOf(queue), AttributeNames: ['All'] }),
+    );
+    const parts = ['', 'NotVisible', 'Delayed'].map(
+      (part) => Attributes[`ApproximateNumberOfMessages${part}` as keyof typeof Attributes],
+    );
+    return parts.reduce((sum, part) => sum + Number(part), 0);
+  };
+  return {
+    cloud,
+    dynamo,
+    sqs,
+    queueUrl: urlOf('work'),
+    async send(orders) {
+      const Entries = orders.map((order, index) => ({
+        Id: String(index),
+        MessageBody: JSON.stringify(order),
+      }));
+      await sqs.send(new SendMessageBatchCommand({ QueueUrl: urlOf('work'), Entries }));
+    },
+    async seen(name) {
+      const { Items = [] } = await dynamo.send(
+        new QueryCommand({
+          TableName: TABLE_NAME,
+          KeyConditionExpression: 'pk = :name',
+          ExpressionAttributeValues: { ':name': { S: name } },
+        }),
+      );
+      return Items.map(toSeen);
+    },
+    async seenOfAll() {
+      const { Items = [] } = await dynamo.send(new ScanCommand({ TableName: TABLE_NAME }));
+      return Items.filter(({ seen }) => seen !== undefined).map(toSeen);
+    },
+    count,
+    untilEmpty: () => waitUntil('the queue is empty', async () => (await count('work')) === 0),
+    async [Symbol.asyncDispose]() {
+      await cloud[Symbol.asyncDispose]();
+      dynamo.destroy();
+      sqs.destroy();
+      await folder[Symbol.asyncDispose]();
+    },
+  };
+}
+
+function toSeen({ seen }: Readonly<Record<string, { readonly S?: string | undefined }>>): Seen {
+  return seenSchema.parse(JSON.parse(seen?.S ?? ''));
+}
+
+/** Whether the process is there that has seen something. */
+export function isRunning(seen: Seen | undefined): boolean {
+  if (seen === undefined) throw new Error('nothing was seen');
+  try {
+    return process.kill(seen.processId, 0);
+  } catch {
+    return false;
+  }
+}

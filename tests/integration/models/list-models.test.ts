@@ -1,0 +1,55 @@
+import { inspect } from 'node:util';
+import { ThriceError } from '@thrice/core';
+import { listModels } from '@thrice/models';
+import { startSimulator } from '@thrice/simulator';
+import { describe, expect, it } from 'vitest';
+import { sendJson, startHttpServer } from '../../support/http-server.ts';
+
+const canary = 'sk-canary-5f1e0c9a77d24b';
+
+async function failureOf(listed: Promise<unknown>): Promise<ThriceError> {
+  const outcome = await listed.catch((error: unknown) => error);
+  if (outcome instanceof ThriceError) return outcome;
+  throw new Error(`expected a ThriceError, received ${inspect(outcome)}`);
+}
+
+describe('listModels', () => {
+  it('lists the models of an endpoint', async () => {
+    const models = { small: { accuracy: 1 }, large: { accuracy: 1 } };
+    await using simulator = await startSimulator({ behaviour: { seed: 1, models } });
+
+    expect(await listModels(simulator.url, undefined)).toEqual(['small', 'large']);
+  });
+
+  it('lists none where the endpoint lists none', async () => {
+    await using simulator = await startSimulator();
+
+    expect(await listModels(simulator.url, canary)).toEqual([]);
+  });
+
+  it.each([
+    [401, 'auth-failed'],
+    [403, 'auth-failed'],
+    [404, 'endpoint-unreachable'],
+    [500, 'endpoint-unreachable'],
+  ])('maps %i to %s after one request, without the key', async (status, code) => {
+    await using server = await startHttpServer((response, { headers }) => {
+      const echo = { message: headers.authorization, code: headers.authorization };
+      const options = { status, headers: { 'x-echo': headers.authorization ?? '' } };
+      sendJson(response, { error: echo }, options);
+    });
+
+    const error = await failureOf(listModels(server.url, canary));
+
+    expect(error.code).toBe(code);
+    expect(inspect(error, { depth: 20, showHidden: true })).not.toContain(canary);
+    expect(server.requests.map(({ path }) => path)).toEqual(['/v1/models']);
+  });
+
+  it('says that nobody listens', async () => {
+    const server = await startHttpServer((response) => response.end());
+    await server[Symbol.asyncDispose]();
+
+    expect((await failureOf(listModels(server.url, undefined))).code).toBe('endpoint-unreachable');
+  });
+});

@@ -1,0 +1,671 @@
+import { readdir, readlink } from 'node:fs/promises';
+import { inspect } from 'node:util';
+import { type Lane, type ModelRequest, type ModelResponse, ThriceError } from '@thrice/core';
+import { createPooledFetch, OpenAiModelClient } from '@thrice/models';
+import { type Fault, type SimulatorClock, startSimulator } from '@thrice/simulator';
+import { describe, expect, it } from 'vitest';
+import { aLane, aModelRequest } from '../../support/builders.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
+import {
+  aChunk,
+  aCompletion,
+  type HttpServer,
+  sendEvents,
+  sendJson,
+  startHttpServer,
+} from '../../support/http-server.ts';
+import { settledBy } from '../../support/settled-by.ts';
+
+const never = new AbortController().signal;
+const startIso = '2026-01-02T03:04:05.000Z';
+const canary = 'sk-canary-5f1e0c9a77d24b';
+
+/** Waits of the simulator end at once. */
+const instantClock: SimulatorClock = {
+  now: () => Date.parse(startIso),
+  sleep: async () => {
+    await Promise.resolve();
+  },
+};
+
+function openClient(key?: string): OpenAiModelClient {
+  return new OpenAiModelClient({
+    keyOf: () => key,
+    clock: new FakeClock(startIso),
+    pool: createPooledFetch(),
+  });
+}
+
+function requestTo(
+  endpoint: { readonly url: string },
+  parts: Partial<ModelRequest> = {},
+  lane: Partial<Lane> = {},
+): ModelRequest {
+  return aModelRequest({ lane: aLane({ endpoints: [endpoint.url], ...lane }), ...parts });
+}
+
+async function sendTo(
+  endpoint: { readonly url: string },
+  parts: Partial<ModelRequest> = {},
+): Promise<ModelResponse> {
+  await using client = openClient();
+  return await client.send(requestTo(endpoint, parts), never);
+}
+
+async function failureOf(sent: Promise<unknown>): Promise<ThriceError> {
+  const outcome = await sent.catch((error: unknown) => error);
+  if (outcome instanceof ThriceError) return outcome;
+  throw new Error(`expected a ThriceError, received ${inspect(outcome)}`);
+}
+
+async function answerWith(
+  body: unknown,
+  init?: Parameters<typeof sendJson>[2],
+): Promise<HttpServer> {
+  return await startHttpServer((response) => sendJson(response, body, init));
+}
+
+async function streamWith(...events: readonly unknown[]): Promise<HttpServer> {
+  return await startHttpServer((response) => {
+    sendEvents(response, [...events, '[DONE]']);
+    response.end();
+  });
+}
+
+describe.each([false, true])(
+  'OpenAiModelClient over the simulator (streamed: %s)',
+  (isStreamed) => {
+    it('returns an answer with what is known of it', async () => {
+      await using simulator = await startSimulator({ clock: instantClock });
+
+      const response = await sendTo(simulator, { isStreamed });
+
+      expect(response).toMatchObject({
+        endpoint: simulator.url,
+        servedModel: 'm',
+        output: { text: 'The answer is 42.', reasoning: null, refusal: null },
+        finishReason: 'stop',
+        rawFinishReason: 'stop',
+        usage: { inputTokens: 4, cachedInputTokens: 0, outputTokens: 5, reasoningTokens: 0 },
+        latencyMs: expect.any(Number) as number,
+        ttftMs: isStreamed ? (expect.any(Number) as number) : null,
+      });
+      expect(response.ttftMs ?? 0).toBeLessThanOrEqual(response.latencyMs);
+    });
+
+    it.each<[Fault, string, Readonly<Record<string, unknown>>]>([
+      [{ kind: 'rate-limit' }, 'model-rate-limited', { status: 429, retryAfterMs: undefined }],
+      [{ kind: 'rate-limit', retryAfterSeconds: 3 }, 'model-rate-limited', { retryAfterMs: 3_000 }],
+      [{ kind: 'quota' }, 'quota-exhausted', { status: 429, resetAt: undefined }],
+      [
+        { kind: 'quota', resetSeconds: 30 },
+        'quota-exhausted',
+        { resetAt: '2026-01-02T03:04:35.000Z' },
+      ],
+      [
+        { kind: 'usage-limit', resetSeconds: 30 },
+        'quota-exhausted',
+        { resetAt: '2026-01-02T03:04:35.000Z' },
+      ],
+      [{ kind: 'unauthorized' }, 'auth-failed', { status: 401 }],
+      [{ kind: 'server-error' }, 'model-unavailable', { status: 500 }],
+      [{ kind: 'server-error', status: 503 }, 'model-unavailable', { status: 503 }],
+      [{ kind: 'overloaded' }, 'model-unavailable', { status: 529 }],
+      [{ kind: 'reset' }, 'connection-failed', {}],
+      [{ kind: 'reset', afterBytes: 40 }, 'connection-failed', {}],
+      [{ kind: 'hang', seconds: 1 }, 'connection-failed', {}],
+      [{ kind: 'truncated-json' }, 'truncated-response', {}],
+    ])('maps %j to %s after one request', async (fault, code, details) => {
+      const faults = { seed: 7, faults: [fault] };
+      await using simulator = await startSimulator({ faults, clock: instantClock });
+
+      const error = await failureOf(sendTo(simulator, { isStreamed }));
+
+      expect(error).toMatchObject({ code, details });
+      expect(error.details.latencyMs).toBeGreaterThan(0);
+      expect(simulator.stats().requestCount).toBe(1);
+    });
+
+    it('takes an empty text for an answer', async () => {
+      const faults: Fault[] = [{ kind: 'empty-content' }];
+      await using simulator = await startSimulator({ faults: { seed: 7, faults } });
+
+      const response = await sendTo(simulator, { isStreamed });
+
+      expect(response.output.text).toBe('');
+      expect(response.finishReason).toBe('length');
+      expect(response.ttftMs).toBeNull();
+    });
+
+    it('says which model answered', async () => {
+      const faults: Fault[] = [{ kind: 'wrong-model', servedModel: 'cheaper' }];
+      await using simulator = await startSimulator({ faults: { seed: 7, faults } });
+
+      expect((await sendTo(simulator, { isStreamed })).servedModel).toBe('cheaper');
+    });
+
+    it('waits for an answer that comes in drips', async () => {
+      const faults: Fault[] = [{ kind: 'drip', seconds: 30 }];
+      await using simulator = await startSimulator({
+        faults: { seed: 7, faults },
+        clock: instantClock,
+      });
+
+      expect((await sendTo(simulator, { isStreamed })).output.text).toBe('The answer is 42.');
+    });
+
+    it('gives up when the time of the lane is over', async () => {
+      const faults: Fault[] = [{ kind: 'hang' }];
+      await using simulator = await startSimulator({ faults: { seed: 7, faults } });
+      await using client = openClient();
+
+      const error = await failureOf(
+        client.send(requestTo(simulator, { isStreamed }, { timeoutMs: 25 }), never),
+      );
+
+      expect(error).toMatchObject({
+        code: 'model-timeout',
+        class: 'transient',
+        message: 'no answer within 0.025 s',
+      });
+      expect(simulator.stats().requestCount).toBe(1);
+    });
+
+    it('counts tokens that were thought and not said', async () => {
+      const model = { accuracy: 1, outputTokens: { fixed: 7 }, reasoningTokens: { fixed: 100 } };
+      await using simulator = await startSimulator({
+        behaviour: { seed: 1, models: { m: model } },
+      });
+
+      const { usage } = await sendTo(simulator, { isStreamed });
+
+      expect(usage).toMatchObject({ outputTokens: 107, reasoningTokens: 100 });
+    });
+
+    it('names a model the endpoint does not have', async () => {
+      const models = { other: { accuracy: 1 } };
+      await using simulator = await startSimulator({ behaviour: { seed: 1, models } });
+
+      const error = await failureOf(sendTo(simulator, { isStreamed }));
+
+      expect(error).toMatchObject({ code: 'unknown-model', class: 'misconfigured' });
+    });
+
+    it('leaks no connection, whatever goes wrong', async () => {
+      const faults: Fault[] = [
+        { kind: 'truncated-json', rate: 0.05 },
+        { kind: 'reset', afterBytes: 40, rate: 0.05 },
+        { kind: 'server-error', rate: 0.05 },
+      ];
+      await using simulator = await startSimulator({ faults: { seed: 7, faults } });
+      await using client = openClient();
+      const request = requestTo(simulator, { isStreamed });
+      const [callCount, concurrency] = [2_000, 20];
+      const before = await countSockets();
+      let most = 0;
+
+      let next = 0;
+      const work = async () => {
+        while (next < callCount) {
+          next += 1;
+          if (next % 100 === 0) most = Math.max(most, await countSockets());
+          await client.send(request, never).catch(() => undefined);
+        }
+      };
+      await Promise.all(Array.from({ length: concurrency }, work));
+
+      // Both ends of every connection are in this process, and the pool opens up to two a caller.
+      expect(simulator.stats().requestCount).toBe(callCount);
+      expect(most - before).toBeLessThanOrEqual(4 * concurrency);
+    });
+  },
+);
+
+async function countSockets(): Promise<number> {
+  const links = await readdir('/proc/self/fd');
+  const targets = await Promise.all(
+    links.map((link) => readlink(`/proc/self/fd/${link}`).catch(() => '')),
+  );
+  return targets.filter((target) => target.startsWith('socket:')).length;
+}
+
+describe('what OpenAiModelClient reads of an answer', () => {
+  it('reads cached and reasoning tokens', async () => {
+    const usage = {
+      prompt_tokens: 100,
+      completion_tokens: 20,
+      prompt_tokens_details: { cached_tokens: 64 },
+      completion_tokens_details: { reasoning_tokens: 5 },
+    };
+    await using whole = await answerWith(aCompletion({ content: '42' }, { usage }));
+    await using streamed = await streamWith(aChunk({ content: '42' }, 'stop'), {
+      ...aChunk({}),
+      choices: [],
+      usage,
+    });
+
+    const responses = [await sendTo(whole), await sendTo(streamed, { isStreamed: true })] as const;
+
+    const counts = {
+      inputTokens: 100,
+      cachedInputTokens: 64,
+      outputTokens: 20,
+      reasoningTokens: 5,
+    };
+    expect(responses.map((response) => response.usage)).toEqual([counts, counts]);
+  }, 60_000);
+
+  it.each([
+    ['no usage', {}],
+    ['null', { usage: null }],
+    ['an empty usage', { usage: {} }],
+    ['counts that are none', { usage: { prompt_tokens: -1, completion_tokens: '20' } }],
+  ])('keeps tokens unknown for %s', async (_, rest) => {
+    await using whole = await answerWith(aCompletion({ content: '42' }, rest));
+    await using streamed = await streamWith({ ...aChunk({ content: '42' }, 'stop'), ...rest });
+
+    const responses = [await sendTo(whole), await sendTo(streamed, { isStreamed: true })] as const;
+
+    const unknown = {
+      inputTokens: null,
+      cachedInputTokens: null,
+      outputTokens: null,
+      reasoningTokens: null,
+    };
+    expect(responses.map(({ usage, output }) => [usage, output.text])).toEqual([
+      [unknown, '42'],
+      [unknown, '42'],
+    ]);
+  });
+
+  it.each([
+    ['an empty text', { content: '' }, { text: '', reasoning: null, refusal: null }],
+    ['no text', { content: null }, { text: null, reasoning: null, refusal: null }],
+    [
+      'reasoning alone',
+      { content: null, reasoning_content: 'hm' },
+      { text: null, reasoning: 'hm', refusal: null },
+    ],
+    [
+      'reasoning by another name',
+      { content: '42', reasoning: 'hm' },
+      { text: '42', reasoning: 'hm', refusal: null },
+    ],
+    ['a refusal', { content: null, refusal: 'no' }, { text: null, reasoning: null, refusal: 'no' }],
+  ])('tells %s apart', async (_, message, output) => {
+    await using whole = await answerWith(aCompletion(message));
+    await using streamed = await streamWith(aChunk(message), aChunk({}, 'stop'));
+
+    expect((await sendTo(whole)).output).toEqual(output);
+    expect((await sendTo(streamed, { isStreamed: true })).output).toEqual(output);
+  });
+
+  it.each([
+    ['stop', 'stop'],
+    ['length', 'length'],
+    ['tool_calls', 'tool-calls'],
+    ['function_call', 'tool-calls'],
+    ['content_filter', 'content-filter'],
+    ['eos', 'other'],
+  ])('keeps the finish reason %s and calls it %s', async (rawFinishReason, finishReason) => {
+    const choices = [{ message: { content: '42' }, finish_reason: rawFinishReason }];
+    await using whole = await answerWith(aCompletion({}, { choices }));
+    await using streamed = await streamWith(aChunk({ content: '42' }, rawFinishReason));
+
+    const expected = { finishReason, rawFinishReason };
+    expect(await sendTo(whole)).toMatchObject(expected);
+    expect(await sendTo(streamed, { isStreamed: true })).toMatchObject(expected);
+  });
+
+  it('keeps the body as it was received', async () => {
+    const body = aCompletion({ content: '42' }, { provider: { region: 'é' } });
+    await using server = await answerWith(body);
+
+    expect((await sendTo(server)).raw).toEqual(body);
+  });
+
+  it('keeps the assembled chunks of a stream', async () => {
+    await using server = await streamWith(
+      aChunk({ role: 'assistant', content: '' }),
+      aChunk({ reasoning_content: 'h' }),
+      aChunk({ reasoning_content: 'm' }),
+      aChunk({ content: '4' }),
+      aChunk({ content: '2' }, 'stop'),
+    );
+
+    const response = await sendTo(server, { isStreamed: true });
+
+    expect(response.raw).toMatchObject({
+      model: 'm',
+      choices: [{ message: { content: '42', reasoning: 'hm' }, finish_reason: 'stop' }],
+    });
+  });
+
+  it.each<[string, unknown, string]>([
+    ['no choice', aCompletion({}, { choices: [] }), 'truncated-response'],
+    ['no body', '', 'truncated-response'],
+    ['half a body', '{"choices": [{"mess', 'truncated-response'],
+    ['another body', { ok: true }, 'truncated-response'],
+    ['an error without a code', { error: { message: 'oops' } }, 'unclassified'],
+    ['a quota error', { error: { code: 'insufficient_quota', message: 'x' } }, 'quota-exhausted'],
+    ['a quota text', { error: { message: 'Insufficient balance' } }, 'quota-exhausted'],
+    ['a numeric code', { error: { code: 429, message: 'slow down' } }, 'model-rate-limited'],
+    ['a server code', { error: { code: 502, message: 'bad gateway' } }, 'model-unavailable'],
+    ['a notice', aCompletion({ content: 'usage limit reached' }), 'quota-exhausted'],
+  ])('maps a successful status with %s to its error', async (_, body, code) => {
+    await using server = await answerWith(body);
+
+    const error = await failureOf(sendTo(server));
+
+    expect(error.code).toBe(code);
+    expect(error.details.latencyMs).toBeGreaterThan(0);
+  });
+
+  it.each<[string, readonly unknown[], string]>([
+    ['ends without a finish reason', [aChunk({ content: '4' })], 'truncated-response'],
+    ['is empty', [], 'truncated-response'],
+    ['is broken', [aChunk({ content: '4' }), '{"id": "c'], 'truncated-response'],
+    ['has an unreadable chunk', [{ choices: 'none' }], 'truncated-response'],
+    [
+      'reports an overload',
+      [aChunk({ content: '4' }), { error: { type: 'overloaded_error', message: 'Overloaded' } }],
+      'model-unavailable',
+    ],
+    [
+      'reports a rate limit by number',
+      [{ error: { code: 429, message: 'slow down' } }],
+      'model-rate-limited',
+    ],
+    [
+      'reports an exhausted quota',
+      [{ error: { code: 'insufficient_quota', message: 'no money' } }],
+      'quota-exhausted',
+    ],
+  ])('maps a stream that %s to its error', async (_, events, code) => {
+    await using server = await streamWith(...events);
+
+    const error = await failureOf(sendTo(server, { isStreamed: true }));
+
+    expect(error.code).toBe(code);
+  });
+
+  it.each([
+    [404, { error: { message: 'The model `m` does not exist' } }, 'unknown-model'],
+    [404, 'page not found', 'endpoint-unreachable'],
+    [400, { error: 'string errors happen: context length' }, 'context-too-long'],
+    [413, '', 'context-too-long'],
+    [502, '<html>bad gateway</html>', 'model-unavailable'],
+    [302, '', 'unclassified'],
+  ])('maps %i with %j to %s', async (status, body, code) => {
+    await using server = await answerWith(body, { status });
+
+    expect((await failureOf(sendTo(server))).code).toBe(code);
+  });
+
+  it('says that nobody listens', async () => {
+    const server = await answerWith('');
+    await server[Symbol.asyncDispose]();
+
+    const error = await failureOf(sendTo(server));
+
+    expect(error.code).toBe('connection-failed');
+    expect(error.message).toContain('ECONNREFUSED');
+  });
+});
+
+describe('what OpenAiModelClient sends', () => {
+  it('sends no more than it was told', async () => {
+    await using server = await answerWith(aCompletion());
+
+    await sendTo(server);
+
+    expect(server.requests.map(({ path, body }) => ({ path, body }))).toEqual([
+      {
+        path: '/v1/chat/completions',
+        body: {
+          model: 'm',
+          messages: [{ role: 'user', content: 'What is 6 x 7?' }],
+          stream: false,
+        },
+      },
+    ]);
+  });
+
+  it('asks for the usage of a stream', async () => {
+    await using server = await streamWith(aChunk({ content: '42' }, 'stop'));
+
+    await sendTo(server, { isStreamed: true });
+
+    expect(server.requests[0]?.body).toEqual({
+      model: 'm',
+      messages: [{ role: 'user', content: 'What is 6 x 7?' }],
+      stream: true,
+      stream_options: { include_usage: true },
+    });
+  });
+
+  it.each(['max_tokens', 'max_completion_tokens'] as const)(
+    'bounds the answer by the lane’s %s',
+    async (maxTokensField) => {
+      await using server = await answerWith(aCompletion());
+      await using client = openClient();
+
+      await client.send(requestTo(server, { maxTokens: 64 }, { maxTokensField }), never);
+
+      const { max_tokens, max_completion_tokens } = server.requests[0]?.body ?? {};
+      expect({ max_tokens, max_completion_tokens }).toEqual({
+        max_tokens: undefined,
+        max_completion_tokens: undefined,
+        [maxTokensField]: 64,
+      });
+    },
+  );
+
+  it('merges the extra body last', async () => {
+    await using server = await answerWith(aCompletion());
+
+    await sendTo(server, {
+      temperature: 0,
+      extraBody: { temperature: 0.7, chat_template_kwargs: { enable_thinking: false } },
+    });
+
+    expect(server.requests[0]?.body).toMatchObject({
+      temperature: 0.7,
+      chat_template_kwargs: { enable_thinking: false },
+    });
+  });
+
+  it('sends the key of the lane and nothing else of this machine', async () => {
+    await using server = await answerWith(aCompletion());
+    await using client = openClient(canary);
+
+    await client.send(requestTo(server), never);
+
+    const headers = server.requests[0]?.headers ?? {};
+    expect(headers.authorization).toBe(`Bearer ${canary}`);
+    expect(headers['openai-organization']).toBeUndefined();
+    expect(headers['openai-project']).toBeUndefined();
+  });
+
+  it.each([
+    ['127.0.0.1', 'demo-r1/direct/q%201%2F2/answer'],
+    ['localhost', 'demo-r1/direct/q%201%2F2/answer'],
+    // Not a loopback address by name, though it leads here.
+    ['0.0.0.0', undefined],
+  ])('tells %s which cell asks: %s', async (host, expected) => {
+    await using server = await answerWith(aCompletion());
+    const cell = { run: 'demo-r1', config: 'direct', id: 'q 1/2' };
+
+    await sendTo({ url: `http://${host}:${server.port}/v1` }, { cell });
+
+    expect(server.requests.map(({ headers }) => headers['x-thrice-cell'])).toEqual([expected]);
+  });
+
+  it('shares calls between the endpoints of a lane', async () => {
+    let release: () => void = () => undefined;
+    const gate = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    let arrivedCount = 0;
+    const hold = (response: Parameters<typeof sendJson>[0]) => {
+      arrivedCount += 1;
+      if (arrivedCount === 6) release();
+      void gate.then(() => sendJson(response, aCompletion()));
+    };
+    await using first = await startHttpServer(hold);
+    await using second = await startHttpServer(hold);
+    await using third = await startHttpServer(hold);
+    await using client = openClient();
+    const servers = [first, second, third];
+    const lane = aLane({ endpoints: servers.map(({ url }) => url) });
+
+    const responses = await Promise.all(
+      Array.from({ length: 6 }, () => client.send(aModelRequest({ lane }), never)),
+    );
+
+    expect(servers.map(({ requests }) => requests.length)).toEqual([2, 2, 2]);
+    expect(new Set(responses.map(({ endpoint }) => endpoint))).toEqual(new Set(lane.endpoints));
+  });
+
+  it('refuses a lane without an endpoint', async () => {
+    await using client = openClient();
+
+    const error = await failureOf(
+      client.send(aModelRequest({ lane: aLane({ endpoints: [] }) }), never),
+    );
+
+    expect(error.code).toBe('endpoint-unreachable');
+  });
+});
+
+describe('when a call of OpenAiModelClient is stopped', () => {
+  it('sends nothing when the signal has aborted already', async () => {
+    await using server = await answerWith(aCompletion());
+    await using client = openClient();
+
+    const error = await failureOf(client.send(requestTo(server), AbortSignal.abort()));
+
+    expect(error.code).toBe('interrupted');
+    expect(server.requests).toEqual([]);
+  });
+
+  it.each([false, true])('ends a call in flight (streamed: %s)', async (isStreamed) => {
+    const controller = new AbortController();
+    let isClosed: () => void = () => undefined;
+    const closed = new Promise<void>((resolve) => {
+      isClosed = resolve;
+    });
+    await using server = await startHttpServer((response) => {
+      response.on('close', isClosed);
+      if (isStreamed) sendEvents(response, [aChunk({ content: '4' })]);
+      // Some turns later, so that the first chunk has arrived.
+      void settledBy(closed).then(() => controller.abort());
+    });
+    await using client = openClient();
+
+    const error = await failureOf(
+      client.send(requestTo(server, { isStreamed }), controller.signal),
+    );
+
+    expect(error).toMatchObject({ code: 'interrupted', class: 'conflict' });
+    // The socket is closed, not left to the server.
+    await closed;
+  });
+
+  it('passes on why it was stopped', async () => {
+    const reason = new ThriceError({ code: 'lease-lost', message: 'another worker took over q1' });
+    const controller = new AbortController();
+    await using server = await startHttpServer(() => controller.abort(reason));
+    await using client = openClient();
+
+    const error = await failureOf(client.send(requestTo(server), controller.signal));
+
+    expect(error).toBe(reason);
+  });
+
+  it('gives up on a stream that stalls', async () => {
+    await using server = await startHttpServer((response) => {
+      sendEvents(response, [aChunk({ content: '4' })]);
+    });
+    await using client = openClient();
+
+    const error = await failureOf(
+      client.send(requestTo(server, { isStreamed: true }, { timeoutMs: 25 }), never),
+    );
+
+    expect(error.code).toBe('model-timeout');
+  });
+});
+
+describe('the key of a lane', () => {
+  const echoes: readonly (readonly [string, (echo: string) => Promise<HttpServer>, boolean])[] = [
+    [
+      'an error',
+      (echo) => answerWith({ error: { message: echo, code: echo } }, { status: 401 }),
+      false,
+    ],
+    ['an error text', (echo) => answerWith(`no: ${echo}`, { status: 400 }), false],
+    ['a broken body', (echo) => answerWith(`Bearer ${echo}`), false],
+    ['an unknown body', (echo) => answerWith({ [echo]: echo }), false],
+    ['an error in the body', (echo) => answerWith({ error: { message: echo } }), false],
+    [
+      'a header',
+      (echo) =>
+        answerWith({ error: { message: 'no' } }, { status: 500, headers: { 'x-echo': echo } }),
+      false,
+    ],
+    ['a broken stream', (echo) => streamWith(`{"id": ${echo}`), true],
+    ['a stream error', (echo) => streamWith({ error: { message: echo, code: echo } }), true],
+    ['an unknown chunk', (echo) => streamWith({ choices: echo }), true],
+  ];
+
+  it.each(echoes)('is cut out of what %s says', async (_, start, isStreamed) => {
+    await using server = await start(canary);
+    await using client = openClient(canary);
+
+    const error = await failureOf(client.send(requestTo(server, { isStreamed }), never));
+
+    expect(inspect(error, { depth: 20, showHidden: true })).not.toContain(canary);
+  });
+
+  it('is looked for in vain in an empty body', async () => {
+    await using server = await answerWith('', { headers: { 'content-length': '0' } });
+    await using client = openClient(canary);
+
+    const error = await failureOf(client.send(requestTo(server), never));
+
+    expect(error.code).toBe('truncated-response');
+  });
+
+  it('is cut out of answers, streamed or not', async () => {
+    const message = { content: `The key is ${canary}.`, reasoning_content: canary };
+    await using whole = await answerWith(aCompletion(message, { model: canary, echo: [canary] }));
+    await using streamed = await streamWith(
+      aChunk({ content: `The key is ${canary.slice(0, 9)}` }),
+      aChunk({ content: `${canary.slice(9)}.` }, 'stop'),
+    );
+    await using client = openClient(canary);
+
+    const first = await client.send(requestTo(whole), never);
+    const second = await client.send(
+      requestTo(streamed, { isStreamed: true }, { name: 'other' }),
+      never,
+    );
+
+    expect(JSON.stringify([first, second])).not.toContain(canary);
+    expect(first.output.text).toBe('The key is [key].');
+    expect(second.output.text).toBe('The key is [key].');
+  });
+
+  it('spoils no answer when it is a placeholder', async () => {
+    await using server = await answerWith(aCompletion({ content: 'The answer is 4, not EMPTY.' }));
+
+    const texts: (string | null)[] = [];
+    for (const key of ['4', 'EMPTY']) {
+      await using client = openClient(key);
+      texts.push((await client.send(requestTo(server), never)).output.text);
+    }
+
+    expect(texts).toEqual(['The answer is 4, not EMPTY.', 'The answer is 4, not EMPTY.']);
+  });
+});

@@ -1,0 +1,143 @@
+import { describe, expect, it } from 'vitest';
+import {
+  type SimulateIo,
+  simulateCommand,
+} from '../../../packages/capacity-model/src/simulate-command.ts';
+import { updateDocument } from '../../../packages/capacity-model/src/update-document.ts';
+
+function run(...argv: string[]) {
+  const printed: string[] = [];
+  const reported: string[] = [];
+  const io: SimulateIo = {
+    print: (text) => printed.push(text),
+    report: (text) => reported.push(text),
+    readFile: (path) => {
+      throw new Error(`no such file ${path}`);
+    },
+    writeFile: () => undefined,
+  };
+  const exitCode = simulateCommand(argv, io);
+  return { exitCode, printed: printed.join('\n'), reported };
+}
+
+describe('simulateCommand', () => {
+  it('prints a row for one run and what 1,000 questions cost', () => {
+    const { exitCode, printed } = run('--questions', '1000', '--latency', '2');
+
+    expect(exitCode).toBe(0);
+    expect(printed).toContain('|     1,000 |    2 s |    43.6 s |     40.1 s |           64 |');
+    expect(printed).toContain('| Lambda     | compute, arm64           |    $0.0147 |');
+  });
+
+  it('takes the concurrency of the lane and of the account', () => {
+    const { printed } = run(
+      ...['--questions', '5000', '--latency', '30', '--json'],
+      ...['--concurrency', '600', '--account-concurrency', '1200'],
+    );
+
+    const { runs, idleMonth } = JSON.parse(printed) as {
+      readonly runs: readonly {
+        readonly peakConcurrency: number;
+        readonly cost: { readonly usd: number; readonly usdPer1000: number };
+        readonly formula: { readonly wallSeconds: number };
+      }[];
+      readonly idleMonth: { readonly usd: number };
+    };
+    const [only] = runs;
+    expect(runs.length).toBe(1);
+    expect(only?.peakConcurrency).toBe(600);
+    expect(only?.cost.usdPer1000).toBeCloseTo((only?.cost.usd ?? 0) / 5, 12);
+    expect(only?.formula.wallSeconds).toBeGreaterThan(200);
+    expect(idleMonth.usd).toBeCloseTo(4.81, 2);
+  });
+
+  it('explains itself', () => {
+    const { exitCode, printed } = run('--help');
+
+    expect(exitCode).toBe(0);
+    expect(printed).toContain('usage: npm run -s capacity-model');
+  });
+
+  it.each([
+    [['--questions', '10'], 'expected --questions and --latency together, received one of them'],
+    [
+      ['--questions', '0', '--latency', '2'],
+      '--questions: expected an integer, 1..10000000, received 0',
+    ],
+    [
+      ['--questions', '1.5', '--latency', '2'],
+      '--questions: expected an integer, 1..10000000, received 1.5',
+    ],
+    [
+      ['--questions', '10', '--latency', '886'],
+      '--latency: expected seconds above 0, at most 885, received 886',
+    ],
+    [
+      ['--questions', '10', '--latency', 'soon'],
+      '--latency: expected seconds above 0, at most 885, received soon',
+    ],
+    [['--concurrency', '1'], '--concurrency: expected an integer, 2..1000, received 1'],
+    [['--concurrency', ''], '--concurrency: expected an integer, 2..1000, received '],
+    [
+      ['--account-concurrency', '554'],
+      '--account-concurrency: expected an integer, 555..1000000, received 554',
+    ],
+    [
+      ['--update', 'x.md', '--json'],
+      '--update: expected no other option, the document shows the default runs',
+    ],
+    [['--nope'], "Unknown option '--nope'"],
+    [['more'], "Unexpected argument 'more'. This command does not take positional arguments"],
+  ])('refuses %j in one line', (argv, message) => {
+    const { exitCode, printed, reported } = run(...argv);
+
+    expect(exitCode).toBe(64);
+    expect(printed).toBe('');
+    expect(reported).toEqual([`capacity-model: ${message}`]);
+  });
+
+  it('says which document it cannot read', () => {
+    const { exitCode, reported } = run('--update', 'none.md');
+
+    expect(exitCode).toBe(69);
+    expect(reported).toEqual(['capacity-model: none.md: no such file none.md']);
+  });
+});
+
+describe('updateDocument', () => {
+  const document = [
+    'before',
+    '<!-- capacity-model one -->',
+    'old',
+    '<!-- /capacity-model -->',
+    'between',
+    '<!-- capacity-model two -->',
+    '<!-- /capacity-model -->',
+    'after',
+  ].join('\n');
+
+  it('replaces what lies between the marks and nothing else', () => {
+    const updated = updateDocument(document, { one: 'new', two: 'also' });
+
+    expect(updated.split('\n').filter((line) => line !== '')).toEqual([
+      'before',
+      '<!-- capacity-model one -->',
+      'new',
+      '<!-- /capacity-model -->',
+      'between',
+      '<!-- capacity-model two -->',
+      'also',
+      '<!-- /capacity-model -->',
+      'after',
+    ]);
+    expect(updateDocument(updated, { one: 'new', two: 'also' })).toBe(updated);
+  });
+
+  it('takes a table as it is, dollars and all', () => {
+    expect(updateDocument(document, { one: "$& $1 $' $44,500" })).toContain("\n$& $1 $' $44,500\n");
+  });
+
+  it('refuses a table without a place', () => {
+    expect(() => updateDocument(document, { three: '' })).toThrow('no place for the table "three"');
+  });
+});

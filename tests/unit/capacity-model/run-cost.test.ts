@@ -1,0 +1,150 @@
+import { limits } from '@thrice/core';
+import { describe, expect, it } from 'vitest';
+import {
+  answeredCell,
+  deliveredCell,
+  heartbeat,
+  sumOf,
+  timing,
+} from '../../../packages/capacity-model/src/cell-protocol.ts';
+import { expectRun, rampDelaySeconds } from '../../../packages/capacity-model/src/expected-run.ts';
+import { costOfIdleMonth } from '../../../packages/capacity-model/src/idle-month.ts';
+import { charge, prices } from '../../../packages/capacity-model/src/prices.ts';
+import { quotaRates } from '../../../packages/capacity-model/src/quotas.ts';
+import { costOfRun } from '../../../packages/capacity-model/src/run-cost.ts';
+import { scenarioDefaults } from '../../../packages/capacity-model/src/scenario.ts';
+import { stackFacts } from '../../../packages/capacity-model/src/stack-facts.ts';
+import { builtinLanes } from '../../../packages/core/src/spec/builtin-lanes.ts';
+
+const oneAnswer = [...deliveredCell, ...answeredCell];
+
+describe('the protocol of a cell', () => {
+  it('takes its times from the limits of core', () => {
+    expect(timing.heartbeatSeconds * 1_000).toBe(limits.heartbeatMs);
+    expect(timing.pageCells).toBe(limits.pageSize);
+  });
+
+  it('counts each request of an answer', () => {
+    const byName = new Map<string, number>();
+    for (const { service, name, count } of oneAnswer) {
+      const key = `${service} ${name}`;
+      byName.set(key, (byName.get(key) ?? 0) + count);
+    }
+
+    expect(Object.fromEntries(byName)).toEqual({
+      'sqs ReceiveMessage': 1,
+      'sqs DeleteMessage': 1,
+      'sqs ChangeMessageVisibilityBatch': 1,
+      'dynamodb GetItem': 1,
+      'dynamodb Query': 2,
+      'dynamodb PutItem': 2,
+      'dynamodb UpdateItem': 2,
+      's3 GetObject': 1,
+    });
+  });
+
+  it('adds up to 7 write and 4 read units an answer, 1 write unit a heartbeat', () => {
+    expect(sumOf(oneAnswer, ({ writeUnits = 0 }) => writeUnits)).toBe(7);
+    expect(sumOf(oneAnswer, ({ readUnits = 0 }) => readUnits)).toBe(4);
+    expect(sumOf(heartbeat, ({ writeUnits = 0 }) => writeUnits)).toBe(1);
+  });
+});
+
+describe('costOfRun', () => {
+  it('charges 1,000 answers of 2 s as one would by hand', () => {
+    const { counts } = expectRun({
+      ...scenarioDefaults,
+      questions: 1_000,
+      latencySeconds: 2,
+      spread: 0,
+    });
+
+    const bill = new Map(costOfRun(counts).map(({ price, usd }) => [price, usd]));
+
+    const controlGbSeconds = ((2 * 1_000) / 3_000) * (1_769 / 1_024);
+    const byHand = [
+      [prices.lambdaCompute, (1_000 * 2.2 * 0.5 + controlGbSeconds) * 0.0000133334],
+      [prices.lambdaRequests, 1_002 * 0.2e-6],
+      [prices.sqsRequests, 3_100 * 0.4e-6],
+      [prices.sqsFairRequests, 3_100 * 0.1e-6],
+      [prices.dynamoWrites, 7_000 * 0.625e-6],
+      [prices.dynamoReads, 5_000 * 0.125e-6],
+      [prices.s3Puts, (8 + 1) * 5e-6],
+      [prices.s3Gets, 1_003 * 0.4e-6],
+      [prices.logIngestion, ((1_000 * 1_400) / 1_024 ** 3) * 0.5],
+    ] as const;
+    expect([...bill.keys()]).toEqual(byHand.map(([price]) => price));
+    for (const [price, usd] of byHand) expect(bill.get(price)).toBeCloseTo(usd, 10);
+  });
+});
+
+describe('costOfRun for a large run', () => {
+  it('counts an invocation for each minute of planning and each 15 of writing results', () => {
+    const questions = 3_000 * 950;
+    const { counts } = expectRun({ ...scenarioDefaults, questions, latencySeconds: 2, spread: 0 });
+
+    const invocations = costOfRun(counts).find(({ price }) => price === prices.lambdaRequests);
+
+    expect(counts.planSeconds).toBe(950);
+    expect(invocations?.quantity).toBe(questions + 16 + 2);
+  });
+});
+
+describe('charge', () => {
+  it('charges by the unit of the price', () => {
+    expect(charge(prices.sqsRequests, 2_500_000).usd).toBe(1);
+    expect(charge(prices.s3Puts, 1_000).usd).toBe(0.005);
+  });
+});
+
+describe('rampDelaySeconds', () => {
+  it.each([
+    [2, 0],
+    [5, 0],
+    [64, 59 ** 2 / 640],
+    [1_000, 995 ** 2 / 10_000],
+  ])('loses the area below full concurrency: %d at once', (concurrency, seconds) => {
+    expect(rampDelaySeconds(concurrency)).toBeCloseTo(seconds, 9);
+  });
+});
+
+describe('costOfIdleMonth', () => {
+  it('is made of pollers, alarms and the reconciler', () => {
+    const lines = costOfIdleMonth();
+    const quantityOf = (cause: string) =>
+      lines.find((entry) => entry.cause === cause)?.line.quantity;
+
+    expect(quantityOf('long polls of 10 mappings')).toBe(10 * 5 * 3 * 43_800);
+    expect(quantityOf('20 alarms')).toBe(20);
+    expect(quantityOf('reconciler, invocations')).toBe(43_800);
+    expect(quantityOf('reconciler, compute')).toBeCloseTo(43_800 * 0.3 * 0.5, 6);
+  });
+
+  it('has a mapping for each lane that there is', () => {
+    // The simulator's lane, plans and finalizations.
+    expect(stackFacts.mappingCount).toBe(Object.keys(builtinLanes).length + 1 + 2);
+    expect(stackFacts.laneCount).toBe(Object.keys(builtinLanes).length + 1);
+  });
+});
+
+describe('quotaRates', () => {
+  it('names the tightest quota first', () => {
+    const rates = quotaRates({ ...scenarioDefaults, questions: 1, latencySeconds: 2 });
+
+    expect(rates.slice(0, 3).map(({ name, limit }) => [name, limit])).toEqual([
+      ['the lane, `maximumConcurrency`', 64],
+      ['write units, partition of (run, config)', 1_000],
+      ["the account's concurrency: what it leaves for one lane", 447],
+    ]);
+    expect(rates[0]?.answersPerSecond).toBeCloseTo(64 / 2.2, 9);
+    expect(rates[1]?.answersPerSecond).toBeCloseTo(1_000 / 6, 9);
+  });
+
+  it('counts the heartbeats of long answers among the writes', () => {
+    const rates = quotaRates({ ...scenarioDefaults, questions: 1, latencySeconds: 600 });
+
+    const partition = rates.find(({ name }) => name.includes('partition'));
+
+    expect(partition?.answersPerSecond).toBeCloseTo(1_000 / (6 + 30), 9);
+  });
+});
