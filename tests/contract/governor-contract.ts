@@ -1,6 +1,7 @@
 import type { Governor, ThriceError } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
 import { FakeClock } from '../support/fake-clock.ts';
+import { takePermit } from '../support/permits.ts';
 import { settledBy } from '../support/settled-by.ts';
 
 /** Makes a governor with so many slots on lane `lab` and as many on lane `openai`. */
@@ -9,23 +10,22 @@ export type OpenGovernor = (clock: FakeClock, slotsPerLane: number) => Promise<G
 /** What the `Governor` port promises, sentence by sentence. */
 export function describeGovernorContract(name: string, openGovernor: OpenGovernor): void {
   describe(`Governor contract: ${name}`, () => {
-    const never = new AbortController().signal;
     const interrupted = { code: 'interrupted' } satisfies Partial<ThriceError>;
 
     it('grants a free slot at once', async () => {
       const governor = await openGovernor(new FakeClock(), 1);
 
-      using slot = await governor.grant('lab', never);
+      using slot = await takePermit(governor, 'lab');
 
       expect(slot.waitMs).toBe(0);
     });
 
     it('holds callers back while the lane is full', async () => {
       const governor = await openGovernor(new FakeClock(), 2);
-      using _first = await governor.grant('lab', never);
-      const second = await governor.grant('lab', never);
+      using _first = await takePermit(governor, 'lab');
+      const second = await takePermit(governor, 'lab');
 
-      const third = governor.grant('lab', never);
+      const third = takePermit(governor, 'lab');
 
       expect(await settledBy(third)).toBe(false);
       second[Symbol.dispose]();
@@ -36,8 +36,8 @@ export function describeGovernorContract(name: string, openGovernor: OpenGoverno
     it('says how long the grant took', async () => {
       const clock = new FakeClock();
       const governor = await openGovernor(clock, 1);
-      const first = await governor.grant('lab', never);
-      const second = governor.grant('lab', never);
+      const first = await takePermit(governor, 'lab');
+      const second = takePermit(governor, 'lab');
       clock.advance(1_500);
 
       first[Symbol.dispose]();
@@ -48,21 +48,21 @@ export function describeGovernorContract(name: string, openGovernor: OpenGoverno
 
     it('lets a full lane keep no other lane waiting', async () => {
       const governor = await openGovernor(new FakeClock(), 1);
-      using _full = await governor.grant('lab', never);
+      using _full = await takePermit(governor, 'lab');
 
-      using granted = await governor.grant('openai', never);
+      using granted = await takePermit(governor, 'openai');
 
       expect(granted.waitMs).toBe(0);
     });
 
     it('gives a slot back once, however often it is disposed of', async () => {
       const governor = await openGovernor(new FakeClock(), 1);
-      const first = await governor.grant('lab', never);
+      const first = await takePermit(governor, 'lab');
       first[Symbol.dispose]();
       first[Symbol.dispose]();
 
-      using _second = await governor.grant('lab', never);
-      const third = governor.grant('lab', never);
+      using _second = await takePermit(governor, 'lab');
+      const third = takePermit(governor, 'lab');
 
       expect(await settledBy(third)).toBe(false);
     });
@@ -70,34 +70,36 @@ export function describeGovernorContract(name: string, openGovernor: OpenGoverno
     it('refuses at once when the signal has aborted already', async () => {
       const governor = await openGovernor(new FakeClock(), 1);
 
-      await expect(governor.grant('lab', AbortSignal.abort())).rejects.toMatchObject(interrupted);
+      await expect(takePermit(governor, 'lab', AbortSignal.abort())).rejects.toMatchObject(
+        interrupted,
+      );
 
-      using granted = await governor.grant('lab', never);
+      using granted = await takePermit(governor, 'lab');
       expect(granted.waitMs).toBe(0);
     });
 
     it('gives up waiting when the signal aborts, and holds nothing then', async () => {
       const governor = await openGovernor(new FakeClock(), 1);
       const controller = new AbortController();
-      const first = await governor.grant('lab', never);
-      const waiting = governor.grant('lab', controller.signal);
+      const first = await takePermit(governor, 'lab');
+      const waiting = takePermit(governor, 'lab', controller.signal);
 
       controller.abort();
 
       await expect(waiting).rejects.toMatchObject(interrupted);
       first[Symbol.dispose]();
-      using granted = await governor.grant('lab', never);
+      using granted = await takePermit(governor, 'lab');
       expect(granted.waitMs).toBe(0);
     });
 
     it('keeps a slot whose signal aborts after the grant', async () => {
       const governor = await openGovernor(new FakeClock(), 1);
       const controller = new AbortController();
-      using _slot = await governor.grant('lab', controller.signal);
+      using _slot = await takePermit(governor, 'lab', controller.signal);
 
       controller.abort();
 
-      expect(await settledBy(governor.grant('lab', never))).toBe(false);
+      expect(await settledBy(takePermit(governor, 'lab'))).toBe(false);
     });
   });
 }

@@ -113,7 +113,7 @@ export function aCall(parts: Partial<Call> = {}): Call {
 
 /** What a model said: a text, with nothing beside it. */
 export function anOutput(parts: Partial<ModelOutput> = {}): ModelOutput {
-  return { text: '42', reasoning: null, refusal: null, ...parts };
+  return { text: '42', images: [], toolCalls: [], reasoning: null, refusal: null, ...parts };
 }
 
 /** A recorded call with its text. */
@@ -128,6 +128,9 @@ export function aJournalEntry(
   const { step = 'answer', text = '42' } = parts;
   return {
     schemaVersion: 1,
+    kind: 'model-call',
+    step,
+    failedAttempts: 0,
     call: aCall({ step, ...parts.call }),
     output: anOutput({ text, ...parts.output }),
     raw: { choices: [{ message: { content: text } }] },
@@ -145,6 +148,7 @@ export function aModelResponse(parts: Partial<ModelResponse> = {}): ModelRespons
     usage: aUsage(),
     latencyMs: 20,
     ttftMs: null,
+    rateLimits: {},
     raw: { object: 'chat.completion' },
     ...parts,
   };
@@ -180,6 +184,7 @@ export function aQuestion(parts: Partial<Question> = {}): Question {
 export function aConfig(parts: Partial<Config> = {}): Config {
   return {
     name: 'direct',
+    solver: 'direct',
     lane: 'lab',
     model: 'm',
     system: undefined,
@@ -297,6 +302,7 @@ export function aGroupHeader(parts: Partial<GroupHeader> = {}): GroupHeader {
 export function aLane(parts: Partial<Lane> = {}): Lane {
   return {
     name: 'lab',
+    protocol: 'chat',
     endpoints: ['http://127.0.0.1:1800/v1'],
     apiKeyEnv: undefined,
     maxConcurrency: undefined,
@@ -312,6 +318,7 @@ export function aModelRequest(parts: Partial<ModelRequest> = {}): ModelRequest {
     lane: aLane(),
     model: 'm',
     messages: [{ role: 'user', content: 'What is 6 x 7?' }],
+    tools: [],
     temperature: undefined,
     maxTokens: undefined,
     isStreamed: false,

@@ -14,6 +14,7 @@ import {
   type Random,
   type Select,
   type Settlement,
+  type SolverRegistry,
   type Worker,
   type WorkerEvent,
 } from '@thrice/core';
@@ -48,6 +49,7 @@ export class FakeEngine {
       readonly benchmark?: Benchmark;
       readonly answer?: FakeAnswer;
       readonly random?: Random;
+      readonly solvers?: SolverRegistry;
     } = {},
   ) {
     this.#random = init.random ?? countingUp();
@@ -60,7 +62,7 @@ export class FakeEngine {
       benchmark: this.benchmark,
       ledger,
       blobs: this.blobs,
-      models: this.models,
+      clientFor: () => this.models,
       governor: this.governor,
       heartbeat: this.heartbeat,
       clock,
@@ -70,7 +72,8 @@ export class FakeEngine {
         if (event.kind === 'breaker-opened')
           this.openBreakers.set(event.breaker.breakerKey, event.breaker);
       },
-      openBreakerOf: (breakerKey) => this.openBreakers.get(breakerKey),
+      openBreakers: this.openBreakers,
+      ...(init.solvers !== undefined && { solvers: init.solvers }),
     };
   }
 

@@ -1,37 +1,40 @@
-import { type Governor, type Slot, ThriceError } from '@thrice/core';
+import {
+  type CallEnd,
+  type Governor,
+  type Grant,
+  type PermitRequest,
+  ThriceError,
+} from '@thrice/core';
 
-/** Grants every slot at once and counts those in use; a lane that asks for nothing is held 250 ms. */
+/** Grants every permit at once and counts those in use; a refused call that names no wait waits 250 ms. */
 export class FakeGovernor implements Governor {
-  /** Lanes of the slots granted so far. */
+  /** Lanes of the permits granted so far. */
   readonly granted: string[] = [];
+  /** How the calls ended, in order. */
+  readonly ends: CallEnd[] = [];
   inUseCount = 0;
-  /** Lanes that were told to slow down. */
-  readonly slowed: string[] = [];
-  /** Runs while a slot is waited for. */
+  /** Set to refuse permits before this time, ms since 1970. */
+  notBeforeMs: number | undefined;
+  /** Runs while a permit is waited for. */
   onGrant: () => void = () => undefined;
-  /** Runs when a slot is given back. */
+  /** Runs when a permit is returned. */
   onReturn: () => void = () => undefined;
 
-  slowDown(lane: string, retryAfterMs: number | undefined): number {
-    this.slowed.push(lane);
-    return retryAfterMs ?? 250;
-  }
-
-  answered(): void {
-    this.slowed.length = 0;
-  }
-
-  async grant(lane: string, signal: AbortSignal): Promise<Slot> {
+  async grant({ lane, signal }: PermitRequest): Promise<Grant> {
     this.onGrant();
     if (signal.aborted) throw new ThriceError({ code: 'interrupted', message: 'stopped' });
+    if (this.notBeforeMs !== undefined) return { kind: 'not-before', atMs: this.notBeforeMs };
     this.granted.push(lane);
     this.inUseCount += 1;
-    return {
-      waitMs: 0,
-      [Symbol.dispose]: () => {
-        this.inUseCount -= 1;
-        this.onReturn();
-      },
+    let isSettled = false;
+    const settle = async (end: CallEnd) => {
+      if (isSettled) return 0;
+      isSettled = true;
+      this.ends.push(end);
+      this.inUseCount -= 1;
+      this.onReturn();
+      return end.kind === 'refused' ? (end.retryAfterMs ?? 250) : 0;
     };
+    return { kind: 'granted', permit: { waitMs: 0, settle } };
   }
 }

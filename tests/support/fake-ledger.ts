@@ -6,6 +6,7 @@ import {
   type CellResult,
   type Claim,
   type Clock,
+  countRetries,
   type GroupHeader,
   type GroupRecord,
   type GroupState,
@@ -144,8 +145,8 @@ export class FakeLedger implements Ledger {
     this.#note('commitCall');
     const journal = this.#journals.get(nameOf(key)) ?? new Map<string, JournalEntry>();
     this.#journals.set(nameOf(key), journal);
-    const first = journal.get(entry.call.step) ?? entry;
-    journal.set(entry.call.step, first);
+    const first = journal.get(entry.step) ?? entry;
+    journal.set(entry.step, first);
     return first;
   }
 
@@ -233,7 +234,7 @@ export class FakeLedger implements Ledger {
         },
         correct: results.filter(({ score }) => score === 1).length,
         costUsd: results.reduce((sum, { costUsd }) => sum + (costUsd ?? 0), 0),
-        retries: results.reduce((sum, { attempts }) => sum + Math.max(0, attempts - 1), 0),
+        retries: results.reduce((sum, result) => sum + countRetries(result), 0),
       };
     });
   }

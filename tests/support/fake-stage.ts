@@ -129,12 +129,13 @@ export class FakeStage {
     const owner = `worker-${this.#workerNo}`;
     const { clock } = this;
     const ledger = steps.watch('ledger', this.ledger);
+    const models = steps.watch('models', this.models);
     const queue = steps.watch('queue', this.queue);
     const worker: TaskWorker = {
       owner,
       ledger,
       blobs: this.blobs,
-      models: steps.watch('models', this.models),
+      clientFor: () => models,
       governor: new FakeGovernor(),
       heartbeat: new Heartbeat({ ledger, queue, clock, owner }),
       clock,

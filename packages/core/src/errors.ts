@@ -65,6 +65,8 @@ export interface ErrorDetails {
   readonly problems?: readonly string[] | undefined;
   /** How long the failed request took, in milliseconds. */
   readonly latencyMs?: number | undefined;
+  /** The rate-limit headers of the response, lowercase names. */
+  readonly rateLimits?: Readonly<Record<string, string>> | undefined;
   /** What the failed request is known to have cost, USD. */
   readonly costUsd?: number | undefined;
 }

@@ -10,13 +10,9 @@
  */
 
 export { backoffMs } from './cells/backoff.ts';
+export { describeError } from './cells/cell-execution.ts';
 export { decideNextStep, type NextStep } from './cells/decide-next-step.ts';
-export {
-  describeError,
-  executeCell,
-  type Settlement,
-  type Worker,
-} from './cells/execute-cell.ts';
+export { executeCell } from './cells/execute-cell.ts';
 export { Heartbeat } from './cells/heartbeat.ts';
 export { isServedModel } from './cells/is-served-model.ts';
 export { processTask, type TaskWorker } from './cells/process-task.ts';
@@ -25,6 +21,7 @@ export {
   readQuestion,
   readStoredQuestions,
 } from './cells/read-question.ts';
+export type { Settlement, Worker } from './cells/worker.ts';
 export type { WorkerEvent, WorkerObserver } from './cells/worker-events.ts';
 export type { DlqFilter, DlqSelection } from './dlq/filter.ts';
 export {
@@ -39,16 +36,27 @@ export {
   type ReplayStores,
   replayMessages,
 } from './dlq/replay.ts';
-export type { Benchmark, Config, Lane } from './domain/benchmark.ts';
+export type { Benchmark, Config, Lane, Protocol } from './domain/benchmark.ts';
 export { type BenchmarkSpec, benchmarkSpecSchema, type Select } from './domain/benchmark-spec.ts';
-export { breakerKeysOf, laneOf, type OpenBreaker, openBreakerSchema } from './domain/breaker.ts';
+export {
+  breakersFor,
+  laneOf,
+  modelRefOf,
+  type OpenBreaker,
+  type OpenBreakers,
+  openBreakerSchema,
+  toOpenBreakers,
+} from './domain/breaker.ts';
 export {
   type Call,
   callSchema,
   type FinishReason,
+  type Journal,
   type JournalEntry,
   journalEntrySchema,
+  type ModelCallEntry,
   type ModelOutput,
+  type Usage,
 } from './domain/call.ts';
 export {
   type Attempt,
@@ -60,6 +68,7 @@ export {
   type CellRow,
   cellResultSchema,
   cellRowSchema,
+  countRetries,
   hasScore,
   type Outcome,
 } from './domain/cell.ts';
@@ -87,7 +96,15 @@ export {
   resultRequestSchema,
   type WalkPosition,
 } from './domain/group-request.ts';
-export { type Message, messageSchema, type Question, questionSchema } from './domain/question.ts';
+export type {
+  ContentPart,
+  ImagePart,
+  Message,
+  MessageContent,
+  ToolCall,
+  ToolDefinition,
+} from './domain/message.ts';
+export { type Question, questionMessageSchema, questionSchema } from './domain/question.ts';
 export {
   assertNever,
   classOfCode,
@@ -140,11 +157,25 @@ export type { Clock } from './ports/clock.ts';
 export type { DeadLetterQueue } from './ports/dead-letter-queue.ts';
 export type { CreateDigest, Digest } from './ports/digest.ts';
 export type { DlqScan } from './ports/dlq-scan.ts';
-export type { Governor, Slot } from './ports/governor.ts';
+export type {
+  CallEnd,
+  Governor,
+  Grant,
+  Permit,
+  PermitRequest,
+  RateLimitHeaders,
+} from './ports/governor.ts';
 export type { GroupRequests, TaskCounter } from './ports/group-requests.ts';
 export type { Claim, GroupRecord, Ledger, Tally } from './ports/ledger.ts';
-export type { ModelClient, ModelRequest, ModelResponse, Usage } from './ports/model-client.ts';
+export type { ClientFor, ModelClient, ModelRequest, ModelResponse } from './ports/model-client.ts';
 export type { Random } from './ports/random.ts';
+export type {
+  Solver,
+  SolverInput,
+  SolverMove,
+  SolverRegistry,
+  StepRequest,
+} from './ports/solver.ts';
 export type { SourceReader } from './ports/source-reader.ts';
 export type { Delivery, TaskQueue } from './ports/task-queue.ts';
 export { priceUsage } from './pricing/price-usage.ts';
@@ -163,6 +194,8 @@ export { extractBbhAnswer } from './scorers/extract-bbh-answer.ts';
 export { extractChoice } from './scorers/extract-choice.ts';
 export { extractNumber } from './scorers/extract-number.ts';
 export { type Grade, gradeAnswer, scorerVersions } from './scorers/grade-answer.ts';
+export { solverRegistry, toSolverRegistry } from './solvers/registry.ts';
+export { requestOf, textOf } from './solvers/request-of.ts';
 export { SIMULATOR_LANE } from './spec/builtin-lanes.ts';
 export { directPrefix } from './spec/datasets/bbh.ts';
 export { describeIssues } from './spec/describe-issues.ts';

@@ -1,10 +1,12 @@
 import {
   backoffMs,
+  type CallEnd,
   type Clock,
   type Governor,
+  type Grant,
   limits,
+  type PermitRequest,
   type Random,
-  type Slot,
   ThriceError,
 } from '@thrice/core';
 
@@ -81,28 +83,36 @@ export class SlotGovernor implements Governor {
     );
   }
 
-  async grant(lane: string, signal: AbortSignal): Promise<Slot> {
+  /** Waits as long as it takes: a cell that waits on this machine keeps nothing else waiting. */
+  async grant({ lane, signal }: PermitRequest): Promise<Grant> {
     const slots = this.#slotsOf(lane);
     if (signal.aborted || this.#closed.signal.aborted) throw interrupted();
     const sinceMs = this.#clock.now();
     const isFirst = slots.waiters.size === 0;
     if (isFirst && this.#free > 0 && this.#isOpen(slots)) this.#take(slots);
     else await this.#wait(slots, signal);
-    let isHeld = true;
-    return {
-      waitMs: this.#clock.now() - sinceMs,
-      [Symbol.dispose]: () => {
-        if (!isHeld) return;
-        isHeld = false;
-        slots.inUse -= 1;
-        this.#free += 1;
-        this.grantWaiting();
-      },
+    let isSettled = false;
+    const settle = async (end: CallEnd) => {
+      if (isSettled) return 0;
+      isSettled = true;
+      return this.#settle(slots, end);
     };
+    const permit = { waitMs: this.#clock.now() - sinceMs, settle };
+    return { kind: 'granted', permit };
   }
 
-  slowDown(lane: string, retryAfterMs: number | undefined): number {
-    const slots = this.#slotsOf(lane);
+  /** @returns How long a refused cell should wait, ms. */
+  #settle(slots: LaneSlots, end: CallEnd): number {
+    const delayMs = end.kind === 'refused' ? this.#slowDown(slots, end.retryAfterMs) : 0;
+    if (end.kind === 'answered') speedUp(slots);
+    slots.inUse -= 1;
+    this.#free += 1;
+    this.grantWaiting();
+    return delayMs;
+  }
+
+  /** Counts a refusal; a series of them without an answer in between holds the lane. */
+  #slowDown(slots: LaneSlots, retryAfterMs: number | undefined): number {
     const nowMs = this.#clock.now();
     slots.refusals += 1;
     if (slots.refusals < REFUSALS_TO_HOLD) return retryAfterMs ?? this.#backoff(1);
@@ -113,17 +123,7 @@ export class SlotGovernor implements Governor {
     }
     const delayMs = retryAfterMs ?? this.#backoff(slots.holds);
     slots.heldUntilMs = Math.max(slots.heldUntilMs, nowMs + delayMs);
-    this.#setAlarm();
     return delayMs;
-  }
-
-  answered(lane: string): void {
-    const slots = this.#slotsOf(lane);
-    slots.refusals = 0;
-    slots.holds = 0;
-    if (slots.window === slots.limit) return;
-    slots.window += 1;
-    this.grantWaiting();
   }
 
   /** Grants nothing any more: who waits is turned away, who holds a slot keeps it to the end. */
@@ -243,6 +243,13 @@ export class SlotGovernor implements Governor {
     waiter?.start();
     return true;
   }
+}
+
+/** An answer ends a series of refusals and gives one slot back. */
+function speedUp(slots: LaneSlots): void {
+  slots.refusals = 0;
+  slots.holds = 0;
+  slots.window = Math.min(slots.limit, slots.window + 1);
 }
 
 function interrupted(): ThriceError {

@@ -9,6 +9,7 @@ import {
   type Claim,
   type Clock,
   cellResultSchema,
+  countRetries,
   type GroupHeader,
   type GroupRecord,
   type GroupState,
@@ -167,7 +168,7 @@ export class SqliteLedger implements Ledger {
 
   async commitCall(key: CellKey, entry: JournalEntry): Promise<JournalEntry> {
     const text = JSON.stringify(entry);
-    const { step } = entry.call;
+    const { step } = entry;
     return await this.#commit.write(() => {
       const inserted = this.#sql.insertCall.run(key.run, key.config, key.id, step, text);
       if (inserted.changes > 0) return entry;
@@ -184,7 +185,7 @@ export class SqliteLedger implements Ledger {
     return new Map(
       rows.map((row) => {
         const entry = journalEntrySchema.parse(JSON.parse(String(row['entry'])));
-        return [entry.call.step, entry];
+        return [entry.step, entry];
       }),
     );
   }
@@ -231,7 +232,7 @@ export class SqliteLedger implements Ledger {
       count('failed'),
       result.score === 1 ? sign : 0,
       sign * (result.costUsd ?? 0),
-      sign * Math.max(0, result.attempts - 1),
+      sign * countRetries(result),
     );
   }
 

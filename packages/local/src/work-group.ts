@@ -1,14 +1,16 @@
 import {
   type Benchmark,
   backoffMs,
+  breakersFor,
+  type ClientFor,
   type Delivery,
   executeCell,
   type GroupHeader,
   Heartbeat,
   limits,
-  type ModelClient,
   type OpenBreaker,
   type Random,
+  type SolverRegistry,
   ThriceError,
   type WorkerEvent,
   type WorkerObserver,
@@ -42,8 +44,10 @@ export interface WorkOrder {
   readonly engine: LocalEngine;
   readonly header: GroupHeader;
   readonly benchmark: Benchmark;
-  readonly models: ModelClient;
+  readonly clientFor: ClientFor;
   readonly random: Random;
+  /** @default the built-in solvers */
+  readonly solvers?: SolverRegistry;
   /** Slots for the calls. @default as many as the benchmark allows, in all and on each lane */
   readonly governor?: SlotGovernor;
   readonly observe: WorkerObserver;
@@ -180,17 +184,18 @@ class WorkLoop {
     );
     if (backlog.length === 0) return { kind: 'complete' };
     const openBreakers = new Map<string, OpenBreaker>();
-    for (const { lane, config } of backlog) {
-      const breaker = this.#openBreakerOfConfig(lane, config);
+    for (const { config } of backlog) {
+      const breaker = this.#breakerOf(config);
       if (breaker === undefined || this.#isWaitedFor(breaker)) return undefined;
       openBreakers.set(breaker.breakerKey, breaker);
     }
     return { kind: 'paused', openBreakers: [...openBreakers.values()] };
   }
 
-  #openBreakerOfConfig(lane: string, config: string): OpenBreaker | undefined {
-    const model = this.#order.benchmark.configs.find(({ name }) => name === config)?.model;
-    return this.#openBreakers.get(lane) ?? this.#openBreakers.get(`${lane}/${model ?? ''}`);
+  /** The breaker that blocks a config, if one does. */
+  #breakerOf(configName: string): OpenBreaker | undefined {
+    const config = this.#order.benchmark.configs.find(({ name }) => name === configName);
+    return config === undefined ? undefined : breakersFor(config, this.#openBreakers)[0];
   }
 
   #isWaitedFor(breaker: OpenBreaker): boolean {
@@ -202,7 +207,7 @@ class WorkLoop {
     const counts = await Promise.all(
       [...this.#laneLimits].map(async ([lane, slots]) => {
         const room = Math.ceil(slots * (1 + AHEAD_RATIO)) - (this.#inFlight.get(lane) ?? 0);
-        if (room <= 0 || this.#openBreakers.has(lane)) return 0;
+        if (room <= 0) return 0;
         const configs = this.#openConfigs(lane);
         if (configs.length === 0) return 0;
         const scope = { runs: this.#order.scope.runs, configs };
@@ -217,10 +222,9 @@ class WorkLoop {
   /** Configs of a lane that may be worked on: a blocked model's tasks stay where they are. */
   #openConfigs(lane: string): readonly string[] {
     return this.#order.benchmark.configs
-      .filter(
-        (config) => config.lane === lane && !this.#openBreakers.has(`${lane}/${config.model}`),
-      )
+      .filter((config) => config.lane === lane)
       .map(({ name }) => name)
+      .filter((name) => this.#breakerOf(name) === undefined)
       .filter((name) => this.#order.scope.configs.includes(name));
   }
 
@@ -245,19 +249,20 @@ class WorkLoop {
   }
 
   async #workOn(delivery: Delivery): Promise<void> {
-    const { engine, benchmark, models, random } = this.#order;
+    const { engine, benchmark, clientFor, random, solvers } = this.#order;
     const settlement = await executeCell(delivery, {
       owner: engine.workers.owner,
       benchmark,
       ledger: engine.ledger,
       blobs: engine.blobs,
-      models,
+      clientFor,
       governor: this.#governor,
       heartbeat: this.#heartbeat,
       clock: engine.clock,
       random,
       observe: (event) => this.#observe(event),
-      openBreakerOf: (breakerKey) => this.#openBreakers.get(breakerKey),
+      openBreakers: this.#openBreakers,
+      ...(solvers !== undefined && { solvers }),
     });
     if (settlement.kind === 'acknowledge') await this.#queue.acknowledge(delivery);
     else await this.#queue.release(delivery, settlement.delayMs);
@@ -366,7 +371,7 @@ class WorkLoop {
   #idleMs(backlog: readonly Backlog[]): number {
     const nowMs = this.#order.engine.clock.now();
     const visibleAtMs = backlog
-      .filter(({ lane, config }) => this.#openBreakerOfConfig(lane, config) === undefined)
+      .filter(({ config }) => this.#breakerOf(config) === undefined)
       .map(({ nextVisibleAtMs }) => nextVisibleAtMs);
     return Math.min(REFRESH_MS, Math.max(IDLE_MS, Math.min(...visibleAtMs) - nowMs));
   }

@@ -1,8 +1,9 @@
-/** Model clients: what speaks to vendors, one file a wire protocol. */
+/** Model clients: one a wire protocol, over one transport, with the vendors' differences in tables. */
 
-export { OpenAiModelClient } from './chat/openai-model-client.ts';
+export { ChatModelClient, type ModelClientInit } from './chat/chat-model-client.ts';
 export { listModels } from './list-models.ts';
-export { createPooledFetch, type PooledFetch } from './pooled-fetch.ts';
+export { type ModelClients, openModelClients } from './open-model-clients.ts';
+export { createPooledFetch, type PooledFetch } from './transport/pooled-fetch.ts';
 export { mapHttpError } from './vendors/map-http-error.ts';
 export { mapLimitText } from './vendors/map-limit-text.ts';
 export { parseDuration, parseRetryAfter } from './vendors/parse-reset.ts';

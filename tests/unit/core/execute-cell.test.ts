@@ -87,6 +87,7 @@ describe('a cell', () => {
           { role: 'system', content: 'Be brief.' },
           { role: 'user', content: 'Q: Why?' },
         ],
+        tools: [],
         temperature: 0,
         maxTokens: 64,
         isStreamed: true,
@@ -141,6 +142,9 @@ describe('a cell', () => {
     expect(engine.events).toEqual([{ kind: 'cell-completed', key, result }]);
     expect((await engine.ledger.readJournal(key)).get('answer')).toEqual({
       schemaVersion: 1,
+      kind: 'model-call',
+      step: 'answer',
+      failedAttempts: 0,
       call,
       output: response.output,
       raw: response.raw,
@@ -752,7 +756,9 @@ describe('a bug', () => {
     expect(engine.ledger.cell(key)?.result).toMatchObject({
       outcome: 'failed',
       reason: 'invariant-violated',
-      attempts: 3,
+      // The call that was paid for and three gradings.
+      attempts: 4,
+      calls: [{ step: 'answer' }],
     });
     expect((await engine.ledger.readJournal(key)).size).toBe(1);
   });
@@ -936,12 +942,14 @@ describe('a wait for a slot', () => {
 });
 
 describe('a refusal as one call too many', () => {
-  it('slows the whole lane down', async () => {
+  it('is reported to the governor, which says how long the cell waits', async () => {
     const engine = new FakeEngine({ answer: () => anError('model-rate-limited') });
 
     const settlement = await engine.work(await engine.deliver());
 
-    expect(engine.governor.slowed).toEqual(['lab']);
+    expect(engine.governor.ends).toEqual([
+      { kind: 'refused', retryAfterMs: undefined, rateLimits: {} },
+    ]);
     expect(settlement).toEqual({ kind: 'release', delayMs: 250 });
   });
 });

@@ -203,6 +203,8 @@ describe('every score', () => {
           text: texts,
           reasoning: fc.option(fc.string()),
           refusal: fc.option(fc.string(), { freq: 9 }),
+          images: fc.constant<ModelOutput['images']>([]),
+          toolCalls: fc.constant<ModelOutput['toolCalls']>([]),
         }),
         fc.constantFrom<FinishReason | null>('stop', 'length', 'other', null),
         fc.option(fc.array(fc.string(), { minLength: 1, maxLength: 3 })),

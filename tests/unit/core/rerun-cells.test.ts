@@ -1,6 +1,13 @@
 import { limits, rerunCells } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
-import { aBenchmark, aConfig, aModelResponse, anError, aQuestion } from '../../support/builders.ts';
+import {
+  aBenchmark,
+  aConfig,
+  aModelResponse,
+  anError,
+  anOutput,
+  aQuestion,
+} from '../../support/builders.ts';
 import { FakeEngine } from '../../support/fake-engine.ts';
 
 const four = ['good', 'bad', 'unread', 'open'].map((id) =>
@@ -134,7 +141,7 @@ async function workedOn() {
     answer: ({ cell }) => {
       if (cell.id === 'bad') return anError('invalid-request');
       const text = cell.id === 'unread' ? 'none' : '42';
-      return aModelResponse({ output: { text, reasoning: null, refusal: null } });
+      return aModelResponse({ output: anOutput({ text }) });
     },
   });
   const header = await engine.plan(four);

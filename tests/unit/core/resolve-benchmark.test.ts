@@ -51,6 +51,7 @@ describe('a resolved benchmark', () => {
     expect(benchmark.configs[0]).toMatchObject({ lane, model: 'some/model' });
     expect(benchmark.lanes.get(lane)).toEqual({
       name: lane,
+      protocol: 'chat',
       endpoints: [url],
       apiKeyEnv,
       maxConcurrency: undefined,
@@ -76,6 +77,7 @@ describe('a resolved benchmark', () => {
 
     expect(benchmark.lanes.get('openai')).toEqual({
       name: 'openai',
+      protocol: 'chat',
       endpoints: ['http://127.0.0.1:9/v1'],
       apiKeyEnv: 'MY_KEY',
       maxConcurrency: 3,
@@ -98,6 +100,7 @@ describe('a resolved benchmark', () => {
     const benchmark = resolveBenchmark(spec, 'demo.toml', 'http://127.0.0.1:1800/v1');
 
     expect(benchmark.lanes.get('sim')).toMatchObject({
+      protocol: 'chat',
       endpoints: ['http://127.0.0.1:1800/v1'],
       apiKeyEnv: undefined,
     });
@@ -127,6 +130,7 @@ describe('a resolved benchmark', () => {
 
     expect(configs[0]).toEqual({
       name: 'a',
+      solver: 'direct',
       lane: 'openai',
       model: 'gpt-5.2',
       system: 'Be brief.',

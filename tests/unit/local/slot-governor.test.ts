@@ -1,12 +1,10 @@
-import type { Slot } from '@thrice/core';
 import { SlotGovernor } from '@thrice/local';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { FakeClock } from '../../support/fake-clock.ts';
+import { answered, type HeldPermit, refused, takePermit } from '../../support/permits.ts';
 import { RoughClock } from '../../support/rough-clock.ts';
 import { settledBy } from '../../support/settled-by.ts';
-
-const never = new AbortController().signal;
 
 function governorOf(
   total: number,
@@ -39,7 +37,7 @@ const stepsArbitrary = fc.array(
 
 /** Follows who holds and who waits while a governor is put through its paces. */
 class Crowd {
-  readonly held: { readonly lane: string; readonly slot: Slot }[] = [];
+  readonly held: { readonly lane: string; readonly slot: HeldPermit }[] = [];
   readonly waiting = new Set<{ readonly lane: string; readonly controller: AbortController }>();
   readonly #governor: SlotGovernor;
 
@@ -73,8 +71,7 @@ class Crowd {
     const controller = new AbortController();
     const waiter = { lane, controller };
     this.waiting.add(waiter);
-    this.#governor
-      .grant(lane, controller.signal)
+    takePermit(this.#governor, lane, controller.signal)
       .then(
         (slot) => this.held.push({ lane, slot }),
         () => undefined,
@@ -164,9 +161,10 @@ describe('SlotGovernor', () => {
               expect(isStill).toBe(false);
             }
           } else if (crowd.held.length > 0) {
-            if (step.kind === 'answer') governor.answered('a');
-            else governor.slowDown('a', step.retryAfterMs);
-            await crowd.take({ kind: 'dispose', index: 0 });
+            const [first] = crowd.held.splice(0, 1);
+            await first?.slot.settle(
+              step.kind === 'answer' ? answered : refused(step.retryAfterMs),
+            );
           }
         }
       }),
@@ -176,10 +174,10 @@ describe('SlotGovernor', () => {
 
   it('serves one lane first come, first served', async () => {
     const governor = governorOf(1, { a: 1 });
-    const first = await governor.grant('a', never);
+    const first = await takePermit(governor, 'a');
     const order: number[] = [];
     const waiting = [1, 2, 3].map(async (number) => {
-      using _slot = await governor.grant('a', never);
+      using _slot = await takePermit(governor, 'a');
       order.push(number);
     });
 
@@ -192,10 +190,10 @@ describe('SlotGovernor', () => {
   it('gives a free slot to the waiting lane that uses fewest', async () => {
     const governor = governorOf(4, { slow: 4, fast: 4 });
     const slots = await Promise.all(
-      ['slow', 'slow', 'slow', 'fast'].map((lane) => governor.grant(lane, never)),
+      ['slow', 'slow', 'slow', 'fast'].map((lane) => takePermit(governor, lane)),
     );
-    const slow = governor.grant('slow', never);
-    const fast = governor.grant('fast', never);
+    const slow = takePermit(governor, 'slow');
+    const fast = takePermit(governor, 'fast');
 
     slots[0]?.[Symbol.dispose]();
 
@@ -206,9 +204,9 @@ describe('SlotGovernor', () => {
 
   it('shares the slots evenly between a crowd and a few latecomers', async () => {
     const governor = governorOf(4, { slow: 4, fast: 4 });
-    const held: { readonly lane: string; readonly slot: Slot }[] = [];
+    const held: { readonly lane: string; readonly slot: HeldPermit }[] = [];
     const ask = (lane: string) => {
-      governor.grant(lane, never).then(
+      takePermit(governor, lane).then(
         (slot) => held.push({ lane, slot }),
         () => undefined,
       );
@@ -231,9 +229,9 @@ describe('SlotGovernor', () => {
   it('passes over a waiter that has given up', async () => {
     const governor = governorOf(1, { a: 1 });
     const controller = new AbortController();
-    const first = await governor.grant('a', never);
-    const quitter = governor.grant('a', controller.signal);
-    const patient = governor.grant('a', never);
+    const first = await takePermit(governor, 'a');
+    const quitter = takePermit(governor, 'a', controller.signal);
+    const patient = takePermit(governor, 'a');
     controller.abort();
     await expect(quitter).rejects.toMatchObject({ code: 'interrupted' });
 
@@ -246,7 +244,7 @@ describe('SlotGovernor', () => {
   it('has no slots for a lane it was not told of', async () => {
     const governor = governorOf(1, { a: 1 });
 
-    await expect(governor.grant('b', never)).rejects.toMatchObject({
+    await expect(takePermit(governor, 'b')).rejects.toMatchObject({
       code: 'invariant-violated',
       message: 'no slots for lane "b"',
     });
@@ -255,58 +253,62 @@ describe('SlotGovernor', () => {
   it('turns away who waits once it is closed, and leaves slots to their holders', async () => {
     const governor = governorOf(1, { a: 1 });
     const interrupted = { code: 'interrupted' };
-    using _held = await governor.grant('a', never);
-    const waiting = governor.grant('a', never);
+    using _held = await takePermit(governor, 'a');
+    const waiting = takePermit(governor, 'a');
 
     governor.close();
 
     await expect(waiting).rejects.toMatchObject(interrupted);
-    await expect(governor.grant('a', never)).rejects.toMatchObject(interrupted);
+    await expect(takePermit(governor, 'a')).rejects.toMatchObject(interrupted);
   });
 });
 
 describe('a closed SlotGovernor', () => {
   it('turns away who waits and who comes, and lets the holders finish', async () => {
     const governor = governorOf(1, { a: 1 });
-    const held = await governor.grant('a', never);
-    const waiting = governor.grant('a', never);
+    const held = await takePermit(governor, 'a');
+    const waiting = takePermit(governor, 'a');
 
     governor.close();
     held[Symbol.dispose]();
 
     await expect(waiting).rejects.toMatchObject({ code: 'interrupted' });
-    await expect(governor.grant('a', never)).rejects.toMatchObject({ code: 'interrupted' });
+    await expect(takePermit(governor, 'a')).rejects.toMatchObject({ code: 'interrupted' });
   });
 });
 
-describe('a lane that was told to slow down', () => {
-  it('is granted nothing until what the vendor asked for is over, and others meanwhile are', async () => {
+/** Takes a permit and has the vendor refuse its call; returns how long the cell should wait. */
+async function refuse(governor: SlotGovernor, retryAfterMs?: number): Promise<number> {
+  const permit = await takePermit(governor, 'a');
+  return await permit.settle(refused(retryAfterMs));
+}
+
+describe('a lane whose calls are refused', () => {
+  it('is granted nothing until the wait the vendor asked for is over; other lanes are', async () => {
     const clock = new FakeClock();
     const governor = governorOf(2, { a: 1, b: 1 }, clock);
 
-    governor.slowDown('a', 7_000);
-    const delayMs = governor.slowDown('a', 7_000);
-    const waiting = governor.grant('a', never);
-    const other = await governor.grant('b', never);
+    await refuse(governor, 7_000);
+    const delayMs = await refuse(governor, 7_000);
+    const waiting = takePermit(governor, 'a');
+    using _other = await takePermit(governor, 'b');
     const isEarly = await settledBy(waiting);
     clock.advance(7_000);
-    const slot = await waiting;
+    using permit = await waiting;
 
     expect(delayMs).toBe(7_000);
     expect(isEarly).toBe(false);
-    expect(slot.waitMs).toBe(7_000);
-    other[Symbol.dispose]();
-    slot[Symbol.dispose]();
+    expect(permit.waitMs).toBe(7_000);
   });
 
-  it('is held longer each time the vendor refuses again without saying for how long', () => {
+  it('is held longer each time the vendor refuses again without saying for how long', async () => {
     const clock = new FakeClock();
     const governor = governorOf(1, { a: 1 }, clock);
     const holds: number[] = [];
-    governor.slowDown('a', undefined);
+    await refuse(governor);
 
     for (let refusal = 0; refusal < 4; refusal += 1) {
-      const delayMs = governor.slowDown('a', undefined);
+      const delayMs = await refuse(governor);
       holds.push(delayMs);
       clock.advance(delayMs);
     }
@@ -314,67 +316,67 @@ describe('a lane that was told to slow down', () => {
     expect(holds).toEqual([250, 500, 1_000, 2_000]);
   });
 
-  it('counts refusals of calls that were in flight together as one', () => {
+  it('counts refusals of calls that were in flight together as one', async () => {
     const governor = governorOf(4, { a: 4 });
+    const permits = [
+      await takePermit(governor, 'a'),
+      await takePermit(governor, 'a'),
+      await takePermit(governor, 'a'),
+    ];
 
-    const delays = [1, 2, 3].map(() => governor.slowDown('a', undefined));
+    const delays = await Promise.all(permits.map((permit) => permit.settle(refused())));
 
     expect(delays).toEqual([250, 250, 250]);
   });
 
-  it('is not held for a single refusal among answers', async () => {
+  it('is not held for a single refusal between answers', async () => {
     const governor = governorOf(2, { a: 2 });
+    const delays: number[] = [];
 
-    const delays = [1, 2, 3].map(() => {
-      const delayMs = governor.slowDown('a', 9_000);
-      governor.answered('a');
-      return delayMs;
-    });
-    const slot = await governor.grant('a', never);
+    for (let round = 0; round < 3; round += 1) {
+      delays.push(await refuse(governor, 9_000));
+      await (await takePermit(governor, 'a')).settle(answered);
+    }
 
     expect(delays).toEqual([9_000, 9_000, 9_000]);
-    slot[Symbol.dispose]();
+    expect(governor.isHeld('a')).toBe(false);
   });
 
-  it('gets its pace back with its answers: the next hold is a short one', () => {
+  it('gets its pace back with its answers: the next hold is a short one', async () => {
     const clock = new FakeClock();
     const governor = governorOf(1, { a: 1 }, clock);
-    for (let refusal = 0; refusal < 6; refusal += 1) {
-      clock.advance(governor.slowDown('a', undefined));
-    }
+    for (let refusal = 0; refusal < 6; refusal += 1) clock.advance(await refuse(governor));
 
-    governor.answered('a');
-    governor.slowDown('a', undefined);
+    await (await takePermit(governor, 'a')).settle(answered);
+    await refuse(governor);
 
-    expect(governor.slowDown('a', undefined)).toBe(250);
+    expect(await refuse(governor)).toBe(250);
   });
 
-  it('is given half of its slots after a hold, and one more with each answer', async () => {
+  it('has half of its slots after a hold, and one more with each answer', async () => {
     const clock = new FakeClock();
     const governor = governorOf(8, { a: 8 }, clock);
-    const granted: Slot[] = [];
-    for (let asked = 0; asked < 8; asked += 1) {
-      void governor.grant('a', never).then((slot) => granted.push(slot));
+    const first: HeldPermit[] = [];
+    for (let asked = 0; asked < 8; asked += 1) first.push(await takePermit(governor, 'a'));
+    for (const permit of first) await permit.settle(refused(1_000));
+    const granted: HeldPermit[] = [];
+    for (let asked = 0; asked < 12; asked += 1) {
+      void takePermit(governor, 'a').then((permit) => granted.push(permit));
     }
-    governor.slowDown('a', 1_000);
-    governor.slowDown('a', 1_000);
-    await settledBy(Promise.resolve());
-    for (const slot of granted.splice(0)) slot[Symbol.dispose]();
-    for (let asked = 0; asked < 8; asked += 1) {
-      void governor.grant('a', never).then((slot) => granted.push(slot));
-    }
-
     const counts: number[] = [];
-    await settledBy(Promise.resolve());
-    counts.push(granted.length);
-    clock.advance(1_000);
-    await settledBy(Promise.resolve());
-    counts.push(granted.length);
-    governor.answered('a');
-    governor.answered('a');
-    await settledBy(Promise.resolve());
-    counts.push(granted.length);
+    const count = async () => {
+      await settledBy(Promise.resolve());
+      counts.push(granted.length);
+    };
 
-    expect(counts).toEqual([0, 4, 6]);
+    await count();
+    clock.advance(1_000);
+    await count();
+    // Each answer returns its slot and adds one.
+    await granted[0]?.settle(answered);
+    await granted[1]?.settle(answered);
+    await count();
+
+    expect(counts).toEqual([0, 4, 8]);
   });
 });

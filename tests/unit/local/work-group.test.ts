@@ -52,7 +52,7 @@ describe('the work on a group', () => {
       engine,
       header,
       benchmark,
-      models,
+      clientFor: () => models,
       random: () => 0,
       governor: new ForgetfulGovernor({
         clock,

@@ -10,6 +10,7 @@ import {
   type Claim,
   type Clock,
   cellResultSchema,
+  countRetries,
   type GroupHeader,
   type GroupRecord,
   type GroupState,
@@ -262,7 +263,7 @@ export class DynamoLedger implements Ledger {
   }
 
   async commitCall(key: CellKey, entry: JournalEntry): Promise<JournalEntry> {
-    const itemKey = callItemKey(key, entry.call.step);
+    const itemKey = callItemKey(key, entry.step);
     const payload = await this.#payloads.pack(JSON.stringify(entry));
     const item = { schemaVersion: SCHEMA_VERSION, ...payload };
     if (await this.#table.put(itemKey, item, 'absent')) return entry;
@@ -274,7 +275,7 @@ export class DynamoLedger implements Ledger {
     const { pk, prefix } = callsOf(key);
     const items = await collect(this.#table.query(pk, { prefix }), (item) => item);
     const entries = await mapBounded(items, REQUESTS_AT_ONCE, (item) => this.#parseEntry(item));
-    return new Map(entries.map((entry) => [entry.call.step, entry]));
+    return new Map(entries.map((entry) => [entry.step, entry]));
   }
 
   async #parseEntry(item: Attributes): Promise<JournalEntry> {
@@ -321,7 +322,7 @@ export class DynamoLedger implements Ledger {
       failed: count('failed'),
       correct: result.score === 1 ? sign : 0,
       costUsd: sign * (result.costUsd ?? 0),
-      retries: sign * Math.max(0, result.attempts - 1),
+      retries: sign * countRetries(result),
       changeCount: 1,
     };
     try {

@@ -1,4 +1,11 @@
-import type { CellRecord, Config, GroupHeader, JournalEntry, Question } from '@thrice/core';
+import type {
+  CellRecord,
+  Config,
+  GroupHeader,
+  JournalEntry,
+  MessageContent,
+  Question,
+} from '@thrice/core';
 import {
   readStoredQuestions,
   renderPrompt,
@@ -73,13 +80,21 @@ function describeView({
   readonly cell: CellRecord | undefined;
   readonly journal: readonly JournalEntry[];
 }): string {
-  const prompt = renderPrompt(config, question).map(({ role, content }) => `[${role}]\n${content}`);
+  const prompt = renderPrompt(config, question).map(
+    ({ role, content }) => `[${role}]\n${showContent(content)}`,
+  );
   return [
     section('prompt', prompt.join('\n\n')),
     ...journal.map(describeCall),
     section('grading', describeGrading(config, question, cell)),
     section('error history', describeAttempts(cell)),
   ].join('\n\n');
+}
+
+/** Images are named, not shown. */
+function showContent(content: MessageContent): string {
+  if (typeof content === 'string') return content;
+  return content.map((part) => (part.kind === 'text' ? part.text : '(an image)')).join('\n');
 }
 
 function section(title: string, text: string): string {

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type Lane, ThriceError } from '@thrice/core';
 import { LocalEngine, systemClock } from '@thrice/local';
-import { createPooledFetch, OpenAiModelClient } from '@thrice/models';
+import { createPooledFetch, type ModelClients, openModelClients } from '@thrice/models';
 import type { Terminal } from '../shell/terminal.ts';
 
 /**
@@ -28,9 +28,9 @@ export function openExistingEngine(folder: string, terminal: Terminal): LocalEng
   });
 }
 
-/** The model client, with keys from the environment by the names that lanes give. */
-export function openModels(terminal: Terminal): OpenAiModelClient {
-  return new OpenAiModelClient({
+/** The model clients, with keys from the environment by the names that lanes give. */
+export function openModels(terminal: Terminal): ModelClients {
+  return openModelClients({
     keyOf: (lane) => keyOf(lane, terminal),
     clock: systemClock,
     pool: createPooledFetch(),

@@ -6,7 +6,7 @@ import {
   type Summary,
 } from '@thrice/core';
 import { type Ending, type LocalEngine, type TaskScope, workGroup } from '@thrice/local';
-import type { OpenAiModelClient } from '@thrice/models';
+import type { ModelClients } from '@thrice/models';
 import { closeBreakers } from '../engine/close-breakers.ts';
 import { describePause } from '../render/breaker-text.ts';
 import { createProgress } from '../render/progress.ts';
@@ -22,7 +22,7 @@ export interface CompletionOrder {
   readonly engine: LocalEngine;
   readonly header: GroupHeader;
   readonly benchmark: Benchmark;
-  readonly models: OpenAiModelClient;
+  readonly models: ModelClients;
   readonly signals: StopSignals;
   readonly folder: string;
   readonly isJson: boolean;
@@ -49,7 +49,7 @@ export async function runToCompletion(order: CompletionOrder): Promise<ExitCode>
       engine,
       header,
       benchmark,
-      models: order.models,
+      clientFor: order.models.clientFor,
       random: Math.random,
       observe: (event) => progress.observe(event),
       scope: order.scope ?? wholeGroup(header),

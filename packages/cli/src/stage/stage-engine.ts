@@ -1,4 +1,4 @@
-import { breakerKeysOf, laneOf, type OpenBreaker } from '@thrice/core';
+import { breakersFor, laneOf, type OpenBreaker, toOpenBreakers } from '@thrice/core';
 import type { Activity, Counted, Engine } from '../engine/engine.ts';
 import { areAllScored, type ConfigStatus } from '../engine/group-status.ts';
 import { stageFlag } from '../shell/place-flags.ts';
@@ -54,10 +54,9 @@ export function stateOfModels(
   models: readonly string[],
   openBreakers: readonly OpenBreaker[],
 ): Activity['state'] {
-  const closing = models.map((model) =>
-    openBreakers.find(({ breakerKey }) => breakerKeysOf(model).includes(breakerKey)),
-  );
-  if (closing.includes(undefined)) return 'running';
-  const opensByItself = closing.some((breaker) => breaker?.error.class === 'exhausted');
+  const open = toOpenBreakers(openBreakers);
+  const blocking = models.map((model) => breakersFor(model, open)[0]);
+  if (blocking.includes(undefined)) return 'running';
+  const opensByItself = blocking.some((breaker) => breaker?.error.class === 'exhausted');
   return opensByItself ? 'waiting' : 'paused';
 }

@@ -1,5 +1,4 @@
-import type { Config } from '../domain/benchmark.ts';
-import type { OpenBreaker } from '../domain/breaker.ts';
+import { breakersFor, toOpenBreakers } from '../domain/breaker.ts';
 import type { CellResult } from '../domain/cell.ts';
 import type { CellTask } from '../domain/cell-task.ts';
 import { isCounted } from '../domain/count-cells.ts';
@@ -11,11 +10,12 @@ import type { GroupRequests } from '../ports/group-requests.ts';
 import type { GroupRecord, Ledger } from '../ports/ledger.ts';
 import type { Delivery } from '../ports/task-queue.ts';
 import { resolveBenchmark } from '../spec/resolve-benchmark.ts';
-import { executeCell, type Settlement, type Worker } from './execute-cell.ts';
+import { executeCell } from './execute-cell.ts';
+import type { Settlement, Worker } from './worker.ts';
 import type { WorkerEvent } from './worker-events.ts';
 
 /** A worker that is called for one task at a time and shares nothing with others but the stores. */
-export interface TaskWorker extends Omit<Worker, 'benchmark' | 'openBreakerOf'> {
+export interface TaskWorker extends Omit<Worker, 'benchmark' | 'openBreakers'> {
   readonly activeGroups: ActiveGroups;
   readonly deadLetterQueue: DeadLetterQueue;
   readonly requests: GroupRequests;
@@ -48,20 +48,17 @@ export async function processTask(
     return ACKNOWLEDGE;
   }
   const benchmark = resolveBenchmark(group.header.spec, group.header.specSource.path);
-  const openBreakers = new Map<string, OpenBreaker>();
-  for (const breaker of await worker.ledger.listOpenBreakers())
-    openBreakers.set(breaker.breakerKey, breaker);
+  const openBreakers = toOpenBreakers(await worker.ledger.listOpenBreakers());
   const results: CellResult[] = [];
   const observe = (event: WorkerEvent) => {
     if (event.kind === 'cell-completed') results.push(event.result);
     if (event.kind === 'breaker-opened') openBreakers.set(event.breaker.breakerKey, event.breaker);
     worker.observe(event);
   };
-  const openBreakerOf = (breakerKey: string) => openBreakers.get(breakerKey);
-  const settlement = await executeCell(delivery, { ...worker, benchmark, observe, openBreakerOf });
+  const settlement = await executeCell(delivery, { ...worker, benchmark, observe, openBreakers });
   if (settlement.kind === 'release') {
     const config = benchmark.configs.find(({ name }) => name === task.config);
-    const breaker = openBreakerOfConfig(openBreakers, config);
+    const [breaker] = config === undefined ? [] : breakersFor(config, openBreakers);
     if (breaker === undefined) return settlement;
     await reopen(task, worker);
     await worker.activeGroups.defer(breaker.breakerKey, group.header.group);
@@ -77,14 +74,6 @@ async function readGroupOf({ run }: CellTask, ledger: Ledger): Promise<GroupReco
     code: 'invariant-violated',
     message: `task of ${run}, whose group is not in the ledger`,
   });
-}
-
-function openBreakerOfConfig(
-  openBreakers: ReadonlyMap<string, OpenBreaker>,
-  config: Config | undefined,
-): OpenBreaker | undefined {
-  if (config === undefined) return undefined;
-  return openBreakers.get(config.lane) ?? openBreakers.get(`${config.lane}/${config.model}`);
 }
 
 /**

@@ -64,6 +64,9 @@ export type Select = z.infer<typeof selectSchema>;
 const datasetSchema = z.strictObject({ dataset: z.enum(['bbh']), path: z.string().min(1) });
 
 const laneSchema = z.strictObject({
+  protocol: z
+    .enum(['chat'], { error: 'expected "chat", the only protocol of this version' })
+    .optional(),
   base_url: baseUrlSchema.optional(),
   endpoints: z.array(baseUrlSchema).min(1).optional(),
   api_key_env: keyVariableSchema.optional(),

@@ -1,8 +1,13 @@
 import type { Price, ScorerSpec, Select } from './benchmark-spec.ts';
 
+/** A wire protocol; each has a model client of its own. */
+export type Protocol = 'chat';
+
 /** A provider account or endpoint pool: what shares one limit, one open breaker, one queue. */
 export interface Lane {
   readonly name: string;
+  /** The wire protocol that its endpoints speak. */
+  readonly protocol: Protocol;
   /** Base URLs, each up to and including the API version; never empty. */
   readonly endpoints: readonly string[];
   /** The variable that holds the key; undefined for endpoints that need none. */
@@ -17,6 +22,8 @@ export interface Lane {
 /** A named system under test. */
 export interface Config {
   readonly name: string;
+  /** The kind of solver that answers: `direct`. */
+  readonly solver: string;
   readonly lane: string;
   /** The model's name as the lane knows it. */
   readonly model: string;

@@ -2,9 +2,9 @@ import * as z from 'zod';
 import { cellErrorSchema } from './cell.ts';
 
 /**
- * Why a lane (`openai`) or one model of it (`openai/gpt-9`) takes no calls for now.
+ * The open circuit breaker of a lane (`openai`) or of one model on it (`openai/gpt-9`): no calls for now.
  *
- * Closed on `exhausted` and `misconfigured`: ten thousand equal failures help nobody.
+ * Opens on `exhausted` and `misconfigured`: ten thousand equal failures help nobody.
  */
 export const openBreakerSchema = z.strictObject({
   schemaVersion: z.literal(1),
@@ -12,18 +12,53 @@ export const openBreakerSchema = z.strictObject({
   breakerKey: z.string(),
   error: cellErrorSchema,
   openedAt: z.iso.datetime(),
-  /** When the vendor said it opens again; null if it did not say. */
+  /** When the vendor said that calls work again; null if it did not say. */
   resetAt: z.iso.datetime().nullable(),
 });
-/** Why a lane, or one model of it, takes no calls for now. */
+/** An open circuit breaker; see {@link openBreakerSchema}. */
 export type OpenBreaker = z.infer<typeof openBreakerSchema>;
+
+/** The open breakers by their key. */
+export type OpenBreakers = ReadonlyMap<string, OpenBreaker>;
+
+/** Indexes open breakers by their key. */
+export function toOpenBreakers(breakers: Iterable<OpenBreaker>): Map<string, OpenBreaker> {
+  return new Map([...breakers].map((breaker) => [breaker.breakerKey, breaker]));
+}
 
 /** The lane of a model as a spec writes it: `openai` of `openai/gpt-9`. */
 export function laneOf(model: string): string {
   return model.split('/')[0] ?? '';
 }
 
-/** What may close a model as a spec writes it: its lane, and the model itself. */
-export function breakerKeysOf(model: string): readonly string[] {
-  return [laneOf(model), model];
+/** A model as a spec writes it: `openai/gpt-9`. */
+export function modelRefOf({
+  lane,
+  model,
+}: {
+  readonly lane: string;
+  readonly model: string;
+}): string {
+  return `${lane}/${model}`;
+}
+
+/**
+ * The open breakers that block a model, its lane's first; none if it may be called.
+ *
+ * @param model - As a spec writes it (`openai/gpt-9`), or a config with its lane and model.
+ */
+export function breakersFor(
+  model: string | { readonly lane: string; readonly model: string },
+  open: OpenBreakers,
+): readonly OpenBreaker[] {
+  const ref = typeof model === 'string' ? model : modelRefOf(model);
+  return [laneOf(ref), ref].flatMap((breakerKey) => open.get(breakerKey) ?? []);
+}
+
+/** Whether a breaker, by its key, is one of those that can block a model. */
+export function isBreakerOf(
+  breakerKey: string,
+  config: { readonly lane: string; readonly model: string },
+): boolean {
+  return breakerKey === config.lane || breakerKey === modelRefOf(config);
 }

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { imagePartSchema, toolCallSchema } from './message.ts';
 
 /** Why a model stopped: the unified value beside the vendor's own word. */
 export const finishReasonSchema = z.enum([
@@ -10,6 +11,14 @@ export const finishReasonSchema = z.enum([
 ]);
 /** Why a model stopped. */
 export type FinishReason = z.infer<typeof finishReasonSchema>;
+
+/** Tokens as the vendor counted them; unknown is null, never 0. */
+export interface Usage {
+  readonly inputTokens: number | null;
+  readonly cachedInputTokens: number | null;
+  readonly outputTokens: number | null;
+  readonly reasoningTokens: number | null;
+}
 
 /** The published facts of one paid request; unknown is null, never 0. */
 export const callSchema = z.strictObject({
@@ -42,6 +51,8 @@ export type Call = z.infer<typeof callSchema>;
 export const modelOutputSchema = z.strictObject({
   /** The message's text; null if the response had none. */
   text: z.string().nullable(),
+  images: z.array(imagePartSchema),
+  toolCalls: z.array(toolCallSchema),
   /** Reasoning shown beside the text. */
   reasoning: z.string().nullable(),
   /** The model's own refusal text, where the vendor marks one. */
@@ -50,13 +61,30 @@ export const modelOutputSchema = z.strictObject({
 /** What the model said. */
 export type ModelOutput = z.infer<typeof modelOutputSchema>;
 
-/** A journal entry: the call's facts, its output, and the untouched response body. */
-export const journalEntrySchema = z.strictObject({
+/** A recorded model call: its facts, its output, and the untouched response body. */
+const modelCallEntrySchema = z.strictObject({
   schemaVersion: z.literal(1),
+  kind: z.literal('model-call'),
+  /** The cell's step that the call answers: the key of the entry. */
+  step: z.string(),
+  /** Failed attempts of the cell up to this call, over all of its steps. */
+  failedAttempts: z.int().min(0),
   call: callSchema,
   output: modelOutputSchema,
   /** The response as received; for a stream the assembled chunks. */
   raw: z.unknown(),
 });
-/** A journal entry, keyed by (cell, step) and written before anybody reads the answer. */
+/** A recorded model call. */
+export type ModelCallEntry = z.infer<typeof modelCallEntrySchema>;
+
+/**
+ * A journal entry, keyed by (cell, step) and written before anything reads the answer.
+ *
+ * A union by `kind`: steps that are not model calls will be further members.
+ */
+export const journalEntrySchema = z.discriminatedUnion('kind', [modelCallEntrySchema]);
+/** A journal entry; see {@link journalEntrySchema}. */
 export type JournalEntry = z.infer<typeof journalEntrySchema>;
+
+/** The recorded steps of a cell, by step, in the order they were recorded. */
+export type Journal = ReadonlyMap<string, JournalEntry>;

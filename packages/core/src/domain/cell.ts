@@ -56,7 +56,7 @@ export const cellResultSchema = z.strictObject({
   /** Why an outcome is not `scored`, in one word; null for scored cells. */
   reason: z.string().nullable(),
   error: cellErrorSchema.nullable(),
-  /** Tries used up by transient errors plus the final one. */
+  /** Attempts at the cell's calls, the successful ones included. */
   attempts: z.int().min(0),
   costUsd: z.number().nullable(),
   /** From the first claim's start to completion, waits inside the attempt included, ms. */
@@ -67,6 +67,20 @@ export const cellResultSchema = z.strictObject({
 });
 /** What a worker writes when it completes a cell; see {@link cellResultSchema}. */
 export type CellResult = z.infer<typeof cellResultSchema>;
+
+/**
+ * Attempts beyond the first of each call that a cell needed; a failed cell needed one more than it has.
+ *
+ * @returns Integer >= 0.
+ */
+export function countRetries({
+  attempts,
+  outcome,
+  calls,
+}: Pick<CellResult, 'attempts' | 'calls'> & { readonly outcome: Outcome }): number {
+  const neededCount = calls.length + (outcome === 'failed' ? 1 : 0);
+  return Math.max(0, attempts - Math.max(1, neededCount));
+}
 
 /** A cell as the ledger knows it: absent rows are cells nobody has claimed yet. */
 export interface CellRecord {

@@ -22,20 +22,18 @@ function isSafeId(id: string): boolean {
   return !/[\p{Cc}\p{Zl}\p{Zp}#]/u.test(id);
 }
 
-/** One chat message as the OpenAI protocol has it, text only. */
-export const messageSchema = z.strictObject({
+/** One chat message of a question row, as the OpenAI protocol writes it; text only. */
+export const questionMessageSchema = z.strictObject({
   role: z.enum(['system', 'user', 'assistant']),
   content: z.string(),
 });
-/** One chat message. */
-export type Message = z.infer<typeof messageSchema>;
 
 /** A question in the one form that planning stores and workers read. */
 export const questionSchema = z.strictObject({
   id: questionIdSchema,
   /** Null where `messages` is given instead. */
   question: z.string().nullable(),
-  messages: z.array(messageSchema).nullable(),
+  messages: z.array(questionMessageSchema).nullable(),
   /** Accepted answers; null if there is none to compare with. */
   target: z.array(z.string()).nullable(),
   choices: z.array(z.string()).nullable(),

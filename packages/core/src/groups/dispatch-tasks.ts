@@ -1,5 +1,5 @@
 import type { Config } from '../domain/benchmark.ts';
-import { breakerKeysOf } from '../domain/breaker.ts';
+import { breakersFor, isBreakerOf, toOpenBreakers } from '../domain/breaker.ts';
 import type { DispatchRequest } from '../domain/group-request.ts';
 import { ThriceError } from '../errors.ts';
 import type { ActiveGroups } from '../ports/active-groups.ts';
@@ -77,14 +77,13 @@ async function chooseConfigs(
   configs: readonly Config[],
   { ledger, activeGroups }: DispatchStores,
 ): Promise<readonly Config[]> {
-  const isOf = (name: string) => (config: Config) =>
-    breakerKeysOf(`${config.lane}/${config.model}`).includes(name);
-  const openBreakers = await ledger.listOpenBreakers();
-  const isOpen = (config: Config) =>
-    !openBreakers.some((breaker) => isOf(breaker.breakerKey)(config));
-  const asked = breakerKey === undefined ? configs : configs.filter(isOf(breakerKey));
-  const open = asked.filter(isOpen);
-  if (breakerKey !== undefined && open.length < asked.length)
+  const openBreakers = toOpenBreakers(await ledger.listOpenBreakers());
+  const requested =
+    breakerKey === undefined
+      ? configs
+      : configs.filter((config) => isBreakerOf(breakerKey, config));
+  const callable = requested.filter((config) => breakersFor(config, openBreakers).length === 0);
+  if (breakerKey !== undefined && callable.length < requested.length)
     await activeGroups.defer(breakerKey, group);
-  return open;
+  return callable;
 }

@@ -179,7 +179,7 @@ async function writeDerived(
 
 /** A row's entry in `predictions_*.json`; undefined where nothing answered. */
 export function describePrediction(row: CellRow): object | undefined {
-  if (row.calls.length === 0) return undefined;
+  if (row.calls.length === 0 || row.outcome === 'failed') return undefined;
   return { id: row.id, answer_text: row.answer, answer_confidence: row.confidence };
 }
 

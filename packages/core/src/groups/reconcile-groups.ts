@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { breakerKeysOf, laneOf, type OpenBreaker } from '../domain/breaker.ts';
+import { breakersFor, laneOf, type OpenBreaker, type OpenBreakers } from '../domain/breaker.ts';
 import { countDone, countPlanned } from '../domain/count-cells.ts';
 import { limits } from '../limits.ts';
 import type { ActiveGroup, ActiveGroups, DeferredCells } from '../ports/active-groups.ts';
@@ -88,13 +88,13 @@ export async function reconcileGroups(
 async function closeDueBreakers(
   { ledger, clock }: ReconcilerStores,
   observe: (event: ReconcilerEvent) => void,
-): Promise<{ readonly openBreakers: ReadonlySet<string>; readonly halfOpen: ReadonlySet<string> }> {
-  const openBreakers = new Set<string>();
+): Promise<{ readonly openBreakers: OpenBreakers; readonly halfOpen: ReadonlySet<string> }> {
+  const openBreakers = new Map<string, OpenBreaker>();
   const halfOpen = new Set<string>();
   for (const breaker of await ledger.listOpenBreakers()) {
     const { breakerKey } = breaker;
     if (!isDue(breaker, clock)) {
-      openBreakers.add(breakerKey);
+      openBreakers.set(breakerKey, breaker);
       continue;
     }
     if (!hasReset(breaker)) halfOpen.add(breakerKey);
@@ -157,7 +157,7 @@ async function requestDeferred(
 }
 
 interface Round {
-  readonly openBreakers: ReadonlySet<string>;
+  readonly openBreakers: OpenBreakers;
   /** Requests for tasks that are not served yet. */
   readonly pendingCount: number;
   readonly stores: ReconcilerStores;
@@ -238,14 +238,14 @@ async function describeProgress(
 function lanesWithWork(
   header: GroupRecord['header'],
   tallies: readonly Tally[],
-  openBreakers: ReadonlySet<string>,
+  openBreakers: OpenBreakers,
 ): readonly string[] {
   const lanes = header.configs.flatMap(({ config, cells }) => {
     const model = header.spec.configs.find(({ name }) => name === config)?.model ?? '';
     const done = countDone(tallies.filter((tally) => tally.config === config));
     const isFinished = done >= cells * header.runs.length;
-    const isClosed = breakerKeysOf(model).some((breakerKey) => openBreakers.has(breakerKey));
-    return isFinished || isClosed ? [] : [laneOf(model)];
+    const isBlocked = breakersFor(model, openBreakers).length > 0;
+    return isFinished || isBlocked ? [] : [laneOf(model)];
   });
   return [...new Set(lanes)];
 }

@@ -158,6 +158,8 @@ class GroupCheck {
       this.#report(`${key}: ${row.id}: its call is not in the journal`);
       return;
     }
+    // Paid, and never graded.
+    if (row.outcome === 'failed') return;
     const grade = gradeAnswer(config.scorer, question, entry.output, entry.call.finishReason);
     this.#rescored += 1;
     if (grade.outcome === row.outcome && grade.score === row.score && grade.answer === row.answer) {

@@ -1,27 +1,60 @@
-/** A granted slot; disposing of it gives it back, once. */
-export interface Slot extends Disposable {
-  /** How long the grant took, ms. */
-  readonly waitMs: number;
+import type { Usage } from '../domain/call.ts';
+
+/** A call that needs a permit. */
+export interface PermitRequest {
+  readonly lane: string;
+  /** The model's name as the lane knows it. */
+  readonly model: string;
+  /** Tokens the call may use, input and output; null if there is no bound. */
+  readonly estimatedTokens: number | null;
+  readonly signal: AbortSignal;
 }
 
+/** The rate-limit headers of a response, lowercase names, as the vendor sent them. */
+export type RateLimitHeaders = Readonly<Record<string, string>>;
+
+/** How the call of a permit ended. */
+export type CallEnd =
+  | { readonly kind: 'answered'; readonly usage: Usage; readonly rateLimits: RateLimitHeaders }
+  | {
+      /** The vendor refused the call because of a rate limit. */
+      readonly kind: 'refused';
+      /** How long the vendor asks to wait; undefined where it does not say. */
+      readonly retryAfterMs: number | undefined;
+      readonly rateLimits: RateLimitHeaders;
+    }
+  /** It failed in another way, or was never sent. */
+  | { readonly kind: 'failed' };
+
+/** The right to send one call. */
+export interface Permit {
+  /** How long the grant took, ms. */
+  readonly waitMs: number;
+  /**
+   * Reports how the call ended and returns the permit, once: further calls change nothing.
+   *
+   * @returns How long a refused cell should wait, ms; 0 for any other end.
+   */
+  settle(end: CallEnd): Promise<number>;
+}
+
+/** The answer to a request for a permit. */
+export type Grant =
+  | { readonly kind: 'granted'; readonly permit: Permit }
+  /** No permit before this time, ms since 1970: too long to hold a cell for. */
+  | { readonly kind: 'not-before'; readonly atMs: number };
+
 /**
- * Grants the right to send one call on a lane; holds callers back while the lane is full.
+ * Grants permits for calls; holds callers back while a lane is at its limit.
  *
- * A slot is kept until the call is in the journal, so that a crash loses at most as many calls as
- * there are slots.
+ * A permit is kept until its call is in the journal, so that a crash loses at most as many calls as
+ * there are permits.
  */
 export interface Governor {
-  /** @throws {ThriceError} `interrupted`, holding nothing, when `signal` aborts first. */
-  grant(lane: string, signal: AbortSignal): Promise<Slot>;
   /**
-   * Hears that the vendor refused a call as one too many; when refusals follow each other without an
-   * answer in between, the lane's grants are held back for everybody.
+   * Waits for a permit, or says that the wait would be too long.
    *
-   * @param retryAfterMs - What the vendor asks for; undefined where it asks for nothing.
-   * @returns How long the refused cell is to wait, ms: what was asked for, else a backoff that grows with
-   *   each hold.
+   * @throws {ThriceError} `interrupted`, holding nothing, when the signal aborts first.
    */
-  slowDown(lane: string, retryAfterMs: number | undefined): number;
-  /** Hears that the vendor answered: refusals are counted anew. */
-  answered(lane: string): void;
+  grant(request: PermitRequest): Promise<Grant>;
 }

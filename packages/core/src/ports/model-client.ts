@@ -1,13 +1,16 @@
 import type { Lane } from '../domain/benchmark.ts';
-import type { FinishReason, ModelOutput } from '../domain/call.ts';
+import type { FinishReason, ModelOutput, Usage } from '../domain/call.ts';
 import type { CellKey } from '../domain/cell.ts';
-import type { Message } from '../domain/question.ts';
+import type { Message, ToolDefinition } from '../domain/message.ts';
+import type { RateLimitHeaders } from './governor.ts';
 
 /** One request to a model. */
 export interface ModelRequest {
   readonly lane: Lane;
   readonly model: string;
   readonly messages: readonly Message[];
+  /** Tools that the model may call; empty for none. */
+  readonly tools: readonly ToolDefinition[];
   readonly temperature: number | undefined;
   readonly maxTokens: number | undefined;
   readonly isStreamed: boolean;
@@ -16,14 +19,6 @@ export interface ModelRequest {
   /** Which call of which cell this is: a local endpoint is told, for its log. */
   readonly cell: CellKey;
   readonly step: string;
-}
-
-/** Tokens as the vendor counted them; unknown is null, never 0. */
-export interface Usage {
-  readonly inputTokens: number | null;
-  readonly cachedInputTokens: number | null;
-  readonly outputTokens: number | null;
-  readonly reasoningTokens: number | null;
 }
 
 /** One answered request. */
@@ -36,11 +31,12 @@ export interface ModelResponse {
   readonly usage: Usage;
   readonly latencyMs: number;
   readonly ttftMs: number | null;
+  readonly rateLimits: RateLimitHeaders;
   readonly raw: unknown;
 }
 
 /**
- * Sends requests to models; one try each, no retries of its own.
+ * Sends requests to models over one wire protocol; one attempt each, no retries of its own.
  *
  * **Errors.** Every failure is a {@link ThriceError} of class `transient`, `rate-limited`,
  * `exhausted`, `misconfigured` or `rejected`, decided once here; `interrupted` when `signal` aborts.
@@ -48,3 +44,6 @@ export interface ModelResponse {
 export interface ModelClient {
   send(request: ModelRequest, signal: AbortSignal): Promise<ModelResponse>;
 }
+
+/** Chooses the client that speaks a lane's wire protocol. */
+export type ClientFor = (lane: Lane) => ModelClient;

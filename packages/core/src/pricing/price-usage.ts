@@ -1,5 +1,5 @@
 import type { Price } from '../domain/benchmark-spec.ts';
-import type { Usage } from '../ports/model-client.ts';
+import type { Usage } from '../domain/call.ts';
 
 const TOKENS_PER_PRICE = 1_000_000;
 

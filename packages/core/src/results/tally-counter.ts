@@ -1,4 +1,4 @@
-import type { CellRow } from '../domain/cell.ts';
+import { type CellRow, countRetries } from '../domain/cell.ts';
 import type { Tally } from '../ports/ledger.ts';
 
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
@@ -8,13 +8,14 @@ type Counting = Mutable<Omit<Tally, 'counts'>> & { readonly counts: Mutable<Tall
 export class TallyCounter {
   readonly #tallies = new Map<string, Counting>();
 
-  add({ run, config, outcome, score, costUsd, attempts }: CellRow): void {
+  add(row: CellRow): void {
+    const { run, config, outcome, score, costUsd } = row;
     const tally = this.#tallyOf(run, config);
     if (outcome === 'not-attempted') return;
     tally.counts[outcome] += 1;
     if (score === 1) tally.correct += 1;
     tally.costUsd += costUsd ?? 0;
-    tally.retries += Math.max(0, attempts - 1);
+    tally.retries += countRetries(row);
   }
 
   /** What was counted so far. */

@@ -1,5 +1,6 @@
 import type { Config } from '../domain/benchmark.ts';
-import type { Message, Question } from '../domain/question.ts';
+import type { Message } from '../domain/message.ts';
+import type { Question } from '../domain/question.ts';
 import { ThriceError } from '../errors.ts';
 
 const PLACEHOLDER = /\{\{([^{}]*)\}\}/g;

@@ -115,6 +115,7 @@ function resolveLane(spec: BenchmarkSpec, name: string, simulatorUrl: string | u
   const endpoints = own ?? (fallback === undefined ? [] : [fallback]);
   return {
     name,
+    protocol: given?.protocol ?? 'chat',
     endpoints: endpoints.map((endpoint) => endpoint.replace(/\/+$/, '')),
     apiKeyEnv: given?.api_key_env ?? builtin?.apiKeyEnv,
     maxConcurrency: given?.max_concurrency,
@@ -126,6 +127,7 @@ function resolveLane(spec: BenchmarkSpec, name: string, simulatorUrl: string | u
 function resolveConfig(spec: BenchmarkSpec, config: ConfigSpec, lane: string): Config {
   return {
     name: config.name,
+    solver: config.solver,
     lane,
     model: config.model.slice(lane.length + 1),
     system: config.system,

@@ -11,8 +11,22 @@ const usageSchema = z.object({
   completion_tokens_details: z.object({ reasoning_tokens: count }).nullish(),
 });
 
+const toolCallsSchema = z
+  .array(
+    z.object({
+      /** In a stream: which call of the message a piece belongs to. */
+      index: z.int().nullish(),
+      id: z.string().nullish(),
+      function: z.object({ name: z.string().nullish(), arguments: z.string().nullish() }).nullish(),
+    }),
+  )
+  .nullish()
+  // What cannot be read as tool calls is no reason to throw away the text it came with.
+  .catch(null);
+
 const textsSchema = z.object({
   content: z.string().nullish(),
+  tool_calls: toolCallsSchema,
   refusal: z.string().nullish(),
   /** Names that vendors of reasoning models give to what they show of it. */
   reasoning_content: z.string().nullish(),
@@ -79,6 +93,12 @@ export function mapFinishReason(reason: string | null | undefined): FinishReason
 export function mapOutput(texts: z.infer<typeof textsSchema>): ModelOutput {
   return {
     text: texts.content ?? null,
+    images: [],
+    toolCalls: (texts.tool_calls ?? []).map(({ id, function: called }) => ({
+      id: id ?? '',
+      name: called?.name ?? '',
+      arguments: called?.arguments ?? '',
+    })),
     reasoning: emptyToNull(texts.reasoning_content ?? texts.reasoning),
     refusal: emptyToNull(texts.refusal),
   };

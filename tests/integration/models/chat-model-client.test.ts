@@ -1,10 +1,16 @@
 import { readdir, readlink } from 'node:fs/promises';
 import { inspect } from 'node:util';
-import { type Lane, type ModelRequest, type ModelResponse, ThriceError } from '@thrice/core';
-import { createPooledFetch, OpenAiModelClient } from '@thrice/models';
+import {
+  type Lane,
+  type ModelClient,
+  type ModelRequest,
+  type ModelResponse,
+  ThriceError,
+} from '@thrice/core';
+import { createPooledFetch, openModelClients } from '@thrice/models';
 import { type Fault, type SimulatorClock, startSimulator } from '@thrice/simulator';
 import { describe, expect, it } from 'vitest';
-import { aLane, aModelRequest } from '../../support/builders.ts';
+import { aLane, aModelRequest, anOutput } from '../../support/builders.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import {
   aChunk,
@@ -28,12 +34,16 @@ const instantClock: SimulatorClock = {
   },
 };
 
-function openClient(key?: string): OpenAiModelClient {
-  return new OpenAiModelClient({
+function openClient(key?: string): ModelClient & AsyncDisposable {
+  const { clientFor, ...clients } = openModelClients({
     keyOf: () => key,
     clock: new FakeClock(startIso),
     pool: createPooledFetch(),
   });
+  return {
+    ...clients,
+    send: (request, signal) => clientFor(request.lane).send(request, signal),
+  };
 }
 
 function requestTo(
@@ -72,154 +82,151 @@ async function streamWith(...events: readonly unknown[]): Promise<HttpServer> {
   });
 }
 
-describe.each([false, true])(
-  'OpenAiModelClient over the simulator (streamed: %s)',
-  (isStreamed) => {
-    it('returns an answer with what is known of it', async () => {
-      await using simulator = await startSimulator({ clock: instantClock });
+describe.each([false, true])('ChatModelClient over the simulator (streamed: %s)', (isStreamed) => {
+  it('returns an answer with what is known of it', async () => {
+    await using simulator = await startSimulator({ clock: instantClock });
 
-      const response = await sendTo(simulator, { isStreamed });
+    const response = await sendTo(simulator, { isStreamed });
 
-      expect(response).toMatchObject({
-        endpoint: simulator.url,
-        servedModel: 'm',
-        output: { text: 'The answer is 42.', reasoning: null, refusal: null },
-        finishReason: 'stop',
-        rawFinishReason: 'stop',
-        usage: { inputTokens: 4, cachedInputTokens: 0, outputTokens: 5, reasoningTokens: 0 },
-        latencyMs: expect.any(Number) as number,
-        ttftMs: isStreamed ? (expect.any(Number) as number) : null,
-      });
-      expect(response.ttftMs ?? 0).toBeLessThanOrEqual(response.latencyMs);
+    expect(response).toMatchObject({
+      endpoint: simulator.url,
+      servedModel: 'm',
+      output: { text: 'The answer is 42.', reasoning: null, refusal: null },
+      finishReason: 'stop',
+      rawFinishReason: 'stop',
+      usage: { inputTokens: 4, cachedInputTokens: 0, outputTokens: 5, reasoningTokens: 0 },
+      latencyMs: expect.any(Number) as number,
+      ttftMs: isStreamed ? (expect.any(Number) as number) : null,
+    });
+    expect(response.ttftMs ?? 0).toBeLessThanOrEqual(response.latencyMs);
+  });
+
+  it.each<[Fault, string, Readonly<Record<string, unknown>>]>([
+    [{ kind: 'rate-limit' }, 'model-rate-limited', { status: 429, retryAfterMs: undefined }],
+    [{ kind: 'rate-limit', retryAfterSeconds: 3 }, 'model-rate-limited', { retryAfterMs: 3_000 }],
+    [{ kind: 'quota' }, 'quota-exhausted', { status: 429, resetAt: undefined }],
+    [
+      { kind: 'quota', resetSeconds: 30 },
+      'quota-exhausted',
+      { resetAt: '2026-01-02T03:04:35.000Z' },
+    ],
+    [
+      { kind: 'usage-limit', resetSeconds: 30 },
+      'quota-exhausted',
+      { resetAt: '2026-01-02T03:04:35.000Z' },
+    ],
+    [{ kind: 'unauthorized' }, 'auth-failed', { status: 401 }],
+    [{ kind: 'server-error' }, 'model-unavailable', { status: 500 }],
+    [{ kind: 'server-error', status: 503 }, 'model-unavailable', { status: 503 }],
+    [{ kind: 'overloaded' }, 'model-unavailable', { status: 529 }],
+    [{ kind: 'reset' }, 'connection-failed', {}],
+    [{ kind: 'reset', afterBytes: 40 }, 'connection-failed', {}],
+    [{ kind: 'hang', seconds: 1 }, 'connection-failed', {}],
+    [{ kind: 'truncated-json' }, 'truncated-response', {}],
+  ])('maps %j to %s after one request', async (fault, code, details) => {
+    const faults = { seed: 7, faults: [fault] };
+    await using simulator = await startSimulator({ faults, clock: instantClock });
+
+    const error = await failureOf(sendTo(simulator, { isStreamed }));
+
+    expect(error).toMatchObject({ code, details });
+    expect(error.details.latencyMs).toBeGreaterThan(0);
+    expect(simulator.stats().requestCount).toBe(1);
+  });
+
+  it('takes an empty text for an answer', async () => {
+    const faults: Fault[] = [{ kind: 'empty-content' }];
+    await using simulator = await startSimulator({ faults: { seed: 7, faults } });
+
+    const response = await sendTo(simulator, { isStreamed });
+
+    expect(response.output.text).toBe('');
+    expect(response.finishReason).toBe('length');
+    expect(response.ttftMs).toBeNull();
+  });
+
+  it('says which model answered', async () => {
+    const faults: Fault[] = [{ kind: 'wrong-model', servedModel: 'cheaper' }];
+    await using simulator = await startSimulator({ faults: { seed: 7, faults } });
+
+    expect((await sendTo(simulator, { isStreamed })).servedModel).toBe('cheaper');
+  });
+
+  it('waits for an answer that comes in drips', async () => {
+    const faults: Fault[] = [{ kind: 'drip', seconds: 30 }];
+    await using simulator = await startSimulator({
+      faults: { seed: 7, faults },
+      clock: instantClock,
     });
 
-    it.each<[Fault, string, Readonly<Record<string, unknown>>]>([
-      [{ kind: 'rate-limit' }, 'model-rate-limited', { status: 429, retryAfterMs: undefined }],
-      [{ kind: 'rate-limit', retryAfterSeconds: 3 }, 'model-rate-limited', { retryAfterMs: 3_000 }],
-      [{ kind: 'quota' }, 'quota-exhausted', { status: 429, resetAt: undefined }],
-      [
-        { kind: 'quota', resetSeconds: 30 },
-        'quota-exhausted',
-        { resetAt: '2026-01-02T03:04:35.000Z' },
-      ],
-      [
-        { kind: 'usage-limit', resetSeconds: 30 },
-        'quota-exhausted',
-        { resetAt: '2026-01-02T03:04:35.000Z' },
-      ],
-      [{ kind: 'unauthorized' }, 'auth-failed', { status: 401 }],
-      [{ kind: 'server-error' }, 'model-unavailable', { status: 500 }],
-      [{ kind: 'server-error', status: 503 }, 'model-unavailable', { status: 503 }],
-      [{ kind: 'overloaded' }, 'model-unavailable', { status: 529 }],
-      [{ kind: 'reset' }, 'connection-failed', {}],
-      [{ kind: 'reset', afterBytes: 40 }, 'connection-failed', {}],
-      [{ kind: 'hang', seconds: 1 }, 'connection-failed', {}],
-      [{ kind: 'truncated-json' }, 'truncated-response', {}],
-    ])('maps %j to %s after one request', async (fault, code, details) => {
-      const faults = { seed: 7, faults: [fault] };
-      await using simulator = await startSimulator({ faults, clock: instantClock });
+    expect((await sendTo(simulator, { isStreamed })).output.text).toBe('The answer is 42.');
+  });
 
-      const error = await failureOf(sendTo(simulator, { isStreamed }));
+  it('gives up when the time of the lane is over', async () => {
+    const faults: Fault[] = [{ kind: 'hang' }];
+    await using simulator = await startSimulator({ faults: { seed: 7, faults } });
+    await using client = openClient();
 
-      expect(error).toMatchObject({ code, details });
-      expect(error.details.latencyMs).toBeGreaterThan(0);
-      expect(simulator.stats().requestCount).toBe(1);
+    const error = await failureOf(
+      client.send(requestTo(simulator, { isStreamed }, { timeoutMs: 25 }), never),
+    );
+
+    expect(error).toMatchObject({
+      code: 'model-timeout',
+      class: 'transient',
+      message: 'no answer within 0.025 s',
+    });
+    expect(simulator.stats().requestCount).toBe(1);
+  });
+
+  it('counts tokens that were thought and not said', async () => {
+    const model = { accuracy: 1, outputTokens: { fixed: 7 }, reasoningTokens: { fixed: 100 } };
+    await using simulator = await startSimulator({
+      behaviour: { seed: 1, models: { m: model } },
     });
 
-    it('takes an empty text for an answer', async () => {
-      const faults: Fault[] = [{ kind: 'empty-content' }];
-      await using simulator = await startSimulator({ faults: { seed: 7, faults } });
+    const { usage } = await sendTo(simulator, { isStreamed });
 
-      const response = await sendTo(simulator, { isStreamed });
+    expect(usage).toMatchObject({ outputTokens: 107, reasoningTokens: 100 });
+  });
 
-      expect(response.output.text).toBe('');
-      expect(response.finishReason).toBe('length');
-      expect(response.ttftMs).toBeNull();
-    });
+  it('names a model the endpoint does not have', async () => {
+    const models = { other: { accuracy: 1 } };
+    await using simulator = await startSimulator({ behaviour: { seed: 1, models } });
 
-    it('says which model answered', async () => {
-      const faults: Fault[] = [{ kind: 'wrong-model', servedModel: 'cheaper' }];
-      await using simulator = await startSimulator({ faults: { seed: 7, faults } });
+    const error = await failureOf(sendTo(simulator, { isStreamed }));
 
-      expect((await sendTo(simulator, { isStreamed })).servedModel).toBe('cheaper');
-    });
+    expect(error).toMatchObject({ code: 'unknown-model', class: 'misconfigured' });
+  });
 
-    it('waits for an answer that comes in drips', async () => {
-      const faults: Fault[] = [{ kind: 'drip', seconds: 30 }];
-      await using simulator = await startSimulator({
-        faults: { seed: 7, faults },
-        clock: instantClock,
-      });
+  it('leaks no connection, whatever goes wrong', async () => {
+    const faults: Fault[] = [
+      { kind: 'truncated-json', rate: 0.05 },
+      { kind: 'reset', afterBytes: 40, rate: 0.05 },
+      { kind: 'server-error', rate: 0.05 },
+    ];
+    await using simulator = await startSimulator({ faults: { seed: 7, faults } });
+    await using client = openClient();
+    const request = requestTo(simulator, { isStreamed });
+    const [callCount, concurrency] = [2_000, 20];
+    const before = await countSockets();
+    let most = 0;
 
-      expect((await sendTo(simulator, { isStreamed })).output.text).toBe('The answer is 42.');
-    });
+    let next = 0;
+    const work = async () => {
+      while (next < callCount) {
+        next += 1;
+        if (next % 100 === 0) most = Math.max(most, await countSockets());
+        await client.send(request, never).catch(() => undefined);
+      }
+    };
+    await Promise.all(Array.from({ length: concurrency }, work));
 
-    it('gives up when the time of the lane is over', async () => {
-      const faults: Fault[] = [{ kind: 'hang' }];
-      await using simulator = await startSimulator({ faults: { seed: 7, faults } });
-      await using client = openClient();
-
-      const error = await failureOf(
-        client.send(requestTo(simulator, { isStreamed }, { timeoutMs: 25 }), never),
-      );
-
-      expect(error).toMatchObject({
-        code: 'model-timeout',
-        class: 'transient',
-        message: 'no answer within 0.025 s',
-      });
-      expect(simulator.stats().requestCount).toBe(1);
-    });
-
-    it('counts tokens that were thought and not said', async () => {
-      const model = { accuracy: 1, outputTokens: { fixed: 7 }, reasoningTokens: { fixed: 100 } };
-      await using simulator = await startSimulator({
-        behaviour: { seed: 1, models: { m: model } },
-      });
-
-      const { usage } = await sendTo(simulator, { isStreamed });
-
-      expect(usage).toMatchObject({ outputTokens: 107, reasoningTokens: 100 });
-    });
-
-    it('names a model the endpoint does not have', async () => {
-      const models = { other: { accuracy: 1 } };
-      await using simulator = await startSimulator({ behaviour: { seed: 1, models } });
-
-      const error = await failureOf(sendTo(simulator, { isStreamed }));
-
-      expect(error).toMatchObject({ code: 'unknown-model', class: 'misconfigured' });
-    });
-
-    it('leaks no connection, whatever goes wrong', async () => {
-      const faults: Fault[] = [
-        { kind: 'truncated-json', rate: 0.05 },
-        { kind: 'reset', afterBytes: 40, rate: 0.05 },
-        { kind: 'server-error', rate: 0.05 },
-      ];
-      await using simulator = await startSimulator({ faults: { seed: 7, faults } });
-      await using client = openClient();
-      const request = requestTo(simulator, { isStreamed });
-      const [callCount, concurrency] = [2_000, 20];
-      const before = await countSockets();
-      let most = 0;
-
-      let next = 0;
-      const work = async () => {
-        while (next < callCount) {
-          next += 1;
-          if (next % 100 === 0) most = Math.max(most, await countSockets());
-          await client.send(request, never).catch(() => undefined);
-        }
-      };
-      await Promise.all(Array.from({ length: concurrency }, work));
-
-      // Both ends of every connection are in this process, and the pool opens up to two a caller.
-      expect(simulator.stats().requestCount).toBe(callCount);
-      expect(most - before).toBeLessThanOrEqual(4 * concurrency);
-    });
-  },
-);
+    // Both ends of every connection are in this process, and the pool opens up to two a caller.
+    expect(simulator.stats().requestCount).toBe(callCount);
+    expect(most - before).toBeLessThanOrEqual(4 * concurrency);
+  });
+});
 
 async function countSockets(): Promise<number> {
   const links = await readdir('/proc/self/fd');
@@ -229,7 +236,7 @@ async function countSockets(): Promise<number> {
   return targets.filter((target) => target.startsWith('socket:')).length;
 }
 
-describe('what OpenAiModelClient reads of an answer', () => {
+describe('what ChatModelClient reads of an answer', () => {
   it('reads cached and reasoning tokens', async () => {
     const usage = {
       prompt_tokens: 100,
@@ -296,8 +303,68 @@ describe('what OpenAiModelClient reads of an answer', () => {
     await using whole = await answerWith(aCompletion(message));
     await using streamed = await streamWith(aChunk(message), aChunk({}, 'stop'));
 
-    expect((await sendTo(whole)).output).toEqual(output);
-    expect((await sendTo(streamed, { isStreamed: true })).output).toEqual(output);
+    const expected = anOutput(output);
+    expect((await sendTo(whole)).output).toEqual(expected);
+    expect((await sendTo(streamed, { isStreamed: true })).output).toEqual(expected);
+  });
+
+  it('reads tool calls, whole and in pieces', async () => {
+    const called = (name: string, text: string) => ({ name, arguments: text });
+    const whole = [{ id: 'c1', type: 'function', function: called('search', '{"q":"6 x 7"}') }];
+    const pieces = [
+      { index: 0, id: 'c1', function: called('search', '') },
+      { index: 0, function: { arguments: '{"q":' } },
+      { index: 0, function: { arguments: '"6 x 7"}' } },
+    ];
+    await using server = await answerWith(aCompletion({ content: null, tool_calls: whole }));
+    await using stream = await streamWith(
+      ...pieces.map((piece) => aChunk({ tool_calls: [piece] })),
+      aChunk({}, 'tool_calls'),
+    );
+
+    const outputs = [
+      (await sendTo(server)).output,
+      (await sendTo(stream, { isStreamed: true })).output,
+    ];
+
+    const toolCalls = [{ id: 'c1', name: 'search', arguments: '{"q":"6 x 7"}' }];
+    expect(outputs).toEqual([
+      anOutput({ text: null, toolCalls }),
+      anOutput({ text: null, toolCalls }),
+    ]);
+  });
+
+  it('passes on the rate-limit headers of answers and refusals, and no others', async () => {
+    // As OpenAI sends them: https://platform.openai.com/docs/guides/rate-limits (2026-11)
+    const headers = {
+      'x-ratelimit-limit-requests': '60',
+      'x-ratelimit-remaining-requests': '59',
+      'x-ratelimit-reset-requests': '1s',
+      'x-request-id': 'abc',
+    };
+    await using server = await startHttpServer((response) =>
+      sendJson(response, aCompletion(), { headers }),
+    );
+    await using busy = await startHttpServer((response) =>
+      sendJson(
+        response,
+        { error: { message: 'slow down' } },
+        {
+          status: 429,
+          headers: { ...headers, 'retry-after': '2' },
+        },
+      ),
+    );
+
+    const { rateLimits } = await sendTo(server);
+    const refused = await sendTo(busy).catch((error: unknown) => error);
+
+    const { 'x-request-id': _, ...limits } = headers;
+    expect(rateLimits).toEqual(limits);
+    expect(refused).toMatchObject({
+      code: 'model-rate-limited',
+      details: { rateLimits: { ...limits, 'retry-after': '2' } },
+    });
   });
 
   it.each([
@@ -413,7 +480,59 @@ describe('what OpenAiModelClient reads of an answer', () => {
   });
 });
 
-describe('what OpenAiModelClient sends', () => {
+describe('what ChatModelClient sends', () => {
+  it('sends images, tools, tool calls and their results as the protocol writes them', async () => {
+    await using server = await answerWith(aCompletion());
+    const url = 'data:image/png;base64,iVBORw0KGgo=';
+    const parameters = { type: 'object', properties: { q: { type: 'string' } } };
+
+    await sendTo(server, {
+      messages: [
+        { role: 'system', content: 'Be brief.' },
+        {
+          role: 'user',
+          content: [
+            { kind: 'text', text: 'What is this?' },
+            { kind: 'image', url },
+          ],
+        },
+        {
+          role: 'assistant',
+          content: '',
+          toolCalls: [{ id: 'c1', name: 'search', arguments: '{"q":"png"}' }],
+        },
+        { role: 'tool', toolCallId: 'c1', content: 'a picture' },
+      ],
+      tools: [{ name: 'search', description: 'Searches.', parameters }],
+    });
+
+    expect(server.requests[0]?.body).toEqual({
+      model: 'm',
+      messages: [
+        { role: 'system', content: 'Be brief.' },
+        {
+          role: 'user',
+          content: [
+            { type: 'text', text: 'What is this?' },
+            { type: 'image_url', image_url: { url } },
+          ],
+        },
+        {
+          role: 'assistant',
+          content: '',
+          tool_calls: [
+            { id: 'c1', type: 'function', function: { name: 'search', arguments: '{"q":"png"}' } },
+          ],
+        },
+        { role: 'tool', tool_call_id: 'c1', content: 'a picture' },
+      ],
+      tools: [
+        { type: 'function', function: { name: 'search', description: 'Searches.', parameters } },
+      ],
+      stream: false,
+    });
+  });
+
   it('sends no more than it was told', async () => {
     await using server = await answerWith(aCompletion());
 
@@ -538,7 +657,7 @@ describe('what OpenAiModelClient sends', () => {
   });
 });
 
-describe('when a call of OpenAiModelClient is stopped', () => {
+describe('when a call of ChatModelClient is stopped', () => {
   it('sends nothing when the signal has aborted already', async () => {
     await using server = await answerWith(aCompletion());
     await using client = openClient();

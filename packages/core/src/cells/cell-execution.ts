@@ -1,0 +1,418 @@
+import type { Config, Lane } from '../domain/benchmark.ts';
+import { breakersFor, modelRefOf, type OpenBreaker } from '../domain/breaker.ts';
+import type { Call, Journal, JournalEntry } from '../domain/call.ts';
+import type { Attempt, CellError, CellKey, CellRecord, CellResult } from '../domain/cell.ts';
+import type { Question } from '../domain/question.ts';
+import { ThriceError, toThriceError } from '../errors.ts';
+import { limits } from '../limits.ts';
+import type { CallEnd, Permit } from '../ports/governor.ts';
+import type { ModelResponse } from '../ports/model-client.ts';
+import type { Solver, SolverMove, StepRequest } from '../ports/solver.ts';
+import { priceUsage } from '../pricing/price-usage.ts';
+import { gradeAnswer } from '../scorers/grade-answer.ts';
+import { renderPrompt } from '../spec/render-prompt.ts';
+import { decideNextStep } from './decide-next-step.ts';
+import type { HeldLease } from './heartbeat.ts';
+import { isServedModel } from './is-served-model.ts';
+import type { Settlement, Worker } from './worker.ts';
+
+type CallMove = Extract<SolverMove, { readonly kind: 'call' }>;
+type AnswerMove = Extract<SolverMove, { readonly kind: 'answer' }>;
+
+/** A call that gave no usable answer. */
+interface FailedCall {
+  readonly error: ThriceError;
+  /** How long the governor wants the cell to wait; only for a rate limit. */
+  readonly delayMs: number;
+}
+
+/**
+ * One claimed cell on its way to a result.
+ *
+ * The solver asks for steps; everything else is here: lease, permits, journal, attempts of each step, time
+ * limit and abort.
+ */
+export class CellExecution {
+  readonly #key: CellKey;
+  readonly #config: Config;
+  readonly #solver: Solver;
+  readonly #worker: Worker;
+  readonly #startedAtMs: number;
+  readonly #isFirst: boolean;
+  readonly #lease: HeldLease;
+  readonly #attemptLog: Attempt[] = [];
+  /** The steps performed so far. */
+  #journal: Journal = new Map();
+  /** Failed attempts of the cell, over all of its steps and deliveries. */
+  #failedAttempts: number;
+  /** Of these, the attempts before the current step. */
+  #failedBefore = 0;
+  /** The step in progress, for the log of failed attempts. */
+  #step = 'answer';
+  #isReleased = false;
+
+  constructor(init: {
+    readonly key: CellKey;
+    readonly config: Config;
+    readonly solver: Solver;
+    readonly worker: Worker;
+    readonly cell: CellRecord;
+    /** No worker held the cell before: its journal is empty. */
+    readonly isFirst: boolean;
+    readonly lease: HeldLease;
+  }) {
+    this.#key = init.key;
+    this.#config = init.config;
+    this.#solver = init.solver;
+    this.#worker = init.worker;
+    this.#failedAttempts = init.cell.attempts;
+    this.#startedAtMs = init.worker.clock.now();
+    this.#isFirst = init.isFirst;
+    this.#lease = init.lease;
+  }
+
+  /** Performs the solver's steps, from the journal where they are recorded, then completes the cell. */
+  async run(question: Question): Promise<Settlement> {
+    const prompt = renderPrompt(this.#config, question);
+    this.#journal = await this.#readJournal();
+    for (;;) {
+      const journal = this.#journal;
+      const move = this.#solver.next({ config: this.#config, question, prompt, journal });
+      if (move.kind === 'answer') return await this.#complete(question, move);
+      const performed = await this.#performStep(move);
+      if (!('call' in performed)) return performed;
+      this.#journal = new Map([...journal, [move.step, performed]]);
+    }
+  }
+
+  /**
+   * Ends work that threw: a bug counts as an attempt; a store failure does not, whereas a lease left to
+   * expire would.
+   *
+   * @throws {ThriceError} The error, unless it was a bug that used up the attempts.
+   */
+  async abort(error: ThriceError): Promise<Settlement> {
+    if (this.#isReleased) throw error;
+    const settlement =
+      error.class === 'internal' ? await this.#handle(failed(error), this.#config) : undefined;
+    if (settlement !== undefined) return settlement;
+    await this.#release(0).catch(() => undefined);
+    throw error;
+  }
+
+  /** The calls that earlier deliveries recorded. */
+  async #readJournal(): Promise<Journal> {
+    if (this.#isFirst) return new Map();
+    const recorded = await this.#worker.ledger.readJournal(this.#key);
+    return new Map(
+      [...recorded].map(([step, entry]) => [
+        step,
+        { ...entry, call: { ...entry.call, replayed: true } },
+      ]),
+    );
+  }
+
+  /** One step, tried until it has an entry or the cell has to leave this worker. */
+  async #performStep(move: CallMove): Promise<JournalEntry | Settlement> {
+    if (this.#journal.has(move.step)) throw stepAskedTwice(this.#solver.kind, move.step);
+    this.#step = move.step;
+    const counts = [...this.#journal.values()].map(({ failedAttempts }) => failedAttempts);
+    this.#failedBefore = Math.max(0, ...counts);
+    this.#failedAttempts = Math.max(this.#failedAttempts, this.#failedBefore);
+    if (this.#stepAttempts() >= this.#worker.benchmark.maxAttempts) {
+      return await this.#failExhausted();
+    }
+    for (;;) {
+      const called = await this.#callModel(move);
+      if (!('error' in called)) return called;
+      const settlement = await this.#handle(called, move.request);
+      if (settlement !== undefined) return settlement;
+    }
+  }
+
+  #stepAttempts(): number {
+    return this.#failedAttempts - this.#failedBefore;
+  }
+
+  /** Only workers that died leave a cell with its attempts used up: the others fail it. */
+  async #failExhausted(): Promise<Settlement> {
+    const error = new ThriceError({
+      code: 'worker-died',
+      message: `given up after ${this.#stepAttempts()} attempts: the last worker died over the cell, or left it without a word`,
+    });
+    this.#record(error, null);
+    return await this.#fail(error);
+  }
+
+  async #callModel(move: CallMove): Promise<JournalEntry | FailedCall | Settlement> {
+    const { lane, model } = move.request;
+    const granted = await this.#worker.governor
+      .grant({ lane, model, estimatedTokens: null, signal: this.#lease.signal })
+      .catch(toThriceError);
+    if (granted instanceof ThriceError) return { error: granted, delayMs: 0 };
+    if (granted.kind === 'not-before') {
+      return await this.#release(Math.max(0, granted.atMs - this.#worker.clock.now()));
+    }
+    try {
+      return await this.#callWithPermit(move, granted.permit);
+    } finally {
+      await granted.permit.settle({ kind: 'failed' });
+    }
+  }
+
+  /** One call, recorded before anything reads it; a failure of the model is a value. */
+  async #callWithPermit(move: CallMove, permit: Permit): Promise<JournalEntry | FailedCall> {
+    const { step, request } = move;
+    if (breakersFor(request, this.#worker.openBreakers).length > 0) return failed(breakerOpened());
+    // The wait may have been long: an earlier holder of the cell may have recorded the call after all.
+    if (!(await this.#lease.confirm())) return failed(leaseLost());
+    const recorded = (await this.#readJournal()).get(step);
+    if (recorded !== undefined) return recorded;
+    const lane = this.#laneOf(request);
+    const startedAtMs = this.#worker.clock.now();
+    const response = await this.#worker
+      .clientFor(lane)
+      .send({ ...request, lane, cell: this.#key, step }, this.#lease.signal)
+      .catch(toThriceError);
+    if (response instanceof ThriceError) {
+      return { error: response, delayMs: await permit.settle(endOf(response)) };
+    }
+    const call = this.#describeCall(move, response, startedAtMs, permit.waitMs);
+    const entry = await this.#commit(call, response);
+    const { usage, rateLimits } = response;
+    await permit.settle({ kind: 'answered', usage, rateLimits });
+    return entry;
+  }
+
+  async #commit(call: Call, response: ModelResponse): Promise<JournalEntry | FailedCall> {
+    if (!isServedModel(call.model, response.servedModel)) return failed(wrongServedModel(call));
+    if (call.finishReason === 'content-filter') return failed(contentFiltered(call));
+    return await this.#worker.ledger.commitCall(this.#key, {
+      schemaVersion: 1,
+      kind: 'model-call',
+      step: call.step,
+      failedAttempts: this.#failedAttempts,
+      call,
+      output: response.output,
+      raw: response.raw,
+    });
+  }
+
+  #laneOf({ lane: name }: StepRequest): Lane {
+    const lane = this.#worker.benchmark.lanes.get(name);
+    if (lane !== undefined) return lane;
+    throw new ThriceError({
+      code: 'invariant-violated',
+      message: `solver "${this.#solver.kind}" calls lane "${name}", which the benchmark does not have`,
+    });
+  }
+
+  #describeCall(
+    { step, request }: CallMove,
+    response: ModelResponse,
+    startedAtMs: number,
+    waitMs: number,
+  ): Call {
+    const price = this.#worker.benchmark.prices.get(modelRefOf(request));
+    return {
+      step,
+      lane: request.lane,
+      endpoint: response.endpoint,
+      model: request.model,
+      servedModel: response.servedModel,
+      startedAt: this.#worker.clock.toIso(startedAtMs),
+      latencyMs: response.latencyMs,
+      ttftMs: response.ttftMs,
+      waitMs,
+      ...response.usage,
+      costUsd: priceUsage(price, response.usage),
+      finishReason: response.finishReason,
+      rawFinishReason: response.rawFinishReason,
+      replayed: false,
+    };
+  }
+
+  #now(): string {
+    return this.#worker.clock.toIso(this.#worker.clock.now());
+  }
+
+  /** Decides what a failed call means; undefined to try again. */
+  async #handle(
+    { error, delayMs }: FailedCall,
+    target: Pick<StepRequest, 'lane' | 'model'>,
+  ): Promise<Settlement | undefined> {
+    if (error.class === 'transient' || error.class === 'internal') this.#failedAttempts += 1;
+    const next = decideNextStep(error, {
+      attempts: this.#stepAttempts(),
+      maxAttempts: this.#worker.benchmark.maxAttempts,
+      random: this.#worker.random,
+    });
+    switch (next.kind) {
+      case 'retry':
+        this.#record(error, next.waitMs);
+        if (!this.#hasTimeAfter(next.waitMs, target.lane)) return await this.#release(next.waitMs);
+        await this.#worker.clock.sleep(next.waitMs, this.#lease.signal);
+        return undefined;
+      case 'release':
+        this.#record(error, next.delayMs);
+        return await this.#release(next.delayMs);
+      case 'slow-down':
+        this.#record(error, delayMs);
+        return await this.#release(delayMs);
+      case 'open-breaker':
+        this.#record(error, limits.deferredDelayMs);
+        await this.#openBreaker(error, next.scope === 'lane' ? target.lane : modelRefOf(target));
+        return await this.#release(limits.deferredDelayMs);
+      case 'fail':
+        this.#record(error, null);
+        return await this.#fail(error);
+      case 'abandon':
+        return await this.#release(0);
+      case 'raise':
+        this.#record(error, 0);
+        await this.#release(0);
+        throw error;
+    }
+  }
+
+  /** A call that the end of its worker would cut off is better made by the next one. */
+  #hasTimeAfter(waitMs: number, lane: string): boolean {
+    const timeoutMs = this.#worker.benchmark.lanes.get(lane)?.timeoutMs ?? 0;
+    return this.#worker.hasTimeFor?.(waitMs + timeoutMs) ?? true;
+  }
+
+  #record(error: ThriceError, waitMs: number | null): void {
+    this.#attemptLog.push({
+      at: this.#now(),
+      step: this.#step,
+      error: describeError(error),
+      latencyMs: error.details.latencyMs ?? null,
+      waitMs,
+      costUsd: error.details.costUsd ?? null,
+    });
+    this.#worker.observe({ kind: 'call-failed', key: this.#key, error, waitMs });
+  }
+
+  async #release(delayMs: number): Promise<Settlement> {
+    this.#isReleased = true;
+    const { ledger, owner } = this.#worker;
+    await ledger.releaseCell(this.#key, owner, this.#attemptLog, this.#failedAttempts);
+    return { kind: 'release', delayMs };
+  }
+
+  async #openBreaker(error: ThriceError, breakerKey: string): Promise<void> {
+    const breaker: OpenBreaker = {
+      schemaVersion: 1,
+      breakerKey,
+      error: describeError(error),
+      openedAt: this.#now(),
+      resetAt: error.details.resetAt ?? null,
+    };
+    // Before the write: a cell that waits for this permit must not send one more call meanwhile.
+    this.#worker.observe({ kind: 'breaker-opened', breaker });
+    await this.#worker.ledger.openBreaker(breaker);
+  }
+
+  async #fail(error: ThriceError): Promise<Settlement> {
+    // Paid steps of a cell that failed later stay on record.
+    const calls = callsOf(this.#journal);
+    return await this.#store({
+      outcome: 'failed',
+      score: null,
+      answer: null,
+      reason: error.code,
+      error: describeError(error),
+      costUsd: totalCost(calls),
+      latencyMs: null,
+      startedAt: this.#worker.clock.toIso(this.#startedAtMs),
+      calls,
+      attempts: Math.max(1, this.#failedAttempts) + calls.length,
+    });
+  }
+
+  async #complete(question: Question, { output, finishReason }: AnswerMove): Promise<Settlement> {
+    const calls = callsOf(this.#journal);
+    return await this.#store({
+      ...gradeAnswer(this.#config.scorer, question, output, finishReason),
+      error: null,
+      costUsd: totalCost(calls),
+      latencyMs: calls.reduce((sum, { latencyMs }) => sum + latencyMs, 0),
+      startedAt: calls[0]?.startedAt ?? this.#worker.clock.toIso(this.#startedAtMs),
+      calls,
+      attempts: this.#failedAttempts + calls.length,
+    });
+  }
+
+  async #store(result: Omit<CellResult, 'finishedAt'>): Promise<Settlement> {
+    const { ledger, owner, observe } = this.#worker;
+    const complete: CellResult = { ...result, finishedAt: this.#now() };
+    const isOurs = await ledger.completeCell(this.#key, owner, complete, this.#attemptLog);
+    // Another worker has it and may die over it: only the task of a cell that is done is acknowledged.
+    if (!isOurs) return { kind: 'release', delayMs: limits.heartbeatMs };
+    observe({ kind: 'cell-completed', key: this.#key, result: complete });
+    return { kind: 'acknowledge' };
+  }
+}
+
+/** An error in the form that is stored: its text cut, its cause left behind. */
+export function describeError(error: ThriceError): CellError {
+  const message = error.message.slice(0, limits.errorTextChars);
+  return { class: error.class, code: error.code, message };
+}
+
+function callsOf(journal: Journal): Call[] {
+  return [...journal.values()].map(({ call }) => call);
+}
+
+/** Unknown as soon as the cost of one call is, and for no call at all. */
+function totalCost(calls: readonly Call[]): number | null {
+  if (calls.length === 0) return null;
+  return calls.reduce<number | null>(
+    (sum, { costUsd }) => (sum === null || costUsd === null ? null : sum + costUsd),
+    0,
+  );
+}
+
+function endOf({ class: errorClass, details }: ThriceError): CallEnd {
+  if (errorClass !== 'rate-limited') return { kind: 'failed' };
+  const { retryAfterMs, rateLimits = {} } = details;
+  return { kind: 'refused', retryAfterMs, rateLimits };
+}
+
+function failed(error: ThriceError): FailedCall {
+  return { error, delayMs: 0 };
+}
+
+function stepAskedTwice(kind: string, step: string): ThriceError {
+  return new ThriceError({
+    code: 'invariant-violated',
+    message: `solver "${kind}" asks for step "${step}", which is recorded already`,
+  });
+}
+
+function wrongServedModel(call: Call): ThriceError {
+  return new ThriceError({
+    code: 'wrong-served-model',
+    message: `expected an answer of "${call.model}", received one of "${call.servedModel ?? ''}"`,
+    details: { latencyMs: call.latencyMs, costUsd: call.costUsd ?? undefined },
+  });
+}
+
+function contentFiltered(call: Call): ThriceError {
+  return new ThriceError({
+    code: 'content-filtered',
+    message: 'the vendor filtered the answer',
+    details: { latencyMs: call.latencyMs, costUsd: call.costUsd ?? undefined },
+  });
+}
+
+function leaseLost(): ThriceError {
+  return new ThriceError({ code: 'lease-lost', message: 'another worker took the cell over' });
+}
+
+function breakerOpened(): ThriceError {
+  return new ThriceError({
+    code: 'interrupted',
+    message: 'the breaker opened before the call was sent',
+  });
+}

@@ -1,0 +1,45 @@
+import * as z from 'zod';
+
+/** An image, as a data URL or an address that the vendor can fetch. */
+export const imagePartSchema = z.strictObject({ kind: z.literal('image'), url: z.string().min(1) });
+/** An image; see {@link imagePartSchema}. */
+export type ImagePart = z.infer<typeof imagePartSchema>;
+
+/** A part of a message's content. */
+export const contentPartSchema = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('text'), text: z.string() }),
+  imagePartSchema,
+]);
+/** A part of a message's content. */
+export type ContentPart = z.infer<typeof contentPartSchema>;
+
+/** A tool call as the model wrote it: its arguments are text, which may not be JSON. */
+export const toolCallSchema = z.strictObject({
+  /** Pairs the call with its result. */
+  id: z.string(),
+  name: z.string(),
+  arguments: z.string(),
+});
+/** A tool call as the model wrote it. */
+export type ToolCall = z.infer<typeof toolCallSchema>;
+
+/** A tool that a model may call. */
+export interface ToolDefinition {
+  readonly name: string;
+  readonly description?: string | undefined;
+  /** A JSON Schema of the arguments. */
+  readonly parameters: Readonly<Record<string, unknown>>;
+}
+
+/** The content of a message: one text, or parts in order. */
+export type MessageContent = string | readonly ContentPart[];
+
+/** One message of a conversation with a model, whatever the wire protocol. */
+export type Message =
+  | { readonly role: 'system' | 'user'; readonly content: MessageContent }
+  | {
+      readonly role: 'assistant';
+      readonly content: MessageContent;
+      readonly toolCalls?: readonly ToolCall[] | undefined;
+    }
+  | { readonly role: 'tool'; readonly toolCallId: string; readonly content: MessageContent };

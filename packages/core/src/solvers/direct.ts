@@ -1,0 +1,17 @@
+import type { Solver } from '../ports/solver.ts';
+import { requestOf } from './request-of.ts';
+
+const ANSWER_STEP = 'answer';
+
+/** Asks the config's model once; what it says is the answer. */
+export const directSolver: Solver = {
+  kind: 'direct',
+  next: ({ config, prompt, journal }) => {
+    const recorded = journal.get(ANSWER_STEP);
+    if (recorded === undefined) {
+      return { kind: 'call', step: ANSWER_STEP, request: requestOf(config, prompt) };
+    }
+    const { output, call } = recorded;
+    return { kind: 'answer', output, finishReason: call.finishReason };
+  },
+};

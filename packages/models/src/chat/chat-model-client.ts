@@ -1,0 +1,237 @@
+import {
+  type Clock,
+  type Lane,
+  type ModelClient,
+  type ModelRequest,
+  type ModelResponse,
+  type RateLimitHeaders,
+  ThriceError,
+} from '@thrice/core';
+import OpenAI from 'openai';
+import { CallTimeout } from '../transport/call-timeout.ts';
+import type { PooledFetch } from '../transport/pooled-fetch.ts';
+import { pickRateLimits } from '../transport/rate-limit-headers.ts';
+import { createRedact, type Redact, redactValue } from '../transport/redact.ts';
+import { mapLimitText } from '../vendors/map-limit-text.ts';
+import { assembleStream } from './assemble-stream.ts';
+import { describeBody } from './chat-request.ts';
+import {
+  type ChatCompletion,
+  chatCompletionSchema,
+  errorBodySchema,
+  mapFinishReason,
+  mapOutput,
+  mapUsage,
+} from './chat-response.ts';
+import { mapBodyError, mapCallError, withLatency } from './map-call-error.ts';
+
+/** Longer than any call may take: calls are timed by their own signal. */
+const NEVER_MS = 2 ** 31 - 1;
+
+interface Endpoint {
+  readonly url: string;
+  readonly client: OpenAI;
+  readonly headers: (request: ModelRequest) => Record<string, string>;
+  inFlight: number;
+}
+
+interface OpenLane {
+  readonly endpoints: readonly [Endpoint, ...Endpoint[]];
+  /** Cuts the lane's key out of a text; undefined where there is no key. */
+  readonly redact: Redact | undefined;
+}
+
+/** What a call needs beside its endpoint. */
+interface PendingCall {
+  readonly request: ModelRequest;
+  readonly redact: Redact | undefined;
+  readonly signal: AbortSignal;
+  readonly startedMs: number;
+}
+
+/** A completion, streamed or not, as received. */
+interface ReceivedCompletion {
+  readonly raw: unknown;
+  readonly ttftMs: number | null;
+  readonly rateLimits: RateLimitHeaders;
+}
+
+/** What a model client is made of. */
+export interface ModelClientInit {
+  /** The lane's API key; undefined where it needs none. */
+  readonly keyOf: (lane: Lane) => string | undefined;
+  readonly clock: Clock;
+  /** Passed in because undici's pool adds 0.8 MB to a bundle. */
+  readonly pool: PooledFetch;
+}
+
+/**
+ * Chat completions over the OpenAI protocol, through the `openai` package with its retries off.
+ *
+ * A call goes to the lane's endpoint with the fewest calls in flight. Keys are read once per lane and
+ * cut out of everything that is kept.
+ */
+export class ChatModelClient implements ModelClient {
+  readonly #keyOf: (lane: Lane) => string | undefined;
+  readonly #clock: Clock;
+  readonly #pool: PooledFetch;
+  readonly #lanes = new Map<string, OpenLane>();
+
+  constructor({ keyOf, clock, pool }: ModelClientInit) {
+    this.#keyOf = keyOf;
+    this.#clock = clock;
+    this.#pool = pool;
+  }
+
+  async send(request: ModelRequest, signal: AbortSignal): Promise<ModelResponse> {
+    const { endpoints, redact } = this.#laneOf(request.lane);
+    const endpoint = endpoints.reduce((idle, next) =>
+      next.inFlight < idle.inFlight ? next : idle,
+    );
+    const startedMs = performance.now();
+    const timeout = new CallTimeout(request.lane.timeoutMs, signal);
+    endpoint.inFlight += 1;
+    try {
+      const call = { request, redact, signal: timeout.signal, startedMs };
+      const received = await complete(endpoint, call);
+      return describeResponse(endpoint.url, received, performance.now() - startedMs);
+    } catch (error) {
+      const latencyMs = performance.now() - startedMs;
+      throw redactError(this.#mapError(error, { timeout, signal, latencyMs, request }), redact);
+    } finally {
+      endpoint.inFlight -= 1;
+      timeout.clear();
+    }
+  }
+
+  #laneOf(lane: Lane): OpenLane {
+    const known = this.#lanes.get(lane.name);
+    if (known !== undefined) return known;
+    const key = this.#keyOf(lane);
+    const [first, ...others] = lane.endpoints.map((url) => this.#openEndpoint(url, key));
+    if (first === undefined) {
+      throw new ThriceError({
+        code: 'endpoint-unreachable',
+        message: `lane "${lane.name}" has no endpoint`,
+      });
+    }
+    const opened: OpenLane = { endpoints: [first, ...others], redact: createRedact(key) };
+    this.#lanes.set(lane.name, opened);
+    return opened;
+  }
+
+  #openEndpoint(url: string, key: string | undefined): Endpoint {
+    const client = new OpenAI({
+      baseURL: url,
+      apiKey: key ?? 'none',
+      organization: null,
+      project: null,
+      maxRetries: 0,
+      timeout: NEVER_MS,
+      logLevel: 'off',
+      fetch: this.#pool.fetch,
+    });
+    const headers = isLoopback(url) ? cellHeader : () => ({});
+    return { url, client, headers, inFlight: 0 };
+  }
+
+  #mapError(
+    error: unknown,
+    {
+      timeout,
+      signal,
+      latencyMs,
+      request,
+    }: {
+      readonly timeout: CallTimeout;
+      readonly signal: AbortSignal;
+      readonly latencyMs: number;
+      readonly request: ModelRequest;
+    },
+  ): ThriceError {
+    if (signal.aborted) {
+      return signal.reason instanceof ThriceError
+        ? signal.reason
+        : new ThriceError({ code: 'interrupted', message: 'the call was stopped', cause: error });
+    }
+    if (timeout.isOver) {
+      const message = `no answer within ${request.lane.timeoutMs / 1000} s`;
+      const details = { latencyMs };
+      return new ThriceError({ code: 'model-timeout', message, details, cause: error });
+    }
+    return mapCallError(error, this.#clock.now(), latencyMs);
+  }
+}
+
+async function complete(
+  { client, headers }: Endpoint,
+  { request, redact, signal, startedMs }: PendingCall,
+): Promise<ReceivedCompletion> {
+  const body = describeBody(request);
+  const options = { signal, headers: headers(request) };
+  if (!request.isStreamed) {
+    const { data, response } = await client.chat.completions
+      .create({ ...body, stream: false }, options)
+      .withResponse();
+    const rateLimits = pickRateLimits(response.headers);
+    return { raw: redactValue(data, redact), ttftMs: null, rateLimits };
+  }
+  const { data, response } = await client.chat.completions
+    .create({ ...body, stream: true, stream_options: { include_usage: true } }, options)
+    .withResponse();
+  const { raw, ttftMs } = await assembleStream(data, startedMs);
+  return { raw: redactValue(raw, redact), ttftMs, rateLimits: pickRateLimits(response.headers) };
+}
+
+/** Tells a local endpoint which cell asks, for its log; a vendor does not need to know. */
+function cellHeader({ cell, step }: ModelRequest): Record<string, string> {
+  const parts = [cell.run, cell.config, cell.id, step];
+  return { 'x-thrice-cell': parts.map(encodeURIComponent).join('/') };
+}
+
+function isLoopback(url: string): boolean {
+  const { hostname } = new URL(url);
+  return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname);
+}
+
+function describeResponse(
+  endpoint: string,
+  { raw, ttftMs, rateLimits }: ReceivedCompletion,
+  latencyMs: number,
+): ModelResponse {
+  const completion = parseCompletion(raw);
+  const [choice] = completion.choices;
+  const output = mapOutput(choice?.message ?? {});
+  const notice = output.text === null ? undefined : mapLimitText(output.text);
+  if (notice !== undefined) throw withLatency(notice, latencyMs);
+  return {
+    endpoint,
+    servedModel: completion.model ?? null,
+    output,
+    finishReason: mapFinishReason(choice?.finish_reason),
+    rawFinishReason: choice?.finish_reason ?? null,
+    usage: mapUsage(completion.usage),
+    latencyMs,
+    ttftMs,
+    rateLimits,
+    raw,
+  };
+}
+
+function parseCompletion(raw: unknown): ChatCompletion {
+  const refused = errorBodySchema.safeParse(raw);
+  if (refused.success) throw mapBodyError(refused.data.error);
+  const parsed = chatCompletionSchema.safeParse(raw);
+  if (parsed.success) return parsed.data;
+  throw new ThriceError({
+    code: 'truncated-response',
+    message: 'expected a chat completion with a choice, received another body',
+    cause: parsed.error,
+  });
+}
+
+function redactError(error: ThriceError, redact: Redact | undefined): ThriceError {
+  const message = redact?.(error.message) ?? error.message;
+  if (message === error.message) return error;
+  return new ThriceError({ code: error.code, message, details: error.details });
+}

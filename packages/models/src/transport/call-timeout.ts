@@ -1,0 +1,27 @@
+/** The time limit of one call; its signal aborts with the caller's, or when the time is over. */
+export class CallTimeout {
+  readonly #controller = new AbortController();
+  readonly #outer: AbortSignal;
+  readonly #timer: NodeJS.Timeout;
+  readonly #abort = () => this.#controller.abort();
+  isOver = false;
+
+  constructor(timeoutMs: number, outer: AbortSignal) {
+    this.#outer = outer;
+    this.#timer = setTimeout(() => {
+      this.isOver = true;
+      this.#abort();
+    }, timeoutMs);
+    if (outer.aborted) this.#abort();
+    else outer.addEventListener('abort', this.#abort);
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  clear(): void {
+    clearTimeout(this.#timer);
+    this.#outer.removeEventListener('abort', this.#abort);
+  }
+}

@@ -1,0 +1,25 @@
+import type { CallEnd, Governor, Permit } from '@thrice/core';
+import { aUsage } from './builders.ts';
+
+/** A permit that is returned, as that of a failed call, when it is disposed of. */
+export type HeldPermit = Permit & Disposable;
+
+/** Takes a permit of a lane. */
+export async function takePermit(
+  governor: Governor,
+  lane: string,
+  signal: AbortSignal = new AbortController().signal,
+): Promise<HeldPermit> {
+  const grant = await governor.grant({ lane, model: 'm', estimatedTokens: null, signal });
+  if (grant.kind !== 'granted') throw new Error(`expected a permit of ${lane}`);
+  const { permit } = grant;
+  return { ...permit, [Symbol.dispose]: () => void permit.settle({ kind: 'failed' }) };
+}
+
+/** The end of a call that the vendor answered. */
+export const answered: CallEnd = { kind: 'answered', usage: aUsage(), rateLimits: {} };
+
+/** The end of a call that the vendor refused because of a rate limit. */
+export function refused(retryAfterMs?: number): CallEnd {
+  return { kind: 'refused', retryAfterMs, rateLimits: {} };
+}

@@ -1,0 +1,201 @@
+import { type Solver, solverRegistry, toSolverRegistry } from '@thrice/core';
+import { describe, expect, it } from 'vitest';
+import { twoStepSolver } from '../../fixtures/toy/two-step-solver.ts';
+import {
+  aBenchmark,
+  aCellKey,
+  aConfig,
+  aJournalEntry,
+  aModelResponse,
+  anError,
+  anOutput,
+  aQuestion,
+} from '../../support/builders.ts';
+import { FakeEngine } from '../../support/fake-engine.ts';
+import type { FakeAnswer } from '../../support/fake-model-client.ts';
+
+const key = aCellKey();
+
+function engineWith(solver: Solver, answer?: FakeAnswer, maxAttempts = 3): FakeEngine {
+  const configs = [aConfig({ solver: solver.kind })];
+  return new FakeEngine({
+    benchmark: aBenchmark({ configs, maxAttempts }),
+    solvers: toSolverRegistry([solver]),
+    ...(answer !== undefined && { answer }),
+  });
+}
+
+function stepsAsked(engine: FakeEngine): readonly string[] {
+  return engine.models.requests.map(({ step }) => step);
+}
+
+describe('the direct solver', () => {
+  const solver = solverRegistry.get('direct');
+  const prompt = [{ role: 'user' as const, content: 'Why?' }];
+  const input = { config: aConfig(), question: aQuestion(), prompt, journal: new Map() };
+
+  it('asks once, with the config of its own and the prompt', () => {
+    expect(solver?.next(input)).toMatchObject({
+      kind: 'call',
+      step: 'answer',
+      request: { lane: 'lab', model: 'm', messages: prompt, tools: [] },
+    });
+  });
+
+  it('answers with what it was told', () => {
+    const entry = aJournalEntry({ text: '42' });
+
+    const move = solver?.next({ ...input, journal: new Map([['answer', entry]]) });
+
+    expect(move).toEqual({ kind: 'answer', output: entry.output, finishReason: 'stop' });
+  });
+});
+
+describe('a solver of two steps', () => {
+  const twoAnswers: FakeAnswer = ({ step }) =>
+    aModelResponse({ output: anOutput({ text: step === 'draft' ? '41' : '42' }), latencyMs: 30 });
+
+  it('has each step recorded before the next one is asked for', async () => {
+    const engine = engineWith(twoStepSolver, twoAnswers);
+
+    await engine.work(await engine.deliver());
+
+    expect(stepsAsked(engine)).toEqual(['draft', 'check']);
+    expect(engine.models.requests[1]?.messages.at(-2)).toEqual({
+      role: 'assistant',
+      content: '41',
+    });
+    expect(engine.ledger.log).toEqual(['claimCell', 'commitCall', 'commitCall', 'completeCell']);
+    expect(engine.ledger.cell(key)?.result).toMatchObject({
+      outcome: 'scored',
+      score: 1,
+      answer: '42',
+      attempts: 2,
+      latencyMs: 60,
+      calls: [{ step: 'draft' }, { step: 'check' }],
+    });
+  });
+
+  it('returns its permit between two steps', async () => {
+    const inUse: number[] = [];
+    const engine = engineWith(twoStepSolver, twoAnswers);
+    engine.governor.onGrant = () => inUse.push(engine.governor.inUseCount);
+
+    await engine.work(await engine.deliver());
+
+    expect(inUse).toEqual([0, 0]);
+  });
+
+  it('continues from a recorded step without paying for it again', async () => {
+    const engine = engineWith(twoStepSolver, twoAnswers);
+    await engine.ledger.commitCall(key, aJournalEntry({ step: 'draft', text: '41' }));
+    const released = { key, state: 'released', generation: 0, attempts: 0 } as const;
+    engine.ledger.putCell({ ...released, attemptLog: [] });
+
+    await engine.work(await engine.deliver());
+
+    expect(stepsAsked(engine)).toEqual(['check']);
+    expect(engine.ledger.cell(key)?.result?.calls).toMatchObject([
+      { step: 'draft', replayed: true },
+      { step: 'check', replayed: false },
+    ]);
+  });
+
+  it('has as many attempts at each step', async () => {
+    const failures = new Map([
+      ['draft', 2],
+      ['check', 2],
+    ]);
+    const engine = engineWith(twoStepSolver, (request, signal) => {
+      const left = failures.get(request.step) ?? 0;
+      failures.set(request.step, left - 1);
+      return left > 0 ? anError('model-timeout') : twoAnswers(request, signal);
+    });
+    await engine.deliver();
+
+    await engine.workAll();
+
+    // Two failures and a success at each step; four attempts in a row would have been too many.
+    expect(engine.ledger.cell(key)?.result).toMatchObject({ outcome: 'scored', attempts: 6 });
+    expect(engine.ledger.cell(key)?.attemptLog.map(({ step }) => step)).toEqual([
+      'draft',
+      'draft',
+      'check',
+      'check',
+    ]);
+  });
+
+  it('fails at its second step with the first call still on record', async () => {
+    const engine = engineWith(twoStepSolver, (request, signal) =>
+      request.step === 'check' ? anError('invalid-request') : twoAnswers(request, signal),
+    );
+
+    await engine.work(await engine.deliver());
+
+    expect(engine.ledger.cell(key)?.result).toMatchObject({
+      outcome: 'failed',
+      reason: 'invalid-request',
+      calls: [{ step: 'draft' }],
+    });
+  });
+
+  it('opens the breaker of the model that a step called', async () => {
+    const lent: Solver = {
+      kind: 'lent',
+      next: (input) => {
+        const move = twoStepSolver.next(input);
+        if (move.kind !== 'call') return move;
+        return { ...move, request: { ...move.request, model: 'lent' } };
+      },
+    };
+    const engine = engineWith(lent, () => anError('unknown-model'));
+
+    await engine.work(await engine.deliver());
+
+    expect(await engine.ledger.listOpenBreakers()).toMatchObject([{ breakerKey: 'lab/lent' }]);
+  });
+
+  it('is a bug where it asks for a recorded step again', async () => {
+    const stuck: Solver = {
+      kind: 'stuck',
+      next: (input) => twoStepSolver.next({ ...input, journal: new Map() }),
+    };
+    const engine = engineWith(stuck, twoAnswers, 1);
+
+    await engine.work(await engine.deliver());
+
+    expect(engine.models.requests).toHaveLength(1);
+    expect(engine.ledger.cell(key)?.result).toMatchObject({
+      outcome: 'failed',
+      error: {
+        class: 'internal',
+        message: 'solver "stuck" asks for step "draft", which is recorded already',
+      },
+    });
+  });
+
+  it('is a bug where the worker does not have it', async () => {
+    const configs = [aConfig({ solver: 'unheard-of' })];
+    const engine = new FakeEngine({ benchmark: aBenchmark({ configs }) });
+
+    await expect(engine.work(await engine.deliver())).rejects.toMatchObject({ class: 'internal' });
+    expect(engine.ledger.log).toEqual([]);
+  });
+});
+
+describe('a governor that grants nothing for a while', () => {
+  it('sends the cell back until then, without an attempt', async () => {
+    const engine = new FakeEngine();
+    engine.governor.notBeforeMs = engine.clock.now() + 90_000;
+
+    const settlement = await engine.work(await engine.deliver());
+
+    expect(settlement).toEqual({ kind: 'release', delayMs: 90_000 });
+    expect(engine.models.requests).toEqual([]);
+    expect(engine.ledger.cell(key)).toMatchObject({
+      state: 'released',
+      attempts: 0,
+      attemptLog: [],
+    });
+  });
+});
