@@ -179,4 +179,7 @@ export { type ParsedRow, parseQuestionRow } from './spec/questions/parse-questio
 export { createSelector } from './spec/questions/select-questions.ts';
 export { checkTemplate, renderPrompt } from './spec/render-prompt.ts';
 export { defaultName, resolveBenchmark } from './spec/resolve-benchmark.ts';
-export { mean, quantile, sampleVariance, wilsonInterval } from './statistics/describe-scores.ts';
+export { mean } from './statistics/mean.ts';
+export { quantile } from './statistics/quantile.ts';
+export { sampleVariance } from './statistics/sample-variance.ts';
+export { wilsonInterval } from './statistics/wilson-interval.ts';
