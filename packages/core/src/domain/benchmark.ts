@@ -1,4 +1,5 @@
-import type { Price, ScorerSpec, Select } from './benchmark-spec.ts';
+import type { Price, Select } from './benchmark-spec.ts';
+import type { ScorerSpec } from './scorer.ts';
 
 /** A provider account or endpoint pool: what shares one limit, one open breaker, one queue. */
 export interface Lane {
