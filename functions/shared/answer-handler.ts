@@ -6,7 +6,7 @@ import {
   Heartbeat,
   processTask,
   type Settlement,
-  type SolverRegistry,
+  type TaskWorker,
   ThriceError,
   toThriceError,
   type WorkerEvent,
@@ -31,26 +31,29 @@ const POISON_DELAY_MS = 10_000;
 /** How long a task stays away when a store does not serve it: its receives outlast an hour's outage. */
 const STORE_BACKOFF = { baseMs: 30_000, capMs: 900_000 };
 
+/** Solvers and scorers in the place of the built-in ones. */
+export type Extensions = Pick<TaskWorker, 'solvers' | 'scorers'>;
+
 /** A Lambda handler of SQS events. */
 export type Handler = (event: unknown, context: LambdaContext) => Promise<BatchResponse>;
 
 /**
  * The handler of the answer function: one cell per message.
  *
- * @param solvers - @default the built-in solvers
+ * @param extensions - Solvers and scorers. @default the built-in ones
  */
-export function createAnswerHandler(solvers?: SolverRegistry): Handler {
+export function createAnswerHandler(extensions: Extensions = {}): Handler {
   return async (event, context) => {
     const composition = compose();
     const log = openLog('answer', context);
     return await handleRecords(event, log, (record) =>
-      answerRecord(record, { context, composition, log, solvers }),
+      answerRecord(record, { context, composition, log, extensions }),
     );
   };
 }
 
 interface Invocation {
-  readonly solvers: SolverRegistry | undefined;
+  readonly extensions: Extensions;
   readonly context: LambdaContext;
   readonly composition: Composition;
   readonly log: Log;
@@ -110,7 +113,7 @@ function laneOf(
 async function answer(
   delivery: Delivery,
   { attributes }: SqsRecord,
-  { context, composition, log, solvers }: Invocation,
+  { context, composition, log, extensions }: Invocation,
 ): Promise<Settlement> {
   const { queue, ledger, clock } = composition;
   // From the queue's long visibility to a worker's short one: a dead worker's cell is free in a minute.
@@ -130,7 +133,7 @@ async function answer(
       clientFor: models.clientFor,
       heartbeat,
       governor: invocationGovernor,
-      ...(solvers !== undefined && { solvers }),
+      ...extensions,
       random: Math.random,
       hasTimeFor: (durationMs) => context.getRemainingTimeInMillis() - RESERVE_MS > durationMs,
       observe: (event) => {

@@ -73,7 +73,7 @@ export class FakeEngine {
           this.openBreakers.set(event.breaker.breakerKey, event.breaker);
       },
       openBreakers: this.openBreakers,
-      ...(init.solvers !== undefined && { solvers: init.solvers }),
+      solvers: init.solvers,
     };
   }
 

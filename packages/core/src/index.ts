@@ -1,14 +1,23 @@
 /**
  * The domain of Thrice: what a benchmark is, how its cells are answered, what its figures mean.
  *
- * Words, one each: a **question** is a dataset row; a **config** a named system under test; a
- * **replicate** one independent repetition of the grid; a **group** the replicates started together;
- * a **run** one replicate of a group; a **cell** the unit of work, keyed (run, id, config); an
- * **attempt** one delivery of a cell to a worker; a **call** one paid request inside a cell; a **lane**
- * a provider account or endpoint pool; the **ledger** the store of groups, cells and calls; a **blob**
- * an artifact.
+ * - **question**: one row of a dataset.
+ * - **config**: a named system under test: model, prompt, parameters, scorer.
+ * - **replicate**: one independent repetition of the grid; a **run** is one replicate of a group.
+ * - **group**: the replicates that were started together.
+ * - **cell**: the unit of work, keyed (run, id, config).
+ * - **task**, **delivery**: the message that asks for a cell; one handover of it to a worker.
+ * - **call**: one paid request for a cell; an **attempt** is one try at a call.
+ * - **lane**: a provider account or endpoint pool.
+ * - **ledger**: the store of groups, cells and calls; a **blob** is an artifact.
  */
 
+export {
+  benchmarkSpecSchema,
+  checkQuestions,
+  parseSpec,
+  resolveBenchmark,
+} from './builtins.ts';
 export { backoffMs } from './cells/backoff.ts';
 export { describeError } from './cells/cell-execution.ts';
 export { decideNextStep, type NextStep } from './cells/decide-next-step.ts';
@@ -37,7 +46,11 @@ export {
   replayMessages,
 } from './dlq/replay.ts';
 export type { Benchmark, Config, Lane, Protocol } from './domain/benchmark.ts';
-export { type BenchmarkSpec, benchmarkSpecSchema, type Select } from './domain/benchmark-spec.ts';
+export {
+  type BenchmarkSpec,
+  createBenchmarkSpecSchema,
+  type Select,
+} from './domain/benchmark-spec.ts';
 export {
   breakersFor,
   laneOf,
@@ -105,6 +118,12 @@ export type {
   ToolDefinition,
 } from './domain/message.ts';
 export { type Question, questionMessageSchema, questionSchema } from './domain/question.ts';
+export {
+  createScorerRegistry,
+  type Scorer,
+  type ScorerRegistry,
+  type ScorerSpec,
+} from './domain/scorer.ts';
 export {
   assertNever,
   classOfCode,
@@ -190,10 +209,11 @@ export {
 export { SummaryBuilder } from './results/summary-builder.ts';
 export { renderSummary, renderTagTable } from './results/summary-table.ts';
 export { renderTable, type TableForm } from './results/table.ts';
-export { extractBbhAnswer } from './scorers/extract-bbh-answer.ts';
+export { extractBbhAnswer } from './scorers/bbh.ts';
 export { extractChoice } from './scorers/extract-choice.ts';
 export { extractNumber } from './scorers/extract-number.ts';
-export { type Grade, gradeAnswer, scorerVersions } from './scorers/grade-answer.ts';
+export { type Grade, gradeAnswer } from './scorers/grade-answer.ts';
+export { scorerRegistry, scorerVersions } from './scorers/registry.ts';
 export { solverRegistry, toSolverRegistry } from './solvers/registry.ts';
 export { requestOf, textOf } from './solvers/request-of.ts';
 export { SIMULATOR_LANE } from './spec/builtin-lanes.ts';
@@ -201,8 +221,7 @@ export { directPrefix } from './spec/datasets/bbh.ts';
 export { describeIssues } from './spec/describe-issues.ts';
 export { describeJsonError } from './spec/describe-json-error.ts';
 export { suggestName } from './spec/nearest-name.ts';
-export { invalidSpec, parseSpec } from './spec/parse-spec.ts';
-export { checkQuestions } from './spec/questions/check-questions.ts';
+export { invalidSpec } from './spec/parse-spec.ts';
 export {
   loadQuestions,
   openQuestions,
@@ -211,5 +230,8 @@ export {
 export { type ParsedRow, parseQuestionRow } from './spec/questions/parse-question-row.ts';
 export { createSelector } from './spec/questions/select-questions.ts';
 export { checkTemplate, renderPrompt } from './spec/render-prompt.ts';
-export { defaultName, resolveBenchmark } from './spec/resolve-benchmark.ts';
-export { mean, quantile, sampleVariance, wilsonInterval } from './statistics/describe-scores.ts';
+export { defaultName } from './spec/resolve-benchmark.ts';
+export { mean } from './statistics/mean.ts';
+export { quantile } from './statistics/quantile.ts';
+export { sampleVariance } from './statistics/sample-variance.ts';
+export { wilsonInterval } from './statistics/wilson-interval.ts';

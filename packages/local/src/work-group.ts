@@ -10,6 +10,7 @@ import {
   limits,
   type OpenBreaker,
   type Random,
+  type ScorerRegistry,
   type SolverRegistry,
   ThriceError,
   type WorkerEvent,
@@ -47,7 +48,9 @@ export interface WorkOrder {
   readonly clientFor: ClientFor;
   readonly random: Random;
   /** @default the built-in solvers */
-  readonly solvers?: SolverRegistry;
+  readonly solvers?: SolverRegistry | undefined;
+  /** @default the built-in scorers */
+  readonly scorers?: ScorerRegistry | undefined;
   /** Slots for the calls. @default as many as the benchmark allows, in all and on each lane */
   readonly governor?: SlotGovernor;
   readonly observe: WorkerObserver;
@@ -249,7 +252,7 @@ class WorkLoop {
   }
 
   async #workOn(delivery: Delivery): Promise<void> {
-    const { engine, benchmark, clientFor, random, solvers } = this.#order;
+    const { engine, benchmark, clientFor, random, solvers, scorers } = this.#order;
     const settlement = await executeCell(delivery, {
       owner: engine.workers.owner,
       benchmark,
@@ -262,7 +265,8 @@ class WorkLoop {
       random,
       observe: (event) => this.#observe(event),
       openBreakers: this.#openBreakers,
-      ...(solvers !== undefined && { solvers }),
+      solvers,
+      scorers,
     });
     if (settlement.kind === 'acknowledge') await this.#queue.acknowledge(delivery);
     else await this.#queue.release(delivery, settlement.delayMs);

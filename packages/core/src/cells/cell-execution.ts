@@ -333,7 +333,7 @@ export class CellExecution {
   async #complete(question: Question, { output, finishReason }: AnswerMove): Promise<Settlement> {
     const calls = callsOf(this.#journal);
     return await this.#store({
-      ...gradeAnswer(this.#config.scorer, question, output, finishReason),
+      ...gradeAnswer(this.#config.scorer, question, output, finishReason, this.#worker.scorers),
       error: null,
       costUsd: totalCost(calls),
       latencyMs: calls.reduce((sum, { latencyMs }) => sum + latencyMs, 0),

@@ -1,5 +1,6 @@
 import type { Benchmark } from '../domain/benchmark.ts';
 import type { OpenBreakers } from '../domain/breaker.ts';
+import type { ScorerRegistry } from '../domain/scorer.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Governor } from '../ports/governor.ts';
@@ -28,7 +29,9 @@ export interface Worker {
   /** The open breakers as the worker last read them; may change while it works. */
   readonly openBreakers: OpenBreakers;
   /** @default the built-in solvers */
-  readonly solvers?: SolverRegistry;
+  readonly solvers?: SolverRegistry | undefined;
+  /** @default the built-in scorers */
+  readonly scorers?: ScorerRegistry | undefined;
 }
 
 /** What the holder of the delivery does with it next. */

@@ -1,6 +1,7 @@
 import * as z from 'zod';
+import { type Scorer, type ScorerSpec, scorerSpecSchema } from './scorer.ts';
 
-/** Refuses a key that the format names but this version cannot honour: never ignored in silence. */
+/** Rejects a key that the format defines but this version does not support, rather than ignore it. */
 function unsupported(remedy: string): z.ZodOptional<z.ZodNever> {
   return z.never({ error: `not supported by this version; ${remedy}` }).optional();
 }
@@ -26,7 +27,7 @@ const laneNameSchema = z
     'expected lower-case letters, digits, "_" and "-", at most 32',
   );
 
-/** A model server's base URL; a key in it would be stored and shown with it. */
+/** A model server's base URL. It is stored and shown, so it must not contain a key. */
 const baseUrlSchema = z
   .url({
     protocol: /^https?$/,
@@ -37,21 +38,21 @@ const baseUrlSchema = z
     error: "expected a URL without user or key; name the key's variable in api_key_env",
   });
 
-/** The name of an environment variable, never the key; what looks like a key is refused. */
+/** The name of an environment variable; a value that looks like a key is rejected. */
 const keyVariableSchema = z
   .string()
   .refine((name) => /^[A-Za-z_][A-Za-z0-9_]*$/.test(name) && !looksLikeKey(name), {
     error: 'expected the name of an environment variable, as in LAB_API_KEY, never a key',
   });
 
-/** Some vendors' keys would pass for names: long, with digits among small letters. */
+/** Some vendors' keys are valid variable names, but long, with digits among lower-case letters. */
 function looksLikeKey(text: string): boolean {
   return text.length >= 20 && /[a-z]/.test(text) && /\d/.test(text);
 }
 
 const secondsSchema = z.number().positive().max(86_400);
 
-/** A deterministic subset, in file order: first `start` and `tags`, then `per_tag`, then `limit`. */
+/** A deterministic subset, in file order: `tags`, then `start`, then `per_tag`, then `limit`. */
 export const selectSchema = z.strictObject({
   start: z.int().min(0).default(0),
   limit: z.int().min(1).optional(),
@@ -60,8 +61,6 @@ export const selectSchema = z.strictObject({
 });
 /** A deterministic subset of the questions. */
 export type Select = z.infer<typeof selectSchema>;
-
-const datasetSchema = z.strictObject({ dataset: z.enum(['bbh']), path: z.string().min(1) });
 
 const laneSchema = z.strictObject({
   protocol: z
@@ -73,9 +72,9 @@ const laneSchema = z.strictObject({
   max_concurrency: z.int().min(1).max(10_000).optional(),
   timeout_s: secondsSchema.optional(),
   max_tokens_field: z.enum(['max_tokens', 'max_completion_tokens']).optional(),
-  /** The bundled simulator's models, a file relative to the spec; lane `sim` only. */
+  /** File with the bundled simulator's models, relative to the spec; lane `sim` only. */
   behaviour: z.string().min(1).optional(),
-  /** The bundled simulator's faults, a file relative to the spec; lane `sim` only. */
+  /** File with the bundled simulator's faults, relative to the spec; lane `sim` only. */
   faults: z.string().min(1).optional(),
   rpm: unsupported('bound the lane with max_concurrency'),
   tpm: unsupported('bound the lane with max_concurrency'),
@@ -89,37 +88,6 @@ export const priceSchema = z.strictObject({
 });
 /** USD per million tokens. */
 export type Price = z.infer<typeof priceSchema>;
-
-const plainScorerKinds = ['exact', 'choice', 'includes', 'bbh', 'numeric'] as const;
-
-/** How an answer becomes a score; each kind is described where it is implemented. */
-export const scorerSchema = z.discriminatedUnion('kind', [
-  z.strictObject({ kind: z.literal('exact') }),
-  z.strictObject({ kind: z.literal('choice') }),
-  z.strictObject({ kind: z.literal('includes') }),
-  z.strictObject({ kind: z.literal('bbh') }),
-  z.strictObject({
-    kind: z.literal('numeric'),
-    /** Largest absolute difference still counted as equal. */
-    tolerance: z.number().min(0).default(0),
-  }),
-  z.strictObject({
-    kind: z.literal('regex'),
-    /** A JavaScript pattern; its first group, else the whole match, is the answer. */
-    pattern: z.string().min(1).refine(isPattern, { error: 'expected a valid regular expression' }),
-  }),
-]);
-/** A scorer with its parameters. */
-export type ScorerSpec = z.infer<typeof scorerSchema>;
-
-function isPattern(source: string): boolean {
-  try {
-    new RegExp(source, 'u');
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 const configSchema = z.strictObject({
   name: configNameSchema,
@@ -141,30 +109,74 @@ const configSchema = z.strictObject({
   confidence: unsupported('ask for it in the prompt'),
 });
 
+/** The registered names that a spec may use. */
+export interface SpecVocabulary {
+  readonly scorers: Iterable<Scorer>;
+  /** The names of the datasets. */
+  readonly datasets: Iterable<string>;
+}
+
 /**
- * A benchmark as its author writes it (TOML or JSON), in the file's own snake case.
+ * The schema of a benchmark as its author writes it (TOML or JSON), in the file's own snake case.
  *
- * `resolveBenchmark` turns it into the form the rest of the program works with.
+ * Accepts only registered scorers, with their own parameters, and registered datasets.
+ * `resolveBenchmark` turns the result into the form that the rest of the program uses.
  */
-export const benchmarkSpecSchema = z.strictObject({
-  name: nameSchema.optional(),
-  questions: z.union([z.string().min(1), z.array(z.string().min(1)).min(1), datasetSchema], {
-    error: 'expected a file, a list of files, or { dataset = "bbh", path = "..." }',
-  }),
-  replicates: z.int().min(1).max(1000).default(1),
-  parallel: z.int().min(1).max(10_000).default(64),
-  max_attempts: z.int().min(1).max(1000).default(5),
-  timeout_s: secondsSchema.default(120),
-  coverage_floor: z.number().min(0).max(1).default(0.98),
-  skip_missing_keys: z.boolean().default(false),
-  budget_usd: unsupported('leave it out: a cap that is not enforced would be worse than none'),
-  select: selectSchema.optional(),
-  lanes: z.record(laneNameSchema, laneSchema).default({}),
-  prices: z.record(z.string(), priceSchema).default({}),
-  scorers: z.record(configNameSchema, scorerSchema).default({}),
-  configs: z.array(configSchema).min(1),
+export function createBenchmarkSpecSchema(vocabulary: SpecVocabulary): z.ZodType<BenchmarkSpec> {
+  const datasets = [...vocabulary.datasets];
+  return specSchema({
+    scorer: registeredScorerSchema([...vocabulary.scorers]),
+    dataset: z.enum(datasets),
+    datasetExample: datasets.map((name) => JSON.stringify(name)).join(' or '),
+  });
+}
+
+function registeredScorerSchema(scorers: readonly Scorer[]): z.ZodType<ScorerSpec> {
+  const [first, ...others] = scorers.map(({ kind, parameters }) =>
+    z.strictObject({ kind: z.literal(kind), ...parameters.shape }),
+  );
+  return first === undefined ? z.never() : z.discriminatedUnion('kind', [first, ...others]);
+}
+
+function specSchema({
+  scorer,
+  dataset,
+  datasetExample,
+}: {
+  readonly scorer: z.ZodType<ScorerSpec>;
+  readonly dataset: z.ZodType<string>;
+  /** Shown in the error for a bad `questions`. */
+  readonly datasetExample: string;
+}) {
+  const datasetSchema = z.strictObject({ dataset, path: z.string().min(1) });
+  return z.strictObject({
+    name: nameSchema.optional(),
+    questions: z.union([z.string().min(1), z.array(z.string().min(1)).min(1), datasetSchema], {
+      error: `expected a file, a list of files, or { dataset = ${datasetExample}, path = "..." }`,
+    }),
+    replicates: z.int().min(1).max(1000).default(1),
+    parallel: z.int().min(1).max(10_000).default(64),
+    max_attempts: z.int().min(1).max(1000).default(5),
+    timeout_s: secondsSchema.default(120),
+    coverage_floor: z.number().min(0).max(1).default(0.98),
+    skip_missing_keys: z.boolean().default(false),
+    budget_usd: unsupported('leave it out: a cap that is not enforced would be worse than none'),
+    select: selectSchema.optional(),
+    lanes: z.record(laneNameSchema, laneSchema).default({}),
+    prices: z.record(z.string(), priceSchema).default({}),
+    scorers: z.record(configNameSchema, scorer).default({}),
+    configs: z.array(configSchema).min(1),
+  });
+}
+
+/**
+ * A spec as a group stores it: checked when the group was planned, so any scorer kind and any dataset
+ * name is accepted.
+ */
+export const storedBenchmarkSpecSchema = specSchema({
+  scorer: scorerSpecSchema,
+  dataset: z.string(),
+  datasetExample: '"..."',
 });
 /** A benchmark as its author writes it, defaults filled in. */
-export type BenchmarkSpec = z.infer<typeof benchmarkSpecSchema>;
-/** The scorer kinds that a config may name without a table of its own. */
-export const namedScorerKinds: readonly string[] = plainScorerKinds;
+export type BenchmarkSpec = z.infer<typeof storedBenchmarkSpecSchema>;

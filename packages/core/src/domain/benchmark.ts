@@ -1,4 +1,5 @@
-import type { Price, ScorerSpec, Select } from './benchmark-spec.ts';
+import type { Price, Select } from './benchmark-spec.ts';
+import type { ScorerSpec } from './scorer.ts';
 
 /** A wire protocol; each has a model client of its own. */
 export type Protocol = 'chat';

@@ -1,37 +1,37 @@
 import * as z from 'zod';
-import { benchmarkSpecSchema } from './benchmark-spec.ts';
+import { storedBenchmarkSpecSchema } from './benchmark-spec.ts';
 
-/** What is wanted of a group; `cancelled` asks every worker to stop, `resume` makes it active again. */
+/** The requested state of a group: `cancelled` tells every worker to stop; `resume` resets it to `active`. */
 export const groupStateSchema = z.enum(['active', 'cancelled']);
-/** What is wanted of a group. */
+/** The requested state of a group. */
 export type GroupState = z.infer<typeof groupStateSchema>;
 
 const sourceFileSchema = z.strictObject({ path: z.string(), sha256: z.string() });
-/** A file the plan was made from, and its digest at that time. */
+/** A file that the plan was made from, with its digest at that time. */
 export type SourceFile = z.infer<typeof sourceFileSchema>;
 
 /**
- * Everything a group needs to be carried on from: written once when it is planned, never changed.
+ * Everything needed to resume a group. Written once, when the group is planned, and never changed.
  *
- * `spec` holds the prompts of `prompt_file` inline and `questions` names a stored copy, so a resume
- * reads no other file.
+ * `spec` holds the prompts of `prompt_file` inline and `questions` refers to a stored copy, so a
+ * resume reads no other file.
  */
 export const groupHeaderSchema = z.strictObject({
   schemaVersion: z.literal(1),
   group: z.string(),
   /** The benchmark's name. */
   benchmark: z.string(),
-  /** What the group is called by: `--label`, else the benchmark's name. */
+  /** The `--label`, or the benchmark's name without one. */
   label: z.string(),
   createdAt: z.iso.datetime(),
-  spec: benchmarkSpecSchema,
+  spec: storedBenchmarkSpecSchema,
   specSource: sourceFileSchema,
   questionSources: z.array(sourceFileSchema),
-  /** The dataset's name where one was used: it knows the averages its authors publish. */
-  dataset: z.enum(['bbh']).nullable(),
+  /** The name of the dataset, which selects its published averages; null for question files. */
+  dataset: z.string().nullable(),
   questions: z.strictObject({ key: z.string(), sha256: z.string(), count: z.int().min(1) }),
   runs: z.array(z.string()).min(1),
-  /** Cells of each config in one run; a config that was skipped has 0 and a reason. */
+  /** The number of cells of each config in one run; a skipped config has 0 and a reason. */
   configs: z.array(
     z.strictObject({
       config: z.string(),
@@ -45,10 +45,10 @@ export const groupHeaderSchema = z.strictObject({
   toolVersion: z.string(),
   commit: z.string().nullable(),
 });
-/** Everything a group needs to be carried on from. */
+/** Everything needed to resume a group. */
 export type GroupHeader = z.infer<typeof groupHeaderSchema>;
 
-/** The group a run belongs to: `<group>-r<k>`. */
+/** Returns the group of a run named `<group>-r<k>`. */
 export function groupOfRun(run: string): string {
   return run.replace(/-r\d+$/, '');
 }

@@ -1,3 +1,4 @@
+import { resolveBenchmark } from '../builtins.ts';
 import { readStoredQuestions } from '../cells/read-question.ts';
 import type { Config } from '../domain/benchmark.ts';
 import type { GroupHeader } from '../domain/group.ts';
@@ -10,7 +11,6 @@ import type { CreateDigest } from '../ports/digest.ts';
 import type { GroupRecord, Ledger } from '../ports/ledger.ts';
 import type { TaskQueue } from '../ports/task-queue.ts';
 import { createSelector } from '../spec/questions/select-questions.ts';
-import { resolveBenchmark } from '../spec/resolve-benchmark.ts';
 import { type CellCopy, copyCell } from './copy-cell.ts';
 import { plannedConfigs } from './plan-group.ts';
 import { chooseMissing, sendTasks } from './send-tasks.ts';

@@ -1,10 +1,10 @@
+import { resolveBenchmark } from '../builtins.ts';
 import type { Config } from '../domain/benchmark.ts';
 import { breakersFor, isBreakerOf, toOpenBreakers } from '../domain/breaker.ts';
 import type { DispatchRequest } from '../domain/group-request.ts';
 import { ThriceError } from '../errors.ts';
 import type { ActiveGroups } from '../ports/active-groups.ts';
 import type { GroupRequests } from '../ports/group-requests.ts';
-import { resolveBenchmark } from '../spec/resolve-benchmark.ts';
 import { type PlanStores, plannedConfigs } from './plan-group.ts';
 import { type ChooseTasks, chooseAll, chooseMissing, sendTasks } from './send-tasks.ts';
 

@@ -9,7 +9,7 @@ import { readRows } from '../results/read-rows.ts';
 import type { Summary } from '../results/summary.ts';
 import { SummaryBuilder } from '../results/summary-builder.ts';
 import { renderSummary } from '../results/summary-table.ts';
-import { scorerVersions } from '../scorers/grade-answer.ts';
+import { scorerVersions } from '../scorers/registry.ts';
 
 const EXIT_COMPLETE = 0;
 const EXIT_WITHOUT_SCORE = 1;

@@ -1,3 +1,4 @@
+import { resolveBenchmark } from '../builtins.ts';
 import { countDone, countPlanned } from '../domain/count-cells.ts';
 import type { GroupHeader } from '../domain/group.ts';
 import type { ResultRequest } from '../domain/group-request.ts';
@@ -6,7 +7,6 @@ import type { ActiveGroup, ActiveGroups } from '../ports/active-groups.ts';
 import type { GroupRequests } from '../ports/group-requests.ts';
 import type { GroupRecord, Ledger, Tally } from '../ports/ledger.ts';
 import { TallyCounter } from '../results/tally-counter.ts';
-import { resolveBenchmark } from '../spec/resolve-benchmark.ts';
 import { earlyExitCodes, type FinalizeStores, finalizeGroup } from './finalize-group.ts';
 
 /** Times the results are written while cells go on being completed. */

@@ -1,10 +1,10 @@
-import { mean } from '../statistics/describe-scores.ts';
+import { mean } from '../statistics/mean.ts';
 import type { NamedAverage, TagSummary } from './summary.ts';
 
 const LOGICAL_DEDUCTION = ['three', 'five', 'seven'].map((n) => `logical_deduction_${n}_objects`);
 const TRACKING = ['three', 'five', 'seven'].map((n) => `tracking_shuffled_objects_${n}_objects`);
 
-/** Questions of a subtask unless it is listed in {@link OTHER_SIZES}. */
+/** The number of questions in a subtask, except for those in {@link OTHER_SIZES}. */
 const USUAL_SIZE = 250;
 const OTHER_SIZES: Readonly<Record<string, number>> = {
   causal_judgement: 187,
@@ -44,13 +44,13 @@ const ALGORITHMIC: readonly (readonly string[])[] = [
 const ALL_SUBTASKS = [...NLP, ...ALGORITHMIC].flat();
 
 /**
- * BIG-Bench Hard's averages, each under its own name.
+ * Computes the averages that are in use for BIG-Bench Hard, each under its own name.
  *
- * The paper weighs 23 tasks equally, with the three variants of logical_deduction and of
- * tracking_shuffled_objects first averaged into one task each. Its averages are null unless every
- * subtask they are over was asked in full and got a score on every question.
+ * The paper weights 23 tasks equally, after averaging the three variants of logical_deduction and of
+ * tracking_shuffled_objects into one task each. A paper average is null unless each of its subtasks
+ * was run in full and every question has a score.
  *
- * @param bySubtask - The figures of tag `subtask`.
+ * @param bySubtask - The summaries of the values of tag `subtask`.
  * @see Suzgun et al. (2022), arXiv:2210.09261, table 2
  */
 export function bbhAverages(bySubtask: Readonly<Record<string, TagSummary>>): NamedAverage[] {
@@ -87,7 +87,7 @@ function paperAverage(
   bySubtask: Readonly<Record<string, TagSummary>>,
   tasks: readonly (readonly string[])[],
 ): number | null {
-  const isComplete = tasks.flat().every((subtask) => isWhole(bySubtask[subtask], subtask));
+  const isComplete = tasks.flat().every((subtask) => hasEveryScore(bySubtask[subtask], subtask));
   if (!isComplete) return null;
   const perTask = tasks.map(
     (variants) => mean(variants.map((subtask) => bySubtask[subtask]?.score ?? 0)) ?? 0,
@@ -95,7 +95,7 @@ function paperAverage(
   return mean(perTask) ?? null;
 }
 
-function isWhole(summary: TagSummary | undefined, subtask: string): boolean {
+function hasEveryScore(summary: TagSummary | undefined, subtask: string): boolean {
   if (summary === undefined) return false;
   const size = OTHER_SIZES[subtask] ?? USUAL_SIZE;
   return summary.questions === size && summary.scored + summary.unparsed === summary.cells;

@@ -1,4 +1,5 @@
-import { mean, sampleVariance } from '../statistics/describe-scores.ts';
+import { mean } from '../statistics/mean.ts';
+import { sampleVariance } from '../statistics/sample-variance.ts';
 import type { Moments, ReplicateSummary } from './summary.ts';
 
 /** Mean and sample variance of every numeric field over replicates. */

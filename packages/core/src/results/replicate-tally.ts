@@ -1,8 +1,9 @@
 import type { CellRow } from '../domain/cell.ts';
-import { quantile, wilsonInterval } from '../statistics/describe-scores.ts';
+import { quantile } from '../statistics/quantile.ts';
+import { wilsonInterval } from '../statistics/wilson-interval.ts';
 import type { ReplicateSummary } from './summary.ts';
 
-/** A sum of amounts of which some may be unknown: then the sum is. */
+/** A sum that is unknown as soon as one amount is. */
 class KnownSum {
   #sum = 0;
   #count = 0;
@@ -19,7 +20,7 @@ class KnownSum {
   }
 }
 
-/** Adds up the rows of one config in one run, one at a time; memory is one number a cell. */
+/** Tallies the rows of one config in one run, one at a time. Keeps one number per cell in memory. */
 export class ReplicateTally {
   readonly #run: string;
   readonly #counts = { scored: 0, unparsed: 0, ungraded: 0, failed: 0, 'not-attempted': 0 };
@@ -54,7 +55,7 @@ export class ReplicateTally {
     if (row.latencyMs !== null) this.#latenciesMs.push(row.latencyMs);
   }
 
-  /** @param coverageFloor - 0..1; below it there is no headline. */
+  /** @param coverageFloor - The least coverage for a headline score, 0..1. */
   summarize(coverageFloor: number): ReplicateSummary {
     const { scored, unparsed, ungraded, failed } = this.#counts;
     const scoreCount = scored + unparsed;
@@ -93,7 +94,7 @@ export class ReplicateTally {
     };
   }
 
-  /** Standard error of the mean score: sample standard deviation over the root of n. */
+  /** The standard error of the mean score: sample standard deviation divided by the root of n. */
   #standardError(scoreCount: number): number | null {
     if (scoreCount < 2) return null;
     const squares = this.#scoreSquareSum - (this.#scoreSum * this.#scoreSum) / scoreCount;

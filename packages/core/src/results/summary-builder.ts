@@ -1,6 +1,6 @@
 import type { CellRow } from '../domain/cell.ts';
 import type { GroupHeader } from '../domain/group.ts';
-import { bbhAverages } from './bbh-averages.ts';
+import { type DatasetAverages, datasetAverages } from './dataset-averages.ts';
 import { replicateMoments } from './replicate-moments.ts';
 import { ReplicateTally } from './replicate-tally.ts';
 import type { ConfigSummary, Summary } from './summary.ts';
@@ -11,15 +11,22 @@ interface ConfigTallies {
   readonly tags: TagTally;
 }
 
-/** Builds a summary from rows, in any order of configs and runs; of a run, or of a whole group. */
+/** Builds the summary of a run or of a whole group from rows, in any order of configs and runs. */
 export class SummaryBuilder {
   readonly #header: GroupHeader;
   readonly #coverageFloor: number;
+  readonly #averagesByDataset: ReadonlyMap<string, DatasetAverages>;
   readonly #byConfig = new Map<string, ConfigTallies>();
 
-  constructor(header: GroupHeader, coverageFloor: number) {
+  /** @param coverageFloor - The least coverage for a headline score or an average, 0..1. */
+  constructor(
+    header: GroupHeader,
+    coverageFloor: number,
+    averagesByDataset: ReadonlyMap<string, DatasetAverages> = datasetAverages,
+  ) {
     this.#header = header;
     this.#coverageFloor = coverageFloor;
+    this.#averagesByDataset = averagesByDataset;
   }
 
   add(row: CellRow): void {
@@ -50,14 +57,14 @@ export class SummaryBuilder {
       tally.summarize(this.#coverageFloor),
     );
     const byTag = tallies.tags.summarize();
-    const averages = this.#header.dataset === 'bbh' ? bbhAverages(byTag['subtask'] ?? {}) : [];
+    const averages = this.#averagesByDataset.get(this.#header.dataset ?? '')?.(byTag) ?? [];
     const isWithheld = replicates.some(({ coverage }) => coverage < this.#coverageFloor);
     return {
       config,
       replicates,
       ...replicateMoments(replicates),
       byTag,
-      // An average is a headline too.
+      // An average is a headline too: withhold it below the floor.
       averages: averages.map((each) => (isWithheld ? { ...each, value: null } : each)),
     };
   }

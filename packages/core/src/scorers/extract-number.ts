@@ -1,36 +1,35 @@
 const NUMBER =
   /[-+−]?(?:(?:\d{1,3}(?:[,\u202f\u00a0]\d{3})+(?!\d)|\d+)(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?/gu;
+const ONLY_NUMBER = new RegExp(`^(?:\\p{Sc}\\s*)?(?:${NUMBER.source})\\s*[%\\p{Sc}]?$`, 'u');
 
 /**
- * The last number a text states, as plain digits: separators of thousands are dropped.
+ * Returns the last number in a text as plain digits, without thousands separators.
  *
- * A sign counts only where no letter, digit or bracket stands before it, so "10-4" ends in 4.
+ * A sign counts only if no letter, digit or closing bracket precedes it, so "10-4" ends in 4.
  *
- * @returns Undefined when the text holds no number.
+ * @returns Undefined for a text without a number.
  */
 export function extractNumber(text: string): string | undefined {
-  const found = [...text.matchAll(NUMBER)].at(-1);
-  if (found === undefined) return undefined;
-  const before = text[found.index - 1] ?? ' ';
-  const digits = found[0]
+  const match = [...text.matchAll(NUMBER)].at(-1);
+  if (match === undefined) return undefined;
+  const before = text[match.index - 1] ?? ' ';
+  const digits = match[0]
     .replace(/[,\u202f\u00a0]/g, '')
     .replace('−', '-')
     .replace(/\.$/, '');
   return /^[-+]/.test(digits) && /[\p{L}\p{N})\]]/u.test(before) ? digits.slice(1) : digits;
 }
 
-const LONE = new RegExp(`^(?:\\p{Sc}\\s*)?(?:${NUMBER.source})\\s*[%\\p{Sc}]?$`, 'u');
-
 /**
- * Whether a text is one number and nothing else, but for a currency sign or a percent sign.
+ * Returns whether a text is a single number, with at most a currency or percent sign beside it.
  *
- * What looks like more ("1/2", "1,5", "-$5") is not: {@link extractNumber} would read a part of it.
+ * Texts such as "1/2", "1,5" and "-$5" are not: {@link extractNumber} would read only a part of them.
  */
-export function isLoneNumber(text: string): boolean {
-  return LONE.test(text.trim()) && Number.isFinite(parseNumber(text));
+export function isOnlyNumber(text: string): boolean {
+  return ONLY_NUMBER.test(text.trim()) && Number.isFinite(parseNumber(text));
 }
 
-/** A text as a number: what {@link extractNumber} finds in it. */
+/** Returns the value of the number that {@link extractNumber} finds. */
 export function parseNumber(text: string): number | undefined {
   const digits = extractNumber(text);
   return digits === undefined ? undefined : Number(digits);

@@ -1,4 +1,4 @@
-/** What is known of a provider without the spec saying it. */
+/** The settings of a provider's lane, used unless the spec overrides them. */
 export interface BuiltinLane {
   readonly baseUrl: string;
   readonly apiKeyEnv: string;
@@ -6,9 +6,9 @@ export interface BuiltinLane {
 }
 
 /**
- * The providers' OpenAI-compatible endpoints, from their own documentation.
+ * The providers' OpenAI-compatible endpoints, as their documentation gives them.
  *
- * @see https://platform.openai.com/docs/api-reference (`max_tokens` is refused by newer models)
+ * @see https://platform.openai.com/docs/api-reference (newer models reject `max_tokens`)
  * @see https://docs.anthropic.com/en/api/openai-sdk
  * @see https://ai.google.dev/gemini-api/docs/openai
  * @see https://platform.moonshot.ai/docs https://api-docs.deepseek.com https://docs.x.ai
@@ -31,5 +31,5 @@ export const builtinLanes: Readonly<Record<string, BuiltinLane>> = {
   mistral: { baseUrl: 'https://api.mistral.ai/v1', apiKeyEnv: 'MISTRAL_API_KEY' },
 };
 
-/** The lane of the bundled simulator, started by the command that needs it. */
+/** The lane of the bundled simulator, which a command starts when it needs it. */
 export const SIMULATOR_LANE = 'sim';

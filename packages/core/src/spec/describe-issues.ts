@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { suggestName } from './nearest-name.ts';
 
-/** A value as an error shows it: short, on one line. */
+/** Renders a value for an error: on one line, at most 60 characters. */
 export function showValue(value: unknown): string {
   if (value === undefined) return 'nothing';
   if (typeof value === 'number') return String(value);
@@ -9,7 +9,7 @@ export function showValue(value: unknown): string {
   return text.length > 60 ? `${text.slice(0, 57)}...` : text;
 }
 
-/** `configs[0].tags.x`: a place in a document. */
+/** Renders a place in a document, as in `configs[0].tags.x`. */
 export function showPath(path: readonly PropertyKey[]): string {
   return path.reduce<string>((shown, part) => {
     if (typeof part === 'number') return `${shown}[${part}]`;
@@ -19,10 +19,10 @@ export function showPath(path: readonly PropertyKey[]): string {
 }
 
 /**
- * What is wrong with a document, one line a problem: where, expected, received, nearest known key.
+ * Describes the problems of a document, one per line: where, expected, received, nearest known key.
  *
- * @param schema - The schema the document failed; asked for the keys it knows.
- * @param document - The document as parsed, to show what was received.
+ * @param schema - The schema that rejected the document; the source of the known keys.
+ * @param document - The parsed document, for the values received.
  */
 export function describeIssues(
   error: z.ZodError,
@@ -48,7 +48,7 @@ function describeIssue(
     case 'invalid_key':
       return [`${where}: ${issue.issues.map((inner) => inner.message).join('; ')}`];
     case 'invalid_type':
-      // A key that is never right: what was given for it says nothing.
+      // A key that is never allowed: its value does not matter.
       if (issue.expected === 'never') return [`${where}: ${issue.message}`];
       break;
     default:
@@ -57,7 +57,7 @@ function describeIssue(
   return [`${where}: ${expectation(issue)}, received ${showReceived(document, issue.path)}`];
 }
 
-/** What was received, unless it may be a key that was put where its variable's name belongs. */
+/** Shows the received value unless it may be an API key, given instead of its variable's name. */
 function showReceived(document: unknown, path: readonly PropertyKey[]): string {
   const value = valueAt(document, path);
   const isSecret =
@@ -68,7 +68,7 @@ function showReceived(document: unknown, path: readonly PropertyKey[]): string {
 }
 
 function expectation(issue: z.core.$ZodIssue): string {
-  // Our own schemas say it better than any rule could.
+  // The schemas' own messages are more specific than the rules below.
   if (issue.message.startsWith('expected')) return issue.message;
   switch (issue.code) {
     case 'invalid_type':
@@ -138,7 +138,7 @@ interface JsonSchema {
   readonly not?: JsonSchema;
 }
 
-/** The keys that the schema knows at a place, read from its JSON Schema. */
+/** The keys that a schema allows at a place, read from its JSON Schema. */
 function knownKeys(
   schema: z.ZodType,
   document: unknown,
@@ -153,7 +153,7 @@ function knownKeys(
   const keys = places.flatMap(alternatives).filter((place) => matchesKind(place, kind));
   return keys.flatMap((place) =>
     Object.entries(place.properties ?? {})
-      // What can never be right is not worth suggesting.
+      // Never suggest a key that is always rejected.
       .filter(([, property]) => property.not === undefined)
       .map(([key]) => key),
   );

@@ -1,7 +1,7 @@
 /**
- * What is wrong with a text that `JSON.parse` refused, on one line: where, then the parser's reason.
+ * Describes on one line why `JSON.parse` rejected a text: the position, then the parser's reason.
  *
- * `column 8: Unexpected token 'x'` in a text of one line, else `line 3, column 8: ...`.
+ * A text of one line gives `column 8: Unexpected token 'x'`, a longer one `line 3, column 8: ...`.
  */
 export function describeJsonError(thrown: unknown, text: string): string {
   const message = messageOf(thrown);
@@ -16,14 +16,14 @@ export function describeJsonError(thrown: unknown, text: string): string {
   return `${isOneLine ? column : `line ${before.length}, ${column}`}: ${reason}`;
 }
 
-/** The parser names the position of all errors but two: a text that ends too soon, and a bad token. */
+/** The parser gives no position for two errors: a text that ends too soon, and a bad token. */
 function findOffset(message: string, text: string): number {
   const [, position] = /at position (\d+)/.exec(message) ?? [];
   if (position !== undefined) return Number(position);
   return message.startsWith('Unexpected token') ? findBadToken(text) : text.trimEnd().length;
 }
 
-/** Bisects for the shortest beginning of the text that has the bad token in it already. */
+/** Bisects for the shortest prefix of the text that contains the bad token. */
 function findBadToken(text: string): number {
   let tooShort = 0;
   let longEnough = text.length;
@@ -35,9 +35,9 @@ function findBadToken(text: string): number {
   return tooShort;
 }
 
-function hasBadToken(beginning: string): boolean {
+function hasBadToken(prefix: string): boolean {
   try {
-    JSON.parse(beginning);
+    JSON.parse(prefix);
     return false;
   } catch (error) {
     return messageOf(error).startsWith('Unexpected token');

@@ -1,7 +1,8 @@
 /**
- * The known name a wrong one was probably meant to be.
+ * Finds the known name closest to a misspelled one.
  *
- * @returns The nearest by edit distance, if that is at most a third of its length (at least 2).
+ * @returns The name with the smallest edit distance, if that is at most a third of the name's length
+ *   or 2, whichever is larger.
  */
 export function nearestName(name: string, known: Iterable<string>): string | undefined {
   let best: string | undefined;
@@ -17,7 +18,7 @@ export function nearestName(name: string, known: Iterable<string>): string | und
   return bestDistance <= limit ? best : undefined;
 }
 
-/** Levenshtein distance in characters. */
+/** Levenshtein distance, in characters. */
 function editDistance(left: string, right: string): number {
   let row = Array.from({ length: right.length + 1 }, (_, index) => index);
   for (const [i, a] of [...left].entries()) {
@@ -31,7 +32,7 @@ function editDistance(left: string, right: string): number {
   return row[right.length] ?? 0;
 }
 
-/** `; did you mean "x"?`, or nothing. */
+/** Returns `; did you mean "x"?`, or an empty text if no known name is close. */
 export function suggestName(name: string, known: Iterable<string>): string {
   const nearest = nearestName(name, known);
   return nearest === undefined ? '' : `; did you mean "${nearest}"?`;

@@ -1,4 +1,5 @@
-import { type BenchmarkSpec, benchmarkSpecSchema } from '../domain/benchmark-spec.ts';
+import type * as z from 'zod';
+import type { BenchmarkSpec } from '../domain/benchmark-spec.ts';
 import { ThriceError } from '../errors.ts';
 import { describeIssues } from './describe-issues.ts';
 
@@ -6,18 +7,23 @@ import { describeIssues } from './describe-issues.ts';
  * Checks a benchmark spec.
  *
  * @param document - The parsed TOML or JSON.
- * @param file - Its path, for the error.
- * @throws {ThriceError} `invalid-spec`, one problem a line: file, key path, expected, received;
+ * @param file - The path of the spec, for errors.
+ * @param schema - From `createBenchmarkSpecSchema`.
+ * @throws {ThriceError} `invalid-spec` with one problem per line: file, key path, expected, received;
  *   `unsupported` for OneShot's dialect.
  */
-export function parseSpec(document: unknown, file: string): BenchmarkSpec {
+export function parseSpec(
+  document: unknown,
+  file: string,
+  schema: z.ZodType<BenchmarkSpec>,
+): BenchmarkSpec {
   refuseRollouts(document, file);
-  const parsed = benchmarkSpecSchema.safeParse(document);
+  const parsed = schema.safeParse(document);
   if (parsed.success) return parsed.data;
-  throw invalidSpec(file, describeIssues(parsed.error, benchmarkSpecSchema, document));
+  throw invalidSpec(file, describeIssues(parsed.error, schema, document));
 }
 
-/** An `invalid-spec` error over one or more problems. */
+/** Creates an `invalid-spec` error that lists one or more problems. */
 export function invalidSpec(file: string, problems: readonly string[]): ThriceError {
   const lines = problems.map((problem) => `${file}: ${problem}`);
   return new ThriceError({

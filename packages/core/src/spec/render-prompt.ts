@@ -1,4 +1,5 @@
 import type { Config } from '../domain/benchmark.ts';
+import { renderChoices } from '../domain/choices.ts';
 import type { Message } from '../domain/message.ts';
 import type { Question } from '../domain/question.ts';
 import { ThriceError } from '../errors.ts';
@@ -6,7 +7,7 @@ import { ThriceError } from '../errors.ts';
 const PLACEHOLDER = /\{\{([^{}]*)\}\}/g;
 const FIELD = /^(question|choices|tags\.[^.]+|metadata\..+)$/;
 
-/** Problems of a prompt template; none if every placeholder names a field of a question. */
+/** Returns the problems of a prompt template: placeholders that name no field of a question. */
 export function checkTemplate(template: string): readonly string[] {
   return [...template.matchAll(PLACEHOLDER)]
     .map(([, field = '']) => field.trim())
@@ -18,12 +19,12 @@ export function checkTemplate(template: string): readonly string[] {
 }
 
 /**
- * The messages of a config's first call for a question.
+ * Renders the messages of a config's first call for a question.
  *
- * Without a template the question's own text or messages are sent; choices it has are added below
- * the text as `(A) ...` lines.
+ * Without a template, sends the question's own messages, or its text with any choices below it as
+ * `(A) ...` lines.
  *
- * @throws {ThriceError} `invalid-question` when the template names a field that the question lacks.
+ * @throws {ThriceError} `invalid-question` if the template names a field that the question lacks.
  */
 export function renderPrompt(config: Config, question: Question): readonly Message[] {
   const system: Message[] =
@@ -39,16 +40,6 @@ export function renderPrompt(config: Config, question: Question): readonly Messa
 
 function renderTemplate(template: string, question: Question): string {
   return template.replace(PLACEHOLDER, (_, field: string) => fieldText(question, field.trim()));
-}
-
-/** `(A) first` and so on, a line each. */
-export function renderChoices(choices: readonly string[]): string {
-  return choices.map((choice, index) => `(${choiceLetter(index)}) ${choice}`).join('\n');
-}
-
-/** The letter of a choice: 0 is A. */
-export function choiceLetter(index: number): string {
-  return String.fromCodePoint(65 + index);
 }
 
 function fieldText(question: Question, field: string): string {

@@ -1,10 +1,6 @@
 import type { Benchmark, Config, Lane } from '../domain/benchmark.ts';
-import {
-  type BenchmarkSpec,
-  namedScorerKinds,
-  type ScorerSpec,
-  scorerSchema,
-} from '../domain/benchmark-spec.ts';
+import type { BenchmarkSpec } from '../domain/benchmark-spec.ts';
+import { describeUnknownKind, type ScorerRegistry, type ScorerSpec } from '../domain/scorer.ts';
 import { builtinLanes, SIMULATOR_LANE } from './builtin-lanes.ts';
 import { suggestName } from './nearest-name.ts';
 import { invalidSpec } from './parse-spec.ts';
@@ -14,25 +10,28 @@ type ConfigSpec = BenchmarkSpec['configs'][number];
 type LaneSpec = BenchmarkSpec['lanes'][string];
 
 /**
- * Resolves names, built-in lanes and defaults of a checked spec.
+ * Resolves the names, built-in lanes and defaults of a parsed spec.
  *
  * @param file - The spec's path, for errors; its stem is the default name.
- * @param simulatorUrl - Base URL of the bundled simulator, if it runs.
- * @throws {ThriceError} `invalid-spec` for a name that leads nowhere or is given twice.
+ * @param simulatorUrl - Base URL of the bundled simulator, if it is running.
+ * @param scorers - The scorers that a config may use by their kind. Leave it out for the spec of a
+ *   stored group whose scorers were checked when it was planned.
+ * @throws {ThriceError} `invalid-spec` for an unknown name or one that is used twice.
  */
 export function resolveBenchmark(
   spec: BenchmarkSpec,
   file: string,
   simulatorUrl?: string,
+  scorers?: ScorerRegistry,
 ): Benchmark {
   const problems: string[] = [];
   const lanes = new Map<string, Lane>();
   const configs = spec.configs.map((config, index) => {
-    const at = `configs[${index}]`;
-    problems.push(...configProblems(spec, config, index).map((problem) => `${at}.${problem}`));
+    const found = configProblems(spec, config, index, scorers);
+    problems.push(...found.map((problem) => `configs[${index}].${problem}`));
     const lane = laneOf(config);
     lanes.set(lane, resolveLane(spec, lane, simulatorUrl));
-    return resolveConfig(spec, config, lane);
+    return resolveConfig(spec, config, lane, scorers);
   });
   for (const [name, lane] of Object.entries(spec.lanes)) {
     problems.push(...laneProblems(name, lane).map((problem) => `lanes.${name}${problem}`));
@@ -50,7 +49,7 @@ export function resolveBenchmark(
   };
 }
 
-/** The benchmark's name where the spec has none: the file's stem in the characters of a name. */
+/** Returns the name of a benchmark whose spec gives none: the file's stem, as a valid name. */
 export function defaultName(file: string): string {
   const stem = (file.split('/').at(-1) ?? '').replace(/\.[^.]*$/, '').toLowerCase();
   const name = stem
@@ -64,9 +63,14 @@ function laneOf(config: ConfigSpec): string {
   return config.model.slice(0, config.model.indexOf('/'));
 }
 
-function configProblems(spec: BenchmarkSpec, config: ConfigSpec, index: number): string[] {
+function configProblems(
+  spec: BenchmarkSpec,
+  config: ConfigSpec,
+  index: number,
+  scorers: ScorerRegistry | undefined,
+): string[] {
   const problems: string[] = [];
-  // Names differing only in case would share a file on some disks.
+  // On a case-insensitive disk, names that differ only in case share a file.
   const lowerName = config.name.toLowerCase();
   const earlier = spec.configs.findIndex(({ name }) => name.toLowerCase() === lowerName);
   if (earlier < index) problems.push(`name: "${config.name}" is configs[${earlier}] already`);
@@ -77,12 +81,7 @@ function configProblems(spec: BenchmarkSpec, config: ConfigSpec, index: number):
       `model: unknown lane "${lane}"${suggestName(lane, known)} (expected a built-in lane or a [lanes.${lane}] table)`,
     );
   }
-  if (!namedScorerKinds.includes(config.scorer) && !Object.hasOwn(spec.scorers, config.scorer)) {
-    const names = [...namedScorerKinds, ...Object.keys(spec.scorers)];
-    problems.push(
-      `scorer: unknown scorer "${config.scorer}"${suggestName(config.scorer, names)} (expected ${names.join(', ')})`,
-    );
-  }
+  if (scorers !== undefined) problems.push(...scorerProblems(spec, config.scorer, scorers));
   if (config.prompt !== undefined && config.prompt_file !== undefined) {
     problems.push('prompt_file: expected either prompt or prompt_file, received both');
   }
@@ -90,6 +89,24 @@ function configProblems(spec: BenchmarkSpec, config: ConfigSpec, index: number):
     problems.push(...checkTemplate(config.prompt).map((problem) => `prompt: ${problem}`));
   }
   return problems;
+}
+
+function scorerProblems(spec: BenchmarkSpec, name: string, scorers: ScorerRegistry): string[] {
+  const table = scorerTable(spec, name);
+  if (table !== undefined) {
+    // Only a group that a newer version planned: the spec schema rejects unknown kinds.
+    return scorers.has(table.kind) ? [] : [`scorer: ${describeUnknownKind(table.kind, scorers)}`];
+  }
+  if (scorers.get(name)?.needsTable === false) return [];
+  const kinds = [...scorers.values()].filter(({ needsTable }) => !needsTable);
+  const names = [...kinds.map(({ kind }) => kind), ...Object.keys(spec.scorers)];
+  return [
+    `scorer: unknown scorer "${name}"${suggestName(name, names)} (expected ${names.join(', ')})`,
+  ];
+}
+
+function scorerTable(spec: BenchmarkSpec, name: string): ScorerSpec | undefined {
+  return Object.hasOwn(spec.scorers, name) ? spec.scorers[name] : undefined;
 }
 
 function laneProblems(name: string, lane: LaneSpec): string[] {
@@ -124,7 +141,12 @@ function resolveLane(spec: BenchmarkSpec, name: string, simulatorUrl: string | u
   };
 }
 
-function resolveConfig(spec: BenchmarkSpec, config: ConfigSpec, lane: string): Config {
+function resolveConfig(
+  spec: BenchmarkSpec,
+  config: ConfigSpec,
+  lane: string,
+  scorers: ScorerRegistry | undefined,
+): Config {
   return {
     name: config.name,
     solver: config.solver,
@@ -136,14 +158,16 @@ function resolveConfig(spec: BenchmarkSpec, config: ConfigSpec, lane: string): C
     maxTokens: config.max_tokens,
     isStreamed: config.stream,
     extraBody: config.extra_body,
-    scorer: resolveScorer(spec, config.scorer),
+    scorer: resolveScorer(spec, config.scorer, scorers),
     select: config.select,
   };
 }
 
-function resolveScorer(spec: BenchmarkSpec, name: string): ScorerSpec {
-  const named = Object.hasOwn(spec.scorers, name) ? spec.scorers[name] : undefined;
-  if (named !== undefined) return named;
-  const parsed = scorerSchema.safeParse({ kind: name });
-  return parsed.success ? parsed.data : { kind: 'exact' };
+function resolveScorer(
+  spec: BenchmarkSpec,
+  name: string,
+  scorers: ScorerRegistry | undefined,
+): ScorerSpec {
+  const defaults = scorers?.get(name)?.parameters.safeParse({}).data;
+  return scorerTable(spec, name) ?? { kind: name, ...defaults };
 }

@@ -4,6 +4,7 @@ import { ThriceError } from '../../errors.ts';
 import type { SourceReader } from '../../ports/source-reader.ts';
 import { describeIssues } from '../describe-issues.ts';
 import { describeJsonError } from '../describe-json-error.ts';
+import type { Dataset } from './dataset.ts';
 
 const checkoutFileSchema = z.object({
   examples: z.array(z.object({ input: z.string().min(1), target: z.string() })).min(1),
@@ -13,7 +14,7 @@ const exportRowSchema = z.object({
   index: z.int().min(0),
   input: z.string().min(1),
   target: z.string(),
-  /** The question of the recorded prompt where `input` is cut (snarks/88). */
+  /** The question as in the recorded prompt, for the row whose `input` is truncated (snarks/88). */
   prompt_input: z.string().optional(),
 });
 const exportPrefixesSchema = z.object({
@@ -28,31 +29,30 @@ const EXPORT_PREFIXES = 'prefixes.json';
 const COT_TAIL = "\nA: Let's think step by step.";
 const ANSWER_MARK = 'the answer is ';
 
-/** The files of a BBH folder that the questions are read from. */
-export async function bbhFiles(folder: string, reader: SourceReader): Promise<readonly string[]> {
-  if (await isExport(folder, reader)) {
-    return [`${folder}/${EXPORT_QUESTIONS}`, `${folder}/${EXPORT_PREFIXES}`];
-  }
-  const subtasks = await listSubtasks(folder, reader);
-  return subtasks.flatMap((subtask) => [taskFile(folder, subtask), promptFile(folder, subtask)]);
-}
-
 /**
- * BIG-Bench Hard: from a checkout of its repository (`bbh/*.json`, `cot-prompts/*.txt`) or from its
+ * BIG-Bench Hard, from a checkout of its repository (`bbh/*.json`, `cot-prompts/*.txt`) or from its
  * export as JSONL (`bbh_questions.jsonl`, `prefixes.json`).
  *
- * Ids are `bbh/<subtask>/<index>`, index from 0 in file order; tag `subtask`; `metadata.direct` and
- * `metadata.cot` are the few-shot texts that stand before the question. The checkout has only the
- * chain-of-thought texts; the direct ones are these with each worked answer cut down to its result.
+ * Ids are `bbh/<subtask>/<index>`, with the index counted from 0 in file order; the tag is `subtask`.
+ * `metadata.direct` and `metadata.cot` are the few-shot texts that precede the question. A checkout
+ * has only the chain-of-thought texts; {@link directPrefix} derives the direct ones.
  *
- * @throws {ThriceError} `unknown-dataset` when the folder holds neither; `invalid-question` when a
- *   file is not as expected.
  * @see https://github.com/suzgunmirac/BIG-Bench-Hard
  */
-export async function* loadBbh(folder: string, reader: SourceReader): AsyncIterable<Question> {
-  if (await isExport(folder, reader)) yield* loadExport(folder, reader);
-  else yield* loadCheckout(folder, reader);
-}
+export const bbh: Dataset = {
+  name: 'bbh',
+  async files(folder, reader) {
+    if (await isExport(folder, reader)) {
+      return [`${folder}/${EXPORT_QUESTIONS}`, `${folder}/${EXPORT_PREFIXES}`];
+    }
+    const subtasks = await listSubtasks(folder, reader);
+    return subtasks.flatMap((subtask) => [taskFile(folder, subtask), promptFile(folder, subtask)]);
+  },
+  async *load(folder, reader) {
+    if (await isExport(folder, reader)) yield* loadExport(folder, reader);
+    else yield* loadCheckout(folder, reader);
+  },
+};
 
 async function isExport(folder: string, reader: SourceReader): Promise<boolean> {
   return ((await reader.listFolder(folder)) ?? []).includes(EXPORT_QUESTIONS);
@@ -117,13 +117,13 @@ function toQuestion(
   };
 }
 
-/** A prompt file opens with its canary and a rule of dashes. */
+/** Removes the canary line and the rule of dashes that open a prompt file. */
 function stripCanary(text: string): string {
   const [, body] = /^[^\n]*canary[^\n]*\n-+\n([\s\S]*)$/i.exec(text) ?? [];
   return (body ?? text).trim();
 }
 
-/** The few-shot text without reasoning: every worked answer cut down to its result. */
+/** Derives the direct few-shot text: each worked answer reduced to its result. */
 export function directPrefix(cotPrefix: string): string {
   const [intro = '', ...examples] = cotPrefix.split('\n\nQ: ');
   const direct = examples.map((example) => {

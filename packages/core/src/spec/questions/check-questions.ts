@@ -1,38 +1,54 @@
 import type { Config } from '../../domain/benchmark.ts';
 import type { Select } from '../../domain/benchmark-spec.ts';
 import type { Question } from '../../domain/question.ts';
+import type { ScorerSpec } from '../../domain/scorer.ts';
 import { ThriceError, toThriceError } from '../../errors.ts';
 import type { CreateDigest } from '../../ports/digest.ts';
-import { describeExpectedTarget } from '../../scorers/expected-target.ts';
 import { showValue } from '../describe-issues.ts';
 import { renderPrompt } from '../render-prompt.ts';
 import type { QuestionSource } from './load-questions.ts';
 import { createSelector } from './select-questions.ts';
 
-/** Problems shown before planning gives up. */
+/** Checking stops after this many problems. */
 const MAX_PROBLEMS = 20;
 
-/** What a pass over all questions found. */
+/** The result of checking all questions. */
 export interface CheckedQuestions {
   readonly count: number;
-  /** SHA-256 of the selected questions as stored, one JSON line each. */
+  /** SHA-256 of the selected questions as stored: one JSON line each. */
   readonly sha256: string;
-  /** Cells of one run, by config. */
+  /** The number of cells in one run, by config. */
   readonly cellCounts: ReadonlyMap<string, number>;
 }
 
 /**
- * Reads every question once, before anything is created: selects, renders every prompt, checks every
- * target against the scorers that compare with it, digests.
+ * Says what a scorer expects of a target that it cannot use, as in "a single letter"; undefined for a
+ * usable target.
+ */
+export type DescribeExpectedTarget = (
+  scorer: ScorerSpec,
+  target: string,
+  question: Question,
+) => string | undefined;
+
+/**
+ * Reads every question once, before anything is created: applies the selections, renders every
+ * prompt, checks every target with the scorers that compare with it, and computes the digest.
  *
- * @throws {ThriceError} `invalid-question` for a bad file, a question a prompt cannot be rendered
- *   for, a target that a scorer can make nothing of, or a selection that leaves nothing.
+ * @throws {ThriceError} `invalid-question` for a bad file, a question that a prompt cannot be
+ *   rendered for, a target that a scorer cannot use, or a selection without questions.
  */
 export async function checkQuestions(
   source: QuestionSource,
   select: Select | undefined,
   configs: readonly Config[],
-  createDigest: CreateDigest,
+  {
+    createDigest,
+    describeExpectedTarget,
+  }: {
+    readonly createDigest: CreateDigest;
+    readonly describeExpectedTarget: DescribeExpectedTarget;
+  },
 ): Promise<CheckedQuestions> {
   const digest = createDigest();
   const perConfig = configs.map((config) => ({
@@ -49,7 +65,7 @@ export async function checkQuestions(
       if (!entry.includes(question)) continue;
       entry.count += 1;
       problems.push(...renderProblems(entry.config, question));
-      problems.push(...targetProblems(entry.config, question));
+      problems.push(...targetProblems(entry.config, question, describeExpectedTarget));
     }
     if (problems.length >= MAX_PROBLEMS) break;
   }
@@ -69,7 +85,7 @@ export async function checkQuestions(
   };
 }
 
-/** Selections that leave nothing; known once every question was read. */
+/** Selections without questions; known only after every question was read. */
 function emptyProblems(
   count: number,
   perConfig: readonly { readonly config: Config; readonly count: number }[],
@@ -80,7 +96,7 @@ function emptyProblems(
     .map(({ config }) => `config "${config.name}": select leaves no question`);
 }
 
-/** The selected questions, in file order. */
+/** Streams the selected questions, in file order. */
 export async function* selectQuestions(
   source: QuestionSource,
   select: Select | undefined,
@@ -89,7 +105,7 @@ export async function* selectQuestions(
   for await (const question of source.read()) if (includes(question)) yield question;
 }
 
-/** A question as it is stored: one JSON line with its end. */
+/** Returns the stored form of a question: one JSON line, with its line feed. */
 export function serializeQuestion(question: Question): string {
   return `${JSON.stringify(question)}\n`;
 }
@@ -104,8 +120,12 @@ function renderProblems(config: Config, question: Question): readonly string[] {
   }
 }
 
-/** Accepted answers that would score silently wrong: always right, or never. */
-function targetProblems(config: Config, question: Question): readonly string[] {
+/** Targets that would give wrong scores without an error: every answer matches, or none can. */
+function targetProblems(
+  config: Config,
+  question: Question,
+  describeExpectedTarget: DescribeExpectedTarget,
+): readonly string[] {
   const targets = question.target ?? [];
   return targets.flatMap((target, index) => {
     const expected = describeExpectedTarget(config.scorer, target, question);

@@ -2,41 +2,45 @@ import type { BenchmarkSpec } from '../../domain/benchmark-spec.ts';
 import type { Question } from '../../domain/question.ts';
 import { ThriceError } from '../../errors.ts';
 import type { SourceReader } from '../../ports/source-reader.ts';
-import { bbhFiles, loadBbh } from '../datasets/bbh.ts';
+import type { Dataset, DatasetRegistry } from '../datasets/dataset.ts';
+import { datasetRegistry } from '../datasets/registry.ts';
 import { showValue } from '../describe-issues.ts';
 import { describeJsonError } from '../describe-json-error.ts';
 import { type ParsedRow, parseQuestionRow } from './parse-question-row.ts';
 
-/** Problems shown before a broken file is given up. */
+/** Reading stops after this many problems. */
 const MAX_PROBLEMS = 20;
 
-/** Where questions come from: files in the order given, or a dataset's folder. */
+/** The source of a benchmark's questions: files in the order given, or the folder of a dataset. */
 export interface QuestionSource {
-  /** The files that are read, for digests. */
+  /** Lists the files that are read, for their digests. */
   files(): Promise<readonly string[]>;
   /**
-   * The questions in file order, streamed; may be called again for another pass.
+   * Streams the questions in file order. Each call starts another pass.
    *
-   * @throws {ThriceError} `invalid-question` naming file and line of up to 20 problems.
+   * @throws {ThriceError} `invalid-question` with file and line of up to 20 problems.
    */
   read(): AsyncIterable<Question>;
 }
 
 /**
- * Opens the questions a spec names.
+ * Opens the questions that a spec names.
  *
  * @param resolvePath - Makes a path of the spec absolute.
+ * @throws {ThriceError} `unknown-dataset` for a dataset that is not in `datasets`.
  */
 export function openQuestions(
   questions: BenchmarkSpec['questions'],
   resolvePath: (path: string) => string,
   reader: SourceReader,
+  datasets: DatasetRegistry = datasetRegistry,
 ): QuestionSource {
   if (typeof questions === 'object' && 'dataset' in questions) {
+    const dataset = findDataset(questions.dataset, datasets);
     const folder = resolvePath(questions.path);
     return {
-      files: () => bbhFiles(folder, reader),
-      read: () => loadBbh(folder, reader),
+      files: () => dataset.files(folder, reader),
+      read: () => dataset.load(folder, reader),
     };
   }
   const paths = (typeof questions === 'string' ? [questions] : questions).map(resolvePath);
@@ -46,11 +50,20 @@ export function openQuestions(
   };
 }
 
+function findDataset(name: string, datasets: DatasetRegistry): Dataset {
+  const dataset = datasets.get(name);
+  if (dataset !== undefined) return dataset;
+  throw new ThriceError({
+    code: 'unknown-dataset',
+    message: `unknown dataset "${name}" (expected ${[...datasets.keys()].join(', ')})`,
+  });
+}
+
 /**
- * Reads question files: JSONL, or a JSON array.
+ * Reads question files, each either JSONL or a JSON array.
  *
- * @throws {ThriceError} `invalid-question` with file and line: invalid JSON, a bad field, an id given
- *   twice, no question at all.
+ * @throws {ThriceError} `invalid-question` with file and line for invalid JSON, a bad field, a
+ *   repeated id, or no questions at all.
  */
 export async function* loadQuestions(
   paths: readonly string[],
@@ -59,8 +72,8 @@ export async function* loadQuestions(
   const problems: string[] = [];
   const seen = new Map<string, string>();
   for await (const { row, where } of readRows(paths, reader)) {
-    const found = row.problems ?? repeatProblems(row.question, where, seen);
-    problems.push(...found.map((problem) => `${where}: ${problem}`));
+    const rowProblems = row.problems ?? duplicateIdProblems(row.question, where, seen);
+    problems.push(...rowProblems.map((problem) => `${where}: ${problem}`));
     if (problems.length >= MAX_PROBLEMS) break;
     if (row.question !== undefined && problems.length === 0) yield row.question;
   }
@@ -70,8 +83,8 @@ export async function* loadQuestions(
   if (problems.length > 0) throw invalidQuestions(problems.slice(0, MAX_PROBLEMS));
 }
 
-/** Notes where an id was first seen; a second time is a problem. */
-function repeatProblems(
+/** Records where an id was first seen; seeing it again is a problem. */
+function duplicateIdProblems(
   { id }: Question,
   where: string,
   seen: Map<string, string>,

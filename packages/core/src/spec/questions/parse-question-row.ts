@@ -2,7 +2,7 @@ import { type Question, questionSchema } from '../../domain/question.ts';
 import { describeIssues, showValue } from '../describe-issues.ts';
 import { suggestName } from '../nearest-name.ts';
 
-/** Other names that datasets give to our fields; where a row has two of one field, the first counts. */
+/** Names that datasets use for our fields; if a row has several for one field, the first counts. */
 const ALIASES: ReadonlyMap<string, keyof Question> = new Map([
   ['_id', 'id'],
   ['input', 'question'],
@@ -11,7 +11,7 @@ const ALIASES: ReadonlyMap<string, keyof Question> = new Map([
   ['correct_answer', 'target'],
   ['options', 'choices'],
 ]);
-/** Plain fields that are tags wherever they stand. */
+/** Top-level fields that are read as tags. */
 const TAG_FIELDS = new Set([
   'domain',
   'category',
@@ -23,17 +23,16 @@ const TAG_FIELDS = new Set([
 ]);
 const FIELDS = ['id', 'question', 'messages', 'target', 'choices', 'rubric', 'tags', 'metadata'];
 
-/** A row read, or what is wrong with it, one line a problem. */
+/** The question of a row, or its problems, one per line. */
 export type ParsedRow =
   | { readonly question: Question; readonly problems?: never }
   | { readonly question?: never; readonly problems: readonly string[] };
 
 /**
- * Reads a dataset row into a question.
+ * Converts a dataset row to a question.
  *
- * Aliases are mapped where the row has no field of the proper name, numbers become texts where a text
- * is meant, and fields that no one knows are kept under `metadata`, where a prompt template can reach
- * them.
+ * An alias counts only if the row lacks the field itself. Numbers become texts where a text is
+ * expected. Unknown fields are kept under `metadata`, where prompt templates can use them.
  */
 export function parseQuestionRow(row: unknown): ParsedRow {
   if (!isRecord(row)) {
@@ -68,7 +67,7 @@ function draftQuestion(row: object): Draft {
   for (const [key, value] of Object.entries(row)) {
     const field = fieldOf(key, row);
     if (key === 'attachments') problems.push('attachments: not supported by this version');
-    else if (key === 'tags' || key === 'metadata') problems.push(...fill(key, value, tables));
+    else if (key === 'tags' || key === 'metadata') problems.push(...addEntries(key, value, tables));
     else if (field !== undefined) fields[field] = value;
     else tables[TAG_FIELDS.has(key) ? 'tags' : 'metadata'][key] = value;
   }
@@ -82,29 +81,29 @@ function draftQuestion(row: object): Draft {
   return { fields, problems };
 }
 
-/** The field that a key of a row stands for: a field's own name goes before every other name. */
+/** The field that a key of a row stands for; the field's own name takes precedence over aliases. */
 function fieldOf(key: string, row: object): string | undefined {
   if (FIELDS.includes(key)) return key;
   const field = ALIASES.get(key);
   if (field === undefined) return undefined;
-  const aliases = [...ALIASES].filter(([, meant]) => meant === field).map(([name]) => name);
-  const given = [field, ...aliases].find((name) => (Reflect.get(row, name) ?? null) !== null);
-  return given === key ? field : undefined;
+  const aliases = [...ALIASES].filter(([, target]) => target === field).map(([name]) => name);
+  const used = [field, ...aliases].find((name) => (Reflect.get(row, name) ?? null) !== null);
+  return used === key ? field : undefined;
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function fill(
+function addEntries(
   name: 'tags' | 'metadata',
-  given: unknown,
+  entries: unknown,
   tables: Readonly<Record<'tags' | 'metadata', object>>,
 ): readonly string[] {
-  if (given !== null && !isRecord(given)) {
-    return [`${name}: expected a table, received ${showValue(given)}`];
+  if (entries !== null && !isRecord(entries)) {
+    return [`${name}: expected a table, received ${showValue(entries)}`];
   }
-  Object.assign(tables[name], given);
+  Object.assign(tables[name], entries);
   return [];
 }
 
@@ -126,7 +125,7 @@ function textProblems(fields: Record<string, unknown>, keys: readonly string[]):
 
 function toTargets(target: unknown): unknown {
   if (target === null || target === undefined) return null;
-  // No accepted answer at all is nothing to compare with: such a question is ungraded, never wrong.
+  // Without any accepted answer there is nothing to compare with: ungraded, not wrong.
   if (Array.isArray(target) && target.length === 0) return null;
   return numbersToTexts(Array.isArray(target) ? target : [target]);
 }

@@ -1,14 +1,15 @@
 import type { Select } from '../../domain/benchmark-spec.ts';
 import type { Question } from '../../domain/question.ts';
 
-/** Says of each question, in file order, whether it belongs to the subset. */
+/** Returns whether a question belongs to a subset; call it for each question, in file order. */
 export type Selector = (question: Question) => boolean;
 
 /**
- * A selector with its own counters: use a fresh one for each pass over the questions.
+ * Creates a selector. It counts the questions it has seen, so create one for each pass.
  *
- * In file order: `tags` filters, `start` skips that many of the rest, `per_tag` keeps the first few
- * of each value (questions without the tag are left out), `limit` ends it.
+ * The rules apply in this order: `tags` filters, `start` skips that many of the remaining questions,
+ * `per_tag` keeps the first few of each value (dropping questions without the tag), and `limit` caps
+ * the total.
  *
  * @param select - Undefined selects every question.
  */
@@ -29,7 +30,7 @@ export function createSelector(select: Select | undefined): Selector {
   };
 }
 
-/** Lets the first few questions of each value of a tag pass. */
+/** Selects the first few questions of each value of a tag. */
 function createTagCap(perTag: Select['per_tag']): Selector {
   if (perTag === undefined) return () => true;
   const counts = new Map<string, number>();

@@ -1,0 +1,72 @@
+import type { Benchmark, Config } from './domain/benchmark.ts';
+import {
+  type BenchmarkSpec,
+  createBenchmarkSpecSchema,
+  type Select,
+} from './domain/benchmark-spec.ts';
+import type { CreateDigest } from './ports/digest.ts';
+import { describeExpectedTarget } from './scorers/describe-expected-target.ts';
+import { scorerRegistry } from './scorers/registry.ts';
+import { datasetRegistry } from './spec/datasets/registry.ts';
+import { parseSpec as parseSpecWith } from './spec/parse-spec.ts';
+import {
+  type CheckedQuestions,
+  checkQuestions as checkQuestionsWith,
+} from './spec/questions/check-questions.ts';
+import type { QuestionSource } from './spec/questions/load-questions.ts';
+import { resolveBenchmark as resolveBenchmarkWith } from './spec/resolve-benchmark.ts';
+
+// Joins what `spec` and `scorers` must not know of each other: the spec functions below are those of
+// `spec`, with the built-in scorers and datasets.
+
+/** The schema of a benchmark as its author writes it: built-in scorers and datasets only. */
+export const benchmarkSpecSchema = createBenchmarkSpecSchema({
+  scorers: scorerRegistry.values(),
+  datasets: datasetRegistry.keys(),
+});
+
+/**
+ * Checks a benchmark spec.
+ *
+ * @param document - The parsed TOML or JSON.
+ * @param file - The path of the spec, for errors.
+ * @throws {ThriceError} `invalid-spec` with one problem per line: file, key path, expected, received;
+ *   `unsupported` for OneShot's dialect.
+ */
+export function parseSpec(document: unknown, file: string): BenchmarkSpec {
+  return parseSpecWith(document, file, benchmarkSpecSchema);
+}
+
+/**
+ * Resolves the names, built-in lanes and defaults of a parsed spec.
+ *
+ * @param file - The spec's path, for errors; its stem is the default name.
+ * @param simulatorUrl - Base URL of the bundled simulator, if it is running.
+ * @throws {ThriceError} `invalid-spec` for an unknown name or one that is used twice.
+ */
+export function resolveBenchmark(
+  spec: BenchmarkSpec,
+  file: string,
+  simulatorUrl?: string,
+): Benchmark {
+  return resolveBenchmarkWith(spec, file, simulatorUrl, scorerRegistry);
+}
+
+/**
+ * Reads every question once, before anything is created: applies the selections, renders every
+ * prompt, checks every target with the scorers that compare with it, and computes the digest.
+ *
+ * @throws {ThriceError} `invalid-question` for a bad file, a question that a prompt cannot be
+ *   rendered for, a target that a scorer cannot use, or a selection without questions.
+ */
+export async function checkQuestions(
+  source: QuestionSource,
+  select: Select | undefined,
+  configs: readonly Config[],
+  createDigest: CreateDigest,
+): Promise<CheckedQuestions> {
+  return await checkQuestionsWith(source, select, configs, {
+    createDigest,
+    describeExpectedTarget,
+  });
+}

@@ -1,0 +1,88 @@
+import * as z from 'zod';
+import { ThriceError } from '../errors.ts';
+import type { Question } from './question.ts';
+
+/** A scorer as a spec stores it: its kind, with the parameters of that kind beside it. */
+export const scorerSpecSchema = z.looseObject({ kind: z.string().min(1) });
+/** A scorer as a spec stores it. */
+export type ScorerSpec = Readonly<z.infer<typeof scorerSpecSchema>>;
+
+/**
+ * Turns an answer into a score: finds the answer in a model's text, then compares it with the
+ * targets. Pure: the same text, question and parameters always give the same score.
+ */
+export interface Scorer<Parameters extends z.ZodObject = z.ZodObject> {
+  /** The name in a spec: `kind = "..."`. */
+  readonly kind: string;
+  /** Recorded in manifests; raise it with every change of what the scorer reads or accepts. */
+  readonly version: number;
+  /**
+   * A strict object of the parameters, `kind` not among them. The spec schema copies its fields, so
+   * a rule that spans several fields has no effect.
+   */
+  readonly parameters: Parameters;
+  /** True if a config cannot use the scorer by its kind alone, because a parameter is required. */
+  readonly needsTable: boolean;
+  /** What {@link read} looks for; a text without one is unparsed with the reason `no-<noun>`. */
+  readonly answerNoun: string;
+  /** Returns the answer that a text gives, or undefined if it gives none. */
+  read(text: string, question: Question, parameters: z.infer<Parameters>): string | undefined;
+  /** Compares an answer that {@link read} returned with one target. */
+  matches(
+    answer: string,
+    target: string,
+    question: Question,
+    parameters: z.infer<Parameters>,
+  ): boolean;
+  /**
+   * Checks a target before a run: one that every answer matches, or none can, is an error in the
+   * data.
+   *
+   * @returns What the scorer expects instead, as in "a single letter"; undefined for a usable target.
+   */
+  describeExpectedTarget(
+    target: string,
+    question: Question,
+    parameters: z.infer<Parameters>,
+  ): string | undefined;
+}
+
+/** Scorers by kind, in the order in which errors and the JSON Schema list them. */
+export type ScorerRegistry = ReadonlyMap<string, Scorer>;
+
+/** Registers scorers under their kinds. */
+export function createScorerRegistry(scorers: readonly Scorer[]): ScorerRegistry {
+  return new Map(scorers.map((scorer) => [scorer.kind, scorer]));
+}
+
+/** A scorer and the parameters of one spec, defaults filled in. */
+export interface ConfiguredScorer {
+  readonly scorer: Scorer;
+  readonly parameters: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * Looks up the scorer that a spec names.
+ *
+ * @throws {ThriceError} `unsupported` for a kind that is not registered, as in a group that a newer
+ *   version planned; `invariant-violated` for parameters that the spec schema should have rejected.
+ */
+export function configureScorer(spec: ScorerSpec, registry: ScorerRegistry): ConfiguredScorer {
+  const { kind, ...given } = spec;
+  const scorer = registry.get(kind);
+  if (scorer === undefined) {
+    throw new ThriceError({ code: 'unsupported', message: describeUnknownKind(kind, registry) });
+  }
+  const parsed = scorer.parameters.safeParse(given);
+  if (parsed.success) return { scorer, parameters: parsed.data };
+  throw new ThriceError({
+    code: 'invariant-violated',
+    message: `scorer "${kind}": ${z.prettifyError(parsed.error)}`,
+    cause: parsed.error,
+  });
+}
+
+/** Says that a kind is not registered, and which are. */
+export function describeUnknownKind(kind: string, registry: ScorerRegistry): string {
+  return `unknown scorer kind "${kind}" (expected ${[...registry.keys()].join(', ')})`;
+}

@@ -1,0 +1,22 @@
+import { createScorerRegistry, type ScorerRegistry } from '../domain/scorer.ts';
+import { bbh } from './bbh.ts';
+import { choice } from './choice.ts';
+import { exact } from './exact.ts';
+import { includes } from './includes.ts';
+import { numeric } from './numeric.ts';
+import { regex } from './regex.ts';
+
+/** The built-in scorers. To add one: write its file, list it here and in `docs/formats.md`. */
+export const scorerRegistry: ScorerRegistry = createScorerRegistry([
+  exact,
+  choice,
+  includes,
+  bbh,
+  numeric,
+  regex,
+]);
+
+/** The versions of the built-in scorers by kind, as manifests record them. */
+export const scorerVersions: Readonly<Record<string, number>> = Object.fromEntries(
+  [...scorerRegistry.values()].map(({ kind, version }) => [kind, version]),
+);

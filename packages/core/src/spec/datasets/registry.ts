@@ -1,0 +1,8 @@
+import { bbh } from './bbh.ts';
+import { createDatasetRegistry, type DatasetRegistry } from './dataset.ts';
+
+/**
+ * The built-in datasets. To add one: write its file, list it here and in `docs/formats.md`; if its
+ * authors publish averages, add those to `results/dataset-averages.ts`.
+ */
+export const datasetRegistry: DatasetRegistry = createDatasetRegistry([bbh]);

@@ -1,0 +1,15 @@
+/**
+ * Computes a quantile by linear interpolation between order statistics.
+ *
+ * @param sorted - The values in ascending order.
+ * @param ratio - The share of values at or below the quantile, 0..1.
+ * @returns Undefined for no values.
+ * @see Hyndman & Fan (1996), type 7, doi:10.1080/00031305.1996.10473566
+ */
+export function quantile(sorted: ArrayLike<number>, ratio: number): number | undefined {
+  if (sorted.length === 0) return undefined;
+  const position = (sorted.length - 1) * ratio;
+  const below = sorted[Math.floor(position)] ?? 0;
+  const above = sorted[Math.ceil(position)] ?? below;
+  return below + (above - below) * (position - Math.floor(position));
+}

@@ -1,0 +1,174 @@
+import {
+  createBenchmarkSpecSchema,
+  createScorerRegistry,
+  gradeAnswer,
+  groupHeaderSchema,
+  type Scorer,
+  scorerRegistry,
+} from '@thrice/core';
+import { describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import { describeExpectedTarget } from '../../../packages/core/src/scorers/describe-expected-target.ts';
+import { parseSpec } from '../../../packages/core/src/spec/parse-spec.ts';
+import { resolveBenchmark } from '../../../packages/core/src/spec/resolve-benchmark.ts';
+import { aGroupHeader, anOutput, aQuestion } from '../../support/builders.ts';
+
+const parameters = z.strictObject({
+  /** The answer starts after this text. */
+  marker: z.string().min(1).default('>'),
+});
+
+/** Reads what follows a marker; correct if the target starts with it. */
+const prefix: Scorer<typeof parameters> = {
+  kind: 'prefix',
+  version: 7,
+  parameters,
+  needsTable: false,
+  answerNoun: 'marker',
+  read: (text, _, { marker }) => text.split(marker)[1],
+  matches: (answer, target) => target.startsWith(answer),
+  describeExpectedTarget: (target, _, { marker }) =>
+    target.includes(marker) ? `a text without "${marker}"` : undefined,
+};
+const registry = createScorerRegistry([...scorerRegistry.values(), prefix]);
+const schema = createBenchmarkSpecSchema({ scorers: registry.values(), datasets: ['bbh'] });
+
+describe('an added scorer', () => {
+  it.each([
+    ['>par', 'scored', 1, 'par', null],
+    ['>ber', 'scored', 0, 'ber', null],
+    ['par', 'unparsed', 0, null, 'no-marker'],
+  ])('grades the text %j as %s with score %d', (text, outcome, score, answer, reason) => {
+    const question = aQuestion({ target: ['paris'] });
+
+    const grade = gradeAnswer({ kind: 'prefix' }, question, anOutput({ text }), 'stop', registry);
+
+    expect(grade).toEqual({ outcome, score, answer, reason });
+  });
+
+  it('grades with its own parameters', () => {
+    const scorer = { kind: 'prefix', marker: '#' };
+    const question = aQuestion({ target: ['paris'] });
+
+    const grade = gradeAnswer(scorer, question, anOutput({ text: '#par' }), 'stop', registry);
+
+    expect(grade.score).toBe(1);
+  });
+
+  it('checks targets', () => {
+    const expected = (target: string) =>
+      describeExpectedTarget({ kind: 'prefix' }, target, aQuestion(), registry);
+
+    expect(expected('paris')).toBeUndefined();
+    expect(expected('>paris')).toBe('a text without ">"');
+  });
+
+  it('is accepted by the spec schema, with its defaults', () => {
+    const spec = parseSpec(specOf({ kind: 'prefix' }), 'demo.toml', schema);
+
+    expect(spec.scorers).toEqual({ q: { kind: 'prefix', marker: '>' } });
+  });
+
+  it.each([
+    [{ kind: 'prefix', marcer: '#' }, 'scorers.q.marcer: unknown key; did you mean "marker"?'],
+    [
+      { kind: 'prefix', marker: '' },
+      'scorers.q.marker: expected a text, not an empty one, received ""',
+    ],
+    [
+      { kind: 'suffix' },
+      'scorers.q.kind: expected "exact", "choice", "includes", "bbh", "numeric", "regex" or "prefix", received "suffix"',
+    ],
+  ])('takes part in the errors for the table %j', (table, problem) => {
+    expect(() => parseSpec(specOf(table), 'demo.toml', schema)).toThrow(`demo.toml: ${problem}`);
+  });
+
+  it('can be named by a config without a table', () => {
+    const spec = parseSpec(specOf({ kind: 'exact' }, 'prefix'), 'demo.toml', schema);
+
+    const { configs } = resolveBenchmark(spec, 'demo.toml', undefined, registry);
+
+    expect(configs[0]?.scorer).toEqual({ kind: 'prefix', marker: '>' });
+  });
+
+  it('is suggested for a misspelled name', () => {
+    const spec = parseSpec(specOf({ kind: 'exact' }, 'prefx'), 'demo.toml', schema);
+
+    expect(() => resolveBenchmark(spec, 'demo.toml', undefined, registry)).toThrow(
+      'configs[0].scorer: unknown scorer "prefx"; did you mean "prefix"? (expected exact, choice, includes, bbh, numeric, prefix, q)',
+    );
+  });
+});
+
+describe('a stored group', () => {
+  const { spec: stored } = groupHeaderSchema.parse(
+    aGroupHeader({
+      spec: parseSpec(specOf({ kind: 'prefix', marker: '#' }, 'q'), 'demo.toml', schema),
+    }),
+  );
+
+  it('is read whatever scorers are registered', () => {
+    expect(stored.scorers).toEqual({ q: { kind: 'prefix', marker: '#' } });
+    expect(resolveBenchmark(stored, 'demo.toml').configs[0]?.scorer).toEqual(stored.scorers['q']);
+  });
+
+  it('is rejected with the known kinds if its scorer is not registered', () => {
+    const resolving = () => resolveBenchmark(stored, 'demo.toml', undefined, scorerRegistry);
+    const grading = () => gradeAnswer({ kind: 'prefix' }, aQuestion(), anOutput(), 'stop');
+
+    const known = '(expected exact, choice, includes, bbh, numeric, regex)';
+    expect(resolving).toThrow(`configs[0].scorer: unknown scorer kind "prefix" ${known}`);
+    expect(grading).toThrow(
+      expect.objectContaining({
+        code: 'unsupported',
+        message: `unknown scorer kind "prefix" ${known}`,
+      }),
+    );
+  });
+});
+
+describe('the built-in scorers', () => {
+  const all = [...scorerRegistry.values()];
+
+  it('are listed in the order that errors show', () => {
+    expect([...scorerRegistry.keys()]).toEqual([
+      'exact',
+      'choice',
+      'includes',
+      'bbh',
+      'numeric',
+      'regex',
+    ]);
+  });
+
+  it.each(all.map((scorer) => [scorer.kind, scorer] as const))(
+    '%s needs a table only if a parameter is required',
+    (_, { parameters: schemaOfParameters, needsTable }) => {
+      expect(schemaOfParameters.safeParse({}).success).toBe(!needsTable);
+    },
+  );
+
+  it.each(all.map((scorer) => [scorer.kind, scorer] as const))(
+    '%s accepts no unknown parameter',
+    (_, { parameters: schemaOfParameters }) => {
+      const parsed = schemaOfParameters.safeParse({ pattern: '.', unknown: 1 });
+
+      expect(parsed.error?.issues.map(({ code }) => code)).toContain('unrecognized_keys');
+    },
+  );
+
+  it('treat parameters that the spec schema rejects as a bug', () => {
+    const grading = () =>
+      gradeAnswer({ kind: 'regex', pattern: '(' }, aQuestion(), anOutput(), 'stop');
+
+    expect(grading).toThrow(expect.objectContaining({ code: 'invariant-violated' }));
+  });
+});
+
+function specOf(table: object, scorer = 'exact'): unknown {
+  return {
+    questions: 'questions.jsonl',
+    scorers: { q: table },
+    configs: [{ name: 'a', model: 'openai/x', scorer }],
+  };
+}

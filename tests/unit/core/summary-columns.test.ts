@@ -1,0 +1,43 @@
+import { renderSummary, SummaryBuilder } from '@thrice/core';
+import { describe, expect, it } from 'vitest';
+import { column, summaryColumns } from '../../../packages/core/src/results/summary-columns.ts';
+import { aCellRow, aGroupHeader } from '../../support/builders.ts';
+
+const [config] = summaryColumns;
+const runs = column({
+  title: 'runs',
+  isHiddenWhenEmpty: true,
+  value: ({ replicates }) => replicates.length,
+  format: (count) => `x${count}`,
+});
+const rejected = column({
+  title: 'rejected',
+  isHiddenWhenEmpty: true,
+  value: () => 0,
+  format: String,
+});
+const columns = [config, runs, rejected].filter((each) => each !== undefined);
+
+describe('an added column', () => {
+  it.each([
+    ['csv', 'config,runs,rejected\ndirect,x1,0\n'],
+    [
+      'md',
+      'demo: 1 questions, 1 replicate\n\n| config | runs | rejected |\n| ------ | ---- | -------: |\n| direct | x1   |        0 |\n',
+    ],
+    ['text', 'demo: 1 questions, 1 replicate\n\nconfig  runs\ndirect  x1\n'],
+  ] as const)('is shown in the %s form, but not as text without figures', (form, table) => {
+    const builder = new SummaryBuilder(aGroupHeader({ group: 'demo' }), 0);
+    builder.add(aCellRow());
+
+    expect(renderSummary(builder.build(), form, columns)).toBe(table);
+  });
+});
+
+describe('the columns of the summary table', () => {
+  it('have titles of their own', () => {
+    const titles = summaryColumns.map(({ title }) => title);
+
+    expect(new Set(titles).size).toBe(titles.length);
+  });
+});
