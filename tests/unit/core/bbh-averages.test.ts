@@ -7,7 +7,7 @@ import { aCellRow } from '../../support/builders.ts';
 import { hasSharedData } from '../../support/shared-data.ts';
 
 describe("BIG-Bench Hard's averages", () => {
-  it("leave the paper's unknown for an incomplete set and say what the others are over", () => {
+  it("leave the paper's unknown for an incomplete set and state what the others cover", () => {
     const averages = bbhAverages({ snarks: summaryOf(178, 89), navigate: summaryOf(250, 250) });
 
     expect(averages).toEqual([
@@ -19,7 +19,7 @@ describe("BIG-Bench Hard's averages", () => {
     ]);
   });
 
-  it('are all unknown without answers', () => {
+  it('are unknown without answers', () => {
     const values = bbhAverages({}).map(({ value }) => value);
 
     expect(values).toEqual([null, null, null, null, null]);
@@ -27,7 +27,7 @@ describe("BIG-Bench Hard's averages", () => {
 });
 
 describe.runIf(hasSharedData)('the averages of the recorded outputs', () => {
-  it('are the published ones for direct answers', () => {
+  it('match the published averages for direct answers', () => {
     const { averages } = readBbhCounts();
 
     const values = averageRecordings('direct');
@@ -41,7 +41,7 @@ describe.runIf(hasSharedData)('the averages of the recorded outputs', () => {
     });
   });
 
-  it("are not the paper's for the 13 subtasks of the chain of thought", () => {
+  it("leave the paper's unknown for the 13 chain-of-thought subtasks", () => {
     const values = averageRecordings('cot');
 
     expect(inPercent(values)).toMatchObject({
@@ -53,7 +53,7 @@ describe.runIf(hasSharedData)('the averages of the recorded outputs', () => {
     expect(values.map(({ label }) => label)).toContain('mean over 13 of 27 subtasks');
   });
 
-  it("are the paper's over the complete half of the tasks only", () => {
+  it("include the paper's only for the complete half of the tasks", () => {
     const bySubtask = tallyRecordings('direct');
     const { word_sorting: _, ...others } = bySubtask;
 
@@ -63,7 +63,7 @@ describe.runIf(hasSharedData)('the averages of the recorded outputs', () => {
     expect(percent['paper-nlp-12']).toBe(readBbhCounts().averages.direct['nlp_12']);
   });
 
-  it("are not the paper's when one question was not asked", () => {
+  it("leave the paper's unknown if one question was not asked", () => {
     const bySubtask = tallyRecordings('direct');
     const asked = summaryOf(177, 100);
 
@@ -72,7 +72,7 @@ describe.runIf(hasSharedData)('the averages of the recorded outputs', () => {
     expect(percent).toMatchObject({ 'paper-nlp-12': null, 'paper-all-23': null });
   });
 
-  it("are not the paper's when one question got no score", () => {
+  it("leave the paper's unknown if one question has no score", () => {
     const bySubtask = tallyRecordings('direct');
     const snarks = bySubtask['snarks'] ?? summaryOf(0, 0);
 
@@ -103,7 +103,7 @@ function summaryOf(questions: number, correct: number): TagSummary {
   return { questions, cells: questions, scored: questions, unparsed: 0, correct, score };
 }
 
-/** As the figures are published: percent with four digits. */
+/** In the published form: percent with four decimals. */
 function inPercent(
   averages: ReturnType<typeof bbhAverages>,
 ): Readonly<Record<string, number | null>> {

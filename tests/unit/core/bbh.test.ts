@@ -45,7 +45,7 @@ const exported = {
 };
 
 describe('BIG-Bench Hard from a checkout', () => {
-  it('is every subtask with its prompts, the canary left out', async () => {
+  it('has every subtask with its prompts, without the canary', async () => {
     const questions = await load(checkout);
 
     expect(questions.map(({ id }) => id)).toEqual([
@@ -65,7 +65,7 @@ describe('BIG-Bench Hard from a checkout', () => {
     });
   });
 
-  it('names the files it is read from', async () => {
+  it('lists the files it is read from', async () => {
     expect(await source(checkout).files()).toEqual([
       '/bbh/bbh/navigate.json',
       '/bbh/cot-prompts/navigate.txt',
@@ -75,27 +75,27 @@ describe('BIG-Bench Hard from a checkout', () => {
   });
 
   it.each([
-    ['no JSON', '{', 'expected JSON (column 2: '],
+    ['invalid JSON', '{', 'expected JSON (column 2: '],
     ['no examples', '{"examples":[]}', 'examples: expected at least one entry, received []'],
     [
       'a bad example',
       '{"examples":[{"input":"x"}]}',
       'examples[0].target: expected a text, received nothing',
     ],
-  ])('is refused for %s, with the file', async (_, text, problem) => {
+  ])('is rejected for %s, with the file', async (_, text, problem) => {
     const loading = load({ ...checkout, '/bbh/bbh/navigate.json': text });
 
     await expect(loading).rejects.toMatchObject({ code: 'invalid-question' });
     await expect(loading).rejects.toThrow(`/bbh/bbh/navigate.json: ${problem}`);
   });
 
-  it('is refused without the prompts of a subtask', async () => {
+  it('is rejected without the prompts of a subtask', async () => {
     const { '/bbh/cot-prompts/snarks.txt': _, ...others } = checkout;
 
     await expect(load(others)).rejects.toMatchObject({ code: 'invalid-file' });
   });
 
-  it('is refused where the folder holds something else', async () => {
+  it('is rejected if the folder holds something else', async () => {
     const loading = load({ '/bbh/README.md': 'x' });
 
     await expect(loading).rejects.toMatchObject({
@@ -107,7 +107,7 @@ describe('BIG-Bench Hard from a checkout', () => {
 });
 
 describe('BIG-Bench Hard from its export', () => {
-  it('asks what the recorded prompts asked', async () => {
+  it('has the questions of the recorded prompts', async () => {
     const questions = await load(exported);
 
     expect(questions).toMatchObject([
@@ -121,7 +121,7 @@ describe('BIG-Bench Hard from its export', () => {
     ]);
   });
 
-  it('is refused with the line of a bad row', async () => {
+  it('is rejected with the line of a bad row', async () => {
     const text = `${exported['/bbh/bbh_questions.jsonl']}{"subtask":"x","index":-1,"input":"y","target":"z"}\n`;
 
     const loading = load({ ...exported, '/bbh/bbh_questions.jsonl': text });
@@ -131,7 +131,7 @@ describe('BIG-Bench Hard from its export', () => {
     );
   });
 
-  it('is refused without its prefixes', async () => {
+  it('is rejected without its prefixes', async () => {
     const { '/bbh/prefixes.json': _, ...others } = exported;
 
     await expect(load(others)).rejects.toMatchObject({ code: 'invalid-file' });
@@ -139,7 +139,7 @@ describe('BIG-Bench Hard from its export', () => {
 });
 
 describe('a direct prefix', () => {
-  it('is the chain of thought with each worked answer cut down to its result', () => {
+  it('is the chain of thought with each worked answer reduced to its result', () => {
     expect(directPrefix(cot)).toBe(direct);
   });
 
@@ -149,7 +149,7 @@ describe('a direct prefix', () => {
 });
 
 describe.runIf(hasSharedData)('the direct prefixes of the export', () => {
-  it('are those of the checkout but for three subtasks', () => {
+  it('equal those of the checkout except for three subtasks', () => {
     const prefixes = readBbhPrefixes();
 
     const different = Object.keys(prefixes.cot).filter(

@@ -12,7 +12,7 @@ const three = [
   { id: 'q3', question: 'Three?', tags: { kind: 'a' } },
 ];
 
-describe('the check before a plan', () => {
+describe('checkQuestions', () => {
   it('counts the questions and the cells of each config', async () => {
     const configs = [
       aConfig({ name: 'all' }),
@@ -46,7 +46,7 @@ describe('the check before a plan', () => {
     expect(checked.sha256).toBe(sha256(`${JSON.stringify(stored)}\n`));
   });
 
-  it('selects for a config within what the spec selects', async () => {
+  it("applies a config's selection within the spec's", async () => {
     const configs = [aConfig({ select: { start: 1, tags: { kind: ['a'] } } })];
 
     const checked = await check(three, { select: { start: 0, tags: { kind: ['a'] } }, configs });
@@ -54,7 +54,7 @@ describe('the check before a plan', () => {
     expect([checked.count, checked.cellCounts.get('direct')]).toEqual([2, 1]);
   });
 
-  it('refuses a prompt that a question cannot fill', async () => {
+  it('rejects a prompt that a question cannot fill', async () => {
     const configs = [aConfig({ prompt: '{{tags.level}}' })];
 
     const checking = check(three.slice(0, 1), { configs });
@@ -65,7 +65,7 @@ describe('the check before a plan', () => {
     });
   });
 
-  it('minds only the prompts of the questions that a config asks', async () => {
+  it('renders a prompt only for the questions that its config selects', async () => {
     const select: Select = { start: 0, tags: { kind: ['b'] } };
     const rows = [
       ...three.slice(0, 1),
@@ -77,7 +77,7 @@ describe('the check before a plan', () => {
     expect(checked.cellCounts.get('direct')).toBe(1);
   });
 
-  it('refuses a selection that leaves nothing', async () => {
+  it('rejects a selection without questions', async () => {
     const nothing: Select = { start: 3 };
 
     await expect(check(three, { select: nothing })).rejects.toThrow(
@@ -88,7 +88,7 @@ describe('the check before a plan', () => {
     );
   });
 
-  it('does not blame a selection when it gave up before the end', async () => {
+  it('does not report an empty selection if it stopped early', async () => {
     const many = Array.from({ length: 25 }, (_, at) => ({ id: `q${at}`, question: 'Why?' }));
     const last = { id: 'last', question: 'Why?', tags: { kind: 'last' } };
     const configs = [
@@ -105,9 +105,9 @@ describe('the check before a plan', () => {
   });
 });
 
-const colours = ['red', 'green', 'option B'];
+const colors = ['red', 'green', 'option B'];
 
-describe('a target before a plan', () => {
+describe('checkQuestions for targets', () => {
   it.each<[ScorerKind, string, readonly string[] | null]>([
     ['exact', '', null],
     ['bbh', '', null],
@@ -121,12 +121,12 @@ describe('a target before a plan', () => {
     ['numeric', '12.5 %', null],
     ['numeric', '7 €', null],
     ['numeric', '1e-3', null],
-    ['choice', 'b', colours],
-    ['choice', '(C)', colours],
-    ['choice', 'Green.', colours],
+    ['choice', 'b', colors],
+    ['choice', '(C)', colors],
+    ['choice', 'Green.', colors],
     ['choice', 'E', null],
     ['choice', '(e)', null],
-  ])('may be, for %s, %j among %j', async (kind, target, choices) => {
+  ])('accepts, for %s, the target %j with the choices %j', async (kind, target, choices) => {
     const checked = await checkTargets(kind, [target], choices);
 
     expect(checked.count).toBe(1);
@@ -137,7 +137,7 @@ describe('a target before a plan', () => {
     ['includes', ' \n', null, 'a text, not an empty one'],
     ['regex', '', null, 'a text, not an empty one'],
     ['numeric', '', null, 'a text, not an empty one'],
-    ['choice', '', colours, 'a text, not an empty one'],
+    ['choice', '', colors, 'a text, not an empty one'],
     ['numeric', 'about ten', null, 'one number and nothing else'],
     ['numeric', 'about 10', null, 'one number and nothing else'],
     ['numeric', '1/2', null, 'one number and nothing else'],
@@ -147,22 +147,25 @@ describe('a target before a plan', () => {
     ['numeric', '-$5', null, 'one number and nothing else'],
     ['numeric', '1e999', null, 'one number and nothing else'],
     ['choice', 'E', ['x', 'y'], "a letter of A to B or a choice's text"],
-    ['choice', 'blue', colours, "a letter of A to C or a choice's text"],
-    ['choice', 'B or C', colours, "a letter of A to C or a choice's text"],
-    ['choice', 'option B', colours, "a letter of A to C or a choice's text"],
+    ['choice', 'blue', colors, "a letter of A to C or a choice's text"],
+    ['choice', 'B or C', colors, "a letter of A to C or a choice's text"],
+    ['choice', 'option B', colors, "a letter of A to C or a choice's text"],
     ['choice', 'B', ['x'], "the letter A or a choice's text"],
     ['choice', 'green', null, 'a single letter'],
     ['choice', 'the answer is B', null, 'a single letter'],
-  ])('is refused, for %s, as %j among %j', async (kind, target, choices, expected) => {
-    const checking = checkTargets(kind, [target], choices);
+  ])(
+    'rejects, for %s, the target %j with the choices %j',
+    async (kind, target, choices, expected) => {
+      const checking = checkTargets(kind, [target], choices);
 
-    await expect(checking).rejects.toMatchObject({
-      code: 'invalid-question',
-      message: `config "direct": question "q1": target: expected ${expected}, received ${JSON.stringify(target)}`,
-    });
-  });
+      await expect(checking).rejects.toMatchObject({
+        code: 'invalid-question',
+        message: `config "direct": question "q1": target: expected ${expected}, received ${JSON.stringify(target)}`,
+      });
+    },
+  );
 
-  it('is named by its place where there are several', async () => {
+  it('names the index of a target if there are several', async () => {
     const checking = checkTargets('numeric', ['10', 'ten'], null);
 
     await expect(checking).rejects.toThrow(
@@ -170,7 +173,7 @@ describe('a target before a plan', () => {
     );
   });
 
-  it('is checked only for the configs that ask its question', async () => {
+  it('checks targets only for the configs that select the question', async () => {
     const rows = [{ id: 'q1', question: 'One?', target: 'ten' }, ...three.slice(1)];
     const later: Select = { start: 1 };
 
@@ -181,7 +184,7 @@ describe('a target before a plan', () => {
     expect(checked.cellCounts.get('direct')).toBe(2);
   });
 
-  it('shows 20 problems at most', async () => {
+  it('lists at most 20 problems', async () => {
     const targets = Array.from({ length: 30 }, () => 'ten');
 
     const checking = checkTargets('numeric', targets, null);
@@ -191,21 +194,21 @@ describe('a target before a plan', () => {
     );
   });
 
-  it('is right when it is given as the answer, wherever it passes', async () => {
+  it('accepts only targets that are correct when given as the answer', async () => {
     const kinds = fc.constantFrom('numeric', 'choice', 'includes');
     const texts = fc.oneof(
       fc.stringMatching(/^[-+−$ (]{0,2}[0-9.,]{1,6}[%€ )]{0,2}$/),
       fc.stringMatching(/^\(?[A-E]\)?\.?$/),
-      fc.constantFrom(...colours, 'the answer', ''),
+      fc.constantFrom(...colors, 'the answer', ''),
     );
 
     await fc.assert(
       fc.asyncProperty(kinds, texts, async (kind, text) => {
-        const passes = await checkTargets(kind, [text], colours).then(
+        const passes = await checkTargets(kind, [text], colors).then(
           () => true,
           () => false,
         );
-        const question = aQuestion({ target: [text], choices: colours });
+        const question = aQuestion({ target: [text], choices: colors });
         const grade = gradeAnswer(scorerOf(kind), question, anOutput({ text }), 'stop');
 
         expect(passes && grade.score !== 1).toBe(false);

@@ -11,7 +11,7 @@ function problemOf(text: string): string | undefined {
   }
 }
 
-describe('what is wrong with a JSON text', () => {
+describe('describeJsonError', () => {
   it.each([
     ['', 'column 1: Unexpected end of JSON input'],
     ['{"a": tru', 'column 10: Unexpected end of JSON input'],
@@ -28,7 +28,7 @@ describe('what is wrong with a JSON text', () => {
     expect(problemOf(text)).toBe(problem);
   });
 
-  it('stands on one line and inside the text, whatever was cut out of it', () => {
+  it('gives one line with a position inside the text, for any damage', () => {
     fc.assert(
       fc.property(fc.json(), fc.nat(), fc.string(), (json, cut, inserted) => {
         const at = cut % (json.length + 1);

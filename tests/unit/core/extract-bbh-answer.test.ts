@@ -8,23 +8,23 @@ import {
 } from '../../support/bbh-recordings.ts';
 import { hasSharedData } from '../../support/shared-data.ts';
 
-describe("the answer by BIG-Bench Hard's rule", () => {
+describe('extractBbhAnswer', () => {
   it.each([
     ['the whole text without the mark', ' valid ', 'valid'],
-    ['what follows the mark', 'So the answer is (B).', '(B)'],
-    ['what follows the last mark', 'the answer is 3. No, the answer is 4.', '4'],
+    ['the text after the mark', 'So the answer is (B).', '(B)'],
+    ['the text after the last mark', 'the answer is 3. No, the answer is 4.', '4'],
     ['all lines after the mark', 'the answer is a\nb', 'a\nb'],
-    ['a text with one of two full stops', 'the answer is 5..', '5.'],
+    ['a text with one of two periods', 'the answer is 5..', '5.'],
     ['a text that only ends in a bracket', 'the answer is ) ]', ') ]'],
-    ['the case as it is', 'the answer is yes', 'yes'],
-    ['the whole text where the mark is written otherwise', 'The Answer Is 4.', 'The Answer Is 4'],
+    ['the text in its own case', 'the answer is yes', 'yes'],
+    ['the whole text if the mark is written differently', 'The Answer Is 4.', 'The Answer Is 4'],
     ['an empty text', '', ''],
     ['an empty text after a bare mark', 'the answer is .', ''],
-  ])('is %s', (_, text, answer) => {
+  ])('returns %s', (_, text, answer) => {
     expect(extractBbhAnswer(text)).toBe(answer);
   });
 
-  it('is any answer without a stop at its end, whatever is said before', () => {
+  it('returns any answer without its trailing period, whatever precedes it', () => {
     const answers = fc.string().filter((text) => text === text.trim() && !text.endsWith('.'));
 
     fc.assert(
@@ -40,14 +40,14 @@ describe("the answer by BIG-Bench Hard's rule", () => {
 });
 
 describe.runIf(hasSharedData)('the recorded outputs', () => {
-  it.each(['direct', 'cot'] as const)('come to every published count of %s', (arm) => {
+  it.each(['direct', 'cot'] as const)('reproduce every published count of %s', (arm) => {
     const counts = countBySubtask(readBbhRecordings(arm), extractBbhAnswer);
 
     expect(counts).toEqual(readBbhCounts().correct[arm]);
   });
 
   it.each([
-    ['keeping the full stop', (text: string) => tailOf(text), 3],
+    ['keeping the period', (text: string) => tailOf(text), 3],
     ['always dropping the last character', (text: string) => tailOf(text).slice(0, -1), 2106],
   ])('are miscounted by %s', (_, rule, expected) => {
     const counts = countBySubtask(readBbhRecordings('cot'), rule);

@@ -2,33 +2,33 @@ import { extractNumber } from '@thrice/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-describe('the last number of a text', () => {
+describe('extractNumber', () => {
   it.each([
     ['a whole number', 'It is 42', '42'],
-    ['a number before a full stop', 'It is 5.', '5'],
-    ['separators of thousands', 'about 1,234,567.50 in all', '1234567.50'],
+    ['a number before a period', 'It is 5.', '5'],
+    ['thousands separators', 'about 1,234,567.50 in all', '1234567.50'],
     ['narrow spaces as separators', 'about 12\u202f345', '12345'],
     ['a lone decimal part', 'p < .05', '.05'],
     ['a sign', 'so x = -3', '-3'],
     ['a typographic minus', 'so x = −3', '-3'],
-    ['a sign in brackets', 'x (-3)', '-3'],
+    ['a sign in parentheses', 'x (-3)', '-3'],
     ['a dash between numbers', 'pages 10-4', '4'],
-    ['a dash after a bracket', 'f(x)-4', '4'],
+    ['a dash after a parenthesis', 'f(x)-4', '4'],
     ['an exponent', 'c = 2.99e8 m/s', '2.99e8'],
     ['a currency', 'It costs $12.', '12'],
     ['a percentage', 'some 5%', '5'],
     ['the last of several', '3 and 4, hence 7', '7'],
     ['groups that are not thousands', '12,34', '34'],
-    ['a group with a digit too many', '1,234,5678', '5678'],
-  ])('is read from %s', (_, text, digits) => {
+    ['a group with one digit too many', '1,234,5678', '5678'],
+  ])('reads the number from %s', (_, text, digits) => {
     expect(extractNumber(text)).toBe(digits);
   });
 
-  it.each(['', 'none', '-', '.', 'e', ',,,'])('is not found in %j', (text) => {
+  it.each(['', 'none', '-', '.', 'e', ',,,'])('finds no number in %j', (text) => {
     expect(extractNumber(text)).toBeUndefined();
   });
 
-  it('is any number, written with separators of thousands', () => {
+  it('reads any number written with thousands separators', () => {
     fc.assert(
       fc.property(
         fc.bigInt({ min: 0n, max: 10n ** 15n }),
@@ -46,7 +46,7 @@ describe('the last number of a text', () => {
     );
   });
 
-  it('reads as a number whatever the text', () => {
+  it('returns digits that parse as a number for any text', () => {
     fc.assert(
       fc.property(fc.string({ unit: fc.constantFrom(...'0123456789-+,.eE ') }), (text) => {
         const digits = extractNumber(text);

@@ -5,20 +5,20 @@ import { FakeSourceReader } from '../../support/fake-source-reader.ts';
 
 const row = (id: string) => JSON.stringify({ id, question: `What is ${id}?` });
 
-describe('a questions file', () => {
+describe('loadQuestions', () => {
   it.each([
     ['lines of JSON', `${row('a')}\n${row('b')}\n`],
-    ['lines without an end', `${row('a')}\n${row('b')}`],
+    ['lines without a final line end', `${row('a')}\n${row('b')}`],
     ['lines that end in CRLF', `${row('a')}\r\n${row('b')}\r\n`],
     ['blank lines', `\n${row('a')}\n  \n\n${row('b')}\n\n`],
     ['a byte order mark', `\uFEFF${row('a')}\n${row('b')}\n`],
     ['a JSON array', `[${row('a')},\n ${row('b')}]`],
     ['a JSON array after a byte order mark', `\uFEFF  [\n${row('a')},${row('b')}\n]\n`],
-  ])('may be %s', async (_, text) => {
+  ])('reads %s', async (_, text) => {
     expect(await idsOf({ '/q.jsonl': text })).toEqual(['a', 'b']);
   });
 
-  it('keeps separators that only JSON texts may hold', async () => {
+  it('keeps line separators that are valid in JSON texts', async () => {
     const reader = new FakeSourceReader({ '/q.jsonl': '{"id":"a","question":"x\u2028y"}\n' });
 
     const questions = await collect(loadQuestions(['/q.jsonl'], reader));
@@ -26,13 +26,13 @@ describe('a questions file', () => {
     expect(questions[0]?.question).toBe('x\u2028y');
   });
 
-  it('is read in its turn, in the order given', async () => {
+  it('reads files in the order given', async () => {
     const files = { '/b.jsonl': row('1'), '/a.jsonl': `[${row('2')}]` };
 
     expect(await idsOf(files, ['/b.jsonl', '/a.jsonl'])).toEqual(['1', '2']);
   });
 
-  it('is refused with the line of each problem', async () => {
+  it('rejects a file with the line of each problem', async () => {
     const text = [row('a'), '{"id": "b"', '', '[1]', '{"question":"Who?"}', row('a')].join('\n');
 
     const error = await refusalOf({ '/q.jsonl': text });
@@ -47,7 +47,7 @@ describe('a questions file', () => {
     expect(error.message).toBe(error.details.problems?.join('\n'));
   });
 
-  it('is refused with the place of each problem in an array', async () => {
+  it('rejects an array with the index of each problem', async () => {
     const error = await refusalOf({ '/q.json': `[${row('a')}, 5, ${row('a')}]` });
 
     expect(error.details.problems).toEqual([
@@ -56,13 +56,13 @@ describe('a questions file', () => {
     ]);
   });
 
-  it('is refused as a broken array', async () => {
+  it('rejects a broken array', async () => {
     const error = await refusalOf({ '/q.json': `[${row('a')},\n{]` });
 
     expect(error.message).toMatch(/^\/q\.json: expected a JSON array \(line 2, column 2: /);
   });
 
-  it('is refused for an id of another file, naming both', async () => {
+  it('rejects an id that another file has, naming both', async () => {
     const files = { '/a.jsonl': `${row('1')}\n${row('2')}`, '/b.jsonl': row('2') };
 
     const error = await refusalOf(files, ['/a.jsonl', '/b.jsonl']);
@@ -75,7 +75,7 @@ describe('a questions file', () => {
     ['bad rows', () => '5'],
     ['rows with two problems each', () => '{}'],
     ['repeated rows', () => row('a')],
-  ])('is given up after 20 problems: %s', async (_, line) => {
+  ])('stops after 20 problems in %s', async (_, line) => {
     const text = Array.from({ length: 1000 }, line).join('\n');
     const reader = new CountingReader({ '/q.jsonl': text });
 
@@ -86,22 +86,22 @@ describe('a questions file', () => {
   });
 
   it.each([
-    ['without a byte', ''],
-    ['of blank lines', '\n \n'],
-    ['of an empty array', '[]'],
-  ])('is refused %s', async (_, text) => {
+    ['an empty file', ''],
+    ['a file of blank lines', '\n \n'],
+    ['an empty array', '[]'],
+  ])('rejects %s', async (_, text) => {
     const error = await refusalOf({ '/q.jsonl': text });
 
     expect(error.message).toBe('/q.jsonl: expected at least one question, received none');
   });
 
-  it('is refused where it does not exist', async () => {
+  it('rejects a missing file', async () => {
     const error = await refusalOf({}, ['/missing.jsonl']);
 
     expect(error.code).toBe('invalid-file');
   });
 
-  it('yields nothing after its first problem', async () => {
+  it('yields nothing after the first problem', async () => {
     const reader = new FakeSourceReader({ '/q.jsonl': [row('a'), '5', row('b')].join('\n') });
     const seen: string[] = [];
 
@@ -114,7 +114,7 @@ describe('a questions file', () => {
   });
 });
 
-describe('what a spec names as questions', () => {
+describe('openQuestions', () => {
   const reader = new FakeSourceReader({
     '/bench/a.jsonl': row('1'),
     '/bench/b.jsonl': row('2'),
@@ -123,14 +123,14 @@ describe('what a spec names as questions', () => {
   });
   const resolvePath = (path: string) => `/bench/${path}`;
 
-  it('may be a file', async () => {
+  it('opens a file', async () => {
     const source = openQuestions('a.jsonl', resolvePath, reader);
 
     expect(await source.files()).toEqual(['/bench/a.jsonl']);
     expect((await collect(source.read())).map(({ id }) => id)).toEqual(['1']);
   });
 
-  it('may be files, and can be read more than once', async () => {
+  it('opens several files and reads them more than once', async () => {
     const source = openQuestions(['b.jsonl', 'a.jsonl'], resolvePath, reader);
 
     const passes = [await collect(source.read()), await collect(source.read())];
@@ -142,7 +142,7 @@ describe('what a spec names as questions', () => {
     ]);
   });
 
-  it('may be a dataset', async () => {
+  it('opens a dataset', async () => {
     const source = openQuestions({ dataset: 'bbh', path: 'bbh' }, resolvePath, reader);
 
     expect(await source.files()).toEqual([
@@ -153,7 +153,7 @@ describe('what a spec names as questions', () => {
   });
 });
 
-/** Counts the lines that were asked for. */
+/** Counts the lines that were read. */
 class CountingReader extends FakeSourceReader {
   lineCount = 0;
 

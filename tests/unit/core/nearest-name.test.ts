@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { nearestName } from '../../../packages/core/src/spec/nearest-name.ts';
 
-describe('the name that was meant', () => {
+describe('nearestName', () => {
   it.each([
     ['replicats', ['replicates', 'parallel'], 'replicates'],
     ['OPENAI', ['gemini', 'openai'], 'openai'],
@@ -15,12 +15,12 @@ describe('the name that was meant', () => {
     expect(nearestName(name, known)).toBe(nearest);
   });
 
-  it('is asked for, or nothing is', () => {
+  it('is suggested only if it is close', () => {
     expect(suggestName('opnai', ['openai'])).toBe('; did you mean "openai"?');
     expect(suggestName('opnai', ['mistral'])).toBe('');
   });
 
-  it('is found with any one letter wrong', () => {
+  it('is found despite any one wrong letter', () => {
     const words = fc.stringMatching(/^[a-z]{4,12}$/);
 
     fc.assert(

@@ -2,8 +2,8 @@ import { parseQuestionRow } from '@thrice/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-describe('a dataset row', () => {
-  it('may say no more than its id and question', () => {
+describe('parseQuestionRow', () => {
+  it('reads a row with only an id and a question', () => {
     const { question } = parseQuestionRow({ id: 'q1', question: 'Why?' });
 
     expect(question).toEqual({
@@ -18,7 +18,7 @@ describe('a dataset row', () => {
     });
   });
 
-  it('keeps every field it may have', () => {
+  it('keeps every field', () => {
     const row = {
       id: 'q1',
       question: null,
@@ -40,7 +40,7 @@ describe('a dataset row', () => {
     ['answer', { answer: 'x' }, { target: ['x'] }],
     ['correct_answer', { correct_answer: 'x' }, { target: ['x'] }],
     ['options', { options: ['x', 'y'] }, { choices: ['x', 'y'] }],
-  ])('is read by the alias %s', (_, row, expected) => {
+  ])('reads the alias %s', (_, row, expected) => {
     const others = 'question' in expected ? { id: 'q1' } : { question: 'Why?' };
 
     const { question } = parseQuestionRow({
@@ -55,7 +55,7 @@ describe('a dataset row', () => {
   it.each([
     ['after it', { id: 'q1', question: 'Why?', input: 'some context' }],
     ['before it', { input: 'some context', question: 'Why?', id: 'q1' }],
-  ])('keeps its own question where an alias stands %s', (_, row) => {
+  ])('prefers the field itself to an alias %s', (_, row) => {
     const { question } = parseQuestionRow(row);
 
     expect(question).toMatchObject({
@@ -64,13 +64,13 @@ describe('a dataset row', () => {
     });
   });
 
-  it('reads an alias where its own field is null', () => {
+  it('reads an alias if the field itself is null', () => {
     const { question } = parseQuestionRow({ id: 'q1', question: null, prompt: 'Why?' });
 
     expect(question).toMatchObject({ question: 'Why?', metadata: {} });
   });
 
-  it('takes one of two aliases and keeps the other', () => {
+  it('reads one of two aliases and keeps the other as metadata', () => {
     const row = { id: 'q1', question: 'Why?', correct_answer: 'b', answer: 'a' };
 
     const { question } = parseQuestionRow(row);
@@ -78,7 +78,7 @@ describe('a dataset row', () => {
     expect(question).toMatchObject({ target: ['a'], metadata: { correct_answer: 'b' } });
   });
 
-  it('has its numbers as texts', () => {
+  it('turns numbers into texts', () => {
     const row = { id: 7, question: 'Why?', target: 4, choices: [3, 4.5], tags: { level: 2 } };
 
     const { question } = parseQuestionRow(row);
@@ -91,20 +91,20 @@ describe('a dataset row', () => {
     });
   });
 
-  it('has its truth values as texts', () => {
+  it('turns booleans into texts', () => {
     const { question } = parseQuestionRow({ id: 'q1', question: 'Is it?', target: [true, 'yes'] });
 
     expect(question?.target).toEqual(['true', 'yes']);
   });
 
-  it('has no target where it lists no accepted answer', () => {
+  it('reads an empty list of accepted answers as no target', () => {
     const { question } = parseQuestionRow({ id: 'q1', question: 'Why?', target: [] });
 
     expect(question?.target).toBeNull();
   });
 
   it.each(['domain', 'category', 'subtask', 'subject', 'topic', 'difficulty', 'level'])(
-    'has %s among its tags',
+    'reads %s as a tag',
     (field) => {
       const { question } = parseQuestionRow({ id: 'q1', question: 'Why?', [field]: 'x' });
 
@@ -112,7 +112,7 @@ describe('a dataset row', () => {
     },
   );
 
-  it('keeps what nobody knows under metadata, beside what is there', () => {
+  it('adds unknown fields to the metadata', () => {
     const row = { id: 'q1', question: 'Why?', metadata: { page: 3 }, author: { name: 'x' } };
 
     const { question } = parseQuestionRow(row);
@@ -130,7 +130,7 @@ describe('a dataset row', () => {
       ['question: expected a question or messages, received neither'],
     ],
     [
-      'a misspelt question',
+      'a misspelled question',
       { id: 'q1', qestion: 'Why?' },
       ['question: expected a question or messages, received neither; did you mean "question"?'],
     ],
@@ -184,12 +184,12 @@ describe('a dataset row', () => {
       { id: 'q1', question: 'Why?', attachments: [] },
       ['attachments: not supported by this version'],
     ],
-  ])('is refused for %s', (_, row, problems) => {
+  ])('rejects %s', (_, row, problems) => {
     expect(parseQuestionRow(row)).toEqual({ problems });
   });
 
   it.each(['', '.', '..', ' x', 'x\n', 'a#b', 'a\u0000b', 'a\u2028b', 'é'.repeat(41), '\ud800'])(
-    'is refused for the unsafe id %j',
+    'rejects the unsafe id %j',
     (id) => {
       const { problems } = parseQuestionRow({ id, question: 'Why?' });
 
@@ -201,13 +201,13 @@ describe('a dataset row', () => {
   );
 
   it.each(['a/b', 'bbh/snarks/88', 'a b', '日本', '%2F', '..x', 'é'.repeat(40)])(
-    'may have the id %j',
+    'accepts the id %j',
     (id) => {
       expect(parseQuestionRow({ id, question: 'Why?' }).question?.id).toBe(id);
     },
   );
 
-  it('is a question or its problems, whatever it holds', () => {
+  it('returns a question or problems for any row', () => {
     const keys = fc.constantFrom(
       'id',
       '_id',
@@ -229,7 +229,7 @@ describe('a dataset row', () => {
     );
   });
 
-  it('reads its own result again', () => {
+  it('reads its own result unchanged', () => {
     fc.assert(
       fc.property(
         fc.record({

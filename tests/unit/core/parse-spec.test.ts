@@ -23,7 +23,7 @@ describe('a spec', () => {
     });
   });
 
-  it('keeps everything it may say', () => {
+  it('keeps every key', () => {
     const full = {
       name: 'hle-gold',
       questions: { dataset: 'bbh', path: 'bbh' },
@@ -69,11 +69,11 @@ describe('a spec', () => {
   });
 
   it.each<[string, unknown, string]>([
-    ['no table', [], 'the document: expected a table, received []'],
-    ['nothing', null, 'the document: expected a table, received null'],
+    ['a list instead of a table', [], 'the document: expected a table, received []'],
+    ['null', null, 'the document: expected a table, received null'],
     ['no config', { questions: 'q' }, 'configs: expected a list, received nothing'],
     [
-      'an empty list',
+      'an empty list of configs',
       { ...minimal, configs: [] },
       'configs: expected at least one entry, received []',
     ],
@@ -88,27 +88,27 @@ describe('a spec', () => {
       'questions: expected a file, a list of files, or { dataset = "bbh", path = "..." }, received {"dataset":"mmlu","path":"x"}',
     ],
     [
-      'a text for a number',
+      'a text instead of a number',
       { ...minimal, replicates: '3' },
       'replicates: expected a number, received "3"',
     ],
     [
-      'a fraction for a count',
+      'a fraction instead of a count',
       { ...minimal, replicates: 1.5 },
       'replicates: expected a whole number, received 1.5',
     ],
     [
-      'too small a number',
+      'a number that is too small',
       { ...minimal, replicates: 0 },
       'replicates: expected a number >= 1, received 0',
     ],
     [
-      'too large a number',
+      'a number that is too large',
       { ...minimal, coverage_floor: 1.2 },
       'coverage_floor: expected a number <= 1, received 1.2',
     ],
     [
-      'no time at all',
+      'a time limit of 0',
       { ...minimal, timeout_s: 0 },
       'timeout_s: expected a number > 0, received 0',
     ],
@@ -123,7 +123,7 @@ describe('a spec', () => {
       'lanes."Lab X": expected lower-case letters, digits, "_" and "-", at most 32',
     ],
     [
-      'a URL of another protocol',
+      'a URL with another protocol',
       { ...minimal, lanes: { lab: { base_url: 'ftp://x/v1' } } },
       'lanes.lab.base_url: expected an http or https URL, as in http://127.0.0.1:8000/v1, received "ftp://x/v1"',
     ],
@@ -138,7 +138,7 @@ describe('a spec', () => {
       'scorers.q.kind: expected "exact", "choice", "includes", "bbh", "numeric" or "regex", received "judge"',
     ],
     [
-      'a pattern that is none',
+      'an invalid pattern',
       { ...minimal, scorers: { q: { kind: 'regex', pattern: '(' } } },
       'scorers.q.pattern: expected a valid regular expression, received "("',
     ],
@@ -153,7 +153,7 @@ describe('a spec', () => {
       'configs[1].solver: expected "direct", the only solver of this version, received "cascade"',
     ],
     [
-      'a text for a switch',
+      'a text instead of a boolean',
       { ...minimal, configs: [{ ...config, stream: 'yes' }] },
       'configs[0].stream: expected true or false, received "yes"',
     ],
@@ -162,7 +162,7 @@ describe('a spec', () => {
       { ...minimal, replicates: 'x'.repeat(100) },
       `replicates: expected a number, received "${'x'.repeat(56)}...`,
     ],
-  ])('is refused for %s', (_, document, problem) => {
+  ])('is rejected for %s', (_, document, problem) => {
     expect(problemsOf(document)).toEqual([problem]);
   });
 
@@ -183,7 +183,7 @@ describe('a spec', () => {
       'lanes.lab.base_ulr: unknown key; did you mean "base_url"?',
     ],
     [
-      'in a scorer, where only its own kind counts',
+      'in a scorer, among the keys of its kind',
       { ...minimal, scorers: { q: { kind: 'numeric', tolerence: 1 } } },
       'scorers.q.tolerence: unknown key; did you mean "tolerance"?',
     ],
@@ -193,11 +193,11 @@ describe('a spec', () => {
       'prices."a/b".cachd_input: unknown key; did you mean "cached_input"?',
     ],
     [
-      'that is like no other',
+      'that resembles no other',
       { ...minimal, select: { colour: 'red' } },
       'select.colour: unknown key (expected start, limit, tags, per_tag)',
     ],
-  ])('is refused for an unknown key %s, with the nearest known one', (_, document, problem) => {
+  ])('is rejected for an unknown key %s, with the nearest known key', (_, document, problem) => {
     expect(problemsOf(document)).toEqual([problem]);
   });
 
@@ -222,13 +222,13 @@ describe('a spec', () => {
       { ...minimal, configs: [{ ...config, confidence: true }] },
       'configs[0].confidence: not supported by this version; ask for it in the prompt',
     ],
-  ])('is refused for %s, which this version would ignore', (_, document, problem) => {
+  ])('is rejected for %s, which this version does not support', (_, document, problem) => {
     expect(problemsOf(document)).toEqual([problem]);
   });
 
   it.each([
-    ['given for its name', { api_key_env: 'sk-canary-1' }],
-    ['that would pass for a name', { api_key_env: 'sk_canary_0123456789abcdef' }],
+    ['given instead of its name', { api_key_env: 'sk-canary-1' }],
+    ['that is a valid name', { api_key_env: 'sk_canary_0123456789abcdef' }],
     ['in a URL', { base_url: 'http://user:sk-canary-2@host/v1' }],
   ])('never shows a key %s', (_, lane) => {
     const [problem] = problemsOf({ ...minimal, lanes: { lab: lane } });
@@ -247,7 +247,7 @@ describe('a spec', () => {
     );
   });
 
-  it("is refused in OneShot's dialect, which has rollouts", () => {
+  it("is rejected in OneShot's dialect, which has rollouts", () => {
     const error = refusalOf({ name: 'x', tasks: [{ prepared_dir: 'prepared/x' }] });
 
     expect(error.code).toBe('unsupported');

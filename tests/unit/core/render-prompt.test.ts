@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { aConfig, aQuestion } from '../../support/builders.ts';
 
-describe('the first prompt', () => {
-  it('is the question without a template', () => {
+describe('renderPrompt', () => {
+  it('returns the question without a template', () => {
     const messages = renderPrompt(aConfig(), aQuestion({ question: 'Why?' }));
 
     expect(messages).toEqual([{ role: 'user', content: 'Why?' }]);
@@ -18,7 +18,7 @@ describe('the first prompt', () => {
     expect(messages).toEqual([{ role: 'user', content: 'Which?\n\n(A) red\n(B) blue' }]);
   });
 
-  it("is the question's own messages where it has some", () => {
+  it("returns the question's own messages if it has any", () => {
     const own = [
       { role: 'user', content: 'a' },
       { role: 'assistant', content: 'b' },
@@ -30,7 +30,7 @@ describe('the first prompt', () => {
     expect(messages).toEqual(own);
   });
 
-  it('begins with the system prompt where there is one', () => {
+  it('starts with the system prompt if there is one', () => {
     const config = aConfig({ system: 'Be {{question}} brief.' });
 
     const messages = renderPrompt(config, aQuestion({ question: 'Why?' }));
@@ -41,7 +41,7 @@ describe('the first prompt', () => {
     ]);
   });
 
-  it('fills every field of a template in', () => {
+  it('fills in every field of a template', () => {
     const config = aConfig({
       prompt:
         '{{ question }}|{{choices}}|{{tags.subtask}}|{{metadata.intro}}|{{metadata.page}}|{{metadata.a.b}}|{ { x } }',
@@ -63,13 +63,13 @@ describe('the first prompt', () => {
     ['choices', aQuestion()],
     ['tags.subtask', aQuestion()],
     ['metadata.intro', aQuestion({ metadata: { intro: null } })],
-  ])('is refused where a question has no %s', (field, question) => {
+  ])('rejects a question without %s', (field, question) => {
     const render = () => renderPrompt(aConfig({ prompt: `{{${field}}}` }), question);
 
     expect(render).toThrow(`question "q1" has no ${field}, which the prompt asks for`);
   });
 
-  it('puts any text in as it is', () => {
+  it('inserts any text unchanged', () => {
     const texts = fc.string({ unit: fc.constantFrom('$', '&', '{{', '}}', 'question', '`', 'x') });
 
     fc.assert(
@@ -84,16 +84,16 @@ describe('the first prompt', () => {
   });
 });
 
-describe('a template', () => {
+describe('checkTemplate', () => {
   it.each([
     'no field at all',
     '{{question}} {{ choices }} {{tags.a}} {{metadata.a b}} {{metadata.a.b}}',
     '{single} }}{{',
-  ])('may be %j', (template) => {
+  ])('accepts %j', (template) => {
     expect(checkTemplate(template)).toEqual([]);
   });
 
-  it('is refused for each field that no question has', () => {
+  it('rejects each field that no question has', () => {
     const expected = '(expected question, choices, tags.NAME or metadata.NAME)';
 
     expect(checkTemplate('{{qestion}} {{question}} {{}} {{target}} {{tags.}}')).toEqual([

@@ -51,7 +51,7 @@ describe('the figures of a replicate', () => {
     });
   });
 
-  it('have a standard error and an interval over the scores', () => {
+  it('include the standard error and the interval of the scores', () => {
     const figures = summarize([scored(1), scored(1), scored(1), scored(0), unparsed(), failed()]);
 
     // p (1 - p) / (n - 1) for p = 3/5 of n = 5.
@@ -60,7 +60,7 @@ describe('the figures of a replicate', () => {
     expect(figures.ci95?.map((bound) => bound.toFixed(4))).toEqual(['0.2307', '0.8824']);
   });
 
-  it('are unknown where nothing got a score', () => {
+  it('are unknown without a score', () => {
     const figures = summarize([failed()]);
 
     expect(figures).toMatchObject({
@@ -85,14 +85,14 @@ describe('the figures of a replicate', () => {
     expect(summarize([scored(1)]).stderr).toBeNull();
   });
 
-  it('count partial scores as they are, and none of them as correct', () => {
+  it('count partial scores, but not as correct', () => {
     const figures = summarize([scored(0.5), scored(1)]);
 
     expect(figures).toMatchObject({ score: 0.75, correct: 1 });
   });
 
   it.each([
-    ['a headline where the floor is reached', 0.75, 2 / 3],
+    ['a headline if coverage reaches the floor', 0.75, 2 / 3],
     ['no headline below the floor', 0.76, null],
   ])('have %s', (_, floor, headline) => {
     const figures = summarize([scored(1), scored(1), scored(0), failed()], floor);
@@ -128,23 +128,23 @@ describe('the costs of a replicate', () => {
     });
   });
 
-  it('stay unknown when one of them is', () => {
+  it('are unknown if one of them is', () => {
     const figures = summarize([paid(0.25), paid(null)]);
 
     expect(figures).toMatchObject({ costUsd: null, costUsdPerQuestion: null, inputTokens: 20 });
   });
 
-  it('stay unknown when tokens are', () => {
+  it('are unknown if token counts are', () => {
     const figures = summarize([aCellRow({ calls: [aCall({ outputTokens: null })] })]);
 
     expect(figures).toMatchObject({ inputTokens: 10, outputTokens: null });
   });
 
-  it('are 0 where they are known to be', () => {
+  it('are 0 if they are known to be 0', () => {
     expect(summarize([paid(0)]).costUsd).toBe(0);
   });
 
-  it('show what was wasted apart', () => {
+  it('list the waste separately', () => {
     const figures = summarize([
       paid(1),
       aCellRow({ calls: [aCall({ costUsd: 1 })], wasteUsd: 0.25 }),
@@ -154,11 +154,11 @@ describe('the costs of a replicate', () => {
     expect(figures).toMatchObject({ costUsd: 2, wasteUsd: 0.75 });
   });
 
-  it('know that nothing was wasted', () => {
+  it('have no waste without failed attempts', () => {
     expect(summarize([paid(1)]).wasteUsd).toBe(0);
   });
 
-  it('do not know the waste as soon as one failure may have cost something', () => {
+  it('have unknown waste if one failed attempt has an unknown cost', () => {
     const failed = aRowWithoutScore('failed', { wasteUsd: null });
 
     expect(summarize([paid(1), failed]).wasteUsd).toBeNull();
@@ -201,13 +201,13 @@ describe('any mix of rows', () => {
       fc.property(fc.array(anyScore, { minLength: 1, maxLength: 30 }), (mix) => {
         const { score, scoreLower, scoreUpper } = replicateSchema.parse(summarize(mix));
 
-        // With every cell answered there is nothing left open.
+        // With every cell answered, the bounds meet.
         expect([scoreLower, scoreUpper]).toEqual([score, score]);
       }),
     );
   });
 
-  it('is not improved by a failure', () => {
+  it('does not improve with a failure', () => {
     fc.assert(
       fc.property(
         fc.array(rows, { minLength: 1, maxLength: 30 }),
@@ -227,7 +227,7 @@ describe('any mix of rows', () => {
     );
   });
 
-  it('comes to the same in any order', () => {
+  it('gives the same figures in any order', () => {
     const shuffled = fc.array(rows, { maxLength: 20 }).chain((mix) =>
       fc.record({
         mix: fc.constant(mix),

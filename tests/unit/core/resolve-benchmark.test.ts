@@ -8,7 +8,7 @@ import {
 import { describe, expect, it } from 'vitest';
 
 describe('a resolved benchmark', () => {
-  it('has the settings of its spec under their own names', () => {
+  it('has the settings of its spec', () => {
     const spec = specOf({
       name: 'demo',
       replicates: 3,
@@ -60,7 +60,7 @@ describe('a resolved benchmark', () => {
     });
   });
 
-  it('puts what a spec says of a lane over what is known of it', () => {
+  it("overrides a built-in lane with the spec's settings", () => {
     const spec = specOf({
       lanes: {
         openai: {
@@ -94,7 +94,7 @@ describe('a resolved benchmark', () => {
     expect([...benchmark.lanes.keys()]).toEqual(['openai']);
   });
 
-  it('asks the bundled simulator on lane sim, which needs no key', () => {
+  it('uses the bundled simulator for lane sim, which needs no key', () => {
     const spec = specOf({ configs: [{ name: 'a', model: 'sim/m' }] });
 
     const benchmark = resolveBenchmark(spec, 'demo.toml', 'http://127.0.0.1:1800/v1');
@@ -106,7 +106,7 @@ describe('a resolved benchmark', () => {
     });
   });
 
-  it('has its configs as the rest of the program reads them', () => {
+  it('has its configs in resolved form', () => {
     const spec = specOf({
       configs: [
         {
@@ -147,7 +147,7 @@ describe('a resolved benchmark', () => {
 
   it.each<[string, Record<string, unknown>, string]>([
     [
-      'two configs of one name',
+      'two configs with the same name',
       {
         configs: [
           { name: 'a', model: 'openai/x' },
@@ -173,7 +173,7 @@ describe('a resolved benchmark', () => {
       'configs[0].scorer: unknown scorer "regex" (expected exact, choice, includes, bbh, numeric)',
     ],
     [
-      'a scorer named like a part of every object',
+      'a scorer named like a property of every object',
       { configs: [{ name: 'a', model: 'openai/x', scorer: 'constructor' }] },
       'configs[0].scorer: unknown scorer "constructor" (expected exact, choice, includes, bbh, numeric)',
     ],
@@ -202,7 +202,7 @@ describe('a resolved benchmark', () => {
       { lanes: { openai: { faults: 'faults.json' } } },
       'lanes.openai: behaviour and faults are for lane "sim" only',
     ],
-  ])('is refused for %s', (_, document, problem) => {
+  ])('is rejected for %s', (_, document, problem) => {
     const error = refusalOf(specOf(document));
 
     expect(error.code).toBe('invalid-spec');
@@ -212,7 +212,7 @@ describe('a resolved benchmark', () => {
 });
 
 describe("a benchmark's name", () => {
-  it("is the file's stem where the spec has none", () => {
+  it("is the file's stem if the spec has none", () => {
     expect(resolveBenchmark(specOf({}), '/bench/HLE gold.v2.toml').name).toBe('hle-gold-v2');
   });
 
@@ -225,7 +225,7 @@ describe("a benchmark's name", () => {
     ['.toml', 'benchmark'],
     ['ü.toml', 'benchmark'],
     [`${'x'.repeat(80)}.toml`, 'x'.repeat(64)],
-  ])('of the file %s is %s', (file, name) => {
+  ])('for the file %s is %s', (file, name) => {
     expect(defaultName(file)).toBe(name);
   });
 });

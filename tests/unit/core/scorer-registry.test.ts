@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import {
   createBenchmarkSpecSchema,
   createScorerRegistry,
@@ -139,6 +140,17 @@ describe('the built-in scorers', () => {
       'numeric',
       'regex',
     ]);
+  });
+
+  it('are the ones that the documentation lists', () => {
+    const page = readFileSync(new URL('../../../docs/formats.md', import.meta.url), 'utf8');
+    const [, table = ''] = page.split('| scorer ');
+
+    const kinds = [...(table.split('\n\n')[0] ?? '').matchAll(/^\| `(\w+)`/gm)].map(
+      ([, kind]) => kind,
+    );
+
+    expect(new Set(kinds)).toEqual(new Set(scorerRegistry.keys()));
   });
 
   it.each(all.map((scorer) => [scorer.kind, scorer] as const))(

@@ -9,12 +9,12 @@ const questions = kinds.map((kind, at) => aQuestion({ id: `q${at}`, tags: { kind
 describe('a selection', () => {
   it.each<[string, Select | undefined, readonly number[]]>([
     ['everything by default', undefined, [0, 1, 2, 3, 4, 5, 6, 7]],
-    ['everything where it says nothing', { start: 0 }, [0, 1, 2, 3, 4, 5, 6, 7]],
+    ['everything without a rule', { start: 0 }, [0, 1, 2, 3, 4, 5, 6, 7]],
     ['the rest from its start', { start: 6 }, [6, 7]],
-    ['no more than its limit', { start: 0, limit: 3 }, [0, 1, 2]],
+    ['at most its limit', { start: 0, limit: 3 }, [0, 1, 2]],
     ['a limit counted from its start', { start: 2, limit: 3 }, [2, 3, 4]],
-    ['what has one of the tags', { start: 0, tags: { kind: ['b', 'c'] } }, [1, 4, 5, 7]],
-    ['a start counted among the tagged', { start: 1, tags: { kind: ['b'] } }, [4, 7]],
+    ['questions with one of the tags', { start: 0, tags: { kind: ['b', 'c'] } }, [1, 4, 5, 7]],
+    ['a start counted among the tagged questions', { start: 1, tags: { kind: ['b'] } }, [4, 7]],
     ['nothing without all of the tags', { start: 0, tags: { kind: ['a'], level: ['1'] } }, []],
     ['the first of each value', { start: 0, per_tag: { tag: 'kind', limit: 1 } }, [0, 1, 5]],
     [
@@ -28,24 +28,24 @@ describe('a selection', () => {
       [0, 1, 2],
     ],
     [
-      'nothing of a tag that no question has',
+      'nothing for a tag that no question has',
       { start: 0, per_tag: { tag: 'level', limit: 9 } },
       [],
     ],
-    ['nothing from a start behind the end', { start: 99 }, []],
-  ])('takes %s', (_, select, expected) => {
-    expect(take(questions, select)).toEqual(expected.map((at) => `q${at}`));
+    ['nothing for a start past the end', { start: 99 }, []],
+  ])('selects %s', (_, select, expected) => {
+    expect(selectIds(questions, select)).toEqual(expected.map((at) => `q${at}`));
   });
 
-  it('begins anew with each selector', () => {
+  it('starts over with each selector', () => {
     const select = { start: 0, limit: 1 };
 
-    take(questions, select);
+    selectIds(questions, select);
 
-    expect(take(questions, select)).toEqual(['q0']);
+    expect(selectIds(questions, select)).toEqual(['q0']);
   });
 
-  it('is what it says, step by step', () => {
+  it('equals its rules applied one after the other', () => {
     const values = fc.constantFrom('a', 'b', 'c');
     const files = fc
       .array(fc.record({ kind: values, level: values }, { requiredKeys: [] }), { maxLength: 30 })
@@ -70,18 +70,18 @@ describe('a selection', () => {
 
     fc.assert(
       fc.property(files, selects, (file, select) => {
-        expect(take(file, select)).toEqual(takeByTheBook(file, select));
+        expect(selectIds(file, select)).toEqual(applyRules(file, select));
       }),
     );
   });
 });
 
-function take(file: readonly Question[], select: Select | undefined): readonly string[] {
+function selectIds(file: readonly Question[], select: Select | undefined): readonly string[] {
   return file.filter(createSelector(select)).map(({ id }) => id);
 }
 
-/** The same, one whole pass for each rule. */
-function takeByTheBook(file: readonly Question[], select: Select): readonly string[] {
+/** Applies the rules one after the other, each in its own pass. */
+function applyRules(file: readonly Question[], select: Select): readonly string[] {
   const tagged = file.filter(({ tags }) =>
     Object.entries(select.tags ?? {}).every(([tag, values]) => values.includes(tags[tag] ?? '')),
   );

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { aCellRow, aGroupHeader, aRowWithoutScore } from '../../support/builders.ts';
 
 describe('a summary', () => {
-  it('says whose it is', () => {
+  it('names its group and benchmark', () => {
     const header = aGroupHeader();
 
     const summary = build([aCellRow()], { header });
@@ -19,7 +19,7 @@ describe('a summary', () => {
     });
   });
 
-  it('has each config with its replicates, in the order of their rows', () => {
+  it('lists each config with its replicates, in the order of their rows', () => {
     const summary = build([
       aCellRow({ config: 'b', run: 'demo-r1' }),
       aCellRow({ config: 'a', run: 'demo-r1', score: 0 }),
@@ -63,7 +63,7 @@ describe('a summary', () => {
     });
   });
 
-  it('gives no headline below its own floor', () => {
+  it('withholds the headline below its floor', () => {
     const rows = [aCellRow(), aRowWithoutScore('failed')];
 
     const strict = build(rows, { coverageFloor: 0.6 });
@@ -73,7 +73,7 @@ describe('a summary', () => {
     expect(lenient.configs[0]?.replicates[0]?.headline).toBe(1);
   });
 
-  it("has a dataset's averages where there is one, else none", () => {
+  it('has the averages of its dataset, and none without one', () => {
     const rows = [aCellRow({ tags: { subtask: 'snarks' } })];
 
     const plain = build(rows);
@@ -89,7 +89,7 @@ describe('a summary', () => {
     ]);
   });
 
-  it('has no average of a config with a replicate below its floor', () => {
+  it('withholds the averages of a config with a replicate below the floor', () => {
     const tags = { subtask: 'snarks' };
     const rows = [
       aCellRow({ run: 'demo-r1', tags }),

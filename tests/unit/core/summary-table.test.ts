@@ -4,7 +4,7 @@ import { aCall, aCellRow, aGroupHeader, aRowWithoutScore } from '../../support/b
 
 const fixtures = '../../fixtures/reports';
 
-/** Config a is whole in both runs; b lacks scores, has a hostile tag, and one cut answer. */
+/** Config a is complete in both runs and has a hostile tag; b lacks scores and has a truncated answer. */
 function mixedSummary(): Summary {
   const header = aGroupHeader({
     group: 'demo-20260102T030405Z',
@@ -38,7 +38,7 @@ function mixedSummary(): Summary {
   return builder.build();
 }
 
-/** Three of four cells have a score; of the subtasks, navigate is whole, snarks is not. */
+/** Three of four cells have a score; subtask navigate is complete, snarks is not. */
 function thinSummary(coverageFloor: number): Summary {
   const header = aGroupHeader({ group: 'demo-20260102T030405Z', dataset: 'bbh' });
   const builder = new SummaryBuilder(header, coverageFloor);
@@ -62,7 +62,7 @@ describe('the summary table', () => {
     ['md', 'summary.md'],
     ['csv', 'summary.csv'],
   ] as const)(
-    'withholds headlines below the floor and says what the score can be (%s)',
+    'withholds headlines below the floor and shows the bounds (%s)',
     async (form, file) => {
       await expect(renderSummary(mixedSummary(), form)).toMatchFileSnapshot(`${fixtures}/${file}`);
     },
@@ -78,7 +78,7 @@ describe('the summary table', () => {
     );
   });
 
-  it('shows neither interval, average nor tag score of one replicate below the floor', () => {
+  it('withholds interval, averages and tag scores of a single replicate below the floor', () => {
     const summary = thinSummary(0.98);
 
     const tables = [renderSummary(summary, 'text'), renderTagTable(summary, 'subtask', 'csv')];
@@ -111,7 +111,7 @@ describe('the summary table', () => {
     }
   });
 
-  it('shows them where coverage reaches the floor', () => {
+  it('shows them if coverage reaches the floor', () => {
     const summary = thinSummary(0.5);
 
     const text = renderSummary(summary, 'text');
@@ -122,7 +122,7 @@ describe('the summary table', () => {
     expect(renderTagTable(summary, 'subtask', 'csv')).toContain('direct,snarks,100.0,1,1,2');
   });
 
-  it('leaves out, as text, the columns that no config has an entry for', () => {
+  it('omits columns without figures from the text form', () => {
     expect(renderSummary(wholeSummary(), 'text')).toBe(
       [
         'demo-20260102T030405Z: 1 questions, 1 replicate',
