@@ -311,7 +311,7 @@ describe('another group of the same name', () => {
     await expect(copy(from, to)).rejects.toMatchObject({
       code: 'already-exists',
       message:
-        'demo: expected the same group or none, received another one of this name (made by "thrice run benchmark.toml"); nothing was changed',
+        'demo: expected the same group or none, received a different group of this name (created by "thrice run benchmark.toml"); nothing was changed',
     });
 
     expect(await recordOf(to, 'demo')).toEqual({

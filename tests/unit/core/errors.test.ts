@@ -62,7 +62,7 @@ describe('an error', () => {
   });
 
   it('is a bug where a union has another member', () => {
-    expect(() => assertNever('purple' as never)).toThrow('Unexpected value: "purple"');
+    expect(() => assertNever('purple' as never)).toThrow('unexpected value: "purple"');
   });
 });
 

@@ -239,7 +239,7 @@ describe('a replay', () => {
     expect(stage.sent()).toEqual(['lab q1 g1']);
     expect(stage.messages.messageIds).toEqual(['message-q1-g1', 'task-q1-g1']);
     expect(report.problems).toEqual([
-      { problem: 'its cell has failed again since it was replayed', messages: 2 },
+      { problem: 'its cell failed again after it was replayed', messages: 2 },
     ]);
   });
 

@@ -103,7 +103,7 @@ describe('the check of a group', () => {
     [
       'a field that no row has',
       (row) => ({ ...row, stars: 5 }),
-      'wrong: stars: published, but nothing computes it',
+      'wrong: stars: published, but not part of the recomputed file',
     ],
     [
       'the id',
@@ -131,7 +131,7 @@ describe('the check of a group', () => {
       'outcome: published "not-attempted", recomputed "failed"',
     ],
     ['a score', { outcome: 'scored' }, 'outcome: published "scored", recomputed "failed"'],
-    ['a call', { calls: [aCall()] }, 'calls.0.step: published, but nothing computes it'],
+    ['a call', { calls: [aCall()] }, 'calls.0.step: published, but not part of the recomputed file'],
     ['attempts', { attempts: 9 }, 'attempts: published 9, recomputed 1'],
     ['a reason', { reason: 'other' }, 'reason: published "other", recomputed "invalid-request"'],
   ])('reports %s put into a row without calls', async (_, change, mismatch) => {
@@ -147,7 +147,7 @@ describe('the check of a group', () => {
 
   it.each<[string, Partial<CellResult>, string]>([
     ['without a call', { outcome: 'scored', score: 1 }, 'a score without a call'],
-    ['of a call that nobody made', { calls: [aCall()] }, 'its call is not in the journal'],
+    ['of a call that nobody made', { calls: [aCall()] }, 'its call is missing from the journal'],
   ])('reports a recorded score %s, whatever was published', async (_, change, mismatch) => {
     const { engine, header, cells } = await published();
     const key = { run: header.runs[0] ?? '', config: 'direct', id: 'broken' };
@@ -237,7 +237,7 @@ describe('the check of a group', () => {
     const { mismatches } = await verifyGroup(header, engine.benchmark, engine);
 
     expect(mismatches).toEqual([
-      `${cells}: wrong: recorded scored 0, the recorded answer gives scored 1`,
+      `${cells}: wrong: recorded scored 0, but the recorded answer gives scored 1`,
     ]);
   });
 

@@ -45,7 +45,7 @@ describe('mapSqliteError', () => {
   });
 
   it('leaves our own errors as they are', () => {
-    const own = new ThriceError({ code: 'already-exists', message: 'group demo exists already' });
+    const own = new ThriceError({ code: 'already-exists', message: 'group demo already exists' });
 
     expect(mapSqliteError(own, 'thrice.db')).toBe(own);
   });

@@ -70,7 +70,7 @@ describe('startSimulator', () => {
 
     await expect(startSimulator({ port })).rejects.toMatchObject({
       code: 'invalid-argument',
-      message: `The simulator cannot listen on 127.0.0.1:${port}: listen EADDRINUSE: address already in use 127.0.0.1:${port}`,
+      message: `the simulator cannot listen on 127.0.0.1:${port}: listen EADDRINUSE: address already in use 127.0.0.1:${port}`,
     });
   });
 

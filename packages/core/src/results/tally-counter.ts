@@ -2,11 +2,11 @@ import type { CellRow } from '../domain/cell.ts';
 import type { Tally } from '../ports/ledger.ts';
 
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
-type Counting = Mutable<Omit<Tally, 'counts'>> & { readonly counts: Mutable<Tally['counts']> };
+type MutableTally = Mutable<Omit<Tally, 'counts'>> & { readonly counts: Mutable<Tally['counts']> };
 
-/** Counts tallies anew from the rows of a group; every run and config that has a row has its tally. */
+/** Recounts tallies from the rows of a group. Every run and config with a row gets a tally. */
 export class TallyCounter {
-  readonly #tallies = new Map<string, Counting>();
+  readonly #tallies = new Map<string, MutableTally>();
 
   add({ run, config, outcome, score, costUsd, attempts }: CellRow): void {
     const tally = this.#tallyOf(run, config);
@@ -17,12 +17,12 @@ export class TallyCounter {
     tally.retries += Math.max(0, attempts - 1);
   }
 
-  /** What was counted so far. */
+  /** Returns the tallies counted so far. */
   tallies(): readonly Tally[] {
     return [...this.#tallies.values()];
   }
 
-  #tallyOf(run: string, config: string): Counting {
+  #tallyOf(run: string, config: string): MutableTally {
     const key = JSON.stringify([run, config]);
     const tally = this.#tallies.get(key) ?? emptyTally(run, config);
     this.#tallies.set(key, tally);
@@ -30,7 +30,7 @@ export class TallyCounter {
   }
 }
 
-function emptyTally(run: string, config: string): Counting {
+function emptyTally(run: string, config: string): MutableTally {
   return {
     run,
     config,
