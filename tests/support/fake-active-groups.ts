@@ -1,15 +1,15 @@
 import type { ActiveGroup, ActiveGroups, DeferredCells } from '@thrice/core';
 
-/** A list of active groups in memory. */
+/** An in-memory list of active groups. */
 export class FakeActiveGroups implements ActiveGroups {
-  /** Names of the methods that changed something, in order. */
+  /** Names of the calls that changed something, in order. */
   readonly log: string[] = [];
   readonly #activeGroup = new Map<string, ActiveGroup>();
   readonly #deferred = new Map<string, DeferredCells>();
   readonly #failures = new Map<keyof ActiveGroups, Error>();
   #tokenNo = 0;
 
-  /** The next call of a method fails, with nothing changed. */
+  /** Makes the next call of a method fail without changing anything. */
   failNext(method: keyof ActiveGroups, error: Error): void {
     this.#failures.set(method, error);
   }

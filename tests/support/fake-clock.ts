@@ -5,7 +5,7 @@ interface Sleeper {
   readonly wake: () => void;
 }
 
-/** A clock that stands still until it is told to go on. */
+/** A clock that advances only when told to. */
 export class FakeClock implements Clock {
   readonly #sleepers = new Set<Sleeper>();
   #nowMs: number;
@@ -14,7 +14,7 @@ export class FakeClock implements Clock {
     this.#nowMs = Date.parse(startIso);
   }
 
-  /** How many wait for the clock. */
+  /** The number of pending sleeps. */
   get sleeperCount(): number {
     return this.#sleepers.size;
   }
@@ -41,7 +41,7 @@ export class FakeClock implements Clock {
     });
   }
 
-  /** Moves the time on and wakes whoever has slept long enough, the earliest first. */
+  /** Advances the time and resolves the sleeps that are due, earliest first. */
   advance(ms: number): void {
     this.#nowMs += ms;
     const due = [...this.#sleepers].filter(({ wakeAtMs }) => wakeAtMs <= this.#nowMs);

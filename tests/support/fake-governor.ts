@@ -1,15 +1,15 @@
 import { type Governor, type Slot, ThriceError } from '@thrice/core';
 
-/** Grants every slot at once and counts those in use; a lane that asks for nothing is held 250 ms. */
+/** Grants every slot immediately and counts the slots in use. Without `retryAfterMs` a lane waits 250 ms. */
 export class FakeGovernor implements Governor {
   /** Lanes of the slots granted so far. */
   readonly granted: string[] = [];
   inUseCount = 0;
   /** Lanes that were told to slow down. */
   readonly slowed: string[] = [];
-  /** Runs while a slot is waited for. */
+  /** Runs while a caller waits for a slot. */
   onGrant: () => void = () => undefined;
-  /** Runs when a slot is given back. */
+  /** Runs when a slot is released. */
   onReturn: () => void = () => undefined;
 
   slowDown(lane: string, retryAfterMs: number | undefined): number {

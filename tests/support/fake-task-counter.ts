@@ -1,7 +1,7 @@
 import type { TaskCounter } from '@thrice/core';
 import type { FakeTaskQueue } from './fake-task-queue.ts';
 
-/** Counts what a queue in memory holds. */
+/** Counts the tasks of an in-memory queue. */
 export class FakeTaskCounter implements TaskCounter {
   /** The lanes that were counted, in order. */
   readonly asked: string[] = [];

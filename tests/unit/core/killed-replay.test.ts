@@ -21,18 +21,18 @@ import { FakeClock } from '../../support/fake-clock.ts';
 import { FakeLedger } from '../../support/fake-ledger.ts';
 import { FakeTaskQueue } from '../../support/fake-task-queue.ts';
 
-/** A cell, where it stands, and what of it lies in the DLQ. */
+/** A cell, its state, and its entries in the DLQ. */
 interface DrawnCell {
   readonly run: string;
   readonly generation: number;
   readonly state: 'absent' | 'failed' | 'scored' | 'claimed';
-  /** The generation of each message, at most the cell's. */
+  /** The generation of each message, not above the cell's. */
   readonly messages: readonly number[];
-  /** Stray tasks of the cell's generation. */
+  /** Tasks in the DLQ of the cell's generation. */
   readonly strays: number;
 }
 
-/** What a worker leaves: a message is sent after its cell has failed in the message's generation. */
+/** Generates states that workers leave: a message is sent after its cell failed in the same generation. */
 const drawnCell: fc.Arbitrary<DrawnCell> = fc
   .record({
     run: fc.constantFrom('demo-r1', 'demo-r2'),
@@ -62,16 +62,16 @@ const drawnStage = fc.record({
     { errorClass: 'internal' },
   ),
   pageSize: fc.integer({ min: 1, max: 5 }),
-  /** The step of the first replay at which it is killed; beyond its last, it is not. */
+  /** The step at which the first replay is killed; beyond its last step, it is not killed. */
   killAt: fc.nat(40),
-  /** Whether the step takes place. */
+  /** Whether the step itself still takes effect. */
   isDone: fc.boolean(),
   order: fc.infiniteStream(fc.nat(1_000)),
 });
 
 type DrawnStage = typeof drawnStage extends fc.Arbitrary<infer Drawn> ? Drawn : never;
 
-/** Ends a process at one of its steps: that one and all later ones fail. */
+/** Kills a process at one of its steps: that step and all later ones fail. */
 class Killer {
   #steps = 0;
   readonly #killAt: number;
@@ -133,7 +133,7 @@ function aRecord({
   return { ...record, state: 'done', result };
 }
 
-/** Replays as a process that may be killed. */
+/** Runs a replay in a process that may be killed. */
 async function replayWith(
   { ledger, messages, queue, activeGroups }: Awaited<ReturnType<typeof aStage>>,
   filter: DlqFilter,
@@ -163,21 +163,21 @@ async function replayWith(
   return await replayMessages({ scan, filter, stop: new AbortController().signal }, stores);
 }
 
-/** Whether an entry is meant, said once more. */
+/** Whether an entry matches the filter, implemented independently. */
 function isMeant(entry: DlqEntry, { runs, errorClass }: DlqFilter): boolean {
   if (entry.kind === 'unreadable') return runs === undefined && errorClass !== 'transient';
   const ownClass = entry.kind === 'message' ? 'transient' : 'internal';
   return (runs?.has(entry.task.run) ?? true) && (errorClass ?? ownClass) === ownClass;
 }
 
-/** The one generation that a cell's messages may be sent in; undefined if they are all stale. */
+/** The only generation in which a cell may be sent; undefined if all of its messages are stale. */
 function expectedGeneration({ state, generation }: DrawnCell): number | undefined {
   if (state === 'scored') return undefined;
   return state === 'failed' ? generation + 1 : generation;
 }
 
-describe('a replay that is killed at any step, and another to the end', () => {
-  it('sends every cell that is meant in one generation, loses none and keeps the rest', async () => {
+describe('a replay that is killed at any step and then repeated', () => {
+  it('sends every matching cell in one generation, loses none and keeps the rest', async () => {
     await fc.assert(
       fc.asyncProperty(drawnStage, async (drawn) => {
         const stage = await aStage(drawn);
@@ -213,7 +213,7 @@ describe('a replay that is killed at any step, and another to the end', () => {
     );
   });
 
-  it('has the effect of one where it was not killed', async () => {
+  it('has the same effect as one that was not killed', async () => {
     await fc.assert(
       fc.asyncProperty(drawnStage, async (drawn) => {
         const stage = await aStage(drawn);

@@ -25,7 +25,7 @@ const lanes = ['lab', 'spare'];
 const ROUND_MS = 20_000;
 
 describe('a stage at work', () => {
-  it('ends with every cell done and published, whatever dies or fails on the way', async () => {
+  it('ends with every cell done and published, whatever crashes or fails on the way', async () => {
     await fc.assert(
       fc.asyncProperty(someTroubles, async (troubles) => {
         const work = new StageAtWork(troubles);
@@ -39,7 +39,7 @@ describe('a stage at work', () => {
     );
   });
 
-  it('ends so as well when its failed cells are run again, and loses none of them', async () => {
+  it('does so even if its failed cells are rerun, and loses none of them', async () => {
     await fc.assert(
       fc.asyncProperty(someTroubles, async (troubles) => {
         const answers = Array.from({ length: 6 }, () => 'invalid-request' as const);
@@ -59,13 +59,13 @@ describe('a stage at work', () => {
   });
 });
 
-/** What goes wrong, in the order of its turn; nothing does when it is used up. */
+/** The failures to inject, in order. After the last one nothing fails. */
 interface Troubles {
-  /** For each piece of work that a function begins. */
+  /** For each invocation of a function. */
   readonly mishaps: readonly (Mishap | null)[];
-  /** For each call of a model. */
+  /** For each model call. */
   readonly answers: readonly (ErrorCode | 'wrong' | 'right')[];
-  /** For each result: how often it comes to the tally. */
+  /** For each result: how often it is added to the tally. */
   readonly tallied: readonly (0 | 1 | 2)[];
 }
 
@@ -90,13 +90,13 @@ const someTroubles: fc.Arbitrary<Troubles> = fc.record({
   tallied: fc.array(fc.constantFrom<0 | 1 | 2>(1, 0, 2), { maxLength: 20 }),
 });
 
-/** The functions of a stage, one piece of work after the other, and what Lambda and SQS do around them. */
+/** Runs the functions of a stage one invocation at a time, and mimics Lambda and SQS around them. */
 class StageAtWork {
   readonly #stage: FakeStage;
   #mishaps: (Mishap | null)[];
   #answers: (ErrorCode | 'wrong' | 'right')[];
   #tallied: (0 | 1 | 2)[];
-  /** Tasks whose worker did not come to an end; they come again. */
+  /** Tasks whose worker crashed; they are redelivered. */
   readonly #left = new Set<string>();
   #header: GroupHeader | undefined;
 
@@ -124,7 +124,7 @@ class StageAtWork {
     await this.#stage.requests.requestDispatch({ v: 1, group: 'demo', kind: 'plan' });
   }
 
-  /** As the command does: watched first. */
+  /** Reruns failed cells as the command does: adds the group first. */
   async rerun(troubles: Troubles): Promise<void> {
     const { spec, specSource, runs } = this.#group;
     this.#mishaps = [...troubles.mishaps];
@@ -135,7 +135,7 @@ class StageAtWork {
     await rerunCells(this.#group, runs, configs, this.#stage);
   }
 
-  /** Works until nothing is watched, deferred, asked for or queued any more. */
+  /** Works until nothing is active, deferred, requested or queued. */
   async untilDone(): Promise<void> {
     for (let round = 0; round < 400; round += 1) {
       if (await this.#isAtRest()) return;
@@ -152,7 +152,7 @@ class StageAtWork {
     throw new Error('expected the group to come to an end');
   }
 
-  /** Every cell that somebody has begun with. */
+  /** Every cell that was claimed. */
   async cells(): Promise<readonly CellRecord[]> {
     const cells: CellRecord[] = [];
     for (const run of this.#group.runs) {
@@ -163,7 +163,7 @@ class StageAtWork {
     return cells;
   }
 
-  /** Every cell has a result, and files, tallies and messages say so. */
+  /** Expects that every cell has a result and that files, tallies and messages agree. */
   async expectWhole(): Promise<void> {
     const { ledger, blobs, deadLetterQueue } = this.#stage;
     const cells = await this.cells();
@@ -208,7 +208,7 @@ class StageAtWork {
     return pendingCount + queue.leftCount + waiting.length === 0;
   }
 
-  /** What the function does with a delivery, and the queue with the message of a dead one. */
+  /** Settles a delivery as the function does, or as the queue does after a crash. */
   async #processTask(delivery: Delivery): Promise<void> {
     const { queue } = this.#stage;
     const steps = this.#nextSteps();
@@ -225,13 +225,13 @@ class StageAtWork {
         this.#left.add(name);
         return;
       }
-      // A store that did not serve: the task goes as a new message.
+      // The store was unavailable: the task is sent as a new message.
       await queue.send(delivery.lane, [delivery.task]);
       await queue.acknowledge(delivery);
     }
   }
 
-  /** Serves the oldest request; one that fails comes again. */
+  /** Serves the oldest request. A failed one is redelivered. */
   async #serve(kind: 'tasks' | 'results'): Promise<void> {
     const stores = this.#activeGroupStores(this.#nextSteps());
     await this.#stage.requests
@@ -260,7 +260,7 @@ class StageAtWork {
     };
   }
 
-  /** A result is added to its tally after its cell is written: by a crash never, by a lost answer twice. */
+  /** A result is tallied after its cell is written: a crash skips that, a lost response repeats it. */
   #troubleTallies(): void {
     const { ledger } = this.#stage;
     const complete = ledger.completeCell.bind(ledger);
@@ -283,7 +283,7 @@ function nameOf({ run, config, id }: CellKey): string {
   return `${run} ${config} ${id}`;
 }
 
-/** Lets through what the mishaps throw, and nothing else. */
+/** Ignores injected errors and rethrows all others. */
 function expectTrouble(error: unknown): void {
   if (!(error instanceof ThriceError) || error.code !== 'store-unavailable') throw error;
 }

@@ -37,7 +37,7 @@ const stepsArbitrary = fc.array(
   { maxLength: 60 },
 );
 
-/** Follows who holds and who waits while a governor is put through its paces. */
+/** Tracks holders and waiters while a test exercises a governor. */
 class Crowd {
   readonly held: { readonly lane: string; readonly slot: Slot }[] = [];
   readonly waiting = new Set<{ readonly lane: string; readonly controller: AbortController }>();
@@ -85,7 +85,7 @@ class Crowd {
 }
 
 describe('SlotGovernor', () => {
-  it('grants never more than the limits allow and leaves no slot idle that is waited for', async () => {
+  it('never exceeds the limits and never leaves a slot idle while a caller waits for it', async () => {
     const limit = fc.integer({ min: 1, max: 4 });
 
     await fc.assert(
@@ -116,7 +116,7 @@ describe('SlotGovernor', () => {
     );
   });
 
-  it('never stands still when a hold is over, whether timers fire early or late', async () => {
+  it('always resumes when a hold ends, whether timers fire early or late', async () => {
     const lateMs = 8;
     const steps = fc.array(
       fc.oneof(
@@ -148,7 +148,7 @@ describe('SlotGovernor', () => {
         const crowd = new Crowd(governor);
         let openForMs = 0;
         for (let asked = 0; asked < 12; asked += 1) await crowd.take({ kind: 'grant', lane: 'a' });
-        // A last long while without news: whoever waits for the end of a hold must have been served.
+        // After a long time without events, everyone waiting for the end of a hold must have been served.
         for (const step of [
           ...all,
           ...Array.from({ length: 20 }, () => ({ kind: 'pass', ms: 5 }) as const),
@@ -189,7 +189,7 @@ describe('SlotGovernor', () => {
     expect(order).toEqual([1, 2, 3]);
   });
 
-  it('gives a free slot to the waiting lane that uses fewest', async () => {
+  it('gives a free slot to the waiting lane that uses the fewest', async () => {
     const governor = governorOf(4, { slow: 4, fast: 4 });
     const slots = await Promise.all(
       ['slow', 'slow', 'slow', 'fast'].map((lane) => governor.grant(lane, never)),
@@ -204,7 +204,7 @@ describe('SlotGovernor', () => {
     expect(await settledBy(slow)).toBe(false);
   });
 
-  it('shares the slots evenly between a crowd and a few latecomers', async () => {
+  it('shares the slots evenly between many early and a few late callers', async () => {
     const governor = governorOf(4, { slow: 4, fast: 4 });
     const held: { readonly lane: string; readonly slot: Slot }[] = [];
     const ask = (lane: string) => {
@@ -224,11 +224,11 @@ describe('SlotGovernor', () => {
       next?.slot[Symbol.dispose]();
     }
 
-    // The slow lane was there first, with all four slots; from then on they alternate.
+    // The slow lane came first and took all four slots; from then on the lanes alternate.
     expect(grantedCounts).toEqual({ slow: 22, fast: 18 });
   });
 
-  it('passes over a waiter that has given up', async () => {
+  it('skips a waiter that was aborted', async () => {
     const governor = governorOf(1, { a: 1 });
     const controller = new AbortController();
     const first = await governor.grant('a', never);
@@ -243,7 +243,7 @@ describe('SlotGovernor', () => {
     expect(granted.waitMs).toBe(0);
   });
 
-  it('has no slots for a lane it was not told of', async () => {
+  it('has no slots for an unknown lane', async () => {
     const governor = governorOf(1, { a: 1 });
 
     await expect(governor.grant('b', never)).rejects.toMatchObject({
@@ -252,7 +252,7 @@ describe('SlotGovernor', () => {
     });
   });
 
-  it('turns away who waits once it is closed, and leaves slots to their holders', async () => {
+  it('rejects waiters once it is closed, and leaves slots with their holders', async () => {
     const governor = governorOf(1, { a: 1 });
     const interrupted = { code: 'interrupted' };
     using _held = await governor.grant('a', never);
@@ -266,7 +266,7 @@ describe('SlotGovernor', () => {
 });
 
 describe('a closed SlotGovernor', () => {
-  it('turns away who waits and who comes, and lets the holders finish', async () => {
+  it('rejects waiting and new callers, and lets the holders finish', async () => {
     const governor = governorOf(1, { a: 1 });
     const held = await governor.grant('a', never);
     const waiting = governor.grant('a', never);
@@ -279,8 +279,8 @@ describe('a closed SlotGovernor', () => {
   });
 });
 
-describe('a lane that was told to slow down', () => {
-  it('is granted nothing until what the vendor asked for is over, and others meanwhile are', async () => {
+describe('a lane that was slowed down', () => {
+  it("is granted nothing until the vendor's wait is over, while other lanes are", async () => {
     const clock = new FakeClock();
     const governor = governorOf(2, { a: 1, b: 1 }, clock);
 
@@ -299,7 +299,7 @@ describe('a lane that was told to slow down', () => {
     slot[Symbol.dispose]();
   });
 
-  it('is held longer each time the vendor refuses again without saying for how long', () => {
+  it('is held longer after each further refusal without a retry time', () => {
     const clock = new FakeClock();
     const governor = governorOf(1, { a: 1 }, clock);
     const holds: number[] = [];
@@ -314,7 +314,7 @@ describe('a lane that was told to slow down', () => {
     expect(holds).toEqual([250, 500, 1_000, 2_000]);
   });
 
-  it('counts refusals of calls that were in flight together as one', () => {
+  it('counts refusals of concurrent calls as one', () => {
     const governor = governorOf(4, { a: 4 });
 
     const delays = [1, 2, 3].map(() => governor.slowDown('a', undefined));
@@ -336,7 +336,7 @@ describe('a lane that was told to slow down', () => {
     slot[Symbol.dispose]();
   });
 
-  it('gets its pace back with its answers: the next hold is a short one', () => {
+  it('recovers with its answers: the next hold is short again', () => {
     const clock = new FakeClock();
     const governor = governorOf(1, { a: 1 }, clock);
     for (let refusal = 0; refusal < 6; refusal += 1) {
@@ -349,7 +349,7 @@ describe('a lane that was told to slow down', () => {
     expect(governor.slowDown('a', undefined)).toBe(250);
   });
 
-  it('is given half of its slots after a hold, and one more with each answer', async () => {
+  it('gets half of its slots after a hold, and one more with each answer', async () => {
     const clock = new FakeClock();
     const governor = governorOf(8, { a: 8 }, clock);
     const granted: Slot[] = [];
