@@ -1,8 +1,8 @@
 import type { Clock } from '@thrice/core';
 
 interface Sleeper {
-  readonly wakeAtMs: number;
-  readonly wake: () => void;
+  readonly dueAtMs: number;
+  readonly finish: () => void;
 }
 
 /** A clock that advances only when told to. */
@@ -30,13 +30,13 @@ export class FakeClock implements Clock {
   sleep(delayMs: number, signal?: AbortSignal): Promise<void> {
     if (signal?.aborted === true) return Promise.resolve();
     return new Promise((resolve) => {
-      const wake = () => {
-        signal?.removeEventListener('abort', wake);
+      const finish = () => {
+        signal?.removeEventListener('abort', finish);
         this.#sleepers.delete(sleeper);
         resolve();
       };
-      const sleeper: Sleeper = { wakeAtMs: this.#nowMs + delayMs, wake };
-      signal?.addEventListener('abort', wake);
+      const sleeper: Sleeper = { dueAtMs: this.#nowMs + delayMs, finish };
+      signal?.addEventListener('abort', finish);
       this.#sleepers.add(sleeper);
     });
   }
@@ -44,8 +44,8 @@ export class FakeClock implements Clock {
   /** Advances the time and resolves the sleeps that are due, earliest first. */
   advance(ms: number): void {
     this.#nowMs += ms;
-    const due = [...this.#sleepers].filter(({ wakeAtMs }) => wakeAtMs <= this.#nowMs);
-    due.sort((left, right) => left.wakeAtMs - right.wakeAtMs);
-    for (const { wake } of due) wake();
+    const due = [...this.#sleepers].filter(({ dueAtMs }) => dueAtMs <= this.#nowMs);
+    due.sort((left, right) => left.dueAtMs - right.dueAtMs);
+    for (const { finish } of due) finish();
   }
 }

@@ -106,10 +106,10 @@ export class FakeEngine {
   }
 
   /**
-   * Works on everything in the queue, advancing the clock as needed, until no tasks are left or all
-   * remaining ones are blocked.
+   * Works on everything in the queue, advancing the clock as needed, until no tasks are left or a
+   * breaker is open.
    *
-   * @param maxRounds - Fails the test instead of looping forever.
+   * @param maxRounds - Stops after this many rounds.
    */
   async workAll(maxRounds = 100): Promise<void> {
     for (let round = 0; round < maxRounds && this.queue.leftCount > 0; round += 1) {

@@ -45,7 +45,7 @@ interface Exchange {
 /** Builds the handler: reads a request, finds its answer, may inject a fault, sends, counts and logs. */
 export function createChatHandler(services: ChatServices): ChatHandler {
   const { counter, clock } = services;
-  const openSettlers = new Set<() => void>();
+  const pendingSettlers = new Set<() => void>();
   let firstRequestMs: number | undefined;
 
   function handle(request: IncomingMessage, response: ServerResponse): void {
@@ -53,7 +53,7 @@ export function createChatHandler(services: ChatServices): ChatHandler {
     firstRequestMs ??= nowMs;
     const elapsedMs = nowMs - firstRequestMs;
     const exchange = openExchange(request, counter);
-    settleWhenEnded({ response, exchange, services, openSettlers });
+    settleWhenEnded({ response, exchange, services, pendingSettlers });
     readBody(request, (body) => {
       answer({ body, response, exchange, services, elapsedMs }).catch((error: unknown) => {
         failInternally(response, error);
@@ -64,7 +64,7 @@ export function createChatHandler(services: ChatServices): ChatHandler {
   return {
     handle,
     abandonAll: () => {
-      for (const settle of openSettlers) settle();
+      for (const settle of pendingSettlers) settle();
     },
   };
 }
@@ -165,21 +165,21 @@ function settleWhenEnded(input: {
   readonly response: ServerResponse;
   readonly exchange: Exchange;
   readonly services: ChatServices;
-  readonly openSettlers: Set<() => void>;
+  readonly pendingSettlers: Set<() => void>;
 }): void {
-  const { response, exchange, openSettlers } = input;
+  const { response, exchange, pendingSettlers } = input;
   const { counter, log, clock } = input.services;
   const { socket } = response.req;
 
   const abandon = () => settle(false);
-  openSettlers.add(abandon);
+  pendingSettlers.add(abandon);
   response.on('finish', () => settle(!socket.destroyed));
   response.on('close', abandon);
   // A write after the client disconnected; 'close' has already settled the request.
   response.on('error', () => undefined);
 
   function settle(isSent: boolean): void {
-    if (!openSettlers.delete(abandon)) return;
+    if (!pendingSettlers.delete(abandon)) return;
     const isOk = isSent && exchange.isRealAnswer;
     counter.close(exchange.questionKey, isOk);
     log?.append(toLogEntry({ response, exchange, isSent, isOk, nowMs: clock.now() }));

@@ -49,7 +49,7 @@ const drawnCell: fc.Arbitrary<DrawnCell> = fc
   .map((cell) => {
     const generation = cell.state === 'absent' ? 0 : cell.generation;
     const last = cell.state === 'failed' ? generation : generation - 1;
-    return { ...cell, generation, messages: cell.messages.filter((own) => own <= last) };
+    return { ...cell, generation, messages: cell.messages.filter((message) => message <= last) };
   });
 
 const drawnStage = fc.record({
@@ -98,9 +98,9 @@ async function aStage({ cells, unreadable, pageSize, order }: DrawnStage) {
   for (const [index, { run, generation, state, messages, strays }] of cells.entries()) {
     const task = { id: `q${index}`, run };
     if (state !== 'absent') ledger.putCell(aRecord({ ...task, generation, state }));
-    for (const [copy, own] of messages.entries()) {
-      const messageId = `message ${task.id} g${own} #${copy}`;
-      entries.push(aFailureEntry({ ...task, generation: own }, { messageId }));
+    for (const [copy, messageGeneration] of messages.entries()) {
+      const messageId = `message ${task.id} g${messageGeneration} #${copy}`;
+      entries.push(aFailureEntry({ ...task, generation: messageGeneration }, { messageId }));
     }
     for (let copy = 0; copy < strays; copy += 1) {
       const messageId = `task ${task.id} g${generation} #${copy}`;
@@ -146,13 +146,13 @@ async function replayWith(
     unseenCount: 0,
     [Symbol.asyncDispose]: async () => undefined,
   };
-  const mortalLedger = Object.assign(Object.create(ledger) as FakeLedger, {
+  const killableLedger = Object.assign(Object.create(ledger) as FakeLedger, {
     readGroup: (group: string) => killer.step(() => ledger.readGroup(group)),
     readCells: (run: string, config: string, ids: readonly string[]) =>
       killer.step(() => ledger.readCells(run, config, ids)),
   });
   const stores = {
-    ledger: mortalLedger,
+    ledger: killableLedger,
     queue: {
       send: (lane: string, tasks: readonly CellTask[]) =>
         killer.step(() => queue.send(lane, tasks)),
@@ -164,10 +164,10 @@ async function replayWith(
 }
 
 /** Whether an entry matches the filter, implemented independently. */
-function isMeant(entry: DlqEntry, { runs, errorClass }: DlqFilter): boolean {
+function matchesFilter(entry: DlqEntry, { runs, errorClass }: DlqFilter): boolean {
   if (entry.kind === 'unreadable') return runs === undefined && errorClass !== 'transient';
-  const ownClass = entry.kind === 'message' ? 'transient' : 'internal';
-  return (runs?.has(entry.task.run) ?? true) && (errorClass ?? ownClass) === ownClass;
+  const entryClass = entry.kind === 'message' ? 'transient' : 'internal';
+  return (runs?.has(entry.task.run) ?? true) && (errorClass ?? entryClass) === entryClass;
 }
 
 /** The only generation in which a cell may be sent; undefined if all of its messages are stale. */
@@ -188,7 +188,7 @@ describe('a replay that is killed at any step and then repeated', () => {
         const report = await replayWith(stage, filter, new Killer(Infinity, false));
 
         const kept = before.filter(
-          (entry) => !isMeant(entry, filter) || entry.kind === 'unreadable',
+          (entry) => !matchesFilter(entry, filter) || entry.kind === 'unreadable',
         );
         expect(stage.messages.entries).toEqual(kept);
         expect(report.messages.kept).toBe(kept.length);
@@ -200,7 +200,7 @@ describe('a replay that is killed at any step and then repeated', () => {
               entry.kind !== 'unreadable' &&
               entry.task.id === `q${index}` &&
               entry.task.generation === cell.generation &&
-              isMeant(entry, filter),
+              matchesFilter(entry, filter),
           );
           return generation !== undefined && isAsked ? [`q${index} g${generation}`] : [];
         });

@@ -13,9 +13,9 @@ describe('a blocked lane', () => {
     await stage.ledger.openBreaker(anOpenBreaker({ openedAt: instant(stage, 0), resetAt }));
     stage.clock.advance(10 * MINUTE_MS - 1);
 
-    const early = await tend(stage);
+    const early = await runRound(stage);
     stage.clock.advance(1);
-    const due = await tend(stage);
+    const due = await runRound(stage);
 
     expect(early).toEqual([]);
     expect(due).toEqual([{ kind: 'breaker-closed', breakerKey: 'lab' }]);
@@ -33,9 +33,9 @@ describe('a blocked lane', () => {
     );
     stage.clock.advance(limits.halfOpenAfterMs - 1);
 
-    const early = await tend(stage);
+    const early = await runRound(stage);
     stage.clock.advance(1);
-    const due = await tend(stage);
+    const due = await runRound(stage);
 
     expect(early).toEqual([]);
     expect(due).toEqual([{ kind: 'breaker-closed', breakerKey: 'lab' }]);
@@ -47,7 +47,7 @@ describe('a blocked lane', () => {
     await stage.ledger.openBreaker(breaker);
     stage.clock.advance(1_000 * limits.halfOpenAfterMs);
 
-    const events = await tend(stage);
+    const events = await runRound(stage);
 
     expect(events).toEqual([]);
     expect(await stage.ledger.listOpenBreakers()).toEqual([breaker]);
@@ -66,7 +66,7 @@ describe('a blocked lane', () => {
     }
     stage.clock.advance(MINUTE_MS);
 
-    const events = await tend(stage);
+    const events = await runRound(stage);
 
     expect(events).toEqual([{ kind: 'breaker-closed', breakerKey: 'lab/m' }]);
     expect(await stage.ledger.listOpenBreakers()).toMatchObject([{ breakerKey: 'lab' }]);
@@ -79,7 +79,7 @@ describe('deferred cells', () => {
     await stage.enter();
     await stage.activeGroups.defer('lab', 'demo');
 
-    const events = await tend(stage);
+    const events = await runRound(stage);
 
     expect(events).toEqual([{ kind: 'deferred-cells-resumed', breakerKey: 'lab', group: 'demo' }]);
     expect(stage.requests.tasks).toEqual([
@@ -96,7 +96,7 @@ describe('deferred cells', () => {
     await stage.activeGroups.defer('lab', 'demo');
     stage.clock.advance(MINUTE_MS);
 
-    const events = await tend(stage);
+    const events = await runRound(stage);
 
     expect(events.map(({ kind }) => kind)).toEqual(['breaker-closed', 'deferred-cells-resumed']);
   });
@@ -108,11 +108,11 @@ describe('deferred cells', () => {
     await stage.activeGroups.defer('lab', 'demo');
     stage.clock.advance(limits.halfOpenAfterMs);
 
-    const trial = await tend(stage);
+    const firstRound = await runRound(stage);
     const deferredHalfOpen = await stage.deferred();
-    const next = await tend(stage);
+    const next = await runRound(stage);
 
-    expect(trial.map(({ kind }) => kind)).toEqual(['breaker-closed', 'breaker-half-opened']);
+    expect(firstRound.map(({ kind }) => kind)).toEqual(['breaker-closed', 'breaker-half-opened']);
     expect(deferredHalfOpen).toEqual(['lab demo']);
     expect(next.map(({ kind }) => kind)).toContain('deferred-cells-resumed');
     const request = { v: 1, group: 'demo', kind: 'refill', breakerKey: 'lab' };
@@ -126,10 +126,10 @@ describe('deferred cells', () => {
     await stage.ledger.openBreaker(anOpenBreaker({ openedAt: instant(stage, 0) }));
     await stage.activeGroups.defer('lab', 'demo');
     stage.clock.advance(limits.halfOpenAfterMs);
-    await tend(stage);
+    await runRound(stage);
     await stage.ledger.openBreaker(anOpenBreaker({ openedAt: instant(stage, 0) }));
 
-    await tend(stage);
+    await runRound(stage);
 
     expect(stage.requests.tasks).toHaveLength(1);
     expect(await stage.deferred()).toEqual(['lab demo']);
@@ -144,7 +144,7 @@ describe('deferred cells', () => {
     await stage.activeGroups.defer('lab/m', 'demo');
     await stage.activeGroups.defer('lab/n', 'demo');
 
-    await tend(stage);
+    await runRound(stage);
 
     expect(stage.requests.tasks).toMatchObject([{ breakerKey: 'lab/n' }]);
     expect(await stage.deferred()).toEqual(['lab/m demo']);
@@ -157,7 +157,7 @@ describe('deferred cells', () => {
     await stage.activeGroups.defer('lab', 'demo');
     await stage.activeGroups.defer('lab', 'lost');
 
-    await tend(stage);
+    await runRound(stage);
 
     expect(stage.requests.tasks).toEqual([]);
     expect(await stage.deferred()).toEqual([]);
@@ -169,8 +169,8 @@ describe('deferred cells', () => {
     await stage.activeGroups.defer('lab', 'demo');
     stage.activeGroups.failNext('removeDeferred', anError('store-unavailable'));
 
-    await expect(tend(stage)).rejects.toMatchObject({ code: 'store-unavailable' });
-    await tend(stage);
+    await expect(runRound(stage)).rejects.toMatchObject({ code: 'store-unavailable' });
+    await runRound(stage);
 
     expect(stage.requests.tasks.length).toBe(2);
     expect(await stage.deferred()).toEqual([]);
@@ -182,7 +182,7 @@ describe('deferred cells', () => {
     await stage.activeGroups.defer('lab', 'demo');
     stage.requests.onAsk = () => void stage.activeGroups.defer('lab', 'demo');
 
-    await tend(stage);
+    await runRound(stage);
 
     expect(await stage.deferred()).toEqual(['lab demo']);
   });
@@ -194,9 +194,9 @@ describe('a group that is not planned', () => {
     await stage.enter({ isPlanned: false });
     stage.clock.advance(2 * MINUTE_MS - 1);
 
-    const early = await tend(stage);
+    const early = await runRound(stage);
     stage.clock.advance(1);
-    const due = await tend(stage);
+    const due = await runRound(stage);
 
     expect(early).toEqual([]);
     expect(due).toEqual([{ kind: 'plan-requested', group: 'demo' }]);
@@ -210,9 +210,9 @@ describe('a group that is not planned', () => {
     stage.clock.advance(60 * MINUTE_MS);
     await stage.requests.requestDispatch({ v: 1, group: 'other', kind: 'plan' });
 
-    const waiting = await tend(stage);
+    const waiting = await runRound(stage);
     stage.requests.serveAll('tasks');
-    const asking = await tend(stage);
+    const asking = await runRound(stage);
 
     expect(waiting).toEqual([]);
     expect(asking).toEqual([{ kind: 'plan-requested', group: 'demo' }]);
@@ -275,7 +275,7 @@ describe('a group whose cells are all done', () => {
 
     for (let no = 0; no < 3; no += 1) await tick(stage);
 
-    expect(stage.tasks.asked).toEqual([]);
+    expect(stage.tasks.countedLanes).toEqual([]);
   });
 });
 
@@ -300,7 +300,7 @@ describe('a group without progress', () => {
     for (let no = 0; no < 5; no += 1) await tick(stage);
 
     expect(stage.requests.results).toEqual([]);
-    expect(new Set(stage.tasks.asked)).toEqual(new Set(['lab', 'spare']));
+    expect(new Set(stage.tasks.countedLanes)).toEqual(new Set(['lab', 'spare']));
   });
 
   it('is left alone while a dispatch request is pending', async () => {
@@ -333,11 +333,11 @@ describe('a group without progress', () => {
     await tick(stage);
     finish(stage, ['q1']);
     await tick(stage);
-    expect(stage.tasks.asked).toEqual([]);
+    expect(stage.tasks.countedLanes).toEqual([]);
 
     await tick(stage);
 
-    expect(stage.tasks.asked).toEqual(['lab']);
+    expect(stage.tasks.countedLanes).toEqual(['lab']);
   });
 
   it('has only its active lanes counted', async () => {
@@ -356,7 +356,7 @@ describe('a group without progress', () => {
     await tick(stage);
     await tick(stage);
 
-    expect(stage.tasks.asked).toEqual(['lab']);
+    expect(stage.tasks.countedLanes).toEqual(['lab']);
     expect(progressOf(stage)).toMatchObject({ activeLanes: ['lab'], cells: 4, done: 1 });
   });
 
@@ -400,7 +400,7 @@ describe('a group without progress', () => {
     }
 
     expect(askedAfter).toEqual([3, 22]);
-    expect(stage.tasks.asked).toEqual([]);
+    expect(stage.tasks.countedLanes).toEqual([]);
   });
 
   it('has its results requested again after a pause, if its lane is unblocked but nothing arrives', async () => {
@@ -426,7 +426,7 @@ describe('the list of active groups', () => {
     await stage.enter({ group: 'unplanned', isPlanned: false });
     await stage.activeGroups.add('lost');
 
-    const events = await tend(stage);
+    const events = await runRound(stage);
 
     expect(events).toEqual([]);
     expect(await stage.activeGroup()).toEqual(['other', 'unplanned']);
@@ -468,7 +468,7 @@ describe('the list of active groups', () => {
       return record;
     };
 
-    await tend(stage);
+    await runRound(stage);
 
     expect(await stage.activeGroup()).toEqual(['demo']);
   });
@@ -484,7 +484,7 @@ describe('the list of active groups', () => {
     await stage.activeGroups.defer('lab', 'demo');
     finish(stage, ['q1']);
 
-    await Promise.all([tend(stage), tend(stage)]);
+    await Promise.all([runRound(stage), runRound(stage)]);
 
     expect(await stage.activeGroup()).toEqual(['demo']);
     expect(await stage.deferred()).toEqual([]);
@@ -508,7 +508,7 @@ describe('the list of active groups', () => {
       return await readTallies(run);
     };
 
-    await expect(tend(stage)).rejects.toMatchObject({ code: 'store-unusable' });
+    await expect(runRound(stage)).rejects.toMatchObject({ code: 'store-unusable' });
 
     expect(stage.requests.results.map(({ group }) => group)).toEqual(['a', 'c']);
   });
@@ -572,7 +572,7 @@ describe('the progress of a group', () => {
 });
 
 /** Runs one round and returns its events. */
-async function tend(stage: FakeStage): Promise<readonly ReconcilerEvent[]> {
+async function runRound(stage: FakeStage): Promise<readonly ReconcilerEvent[]> {
   const events: ReconcilerEvent[] = [];
   await reconcileGroups(stage, (event) => events.push(event));
   return events;
@@ -581,7 +581,7 @@ async function tend(stage: FakeStage): Promise<readonly ReconcilerEvent[]> {
 /** Runs a round a minute later. */
 async function tick(stage: FakeStage): Promise<readonly ReconcilerEvent[]> {
   stage.clock.advance(MINUTE_MS);
-  return await tend(stage);
+  return await runRound(stage);
 }
 
 /** An instant relative to the stage's clock. */

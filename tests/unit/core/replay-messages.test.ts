@@ -346,19 +346,19 @@ describe('a filter', () => {
     [{ errorClass: 'internal', config: 'direct' }, [four]],
     [{ errorClass: 'internal', runs: new Set(['demo-r1']) }, [four]],
     [{ runs: new Set(['demo-r1']), config: 'other', errorClass: 'transient' }, [three]],
-  ])('%j drops matching messages and nothing else', async (filter, meant) => {
+  ])('%j drops matching messages and nothing else', async (filter, matching) => {
     const stage = await aStage(entries, { pageSize: 2 });
 
     const report = await stage.drop(filter);
 
     const all = entries.map(({ messageId }) => messageId);
-    expect(stage.messages.messageIds).toEqual(all.filter((id) => !meant.includes(id)));
-    const unreadable = meant.filter((id) => id === 'unreadable').length;
-    const counts = { seen: 5, matched: meant.length, dropped: meant.length, unreadable };
+    expect(stage.messages.messageIds).toEqual(all.filter((id) => !matching.includes(id)));
+    const unreadable = matching.filter((id) => id === 'unreadable').length;
+    const counts = { seen: 5, matched: matching.length, dropped: matching.length, unreadable };
     expect(report).toEqual(
       aReport({
-        messages: { ...counts, kept: 5 - meant.length },
-        cells: { matched: meant.length - unreadable },
+        messages: { ...counts, kept: 5 - matching.length },
+        cells: { matched: matching.length - unreadable },
       }),
     );
   });

@@ -40,7 +40,7 @@ describe('a walk', () => {
       aConfig({ name: 'c', select: { start: 2 } }),
     ];
 
-    const end = await walk.go({ configs, runs: ['demo-r1', 'demo-r3'] });
+    const end = await walk.send({ configs, runs: ['demo-r1', 'demo-r3'] });
 
     const ofRun = (run: string) =>
       [
@@ -62,7 +62,7 @@ describe('a walk', () => {
     );
     const walk = new Walk(questions);
 
-    await walk.go({});
+    await walk.send({});
 
     const stored = walk.tasks.map((task) => readQuestion(walk.blobs, task.question));
     expect(await Promise.all(stored)).toEqual(questions);
@@ -72,7 +72,7 @@ describe('a walk', () => {
     const walk = new Walk(questionsOf(2));
     walk.queue.failNextSend(new Error('nothing was to be sent'));
 
-    const end = await walk.go({ choose: async () => [] });
+    const end = await walk.send({ choose: async () => [] });
 
     expect(end).toEqual({ sentCount: 0, next: undefined });
   });
@@ -86,7 +86,7 @@ describe('a walk', () => {
     };
     const configs = [aConfig({ name: 'a' }), aConfig({ name: 'b', select: { start: pageSize } })];
 
-    await walk.go({ choose, configs });
+    await walk.send({ choose, configs });
 
     // Config b selects no question of the first page, so it is not asked about that page.
     expect(asked).toEqual([`demo-r1 a ${pageSize}`, 'demo-r1 a 1', 'demo-r1 b 1']);
@@ -95,9 +95,9 @@ describe('a walk', () => {
   it('stops between pages when time runs out, and returns where to resume', async () => {
     const walk = new Walk(questionsOf(2 * pageSize + 1), { runs: ['demo-r1', 'demo-r2'] });
 
-    const first = await walk.go({ isOutOfTime: timeFor(2) });
-    const second = await walk.go({ isOutOfTime: timeFor(1), from: first.next });
-    const third = await walk.go({ isOutOfTime: timeFor(9), from: second.next });
+    const first = await walk.send({ isOutOfTime: timeFor(2) });
+    const second = await walk.send({ isOutOfTime: timeFor(1), from: first.next });
+    const third = await walk.send({ isOutOfTime: timeFor(9), from: second.next });
 
     expect(first).toEqual({
       sentCount: 2 * pageSize,
@@ -111,9 +111,9 @@ describe('a walk', () => {
   it('sends one page even without any time, but no second page in the next run', async () => {
     const walk = new Walk(questionsOf(pageSize), { runs: ['demo-r1', 'demo-r2', 'demo-r3'] });
 
-    const first = await walk.go({ isOutOfTime: () => true });
-    const second = await walk.go({ isOutOfTime: () => true, from: first.next });
-    const third = await walk.go({ isOutOfTime: () => true, from: second.next });
+    const first = await walk.send({ isOutOfTime: () => true });
+    const second = await walk.send({ isOutOfTime: () => true, from: first.next });
+    const third = await walk.send({ isOutOfTime: () => true, from: second.next });
 
     expect([first, second, third]).toEqual([
       { sentCount: pageSize, next: { run: 'demo-r2', offset: 0 } },
@@ -125,7 +125,7 @@ describe('a walk', () => {
   it('starts over if it is to resume in an unknown run', async () => {
     const walk = new Walk(questionsOf(2));
 
-    await walk.go({ from: { run: 'demo-r9', offset: 0 } });
+    await walk.send({ from: { run: 'demo-r9', offset: 0 } });
 
     expect(walk.sent()).toEqual(['demo-r1 lab direct q0', 'demo-r1 lab direct q1']);
   });
@@ -138,14 +138,14 @@ describe('a walk', () => {
         const { configs, runs } = grid;
         const questions = questionsOf(grid.questionCount);
         const uncut = new Walk(questions, { runs });
-        const whole = await uncut.go({ configs });
+        const whole = await uncut.send({ configs });
         const cut = new Walk(questions, { runs });
         const pages = [...stretches];
         let sentCount = 0;
         let from: WalkPosition | undefined;
         for (;;) {
           const isOutOfTime = timeFor(pages.shift() ?? 100);
-          const end = await cut.go({ configs, from, isOutOfTime });
+          const end = await cut.send({ configs, from, isOutOfTime });
           sentCount += end.sentCount;
           from = end.next;
           if (from === undefined) break;
@@ -164,7 +164,7 @@ describe('a walk', () => {
         const { configs, runs } = grid;
         const questions = questionsOf(grid.questionCount);
         const uncut = new Walk(questions, { runs });
-        await uncut.go({ configs });
+        await uncut.send({ configs });
         const run = runs[runNo % runs.length] ?? '';
         // Any byte, even in the middle of a page or a line.
         const offset = offsetNo % (uncut.sizeBytes + 1);
@@ -173,7 +173,7 @@ describe('a walk', () => {
           (task.run === run && task.question.offset >= offset);
         const rest = new Walk(questions, { runs });
 
-        await rest.go({ configs, from: { run, offset } });
+        await rest.send({ configs, from: { run, offset } });
 
         const sent = new Set(rest.sent());
         const all = new Set(uncut.sent());
@@ -191,14 +191,14 @@ describe('chooseAll', () => {
   it('chooses each cell as planned, whatever its state', async () => {
     const { ledger, ...walk } = await mixedCells();
 
-    await walk.go({ choose: chooseAll });
+    await walk.send({ choose: chooseAll });
 
     expect(walk.chosen()).toEqual([
       'new 0',
-      'in-hand 0',
-      'back 0',
+      'claimed 0',
+      'released 0',
       'right 0',
-      'unread 0',
+      'unparsed 0',
       'failed 0',
       'ungraded 0',
     ]);
@@ -210,16 +210,16 @@ describe('chooseMissing', () => {
   it('chooses the cells without a result in their generation', async () => {
     const { ledger, ...walk } = await mixedCells();
 
-    await walk.go({ choose: chooseMissing(ledger) });
+    await walk.send({ choose: chooseMissing(ledger) });
 
-    expect(walk.chosen()).toEqual(['new 0', 'in-hand 0', 'back 2']);
+    expect(walk.chosen()).toEqual(['new 0', 'claimed 0', 'released 2']);
   });
 
   it('chooses nothing if all cells have a result', async () => {
     const { ledger, ...walk } = await mixedCells();
-    for (const id of ['new', 'in-hand', 'back']) complete(ledger, id, aCellResult());
+    for (const id of ['new', 'claimed', 'released']) complete(ledger, id, aCellResult());
 
-    const end = await walk.go({ choose: chooseMissing(ledger) });
+    const end = await walk.send({ choose: chooseMissing(ledger) });
 
     expect(end.sentCount).toBe(0);
   });
@@ -229,7 +229,7 @@ describe('chooseMissing', () => {
     const ledger = new FakeLedger(new FakeClock());
     complete(ledger, 'q0', aCellResult());
 
-    await walk.go({ choose: chooseMissing(ledger) });
+    await walk.send({ choose: chooseMissing(ledger) });
 
     expect(walk.sent()).toEqual(['demo-r2 lab direct q0']);
   });
@@ -239,7 +239,7 @@ describe('chooseFailed', () => {
   it('chooses the cells that ended without a score in their next generation', async () => {
     const { ledger, ...walk } = await mixedCells();
 
-    await walk.go({ choose: chooseFailed(ledger) });
+    await walk.send({ choose: chooseFailed(ledger) });
 
     expect(walk.chosen()).toEqual(['failed 1', 'ungraded 4']);
   });
@@ -277,7 +277,7 @@ class Walk {
     return Buffer.byteLength(this.blobs.texts.get(key) ?? '');
   }
 
-  readonly go = async ({ configs = [aConfig()], choose = chooseAll, ...orders }: Orders) => {
+  readonly send = async ({ configs = [aConfig()], choose = chooseAll, ...orders }: Orders) => {
     const header = this.#header;
     const { runs } = header;
     return await sendTasks({ header, runs, configs, choose, ...orders }, this);
@@ -363,15 +363,15 @@ function complete(ledger: FakeLedger, id: string, result = aFailedResult(), gene
 /** Cells in every possible state. */
 async function mixedCells() {
   const ledger = new FakeLedger(new FakeClock());
-  const ids = ['new', 'in-hand', 'back', 'right', 'unread', 'failed', 'ungraded'];
+  const ids = ['new', 'claimed', 'released', 'right', 'unparsed', 'failed', 'ungraded'];
   const walk = new Walk(ids.map((id) => aQuestion({ id })));
-  await ledger.claimCell(aCellKey({ id: 'in-hand' }), 0, 'ann');
-  await ledger.claimCell(aCellKey({ id: 'back' }), 2, 'ann');
-  await ledger.releaseCell(aCellKey({ id: 'back' }), 'ann', [], 1);
+  await ledger.claimCell(aCellKey({ id: 'claimed' }), 0, 'ann');
+  await ledger.claimCell(aCellKey({ id: 'released' }), 2, 'ann');
+  await ledger.releaseCell(aCellKey({ id: 'released' }), 'ann', [], 1);
   complete(ledger, 'right', aCellResult());
-  complete(ledger, 'unread', aCellResult({ outcome: 'unparsed', score: 0 }));
+  complete(ledger, 'unparsed', aCellResult({ outcome: 'unparsed', score: 0 }));
   complete(ledger, 'failed');
   complete(ledger, 'ungraded', aFailedResult({ outcome: 'ungraded', error: null }), 3);
   ledger.log.length = 0;
-  return { ledger, go: walk.go, chosen: walk.chosen };
+  return { ledger, send: walk.send, chosen: walk.chosen };
 }

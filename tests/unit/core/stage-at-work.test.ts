@@ -27,13 +27,13 @@ const ROUND_MS = 20_000;
 describe('a stage at work', () => {
   it('ends with every cell done and published, whatever crashes or fails on the way', async () => {
     await fc.assert(
-      fc.asyncProperty(someTroubles, async (troubles) => {
-        const work = new StageAtWork(troubles);
+      fc.asyncProperty(someFailures, async (failures) => {
+        const work = new StageAtWork(failures);
         await work.begin();
 
         await work.untilDone();
 
-        await work.expectWhole();
+        await work.expectComplete();
       }),
       { numRuns: 150 },
     );
@@ -41,16 +41,16 @@ describe('a stage at work', () => {
 
   it('does so even if its failed cells are rerun, and loses none of them', async () => {
     await fc.assert(
-      fc.asyncProperty(someTroubles, async (troubles) => {
+      fc.asyncProperty(someFailures, async (failures) => {
         const answers = Array.from({ length: 6 }, () => 'invalid-request' as const);
         const work = new StageAtWork({ mishaps: [], tallied: [], answers });
         await work.begin();
         await work.untilDone();
-        await work.rerun(troubles);
+        await work.rerun(failures);
 
         await work.untilDone();
 
-        await work.expectWhole();
+        await work.expectComplete();
         const again = (await work.cells()).filter(({ generation }) => generation === 1);
         expect(again.length).toBe(6);
       }),
@@ -60,7 +60,7 @@ describe('a stage at work', () => {
 });
 
 /** The failures to inject, in order. After the last one nothing fails. */
-interface Troubles {
+interface InjectedFailures {
   /** For each invocation of a function. */
   readonly mishaps: readonly (Mishap | null)[];
   /** For each model call. */
@@ -69,7 +69,7 @@ interface Troubles {
   readonly tallied: readonly (0 | 1 | 2)[];
 }
 
-const someTroubles: fc.Arbitrary<Troubles> = fc.record({
+const someFailures: fc.Arbitrary<InjectedFailures> = fc.record({
   mishaps: fc.array(
     fc.option(fc.record({ at: fc.nat({ max: 14 }), isDone: fc.boolean(), isFatal: fc.boolean() }), {
       freq: 2,
@@ -97,15 +97,15 @@ class StageAtWork {
   #answers: (ErrorCode | 'wrong' | 'right')[];
   #tallied: (0 | 1 | 2)[];
   /** Tasks whose worker crashed; they are redelivered. */
-  readonly #left = new Set<string>();
+  readonly #crashedTasks = new Set<string>();
   #header: GroupHeader | undefined;
 
-  constructor(troubles: Troubles) {
+  constructor(failures: InjectedFailures) {
     this.#stage = new FakeStage(() => this.#answer());
-    this.#mishaps = [...troubles.mishaps];
-    this.#answers = [...troubles.answers];
-    this.#tallied = [...troubles.tallied];
-    this.#troubleTallies();
+    this.#mishaps = [...failures.mishaps];
+    this.#answers = [...failures.answers];
+    this.#tallied = [...failures.tallied];
+    this.#skewTallies();
   }
 
   get #group(): GroupHeader {
@@ -125,11 +125,11 @@ class StageAtWork {
   }
 
   /** Reruns failed cells as the command does: adds the group first. */
-  async rerun(troubles: Troubles): Promise<void> {
+  async rerun(failures: InjectedFailures): Promise<void> {
     const { spec, specSource, runs } = this.#group;
-    this.#mishaps = [...troubles.mishaps];
-    this.#answers = [...troubles.answers];
-    this.#tallied = [...troubles.tallied];
+    this.#mishaps = [...failures.mishaps];
+    this.#answers = [...failures.answers];
+    this.#tallied = [...failures.tallied];
     await this.#stage.activeGroups.add('demo');
     const { configs } = resolveBenchmark(spec, specSource.path);
     await rerunCells(this.#group, runs, configs, this.#stage);
@@ -147,7 +147,7 @@ class StageAtWork {
       }
       await this.#serve('tasks');
       await this.#serve('results');
-      if (round % 3 === 0) await this.#tend();
+      if (round % 3 === 0) await this.#reconcile();
     }
     throw new Error('expected the group to come to an end');
   }
@@ -164,7 +164,7 @@ class StageAtWork {
   }
 
   /** Expects that every cell has a result and that files, tallies and messages agree. */
-  async expectWhole(): Promise<void> {
+  async expectComplete(): Promise<void> {
     const { ledger, blobs, deadLetterQueue } = this.#stage;
     const cells = await this.cells();
     const failed = cells.filter(({ result }) => result?.outcome === 'failed');
@@ -213,16 +213,16 @@ class StageAtWork {
     const { queue } = this.#stage;
     const steps = this.#nextSteps();
     const name = JSON.stringify(delivery.task);
-    const isRedelivered = this.#left.has(name);
+    const isRedelivered = this.#crashedTasks.has(name);
     try {
       const settlement = await this.#stage.answer(delivery, { steps, isRedelivered });
-      this.#left.delete(name);
+      this.#crashedTasks.delete(name);
       if (settlement.kind === 'release') await queue.send(delivery.lane, [delivery.task]);
       await queue.acknowledge(delivery);
     } catch (error) {
-      expectTrouble(error);
+      ignoreInjected(error);
       if (steps.isDead) {
-        this.#left.add(name);
+        this.#crashedTasks.add(name);
         return;
       }
       // The store was unavailable: the task is sent as a new message.
@@ -240,12 +240,12 @@ class StageAtWork {
           ? await dispatchTasks(request, () => true, stores)
           : await publishResults(request, stores),
       )
-      .catch(expectTrouble);
+      .catch(ignoreInjected);
   }
 
-  async #tend(): Promise<void> {
+  async #reconcile(): Promise<void> {
     const stores = { ...this.#activeGroupStores(this.#nextSteps()), tasks: this.#stage.tasks };
-    await reconcileGroups(stores, () => undefined).catch(expectTrouble);
+    await reconcileGroups(stores, () => undefined).catch(ignoreInjected);
   }
 
   #activeGroupStores(steps: Steps) {
@@ -261,20 +261,20 @@ class StageAtWork {
   }
 
   /** A result is tallied after its cell is written: a crash skips that, a lost response repeats it. */
-  #troubleTallies(): void {
+  #skewTallies(): void {
     const { ledger } = this.#stage;
     const complete = ledger.completeCell.bind(ledger);
     ledger.completeCell = async (key, owner, result, attemptLog) => {
-      const isOurs = await complete(key, owner, result, attemptLog);
-      const shift = (this.#tallied.shift() ?? 1) - 1;
-      if (!isOurs || shift === 0) return isOurs;
+      const isWritten = await complete(key, owner, result, attemptLog);
+      const deviation = (this.#tallied.shift() ?? 1) - 1;
+      if (!isWritten || deviation === 0) return isWritten;
       for (const tally of await ledger.readTallies(key.run)) {
         if (tally.config !== key.config) continue;
         const { outcome } = result;
-        const counts = { ...tally.counts, [outcome]: tally.counts[outcome] + shift };
+        const counts = { ...tally.counts, [outcome]: tally.counts[outcome] + deviation };
         ledger.setTally({ ...tally, counts });
       }
-      return isOurs;
+      return isWritten;
     };
   }
 }
@@ -284,6 +284,6 @@ function nameOf({ run, config, id }: CellKey): string {
 }
 
 /** Ignores injected errors and rethrows all others. */
-function expectTrouble(error: unknown): void {
+function ignoreInjected(error: unknown): void {
   if (!(error instanceof ThriceError) || error.code !== 'store-unavailable') throw error;
 }

@@ -38,7 +38,7 @@ const stepsArbitrary = fc.array(
 );
 
 /** Tracks holders and waiters while a test exercises a governor. */
-class Crowd {
+class Callers {
   readonly held: { readonly lane: string; readonly slot: Slot }[] = [];
   readonly waiting = new Set<{ readonly lane: string; readonly controller: AbortController }>();
   readonly #governor: SlotGovernor;
@@ -47,11 +47,11 @@ class Crowd {
     this.#governor = governor;
   }
 
-  async take(step: Step): Promise<void> {
-    if (step.kind === 'grant') this.#ask(step.lane);
+  async perform(step: Step): Promise<void> {
+    if (step.kind === 'grant') this.#request(step.lane);
     else if (step.kind === 'dispose') {
-      const [given] = this.held.splice(step.index % Math.max(1, this.held.length), 1);
-      given?.slot[Symbol.dispose]();
+      const [holder] = this.held.splice(step.index % Math.max(1, this.held.length), 1);
+      holder?.slot[Symbol.dispose]();
     } else {
       const waiting = [...this.waiting];
       waiting[step.index % Math.max(1, waiting.length)]?.controller.abort();
@@ -69,7 +69,7 @@ class Crowd {
     return [...this.waiting].some((waiter) => waiter.lane === lane);
   }
 
-  #ask(lane: string): void {
+  #request(lane: string): void {
     const controller = new AbortController();
     const waiter = { lane, controller };
     this.waiting.add(waiter);
@@ -95,20 +95,20 @@ describe('SlotGovernor', () => {
         fc.tuple(limit, limit, limit),
         async (steps, total, [a, b, c]) => {
           const perLane = { a, b, c };
-          const crowd = new Crowd(governorOf(total, perLane));
+          const callers = new Callers(governorOf(total, perLane));
           for (const step of steps) {
-            await crowd.take(step);
+            await callers.perform(step);
 
             const lanes = Object.entries(perLane);
-            const overfull = lanes.filter(([lane, most]) => crowd.countHeld(lane) > most);
+            const overfull = lanes.filter(([lane, most]) => callers.countHeld(lane) > most);
             const idle = lanes.filter(
               ([lane, most]) =>
-                crowd.isWaitedFor(lane) &&
-                crowd.countHeld(lane) < most &&
-                crowd.held.length < total,
+                callers.isWaitedFor(lane) &&
+                callers.countHeld(lane) < most &&
+                callers.held.length < total,
             );
             expect({ overfull, idle }).toEqual({ overfull: [], idle: [] });
-            expect(crowd.held.length).toBeLessThanOrEqual(total);
+            expect(callers.held.length).toBeLessThanOrEqual(total);
           }
         },
       ),
@@ -145,28 +145,29 @@ describe('SlotGovernor', () => {
       fc.asyncProperty(steps, drifts, fc.integer({ min: 1, max: 4 }), async (all, drift, slots) => {
         const clock = new RoughClock(() => drift.next().value ?? 0);
         const governor = governorOf(slots, { a: slots }, clock);
-        const crowd = new Crowd(governor);
+        const callers = new Callers(governor);
         let openForMs = 0;
-        for (let asked = 0; asked < 12; asked += 1) await crowd.take({ kind: 'grant', lane: 'a' });
+        for (let index = 0; index < 12; index += 1)
+          await callers.perform({ kind: 'grant', lane: 'a' });
         // After a long time without events, everyone waiting for the end of a hold must have been served.
         for (const step of [
           ...all,
           ...Array.from({ length: 20 }, () => ({ kind: 'pass', ms: 5 }) as const),
         ]) {
-          if (step.kind === 'ask') await crowd.take({ kind: 'grant', lane: 'a' });
+          if (step.kind === 'ask') await callers.perform({ kind: 'grant', lane: 'a' });
           else if (step.kind === 'pass') {
             for (let ms = 0; ms < step.ms; ms += 1) {
               openForMs = governor.isHeld('a') ? 0 : openForMs + 1;
               clock.advance(1);
               await settledBy(Promise.resolve());
-              const isStill =
-                openForMs > lateMs && crowd.isWaitedFor('a') && crowd.countHeld('a') === 0;
-              expect(isStill).toBe(false);
+              const isStuck =
+                openForMs > lateMs && callers.isWaitedFor('a') && callers.countHeld('a') === 0;
+              expect(isStuck).toBe(false);
             }
-          } else if (crowd.held.length > 0) {
+          } else if (callers.held.length > 0) {
             if (step.kind === 'answer') governor.answered('a');
             else governor.slowDown('a', step.retryAfterMs);
-            await crowd.take({ kind: 'dispose', index: 0 });
+            await callers.perform({ kind: 'dispose', index: 0 });
           }
         }
       }),
@@ -353,14 +354,14 @@ describe('a lane that was slowed down', () => {
     const clock = new FakeClock();
     const governor = governorOf(8, { a: 8 }, clock);
     const granted: Slot[] = [];
-    for (let asked = 0; asked < 8; asked += 1) {
+    for (let index = 0; index < 8; index += 1) {
       void governor.grant('a', never).then((slot) => granted.push(slot));
     }
     governor.slowDown('a', 1_000);
     governor.slowDown('a', 1_000);
     await settledBy(Promise.resolve());
     for (const slot of granted.splice(0)) slot[Symbol.dispose]();
-    for (let asked = 0; asked < 8; asked += 1) {
+    for (let index = 0; index < 8; index += 1) {
       void governor.grant('a', never).then((slot) => granted.push(slot));
     }
 
