@@ -1,13 +1,13 @@
 import type { SimulatedQuestion } from '@thrice/simulator';
 
-/** A question row of the tests that run whole benchmarks. */
+/** A question row for tests that run whole benchmarks. */
 export interface Addition {
   readonly id: string;
   readonly question: string;
   readonly target: string;
 }
 
-/** Distinct sums, `q0000` on. */
+/** Builds distinct sums with ids starting at `q0000`. */
 export function additions(count: number): readonly Addition[] {
   return Array.from({ length: count }, (_, index) => ({
     id: `q${String(index).padStart(4, '0')}`,
@@ -16,15 +16,15 @@ export function additions(count: number): readonly Addition[] {
   }));
 }
 
-/** Rows as a questions file holds them. */
+/** Serializes rows as the text of a questions file. */
 export function toJsonl(rows: readonly object[]): string {
   return rows.map((row) => `${JSON.stringify(row)}\n`).join('');
 }
 
 /**
- * What a simulated model of accuracy 1 knows: most sums, some of them wrong, a few not at all.
+ * The questions a simulated model of accuracy 1 knows: most sums, some with a wrong target, a few missing.
  *
- * Such a model's answers depend on nothing but the question, so two runs can be compared.
+ * Such a model's answers depend only on the question, so two runs can be compared.
  */
 export function patchyKnowledge(rows: readonly Addition[]): readonly SimulatedQuestion[] {
   return rows.map(({ id, question, target }, index) => {

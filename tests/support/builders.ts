@@ -31,19 +31,19 @@ export function aCellKey(parts: Partial<CellKey> = {}): CellKey {
   return { run: 'demo-r1', config: 'direct', id: 'q1', ...parts };
 }
 
-/** The letter of a cell that was refused. */
+/** The DLQ message of a rejected cell. */
 export function aDlqMessage(parts: Partial<DlqMessage> = {}): DlqMessage {
   const error = { class: 'rejected', code: 'invalid-request', message: '400 bad' } as const;
   return { v: 1, lane: 'lab', task: aCellTask(), error, ...parts };
 }
 
-/** The task of a cell as it was planned. */
+/** The planned task of a cell. */
 export function aCellTask(parts: Partial<CellTask> = {}): CellTask {
   const question = { key: 'questions/abc.jsonl', offset: 0, length: 10 };
   return { v: 1, ...aCellKey(), question, generation: 0, ...parts };
 }
 
-/** A right answer, on the first try. */
+/** A correct answer on the first attempt. */
 export function aCellResult(parts: Partial<CellResult> = {}): CellResult {
   return {
     outcome: 'scored',
@@ -61,14 +61,14 @@ export function aCellResult(parts: Partial<CellResult> = {}): CellResult {
   };
 }
 
-/** A cell that was given up. */
+/** The result of a cell that failed after its last attempt. */
 export function aFailedResult(parts: Partial<CellResult> = {}): CellResult {
   const error = { class: 'transient', code: 'model-timeout', message: 'no answer' } as const;
   const nothing = { score: null, answer: null, latencyMs: null };
   return aCellResult({ outcome: 'failed', reason: error.code, error, ...nothing, ...parts });
 }
 
-/** A timeout that was waited out. */
+/** An attempt that timed out and was followed by a wait. */
 export function anAttempt(parts: Partial<Attempt> = {}): Attempt {
   return {
     at: instant,
@@ -81,13 +81,13 @@ export function anAttempt(parts: Partial<Attempt> = {}): Attempt {
   };
 }
 
-/** The tally of one right answer at no known cost. */
+/** The tally of one correct answer without a known cost. */
 export function aTally(parts: Partial<Tally> = {}): Tally {
   const counts = { scored: 1, unparsed: 0, ungraded: 0, failed: 0 };
   return { run: 'demo-r1', config: 'direct', counts, correct: 1, costUsd: 0, retries: 0, ...parts };
 }
 
-/** A call of 10 tokens in and 2 out whose price is not known. */
+/** A call of 10 input and 2 output tokens without a known price. */
 export function aCall(parts: Partial<Call> = {}): Call {
   return {
     step: 'answer',
@@ -111,12 +111,12 @@ export function aCall(parts: Partial<Call> = {}): Call {
   };
 }
 
-/** What a model said: a text, with nothing beside it. */
+/** A model output that consists only of a text. */
 export function anOutput(parts: Partial<ModelOutput> = {}): ModelOutput {
   return { text: '42', images: [], toolCalls: [], reasoning: null, refusal: null, ...parts };
 }
 
-/** A recorded call with its text. */
+/** A recorded call with its output text. */
 export function aJournalEntry(
   parts: {
     readonly step?: string;
@@ -137,7 +137,7 @@ export function aJournalEntry(
   };
 }
 
-/** A model's response: a text that finished with `stop`. */
+/** A model response with a text and the finish reason `stop`. */
 export function aModelResponse(parts: Partial<ModelResponse> = {}): ModelResponse {
   return {
     endpoint: 'http://127.0.0.1:1800/v1',
@@ -154,7 +154,7 @@ export function aModelResponse(parts: Partial<ModelResponse> = {}): ModelRespons
   };
 }
 
-/** Tokens as a vendor counts them: 10 in, 2 out. */
+/** Vendor token counts: 10 input, 2 output. */
 export function aUsage(parts: Partial<Usage> = {}): Usage {
   return {
     inputTokens: 10,
@@ -180,7 +180,7 @@ export function aQuestion(parts: Partial<Question> = {}): Question {
   };
 }
 
-/** A config of `lab/m` that compares exactly. */
+/** A config of `lab/m` with the `exact` scorer. */
 export function aConfig(parts: Partial<Config> = {}): Config {
   return {
     name: 'direct',
@@ -199,7 +199,7 @@ export function aConfig(parts: Partial<Config> = {}): Config {
   };
 }
 
-/** A benchmark of one config on one lane. */
+/** A benchmark with one config on one lane. */
 export function aBenchmark(parts: Partial<Benchmark> = {}): Benchmark {
   return {
     name: 'demo',
@@ -214,7 +214,7 @@ export function aBenchmark(parts: Partial<Benchmark> = {}): Benchmark {
   };
 }
 
-/** The published row of a right answer. */
+/** The published row of a correct answer. */
 export function aCellRow(parts: Partial<CellRow> = {}): CellRow {
   return {
     schemaVersion: 1,
@@ -228,7 +228,7 @@ export function aCellRow(parts: Partial<CellRow> = {}): CellRow {
   };
 }
 
-/** The published row of a cell that has no score. */
+/** The published row of a cell without a score. */
 export function aRowWithoutScore(
   outcome: 'ungraded' | 'failed' | 'not-attempted',
   parts: Partial<CellRow> = {},
@@ -237,17 +237,17 @@ export function aRowWithoutScore(
   return aCellRow({ outcome, ...nothing, ...parts });
 }
 
-/** A task in a worker's hands. */
+/** A delivered task. */
 export function aDelivery(parts: Partial<Delivery> = {}): Delivery {
   return { lane: 'lab', task: aCellTask(), receipt: '1', ...parts };
 }
 
-/** An error of a code. */
+/** An error with the given code. */
 export function anError(code: ErrorCode, details: ErrorDetails = {}): ThriceError {
   return new ThriceError({ code, message: `some ${code}`, details });
 }
 
-/** A lane that is closed until its quota comes back. */
+/** The open breaker of a lane whose quota is exhausted. */
 export function anOpenBreaker(parts: Partial<OpenBreaker> = {}): OpenBreaker {
   return {
     schemaVersion: 1,
@@ -259,7 +259,7 @@ export function anOpenBreaker(parts: Partial<OpenBreaker> = {}): OpenBreaker {
   };
 }
 
-/** A planned group of one run, one config and one question. */
+/** A planned group with one run, one config and one question. */
 export function aGroupHeader(parts: Partial<GroupHeader> = {}): GroupHeader {
   const group = parts.group ?? 'demo';
   return {
@@ -312,7 +312,7 @@ export function aLane(parts: Partial<Lane> = {}): Lane {
   };
 }
 
-/** A request that says no more than it must. */
+/** A model request with only the required fields. */
 export function aModelRequest(parts: Partial<ModelRequest> = {}): ModelRequest {
   return {
     lane: aLane(),

@@ -25,7 +25,7 @@ import { sha256 } from './fake-source-reader.ts';
 
 const lanes = { lab: { base_url: 'http://127.0.0.1:1800/v1' } };
 
-/** A spec of one config on a lane of its own. */
+/** A spec with one config on its own lane. */
 export function aLabSpec(parts: Partial<BenchmarkSpec> = {}): BenchmarkSpec {
   return { ...aGroupHeader().spec, lanes, ...parts };
 }
@@ -38,7 +38,7 @@ const allKeys: readonly CellKey[] = runs.flatMap((run) =>
   configs.flatMap((config) => ids.map((id) => ({ run, config, id }))),
 );
 
-/** The cells that {@link someDeeds} are done on. */
+/** The cells that {@link someDeeds} act on. */
 const keys: readonly CellKey[] = [
   { run: 'demo-r1', config: 'direct', id: 'q1' },
   { run: 'demo-r1', config: 'direct', id: 'q3' },
@@ -46,7 +46,7 @@ const keys: readonly CellKey[] = [
   { run: 'demo-r2', config: 'direct', id: 'q1' },
 ];
 
-/** Stores a planned group of three questions and two configs, one of them for the first question only. */
+/** Stores a planned group with three questions and two configs, one of which selects only the first question. */
 export async function storeGroup(
   { ledger, blobs }: { readonly ledger: Ledger; readonly blobs: BlobStore },
   parts: Partial<GroupHeader> = {},
@@ -73,7 +73,7 @@ export async function storeGroup(
   return header;
 }
 
-/** Something that a worker does with one cell, if it can. */
+/** An action that a worker performs on one cell, if possible. */
 export interface Deed {
   readonly key: CellKey;
   readonly kind:
@@ -85,11 +85,11 @@ export interface Deed {
     | 'leave ungraded'
     | 'fail'
     | 'rerun';
-  /** Failed attempts that it remembers. */
+  /** Failed attempts to record. */
   readonly attemptCount: number;
 }
 
-/** Random histories of a few cells. */
+/** Generates random histories of a few cells. */
 export function someDeeds(): fc.Arbitrary<readonly Deed[]> {
   const kinds: readonly Deed['kind'][] = [
     'hold',
@@ -104,13 +104,13 @@ export function someDeeds(): fc.Arbitrary<readonly Deed[]> {
   const deed = fc.record({
     key: fc.constantFrom(...keys),
     kind: fc.constantFrom(...kinds),
-    // Some cells forget their first attempts.
+    // Some attempt logs are long enough to be truncated.
     attemptCount: fc.oneof({ weight: 4, arbitrary: fc.nat({ max: 2 }) }, fc.nat({ max: 40 })),
   });
   return fc.array(deed, { maxLength: 14 });
 }
 
-/** One machine's worker: does deeds, no two of its attempts being the same. */
+/** A worker of one machine that performs actions; each of its attempts is unique. */
 export class Chronicle {
   readonly #ledger: Ledger;
   readonly #owner: string;
@@ -122,11 +122,11 @@ export class Chronicle {
   }
 
   async live(deeds: readonly Deed[]): Promise<void> {
-    for (const deed of deeds) await this.#do(deed);
+    for (const deed of deeds) await this.#perform(deed);
   }
 
-  async #do({ key, kind, attemptCount }: Deed): Promise<void> {
-    const cell = await this.#take(key, kind === 'rerun');
+  async #perform({ key, kind, attemptCount }: Deed): Promise<void> {
+    const cell = await this.#holdCell(key, kind === 'rerun');
     if (cell === undefined || kind === 'hold' || kind === 'rerun') return;
     if (kind === 'commit a call') {
       await this.#ledger.commitCall(key, this.#call());
@@ -144,12 +144,12 @@ export class Chronicle {
     await this.#ledger.completeCell(key, this.#owner, result, attemptLog);
   }
 
-  /** The cell in our hands; undefined if it is done for now. */
-  async #take(key: CellKey, isRerun: boolean): Promise<CellRecord | undefined> {
+  /** Claims the cell unless it is claimed already. Returns undefined if the cell is done. */
+  async #holdCell(key: CellKey, isRerun: boolean): Promise<CellRecord | undefined> {
     const cell = (await this.#ledger.readCells(key.run, key.config, [key.id])).get(key.id);
     if (cell?.state === 'claimed') return cell;
-    const isOpenAgain = isRerun && cell?.result !== undefined && !hasScore(cell.result.outcome);
-    const generation = (cell?.generation ?? 0) + (isOpenAgain ? 1 : 0);
+    const isReclaimed = isRerun && cell?.result !== undefined && !hasScore(cell.result.outcome);
+    const generation = (cell?.generation ?? 0) + (isReclaimed ? 1 : 0);
     const claim = await this.#ledger.claimCell(key, generation, this.#owner);
     return claim.kind === 'claimed' ? claim.cell : undefined;
   }
@@ -179,16 +179,16 @@ export class Chronicle {
   }
 }
 
-/** Everything that a ledger knows of a group. */
+/** Everything a ledger stores about a group. */
 export interface LedgerView {
   readonly group: GroupRecord | undefined;
   readonly cells: readonly CellRecord[];
   readonly journals: readonly (readonly [string, readonly JournalEntry[]])[];
-  /** Those that are not 0 all over: a ledger may leave them out. */
+  /** Tallies that are not all zeros; a ledger may omit those. */
   readonly tallies: readonly Tally[];
 }
 
-/** Reads everything that a ledger knows of a stored group. */
+/** Reads everything a ledger stores about a group. */
 export async function viewLedger(ledger: Ledger, group = 'demo'): Promise<LedgerView> {
   const tallies = (await Promise.all(runs.map((run) => ledger.readTallies(run)))).flat();
   const cells: CellRecord[] = [];
@@ -213,7 +213,7 @@ function nameOf({ run, config }: Tally): string {
   return `${run} ${config}`;
 }
 
-/** What the copy of an unfinished group looks like: nothing is in anybody's hands, nobody works on it. */
+/** The expected copy of an unfinished group: cancelled, with no cell held by a worker. */
 export function copyOf({ group, cells, ...view }: LedgerView): LedgerView {
   return {
     ...view,

@@ -7,7 +7,7 @@ type UnreadableDlqEntry = Extract<DlqEntry, { kind: 'unreadable' }>;
 
 const sentAt = '2026-01-02T03:04:05.000Z';
 
-/** The message of a cell that timed out; its message is named after cell and generation. */
+/** The message of a cell that timed out. Its id is made of the cell's id and generation. */
 export function aFailureEntry(
   task: Partial<CellTask> = {},
   parts: Partial<FailureEntry> = {},
@@ -24,7 +24,7 @@ export function aFailureEntry(
   };
 }
 
-/** A task that its lane's queue gave up. */
+/** A task that its lane's queue moved to the DLQ. */
 export function aStrayTask(
   task: Partial<CellTask> = {},
   parts: Partial<RedrivenTaskEntry> = {},
@@ -40,15 +40,15 @@ export function aStrayTask(
   };
 }
 
-/** A message that nobody can read. */
+/** A message that cannot be parsed. */
 export function anUnreadableEntry(parts: Partial<UnreadableDlqEntry> = {}): UnreadableDlqEntry {
   const problem = 'expected JSON, received 5 characters of something else';
   return { kind: 'unreadable', messageId: 'unreadable', sentAt, problem, body: 'hello', ...parts };
 }
 
-/** DLQ messages in memory, that scans look through one after another. */
+/** An in-memory DLQ that is scanned by one scan after another. */
 export class FakeDeadLetterQueue {
-  /** What lies there. */
+  /** The messages in the DLQ. */
   entries: readonly DlqEntry[];
   readonly #pageSize: number;
 
@@ -57,18 +57,18 @@ export class FakeDeadLetterQueue {
     this.#pageSize = pageSize;
   }
 
-  /** Ids of the messages that lie there. */
+  /** The ids of the messages in the DLQ. */
   get messageIds(): readonly string[] {
     return this.entries.map(({ messageId }) => messageId);
   }
 
-  /** Begins a scan. */
+  /** Starts a scan. */
   open(): FakeDlqScan {
     return new FakeDlqScan(this, this.#pageSize);
   }
 }
 
-/** A look through messages in memory; each page holds what lies there when its turn comes. */
+/** A scan of the in-memory DLQ. Each page is read when it is requested. */
 export class FakeDlqScan implements DlqScan {
   unseenCount = 0;
   isDisposed = false;
@@ -104,7 +104,7 @@ export class FakeDlqScan implements DlqScan {
   }
 }
 
-/** Notes which groups are watched, each time they are. */
+/** Records every added group, in order. */
 export class WatchLog implements Pick<ActiveGroups, 'add'> {
   readonly activeGroup: string[] = [];
 
@@ -113,7 +113,7 @@ export class WatchLog implements Pick<ActiveGroups, 'add'> {
   }
 }
 
-/** The body of a message as a worker sends it. */
+/** The body of a message as sent by a worker. */
 export function messageBody(entry: CellDlqEntry): string {
   if (entry.kind === 'task') return JSON.stringify(entry.task);
   const { lane, task, error } = entry;

@@ -1,35 +1,35 @@
 import type { ActiveGroup, ActiveGroups, DeferredCells } from '@thrice/core';
 
-/** A list of active groups in memory. */
+/** An in-memory list of active groups. */
 export class FakeActiveGroups implements ActiveGroups {
-  /** Names of the methods that changed something, in order. */
+  /** Names of the calls that changed something, in order. */
   readonly log: string[] = [];
-  readonly #activeGroup = new Map<string, ActiveGroup>();
+  readonly #activeGroups = new Map<string, ActiveGroup>();
   readonly #deferred = new Map<string, DeferredCells>();
   readonly #failures = new Map<keyof ActiveGroups, Error>();
   #tokenNo = 0;
 
-  /** The next call of a method fails, with nothing changed. */
+  /** Makes the next call of a method fail without changing anything. */
   failNext(method: keyof ActiveGroups, error: Error): void {
     this.#failures.set(method, error);
   }
 
   async add(group: string): Promise<void> {
-    this.#note('add');
-    this.#activeGroup.set(group, { group, token: this.#createToken() });
+    this.#record('add');
+    this.#activeGroups.set(group, { group, token: this.#createToken() });
   }
 
   async remove({ group, token }: ActiveGroup): Promise<void> {
-    this.#note('remove');
-    if (this.#activeGroup.get(group)?.token === token) this.#activeGroup.delete(group);
+    this.#record('remove');
+    if (this.#activeGroups.get(group)?.token === token) this.#activeGroups.delete(group);
   }
 
   async list(): Promise<readonly ActiveGroup[]> {
-    return [...this.#activeGroup.values()];
+    return [...this.#activeGroups.values()];
   }
 
   async defer(breakerKey: string, group: string): Promise<void> {
-    this.#note('defer');
+    this.#record('defer');
     const token = this.#createToken();
     this.#deferred.set(nameOf({ breakerKey, group }), { breakerKey, group, token });
   }
@@ -39,7 +39,7 @@ export class FakeActiveGroups implements ActiveGroups {
   }
 
   async removeDeferred(deferred: DeferredCells): Promise<void> {
-    this.#note('removeDeferred');
+    this.#record('removeDeferred');
     const name = nameOf(deferred);
     if (this.#deferred.get(name)?.token === deferred.token) this.#deferred.delete(name);
   }
@@ -49,7 +49,7 @@ export class FakeActiveGroups implements ActiveGroups {
     return `token-${this.#tokenNo}`;
   }
 
-  #note(method: keyof ActiveGroups): void {
+  #record(method: keyof ActiveGroups): void {
     const failure = this.#failures.get(method);
     this.#failures.delete(method);
     if (failure !== undefined) throw failure;

@@ -1,8 +1,8 @@
 import { type BlobStore, ThriceError } from '@thrice/core';
 
-/** Blobs in memory. */
+/** An in-memory blob store. */
 export class FakeBlobStore implements BlobStore {
-  /** The whole texts, by key; a test may change them behind the program's back. */
+  /** The texts by key; tests may change them directly. */
   readonly texts = new Map<string, string>();
   /** The keys of every write, in order. */
   readonly written: string[] = [];

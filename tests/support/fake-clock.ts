@@ -1,11 +1,11 @@
 import type { Clock } from '@thrice/core';
 
 interface Sleeper {
-  readonly wakeAtMs: number;
-  readonly wake: () => void;
+  readonly dueAtMs: number;
+  readonly finish: () => void;
 }
 
-/** A clock that stands still until it is told to go on. */
+/** A clock that advances only when told to. */
 export class FakeClock implements Clock {
   readonly #sleepers = new Set<Sleeper>();
   #nowMs: number;
@@ -14,7 +14,7 @@ export class FakeClock implements Clock {
     this.#nowMs = Date.parse(startIso);
   }
 
-  /** How many wait for the clock. */
+  /** The number of pending sleeps. */
   get sleeperCount(): number {
     return this.#sleepers.size;
   }
@@ -30,22 +30,22 @@ export class FakeClock implements Clock {
   sleep(delayMs: number, signal?: AbortSignal): Promise<void> {
     if (signal?.aborted === true) return Promise.resolve();
     return new Promise((resolve) => {
-      const wake = () => {
-        signal?.removeEventListener('abort', wake);
+      const finish = () => {
+        signal?.removeEventListener('abort', finish);
         this.#sleepers.delete(sleeper);
         resolve();
       };
-      const sleeper: Sleeper = { wakeAtMs: this.#nowMs + delayMs, wake };
-      signal?.addEventListener('abort', wake);
+      const sleeper: Sleeper = { dueAtMs: this.#nowMs + delayMs, finish };
+      signal?.addEventListener('abort', finish);
       this.#sleepers.add(sleeper);
     });
   }
 
-  /** Moves the time on and wakes whoever has slept long enough, the earliest first. */
+  /** Advances the time and resolves the sleeps that are due, earliest first. */
   advance(ms: number): void {
     this.#nowMs += ms;
-    const due = [...this.#sleepers].filter(({ wakeAtMs }) => wakeAtMs <= this.#nowMs);
-    due.sort((left, right) => left.wakeAtMs - right.wakeAtMs);
-    for (const { wake } of due) wake();
+    const due = [...this.#sleepers].filter(({ dueAtMs }) => dueAtMs <= this.#nowMs);
+    due.sort((left, right) => left.dueAtMs - right.dueAtMs);
+    for (const { finish } of due) finish();
   }
 }

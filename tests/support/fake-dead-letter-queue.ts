@@ -1,10 +1,10 @@
 import type { DeadLetterQueue, DlqMessage } from '@thrice/core';
 
-/** DLQ messages that are kept. */
+/** An in-memory DLQ that records the messages sent to it. */
 export class FakeDeadLetterQueue implements DeadLetterQueue {
-  /** Every message, in order. */
+  /** Every message sent, in order. */
   readonly sent: DlqMessage[] = [];
-  /** Runs before a message is kept; what it throws, the sender gets. */
+  /** Runs before a message is recorded. If it throws, `send` rejects. */
   onSend: () => void = () => undefined;
 
   async send(message: DlqMessage): Promise<void> {

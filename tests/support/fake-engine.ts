@@ -27,7 +27,7 @@ import { createTestDigest, FakeSourceReader } from './fake-source-reader.ts';
 import { FakeTaskQueue } from './fake-task-queue.ts';
 import { PassingClock } from './passing-clock.ts';
 
-/** Stores, models and clock in memory, with a worker that has nothing drawn by chance. */
+/** In-memory stores, models and clock, and a worker without randomness. */
 export class FakeEngine {
   readonly clock = new PassingClock();
   readonly ledger = new FakeLedger(this.clock);
@@ -39,11 +39,11 @@ export class FakeEngine {
   readonly heartbeat: Heartbeat;
   readonly events: WorkerEvent[] = [];
   readonly worker: Worker;
-  /** What the worker knows to be closed. */
+  /** The open breakers the worker knows about. */
   readonly openBreakers = new Map<string, OpenBreaker>();
   readonly #random: Random;
 
-  /** @param init.random - Ends the names of groups. @default 0000, 0001 and so on */
+  /** @param init.random - Provides the suffixes of group names. @default 0000, 0001 and so on */
   constructor(
     init: {
       readonly benchmark?: Benchmark;
@@ -100,7 +100,7 @@ export class FakeEngine {
     return delivery;
   }
 
-  /** Works on a delivery and does with it what is asked for. */
+  /** Executes a delivery's cell, then acknowledges or releases the delivery. */
   async work(delivery: Delivery): Promise<Settlement> {
     const settlement = await executeCell(delivery, this.worker);
     if (settlement.kind === 'acknowledge') await this.queue.acknowledge(delivery);
@@ -109,10 +109,10 @@ export class FakeEngine {
   }
 
   /**
-   * Works on everything in the queue, time passing as it must, until nothing is left or only what is
-   * closed.
+   * Works on everything in the queue, advancing the clock as needed, until no tasks are left or a
+   * breaker is open.
    *
-   * @param maxRounds - Rounds without an end are a bug.
+   * @param maxRounds - Stops after this many rounds.
    */
   async workAll(maxRounds = 100): Promise<void> {
     for (let round = 0; round < maxRounds && this.queue.leftCount > 0; round += 1) {
@@ -124,7 +124,7 @@ export class FakeEngine {
     }
   }
 
-  /** Plans a group of questions under this engine's benchmark. */
+  /** Plans a group of questions with this engine's benchmark. */
   async plan(
     questions: readonly Question[] = [aQuestion()],
     init: {
@@ -154,7 +154,7 @@ function countingUp(): Random {
   };
 }
 
-/** What a group is planned from, before it has a name. */
+/** A draft to plan a group from. */
 export function aDraft(
   init: { readonly draft?: Partial<GroupDraft>; readonly select?: Select } = {},
 ): GroupDraft {

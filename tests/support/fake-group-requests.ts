@@ -1,12 +1,12 @@
 import type { DispatchRequest, GroupRequests, ResultRequest } from '@thrice/core';
 
-/** Requests that are kept until somebody says that they were served. */
+/** Records requests and keeps them pending until they are marked as served. */
 export class FakeGroupRequests implements GroupRequests {
-  /** Every request for tasks, in order. */
+  /** Every dispatch request, in order. */
   readonly tasks: DispatchRequest[] = [];
   /** Every request for results, in order. */
   readonly results: ResultRequest[] = [];
-  /** Runs before a request is kept; what it throws, the asker gets. */
+  /** Runs before a request is recorded. If it throws, the request method rejects. */
   onAsk: (kind: 'tasks' | 'results') => void = () => undefined;
   readonly #servedCounts = { tasks: 0, results: 0 };
 
@@ -24,17 +24,17 @@ export class FakeGroupRequests implements GroupRequests {
     return this.countPending('tasks');
   }
 
-  /** Requests of a kind that were not served yet. */
+  /** Pending requests of a kind. */
   countPending(kind: 'tasks' | 'results'): number {
     return this[kind].length - this.#servedCounts[kind];
   }
 
-  /** Says that everything of a kind that was asked for so far was served. */
+  /** Marks all pending requests of a kind as served. */
   serveAll(kind: 'tasks' | 'results'): void {
     this.#servedCounts[kind] = this[kind].length;
   }
 
-  /** Serves the oldest request of a kind, if there is one; it stays pending where that throws. */
+  /** Serves the oldest pending request of a kind, if any. It stays pending if serving it throws. */
   async serveNext(
     kind: 'tasks' | 'results',
     serve: (request: DispatchRequest | ResultRequest) => Promise<unknown>,

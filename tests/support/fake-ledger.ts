@@ -25,7 +25,7 @@ interface StoredCell {
   readonly leaseUntilMs: number;
 }
 
-/** A ledger in memory; it does what the port promises and can be told to fail. */
+/** An in-memory ledger that keeps the promises of its port and can be told to fail. */
 export class FakeLedger implements Ledger {
   /** Names of the methods called on cells, in order. */
   readonly log: string[] = [];
@@ -34,7 +34,7 @@ export class FakeLedger implements Ledger {
   readonly #cells = new Map<string, StoredCell>();
   readonly #journals = new Map<string, Map<string, JournalEntry>>();
   readonly #openBreakers = new Map<string, OpenBreaker>();
-  /** By run and config: how far a tally is from what the cells say. */
+  /** How far each tally deviates from the cell records, by run and config. */
   readonly #shifts = new Map<string, Tally>();
   readonly #failures = new Map<keyof Ledger, Error>();
 
@@ -42,17 +42,17 @@ export class FakeLedger implements Ledger {
     this.#clock = clock;
   }
 
-  /** The next call of a method fails. */
+  /** Makes the next call of a method fail. */
   failNext(method: keyof Ledger, error: Error): void {
     this.#failures.set(method, error);
   }
 
-  /** The cell as it is stored; undefined if nobody ever claimed it. */
+  /** The stored cell; undefined if it was never claimed. */
   cell(key: CellKey): CellRecord | undefined {
     return this.#cells.get(nameOf(key))?.record;
   }
 
-  /** Puts a cell in place as if a worker had left it so. */
+  /** Stores a cell as if a worker had left it in this state. */
   putCell(
     record: CellRecord,
     lease: { readonly owner: string; readonly untilMs: number } | undefined = undefined,
@@ -64,7 +64,7 @@ export class FakeLedger implements Ledger {
     });
   }
 
-  /** Loses what was recorded of a cell's calls, as no ledger should. */
+  /** Deletes the journal of a cell, which a real ledger never does. */
   forgetJournal(key: CellKey): void {
     this.#journals.delete(nameOf(key));
   }
@@ -191,7 +191,7 @@ export class FakeLedger implements Ledger {
     return true;
   }
 
-  /** Puts another tally in place of what the cells say, as a crash may leave it. */
+  /** Stores a tally that deviates from the cell records, as a crash may leave it. */
   setTally(tally: Tally): void {
     const counted = this.#countTallies(tally.run).find(({ config }) => config === tally.config);
     const shift = counted === undefined ? tally : addTallies(tally, counted, -1);

@@ -1,12 +1,12 @@
 import { type ModelClient, type ModelRequest, type ModelResponse, ThriceError } from '@thrice/core';
 
-/** What a fake model does with a request: answer, or fail. */
+/** How a fake model handles a request: with an answer or an error. */
 export type FakeAnswer = (
   request: ModelRequest,
   signal: AbortSignal,
 ) => ModelResponse | Error | Promise<ModelResponse | Error>;
 
-/** A model that does as it is told and keeps what it was asked. */
+/** A model with programmed answers that records its requests. */
 export class FakeModelClient implements ModelClient {
   readonly requests: ModelRequest[] = [];
   #answer: FakeAnswer;
@@ -15,7 +15,7 @@ export class FakeModelClient implements ModelClient {
     this.#answer = answer;
   }
 
-  /** Answers differently from now on. */
+  /** Replaces the programmed answers. */
   become(answer: FakeAnswer): void {
     this.#answer = answer;
   }
@@ -28,17 +28,17 @@ export class FakeModelClient implements ModelClient {
   }
 }
 
-/** Takes the answers one after the other, the last one for ever. */
+/** Returns the answers one after another, then repeats the last one. */
 export function inTurn(...answers: readonly (ModelResponse | Error)[]): FakeAnswer {
   let next = 0;
   return () => {
     const answer = answers[Math.min(next, answers.length - 1)];
     next += 1;
-    return answer ?? new Error('no answer was given to the fake model');
+    return answer ?? new Error('the fake model has no answers');
   };
 }
 
-/** Never answers; fails as a client does when its signal aborts. */
+/** Never answers. Fails with `interrupted` when the signal aborts, as a real client does. */
 export const untilAborted: FakeAnswer = (_request, signal) =>
   new Promise((resolve) => {
     const stop = () => resolve(new ThriceError({ code: 'interrupted', message: 'call aborted' }));

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type CreateDigest, type SourceReader, ThriceError } from '@thrice/core';
 
-/** Files in memory, by absolute path. */
+/** In-memory files by absolute path. */
 export class FakeSourceReader implements SourceReader {
   readonly #files: ReadonlyMap<string, string>;
 
@@ -33,7 +33,7 @@ export class FakeSourceReader implements SourceReader {
   }
 }
 
-/** SHA-256 as the ports want it. */
+/** SHA-256 as a `CreateDigest`. */
 export const createTestDigest: CreateDigest = () => {
   const hash = createHash('sha256');
   return {
@@ -44,7 +44,7 @@ export const createTestDigest: CreateDigest = () => {
   };
 };
 
-/** SHA-256 of a text's UTF-8, hex. */
+/** Returns the SHA-256 of a text's UTF-8 bytes in hex. */
 export function sha256(text: string): string {
   return createHash('sha256').update(text, 'utf8').digest('hex');
 }

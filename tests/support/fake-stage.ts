@@ -23,14 +23,14 @@ import { FakeTaskQueue } from './fake-task-queue.ts';
 import { PassingClock } from './passing-clock.ts';
 import { Steps } from './steps.ts';
 
-/** A config of a group, as far as a stage looks into it. */
+/** The parts of a group's config that a stage uses. */
 export interface StageConfig {
   readonly name: string;
   /** `lane/model`. @default lab/m */
   readonly model?: string;
 }
 
-/** A group to enter. */
+/** A group to create. */
 export interface StageGroup {
   readonly group?: string;
   readonly ids?: readonly string[];
@@ -41,17 +41,17 @@ export interface StageGroup {
   readonly isPlanned?: boolean;
 }
 
-/** What a task is delivered as. */
+/** How a task is delivered. */
 interface Delivering {
-  /** Somebody had it before. @default false */
+  /** Whether the task was delivered before. @default false */
   readonly isRedelivered?: boolean;
-  /** @default steps without a mishap */
+  /** @default steps without a failure */
   readonly steps?: Steps;
 }
 
 const base_url = 'http://127.0.0.1:1800/v1';
 
-/** Everything a stage in the cloud works with, in memory. */
+/** All stores and services of a cloud stage, in memory. */
 export class FakeStage {
   readonly clock = new PassingClock();
   readonly ledger = new FakeLedger(this.clock);
@@ -68,7 +68,7 @@ export class FakeStage {
     this.models = new FakeModelClient(answer);
   }
 
-  /** Enters a watched group, its questions all with the target 42; its tasks are not sent. */
+  /** Creates an active group whose questions all have the target 42, without sending its tasks. */
   async enter(init: StageGroup = {}): Promise<GroupHeader> {
     const { group = 'demo', ids = ['q1'], configs = [{ name: 'direct' }], maxAttempts = 5 } = init;
     const modelOf = ({ model = 'lab/m' }: StageConfig) => model;
@@ -122,7 +122,7 @@ export class FakeStage {
     return model.split('/')[0] ?? '';
   }
 
-  /** Answers a task as a new worker; nothing is done with the delivery. */
+  /** Processes a delivery as a new worker, without acknowledging or releasing it. */
   async answer(delivery: Delivery, init: Delivering = {}): Promise<Settlement> {
     const { steps = new Steps(), isRedelivered = false } = init;
     this.#workerNo += 1;
@@ -148,7 +148,7 @@ export class FakeStage {
     return await processTask(delivery, isRedelivered, worker);
   }
 
-  /** Delivers and answers the cells of some ids, each of its own task. */
+  /** Sends, delivers and processes one task for each id. */
   async complete(ids: readonly string[], parts: Partial<CellTask> = {}): Promise<void> {
     for (const id of ids) {
       const delivery = await this.deliver({ ...parts, id });
@@ -157,17 +157,17 @@ export class FakeStage {
     }
   }
 
-  /** The cell as it is stored. */
+  /** The stored cell. */
   cell(parts: Partial<CellKey> = {}): CellRecord | undefined {
     return this.ledger.cell({ run: 'demo-r1', config: 'direct', id: 'q1', ...parts });
   }
 
-  /** The groups that are watched. */
+  /** The names of the active groups. */
   async activeGroup(): Promise<readonly string[]> {
     return (await this.activeGroups.list()).map(({ group }) => group);
   }
 
-  /** What is deferred, as `subject group`. */
+  /** The deferred cells, as `breakerKey group`. */
   async deferred(): Promise<readonly string[]> {
     return (await this.activeGroups.listDeferred()).map(
       ({ breakerKey, group }) => `${breakerKey} ${group}`,

@@ -1,10 +1,10 @@
 import type { TaskCounter } from '@thrice/core';
 import type { FakeTaskQueue } from './fake-task-queue.ts';
 
-/** Counts what a queue in memory holds. */
+/** Counts the tasks of an in-memory queue. */
 export class FakeTaskCounter implements TaskCounter {
   /** The lanes that were counted, in order. */
-  readonly asked: string[] = [];
+  readonly countedLanes: string[] = [];
   readonly #queue: FakeTaskQueue;
 
   constructor(queue: FakeTaskQueue) {
@@ -12,7 +12,7 @@ export class FakeTaskCounter implements TaskCounter {
   }
 
   async countTasks(lane: string): Promise<number> {
-    this.asked.push(lane);
+    this.countedLanes.push(lane);
     return this.#queue.countOf(lane);
   }
 }

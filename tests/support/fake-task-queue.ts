@@ -6,7 +6,7 @@ interface Held {
   readonly visibleAtMs: number;
 }
 
-/** A queue in memory that delivers a task as often as it was sent. */
+/** An in-memory queue that delivers a task once for each time it was sent. */
 export class FakeTaskQueue implements TaskQueue {
   /** Every task ever sent, in order. */
   readonly sent: { readonly lane: string; readonly task: CellTask }[] = [];
@@ -20,17 +20,17 @@ export class FakeTaskQueue implements TaskQueue {
     this.#clock = clock;
   }
 
-  /** Tasks that nobody has acknowledged. */
+  /** Tasks that were not acknowledged. */
   get leftCount(): number {
     return this.#tasks.size;
   }
 
-  /** Tasks of a lane that nobody has acknowledged. */
+  /** Tasks of a lane that were not acknowledged. */
   countOf(lane: string): number {
     return [...this.#tasks.values()].filter(({ delivery }) => delivery.lane === lane).length;
   }
 
-  /** The next send fails, with nothing sent. */
+  /** Makes the next send fail without sending anything. */
   failNextSend(error: Error): void {
     this.#sendFailure = error;
   }

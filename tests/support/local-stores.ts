@@ -2,7 +2,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import type { Clock } from '@thrice/core';
 import { GroupCommit, openDatabase, SqliteLedger, SqliteTaskQueue } from '@thrice/local';
 
-/** Commits at the end of the current turn: what is written together stays together, without a wait. */
+/** Commits at the end of the current turn, so that concurrent writes share a batch without waiting. */
 export class EagerCommit extends GroupCommit {
   override write<T>(work: () => T): Promise<T> {
     const written = super.write(work);
@@ -11,7 +11,7 @@ export class EagerCommit extends GroupCommit {
   }
 }
 
-/** One process's hold on a database. */
+/** The stores of one process on a database. */
 export interface LocalStores extends Disposable {
   readonly database: DatabaseSync;
   readonly commit: GroupCommit;

@@ -4,17 +4,17 @@ import { additions, patchyKnowledge } from './additions.ts';
 /**
  * Starts a model server that knows the sums of {@link additions}.
  *
- * @param own.models - @default any model, each answer after about 10 ms
+ * @param options.models - @default any model, each answer after about 10 ms
  */
-export async function startServer(own: {
-  /** How many sums there are. */
+export async function startServer(options: {
+  /** The number of sums. */
   readonly count: number;
   readonly models?: Behaviour['models'];
   readonly faults?: readonly Fault[];
   readonly port?: number;
 }): Promise<Simulator> {
-  const { count, port, faults = [] } = own;
-  const models = own.models ?? { '*': { accuracy: 1, latencyMs: { fixed: 10 } } };
+  const { count, port, faults = [] } = options;
+  const models = options.models ?? { '*': { accuracy: 1, latencyMs: { fixed: 10 } } };
   return await startSimulator({
     behaviour: { seed: 11, models },
     faults: { seed: 11, faults: [...faults] },
@@ -23,19 +23,19 @@ export async function startServer(own: {
   });
 }
 
-/** The port a server listens on. */
+/** Returns the port a server listens on. */
 function portOf({ url }: Simulator): number {
   return Number(new URL(url).port);
 }
 
-/** Closes a server and starts a sound one in its place. */
+/** Closes a server and starts a healthy one on the same port. */
 export async function repair(broken: Simulator, count: number): Promise<Simulator> {
   const port = portOf(broken);
   await broken.close();
   return await startServer({ count, port });
 }
 
-/** Requests for the cells of one config, by question id. */
+/** Counts the requests for the cells of one config, by question id. */
 export function requestsOf(
   { stats }: Pick<Simulator, 'stats'>,
   config: string,

@@ -1,10 +1,10 @@
 import { FakeClock } from './fake-clock.ts';
 
-/** A clock on which every sleep is over at once, and has taken its time. */
+/** A clock whose sleeps end immediately and advance the time by their duration. */
 export class PassingClock extends FakeClock {
-  /** Every sleep asked for, ms. */
+  /** Every requested sleep, ms. */
   readonly sleptMs: number[] = [];
-  /** Runs when a sleep begins. */
+  /** Runs when a sleep starts. */
   onSleep: () => void = () => undefined;
 
   override async sleep(delayMs: number, signal?: AbortSignal): Promise<void> {

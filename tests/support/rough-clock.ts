@@ -1,13 +1,13 @@
 import { FakeClock } from './fake-clock.ts';
 
 /**
- * A fake clock whose timers are as rough as a machine's: they fire up to so many ms before or after the
- * clock says that their time has come. Node's count from the loop's cached time, and a busy loop is late.
+ * A fake clock whose timers are as imprecise as real ones: they fire a few milliseconds early or late.
+ * Node's timers start from the event loop's cached time, and a busy loop fires them late.
  */
 export class RoughClock extends FakeClock {
   readonly #driftMs: () => number;
 
-  /** @param driftMs - Drawn for each sleep; negative fires early. */
+  /** @param driftMs - Called for each sleep; a negative value fires early. */
   constructor(driftMs: () => number) {
     super();
     this.#driftMs = driftMs;

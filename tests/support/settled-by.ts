@@ -1,7 +1,7 @@
-/** Turns of the event loop: enough for every promise that waits for nothing outside. */
+/** Turns of the event loop, enough for every promise that does not wait for I/O or a timer. */
 const TURNS = 5;
 
-/** Whether a promise settles without anything else happening. */
+/** Whether a promise settles without any external event. */
 export async function settledBy(promise: Promise<unknown>): Promise<boolean> {
   let isSettled = false;
   const note = () => {

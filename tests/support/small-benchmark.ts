@@ -1,10 +1,10 @@
-/** What every question of {@link smallBenchmark} accepts, and what a bare simulator answers. */
+/** The target of every question of {@link smallBenchmark}, and the default answer of a simulator. */
 export const rightAnswer = '42';
 
 /**
- * The files of a benchmark against a running simulator: one lane, questions `q1`, `q2` and so on.
+ * Builds the files of a benchmark against a running simulator: one lane, questions `q1`, `q2` and so on.
  *
- * The questions alternate between topics `sums` and `words`.
+ * The questions alternate between the topics `sums` and `words`.
  */
 export function smallBenchmark({
   url,
@@ -18,7 +18,7 @@ export function smallBenchmark({
   readonly url: string;
   readonly questionCount?: number;
   readonly configs?: readonly string[];
-  /** Further lines: of the spec's top, of the lane, and after everything. */
+  /** Additional spec lines: at the top, in the lane's table, and at the end. */
   readonly top?: string;
   readonly lane?: string;
   readonly more?: string;

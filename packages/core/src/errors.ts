@@ -1,4 +1,4 @@
-/** What a failure means for the cell, the lane and the command; decided once, at the edge. */
+/** What a failure means for the cell, the lane and the command. Adapters decide it once. */
 export type ErrorClass =
   | 'input'
   | 'transient'
@@ -9,7 +9,7 @@ export type ErrorClass =
   | 'conflict'
   | 'internal';
 
-/** Every code, under the one class it belongs to; `docs/errors.md` explains each. */
+/** Every error code, grouped by class. `docs/errors.md` explains each. */
 export const errorCodesByClass = {
   input: [
     'invalid-spec',
@@ -44,7 +44,7 @@ export const errorCodesByClass = {
   internal: ['invariant-violated', 'worker-died'],
 } as const satisfies Record<ErrorClass, readonly string[]>;
 
-/** The closed union of error codes; identity of an error is its code, never its message. */
+/** The closed union of error codes. Identify an error by its code, never by its message. */
 export type ErrorCode = (typeof errorCodesByClass)[ErrorClass][number];
 
 const classByCode = new Map<ErrorCode, ErrorClass>(
@@ -53,25 +53,25 @@ const classByCode = new Map<ErrorCode, ErrorClass>(
   ),
 );
 
-/** Facts beside the message; `undefined` where the source gave none. */
+/** Facts in addition to the message; `undefined` where the source gave none. */
 export interface ErrorDetails {
-  /** How long the source asked to wait, in milliseconds. */
+  /** How long the source asked callers to wait, in milliseconds. */
   readonly retryAfterMs?: number | undefined;
-  /** When an exhausted quota comes back, ISO-8601 UTC. */
+  /** When an exhausted quota resets, ISO-8601 UTC. */
   readonly resetAt?: string | undefined;
-  /** HTTP status of the response, where there was one. */
+  /** HTTP status of the response, if there was one. */
   readonly status?: number | undefined;
-  /** Further lines for the user, one problem each. */
+  /** Additional lines for the user, one per problem. */
   readonly problems?: readonly string[] | undefined;
   /** How long the failed request took, in milliseconds. */
   readonly latencyMs?: number | undefined;
   /** The rate-limit headers of the response, lowercase names. */
   readonly rateLimits?: Readonly<Record<string, string>> | undefined;
-  /** What the failed request is known to have cost, USD. */
+  /** The known cost of the failed request, USD. */
   readonly costUsd?: number | undefined;
 }
 
-/** The one error type: built from one object, its class follows from its code. */
+/** The only error type that Thrice throws. Its class follows from its code. */
 export class ThriceError extends Error {
   override readonly name = 'ThriceError';
   readonly code: ErrorCode;
@@ -91,22 +91,22 @@ export class ThriceError extends Error {
   }
 }
 
-/** The class a code belongs to. */
+/** Returns the class of an error code. */
 export function classOfCode(code: ErrorCode): ErrorClass {
   return classByCode.get(code) ?? 'internal';
 }
 
-/** Wraps anything thrown: a {@link ThriceError} as it is, all else as a bug. */
+/** Returns a {@link ThriceError} unchanged, and wraps anything else as a bug. */
 export function toThriceError(thrown: unknown): ThriceError {
   if (thrown instanceof ThriceError) return thrown;
   const message = thrown instanceof Error ? thrown.message : String(thrown);
   return new ThriceError({ code: 'invariant-violated', message, cause: thrown });
 }
 
-/** Closes a `switch` over a union: unreachable while the types hold. */
+/** Makes a `switch` over a union exhaustive at compile time. */
 export function assertNever(value: never): never {
   throw new ThriceError({
     code: 'invariant-violated',
-    message: `Unexpected value: ${JSON.stringify(value)}`,
+    message: `unexpected value: ${JSON.stringify(value)}`,
   });
 }

@@ -1,7 +1,7 @@
 /**
- * Maps over items with at most `limit` of them in flight at once; results in the items' order.
+ * Maps over items with at most `limit` in flight at once, and returns the results in item order.
  *
- * The first error is thrown after the others in flight have settled; no further item is begun.
+ * After an error no further item starts; the error is thrown once the items in flight have settled.
  */
 export async function mapBounded<T, R>(
   items: readonly T[],
@@ -12,7 +12,7 @@ export async function mapBounded<T, R>(
   const entries = items.entries();
   let hasFailed = false;
   const workers = Array.from({ length: Math.min(limit, items.length) }, async () => {
-    // The workers share one iterator: each takes the next item that nobody has begun.
+    // The workers share one iterator, so each item is mapped once.
     for (const [index, item] of entries) {
       if (hasFailed) return;
       try {
@@ -29,7 +29,7 @@ export async function mapBounded<T, R>(
   return results;
 }
 
-/** Cuts a list into pages of at most `size`. */
+/** Splits a list into pages of at most `size`. */
 export function pagesOf<T>(items: readonly T[], size: number): readonly (readonly T[])[] {
   return Array.from({ length: Math.ceil(items.length / size) }, (_, index) =>
     items.slice(index * size, (index + 1) * size),

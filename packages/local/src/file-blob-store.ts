@@ -12,22 +12,23 @@ import { mkdir, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { type BlobStore, ThriceError } from '@thrice/core';
 
-/** Chunks are gathered to this many characters before they are written. */
+/** Chunks are buffered up to this many characters before they are written. */
 const BUFFER_CHARS = 256 * 1024;
-/** A temporary file untouched for this long, ms, was left by a process that died. */
+/** A temporary file that was not modified for this long was left behind by a crashed process. */
 const ABANDONED_MS = 3_600_000;
 
 /**
- * Blobs as files below one folder.
+ * Stores blobs as files in one folder.
  *
- * A write goes to a temporary file beside the target, to disk, and is renamed: readers see the old
- * file or the new one. Files that ranges are read from stay open until the store is disposed of.
+ * A write goes to a temporary file next to the target, is flushed to disk, and is then renamed, so that
+ * readers see either the old or the new file. Files from which ranges were read stay open until the store
+ * is disposed of.
  */
 export class FileBlobStore implements BlobStore, Disposable {
   readonly #folder: string;
   readonly #openFiles = new Map<string, number>();
 
-  /** @param folder - Absolute. */
+  /** @param folder - Absolute path. */
   constructor(folder: string) {
     this.#folder = folder;
   }
@@ -39,7 +40,7 @@ export class FileBlobStore implements BlobStore, Disposable {
       await mkdir(dirname(path), { recursive: true });
       await writeWhole(temporary, chunks);
       renameSync(temporary, path);
-      this.#forget(path);
+      this.#closeReplaced(path);
       await removeAbandoned(path);
     } catch (error) {
       await rm(temporary, { force: true }).catch(() => undefined);
@@ -95,8 +96,8 @@ export class FileBlobStore implements BlobStore, Disposable {
     return descriptor;
   }
 
-  /** Closes what a write has replaced: the next range is read from the new file. */
-  #forget(path: string): void {
+  /** Closes a file that a write replaced, so that the next range is read from the new one. */
+  #closeReplaced(path: string): void {
     const descriptor = this.#openFiles.get(path);
     if (descriptor === undefined) return;
     closeSync(descriptor);
@@ -113,9 +114,9 @@ export class FileBlobStore implements BlobStore, Disposable {
 }
 
 /**
- * The lines of a UTF-8 file without their ends, streamed.
+ * Streams the lines of a UTF-8 file without their line endings.
  *
- * Only `\n` and `\r\n` end a line: the further separators that JSON texts may hold do not.
+ * Only `\n` and `\r\n` end a line; other Unicode line separators may occur inside JSON text.
  */
 export async function* readFileLines(path: string): AsyncIterable<string> {
   const input = createReadStream(path, { encoding: 'utf8', highWaterMark: BUFFER_CHARS });
@@ -128,13 +129,13 @@ export async function* readFileLines(path: string): AsyncIterable<string> {
   if (rest !== '') yield rest;
 }
 
-/** Removes what killed writers of the same file left beside it. */
+/** Removes temporary files that killed writers of the same file left behind. */
 async function removeAbandoned(path: string): Promise<void> {
   const names = await readdir(dirname(path));
-  const own = names.filter(
+  const temporaryNames = names.filter(
     (name) => name.startsWith(`${basename(path)}.`) && name.endsWith('.tmp'),
   );
-  for (const name of own) {
+  for (const name of temporaryNames) {
     const temporary = join(dirname(path), name);
     const age =
       Date.now() - ((await stat(temporary).catch(() => undefined))?.mtimeMs ?? Date.now());
@@ -152,7 +153,7 @@ async function writeWhole(
     for await (const chunk of chunks) {
       buffered += chunk;
       if (buffered.length < BUFFER_CHARS) continue;
-      // Unlike writeSync it goes on after a short write, up to the error behind it: a full disk.
+      // Unlike writeSync, this continues after a short write until it hits the cause, such as a full disk.
       writeFileSync(descriptor, buffered);
       buffered = '';
     }
@@ -172,7 +173,7 @@ function mapFileError(error: unknown, path: string): unknown {
     return error;
   return new ThriceError({
     code: 'store-unusable',
-    message: `${path}: cannot be read or written (${error.message}); nothing is lost, repair it and resume`,
+    message: `${path}: cannot be read or written (${error.message}); nothing is lost, fix the problem and resume`,
     cause: error,
   });
 }

@@ -4,7 +4,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { type CreateDigest, type SourceReader, ThriceError } from '@thrice/core';
 import { readFileLines } from './file-blob-store.ts';
 
-/** Reads the user's files from this machine's disk. */
+/** Reads the user's files from the local disk. */
 export const fileSourceReader: SourceReader = {
   async *readLines(path) {
     try {
@@ -36,7 +36,7 @@ export const fileSourceReader: SourceReader = {
   },
 };
 
-/** SHA-256 by Node. */
+/** Computes SHA-256 with `node:crypto`. */
 export const createNodeDigest: CreateDigest = () => {
   const hash = createHash('sha256');
   return {

@@ -1,11 +1,11 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { mapSqliteError } from './map-sqlite-error.ts';
 
-/** How long the first write of a batch waits for company, ms: a fraction of one model call. */
+/** How long the first write of a batch waits for others, a fraction of the time of one model call. */
 const GATHER_MS = 6;
-/** Pause between two attempts on a busy database, ms; each try waits for the database's own timeout too. */
+/** Pause between attempts to commit to a busy database. SQLite's own timeout adds to each attempt. */
 const RETRY_MS = 50;
-/** How long a busy database is tried, ms: a backup or a copy of the file may hold it for minutes. */
+/** How long to retry on a busy database: a backup or a copy of the file may lock it for minutes. */
 const BUSY_LIMIT_MS = 5 * 60_000;
 
 interface Write {
@@ -14,33 +14,33 @@ interface Write {
   readonly reject: (error: unknown) => void;
 }
 
-/** Tells one writer how its write ended. */
+/** Settles the promise of one write. */
 type Settle = () => void;
 
 /**
- * Gathers writes into shared transactions, so that durability costs one disk flush a batch, not one
- * a write.
+ * Combines writes into shared transactions, so that durability costs one disk flush per batch instead of
+ * one per write.
  *
  * idle --write--> gathering --after GATHER_MS, or flush()--> committing --> idle
  * committing --busy--> waiting --after RETRY_MS, or flush()--> committing
  *
- * A write's promise settles after its transaction is on disk. Writes run in the order they came in.
- * One that throws changes nothing and fails alone; those before it in its batch are rolled back and
- * run once more. A busy database loses no write before BUSY_LIMIT_MS are over.
+ * A write's promise settles after its transaction is on disk. Writes run in the order of their arrival. A
+ * write that throws changes nothing and fails alone: its batch is rolled back and the other writes run
+ * again. On a busy database no write fails before BUSY_LIMIT_MS have passed.
  */
 export class GroupCommit {
   readonly #database: DatabaseSync;
   readonly #file: string;
   readonly #busyLimitMs: number;
   #writes: Write[] = [];
-  /** Batches to commit, first one first; one that waits is not added to. */
+  /** Batches to commit, oldest first. A batch that waits for a busy database takes no further writes. */
   #batches: (readonly Write[])[] = [];
-  /** The first batch, run but not committed yet. */
-  #ran: readonly Settle[] | undefined;
+  /** Settles the writes of the first batch, once they ran and until they are committed. */
+  #uncommitted: readonly Settle[] | undefined;
   #busySinceMs: number | undefined;
   #timer: NodeJS.Timeout | undefined;
 
-  /** @param busyLimitMs - How long a busy database is tried before its writes are given up. */
+  /** @param busyLimitMs - How long to retry on a busy database before its writes fail. */
   constructor(database: DatabaseSync, file: string, busyLimitMs = BUSY_LIMIT_MS) {
     this.#database = database;
     this.#file = file;
@@ -59,7 +59,7 @@ export class GroupCommit {
     });
   }
 
-  /** Commits what is gathered, now; later, if the database is busy. */
+  /** Commits the gathered writes now, or later if the database is busy. */
   flush(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -70,7 +70,7 @@ export class GroupCommit {
         this.#commit(batch);
       } catch (error) {
         const mapped = mapSqliteError(error, this.#file);
-        if (mapped.code === 'store-unavailable' && this.#isPatient()) {
+        if (mapped.code === 'store-unavailable' && this.#canRetry()) {
           this.#timer = setTimeout(() => this.flush(), RETRY_MS);
           return;
         }
@@ -81,18 +81,18 @@ export class GroupCommit {
     }
   }
 
-  #isPatient(): boolean {
+  #canRetry(): boolean {
     const nowMs = performance.now();
     this.#busySinceMs ??= nowMs;
     return nowMs - this.#busySinceMs < this.#busyLimitMs;
   }
 
   #commit(batch: readonly Write[]): void {
-    // A busy COMMIT leaves its transaction open: only that is tried again, not the writes.
-    this.#ran ??= this.#run(batch);
+    // A busy COMMIT leaves its transaction open, so only COMMIT is retried, not the writes.
+    this.#uncommitted ??= this.#run(batch);
     this.#database.exec('COMMIT');
-    const settlements = this.#ran;
-    this.#ran = undefined;
+    const settlements = this.#uncommitted;
+    this.#uncommitted = undefined;
     this.#busySinceMs = undefined;
     for (const settle of settlements) settle();
   }
@@ -117,7 +117,7 @@ export class GroupCommit {
     }
   }
 
-  /** Runs a write so that it can be undone alone. */
+  /** Runs a write so that it can be rolled back alone. */
   #runAlone({ work, resolve, reject }: Write): Settle {
     this.#database.exec('SAVEPOINT write');
     try {
@@ -125,7 +125,7 @@ export class GroupCommit {
       this.#database.exec('RELEASE write');
       return () => resolve(value);
     } catch (error) {
-      // A full or failing disk ends the whole transaction.
+      // A full or failing disk ends the entire transaction.
       if (!this.#database.isTransaction) throw error;
       this.#database.exec('ROLLBACK TO write; RELEASE write');
       const mapped = mapSqliteError(error, this.#file);
@@ -134,7 +134,7 @@ export class GroupCommit {
   }
 
   #rollBack(): void {
-    this.#ran = undefined;
+    this.#uncommitted = undefined;
     if (this.#database.isOpen && this.#database.isTransaction) this.#database.exec('ROLLBACK');
   }
 }

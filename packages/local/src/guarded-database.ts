@@ -2,8 +2,10 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { mapSqliteError } from './map-sqlite-error.ts';
 
 /**
- * A database whose reads fail with our errors, naming the file: damage shows itself only when a page
- * is read. Writes go through `GroupCommit`, which does the same for them.
+ * A database whose reads throw a `ThriceError` that names the file.
+ *
+ * Damage is detected only when a page is read, so any read may fail. `GroupCommit` maps the errors of
+ * writes.
  */
 export class GuardedDatabase extends DatabaseSync {
   readonly #file: string;
@@ -15,9 +17,9 @@ export class GuardedDatabase extends DatabaseSync {
 
   override prepare(...args: Parameters<DatabaseSync['prepare']>): StatementSync {
     const guard = <Args extends unknown[], Result>(call: (...args: Args) => Result) => {
-      return (...given: Args): Result => {
+      return (...values: Args): Result => {
         try {
-          return call(...given);
+          return call(...values);
         } catch (error) {
           throw mapSqliteError(error, this.#file);
         }

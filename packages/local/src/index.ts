@@ -1,4 +1,4 @@
-/** The engine on one machine: a SQLite file for queue and ledger, plain files for artifacts. */
+/** The local engine: a SQLite file for the queue and ledger, and plain files for artifacts. */
 
 export { FileBlobStore } from './file-blob-store.ts';
 export { createNodeDigest, fileSourceReader } from './file-source-reader.ts';

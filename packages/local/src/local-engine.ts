@@ -9,7 +9,7 @@ import { SqliteTaskQueue } from './sqlite-task-queue.ts';
 import { systemClock } from './system-clock.ts';
 import { WorkerRegistry } from './worker-registry.ts';
 
-/** The engine on one machine: `thrice.db` and the artifacts beside it, in one folder. */
+/** The local engine: one folder with `thrice.db` and the artifacts. */
 export class LocalEngine implements Disposable {
   readonly clock: Clock;
   readonly folder: string;
@@ -20,12 +20,12 @@ export class LocalEngine implements Disposable {
   readonly #commit: GroupCommit;
 
   /**
-   * Opens a folder, creating what is not there.
+   * Opens a folder, creating it and its database if needed.
    *
-   * @param folder - Absolute.
-   * @param clock - @default the machine's
-   * @throws {ThriceError} `store-unusable` for a database that is damaged, foreign, newer or
-   *   unwritable.
+   * @param folder - Absolute path.
+   * @param clock - @default the system clock
+   * @throws {ThriceError} `store-unusable` if the database is damaged, unwritable, from a newer version,
+   *   or not a Thrice database.
    */
   constructor(folder: string, clock: Clock = systemClock) {
     this.clock = clock;
@@ -38,7 +38,7 @@ export class LocalEngine implements Disposable {
     this.workers = new WorkerRegistry(this.#database, this.#commit);
   }
 
-  /** The queue of one group, in the name of this process's worker. */
+  /** Opens the queue of one group. This process's worker holds the tasks it receives. */
   queueOf(group: string): SqliteTaskQueue {
     const init = { commit: this.#commit, clock: this.clock, group, owner: this.workers.owner };
     return new SqliteTaskQueue(this.#database, init);

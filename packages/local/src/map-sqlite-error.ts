@@ -12,7 +12,7 @@ const SQLITE = {
   notADb: 26,
 };
 
-/** Translates what `node:sqlite` throws; anything else is wrapped as a bug. */
+/** Maps errors of `node:sqlite` to a {@link ThriceError}; wraps any other error as a bug. */
 export function mapSqliteError(thrown: unknown, file: string): ThriceError {
   if (thrown instanceof ThriceError) return thrown;
   const problem = describe(primaryCode(thrown), file);
@@ -30,7 +30,7 @@ type Problem = { readonly code: 'store-unusable' | 'store-unavailable'; readonly
 function describe(code: number | undefined, file: string): Problem | undefined {
   switch (code) {
     case SQLITE.full:
-      return unusable(`${file}: the disk is full; free some space and resume, nothing is lost`);
+      return unusable(`${file}: the disk is full; free some space and resume. Nothing is lost`);
     case SQLITE.readonly:
     case SQLITE.cantOpen:
       return unusable(
@@ -47,7 +47,7 @@ function describe(code: number | undefined, file: string): Problem | undefined {
     case SQLITE.locked:
       return {
         code: 'store-unavailable',
-        message: `${file}: another process holds it for too long; try again`,
+        message: `${file}: another process has locked the database for too long; try again`,
       };
     default:
       return undefined;

@@ -6,21 +6,22 @@ import { GuardedDatabase } from './guarded-database.ts';
 import { mapSqliteError } from './map-sqlite-error.ts';
 import { firstMigration } from './migrations/0001-first.ts';
 
-/** "Thrc": tells our files from other programs' SQLite files. */
+/** "Thrc": distinguishes Thrice's files from other programs' SQLite files. */
 const APPLICATION_ID = 0x54687263;
 const MIGRATIONS = [firstMigration];
-/** How long opening waits for another process's transaction, ms. */
+/** How long opening waits for another process's transaction. */
 const OPEN_TIMEOUT_MS = 10_000;
-/** How long a statement does, ms: nothing else runs meanwhile. `GroupCommit` attempts again. */
+/** How long a statement waits, which blocks the event loop. `GroupCommit` retries after that. */
 const BUSY_TIMEOUT_MS = 1_000;
 
 /**
- * Opens the database of one machine's engine, creating or upgrading it.
+ * Opens the database of a local engine, creating or upgrading it if needed.
  *
- * WAL with full synchronisation: what was committed survives the machine, not just the process.
+ * Uses WAL with full synchronization, so committed data survives a crash of the machine.
  *
  * @param file - A path, or `:memory:`.
- * @throws {ThriceError} `store-unusable` for a damaged, foreign, newer or unwritable file.
+ * @throws {ThriceError} `store-unusable` if the file is damaged, unwritable, from a newer version, or not
+ *   a Thrice database.
  */
 export function openDatabase(file: string): DatabaseSync {
   let database: DatabaseSync | undefined;
@@ -41,7 +42,7 @@ export function openDatabase(file: string): DatabaseSync {
 }
 
 function checkOwnership(database: DatabaseSync, file: string): void {
-  // Looked at first: another process may be about to commit the first tables and the id together.
+  // Read before the id, because another process may be committing the first tables and the id together.
   const isEmpty = database.prepare('SELECT 1 FROM sqlite_schema LIMIT 1').get() === undefined;
   const applicationId = readPragma(database, 'application_id');
   const version = readPragma(database, 'user_version');
@@ -62,7 +63,7 @@ function checkOwnership(database: DatabaseSync, file: string): void {
 function migrate(database: DatabaseSync): void {
   if (readPragma(database, 'user_version') === MIGRATIONS.length) return;
   database.exec('BEGIN EXCLUSIVE');
-  // Read again: another process may have upgraded it while we waited.
+  // Read again, because another process may have upgraded the file while this one waited.
   const version = readPragma(database, 'user_version');
   for (const migration of MIGRATIONS.slice(version)) database.exec(migration);
   database.exec(

@@ -58,10 +58,10 @@ const tallyRowSchema = z.object({
 });
 
 /**
- * The ledger in one SQLite file, shared by several processes.
+ * The ledger in a SQLite file that several processes share.
  *
- * A cell's row: (absent) --claim--> claimed --release--> released --claim--> claimed --complete--> done;
- * a done cell without a score is claimed again by a task of a later generation.
+ * A cell's row: (absent) --claim--> claimed --release--> released --claim--> claimed --complete--> done. A
+ * task of a later generation claims a done cell without a score again.
  */
 export class SqliteLedger implements Ledger {
   readonly #commit: GroupCommit;
@@ -81,7 +81,7 @@ export class SqliteLedger implements Ledger {
     if (created.changes > 0) return;
     throw new ThriceError({
       code: 'already-exists',
-      message: `group ${header.group} exists already`,
+      message: `group ${header.group} already exists`,
     });
   }
 
@@ -122,12 +122,12 @@ export class SqliteLedger implements Ledger {
     const row = this.#readRow(key);
     if (row.state === 'claimed' && row.lease_until > nowMs) return { kind: 'held' };
     if (row.state !== 'done') {
-      // Whoever had it before died over it, or slept through its lease.
+      // The previous owner crashed, or was suspended until its lease expired.
       const attempts = row.state === 'claimed' ? row.attempts + 1 : row.attempts;
       const latest = Math.max(row.generation, generation);
       this.#sql.leaseCell.run(owner, leaseUntil, latest, attempts, key.run, key.config, key.id);
-      const taken = { state: 'claimed', generation: latest, attempts } as const;
-      const cell: CellRecord = { ...parseCell(key, row), ...taken };
+      const claimed = { state: 'claimed', generation: latest, attempts } as const;
+      const cell: CellRecord = { ...parseCell(key, row), ...claimed };
       return { kind: 'claimed', cell, isFirst: false };
     }
     const result = parseResult(row);
@@ -161,8 +161,8 @@ export class SqliteLedger implements Ledger {
     attempts: number,
   ): Promise<void> {
     await this.#commit.write(() => {
-      const kept = this.#appendToAttemptLog(key, attemptLog);
-      this.#sql.releaseCell.run(kept, attempts, key.run, key.config, key.id, owner);
+      const fullLog = this.#appendToAttemptLog(key, attemptLog);
+      this.#sql.releaseCell.run(fullLog, attempts, key.run, key.config, key.id, owner);
     });
   }
 
@@ -198,10 +198,10 @@ export class SqliteLedger implements Ledger {
   ): Promise<boolean> {
     const text = JSON.stringify(result);
     return await this.#commit.write(() => {
-      const kept = attemptLog.length === 0 ? undefined : this.#appendToAttemptLog(key, attemptLog);
+      const fullLog = attemptLog.length === 0 ? null : this.#appendToAttemptLog(key, attemptLog);
       const { changes } = this.#sql.completeCell.run(
         result.attempts,
-        kept ?? null,
+        fullLog,
         result.outcome,
         text,
         key.run,
@@ -258,9 +258,9 @@ export class SqliteLedger implements Ledger {
     const { run, config } = tally;
     return await this.#commit.write(() => {
       const tallies = this.#sql.selectTallies.all(run).map(parseTally);
-      const now = tallies.find((entry) => entry.config === config);
-      if (isDeepStrictEqual(now, tally)) return true;
-      if (!isDeepStrictEqual(now, existing)) return false;
+      const stored = tallies.find((entry) => entry.config === config);
+      if (isDeepStrictEqual(stored, tally)) return true;
+      if (!isDeepStrictEqual(stored, existing)) return false;
       const { counts, correct, costUsd, retries } = tally;
       const { scored, unparsed, ungraded, failed } = counts;
       const numbers = [scored, unparsed, ungraded, failed, correct, costUsd, retries];

@@ -22,28 +22,28 @@ const backlogRowSchema = z.object({
   next_visible_at: z.number(),
 });
 
-/** Which tasks of a group are meant. */
+/** Restricts a receive to some runs and configs of a group. */
 export interface TaskScope {
   readonly runs: readonly string[];
   readonly configs: readonly string[];
 }
 
-/** Tasks of one config in one run that are still in the queue, in somebody's hands or not. */
+/** The tasks of one config in one run that are still in the queue, including those a worker holds. */
 export interface Backlog {
   readonly lane: string;
   readonly run: string;
   readonly config: string;
   readonly count: number;
-  /** When the first of them is visible, ms since 1970. */
+  /** When the first of them becomes visible, ms since 1970. */
   readonly nextVisibleAtMs: number;
 }
 
 /**
- * The tasks of one group in the engine's SQLite file, shared by several processes.
+ * The task queue of one group in a SQLite file that several processes share.
  *
- * A task's row: visible --receive--> held --release--> visible later; --acknowledge--> gone. Held
- * tasks are visible again when their time runs out. A task is known by its cell: sending one that is
- * still there changes nothing, but for a later generation, which takes its place.
+ * A task's row: visible --receive--> held --release--> visible later; held --acknowledge--> deleted. A
+ * held task becomes visible again when its lease expires. Each cell has at most one task: sending another
+ * has no effect unless it is of a later generation, which replaces the existing task.
  */
 export class SqliteTaskQueue implements TaskQueue {
   readonly #commit: GroupCommit;
@@ -59,7 +59,7 @@ export class SqliteTaskQueue implements TaskQueue {
       readonly commit: GroupCommit;
       readonly clock: Clock;
       readonly group: string;
-      /** The worker in whose name tasks are held. */
+      /** The worker that holds received tasks. */
       readonly owner: string;
     },
   ) {
@@ -90,10 +90,10 @@ export class SqliteTaskQueue implements TaskQueue {
         );
       }
     });
-    // A batch is company enough for itself: waiting for more would only slow planning down.
+    // The batch is large already: waiting for other writes would only slow down planning.
     this.#commit.flush();
     await sent.catch((error: unknown) => {
-      // The numbers of new files were rolled back with the rest.
+      // The numbers of new files were rolled back with the batch.
       this.#fileNos.clear();
       throw error;
     });
@@ -108,7 +108,7 @@ export class SqliteTaskQueue implements TaskQueue {
     return fileNo;
   }
 
-  /** @param scope - Only tasks of these; all without it. */
+  /** @param scope - Which tasks to receive. @default all of the lane */
   async receive(lane: string, max: number, scope?: TaskScope): Promise<readonly Delivery[]> {
     return await this.#commit.write(() => {
       const nowMs = this.#clock.now();
@@ -144,7 +144,7 @@ export class SqliteTaskQueue implements TaskQueue {
     await this.#commit.write(() => this.#sql.remove.run(...parseReceipt(receipt)));
   }
 
-  /** What is left of the group, by lane and config. */
+  /** Reads how many tasks the group has left, by lane, run and config. */
   async readBacklog(): Promise<readonly Backlog[]> {
     return this.#sql.backlog.all(this.#group).map((row) => {
       const { next_visible_at: nextVisibleAtMs, ...rest } = backlogRowSchema.parse(row);
@@ -153,16 +153,16 @@ export class SqliteTaskQueue implements TaskQueue {
   }
 
   /**
-   * Removes the tasks of cells that are done without them: another engine worked on those.
+   * Removes the tasks of cells that are done already because another engine worked on them.
    *
-   * @returns How many.
+   * @returns The number of removed tasks.
    */
   async dropDone(): Promise<number> {
     const { changes } = await this.#commit.write(() => this.#sql.dropDone.run(this.#group));
     return Number(changes);
   }
 
-  /** Makes every task that nobody holds visible at once: its delay is no longer wanted. */
+  /** Cancels the delays of a lane's tasks: every task that is not held becomes visible immediately. */
   async makeVisible(lane: string): Promise<void> {
     await this.#commit.write(() => this.#sql.makeVisible.run(this.#group, lane, this.#clock.now()));
   }

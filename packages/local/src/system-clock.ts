@@ -10,12 +10,12 @@ export const systemClock: Clock = {
         resolve();
         return;
       }
-      const wake = () => {
+      const finish = () => {
         clearTimeout(timer);
-        signal?.removeEventListener('abort', wake);
+        signal?.removeEventListener('abort', finish);
         resolve();
       };
-      const timer = setTimeout(wake, delayMs);
-      signal?.addEventListener('abort', wake);
+      const timer = setTimeout(finish, delayMs);
+      signal?.addEventListener('abort', finish);
     }),
 };

@@ -18,15 +18,15 @@ const cellKeySchema = z.object({ run: z.string(), config: z.string(), id: z.stri
 type WorkerRow = z.infer<typeof workerRowSchema>;
 
 /**
- * The processes that work on a database, so that the living need not wait for a dead one's leases.
+ * Registers the processes that work on a database, so that the leases of a dead one can be freed early.
  *
- * Only processes of the same host and process namespace can be seen to be dead; all others are waited
- * for until their leases end.
+ * Only processes of the same host and process namespace can be detected as dead. The leases of all others
+ * have to expire.
  */
 export class WorkerRegistry {
   readonly #database: DatabaseSync;
   readonly #commit: GroupCommit;
-  /** This process's worker: the name its leases carry. */
+  /** The name of this process's worker, used as the owner of its leases. */
   readonly owner: string;
 
   constructor(database: DatabaseSync, commit: GroupCommit) {
@@ -35,7 +35,7 @@ export class WorkerRegistry {
     this.owner = `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`;
   }
 
-  /** Enters this process as a worker on a group. */
+  /** Registers this process as a worker on a group. */
   async register(group: string): Promise<void> {
     const started = processStart(process.pid) ?? '';
     await this.#commit.write(() =>
@@ -45,15 +45,15 @@ export class WorkerRegistry {
     );
   }
 
-  /** Takes this process off the list; what it still held is free at once. */
+  /** Removes this process from the registry and frees everything it still holds. */
   async unregister(): Promise<void> {
     await this.#commit.write(() => this.#free(this.owner));
   }
 
   /**
-   * Frees what dead workers of this host held.
+   * Frees everything that dead workers of this host held.
    *
-   * @returns The cells they were at work on: a call of theirs that was in flight may be paid twice.
+   * @returns The cells they were working on. A call that was in flight for one may be paid twice.
    */
   async takeOver(): Promise<readonly CellKey[]> {
     const dead = this.#others().filter(isDead);
@@ -61,7 +61,7 @@ export class WorkerRegistry {
     return await this.#commit.write(() => dead.flatMap(({ owner }) => this.#free(owner)));
   }
 
-  /** Other processes that work on a group; the dead are not counted where that can be seen. */
+  /** Counts the other processes that work on a group, without those detected as dead. */
   countOthers(group: string): number {
     return this.#others().filter((worker) => worker.group_name === group && !isDead(worker)).length;
   }
@@ -107,7 +107,7 @@ function isRunning(pid: number): boolean {
   return processState(pid) !== 'Z';
 }
 
-/** Host and, where there are such things, process namespace: two containers may share a name. */
+/** The host name and, where available, the process namespace: two containers may share a host name. */
 function hostIdentity(): string {
   try {
     return `${hostname()} ${readlinkSync('/proc/self/ns/pid')}`;
@@ -116,17 +116,17 @@ function hostIdentity(): string {
   }
 }
 
-/** State letter of a process on Linux; a zombie is dead, though it still has its number. */
+/** The state letter of a process on Linux. A zombie (`Z`) is dead although its pid still exists. */
 function processState(pid: number): string | undefined {
   return processFields(pid)?.[0];
 }
 
-/** When a process began, in ticks since boot, on Linux: tells a reused number from the first owner. */
+/** When a process started, in ticks since boot, on Linux. Distinguishes processes that reuse a pid. */
 function processStart(pid: number): string | undefined {
   return processFields(pid)?.[19];
 }
 
-/** Fields of `/proc/<pid>/stat` from the third on; the second is a name that may hold anything. */
+/** The fields of `/proc/<pid>/stat` from the third on. The second is a name with arbitrary characters. */
 function processFields(pid: number): readonly string[] | undefined {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8');

@@ -2,14 +2,14 @@ import type { FinishReason, ModelAnswer } from './simulated-model.ts';
 
 const streamPieceChars = 24;
 
-/** What is put on the wire for an answer. */
+/** The body of a response that carries an answer. */
 export interface AnswerBody {
   readonly contentType: 'application/json' | 'text/event-stream';
-  /** The whole body, in order: one piece for JSON, one per event for a stream. */
+  /** The parts of the body in order: one for JSON, one per event for a stream. */
   readonly pieces: readonly string[];
 }
 
-/** An answer with what its envelope needs. */
+/** An answer and the other fields of its response. */
 export interface RenderInput {
   readonly answer: ModelAnswer;
   readonly id: string;
@@ -67,21 +67,21 @@ export function renderStreamBody(input: RenderInput, includesUsage: boolean): An
 }
 
 /**
- * Cuts a body inside a JSON value, as a proxy that gives up half way does.
+ * Truncates a body inside a JSON value, as a failing proxy does.
  *
- * @returns A body shorter than the given one whose (last) JSON value does not parse.
+ * @returns A shorter body whose last JSON value cannot be parsed.
  */
 export function truncateBody({ contentType, pieces }: AnswerBody): AnswerBody {
   const whole = pieces.join('');
   const middle = Math.floor(whole.length / 2);
   if (contentType === 'application/json') return { contentType, pieces: [whole.slice(0, middle)] };
-  // Between two events a stream would merely end early: cut inside the next one.
+  // A cut between two events would only end the stream early, so cut inside the next event.
   const nextEvent = whole.indexOf('{"id"', middle);
   const cut = nextEvent < 0 ? whole.lastIndexOf('{"id"') : nextEvent;
   return { contentType, pieces: [whole.slice(0, cut + 12)] };
 }
 
-/** Cuts text into pieces of about a length, never between the halves of a surrogate pair. */
+/** Splits text into pieces of about the given length without splitting a surrogate pair. */
 export function splitText(text: string, pieceChars: number): string[] {
   const pieces: string[] = [];
   let start = 0;

@@ -12,7 +12,7 @@ import { estimateTokens, type ModelAnswer, type SimulatedModel } from './simulat
 import type { SimulatorClock } from './system-clock.ts';
 import { writeBody, writeError, writePacedBody } from './write-response.ts';
 
-/** What answers chat requests, shared by all of them. */
+/** Services shared by all chat requests. */
 export interface ChatServices {
   readonly model: SimulatedModel;
   readonly faultPlan: FaultPlan | undefined;
@@ -24,11 +24,11 @@ export interface ChatServices {
 /** Answers `POST /v1/chat/completions`. */
 export interface ChatHandler {
   handle(request: IncomingMessage, response: ServerResponse): void;
-  /** Counts and logs as aborted what is still open, once all connections have been destroyed. */
+  /** Counts and logs open requests as aborted. Call it after all connections have been destroyed. */
   abandonAll(): void;
 }
 
-/** What becomes known of a request while it is answered; read once, when it has ended. */
+/** Facts collected about a request while it is answered, read once when it has ended. */
 interface Exchange {
   readonly requestNumber: number;
   readonly cellHeader: string | undefined;
@@ -36,16 +36,16 @@ interface Exchange {
   chat: ChatRequest | undefined;
   questionKey: string | undefined;
   fault: FaultKind | undefined;
-  /** The response, if it gets through, is a real answer. */
+  /** The response, if fully sent, is a real answer. */
   isRealAnswer: boolean;
   /** The connection was ended by a fault, not by the client. */
   isCut: boolean;
 }
 
-/** Builds the handler: read, find the answer, maybe spoil it, send, count and log. */
+/** Builds the handler: reads a request, finds its answer, may inject a fault, sends, counts and logs. */
 export function createChatHandler(services: ChatServices): ChatHandler {
   const { counter, clock } = services;
-  const openSettlers = new Set<() => void>();
+  const pendingSettlers = new Set<() => void>();
   let firstRequestMs: number | undefined;
 
   function handle(request: IncomingMessage, response: ServerResponse): void {
@@ -53,7 +53,7 @@ export function createChatHandler(services: ChatServices): ChatHandler {
     firstRequestMs ??= nowMs;
     const elapsedMs = nowMs - firstRequestMs;
     const exchange = openExchange(request, counter);
-    settleWhenEnded({ response, exchange, services, openSettlers });
+    settleWhenEnded({ response, exchange, services, pendingSettlers });
     readBody(request, (body) => {
       answer({ body, response, exchange, services, elapsedMs }).catch((error: unknown) => {
         failInternally(response, error);
@@ -64,7 +64,7 @@ export function createChatHandler(services: ChatServices): ChatHandler {
   return {
     handle,
     abandonAll: () => {
-      for (const settle of openSettlers) settle();
+      for (const settle of pendingSettlers) settle();
     },
   };
 }
@@ -113,8 +113,8 @@ async function answer(input: {
     askedBeforeCount,
     hasAnswer: isAnswer,
   });
-  const render = (given: ModelAnswer, servedModel = chat.model) =>
-    renderAnswer(given, { chat, servedModel, exchange, clock });
+  const render = (modelAnswer: ModelAnswer, servedModel = chat.model) =>
+    renderAnswer(modelAnswer, { chat, servedModel, exchange, clock });
   if (planned !== undefined) {
     noteFault(planned, exchange, counter);
     const noteCut = () => {
@@ -155,31 +155,31 @@ function renderAnswer(
 
 function noteFault({ fault }: PlannedFault, exchange: Exchange, counter: RequestCounter): void {
   exchange.fault = fault.kind;
-  // Slow, but a real answer.
+  // A drip is slow but delivers the real answer.
   exchange.isRealAnswer = fault.kind === 'drip';
   counter.injected(fault.kind);
 }
 
-/** Counts and logs a request exactly once, when its response is through or its socket is gone. */
+/** Counts and logs a request exactly once, when its response is sent or its socket is closed. */
 function settleWhenEnded(input: {
   readonly response: ServerResponse;
   readonly exchange: Exchange;
   readonly services: ChatServices;
-  readonly openSettlers: Set<() => void>;
+  readonly pendingSettlers: Set<() => void>;
 }): void {
-  const { response, exchange, openSettlers } = input;
+  const { response, exchange, pendingSettlers } = input;
   const { counter, log, clock } = input.services;
   const { socket } = response.req;
 
   const abandon = () => settle(false);
-  openSettlers.add(abandon);
+  pendingSettlers.add(abandon);
   response.on('finish', () => settle(!socket.destroyed));
   response.on('close', abandon);
-  // A write that comes too late for a client that has left: 'close' has told already.
+  // A write after the client disconnected; 'close' has already settled the request.
   response.on('error', () => undefined);
 
   function settle(isSent: boolean): void {
-    if (!openSettlers.delete(abandon)) return;
+    if (!pendingSettlers.delete(abandon)) return;
     const isOk = isSent && exchange.isRealAnswer;
     counter.close(exchange.questionKey, isOk);
     log?.append(toLogEntry({ response, exchange, isSent, isOk, nowMs: clock.now() }));
@@ -223,7 +223,7 @@ function hashQuestion(question: string): string {
   return hash('sha256', question, 'hex').slice(0, 16);
 }
 
-/** A bug of the simulator: told to the client, who would otherwise wait for ever. */
+/** Reports a bug in the simulator to the client, which would otherwise wait forever. */
 function failInternally(response: ServerResponse, error: unknown): void {
   if (response.headersSent) {
     response.req.socket.destroy();

@@ -1,20 +1,20 @@
-/** An error answer in OpenAI's shape. */
+/** An error response in OpenAI's format. */
 export interface ApiError {
   /** HTTP status, 400..599. */
   readonly status: number;
   readonly type: string;
   readonly code: string | null;
   readonly message: string;
-  /** Sent beside the usual headers; flat list of names and values. */
+  /** Additional headers, as a flat list of names and values. */
   readonly headers?: readonly string[];
 }
 
-/** The request itself is wrong: 400 `invalid_request_error`. */
+/** The request is invalid: 400 `invalid_request_error`. */
 export function invalidRequest(message: string, code: string | null = null): ApiError {
   return { status: 400, type: 'invalid_request_error', code, message };
 }
 
-/** The model is not one of those the simulator plays: 404 `model_not_found`. */
+/** The simulator does not serve this model: 404 `model_not_found`. */
 export function modelNotFound(model: string): ApiError {
   return {
     status: 404,

@@ -8,26 +8,26 @@ import { drawNormal, type RandomStream, seededRandom } from './seeded-random.ts'
 import { estimateTokens, type ModelAnswer, type SimulatedModel } from './simulated-model.ts';
 import type { SimulatedQuestion } from './simulated-question.ts';
 
-/** What a model says to a question it was not given. */
+/** A model's answer to an unknown question. */
 const unknownAnswerText = 'I do not know.';
-/** What a model says when it reaches no result. */
+/** A model's answer when it reaches no result. */
 const unparsedAnswerText = 'I could not settle on one result here.';
 
 const anyModel = '*';
 const defaultP99Ratio = 4;
 /** The 99th percentile of the standard normal distribution. */
 const normalP99 = 2.3263478740408408;
-/** Longest filler before the result; tokens beyond are counted but not written out. */
+/** The maximum length of the filler before the result. Further tokens are counted but not written. */
 const maxFillerChars = 20_000;
 const filler =
   'Let us look at this step by step and weigh what is given against what is asked. ' +
   'The wording rules out the obvious shortcut, so each part is checked on its own. ';
 
 /**
- * Plays models of a given accuracy, latency and verbosity.
+ * Simulates models with a given accuracy, latency and verbosity.
  *
- * Every decision is drawn from (seed, model, run, question): an interrupted run gets the same
- * answers when it goes on, replicates differ, and the order of requests changes nothing.
+ * Every decision depends only on (seed, model, run, question): a resumed run gets the same answers,
+ * replicates differ, and the order of requests does not matter.
  */
 export function createBehaviourModel(
   behaviour: Behaviour,
@@ -41,8 +41,8 @@ export function createBehaviourModel(
     const model = behaviours.get(request.model) ?? behaviours.get(anyModel);
     if (model === undefined) return modelNotFound(request.model);
     const question = findQuestion(request, cell);
-    const subject = question?.id ?? request.question ?? '';
-    const random = seededRandom(behaviour.seed, request.model, cell?.run ?? '', subject);
+    const questionName = question?.id ?? request.question ?? '';
+    const random = seededRandom(behaviour.seed, request.model, cell?.run ?? '', questionName);
     return composeAnswer(model, question, random);
   }
 
@@ -54,7 +54,7 @@ function composeAnswer(
   question: SimulatedQuestion | undefined,
   random: RandomStream,
 ): ModelAnswer {
-  // Always drawn, and in this order: a changed setting then leaves the other decisions alone.
+  // Always draw everything in this order, so that changing one setting leaves other decisions unchanged.
   const isRight = random() < model.accuracy;
   const isUnparsed = random() < (model.unparsedRate ?? 0);
   const latencyMs = drawAmount(model.latencyMs, random) ?? 0;
@@ -98,7 +98,7 @@ function fillerOf(sentences: number): string {
   return sentences % 2 === 0 ? pairs : pairs + filler.slice(0, filler.indexOf('. ') + 2);
 }
 
-/** Two draws whatever the distribution, so that streams stay aligned. */
+/** Always takes two draws, whatever the distribution, so that streams stay aligned. */
 function drawAmount(
   distribution: Distribution | undefined,
   random: RandomStream,

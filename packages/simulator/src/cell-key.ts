@@ -1,7 +1,7 @@
-/** The header by which Thrice names the call it makes: `<run>/<config>/<id>/<step>`. */
+/** The header in which Thrice identifies its call: `<run>/<config>/<id>/<step>`. */
 export const cellKeyHeader = 'x-thrice-cell';
 
-/** A cell key, its parts decoded. */
+/** A decoded cell key. */
 export interface CellKey {
   readonly run: string;
   readonly config: string;
@@ -9,7 +9,7 @@ export interface CellKey {
   readonly step: string;
 }
 
-/** Reads the header; `undefined` for anything that is not four percent-encoded parts. */
+/** Parses the header. Returns `undefined` unless it has four percent-encoded parts. */
 export function parseCellKey(header: string): CellKey | undefined {
   const parts = header.split('/');
   if (parts.length !== 4) return undefined;
@@ -17,7 +17,7 @@ export function parseCellKey(header: string): CellKey | undefined {
     const [run = '', config = '', id = '', step = ''] = parts.map(decodeURIComponent);
     return { run, config, id, step };
   } catch {
-    // A stray percent sign: the header still serves as an opaque key.
+    // An invalid percent sequence: the header can still be used as an opaque key.
     return undefined;
   }
 }

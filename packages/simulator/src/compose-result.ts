@@ -13,11 +13,11 @@ const opposites = new Map([
 const wrongWords = ['copper', 'Lisbon', 'a sonnet', 'the moon', 'Euler', 'sodium', 'osmosis'];
 
 /**
- * The result a model states for a question.
+ * Composes the result a model gives for a question.
  *
- * @param isRight - False gives a plausible mistake: another letter, a number off by a little, the
- *   opposite word, another word; never one of the targets.
- * @returns `undefined` if the question has no target to be right or wrong about.
+ * @param isRight - If false, the result is a plausible mistake: another letter, a slightly different
+ *   number, the opposite word, or another word, but never one of the targets.
+ * @returns `undefined` if the question has no target.
  */
 export function composeResult(
   question: SimulatedQuestion,
@@ -37,16 +37,16 @@ export function composeResult(
   return wrongResult({ target, targets, questionText: question.question, random });
 }
 
-/** A target names its choice by text, or by letter: `B`, `(B)`, `B.` */
+/** Finds the choice that a target names by text or by letter: `B`, `(B)`, `B.` */
 function choiceIndex(target: string, choices: readonly string[]): number {
   const byText = choices.indexOf(target);
   if (byText >= 0) return byText;
-  const letter = readMessage(target);
+  const letter = readLetter(target);
   const index = letter === undefined ? -1 : letters.indexOf(letter);
   return index < choices.length ? index : -1;
 }
 
-function readMessage(text: string): string | undefined {
+function readLetter(text: string): string | undefined {
   return /^\(?([A-Z])\)?\.?$/.exec(text.trim())?.[1];
 }
 
@@ -74,7 +74,7 @@ function wrongResult(input: {
   readonly random: RandomStream;
 }): string {
   const { target, targets, questionText, random } = input;
-  const letter = readMessage(target);
+  const letter = readLetter(target);
   if (letter !== undefined) return wrongLetter({ target, letter, questionText, random });
   const number = /^-?\d[\d,]*(\.\d+)?$/.exec(target.trim());
   if (number !== null) return wrongNumber(target, targets, random);
@@ -85,7 +85,7 @@ function wrongResult(input: {
   return pickItem(random, words) ?? `not ${target}`;
 }
 
-/** Another letter of those the question's own text offers, written like the target. */
+/** Picks another letter that the question's text offers, formatted like the target. */
 function wrongLetter(input: {
   readonly target: string;
   readonly letter: string;
@@ -98,14 +98,14 @@ function wrongLetter(input: {
   return target.replace(letter, pickItem(random, options) ?? letter);
 }
 
-/** A number off by up to a tenth (at least by up to three last digits), with as many decimals. */
+/** Returns a number that differs by up to 10 % (or by up to 3 in the last digit), with equal decimals. */
 function wrongNumber(target: string, targets: readonly string[], random: RandomStream): string {
   const decimals = target.trim().split('.')[1]?.length ?? 0;
   const unit = 10 ** -decimals;
   const value = Number(target.replaceAll(',', ''));
-  const reach = Math.max(3, Math.floor(Math.abs(value) / 10 / unit));
+  const maxSteps = Math.max(3, Math.floor(Math.abs(value) / 10 / unit));
   const sign = random() < 0.5 ? -1 : 1;
-  let steps = 1 + Math.floor(random() * reach);
+  let steps = 1 + Math.floor(random() * maxSteps);
   let wrong = (value + sign * steps * unit).toFixed(decimals);
   while (targets.some((text) => Number(text.replaceAll(',', '')) === Number(wrong))) {
     steps += 1;
@@ -114,9 +114,9 @@ function wrongNumber(target: string, targets: readonly string[], random: RandomS
   return wrong;
 }
 
-function matchCase(word: string, model: string): string {
-  const first = model.charAt(0);
-  if (model.length > 1 && model === model.toUpperCase()) return word.toUpperCase();
+function matchCase(word: string, target: string): string {
+  const first = target.charAt(0);
+  if (target.length > 1 && target === target.toUpperCase()) return word.toUpperCase();
   const isCapital = first !== first.toLowerCase();
   return isCapital ? word.charAt(0).toUpperCase() + word.slice(1) : word;
 }

@@ -1,9 +1,9 @@
 import type { Fault, FaultOf, Faults } from './load-faults.ts';
 import { seededRandom } from './seeded-random.ts';
 
-/** What the conditions of a fault look at. */
-interface FaultContext {
-  /** 1-based, counted over the server's life. */
+/** The facts about a request that fault conditions use. */
+interface RequestFacts {
+  /** 1-based, counted since the server started. */
   readonly requestNumber: number;
   /** Since the first request, milliseconds. */
   readonly elapsedMs: number;
@@ -11,29 +11,29 @@ interface FaultContext {
   readonly questionKey: string;
   /** How many times the same question was asked before. */
   readonly askedBeforeCount: number;
-  /** Whether the model has an answer: faults that spoil an answer pass over errors. */
+  /** Whether the model has an answer. Faults that corrupt an answer skip requests without one. */
   readonly hasAnswer: boolean;
 }
 
 /** A fault to inject now. */
 export interface PlannedFault {
   readonly fault: Fault;
-  /** Until the fault's window ends, seconds; `undefined` without a window. */
+  /** Seconds until the fault's window ends; `undefined` without a window. */
   readonly windowRestSeconds: number | undefined;
 }
 
-/** Decides per request which fault, if any, is injected; keeps count of its own injections. */
+/** Decides for each request which fault to inject, if any, and counts the injections. */
 export interface FaultPlan {
-  pick(context: FaultContext): PlannedFault | undefined;
+  pick(context: RequestFacts): PlannedFault | undefined;
 }
 
-/** Faults are tried in file order; the first whose conditions all hold wins. */
+/** Builds a plan that checks faults in file order and injects the first whose conditions all hold. */
 export function createFaultPlan({ seed, faults }: Faults): FaultPlan {
-  const watches = faults.map((fault, index) => createFaultWatch(fault, seed, index));
+  const triggers = faults.map((fault, index) => createFaultTrigger(fault, seed, index));
   return {
     pick(context) {
-      for (const watch of watches) {
-        const planned = watch(context);
+      for (const trigger of triggers) {
+        const planned = trigger(context);
         if (planned !== undefined) return planned;
       }
       return undefined;
@@ -42,38 +42,39 @@ export function createFaultPlan({ seed, faults }: Faults): FaultPlan {
 }
 
 type SecondsRange = NonNullable<FaultOf<'hang'>['betweenSeconds']>;
-type FaultWatch = (context: FaultContext) => PlannedFault | undefined;
+/** Returns the fault if its conditions hold for a request. */
+type FaultTrigger = (context: RequestFacts) => PlannedFault | undefined;
 
-function createFaultWatch(fault: Fault, seed: number, index: number): FaultWatch {
+function createFaultTrigger(fault: Fault, seed: number, index: number): FaultTrigger {
   const injectedByQuestion = new Map<string, number>();
   const window = fault.window === undefined ? undefined : createWindow(fault.window);
   let injectedCount = 0;
 
-  function isUsedUp({ questionKey }: FaultContext): boolean {
+  function isUsedUp({ questionKey }: RequestFacts): boolean {
     if (injectedCount >= (fault.count ?? Infinity)) return true;
     if (fault.maxPerQuestion === undefined) return false;
     return (injectedByQuestion.get(questionKey) ?? 0) >= fault.maxPerQuestion;
   }
 
-  function isDrawn({ questionKey, askedBeforeCount }: FaultContext): boolean {
+  function isDrawn({ questionKey, askedBeforeCount }: RequestFacts): boolean {
     if (fault.rate === undefined) return true;
     return seededRandom(seed, index, questionKey, askedBeforeCount)() < fault.rate;
   }
 
   return (context) => {
-    if (!isMeant(fault, context) || isUsedUp(context) || !isDrawn(context)) return undefined;
+    if (!matchesRequest(fault, context) || isUsedUp(context) || !isDrawn(context)) return undefined;
     const windowRestSeconds = window?.(context.elapsedMs);
     if (window !== undefined && windowRestSeconds === undefined) return undefined;
     injectedCount += 1;
     if (fault.maxPerQuestion !== undefined) {
-      const before = injectedByQuestion.get(context.questionKey) ?? 0;
-      injectedByQuestion.set(context.questionKey, before + 1);
+      const count = injectedByQuestion.get(context.questionKey) ?? 0;
+      injectedByQuestion.set(context.questionKey, count + 1);
     }
     return { fault, windowRestSeconds };
   };
 }
 
-/** Lets so many requests through per window; beyond, gives the seconds until the next window. */
+/** Passes a number of requests per window (undefined), then returns the seconds until the next one. */
 function createWindow(limit: {
   readonly requests: number;
   readonly seconds: number;
@@ -93,11 +94,11 @@ function createWindow(limit: {
   };
 }
 
-/** The conditions that look at the request alone. */
-function isMeant(fault: Fault, context: FaultContext): boolean {
+/** Checks the conditions that depend only on the request. */
+function matchesRequest(fault: Fault, context: RequestFacts): boolean {
   const { requestNumber, elapsedMs, model, hasAnswer } = context;
   if (fault.model !== undefined && fault.model !== model) return false;
-  if (!hasAnswer && spoilsAnswer(fault)) return false;
+  if (!hasAnswer && corruptsAnswer(fault)) return false;
   const [firstRequest, lastRequest] = fault.requests ?? [1];
   if (requestNumber < firstRequest || requestNumber > (lastRequest ?? Infinity)) return false;
   const [fromSeconds, toSeconds] = activeSecondsOf(fault) ?? [0];
@@ -105,11 +106,11 @@ function isMeant(fault: Fault, context: FaultContext): boolean {
 }
 
 function activeSecondsOf(fault: Fault): SecondsRange | undefined {
-  // In these two, `seconds` is how long they take.
+  // For these two, `seconds` is the fault's duration.
   return fault.kind === 'hang' || fault.kind === 'drip' ? fault.betweenSeconds : fault.seconds;
 }
 
-function spoilsAnswer({ kind }: Fault): boolean {
+function corruptsAnswer({ kind }: Fault): boolean {
   return (
     kind === 'drip' ||
     kind === 'truncated-json' ||

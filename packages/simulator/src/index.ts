@@ -1,9 +1,9 @@
 /**
  * An OpenAI-compatible model server for tests, demos and acceptance runs.
  *
- * It answers from recordings (found by question text and arm), from simulated models of a given
- * accuracy and latency, or with one fixed text; faults are injected on top. Every decision is seeded
- * and independent of the order of requests.
+ * It answers from recordings (found by question text and arm), from simulated models with a given accuracy
+ * and latency, or with one fixed text, and can inject faults. Every decision is seeded and independent of
+ * the order of requests.
  */
 
 export { cellKeyHeader } from './cell-key.ts';

@@ -16,22 +16,22 @@ import {
 
 const defaultUsageLimitSeconds = 60;
 
-/** What a fault needs to be carried out. */
-export interface FaultScene {
+/** The request that a fault is injected into. */
+export interface FaultContext {
   readonly response: ServerResponse;
   readonly clock: SimulatorClock;
   /** The answer or error the model would have given. */
   readonly reply: ModelAnswer | ApiError;
-  /** Renders an answer as this request wants it, under the requested model's name unless told. */
+  /** Renders an answer in the requested format. @param servedModel - @default the requested model */
   readonly render: (answer: ModelAnswer, servedModel?: string) => AnswerBody;
-  /** Says that the connection is about to be cut by the fault, not by the client. */
+  /** Records that the fault, not the client, is about to close the connection. */
   readonly noteCut: () => void;
 }
 
-/** Answers a request wrongly, in the way of the fault. */
-export async function injectFault(planned: PlannedFault, scene: FaultScene): Promise<void> {
+/** Responds to a request as the fault prescribes. */
+export async function injectFault(planned: PlannedFault, context: FaultContext): Promise<void> {
   const { fault, windowRestSeconds } = planned;
-  const { response, reply, render } = scene;
+  const { response, reply, render } = context;
   switch (fault.kind) {
     case 'rate-limit':
     case 'quota':
@@ -42,30 +42,30 @@ export async function injectFault(planned: PlannedFault, scene: FaultScene): Pro
       return;
     case 'usage-limit': {
       const seconds = fault.resetSeconds ?? windowRestSeconds ?? defaultUsageLimitSeconds;
-      writeBody(response, render(instantAnswer(usageLimitText(seconds, scene.clock))));
+      writeBody(response, render(instantAnswer(usageLimitText(seconds, context.clock))));
       return;
     }
     case 'hang':
-      await hang(fault, scene);
+      await hang(fault, context);
       return;
     case 'reset':
-      await resetConnection(fault, scene);
+      await resetConnection(fault, context);
       return;
     case 'drip':
     case 'truncated-json':
     case 'empty-content':
     case 'wrong-model':
-      // The plan keeps these for requests the model has an answer to.
+      // The plan picks these faults only for requests that have an answer.
       if ('status' in reply) writeError(response, reply);
-      else await spoilAnswer(fault, reply, scene);
+      else await corruptAnswer(fault, reply, context);
       return;
   }
 }
 
-async function spoilAnswer(
+async function corruptAnswer(
   fault: FaultOf<'drip' | 'truncated-json' | 'empty-content' | 'wrong-model'>,
   answer: ModelAnswer,
-  { response, clock, render }: FaultScene,
+  { response, clock, render }: FaultContext,
 ): Promise<void> {
   const { latencyMs } = answer;
   switch (fault.kind) {
@@ -86,8 +86,8 @@ async function spoilAnswer(
   }
 }
 
-async function resetConnection(fault: FaultOf<'reset'>, scene: FaultScene): Promise<void> {
-  const { response, clock, reply, render, noteCut } = scene;
+async function resetConnection(fault: FaultOf<'reset'>, context: FaultContext): Promise<void> {
+  const { response, clock, reply, render, noteCut } = context;
   const { afterBytes = 0 } = fault;
   if (afterBytes === 0 || 'status' in reply) {
     noteCut();
@@ -99,16 +99,16 @@ async function resetConnection(fault: FaultOf<'reset'>, scene: FaultScene): Prom
   writePartialBody(response, render(reply), afterBytes);
 }
 
-async function hang(fault: FaultOf<'hang'>, scene: FaultScene): Promise<void> {
-  const { response, clock, noteCut } = scene;
-  // Without an end it is the client that closes the connection.
+async function hang(fault: FaultOf<'hang'>, context: FaultContext): Promise<void> {
+  const { response, clock, noteCut } = context;
+  // Without a duration, the client has to close the connection.
   if (fault.seconds === undefined) return;
   if (!(await waitUnlessClosed(response, fault.seconds * 1000, clock))) return;
   noteCut();
   response.req.socket.destroy();
 }
 
-/** The error of a fault that answers with one; messages are those of the vendors. */
+/** Returns the error response of a fault, with the message that vendors use. */
 function errorOfFault(
   fault: FaultOf<'rate-limit' | 'quota' | 'unauthorized' | 'server-error' | 'overloaded'>,
   windowRestSeconds: number | undefined,
@@ -162,7 +162,7 @@ function secondsHeader(name: string, seconds: number | undefined, unit: string):
   return seconds === undefined ? [] : [name, `${seconds}${unit}`];
 }
 
-/** What a subscription says instead of an answer, with status 200. */
+/** The text that a subscription returns instead of an answer, with status 200. */
 function usageLimitText(resetSeconds: number, clock: SimulatorClock): string {
   return `Claude AI usage limit reached|${Math.ceil(clock.now() / 1000 + resetSeconds)}`;
 }

@@ -13,21 +13,21 @@ const distributionSchema = z.union(
   ],
   { error: 'expected {"fixed": n} or {"median": n, "p99"?: n}, n >= 0' },
 );
-/** A fixed amount, or a log-normal one. `p99` defaults to 4 times the median. */
+/** A fixed or log-normally distributed amount. `p99` defaults to 4 times the median. */
 export type Distribution = z.infer<typeof distributionSchema>;
 
 const modelBehaviourSchema = z.strictObject({
-  /** Share of questions with a known target that are answered right. */
+  /** Share of questions with a known target that are answered correctly. */
   accuracy: ratioSchema,
-  /** Time to the last byte, milliseconds. Absent: at once. */
+  /** Time to the last byte, milliseconds. Absent: 0. */
   latencyMs: distributionSchema.optional(),
   /** Tokens of the visible answer. Absent: estimated from the text. */
   outputTokens: distributionSchema.optional(),
   /** Tokens of hidden reasoning, billed as output. Absent: none. */
   reasoningTokens: distributionSchema.optional(),
-  /** Share of answers that state no result. Absent: 0. */
+  /** Share of answers without a result. Absent: 0. */
   unparsedRate: ratioSchema.optional(),
-  /** `bare` gives the result alone, `sentence` ends in "The answer is X.". Absent: `bare`. */
+  /** `bare` returns only the result; `sentence` ends with "The answer is X.". Absent: `bare`. */
   style: z.enum(['bare', 'sentence']).optional(),
 });
 /** How one model behaves. */

@@ -4,27 +4,27 @@ import { readJsonFile } from './read-input-file.ts';
 const secondsSchema = z.number().min(0);
 const countSchema = z.int().min(1);
 
-/** When a fault applies: all conditions given must hold; none given means always. */
+/** When a fault applies. All given conditions must hold; without conditions it always applies. */
 const conditions = {
-  /** Share of requests, 0..1, drawn per question and repetition, whatever the order. */
+  /** Share of requests, 0..1, drawn per question and repetition, independent of request order. */
   rate: z.number().min(0).max(1).optional(),
-  /** At most so many injections. */
+  /** The maximum number of injections. */
   count: countSchema.optional(),
-  /** Request numbers of this server, 1-based, inclusive; without the second: for ever. */
+  /** The range of request numbers, 1-based and inclusive; without the second bound, no end. */
   requests: rangeSchema(countSchema).optional(),
   /** Requests for exactly this model. */
   model: z.string().min(1).optional(),
-  /** At most so many injections for the same question. */
+  /** The maximum number of injections per question. */
   maxPerQuestion: countSchema.optional(),
-  /** Holds once `requests` were let through in the current window of `seconds`. */
+  /** Holds once `requests` were answered normally in the current window of `seconds`. */
   window: z.strictObject({ requests: z.int().min(0), seconds: z.number().positive() }).optional(),
 } as const;
 
-/** Seconds since the first request, the second bound exclusive; without it: for ever. */
+/** A range of seconds since the first request, end exclusive; without the second bound, no end. */
 const activeSecondsSchema = rangeSchema(secondsSchema).optional();
 
 const usualConditions = { ...conditions, seconds: activeSecondsSchema } as const;
-/** Where `seconds` is how long the fault takes, the condition has a longer name. */
+/** For faults whose `seconds` is their duration, the condition is named `betweenSeconds`. */
 const lastingConditions = { ...conditions, betweenSeconds: activeSecondsSchema } as const;
 
 const faultSchema = z.discriminatedUnion('kind', [
@@ -37,7 +37,7 @@ const faultSchema = z.discriminatedUnion('kind', [
   z.strictObject({
     kind: z.literal('quota'),
     ...usualConditions,
-    /** Sent as `x-ratelimit-reset-requests`. Absent: the rest of the window, else no header. */
+    /** Sent as `x-ratelimit-reset-requests`. Absent: the rest of the window, or no header without one. */
     resetSeconds: secondsSchema.optional(),
   }),
   z.strictObject({ kind: z.literal('unauthorized'), ...usualConditions }),
@@ -51,13 +51,13 @@ const faultSchema = z.discriminatedUnion('kind', [
   z.strictObject({
     kind: z.literal('reset'),
     ...usualConditions,
-    /** Bytes of a normal 200 body sent first, at most all but one. @default 0: not even headers */
+    /** Bytes of a normal 200 body to send first, at most all but the last. @default 0, without headers */
     afterBytes: z.int().min(0).optional(),
   }),
   z.strictObject({
     kind: z.literal('hang'),
     ...lastingConditions,
-    /** Then the socket is destroyed. Absent: when the client gives up. */
+    /** When the server destroys the socket. Absent: never; the client has to time out. */
     seconds: secondsSchema.optional(),
   }),
   z.strictObject({
@@ -71,25 +71,25 @@ const faultSchema = z.discriminatedUnion('kind', [
   z.strictObject({
     kind: z.literal('usage-limit'),
     ...usualConditions,
-    /** Until the epoch second the text names. Absent: the rest of the window, else 60. */
+    /** Seconds until the reset time named in the text. Absent: the rest of the window, or 60. */
     resetSeconds: secondsSchema.optional(),
   }),
   z.strictObject({
     kind: z.literal('wrong-model'),
     ...usualConditions,
-    /** The `model` of the answer. */
+    /** The `model` field of the response. */
     servedModel: z.string(),
   }),
 ]);
-/** Something that goes wrong, and when. */
+/** A fault and the conditions under which it is injected. */
 export type Fault = z.infer<typeof faultSchema>;
-/** The word a fault is written, counted and logged by. */
+/** The name of a fault in files, counts and logs. */
 export type FaultKind = Fault['kind'];
-/** One kind of fault, or several. */
+/** The faults of one or several kinds. */
 export type FaultOf<Kind extends FaultKind> = Extract<Fault, { kind: Kind }>;
 
 const faultsSchema = z.strictObject({ seed: z.int(), faults: z.array(faultSchema) });
-/** Faults in order of precedence: the first that matches a request is injected. */
+/** Faults in order of precedence: the first one that matches a request is injected. */
 export type Faults = z.infer<typeof faultsSchema>;
 
 /**

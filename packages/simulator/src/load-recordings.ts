@@ -5,17 +5,17 @@ import type { Arm } from './question-text.ts';
 import { invalidFile, type JsonLine, readJsonLines } from './read-input-file.ts';
 import type { FinishReason } from './simulated-model.ts';
 
-/** A recorded answer, found again by question text and arm. */
+/** A recorded answer, looked up by question text and arm. */
 export interface Recording {
   readonly question: string;
   readonly arm: Arm;
-  /** The recorded text; the empty text is a valid answer. */
+  /** The recorded text; an empty text is a valid answer. */
   readonly prediction: string;
-  /** @default `length` for a chain of thought that never says "the answer is ", else `stop`. */
+  /** @default `length` for a chain of thought without "the answer is ", otherwise `stop`. */
   readonly finishReason?: FinishReason | undefined;
 }
 
-/** Recorded answers; equal questions may occur twice as long as their answers are equal. */
+/** Recorded answers. A question may occur more than once if its answers are identical. */
 export type Recordings = readonly Recording[];
 
 const genericRowSchema = z.object({
@@ -101,7 +101,7 @@ function addBbhPredictions(input: {
       collected.reject(`${place}: expected a question of ${bbhQuestionsFile}, received ${name}`);
       continue;
     }
-    // snarks/88 is cut upstream: prompts may carry the cut text or the full one.
+    // snarks/88 is truncated upstream: prompts may contain the truncated or the full text.
     const texts = new Set([question.input, question.prompt_input ?? question.input]);
     for (const text of texts) {
       collected.add({ question: text, arm, prediction: value.prediction }, place);
@@ -109,7 +109,7 @@ function addBbhPredictions(input: {
   }
 }
 
-/** Gathers recordings and the problems with them, so that all are told at once. */
+/** Collects recordings and their problems, so that one error reports all problems. */
 class RecordingCollection {
   readonly #recordings: Recording[] = [];
   readonly #problems: string[] = [];
@@ -143,7 +143,7 @@ async function isFolder(path: string): Promise<boolean> {
   try {
     return (await stat(path)).isDirectory();
   } catch {
-    // A missing path is reported by the read that follows, with its reason.
+    // The read that follows reports a missing path.
     return false;
   }
 }

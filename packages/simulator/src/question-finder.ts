@@ -11,9 +11,9 @@ export type QuestionFinder = (
 ) => SimulatedQuestion | undefined;
 
 /**
- * Indexes questions for lookup by cell id, exact text, or as the longest text inside a prompt.
+ * Indexes questions for lookup by cell id, by exact text, or by the longest text inside a prompt.
  *
- * @param questions - Where two have the same text, the first stands for it; ids tell them apart.
+ * @param questions - If two have the same text, lookup by text returns the first one.
  */
 export function createQuestionFinder(questions: Iterable<SimulatedQuestion>): QuestionFinder {
   const byId = new Map<string, SimulatedQuestion>();
@@ -23,7 +23,7 @@ export function createQuestionFinder(questions: Iterable<SimulatedQuestion>): Qu
     const text = question.question.trim();
     if (text !== '' && !byText.has(text)) byText.set(text, question);
   }
-  const findInside = createTextScanner([...byText.keys()]);
+  const findLongestInside = createTextScanner([...byText.keys()]);
 
   return (request, cell) => {
     const named = cell === undefined ? undefined : byId.get(cell.id);
@@ -32,16 +32,16 @@ export function createQuestionFinder(questions: Iterable<SimulatedQuestion>): Qu
     if (question === undefined || userText === undefined) return undefined;
     const exact = byText.get(question.trim()) ?? byText.get(userText.trim());
     if (exact !== undefined) return exact;
-    const inside = findInside(userText);
+    const inside = findLongestInside(userText);
     return inside === undefined ? undefined : byText.get(inside);
   };
 }
 
 /**
- * Finds the longest of many texts inside a prompt in about one pass over the prompt.
+ * Builds a function that finds the longest of many texts inside a prompt in about one pass.
  *
- * Texts are grouped by their first characters, so that at each position of the prompt only those
- * with the right beginning are compared in full.
+ * Texts are grouped by their first characters, so that at each position of the prompt only texts with a
+ * matching prefix are compared in full.
  */
 function createTextScanner(texts: readonly string[]): (prompt: string) => string | undefined {
   const groupsByLength = new Map<number, Map<string, string[]>>();
@@ -58,7 +58,7 @@ function createTextScanner(texts: readonly string[]): (prompt: string) => string
   return (prompt) => {
     let longest: string | undefined;
     for (const [length, groups] of anchors) {
-      // Texts with a shorter anchor are themselves shorter than what was found.
+      // A text with a shorter anchor is itself shorter than the one found.
       if (longest !== undefined && longest.length > length) break;
       const found = longestInside(prompt, length, groups);
       if (found !== undefined && found.length > (longest?.length ?? 0)) longest = found;

@@ -1,17 +1,17 @@
-/** How BBH asks: for the answer only, or for a chain of thought first. */
+/** BBH's two prompt styles: ask for the answer only, or for a chain of thought first. */
 export type Arm = 'direct' | 'cot';
 
-/** What ends a chain-of-thought prompt. */
+/** The last sentence of a chain-of-thought prompt. */
 export const chainOfThoughtTail = "Let's think step by step.";
 
 const questionMarker = '\n\nQ: ';
 const answerMarker = '\nA:';
 
 /**
- * Finds the question in a prompt by BBH's few-shot layout.
+ * Finds the question in a prompt with BBH's few-shot layout.
  *
- * The question stands between the last `"\n\nQ: "` and the last `"\nA:"`; without the first marker
- * the whole trimmed text is the question.
+ * The question is the text between the last `"\n\nQ: "` and the last `"\nA:"`. Without the first marker
+ * it is the whole text, trimmed.
  */
 export function readQuestionText(prompt: string): { readonly question: string; readonly arm: Arm } {
   const arm = prompt.trimEnd().endsWith(chainOfThoughtTail) ? 'cot' : 'direct';

@@ -4,7 +4,7 @@ import type * as z from 'zod';
 
 const problemsShown = 20;
 
-/** A value of a JSONL file with the place it came from. */
+/** A value of a JSONL file with its line number. */
 export interface JsonLine<Value> {
   /** 1-based. */
   readonly lineNumber: number;
@@ -12,7 +12,7 @@ export interface JsonLine<Value> {
 }
 
 /**
- * Reads a JSON file and checks its shape.
+ * Reads a JSON file and validates it.
  *
  * @throws {ThriceError} `invalid-file` naming file, key path, expected and received.
  */
@@ -28,7 +28,7 @@ export async function readJsonFile<Value>(path: string, schema: z.ZodType<Value>
 }
 
 /**
- * Reads a JSONL file and checks every row; blank lines are passed over.
+ * Reads a JSONL file and validates every row. Blank lines are skipped.
  *
  * @throws {ThriceError} `invalid-file` naming file, line, key path, expected and received.
  */
@@ -52,7 +52,7 @@ export async function readJsonLines<Value>(
     else {
       problems.push(
         ...result.error.issues.map(
-          (i) => `${path}:${lineNumber}: ${describeIssue(i, parsed.value)}`,
+          (issue) => `${path}:${lineNumber}: ${describeIssue(issue, parsed.value)}`,
         ),
       );
     }
@@ -62,9 +62,9 @@ export async function readJsonLines<Value>(
 }
 
 /**
- * The error of a file that cannot be used: the first problem in the message, the rest in the details.
+ * Builds the error for an unusable file: the first problem is the message, all are in the details.
  *
- * @param problems - One line each, at least one.
+ * @param problems - One line per problem, at least one.
  */
 export function invalidFile(problems: readonly string[], cause?: unknown): ThriceError {
   const shown = problems.slice(0, problemsShown);
@@ -99,13 +99,13 @@ function describeThrown(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** `faults[0].rate: Too big: expected number to be <=1, received 2` */
+/** For example: `faults[0].rate: Too big: expected number to be <=1, received 2`. */
 function describeIssue(issue: z.core.$ZodIssue, root: unknown): string {
   const place = issue.path.reduce<string>((path, key) => {
     if (typeof key === 'number') return `${path}[${key}]`;
     return path === '' ? String(key) : `${path}.${String(key)}`;
   }, '');
-  // Zod ends a type error with ", received string"; the value itself says more.
+  // Zod ends a type error with ", received string"; the value itself is more helpful.
   const expected = issue.message.replace(/, received .*$/s, '');
   const received =
     issue.code === 'unrecognized_keys' ? '' : `, received ${previewValue(issue.path, root)}`;

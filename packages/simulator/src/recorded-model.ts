@@ -9,10 +9,10 @@ import {
   type SimulatedModel,
 } from './simulated-model.ts';
 
-/** The code of the 400 that answers a question nobody recorded. */
+/** The error code of the 400 response to a question without a recording. */
 const noRecordingCode = 'no_recording';
 
-/** Answers with recorded texts, found by question text and arm, whatever model is named. */
+/** Answers with recorded texts, found by question text and arm. Ignores the requested model. */
 export function createRecordedModel(recordings: Recordings): SimulatedModel {
   const answers = new Map<string, ModelAnswer>();
   for (const recording of recordings) {
@@ -32,10 +32,10 @@ function findAnswer(
   const exact = answers.get(recordingKey(arm, question));
   if (exact !== undefined) return exact;
   if (arm === 'cot' && question.endsWith(chainOfThoughtTail)) {
-    // A prompt without BBH's markers: the recording may hold the question without the request to think.
-    const asked = question.slice(0, -chainOfThoughtTail.length).trim();
-    const bare = answers.get(recordingKey(arm, asked));
-    if (bare !== undefined) return bare;
+    // Without BBH's markers, the question ends in the chain-of-thought request; the recording may not.
+    const questionOnly = question.slice(0, -chainOfThoughtTail.length).trim();
+    const answer = answers.get(recordingKey(arm, questionOnly));
+    if (answer !== undefined) return answer;
   }
   return invalidRequest(`No recording of this question for the ${arm} arm.`, noRecordingCode);
 }
@@ -44,7 +44,7 @@ function recordingKey(arm: string, question: string): string {
   return `${arm}\n${question}`;
 }
 
-/** The recorder's token limit cut the chains of thought that state no answer. */
+/** A recorded chain of thought without an answer was cut off by the token limit. */
 function finishReasonOf({ arm, prediction, finishReason }: Recording): FinishReason {
   if (finishReason !== undefined) return finishReason;
   return arm === 'cot' && !prediction.includes('the answer is ') ? 'length' : 'stop';

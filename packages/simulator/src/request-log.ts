@@ -2,7 +2,7 @@ import { appendFileSync, closeSync, openSync } from 'node:fs';
 import type { FaultKind } from './load-faults.ts';
 import type { Arm } from './question-text.ts';
 
-/** One line of the request log, written when the request has ended, however it ended. */
+/** One line of the request log, written when a request ends for any reason. */
 export interface RequestLogEntry {
   /** When the request ended, ISO-8601 UTC. */
   readonly at: string;
@@ -12,49 +12,49 @@ export interface RequestLogEntry {
   readonly arm: Arm | null;
   /** First 16 hex digits of the question text's SHA-256. */
   readonly question: string | null;
-  /** HTTP status; null if not even headers were sent. */
+  /** HTTP status; null if no headers were sent. */
   readonly status: number | null;
   readonly fault: FaultKind | null;
-  /** True only once the full body of a real answer has been sent. */
+  /** True only if the full body of a real answer was sent. */
   readonly ok: boolean;
-  /** Present if the connection ended before the response did, and not by a fault. */
+  /** Present if the connection closed before the response was complete, and not because of a fault. */
   readonly aborted?: true;
 }
 
 /** Appends entries in order. */
 export interface RequestLog {
   append(entry: RequestLogEntry): void;
-  /** Writes what is left. @throws the first write error, if any. */
+  /** Writes the remaining entries. @throws The first write error, if there was one. */
   close(): void;
 }
 
 /**
  * Opens a JSONL log for appending.
  *
- * Lines of one turn of the event loop are written together, synchronously: a later turn finds them
- * in the file, and a killed server loses at most the turn it died in.
+ * The lines of one turn of the event loop are written together, synchronously. Later turns find them in
+ * the file, and a killed server loses at most the lines of its last turn.
  */
 export function openRequestLog(path: string): RequestLog {
   const file = openSync(path, 'a');
-  let waiting: string[] = [];
+  let buffered: string[] = [];
   let failure: Error | undefined;
 
   function flush(): void {
-    if (waiting.length === 0) return;
-    const text = waiting.join('');
-    waiting = [];
+    if (buffered.length === 0) return;
+    const text = buffered.join('');
+    buffered = [];
     try {
       appendFileSync(file, text);
     } catch (error) {
-      // The request is answered already; close() tells.
+      // The request was already answered; close() reports the error.
       failure ??= error instanceof Error ? error : new Error(String(error));
     }
   }
 
   return {
     append(entry) {
-      if (waiting.length === 0) setImmediate(flush);
-      waiting.push(`${JSON.stringify(entry)}\n`);
+      if (buffered.length === 0) setImmediate(flush);
+      buffered.push(`${JSON.stringify(entry)}\n`);
     },
     close() {
       flush();

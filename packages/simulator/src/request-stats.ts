@@ -1,26 +1,26 @@
 import type { FaultKind } from './load-faults.ts';
 
-/** How often one question was asked, and how often really answered. */
+/** How often one question was asked, and how often it got a real answer. */
 export interface QuestionCounts {
   readonly requests: number;
-  /** More than one means that an answer was asked for twice. */
+  /** Real answers; more than one means that the client paid twice. */
   readonly ok: number;
 }
 
-/** Counts since the start, chat completion requests only. */
+/** Counts of chat completion requests since the server started. */
 export interface SimulatorStats {
   readonly requestCount: number;
   /** Real answers whose full body was sent. */
   readonly okCount: number;
-  /** Injected faults by kind; kinds that never occurred are absent. */
+  /** Injected faults by kind, without kinds that never occurred. */
   readonly faultCounts: Readonly<Partial<Record<FaultKind, number>>>;
-  /** Most requests open at the same time. */
+  /** The maximum number of requests open at the same time. */
   readonly maxOpenCount: number;
   /** By {@link questionKey}. */
   readonly requestsByQuestion: ReadonlyMap<string, QuestionCounts>;
 }
 
-/** What a question is counted by: the cell key header, else arm and text. */
+/** Returns the key a question is counted by: the cell key header, or else its arm and text. */
 export function questionKey(input: {
   readonly cell?: string | undefined;
   readonly arm?: string | undefined;
@@ -30,7 +30,7 @@ export function questionKey(input: {
   return input.question === undefined ? undefined : `${input.arm ?? 'direct'}: ${input.question}`;
 }
 
-/** The live counts behind {@link SimulatorStats}. */
+/** Collects the counts of {@link SimulatorStats}. */
 export class RequestCounter {
   #requestCount = 0;
   #okCount = 0;
@@ -39,7 +39,7 @@ export class RequestCounter {
   readonly #faultCounts = new Map<FaultKind, number>();
   readonly #byQuestion = new Map<string, { requests: number; ok: number }>();
 
-  /** @returns The number of the request, from 1. */
+  /** Counts a request as open. @returns The number of the request, starting at 1. */
   open(): number {
     this.#requestCount += 1;
     this.#openCount += 1;
@@ -47,7 +47,7 @@ export class RequestCounter {
     return this.#requestCount;
   }
 
-  /** @returns How many times the question was asked before. */
+  /** Counts a question. @returns How many times it was asked before. */
   ask(key: string): number {
     const counts = this.#byQuestion.get(key);
     if (counts === undefined) {
@@ -70,7 +70,7 @@ export class RequestCounter {
     if (counts !== undefined) counts.ok += 1;
   }
 
-  /** A copy that later requests leave alone. */
+  /** Returns a copy that later requests do not change. */
   snapshot(): SimulatorStats {
     return {
       requestCount: this.#requestCount,

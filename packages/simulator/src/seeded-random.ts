@@ -1,13 +1,14 @@
-/** Draws uniform numbers in 0 <= x < 1, the same sequence for the same key. */
+/** Returns uniform numbers in 0 <= x < 1, always the same sequence for the same key. */
 export type RandomStream = () => number;
 
 /**
  * Opens a stream of pseudo-random numbers for a key.
  *
- * The simulator draws from a stream per question instead of one per process, so that no decision
- * depends on the order in which requests arrive. Not for cryptography.
+ * The simulator uses one stream per question instead of one per process, so that no decision depends on
+ * the order in which requests arrive. Not suitable for cryptography.
  *
- * @param key - What the decision depends on; the parts are joined, so `['a', 1]` and `['a1']` differ.
+ * @param key - Everything the decision depends on. Parts are joined with a separator, so `('a', 1)` and
+ *   `('a1')` differ.
  * @see https://github.com/bryc/code/blob/master/jshash/PRNGs.md (sfc32; 2026-11-20)
  */
 export function seededRandom(...key: readonly (string | number)[]): RandomStream {
@@ -24,7 +25,7 @@ export function seededRandom(...key: readonly (string | number)[]): RandomStream
     c = ((c << 21) | (c >>> 11)) + sum;
     return (sum >>> 0) / 0x1_0000_0000;
   };
-  // sfc32 needs some rounds until nearby keys give unrelated numbers.
+  // sfc32 needs several rounds before similar keys give unrelated numbers.
   for (let round = 0; round < 12; round += 1) next();
   return next;
 }
@@ -40,16 +41,16 @@ function hashText(text: string, basis: number): number {
   return hash ^ (hash >>> 16);
 }
 
-/** One draw from the standard normal distribution (Box-Muller; takes two numbers of the stream). */
+/** Draws from the standard normal distribution (Box-Muller), using two numbers of the stream. */
 export function drawNormal(random: RandomStream): number {
   const radius = Math.sqrt(-2 * Math.log(1 - random()));
   return radius * Math.cos(2 * Math.PI * random());
 }
 
 /**
- * Picks one item.
+ * Picks a random item.
  *
- * @param items - At least one; `undefined` comes back only for an empty list.
+ * @param items - At least one; returns `undefined` for an empty list.
  */
 export function pickItem<Item>(random: RandomStream, items: readonly Item[]): Item | undefined {
   return items[Math.floor(random() * items.length)];

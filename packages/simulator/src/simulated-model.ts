@@ -2,34 +2,34 @@ import type { ApiError } from './api-error.ts';
 import type { CellKey } from './cell-key.ts';
 import type { ChatRequest } from './chat-request.ts';
 
-/** Why a simulated model stopped, in OpenAI's words. */
+/** Why a simulated model stopped, in OpenAI's terms. */
 export type FinishReason = 'stop' | 'length';
 
-/** A model's answer before any fault touches it. */
+/** A model's answer before any fault is applied. */
 export interface ModelAnswer {
   readonly text: string;
   readonly finishReason: FinishReason;
-  /** All output, reasoning included. */
+  /** All output tokens, including reasoning. */
   readonly completionTokens: number;
   readonly reasoningTokens: number;
-  /** Time until the last byte, milliseconds; 0 answers at once. */
+  /** Time to the last byte, milliseconds; 0 answers immediately. */
   readonly latencyMs: number;
 }
 
-/** Who answers: recorded texts, simulated behaviour, or one fixed text. */
+/** Answers requests: from recordings, by simulated behavior, or with one fixed text. */
 export interface SimulatedModel {
-  /** Names for `GET /v1/models`; empty if any name is served. */
+  /** Model names for `GET /v1/models`; empty if every name is served. */
   readonly modelNames: readonly string[];
-  /** Depends on its arguments only, never on earlier requests. */
+  /** Depends only on its arguments, never on earlier requests. */
   answer(request: ChatRequest, cell: CellKey | undefined): ModelAnswer | ApiError;
 }
 
-/** The usual rule of thumb: a token is about four characters. */
+/** Estimates tokens by the usual rule of thumb of four characters per token. */
 export function estimateTokens(charCount: number): number {
   return Math.ceil(charCount / 4);
 }
 
-/** An answer sent at once, its tokens estimated from the text. */
+/** Builds an answer without latency whose tokens are estimated from the text. */
 export function instantAnswer(text: string, finishReason: FinishReason = 'stop'): ModelAnswer {
   return {
     text,
@@ -40,7 +40,7 @@ export function instantAnswer(text: string, finishReason: FinishReason = 'stop')
   };
 }
 
-/** Answers every request of every model at once with the same text. */
+/** Answers every request immediately with the same text, for any model. */
 export function createFixedModel(text: string): SimulatedModel {
   const answer = instantAnswer(text);
   return { modelNames: [], answer: () => answer };

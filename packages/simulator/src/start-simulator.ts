@@ -21,26 +21,26 @@ import type { SimulatedQuestion } from './simulated-question.ts';
 import { type SimulatorClock, systemClock } from './system-clock.ts';
 import { writeError, writeJson } from './write-response.ts';
 
-/** What every request is answered with when neither recordings nor a behaviour are given. */
+/** The answer to every request if neither recordings nor a behavior is given. */
 export const fixedAnswerText = 'The answer is 42.';
 
-/** How a simulator is started; every part may be left out. */
+/** Options of a simulator, all optional. */
 export interface SimulatorOptions {
   /** @default 0, a free port */
   readonly port?: number | undefined;
   /** @default '127.0.0.1' */
   readonly host?: string | undefined;
-  /** Recorded answers; they go before a behaviour, which then answers what was not recorded. */
+  /** Recorded answers. They take precedence over `behaviour`, which answers all other requests. */
   readonly recordings?: Recordings | undefined;
   /** Simulated models. */
   readonly behaviour?: Behaviour | undefined;
-  /** What the simulated models know; ignored without `behaviour`. */
+  /** The questions the simulated models know; ignored without `behaviour`. */
   readonly questions?: Iterable<SimulatedQuestion> | undefined;
-  /** What goes wrong, and when. */
+  /** The faults to inject. */
   readonly faults?: Faults | undefined;
   /** Path of a JSONL request log, appended to. */
   readonly log?: string | undefined;
-  /** @default the system's */
+  /** @default the system clock */
   readonly clock?: SimulatorClock | undefined;
 }
 
@@ -49,11 +49,11 @@ export interface Simulator extends AsyncDisposable {
   /** Base URL for an OpenAI client: `http://<host>:<port>/v1`. */
   readonly url: string;
   stats(): SimulatorStats;
-  /** Ends all connections and completes the log; a second call changes nothing. */
+  /** Closes all connections and completes the log. A second call has no effect. */
   close(): Promise<void>;
 }
 
-/** Longer than any client keeps an idle connection: no request meets a closing socket. */
+/** Longer than any client keeps an idle connection, so that no request hits a closing socket. */
 const keepAliveTimeoutMs = 75_000;
 const backlog = 4096;
 
@@ -63,7 +63,7 @@ const backlog = 4096;
  * Endpoints: `POST /v1/chat/completions` (JSON and SSE), `GET /v1/models`, `GET /v1/models/<name>`,
  * `GET /thrice/stats`.
  *
- * @throws {ThriceError} `invalid-argument` when the server cannot listen on host and port;
+ * @throws {ThriceError} `invalid-argument` when the server cannot listen on the host and port;
  *   `invalid-file` when the log cannot be opened.
  */
 export async function startSimulator(options: SimulatorOptions = {}): Promise<Simulator> {
@@ -78,7 +78,7 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
     const path = pathOf(request);
     if (request.method === 'POST' && path === '/v1/chat/completions')
       chat.handle(request, response);
-    else answerQuery(`${request.method ?? ''} ${path}`, response, model, counter);
+    else answerOtherRequest(`${request.method ?? ''} ${path}`, response, model, counter);
   });
   try {
     await listen(server, port, host);
@@ -119,8 +119,8 @@ function createModel(options: SimulatorOptions): SimulatedModel {
   };
 }
 
-/** Answers everything but chat requests. */
-function answerQuery(
+/** Answers every request except chat completions. */
+function answerOtherRequest(
   route: string,
   response: ServerResponse,
   { modelNames }: SimulatedModel,
@@ -157,7 +157,7 @@ function toModel(id: string) {
 }
 
 function createHttpServer(listener: RequestListener): Server {
-  // Nagle is off by default; no limit on how long a request may take: hanging is a feature here.
+  // Requests have no time limit, because hanging is one of the faults.
   const server = createServer({ noDelay: true, requestTimeout: 0, headersTimeout: 0 }, listener);
   server.keepAliveTimeout = keepAliveTimeoutMs;
   return server;
@@ -172,7 +172,7 @@ async function listen(server: Server, port: number, host: string): Promise<void>
     });
   }).catch((cause: unknown) => {
     const reason = cause instanceof Error ? cause.message : String(cause);
-    const message = `The simulator cannot listen on ${host}:${port}: ${reason}`;
+    const message = `the simulator cannot listen on ${host}:${port}: ${reason}`;
     throw new ThriceError({ code: 'invalid-argument', message, cause });
   });
 }

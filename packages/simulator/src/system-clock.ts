@@ -1,14 +1,14 @@
 import { setTimeout as sleepMs } from 'node:timers/promises';
 
-/** The simulator's only source of time, so that tests can replace it. */
+/** The simulator's only source of time, replaceable in tests. */
 export interface SimulatorClock {
   /** Milliseconds since the Unix epoch. */
   now(): number;
   /**
    * Waits.
    *
-   * @param ms - How long, milliseconds, >= 0.
-   * @param signal - Ends the wait early; whether the promise then resolves or rejects is free.
+   * @param ms - Duration in milliseconds, >= 0.
+   * @param signal - Ends the wait early. The promise may then either resolve or reject.
    */
   sleep(ms: number, signal: AbortSignal): Promise<void>;
 }

@@ -25,7 +25,7 @@ export function writeJson(
   response.end(body);
 }
 
-/** Sends an error in OpenAI's shape. */
+/** Sends an error in OpenAI's format. */
 export function writeError(response: ServerResponse, error: ApiError): void {
   const { status, message, type, code, headers } = error;
   writeJson(
@@ -36,7 +36,7 @@ export function writeError(response: ServerResponse, error: ApiError): void {
   );
 }
 
-/** Sends a 200 body at once. */
+/** Sends a 200 response with its whole body immediately. */
 export function writeBody(response: ServerResponse, body: AnswerBody): void {
   const whole = body.pieces.join('');
   if (body.contentType === 'application/json') {
@@ -47,7 +47,7 @@ export function writeBody(response: ServerResponse, body: AnswerBody): void {
   response.end(whole);
 }
 
-/** Sends a body after its latency, a stream's text spread over the later part of it. */
+/** Sends a body after its latency. A stream starts earlier and is spread over the rest of the latency. */
 export async function writePacedBody(
   response: ServerResponse,
   body: AnswerBody,
@@ -65,7 +65,7 @@ export async function writePacedBody(
   await writePieces({ response, body, pieces: groups, gapMs, clock });
 }
 
-/** Sends a body in small pieces over a time. */
+/** Sends a body in small pieces over a number of seconds. */
 export async function writeDrippingBody(
   response: ServerResponse,
   body: AnswerBody,
@@ -81,7 +81,7 @@ export async function writeDrippingBody(
 /**
  * Sends part of a 200 body, then closes the connection.
  *
- * @param byteCount - Body bytes sent, >= 1; at most all but one are sent.
+ * @param byteCount - Body bytes to send, >= 1; at most all but the last byte are sent.
  */
 export function writePartialBody(
   response: ServerResponse,
@@ -91,14 +91,14 @@ export function writePartialBody(
   const whole = body.pieces.join('');
   const bytes = Buffer.from(whole);
   writeHead(response, body, whole);
-  // Closed, not reset: a reset could overtake the bytes on their way.
+  // Close instead of reset: a reset could discard bytes that are still in transit.
   response.write(bytes.subarray(0, Math.min(byteCount, bytes.length - 1)), () => {
     response.req.socket.destroy();
   });
 }
 
 /**
- * Waits, unless the client goes away first.
+ * Waits, but stops when the client disconnects.
  *
  * @returns Whether the response can still be written.
  */

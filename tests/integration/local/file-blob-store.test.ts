@@ -8,14 +8,14 @@ import { FileBlobStore } from '@thrice/local';
 import { describe, expect, it } from 'vitest';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
-/** Starting processes takes a while on a busy machine. */
+/** Starting processes can be slow on a busy machine. */
 const PROCESS_TIMEOUT_MS = 60_000;
 
 const source = resolve(import.meta.dirname, '../../../packages/local/src/file-blob-store.ts');
 const unusable = { code: 'store-unusable' } satisfies Partial<ThriceError>;
 
 describe('FileBlobStore', () => {
-  it('keeps a blob in the file its key names', async () => {
+  it('stores a blob in the file that its key names', async () => {
     await using folder = await temporaryFolder();
     using blobs = new FileBlobStore(folder.path);
 
@@ -24,7 +24,7 @@ describe('FileBlobStore', () => {
     expect(await readFile(folder.resolve('runs', 'demo', 'summary.json'), 'utf8')).toBe('{}\n');
   });
 
-  it('leaves no other file behind, whether a write succeeds or not', async () => {
+  it('leaves no temporary file behind, whether a write succeeds or not', async () => {
     await using folder = await temporaryFolder();
     using blobs = new FileBlobStore(folder.path);
     async function* breakingText() {
@@ -38,7 +38,7 @@ describe('FileBlobStore', () => {
     expect(await readdir(folder.path)).toEqual(['a']);
   });
 
-  it('removes what a writer killed long ago left beside the same file', async () => {
+  it('removes the temporary file of a writer that was killed long ago', async () => {
     await using folder = await temporaryFolder();
     using blobs = new FileBlobStore(folder.path);
     for (const name of ['a.old.tmp', 'a.new.tmp', 'b.old.tmp']) {
@@ -51,7 +51,7 @@ describe('FileBlobStore', () => {
     expect((await readdir(folder.path)).sort()).toEqual(['a', 'a.new.tmp', 'b.old.tmp']);
   });
 
-  it('says which file a file in the way of a folder keeps from being written', async () => {
+  it('names the file it cannot write because another file blocks its folder', async () => {
     await using folder = await temporaryFolder({ runs: 'in the way' });
     using blobs = new FileBlobStore(folder.path);
 
@@ -63,7 +63,7 @@ describe('FileBlobStore', () => {
     });
   });
 
-  it('replaces nothing when a folder stands in its place', async () => {
+  it('does not replace a folder of the same name', async () => {
     await using folder = await temporaryFolder({ 'a/file': 'kept' });
     using blobs = new FileBlobStore(folder.path);
 
@@ -74,7 +74,7 @@ describe('FileBlobStore', () => {
   });
 
   it(
-    'never takes a write that the system cut short for a whole one',
+    'never mistakes a write that the system cut short for a complete one',
     async () => {
       await using folder = await temporaryFolder();
       const script = `
@@ -83,7 +83,7 @@ describe('FileBlobStore', () => {
       await blobs.write('a', ['x'.repeat(100_000)]).then(
         () => process.stdout.write('written'),
         (error) => process.stdout.write(error.code));`;
-      // A limit of 64 KiB a file: as on a full disk, the first write is cut, only the next one fails.
+      // With a limit of 64 KiB per file, as on a full disk, the first write is cut short and the next fails.
       const child = spawn('bash', [
         '-c',
         'trap "" XFSZ; ulimit -f 64; exec "$0" --input-type=module --eval "$1"',
@@ -103,7 +103,7 @@ describe('FileBlobStore', () => {
     PROCESS_TIMEOUT_MS,
   );
 
-  it('refuses ranges of a file that was cut', async () => {
+  it('rejects ranges of a truncated file', async () => {
     await using folder = await temporaryFolder();
     using blobs = new FileBlobStore(folder.path);
     await blobs.write('questions/a.jsonl', ['0123456789']);
@@ -118,7 +118,7 @@ describe('FileBlobStore', () => {
     });
   });
 
-  it('keeps one descriptor a file, however many ranges are read, and none in the end', async () => {
+  it('keeps one descriptor per file, however many ranges are read, and none after disposal', async () => {
     await using folder = await temporaryFolder();
     const blobs = new FileBlobStore(folder.path);
     await blobs.write('a', ['0123456789']);

@@ -9,7 +9,7 @@ import { openDatabase } from '@thrice/local';
 import { describe, expect, it } from 'vitest';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
-/** Starting processes takes a while on a busy machine. */
+/** Starting processes can be slow on a busy machine. */
 const PROCESS_TIMEOUT_MS = 60_000;
 
 const source = resolve(import.meta.dirname, '../../../packages/local/src/open-database.ts');
@@ -44,7 +44,7 @@ describe('openDatabase', () => {
     ]);
   });
 
-  it('commits so that the machine may die at any time', async () => {
+  it('commits durably, so that the machine may crash at any time', async () => {
     await using folder = await temporaryFolder();
 
     using database = openDatabase(folder.resolve('thrice.db'));
@@ -77,7 +77,7 @@ describe('openDatabase', () => {
     expect(tablesOf(database)).toContain('cells');
   });
 
-  it('leaves another program’s SQLite file as it is', async () => {
+  it("does not change another program's SQLite file", async () => {
     await using folder = await temporaryFolder();
     const file = folder.resolve('thrice.db');
     const foreign = new DatabaseSync(file);
@@ -96,7 +96,7 @@ describe('openDatabase', () => {
     expect(pragma(untouched, 'journal_mode')).toBe('delete');
   });
 
-  it('refuses a file of a newer version and says so', async () => {
+  it('rejects a file of a newer version and says so', async () => {
     await using folder = await temporaryFolder();
     const file = folder.resolve('thrice.db');
     const newer = openDatabase(file);
@@ -111,7 +111,7 @@ describe('openDatabase', () => {
     );
   });
 
-  it('refuses a file that is no database', async () => {
+  it('rejects a file that is not a database', async () => {
     await using folder = await temporaryFolder();
     const file = folder.resolve('thrice.db');
     await writeFile(file, 'this is not a database, however long it may be\n'.repeat(100));
@@ -124,7 +124,7 @@ describe('openDatabase', () => {
     );
   });
 
-  it('refuses a folder in the place of the file', async () => {
+  it('rejects a folder in place of the file', async () => {
     await using folder = await temporaryFolder({ 'thrice.db/file': '' });
 
     expect(() => openDatabase(folder.resolve('thrice.db'))).toThrow(

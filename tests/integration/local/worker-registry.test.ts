@@ -12,14 +12,14 @@ import { FakeClock } from '../../support/fake-clock.ts';
 import { type LocalStores, openLocalStores } from '../../support/local-stores.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
-/** Starting processes takes a while on a busy machine. */
+/** Starting processes can be slow on a busy machine. */
 const PROCESS_TIMEOUT_MS = 60_000;
 
 const packageUrl = pathToFileURL(
   resolve(import.meta.dirname, '../../../packages/local/src/index.ts'),
 ).href;
 
-/** Another process that registers, receives two tasks and claims the cell of the first. */
+/** Starts another process that registers, receives two tasks and claims the cell of the first. */
 class OtherWorker implements AsyncDisposable {
   readonly #child: ChildProcessWithoutNullStreams;
 
@@ -64,7 +64,7 @@ async function openShared(folder: string): Promise<LocalStores> {
   return stores;
 }
 
-/** Enters a worker as another process would have, by hand. */
+/** Inserts a worker's row as another process would have. */
 function enter(
   database: DatabaseSync,
   worker: {
@@ -91,7 +91,7 @@ function ownersOf(database: DatabaseSync): unknown[] {
 
 describe('WorkerRegistry', () => {
   it(
-    'takes over the tasks and cells of a process that was killed',
+    'takes over the tasks and cells of a killed process',
     async () => {
       await using folder = await temporaryFolder();
       using stores = await openShared(folder.path);
@@ -113,7 +113,7 @@ describe('WorkerRegistry', () => {
   );
 
   it(
-    'leaves a living process what it has in flight',
+    'does not take anything from a living process',
     async () => {
       await using folder = await temporaryFolder();
       using stores = await openShared(folder.path);
@@ -132,7 +132,7 @@ describe('WorkerRegistry', () => {
     PROCESS_TIMEOUT_MS,
   );
 
-  it('takes over from a process whose number another one has now', async () => {
+  it('takes over from a process whose pid was reused', async () => {
     using stores = openLocalStores(':memory:', new FakeClock());
     const registry = new WorkerRegistry(stores.database, stores.commit);
     await registry.register('demo');
@@ -143,12 +143,12 @@ describe('WorkerRegistry', () => {
     expect(ownersOf(stores.database)).toEqual([registry.owner]);
   });
 
-  it('waits for the leases of another host’s workers', async () => {
+  it("does not take over from another host's workers", async () => {
     const clock = new FakeClock();
     using stores = openLocalStores(':memory:', clock);
     const registry = new WorkerRegistry(stores.database, stores.commit);
     await registry.register('demo');
-    // Its process number means nothing here: no process can have this one.
+    // A pid of another host means nothing here. No local process can have this one.
     enter(stores.database, { owner: 'foreign', host: 'elsewhere pid:[1]', pid: 2 ** 30 });
     await stores.queueOf('foreign').send('lab', [aCellTask()]);
     await stores.queueOf('foreign').receive('lab', 1);
@@ -163,11 +163,11 @@ describe('WorkerRegistry', () => {
     expect(await stores.queueOf(registry.owner).receive('lab', 1)).toHaveLength(1);
   });
 
-  it('takes over from a process that is only waiting to be buried', async () => {
+  it('takes over from a zombie process', async () => {
     using stores = openLocalStores(':memory:', new FakeClock());
     const registry = new WorkerRegistry(stores.database, stores.commit);
     await registry.register('demo');
-    // The parent is stuck and never asks how its child ended, so the child stays a zombie.
+    // The parent never waits for its child, so the child stays a zombie.
     const stuck = 'Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)';
     const starting = `console.log(require('node:child_process').spawn('true').pid)`;
     const parent = spawn(process.execPath, ['-e', `${starting}; ${stuck}`]);
@@ -182,7 +182,7 @@ describe('WorkerRegistry', () => {
     expect(ownersOf(stores.database)).toEqual([registry.owner]);
   });
 
-  it('frees what it still held when it is taken off the list', async () => {
+  it('frees everything it still holds when it unregisters', async () => {
     using stores = openLocalStores(':memory:', new FakeClock());
     const registry = new WorkerRegistry(stores.database, stores.commit);
     const queue = stores.queueOf(registry.owner);
@@ -199,7 +199,7 @@ describe('WorkerRegistry', () => {
     expect(claim).toMatchObject({ kind: 'claimed', isFirst: false });
   });
 
-  it('keeps the results, attempts and attempts of a dead worker', async () => {
+  it('keeps the results and attempts of a dead worker', async () => {
     using stores = openLocalStores(':memory:', new FakeClock());
     const registry = new WorkerRegistry(stores.database, stores.commit);
     await registry.register('demo');
@@ -227,7 +227,7 @@ describe('WorkerRegistry', () => {
     });
   });
 
-  it('counts the other workers of a group only', async () => {
+  it('counts only the other workers of a group', async () => {
     using stores = openLocalStores(':memory:', new FakeClock());
     const registry = new WorkerRegistry(stores.database, stores.commit);
     await registry.register('demo');
@@ -237,7 +237,7 @@ describe('WorkerRegistry', () => {
     expect(registry.countOthers('other')).toBe(0);
   });
 
-  it('gives each worker a name of its own', () => {
+  it('gives each worker a unique name', () => {
     using stores = openLocalStores(':memory:', new FakeClock());
 
     const owners = [1, 2, 3].map(() => new WorkerRegistry(stores.database, stores.commit).owner);
@@ -255,7 +255,7 @@ function startOf(pid: number): string {
   return statOf(pid)[19] ?? '';
 }
 
-/** A few turns of the event loop, each a system call: the child has nothing to do but end. */
+/** Waits a few turns of the event loop, each with a system call, for the child to exit. */
 async function untilZombie(pid: number): Promise<void> {
   for (let turn = 0; turn < 100_000 && statOf(pid)[0] !== 'Z'; turn += 1) {
     await new Promise<void>((resolve) => {

@@ -257,7 +257,7 @@ describe('dlq show', () => {
         '── demo-r2 direct q1: not attempted ──',
         'task m4, sent at an unknown time',
         `lane unknown, generation 0, ${question}`,
-        'error internal/worker-died: its queue gave the task up: no worker lived to report on it',
+        'error internal/worker-died: the task was received too many times and no worker reported a result',
         '',
         '── unreadable message m5, sent 2026-01-02T03:04:05.000Z ──',
         'expected JSON, received 5 characters of something else',

@@ -41,7 +41,7 @@ const questions = ['good', 'bad', 'open'].map((id) =>
 
 type Side = Pick<FakeEngine, 'ledger' | 'blobs' | 'queue'>;
 
-/** Copies the group `demo`, or the one of another name. */
+/** Copies a group. @param group - @default demo */
 async function copy(
   from: Pick<FakeEngine, 'ledger' | 'blobs'>,
   to: CopyOrder['to'],
@@ -57,7 +57,7 @@ async function recordOf({ ledger }: Pick<Side, 'ledger'>, group: string): Promis
   return record;
 }
 
-/** An engine whose config is the one of its spec, with answers of its own for `bad`. */
+/** An engine that uses its spec's config and has special answers for `bad`. */
 function anEngine(): FakeEngine {
   return new FakeEngine({
     benchmark: resolveBenchmark(aLabSpec({ max_attempts: 2 }), 'benchmark.toml'),
@@ -65,7 +65,7 @@ function anEngine(): FakeEngine {
   });
 }
 
-/** An engine that has worked on a group to its end. */
+/** An engine that has completed a group. */
 async function worked(): Promise<{ readonly engine: FakeEngine; readonly group: string }> {
   const engine = anEngine();
   const header = await engine.plan(questions, { draft: { spec: aLabSpec({ max_attempts: 2 }) } });
@@ -73,7 +73,7 @@ async function worked(): Promise<{ readonly engine: FakeEngine; readonly group: 
   return { engine, group: header.group };
 }
 
-/** A stored group with one cell as given, and the target it was copied to before that. */
+/** A group with the given cell, and a target to which the group was copied before that. */
 async function besideCell(
   source: Partial<CellRecord>,
   target: Partial<CellRecord> | undefined,
@@ -90,7 +90,7 @@ function aCell(parts: Partial<CellRecord>): CellRecord {
   return { key, state: 'released', generation: 0, attempts: 0, attemptLog: [], ...parts };
 }
 
-/** What a copy did, but for the cells that nobody has begun with. */
+/** The counts of a copy, without those of cells that were never claimed. */
 function done({ sourceLeft: _source, targetLeft: _target, ...counts }: CopyCounts): object {
   return counts;
 }
@@ -98,7 +98,7 @@ function done({ sourceLeft: _source, targetLeft: _target, ...counts }: CopyCount
 const nothing = { cells: 0, copied: 0, calls: 0, kept: 0, heldElsewhere: 0 };
 
 describe('a copy of a finished group', () => {
-  it('has the same questions, header, cells, calls and tallies', async () => {
+  it('has the same questions, header, cells, calls and tallies as its source', async () => {
     const { engine, group } = await worked();
     const to = new FakeEngine();
 
@@ -138,7 +138,7 @@ describe('a copy of a finished group', () => {
     expect(to.queue.sent).toEqual([]);
   });
 
-  it('is active and planned though its source was cancelled at the end of its plan', async () => {
+  it('is active and planned even if its source was cancelled at the end of planning', async () => {
     const [from, to] = [new FakeEngine(), new FakeEngine()];
     const header = aGroupHeader({ spec: aLabSpec() });
     const text = `${JSON.stringify(aQuestion())}\n`;
@@ -151,7 +151,7 @@ describe('a copy of a finished group', () => {
     expect(await recordOf(to, 'demo')).toMatchObject({ state: 'active', isPlanned: true });
   });
 
-  it('publishes what its source publishes, and passes the check', async () => {
+  it('publishes the same files as its source and passes verification', async () => {
     const { engine, group } = await worked();
     const { header } = await recordOf(engine, group);
     const to = new FakeEngine();
@@ -167,7 +167,7 @@ describe('a copy of a finished group', () => {
 });
 
 describe('a copy of an unfinished group', () => {
-  it('is cancelled, and its tasks are those of the cells without a result', async () => {
+  it('is cancelled and has the tasks of the cells without a result', async () => {
     const engine = anEngine();
     const header = await engine.plan(questions, { draft: { spec: aLabSpec() } });
     const [first] = await engine.queue.receive('lab', 1);
@@ -186,7 +186,7 @@ describe('a copy of an unfinished group', () => {
     expect(to.queue.sent).toEqual(planned);
   });
 
-  it('can be worked on to its end, and no call is paid twice', async () => {
+  it('can be completed without paying for any call twice', async () => {
     const engine = anEngine();
     const header = await engine.plan(questions, { draft: { spec: aLabSpec() } });
     const [first] = await engine.queue.receive('lab', 1);
@@ -204,7 +204,7 @@ describe('a copy of an unfinished group', () => {
     expect(tally?.counts).toEqual({ scored: 2, unparsed: 0, ungraded: 1, failed: 0 });
   });
 
-  it('is left for whoever resumes it to plan where its plan is unfinished', async () => {
+  it('stays unplanned until it is resumed, if its source is not fully planned', async () => {
     const [from, to] = [new FakeEngine(), new FakeEngine()];
     const header = aGroupHeader({ spec: aLabSpec() });
     const { questions: stored } = await storedQuestion(from, `${JSON.stringify(aQuestion())}\n`);
@@ -216,7 +216,7 @@ describe('a copy of an unfinished group', () => {
     expect(to.queue.sent).toEqual([]);
   });
 
-  it('gets no tasks where whoever resumes it sends them', async () => {
+  it('gets no tasks if resuming it will send them', async () => {
     const [from, to] = [new FakeEngine(), new FakeEngine()];
     await storeGroup(from);
 
@@ -226,7 +226,7 @@ describe('a copy of an unfinished group', () => {
     expect(to.queue.sent).toEqual([]);
   });
 
-  it('stays active where it was resumed before', async () => {
+  it('stays active if it was resumed before', async () => {
     const [from, to] = [new FakeEngine(), new FakeEngine()];
     await storeGroup(from);
     await copy(from, to);
@@ -237,7 +237,7 @@ describe('a copy of an unfinished group', () => {
     expect(await recordOf(to, 'demo')).toMatchObject({ state: 'active' });
   });
 
-  it('gets its tasks before it says that all are sent', async () => {
+  it('gets its tasks before it is marked planned', async () => {
     const [from, to] = [new FakeEngine(), new FakeEngine()];
     await storeGroup(from);
     to.queue.failNextSend(anError('store-unavailable'));
@@ -247,7 +247,7 @@ describe('a copy of an unfinished group', () => {
     expect(await recordOf(to, 'demo')).toMatchObject({ state: 'cancelled', isPlanned: false });
   });
 
-  it('leaves out the configs that were skipped', async () => {
+  it('omits skipped configs', async () => {
     const [from, to] = [new FakeEngine(), new FakeEngine()];
     await storeGroup(from, {
       configs: [
@@ -264,7 +264,7 @@ describe('a copy of an unfinished group', () => {
 });
 
 describe('the questions of a copied group', () => {
-  it('are not written where they are', async () => {
+  it('are not written if the target has them', async () => {
     const [from, to] = [new FakeEngine(), new FakeEngine()];
     const header = await storeGroup(from);
     await to.blobs.write(header.questions.key, [from.blobs.texts.get(header.questions.key) ?? '']);
@@ -274,7 +274,7 @@ describe('the questions of a copied group', () => {
     expect(to.blobs.written).toEqual([header.questions.key]);
   });
 
-  it('are not written where the source has them damaged', async () => {
+  it("are not written if the source's copy is damaged", async () => {
     const [from, to] = [new FakeEngine(), new FakeEngine()];
     const { questions: stored } = await storeGroup(from);
     from.blobs.texts.set(stored.key, `${JSON.stringify(aQuestion({ id: 'other' }))}\n`);
@@ -285,7 +285,7 @@ describe('the questions of a copied group', () => {
     expect(await to.ledger.readGroup('demo')).toBeUndefined();
   });
 
-  it('are read from the near side', async () => {
+  it('are read from the faster store', async () => {
     const [from, to] = [new FakeEngine(), new FakeEngine()];
     const { questions: stored } = await storeGroup(from);
     await to.blobs.write(stored.key, [from.blobs.texts.get(stored.key) ?? '']);
@@ -303,7 +303,7 @@ describe('the questions of a copied group', () => {
 });
 
 describe('another group of the same name', () => {
-  it('is refused, and nothing of it is changed', async () => {
+  it('is rejected and not changed', async () => {
     const [from, to] = [new FakeEngine(), new FakeEngine()];
     await storeGroup(from);
     await to.ledger.createGroup(aGroupHeader({ label: 'other' }));
@@ -311,7 +311,7 @@ describe('another group of the same name', () => {
     await expect(copy(from, to)).rejects.toMatchObject({
       code: 'already-exists',
       message:
-        'demo: expected the same group or none, received another one of this name (made by "thrice run benchmark.toml"); nothing was changed',
+        'demo: expected the same group or none, received a different group of this name (created by "thrice run benchmark.toml"); nothing was changed',
     });
 
     expect(await recordOf(to, 'demo')).toEqual({
@@ -325,7 +325,7 @@ describe('another group of the same name', () => {
 });
 
 describe('a copied cell', () => {
-  it('that is in flight at the source is given back in the target', async () => {
+  it('that is in flight in the source is released in the target', async () => {
     const { from, to } = await besideCell({ state: 'claimed', attempts: 1 }, undefined);
     await from.ledger.commitCall(key, aJournalEntry());
 
@@ -336,7 +336,7 @@ describe('a copied cell', () => {
     expect(await to.ledger.readJournal(key)).toEqual(new Map([['answer', aJournalEntry()]]));
   });
 
-  it('is claimed before its journal is written: nobody finds a journal of a cell nobody held', async () => {
+  it('is claimed before its journal is written, so an unclaimed cell never has a journal', async () => {
     const { from, to } = await besideCell(
       { state: 'done', attempts: 1, result: aCellResult() },
       undefined,
@@ -349,7 +349,7 @@ describe('a copied cell', () => {
     expect(to.ledger.log.slice(0, 3)).toEqual(['claimCell', 'commitCall', 'completeCell']);
   });
 
-  it('that has a score in the target stays as it is', async () => {
+  it('that has a score in the target is not changed', async () => {
     const { from, to } = await besideCell(
       {
         state: 'done',
@@ -370,7 +370,7 @@ describe('a copied cell', () => {
   });
 
   it.each<[string, Partial<CellRecord>, Partial<CellRecord>]>([
-    ['is further', { attempts: 1 }, { attempts: 2 }],
+    ['has more attempts', { attempts: 1 }, { attempts: 2 }],
     ['has a result', { attempts: 1 }, { state: 'done', attempts: 1, result: aFailedResult() }],
     [
       'has another failure of the same generation',
@@ -378,11 +378,11 @@ describe('a copied cell', () => {
       { state: 'done', attempts: 1, result: aFailedResult() },
     ],
     [
-      'is of a later generation',
+      'has a later generation',
       { state: 'done', attempts: 1, result: aFailedResult() },
       { generation: 1 },
     ],
-  ])('stays as it is where it %s in the target', async (_, source, target) => {
+  ])('is not changed if it %s in the target', async (_, source, target) => {
     const { from, to } = await besideCell(source, target);
     const before = to.ledger.cell(key);
 
@@ -392,7 +392,7 @@ describe('a copied cell', () => {
     expect(to.ledger.cell(key)).toEqual(before);
   });
 
-  it('that failed in the target takes on the score of the source, of the same generation too', async () => {
+  it('that failed in the target gets the score of the source, even in the same generation', async () => {
     const { from, to } = await besideCell(
       { state: 'done', attempts: 2, result: aCellResult({ attempts: 2 }) },
       { state: 'done', attempts: 1, result: aFailedResult() },
@@ -405,7 +405,7 @@ describe('a copied cell', () => {
     expect(done(await copy(from, to))).toEqual({ ...nothing, cells: 1, kept: 1 });
   });
 
-  it('that is rerun at the source is open again in the target', async () => {
+  it('that is rerun in the source loses its result in the target', async () => {
     const { from, to } = await besideCell(
       { generation: 1, attempts: 1, attemptLog: [anAttempt()] },
       { state: 'done', attempts: 5, result: aFailedResult({ attempts: 5 }) },
@@ -417,7 +417,7 @@ describe('a copied cell', () => {
     expect(to.ledger.cell(key)).toEqual(from.ledger.cell(key));
   });
 
-  it('that a worker of the target has in flight is left alone and counted', async () => {
+  it('that a worker of the target holds is counted but not changed', async () => {
     const { from, to } = await besideCell(
       { state: 'done', attempts: 1, result: aCellResult() },
       undefined,
@@ -439,7 +439,7 @@ describe('a copied cell', () => {
     expect(await to.ledger.readJournal(key)).toEqual(new Map());
   });
 
-  it('that a worker of the target takes over meanwhile is left to it', async () => {
+  it('that a worker of the target claims during the copy is left to that worker', async () => {
     const { from, to } = await besideCell(
       { state: 'done', attempts: 1, result: aCellResult() },
       undefined,
@@ -458,7 +458,7 @@ describe('a copied cell', () => {
     expect(to.ledger.cell(key)).toMatchObject({ state: 'claimed', attempts: 1 });
   });
 
-  it('that a worker of the target died over is taken over', async () => {
+  it('whose worker in the target crashed is taken over', async () => {
     const { from, to } = await besideCell(
       { state: 'done', attempts: 1, result: aCellResult() },
       undefined,
@@ -471,7 +471,7 @@ describe('a copied cell', () => {
     expect(to.ledger.cell(key)).toEqual(from.ledger.cell(key));
   });
 
-  it('whose worker died at the source has one try more in the target too', async () => {
+  it('whose worker in the source crashed has one more attempt in the target too', async () => {
     const { from, to } = await besideCell({ state: 'claimed', attempts: 2 }, { attempts: 1 });
 
     const counts = await copy(from, to);
@@ -480,7 +480,7 @@ describe('a copied cell', () => {
     expect(to.ledger.cell(key)).toEqual(aCell({ attempts: 2 }));
   });
 
-  it('keeps the answer that the target paid for, and gets no result of another', async () => {
+  it('keeps the answer that the target paid for and gets no result of a different answer', async () => {
     const { from, to } = await besideCell(
       { state: 'done', attempts: 1, result: aCellResult({ answer: 'a' }) },
       { attempts: 1 },
@@ -498,7 +498,7 @@ describe('a copied cell', () => {
     );
   });
 
-  it('gets no result of another answer that is committed at the same moment', async () => {
+  it('gets no result of a different answer that is committed concurrently', async () => {
     const { from, to } = await besideCell(
       { state: 'done', attempts: 1, result: aCellResult({ answer: 'a' }) },
       undefined,
@@ -516,7 +516,7 @@ describe('a copied cell', () => {
     expect(to.ledger.cell(key)).toEqual(aCell({ attempts: 1 }));
   });
 
-  it('brings a call that was paid for after it failed', async () => {
+  it('gets a call that was paid for after the cell failed', async () => {
     const failed = { state: 'done', attempts: 1, result: aFailedResult() } as const;
     const { from, to } = await besideCell(failed, failed);
     await from.ledger.commitCall(key, aJournalEntry());
@@ -527,7 +527,7 @@ describe('a copied cell', () => {
     expect(await to.ledger.readJournal(key)).toEqual(new Map([['answer', aJournalEntry()]]));
   });
 
-  it('joins the attempts that both sides made since', async () => {
+  it('merges the attempts that both sides made', async () => {
     const [both, here, there] = [1, 2, 3].map((latencyMs) => anAttempt({ latencyMs }));
     if (both === undefined || here === undefined || there === undefined) throw new Error('three');
     const { from, to } = await besideCell(
@@ -542,7 +542,7 @@ describe('a copied cell', () => {
     expect(done(again)).toEqual({ ...nothing, cells: 1, kept: 1 });
   });
 
-  it('has as many attempts as the source where all look the same', async () => {
+  it('has as many attempts as the source even if all are identical', async () => {
     const { from, to } = await besideCell(
       { attempts: 3, attemptLog: [anAttempt(), anAttempt(), anAttempt()] },
       { attempts: 1, attemptLog: [anAttempt()] },
@@ -555,7 +555,7 @@ describe('a copied cell', () => {
 });
 
 describe('copies', () => {
-  it('tell how far they are', async () => {
+  it('report their progress', async () => {
     const { engine, group } = await worked();
     const seen: CopyCounts[] = [];
 
@@ -570,7 +570,7 @@ describe('copies', () => {
     expect(seen.map(({ cells, copied }) => [cells, copied])).toEqual([[3, 3]]);
   });
 
-  it('go through all pages', async () => {
+  it('cover all pages', async () => {
     const many = Array.from({ length: limits.pageSize + 1 }, (_, at) =>
       aQuestion({ id: `q${at}` }),
     );
@@ -583,7 +583,7 @@ describe('copies', () => {
     expect(counts).toMatchObject({ copied: limits.pageSize + 1, calls: limits.pageSize + 1 });
   });
 
-  it('equal their source, however far it was at an earlier copy', async () => {
+  it('equal their source, whatever an earlier copy contained', async () => {
     await fc.assert(
       fc.asyncProperty(someDeeds(), someDeeds(), async (earlier, later) => {
         const [from, to] = [new FakeEngine(), new FakeEngine()];
@@ -601,7 +601,7 @@ describe('copies', () => {
     );
   });
 
-  it('bring nothing the second time', async () => {
+  it('change nothing the second time', async () => {
     await fc.assert(
       fc.asyncProperty(someDeeds(), async (deeds) => {
         const [from, to] = [new FakeEngine(), new FakeEngine()];
@@ -619,7 +619,7 @@ describe('copies', () => {
     );
   });
 
-  it('that are cut off at any write and repeated equal those that are not', async () => {
+  it('that are interrupted at any write and repeated equal uninterrupted ones', async () => {
     const deaths: fc.Arbitrary<Death> = fc.record({
       afterWrites: fc.nat({ max: 30 }),
       isWritten: fc.boolean(),
@@ -654,7 +654,7 @@ describe('copies', () => {
     );
   });
 
-  it('there and back change nothing', async () => {
+  it('to another engine and back change nothing', async () => {
     await fc.assert(
       fc.asyncProperty(someDeeds(), async (deeds) => {
         const [home, away] = [new FakeEngine(), new FakeEngine()];
@@ -671,7 +671,7 @@ describe('copies', () => {
     );
   });
 
-  it('of two sides that both went on never lose a score or a call', async () => {
+  it('between two engines that both continued never lose a score or a call', async () => {
     await fc.assert(
       fc.asyncProperty(someDeeds(), someDeeds(), someDeeds(), async (shared, here, there) => {
         const [home, away] = [new FakeEngine(), new FakeEngine()];
@@ -704,12 +704,12 @@ describe('copies', () => {
   });
 });
 
-/** The tasks that a queue was ever sent, each once. */
+/** The distinct tasks that were sent to a queue. */
 function tasksOf({ queue }: FakeEngine): readonly string[] {
   return [...new Set(queue.sent.map((sent) => JSON.stringify(sent)))].toSorted();
 }
 
-/** Stores the text of a question file; what a header says of it. */
+/** Stores the text of a question file and returns the `questions` of a header for it. */
 async function storedQuestion(
   { blobs }: FakeEngine,
   text: string,

@@ -18,8 +18,8 @@ const configs = [
   { name: 'c', model: 'spare/m' },
 ];
 
-describe('a request for a plan', () => {
-  it('has every task sent as it was planned, and the group marked', async () => {
+describe('a plan request', () => {
+  it('sends every planned task and marks the group planned', async () => {
     const stage = new FakeStage();
     await stage.enter({ configs, runCount: 2, isPlanned: false });
     stage.ledger.putCell(aDoneCell('a'));
@@ -39,7 +39,7 @@ describe('a request for a plan', () => {
     expect(stage.requests.tasks).toEqual([]);
   });
 
-  it('has the rest asked for when time is up; whoever sends the last marks the group', async () => {
+  it('requests the rest when time runs out; the last request marks the group planned', async () => {
     const stage = new FakeStage();
     const ids = Array.from({ length: 2 * limits.pageSize + 1 }, (_, at) => `q${at}`);
     await stage.enter({ ids, isPlanned: false });
@@ -61,7 +61,7 @@ describe('a request for a plan', () => {
     expect(stage.queue.sent.map(({ task }) => task.id)).toEqual(ids);
   });
 
-  it('is done with where the group is planned already', async () => {
+  it('does nothing if the group is already planned', async () => {
     const stage = new FakeStage();
     await stage.enter();
 
@@ -69,7 +69,7 @@ describe('a request for a plan', () => {
     expect(sent(stage)).toEqual([]);
   });
 
-  it('leaves the group unmarked when its tasks cannot be sent', async () => {
+  it('does not mark the group planned if its tasks cannot be sent', async () => {
     const stage = new FakeStage();
     await stage.enter({ isPlanned: false });
     stage.queue.failNextSend(anError('store-unavailable'));
@@ -80,8 +80,8 @@ describe('a request for a plan', () => {
   });
 });
 
-describe('a request for what is missing', () => {
-  it('has the cells without a result sent, in their generation', async () => {
+describe('a refill request', () => {
+  it('sends the cells without a result in their generation', async () => {
     const stage = new FakeStage();
     await stage.enter({ configs });
     stage.ledger.putCell(aDoneCell('a'));
@@ -101,7 +101,7 @@ describe('a request for what is missing', () => {
     ['lab/n', ['lab demo-r1 b q1']],
     ['spare', ['spare demo-r1 c q1']],
     ['grok', []],
-  ])('of %s has the cells of that lane or model sent', async (breakerKey, expected) => {
+  ])('for %s sends the cells of that lane or model', async (breakerKey, expected) => {
     const stage = new FakeStage();
     await stage.enter({ configs });
 
@@ -111,7 +111,7 @@ describe('a request for what is missing', () => {
     expect(await stage.deferred()).toEqual([]);
   });
 
-  it('has the cells of a lane deferred again that has closed meanwhile', async () => {
+  it('defers the cells again if their lane is blocked again', async () => {
     const stage = new FakeStage();
     await stage.enter({ configs });
     await stage.ledger.openBreaker(anOpenBreaker({ breakerKey: 'lab/m' }));
@@ -125,7 +125,7 @@ describe('a request for what is missing', () => {
   it.each([
     ['lab', ['spare demo-r1 c q1']],
     ['lab/m', ['lab demo-r1 b q1', 'spare demo-r1 c q1']],
-  ])('leaves out what waits for %s to open', async (breakerKey, expected) => {
+  ])('omits the cells blocked by %s', async (breakerKey, expected) => {
     const stage = new FakeStage();
     await stage.enter({ configs });
     await stage.ledger.openBreaker(anOpenBreaker({ breakerKey }));
@@ -135,7 +135,7 @@ describe('a request for what is missing', () => {
     expect(sent(stage)).toEqual(expected);
   });
 
-  it('goes on where it was cut off, for the same lane', async () => {
+  it('resumes where it was interrupted, for the same lane', async () => {
     const stage = new FakeStage();
     const ids = Array.from({ length: limits.pageSize + 1 }, (_, at) => `q${at}`);
     await stage.enter({ ids, configs });
@@ -152,7 +152,7 @@ describe('a request for what is missing', () => {
     expect(stage.queue.sent.map(({ task }) => task.id)).toEqual(ids);
   });
 
-  it('has no more sent than it allows, over all configs, pages and runs, and no rest asked for', async () => {
+  it('sends at most its limit over all configs, pages and runs, and does not request the rest', async () => {
     const stage = new FakeStage();
     const ids = Array.from({ length: limits.pageSize + 5 }, (_, at) => `q${at}`);
     await stage.enter({ configs, ids, runCount: 2 });
@@ -175,8 +175,8 @@ describe('a request for what is missing', () => {
   });
 });
 
-describe('any request for tasks', () => {
-  it.each([plan, refill])('has nothing sent of a cancelled group: $kind', async (request) => {
+describe('a dispatch request of any kind', () => {
+  it.each([plan, refill])('sends nothing for a cancelled group: $kind', async (request) => {
     const stage = new FakeStage();
     await stage.enter({ isPlanned: false });
     await stage.ledger.setGroupState('demo', 'cancelled');
@@ -188,7 +188,7 @@ describe('any request for tasks', () => {
     expect((await stage.ledger.readGroup('demo'))?.isPlanned).toBe(false);
   });
 
-  it('is refused for a group that nobody knows', async () => {
+  it('is rejected for an unknown group', async () => {
     const stage = new FakeStage();
 
     await expect(serve(stage, plan)).rejects.toMatchObject({ code: 'unknown-group' });
@@ -203,7 +203,7 @@ async function serve(
   return await dispatchTasks(request, isOutOfTime, stage);
 }
 
-/** What was sent: lane, run, config and question. */
+/** The tasks that were sent: lane, run, config and question. */
 function sent(stage: FakeStage): readonly string[] {
   return stage.queue.sent.map(({ lane, task }) => `${lane} ${task.run} ${task.config} ${task.id}`);
 }

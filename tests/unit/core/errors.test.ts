@@ -16,7 +16,7 @@ const everyCode = Object.entries(errorCodesByClass).flatMap(([errorClass, codes]
 );
 
 describe('an error', () => {
-  it.each(everyCode)('of code %s is of class %s', (code, errorClass) => {
+  it.each(everyCode)('with code %s has class %s', (code, errorClass) => {
     expect(new ThriceError({ code, message: 'x' }).class).toBe(errorClass);
     expect(classOfCode(code)).toBe(errorClass);
   });
@@ -44,7 +44,7 @@ describe('an error', () => {
     expect(error.cause).toBe(cause);
   });
 
-  it('is passed on as it is', () => {
+  it('is returned unchanged by toThriceError', () => {
     const error = new ThriceError({ code: 'lease-lost', message: 'x' });
 
     expect(toThriceError(error)).toBe(error);
@@ -54,15 +54,15 @@ describe('an error', () => {
     ['an error', new TypeError('x is not a function'), 'x is not a function'],
     ['a text', 'broken', 'broken'],
     ['nothing', undefined, 'undefined'],
-  ])('is a bug where something else was thrown: %s', (_, thrown, message) => {
+  ])('is a bug if something else was thrown: %s', (_, thrown, message) => {
     const error = toThriceError(thrown);
 
     expect(error).toMatchObject({ code: 'invariant-violated', class: 'internal', message });
     expect(error.cause).toBe(thrown);
   });
 
-  it('is a bug where a union has another member', () => {
-    expect(() => assertNever('purple' as never)).toThrow('Unexpected value: "purple"');
+  it('is a bug if a union has an unexpected member', () => {
+    expect(() => assertNever('purple' as never)).toThrow('unexpected value: "purple"');
   });
 });
 
@@ -78,7 +78,7 @@ describe('docs/errors.md', () => {
   });
 });
 
-/** The codes of each section's table, by the section's heading. */
+/** The codes in each section's table, by section heading. */
 function readSections(): Record<string, readonly string[]> {
   const path = resolve(import.meta.dirname, '../../../docs/errors.md');
   const [, ...sections] = readFileSync(path, 'utf8').split('\n## ');

@@ -23,7 +23,7 @@ import { FakeEngine } from '../../support/fake-engine.ts';
 const three = ['right', 'wrong', 'broken'].map((id) => aQuestion({ id }));
 
 describe('a finalized group', () => {
-  it('has its files where the format says', async () => {
+  it('has its files at the documented paths', async () => {
     const { engine, header } = await finalized();
     const { group } = header;
 
@@ -65,7 +65,7 @@ describe('a finalized group', () => {
     ]);
   });
 
-  it('has the answers with a score as predictions', async () => {
+  it('lists answers with a score as predictions', async () => {
     const { engine, header } = await finalized();
 
     expect(jsonOf(engine, header, 'predictions_a.json')).toEqual([
@@ -74,7 +74,7 @@ describe('a finalized group', () => {
     ]);
   });
 
-  it('has every cell without a score as a failure', async () => {
+  it('lists every cell without a score as a failure', async () => {
     const { engine, header } = await finalized();
 
     expect(jsonOf(engine, header, 'failures_a.json')).toEqual([
@@ -89,7 +89,7 @@ describe('a finalized group', () => {
     ]);
   });
 
-  it('lists what nobody attempted or graded as failures too', async () => {
+  it('also lists cells that were not attempted or graded as failures', async () => {
     const engine = new FakeEngine();
     const header = await engine.plan([aQuestion(), aQuestion({ id: 'q2', target: null })]);
     const [, second] = await engine.queue.receive('lab', 2);
@@ -107,7 +107,7 @@ describe('a finalized group', () => {
     ]);
   });
 
-  it('has manifests that say what was run and how it went', async () => {
+  it('has manifests that describe what was run and how it ended', async () => {
     const { engine, header } = await finalized();
 
     const manifest = jsonOf(engine, header, 'manifest.json');
@@ -157,7 +157,7 @@ describe('a finalized group', () => {
     });
   });
 
-  it('has a summary of each run and of all', async () => {
+  it('has a summary of each run and of the group', async () => {
     const { engine, header, summary } = await finalized();
 
     const published = summarySchema.parse(
@@ -183,7 +183,7 @@ describe('a finalized group', () => {
     });
   });
 
-  it('counts the cost of an answer thrown away as waste', async () => {
+  it('counts the cost of a discarded answer as waste', async () => {
     const engine = new FakeEngine({
       benchmark: aBenchmark({ prices: new Map([['lab/m', { input: 100_000, output: 0 }]]) }),
       answer: () => aModelResponse({ servedModel: 'm-mini' }),
@@ -200,7 +200,7 @@ describe('a finalized group', () => {
     });
   });
 
-  it('has its summary as a table too', async () => {
+  it('also has its summary as a table', async () => {
     const { engine, header, summary } = await finalized();
 
     const text = engine.blobs.texts.get(groupKey(header.group, 'summary.md'));
@@ -208,7 +208,7 @@ describe('a finalized group', () => {
     expect(text).toBe(renderSummary(summary, 'md'));
   });
 
-  it('tells of each row as it is written, then asks how the work ended', async () => {
+  it('reports each row as it is written, then asks for the exit code', async () => {
     const { engine, header } = await finalized();
     const told: string[] = [];
 
@@ -229,7 +229,7 @@ describe('a finalized group', () => {
     expect(jsonOf(engine, header, 'manifest.json')).toMatchObject({ exitCode: 2 });
   });
 
-  it('has its header beside its summary', async () => {
+  it('has its header next to its summary', async () => {
     const { engine, header } = await finalized();
 
     const text = engine.blobs.texts.get(groupKey(header.group, 'group.json')) ?? '';
@@ -237,7 +237,7 @@ describe('a finalized group', () => {
     expect(JSON.parse(text)).toEqual(header);
   });
 
-  it('has the same bytes when it is finalized again', async () => {
+  it('is identical when it is finalized again', async () => {
     const { engine, header } = await finalized();
     const before = new Map(engine.blobs.texts);
 
@@ -246,7 +246,7 @@ describe('a finalized group', () => {
     expect(engine.blobs.texts).toEqual(before);
   });
 
-  it('names a line of a cells file that is none of its rows', async () => {
+  it('names the line of a cells file that is not a row', async () => {
     const { engine, header } = await finalized();
     const key = runKey(header.group, runOf(header), 'cells/a.jsonl');
     engine.blobs.texts.set(key, `${engine.blobs.texts.get(key)}{"id":`);
@@ -258,7 +258,7 @@ describe('a finalized group', () => {
   });
 });
 
-/** Two runs of two configs, one failed cell each; a third config has no key. */
+/** Two runs of two configs with one failed cell each; a third config has no key. */
 async function finalized() {
   const configs = [
     aConfig({ name: 'a' }),

@@ -21,18 +21,18 @@ import { FakeClock } from '../../support/fake-clock.ts';
 import { FakeLedger } from '../../support/fake-ledger.ts';
 import { FakeTaskQueue } from '../../support/fake-task-queue.ts';
 
-/** A cell, where it stands, and what of it lies in the DLQ. */
+/** A cell, its state, and its entries in the DLQ. */
 interface DrawnCell {
   readonly run: string;
   readonly generation: number;
   readonly state: 'absent' | 'failed' | 'scored' | 'claimed';
-  /** The generation of each message, at most the cell's. */
+  /** The generation of each message, not above the cell's. */
   readonly messages: readonly number[];
-  /** Stray tasks of the cell's generation. */
+  /** Tasks in the DLQ of the cell's generation. */
   readonly strays: number;
 }
 
-/** What a worker leaves: a message is sent after its cell has failed in the message's generation. */
+/** Generates states that workers leave: a message is sent after its cell failed in the same generation. */
 const drawnCell: fc.Arbitrary<DrawnCell> = fc
   .record({
     run: fc.constantFrom('demo-r1', 'demo-r2'),
@@ -49,7 +49,7 @@ const drawnCell: fc.Arbitrary<DrawnCell> = fc
   .map((cell) => {
     const generation = cell.state === 'absent' ? 0 : cell.generation;
     const last = cell.state === 'failed' ? generation : generation - 1;
-    return { ...cell, generation, messages: cell.messages.filter((own) => own <= last) };
+    return { ...cell, generation, messages: cell.messages.filter((message) => message <= last) };
   });
 
 const drawnStage = fc.record({
@@ -62,16 +62,16 @@ const drawnStage = fc.record({
     { errorClass: 'internal' },
   ),
   pageSize: fc.integer({ min: 1, max: 5 }),
-  /** The step of the first replay at which it is killed; beyond its last, it is not. */
+  /** The step at which the first replay is killed; beyond its last step, it is not killed. */
   killAt: fc.nat(40),
-  /** Whether the step takes place. */
+  /** Whether the step itself still takes effect. */
   isDone: fc.boolean(),
   order: fc.infiniteStream(fc.nat(1_000)),
 });
 
 type DrawnStage = typeof drawnStage extends fc.Arbitrary<infer Drawn> ? Drawn : never;
 
-/** Ends a process at one of its steps: that one and all later ones fail. */
+/** Kills a process at one of its steps: that step and all later ones fail. */
 class Killer {
   #steps = 0;
   readonly #killAt: number;
@@ -98,9 +98,9 @@ async function aStage({ cells, unreadable, pageSize, order }: DrawnStage) {
   for (const [index, { run, generation, state, messages, strays }] of cells.entries()) {
     const task = { id: `q${index}`, run };
     if (state !== 'absent') ledger.putCell(aRecord({ ...task, generation, state }));
-    for (const [copy, own] of messages.entries()) {
-      const messageId = `message ${task.id} g${own} #${copy}`;
-      entries.push(aFailureEntry({ ...task, generation: own }, { messageId }));
+    for (const [copy, messageGeneration] of messages.entries()) {
+      const messageId = `message ${task.id} g${messageGeneration} #${copy}`;
+      entries.push(aFailureEntry({ ...task, generation: messageGeneration }, { messageId }));
     }
     for (let copy = 0; copy < strays; copy += 1) {
       const messageId = `task ${task.id} g${generation} #${copy}`;
@@ -133,7 +133,7 @@ function aRecord({
   return { ...record, state: 'done', result };
 }
 
-/** Replays as a process that may be killed. */
+/** Runs a replay in a process that may be killed. */
 async function replayWith(
   { ledger, messages, queue, activeGroups }: Awaited<ReturnType<typeof aStage>>,
   filter: DlqFilter,
@@ -146,13 +146,13 @@ async function replayWith(
     unseenCount: 0,
     [Symbol.asyncDispose]: async () => undefined,
   };
-  const mortalLedger = Object.assign(Object.create(ledger) as FakeLedger, {
+  const killableLedger = Object.assign(Object.create(ledger) as FakeLedger, {
     readGroup: (group: string) => killer.step(() => ledger.readGroup(group)),
     readCells: (run: string, config: string, ids: readonly string[]) =>
       killer.step(() => ledger.readCells(run, config, ids)),
   });
   const stores = {
-    ledger: mortalLedger,
+    ledger: killableLedger,
     queue: {
       send: (lane: string, tasks: readonly CellTask[]) =>
         killer.step(() => queue.send(lane, tasks)),
@@ -163,21 +163,21 @@ async function replayWith(
   return await replayMessages({ scan, filter, stop: new AbortController().signal }, stores);
 }
 
-/** Whether an entry is meant, said once more. */
-function isMeant(entry: DlqEntry, { runs, errorClass }: DlqFilter): boolean {
+/** Whether an entry matches the filter, implemented independently. */
+function matchesFilter(entry: DlqEntry, { runs, errorClass }: DlqFilter): boolean {
   if (entry.kind === 'unreadable') return runs === undefined && errorClass !== 'transient';
-  const ownClass = entry.kind === 'message' ? 'transient' : 'internal';
-  return (runs?.has(entry.task.run) ?? true) && (errorClass ?? ownClass) === ownClass;
+  const entryClass = entry.kind === 'message' ? 'transient' : 'internal';
+  return (runs?.has(entry.task.run) ?? true) && (errorClass ?? entryClass) === entryClass;
 }
 
-/** The one generation that a cell's messages may be sent in; undefined if they are all stale. */
+/** The only generation in which a cell may be sent; undefined if all of its messages are stale. */
 function expectedGeneration({ state, generation }: DrawnCell): number | undefined {
   if (state === 'scored') return undefined;
   return state === 'failed' ? generation + 1 : generation;
 }
 
-describe('a replay that is killed at any step, and another to the end', () => {
-  it('sends every cell that is meant in one generation, loses none and keeps the rest', async () => {
+describe('a replay that is killed at any step and then repeated', () => {
+  it('sends every matching cell in one generation, loses none and keeps the rest', async () => {
     await fc.assert(
       fc.asyncProperty(drawnStage, async (drawn) => {
         const stage = await aStage(drawn);
@@ -188,7 +188,7 @@ describe('a replay that is killed at any step, and another to the end', () => {
         const report = await replayWith(stage, filter, new Killer(Infinity, false));
 
         const kept = before.filter(
-          (entry) => !isMeant(entry, filter) || entry.kind === 'unreadable',
+          (entry) => !matchesFilter(entry, filter) || entry.kind === 'unreadable',
         );
         expect(stage.messages.entries).toEqual(kept);
         expect(report.messages.kept).toBe(kept.length);
@@ -200,7 +200,7 @@ describe('a replay that is killed at any step, and another to the end', () => {
               entry.kind !== 'unreadable' &&
               entry.task.id === `q${index}` &&
               entry.task.generation === cell.generation &&
-              isMeant(entry, filter),
+              matchesFilter(entry, filter),
           );
           return generation !== undefined && isAsked ? [`q${index} g${generation}`] : [];
         });
@@ -213,7 +213,7 @@ describe('a replay that is killed at any step, and another to the end', () => {
     );
   });
 
-  it('has the effect of one where it was not killed', async () => {
+  it('has the same effect as one that was not killed', async () => {
     await fc.assert(
       fc.asyncProperty(drawnStage, async (drawn) => {
         const stage = await aStage(drawn);

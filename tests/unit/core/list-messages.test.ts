@@ -13,7 +13,7 @@ import { FakeLedger } from '../../support/fake-ledger.ts';
 const never = new AbortController().signal;
 
 describe('a list of DLQ messages', () => {
-  it('has each cell once, its latest message first, by run, config and id', async () => {
+  it('has each cell once, with its latest message first, ordered by run, config and id', async () => {
     const early = '2026-01-01T00:00:00.000Z';
     const messages = new FakeDeadLetterQueue(
       [
@@ -50,7 +50,7 @@ describe('a list of DLQ messages', () => {
     expect(messages.entries).toHaveLength(7);
   });
 
-  it('leaves out what is not meant and counts it', async () => {
+  it('omits messages that do not match but counts them', async () => {
     const late = anUnreadableEntry({ messageId: 'late', sentAt: '2026-01-03T00:00:00.000Z' });
     const messages = new FakeDeadLetterQueue([
       aFailureEntry(),
@@ -88,7 +88,7 @@ describe('a list of DLQ messages', () => {
     ['unfinished', { state: 'released', generation: 1, result: undefined }],
     ['running-again', { state: 'claimed', generation: 2, result: undefined }],
     ['running-again', { state: 'released', generation: 2, result: undefined }],
-  ])('calls a cell %s that is %j', async (now, parts) => {
+  ])('reports %s for a cell that is %j', async (now, parts) => {
     const ledger = new FakeLedger(new FakeClock());
     const record = { state: 'done', attempts: 1, attemptLog: [], result: aFailedResult() } as const;
     if (parts !== undefined)
@@ -100,7 +100,7 @@ describe('a list of DLQ messages', () => {
     expect(list.cells).toMatchObject([{ now }]);
   });
 
-  it('asks for the cells of a run and config together, page by page', async () => {
+  it('reads the cells of a run and config together, page by page', async () => {
     const ledger = new FakeLedger(new FakeClock());
     const asked: string[] = [];
     const readCells = ledger.readCells.bind(ledger);
@@ -120,7 +120,7 @@ describe('a list of DLQ messages', () => {
     expect(asked).toEqual([`demo-r1 direct ${limits.pageSize}`, 'demo-r1 direct 1', 'demo-r1 b 1']);
   });
 
-  it('says that it was stopped, with what it had', async () => {
+  it('reports that it was stopped and returns what it has', async () => {
     const messages = new FakeDeadLetterQueue(
       [aFailureEntry({ id: 'q1' }), aFailureEntry({ id: 'q2' })],
       1,

@@ -9,7 +9,7 @@ async function nextTurn(): Promise<void> {
 }
 
 describe('mapBounded', () => {
-  it('keeps the order and the bound, whatever takes longest', async () => {
+  it('keeps the order and the limit, whichever item takes longest', async () => {
     const turns = fc.array(fc.nat({ max: 4 }), { maxLength: 30 });
     const bound = fc.integer({ min: 1, max: 8 });
 
@@ -33,7 +33,7 @@ describe('mapBounded', () => {
     );
   });
 
-  it('throws the first error, waits for what is in flight and begins nothing more', async () => {
+  it('throws the first error after the items in flight have settled, and starts no further item', async () => {
     const failure = new Error('no');
     const begun: number[] = [];
     const ended: number[] = [];
@@ -52,7 +52,7 @@ describe('mapBounded', () => {
 });
 
 describe('pagesOf', () => {
-  it('cuts any list into full pages and a rest', () => {
+  it('splits any list into full pages and a remainder', () => {
     fc.assert(
       fc.property(fc.array(fc.nat()), fc.integer({ min: 1, max: 7 }), (items, size) => {
         const pages = pagesOf(items, size);

@@ -17,7 +17,7 @@ const twoLanes = aBenchmark({
 });
 
 describe('a planned group', () => {
-  it('is named after its label and the instant, its runs after it', async () => {
+  it('is named after its label and creation time, and its runs after the group', async () => {
     const engine = new FakeEngine({ benchmark: aBenchmark({ replicates: 3 }) });
 
     const header = await engine.plan(two, { draft: { label: 'gold' } });
@@ -36,7 +36,7 @@ describe('a planned group', () => {
     });
   });
 
-  it('has a name of its own, even when another was planned in the same second elsewhere', async () => {
+  it('has a unique name even if another group was planned elsewhere in the same second', async () => {
     const here = new FakeEngine();
     const there = new FakeEngine({ random: () => 0.999_999 });
 
@@ -49,7 +49,7 @@ describe('a planned group', () => {
     ]);
   });
 
-  it('draws another name where the first is taken, and fails where every draw is', async () => {
+  it('draws another name if the first is taken, and fails if every name is', async () => {
     const draws = [0.5, 0.5, 0.25];
     const engine = new FakeEngine({ random: () => draws.shift() ?? 0.5 });
 
@@ -62,7 +62,7 @@ describe('a planned group', () => {
     await expect(engine.plan()).rejects.toMatchObject({ code: 'already-exists' });
   });
 
-  it('has its questions stored under their digest', async () => {
+  it('stores its questions under their digest', async () => {
     const engine = new FakeEngine();
 
     const header = await engine.plan(two);
@@ -85,7 +85,7 @@ describe('a planned group', () => {
     expect(engine.queue.sent.map(({ task }) => task.id)).toEqual(['q2']);
   });
 
-  it('is active when every task is sent', async () => {
+  it('is active once every task is sent', async () => {
     const engine = new FakeEngine();
 
     const { group } = await engine.plan(two);
@@ -93,7 +93,7 @@ describe('a planned group', () => {
     expect((await engine.ledger.readGroup(group))?.state).toBe('active');
   });
 
-  it('has one task a cell, run by run, question by question within a lane', async () => {
+  it('has one task per cell, run by run and question by question within a lane', async () => {
     const engine = new FakeEngine({ benchmark: twoLanes });
 
     const { group } = await engine.plan(two);
@@ -113,7 +113,7 @@ describe('a planned group', () => {
     expect(engine.queue.sent.every(({ task }) => task.v === 1 && task.generation === 0)).toBe(true);
   });
 
-  it('counts the cells of each config, and none of one that is skipped', async () => {
+  it('counts the cells of each config, and none for a skipped config', async () => {
     const engine = new FakeEngine({ benchmark: twoLanes });
 
     const header = await engine.plan(two, { skipped: new Map([['b', 'skipped_missing_keys']]) });
@@ -126,7 +126,7 @@ describe('a planned group', () => {
     expect(engine.queue.sent.map(({ lane }) => lane)).not.toContain('spare');
   });
 
-  it('is sent in pages, every cell once', async () => {
+  it('sends its tasks in pages, each cell once', async () => {
     const engine = new FakeEngine();
     const count = 2 * limits.pageSize + 1;
     const many = Array.from({ length: count }, (_, at) => aQuestion({ id: `q${at}` }));
@@ -137,7 +137,7 @@ describe('a planned group', () => {
     expect(ids).toEqual(many.map(({ id }) => id));
   });
 
-  it('keeps a stored file of the same questions', async () => {
+  it('reuses a stored file of the same questions', async () => {
     const engine = new FakeEngine();
     const { questions } = await engine.plan(two);
     const before = engine.blobs.written.length;
@@ -148,7 +148,7 @@ describe('a planned group', () => {
     expect(engine.blobs.texts.has(questions.key)).toBe(true);
   });
 
-  it('has byte ranges that are its questions, whatever their texts', async () => {
+  it('has byte ranges that match its questions, whatever their texts', async () => {
     const texts = fc.string({ unit: 'binary', minLength: 1 }).filter((text) => text.trim() !== '');
 
     await fc.assert(
@@ -168,8 +168,8 @@ describe('a planned group', () => {
   });
 });
 
-describe('a plan that was cut off', () => {
-  it('is completed by sending its tasks again, and no cell is paid twice', async () => {
+describe('an interrupted plan', () => {
+  it('is completed by sending its tasks again, without paying for a cell twice', async () => {
     const engine = new FakeEngine({ benchmark: twoLanes });
     const header = await engine.plan(two);
     const first = engine.queue.sent.map(({ task }) => task);
@@ -183,7 +183,7 @@ describe('a plan that was cut off', () => {
     expect(engine.queue.leftCount).toBe(0);
   });
 
-  it('is still being planned until its last task is sent', async () => {
+  it('stays unplanned until its last task is sent', async () => {
     const engine = new FakeEngine();
     engine.queue.failNextSend(anError('store-unusable'));
 

@@ -17,8 +17,8 @@ import { FakeStage } from '../../support/fake-stage.ts';
 
 const nothing = { scored: 0, unparsed: 0, ungraded: 0, failed: 0 };
 
-describe('the results of a group that is whole', () => {
-  it('are written as the records have them, and the group leaves the list of active groups', async () => {
+describe('the results of a complete group', () => {
+  it('are written from the records, and the group leaves the active groups', async () => {
     const stage = new FakeStage();
     const header = await stage.enter({ ids: ['q1', 'q2'], runCount: 2 });
     await complete(stage, { run: 'demo-r1', id: 'q1' }, aCellResult());
@@ -42,8 +42,8 @@ describe('the results of a group that is whole', () => {
   it.each<[string, CellResult, number]>([
     ['0', aCellResult(), 0],
     ['0 for an unparsed answer', aCellResult({ outcome: 'unparsed', score: 0 }), 0],
-    ['1 without every score', aFailedResult(), 1],
-  ])('have manifests that say %s', async (_, result, exitCode) => {
+    ['1 for a missing score', aFailedResult(), 1],
+  ])('have manifests with exit code %s', async (_, result, exitCode) => {
     const stage = new FakeStage();
     await stage.enter();
     await complete(stage, {}, result);
@@ -53,7 +53,7 @@ describe('the results of a group that is whole', () => {
     expect(exitCodeOf(stage)).toBe(exitCode);
   });
 
-  it('are called complete though the tally fell short', async () => {
+  it('are complete even if the tally is short', async () => {
     const stage = new FakeStage();
     const { spec } = await stage.enter({ ids: ['q1', 'q2'] });
     await stage.complete(['q1', 'q2']);
@@ -69,7 +69,7 @@ describe('the results of a group that is whole', () => {
     expect(await stage.activeGroup()).toEqual([]);
   });
 
-  it('are called complete though the group is cancelled', async () => {
+  it('are complete even if the group is cancelled', async () => {
     const stage = new FakeStage();
     await stage.enter();
     await complete(stage, {}, aCellResult());
@@ -80,7 +80,7 @@ describe('the results of a group that is whole', () => {
     expect(exitCodeOf(stage)).toBe(0);
   });
 
-  it('may be written again, where nobody watches the group any more', async () => {
+  it('can be written again after the group has left the active groups', async () => {
     const stage = new FakeStage();
     await stage.enter();
     await complete(stage, {}, aCellResult());
@@ -95,8 +95,8 @@ describe('the results of a group that is whole', () => {
   });
 });
 
-describe('the results of a group that stands short of whole', () => {
-  it('are written as they stand, and the missing tasks are asked for', async () => {
+describe('the results of an incomplete group', () => {
+  it('are written as they are, and the missing tasks are requested', async () => {
     const stage = new FakeStage();
     await stage.enter({ ids: ['q1', 'q2', 'q3'] });
     await complete(stage, {}, aCellResult());
@@ -111,7 +111,7 @@ describe('the results of a group that stands short of whole', () => {
     expect(await stage.activeGroup()).toEqual(['demo']);
   });
 
-  it('are called paused though the tally is over-full', async () => {
+  it('are marked paused even if the tally counts too many cells', async () => {
     const stage = new FakeStage();
     await stage.enter({ ids: ['q1', 'q2'] });
     await complete(stage, {}, aCellResult());
@@ -124,7 +124,7 @@ describe('the results of a group that stands short of whole', () => {
     expect(await stage.activeGroup()).toEqual(['demo']);
   });
 
-  it('have manifests that say 130 where it is cancelled, and nothing is asked for', async () => {
+  it('have manifests with exit code 130 if it is cancelled, and no tasks are requested', async () => {
     const stage = new FakeStage();
     await stage.enter({ ids: ['q1', 'q2'] });
     await complete(stage, {}, aCellResult());
@@ -136,7 +136,7 @@ describe('the results of a group that stands short of whole', () => {
     expect(stage.requests.tasks).toEqual([]);
   });
 
-  it('are written without asking for tasks while its plan is not sent', async () => {
+  it('are written without requesting tasks while it is not fully planned', async () => {
     const stage = new FakeStage();
     await stage.enter({ isPlanned: false });
 
@@ -147,7 +147,7 @@ describe('the results of a group that stands short of whole', () => {
     expect(await stage.activeGroup()).toEqual(['demo']);
   });
 
-  it('cannot be written where nobody knows it', async () => {
+  it('cannot be written for an unknown group', async () => {
     const stage = new FakeStage();
 
     const published = publishResults({ group: 'lost' }, stage);
@@ -164,8 +164,8 @@ describe('a tally', () => {
       'over-full',
       aTally({ counts: { ...nothing, scored: 3, failed: 9 }, correct: 7, retries: 40 }),
     ],
-    ['of another cost', aTally({ counts: { ...nothing, scored: 2 }, correct: 2, costUsd: 0.75 })],
-  ])('that is %s is repaired when the results are written', async (_, tally) => {
+    ['wrong in its cost', aTally({ counts: { ...nothing, scored: 2 }, correct: 2, costUsd: 0.75 })],
+  ])('that is %s is corrected when the results are written', async (_, tally) => {
     const stage = new FakeStage();
     await stage.enter({ ids: ['q1', 'q2'], runCount: 2 });
     await complete(stage, { id: 'q1' }, aCellResult({ costUsd: 0.25 }));
@@ -184,10 +184,10 @@ describe('a tally', () => {
     ]);
   });
 
-  it('that is right is left alone, and none is made for a config without a result', async () => {
+  it('that is correct is not changed, and none is created for a config without a result', async () => {
     const stage = new FakeStage();
     await stage.enter({ configs: [{ name: 'direct' }, { name: 'other' }] });
-    // Sums of costs that differ by the order of their terms.
+    // The sums of costs differ because their terms are added in a different order.
     await complete(stage, {}, aCellResult({ costUsd: 0.3 }));
     stage.ledger.setTally(aTally({ costUsd: 0.1 + 0.2 }));
     stage.ledger.log.length = 0;
@@ -197,11 +197,11 @@ describe('a tally', () => {
     expect(stage.ledger.log).not.toContain('replaceTally');
   });
 
-  it('that moved while the results were written is left to the next writing', async () => {
+  it('that changed while the results were written is not corrected', async () => {
     const stage = new FakeStage();
     await stage.enter({ ids: ['q1', 'q2', 'q3', 'q4', 'q5'] });
     let no = 0;
-    // One in each pass, after its row was read.
+    // One cell is completed in each pass, after its row was read.
     onPass(stage, async () => {
       no += 1;
       await complete(stage, { id: `q${no}` }, aCellResult());
@@ -215,8 +215,8 @@ describe('a tally', () => {
   });
 });
 
-describe('a group that goes on while its results are written', () => {
-  it('has them written again, until nothing was completed meanwhile', async () => {
+describe('a group whose cells are completed while its results are written', () => {
+  it('has them written again until no cell was completed in the meantime', async () => {
     const stage = new FakeStage();
     await stage.enter({ ids: ['q1', 'q2'] });
     await complete(stage, { id: 'q1' }, aCellResult());
@@ -235,7 +235,7 @@ describe('a group that goes on while its results are written', () => {
     expect(await stage.activeGroup()).toEqual([]);
   });
 
-  it('is given up after three passes, and watched: somebody has to write them again', async () => {
+  it('stays active after three passes, so that they are written again later', async () => {
     const stage = new FakeStage();
     const ids = ['q1', 'q2', 'q3', 'q4'];
     await stage.enter({ ids });
@@ -249,14 +249,14 @@ describe('a group that goes on while its results are written', () => {
     const publication = await publishResults({ group: 'demo', isHalted: true }, stage);
 
     expect(passCount).toBe(3);
-    // The last row came too late for the last pass.
+    // The last cell was completed too late for the last pass.
     expect(publication).toEqual({ cells: 4, done: 2 });
     expect(await stage.activeGroup()).toEqual(['demo']);
-    // What moves does not stand still: its tasks are in their queues.
+    // A group that makes progress is not halted: its tasks are in their queues.
     expect(stage.requests.tasks).toEqual([]);
   });
 
-  it('has them written again after a cell that was run again, though the counts are the same', async () => {
+  it('has them written again after a cell was rerun, even if the counts are the same', async () => {
     const stage = new FakeStage();
     await stage.enter({ ids: ['q1', 'q2'] });
     await complete(stage, { id: 'q1' }, aFailedResult());
@@ -276,7 +276,7 @@ describe('a group that goes on while its results are written', () => {
     expect(await stage.activeGroup()).toEqual([]);
   });
 
-  it('has them written again after a cell that failed again just as before', async () => {
+  it('has them written again after a cell failed again with the same error', async () => {
     const stage = new FakeStage();
     await stage.enter();
     await complete(stage, {}, aFailedResult());
@@ -296,7 +296,7 @@ describe('a group that goes on while its results are written', () => {
     expect(await stage.activeGroup()).toEqual([]);
   });
 
-  it('stays watched when it was watched anew at the very end', async () => {
+  it('stays active if it was added again at the very end', async () => {
     const stage = new FakeStage();
     await stage.enter();
     await complete(stage, {}, aFailedResult());
@@ -313,12 +313,12 @@ describe('a group that goes on while its results are written', () => {
     expect(await stage.activeGroup()).toEqual(['demo']);
   });
 
-  it('is not forgotten where a slow writer overwrites what a quick one has written', async () => {
+  it('stays active if a slow writer overwrites the results of a fast one', async () => {
     const stage = new FakeStage();
     await stage.enter({ ids: ['q1', 'q2'] });
     await complete(stage, { id: 'q1' }, aCellResult());
     let passCount = 0;
-    // All of the quick writer's work happens while the slow one has the rows in flight.
+    // The fast writer does all of its work while the slow one holds the rows it has read.
     onPass(stage, async () => {
       passCount += 1;
       if (passCount !== 1) return;
@@ -335,7 +335,7 @@ describe('a group that goes on while its results are written', () => {
 
 const cellsFile = 'cells/direct.jsonl';
 
-/** Has a cell done as a worker would. */
+/** Completes a cell as a worker would. */
 async function complete(
   stage: FakeStage,
   parts: Partial<CellKey>,
@@ -348,7 +348,7 @@ async function complete(
   await stage.ledger.completeCell(key, owner, result, []);
 }
 
-/** Does something whenever the rows of the first run were read and before they are published. */
+/** Runs an action each time the rows of the first run were read but not yet published. */
 function onPass(stage: FakeStage, act: () => Promise<void>): void {
   const { blobs } = stage;
   const write: BlobStore['write'] = blobs.write.bind(blobs);

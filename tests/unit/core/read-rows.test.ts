@@ -13,7 +13,7 @@ import { collect } from '../../support/collect.ts';
 import { FakeEngine } from '../../support/fake-engine.ts';
 
 describe('the published rows', () => {
-  it('are one a planned cell, in question order, whoever was answered', async () => {
+  it('cover every planned cell, in question order, answered or not', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.boolean(), { minLength: 1, maxLength: 20 }), async (done) => {
         const engine = new FakeEngine();
@@ -33,7 +33,7 @@ describe('the published rows', () => {
     );
   });
 
-  it('say of a finished cell what its result says', async () => {
+  it('show the result of a finished cell', async () => {
     const engine = new FakeEngine();
     const question = aQuestion({ tags: { level: '1' } });
     const header = await engine.plan([question]);
@@ -55,7 +55,7 @@ describe('the published rows', () => {
       tags: { level: '1' },
       wasteUsd: 0.25,
     });
-    // Files are compared byte by byte: the order of the keys is part of the format.
+    // Files are compared byte by byte, so the key order is part of the format.
     expect(Object.keys(row ?? {})).toEqual([
       'schemaVersion',
       'run',
@@ -79,7 +79,7 @@ describe('the published rows', () => {
     ]);
   });
 
-  it('say of an unfinished cell what went wrong last', async () => {
+  it('show the last error of an unfinished cell', async () => {
     const engine = new FakeEngine();
     const header = await engine.plan();
     const run = header.runs[0] ?? '';
@@ -107,7 +107,7 @@ describe('the published rows', () => {
     });
   });
 
-  it('are those of the questions that a config selects', async () => {
+  it('cover only the questions that a config selects', async () => {
     const config = aConfig({ select: { start: 1 } });
     const engine = new FakeEngine({ benchmark: aBenchmark({ configs: [config] }) });
     const header = await engine.plan([aQuestion({ id: 'q1' }), aQuestion({ id: 'q2' })]);
@@ -117,7 +117,7 @@ describe('the published rows', () => {
     expect(rows.map(({ id }) => id)).toEqual(['q2']);
   });
 
-  it('are read in pages without a seam', async () => {
+  it('are read in pages without gaps or repetitions', async () => {
     const engine = new FakeEngine();
     const questions = Array.from({ length: 2 * limits.pageSize }, (_, at) =>
       aQuestion({ id: `q${at}` }),

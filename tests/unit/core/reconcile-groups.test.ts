@@ -7,15 +7,15 @@ const MINUTE_MS = 60_000;
 const misconfigured = { class: 'misconfigured', code: 'auth-failed', message: '401' } as const;
 
 describe('a blocked lane', () => {
-  it('opens at its reset', async () => {
+  it('is unblocked at its reset time', async () => {
     const stage = new FakeStage();
     const resetAt = instant(stage, 10 * MINUTE_MS);
     await stage.ledger.openBreaker(anOpenBreaker({ openedAt: instant(stage, 0), resetAt }));
     stage.clock.advance(10 * MINUTE_MS - 1);
 
-    const early = await tend(stage);
+    const early = await runRound(stage);
     stage.clock.advance(1);
-    const due = await tend(stage);
+    const due = await runRound(stage);
 
     expect(early).toEqual([]);
     expect(due).toEqual([{ kind: 'breaker-closed', breakerKey: 'lab' }]);
@@ -23,37 +23,37 @@ describe('a blocked lane', () => {
   });
 
   it.each<[string, (stage: FakeStage) => string | null]>([
-    ['named none', () => null],
-    ['named one that was over already', (stage) => instant(stage, -1)],
-    ['named the instant itself', (stage) => instant(stage, 0)],
-  ])('opens after a while where its vendor %s', async (_, resetOf) => {
+    ['named no reset time', () => null],
+    ['named a time in the past', (stage) => instant(stage, -1)],
+    ['named the time of the failure', (stage) => instant(stage, 0)],
+  ])('is unblocked after a default wait if its vendor %s', async (_, resetOf) => {
     const stage = new FakeStage();
     await stage.ledger.openBreaker(
       anOpenBreaker({ openedAt: instant(stage, 0), resetAt: resetOf(stage) }),
     );
     stage.clock.advance(limits.halfOpenAfterMs - 1);
 
-    const early = await tend(stage);
+    const early = await runRound(stage);
     stage.clock.advance(1);
-    const due = await tend(stage);
+    const due = await runRound(stage);
 
     expect(early).toEqual([]);
     expect(due).toEqual([{ kind: 'breaker-closed', breakerKey: 'lab' }]);
   });
 
-  it('stays closed for ever where it is misconfigured', async () => {
+  it('stays blocked if it is misconfigured', async () => {
     const stage = new FakeStage();
     const breaker = anOpenBreaker({ error: misconfigured, resetAt: instant(stage, MINUTE_MS) });
     await stage.ledger.openBreaker(breaker);
     stage.clock.advance(1_000 * limits.halfOpenAfterMs);
 
-    const events = await tend(stage);
+    const events = await runRound(stage);
 
     expect(events).toEqual([]);
     expect(await stage.ledger.listOpenBreakers()).toEqual([breaker]);
   });
 
-  it('opens by itself, each model and lane in its time', async () => {
+  it('is unblocked independently of other lanes and models', async () => {
     const stage = new FakeStage();
     for (const [breakerKey, resetMs] of [
       ['lab', 60 * MINUTE_MS],
@@ -66,7 +66,7 @@ describe('a blocked lane', () => {
     }
     stage.clock.advance(MINUTE_MS);
 
-    const events = await tend(stage);
+    const events = await runRound(stage);
 
     expect(events).toEqual([{ kind: 'breaker-closed', breakerKey: 'lab/m' }]);
     expect(await stage.ledger.listOpenBreakers()).toMatchObject([{ breakerKey: 'lab' }]);
@@ -74,12 +74,12 @@ describe('a blocked lane', () => {
 });
 
 describe('deferred cells', () => {
-  it('are asked for when their lane is open, and are deferred no more', async () => {
+  it('are requested once their lane is unblocked, and are no longer deferred', async () => {
     const stage = new FakeStage();
     await stage.enter();
     await stage.activeGroups.defer('lab', 'demo');
 
-    const events = await tend(stage);
+    const events = await runRound(stage);
 
     expect(events).toEqual([{ kind: 'deferred-cells-resumed', breakerKey: 'lab', group: 'demo' }]);
     expect(stage.requests.tasks).toEqual([
@@ -88,7 +88,7 @@ describe('deferred cells', () => {
     expect(await stage.deferred()).toEqual([]);
   });
 
-  it('are asked for in the round that opens their lane at its reset', async () => {
+  it('are requested in the round that unblocks their lane at its reset', async () => {
     const stage = new FakeStage();
     await stage.enter();
     const resetAt = instant(stage, MINUTE_MS);
@@ -96,23 +96,23 @@ describe('deferred cells', () => {
     await stage.activeGroups.defer('lab', 'demo');
     stage.clock.advance(MINUTE_MS);
 
-    const events = await tend(stage);
+    const events = await runRound(stage);
 
     expect(events.map(({ kind }) => kind)).toEqual(['breaker-closed', 'deferred-cells-resumed']);
   });
 
-  it('are asked for one by way of trial where nobody knows whether the quota is back', async () => {
+  it('are limited to one request for a half-open breaker', async () => {
     const stage = new FakeStage();
     await stage.enter();
     await stage.ledger.openBreaker(anOpenBreaker({ openedAt: instant(stage, 0) }));
     await stage.activeGroups.defer('lab', 'demo');
     stage.clock.advance(limits.halfOpenAfterMs);
 
-    const trial = await tend(stage);
+    const firstRound = await runRound(stage);
     const deferredHalfOpen = await stage.deferred();
-    const next = await tend(stage);
+    const next = await runRound(stage);
 
-    expect(trial.map(({ kind }) => kind)).toEqual(['breaker-closed', 'breaker-half-opened']);
+    expect(firstRound.map(({ kind }) => kind)).toEqual(['breaker-closed', 'breaker-half-opened']);
     expect(deferredHalfOpen).toEqual(['lab demo']);
     expect(next.map(({ kind }) => kind)).toContain('deferred-cells-resumed');
     const request = { v: 1, group: 'demo', kind: 'refill', breakerKey: 'lab' };
@@ -120,22 +120,22 @@ describe('deferred cells', () => {
     expect(await stage.deferred()).toEqual([]);
   });
 
-  it('stay deferred where the trial has closed their lane again', async () => {
+  it('stay deferred if their half-open breaker opens again', async () => {
     const stage = new FakeStage();
     await stage.enter();
     await stage.ledger.openBreaker(anOpenBreaker({ openedAt: instant(stage, 0) }));
     await stage.activeGroups.defer('lab', 'demo');
     stage.clock.advance(limits.halfOpenAfterMs);
-    await tend(stage);
+    await runRound(stage);
     await stage.ledger.openBreaker(anOpenBreaker({ openedAt: instant(stage, 0) }));
 
-    await tend(stage);
+    await runRound(stage);
 
     expect(stage.requests.tasks).toHaveLength(1);
     expect(await stage.deferred()).toEqual(['lab demo']);
   });
 
-  it('are left while what they wait for is closed', async () => {
+  it('stay deferred while their breaker is open', async () => {
     const stage = new FakeStage();
     await stage.enter();
     await stage.ledger.openBreaker(
@@ -144,59 +144,59 @@ describe('deferred cells', () => {
     await stage.activeGroups.defer('lab/m', 'demo');
     await stage.activeGroups.defer('lab/n', 'demo');
 
-    await tend(stage);
+    await runRound(stage);
 
     expect(stage.requests.tasks).toMatchObject([{ breakerKey: 'lab/n' }]);
     expect(await stage.deferred()).toEqual(['lab/m demo']);
   });
 
-  it('of a group that is cancelled or unknown are not asked for, and are deferred no more', async () => {
+  it('of a cancelled or unknown group are not requested, and are no longer deferred', async () => {
     const stage = new FakeStage();
     await stage.enter();
     await stage.ledger.setGroupState('demo', 'cancelled');
     await stage.activeGroups.defer('lab', 'demo');
     await stage.activeGroups.defer('lab', 'lost');
 
-    await tend(stage);
+    await runRound(stage);
 
     expect(stage.requests.tasks).toEqual([]);
     expect(await stage.deferred()).toEqual([]);
   });
 
-  it('are asked for first: whoever dies in between has them asked for again', async () => {
+  it('are requested before they are removed, so that a crash repeats the request', async () => {
     const stage = new FakeStage();
     await stage.enter();
     await stage.activeGroups.defer('lab', 'demo');
     stage.activeGroups.failNext('removeDeferred', anError('store-unavailable'));
 
-    await expect(tend(stage)).rejects.toMatchObject({ code: 'store-unavailable' });
-    await tend(stage);
+    await expect(runRound(stage)).rejects.toMatchObject({ code: 'store-unavailable' });
+    await runRound(stage);
 
     expect(stage.requests.tasks.length).toBe(2);
     expect(await stage.deferred()).toEqual([]);
   });
 
-  it('stay deferred when more of them came while they were asked for', async () => {
+  it('stay deferred if more were deferred during the request', async () => {
     const stage = new FakeStage();
     await stage.enter();
     await stage.activeGroups.defer('lab', 'demo');
     stage.requests.onAsk = () => void stage.activeGroups.defer('lab', 'demo');
 
-    await tend(stage);
+    await runRound(stage);
 
     expect(await stage.deferred()).toEqual(['lab demo']);
   });
 });
 
 describe('a group that is not planned', () => {
-  it('has its plan asked for when it is old enough to have lost its request', async () => {
+  it('has its plan requested once it is old enough to have lost its request', async () => {
     const stage = new FakeStage();
     await stage.enter({ isPlanned: false });
     stage.clock.advance(2 * MINUTE_MS - 1);
 
-    const early = await tend(stage);
+    const early = await runRound(stage);
     stage.clock.advance(1);
-    const due = await tend(stage);
+    const due = await runRound(stage);
 
     expect(early).toEqual([]);
     expect(due).toEqual([{ kind: 'plan-requested', group: 'demo' }]);
@@ -204,15 +204,15 @@ describe('a group that is not planned', () => {
     expect(stage.blobs.texts.has(groupKey('demo', 'progress.json'))).toBe(false);
   });
 
-  it('is waited for while any request for tasks is pending', async () => {
+  it('is left alone while any dispatch request is pending', async () => {
     const stage = new FakeStage();
     await stage.enter({ isPlanned: false });
     stage.clock.advance(60 * MINUTE_MS);
     await stage.requests.requestDispatch({ v: 1, group: 'other', kind: 'plan' });
 
-    const waiting = await tend(stage);
+    const waiting = await runRound(stage);
     stage.requests.serveAll('tasks');
-    const asking = await tend(stage);
+    const asking = await runRound(stage);
 
     expect(waiting).toEqual([]);
     expect(asking).toEqual([{ kind: 'plan-requested', group: 'demo' }]);
@@ -220,7 +220,7 @@ describe('a group that is not planned', () => {
 });
 
 describe('a group whose cells are all done', () => {
-  it('has its results asked for once', async () => {
+  it('has its results requested once', async () => {
     const stage = new FakeStage();
     await stage.enter({ ids: ['q1', 'q2'] });
     finish(stage, ['q1', 'q2']);
@@ -231,7 +231,7 @@ describe('a group whose cells are all done', () => {
     expect(stage.requests.results).toEqual([{ v: 1, group: 'demo' }]);
   });
 
-  it('has them asked for again where it is watched anew: a cell was run again', async () => {
+  it('has them requested again after a rerun of a cell added it again', async () => {
     const stage = new FakeStage();
     await stage.enter();
     finish(stage, ['q1']);
@@ -243,7 +243,7 @@ describe('a group whose cells are all done', () => {
     expect(events).toEqual([[{ kind: 'results-requested', group: 'demo' }], []]);
   });
 
-  it('has them asked for again after a while: whoever was asked may have died of it', async () => {
+  it('has them requested again after a while, because the first request may have failed', async () => {
     const stage = new FakeStage();
     await stage.enter();
     finish(stage, ['q1']);
@@ -255,7 +255,7 @@ describe('a group whose cells are all done', () => {
     expect(stage.requests.results.length).toBe(2);
   });
 
-  it('is counted anew when nothing of it was done for long, though its lane is busy with others', async () => {
+  it('is counted again after a long time without progress, even if other groups keep its lane busy', async () => {
     const stage = new FakeStage();
     await stage.enter({ ids: ['q1', 'q2'] });
     await stage.queue.send('lab', [aCellTask({ run: 'other-r1' })]);
@@ -268,30 +268,30 @@ describe('a group whose cells are all done', () => {
     expect(stage.requests.results).toEqual([{ v: 1, group: 'demo' }]);
   });
 
-  it('needs no queue counted', async () => {
+  it('does not count any queue', async () => {
     const stage = new FakeStage();
     await stage.enter();
     finish(stage, ['q1']);
 
     for (let no = 0; no < 3; no += 1) await tick(stage);
 
-    expect(stage.tasks.asked).toEqual([]);
+    expect(stage.tasks.countedLanes).toEqual([]);
   });
 });
 
-describe('a group that stands still', () => {
-  it('has its results asked for when nothing was in its queues twice in a row', async () => {
+describe('a group without progress', () => {
+  it('has its results requested when its queues are empty twice in a row', async () => {
     const stage = new FakeStage();
     await stage.enter({ ids: ['q1', 'q2'] });
     finish(stage, ['q1']);
 
     const events = [await tick(stage), await tick(stage), await tick(stage), await tick(stage)];
 
-    // The first round has nothing to compare with, the second finds it idle.
+    // The first round has nothing to compare with; the second finds the group idle.
     expect(events).toEqual([[], [], [{ kind: 'results-requested', group: 'demo' }], []]);
   });
 
-  it('is left alone while a task of it is in a queue, wherever', async () => {
+  it('is left alone while any of its queues holds a task', async () => {
     const stage = new FakeStage();
     const configs = [{ name: 'direct' }, { name: 'other', model: 'spare/m' }];
     await stage.enter({ ids: ['q1', 'q2'], configs });
@@ -300,10 +300,10 @@ describe('a group that stands still', () => {
     for (let no = 0; no < 5; no += 1) await tick(stage);
 
     expect(stage.requests.results).toEqual([]);
-    expect(new Set(stage.tasks.asked)).toEqual(new Set(['lab', 'spare']));
+    expect(new Set(stage.tasks.countedLanes)).toEqual(new Set(['lab', 'spare']));
   });
 
-  it('is left alone while tasks are asked for', async () => {
+  it('is left alone while a dispatch request is pending', async () => {
     const stage = new FakeStage();
     await stage.enter({ ids: ['q1', 'q2'] });
     await stage.requests.requestDispatch({ v: 1, group: 'demo', kind: 'refill' });
@@ -315,7 +315,7 @@ describe('a group that stands still', () => {
     expect(events).toEqual([[], [{ kind: 'results-requested', group: 'demo' }]]);
   });
 
-  it('is idle anew after another cell was done', async () => {
+  it('has to be idle twice again after another cell was completed', async () => {
     const stage = new FakeStage();
     await stage.enter({ ids: ['q1', 'q2', 'q3'] });
     await tick(stage);
@@ -327,20 +327,20 @@ describe('a group that stands still', () => {
     expect(events).toEqual([[], [], [{ kind: 'results-requested', group: 'demo' }]]);
   });
 
-  it('has its queues counted only while no more is done', async () => {
+  it('has its queues counted only while no cell is completed', async () => {
     const stage = new FakeStage();
     await stage.enter({ ids: ['q1', 'q2', 'q3'] });
     await tick(stage);
     finish(stage, ['q1']);
     await tick(stage);
-    expect(stage.tasks.asked).toEqual([]);
+    expect(stage.tasks.countedLanes).toEqual([]);
 
     await tick(stage);
 
-    expect(stage.tasks.asked).toEqual(['lab']);
+    expect(stage.tasks.countedLanes).toEqual(['lab']);
   });
 
-  it('has only the lanes counted on which something could go on', async () => {
+  it('has only its active lanes counted', async () => {
     const stage = new FakeStage();
     const configs = [
       { name: 'over', model: 'over/m' },
@@ -356,11 +356,11 @@ describe('a group that stands still', () => {
     await tick(stage);
     await tick(stage);
 
-    expect(stage.tasks.asked).toEqual(['lab']);
+    expect(stage.tasks.countedLanes).toEqual(['lab']);
     expect(progressOf(stage)).toMatchObject({ activeLanes: ['lab'], cells: 4, done: 1 });
   });
 
-  it('is asked for again after ten minutes, not before', async () => {
+  it('has its results requested again after ten minutes, not before', async () => {
     const stage = new FakeStage();
     await stage.enter({ ids: ['q1', 'q2'] });
     const askedAfter: number[] = [];
@@ -374,7 +374,7 @@ describe('a group that stands still', () => {
     expect(askedAfter).toEqual([3, 13, 23]);
   });
 
-  it('is asked for again when more was done since, and it stands still again', async () => {
+  it('has its results requested again when it halts again after more progress', async () => {
     const stage = new FakeStage();
     await stage.enter({ ids: ['q1', 'q2'] });
     for (let no = 0; no < 3; no += 1) await tick(stage);
@@ -386,7 +386,7 @@ describe('a group that stands still', () => {
     expect(events).toEqual([[], [], [{ kind: 'results-requested', group: 'demo' }]]);
   });
 
-  it('is asked for once a count while all of its lanes are closed', async () => {
+  it('has its results requested only once per count while all of its lanes are blocked', async () => {
     const stage = new FakeStage();
     await stage.enter({ ids: ['q1', 'q2'] });
     await stage.ledger.openBreaker(anOpenBreaker({ error: misconfigured }));
@@ -400,10 +400,10 @@ describe('a group that stands still', () => {
     }
 
     expect(askedAfter).toEqual([3, 22]);
-    expect(stage.tasks.asked).toEqual([]);
+    expect(stage.tasks.countedLanes).toEqual([]);
   });
 
-  it('is asked for again after a pause, when its lane has opened and still nothing comes', async () => {
+  it('has its results requested again after a pause, if its lane is unblocked but nothing arrives', async () => {
     const stage = new FakeStage();
     await stage.enter({ ids: ['q1', 'q2'] });
     await stage.ledger.openBreaker(anOpenBreaker({ error: misconfigured }));
@@ -420,19 +420,19 @@ describe('a group that stands still', () => {
 });
 
 describe('the list of active groups', () => {
-  it('is left by groups that are unknown, and by no other', async () => {
+  it('drops unknown groups and no others', async () => {
     const stage = new FakeStage();
     await stage.enter({ group: 'other' });
     await stage.enter({ group: 'unplanned', isPlanned: false });
     await stage.activeGroups.add('lost');
 
-    const events = await tend(stage);
+    const events = await runRound(stage);
 
     expect(events).toEqual([]);
     expect(await stage.activeGroup()).toEqual(['other', 'unplanned']);
   });
 
-  it('is left by a cancelled group when the last call that was in flight is long published', async () => {
+  it('drops a cancelled group long after the last call in flight was published', async () => {
     const stage = new FakeStage();
     await stage.enter({ ids: ['q1', 'q2', 'q3'] });
     finish(stage, ['q1']);
@@ -455,7 +455,7 @@ describe('the list of active groups', () => {
     expect(stage.requests.tasks).toEqual([]);
   });
 
-  it('keeps a group that was set to work again while the round went on', async () => {
+  it('keeps a group that was resumed during the round', async () => {
     const stage = new FakeStage();
     await stage.enter();
     await stage.ledger.setGroupState('demo', 'cancelled');
@@ -468,12 +468,12 @@ describe('the list of active groups', () => {
       return record;
     };
 
-    await tend(stage);
+    await runRound(stage);
 
     expect(await stage.activeGroup()).toEqual(['demo']);
   });
 
-  it('comes to the same when two go through it at once', async () => {
+  it('ends up the same when two rounds run concurrently', async () => {
     const stage = new FakeStage();
     await stage.activeGroups.add('lost');
     await stage.enter();
@@ -484,7 +484,7 @@ describe('the list of active groups', () => {
     await stage.activeGroups.defer('lab', 'demo');
     finish(stage, ['q1']);
 
-    await Promise.all([tend(stage), tend(stage)]);
+    await Promise.all([runRound(stage), runRound(stage)]);
 
     expect(await stage.activeGroup()).toEqual(['demo']);
     expect(await stage.deferred()).toEqual([]);
@@ -495,7 +495,7 @@ describe('the list of active groups', () => {
     expect(new Set(stage.requests.results.map(({ group }) => group))).toEqual(new Set(['demo']));
   });
 
-  it('has every other group tended when one cannot be, and then says so', async () => {
+  it('has every other group reconciled before the error of one is thrown', async () => {
     const stage = new FakeStage();
     for (const group of ['a', 'b', 'c']) {
       await stage.enter({ group });
@@ -508,14 +508,14 @@ describe('the list of active groups', () => {
       return await readTallies(run);
     };
 
-    await expect(tend(stage)).rejects.toMatchObject({ code: 'store-unusable' });
+    await expect(runRound(stage)).rejects.toMatchObject({ code: 'store-unusable' });
 
     expect(stage.requests.results.map(({ group }) => group)).toEqual(['a', 'c']);
   });
 });
 
 describe('the progress of a group', () => {
-  it('says how far it is, on which lanes it goes on and when its results were asked for', async () => {
+  it('contains its counts, its active lanes and when its results were requested', async () => {
     const stage = new FakeStage();
     await stage.enter({ ids: ['q1', 'q2', 'q3'], runCount: 2 });
     finish(stage, ['q1']);
@@ -536,7 +536,7 @@ describe('the progress of a group', () => {
     });
   });
 
-  it('is written when there is news, not every minute', async () => {
+  it('is written after a change, not every minute', async () => {
     const stage = new FakeStage();
     await stage.enter({ ids: ['q1', 'q2', 'q3'] });
     await stage.queue.send('lab', [aCellTask()]);
@@ -554,11 +554,11 @@ describe('the progress of a group', () => {
   });
 
   it.each([
-    ['no JSON', '{"schemaVersion":1,'],
+    ['not JSON', '{"schemaVersion":1,'],
     ['of another shape', '{"schemaVersion":1,"group":"demo"}'],
     ['of another version', '{"schemaVersion":2}'],
     ['empty', ''],
-  ])('is begun anew where it is %s', async (_, text) => {
+  ])('starts over if it is %s', async (_, text) => {
     const stage = new FakeStage();
     await stage.enter({ ids: ['q1', 'q2'] });
     for (let no = 0; no < 2; no += 1) await tick(stage);
@@ -571,25 +571,25 @@ describe('the progress of a group', () => {
   });
 });
 
-/** One round; returns what it did. */
-async function tend(stage: FakeStage): Promise<readonly ReconcilerEvent[]> {
+/** Runs one round and returns its events. */
+async function runRound(stage: FakeStage): Promise<readonly ReconcilerEvent[]> {
   const events: ReconcilerEvent[] = [];
   await reconcileGroups(stage, (event) => events.push(event));
   return events;
 }
 
-/** A round a minute later. */
+/** Runs a round a minute later. */
 async function tick(stage: FakeStage): Promise<readonly ReconcilerEvent[]> {
   stage.clock.advance(MINUTE_MS);
-  return await tend(stage);
+  return await runRound(stage);
 }
 
-/** An instant by the stage's clock. */
+/** An instant relative to the stage's clock. */
 function instant(stage: FakeStage, ms: number): string {
   return stage.clock.toIso(stage.clock.now() + ms);
 }
 
-/** Has cells done, without a worker that would ask for the results. */
+/** Completes cells without a worker, which would request the results. */
 function finish(
   stage: FakeStage,
   ids: readonly string[],

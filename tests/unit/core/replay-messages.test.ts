@@ -29,7 +29,7 @@ import { FakeTaskQueue } from '../../support/fake-task-queue.ts';
 
 const LANES: ReadonlySet<string> = new Set(['lab', 'openai']);
 
-/** A group `demo` whose cells end as a test says, and its DLQ messages. */
+/** A group `demo` whose cells a test sets up, and its DLQ messages. */
 async function aStage(
   entries: readonly DlqEntry[],
   init: { readonly header?: Partial<GroupHeader>; readonly pageSize?: number } = {},
@@ -47,7 +47,7 @@ async function aStage(
   return {
     ...stores,
     messages,
-    /** Puts a cell in place as a worker left it. */
+    /** Stores a cell in the state a worker left it in. */
     put: (id: string, parts: Partial<CellRecord> = {}) => {
       const record = { state: 'done', generation: 0, attempts: 1, attemptLog: [] } as const;
       const result = aFailedResult();
@@ -140,7 +140,7 @@ describe('a replay', () => {
     );
   });
 
-  it('takes a cell that is being tried again for one that has gone on', async () => {
+  it('removes the message of a cell that is running again in a later generation', async () => {
     const stage = await aStage([aFailureEntry()]);
     stage.put('q1', { state: 'claimed', generation: 1, result: undefined });
 
@@ -150,7 +150,7 @@ describe('a replay', () => {
     expect(report.messages).toMatchObject({ stale: 1, kept: 0 });
   });
 
-  it('sends the latest of the messages of several generations', async () => {
+  it('sends the latest message of several generations', async () => {
     const stage = await aStage([0, 2, 1].map((generation) => aFailureEntry({ generation })));
     stage.put('q1', { generation: 2 });
 
@@ -160,7 +160,7 @@ describe('a replay', () => {
     expect(report.messages).toMatchObject({ replayed: 1, stale: 2, kept: 0 });
   });
 
-  it('sends a cell again that ended ungraded', async () => {
+  it('sends an ungraded cell again', async () => {
     const stage = await aStage([aFailureEntry()]);
     stage.put('q1', { result: aCellResult({ outcome: 'ungraded', score: null }) });
 
@@ -170,10 +170,10 @@ describe('a replay', () => {
   });
 
   it.each<[string, Partial<CellRecord> | undefined]>([
-    ['nobody ever claimed', undefined],
-    ['its worker died over', { state: 'claimed', result: undefined }],
-    ['was given back', { state: 'released', result: undefined }],
-  ])('sends a stray task as it is when its cell %s', async (_, record) => {
+    ['was never claimed', undefined],
+    ['was claimed by a worker that crashed', { state: 'claimed', result: undefined }],
+    ['was released', { state: 'released', result: undefined }],
+  ])('sends a task from the DLQ unchanged if its cell %s', async (_, record) => {
     const stage = await aStage([aStrayTask({}, { lane: 'openai' })]);
     if (record !== undefined) stage.put('q1', record);
 
@@ -183,7 +183,7 @@ describe('a replay', () => {
     expect(report.messages).toMatchObject({ replayed: 1, kept: 0 });
   });
 
-  it('sends a stray task as the next generation when its cell failed: another would find it done', async () => {
+  it('sends a task from the DLQ in the next generation if its cell failed', async () => {
     const stage = await aStage([aStrayTask(), aFailureEntry()], { pageSize: 1 });
     stage.put('q1');
 
@@ -193,7 +193,7 @@ describe('a replay', () => {
     expect(report.messages).toMatchObject({ replayed: 2, kept: 0 });
   });
 
-  it("sends a stray task of an unknown queue to its config's lane", async () => {
+  it("sends a task from an unknown queue to its config's lane", async () => {
     const stage = await aStage([aStrayTask({}, { lane: undefined })]);
 
     await stage.replay();
@@ -208,7 +208,7 @@ describe('a replay', () => {
     ['group "demo" has no config "other"', aFailureEntry({ config: 'other' })],
     ['lane "grok" has no queue', aFailureEntry({}, { lane: 'grok' })],
     ['lane "grok" has no queue', aStrayTask({}, { lane: 'grok' })],
-  ])('keeps what it cannot send: %s', async (problem, entry) => {
+  ])('keeps a message it cannot send: %s', async (problem, entry) => {
     const sound = aFailureEntry({ id: 'sound' });
     const stage = await aStage([entry, { ...entry, messageId: 'another' }, sound]);
 
@@ -221,7 +221,7 @@ describe('a replay', () => {
     expect(report.messages.unreadable).toBe(entry.kind === 'unreadable' ? 2 : 0);
   });
 
-  it('keeps the message of a cell that fails again before the end', async () => {
+  it('keeps the message of a cell that fails again during the replay', async () => {
     const stage = await aStage([aFailureEntry()], { pageSize: 1 });
     stage.put('q1');
     await using scan = stage.messages.open();
@@ -239,12 +239,12 @@ describe('a replay', () => {
     expect(stage.sent()).toEqual(['lab q1 g1']);
     expect(stage.messages.messageIds).toEqual(['message-q1-g1', 'task-q1-g1']);
     expect(report.problems).toEqual([
-      { problem: 'its cell has failed again since it was replayed', messages: 2 },
+      { problem: 'its cell failed again after it was replayed', messages: 2 },
     ]);
   });
 
   describe('of a group', () => {
-    it('has it watched, once, before it sends', async () => {
+    it('adds it to the active groups once, before sending', async () => {
       const stage = await aStage(
         ['q1', 'q2', 'q3'].map((id) => aFailureEntry({ id })),
         { pageSize: 2 },
@@ -258,7 +258,7 @@ describe('a replay', () => {
       expect(stage.activeGroups.activeGroup).toEqual(['demo', 'demo']);
     });
 
-    it('is left alone where it is cancelled: it would go on as a whole', async () => {
+    it('sends nothing if the group is cancelled, because that would resume all of it', async () => {
       const stage = await aStage([aFailureEntry({ id: 'q1' })]);
       await stage.ledger.setGroupState('demo', 'cancelled');
 
@@ -270,7 +270,7 @@ describe('a replay', () => {
       expect(stage.activeGroups.activeGroup).toEqual([]);
     });
 
-    it('touches no other', async () => {
+    it('does not add any other group', async () => {
       const stage = await aStage([aFailureEntry({ id: 'q1', run: 'demo-r2' })]);
       await stage.ledger.createGroup(aGroupHeader({ group: 'other' }), 'cancelled');
 
@@ -281,7 +281,7 @@ describe('a replay', () => {
     });
   });
 
-  it('removes no message whose task was not sent', async () => {
+  it('does not remove a message whose task was not sent', async () => {
     const stage = await aStage([aFailureEntry({ id: 'q1' }), aFailureEntry({ id: 'q2' })], {
       pageSize: 1,
     });
@@ -346,24 +346,24 @@ describe('a filter', () => {
     [{ errorClass: 'internal', config: 'direct' }, [four]],
     [{ errorClass: 'internal', runs: new Set(['demo-r1']) }, [four]],
     [{ runs: new Set(['demo-r1']), config: 'other', errorClass: 'transient' }, [three]],
-  ])('%j drops what it means and nothing else', async (filter, meant) => {
+  ])('%j drops matching messages and nothing else', async (filter, matching) => {
     const stage = await aStage(entries, { pageSize: 2 });
 
     const report = await stage.drop(filter);
 
     const all = entries.map(({ messageId }) => messageId);
-    expect(stage.messages.messageIds).toEqual(all.filter((id) => !meant.includes(id)));
-    const unreadable = meant.filter((id) => id === 'unreadable').length;
-    const counts = { seen: 5, matched: meant.length, dropped: meant.length, unreadable };
+    expect(stage.messages.messageIds).toEqual(all.filter((id) => !matching.includes(id)));
+    const unreadable = matching.filter((id) => id === 'unreadable').length;
+    const counts = { seen: 5, matched: matching.length, dropped: matching.length, unreadable };
     expect(report).toEqual(
       aReport({
-        messages: { ...counts, kept: 5 - meant.length },
-        cells: { matched: meant.length - unreadable },
+        messages: { ...counts, kept: 5 - matching.length },
+        cells: { matched: matching.length - unreadable },
       }),
     );
   });
 
-  it('replays what it means and nothing else', async () => {
+  it('replays matching messages and nothing else', async () => {
     const stage = await aStage(entries, { pageSize: 2 });
 
     const report = await stage.replay({ runs: new Set(['demo-r1']), errorClass: 'transient' });

@@ -15,7 +15,7 @@ const four = ['good', 'bad', 'unread', 'open'].map((id) =>
 );
 
 describe('a rerun', () => {
-  it('sends the cells without a score as their next generation', async () => {
+  it('sends the cells without a score in their next generation', async () => {
     const { engine, header, run } = await workedOn();
     const before = engine.queue.sent.length;
 
@@ -29,7 +29,7 @@ describe('a rerun', () => {
     ]);
   });
 
-  it('sends what the plan sent, but for the generation', async () => {
+  it('sends the same tasks as the plan, except for the generation', async () => {
     const { engine, header, run } = await workedOn();
     const planned = engine.queue.sent.find(({ task }) => task.id === 'bad')?.task;
     const before = engine.queue.sent.length;
@@ -39,7 +39,7 @@ describe('a rerun', () => {
     expect(engine.queue.sent[before]?.task).toEqual({ ...planned, generation: 1 });
   });
 
-  it('leaves scores as they are and answers the others anew', async () => {
+  it('keeps scores and answers the other cells again', async () => {
     const { engine, header, run } = await workedOn();
     const grade = engine.ledger.cell({ run, config: 'direct', id: 'good' });
     const callCount = engine.models.requests.length;
@@ -53,11 +53,11 @@ describe('a rerun', () => {
       generation: 1,
       result: { outcome: 'scored', score: 1, attempts: 1 },
     });
-    // The open question's call is in the journal: it is not paid again.
+    // The open question's call is in the journal and is not paid for again.
     expect(engine.models.requests.slice(callCount).map(({ cell }) => cell.id)).toEqual(['bad']);
   });
 
-  it('is harmless when it is sent twice', async () => {
+  it('is harmless if it is sent twice', async () => {
     const { engine, header, run } = await workedOn();
     const callCount = engine.models.requests.length;
     engine.models.become(() => aModelResponse());
@@ -69,7 +69,7 @@ describe('a rerun', () => {
     expect(engine.models.requests.length).toBe(callCount + 1);
   });
 
-  it('can be repeated, one generation further each time', async () => {
+  it('can be repeated, with one more generation each time', async () => {
     const { engine, header, run } = await workedOn();
 
     await rerunCells(header, [run], engine.benchmark.configs, engine);
@@ -80,7 +80,7 @@ describe('a rerun', () => {
     expect(engine.queue.sent.slice(before).map(({ task }) => task.generation)).toEqual([2, 2]);
   });
 
-  it('sends nothing that nobody attempted: it is in its queue', async () => {
+  it('does not send cells that were never attempted, because their tasks are in the queue', async () => {
     const engine = new FakeEngine();
     const header = await engine.plan(four);
     const before = engine.queue.sent.length;
@@ -96,7 +96,7 @@ describe('a rerun', () => {
     expect(engine.queue.sent.length).toBe(before);
   });
 
-  it('minds only the configs and the run it is asked for, and their own questions', async () => {
+  it('is limited to the given configs and run, and to the questions they select', async () => {
     const configs = [
       aConfig({ name: 'a', select: { start: 1, limit: 1 } }),
       aConfig({ name: 'b' }),
@@ -115,7 +115,7 @@ describe('a rerun', () => {
     expect(sent).toMatchObject([{ run: header.runs[1], config: 'a', id: 'bad' }]);
   });
 
-  it('counts over all pages', async () => {
+  it('counts the cells of all pages', async () => {
     const many = Array.from({ length: limits.pageSize + 1 }, (_, at) =>
       aQuestion({ id: `q${at}` }),
     );

@@ -32,7 +32,7 @@ const key = 'questions/abc.jsonl';
 const { pageSize } = limits;
 
 describe('a walk', () => {
-  it('sends the cells of its runs and configs, run by run, question by question within a lane', async () => {
+  it('sends the cells of its runs and configs, run by run and question by question within a lane', async () => {
     const walk = new Walk(questionsOf(3), { runs: ['demo-r1', 'demo-r2', 'demo-r3'] });
     const configs = [
       aConfig({ name: 'a' }),
@@ -40,7 +40,7 @@ describe('a walk', () => {
       aConfig({ name: 'c', select: { start: 2 } }),
     ];
 
-    const end = await walk.go({ configs, runs: ['demo-r1', 'demo-r3'] });
+    const end = await walk.send({ configs, runs: ['demo-r1', 'demo-r3'] });
 
     const ofRun = (run: string) =>
       [
@@ -56,28 +56,28 @@ describe('a walk', () => {
     expect(end).toEqual({ sentCount: 14, next: undefined });
   });
 
-  it('sends each question by the bytes it lies in', async () => {
+  it('sends the byte range of each question', async () => {
     const questions = ['Wie groß ist Köln?', '一 + 一', '😀'].map((question, at) =>
       aQuestion({ id: `q${at}`, question }),
     );
     const walk = new Walk(questions);
 
-    await walk.go({});
+    await walk.send({});
 
     const stored = walk.tasks.map((task) => readQuestion(walk.blobs, task.question));
     expect(await Promise.all(stored)).toEqual(questions);
   });
 
-  it('sends nothing where nothing is chosen', async () => {
+  it('sends nothing if nothing is chosen', async () => {
     const walk = new Walk(questionsOf(2));
     walk.queue.failNextSend(new Error('nothing was to be sent'));
 
-    const end = await walk.go({ choose: async () => [] });
+    const end = await walk.send({ choose: async () => [] });
 
     expect(end).toEqual({ sentCount: 0, next: undefined });
   });
 
-  it('lets choose among a page of questions of one config at a time', async () => {
+  it('offers one page of questions of one config at a time', async () => {
     const walk = new Walk(questionsOf(pageSize + 1));
     const asked: string[] = [];
     const choose: ChooseTasks = async (run, config, questions) => {
@@ -86,18 +86,18 @@ describe('a walk', () => {
     };
     const configs = [aConfig({ name: 'a' }), aConfig({ name: 'b', select: { start: pageSize } })];
 
-    await walk.go({ choose, configs });
+    await walk.send({ choose, configs });
 
-    // Of the first page b has none: nobody has to look for it.
+    // Config b selects no question of the first page, so it is not asked about that page.
     expect(asked).toEqual([`demo-r1 a ${pageSize}`, 'demo-r1 a 1', 'demo-r1 b 1']);
   });
 
-  it('ends between two pages when time is up, and says where to go on', async () => {
+  it('stops between pages when time runs out, and returns where to resume', async () => {
     const walk = new Walk(questionsOf(2 * pageSize + 1), { runs: ['demo-r1', 'demo-r2'] });
 
-    const first = await walk.go({ isOutOfTime: timeFor(2) });
-    const second = await walk.go({ isOutOfTime: timeFor(1), from: first.next });
-    const third = await walk.go({ isOutOfTime: timeFor(9), from: second.next });
+    const first = await walk.send({ isOutOfTime: timeFor(2) });
+    const second = await walk.send({ isOutOfTime: timeFor(1), from: first.next });
+    const third = await walk.send({ isOutOfTime: timeFor(9), from: second.next });
 
     expect(first).toEqual({
       sentCount: 2 * pageSize,
@@ -108,12 +108,12 @@ describe('a walk', () => {
     expect(new Set(walk.sent()).size).toBe(walk.tasks.length);
   });
 
-  it('sends one page when there is no time at all, and no second one in the next run', async () => {
+  it('sends one page even without any time, but no second page in the next run', async () => {
     const walk = new Walk(questionsOf(pageSize), { runs: ['demo-r1', 'demo-r2', 'demo-r3'] });
 
-    const first = await walk.go({ isOutOfTime: () => true });
-    const second = await walk.go({ isOutOfTime: () => true, from: first.next });
-    const third = await walk.go({ isOutOfTime: () => true, from: second.next });
+    const first = await walk.send({ isOutOfTime: () => true });
+    const second = await walk.send({ isOutOfTime: () => true, from: first.next });
+    const third = await walk.send({ isOutOfTime: () => true, from: second.next });
 
     expect([first, second, third]).toEqual([
       { sentCount: pageSize, next: { run: 'demo-r2', offset: 0 } },
@@ -122,15 +122,15 @@ describe('a walk', () => {
     ]);
   });
 
-  it('begins anew when it is to go on in a run that is none of its own', async () => {
+  it('starts over if it is to resume in an unknown run', async () => {
     const walk = new Walk(questionsOf(2));
 
-    await walk.go({ from: { run: 'demo-r9', offset: 0 } });
+    await walk.send({ from: { run: 'demo-r9', offset: 0 } });
 
     expect(walk.sent()).toEqual(['demo-r1 lab direct q0', 'demo-r1 lab direct q1']);
   });
 
-  it('sends the same cells however it is cut off', async () => {
+  it('sends the same cells however it is interrupted', async () => {
     const pagesPerStretch = fc.array(fc.nat({ max: 3 }), { maxLength: 12 });
 
     await fc.assert(
@@ -138,14 +138,14 @@ describe('a walk', () => {
         const { configs, runs } = grid;
         const questions = questionsOf(grid.questionCount);
         const uncut = new Walk(questions, { runs });
-        const whole = await uncut.go({ configs });
+        const whole = await uncut.send({ configs });
         const cut = new Walk(questions, { runs });
         const pages = [...stretches];
         let sentCount = 0;
         let from: WalkPosition | undefined;
         for (;;) {
           const isOutOfTime = timeFor(pages.shift() ?? 100);
-          const end = await cut.go({ configs, from, isOutOfTime });
+          const end = await cut.send({ configs, from, isOutOfTime });
           sentCount += end.sentCount;
           from = end.next;
           if (from === undefined) break;
@@ -158,22 +158,22 @@ describe('a walk', () => {
     );
   });
 
-  it('sends everything from where it is to go on, wherever that is', async () => {
+  it('sends everything after the position where it resumes', async () => {
     await fc.assert(
       fc.asyncProperty(aGrid, fc.nat(), fc.nat(), async (grid, runNo, offsetNo) => {
         const { configs, runs } = grid;
         const questions = questionsOf(grid.questionCount);
         const uncut = new Walk(questions, { runs });
-        await uncut.go({ configs });
+        await uncut.send({ configs });
         const run = runs[runNo % runs.length] ?? '';
-        // Any byte, also in the midst of a page or of a line.
+        // Any byte, even in the middle of a page or a line.
         const offset = offsetNo % (uncut.sizeBytes + 1);
         const isLeft = (task: CellTask) =>
           runs.indexOf(task.run) > runs.indexOf(run) ||
           (task.run === run && task.question.offset >= offset);
         const rest = new Walk(questions, { runs });
 
-        await rest.go({ configs, from: { run, offset } });
+        await rest.send({ configs, from: { run, offset } });
 
         const sent = new Set(rest.sent());
         const all = new Set(uncut.sent());
@@ -187,18 +187,18 @@ describe('a walk', () => {
   });
 });
 
-describe('the choice of all cells', () => {
-  it('takes each as it was planned, whatever became of it', async () => {
+describe('chooseAll', () => {
+  it('chooses each cell as planned, whatever its state', async () => {
     const { ledger, ...walk } = await mixedCells();
 
-    await walk.go({ choose: chooseAll });
+    await walk.send({ choose: chooseAll });
 
     expect(walk.chosen()).toEqual([
       'new 0',
-      'in-hand 0',
-      'back 0',
+      'claimed 0',
+      'released 0',
       'right 0',
-      'unread 0',
+      'unparsed 0',
       'failed 0',
       'ungraded 0',
     ]);
@@ -206,46 +206,46 @@ describe('the choice of all cells', () => {
   });
 });
 
-describe('the choice of missing cells', () => {
-  it('takes those without a result, in their generation', async () => {
+describe('chooseMissing', () => {
+  it('chooses the cells without a result in their generation', async () => {
     const { ledger, ...walk } = await mixedCells();
 
-    await walk.go({ choose: chooseMissing(ledger) });
+    await walk.send({ choose: chooseMissing(ledger) });
 
-    expect(walk.chosen()).toEqual(['new 0', 'in-hand 0', 'back 2']);
+    expect(walk.chosen()).toEqual(['new 0', 'claimed 0', 'released 2']);
   });
 
-  it('takes none when all have one', async () => {
+  it('chooses nothing if all cells have a result', async () => {
     const { ledger, ...walk } = await mixedCells();
-    for (const id of ['new', 'in-hand', 'back']) complete(ledger, id, aCellResult());
+    for (const id of ['new', 'claimed', 'released']) complete(ledger, id, aCellResult());
 
-    const end = await walk.go({ choose: chooseMissing(ledger) });
+    const end = await walk.send({ choose: chooseMissing(ledger) });
 
     expect(end.sentCount).toBe(0);
   });
 
-  it('takes those of the runs and configs that are walked', async () => {
+  it('chooses only cells of the given runs and configs', async () => {
     const walk = new Walk(questionsOf(1), { runs: ['demo-r1', 'demo-r2'] });
     const ledger = new FakeLedger(new FakeClock());
     complete(ledger, 'q0', aCellResult());
 
-    await walk.go({ choose: chooseMissing(ledger) });
+    await walk.send({ choose: chooseMissing(ledger) });
 
     expect(walk.sent()).toEqual(['demo-r2 lab direct q0']);
   });
 });
 
-describe('the choice of failed cells', () => {
-  it('takes those that ended without a score, a generation further', async () => {
+describe('chooseFailed', () => {
+  it('chooses the cells that ended without a score in their next generation', async () => {
     const { ledger, ...walk } = await mixedCells();
 
-    await walk.go({ choose: chooseFailed(ledger) });
+    await walk.send({ choose: chooseFailed(ledger) });
 
     expect(walk.chosen()).toEqual(['failed 1', 'ungraded 4']);
   });
 });
 
-/** What a walk is told. */
+/** Options of a walk. */
 interface Orders {
   readonly configs?: readonly Config[];
   readonly runs?: readonly string[];
@@ -254,7 +254,7 @@ interface Orders {
   readonly isOutOfTime?: () => boolean;
 }
 
-/** A group of questions to walk over, and what was sent. */
+/** A group of questions to walk over, and the tasks that were sent. */
 class Walk {
   readonly blobs = new FakeBlobStore();
   readonly queue = new FakeTaskQueue(new FakeClock());
@@ -277,7 +277,7 @@ class Walk {
     return Buffer.byteLength(this.blobs.texts.get(key) ?? '');
   }
 
-  readonly go = async ({ configs = [aConfig()], choose = chooseAll, ...orders }: Orders) => {
+  readonly send = async ({ configs = [aConfig()], choose = chooseAll, ...orders }: Orders) => {
     const header = this.#header;
     const { runs } = header;
     return await sendTasks({ header, runs, configs, choose, ...orders }, this);
@@ -285,11 +285,11 @@ class Walk {
 
   readonly sent = (): readonly string[] => this.queue.sent.map(nameOf);
 
-  /** What was sent: question and generation. */
+  /** The tasks that were sent: question and generation. */
   readonly chosen = (): readonly string[] =>
     this.tasks.map(({ id, generation }) => `${id} ${generation}`);
 
-  /** The first byte of a question. */
+  /** The offset of a question's first byte. */
   offsetOf(index: number): number {
     const lines = (this.blobs.texts.get(key) ?? '').split('\n').slice(0, index);
     return Buffer.byteLength(lines.map((line) => `${line}\n`).join(''));
@@ -307,7 +307,7 @@ function questionsOf(count: number): readonly Question[] {
   );
 }
 
-/** Time for so many pages; about the first nobody asks. */
+/** Time for the given number of pages; the first page is sent without checking. */
 function timeFor(pageCount: number): () => boolean {
   let askCount = 0;
   return () => {
@@ -332,7 +332,7 @@ const drawnSelect: fc.Arbitrary<Select | undefined> = fc.option(
   { nil: undefined },
 );
 
-/** Questions to a page boundary or around it, configs on two lanes with selections of their own, runs. */
+/** Generates runs, configs on two lanes with their own selections, and question counts around a page boundary. */
 const aGrid = fc.record({
   questionCount: fc.constantFrom(
     1,
@@ -360,18 +360,18 @@ function complete(ledger: FakeLedger, id: string, result = aFailedResult(), gene
   });
 }
 
-/** Cells in every state a cell can be in. */
+/** Cells in every possible state. */
 async function mixedCells() {
   const ledger = new FakeLedger(new FakeClock());
-  const ids = ['new', 'in-hand', 'back', 'right', 'unread', 'failed', 'ungraded'];
+  const ids = ['new', 'claimed', 'released', 'right', 'unparsed', 'failed', 'ungraded'];
   const walk = new Walk(ids.map((id) => aQuestion({ id })));
-  await ledger.claimCell(aCellKey({ id: 'in-hand' }), 0, 'ann');
-  await ledger.claimCell(aCellKey({ id: 'back' }), 2, 'ann');
-  await ledger.releaseCell(aCellKey({ id: 'back' }), 'ann', [], 1);
+  await ledger.claimCell(aCellKey({ id: 'claimed' }), 0, 'ann');
+  await ledger.claimCell(aCellKey({ id: 'released' }), 2, 'ann');
+  await ledger.releaseCell(aCellKey({ id: 'released' }), 'ann', [], 1);
   complete(ledger, 'right', aCellResult());
-  complete(ledger, 'unread', aCellResult({ outcome: 'unparsed', score: 0 }));
+  complete(ledger, 'unparsed', aCellResult({ outcome: 'unparsed', score: 0 }));
   complete(ledger, 'failed');
   complete(ledger, 'ungraded', aFailedResult({ outcome: 'ungraded', error: null }), 3);
   ledger.log.length = 0;
-  return { ledger, go: walk.go, chosen: walk.chosen };
+  return { ledger, send: walk.send, chosen: walk.chosen };
 }

@@ -25,32 +25,32 @@ const lanes = ['lab', 'spare'];
 const ROUND_MS = 20_000;
 
 describe('a stage at work', () => {
-  it('ends with every cell done and published, whatever dies or fails on the way', async () => {
+  it('ends with every cell done and published, whatever crashes or fails on the way', async () => {
     await fc.assert(
-      fc.asyncProperty(someTroubles, async (troubles) => {
-        const work = new StageAtWork(troubles);
+      fc.asyncProperty(someFailures, async (failures) => {
+        const work = new StageAtWork(failures);
         await work.begin();
 
         await work.untilDone();
 
-        await work.expectWhole();
+        await work.expectComplete();
       }),
       { numRuns: 150 },
     );
   });
 
-  it('ends so as well when its failed cells are run again, and loses none of them', async () => {
+  it('does so even if its failed cells are rerun, and loses none of them', async () => {
     await fc.assert(
-      fc.asyncProperty(someTroubles, async (troubles) => {
+      fc.asyncProperty(someFailures, async (failures) => {
         const answers = Array.from({ length: 6 }, () => 'invalid-request' as const);
         const work = new StageAtWork({ mishaps: [], tallied: [], answers });
         await work.begin();
         await work.untilDone();
-        await work.rerun(troubles);
+        await work.rerun(failures);
 
         await work.untilDone();
 
-        await work.expectWhole();
+        await work.expectComplete();
         const again = (await work.cells()).filter(({ generation }) => generation === 1);
         expect(again.length).toBe(6);
       }),
@@ -59,17 +59,17 @@ describe('a stage at work', () => {
   });
 });
 
-/** What goes wrong, in the order of its turn; nothing does when it is used up. */
-interface Troubles {
-  /** For each piece of work that a function begins. */
+/** The failures to inject, in order. After the last one nothing fails. */
+interface InjectedFailures {
+  /** For each invocation of a function. */
   readonly mishaps: readonly (Mishap | null)[];
-  /** For each call of a model. */
+  /** For each model call. */
   readonly answers: readonly (ErrorCode | 'wrong' | 'right')[];
-  /** For each result: how often it comes to the tally. */
+  /** For each result: how often it is added to the tally. */
   readonly tallied: readonly (0 | 1 | 2)[];
 }
 
-const someTroubles: fc.Arbitrary<Troubles> = fc.record({
+const someFailures: fc.Arbitrary<InjectedFailures> = fc.record({
   mishaps: fc.array(
     fc.option(fc.record({ at: fc.nat({ max: 14 }), isDone: fc.boolean(), isFatal: fc.boolean() }), {
       freq: 2,
@@ -90,22 +90,22 @@ const someTroubles: fc.Arbitrary<Troubles> = fc.record({
   tallied: fc.array(fc.constantFrom<0 | 1 | 2>(1, 0, 2), { maxLength: 20 }),
 });
 
-/** The functions of a stage, one piece of work after the other, and what Lambda and SQS do around them. */
+/** Runs the functions of a stage one invocation at a time, and mimics Lambda and SQS around them. */
 class StageAtWork {
   readonly #stage: FakeStage;
   #mishaps: (Mishap | null)[];
   #answers: (ErrorCode | 'wrong' | 'right')[];
   #tallied: (0 | 1 | 2)[];
-  /** Tasks whose worker did not come to an end; they come again. */
-  readonly #left = new Set<string>();
+  /** Tasks whose worker crashed; they are redelivered. */
+  readonly #crashedTasks = new Set<string>();
   #header: GroupHeader | undefined;
 
-  constructor(troubles: Troubles) {
+  constructor(failures: InjectedFailures) {
     this.#stage = new FakeStage(() => this.#answer());
-    this.#mishaps = [...troubles.mishaps];
-    this.#answers = [...troubles.answers];
-    this.#tallied = [...troubles.tallied];
-    this.#troubleTallies();
+    this.#mishaps = [...failures.mishaps];
+    this.#answers = [...failures.answers];
+    this.#tallied = [...failures.tallied];
+    this.#skewTallies();
   }
 
   get #group(): GroupHeader {
@@ -124,18 +124,18 @@ class StageAtWork {
     await this.#stage.requests.requestDispatch({ v: 1, group: 'demo', kind: 'plan' });
   }
 
-  /** As the command does: watched first. */
-  async rerun(troubles: Troubles): Promise<void> {
+  /** Reruns failed cells as the command does: adds the group first. */
+  async rerun(failures: InjectedFailures): Promise<void> {
     const { spec, specSource, runs } = this.#group;
-    this.#mishaps = [...troubles.mishaps];
-    this.#answers = [...troubles.answers];
-    this.#tallied = [...troubles.tallied];
+    this.#mishaps = [...failures.mishaps];
+    this.#answers = [...failures.answers];
+    this.#tallied = [...failures.tallied];
     await this.#stage.activeGroups.add('demo');
     const { configs } = resolveBenchmark(spec, specSource.path);
     await rerunCells(this.#group, runs, configs, this.#stage);
   }
 
-  /** Works until nothing is watched, deferred, asked for or queued any more. */
+  /** Works until nothing is active, deferred, requested or queued. */
   async untilDone(): Promise<void> {
     for (let round = 0; round < 400; round += 1) {
       if (await this.#isAtRest()) return;
@@ -147,12 +147,12 @@ class StageAtWork {
       }
       await this.#serve('tasks');
       await this.#serve('results');
-      if (round % 3 === 0) await this.#tend();
+      if (round % 3 === 0) await this.#reconcile();
     }
     throw new Error('expected the group to come to an end');
   }
 
-  /** Every cell that somebody has begun with. */
+  /** Every cell that was claimed. */
   async cells(): Promise<readonly CellRecord[]> {
     const cells: CellRecord[] = [];
     for (const run of this.#group.runs) {
@@ -163,8 +163,8 @@ class StageAtWork {
     return cells;
   }
 
-  /** Every cell has a result, and files, tallies and messages say so. */
-  async expectWhole(): Promise<void> {
+  /** Expects that every cell has a result and that files, tallies and messages agree. */
+  async expectComplete(): Promise<void> {
     const { ledger, blobs, deadLetterQueue } = this.#stage;
     const cells = await this.cells();
     const failed = cells.filter(({ result }) => result?.outcome === 'failed');
@@ -208,30 +208,30 @@ class StageAtWork {
     return pendingCount + queue.leftCount + waiting.length === 0;
   }
 
-  /** What the function does with a delivery, and the queue with the message of a dead one. */
+  /** Settles a delivery as the function does, or as the queue does after a crash. */
   async #processTask(delivery: Delivery): Promise<void> {
     const { queue } = this.#stage;
     const steps = this.#nextSteps();
     const name = JSON.stringify(delivery.task);
-    const isRedelivered = this.#left.has(name);
+    const isRedelivered = this.#crashedTasks.has(name);
     try {
       const settlement = await this.#stage.answer(delivery, { steps, isRedelivered });
-      this.#left.delete(name);
+      this.#crashedTasks.delete(name);
       if (settlement.kind === 'release') await queue.send(delivery.lane, [delivery.task]);
       await queue.acknowledge(delivery);
     } catch (error) {
-      expectTrouble(error);
+      ignoreInjected(error);
       if (steps.isDead) {
-        this.#left.add(name);
+        this.#crashedTasks.add(name);
         return;
       }
-      // A store that did not serve: the task goes as a new message.
+      // The store was unavailable: the task is sent as a new message.
       await queue.send(delivery.lane, [delivery.task]);
       await queue.acknowledge(delivery);
     }
   }
 
-  /** Serves the oldest request; one that fails comes again. */
+  /** Serves the oldest request. A failed one is redelivered. */
   async #serve(kind: 'tasks' | 'results'): Promise<void> {
     const stores = this.#activeGroupStores(this.#nextSteps());
     await this.#stage.requests
@@ -240,12 +240,12 @@ class StageAtWork {
           ? await dispatchTasks(request, () => true, stores)
           : await publishResults(request, stores),
       )
-      .catch(expectTrouble);
+      .catch(ignoreInjected);
   }
 
-  async #tend(): Promise<void> {
+  async #reconcile(): Promise<void> {
     const stores = { ...this.#activeGroupStores(this.#nextSteps()), tasks: this.#stage.tasks };
-    await reconcileGroups(stores, () => undefined).catch(expectTrouble);
+    await reconcileGroups(stores, () => undefined).catch(ignoreInjected);
   }
 
   #activeGroupStores(steps: Steps) {
@@ -260,21 +260,21 @@ class StageAtWork {
     };
   }
 
-  /** A result is added to its tally after its cell is written: by a crash never, by a lost answer twice. */
-  #troubleTallies(): void {
+  /** A result is tallied after its cell is written: a crash skips that, a lost response repeats it. */
+  #skewTallies(): void {
     const { ledger } = this.#stage;
     const complete = ledger.completeCell.bind(ledger);
     ledger.completeCell = async (key, owner, result, attemptLog) => {
-      const isOurs = await complete(key, owner, result, attemptLog);
-      const shift = (this.#tallied.shift() ?? 1) - 1;
-      if (!isOurs || shift === 0) return isOurs;
+      const isWritten = await complete(key, owner, result, attemptLog);
+      const deviation = (this.#tallied.shift() ?? 1) - 1;
+      if (!isWritten || deviation === 0) return isWritten;
       for (const tally of await ledger.readTallies(key.run)) {
         if (tally.config !== key.config) continue;
         const { outcome } = result;
-        const counts = { ...tally.counts, [outcome]: tally.counts[outcome] + shift };
+        const counts = { ...tally.counts, [outcome]: tally.counts[outcome] + deviation };
         ledger.setTally({ ...tally, counts });
       }
-      return isOurs;
+      return isWritten;
     };
   }
 }
@@ -283,7 +283,7 @@ function nameOf({ run, config, id }: CellKey): string {
   return `${run} ${config} ${id}`;
 }
 
-/** Lets through what the mishaps throw, and nothing else. */
-function expectTrouble(error: unknown): void {
+/** Ignores injected errors and rethrows all others. */
+function ignoreInjected(error: unknown): void {
   if (!(error instanceof ThriceError) || error.code !== 'store-unavailable') throw error;
 }

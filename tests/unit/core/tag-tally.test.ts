@@ -27,7 +27,7 @@ describe('the figures by tag', () => {
     });
   });
 
-  it('stand under each tag of a row', () => {
+  it('are listed under each tag of a row', () => {
     const byTag = tally([
       aCellRow({ tags: { subtask: 'snarks', level: '1' } }),
       aCellRow({ tags: { level: '2' }, score: 0 }),
@@ -37,7 +37,7 @@ describe('the figures by tag', () => {
     expect(byTag['level']).toMatchObject({ 1: { score: 1 }, 2: { score: 0 } });
   });
 
-  it('have no score where nothing got a score', () => {
+  it('have no score if no cell has a score', () => {
     const byTag = tally([aRowWithoutScore('ungraded', { tags: snarks })]);
 
     expect(byTag['subtask']?.['snarks']).toEqual({
@@ -50,7 +50,7 @@ describe('the figures by tag', () => {
     });
   });
 
-  it('leave out a tag that tells nearly every question apart', () => {
+  it('omit a tag that is nearly unique per question', () => {
     const rows = (count: number) =>
       Array.from({ length: count }, (_, at) => aCellRow({ tags: { source: String(at) } }));
 

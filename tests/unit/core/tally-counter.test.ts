@@ -18,8 +18,8 @@ import { FakeClock } from '../../support/fake-clock.ts';
 import { FakeLedger } from '../../support/fake-ledger.ts';
 import { openLocalStores } from '../../support/local-stores.ts';
 
-describe('a tally counted anew', () => {
-  it('is there for every run and config that has a row, whatever became of it', () => {
+describe('a recounted tally', () => {
+  it('exists for every run and config that has a row, whatever its outcome', () => {
     const counter = new TallyCounter();
 
     counter.add(aCellRow());
@@ -34,11 +34,11 @@ describe('a tally counted anew', () => {
     ]);
   });
 
-  it('is none without a row', () => {
+  it('does not exist without a row', () => {
     expect(new TallyCounter().tallies()).toEqual([]);
   });
 
-  it('tells apart runs and configs whose names run into each other', () => {
+  it('distinguishes runs and configs whose concatenated names are equal', () => {
     const counter = new TallyCounter();
 
     counter.add(aCellRow({ run: 'a b', config: 'c' }));
@@ -50,7 +50,7 @@ describe('a tally counted anew', () => {
     ]);
   });
 
-  it('is what the ledger counted as the results came in', async () => {
+  it('equals the tally that the ledger kept', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(aCompletion, { maxLength: 30 }), async (completions) => {
         const clock = new FakeClock();
@@ -76,7 +76,7 @@ const configs = ['a', 'b'];
 const ids = ['q1', 'q2', 'q3'];
 const key = 'questions/abc.jsonl';
 
-/** A result for a cell; one that fails may be followed by another. */
+/** Generates a result for a cell; a failed one may be followed by another. */
 const aCompletion = fc.record({
   run: fc.constantFrom(...runs),
   config: fc.constantFrom(...configs),
@@ -89,7 +89,7 @@ const aCompletion = fc.record({
   ),
   score: fc.constantFrom(0, 0.5, 1),
   attempts: fc.integer({ min: 0, max: 5 }),
-  // Sums of these are exact in any order.
+  // Sums of these costs are exact in any order.
   costUsd: fc.constantFrom(null, 0.25, 0.5, 3),
 });
 type Completion = typeof aCompletion extends fc.Arbitrary<infer Value> ? Value : never;

@@ -24,8 +24,8 @@ const questions = ['right', 'wrong', 'broken', 'empty'].map((id) =>
   aQuestion({ id, tags: { kind: id === 'right' ? 'a' : 'b' } }),
 );
 
-describe('the check of a group', () => {
-  it('finds nothing where nothing was changed', async () => {
+describe('verifyGroup', () => {
+  it('finds nothing if nothing was changed', async () => {
     const { engine, header } = await published();
 
     const { figures, ...found } = await verifyGroup(header, engine.benchmark, engine);
@@ -34,7 +34,7 @@ describe('the check of a group', () => {
     expect(figures).toBeGreaterThan(100);
   });
 
-  it('finds nothing in a group that nobody worked on', async () => {
+  it('finds nothing in a group that was never worked on', async () => {
     const engine = new FakeEngine();
     const header = await engine.plan(questions);
     await finalizeGroup(header, engine.benchmark, 2, engine);
@@ -101,9 +101,9 @@ describe('the check of a group', () => {
       'wrong: tags.kind: published nothing, recomputed "b"',
     ],
     [
-      'a field that no row has',
+      'an unknown field',
       (row) => ({ ...row, stars: 5 }),
-      'wrong: stars: published, but nothing computes it',
+      'wrong: stars: published, but not part of the recomputed file',
     ],
     [
       'the id',
@@ -115,7 +115,7 @@ describe('the check of a group', () => {
       (row) => ({ ...row, config: 'other' }),
       'expected the row of wrong, received other/wrong',
     ],
-  ])('reports %s that was changed in a row, and nothing else', async (_, change, mismatch) => {
+  ])('reports a change of %s in a row, and nothing else', async (_, change, mismatch) => {
     const { engine, header, cells } = await published();
     editRows(engine, cells, (rows) => rows.map((row) => (row.id === 'wrong' ? change(row) : row)));
 
@@ -131,10 +131,14 @@ describe('the check of a group', () => {
       'outcome: published "not-attempted", recomputed "failed"',
     ],
     ['a score', { outcome: 'scored' }, 'outcome: published "scored", recomputed "failed"'],
-    ['a call', { calls: [aCall()] }, 'calls.0.step: published, but nothing computes it'],
+    [
+      'a call',
+      { calls: [aCall()] },
+      'calls.0.step: published, but not part of the recomputed file',
+    ],
     ['attempts', { attempts: 9 }, 'attempts: published 9, recomputed 1'],
     ['a reason', { reason: 'other' }, 'reason: published "other", recomputed "invalid-request"'],
-  ])('reports %s put into a row without calls', async (_, change, mismatch) => {
+  ])('reports %s added to a row without calls', async (_, change, mismatch) => {
     const { engine, header, cells } = await published();
     editRows(engine, cells, (rows) =>
       rows.map((row) => (row.id === 'broken' ? { ...row, ...change } : row)),
@@ -147,8 +151,8 @@ describe('the check of a group', () => {
 
   it.each<[string, Partial<CellResult>, string]>([
     ['without a call', { outcome: 'scored', score: 1 }, 'a score without a call'],
-    ['of a call that nobody made', { calls: [aCall()] }, 'its call is not in the journal'],
-  ])('reports a recorded score %s, whatever was published', async (_, change, mismatch) => {
+    ['of a call that was never made', { calls: [aCall()] }, 'its call is missing from the journal'],
+  ])('reports a recorded score %s regardless of the published one', async (_, change, mismatch) => {
     const { engine, header, cells } = await published();
     const key = { run: header.runs[0] ?? '', config: 'direct', id: 'broken' };
     const result = aFailedResult(change);
@@ -170,7 +174,7 @@ describe('the check of a group', () => {
   it.each<[string, (rows: readonly CellRow[]) => readonly object[], string]>([
     ['a missing row', (rows) => rows.slice(0, -1), 'the row of empty is missing'],
     ['a missing file', () => [], 'the row of right is missing'],
-    ['a row too many', (rows) => [...rows, ...rows.slice(-1)], 'more rows than questions'],
+    ['an extra row', (rows) => [...rows, ...rows.slice(-1)], 'more rows than questions'],
     [
       'rows in another order',
       (rows) => rows.toReversed(),
@@ -185,7 +189,7 @@ describe('the check of a group', () => {
     expect(mismatches).toContain(`${cells}: ${mismatch}`);
   });
 
-  it('reports every figure of a summary that is not what its rows say', async () => {
+  it('reports every figure of a summary that disagrees with its rows', async () => {
     const { engine, header } = await published();
     const key = groupKey(header.group, 'summary.json');
     editSummary(engine, key, (summary) => {
@@ -211,7 +215,7 @@ describe('the check of a group', () => {
   it.each<[string, (engine: FakeEngine, key: string) => void, string]>([
     ['is missing', (engine, key) => engine.blobs.texts.delete(key), 'missing'],
     [
-      'is no JSON',
+      'is not JSON',
       (engine, key) => engine.blobs.texts.set(key, '{'),
       'schemaVersion: published nothing, recomputed 1',
     ],
@@ -225,7 +229,7 @@ describe('the check of a group', () => {
     expect(mismatches).toContain(`${key}: ${mismatch}`);
   });
 
-  it('reports a journal that says something else', async () => {
+  it('reports a journal that disagrees with the result', async () => {
     const { engine, header, cells } = await published();
     const key = { run: header.runs[0] ?? '', config: 'direct', id: 'wrong' };
     const entry = (await engine.ledger.readJournal(key)).get('answer');
@@ -237,11 +241,11 @@ describe('the check of a group', () => {
     const { mismatches } = await verifyGroup(header, engine.benchmark, engine);
 
     expect(mismatches).toEqual([
-      `${cells}: wrong: recorded scored 0, the recorded answer gives scored 1`,
+      `${cells}: wrong: recorded scored 0, but the recorded answer gives scored 1`,
     ]);
   });
 
-  it('reports a torn row', async () => {
+  it('reports a truncated row', async () => {
     const { engine, header, cells } = await published();
     engine.blobs.texts.set(cells, `${engine.blobs.texts.get(cells)?.slice(0, -10)}`);
 
@@ -264,9 +268,9 @@ describe('the check of a group', () => {
       ':5: published nothing, recomputed ]',
     ],
     ['missing failures', 'failures_direct.json', () => '', ':1: published nothing, recomputed ['],
-    ['failures of nobody', 'failures_direct.json', () => '[]\n', ':1: published [], recomputed ['],
+    ['empty failures', 'failures_direct.json', () => '[]\n', ':1: published [], recomputed ['],
     [
-      'a failure too many',
+      'an extra failure',
       'failures_direct.json',
       (text) => `${text}{}\n`,
       ':4: published {}, recomputed nothing',
@@ -296,7 +300,7 @@ describe('the check of a group', () => {
       '"status": "completed"',
       'published "completed", recomputed "incomplete"',
     ],
-  ])('reports %s that was changed in a manifest', async (path, from, to, mismatch) => {
+  ])('reports a change of %s in a manifest', async (path, from, to, mismatch) => {
     const { engine, header } = await published();
     const key = runKey(header.group, header.runs[1] ?? '', 'manifest.json');
     engine.blobs.texts.set(key, (engine.blobs.texts.get(key) ?? '').replace(from, to));
@@ -306,7 +310,7 @@ describe('the check of a group', () => {
     expect(mismatches).toEqual([`${key}: configs.0.${path}: ${mismatch}`]);
   });
 
-  it.each([0, 2, 64])('reports that an exit code of 1 became %i', async (exitCode) => {
+  it.each([0, 2, 64])('reports an exit code of 1 that was changed to %i', async (exitCode) => {
     const { engine, header } = await published();
     const key = runKey(header.group, header.runs[0] ?? '', 'manifest.json');
     const text = engine.blobs.texts.get(key) ?? '';
@@ -317,17 +321,20 @@ describe('the check of a group', () => {
     expect(mismatches).toEqual([`${key}: exitCode: published ${exitCode}, recomputed 1`]);
   });
 
-  it.each([undefined, 2, 130])('passes work that ended early with %s', async (exitCode) => {
-    const engine = new FakeEngine();
-    const header = await engine.plan(questions);
-    await finalizeGroup(header, engine.benchmark, exitCode, engine);
+  it.each([undefined, 2, 130])(
+    'accepts exit code %s of a group that ended early',
+    async (exitCode) => {
+      const engine = new FakeEngine();
+      const header = await engine.plan(questions);
+      await finalizeGroup(header, engine.benchmark, exitCode, engine);
 
-    const { mismatches } = await verifyGroup(header, engine.benchmark, engine);
+      const { mismatches } = await verifyGroup(header, engine.benchmark, engine);
 
-    expect(mismatches).toEqual([]);
-  });
+      expect(mismatches).toEqual([]);
+    },
+  );
 
-  it('reports a header that is not the one of the ledger', async () => {
+  it("reports a header that differs from the ledger's", async () => {
     const { engine, header } = await published();
     const key = groupKey(header.group, 'group.json');
     engine.blobs.texts.set(key, JSON.stringify({ ...header, label: 'other' }));
@@ -372,7 +379,7 @@ describe('the check of a group', () => {
   });
 });
 
-/** Two published runs with a right, a wrong, a failed and an empty answer each. */
+/** Two published runs, each with a right, a wrong, a failed and an empty answer. */
 async function published() {
   const engine = new FakeEngine({
     benchmark: aBenchmark({ replicates: 2 }),

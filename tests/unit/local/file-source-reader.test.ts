@@ -16,7 +16,7 @@ describe('fileSourceReader', () => {
     expect(await linesOf(path)).toEqual(['é', 'z\u2028wei']);
   });
 
-  it('names a file that is not there', async () => {
+  it('names a missing file', async () => {
     await using folder = await temporaryFolder();
     const path = folder.resolve('a.txt');
     const expected = { code: 'invalid-file', message: `${path}: no such file` };
@@ -45,7 +45,7 @@ describe('fileSourceReader', () => {
     expect(await fileSourceReader.listFolder(folder.path)).toEqual(['B', 'a10', 'a9', 'b', 'sub']);
   });
 
-  it('lists nothing where there is no folder', async () => {
+  it('returns undefined if the folder does not exist', async () => {
     await using folder = await temporaryFolder({ file: '' });
 
     expect(await fileSourceReader.listFolder(folder.resolve('none'))).toBeUndefined();
@@ -55,7 +55,7 @@ describe('fileSourceReader', () => {
   it('digests the bytes of a file', async () => {
     await using folder = await temporaryFolder({ abc: 'abc', empty: '' });
 
-    // FIPS 180-2, appendix B.1, and the digest of nothing.
+    // FIPS 180-2, appendix B.1, and the digest of the empty string.
     expect(await fileSourceReader.digestFile(folder.resolve('abc'))).toBe(
       'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad',
     );
@@ -67,7 +67,7 @@ describe('fileSourceReader', () => {
 });
 
 describe('createNodeDigest', () => {
-  it('digests texts as UTF-8, however they are parted', () => {
+  it('digests texts as UTF-8, however they are split', () => {
     const whole = createNodeDigest();
     const parted = createNodeDigest();
     whole.update('aé€');

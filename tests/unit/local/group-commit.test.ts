@@ -4,7 +4,7 @@ import { GroupCommit, openDatabase } from '@thrice/local';
 import { describe, expect, it } from 'vitest';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
-/** A table of numbers in a database that counts the transactions it began. */
+/** A table of numbers in a database that counts its transactions. */
 function openNumbers() {
   const database = new DatabaseSync(':memory:');
   database.exec('CREATE TABLE numbers (n INTEGER) STRICT');
@@ -33,7 +33,7 @@ function openNumbers() {
 }
 
 describe('GroupCommit', () => {
-  it('runs writes in the order they came in and resolves with what they return', async () => {
+  it('runs writes in order of arrival and resolves with their return values', async () => {
     using numbers = openNumbers();
     const { commit, add } = numbers;
 
@@ -54,7 +54,7 @@ describe('GroupCommit', () => {
     expect(numbers.statements).toEqual(['BEGIN', 'COMMIT']);
   });
 
-  it('commits by itself soon after a write', async () => {
+  it('commits automatically soon after a write', async () => {
     using numbers = openNumbers();
 
     await numbers.commit.write(numbers.add(1));
@@ -62,7 +62,7 @@ describe('GroupCommit', () => {
     expect(numbers.read()).toEqual([1]);
   });
 
-  it('commits at once when it is flushed', () => {
+  it('commits immediately when flushed', () => {
     using numbers = openNumbers();
     void numbers.commit.write(numbers.add(1));
     const before = numbers.read();
@@ -81,7 +81,7 @@ describe('GroupCommit', () => {
     expect(numbers.statements).toEqual([]);
   });
 
-  it('takes writes again after a flush', async () => {
+  it('accepts writes again after a flush', async () => {
     using numbers = openNumbers();
     const { commit, add } = numbers;
     const first = commit.write(add(1));
@@ -95,7 +95,7 @@ describe('GroupCommit', () => {
     expect(numbers.statements).toEqual(['BEGIN', 'COMMIT', 'BEGIN', 'COMMIT']);
   });
 
-  it('resolves no write before its transaction is committed', async () => {
+  it('does not resolve a write before its transaction is committed', async () => {
     using numbers = openNumbers();
     const { commit, add } = numbers;
     const events: string[] = [];
@@ -113,7 +113,7 @@ describe('GroupCommit', () => {
     expect(events).toEqual(['write 1', 'write 2', 'resolved 1', 'resolved 2']);
   });
 
-  it('rejects only the write that throws and undoes what that one did', async () => {
+  it('rejects only the write that throws and rolls back only its changes', async () => {
     using numbers = openNumbers();
     const { commit, add } = numbers;
     const broken = new ThriceError({ code: 'invalid-argument', message: 'no' });
@@ -136,7 +136,7 @@ describe('GroupCommit', () => {
     expect(numbers.read()).toEqual([1, 3]);
   });
 
-  it('rolls back a write that throws alone', async () => {
+  it('rolls back a write that throws in a batch of its own', async () => {
     using numbers = openNumbers();
     const written = numbers.commit.write(() => {
       numbers.add(1)();
@@ -149,7 +149,7 @@ describe('GroupCommit', () => {
     expect(numbers.statements).toEqual(['BEGIN', 'ROLLBACK']);
   });
 
-  it('keeps its writes while another process holds the file', async () => {
+  it('keeps its writes while another process locks the file', async () => {
     await using folder = await temporaryFolder();
     const file = folder.resolve('thrice.db');
     using holder = openDatabase(file);
@@ -173,7 +173,7 @@ describe('GroupCommit', () => {
     expect(rows.map(({ breaker_key }) => breaker_key)).toEqual(['first', 'second', 'third']);
   });
 
-  it('commits again where only the commit found the file busy, without a second run', async () => {
+  it('retries only the commit when that found the file busy, without running the writes again', async () => {
     using numbers = openNumbers();
     const exec = numbers.database.exec.bind(numbers.database);
     let busyCount = 2;
@@ -192,7 +192,7 @@ describe('GroupCommit', () => {
     expect(numbers.statements).toEqual(['BEGIN', 'COMMIT']);
   });
 
-  it('goes on after a batch that failed', async () => {
+  it('continues after a failed batch', async () => {
     using numbers = openNumbers();
     const failed = numbers.commit.write(() => {
       throw new Error('no');
@@ -204,7 +204,7 @@ describe('GroupCommit', () => {
     expect(numbers.read()).toEqual([1]);
   });
 
-  it('rejects with store-unavailable when the file is held for longer than its limit', async () => {
+  it('rejects with store-unavailable when the file is locked for longer than its limit', async () => {
     await using folder = await temporaryFolder();
     const file = folder.resolve('thrice.db');
     using holder = openDatabase(file);
@@ -219,7 +219,7 @@ describe('GroupCommit', () => {
     await expect(written).rejects.toMatchObject({ code: 'store-unavailable' });
   });
 
-  it('rejects what is written after the database is closed', async () => {
+  it('rejects writes after the database is closed', async () => {
     const numbers = openNumbers();
     numbers[Symbol.dispose]();
 

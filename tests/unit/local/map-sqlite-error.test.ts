@@ -16,10 +16,10 @@ describe('mapSqliteError', () => {
     ['short read', 10 | (2 << 8), 'store-unusable', 'the disk failed'],
     ['corrupt', 11, 'store-unusable', 'damaged or foreign'],
     ['not a database', 26, 'store-unusable', 'damaged or foreign'],
-    ['busy', 5, 'store-unavailable', 'another process holds it'],
-    ['busy snapshot', 5 | (2 << 8), 'store-unavailable', 'another process holds it'],
-    ['locked', 6, 'store-unavailable', 'another process holds it'],
-  ])('translates %s (%i) to %s', (_, errcode, code, words) => {
+    ['busy', 5, 'store-unavailable', 'another process has locked'],
+    ['busy snapshot', 5 | (2 << 8), 'store-unavailable', 'another process has locked'],
+    ['locked', 6, 'store-unavailable', 'another process has locked'],
+  ])('maps %s (%i) to %s', (_, errcode, code, words) => {
     const cause = sqliteError(errcode);
 
     const error = mapSqliteError(cause, 'dir/thrice.db');
@@ -31,26 +31,26 @@ describe('mapSqliteError', () => {
 
   it.each([
     ['a constraint', sqliteError(19), 'what SQLite says'],
-    ['an error of another kind', new TypeError('oops'), 'oops'],
+    ['an unrelated error', new TypeError('oops'), 'oops'],
     [
-      'an error with a code that is no number',
+      'an error with a code that is not a number',
       Object.assign(new Error('x'), { errcode: '5' }),
       'x',
     ],
-    ['no error at all', 'text', 'text'],
+    ['a value that is not an error', 'text', 'text'],
   ])('wraps %s as a bug', (_, thrown, message) => {
     const error = mapSqliteError(thrown, 'thrice.db');
 
     expect(error).toMatchObject({ code: 'invariant-violated', message, cause: thrown });
   });
 
-  it('leaves our own errors as they are', () => {
-    const own = new ThriceError({ code: 'already-exists', message: 'group demo exists already' });
+  it("passes Thrice's own errors through unchanged", () => {
+    const own = new ThriceError({ code: 'already-exists', message: 'group demo already exists' });
 
     expect(mapSqliteError(own, 'thrice.db')).toBe(own);
   });
 
-  it('recognises what node:sqlite really throws', () => {
+  it('recognizes real errors of node:sqlite', () => {
     using database = new DatabaseSync(':memory:');
     database.exec('CREATE TABLE a (n); PRAGMA query_only = 1');
 

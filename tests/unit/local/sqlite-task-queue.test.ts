@@ -19,7 +19,7 @@ describe('SqliteTaskQueue', () => {
     expect(received.map(({ task }) => task.id)).toEqual(['c', 'a']);
   });
 
-  it('keeps the tasks of other groups out of sight', async () => {
+  it('hides the tasks of other groups', async () => {
     using stores = openLocalStores(':memory:', new FakeClock());
     await stores.queueOf('ann', 'demo').send('lab', [aCellTask()]);
 
@@ -28,7 +28,7 @@ describe('SqliteTaskQueue', () => {
     expect(received).toEqual([]);
   });
 
-  it('keeps one task a cell, of the latest generation', async () => {
+  it('keeps one task per cell, of the latest generation', async () => {
     using stores = openLocalStores(':memory:', new FakeClock());
     const queue = stores.queueOf('ann');
     for (const generation of [0, 2, 1]) await queue.send('lab', [aCellTask({ generation })]);
@@ -38,7 +38,7 @@ describe('SqliteTaskQueue', () => {
     expect(received.map(({ task }) => task)).toEqual([aCellTask({ generation: 2 })]);
   });
 
-  it('changes nothing for a receipt of an earlier delivery', async () => {
+  it('ignores the receipt of an earlier delivery', async () => {
     const clock = new FakeClock();
     using stores = openLocalStores(':memory:', clock);
     const [ann, bob] = [stores.queueOf('ann'), stores.queueOf('bob')];
@@ -57,7 +57,7 @@ describe('SqliteTaskQueue', () => {
     expect(await ann.receive('lab', 1)).toHaveLength(1);
   });
 
-  it('counts what is left by lane and config, held or not', async () => {
+  it('counts the remaining tasks by lane and config, held or not', async () => {
     const clock = new FakeClock();
     using stores = openLocalStores(':memory:', clock);
     const queue = stores.queueOf('ann');
@@ -79,7 +79,7 @@ describe('SqliteTaskQueue', () => {
     ]);
   });
 
-  it('receives only tasks of the runs and configs that are asked for', async () => {
+  it('receives only tasks of the requested runs and configs', async () => {
     using stores = openLocalStores(':memory:', new FakeClock());
     const queue = stores.queueOf('ann');
     const tasks = [
@@ -109,7 +109,7 @@ describe('SqliteTaskQueue', () => {
     expect(later?.task.generation).toBe(1);
   });
 
-  it('wakes the delayed tasks of a lane and leaves held ones to their holder', async () => {
+  it('makes the delayed tasks of a lane visible but not those that are held', async () => {
     using stores = openLocalStores(':memory:', new FakeClock());
     const queue = stores.queueOf('ann');
     await queue.send(
@@ -128,7 +128,7 @@ describe('SqliteTaskQueue', () => {
     expect(await queue.receive('openai', 1)).toEqual([]);
   });
 
-  it('drops the tasks of cells that are done, held or not, and of no others', async () => {
+  it('drops the tasks of done cells, held or not, and no others', async () => {
     using stores = openLocalStores(':memory:', new FakeClock());
     const { ledger } = stores;
     const queue = stores.queueOf('ann');
@@ -164,7 +164,7 @@ describe('SqliteTaskQueue', () => {
     expect(await stores.queueOf('ann', 'demo').receive('lab', 1)).toHaveLength(1);
   });
 
-  it('sends to a question file again after a send that could not be committed', async () => {
+  it('can send tasks of a question file again after a send that was not committed', async () => {
     using stores = openLocalStores(':memory:', new FakeClock());
     const queue = stores.queueOf('ann');
     const { question } = aCellTask();

@@ -3,12 +3,12 @@ import { systemClock } from '@thrice/local';
 import { describe, expect, it } from 'vitest';
 
 describe('systemClock', () => {
-  it('writes instants as ISO-8601 UTC with milliseconds', () => {
+  it('formats instants as ISO-8601 UTC with milliseconds', () => {
     expect(systemClock.toIso(0)).toBe('1970-01-01T00:00:00.000Z');
     expect(systemClock.toIso(1_767_323_045_678)).toBe('2026-01-02T03:04:05.678Z');
   });
 
-  it('resolves at once when the signal has aborted already', async () => {
+  it('resolves immediately if the signal has already aborted', async () => {
     const sleep = systemClock.sleep(1_000_000, AbortSignal.abort());
 
     await expect(sleep).resolves.toBeUndefined();
@@ -23,7 +23,7 @@ describe('systemClock', () => {
     await expect(sleep).resolves.toBeUndefined();
   });
 
-  it('leaves no listener behind, whichever way it ends', async () => {
+  it('leaves no listener behind however it ends', async () => {
     const controller = new AbortController();
     await systemClock.sleep(0, controller.signal);
     const afterTime = getEventListeners(controller.signal, 'abort').length;

@@ -17,7 +17,7 @@ import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const never = new AbortController().signal;
 
-/** A governor with a bug: waiters are forgotten until somebody from outside makes it look again. */
+/** A governor with a bug: it forgets waiters until an external call makes it check again. */
 class ForgetfulGovernor extends SlotGovernor {
   #isForgetful = true;
 
@@ -31,8 +31,8 @@ class ForgetfulGovernor extends SlotGovernor {
   }
 }
 
-describe('the work on a group', () => {
-  it('says so and goes on when a bug lets nothing move though there is work', async () => {
+describe('workGroup', () => {
+  it('reports it and continues when a bug stops all progress although there is work', async () => {
     await using folder = await temporaryFolder({ 'q.jsonl': toJsonl(additions(5)) });
     const clock = new FakeClock();
     using engine = new LocalEngine(folder.path, clock);

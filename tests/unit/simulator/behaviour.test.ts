@@ -79,7 +79,7 @@ describe('simulated answers', () => {
     for (const other of others) expect(other).not.toEqual(first);
   });
 
-  it('are right at the given rate', async () => {
+  it('are correct at the given rate', async () => {
     const answers = await askAll({
       behaviour: behaviourOf({ accuracy: 0.7 }),
       questions: capitals,
@@ -92,7 +92,7 @@ describe('simulated answers', () => {
   it.each([
     [1, 200],
     [0, 0],
-  ])('with accuracy %d are right %d times of 200', async (accuracy, count) => {
+  ])('with accuracy %d are correct %d times out of 200', async (accuracy, count) => {
     const answers = await askAll({ behaviour: behaviourOf({ accuracy }), questions: capitals });
 
     expect(rightCount(answers)).toBe(count);
@@ -108,7 +108,7 @@ describe('simulated answers', () => {
     expect(rightCount(answers)).toBe(200 - unparsed.length);
   });
 
-  it('name the letter of the right choice', async () => {
+  it('give the letter of the correct choice', async () => {
     const choices = ['red', 'green', 'blue'];
     const question = { id: 'q', question: 'Which?', choices };
 
@@ -130,7 +130,7 @@ describe('simulated answers', () => {
     ['the opposite', { question: 'W?', target: 'True' }, /^False$/],
     ['the opposite in lower case', { question: 'W?', target: 'yes' }, /^no$/],
     ['another word', { question: 'W?', target: ['copper', 'Cu'] }, /^(?!copper|Cu).{3,}$/],
-  ])('when wrong are plausible: %s', async (_name, question, pattern) => {
+  ])('are plausible when wrong: %s', async (_name, question, pattern) => {
     const wrong = await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
         answerTo({ id: `q${index}`, ...question }, { accuracy: 0 }),
@@ -140,7 +140,7 @@ describe('simulated answers', () => {
     for (const text of wrong) expect(text).toMatch(pattern);
   });
 
-  it('end in a sentence if the style asks for it, about as long as the tokens say', async () => {
+  it('end with a sentence in that style, with a length that matches the tokens', async () => {
     const question = { id: 'q', question: 'Which?', target: '12' };
     const style = 'sentence';
 
@@ -152,7 +152,7 @@ describe('simulated answers', () => {
     expect(Math.abs((long?.length ?? 0) - 2000)).toBeLessThan(150);
   });
 
-  it('admit not to know a question nobody gave', async () => {
+  it('admit not knowing a question that was not given', async () => {
     await using simulator = await startSimulator({
       behaviour: behaviourOf({}),
       questions: [{ id: 'q', question: 'Known but without target?' }],
@@ -164,7 +164,7 @@ describe('simulated answers', () => {
     expect([unknown.text, untargeted.text]).toEqual(['I do not know.', 'I do not know.']);
   });
 
-  it('come from the model of that name, or from the one for all others', async () => {
+  it('come from the model of that name, or from the wildcard model', async () => {
     await using simulator = await startSimulator({
       behaviour: { seed: 1, models: { bad: { accuracy: 0 }, '*': { accuracy: 1 } } },
       questions: [{ id: 'q', question: 'Is it?', target: 'yes' }],
@@ -210,19 +210,19 @@ describe('known questions', () => {
     expect(await askOne(' Is it? ')).toBe('short');
   });
 
-  it('are found as the longest text inside a prompt', async () => {
+  it('are found by the longest text inside a prompt', async () => {
     expect(await askOne('Answer briefly.\n\nIs it? If so, why is it?\n\nBe sure.')).toBe('longer');
     expect(await askOne('Answer briefly. Is it? Why not?')).toBe('short');
     expect(await askOne('Why? Tell me.')).toBe('tiny');
   });
 
-  it('are found by the id of the cell, whatever the text', async () => {
+  it('are found by the id of the cell regardless of the text', async () => {
     expect(await askOne('Same text')).toBe('first');
     expect(await askOne('Same text', 'g-r1/c/twin%2F2/answer')).toBe('second');
     expect(await askOne('judge this', 'g-r1/c/twin-1/judge')).toBe('first');
   });
 
-  it('are found by text if the cell key is not one', async () => {
+  it('are found by text if the cell key is malformed', async () => {
     expect(await askOne('Same text', 'a/b/%/c')).toBe('first');
     expect(await askOne('Same text', 'a/b')).toBe('first');
   });
@@ -285,7 +285,7 @@ describe('simulated effort', () => {
     expect(clock.waitsMs.reduce((sum, ms) => sum + ms, 0)).toBeCloseTo(1000);
   });
 
-  it('stops waiting when the client gives up', async () => {
+  it('stops waiting when the client disconnects', async () => {
     const controller = new AbortController();
     const clock = new StoppedClock(() => controller.abort());
     const simulator = await startSimulator({

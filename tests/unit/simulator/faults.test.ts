@@ -31,7 +31,7 @@ async function startWith(
   });
 }
 
-/** Which of the questions meet an error or a broken answer, asked one after the other. */
+/** Asks questions one after another and returns those that got an error or a broken answer. */
 async function faultyAmong(simulator: Simulator, texts: readonly string[]): Promise<string[]> {
   const faulty: string[] = [];
   for (const text of texts) {
@@ -124,17 +124,17 @@ describe('a fault of the connection', () => {
     await expect(response.text()).rejects.toThrow('terminated');
   });
 
-  it('resets a request that has no answer, too', async () => {
+  it('also resets a request that has no answer', async () => {
     await using simulator = await startWith([{ kind: 'reset', afterBytes: 40 }]);
 
     await expect(post(simulator, { text: 'no recording' })).rejects.toThrow('fetch failed');
   });
 
-  it('hangs until the client gives up', async () => {
+  it('hangs until the client disconnects', async () => {
     const simulator = await startWith([{ kind: 'hang' }]);
     const controller = new AbortController();
     const asked = post(simulator, { text: 'q1', signal: controller.signal });
-    // A later request that is answered shows that the first is in and waits.
+    // The answer to a later request shows that the first has arrived and is waiting.
     while (simulator.stats().faultCounts.hang === undefined) {
       await fetch(`${simulator.url}/models`);
     }
@@ -146,7 +146,7 @@ describe('a fault of the connection', () => {
     expect(simulator.stats()).toMatchObject({ okCount: 0, faultCounts: { hang: 1 } });
   });
 
-  it('hangs for some seconds, then closes', async () => {
+  it('hangs for some seconds, then closes the connection', async () => {
     const clock = new SkippingClock();
     await using simulator = await startWith([{ kind: 'hang', seconds: 90 }], { clock });
 
@@ -173,7 +173,7 @@ describe('a fault of the answer', () => {
     expect(simulator.stats()).toMatchObject({ okCount: 1, faultCounts: { drip: 1 } });
   });
 
-  it('cuts the JSON in the middle of a body that is complete for HTTP', async () => {
+  it('truncates the JSON in a body that is complete for HTTP', async () => {
     await using simulator = await startWith([{ kind: 'truncated-json' }]);
 
     const response = await post(simulator, { text: 'q1' });
@@ -185,7 +185,7 @@ describe('a fault of the answer', () => {
     expect(() => JSON.parse(body) as unknown).toThrow(SyntaxError);
   });
 
-  it('cuts a stream inside a chunk', async () => {
+  it('truncates a stream inside a chunk', async () => {
     await using simulator = await startWith([{ kind: 'truncated-json' }]);
 
     const response = await post(simulator, { text: 'q1', extra: { stream: true } });
@@ -195,7 +195,7 @@ describe('a fault of the answer', () => {
     expect(() => JSON.parse(last) as unknown).toThrow(SyntaxError);
   });
 
-  it('leaves the text out and finishes by length', async () => {
+  it('omits the text and finishes with "length"', async () => {
     await using simulator = await startWith([{ kind: 'empty-content' }]);
 
     const answer = await ask(simulator, { text: 'q1' });
@@ -203,7 +203,7 @@ describe('a fault of the answer', () => {
     expect(answer).toMatchObject({ status: 200, text: '', finishReason: 'length' });
   });
 
-  it('says in a 200 that a usage limit is reached, and until when', async () => {
+  it('reports a usage limit and its reset time with status 200', async () => {
     const clock = new SkippingClock();
     await using simulator = await startWith([{ kind: 'usage-limit', resetSeconds: 90 }], { clock });
 
@@ -216,7 +216,7 @@ describe('a fault of the answer', () => {
     });
   });
 
-  it('comes from another model', async () => {
+  it('names another served model', async () => {
     await using simulator = await startWith([{ kind: 'wrong-model', servedModel: 'cheap' }]);
 
     const answer = await ask(simulator, { text: 'q1', model: 'dear' });
@@ -238,7 +238,7 @@ describe('a fault of the answer', () => {
     expect(simulator.stats()).toMatchObject({ okCount: 0, faultCounts: { [fault.kind]: 1 } });
   });
 
-  it('passes over a request that has no answer', async () => {
+  it('skips a request that has no answer', async () => {
     await using simulator = await startWith([{ kind: 'empty-content' }]);
 
     const error = await askForError(simulator, { text: 'no recording' });
@@ -278,7 +278,7 @@ describe('the condition of a fault', () => {
     expect(first.length).toBeLessThan(45);
   });
 
-  it('rate is drawn anew for each repetition of a question', async () => {
+  it('rate is drawn again for each repetition of a question', async () => {
     await using simulator = await startWith([{ kind: 'overloaded', rate: 0.5 }]);
     const repeated = Array<string>(100).fill('q1');
 
@@ -288,7 +288,7 @@ describe('the condition of a fault', () => {
     expect(faulty.length).toBeLessThan(70);
   });
 
-  it('rate is drawn apart for each fault of the file', async () => {
+  it('rate is drawn independently for each fault of the file', async () => {
     await using simulator = await startWith([
       { kind: 'overloaded', rate: 0.5 },
       { kind: 'unauthorized', rate: 0.5 },
@@ -302,13 +302,13 @@ describe('the condition of a fault', () => {
     expect(unauthorized).toBeLessThan(overloaded);
   });
 
-  it('count ends it after so many injections', async () => {
+  it('count limits the number of injections', async () => {
     await using simulator = await startWith([{ kind: 'overloaded', count: 2 }]);
 
     expect(await faultyAmong(simulator, texts.slice(0, 5))).toEqual(['q0', 'q1']);
   });
 
-  it('requests bounds it by number', async () => {
+  it('requests restricts it to a range of request numbers', async () => {
     await using simulator = await startWith([
       { kind: 'overloaded', requests: [2, 3] },
       { kind: 'overloaded', requests: [5] },
@@ -319,7 +319,7 @@ describe('the condition of a fault', () => {
     expect(faulty).toEqual(['q1', 'q2', 'q4', 'q5']);
   });
 
-  it('seconds bounds it by time since the first request', async () => {
+  it('seconds restricts it to a range of time since the first request', async () => {
     const clock = new SkippingClock();
     await using simulator = await startWith([{ kind: 'overloaded', seconds: [10, 20] }], { clock });
     const startMs = clock.nowMs;
@@ -334,7 +334,7 @@ describe('the condition of a fault', () => {
     expect(faultyAfterMs).toEqual([10_000, 19_999]);
   });
 
-  it('betweenSeconds is its name where seconds is how long the fault takes', async () => {
+  it('betweenSeconds replaces seconds for faults that have a duration', async () => {
     const clock = new SkippingClock();
     const simulator = await startWith([{ kind: 'drip', seconds: 1, betweenSeconds: [10] }], {
       clock,
@@ -365,7 +365,7 @@ describe('the condition of a fault', () => {
     expect(faulty).toEqual(['q1', 'q1', 'q2', 'q2']);
   });
 
-  it('window lets so many requests through per time and tells when it ends', async () => {
+  it('window passes a number of requests and reports when it ends', async () => {
     const clock = new SkippingClock();
     await using simulator = await startWith(
       [{ kind: 'quota', window: { requests: 2, seconds: 60 } }],
@@ -383,7 +383,7 @@ describe('the condition of a fault', () => {
     expect(later).toEqual(['q7']);
   });
 
-  it('is one of several that must all hold', async () => {
+  it('applies only if all other conditions hold', async () => {
     await using simulator = await startWith([
       { kind: 'overloaded', model: 'm', requests: [2], count: 1 },
     ]);
@@ -391,7 +391,7 @@ describe('the condition of a fault', () => {
     expect(await faultyAmong(simulator, ['q0', 'q1', 'q2'])).toEqual(['q1']);
   });
 
-  it('decides in file order', async () => {
+  it('is checked in file order', async () => {
     await using simulator = await startWith([
       { kind: 'unauthorized', requests: [1, 1] },
       { kind: 'overloaded' },
@@ -407,7 +407,7 @@ describe('the condition of a fault', () => {
 });
 
 describe('closing', () => {
-  it('ends requests that still wait', async () => {
+  it('ends requests that are still waiting', async () => {
     const slept = Promise.withResolvers<void>();
     const clock = new StoppedClock(() => slept.resolve());
     const simulator = await startWith([{ kind: 'hang', seconds: 60 }], { clock });

@@ -19,7 +19,7 @@ async function openFolder(files: Readonly<Record<string, string>>) {
   };
 }
 
-/** The problems a loader finds in a file, with the folder taken out of them. */
+/** Returns the problems a loader finds in a file, without the folder in their paths. */
 async function problemsWith(
   load: (path: string) => Promise<unknown>,
   files: Readonly<Record<string, string>>,
@@ -41,7 +41,7 @@ async function problemsWith(
 const row = (value: unknown) => `${JSON.stringify(value)}\n`;
 
 describe('loadRecordings', () => {
-  it('reads rows of a file, their arm direct unless given', async () => {
+  it('reads the rows of a file, with "direct" as the default arm', async () => {
     await using folder = await openFolder({
       'r.jsonl': `${row({ question: 'q', prediction: '', id: 7 })}\n${row({ question: 'q', arm: 'cot', prediction: 'p', finishReason: 'stop' })}`,
     });
@@ -54,7 +54,7 @@ describe('loadRecordings', () => {
     ]);
   });
 
-  it('reads a folder with whatever subtasks and arms are there', async () => {
+  it('reads a folder with any subset of subtasks and arms', async () => {
     await using folder = await openFolder({
       'bbh_questions.jsonl':
         row({ subtask: 's', index: 0, input: 'a', target: '1' }) +
@@ -70,7 +70,7 @@ describe('loadRecordings', () => {
     ]);
   });
 
-  it('names line, key, expected and received of every bad row', async () => {
+  it('reports line, key, expected and received for every invalid row', async () => {
     const problems = await problemsWith(
       loadRecordings,
       {
@@ -106,7 +106,7 @@ describe('loadRecordings', () => {
     ]);
   });
 
-  it('rejects a prediction for a question that is not there', async () => {
+  it('rejects a prediction for an unknown question', async () => {
     const files = {
       'bbh/bbh_questions.jsonl': row({ subtask: 's', index: 0, input: 'a' }),
       'bbh/codex_direct.jsonl': row({ subtask: 's', index: 1, prediction: 'p' }),
@@ -129,7 +129,7 @@ describe('loadRecordings', () => {
     ]);
   });
 
-  it('says which file it cannot read', async () => {
+  it('names the file it cannot read', async () => {
     const problems = await problemsWith(loadRecordings, {}, 'absent.jsonl');
 
     expect(problems).toEqual([
@@ -182,19 +182,19 @@ describe('loadBehaviour', () => {
       ['b.json: models.m: Unrecognized key: "acuracy"'],
     ],
     [
-      'a distribution upside down',
+      'a distribution with p99 below the median',
       { seed: 1, models: { m: { accuracy: 1, latencyMs: { median: 300, p99: 200 } } } },
       ['b.json: models.m.latencyMs: expected p99 >= median, received {"median":300,"p99":200}'],
     ],
     [
-      'a latency that is no distribution',
+      'a latency that is not a distribution',
       { seed: 1, models: { m: { accuracy: 1, latencyMs: 300 } } },
       [
         'b.json: models.m.latencyMs: expected {"fixed": n} or {"median": n, "p99"?: n}, n >= 0, received 300',
       ],
     ],
     [
-      'no model',
+      'a file without models',
       { seed: 1, models: {} },
       ['b.json: models: expected at least one model, received {}'],
     ],
@@ -249,17 +249,17 @@ describe('loadFaults', () => {
       ['f.json: faults[0].rate: Too big: expected number to be <=1, received 1.5'],
     ],
     [
-      'a parameter of another kind',
+      "another kind's parameter",
       { kind: 'unauthorized', status: 500 },
       ['f.json: faults[0]: Unrecognized key: "status"'],
     ],
     [
-      'a range upside down',
+      'a reversed range',
       { kind: 'reset', requests: [5, 2] },
       ['f.json: faults[0].requests: expected [from, to] with to >= from, received [5,2]'],
     ],
     [
-      'a status that is no server error',
+      'a status that is not a server error',
       { kind: 'server-error', status: 404 },
       ['f.json: faults[0].status: Too small: expected number to be >=500, received 404'],
     ],

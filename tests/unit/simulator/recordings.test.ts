@@ -22,7 +22,7 @@ describe('recorded answers', () => {
     expect(cot).toMatchObject({ text: 'Well. So the answer is Yes.', finishReason: 'stop' });
   });
 
-  it('are found by the whole trimmed text where there are no markers', async () => {
+  it('are found by the whole trimmed text if there are no markers', async () => {
     await using simulator = await startSimulator({
       recordings: [
         { question: '2 + 2?', arm: 'direct', prediction: '4' },
@@ -48,7 +48,7 @@ describe('recorded answers', () => {
     expect(answer.usage.completion_tokens).toBe(0);
   });
 
-  it('finish by length when a chain of thought states no answer', async () => {
+  it('finish with "length" if a chain of thought states no answer', async () => {
     await using simulator = await startSimulator({
       recordings: [
         { question: 'q', arm: 'cot', prediction: 'First, we' },
@@ -68,7 +68,7 @@ describe('recorded answers', () => {
     ]);
   });
 
-  it('are asked for in vain with 400 no_recording', async () => {
+  it('return 400 no_recording for an unknown question', async () => {
     await using simulator = await startSimulator({
       recordings: [{ question: 'q', arm: 'direct', prediction: '1' }],
     });
@@ -83,7 +83,7 @@ describe('recorded answers', () => {
     });
   });
 
-  it('need a user message to be found by', async () => {
+  it('require a user message', async () => {
     await using simulator = await startSimulator({ recordings: [] });
     const messages = [{ role: 'system', content: 'q' }];
 
@@ -96,7 +96,7 @@ describe('recorded answers', () => {
     });
   });
 
-  it('go before simulated behaviour', async () => {
+  it('take precedence over simulated behavior', async () => {
     await using simulator = await startSimulator({
       recordings: [{ question: 'q', arm: 'direct', prediction: 'recorded' }],
       behaviour: { seed: 1, models: { '*': { accuracy: 1 } } },
@@ -171,7 +171,7 @@ describe.runIf(hasSharedData)('BBH recordings', () => {
     return await ask(simulator, { text: promptOf(name, arm, text) });
   }
 
-  /** Asks for all predictions of an arm, 64 at a time. */
+  /** Requests all predictions of an arm, 64 at a time. */
   async function askForArm(simulator: Simulator, arm: Arm) {
     const names = [...predictions[arm].keys()];
     const wrong: string[] = [];
@@ -196,7 +196,7 @@ describe.runIf(hasSharedData)('BBH recordings', () => {
     expect(simulator.stats().requestCount).toBe(9698);
   }, 60_000);
 
-  it('know snarks/88 by its cut text and by its full one', async () => {
+  it('find snarks/88 by its truncated and by its full text', async () => {
     await using simulator = await startSimulator({ recordings });
     const question = questions.get('snarks/88');
 
@@ -207,20 +207,23 @@ describe.runIf(hasSharedData)('BBH recordings', () => {
     expect([full.text, cut.text]).toEqual(Array(2).fill(predictions.direct.get('snarks/88')));
   });
 
-  it.each(['dyck_languages/54', 'dyck_languages/189'])('answer %s with nothing', async (name) => {
-    await using simulator = await startSimulator({ recordings });
+  it.each(['dyck_languages/54', 'dyck_languages/189'])(
+    'answer %s with an empty text',
+    async (name) => {
+      await using simulator = await startSimulator({ recordings });
 
-    const answer = await askFor(simulator, name, 'direct');
+      const answer = await askFor(simulator, name, 'direct');
 
-    expect(answer).toMatchObject({ status: 200, text: '', finishReason: 'stop' });
-  });
+      expect(answer).toMatchObject({ status: 200, text: '', finishReason: 'stop' });
+    },
+  );
 
   it.each([
     ['causal_judgement/32', 'causal_judgement/119'],
     ['causal_judgement/36', 'causal_judgement/104'],
     ['sports_understanding/27', 'sports_understanding/155'],
     ['sports_understanding/80', 'sports_understanding/227'],
-  ])('answer the equal questions %s and %s equally', async (first, second) => {
+  ])('give identical questions %s and %s the same answer', async (first, second) => {
     await using simulator = await startSimulator({ recordings });
 
     const answers = [

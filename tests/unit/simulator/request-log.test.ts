@@ -19,7 +19,7 @@ async function openLogged(options: SimulatorOptions = {}) {
     simulator,
     log,
     readLines,
-    /** Closes the simulator first, as only then every request has ended. */
+    /** Closes the simulator first, because only then has every request ended. */
     finish: async () => {
       await simulator.close();
       return await readLines();
@@ -53,10 +53,10 @@ describe('the request log', () => {
     ]);
   });
 
-  it('is written while the server runs, in the order in which requests ended', async () => {
+  it('is written while the server runs, in the order in which requests end', async () => {
     await using logged = await openLogged();
     for (const cell of ['a', 'b', 'c']) await ask(logged.simulator, { text: 'q', cell });
-    // Lines are written within a turn of the loop: this request takes several.
+    // Lines are written within a turn of the event loop; this request takes several turns.
     await fetch(`${logged.simulator.url}/models`);
 
     const lines = await logged.readLines();
@@ -86,7 +86,7 @@ describe('the request log', () => {
     expect(await logged.readLines()).toMatchObject([{ cell: 'first' }, { cell: 'second' }]);
   });
 
-  it('tells errors and faults from answers', async () => {
+  it('distinguishes errors and faults from answers', async () => {
     await using logged = await openLogged({
       recordings: [{ question: 'q', arm: 'direct', prediction: '' }],
       faults: {
@@ -126,7 +126,7 @@ describe('the request log', () => {
     expect(JSON.stringify(lines)).not.toContain('aborted');
   });
 
-  it('says when the client gave up', async () => {
+  it('marks a request whose client disconnected as aborted', async () => {
     const controller = new AbortController();
     await using logged = await openLogged({
       behaviour: { seed: 1, models: { '*': { accuracy: 1, latencyMs: { fixed: 1000 } } } },
@@ -140,7 +140,7 @@ describe('the request log', () => {
     expect(lines).toMatchObject([{ status: null, fault: null, ok: false, aborted: true }]);
   });
 
-  it('says when the client gave up half way through the body', async () => {
+  it('marks a request whose client disconnected in the middle of the body as aborted', async () => {
     const controller = new AbortController();
     await using logged = await openLogged({
       clock: new StoppedClock(),
@@ -156,7 +156,7 @@ describe('the request log', () => {
     expect(logged.simulator.stats().okCount).toBe(0);
   });
 
-  it('has nulls for a request that could not be read', async () => {
+  it('has nulls for a request that cannot be parsed', async () => {
     await using logged = await openLogged();
     const url = `${logged.simulator.url}/chat/completions`;
     await (await fetch(url, { method: 'POST', body: '{' })).text();
@@ -168,7 +168,7 @@ describe('the request log', () => {
     ]);
   });
 
-  it('must be writable', async () => {
+  it('fails to open if it is not writable', async () => {
     await expect(startSimulator({ log: '/nowhere/at/all/log.jsonl' })).rejects.toMatchObject({
       code: 'invalid-file',
       message:

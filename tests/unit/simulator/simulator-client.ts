@@ -45,7 +45,7 @@ export async function post(simulator: Simulator, question: Question): Promise<Re
   });
 }
 
-/** Asks and reads the answer; throws if there is none, or half of one. */
+/** Sends a request and reads its answer. Throws if the answer is missing or incomplete. */
 export async function ask(simulator: Simulator, question: Question) {
   const response = await post(simulator, question);
   const completion = (await response.json()) as Completion;
@@ -59,7 +59,7 @@ export async function ask(simulator: Simulator, question: Question) {
   };
 }
 
-/** Asks and reads the error; throws if there is none. */
+/** Sends a request and reads its error. Throws if there is none. */
 export async function askForError(simulator: Simulator, question: Question) {
   const response = await post(simulator, question);
   const { error } = (await response.json()) as ErrorBody;
@@ -74,7 +74,7 @@ export function readEvents(body: string): string[] {
     .map((event) => event.replace(/^data: /, ''));
 }
 
-/** A clock whose waits end at once, its time moved on by them. */
+/** A clock whose waits end immediately and advance its time. */
 export class SkippingClock implements SimulatorClock {
   nowMs = Date.parse('2026-01-02T03:04:05.000Z');
   readonly waitsMs: number[] = [];
@@ -90,7 +90,7 @@ export class SkippingClock implements SimulatorClock {
   }
 }
 
-/** A clock that stands still: waits end only when they are given up, or all are let go. */
+/** A stopped clock: waits end only when they are aborted or all released. */
 export class StoppedClock implements SimulatorClock {
   #release: () => void = () => undefined;
   readonly #released = new Promise<void>((resolve) => {
@@ -99,7 +99,7 @@ export class StoppedClock implements SimulatorClock {
   readonly #onSleep: (sleeperCount: number) => void;
   #sleeperCount = 0;
 
-  /** @param onSleep - Told how many sleep, at each new one. */
+  /** @param onSleep - Called with the number of pending waits whenever one starts. */
   constructor(onSleep: (sleeperCount: number) => void = () => undefined) {
     this.#onSleep = onSleep;
   }

@@ -10,7 +10,7 @@ import {
 } from './simulator-client.ts';
 
 describe('startSimulator', () => {
-  it('answers any model with one fixed text when it is given nothing', async () => {
+  it('answers for any model with one fixed text by default', async () => {
     await using simulator = await startSimulator({ clock: new SkippingClock() });
 
     const response = await post(simulator, { text: 'What is the answer?', model: 'any/model' });
@@ -41,7 +41,7 @@ describe('startSimulator', () => {
     });
   });
 
-  it('listens on a free loopback port below /v1', async () => {
+  it('listens on a free loopback port and serves /v1', async () => {
     await using simulator = await startSimulator();
 
     expect(simulator.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/v1$/);
@@ -56,7 +56,7 @@ describe('startSimulator', () => {
     expect(response.headers.get('keep-alive')).toBe('timeout=75');
   });
 
-  it('refuses connections once it is closed, and closes only once', async () => {
+  it('refuses connections after closing, and closes only once', async () => {
     const simulator = await startSimulator();
     await simulator.close();
     await simulator.close();
@@ -64,13 +64,13 @@ describe('startSimulator', () => {
     await expect(post(simulator, { text: 'q' })).rejects.toThrow('fetch failed');
   });
 
-  it('says which port it cannot have', async () => {
+  it('names the port that is not available', async () => {
     await using simulator = await startSimulator();
     const port = Number(new URL(simulator.url).port);
 
     await expect(startSimulator({ port })).rejects.toMatchObject({
       code: 'invalid-argument',
-      message: `The simulator cannot listen on 127.0.0.1:${port}: listen EADDRINUSE: address already in use 127.0.0.1:${port}`,
+      message: `the simulator cannot listen on 127.0.0.1:${port}: listen EADDRINUSE: address already in use 127.0.0.1:${port}`,
     });
   });
 
@@ -107,7 +107,7 @@ describe('startSimulator', () => {
     });
   });
 
-  it('tells its own bugs as such instead of leaving the client to wait', async () => {
+  it('reports its own bugs instead of letting the client wait', async () => {
     const clock = {
       now: () => 0,
       sleep: async () => await Promise.reject(new Error('the clock is broken')),
@@ -170,7 +170,7 @@ describe('GET /v1/models', () => {
     expect(unknown.status).toBe(404);
   });
 
-  it('lists nothing where any name is served', async () => {
+  it('lists nothing if every name is served', async () => {
     await using simulator = await startSimulator();
 
     const list = await fetch(`${simulator.url}/models`);
@@ -203,7 +203,7 @@ describe('streaming', () => {
     };
   }
 
-  it('sends role, text, finish reason and the end mark', async () => {
+  it('sends role, text, finish reason and the end marker', async () => {
     const { type, last, chunks } = await stream({});
 
     expect(type).toBe('text/event-stream');
@@ -227,14 +227,14 @@ describe('streaming', () => {
     expect(chunks.filter((chunk) => chunk.usage !== undefined)).toEqual([]);
   });
 
-  it('never cuts a character in two', async () => {
+  it('never splits a character', async () => {
     const { chunks } = await stream({});
 
     const pieces = chunks.map((chunk) => chunk.choices[0]?.delta.content ?? '');
     expect(pieces.every((piece) => piece.isWellFormed())).toBe(true);
   });
 
-  it('ends with usage and no choices when asked for usage', async () => {
+  it('ends with usage and no choices if usage is requested', async () => {
     const { chunks } = await stream({ stream_options: { include_usage: true } });
 
     const tokens = Math.ceil(longText.length / 4);
@@ -263,7 +263,7 @@ describe('stats', () => {
     );
   });
 
-  it('counts by arm and question text where there is no cell key', async () => {
+  it('counts by arm and question text if there is no cell key', async () => {
     const simulator = await startSimulator();
     const prompt = 'Prefix.\n\nQ: old\nA: 1\n\nQ: new\nA:';
     await ask(simulator, { text: prompt });
@@ -290,7 +290,7 @@ describe('stats', () => {
     });
   });
 
-  it('knows how many requests were open at once', async () => {
+  it('counts how many requests were open at the same time', async () => {
     const clock = new StoppedClock((sleeperCount) => {
       if (sleeperCount === 3) clock.release();
     });
@@ -303,7 +303,7 @@ describe('stats', () => {
     expect(simulator.stats().maxOpenCount).toBe(3);
   });
 
-  it('tells another process the same as JSON', async () => {
+  it('serves the same counts to other processes as JSON', async () => {
     await using simulator = await startSimulator({
       faults: { seed: 1, faults: [{ kind: 'overloaded', count: 1 }] },
     });

@@ -3,17 +3,17 @@ import type { CellDlqEntry, DlqEntry } from '../domain/dlq-entry.ts';
 import { limits } from '../limits.ts';
 import type { Ledger } from '../ports/ledger.ts';
 
-/** Whether an entry is some cell's. */
+/** Whether an entry belongs to a cell. */
 export function isCellDlqEntry(entry: DlqEntry): entry is CellDlqEntry {
   return entry.kind !== 'unreadable';
 }
 
-/** The cell of an entry as one text, for maps. */
+/** Returns the key of an entry's cell as a string, for use in maps. */
 export function cellNameOf({ task: { run, config, id } }: CellDlqEntry): string {
   return nameOf({ run, config, id });
 }
 
-/** The cells of some entries as the ledger knows them, by {@link cellNameOf}. */
+/** Reads the ledger's records of the entries' cells, keyed by {@link cellNameOf}. */
 export async function readCellsOf(
   entries: readonly CellDlqEntry[],
   ledger: Ledger,

@@ -2,29 +2,30 @@ import { type DlqEntry, errorOfEntry } from '../domain/dlq-entry.ts';
 import type { ErrorClass } from '../errors.ts';
 import type { DlqScan } from '../ports/dlq-scan.ts';
 
-/** Which DLQ messages are meant; an absent part means any. */
+/** Selects DLQ messages. An absent field matches every message. */
 export interface DlqFilter {
   readonly runs?: ReadonlySet<string> | undefined;
   readonly config?: string | undefined;
   readonly errorClass?: ErrorClass | undefined;
 }
 
-/** A look through the DLQ, what of them is meant, and when to stop. */
+/** A scan of the DLQ, a filter for its messages, and a signal that stops the scan. */
 export interface DlqSelection {
   readonly scan: DlqScan;
   readonly filter: DlqFilter;
   readonly stop: AbortSignal;
 }
 
-/** Whether an entry is meant. What is unreadable is of no run and no config, and of class `internal`. */
+/** Whether an entry matches. Unreadable entries have no run or config, and their class is `internal`. */
 export function matchesFilter(entry: DlqEntry, { runs, config, errorClass }: DlqFilter): boolean {
-  const isOfClass = (own: ErrorClass) => errorClass === undefined || own === errorClass;
+  const matchesClass = (entryClass: ErrorClass) =>
+    errorClass === undefined || entryClass === errorClass;
   if (entry.kind === 'unreadable') {
-    return runs === undefined && config === undefined && isOfClass('internal');
+    return runs === undefined && config === undefined && matchesClass('internal');
   }
   return (
     (runs?.has(entry.task.run) ?? true) &&
     (config === undefined || entry.task.config === config) &&
-    isOfClass(errorOfEntry(entry).class)
+    matchesClass(errorOfEntry(entry).class)
   );
 }

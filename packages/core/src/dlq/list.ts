@@ -5,10 +5,10 @@ import { cellNameOf, isCellDlqEntry, readCellsOf } from './cells.ts';
 import { type DlqSelection, matchesFilter } from './filter.ts';
 
 /**
- * Where the cell of a DLQ message stands by now.
+ * The current state of a DLQ message's cell.
  *
- * What it ended as; `failed-again` and `running-again` in a later generation than its messages know of;
- * `unfinished` or `not-attempted` where its task was given up.
+ * Usually the cell's outcome. `failed-again` and `running-again` refer to a later generation than that of
+ * the messages. `unfinished` and `not-attempted` occur when the queue moved the task itself to the DLQ.
  */
 export type DlqCellState =
   | 'scored'
@@ -23,28 +23,29 @@ export type DlqCellState =
 /** A cell with its DLQ messages. */
 export interface DlqCell {
   readonly key: CellKey;
-  /** The latest message: of the last generation, of several of that the one sent last. */
+  /** The message that was sent last among those of the latest generation. */
   readonly latest: CellDlqEntry;
-  /** All of them, the latest first. */
+  /** All messages, latest first. */
   readonly entries: readonly CellDlqEntry[];
+  /** The cell's state when the list was made. */
   readonly now: DlqCellState;
 }
 
-/** The DLQ messages that were asked for. */
+/** The DLQ messages that match a filter. */
 export interface DlqList {
-  /** Ordered by run, config and id, numbers by their value. */
+  /** Ordered by run, config and id; numbers in them are compared by value. */
   readonly cells: readonly DlqCell[];
   /** In the order they were sent. */
   readonly unreadable: readonly UnreadableDlqEntry[];
-  /** Messages that were looked at. */
+  /** Messages that the scan returned. */
   readonly seen: number;
-  /** Messages that were in other hands; see `DlqScan`. */
+  /** Messages that other readers held; see `DlqScan`. */
   readonly unseen: number;
-  /** It was stopped before it had seen everything. */
+  /** Whether the scan was stopped before it was complete. */
   readonly isInterrupted: boolean;
 }
 
-/** Looks through the DLQ and changes nothing. */
+/** Lists the matching messages of the DLQ without changing anything. */
 export async function listMessages(
   { scan, filter, stop }: DlqSelection,
   ledger: Ledger,
@@ -57,8 +58,8 @@ export async function listMessages(
   }
   const entries = matching.filter(isCellDlqEntry);
   const records = await readCellsOf(entries, ledger);
-  const cells = [...Map.groupBy(entries, cellNameOf)].flatMap(([name, own]) =>
-    describeCell(own, records.get(name)),
+  const cells = [...Map.groupBy(entries, cellNameOf)].flatMap(([name, cellEntries]) =>
+    describeCell(cellEntries, records.get(name)),
   );
   return {
     cells: cells.toSorted((left, right) => compareKeys(left.key, right.key)),
@@ -70,19 +71,19 @@ export async function listMessages(
 }
 
 function describeCell(
-  own: readonly CellDlqEntry[],
+  cellEntries: readonly CellDlqEntry[],
   record: CellRecord | undefined,
 ): readonly DlqCell[] {
-  const entries = own.toSorted(
+  const entries = cellEntries.toSorted(
     (left, right) => right.task.generation - left.task.generation || compareSent(right, left),
   );
   const [latest] = entries;
   if (latest === undefined) return [];
   const { run, config, id } = latest.task;
-  return [{ key: { run, config, id }, latest, entries, now: standOf(latest, record) }];
+  return [{ key: { run, config, id }, latest, entries, now: currentState(latest, record) }];
 }
 
-function standOf({ task }: CellDlqEntry, cell: CellRecord | undefined): DlqCellState {
+function currentState({ task }: CellDlqEntry, cell: CellRecord | undefined): DlqCellState {
   if (cell === undefined) return 'not-attempted';
   const isLater = cell.generation > task.generation;
   if (cell.result === undefined) return isLater ? 'running-again' : 'unfinished';
@@ -98,14 +99,14 @@ function compareKeys(left: CellKey, right: CellKey): number {
   );
 }
 
-/** `q2` before `q10`; two texts are equal only if they are the same. */
+/** Sorts `q2` before `q10`. Texts compare as equal only if they are identical. */
 function compareTexts(left: string, right: string): number {
   const order = left.localeCompare(right, 'en', { numeric: true });
   if (order !== 0 || left === right) return order;
   return left < right ? -1 : 1;
 }
 
-/** By time sent, the earlier first. */
+/** Sorts by time sent, earliest first. */
 function compareSent(left: DlqEntry, right: DlqEntry): number {
   return compareTexts(left.sentAt ?? '', right.sentAt ?? '');
 }

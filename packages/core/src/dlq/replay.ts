@@ -9,7 +9,7 @@ import type { TaskQueue } from '../ports/task-queue.ts';
 import { cellNameOf, isCellDlqEntry, readCellsOf } from './cells.ts';
 import { type DlqSelection, matchesFilter } from './filter.ts';
 
-/** What a replay works with. */
+/** The stores a replay needs. */
 export interface ReplayStores {
   readonly ledger: Ledger;
   readonly queue: Pick<TaskQueue, 'send'>;
@@ -18,37 +18,37 @@ export interface ReplayStores {
   readonly lanes: ReadonlySet<string>;
 }
 
-/** What a replay or a drop did. A cell may have several messages. */
+/** The result of a replay or a drop. A cell may have several messages. */
 export interface DlqReport {
   readonly messages: {
-    /** Looked at; all others are parts of it. */
+    /** Returned by the scan; every other count is a part of it. */
     readonly seen: number;
     readonly matched: number;
-    /** Removed after their cell's task was sent. */
+    /** Removed after the task of their cell was sent. */
     readonly replayed: number;
-    /** Removed because their cell has gone on since. */
+    /** Removed because their cell has a score or a later generation. */
     readonly stale: number;
-    /** Removed as asked. */
+    /** Removed by a drop. */
     readonly dropped: number;
-    /** Matched, and no cell's. */
+    /** Matched, but do not belong to a cell. */
     readonly unreadable: number;
-    /** Still there, matched or not. */
+    /** Still in the DLQ, whether matched or not. */
     readonly kept: number;
   };
   readonly cells: {
     readonly matched: number;
-    /** Whose task was sent. */
+    /** Cells whose task was sent. */
     readonly replayed: number;
   };
-  /** Why matching messages stay, and how many for each reason. */
+  /** Why matching messages were kept, with the number of messages per reason. */
   readonly problems: readonly { readonly problem: string; readonly messages: number }[];
-  /** Messages that were in other hands; see `DlqScan`. */
+  /** Messages that other readers held; see `DlqScan`. */
   readonly unseen: number;
-  /** It was stopped before it had seen everything. */
+  /** Whether the scan was stopped before it was complete. */
   readonly isInterrupted: boolean;
 }
 
-/** What becomes of a message that is meant. */
+/** What happened to a matching message. */
 type EntryOutcome =
   | { readonly kind: 'replayed' | 'stale' | 'dropped' }
   | { readonly kind: 'kept'; readonly problem: string };
@@ -59,59 +59,60 @@ interface ProcessedEntry {
 }
 
 /**
- * Sends the cells of DLQ messages to their lanes once more and removes the messages.
+ * Sends the cells of DLQ messages to their lanes again and removes the messages.
  *
- * State first: the group is active and watched before a task is sent, a task is sent before its message is
- * removed. Whoever is killed in between leaves a message that is replayed again, which has the effect of
- * one: a task's generation follows from its message and the ledger alone.
+ * The order makes a crash harmless: the group is added to the active groups before a task is sent, and
+ * a task is sent before its message is removed. A message that a killed replay left behind is replayed
+ * again with the same effect, because a task's generation depends only on its message and the ledger.
  *
- * A cell is sent once: when it fails again before the end, the message of that stays.
+ * Each cell is sent once. If it fails again during the replay, the new message is kept.
  *
- * @throws {ThriceError} What the stores throw; messages whose tasks were not sent stay.
+ * @throws {ThriceError} Errors of the stores. Messages whose tasks were not sent are kept.
  */
 export async function replayMessages(
-  order: DlqSelection,
+  selection: DlqSelection,
   stores: ReplayStores,
 ): Promise<DlqReport> {
   const replay: Replay = { stores, groups: new Map(), sent: new Map() };
-  return await processEntries(order, (entries) => replayPage(entries, replay));
+  return await processEntries(selection, (entries) => replayPage(entries, replay));
 }
 
 /**
- * Removes DLQ messages.
+ * Removes DLQ messages without sending their cells.
  *
- * @throws {ThriceError} What the scan throws.
+ * @throws {ThriceError} Errors of the scan.
  */
-export async function dropMessages(order: DlqSelection): Promise<DlqReport> {
-  return await processEntries(order, async (entries) =>
+export async function dropMessages(selection: DlqSelection): Promise<DlqReport> {
+  return await processEntries(selection, async (entries) =>
     entries.map((entry) => ({ entry, outcome: { kind: 'dropped' } })),
   );
 }
 
-/** Goes through all messages, page by page; those that are not kept are removed. */
+/** Processes all messages page by page and removes those that are not kept. */
 async function processEntries(
   { scan, filter, stop }: DlqSelection,
-  settle: (entries: readonly DlqEntry[]) => Promise<readonly ProcessedEntry[]>,
+  processPage: (entries: readonly DlqEntry[]) => Promise<readonly ProcessedEntry[]>,
 ): Promise<DlqReport> {
   const all: ProcessedEntry[] = [];
   let seen = 0;
   for await (const page of scan.pages(stop)) {
-    const processed = await settle(page.filter((entry) => matchesFilter(entry, filter)));
+    const processed = await processPage(page.filter((entry) => matchesFilter(entry, filter)));
     const removed = processed.filter(({ outcome }) => outcome.kind !== 'kept');
     await scan.remove(removed.map(({ entry }) => entry));
     seen += page.length;
     all.push(...processed);
   }
-  return { ...count(all, seen), unseen: scan.unseenCount, isInterrupted: stop.aborted };
+  return { ...countEntries(all, seen), unseen: scan.unseenCount, isInterrupted: stop.aborted };
 }
 
-function count(
+function countEntries(
   processed: readonly ProcessedEntry[],
   seen: number,
 ): Pick<DlqReport, 'messages' | 'cells' | 'problems'> {
-  const of = (kind: EntryOutcome['kind']) =>
+  const entriesOf = (kind: EntryOutcome['kind']) =>
     processed.filter(({ outcome }) => outcome.kind === kind);
-  const [replayed, stale, dropped] = [of('replayed'), of('stale'), of('dropped')];
+  const [replayed, stale] = [entriesOf('replayed'), entriesOf('stale')];
+  const dropped = entriesOf('dropped');
   const kept = Map.groupBy(processed, ({ outcome }) =>
     outcome.kind === 'kept' ? outcome.problem : '',
   );
@@ -136,21 +137,22 @@ function countCells(processed: readonly ProcessedEntry[]): number {
   return new Set(entries.map(cellNameOf)).size;
 }
 
-/** What a replay remembers from page to page. */
+/** State that a replay carries from page to page. */
 interface Replay {
   readonly stores: ReplayStores;
-  /** Groups asked for, undefined if there is none of that name. */
+  /** Groups by name; undefined if the ledger has no such group. */
   readonly groups: Map<string, ReplayedGroup | undefined>;
-  /** The generation each cell was sent in. */
+  /** The generation in which each cell was sent. */
   readonly sent: Map<string, number>;
 }
 
 interface ReplayedGroup {
   readonly record: GroupRecord;
+  /** Whether this replay has added it to the active groups. */
   isActive: boolean;
 }
 
-/** Sends what is to be sent of a page. */
+/** Sends the tasks of a page's entries. */
 async function replayPage(
   entries: readonly DlqEntry[],
   replay: Replay,
@@ -160,61 +162,61 @@ async function replayPage(
   const processed: ProcessedEntry[] = [];
   const byLane = new Map<string, Map<string, CellTask>>();
   for (const entry of entries) {
-    const step = await decide(entry, cells, replay);
-    processed.push({ entry, outcome: step.outcome });
-    if (step.send === undefined) continue;
-    const { lane, task, group, name } = step.send;
-    await wake(group, stores);
+    const { outcome, send } = await decideEntry(entry, cells, replay);
+    processed.push({ entry, outcome });
+    if (send === undefined) continue;
+    const { lane, task, group, cellName } = send;
+    await activateGroup(group, stores);
     const tasks = byLane.get(lane) ?? new Map<string, CellTask>();
-    byLane.set(lane, tasks.set(name, task));
-    sent.set(name, task.generation);
+    byLane.set(lane, tasks.set(cellName, task));
+    sent.set(cellName, task.generation);
   }
   for (const [lane, tasks] of byLane) await stores.queue.send(lane, [...tasks.values()]);
   return processed;
 }
 
-interface Step {
+/** The outcome of an entry, with the task to send if its cell is replayed. */
+interface EntryDecision {
   readonly outcome: EntryOutcome;
   readonly send?: {
     readonly lane: string;
     readonly task: CellTask;
     readonly group: ReplayedGroup;
-    /** The cell's. */
-    readonly name: string;
+    readonly cellName: string;
   };
 }
 
-async function decide(
+async function decideEntry(
   entry: DlqEntry,
   cells: ReadonlyMap<string, CellRecord>,
   replay: Replay,
-): Promise<Step> {
+): Promise<EntryDecision> {
   if (!isCellDlqEntry(entry)) return keep('it is unreadable: there is no task to send');
-  const name = cellNameOf(entry);
-  const sentGeneration = replay.sent.get(name);
-  // Another message of the failure that was replayed.
+  const cellName = cellNameOf(entry);
+  const sentGeneration = replay.sent.get(cellName);
+  // Another message about the same failure, which was replayed already.
   if (entry.kind === 'message' && sentGeneration === entry.task.generation + 1) {
     return { outcome: { kind: 'replayed' } };
   }
-  const cell = cells.get(name);
+  const cell = cells.get(cellName);
   if (isStale(entry, cell)) return { outcome: { kind: 'stale' } };
   const generation = nextGeneration(entry, cell);
   if (sentGeneration !== undefined && generation > sentGeneration) {
-    return keep('its cell has failed again since it was replayed');
+    return keep('its cell failed again after it was replayed');
   }
   const group = await findGroup(entry, replay);
   if (typeof group === 'string') return keep(group);
   const lane = laneOfEntry(entry, group.record);
   if (!replay.stores.lanes.has(lane)) return keep(`lane "${lane}" has no queue`);
   const task = { ...entry.task, generation };
-  return { outcome: { kind: 'replayed' }, send: { lane, task, group, name } };
+  return { outcome: { kind: 'replayed' }, send: { lane, task, group, cellName } };
 }
 
-function keep(problem: string): Step {
+function keep(problem: string): EntryDecision {
   return { outcome: { kind: 'kept', problem } };
 }
 
-/** Whether the cell has a score, or is in a later generation than the entry knows. */
+/** Whether the cell has a score or is in a later generation than the entry's task. */
 function isStale({ task }: CellDlqEntry, cell: CellRecord | undefined): boolean {
   if (cell === undefined) return false;
   const isGraded = cell.result !== undefined && hasScore(cell.result.outcome);
@@ -222,15 +224,17 @@ function isStale({ task }: CellDlqEntry, cell: CellRecord | undefined): boolean 
 }
 
 /**
- * The generation an entry's cell goes on in: the next one of a failed cell, for a task of the same one
- * would find it done. A stray task whose cell has no result goes as it is.
+ * The generation in which to send an entry's cell.
+ *
+ * A failed cell needs the next generation, because in the same one a worker would find it done. A task
+ * from the DLQ whose cell has no result keeps its generation.
  */
 function nextGeneration({ kind, task }: CellDlqEntry, cell: CellRecord | undefined): number {
-  const isOver = kind === 'message' || cell?.result !== undefined;
-  return isOver ? task.generation + 1 : task.generation;
+  const isDone = kind === 'message' || cell?.result !== undefined;
+  return isDone ? task.generation + 1 : task.generation;
 }
 
-/** The group of an entry's cell, or why the cell is none of its. */
+/** Finds the group of an entry's cell, or returns why there is none. */
 async function findGroup(
   { task: { run, config } }: CellDlqEntry,
   { groups, stores }: Replay,
@@ -242,22 +246,22 @@ async function findGroup(
   }
   const group = groups.get(name);
   if (group === undefined) return `group "${name}" is not in the ledger`;
-  // Making it active would set all of it to work, not only what is replayed.
+  // Making the group active again would resume all of its cells, not just the replayed ones.
   if (group.record.state === 'cancelled') return `group "${name}" is cancelled; resume it first`;
   const { runs, spec } = group.record.header;
   if (!runs.includes(run)) return `group "${name}" has no run "${run}"`;
-  if (spec.configs.some((own) => own.name === config)) return group;
+  if (spec.configs.some((entry) => entry.name === config)) return group;
   return `group "${name}" has no config "${config}"`;
 }
 
-/** Where the task came from; where that is unknown, the lane of its config. */
+/** The lane that the task came from or, if unknown, the lane of its config. */
 function laneOfEntry({ lane, task }: CellDlqEntry, { header }: GroupRecord): string {
   const config = header.spec.configs.find(({ name }) => name === task.config);
   return lane ?? laneOf(config?.model ?? '');
 }
 
-/** Has a group watched, so that the reconciler sees to its results. */
-async function wake(group: ReplayedGroup, { activeGroups }: ReplayStores): Promise<void> {
+/** Adds a group to the active groups, so that the reconciler publishes its new results. */
+async function activateGroup(group: ReplayedGroup, { activeGroups }: ReplayStores): Promise<void> {
   if (group.isActive) return;
   const { header } = group.record;
   await activeGroups.add(header.group);

@@ -1,12 +1,12 @@
 import * as z from 'zod';
 
-/** Where a question lies: a byte range of a stored JSONL file. */
+/** Where a question is stored: a byte range of a JSONL file. */
 export const questionRangeSchema = z.strictObject({
   key: z.string(),
   offset: z.int().min(0),
   length: z.int().min(1),
 });
-/** Where a question lies. */
+/** Where a question is stored. */
 export type QuestionRange = z.infer<typeof questionRangeSchema>;
 
 /** The message that asks a worker to work on one cell. */
@@ -16,7 +16,7 @@ export const cellTaskSchema = z.strictObject({
   id: z.string(),
   config: z.string(),
   question: questionRangeSchema,
-  /** Which attempt to reach a score this is: 0 as planned, one more for each rerun. */
+  /** 0 as planned, incremented by each rerun or replay of the cell. */
   generation: z.int().min(0),
 });
 /** The message that asks a worker to work on one cell. */

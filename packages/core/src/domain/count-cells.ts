@@ -2,21 +2,21 @@ import type { Tally } from '../ports/ledger.ts';
 import type { GroupHeader } from './group.ts';
 
 /**
- * Whether the tallies of all runs of a group count a result for every planned cell.
+ * Whether the tallies of a group's runs count a result for every planned cell.
  *
- * A hint, as tallies are: it asks for finalization, which counts the records.
+ * A hint, because tallies are hints. It only triggers finalization, which counts the records.
  */
 export function isCounted(header: GroupHeader, tallies: readonly Tally[]): boolean {
   return countDone(tallies) >= countPlanned(header);
 }
 
-/** Cells that have a result, by the tallies. */
+/** Counts the cells that have a result according to the tallies. */
 export function countDone(tallies: readonly Tally[]): number {
   const counts = tallies.flatMap((tally) => Object.values(tally.counts));
   return counts.reduce((sum, count) => sum + count, 0);
 }
 
-/** Cells of a group over all of its runs. */
+/** Counts the planned cells of a group over all of its runs. */
 export function countPlanned({ configs, runs }: GroupHeader): number {
   return configs.reduce((sum, { cells }) => sum + cells, 0) * runs.length;
 }

@@ -2,13 +2,13 @@ import type { CellError } from './cell.ts';
 import type { CellTask } from './cell-task.ts';
 
 interface Message {
-  /** Names the message within the DLQ messages. */
+  /** Unique within the DLQ. */
   readonly messageId: string;
   /** When it was sent, ISO-8601 UTC; null if unknown. */
   readonly sentAt: string | null;
 }
 
-/** The message of a failed cell, sent by its worker; one cell may have several. */
+/** A message that a worker sent for a failed cell. A cell may have several. */
 export interface FailureEntry extends Message {
   readonly kind: 'message';
   readonly lane: string;
@@ -17,36 +17,36 @@ export interface FailureEntry extends Message {
 }
 
 /**
- * A task that its queue gave up after too many receives: no worker lived to report on its cell.
+ * A task that its queue moved to the DLQ after too many receives, without a report from any worker.
  *
- * `sentAt` is when the task was sent, not when it was given up.
+ * `sentAt` is when the task was sent, not when it was moved.
  */
 export interface RedrivenTaskEntry extends Message {
   readonly kind: 'task';
   readonly task: CellTask;
-  /** The lane of the queue that gave it up; undefined if that is no lane's, or unknown. */
+  /** The lane of the queue it came from; undefined if that queue is unknown or not a lane's. */
   readonly lane: string | undefined;
 }
 
-/** Neither a message nor a task, or one of another version. */
+/** An entry that is neither a message nor a task, or has another version. */
 export interface UnreadableDlqEntry extends Message {
   readonly kind: 'unreadable';
-  /** What is wrong with it; never what it says. */
+  /** What is wrong with it, without quoting its content. */
   readonly problem: string;
   readonly body: string;
 }
 
-/** What lies in the DLQ for a cell. */
+/** A DLQ entry that belongs to a cell. */
 export type CellDlqEntry = FailureEntry | RedrivenTaskEntry;
-/** What lies in the DLQ. */
+/** An entry of the DLQ. */
 export type DlqEntry = CellDlqEntry | UnreadableDlqEntry;
 
-/** Why a cell is in the DLQ. */
+/** Returns the error that put a cell in the DLQ. */
 export function errorOfEntry(entry: CellDlqEntry): CellError {
   if (entry.kind === 'message') return entry.error;
   return {
     class: 'internal',
     code: 'worker-died',
-    message: 'its queue gave the task up: no worker lived to report on it',
+    message: 'the task was received too many times and no worker reported a result',
   };
 }

@@ -2,12 +2,12 @@ import * as z from 'zod';
 import { cellErrorSchema } from './cell.ts';
 import { cellTaskSchema } from './cell-task.ts';
 
-/** A failed cell in the DLQ: the task that reached no score, and why. */
+/** The DLQ message of a failed cell: its task, and the error that failed it. */
 export const dlqMessageSchema = z.strictObject({
   v: z.literal(1),
   lane: z.string().min(1),
   task: cellTaskSchema,
   error: cellErrorSchema,
 });
-/** A failed cell in the DLQ. */
+/** The DLQ message of a failed cell. */
 export type DlqMessage = z.infer<typeof dlqMessageSchema>;

@@ -1,13 +1,13 @@
 import * as z from 'zod';
 
-/** The longest id that fits a DynamoDB sort key and, percent-encoded, a file name. */
+/** The longest id that fits in a DynamoDB sort key and, percent-encoded, in a file name. */
 const MAX_ID_BYTES = 80;
 
 /**
- * A question's id: what people type and what keys and file names are made of.
+ * A question's id, which users type and which becomes part of keys and file names.
  *
- * Unsafe are: control characters, `#` (it parts keys), white space at the ends, `.` and `..`, and
- * more than 80 bytes of UTF-8 (percent-encoded, a file name has 255).
+ * Rejects control characters, `#` (the key separator), leading or trailing white space, `.`, `..`, and
+ * ids over 80 bytes of UTF-8 (a file name holds 255 bytes after percent-encoding).
  */
 export const questionIdSchema = z
   .string()
@@ -22,24 +22,24 @@ function isSafeId(id: string): boolean {
   return !/[\p{Cc}\p{Zl}\p{Zp}#]/u.test(id);
 }
 
-/** One chat message of a question row, as the OpenAI protocol writes it; text only. */
+/** One text-only chat message of a question row, in OpenAI's format. */
 export const questionMessageSchema = z.strictObject({
   role: z.enum(['system', 'user', 'assistant']),
   content: z.string(),
 });
 
-/** A question in the one form that planning stores and workers read. */
+/** A question in the normalized form that planning stores and workers read. */
 export const questionSchema = z.strictObject({
   id: questionIdSchema,
-  /** Null where `messages` is given instead. */
+  /** Null if `messages` is given instead. */
   question: z.string().nullable(),
   messages: z.array(questionMessageSchema).nullable(),
-  /** Accepted answers; null if there is none to compare with. */
+  /** Accepted answers; null if the question has none. */
   target: z.array(z.string()).nullable(),
   choices: z.array(z.string()).nullable(),
   rubric: z.unknown(),
   tags: z.record(z.string(), z.string()),
   metadata: z.record(z.string(), z.unknown()),
 });
-/** A question in the one form that planning stores and workers read. */
+/** A question in the normalized form that planning stores and workers read. */
 export type Question = z.infer<typeof questionSchema>;

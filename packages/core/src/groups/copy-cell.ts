@@ -9,63 +9,62 @@ import {
 import type { Ledger } from '../ports/ledger.ts';
 
 /**
- * The owner of the leases that copies take. All copies share the name: one that was cut off leaves cells
- * in flight, which the next one goes on with at once.
+ * The owner name of leases held by copies. All copies share it, so a copy can immediately continue with
+ * the cells that an interrupted one still holds.
  */
 const OWNER = 'copy';
 
-/** A cell as two ledgers have it. */
+/** The records of one cell in two ledgers. */
 export interface CellPair {
   readonly source: CellRecord;
-  /** Undefined if nobody ever claimed it there. */
+  /** Undefined if the cell was never claimed in the target. */
   readonly target: CellRecord | undefined;
 }
 
-/** What became of one cell of the source. */
+/** The result of copying one cell. */
 export interface CellCopy {
-  readonly outcome: /** The target has it as the source does now. */
-    | 'copied'
-    /** The target had it so, or was further. */
-    | 'kept'
-    /** A worker of the target has it in flight: it was left alone. */
-    | 'held';
-  /** Calls that the target did not have. */
+  /**
+   * `copied`: the target was updated. `kept`: the target was already up to date or ahead. `held`: a worker
+   * of the target holds the cell, so it was not changed.
+   */
+  readonly outcome: 'copied' | 'kept' | 'held';
+  /** Calls that were added to the target. */
   readonly callCount: number;
-  /** Whether the target has a result of it. */
+  /** Whether the target has a result for the cell. */
   readonly isDone: boolean;
 }
 
 /**
- * Brings what one ledger knows of a cell to another.
+ * Copies a cell's record and calls from one ledger to another.
  *
- * Never a step back: a score of the target stays, and so does what is of a later generation or has a
- * result where the source has none. A cell in flight at the source arrives as one given back.
+ * The target never loses anything: it keeps a score, a later generation, and a result where the source has
+ * none. A cell that is in flight in the source is copied as released.
  *
- * Claimed before its journal is written: whoever finds a cell that nobody held takes its journal for
- * empty. A crash anywhere leaves a cell that the next copy, or a worker, goes on with.
+ * The cell is claimed before its journal is written, because a worker treats the journal of a cell that was
+ * never claimed as empty. After a crash, the next copy or a worker continues with the cell.
  */
 export async function copyCell(pair: CellPair, from: Ledger, to: Ledger): Promise<CellCopy> {
   const { source, target } = pair;
   if (isGraded(target)) return { outcome: 'kept', callCount: 0, isDone: true };
   const { missing, hasOther } = await compareJournals(pair, from, to);
-  // Where both sides asked, each has an answer of its own, and a result belongs to its answer.
-  const taken = await take(pair, !hasOther && isBehind(pair), to);
-  if (taken === 'held') return { outcome: 'held', callCount: 0, isDone: false };
+  // If both sides made the same call, their answers differ, and a result belongs to its own answer.
+  const lease = await leaseCell(pair, !hasOther && isBehind(pair), to);
+  if (lease === 'held') return { outcome: 'held', callCount: 0, isDone: false };
   const isSameJournal = (await commitCalls(source.key, missing, to)) && !hasOther;
   const callCount = missing.length;
-  if (taken === 'kept' || taken === 'done') {
-    return { outcome: 'kept', callCount, isDone: taken === 'done' || target?.result !== undefined };
+  if (lease === 'kept' || lease === 'done') {
+    return { outcome: 'kept', callCount, isDone: lease === 'done' || target?.result !== undefined };
   }
   const result = isSameJournal ? source.result : undefined;
-  const isWritten = await write({ source, result, taken }, to);
+  const isWritten = await writeCell({ source, result, leased: lease }, to);
   const isDone = isWritten && result !== undefined;
   return { outcome: isWritten ? 'copied' : 'held', callCount, isDone };
 }
 
 interface JournalDifference {
-  /** What the target lacks. */
+  /** Calls that the target lacks. */
   readonly missing: readonly JournalEntry[];
-  /** Whether the target has another call in the place of one. */
+  /** Whether the target has a different call for one of the steps. */
   readonly hasOther: boolean;
 }
 
@@ -74,79 +73,83 @@ async function compareJournals(
   from: Ledger,
   to: Ledger,
 ): Promise<JournalDifference> {
-  const [theirs, own] = await Promise.all([
+  const [sourceJournal, targetJournal] = await Promise.all([
     from.readJournal(key),
-    // Nobody held it, so its journal is empty.
+    // A cell that was never claimed has an empty journal.
     target === undefined ? new Map<string, JournalEntry>() : to.readJournal(key),
   ]);
-  const missing = [...theirs].flatMap(([step, entry]) => (own.has(step) ? [] : [entry]));
-  const hasOther = [...theirs].some(([step, entry]) => {
-    const existing = own.get(step);
+  const missing = [...sourceJournal].flatMap(([step, entry]) =>
+    targetJournal.has(step) ? [] : [entry],
+  );
+  const hasOther = [...sourceJournal].some(([step, entry]) => {
+    const existing = targetJournal.get(step);
     return existing !== undefined && !isSame(existing, entry);
   });
   return { missing, hasOther };
 }
 
-/** @returns Whether each of the calls is the one that stands now. */
+/** @returns Whether the target now stores each of these calls, not a different one for the same step. */
 async function commitCalls(
   key: CellKey,
   entries: readonly JournalEntry[],
   to: Ledger,
 ): Promise<boolean> {
-  let isOwn = true;
-  for (const entry of entries) isOwn = isSame(await to.commitCall(key, entry), entry) && isOwn;
-  return isOwn;
+  let allStored = true;
+  for (const entry of entries) {
+    if (!isSame(await to.commitCall(key, entry), entry)) allStored = false;
+  }
+  return allStored;
 }
 
 /**
- * Takes a cell of the target in flight, if there is something to bring.
+ * Leases a cell of the target if it needs an update.
  *
- * @returns The cell as the lease has it, or why there is none.
+ * @returns The leased cell, or why it was not leased.
  */
-async function take(
+async function leaseCell(
   { source, target }: CellPair,
-  isNews: boolean,
+  needsUpdate: boolean,
   to: Ledger,
 ): Promise<CellRecord | 'kept' | 'held' | 'done'> {
   const { key } = source;
   if (target?.state === 'claimed') {
-    // What a copy left in flight; claimed anew, it would count as an attempt of a worker that died.
+    // An interrupted copy may still hold it. Claiming it again would count as a crashed worker's attempt.
     const [lost] = await to.extendLeases([key], OWNER);
     if (lost === undefined) return target;
   }
-  if (!isNews) return 'kept';
-  // A cell that is done is taken in a later generation only.
-  const least = target?.result === undefined ? 0 : target.generation + 1;
-  const claim = await to.claimCell(key, Math.max(source.generation, least), OWNER);
+  if (!needsUpdate) return 'kept';
+  // A done cell can be claimed only in a later generation.
+  const minGeneration = target?.result === undefined ? 0 : target.generation + 1;
+  const claim = await to.claimCell(key, Math.max(source.generation, minGeneration), OWNER);
   return claim.kind === 'claimed' ? claim.cell : claim.kind;
 }
 
-/** @returns False, with nothing changed, if a worker took the cell over meanwhile. */
-async function write(
+/** @returns False, changing nothing, if a worker has claimed the cell in the meantime. */
+async function writeCell(
   {
     source: { key, attemptLog, attempts },
     result,
-    taken,
+    leased,
   }: {
     readonly source: CellRecord;
     readonly result: CellResult | undefined;
-    readonly taken: CellRecord;
+    readonly leased: CellRecord;
   },
   to: Ledger,
 ): Promise<boolean> {
-  const missing = missingAttemptLog(taken.attemptLog, attemptLog);
+  const missing = missingAttempts(leased.attemptLog, attemptLog);
   if (result !== undefined) return await to.completeCell(key, OWNER, result, missing);
   await to.releaseCell(key, OWNER, missing, attempts);
   return true;
 }
 
-/** Whether the target, which has no score, knows less than the source. */
+/** Whether the target, which has no score, is behind the source. */
 function isBehind({ source, target }: CellPair): boolean {
   if (target === undefined || isGraded(source)) return true;
   if (target.generation !== source.generation) return target.generation < source.generation;
   if (target.result !== undefined) return false;
   if (source.result !== undefined || source.attempts > target.attempts) return true;
-  return missingAttemptLog(target.attemptLog, source.attemptLog).length > 0;
+  return missingAttempts(target.attemptLog, source.attemptLog).length > 0;
 }
 
 function isGraded(cell: CellRecord | undefined): boolean {
@@ -154,20 +157,20 @@ function isGraded(cell: CellRecord | undefined): boolean {
 }
 
 /**
- * What of a history is to be added to what is known of it.
+ * Returns the attempts of `all` that `known` lacks.
  *
- * Both may have lost their beginning. What is known ends as a part of the history does, unless both
- * sides worked on the cell since: then the last attempt that both know is where the news begins.
+ * Both logs may be truncated at the start. Normally the end of `known` overlaps the start of `all`. If both
+ * sides worked on the cell, the missing attempts are those after the last shared one.
  */
-function missingAttemptLog(known: readonly Attempt[], all: readonly Attempt[]): readonly Attempt[] {
+function missingAttempts(known: readonly Attempt[], all: readonly Attempt[]): readonly Attempt[] {
   for (let count = Math.min(known.length, all.length); count > 0; count -= 1) {
     if (isSame(known.slice(-count), all.slice(0, count))) return all.slice(count);
   }
-  const lastShared = all.findLastIndex((attempt) => known.some((own) => isSame(own, attempt)));
+  const lastShared = all.findLastIndex((attempt) => known.some((entry) => isSame(entry, attempt)));
   return all.slice(lastShared + 1);
 }
 
-/** Both come out of a ledger: their fields are in the order of their schema. */
+/** Compares two values that were parsed by the same schema, so their keys are in the same order. */
 function isSame(left: object, right: object): boolean {
   return JSON.stringify(left) === JSON.stringify(right);
 }

@@ -15,40 +15,40 @@ import { type CellCopy, copyCell } from './copy-cell.ts';
 import { plannedConfigs } from './plan-group.ts';
 import { chooseMissing, sendTasks } from './send-tasks.ts';
 
-/** Cells in flight at once: a far store answers each after some milliseconds, a near one commits them together. */
+/** Cells copied concurrently: hides the latency of a remote store and fills a local store's batches. */
 const CELLS_AT_ONCE = 64;
 
-/** Where a group is, or goes. */
+/** The stores a group is copied from or to. */
 export interface GroupStores {
   readonly ledger: Ledger;
   readonly blobs: BlobStore;
 }
 
-/** What {@link copyGroup} needs. */
+/** Options of {@link copyGroup}. */
 export interface CopyOrder {
   readonly from: GroupStores;
   readonly to: GroupStores & {
-    /** Gets the tasks of what has no result; absent where whoever resumes the group sends them. */
+    /** Receives the tasks of cells without a result. Absent: they are sent when the group is resumed. */
     readonly queue?: Pick<TaskQueue, 'send'>;
   };
-  /** The nearer one of both blob stores: the questions are read from it for as long as the copy lasts. */
+  /** The faster of the two blob stores; the copy reads the questions from it. */
   readonly near: BlobStore;
   readonly createDigest: CreateDigest;
-  /** Told the counts so far, now and then. */
+  /** Called with the counts so far after each page. */
   readonly observe?: (counts: CopyCounts) => void;
 }
 
-/** What a copy did. */
+/** The result of a copy. */
 export interface CopyCounts {
-  /** Cells that somebody has claimed in the source: those copied, kept and held elsewhere. */
+  /** Cells with a record in the source: those copied, kept and held elsewhere. */
   readonly cells: number;
-  /** Cells that the target now has as the source does. */
+  /** Cells that were updated in the target. */
   readonly copied: number;
-  /** Calls that the target did not have. */
+  /** Calls that were added to the target. */
   readonly calls: number;
-  /** Cells that the target had so already, or further. */
+  /** Cells for which the target was already up to date or ahead. */
   readonly kept: number;
-  /** Cells with news that a worker of the target has in flight: left alone. */
+  /** Cells that were not updated because a worker of the target holds them. */
   readonly heldElsewhere: number;
   /** Planned cells without a result in the source. */
   readonly sourceLeft: number;
@@ -59,44 +59,45 @@ export interface CopyCounts {
 type Counts = { -readonly [Name in keyof CopyCounts]: number };
 
 /**
- * Copies a group from one engine to another: its questions, its header, what is known of its cells, and
- * their calls; its published files are made anew from these.
+ * Copies a group from one engine to another: its questions, header, cells and calls. The published files
+ * are not copied; they are written again from the records.
  *
- * Repeatable: after a crash, or to bring what is new. A group that has results of all its cells in the
- * target is `active` there; any other enters as `cancelled`, so that nobody works, and pays, in two places
- * unless somebody resumes it. A source at work gives a snapshot.
+ * Can be repeated after a crash or to copy newer results. A group with a result for every cell becomes
+ * `active` in the target. Any other is created as `cancelled`, so that no cell is paid for in both places
+ * unless the copy is resumed. While the source is running, the copy is a snapshot of it.
  *
- * State first: cells, then the tasks of what is left, then the mark that all are sent.
+ * Writes in an order that survives a crash: cells, tasks of unfinished cells, then the mark that every task
+ * was sent.
  *
- * @param group - As the source has it.
- * @throws {ThriceError} `already-exists`, with nothing changed, when the target has another group of this
+ * @param group - The group's record in the source.
+ * @throws {ThriceError} `already-exists`, changing nothing, when the target has a different group of this
  *   name; `store-unusable` when the source's questions are damaged.
  */
-export async function copyGroup(group: GroupRecord, order: CopyOrder): Promise<CopyCounts> {
+export async function copyGroup(group: GroupRecord, options: CopyOrder): Promise<CopyCounts> {
   const { header } = group;
-  const { ledger } = order.to;
-  const isThere = await hasGroup(header, ledger);
-  await copyQuestions(header, order);
-  if (!isThere) await ledger.createGroup(header, 'cancelled');
+  const { ledger } = options.to;
+  const exists = await hasGroup(header, ledger);
+  await copyQuestions(header, options);
+  if (!exists) await ledger.createGroup(header, 'cancelled');
   const benchmark = resolveBenchmark(header.spec, header.specSource.path);
   const configs = plannedConfigs(header, benchmark);
-  const counts = await copyCells(header, configs, order);
-  const isWhole = counts.targetLeft === 0;
-  if (!isWhole && group.isPlanned) await sendLeft(header, configs, order);
-  if (isWhole || group.isPlanned) await ledger.markPlanned(header.group);
-  if (isWhole) await ledger.setGroupState(header.group, 'active');
+  const counts = await copyCells(header, configs, options);
+  const isComplete = counts.targetLeft === 0;
+  if (!isComplete && group.isPlanned) await sendUnfinished(header, configs, options);
+  if (isComplete || group.isPlanned) await ledger.markPlanned(header.group);
+  if (isComplete) await ledger.setGroupState(header.group, 'active');
   return counts;
 }
 
-/** @throws {ThriceError} `already-exists` when another group has its name. */
+/** @throws {ThriceError} `already-exists` when a different group has the same name. */
 async function hasGroup(header: GroupHeader, ledger: Ledger): Promise<boolean> {
   const existing = await ledger.readGroup(header.group);
   if (existing === undefined) return false;
-  // Both come out of a ledger: their fields are in the order of their schema.
+  // Both headers were parsed by their schema, so their keys are in the same order.
   if (JSON.stringify(existing.header) === JSON.stringify(header)) return true;
   throw new ThriceError({
     code: 'already-exists',
-    message: `${header.group}: expected the same group or none, received another one of this name (made by "thrice ${existing.header.commandLine.join(' ')}"); nothing was changed`,
+    message: `${header.group}: expected the same group or none, received a different group of this name (created by "thrice ${existing.header.commandLine.join(' ')}"); nothing was changed`,
   });
 }
 
@@ -108,7 +109,7 @@ async function copyQuestions(
   await to.blobs.write(questions.key, readChecked(questions, from.blobs, createDigest));
 }
 
-/** The text of a question file; what is not as it was stored ends in an error. */
+/** Yields the text of a question file, and throws at the end if its digest is wrong. */
 async function* readChecked(
   { key, sha256 }: GroupHeader['questions'],
   blobs: BlobStore,
@@ -131,7 +132,7 @@ async function* readChecked(
 async function copyCells(
   header: GroupHeader,
   configs: readonly Config[],
-  order: CopyOrder,
+  options: CopyOrder,
 ): Promise<CopyCounts> {
   const selectors = configs.map(({ select }) => createSelector(select));
   const counts: Counts = {
@@ -143,12 +144,12 @@ async function copyCells(
     sourceLeft: 0,
     targetLeft: 0,
   };
-  for await (const page of readPages(header, order.near)) {
+  for await (const page of readPages(header, options.near)) {
     const idsByConfig = selectors.map((includes) => page.filter(includes).map(({ id }) => id));
     for (const run of header.runs) {
       for (const [index, { name: config }] of configs.entries()) {
-        await copyPage({ run, config, ids: idsByConfig[index] ?? [] }, order, counts);
-        order.observe?.(counts);
+        await copyPage({ run, config, ids: idsByConfig[index] ?? [] }, options, counts);
+        options.observe?.(counts);
       }
     }
   }
@@ -194,11 +195,11 @@ async function copyPage(
       if (target?.result === undefined) counts.targetLeft += 1;
       return;
     }
-    count(await copyCell({ source, target }, from.ledger, to.ledger), counts);
+    addToCounts(await copyCell({ source, target }, from.ledger, to.ledger), counts);
   });
 }
 
-function count({ outcome, callCount, isDone }: CellCopy, counts: Counts): void {
+function addToCounts({ outcome, callCount, isDone }: CellCopy, counts: Counts): void {
   counts.cells += 1;
   counts.calls += callCount;
   if (!isDone) counts.targetLeft += 1;
@@ -217,7 +218,7 @@ function count({ outcome, callCount, isDone }: CellCopy, counts: Counts): void {
   }
 }
 
-async function sendLeft(
+async function sendUnfinished(
   header: GroupHeader,
   configs: readonly Config[],
   { to: { ledger, queue }, near }: CopyOrder,

@@ -8,19 +8,19 @@ import type { GroupRequests } from '../ports/group-requests.ts';
 import { type PlanStores, plannedConfigs } from './plan-group.ts';
 import { type ChooseTasks, chooseAll, chooseMissing, sendTasks } from './send-tasks.ts';
 
-/** What serving a request for tasks takes. */
+/** The stores and services a dispatch request needs. */
 export interface DispatchStores extends PlanStores {
   readonly requests: GroupRequests;
   readonly activeGroups: Pick<ActiveGroups, 'defer'>;
 }
 
 /**
- * Sends the tasks that a request asks for; what is left when time is up is asked for anew.
+ * Sends the tasks of a dispatch request. If time runs out, a new request is sent for the rest.
  *
- * State first: the tasks, then the mark that the group is planned or the request for the rest. Served
- * twice, a request sends its tasks twice, which are the same cells. A cancelled group gets none.
+ * Tasks are sent before the group is marked planned or the rest is requested, so a crash loses nothing. A
+ * request that is served twice sends its tasks twice, for the same cells. A cancelled group gets no tasks.
  *
- * @param isOutOfTime - Asked between two pages.
+ * @param isOutOfTime - Checked between pages.
  * @returns How many tasks were sent.
  * @throws {ThriceError} `unknown-group` when there is no such group.
  */
@@ -43,8 +43,8 @@ export async function dispatchTasks(
     ? plannedConfigs(header, benchmark)
     : await chooseConfigs(request, plannedConfigs(header, benchmark), stores);
   const { choose, isFull } = limitTo(limit, isPlan ? chooseAll : chooseMissing(ledger));
-  const isOver = () => isFull() || isOutOfTime();
-  const walk = { header, runs: header.runs, configs, choose, from, isOutOfTime: isOver };
+  const shouldStop = () => isFull() || isOutOfTime();
+  const walk = { header, runs: header.runs, configs, choose, from, isOutOfTime: shouldStop };
   const { sentCount, next } = await sendTasks(walk, stores);
   if (isFull()) return sentCount;
   if (next !== undefined) await requests.requestDispatch({ ...request, from: next });
@@ -52,7 +52,7 @@ export async function dispatchTasks(
   return sentCount;
 }
 
-/** The first few of what is chosen; all of it without a limit. */
+/** Chooses at most `limit` tasks, or all of them without a limit. */
 function limitTo(
   limit: number | undefined,
   choose: ChooseTasks,
@@ -69,8 +69,8 @@ function limitTo(
 }
 
 /**
- * The configs of the subject, or all, that nothing keeps from being worked on. Of a subject that has closed
- * again the cells are deferred: sending them would only bring them there.
+ * Returns the configs of the requested breaker key, or all configs, that are not blocked. If the requested
+ * breaker has opened again, its cells stay deferred, because workers could only defer them again.
  */
 async function chooseConfigs(
   { group, breakerKey }: DispatchRequest,

@@ -14,22 +14,22 @@ import { scorerVersions } from '../scorers/registry.ts';
 const EXIT_COMPLETE = 0;
 const EXIT_WITHOUT_SCORE = 1;
 
-/** Exit codes of work that ended early. */
+/** Exit codes of groups that ended early. */
 export const earlyExitCodes = { paused: 2, interrupted: 130 } as const;
 
-/** Where finalization reads and writes. */
+/** The stores finalization reads and writes. */
 export interface FinalizeStores {
   readonly ledger: Ledger;
   readonly blobs: BlobStore;
   readonly clock: Clock;
 }
 
-/** Keys of a run's artifacts, as formats.md lays them out. */
+/** Returns the key of a run's artifact; `docs/formats.md` describes the layout. */
 export function runKey(group: string, run: string, name: string): string {
   return `runs/${group}/${run}/${name}`;
 }
 
-/** Keys of a group's artifacts. */
+/** Returns the key of a group's artifact. */
 export function groupKey(group: string, name: string): string {
   return `runs/${group}/${name}`;
 }
@@ -37,13 +37,13 @@ export function groupKey(group: string, name: string): string {
 /**
  * Writes everything a group publishes: rows, predictions, failures, manifests, summaries.
  *
- * Counts the records, not the tallies. Repeatable: on an unchanged ledger it writes the same bytes
- * but for the manifests' time. Memory is one number a cell.
+ * Counts the records, not the tallies. Can be repeated: for an unchanged ledger it writes the same bytes,
+ * except for `finishedAt` in the manifests. Memory use is one number per cell.
  *
- * @param endedWith - The exit code of work that ended early (paused, interrupted), or how to tell it once
- *   every row was seen; undefined where every task is done: then the manifests say 0, or 1 if cells have
- *   no score.
- * @param onRow - Told each row as it is written.
+ * @param endedWith - The exit code of a group that ended early (paused, interrupted), or a function that
+ *   returns it after every row was read. Undefined if every task is done: the manifests then say 0, or 1
+ *   if cells have no score.
+ * @param onRow - Called with each row as it is written.
  */
 export async function finalizeGroup(
   header: GroupHeader,
@@ -55,7 +55,7 @@ export async function finalizeGroup(
   const group = new SummaryBuilder(header, benchmark.coverageFloor);
   const filesByRun = new Map<string, readonly ConfigFiles[]>();
   for (const run of header.runs) {
-    const own = new SummaryBuilder(header, benchmark.coverageFloor);
+    const runSummary = new SummaryBuilder(header, benchmark.coverageFloor);
     const files: ConfigFiles[] = [];
     for (const config of benchmark.configs) {
       const key = runKey(header.group, run, `cells/${config.name}.jsonl`);
@@ -64,14 +64,14 @@ export async function finalizeGroup(
       await stores.blobs.write(
         key,
         serializeRows(rows, (row) => {
-          own.add(row);
+          runSummary.add(row);
           group.add(row);
           onRow(row);
         }),
       );
       files.push(await writeDerived(header, run, config.name, stores.blobs));
     }
-    await writeJson(stores.blobs, runKey(header.group, run, 'summary.json'), own.build());
+    await writeJson(stores.blobs, runKey(header.group, run, 'summary.json'), runSummary.build());
     filesByRun.set(run, files);
   }
   const hasFailures = [...filesByRun.values()].flat().some(({ failedIds }) => failedIds.length > 0);
@@ -92,10 +92,10 @@ function finishedExitCode(hasFailures: boolean): number {
 }
 
 /**
- * Exit codes that manifests may carry over such records.
+ * Returns the exit codes that manifests may have for given records.
  *
- * How work ended early is not among the records: an interruption may have come with the last cell, a
- * pause leaves cells that nobody attempted.
+ * The records do not say how a group ended early: an interruption may have come with the last cell, and a
+ * pause leaves cells that were not attempted.
  */
 export function possibleExitCodes(
   hasFailures: boolean,
@@ -106,7 +106,7 @@ export function possibleExitCodes(
   return [finishedExitCode(hasFailures), ...early];
 }
 
-/** Whether a config has cells in this group: skipped ones have none. */
+/** Whether a config has cells in this group. Skipped configs have none. */
 export function isPlanned(header: GroupHeader, config: string): boolean {
   return header.configs.some((entry) => entry.config === config && entry.cells > 0);
 }
@@ -121,7 +121,7 @@ async function* serializeRows(
   }
 }
 
-/** The rows of a written cells file. */
+/** Reads the rows of a published cells file. */
 export async function* readRowFile(blobs: BlobStore, key: string): AsyncGenerator<CellRow, void> {
   let lineNumber = 0;
   for await (const line of blobs.readLines(key)) {
@@ -142,7 +142,7 @@ function parseRow(line: string, where: string): CellRow {
   }
 }
 
-/** What a manifest says of the files of a config. */
+/** The facts about a config's files that a manifest lists. */
 export interface ConfigFiles {
   readonly config: string;
   readonly predictions: number;
@@ -160,7 +160,7 @@ async function writeDerived(
   let predictions = 0;
   await blobs.write(
     runKey(header.group, run, `predictions_${config}.json`),
-    jsonArray(readOwnRows(blobs, cells), (row) => {
+    jsonArray(readWrittenRows(blobs, cells), (row) => {
       const prediction = describePrediction(row);
       if (prediction !== undefined) predictions += 1;
       return prediction;
@@ -168,7 +168,7 @@ async function writeDerived(
   );
   await blobs.write(
     runKey(header.group, run, `failures_${config}.json`),
-    jsonArray(readOwnRows(blobs, cells), (row) => {
+    jsonArray(readWrittenRows(blobs, cells), (row) => {
       const failure = describeFailure(row);
       if (failure !== undefined) failedIds.push(row.id);
       return failure;
@@ -177,13 +177,13 @@ async function writeDerived(
   return { config, predictions, failedIds };
 }
 
-/** A row's entry in `predictions_*.json`; undefined where nothing answered. */
+/** Returns a row's entry in `predictions_*.json`; undefined if the cell has no call. */
 export function describePrediction(row: CellRow): object | undefined {
   if (row.calls.length === 0 || row.outcome === 'failed') return undefined;
   return { id: row.id, answer_text: row.answer, answer_confidence: row.confidence };
 }
 
-/** A row's entry in `failures_*.json`; undefined for a score. */
+/** Returns a row's entry in `failures_*.json`; undefined if the cell has a score. */
 export function describeFailure(row: CellRow): object | undefined {
   if (hasScore(row.outcome)) return undefined;
   return {
@@ -196,8 +196,8 @@ export function describeFailure(row: CellRow): object | undefined {
   };
 }
 
-/** The rows this process wrote a moment ago: inside, nothing is parsed twice. */
-async function* readOwnRows(blobs: BlobStore, key: string): AsyncIterable<CellRow> {
+/** Reads rows that this process has just written, without validating them again. */
+async function* readWrittenRows(blobs: BlobStore, key: string): AsyncIterable<CellRow> {
   for await (const line of blobs.readLines(key)) yield JSON.parse(line) as CellRow;
 }
 
@@ -228,7 +228,7 @@ async function writeManifest(
   await writeJson(blobs, runKey(header.group, run, 'manifest.json'), manifest);
 }
 
-/** What a manifest is made of. */
+/** The input of a manifest. */
 export interface ManifestFacts {
   readonly header: GroupHeader;
   readonly run: string;
@@ -237,7 +237,7 @@ export interface ManifestFacts {
   readonly finishedAt: string;
 }
 
-/** `manifest.json` of a run. */
+/** Builds the `manifest.json` of a run. */
 export function describeManifest({
   header,
   run,

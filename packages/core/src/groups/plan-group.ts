@@ -15,7 +15,7 @@ import type { QuestionSource } from '../spec/questions/load-questions.ts';
 import { isPlanned } from './finalize-group.ts';
 import { chooseAll, sendTasks } from './send-tasks.ts';
 
-/** Names drawn before planning fails: that many taken ones in a second mean that the draw is broken. */
+/** Names tried before planning fails: this many collisions mean that the random source is broken. */
 const MAX_NAME_DRAWS = 100;
 
 /** The stores a plan is written to. */
@@ -25,33 +25,33 @@ export interface PlanStores {
   readonly blobs: BlobStore;
 }
 
-/** What the caller knows of a group before it has a name. */
+/** The parts of a group's header that the caller provides before the group has a name. */
 export type GroupDraft = Omit<
   GroupHeader,
   'schemaVersion' | 'group' | 'createdAt' | 'runs' | 'questions' | 'configs'
 >;
 
-/** What a group is planned from. */
+/** The input of planning. */
 export interface GroupPlan {
   readonly benchmark: Benchmark;
   readonly draft: GroupDraft;
   readonly source: QuestionSource;
-  /** What `checkQuestions` found; nothing is created before it passed. */
+  /** The result of `checkQuestions`, which must pass before anything is created. */
   readonly checked: CheckedQuestions;
-  /** Why a config is left out, by name. */
+  /** Why a config is skipped, by config name. */
   readonly skipped: ReadonlyMap<string, string>;
   readonly clock: Clock;
-  /** Draws the end of the group's name. */
+  /** Provides the random suffix of the group's name. */
   readonly random: Random;
 }
 
 /**
- * Plans a group: stores its questions, its header, and one task a cell.
+ * Plans a group: stores its questions and header, and sends one task per cell.
  *
- * State first: questions, then the header, then the tasks, then the mark that all are sent. A crash
- * in between leaves a group that {@link enqueueGroup} completes.
+ * Writes in an order that survives a crash: questions, header, tasks, then the mark that every task was
+ * sent. {@link enqueueGroup} completes a group that a crash left unfinished.
  *
- * @param onCreated - Told the header once it is stored: from then on the group can be resumed.
+ * @param onCreated - Called with the stored header; from then on the group can be resumed.
  */
 export async function planGroup(
   plan: GroupPlan & {
@@ -72,7 +72,7 @@ export async function planGroup(
   return header;
 }
 
-/** Stores the questions of a group, then its header; its tasks are still to be sent. */
+/** Stores the questions of a group, then its header. Does not send its tasks. */
 export async function storePlan(
   { benchmark, draft, source, checked, skipped, clock, random }: GroupPlan,
   { ledger, blobs }: Omit<PlanStores, 'queue'>,
@@ -81,7 +81,7 @@ export async function storePlan(
   if (!(await blobs.has(key))) await blobs.write(key, serializeAll(source, draft.spec.select));
   const createdAt = clock.toIso(clock.now());
   const stem = `${draft.label}-${compactInstant(createdAt)}`;
-  // Parsed for the order of its keys: a header that was read again is written the same.
+  // Parsing fixes the key order, so a header that is read and written again keeps the same bytes.
   const headerOf = (group: string) =>
     groupHeaderSchema.parse({
       ...draft,
@@ -100,10 +100,10 @@ export async function storePlan(
 }
 
 /**
- * Sends every task of a group and marks it planned; safe to repeat until it has finished once.
+ * Sends every task of a group and marks the group planned. Safe to repeat after a failure.
  *
- * @param signal - Aborts between two pages.
- * @throws {ThriceError} `interrupted` when `signal` aborts; the rest is sent by the next call.
+ * @param signal - Checked between pages.
+ * @throws {ThriceError} `interrupted` when `signal` aborts; the next call sends the rest.
  */
 export async function enqueueGroup(
   header: GroupHeader,
@@ -125,7 +125,7 @@ export async function enqueueGroup(
   await stores.ledger.markPlanned(header.group);
 }
 
-/** The configs that have cells in a group. */
+/** Returns the configs that have cells in a group. */
 export function plannedConfigs(header: GroupHeader, benchmark: Benchmark): readonly Config[] {
   return benchmark.configs.filter(({ name }) => isPlanned(header, name));
 }
@@ -138,10 +138,11 @@ async function* serializeAll(
 }
 
 /**
- * Creates a group under a name that no other group has.
+ * Creates a group under a unique name.
  *
- * The name ends in four random hex digits: groups planned in the same second in different engines or on
- * different machines may later be copied between them. A draw that is taken in this engine is drawn again.
+ * The name ends in four random hex digits because groups that were planned in the same second by
+ * different engines or machines may later be copied between them. If this engine already has a group of
+ * that name, new digits are drawn.
  */
 async function createUnderFreeName(
   stem: string,
@@ -176,11 +177,11 @@ function fourHexDigits(random: Random): string {
 function interrupted(group: string): ThriceError {
   return new ThriceError({
     code: 'interrupted',
-    message: `stopped while planning; go on with: thrice resume ${group}`,
+    message: `stopped while planning; resume with: thrice resume ${group}`,
   });
 }
 
-/** `2026-11-20T10:15:00.000Z` as `20261120T101500Z`. */
+/** Turns `2026-11-20T10:15:00.000Z` into `20261120T101500Z`. */
 function compactInstant(iso: string): string {
   return `${iso.slice(0, 19).replace(/[-:]/g, '')}Z`;
 }

@@ -9,38 +9,42 @@ import type { GroupRecord, Ledger, Tally } from '../ports/ledger.ts';
 import { TallyCounter } from '../results/tally-counter.ts';
 import { earlyExitCodes, type FinalizeStores, finalizeGroup } from './finalize-group.ts';
 
-/** Times the results are written while cells go on being completed. */
+/** How often the results are written while cells keep being completed. */
 const MAX_PASSES = 3;
-/** Sums of costs may differ by the order of their terms. */
+/** Sums of costs may differ because their terms are added in a different order. */
 const COST_TOLERANCE_USD = 1e-6;
 
-/** What {@link publishResults} works with. */
+/** The stores {@link publishResults} needs. */
 export interface PublicationStores extends FinalizeStores {
   readonly activeGroups: ActiveGroups;
   readonly requests: GroupRequests;
 }
 
-/** What {@link publishResults} found. */
+/** The result of {@link publishResults}. */
 export interface Publication {
   readonly cells: number;
-  /** Cells with a result, by their records. */
+  /** Cells with a result, counted from the records. */
   readonly done: number;
 }
 
-/** What tells whether cells were completed between two looks; those of a rerun watch their group anew. */
+/**
+ * Compared before and after writing to detect completed cells.
+ *
+ * Tallies alone do not show the cells of a rerun, but each of those adds its group again with a new token.
+ */
 interface Snapshot {
   readonly tallies: readonly Tally[];
   readonly activeGroup: ActiveGroup | undefined;
 }
 
 /**
- * Writes the results of a group as they stand, repairs its tallies, and sees to it that it goes on.
+ * Writes the current results of a group, repairs its tallies, and requests its missing tasks.
  *
- * Written again while cells are completed meanwhile; a group that does not come to rest is watched anew,
- * so that of several writers at once one that has seen everything is the last. A group that is whole
- * leaves the list of active groups; of one that is halted short of that, the missing tasks are asked for.
+ * If cells are completed while it writes, it writes again. A group that keeps changing is added to the active
+ * groups again, so that the last of several concurrent writers has seen every result. A complete group leaves
+ * the active groups. If an incomplete group is halted, its missing tasks are requested.
  *
- * @throws {ThriceError} `unknown-group` when there is none.
+ * @throws {ThriceError} `unknown-group` when the group does not exist.
  */
 export async function publishResults(
   { group, isHalted = false }: Pick<ResultRequest, 'group' | 'isHalted'>,
@@ -65,13 +69,13 @@ async function readRecord(group: string, ledger: Ledger): Promise<GroupRecord> {
   throw new ThriceError({ code: 'unknown-group', message: `no group ${group}` });
 }
 
-/** One writing of everything. */
+/** One pass that writes every result file. */
 interface Pass {
-  /** The tallies as the records had them. */
+  /** The tallies counted from the records. */
   readonly counted: readonly Tally[];
   readonly before: Snapshot;
   readonly after: Snapshot;
-  /** Whether nothing was completed from before to after. */
+  /** Whether no cell was completed between `before` and `after`. */
   readonly isSettled: boolean;
 }
 
@@ -97,20 +101,22 @@ async function takeSnapshot(
 }
 
 /**
- * Writes everything once; returns the tallies as the records have them.
+ * Writes every result file once.
  *
- * How the work ended is told by the records too: a tally that is short would call a whole group paused.
+ * The exit code also comes from the records: a tally that is short would make a complete group look paused.
+ *
+ * @returns The tallies counted from the records.
  */
 async function writeResults(
   { header, state }: GroupRecord,
   stores: FinalizeStores,
 ): Promise<readonly Tally[]> {
   const counter = new TallyCounter();
-  const early = state === 'cancelled' ? earlyExitCodes.interrupted : earlyExitCodes.paused;
+  const earlyExitCode = state === 'cancelled' ? earlyExitCodes.interrupted : earlyExitCodes.paused;
   await finalizeGroup(
     header,
     resolveBenchmark(header.spec, header.specSource.path),
-    () => (countDone(counter.tallies()) < countPlanned(header) ? early : undefined),
+    () => (countDone(counter.tallies()) < countPlanned(header) ? earlyExitCode : undefined),
     stores,
     (row) => counter.add(row),
   );
@@ -125,7 +131,7 @@ async function requestMissing(
   await requests.requestDispatch({ v: 1, group, kind: 'refill' });
 }
 
-/** Puts a tally right that a crash left short, unless its run has gone on meanwhile. */
+/** Corrects a tally that a crash left wrong, unless the tally has changed in the meantime. */
 async function repairTally(counted: Tally, { before, after }: Pass, ledger: Ledger): Promise<void> {
   const existing = findTally(after.tallies, counted);
   if (!isSameTally(findTally(before.tallies, counted), existing)) return;
@@ -146,16 +152,16 @@ function findTally(
   return tallies.find((tally) => tally.run === run && tally.config === config);
 }
 
-/** A tally that is not there is one of zeros. */
+/** Compares two tallies; a missing one counts as all zeros. */
 function isSameTally(left: Tally | undefined, right: Tally | undefined): boolean {
-  const [counts, others] = [wholeNumbers(left), wholeNumbers(right)];
+  const [counts, others] = [integersOf(left), integersOf(right)];
   return (
     counts.every((count, index) => count === others[index]) &&
     Math.abs((left?.costUsd ?? 0) - (right?.costUsd ?? 0)) < COST_TOLERANCE_USD
   );
 }
 
-function wholeNumbers(tally: Tally | undefined): readonly number[] {
+function integersOf(tally: Tally | undefined): readonly number[] {
   if (tally === undefined) return [0, 0, 0, 0, 0, 0];
   const { counts, correct, retries } = tally;
   return [counts.scored, counts.unparsed, counts.ungraded, counts.failed, correct, retries];

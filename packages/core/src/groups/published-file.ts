@@ -1,9 +1,9 @@
 import type { BlobStore } from '../ports/blob-store.ts';
 
-/** Characters of a line that a mismatch shows. */
+/** The maximum number of characters of a line that a mismatch quotes. */
 const SHOWN_CHARS = 160;
 
-/** The lines of a published file, one at a time, beside those that the records give. */
+/** Compares a published file, line by line, with the lines recomputed from the records. */
 export class PublishedFile implements AsyncDisposable {
   readonly #key: string;
   readonly #lines: AsyncIterator<string>;
@@ -18,17 +18,17 @@ export class PublishedFile implements AsyncDisposable {
     this.#report = report;
   }
 
-  /** The number of the line that was read last, from 1. */
+  /** The number of the last line read, starting at 1. */
   get lineNumber(): number {
     return this.#lineNumber;
   }
 
-  /** Whether {@link next} has found the end. */
+  /** Whether {@link next} has reached the end. */
   get isAtEnd(): boolean {
     return this.#isAtEnd;
   }
 
-  /** The next line; undefined at the end. */
+  /** Reads the next line; undefined at the end. */
   async next(): Promise<string | undefined> {
     const result = await this.#lines.next();
     this.#lineNumber += 1;
@@ -36,14 +36,14 @@ export class PublishedFile implements AsyncDisposable {
     return result.done === true ? undefined : result.value;
   }
 
-  /** Compares the next line; after the first difference nothing more is read or reported. */
+  /** Compares the next line. After the first difference it reads and reports nothing more. */
   async expect(line: string | undefined): Promise<void> {
     if (this.#differs) return;
     const published = await this.next();
     if (published === line) return;
     this.#differs = true;
     this.#report(
-      `${this.#key}:${this.#lineNumber}: published ${show(published)}, recomputed ${show(line)}`,
+      `${this.#key}:${this.#lineNumber}: published ${quote(published)}, recomputed ${quote(line)}`,
     );
   }
 
@@ -52,10 +52,10 @@ export class PublishedFile implements AsyncDisposable {
   }
 }
 
-/** A published JSON array of one line an item, as `jsonArray` writes it. */
+/** A published JSON array with one item per line, as written by `jsonArray`. */
 export class PublishedArray implements AsyncDisposable {
   readonly #file: PublishedFile;
-  /** What a comma follows if another item comes. */
+  /** The last item, held back because a comma follows it unless it is the last of the array. */
   #last: string | undefined;
 
   constructor(file: PublishedFile) {
@@ -78,7 +78,7 @@ export class PublishedArray implements AsyncDisposable {
   }
 }
 
-function show(line: string | undefined): string {
+function quote(line: string | undefined): string {
   if (line === undefined) return 'nothing';
   return line.length > SHOWN_CHARS ? `${line.slice(0, SHOWN_CHARS)}...` : line;
 }

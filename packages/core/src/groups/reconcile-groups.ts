@@ -9,16 +9,16 @@ import type { GroupRequests, TaskCounter } from '../ports/group-requests.ts';
 import type { GroupRecord, Ledger, Tally } from '../ports/ledger.ts';
 import { groupKey } from './finalize-group.ts';
 
-/** A group that was stored this long ago, ms, and is not planned has lost its request. */
-const PLAN_PATIENCE_MS = 120_000;
-/** A group that stands still is looked into again after this, ms. */
-const ASK_AGAIN_MS = 600_000;
-/** A group of which nothing was done for this long, ms, is counted anew though its lanes are busy. */
-const STALL_MS = 1_800_000;
-/** Calls in flight when a group was cancelled have ended after this, ms. */
-const CANCELLED_MS = 900_000;
+/** If a group is still not planned this long after it was stored, its plan request was lost. */
+const PLAN_TIMEOUT_MS = 120_000;
+/** How long to wait before requesting the same results again. */
+const REPEAT_REQUEST_MS = 600_000;
+/** A group without a new result for this long is counted again, even if its lanes are busy. */
+const NO_PROGRESS_MS = 1_800_000;
+/** Calls in flight when a group was cancelled have ended after this time. */
+const CANCEL_GRACE_MS = 900_000;
 
-/** What the reconciler works with. */
+/** The stores and services the reconciler needs. */
 export interface ReconcilerStores {
   readonly ledger: Ledger;
   readonly blobs: BlobStore;
@@ -28,7 +28,7 @@ export interface ReconcilerStores {
   readonly clock: Clock;
 }
 
-/** What a tick did, for the log. */
+/** What a round of the reconciler did, for the log. */
 export type ReconcilerEvent =
   | { readonly kind: 'breaker-closed'; readonly breakerKey: string }
   | { readonly kind: 'breaker-half-opened'; readonly breakerKey: string; readonly group: string }
@@ -37,9 +37,10 @@ export type ReconcilerEvent =
   | { readonly kind: 'results-requested'; readonly group: string };
 
 /**
- * How far a watched group is: `progress.json`, written by the reconciler alone, which is also its memory.
+ * The progress of an active group: `progress.json`.
  *
- * `done` counts results by the tallies; `isIdle` says that no queue held anything for its open lanes.
+ * Only the reconciler writes it, and it reads it back in the next round. `done` counts results according
+ * to the tallies; `isIdle` says that the queues of its active lanes were empty.
  */
 const progressSchema = z.object({
   schemaVersion: z.literal(1),
@@ -47,26 +48,26 @@ const progressSchema = z.object({
   at: z.iso.datetime(),
   cells: z.int(),
   done: z.int(),
-  /** Since when `done` is what it is. */
+  /** When `done` last changed. */
   doneSince: z.iso.datetime(),
-  /** Lanes on which something could go on. */
+  /** Lanes that have unfinished cells and are not blocked. */
   activeLanes: z.array(z.string()),
   isIdle: z.boolean(),
-  /** When the results were asked for last, how many were done then, and which watch it was for. */
+  /** The last request for results: its time, `done` at that time, and the active group's token. */
   asked: z.object({ at: z.iso.datetime(), done: z.int(), watch: z.string() }).nullable(),
   tallies: z.array(z.unknown()),
 });
 type Progress = z.infer<typeof progressSchema>;
 
 /**
- * One round of the reconciler: opens the lanes whose time has come, wakes what was deferred, and helps the
- * watched groups that have come to a halt.
+ * Runs one round of the reconciler: closes the breakers that are due, resumes deferred cells, and repairs
+ * active groups that make no progress.
  *
- * Nothing here is needed for a run in which nothing goes wrong but the waking. It only asks for work and
- * never does it, so a round is short whatever the size of the groups, and two at once do no harm.
+ * A run without failures needs none of this except resuming deferred cells. A round requests work but
+ * never does it, so it is short however large the groups are, and two concurrent rounds do no harm.
  *
- * @throws {ThriceError} What the stores throw; the first of several groups that cannot be tended, once all
- *   others are.
+ * @throws {ThriceError} Errors of the stores. If some groups fail, the others are reconciled first and
+ *   then the first error is thrown.
  */
 export async function reconcileGroups(
   stores: ReconcilerStores,
@@ -84,7 +85,12 @@ export async function reconcileGroups(
   if (failures.length > 0) throw failures[0];
 }
 
-/** @returns The open breakers that stay, and what is open half-open: nobody knows whether its quota is back. */
+/**
+ * Closes the breakers that are due.
+ *
+ * @returns The keys of the breakers that stay open, and of those that are half-open: closed without
+ *   knowing whether the quota has reset.
+ */
 async function closeDueBreakers(
   { ledger, clock }: ReconcilerStores,
   observe: (event: ReconcilerEvent) => void,
@@ -105,8 +111,9 @@ async function closeDueBreakers(
 }
 
 /**
- * Whether a blocked lane is worth another call: at its reset where that is known and was still to come,
- * else after `limits.halfOpenAfterMs`. What is misconfigured does not repair itself.
+ * Whether a blocked lane may get another call: at its reset time if known and not in the past when the
+ * breaker opened, otherwise after `limits.halfOpenAfterMs`. Never after a misconfiguration, which does
+ * not go away by itself.
  */
 function isDue(breaker: OpenBreaker, clock: Clock): boolean {
   const { error, openedAt, resetAt } = breaker;
@@ -116,15 +123,17 @@ function isDue(breaker: OpenBreaker, clock: Clock): boolean {
   return clock.toIso(nowMs - limits.halfOpenAfterMs) >= openedAt;
 }
 
-/** Whether it said when it opens; a reset that was over already says nothing. */
+/** Whether the vendor named a reset time that was still in the future when the breaker opened. */
 function hasReset({ openedAt, resetAt }: OpenBreaker): boolean {
-  // Instants are compared as texts: all are ISO-8601 UTC.
+  // Instants compare as strings because all of them are ISO-8601 UTC.
   return resetAt !== null && resetAt > openedAt;
 }
 
 /**
- * Asks for the tasks of what is deferred and open again: of a subject half-open for one, and for the others
- * in the next round if it is open then. All of them would only come to be deferred again.
+ * Requests the tasks of deferred cells whose breaker is not open.
+ *
+ * For a half-open breaker it requests one task, and the rest in the next round if the breaker has stayed
+ * closed; sending all of them now would likely defer them again.
  */
 async function resumeDeferred(
   round: Pick<Round, 'openBreakers' | 'stores' | 'observe'> & {
@@ -158,7 +167,7 @@ async function requestDeferred(
 
 interface Round {
   readonly openBreakers: OpenBreakers;
-  /** Requests for tasks that are not served yet. */
+  /** Dispatch requests that have not been served yet. */
   readonly pendingCount: number;
   readonly stores: ReconcilerStores;
   readonly observe: (event: ReconcilerEvent) => void;
@@ -181,33 +190,33 @@ async function reconcileGroup(reconciliation: Reconciliation): Promise<void> {
   const { header, isPlanned, state } = record;
   const { group } = header;
   if (!isPlanned && state === 'active') {
-    const patienceIso = stores.clock.toIso(stores.clock.now() - PLAN_PATIENCE_MS);
-    if (pendingCount > 0 || header.createdAt > patienceIso) return;
+    const timeoutIso = stores.clock.toIso(stores.clock.now() - PLAN_TIMEOUT_MS);
+    if (pendingCount > 0 || header.createdAt > timeoutIso) return;
     await stores.requests.requestDispatch({ v: 1, group, kind: 'plan' });
     observe({ kind: 'plan-requested', group });
     return;
   }
-  const before = await readProgress(group, stores.blobs);
-  const now = await describeProgress(reconciliation, before);
-  if (isFinished(reconciliation, now, before)) {
+  const previous = await readProgress(group, stores.blobs);
+  const current = await describeProgress(reconciliation, previous);
+  if (isFinished(reconciliation, current, previous)) {
     await stores.activeGroups.remove(activeGroup);
     return;
   }
-  const isAsking = needsResults({ now, before, reconciliation });
-  const asked = isAsking
-    ? { at: now.at, done: now.done, watch: activeGroup.token }
-    : (before?.asked ?? null);
-  if (isAsking) {
-    await stores.requests.requestResults(group, isHalted(now, before));
+  const isRequesting = needsResults({ current, previous, reconciliation });
+  const asked = isRequesting
+    ? { at: current.at, done: current.done, watch: activeGroup.token }
+    : (previous?.asked ?? null);
+  if (isRequesting) {
+    await stores.requests.requestResults(group, isHalted(current, previous));
     observe({ kind: 'results-requested', group });
   }
-  const progress = { ...now, asked };
-  if (isNews(progress, before)) await writeProgress(progress, stores.blobs);
+  const progress = { ...current, asked };
+  if (hasChanged(progress, previous)) await writeProgress(progress, stores.blobs);
 }
 
 async function describeProgress(
   { record: { header }, openBreakers, pendingCount, stores }: Reconciliation,
-  before: Progress | undefined,
+  previous: Progress | undefined,
 ): Promise<Progress> {
   const { ledger, clock } = stores;
   const atIso = clock.toIso(clock.now());
@@ -215,9 +224,9 @@ async function describeProgress(
   const tallies = byRun.flat();
   const activeLanes = lanesWithWork(header, tallies, openBreakers);
   const done = countDone(tallies);
-  const isStill = before !== undefined && before.done === done;
-  // Only whoever stands still needs its queues counted: each count is a request.
-  const counts = isStill
+  const hasNoProgress = previous !== undefined && previous.done === done;
+  // Each count is a request, so queues are counted only for groups without progress.
+  const counts = hasNoProgress
     ? await Promise.all(activeLanes.map((lane) => stores.tasks.countTasks(lane)))
     : [1];
   return {
@@ -226,7 +235,7 @@ async function describeProgress(
     at: atIso,
     cells: countPlanned(header),
     done,
-    doneSince: isStill ? before.doneSince : atIso,
+    doneSince: hasNoProgress ? previous.doneSince : atIso,
     activeLanes: [...activeLanes],
     isIdle: pendingCount === 0 && counts.every((count) => count === 0),
     asked: null,
@@ -234,7 +243,7 @@ async function describeProgress(
   };
 }
 
-/** The lanes on which something of a group could go on. */
+/** Returns the lanes of a group that have unfinished cells and are not blocked. */
 function lanesWithWork(
   header: GroupRecord['header'],
   tallies: readonly Tally[],
@@ -251,49 +260,54 @@ function lanesWithWork(
 }
 
 /**
- * Results are asked for when all cells are done; when a group is halted: writing them counts the records,
- * repairs the tallies and sends what is missing; and, without the latter, when it has stalled behind others:
- * its tally may be short of the whole. Then again only where there is news (a group is watched anew for
- * each cell of a rerun), or when a while has passed and the results are still not written.
+ * Whether to request the results of a group.
+ *
+ * Results are requested in three cases: all cells are done; the group is halted, where writing the results
+ * recounts the records, repairs the tallies and sends the missing tasks; or the group has had no progress
+ * for a long time although its lanes are busy, because its tally may be short. The request is repeated only
+ * after a change (each cell of a rerun adds its group again), or when the results are still not written
+ * after some time.
  */
 function needsResults({
-  now,
-  before,
+  current,
+  previous,
   reconciliation: { record, activeGroup, stores },
 }: {
-  readonly now: Progress;
-  readonly before: Progress | undefined;
+  readonly current: Progress;
+  readonly previous: Progress | undefined;
   readonly reconciliation: Reconciliation;
 }): boolean {
   const { clock } = stores;
-  const isSince = (iso: string, durationMs: number) => iso <= clock.toIso(clock.now() - durationMs);
-  const asked = before?.asked ?? null;
-  if (record.state === 'cancelled') return asked?.done !== now.done;
-  const isDone = now.done >= now.cells;
-  const isStalled = now.activeLanes.length > 0 && isSince(now.doneSince, STALL_MS);
-  if (!isDone && !isHalted(now, before) && !isStalled) return false;
-  if (asked === null || asked.done !== now.done) return true;
+  const hasElapsed = (sinceIso: string, durationMs: number) =>
+    sinceIso <= clock.toIso(clock.now() - durationMs);
+  const asked = previous?.asked ?? null;
+  if (record.state === 'cancelled') return asked?.done !== current.done;
+  const isDone = current.done >= current.cells;
+  const hasNoProgress =
+    current.activeLanes.length > 0 && hasElapsed(current.doneSince, NO_PROGRESS_MS);
+  if (!isDone && !isHalted(current, previous) && !hasNoProgress) return false;
+  if (asked === null || asked.done !== current.done) return true;
   if (isDone && asked.watch !== activeGroup.token) return true;
-  const isPaused = !isDone && now.activeLanes.length === 0;
-  const patienceMs = isDone || isHalted(now, before) ? ASK_AGAIN_MS : STALL_MS;
-  return !isPaused && isSince(asked.at, patienceMs);
+  const isPaused = !isDone && current.activeLanes.length === 0;
+  const intervalMs = isDone || isHalted(current, previous) ? REPEAT_REQUEST_MS : NO_PROGRESS_MS;
+  return !isPaused && hasElapsed(asked.at, intervalMs);
 }
 
-/** Nothing done and nothing in its queues twice in a row, for the counts lag. */
-function isHalted(now: Progress, before: Progress | undefined): boolean {
-  return now.isIdle && before?.isIdle === true && before.done === now.done;
+/** Whether a group had no progress and empty queues in two rounds in a row. One is not enough: counts lag. */
+function isHalted(current: Progress, previous: Progress | undefined): boolean {
+  return current.isIdle && previous?.isIdle === true && previous.done === current.done;
 }
 
-/** Of a cancelled group: whether the last call that was in flight has long been counted. */
+/** Whether a group is cancelled, its last calls in flight have ended, and their results are published. */
 function isFinished(
   { record, stores }: Reconciliation,
-  now: Progress,
-  before: Progress | undefined,
+  current: Progress,
+  previous: Progress | undefined,
 ): boolean {
   if (record.state !== 'cancelled') return false;
   const { clock } = stores;
-  const isPublished = before?.asked?.done === now.done;
-  return isPublished && now.doneSince <= clock.toIso(clock.now() - CANCELLED_MS);
+  const isPublished = previous?.asked?.done === current.done;
+  return isPublished && current.doneSince <= clock.toIso(clock.now() - CANCEL_GRACE_MS);
 }
 
 async function readProgress(group: string, blobs: BlobStore): Promise<Progress | undefined> {
@@ -302,7 +316,7 @@ async function readProgress(group: string, blobs: BlobStore): Promise<Progress |
   try {
     return progressSchema.parse(JSON.parse(text));
   } catch {
-    // Written by another version, or by hand: it is a memory of the last minute, no record.
+    // Another version wrote it, or a person edited it. It only caches the last round, so ignore it.
     return undefined;
   }
 }
@@ -312,6 +326,6 @@ async function writeProgress(progress: Progress, blobs: BlobStore): Promise<void
   await blobs.write(groupKey(progress.group, 'progress.json'), [text]);
 }
 
-function isNews(now: Progress, before: Progress | undefined): boolean {
-  return JSON.stringify({ ...now, at: '' }) !== JSON.stringify({ ...before, at: '' });
+function hasChanged(current: Progress, previous: Progress | undefined): boolean {
+  return JSON.stringify({ ...current, at: '' }) !== JSON.stringify({ ...previous, at: '' });
 }

@@ -4,12 +4,13 @@ import type { PlanStores } from './plan-group.ts';
 import { chooseFailed, sendTasks } from './send-tasks.ts';
 
 /**
- * Sends the cells of some runs that ended without a score once more, as their next generation.
+ * Sends the cells that ended without a score again, as their next generation.
  *
- * Nothing is reset here: the claim of the new task does that, so a crash in between loses nothing, and
- * sending twice is harmless. Committed calls are kept and not paid again.
+ * Resets nothing itself: claiming the new task does. A crash loses nothing, and sending a cell twice is
+ * harmless. Recorded calls are kept and not paid for again.
  *
- * @returns How many cells were sent; those nobody attempted are in their queue anyway.
+ * @returns How many cells were sent. Cells that were never attempted are not sent: their tasks are still
+ *   in the queue.
  */
 export async function rerunCells(
   header: GroupHeader,

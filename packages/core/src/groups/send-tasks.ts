@@ -10,18 +10,18 @@ import type { Ledger } from '../ports/ledger.ts';
 import type { TaskQueue } from '../ports/task-queue.ts';
 import { createSelector, type Selector } from '../spec/questions/select-questions.ts';
 
-/** The tasks to send for some questions of a config in a run, by question id. */
+/** Chooses the tasks to send for some questions of a config in a run. */
 export type ChooseTasks = (
   run: string,
   config: string,
   questions: readonly StoredQuestion[],
 ) => Promise<readonly CellTask[]>;
 
-/** Every cell, as it was planned. */
+/** Chooses every cell in its planned generation. */
 export const chooseAll: ChooseTasks = async (run, config, questions) =>
   questions.map((stored) => toTask(run, config, stored, 0));
 
-/** The cells that have no result; those that a worker has in flight are among them. */
+/** Chooses the cells that have no result, including those a worker holds. */
 export function chooseMissing(ledger: Ledger): ChooseTasks {
   return async (run, config, questions) => {
     const ids = questions.map(({ question }) => question.id);
@@ -34,7 +34,7 @@ export function chooseMissing(ledger: Ledger): ChooseTasks {
   };
 }
 
-/** The cells that ended without a score, as their next generation; committed calls are kept. */
+/** Chooses the cells that ended without a score, in their next generation. Their calls are kept. */
 export function chooseFailed(ledger: Ledger): ChooseTasks {
   return async (run, config, questions) => {
     const ids = questions.map(({ question }) => question.id);
@@ -56,39 +56,40 @@ function toTask(
   return { v: 1, run, id: question.id, config, question: range, generation };
 }
 
-/** What of a group to send. */
+/** Which tasks of a group to send. */
 export interface TaskWalk {
   readonly header: GroupHeader;
   readonly runs: readonly string[];
   readonly configs: readonly Config[];
   readonly choose: ChooseTasks;
-  /** Where to begin. @default the first question of the first run */
+  /** Where to start. @default the first question of the first run */
   readonly from?: WalkPosition | undefined;
-  /** Asked between two pages of `limits.pageSize` questions: one at least is sent. @default never */
+  /** Checked between pages of `limits.pageSize` questions; at least one page is sent. @default never */
   readonly isOutOfTime?: () => boolean;
 }
 
-/** Where a walk reads questions and sends tasks. */
+/** Where questions are read and tasks are sent. */
 export interface TaskStores {
   readonly blobs: BlobStore;
   readonly queue: Pick<TaskQueue, 'send'>;
 }
 
-/** What a walk did. */
+/** How a walk ended. */
 export interface WalkEnd {
   readonly sentCount: number;
-  /** Where to go on; undefined when all is sent. */
+  /** Where to resume; undefined once every task is sent. */
   readonly next: WalkPosition | undefined;
 }
 
 /**
- * Sends tasks of a group: run by run, question by question within a lane.
+ * Sends tasks of a group run by run and, within a lane, question by question.
  *
- * Sending a task twice is harmless: a walk that was cut off may begin again anywhere before its end.
+ * Sending a task twice is harmless, so an interrupted walk may restart anywhere before the place where it
+ * stopped.
  */
-export async function sendTasks(order: TaskWalk, stores: TaskStores): Promise<WalkEnd> {
-  const { runs, from } = order;
-  const walk = { ...order, isOutOfTime: fromSecondAsk(order.isOutOfTime) };
+export async function sendTasks(tasks: TaskWalk, stores: TaskStores): Promise<WalkEnd> {
+  const { runs, from } = tasks;
+  const walk = { ...tasks, isOutOfTime: skipFirstCheck(tasks.isOutOfTime) };
   let sentCount = 0;
   const firstIndex = from === undefined ? 0 : Math.max(0, runs.indexOf(from.run));
   for (const run of runs.slice(firstIndex)) {
@@ -101,8 +102,8 @@ export async function sendTasks(order: TaskWalk, stores: TaskStores): Promise<Wa
   return { sentCount, next: undefined };
 }
 
-/** Answers no at first: a walk that had to skip for long would never get anywhere. */
-function fromSecondAsk(isOutOfTime: () => boolean = () => false): () => boolean {
+/** Returns false the first time, so that a walk that spent its time skipping still makes progress. */
+function skipFirstCheck(isOutOfTime: () => boolean = () => false): () => boolean {
   let isFirst = true;
   return () => {
     if (!isFirst) return isOutOfTime();
@@ -111,18 +112,18 @@ function fromSecondAsk(isOutOfTime: () => boolean = () => false): () => boolean 
   };
 }
 
-/** Sends page after page; ends with the place to go on when time is up. */
+/** Sends page after page. When time runs out, yields the position at which to resume and stops. */
 async function* sendRun(
   run: string,
   startOffset: number,
   walk: TaskWalk & { readonly isOutOfTime: () => boolean },
   { blobs, queue }: TaskStores,
 ): AsyncIterable<{ readonly sentCount: number } | { readonly next: WalkPosition }> {
-  // A selector counts: it has to see every question, also those before the start.
+  // Selectors count questions, so they must see every one, including those before the start.
   const selectors = walk.configs.map(({ select }) => createSelector(select));
   for await (const page of readPages(walk.header, blobs)) {
     const chosen = page.map((stored) => ({ stored, configs: applyAll(selectors, stored) }));
-    // A page with the start in its midst is sent whole: pages may have been of another size then.
+    // A page that contains the start is sent whole: the page size may have changed since.
     if ((page.at(-1)?.range.offset ?? 0) < startOffset) continue;
     if (walk.isOutOfTime()) {
       yield { next: { run, offset: page[0]?.range.offset ?? 0 } };
@@ -142,7 +143,7 @@ function applyAll(
   return selectors.map((includes) => includes(question));
 }
 
-/** The tasks of a page by lane, question by question. */
+/** Returns the tasks of a page by lane, in question order. */
 async function chooseOnPage(
   run: string,
   page: readonly { readonly stored: StoredQuestion; readonly configs: readonly boolean[] }[],

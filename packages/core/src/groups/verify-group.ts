@@ -21,33 +21,32 @@ import {
 } from './finalize-group.ts';
 import { PublishedArray, PublishedFile } from './published-file.ts';
 
-/** Mismatches shown before the check gives up. */
+/** The maximum number of mismatches to report. */
 const MAX_MISMATCHES = 50;
 
-/** What {@link verifyGroup} found. */
+/** The result of {@link verifyGroup}. */
 export interface Verification {
   readonly rows: number;
   /** Answers scored again from the journal. */
   readonly rescored: number;
   /** Figures compared in summaries and manifests. */
   readonly figures: number;
-  /** One line each; none if every published number is what its records say. */
+  /** One line per mismatch; empty if every published number agrees with its records. */
   readonly mismatches: readonly string[];
 }
 
-/** Where {@link verifyGroup} reads. */
+/** The stores {@link verifyGroup} reads. */
 export interface VerifyStores {
   readonly ledger: Ledger;
   readonly blobs: BlobStore;
 }
 
 /**
- * Recomputes everything that a group published.
+ * Recomputes everything a group published and reports the differences.
  *
- * Each result in the ledger is scored again from the recorded answer in the journal; then every
- * published file is made again from the ledger and compared: rows, predictions and failures line by
- * line, summaries and manifests figure by figure, exactly. Files are read side by side: memory is one
- * number a cell.
+ * Scores each result in the ledger again from the recorded answer in the journal. Then recomputes every
+ * published file from the ledger and compares it exactly: rows, predictions and failures line by line,
+ * summaries and manifests figure by figure. Files are streamed, so memory use is one number per cell.
  */
 export async function verifyGroup(
   header: GroupHeader,
@@ -80,21 +79,21 @@ class GroupCheck {
 
   async run(): Promise<Verification> {
     const { group, runs } = this.#header;
-    const whole = this.#newBuilder();
+    const groupBuilder = this.#newBuilder();
     const filesByRun = new Map<string, readonly ConfigFiles[]>();
     for (const run of runs) {
-      const own = this.#newBuilder();
+      const runBuilder = this.#newBuilder();
       const files: ConfigFiles[] = [];
       for (const config of this.#benchmark.configs) {
         if (!isPlanned(this.#header, config.name)) continue;
-        files.push(await this.#checkConfig(run, config, [own, whole]));
+        files.push(await this.#checkConfig(run, config, [runBuilder, groupBuilder]));
       }
       filesByRun.set(run, files);
       const key = runKey(group, run, 'summary.json');
-      this.#compare(key, await this.#readJson(key), own.build());
+      this.#compare(key, await this.#readJson(key), runBuilder.build());
     }
     await this.#checkManifests(filesByRun);
-    await this.#checkGroupFiles(whole.build());
+    await this.#checkGroupFiles(groupBuilder.build());
     return {
       rows: this.#rows,
       rescored: this.#rescored,
@@ -147,7 +146,7 @@ class GroupCheck {
     return { config: config.name, predictions: predictionCount, failedIds };
   }
 
-  /** The score in the ledger is what its recorded answer gives. */
+  /** Checks that scoring the recorded answer again gives the recorded score. */
   async #rescore(key: string, row: CellRow, question: Question, config: Config): Promise<void> {
     if (row.calls.length === 0) {
       if (hasScore(row.outcome)) this.#report(`${key}: ${row.id}: a score without a call`);
@@ -155,7 +154,7 @@ class GroupCheck {
     }
     const entry = (await this.#ledger.readJournal(row)).get('answer');
     if (entry === undefined) {
-      this.#report(`${key}: ${row.id}: its call is not in the journal`);
+      this.#report(`${key}: ${row.id}: its call is missing from the journal`);
       return;
     }
     // Paid, and never graded.
@@ -166,7 +165,7 @@ class GroupCheck {
       return;
     }
     this.#report(
-      `${key}: ${row.id}: recorded ${row.outcome} ${row.score}, the recorded answer gives ${grade.outcome} ${grade.score}`,
+      `${key}: ${row.id}: recorded ${row.outcome} ${row.score}, but the recorded answer gives ${grade.outcome} ${grade.score}`,
     );
   }
 
@@ -199,7 +198,7 @@ class GroupCheck {
     const files = [...filesByRun.values()].flat();
     const hasFailures = files.some(({ failedIds }) => failedIds.length > 0);
     const exitCodes = possibleExitCodes(hasFailures, this.#hasNotAttempted);
-    for (const [run, ownFiles] of filesByRun) {
+    for (const [run, runFiles] of filesByRun) {
       const key = runKey(this.#header.group, run, 'manifest.json');
       const manifest = await this.#readJson(key);
       const { finishedAt, exitCode, scorerVersions } = (manifest ?? {}) as {
@@ -207,15 +206,15 @@ class GroupCheck {
         readonly exitCode?: unknown;
         readonly scorerVersions?: unknown;
       };
-      const known = exitCodes.find((code) => code === exitCode) ?? exitCodes[0] ?? 0;
+      const expectedCode = exitCodes.find((code) => code === exitCode) ?? exitCodes[0] ?? 0;
       const recomputed = describeManifest({
         header: this.#header,
         run,
-        files: ownFiles,
-        exitCode: known,
+        files: runFiles,
+        exitCode: expectedCode,
         finishedAt: typeof finishedAt === 'string' ? finishedAt : 'an instant',
       });
-      // The versions are those of the tool that published; no record says them again.
+      // Scorer versions are those of the release that published the file; no record repeats them.
       this.#compare(key, manifest, { ...recomputed, scorerVersions });
     }
   }
@@ -239,7 +238,7 @@ class GroupCheck {
     for (const line of [...lines, undefined]) await published.expect(line);
   }
 
-  /** Undefined for a missing file, null for one that is no JSON. */
+  /** Returns undefined for a missing file and null for one that is not valid JSON. */
   async #readJson(key: string): Promise<unknown> {
     const text = await this.#blobs.readText(key);
     return text === undefined ? undefined : parseJson(text);
@@ -250,7 +249,7 @@ class GroupCheck {
     else this.#figures += this.#compareLeaves(key, published, recomputed);
   }
 
-  /** @returns Leaves compared. */
+  /** @returns The number of leaves compared. */
   #compareLeaves(where: string, given: unknown, recomputed: object): number {
     const published = flatten(given);
     const expected = flatten(JSON.parse(JSON.stringify(recomputed)));
@@ -262,7 +261,7 @@ class GroupCheck {
     }
     for (const path of published.keys()) {
       if (!expected.has(path)) {
-        this.#report(`${where}: ${path}: published, but nothing computes it`);
+        this.#report(`${where}: ${path}: published, but not part of the recomputed file`);
       }
     }
     return expected.size;
@@ -281,7 +280,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** Every leaf of a document by its path, as JSON text. */
+/** Maps the path of every leaf of a document to its JSON text. */
 function flatten(
   value: unknown,
   path = '',

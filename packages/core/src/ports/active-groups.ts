@@ -1,35 +1,35 @@
-/** A group whose results are not written yet, or are out of date. */
+/** A group whose results are not written yet or are out of date. */
 export interface ActiveGroup {
   readonly group: string;
-  /** Tells this watch from a later one of the same group. */
+  /** Changes each time the group is added. */
   readonly token: string;
 }
 
-/** The cells of a group that wait for a lane or model to open again; their tasks are in no queue. */
+/** Cells of a group that wait for a blocked lane or model. Their tasks are not in any queue. */
 export interface DeferredCells {
   /** `lane` or `lane/model`. */
   readonly breakerKey: string;
   readonly group: string;
-  /** Tells this deferral from a later one of the same. */
+  /** Changes each time more cells are deferred. */
   readonly token: string;
 }
 
 /**
- * What the reconciler looks after: groups whose results are not written yet, and deferred cells.
+ * The reconciler's work list: groups whose results are not written yet, and deferred cells.
  *
- * **Idempotency.** Each method may be repeated.
+ * **Idempotency.** Every method can be called repeatedly.
  */
 export interface ActiveGroups {
-  /** Puts a group on the list, or on it anew: something of it has changed. */
+  /** Adds a group because some of its results changed. Adding it again gives it a new token. */
   add(group: string): Promise<void>;
-  /** Without effect when the group was watched anew meanwhile: its token is another. */
+  /** Removes a group. Has no effect if the group has been added again since, under a new token. */
   remove(activeGroup: ActiveGroup): Promise<void>;
-  /** Each group once, in no promised order. */
+  /** Lists each group once, in no guaranteed order. */
   list(): Promise<readonly ActiveGroup[]>;
-  /** Notes that cells of a group wait for a subject; as often as there are such cells. */
+  /** Records that a cell of a group waits for a breaker to close. Called once per deferred cell. */
   defer(breakerKey: string, group: string): Promise<void>;
-  /** Each subject and group once, in no promised order. */
+  /** Lists each pair of breaker key and group once, in no guaranteed order. */
   listDeferred(): Promise<readonly DeferredCells[]>;
-  /** Without effect when more was deferred meanwhile: its token is another. */
+  /** Removes an entry. Has no effect if more cells have been deferred since, under a new token. */
   removeDeferred(deferred: DeferredCells): Promise<void>;
 }

@@ -1,33 +1,35 @@
 /**
- * Artifacts by key (`runs/<group>/...`): question files, cells, summaries.
+ * Stores artifacts (question files, cells, summaries) by key, such as `runs/<group>/summary.json`.
  *
- * **Atomicity.** A reader sees the old text or the new one, never a part; who reads after a write
- * has resolved sees that write, or a later one. Of writes at the same time one stands, whole.
- * **Idempotency.** Writing the same text again changes nothing a reader could see.
- * **Limits.** Keys are relative, `/`-parted, without empty, `.` or `..` parts; with any other key a
- * method throws `invariant-violated`. Ranges are read from blobs that are never replaced: a process
- * may go on reading the old text of one that another process replaced.
+ * **Atomicity.** A reader sees either the old text or the new text, never a mix. A read that starts
+ * after a write has resolved sees that write or a later one. When writes overlap, exactly one of them
+ * is stored, whole.
+ * **Idempotency.** Writing the same text again has no visible effect.
+ * **Limits.** Keys are relative and separated by `/`, without empty, `.` or `..` parts; any other key
+ * throws `invariant-violated`. Read ranges only from blobs that are never replaced: after another
+ * process replaces a blob, this process may keep reading the old text.
  */
 export interface BlobStore {
   /**
-   * Writes a blob whole, replacing what was there; memory stays flat for streamed chunks.
+   * Writes a whole blob, replacing any existing one. Streamed chunks are not held in memory.
    *
-   * When `chunks` throws, the error is passed on and what was there stays.
+   * If `chunks` throws, the error propagates and the existing blob is unchanged.
    *
-   * @throws {ThriceError} `store-unusable` when the store takes no more (full, read-only).
+   * @throws {ThriceError} `store-unusable` when the store is full or read-only.
    */
   write(key: string, chunks: AsyncIterable<string> | Iterable<string>): Promise<void>;
-  /** The whole text; undefined if there is no such blob. */
+  /** Returns the whole text, or undefined if the blob does not exist. */
   readText(key: string): Promise<string | undefined>;
   /**
-   * The lines of a blob without their ends (`\n` or `\r\n`, nothing else), streamed; none if there is
-   * no such blob.
+   * Streams the lines of a blob without their line endings. Yields nothing if the blob does not exist.
+   *
+   * Only `\n` and `\r\n` end a line.
    */
   readLines(key: string): AsyncIterable<string>;
   /**
-   * The UTF-8 text of a byte range that begins and ends between characters.
+   * Returns the UTF-8 text of a byte range. The range must start and end on character boundaries.
    *
-   * @throws {ThriceError} `store-unusable` when the blob is absent or shorter.
+   * @throws {ThriceError} `store-unusable` when the blob is missing or shorter than the range.
    */
   readRange(key: string, offsetBytes: number, lengthBytes: number): Promise<string>;
   has(key: string): Promise<boolean>;

@@ -1,9 +1,9 @@
 import type { DlqMessage } from '../domain/dlq-message.ts';
 
 /**
- * Takes the messages of failed cells, for somebody to look at and to replay.
+ * Receives a message for each failed cell, to be inspected and replayed.
  *
- * **Delivery.** At least once: a cell may have several messages, which are one to whoever reads them.
+ * **Delivery.** At least once. A cell may have several messages; readers treat them as one.
  */
 export interface DeadLetterQueue {
   send(message: DlqMessage): Promise<void>;

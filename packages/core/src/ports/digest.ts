@@ -1,7 +1,7 @@
 /** An incremental SHA-256. */
 export interface Digest {
   update(text: string): void;
-  /** Lower-case hex, 64 characters; ends the digest. */
+  /** Ends the digest and returns it as 64 lowercase hex characters. */
   hex(): string;
 }
 

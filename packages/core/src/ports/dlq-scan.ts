@@ -1,26 +1,26 @@
 import type { DlqEntry } from '../domain/dlq-entry.ts';
 
 /**
- * One look through all DLQ messages.
+ * One scan of all DLQ messages.
  *
- * **Delivery.** What is handed out is hidden from others until it is removed or the scan is disposed of,
- * which gives back what was not removed. What a killed process had in flight comes back by itself in
- * minutes. Two scans at once see a part each.
- * **Idempotency.** Removing twice is removing once.
- * **Limits.** Messages that are sent while the scan goes on may be among those handed out, or not.
+ * **Delivery.** Each message the scan returns is hidden from other readers until it is removed or the
+ * scan is disposed of; disposing makes the remaining messages visible again. Messages held by a killed
+ * process reappear within minutes. Two concurrent scans each see some of the messages.
+ * **Idempotency.** Removing a message twice has the same effect as removing it once.
+ * **Limits.** The scan may or may not return messages that are sent while it is running.
  */
 export interface DlqScan extends AsyncDisposable {
   /**
-   * Hands everything out, each message once; to be called once.
+   * Yields every message once, in pages. Call it only once per scan.
    *
    * @param stop - Ends the scan before its next page.
    */
   pages(stop: AbortSignal): AsyncIterable<readonly DlqEntry[]>;
-  /** Removes messages that were handed out, for good. */
+  /** Permanently removes messages that this scan returned. */
   remove(entries: readonly DlqEntry[]): Promise<void>;
   /**
-   * How many messages there were beyond those handed out, once all pages are: in the hands of others, or
-   * of a command that was killed. By a count that may lag by a minute.
+   * How many messages the finished scan could not return because another reader or a killed command
+   * holds them. Based on a count that may lag by a minute.
    */
   readonly unseenCount: number;
 }

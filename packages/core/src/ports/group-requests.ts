@@ -1,24 +1,26 @@
 import type { DispatchRequest } from '../domain/group-request.ts';
 
 /**
- * Asks for work on a whole group, which others do.
+ * Requests work on a whole group, which another process performs.
  *
- * **Delivery.** At least once; a request served twice has the effect of one.
+ * **Delivery.** At least once. Serving a request twice has the same effect as serving it once.
  */
 export interface GroupRequests {
+  /** Requests that a group's tasks be sent. */
   requestDispatch(request: DispatchRequest): Promise<void>;
   /**
-   * Asks for the results of a group to be written.
+   * Requests that a group's results be written.
    *
-   * @param isHalted - It stands still: what is missing is to be sent. @default false
+   * @param isHalted - Whether the group makes no progress with empty queues. If so, the tasks of its
+   *   cells without a result are sent again. @default false
    */
   requestResults(group: string, isHalted?: boolean): Promise<void>;
-  /** Requests for tasks that are waiting or being served; a count that may lag by a minute. */
+  /** Counts the dispatch requests that are waiting or being served. May lag by a minute. */
   countDispatchRequests(): Promise<number>;
 }
 
-/** Counts what a queue holds. */
+/** Counts the tasks in a queue. */
 export interface TaskCounter {
-  /** Tasks of a lane that are waiting, delayed or in flight; a count that may lag by a minute. */
+  /** Counts the tasks of a lane that are waiting, delayed or in flight. May lag by a minute. */
   countTasks(lane: string): Promise<number>;
 }

@@ -3,18 +3,22 @@ import type { JournalEntry } from '../domain/call.ts';
 import type { Attempt, CellKey, CellRecord, CellResult, Outcome } from '../domain/cell.ts';
 import type { GroupHeader, GroupState } from '../domain/group.ts';
 
-/** What a claim found. */
+/** The outcome of a claim. */
 export type Claim =
-  /** Ours until the lease ends. `isFirst`: nobody held it before, so its journal is empty. */
+  /** The caller holds the cell. `isFirst` means it was never claimed before: its journal is empty. */
   | { readonly kind: 'claimed'; readonly cell: CellRecord; readonly isFirst: boolean }
-  /** It has its result; the task can be acknowledged. */
+  /** The cell has its result; the task can be acknowledged. */
   | { readonly kind: 'done' }
-  /** A live lease, be it the caller's own: its task may have come twice. It can be left to come back. */
+  /**
+   * The cell has a live lease, possibly the caller's own, because a task may be delivered twice. Leave
+   * the task; it will be redelivered.
+   */
   | { readonly kind: 'held' };
 
 /**
- * Results of one config in one run, counted as they came in: a hint, which a crash or a failing store
- * may leave wrong; the records are the truth.
+ * Running counts of the results of one config in one run.
+ *
+ * A tally is a hint: a crash or a store failure can leave it wrong. The cell records are authoritative.
  */
 export interface Tally {
   readonly run: string;
@@ -22,9 +26,9 @@ export interface Tally {
   readonly counts: Readonly<Record<Exclude<Outcome, 'not-attempted'>, number>>;
   /** Cells with score 1. */
   readonly correct: number;
-  /** Sum of the known costs, USD. */
+  /** Sum of the known costs in USD. */
   readonly costUsd: number;
-  /** Tries beyond the first of each cell. */
+  /** Attempts beyond the first of each cell. */
   readonly retries: number;
 }
 
@@ -32,58 +36,60 @@ export interface Tally {
 export interface GroupRecord {
   readonly header: GroupHeader;
   readonly state: GroupState;
-  /** Whether all of its tasks have been sent; if not, `enqueueGroup` completes them. */
+  /** Whether all of its tasks have been sent. If not, `enqueueGroup` sends the rest. */
   readonly isPlanned: boolean;
 }
 
 /**
  * The store of groups, cells, calls and open breakers.
  *
- * **Delivery.** A method that resolves has made its change durable and visible to every process.
- * **Idempotency.** Each method may be repeated after a crash: the second call finds the first one's
- * work and changes nothing (`commitCall`, `completeCell`, `createGroup` say how).
- * **Leases.** An owner holds a cell from its claim until it releases or completes it or another owner
- * claims it: a lease that has ended is only free to be taken.
- * **Limits.** Every write touches one item under one condition; there are no transactions.
+ * **Delivery.** Once a method resolves, its change is durable and visible to every process.
+ * **Idempotency.** Every method can be repeated after a crash. The second call finds the work of the
+ * first and changes nothing; `commitCall`, `completeCell` and `createGroup` describe how.
+ * **Leases.** An owner holds a cell from its claim until it releases or completes the cell or another
+ * owner claims it. An expired lease still belongs to its owner until another owner claims the cell.
+ * **Limits.** Every write changes one item under one condition. There are no transactions.
  */
 export interface Ledger {
   /**
-   * Enters a group, not yet planned.
+   * Creates a group that is not planned yet.
    *
    * @param state - @default active
-   * @throws {ThriceError} `already-exists`, with nothing changed, when the group is there.
+   * @throws {ThriceError} `already-exists`, changing nothing, when the group exists.
    */
   createGroup(header: GroupHeader, state?: GroupState): Promise<void>;
   readGroup(group: string): Promise<GroupRecord | undefined>;
-  /** Newest first by `createdAt`; in no promised order where that is equal. */
+  /** Lists groups by `createdAt`, newest first. The order of equal instants is not guaranteed. */
   listGroups(): Promise<readonly GroupRecord[]>;
-  /** Without effect when there is no such group. */
+  /** Has no effect if the group does not exist. */
   markPlanned(group: string): Promise<void>;
-  /** Without effect when there is no such group. */
+  /** Has no effect if the group does not exist. */
   setGroupState(group: string, state: GroupState): Promise<void>;
 
   /**
-   * Takes the lease of a cell for `limits.leaseMs`.
+   * Leases a cell for `limits.leaseMs`.
    *
-   * Succeeds when nobody holds it, when its lease has ended, or when it is done without a score
-   * in an earlier generation: then attempts start at 0 and its result is forgotten and taken out of the
-   * tally, its journal and attempts kept. A lease that ended without being given back was an attempt: its
-   * worker died over the cell. A cell takes on the latest generation it was claimed in.
+   * Succeeds when the cell is not leased, when its lease has expired, or when an earlier generation
+   * finished without a score. In the last case the attempt count restarts at 0 and the old result is
+   * dropped from the cell and the tally; the journal and the attempt log are kept. A lease that expired
+   * without being released counts as an attempt, because its worker crashed. The cell keeps the latest
+   * generation it was claimed in.
    */
   claimCell(key: CellKey, generation: number, owner: string): Promise<Claim>;
   /**
-   * Extends leases that `owner` still holds to `limits.leaseMs` from now.
+   * Extends the leases that `owner` still holds to `limits.leaseMs` from now.
    *
-   * @returns The keys it does not hold, whatever the reason.
+   * @returns The keys that `owner` does not hold, for any reason.
    */
   extendLeases(keys: readonly CellKey[], owner: string): Promise<readonly CellKey[]>;
   /**
-   * Gives a cell back unfinished, remembering what happened.
+   * Releases an unfinished cell and records its attempts.
    *
-   * Without effect when `owner` does not hold it.
+   * Has no effect if `owner` does not hold the cell.
    *
-   * @param attempts - Added to those known already; the last `limits.attemptLogLength` of all are kept.
-   * @param attempts - Replaces the number known already.
+   * @param attemptLog - Appended to the stored log, which keeps its last `limits.attemptLogLength`
+   *   entries.
+   * @param attempts - Replaces the stored attempt count.
    */
   releaseCell(
     key: CellKey,
@@ -92,18 +98,18 @@ export interface Ledger {
     attempts: number,
   ): Promise<void>;
   /**
-   * Writes a call into the journal unless its step is there already; asks for no lease, so that
-   * what was paid for is never lost.
+   * Writes a call to the journal unless its step is already recorded. Requires no lease, so that a paid
+   * call is never lost.
    *
-   * @returns The entry that stands: the given one, or the one that came first.
+   * @returns The stored entry: the given one, or the one that was written first.
    */
   commitCall(key: CellKey, entry: JournalEntry): Promise<JournalEntry>;
-  /** The journal of a cell, by step. */
+  /** Reads the journal of a cell, keyed by step. */
   readJournal(key: CellKey): Promise<ReadonlyMap<string, JournalEntry>>;
   /**
-   * Writes the result, once.
+   * Writes the result of a cell exactly once.
    *
-   * @returns False, with nothing changed, when `owner` does not hold the lease or the cell is done.
+   * @returns False, changing nothing, if `owner` does not hold the lease or the cell is done.
    */
   completeCell(
     key: CellKey,
@@ -111,25 +117,26 @@ export interface Ledger {
     result: CellResult,
     attemptLog: readonly Attempt[],
   ): Promise<boolean>;
-  /** Cells by id; ids nobody has claimed are absent. At most `limits.pageSize` ids. */
+  /** Reads cells by id, at most `limits.pageSize` of them. Cells that were never claimed are absent. */
   readCells(
     run: string,
     config: string,
     ids: readonly string[],
   ): Promise<ReadonlyMap<string, CellRecord>>;
-  /** A config without a result is absent, or there with every number 0. */
+  /** Reads the tallies of a run. A config without a result is absent or has only zeros. */
   readTallies(run: string): Promise<readonly Tally[]>;
   /**
-   * Puts a tally in the place of another, to repair one that a crash left short.
+   * Replaces a tally that a crash left wrong.
    *
-   * @param standing - The tally as `readTallies` gave it; undefined if it gave none.
-   * @returns Whether the given one stands there now; if not, a third does, and nothing is changed.
+   * @param existing - The tally that `readTallies` returned; undefined if it returned none.
+   * @returns Whether `tally` is stored now. If not, the stored tally is no longer `existing`, and
+   *   nothing is changed.
    */
   replaceTally(existing: Tally | undefined, tally: Tally): Promise<boolean>;
 
-  /** Closes a lane or model; an open breaker of the same subject is replaced. */
+  /** Opens the breaker of a lane or model, replacing one that is already open. */
   openBreaker(breaker: OpenBreaker): Promise<void>;
-  /** Without effect when the subject is not closed. */
+  /** Has no effect if the breaker is not open. */
   closeBreaker(breakerKey: string): Promise<void>;
   listOpenBreakers(): Promise<readonly OpenBreaker[]>;
 }

@@ -1,2 +1,2 @@
-/** Uniform in 0..1, 1 excluded; injected, so that a test can seed it. */
+/** Returns a uniform number from 0 up to, but not including, 1. Injected so that tests can seed it. */
 export type Random = () => number;

@@ -1,23 +1,23 @@
-/** Reads what the user points at: specs, prompts, question files, dataset folders. */
+/** Reads the files a user names: specs, prompts, question files, dataset folders. */
 export interface SourceReader {
   /**
-   * The lines of a UTF-8 text file without their ends, streamed.
+   * Streams the lines of a UTF-8 text file without their line endings.
    *
    * @throws {ThriceError} `invalid-file` when it cannot be read.
    */
   readLines(path: string): AsyncIterable<string>;
   /**
-   * A whole UTF-8 text file.
+   * Reads a whole UTF-8 text file.
    *
    * @throws {ThriceError} `invalid-file` when it cannot be read.
    */
   readText(path: string): Promise<string>;
-  /** Names in a folder, sorted by code unit; undefined if there is no such folder. */
+  /** Lists the names in a folder, sorted by code unit. Undefined if the folder does not exist. */
   listFolder(path: string): Promise<readonly string[] | undefined>;
   /**
-   * SHA-256 of a file's bytes, hex; undefined if there is no such file.
+   * Returns the SHA-256 of a file's bytes in hex, or undefined if the file does not exist.
    *
-   * @throws {ThriceError} `invalid-file` when it is there but cannot be read.
+   * @throws {ThriceError} `invalid-file` when it exists but cannot be read.
    */
   digestFile(path: string): Promise<string | undefined>;
 }

@@ -9,9 +9,9 @@ import type { Ledger } from '../ports/ledger.ts';
 import { createSelector } from '../spec/questions/select-questions.ts';
 
 /**
- * The published rows of one config in one run, in question order, straight from the ledger.
+ * Reads the published rows of one config in one run from the ledger, in question order.
  *
- * Every planned cell has its row, also those that nobody attempted.
+ * Every planned cell has a row, including cells that were never attempted.
  */
 export async function* readRows(
   header: GroupHeader,
@@ -22,13 +22,13 @@ export async function* readRows(
   for await (const { row } of readQuestionRows(header, run, config, stores)) yield row;
 }
 
-/** A published row beside the question it is of. */
+/** A published row and its question. */
 export interface QuestionRow {
   readonly question: Question;
   readonly row: CellRow;
 }
 
-/** What {@link readRows} reads, each row with its question. */
+/** Like {@link readRows}, but yields each row with its question. */
 export async function* readQuestionRows(
   header: GroupHeader,
   run: string,
@@ -90,7 +90,7 @@ function toRow(
   };
 }
 
-/** What stands in the row of a cell without a result: its last error, if it had one. */
+/** The row of a cell without a result; it shows the last error, if there was one. */
 function describeUnfinished(cell: CellRecord | undefined): Pick<CellRow, keyof CellResult> {
   const error = cell?.attemptLog.at(-1)?.error ?? null;
   return {
@@ -108,7 +108,7 @@ function describeUnfinished(cell: CellRecord | undefined): Pick<CellRow, keyof C
   };
 }
 
-/** What failed attempts cost: 0 without any, null as soon as the cost of one that was sent is unknown. */
+/** The cost of failed attempts: 0 if there are none, null if the cost of any sent request is unknown. */
 function wastedCost(cell: CellRecord | undefined): number | null {
   const sent = (cell?.attemptLog ?? []).filter(({ latencyMs }) => latencyMs !== null);
   return sent.reduce<number | null>(

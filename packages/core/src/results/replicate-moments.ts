@@ -2,7 +2,7 @@ import { mean } from '../statistics/mean.ts';
 import { sampleVariance } from '../statistics/sample-variance.ts';
 import type { Moments, ReplicateSummary } from './summary.ts';
 
-/** Mean and sample variance of every numeric field over replicates. */
+/** Computes the mean and sample variance of every numeric field over replicates. */
 export function replicateMoments(replicates: readonly ReplicateSummary[]): {
   readonly mean: Moments;
   readonly variance: Moments;
@@ -46,7 +46,7 @@ function isTable(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** A replicate whose figure is unknown makes the moment unknown: never an average over fewer. */
+/** If the figure of any replicate is unknown, the moment is unknown rather than an average of fewer. */
 function estimateKnown(values: readonly unknown[], estimate: Estimator): number | null {
   const known = values.filter((value) => typeof value === 'number');
   return known.length === values.length ? (estimate(known) ?? null) : null;

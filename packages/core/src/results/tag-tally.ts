@@ -1,7 +1,7 @@
 import type { CellRow } from '../domain/cell.ts';
 import type { TagSummary } from './summary.ts';
 
-/** A tag with more values than this is an identifier, not a grouping: it is left out. */
+/** A tag with more values than this is an identifier rather than a grouping and is left out. */
 const MAX_TAG_VALUES = 200;
 
 interface Counts {
@@ -13,11 +13,11 @@ interface Counts {
   scoreSum: number;
 }
 
-/** Adds up the rows of one config by tag value, pooled over replicates. */
+/** Sums the rows of one config by tag value, pooled over replicates. */
 export class TagTally {
   readonly #byTag = new Map<string, Map<string, Counts>>();
 
-  /** @param isFirstRun - Questions are counted in one run, cells in all. */
+  /** @param isFirstRun - Questions are counted in the first run only, cells in every run. */
   add(row: CellRow, isFirstRun: boolean): void {
     for (const [tag, value] of Object.entries(row.tags)) {
       const byValue = this.#byTag.get(tag) ?? new Map<string, Counts>();
@@ -31,9 +31,9 @@ export class TagTally {
   }
 
   summarize(): Record<string, Record<string, TagSummary>> {
-    const kept = [...this.#byTag].filter(([, byValue]) => byValue.size <= MAX_TAG_VALUES);
+    const groupings = [...this.#byTag].filter(([, byValue]) => byValue.size <= MAX_TAG_VALUES);
     return Object.fromEntries(
-      kept.map(([tag, byValue]) => [
+      groupings.map(([tag, byValue]) => [
         tag,
         Object.fromEntries([...byValue].map(([value, counts]) => [value, summarizeTag(counts)])),
       ]),

@@ -2,11 +2,11 @@ import { type CellRow, countRetries } from '../domain/cell.ts';
 import type { Tally } from '../ports/ledger.ts';
 
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
-type Counting = Mutable<Omit<Tally, 'counts'>> & { readonly counts: Mutable<Tally['counts']> };
+type MutableTally = Mutable<Omit<Tally, 'counts'>> & { readonly counts: Mutable<Tally['counts']> };
 
-/** Counts tallies anew from the rows of a group; every run and config that has a row has its tally. */
+/** Recounts tallies from the rows of a group. Every run and config with a row gets a tally. */
 export class TallyCounter {
-  readonly #tallies = new Map<string, Counting>();
+  readonly #tallies = new Map<string, MutableTally>();
 
   add(row: CellRow): void {
     const { run, config, outcome, score, costUsd } = row;
@@ -18,12 +18,12 @@ export class TallyCounter {
     tally.retries += countRetries(row);
   }
 
-  /** What was counted so far. */
+  /** Returns the tallies counted so far. */
   tallies(): readonly Tally[] {
     return [...this.#tallies.values()];
   }
 
-  #tallyOf(run: string, config: string): Counting {
+  #tallyOf(run: string, config: string): MutableTally {
     const key = JSON.stringify([run, config]);
     const tally = this.#tallies.get(key) ?? emptyTally(run, config);
     this.#tallies.set(key, tally);
@@ -31,7 +31,7 @@ export class TallyCounter {
   }
 }
 
-function emptyTally(run: string, config: string): Counting {
+function emptyTally(run: string, config: string): MutableTally {
   return {
     run,
     config,

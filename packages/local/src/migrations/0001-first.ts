@@ -1,8 +1,9 @@
 /**
  * The first schema.
  *
- * `tasks` is the queue: a row is a task, visible from `visible_at` (ms since 1970), in anybody's hands
- * while `holder` is set. `cells` has a row once somebody claimed the cell. `calls` is the journal.
+ * `tasks` is the queue: each row is a task that is visible from `visible_at` (ms since 1970) and held by a
+ * worker while `holder` is set. `cells` has a row for each cell that was ever claimed. `calls` is the
+ * journal.
  */
 export const firstMigration = `
 CREATE TABLE groups (
