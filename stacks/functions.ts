@@ -1,4 +1,10 @@
-import { allowBucketAccess, allowTableActions, allowConsume, allowCount, allowSend } from './permissions.ts';
+import {
+  allowBucketAccess,
+  allowConsume,
+  allowCount,
+  allowSend,
+  allowTableActions,
+} from './permissions.ts';
 import { type Queues, timeoutSeconds } from './queues.ts';
 import type { Storage } from './storage.ts';
 
@@ -88,7 +94,15 @@ function createFinalize({ storage, queues, link }: FunctionsInit): sst.aws.Funct
     nodejs: { minify: true },
     link: [link],
     permissions: [
-      allowTableActions(storage, 'BatchGetItem', 'DeleteItem', 'GetItem', 'PutItem', 'Query', 'UpdateItem'),
+      allowTableActions(
+        storage,
+        'BatchGetItem',
+        'DeleteItem',
+        'GetItem',
+        'PutItem',
+        'Query',
+        'UpdateItem',
+      ),
       ...allowBucketAccess(storage, { read: ['questions', 'runs', 'spill'], write: ['runs'] }),
       allowConsume([queues.finalize]),
       allowSend([queues.plan]),
