@@ -20,7 +20,11 @@ interface Alarm {
   readonly threshold: number;
 }
 
-/** Creates the alarms. All notify one topic; subscribe to it manually, since the code contains no addresses. */
+/**
+ * Creates the alarms.
+ *
+ * All notify one topic; subscribe to it manually, since the code contains no addresses.
+ */
 export function createAlarms({
   queues,
   functions,
@@ -74,7 +78,7 @@ function dlqAlarm(name: string, description: string, queue: sst.aws.Queue): Alar
 function lateAlarm(name: string, queue: sst.aws.Queue, threshold: number): Alarm {
   return {
     name: `${name}-late`,
-    description: `The oldest message in this queue is ${threshold / 3_600} hours old.`,
+    description: `The oldest message in this queue is at least ${threshold / 3_600} hours old.`,
     namespace: 'AWS/SQS',
     metricName: 'ApproximateAgeOfOldestMessage',
     statistic: 'Maximum',
@@ -84,8 +88,9 @@ function lateAlarm(name: string, queue: sst.aws.Queue, threshold: number): Alarm
 }
 
 /**
- * Alarms for a function that crashes, times out, or cannot start (`Errors`) and for a concurrency reservation
- * that is too small (`Throttles`). Messages whose work fails do not count here; the DLQ alarms cover them.
+ * Alarms for a function that crashes, times out, or cannot start (`Errors`) and for a concurrency
+ * reservation that is too small (`Throttles`). Messages whose work fails do not count here; the DLQ
+ * alarms cover them.
  */
 function functionAlarm(
   name: string,

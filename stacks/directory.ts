@@ -4,9 +4,9 @@ import type { Storage } from './storage.ts';
 /**
  * Creates the directory of a stage's resources and publishes it in three places.
  *
- * Functions read it as `Resource.Stack`, `sst deploy` prints it as outputs, and the CLI reads it from an item
- * in the table. The table name (`thrice-<stage>-ledger`) and the item's key (`stack`, `directory`) are fixed,
- * so the CLI needs only the stage and credentials on any machine.
+ * Functions read it as `Resource.Stack`, `sst deploy` prints it as outputs, and the CLI reads it from an
+ * item in the table. The table name (`thrice-<stage>-ledger`) and the item's key (`stack`, `directory`)
+ * are fixed, so the CLI needs only the stage and credentials on any machine.
  */
 export function createDirectory({
   storage: { table, bucket },

@@ -9,7 +9,7 @@ export function setFunctionDefaults(): void {
     if ($dev) return;
     const transform = args.transform ?? {};
     args.transform = transform;
-    // Without this, SST 4.17.1 treats an unresolved value as true and lets the whole account assume the role.
+    // Otherwise SST 4.17.1 treats an unresolved value as true and lets the whole account assume the role.
     transform.role = (role) => {
       role.assumeRolePolicy = aws.iam.assumeRolePolicyForPrincipal({
         Service: 'lambda.amazonaws.com',

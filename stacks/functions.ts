@@ -37,8 +37,9 @@ export function createFunctions(init: FunctionsInit): Functions {
 /**
  * Creates the function that answers one cell per message, for all lanes.
  *
- * It gets little memory because it is billed while it waits for models and only parses one answer. The lanes'
- * shares add up to its reserved concurrency, so that no lane can use another's share or be throttled.
+ * It gets little memory because it is billed while it waits for models and only parses one answer. The
+ * lanes' shares add up to its reserved concurrency, so that no lane can use another's share or be
+ * throttled.
  */
 function createAnswer({ storage, queues, apiKeys, link }: FunctionsInit): sst.aws.Function {
   const laneQueues = queues.lanes.map(({ queue }) => queue);
@@ -63,7 +64,7 @@ function createAnswer({ storage, queues, apiKeys, link }: FunctionsInit): sst.aw
   return answer;
 }
 
-/** Creates the function that turns stored questions into messages. Its memory buys a full CPU for JSON. */
+/** Creates the function that turns questions into messages. Its memory buys a full CPU for the JSON. */
 function createPlan({ storage, queues, link }: FunctionsInit): sst.aws.Function {
   const laneQueues = queues.lanes.map(({ queue }) => queue);
   const plan = new sst.aws.Function('Plan', {
@@ -84,7 +85,11 @@ function createPlan({ storage, queues, link }: FunctionsInit): sst.aws.Function 
   return plan;
 }
 
-/** Creates the function that writes rows and summaries. It reads every record, so it also gets a full CPU. */
+/**
+ * Creates the function that writes rows and summaries.
+ *
+ * It reads every record, so it also gets a full CPU.
+ */
 function createFinalize({ storage, queues, link }: FunctionsInit): sst.aws.Function {
   const finalize = new sst.aws.Function('Finalize', {
     handler: 'functions/finalize.handler',
@@ -116,8 +121,8 @@ function createFinalize({ storage, queues, link }: FunctionsInit): sst.aws.Funct
  * Creates the function that closes breakers, resumes deferred cells, and refreshes progress each minute.
  * It delegates long work to the plan and finalize functions.
  *
- * Ticks never overlap: each ends before the next one starts. A failed tick is not retried, because the next one
- * does its work. The scheduler's retries and DLQ are for ticks that could not be delivered.
+ * Ticks never overlap: each ends before the next one starts. A failed tick is not retried, because the
+ * next one does its work. The scheduler's retries and DLQ are for ticks that could not be delivered.
  */
 function createReconciler({ storage, queues, link }: FunctionsInit): sst.aws.Function {
   const laneQueues = queues.lanes.map(({ queue }) => queue);
@@ -147,8 +152,8 @@ function createReconciler({ storage, queues, link }: FunctionsInit): sst.aws.Fun
 }
 
 /**
- * Subscribes a function with one message per invocation, so that a cell can use the whole timeout and a crash
- * affects no other cell.
+ * Subscribes a function with one message per invocation, so that a cell can use the whole timeout and a
+ * crash affects no other cell.
  *
  * Failures are reported per message, so the batch size can be raised safely.
  */

@@ -5,13 +5,13 @@ import { isProduction } from './stage.ts';
 export interface Lane {
   /** The part of a model before the `/` in a spec. */
   readonly name: string;
-  /** The environment variable that specs name for the API key, stored as a secret of the stage. Absent: no key. */
+  /** The variable that specs name for the API key, stored as a secret of the stage. Absent: no key. */
   readonly apiKeyEnv?: string;
   /** Cells of this lane that are answered concurrently, 2..1000. */
   readonly maximumConcurrency: number;
 }
 
-/** In production, reserves 512 of an account's default 1,000 invocations, which leaves room for test stages. */
+/** In production, the lanes reserve 512 of an account's 1,000 invocations and leave room for test stages. */
 const defaultConcurrency = isProduction() ? 64 : 8;
 
 /**

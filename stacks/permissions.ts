@@ -1,6 +1,10 @@
 import type { Storage } from './storage.ts';
 
-/** The actions a function may perform. Linking the components instead would grant wildcards such as `sqs:*`. */
+/**
+ * The actions a function may perform.
+ *
+ * Linking the components instead would grant wildcards such as `sqs:*`.
+ */
 export interface Permission {
   readonly actions: string[];
   readonly resources: $util.Input<string>[];

@@ -2,7 +2,11 @@ import { type Lane, lanes, pascalCase } from './lanes.ts';
 
 const SECONDS_PER_DAY = 86_400;
 const WORK_RETENTION_SECONDS = 7 * SECONDS_PER_DAY;
-/** The SQS maximum. A moved message keeps its original send time, so it stays in the DLQ for at least 7 days. */
+/**
+ * The SQS maximum.
+ *
+ * A moved message keeps its original send time, so it stays in the DLQ for at least 7 days.
+ */
 const DLQ_RETENTION_SECONDS = 14 * SECONDS_PER_DAY;
 /** The SQS maximum: each poller asks an empty queue 3 times a minute. */
 const LONG_POLL_SECONDS = 20;
@@ -35,11 +39,11 @@ export interface Queues {
   readonly finalize: sst.aws.Queue;
   /** Failed cells of all lanes. */
   readonly deadLetterQueue: sst.aws.Queue;
-  /** Failed plan requests, finalize requests, and ticks; separate, so that the other DLQ holds only cells. */
+  /** Failed plan requests, finalize requests, and ticks; separate, so the other DLQ holds only cells. */
   readonly controlDeadLetterQueue: sst.aws.Queue;
 }
 
-/** Creates a queue per lane, so that a slow provider cannot starve another, and one each for plan and finalize. */
+/** Creates the queues: one per lane, so that a slow provider cannot starve others, plan, and finalize. */
 export function createQueues(): Queues {
   const deadLetterQueue = createDeadLetterQueue('DeadLetterQueue');
   const controlDeadLetterQueue = createDeadLetterQueue('ControlDeadLetterQueue');
@@ -58,8 +62,9 @@ export function createQueues(): Queues {
 /**
  * Creates a queue that a function consumes.
  *
- * Its visibility timeout is six times the function's timeout, as AWS recommends for throttled pollers (there is
- * no batching window to add). It applies only until a worker receives the message and shortens it to its lease.
+ * Its visibility timeout is six times the function's timeout, as AWS recommends for throttled pollers
+ * (there is no batching window to add). It applies only until a worker receives the message and shortens
+ * it to its lease.
  *
  * @see https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html (2026-11)
  */

@@ -11,8 +11,8 @@ export function createStorage(): Storage {
 }
 
 /**
- * Creates the table with SST's defaults: on demand, encrypted with an AWS-owned key, and recoverable to any
- * second of the last 35 days.
+ * Creates the table with SST's defaults: on demand, encrypted with an AWS-owned key, and recoverable to
+ * any second of the last 35 days.
  *
  * Its name is fixed, so that the CLI can find it by the stage alone; see `directory.ts`.
  */
@@ -32,7 +32,11 @@ function createTable(): sst.aws.Dynamo {
   });
 }
 
-/** Creates a private bucket that requires HTTPS. In production, versioning keeps overwritten and deleted data. */
+/**
+ * Creates a private bucket that requires HTTPS.
+ *
+ * In production, versioning keeps overwritten and deleted data.
+ */
 function createBucket(): sst.aws.Bucket {
   const bucket = new sst.aws.Bucket('Blobs', {
     cors: false,
@@ -58,7 +62,7 @@ function createBucket(): sst.aws.Bucket {
         filter: { prefix: '' },
         abortIncompleteMultipartUpload: { daysAfterInitiation: 2 },
       },
-      // Progress files and summaries are replaced often. Old versions are kept only to recover from accidents.
+      // Progress files and summaries are replaced often; old versions are kept only for recovery.
       {
         id: 'drop-replaced-versions',
         status: 'Enabled',

@@ -21,10 +21,18 @@ import type {
 import { lambdaClock } from './lambda-clock.ts';
 import { readStage } from './stage.ts';
 
-/** Attempts per AWS request. High, because throttling is temporary and a failed write may waste paid calls. */
+/**
+ * Attempts per AWS request.
+ *
+ * High, because throttling is temporary and a failed write may waste paid calls.
+ */
 const MAX_ATTEMPTS = 8;
 
-/** The dependencies of the handlers, created once per cold start. They hold clients but no state of a cell. */
+/**
+ * The dependencies of the handlers, created once per cold start.
+ *
+ * They hold clients but no state of a cell.
+ */
 export interface Composition {
   readonly stage: Stage;
   readonly clock: Clock;

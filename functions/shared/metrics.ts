@@ -2,7 +2,7 @@ import { Metrics, MetricUnit } from '@aws-lambda-powertools/metrics';
 import type { WorkerEvent } from '@thrice/core';
 
 /**
- * Records metrics of a worker event by lane: completed cells, failed cells, failed calls, and call latency.
+ * Records metrics of a worker event by lane: completed and failed cells, failed calls, and call latency.
  *
  * Metrics use CloudWatch's embedded metric format: each is a log line, without a request of its own.
  */

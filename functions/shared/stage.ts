@@ -7,7 +7,7 @@ export function readStage(): Stage {
   return stageSchema.parse(Reflect.get(Resource, 'Stack'));
 }
 
-/** Reads a provider's API key from the stage's secrets. Returns undefined if it is not linked or not set. */
+/** Reads a provider's API key from the stage's secrets. Undefined if it is not linked or not set. */
 export function readApiKey(name: string): string | undefined {
   const keys = z.record(z.string(), z.unknown()).parse(Reflect.get(Resource, 'ApiKeys'));
   const key = keys[name];

@@ -3,8 +3,7 @@
  *
  *   node tests/infra/measure-import.ts [Answer]
  *
- * The script bundles first and then imports in fresh processes. The median is measured on this machine, not on
- * Lambda.
+ * Bundles first, then imports in fresh processes. The median is measured on this machine, not on Lambda.
  */
 import { bundleBytes, importBundle } from './lambda-bundle.ts';
 import { runSst } from './offline-sst.ts';

@@ -16,8 +16,8 @@ export interface SstResult {
 }
 
 /**
- * Runs the real sst CLI with stubs for pulumi and AWS. It evaluates the config, bundles and zips each function,
- * and writes `sst-env.d.ts` without using the network.
+ * Runs the real sst CLI with stubs for pulumi and AWS. It evaluates the config, bundles and zips each
+ * function, and writes `sst-env.d.ts` without using the network.
  */
 export async function runSst(...args: readonly string[]): Promise<SstResult> {
   installPlatform();

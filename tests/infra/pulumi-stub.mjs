@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // A stub for the pulumi CLI with the commands that `sst deploy`, `shell`, and `remove` need. It runs the
-// program that sst has bundled against Pulumi's mocks, then writes the event log and the checkpoint that sst
-// reads. No provider checks the resources, and each is reported as created.
+// program that sst has bundled against Pulumi's mocks, then writes the event log and the checkpoint that
+// sst reads. No provider checks the resources, and each is reported as created.
 //
 // tests/infra/offline-sst.ts installs it where sst looks for pulumi.
 import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';

@@ -28,8 +28,8 @@ export const everythingTwice: Intercept = async (request, proceed) => {
 };
 
 /**
- * Injects throttling, server errors, lost responses, and partial failures into all requests except those of
- * the pollers.
+ * Injects throttling, server errors, lost responses, and partial failures into all requests except those
+ * of the pollers.
  *
  * @param rate - Share of requests that fail, 0..1.
  */

@@ -13,8 +13,8 @@ const MAX_VISIBILITY_SECONDS = '43200';
 /**
  * Makes the messages of an emulated queue reappear by a test's clock instead of the machine's.
  *
- * The emulator hides every held message for the longest possible time. Before each receive, messages that are
- * due by the test's clock are made visible.
+ * The emulator hides every held message for the longest possible time. Before each receive, messages that
+ * are due by the test's clock are made visible.
  */
 export function useVirtualTime(queue: Queue, clock: Clock): void {
   /** By message id: when each held message reappears, and a receipt to make it visible with. */

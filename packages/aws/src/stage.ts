@@ -19,7 +19,7 @@ export const stageSchema = z.object({
 export type Stage = z.infer<typeof stageSchema>;
 
 /**
- * Finds a deployed stage by its name: the name of its table is fixed, and the table lists the other resources.
+ * Finds a deployed stage by its name: the table's name is fixed, and the table lists the other resources.
  *
  * @throws {ThriceError} `invalid-argument` for an invalid stage name; `endpoint-unreachable` if the stage
  *   does not exist or no region is set; the error of `mapSdkError` for problems with credentials or the network.

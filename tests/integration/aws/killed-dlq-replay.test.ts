@@ -22,7 +22,7 @@ afterAll(async () => {
   await dynamo[Symbol.asyncDispose]();
 });
 
-/** Two pages of messages: two runs, duplicates of a cell, an answered cell, tasks, and an unreadable message. */
+/** Two pages: two runs, duplicates of a cell, an answered cell, tasks, and an unreadable message. */
 const entries: readonly (CellDlqEntry | 'unreadable')[] = [
   aFailureEntry({ id: 'q1' }),
   aFailureEntry({ id: 'q1', run: 'demo-r2' }),
@@ -67,7 +67,7 @@ class KillableProcess {
   readonly operations: string[] = [];
   readonly #killAt: number;
 
-  /** @param killAt - Number of the request, from 1; beyond the last request, the process is not killed. */
+  /** @param killAt - Number of the request, from 1. Beyond the last one, the process is not killed. */
   constructor(killAt: number) {
     this.#killAt = killAt;
   }
@@ -79,7 +79,7 @@ class KillableProcess {
   }
 }
 
-/** Opens a stage with a group whose messages are in the DLQ, one process that may be killed, and another. */
+/** Opens a stage with a group, its messages in the DLQ, a process that may be killed, and another one. */
 async function openStage() {
   const clock = new PassingClock();
   const random = () => 0;

@@ -11,7 +11,10 @@ import {
   type SentRequest,
 } from '../../support/sdk-faults.ts';
 
-/** The characters that SQS accepts: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessage.html */
+/**
+ * The characters that SQS accepts:
+ * https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessage.html
+ */
 const acceptedText = /^[\t\n\r\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]+$/u;
 const specialText = 'a\uFFFEb\uFFFFc\u0001\uD7FF\uE000😀';
 

@@ -6,8 +6,8 @@ import { payloadSchema } from './payload-store.ts';
 /**
  * The items of the ledger's table; see `docs/formats.md`.
  *
- * Attributes used in conditions are stored as they are; everything else is JSON text. `expiresAt` (seconds
- * since 1970) is reserved for DynamoDB's time to live and is not written yet.
+ * Attributes used in conditions are stored as they are; everything else is JSON text. `expiresAt`
+ * (seconds since 1970) is reserved for DynamoDB's time to live and is not written yet.
  */
 const itemSchema = z.object({ schemaVersion: z.literal(1) });
 

@@ -75,8 +75,8 @@ interface PlannedClaim {
  * States of a cell's item: (absent) --claim--> claimed --release--> released --claim--> claimed
  * --complete--> done. A task of a later generation reopens a done cell that has no score.
  *
- * Every write is one request with one condition. When a response is lost, the SDK repeats the request, and
- * the condition may then fail because of the first request. Claims, completions, and group creations
+ * Every write is one request with one condition. When a response is lost, the SDK repeats the request,
+ * and the condition may then fail because of the first request. Claims, completions, and group creations
  * therefore store a token in the item and check for it before they report a refusal.
  *
  * A tally is updated after its cell is completed or reopened. If the worker crashes in between, or the
@@ -106,7 +106,7 @@ export class DynamoLedger implements Ledger {
     const { group, createdAt } = header;
     const creationToken = this.#createToken();
     const listEntry = { schemaVersion: SCHEMA_VERSION, group, createdAt };
-    // The list entry goes first: readers skip an entry without a group, but a group without an entry is lost.
+    // The list entry goes first: readers skip an entry without a group, but would miss a group without one.
     await this.#table.put(groupListKey(group, createdAt), listEntry);
     const payload = await this.#payloads.pack(JSON.stringify(header));
     const item = { ...listEntry, state, isPlanned: 0, creationToken, ...payload };
@@ -133,7 +133,7 @@ export class DynamoLedger implements Ledger {
     const byName = new Map(records.map((record) => [record.header.group, record]));
     return entries.flatMap(({ group, createdAt }) => {
       const record = byName.get(group);
-      // An entry with another time comes from a process that failed to create the group because it existed.
+      // An entry with a different time was written by a process whose creation of the group was refused.
       return record?.header.createdAt === createdAt ? [record] : [];
     });
   }
@@ -254,7 +254,7 @@ export class DynamoLedger implements Ledger {
       ...appendToAttemptLog(held, attemptLog),
     };
     const unchanged = { state: held.state, owner, leaseToken: held.leaseToken };
-    // A refusal means that this call has already released the cell or that the lease was lost in the meantime.
+    // A refusal means that this call has already released the cell or that the lease was lost.
     await this.#table.update(cellItemKey(key), { set, remove: ['owner'] }, unchanged);
   }
 

@@ -55,8 +55,8 @@ export interface TableInit {
  * One DynamoDB table with string keys `pk` and `sk` whose items hold strings and numbers.
  *
  * Reads are strongly consistent. A conditional write may be refused even though the same call has changed
- * the item, because the SDK repeats a request whose response was lost. Callers detect this by a token that
- * they store in the item.
+ * the item, because the SDK repeats a request whose response was lost. Callers detect this by a token
+ * that they store in the item.
  */
 export class DynamoTable {
   readonly #client: DynamoDBClient;

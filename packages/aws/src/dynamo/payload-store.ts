@@ -6,8 +6,8 @@ import * as z from 'zod';
  * Payloads longer than this many bytes are stored in the blob store.
  *
  * An item is limited to 409,600 bytes. Besides its payload, a cell holds up to `limits.attemptLogLength`
- * attempts with error texts of `limits.errorTextChars` characters, each up to 6 bytes once JSON escapes it:
- * about 165,000 bytes.
+ * attempts with error texts of `limits.errorTextChars` characters, each up to 6 bytes once JSON escapes
+ * it: about 165,000 bytes.
  *
  * @see https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html (2026-11)
  */

@@ -16,8 +16,8 @@ import { type BlobStore, ThriceError } from '@thrice/core';
 import { isNamed, mapSdkError } from '../map-sdk-error.ts';
 
 /**
- * Texts up to this size are sent in one request, longer ones in parts of this size. S3 requires parts of at
- * least 5 MiB and accepts up to 10,000 of them.
+ * Texts up to this size are sent in one request, longer ones in parts of this size. S3 requires parts of
+ * at least 5 MiB and accepts up to 10,000 of them.
  *
  * @see https://docs.aws.amazon.com/AmazonS3/latest/userguide/qfacts.html (2026-11)
  */
@@ -72,7 +72,7 @@ export class S3BlobStore implements BlobStore {
       }
       await this.#complete(key, token, { UploadId, MultipartUpload: { Parts } });
     } catch (error) {
-      // S3 stores and bills the parts of an unfinished upload. If the abort fails too, the first error is reported.
+      // S3 stores and bills the parts of an unfinished upload. An error of the abort itself is ignored.
       await this.#client
         .send(new AbortMultipartUploadCommand({ ...target, UploadId }))
         .catch(() => undefined);

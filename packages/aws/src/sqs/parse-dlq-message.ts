@@ -3,7 +3,7 @@ import { type DlqEntry, dlqMessageSchema } from '@thrice/core';
 import { parseCellTask } from './sqs-task-queue.ts';
 
 /**
- * Parses a message from the dead-letter queue. The message must have been received with its system attributes.
+ * Parses a message from the dead-letter queue, received with its system attributes.
  *
  * @param laneQueueUrls - By lane. They identify the lane of a task that SQS moved to the queue.
  */

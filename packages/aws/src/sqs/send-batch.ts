@@ -7,7 +7,7 @@ export const BATCH_MESSAGES = 10;
 /** Attempts to send the entries of a batch that fail with transient errors. */
 const MAX_ATTEMPTS = 6;
 const RETRY_BACKOFF = { baseMs: 100, capMs: 5_000 };
-/** Errors for a receipt that is no longer valid: its message was deleted or received by another consumer. */
+/** Errors for a stale receipt, whose message was deleted or received by another consumer. */
 export const STALE_RECEIPT_ERRORS: readonly string[] = [
   'InvalidParameterValue',
   'MessageNotInflight',
@@ -56,7 +56,7 @@ export async function sendBatch<Entry extends { readonly Id: string }>(
   }
 }
 
-/** Counts entries with a stale receipt as successful: another consumer is responsible for their messages. */
+/** Counts entries with a stale receipt as successful: their messages no longer belong to this consumer. */
 export function ignoreStaleReceipts({
   Successful = [],
   Failed = [],

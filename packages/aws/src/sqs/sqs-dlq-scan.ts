@@ -43,9 +43,9 @@ interface HeldMessage {
  *
  * States of a message: unseen --receive--> held --remove--> deleted; held --dispose--> visible to others.
  *
- * The scan keeps extending the visibility timeout of held messages, so that each receive returns new ones. A
- * standard queue may still deliver a message twice, even after it was deleted. The scan does not return such
- * a message again, and deletes it again if it was removed.
+ * The scan keeps extending the visibility timeout of held messages, so that each receive returns new
+ * ones. A standard queue may still deliver a message twice, even after it was deleted. The scan does not
+ * return such a message again, and deletes it again if it was removed.
  */
 export class SqsDlqScan implements DlqScan {
   readonly #client: SQSClient;
@@ -94,7 +94,11 @@ export class SqsDlqScan implements DlqScan {
     await this.#delete(entries.map(({ messageId }) => messageId));
   }
 
-  /** Releases held messages. A message that cannot be released reappears when its visibility timeout ends. */
+  /**
+   * Releases held messages.
+   *
+   * A message that cannot be released reappears when its visibility timeout ends.
+   */
   async [Symbol.asyncDispose](): Promise<void> {
     const held = [...this.#held.keys()];
     try {

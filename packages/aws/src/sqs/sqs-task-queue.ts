@@ -60,9 +60,9 @@ export interface PoisonMessage {
 /**
  * Tasks in SQS, one standard queue per lane.
  *
- * States of a message: visible --receive--> held --release--> visible after a delay; held --acknowledge-->
- * deleted. A held message becomes visible again when its visibility timeout ends. After the queue's receive
- * limit, SQS moves it to the DLQ.
+ * States of a message: visible --receive--> held --release--> visible after a delay;
+ * held --acknowledge--> deleted. A held message becomes visible again when its visibility timeout ends.
+ * After the queue's receive limit, SQS moves it to the DLQ.
  *
  * A message that is not a task is reported and left in the queue until SQS moves it to the DLQ.
  */
@@ -248,7 +248,7 @@ export function parseCellTask(body: string): CellTask | { readonly problem: stri
 
 function toMessage(task: CellTask): { MessageBody: string; MessageGroupId?: string } {
   const MessageBody = toMessageText(task);
-  // The group makes SQS share the queue fairly between runs. A name that SQS rejects is sent without a group.
+  // Groups make SQS share the queue fairly between runs. Names that SQS rejects are sent without a group.
   const isGroupId = /^[\x21-\x7E]{1,128}$/.test(task.run);
   return { MessageBody, ...(isGroupId && { MessageGroupId: task.run }) };
 }
