@@ -354,14 +354,14 @@ describe.each(['test', 'production'])('stack of stage %s', (stage) => {
 
     it('sends undeliverable ticks to the control DLQ and does not retry failed ones', () => {
       const targetSchema = z.object({
-        target: z.object({ arn: z.string(), dlqConfig: z.object({ arn: z.string() }) }),
+        target: z.object({ arn: z.string(), deadLetterConfig: z.object({ arn: z.string() }) }),
       });
       const { inputs } = resourceOf(graph, 'aws:scheduler/schedule:Schedule', targetSchema);
       const type = 'aws:lambda/functionEventInvokeConfig:FunctionEventInvokeConfig';
 
       const reconcilerName = functionsOf(graph).get('Reconciler')?.name;
       expect(nameIn(inputs.target.arn)).toBe(reconcilerName);
-      expect(nameIn(inputs.target.dlqConfig.arn)).toBe(
+      expect(nameIn(inputs.target.deadLetterConfig.arn)).toBe(
         nameIn(graph.outputs.controlDeadLetterQueueUrl),
       );
       expect(resourceOf(graph, type, z.unknown()).inputs).toEqual({
@@ -430,7 +430,8 @@ describe.each(['test', 'production'])('stack of stage %s', (stage) => {
           Action.includes('sqs:ReceiveMessage') ? Resource : [],
         );
         const subscribed = mappings.filter((mapping) => mapping.component === component);
-        expect(consumed).toEqual(subscribed.map(({ eventSourceArn }) => eventSourceArn));
+        const subscribedArns = subscribed.map(({ eventSourceArn }) => eventSourceArn);
+        expect(consumed.toSorted()).toEqual(subscribedArns.toSorted());
       }
     });
 
@@ -513,8 +514,8 @@ describe.each(['test', 'production'])('stack of stage %s', (stage) => {
       const { deadLetterQueueUrl, controlDeadLetterQueueUrl } = graph.outputs;
       const metric = 'ApproximateNumberOfMessagesVisible';
 
-      expect(dimensionsOf(metric)).toEqual(
-        [deadLetterQueueUrl, controlDeadLetterQueueUrl].map(nameIn),
+      expect(dimensionsOf(metric).toSorted()).toEqual(
+        [deadLetterQueueUrl, controlDeadLetterQueueUrl].map(nameIn).toSorted(),
       );
       for (const alarm of alarmsOf().filter(({ metricName }) => metricName === metric)) {
         expect(alarm).toMatchObject({ statistic: 'Maximum', threshold: 1 });
@@ -524,7 +525,7 @@ describe.each(['test', 'production'])('stack of stage %s', (stage) => {
     it('fire for each queue whose oldest message is late, well before it expires', () => {
       const metric = 'ApproximateAgeOfOldestMessage';
 
-      expect(dimensionsOf(metric)).toEqual(workQueueNames(graph));
+      expect(dimensionsOf(metric).toSorted()).toEqual(workQueueNames(graph).toSorted());
       for (const alarm of alarmsOf().filter(({ metricName }) => metricName === metric)) {
         expect(alarm.statistic).toBe('Maximum');
         expect(alarm.threshold).toBeLessThanOrEqual(86_400);
