@@ -11,7 +11,7 @@ export interface Lane {
   readonly maximumConcurrency: number;
 }
 
-/** In production, the lanes reserve 512 of an account's 1,000 invocations and leave room for test stages. */
+/** In production, lanes reserve 512 of an account's 1,000 invocations, which leaves room for test stages. */
 const defaultConcurrency = isProduction() ? 64 : 8;
 
 /**

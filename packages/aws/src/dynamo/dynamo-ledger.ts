@@ -106,7 +106,7 @@ export class DynamoLedger implements Ledger {
     const { group, createdAt } = header;
     const creationToken = this.#createToken();
     const listEntry = { schemaVersion: SCHEMA_VERSION, group, createdAt };
-    // The list entry goes first: readers skip an entry without a group, but would miss a group without one.
+    // The list entry goes first: readers skip an entry without a group, but miss a group without entry.
     await this.#table.put(groupListKey(group, createdAt), listEntry);
     const payload = await this.#payloads.pack(JSON.stringify(header));
     const item = { ...listEntry, state, isPlanned: 0, creationToken, ...payload };

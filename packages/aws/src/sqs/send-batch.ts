@@ -56,7 +56,7 @@ export async function sendBatch<Entry extends { readonly Id: string }>(
   }
 }
 
-/** Counts entries with a stale receipt as successful: their messages no longer belong to this consumer. */
+/** Counts entries with a stale receipt as successful, since their messages belong to others now. */
 export function ignoreStaleReceipts({
   Successful = [],
   Failed = [],
