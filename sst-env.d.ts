@@ -116,6 +116,10 @@ declare module "sst" {
       "type": "sst.aws.Queue"
       "url": string
     }
+    "Reconciler": {
+      "name": string
+      "type": "sst.aws.Function"
+    }
     "Stack": {
       "alarmTopicArn": string
       "bucketName": string
@@ -137,10 +141,6 @@ declare module "sst" {
       "stage": string
       "tableName": string
       "type": "sst.sst.Linkable"
-    }
-    "Reconciler": {
-      "name": string
-      "type": "sst.aws.Function"
     }
   }
 }

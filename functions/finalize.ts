@@ -4,7 +4,7 @@ import { extendVisibilityDuring } from './shared/extend-visibility.ts';
 import { openLog } from './shared/log.ts';
 import { type BatchResponse, handleRecords, type LambdaContext } from './shared/sqs-event.ts';
 
-/** Writes the results of a group, counted from its records. */
+/** Writes the results of a group, computed from its records. */
 export async function handler(event: unknown, context: LambdaContext): Promise<BatchResponse> {
   const composition = compose();
   const log = openLog('finalize', context);

@@ -4,12 +4,12 @@ import { extendVisibilityDuring } from './shared/extend-visibility.ts';
 import { openLog } from './shared/log.ts';
 import { type BatchResponse, handleRecords, type LambdaContext } from './shared/sqs-event.ts';
 
-/** Kept free at the end of an invocation, ms: to send a last page and to ask for the rest. */
+/** Time reserved at the end of an invocation, ms: to send the last page and request the next stretch. */
 const RESERVE_MS = 60_000;
-/** After this long the rest is asked for anew, ms: a crash repeats no more than that. */
+/** Duration of one stretch, ms. A crash repeats at most this much work. */
 const STRETCH_MS = 60_000;
 
-/** Sends the tasks of a group to their lanes, a stretch at a time. */
+/** Sends the tasks of a group to their lanes, one stretch per invocation. */
 export async function handler(event: unknown, context: LambdaContext): Promise<BatchResponse> {
   const composition = compose();
   const log = openLog('plan', context);

@@ -3,7 +3,7 @@ import { compose } from './shared/compose.ts';
 import { openLog } from './shared/log.ts';
 import type { LambdaContext } from './shared/sqs-event.ts';
 
-/** Once a minute: opens lanes, wakes what was deferred, helps groups that have come to a halt. */
+/** Runs once a minute: closes breakers, resumes deferred cells, and repairs halted groups. */
 export async function handler(_event: unknown, context: LambdaContext): Promise<void> {
   const composition = compose();
   const log = openLog('reconciler', context);

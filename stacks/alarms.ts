@@ -4,9 +4,9 @@ import type { Queues } from './queues.ts';
 import { nameInStage } from './stage.ts';
 
 const PERIOD_SECONDS = 300;
-/** A lane that is this late is stuck, and its messages are lost after 7 days. */
-const LATE_SECONDS = 86_400;
-/** Plans and finalizations are waited for. */
+/** A lane with a message this old is stuck. SQS deletes its messages after 7 days. */
+const LANE_LATE_SECONDS = 86_400;
+/** Lower than for lanes, because users wait for planning and finalization. */
 const CONTROL_LATE_SECONDS = 3_600;
 
 interface Alarm {
@@ -16,11 +16,15 @@ interface Alarm {
   readonly metricName: string;
   readonly statistic: 'Maximum' | 'Sum';
   readonly dimensions: Record<string, $util.Input<string>>;
-  /** The alarm rings at this value and above. */
+  /** The alarm fires at this value or above. */
   readonly threshold: number;
 }
 
-/** Alarms, all sent to one topic; subscribe to it by hand, an address is no part of the code. */
+/**
+ * Creates the alarms.
+ *
+ * All notify one topic; subscribe to it manually, since the code contains no addresses.
+ */
 export function createAlarms({
   queues,
   functions,
@@ -31,13 +35,13 @@ export function createAlarms({
   readonly alarmTopic: sst.aws.SnsTopic;
 }): void {
   const alarms = [
-    dlqAlarm('dead-letters', 'A cell failed for good.', queues.deadLetterQueue),
+    dlqAlarm('dlq-messages', 'A cell failed permanently.', queues.deadLetterQueue),
     dlqAlarm(
-      'control-dead-letters',
-      'A plan, a finalization or a tick failed for good.',
+      'control-dlq-messages',
+      'A plan request, a finalize request, or a reconciler tick failed permanently.',
       queues.controlDeadLetterQueue,
     ),
-    ...queues.lanes.map(({ name, queue }) => lateAlarm(`lane-${name}`, queue, LATE_SECONDS)),
+    ...queues.lanes.map(({ name, queue }) => lateAlarm(`lane-${name}`, queue, LANE_LATE_SECONDS)),
     lateAlarm('plan', queues.plan, CONTROL_LATE_SECONDS),
     lateAlarm('finalize', queues.finalize, CONTROL_LATE_SECONDS),
     ...Object.entries(functions).flatMap(([name, { name: functionName }]) => [
@@ -74,7 +78,7 @@ function dlqAlarm(name: string, description: string, queue: sst.aws.Queue): Alar
 function lateAlarm(name: string, queue: sst.aws.Queue, threshold: number): Alarm {
   return {
     name: `${name}-late`,
-    description: `The oldest message of this queue has waited for ${threshold / 3_600} h.`,
+    description: `The oldest message in this queue is at least ${threshold / 3_600} hours old.`,
     namespace: 'AWS/SQS',
     metricName: 'ApproximateAgeOfOldestMessage',
     statistic: 'Maximum',
@@ -84,8 +88,9 @@ function lateAlarm(name: string, queue: sst.aws.Queue, threshold: number): Alarm
 }
 
 /**
- * An error is a function that was killed, timed out or could not start, and a throttle says that a
- * reservation is too small. A message whose work failed is reported as such: its alarm is the DLQ messages'.
+ * Alarms for a function that crashes, times out, or cannot start (`Errors`) and for a concurrency
+ * reservation that is too small (`Throttles`). Messages whose work fails do not count here; the DLQ
+ * alarms cover them.
  */
 function functionAlarm(
   name: string,

@@ -2,11 +2,11 @@ import type { Queues } from './queues.ts';
 import type { Storage } from './storage.ts';
 
 /**
- * Where everything of a stage is: one shape, told three ways.
+ * Creates the directory of a stage's resources and publishes it in three places.
  *
- * To functions as `Resource.Stack`, to whoever deploys as outputs, and to the CLI as an item of the
- * table, whose name (`thrice-<stage>-ledger`) and key (`stack`, `directory`) are fixed: with the stage
- * and credentials it needs nothing else, on any machine.
+ * Functions read it as `Resource.Stack`, `sst deploy` prints it as outputs, and the CLI reads it from an
+ * item in the table. The table name (`thrice-<stage>-ledger`) and the item's key (`stack`, `directory`)
+ * are fixed, so the CLI needs only the stage and credentials on any machine.
  */
 export function createDirectory({
   storage: { table, bucket },

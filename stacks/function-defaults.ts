@@ -1,6 +1,6 @@
 import { isProduction } from './stage.ts';
 
-/** What every function has unless it says otherwise. */
+/** Sets the defaults of every function created afterwards. */
 export function setFunctionDefaults(): void {
   $transform(sst.aws.Function, (args) => {
     args.runtime ??= 'nodejs24.x';
@@ -9,7 +9,7 @@ export function setFunctionDefaults(): void {
     if ($dev) return;
     const transform = args.transform ?? {};
     args.transform = transform;
-    // SST 4.17.1 takes an unresolved value for true here and lets the whole account assume the role.
+    // Otherwise SST 4.17.1 treats an unresolved value as true and lets the whole account assume the role.
     transform.role = (role) => {
       role.assumeRolePolicy = aws.iam.assumeRolePolicyForPrincipal({
         Service: 'lambda.amazonaws.com',

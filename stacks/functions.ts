@@ -1,24 +1,30 @@
-import { onBucket, onTable, toConsume, toCount, toSend } from './permissions.ts';
+import {
+  allowBucketAccess,
+  allowConsume,
+  allowCount,
+  allowSend,
+  allowTableActions,
+} from './permissions.ts';
 import { type Queues, timeoutSeconds } from './queues.ts';
 import type { Storage } from './storage.ts';
 
-/** Plans and finalizations at once; 2 is the least a subscription can be held to. */
+/** Concurrent invocations of plan and of finalize; 2 is the minimum that a subscription allows. */
 const CONTROL_CONCURRENCY = 2;
 
 export interface FunctionsInit {
   readonly storage: Storage;
   readonly queues: Queues;
   readonly apiKeys: sst.Linkable<Record<string, $util.Output<string>>>;
-  /** The stage's directory. */
+  /** The link to the stage's directory. */
   readonly link: sst.Linkable<Record<string, unknown>>;
 }
 
-/** The four functions by name. */
+/** The four functions, by name. */
 export type Functions = Readonly<
   Record<'answer' | 'plan' | 'finalize' | 'reconciler', sst.aws.Function>
 >;
 
-/** Creates the functions and what sets them off. */
+/** Creates the functions and their triggers. */
 export function createFunctions(init: FunctionsInit): Functions {
   return {
     answer: createAnswer(init),
@@ -29,10 +35,11 @@ export function createFunctions(init: FunctionsInit): Functions {
 }
 
 /**
- * Answers one cell a message, of every lane.
+ * Creates the function that answers one cell per message, for all lanes.
  *
- * Billed for memory times waiting for models, so it gets little memory: it parses one answer. The
- * lanes' shares add up to its reservation, so no lane can take another's, and none is throttled.
+ * It gets little memory because it is billed while it waits for models and only parses one answer. The
+ * lanes' shares add up to its reserved concurrency, so that no lane can use another's share or be
+ * throttled.
  */
 function createAnswer({ storage, queues, apiKeys, link }: FunctionsInit): sst.aws.Function {
   const laneQueues = queues.lanes.map(({ queue }) => queue);
@@ -45,10 +52,10 @@ function createAnswer({ storage, queues, apiKeys, link }: FunctionsInit): sst.aw
     nodejs: { minify: true },
     link: [link, apiKeys],
     permissions: [
-      onTable(storage, 'BatchGetItem', 'GetItem', 'PutItem', 'Query', 'UpdateItem'),
-      ...onBucket(storage, { read: ['questions', 'spill'], write: ['spill'] }),
-      toConsume(laneQueues),
-      toSend([...laneQueues, queues.deadLetterQueue, queues.finalize]),
+      allowTableActions(storage, 'BatchGetItem', 'GetItem', 'PutItem', 'Query', 'UpdateItem'),
+      ...allowBucketAccess(storage, { read: ['questions', 'spill'], write: ['spill'] }),
+      allowConsume(laneQueues),
+      allowSend([...laneQueues, queues.deadLetterQueue, queues.finalize]),
     ],
   });
   for (const { queue, maximumConcurrency } of queues.lanes) {
@@ -57,7 +64,7 @@ function createAnswer({ storage, queues, apiKeys, link }: FunctionsInit): sst.aw
   return answer;
 }
 
-/** Turns stored questions into messages: much JSON, hence the memory that buys a whole CPU. */
+/** Creates the function that turns questions into messages. Its memory buys a full CPU for the JSON. */
 function createPlan({ storage, queues, link }: FunctionsInit): sst.aws.Function {
   const laneQueues = queues.lanes.map(({ queue }) => queue);
   const plan = new sst.aws.Function('Plan', {
@@ -68,17 +75,21 @@ function createPlan({ storage, queues, link }: FunctionsInit): sst.aws.Function 
     nodejs: { minify: true },
     link: [link],
     permissions: [
-      onTable(storage, 'BatchGetItem', 'GetItem', 'PutItem', 'Query', 'UpdateItem'),
-      ...onBucket(storage, { read: ['questions', 'spill'], write: [] }),
-      toConsume([queues.plan]),
-      toSend([...laneQueues, queues.plan]),
+      allowTableActions(storage, 'BatchGetItem', 'GetItem', 'PutItem', 'Query', 'UpdateItem'),
+      ...allowBucketAccess(storage, { read: ['questions', 'spill'], write: [] }),
+      allowConsume([queues.plan]),
+      allowSend([...laneQueues, queues.plan]),
     ],
   });
   subscribe(queues.plan, plan, CONTROL_CONCURRENCY);
   return plan;
 }
 
-/** Writes rows and summaries of a group: reads every record, so it too gets a whole CPU. */
+/**
+ * Creates the function that writes rows and summaries.
+ *
+ * It reads every record, so it also gets a full CPU.
+ */
 function createFinalize({ storage, queues, link }: FunctionsInit): sst.aws.Function {
   const finalize = new sst.aws.Function('Finalize', {
     handler: 'functions/finalize.handler',
@@ -88,10 +99,18 @@ function createFinalize({ storage, queues, link }: FunctionsInit): sst.aws.Funct
     nodejs: { minify: true },
     link: [link],
     permissions: [
-      onTable(storage, 'BatchGetItem', 'DeleteItem', 'GetItem', 'PutItem', 'Query', 'UpdateItem'),
-      ...onBucket(storage, { read: ['questions', 'runs', 'spill'], write: ['runs'] }),
-      toConsume([queues.finalize]),
-      toSend([queues.plan]),
+      allowTableActions(
+        storage,
+        'BatchGetItem',
+        'DeleteItem',
+        'GetItem',
+        'PutItem',
+        'Query',
+        'UpdateItem',
+      ),
+      ...allowBucketAccess(storage, { read: ['questions', 'runs', 'spill'], write: ['runs'] }),
+      allowConsume([queues.finalize]),
+      allowSend([queues.plan]),
     ],
   });
   subscribe(queues.finalize, finalize, CONTROL_CONCURRENCY);
@@ -99,10 +118,11 @@ function createFinalize({ storage, queues, link }: FunctionsInit): sst.aws.Funct
 }
 
 /**
- * Once a minute opens lanes, wakes deferred cells and refreshes progress; what is long, it asks others for.
+ * Creates the function that closes breakers, resumes deferred cells, and refreshes progress each minute.
+ * It delegates long work to the plan and finalize functions.
  *
- * One at a time and done before the next: a tick that fails is not repeated, the next one does its
- * work. The scheduler's own retries and DLQ messages are for ticks that never reached it.
+ * Ticks never overlap: each ends before the next one starts. A failed tick is not retried, because the
+ * next one does its work. The scheduler's retries and DLQ are for ticks that could not be delivered.
  */
 function createReconciler({ storage, queues, link }: FunctionsInit): sst.aws.Function {
   const laneQueues = queues.lanes.map(({ queue }) => queue);
@@ -115,10 +135,10 @@ function createReconciler({ storage, queues, link }: FunctionsInit): sst.aws.Fun
     nodejs: { minify: true },
     link: [link],
     permissions: [
-      onTable(storage, 'BatchGetItem', 'DeleteItem', 'GetItem', 'Query'),
-      ...onBucket(storage, { read: ['runs', 'spill'], write: ['runs'] }),
-      toSend([queues.plan, queues.finalize]),
-      toCount([...laneQueues, queues.plan]),
+      allowTableActions(storage, 'BatchGetItem', 'DeleteItem', 'GetItem', 'Query'),
+      ...allowBucketAccess(storage, { read: ['runs', 'spill'], write: ['runs'] }),
+      allowSend([queues.plan, queues.finalize]),
+      allowCount([...laneQueues, queues.plan]),
     ],
     transform: { eventInvokeConfig: { maximumEventAgeInSeconds: 60 } },
   });
@@ -132,9 +152,10 @@ function createReconciler({ storage, queues, link }: FunctionsInit): sst.aws.Fun
 }
 
 /**
- * One message an invocation, so that a cell has the whole timeout and a crash takes no other along.
+ * Subscribes a function with one message per invocation, so that a cell can use the whole timeout and a
+ * crash affects no other cell.
  *
- * Failures are still reported one by one, for whoever raises the size.
+ * Failures are reported per message, so the batch size can be raised safely.
  */
 function subscribe(
   queue: sst.aws.Queue,

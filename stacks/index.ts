@@ -7,12 +7,12 @@ import { createApiKeys } from './secrets.ts';
 import { createStorage } from './storage.ts';
 
 /**
- * Everything Thrice runs on in one stage of one AWS account.
+ * Creates all resources of one stage in one AWS account.
  *
  * @returns The stage's directory, which `sst deploy` prints and writes to `.sst/outputs.json`.
  */
 export function createStack() {
-  // First, for it reaches only the functions that are created after it.
+  // Goes first because the defaults apply only to functions that are created later.
   setFunctionDefaults();
   const storage = createStorage();
   const queues = createQueues();
@@ -21,6 +21,6 @@ export function createStack() {
   const directory = createDirectory({ storage, queues, alarmTopic });
   const functions = createFunctions({ storage, queues, apiKeys, link: directory.link });
   createAlarms({ queues, functions, alarmTopic });
-  // A copy, for SST writes into what it is given.
+  // A copy, because SST modifies the returned object.
   return { ...directory.entries };
 }

@@ -1,27 +1,27 @@
 import { builtinLanes, SIMULATOR_LANE } from '../packages/core/src/spec/builtin-lanes.ts';
 import { isProduction } from './stage.ts';
 
-/** A lane as the cloud knows it: one queue, one share of the answer function. */
+/** A lane in the cloud: one queue and a share of the answer function's concurrency. */
 export interface Lane {
-  /** As a spec writes it before the `/` of a model. */
+  /** The part of a model before the `/` in a spec. */
   readonly name: string;
-  /** The environment variable a spec names; its value is a secret of the stage. Absent: no key. */
+  /** The variable that specs name for the API key, stored as a secret of the stage. Absent: no key. */
   readonly apiKeyEnv?: string;
-  /** Cells of this lane in work at once, 2..1000. */
+  /** Cells of this lane that are answered concurrently, 2..1000. */
   readonly maximumConcurrency: number;
 }
 
-/** Adds up to 512 invocations reserved of an account's usual 1,000, and leaves room for test stages. */
+/** In production, lanes reserve 512 of an account's 1,000 invocations, which leaves room for test stages. */
 const defaultConcurrency = isProduction() ? 64 : 8;
 
 /**
- * Lanes beside the built-in ones: a spec that names yet another can run only on one machine.
+ * Lanes in addition to the built-in ones. A spec with any other lane can run only on the local engine.
  *
  * For example `{ name: 'lab', apiKeyEnv: 'LAB_API_KEY', maximumConcurrency: 16 }`.
  */
-const ownLanes: readonly Lane[] = [];
+const customLanes: readonly Lane[] = [];
 
-/** Every lane of the stack; queues, subscriptions, secrets and alarms follow from this list. */
+/** All lanes of the stack. Queues, subscriptions, secrets, and alarms are created from this list. */
 export const lanes: readonly Lane[] = [
   ...Object.entries(builtinLanes).map(([name, { apiKeyEnv }]) => ({
     name,
@@ -29,10 +29,10 @@ export const lanes: readonly Lane[] = [
     maximumConcurrency: defaultConcurrency,
   })),
   { name: SIMULATOR_LANE, maximumConcurrency: defaultConcurrency },
-  ...ownLanes,
+  ...customLanes,
 ];
 
-/** `my-lab` and `MY_LAB` become `MyLab`: component names are PascalCase. */
+/** Converts `my-lab` and `MY_LAB` to `MyLab`, since component names are PascalCase. */
 export function pascalCase(name: string): string {
   return name
     .toLowerCase()

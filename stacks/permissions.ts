@@ -1,41 +1,45 @@
 import type { Storage } from './storage.ts';
 
-/** What a function may do, action by action: linking the components would grant `sqs:*` and the like. */
+/**
+ * The actions a function may perform.
+ *
+ * Linking the components instead would grant wildcards such as `sqs:*`.
+ */
 export interface Permission {
   readonly actions: string[];
   readonly resources: $util.Input<string>[];
 }
 
-/** The parts of the bucket: what users ask, what they get, and payloads too large for an item. */
+/** The prefixes of the bucket: question files, results, and payloads that are too large for an item. */
 type Prefix = 'questions' | 'runs' | 'spill';
 
-/** Actions on the one table; `Scan` is left out on purpose. */
-export function onTable(
+/** Allows actions on the table. `Scan` is excluded on purpose. */
+export function allowTableActions(
   { table }: Storage,
   ...actions: ('BatchGetItem' | 'DeleteItem' | 'GetItem' | 'PutItem' | 'Query' | 'UpdateItem')[]
 ): Permission {
   return { actions: actions.map((action) => `dynamodb:${action}`), resources: [table.arn] };
 }
 
-/** Reading and writing under prefixes; nothing may delete. */
-export function onBucket(
+/** Allows reading and writing under prefixes. No function may delete objects. */
+export function allowBucketAccess(
   { bucket }: Storage,
   { read, write }: { readonly read: readonly Prefix[]; readonly write: readonly Prefix[] },
 ): Permission[] {
   const under = (prefixes: readonly Prefix[]) =>
     prefixes.map((prefix) => $interpolate`${bucket.arn}/${prefix}/*`);
-  const reading = [
+  const readPermissions = [
     { actions: ['s3:GetObject'], resources: under(read) },
-    // Without it S3 answers 403 instead of 404 for an object that is not there.
+    // Without it, S3 answers 403 instead of 404 for an object that does not exist.
     { actions: ['s3:ListBucket'], resources: [bucket.arn] },
   ];
-  if (write.length === 0) return reading;
+  if (write.length === 0) return readPermissions;
   const actions = ['s3:AbortMultipartUpload', 's3:PutObject'];
-  return [...reading, { actions, resources: under(write) }];
+  return [...readPermissions, { actions, resources: under(write) }];
 }
 
-/** What the poller of a subscription needs, and a worker to hold and return its message. */
-export function toConsume(queues: readonly sst.aws.Queue[]): Permission {
+/** Allows a subscription to poll its queues, and a worker to extend and release its message. */
+export function allowConsume(queues: readonly sst.aws.Queue[]): Permission {
   return {
     actions: [
       'sqs:ChangeMessageVisibility',
@@ -47,11 +51,12 @@ export function toConsume(queues: readonly sst.aws.Queue[]): Permission {
   };
 }
 
-export function toSend(queues: readonly sst.aws.Queue[]): Permission {
+/** Allows sending messages. */
+export function allowSend(queues: readonly sst.aws.Queue[]): Permission {
   return { actions: ['sqs:SendMessage'], resources: queues.map(({ arn }) => arn) };
 }
 
-/** How many messages a queue holds. */
-export function toCount(queues: readonly sst.aws.Queue[]): Permission {
+/** Allows counting the messages in a queue. */
+export function allowCount(queues: readonly sst.aws.Queue[]): Permission {
   return { actions: ['sqs:GetQueueAttributes'], resources: queues.map(({ arn }) => arn) };
 }

@@ -1,30 +1,34 @@
 import { type Lane, lanes, pascalCase } from './lanes.ts';
 
 const SECONDS_PER_DAY = 86_400;
-const PLAIN_RETENTION_SECONDS = 7 * SECONDS_PER_DAY;
-/** The most SQS has. A DLQ message keeps its first send time, so it stays 7 days at the least. */
-const DEAD_LETTER_RETENTION_SECONDS = 14 * SECONDS_PER_DAY;
-/** 20 s, the most SQS has: an empty queue is asked 3 times a minute and poller. */
+const WORK_RETENTION_SECONDS = 7 * SECONDS_PER_DAY;
+/**
+ * The SQS maximum.
+ *
+ * A moved message keeps its original send time, so it stays in the DLQ for at least 7 days.
+ */
+const DLQ_RETENTION_SECONDS = 14 * SECONDS_PER_DAY;
+/** The SQS maximum: each poller asks an empty queue 3 times a minute. */
 const LONG_POLL_SECONDS = 20;
 
 /**
- * Receives after which SQS itself gives a message up.
+ * Receives before SQS moves a message to the DLQ.
  *
- * Only what a worker can no longer report gets there: it was killed, or the message is unreadable. A
- * cell that failed is sent to the DLQ by its worker; one that waits is sent anew, its count
- * at 0.
+ * Only messages that no worker could report reach this limit: the worker crashed, or the message is
+ * unreadable. A worker reports a failed cell to the DLQ itself. A cell that has to wait is sent as a new
+ * message, whose receive count starts at 0.
  */
 const MAX_RECEIVES = 10;
 
-/** How long a function may run: what its queue's visibility and its own settings follow from. */
+/** Timeouts of the functions. Their queues' visibility timeouts are derived from these. */
 export const timeoutSeconds = {
-  /** The most Lambda has: one call may think for minutes, and a cell may have several. */
+  /** The Lambda maximum: a call may take minutes, and a cell may have several. */
   answer: 900,
   plan: 900,
   finalize: 900,
 } as const;
 
-/** A lane with its queue. */
+/** A lane and its queue. */
 export interface LaneQueue extends Lane {
   readonly queue: sst.aws.Queue;
 }
@@ -33,13 +37,13 @@ export interface Queues {
   readonly lanes: readonly LaneQueue[];
   readonly plan: sst.aws.Queue;
   readonly finalize: sst.aws.Queue;
-  /** Failed cells, of every lane. */
+  /** Failed cells of all lanes. */
   readonly deadLetterQueue: sst.aws.Queue;
-  /** Plans, finalizations and ticks that failed; apart, so that the former holds cells only. */
+  /** Failed plan requests, finalize requests, and ticks; separate, so the other DLQ holds only cells. */
   readonly controlDeadLetterQueue: sst.aws.Queue;
 }
 
-/** One queue a lane, so that a slow provider cannot starve another; one each for plans and ends. */
+/** Creates the queues: one per lane, so that a slow provider cannot starve others, plan, and finalize. */
 export function createQueues(): Queues {
   const deadLetterQueue = createDeadLetterQueue('DeadLetterQueue');
   const controlDeadLetterQueue = createDeadLetterQueue('ControlDeadLetterQueue');
@@ -56,11 +60,11 @@ export function createQueues(): Queues {
 }
 
 /**
- * A queue of work.
+ * Creates a queue that a function consumes.
  *
- * Its visibility is six times the function's timeout, as AWS asks (no batching window to add): the
- * poller may be throttled for long. It counts only until a worker has the message and shortens it
- * to its lease.
+ * Its visibility timeout is six times the function's timeout, as AWS recommends for throttled pollers
+ * (there is no batching window to add). It applies only until a worker receives the message and shortens
+ * it to its lease.
  *
  * @see https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html (2026-11)
  */
@@ -74,7 +78,7 @@ function createQueue(
     dlq: { queue: deadLetterQueue.arn, retry: MAX_RECEIVES },
     transform: {
       queue: {
-        messageRetentionSeconds: PLAIN_RETENTION_SECONDS,
+        messageRetentionSeconds: WORK_RETENTION_SECONDS,
         receiveWaitTimeSeconds: LONG_POLL_SECONDS,
         sqsManagedSseEnabled: true,
       },
@@ -86,7 +90,7 @@ function createDeadLetterQueue(name: string): sst.aws.Queue {
   return new sst.aws.Queue(name, {
     transform: {
       queue: {
-        messageRetentionSeconds: DEAD_LETTER_RETENTION_SECONDS,
+        messageRetentionSeconds: DLQ_RETENTION_SECONDS,
         receiveWaitTimeSeconds: LONG_POLL_SECONDS,
         sqsManagedSseEnabled: true,
       },

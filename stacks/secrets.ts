@@ -1,11 +1,11 @@
 import { lanes, pascalCase } from './lanes.ts';
 
 /**
- * The providers' keys, one secret each: `OPENAI_API_KEY` is `sst secret set OpenaiApiKey sk-...`.
+ * Creates one secret per provider key: set `OPENAI_API_KEY` with `sst secret set OpenaiApiKey sk-...`.
  *
- * One that is not set is empty, so that a stage needs only the keys of the lanes it uses.
+ * A key that is not set is empty, so a stage needs only the keys of the lanes it uses.
  *
- * @returns A link whose properties have the variables' names: `Resource.ApiKeys.OPENAI_API_KEY`.
+ * @returns A link whose properties are named after the variables: `Resource.ApiKeys.OPENAI_API_KEY`.
  */
 export function createApiKeys() {
   const names = lanes.flatMap(({ apiKeyEnv }) => (apiKeyEnv === undefined ? [] : [apiKeyEnv]));

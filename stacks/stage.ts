@@ -1,9 +1,9 @@
-/** The stage whose data outlives everything, `sst remove` included. */
+/** Whether this is the production stage, whose data survives even `sst remove`. */
 export function isProduction(): boolean {
   return $app.stage === 'production';
 }
 
-/** A name that says whose it is, for resources SST does not name. */
+/** Prefixes a name with app and stage, for resources that SST does not name. */
 export function nameInStage(name: string): string {
   return `${$app.name}-${$app.stage}-${name}`;
 }

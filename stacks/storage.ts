@@ -5,15 +5,16 @@ export interface Storage {
   readonly bucket: sst.aws.Bucket;
 }
 
-/** The ledger's table and the bucket of questions, results and large payloads. */
+/** Creates the ledger's table and the bucket for questions, results, and large payloads. */
 export function createStorage(): Storage {
   return { table: createTable(), bucket: createBucket() };
 }
 
 /**
- * On demand, encrypted with a key AWS owns, recoverable to any second of 35 days: SST's defaults.
+ * Creates the table with SST's defaults: on demand, encrypted with an AWS-owned key, and recoverable to
+ * any second of the last 35 days.
  *
- * Its name is fixed so that the CLI finds it from the stage alone, see `directory.ts`.
+ * Its name is fixed, so that the CLI can find it by the stage alone; see `directory.ts`.
  */
 function createTable(): sst.aws.Dynamo {
   return new sst.aws.Dynamo('Ledger', {
@@ -31,7 +32,11 @@ function createTable(): sst.aws.Dynamo {
   });
 }
 
-/** Private, over HTTPS only. In production nothing in it is ever lost to an overwrite or a removal. */
+/**
+ * Creates a private bucket that requires HTTPS.
+ *
+ * In production, versioning keeps overwritten and deleted data.
+ */
 function createBucket(): sst.aws.Bucket {
   const bucket = new sst.aws.Bucket('Blobs', {
     cors: false,
@@ -57,7 +62,7 @@ function createBucket(): sst.aws.Bucket {
         filter: { prefix: '' },
         abortIncompleteMultipartUpload: { daysAfterInitiation: 2 },
       },
-      // Progress and summaries are replaced often: their old versions are kept for accidents only.
+      // Progress files and summaries are replaced often; old versions are kept only for recovery.
       {
         id: 'drop-replaced-versions',
         status: 'Enabled',

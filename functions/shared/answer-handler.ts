@@ -24,21 +24,21 @@ import {
 } from './sqs-event.ts';
 import { readApiKey } from './stage.ts';
 
-/** Kept free at the end of an invocation, ms: to hand a cell back before Lambda kills the function. */
+/** Time reserved at the end of an invocation, ms: to release the cell before Lambda stops it. */
 const RESERVE_MS = 15_000;
-/** How long a message that is no task stays away: its receives outlast a deployment of newer code. */
+/** Delay of a message that is not a task, so that its receives last until newer code is deployed. */
 const POISON_DELAY_MS = 10_000;
-/** How long a task stays away when a store does not serve it: its receives outlast an hour's outage. */
+/** Delay of a task when a store fails, so that its receives outlast an outage of an hour. */
 const STORE_BACKOFF = { baseMs: 30_000, capMs: 900_000 };
 
 /** Solvers and scorers in the place of the built-in ones. */
 export type Extensions = Pick<TaskWorker, 'solvers' | 'scorers'>;
 
-/** A Lambda handler of SQS events. */
+/** A Lambda handler for SQS events. */
 export type Handler = (event: unknown, context: LambdaContext) => Promise<BatchResponse>;
 
 /**
- * The handler of the answer function: one cell per message.
+ * Creates the handler of the answer function, which answers one cell per message.
  *
  * @param extensions - Solvers and scorers. @default the built-in ones
  */
@@ -60,8 +60,10 @@ interface Invocation {
 }
 
 /**
- * Answers the task of a message. One that has to wait goes as a new message, for a message that comes
- * back has used up one of its receives; one whose work failed comes back, to be made up for.
+ * Answers the task of a message.
+ *
+ * A task that has to wait is sent as a new message, because releasing the message would use up a receive.
+ * If the work fails, the message is delivered again.
  */
 async function answerRecord(record: SqsRecord, invocation: Invocation): Promise<void> {
   const { queue } = invocation.composition;
@@ -71,12 +73,16 @@ async function answerRecord(record: SqsRecord, invocation: Invocation): Promise<
     const settlement = await answer(delivery, record, invocation);
     if (settlement.kind === 'release') await queue.sendLater(lane, task, settlement.delayMs);
   } catch (thrown) {
-    if (isOfStore(toThriceError(thrown))) await backOff(delivery, record, queue);
+    if (isStoreError(toThriceError(thrown))) await backOff(delivery, record, queue);
     throw thrown;
   }
 }
 
-/** Keeps the message away for a while, longer each time; where that fails its lease has to run out. */
+/**
+ * Releases the message with a delay that grows with each receive.
+ *
+ * If that fails, its lease has to expire.
+ */
 async function backOff(
   delivery: Delivery,
   { attributes }: SqsRecord,
@@ -87,7 +93,7 @@ async function backOff(
   await queue.release(delivery, delayMs).catch(() => undefined);
 }
 
-/** @throws {ThriceError} `invalid-argument` for a message that is no task: it ends in the DLQ. */
+/** @throws {ThriceError} `invalid-argument` for a message that is not a task; SQS moves it to the DLQ. */
 async function readDelivery(record: SqsRecord, { stage, queue }: Composition): Promise<Delivery> {
   const lane = laneOf(record, stage.laneQueueUrls);
   const receipt = record.receiptHandle;
@@ -106,7 +112,7 @@ function laneOf(
   if (found !== undefined) return found[0];
   throw new ThriceError({
     code: 'invariant-violated',
-    message: `messages of ${eventSourceARN} are no lane's`,
+    message: `message of ${eventSourceARN}: expected the queue of a lane`,
   });
 }
 
@@ -116,16 +122,16 @@ async function answer(
   { context, composition, log, extensions }: Invocation,
 ): Promise<Settlement> {
   const { queue, ledger, clock } = composition;
-  // From the queue's long visibility to a worker's short one: a dead worker's cell is free in a minute.
+  // Shortens the queue's long visibility timeout, so that a crashed worker's cell is free in a minute.
   await queue.extend([delivery]);
   if (context.getRemainingTimeInMillis() <= RESERVE_MS) return { kind: 'release', delayMs: 0 };
   const owner = randomUUID();
-  const onFailure = (thrown: unknown) => log.error('beat failed', describeThrown(thrown));
+  const onFailure = (thrown: unknown) => log.error('heartbeat failed', describeThrown(thrown));
   const heartbeat = new Heartbeat({ ledger, queue, clock, owner, onFailure });
   await using models = openModels(composition);
   using _limit = stopInTime(context, heartbeat);
-  const beating = new AbortController();
-  const beat = heartbeat.run(beating.signal);
+  const workEnded = new AbortController();
+  const heartbeats = heartbeat.run(workEnded.signal);
   try {
     return await processTask(delivery, attributes.ApproximateReceiveCount > 1, {
       ...composition,
@@ -142,8 +148,8 @@ async function answer(
       },
     });
   } finally {
-    beating.abort();
-    await beat;
+    workEnded.abort();
+    await heartbeats;
   }
 }
 
@@ -151,12 +157,12 @@ function openModels({ clock }: Composition): ModelClients {
   return openModelClients({
     keyOf: ({ apiKeyEnv }) => (apiKeyEnv === undefined ? undefined : readApiKey(apiKeyEnv)),
     clock,
-    // One call at a time: the standard fetch keeps its connection too, and is not part of the bundle.
+    // One call at a time needs no pool: built-in fetch keeps its connection and is not in the bundle.
     pool: { fetch, [Symbol.asyncDispose]: async () => undefined },
   });
 }
 
-/** Ends the work on a cell before Lambda ends the function: its call is given up, the cell handed back. */
+/** Stops the work before Lambda stops the function: the call is aborted and the cell is released. */
 function stopInTime(context: LambdaContext, heartbeat: Heartbeat): Disposable {
   const timer = setTimeout(
     () => heartbeat.stopAll(new ThriceError({ code: 'interrupted', message: 'out of time' })),
@@ -165,7 +171,7 @@ function stopInTime(context: LambdaContext, heartbeat: Heartbeat): Disposable {
   return { [Symbol.dispose]: () => clearTimeout(timer) };
 }
 
-function isOfStore({ code }: ThriceError): boolean {
+function isStoreError({ code }: ThriceError): boolean {
   return code === 'store-unavailable' || code === 'store-unusable';
 }
 

@@ -21,18 +21,26 @@ import type {
 import { lambdaClock } from './lambda-clock.ts';
 import { readStage } from './stage.ts';
 
-/** Requests are tried this often: throttling passes, and a cell that was paid for is worth a wait. */
+/**
+ * Attempts per AWS request.
+ *
+ * High, because throttling is temporary and a failed write may waste paid calls.
+ */
 const MAX_ATTEMPTS = 8;
 
-/** Everything the handlers share, made once a cold start; it holds clients and no state of a cell. */
+/**
+ * The dependencies of the handlers, created once per cold start.
+ *
+ * They hold clients but no state of a cell.
+ */
 export interface Composition {
   readonly stage: Stage;
   readonly clock: Clock;
   readonly ledger: Ledger;
   readonly blobs: BlobStore;
-  /** The lanes' queues. */
+  /** The queues of the lanes. */
   readonly queue: SqsTaskQueue;
-  /** Those of requests, whose messages are held while they are served. */
+  /** The plan and finalize queues, whose messages are held while they are processed. */
   readonly requestQueues: Pick<SqsTaskQueue, 'extend' | 'release'>;
   readonly activeGroups: ActiveGroups;
   readonly requests: GroupRequests;
@@ -41,7 +49,7 @@ export interface Composition {
 
 let composition: Composition | undefined;
 
-/** The composition of this execution environment. */
+/** Returns the composition of this execution environment. */
 export function compose(): Composition {
   composition ??= createComposition();
   return composition;
@@ -52,7 +60,7 @@ function createComposition(): Composition {
   const config = { maxAttempts: MAX_ATTEMPTS };
   const sqs = new SQSClient(config);
   const dynamo = new DynamoDBClient(config);
-  // Path style is what every S3-like server understands; a stage's bucket name has no dots.
+  // Every S3-compatible server supports path style.
   const s3 = new S3Client({ ...config, forcePathStyle: true });
   const clock = lambdaClock;
   const random = Math.random;
@@ -63,7 +71,7 @@ function createComposition(): Composition {
       queueUrls: new Map(Object.entries(urls)),
       clock,
       random,
-      // Functions are handed their messages; none of them receives.
+      // Lambda delivers the messages, so the functions never call `receive`.
       onPoison: () => undefined,
     });
   const table = { client: dynamo, tableName: stage.tableName, clock, random };

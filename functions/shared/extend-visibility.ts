@@ -2,14 +2,16 @@ import { backoffMs, limits } from '@thrice/core';
 import type { Composition } from './compose.ts';
 import type { SqsRecord } from './sqs-event.ts';
 
-/** How long a message stays away whose work failed. */
+/** Delay before a message whose work failed is delivered again. */
 const FAILURE_BACKOFF = { baseMs: 30_000, capMs: 900_000 };
 
 /**
- * Holds a message for as long as the work on it goes on, one lease at a time: the message of a worker that
- * died comes again in a minute and not after the queue's long visibility, and one whose work failed soon.
+ * Extends a message's visibility timeout, one lease at a time, until the work on it ends.
  *
- * @param queueName - As the composition's request queues name it.
+ * If the worker crashes, the message is delivered again after about a minute instead of the queue's long
+ * visibility timeout. If the work fails, the message is delivered again after a backoff.
+ *
+ * @param queueName - The name of the queue in the composition's request queues.
  */
 export async function extendVisibilityDuring(
   { receiptHandle: receipt, attributes }: SqsRecord,
@@ -19,15 +21,15 @@ export async function extendVisibilityDuring(
 ): Promise<void> {
   const message = { lane: queueName, receipt };
   await requestQueues.extend([message]);
-  const working = new AbortController();
-  const hold = async () => {
-    while (!working.signal.aborted) {
-      await clock.sleep(limits.heartbeatMs, working.signal);
-      // One that is missed is made up for by the next, well before the lease is over.
-      if (!working.signal.aborted) await requestQueues.extend([message]).catch(() => undefined);
+  const workEnded = new AbortController();
+  const extendUntilWorkEnds = async () => {
+    while (!workEnded.signal.aborted) {
+      await clock.sleep(limits.heartbeatMs, workEnded.signal);
+      // If an extension fails, the next one comes well before the lease ends.
+      if (!workEnded.signal.aborted) await requestQueues.extend([message]).catch(() => undefined);
     }
   };
-  const holding = hold();
+  const extensions = extendUntilWorkEnds();
   try {
     await work();
   } catch (thrown) {
@@ -36,7 +38,7 @@ export async function extendVisibilityDuring(
     await requestQueues.release(message, delayMs).catch(() => undefined);
     throw thrown;
   } finally {
-    working.abort();
-    await holding;
+    workEnded.abort();
+    await extensions;
   }
 }

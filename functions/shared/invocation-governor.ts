@@ -1,12 +1,12 @@
 import type { CallEnd, Governor } from '@thrice/core';
 
-/** How long a refused cell waits where the vendor does not say: this, and up to as much again, ms. */
+/** Wait of a refused cell without a `retryAfterMs` of the vendor, ms: between one and two times this. */
 const REFUSED_MS = 1_000;
 
 /**
- * Permits for the one call of an invocation: always granted, for the subscription limits concurrency.
+ * Grants a permit for each call at once, because the subscription limits concurrency.
  *
- * A refusal slows down nobody but its own cell, which goes back for as long as the vendor asks.
+ * A refusal delays only its own cell, for as long as the vendor asks.
  */
 export const invocationGovernor: Governor = {
   grant: async () => ({ kind: 'granted', permit: { waitMs: 0, settle } }),

@@ -2,13 +2,13 @@ import { Logger } from '@aws-lambda-powertools/logger';
 import { ThriceError, toThriceError } from '@thrice/core';
 import type { LambdaContext } from './sqs-event.ts';
 
-/** Structured lines for CloudWatch, one JSON object each; values are facts, never prompts or keys. */
+/** Writes structured lines for CloudWatch, one JSON object each. Values never contain prompts or keys. */
 export interface Log {
   info(message: string, facts?: Readonly<Record<string, unknown>>): void;
   error(message: string, facts?: Readonly<Record<string, unknown>>): void;
 }
 
-/** The log of one invocation, on stdout, where Lambda collects it. */
+/** Opens the log of one invocation. It writes to stdout, where Lambda collects it. */
 export function openLog(name: string, context: LambdaContext): Log {
   const logger = new Logger({
     serviceName: `thrice-${name}`,
@@ -21,9 +21,9 @@ export function openLog(name: string, context: LambdaContext): Log {
 }
 
 /**
- * An error for the log: its class and code to be found by, where it was thrown to be repaired by.
+ * Describes an error for the log: its class and code for searching, and its stack trace for debugging.
  *
- * Of errors that are not ours only the name: the text of some quotes what could not be read.
+ * For foreign errors only the name is logged, because their messages may quote unreadable input.
  */
 export function describeThrown(thrown: unknown): Readonly<Record<string, unknown>> {
   const error = toThriceError(thrown);

@@ -2,9 +2,9 @@ import { Metrics, MetricUnit } from '@aws-lambda-powertools/metrics';
 import type { WorkerEvent } from '@thrice/core';
 
 /**
- * Counts what a worker does, by lane: completed and failed cells, failed calls, time of calls.
+ * Records metrics of a worker event by lane: completed and failed cells, failed calls, and call latency.
  *
- * In CloudWatch's embedded format: a line of the log each time, no request of its own.
+ * Metrics use CloudWatch's embedded metric format: each is a log line, without a request of its own.
  */
 export function countEvent(event: WorkerEvent, lane: string): void {
   const metrics = new Metrics({ namespace: 'Thrice', serviceName: 'answer' });

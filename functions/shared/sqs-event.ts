@@ -2,7 +2,7 @@ import { BatchProcessor, EventType, processPartialResponse } from '@aws-lambda-p
 import * as z from 'zod';
 import { describeThrown, type Log } from './log.ts';
 
-/** What we read of a message that SQS hands to a function. */
+/** The fields of an SQS message in a Lambda event that Thrice reads. */
 const sqsRecordSchema = z.object({
   messageId: z.string(),
   receiptHandle: z.string(),
@@ -15,22 +15,22 @@ export type SqsRecord = z.infer<typeof sqsRecordSchema>;
 
 const sqsEventSchema = z.object({ Records: z.array(sqsRecordSchema) });
 
-/** What we read of the context that Lambda hands to a handler. */
+/** The fields of Lambda's handler context that Thrice reads. */
 export interface LambdaContext {
   readonly awsRequestId: string;
-  /** Time until the function is killed, ms. */
+  /** Time until Lambda stops the invocation, ms. */
   getRemainingTimeInMillis(): number;
 }
 
-/** Which messages of an event must come again; the poller deletes the others. */
+/** The messages of an event to deliver again. Lambda deletes the others from the queue. */
 export interface BatchResponse {
   readonly batchItemFailures: readonly { readonly itemIdentifier: string }[];
 }
 
 /**
- * Handles every message of an event on its own: one that throws comes again, the others are done.
+ * Handles each message of an event independently. A message whose handler throws is delivered again.
  *
- * @throws {ZodError} When Lambda hands over something that is no SQS event.
+ * @throws {ZodError} If the event is not an SQS event.
  */
 export async function handleRecords(
   event: unknown,
@@ -46,7 +46,7 @@ export async function handleRecords(
       throw thrown;
     }
   };
-  // One that has failed is all the same a batch that was handled: what failed is in the response.
+  // The response reports the failed messages, even if all of them failed; the invocation itself succeeds.
   const options = { throwOnFullBatchFailure: false };
   const processor = new BatchProcessor(EventType.SQS);
   return await processPartialResponse(records, handleAndLog, processor, options);

@@ -2,12 +2,12 @@ import { type Stage, stageSchema } from '@thrice/aws';
 import { Resource } from 'sst';
 import * as z from 'zod';
 
-/** Reads the linked stage; a function without the link cannot work at all. */
+/** Reads the linked stage. Throws if the function is not linked to it. */
 export function readStage(): Stage {
   return stageSchema.parse(Reflect.get(Resource, 'Stack'));
 }
 
-/** A provider's key among the stage's secrets; undefined where it is not linked or not set. */
+/** Reads a provider's API key from the stage's secrets. Undefined if it is not linked or not set. */
 export function readApiKey(name: string): string | undefined {
   const keys = z.record(z.string(), z.unknown()).parse(Reflect.get(Resource, 'ApiKeys'));
   const key = keys[name];

@@ -4,14 +4,14 @@ import { describe, expect, it } from 'vitest';
 /** A fresh, empty list of active groups. */
 export interface ActiveGroupsUnderTest extends AsyncDisposable {
   readonly activeGroups: ActiveGroups;
-  /** The same store as another process sees it. */
+  /** The same store, accessed by another process. */
   readonly other: ActiveGroups;
 }
 
-/** Makes a fresh, empty list of active groups. */
+/** Opens a fresh, empty list of active groups. */
 export type OpenActiveGroups = () => Promise<ActiveGroupsUnderTest>;
 
-/** What the `ActiveGroups` port promises, sentence by sentence. */
+/** Tests every promise of the `ActiveGroups` port. */
 export function describeActiveGroupsContract(
   name: string,
   openActiveGroups: OpenActiveGroups,
@@ -23,35 +23,35 @@ export function describeActiveGroupsContract(
 }
 
 function describeActive(openActiveGroups: OpenActiveGroups): void {
-  describe('watched groups', () => {
-    it('are none at first', async () => {
+  describe('active groups', () => {
+    it('are initially empty', async () => {
       await using store = await openActiveGroups();
 
       expect(await store.activeGroups.list()).toEqual([]);
     });
 
-    it('are listed once each, however often they were watched', async () => {
+    it('are listed once, however often they are added', async () => {
       await using store = await openActiveGroups();
 
       for (const group of ['b', 'a', 'b']) await store.activeGroups.add(group);
 
-      expect(await groupsOf(store.other)).toEqual(['a', 'b']);
+      expect(await listGroups(store.other)).toEqual(['a', 'b']);
     });
 
-    it('leave the list, the others stay', async () => {
+    it('are removed without affecting others', async () => {
       await using store = await openActiveGroups();
       for (const group of ['a', 'b']) await store.activeGroups.add(group);
 
       await remove(store.other, 'a');
 
-      expect(await groupsOf(store.activeGroups)).toEqual(['b']);
+      expect(await listGroups(store.activeGroups)).toEqual(['b']);
     });
 
-    it('may leave the list twice', async () => {
+    it('can be removed twice', async () => {
       await using store = await openActiveGroups();
       await store.activeGroups.add('a');
       const [activeGroup] = await store.activeGroups.list();
-      if (activeGroup === undefined) throw new Error('expected a watched group');
+      if (activeGroup === undefined) throw new Error('expected an active group');
 
       await store.activeGroups.remove(activeGroup);
       await store.other.remove(activeGroup);
@@ -59,21 +59,21 @@ function describeActive(openActiveGroups: OpenActiveGroups): void {
       expect(await store.other.list()).toEqual([]);
     });
 
-    it('stay when they were watched anew meanwhile', async () => {
+    it('stay listed when they were added again before the removal', async () => {
       await using store = await openActiveGroups();
       await store.activeGroups.add('a');
       const [before] = await store.activeGroups.list();
-      if (before === undefined) throw new Error('expected a watched group');
+      if (before === undefined) throw new Error('expected an active group');
 
       await store.other.add('a');
       await store.activeGroups.remove(before);
 
-      expect(await groupsOf(store.other)).toEqual(['a']);
+      expect(await listGroups(store.other)).toEqual(['a']);
       await remove(store.other, 'a');
       expect(await store.other.list()).toEqual([]);
     });
 
-    it('come back when they are watched again', async () => {
+    it('are listed again with a new token when they are added after a removal', async () => {
       await using store = await openActiveGroups();
       await store.activeGroups.add('a');
       const [before] = await store.activeGroups.list();
@@ -90,26 +90,26 @@ function describeActive(openActiveGroups: OpenActiveGroups): void {
 
 function describeDeferred(openActiveGroups: OpenActiveGroups): void {
   describe('deferred cells', () => {
-    it('are none at first', async () => {
+    it('are initially empty', async () => {
       await using store = await openActiveGroups();
 
       expect(await store.activeGroups.listDeferred()).toEqual([]);
     });
 
-    it('are listed once a subject and group, however many they are', async () => {
+    it('are listed once per breaker key and group', async () => {
       await using store = await openActiveGroups();
       const pairs = [
         ['lab', 'a'],
         ['lab/m', 'a'],
         ['lab', 'b'],
         ['lab', 'a'],
-        // Models have names of any form.
+        // Model names may contain any characters.
         ['hub/org/m#1:free é', 'a'],
       ] as const;
 
       for (const [breakerKey, group] of pairs) await store.activeGroups.defer(breakerKey, group);
 
-      expect(await pairsOf(store.other)).toEqual([
+      expect(await listPairs(store.other)).toEqual([
         'a hub/org/m#1:free é',
         'a lab',
         'a lab/m',
@@ -117,21 +117,21 @@ function describeDeferred(openActiveGroups: OpenActiveGroups): void {
       ]);
     });
 
-    it('leave the list, the others stay', async () => {
+    it('are removed without affecting others', async () => {
       await using store = await openActiveGroups();
       await store.activeGroups.defer('lab', 'a');
       await store.activeGroups.defer('lab', 'b');
       await store.activeGroups.defer('lab/m', 'a');
 
-      await store.other.removeDeferred(await deferredOf(store.other, 'lab', 'a'));
+      await store.other.removeDeferred(await findDeferred(store.other, 'lab', 'a'));
 
-      expect(await pairsOf(store.activeGroups)).toEqual(['a lab/m', 'b lab']);
+      expect(await listPairs(store.activeGroups)).toEqual(['a lab/m', 'b lab']);
     });
 
-    it('may leave the list twice', async () => {
+    it('can be removed twice', async () => {
       await using store = await openActiveGroups();
       await store.activeGroups.defer('lab', 'a');
-      const deferred = await deferredOf(store.activeGroups, 'lab', 'a');
+      const deferred = await findDeferred(store.activeGroups, 'lab', 'a');
 
       await store.activeGroups.removeDeferred(deferred);
       await store.other.removeDeferred(deferred);
@@ -139,31 +139,31 @@ function describeDeferred(openActiveGroups: OpenActiveGroups): void {
       expect(await store.other.listDeferred()).toEqual([]);
     });
 
-    it('stay when more were deferred meanwhile', async () => {
+    it('stay listed when more cells were deferred before the removal', async () => {
       await using store = await openActiveGroups();
       await store.activeGroups.defer('lab', 'a');
-      const before = await deferredOf(store.activeGroups, 'lab', 'a');
+      const before = await findDeferred(store.activeGroups, 'lab', 'a');
 
       await store.other.defer('lab', 'a');
       await store.activeGroups.removeDeferred(before);
 
-      expect(await pairsOf(store.other)).toEqual(['a lab']);
-      await store.other.removeDeferred(await deferredOf(store.other, 'lab', 'a'));
+      expect(await listPairs(store.other)).toEqual(['a lab']);
+      await store.other.removeDeferred(await findDeferred(store.other, 'lab', 'a'));
       expect(await store.other.listDeferred()).toEqual([]);
     });
 
-    it('are no watched groups', async () => {
+    it('do not make their group active', async () => {
       await using store = await openActiveGroups();
       await store.activeGroups.defer('lab', 'a');
       await store.activeGroups.add('b');
 
-      expect(await groupsOf(store.other)).toEqual(['b']);
-      expect(await pairsOf(store.other)).toEqual(['a lab']);
+      expect(await listGroups(store.other)).toEqual(['b']);
+      expect(await listPairs(store.other)).toEqual(['a lab']);
     });
   });
 }
 
-async function groupsOf(activeGroups: ActiveGroups): Promise<readonly string[]> {
+async function listGroups(activeGroups: ActiveGroups): Promise<readonly string[]> {
   return (await activeGroups.list()).map(({ group }) => group).toSorted();
 }
 
@@ -173,13 +173,13 @@ async function remove(activeGroups: ActiveGroups, group: string): Promise<void> 
   }
 }
 
-async function pairsOf(activeGroups: ActiveGroups): Promise<readonly string[]> {
+async function listPairs(activeGroups: ActiveGroups): Promise<readonly string[]> {
   return (await activeGroups.listDeferred())
     .map(({ breakerKey, group }) => `${group} ${breakerKey}`)
     .toSorted();
 }
 
-async function deferredOf(
+async function findDeferred(
   activeGroups: ActiveGroups,
   breakerKey: string,
   group: string,
@@ -187,6 +187,6 @@ async function deferredOf(
   const found = (await activeGroups.listDeferred()).find(
     (deferred) => deferred.breakerKey === breakerKey && deferred.group === group,
   );
-  if (found === undefined) throw new Error(`expected ${group} to be deferred at ${breakerKey}`);
+  if (found === undefined) throw new Error(`expected deferred cells of ${group} for ${breakerKey}`);
   return found;
 }

@@ -6,18 +6,18 @@ import { settledBy } from '../support/settled-by.ts';
 /** A fresh, empty store. */
 export interface BlobStoreUnderTest extends AsyncDisposable {
   readonly blobs: BlobStore;
-  /** The same store as another process sees it. */
+  /** The same store, accessed by another process. */
   readonly other: BlobStore;
 }
 
-/** Makes a fresh, empty store. */
+/** Opens a fresh, empty store. */
 export type OpenBlobStore = () => Promise<BlobStoreUnderTest>;
 
 const key = 'runs/demo/demo-r1/cells/direct.jsonl';
 /** Characters of one to four bytes. */
 const mixedText = 'a é € 😀 z';
 
-/** What the `BlobStore` port promises, sentence by sentence. */
+/** Tests every promise of the `BlobStore` port. */
 export function describeBlobStoreContract(name: string, openStore: OpenBlobStore): void {
   describe(`BlobStore contract: ${name}`, () => {
     describeWriting(openStore);
@@ -43,11 +43,11 @@ function unusable(): Partial<ThriceError> {
 function describeWriting(openStore: OpenBlobStore): void {
   describe('writing', () => {
     it.each([
-      ['nothing', []],
+      ['an empty text', []],
       ['one chunk', ['text']],
       ['several chunks', ['a', '', 'b\n', mixedText]],
       ['a large text', Array.from({ length: 40 }, (_, index) => `${index} é `.repeat(5_000))],
-    ])('keeps %s, given at once or streamed', async (_, chunks) => {
+    ])('stores %s, whether passed as a list or streamed', async (_, chunks) => {
       await using store = await openStore();
 
       await store.blobs.write('a', chunks);
@@ -57,7 +57,7 @@ function describeWriting(openStore: OpenBlobStore): void {
       expect(await store.other.readText('b')).toBe(chunks.join(''));
     });
 
-    it('replaces what was there', async () => {
+    it('replaces the previous text', async () => {
       await using store = await openStore();
       await store.blobs.write(key, ['a much longer old text']);
 
@@ -66,7 +66,7 @@ function describeWriting(openStore: OpenBlobStore): void {
       expect(await store.blobs.readText(key)).toBe('new');
     });
 
-    it('shows nothing new when the same text is written again', async () => {
+    it('keeps the text when the same text is written again', async () => {
       await using store = await openStore();
       await store.blobs.write(key, ['same\n']);
 
@@ -76,7 +76,7 @@ function describeWriting(openStore: OpenBlobStore): void {
       expect(await linesOf(store.other)).toEqual(['same']);
     });
 
-    it('has what was written and nothing else', async () => {
+    it('has only the keys that were written', async () => {
       await using store = await openStore();
       await store.blobs.write(key, []);
 
@@ -85,7 +85,7 @@ function describeWriting(openStore: OpenBlobStore): void {
       expect(await store.other.has('runs/demo')).toBe(false);
     });
 
-    it('reads nothing of a blob that is not there', async () => {
+    it('returns undefined for a missing blob', async () => {
       await using store = await openStore();
 
       expect(await store.blobs.readText(key)).toBeUndefined();
@@ -95,7 +95,7 @@ function describeWriting(openStore: OpenBlobStore): void {
 
 function describeAtomicity(openStore: OpenBlobStore): void {
   describe('atomicity', () => {
-    it('shows the old text until the new one is whole', async () => {
+    it('shows the old text until the new one is complete', async () => {
       await using store = await openStore();
       await store.blobs.write(key, ['old']);
       const seen: (string | undefined)[] = [];
@@ -112,7 +112,7 @@ function describeAtomicity(openStore: OpenBlobStore): void {
       expect(await store.other.readText(key)).toBe(`${'n'.repeat(600_000)}ew`);
     });
 
-    it('shows nothing until the first text is whole', async () => {
+    it('shows no blob until the first text is complete', async () => {
       await using store = await openStore();
       const seen: unknown[] = [];
       async function* slowText() {
@@ -125,7 +125,7 @@ function describeAtomicity(openStore: OpenBlobStore): void {
       expect(seen).toEqual([undefined, false]);
     });
 
-    it('keeps the old text and passes the error on when the chunks break off', async () => {
+    it('keeps the old text and rethrows the error when the chunks throw', async () => {
       await using store = await openStore();
       await store.blobs.write(key, ['old']);
       const broken = new Error('the source broke');
@@ -140,9 +140,9 @@ function describeAtomicity(openStore: OpenBlobStore): void {
       expect(await store.other.readText(key)).toBe('old');
     });
 
-    it('keeps one of several texts that are written at the same time, whole', async () => {
+    it('keeps one of several concurrently written texts completely', async () => {
       await using store = await openStore();
-      const texts = ['a', 'b', 'c', 'd'].map((letter) => letter.repeat(400_000));
+      const texts = ['a', 'b', 'c', 'd'].map((character) => character.repeat(400_000));
       async function* chunksOf(text: string) {
         for (let start = 0; start < text.length; start += 100_000) {
           yield text.slice(start, start + 100_000);
@@ -179,7 +179,7 @@ function describeLines(openStore: OpenBlobStore): void {
       expect(await linesOf(store.other)).toEqual(lines);
     });
 
-    it('reads lines longer than any buffer, of multi-byte text', async () => {
+    it('reads lines of multi-byte text that are longer than any buffer', async () => {
       await using store = await openStore();
       const lines = ['x', '😀é'.repeat(300_000), '€'.repeat(100_001), 'last'];
       await store.blobs.write(
@@ -193,7 +193,7 @@ function describeLines(openStore: OpenBlobStore): void {
       expect(read).toEqual(lines);
     });
 
-    it('has no lines where there is no blob', async () => {
+    it('returns no lines for a missing blob', async () => {
       await using store = await openStore();
 
       expect(await linesOf(store.blobs)).toEqual([]);
@@ -203,7 +203,7 @@ function describeLines(openStore: OpenBlobStore): void {
 
 function describeRanges(openStore: OpenBlobStore): void {
   describe('ranges', () => {
-    it('reads every character of a multi-byte text by its bytes', async () => {
+    it('reads each character of a multi-byte text by its byte range', async () => {
       await using store = await openStore();
       await store.blobs.write(key, [mixedText]);
       const characters = [...mixedText];
@@ -220,7 +220,7 @@ function describeRanges(openStore: OpenBlobStore): void {
       expect(await store.blobs.readRange(key, 0, offset)).toBe(mixedText);
     });
 
-    it('reads what was written last', async () => {
+    it('reads the latest text', async () => {
       await using store = await openStore();
       await store.blobs.write(key, ['old text']);
       await store.blobs.readRange(key, 0, 3);
@@ -230,7 +230,7 @@ function describeRanges(openStore: OpenBlobStore): void {
       expect(await store.blobs.readRange(key, 0, 3)).toBe('new');
     });
 
-    it('refuses a range of a blob that is not there', async () => {
+    it('refuses a range of a missing blob', async () => {
       await using store = await openStore();
 
       await expect(store.blobs.readRange(key, 0, 1)).rejects.toMatchObject(unusable());
@@ -269,7 +269,7 @@ function describeKeys(openStore: OpenBlobStore): void {
     );
 
     it.each(['a', 'a/b', '.a', 'a..b/c', '...', 'a b/100%25#1', 'é/😀'])(
-      'takes %j',
+      'accepts %j',
       async (safe) => {
         await using store = await openStore();
 

@@ -33,7 +33,7 @@ import { openLocalStores } from '../support/local-stores.ts';
 import { type Death, mortalStores, type Stores } from '../support/mortal-stores.ts';
 import { type AnswerRequest, connectionReset } from '../support/sdk-faults.ts';
 
-/** More than a DynamoDB item may hold. */
+/** Too large for a DynamoDB item. */
 const hugeText = 'é'.repeat(250_000);
 
 let dynamo: DynamoEmulator;
@@ -44,12 +44,12 @@ afterAll(async () => {
   await dynamo[Symbol.asyncDispose]();
 });
 
-/** An engine's stores, and its time. */
-interface Side extends Stores, AsyncDisposable {
+/** The stores of an engine and its clock. */
+interface EngineStores extends Stores, AsyncDisposable {
   readonly clock: FakeClock;
 }
 
-async function openSqlite(): Promise<Side> {
+async function openSqlite(): Promise<EngineStores> {
   const clock = new FakeClock();
   const stores = openLocalStores(':memory:', clock);
   return {
@@ -64,14 +64,18 @@ async function openSqlite(): Promise<Side> {
   };
 }
 
-async function openDynamo(answer?: AnswerRequest): Promise<Side> {
+async function openDynamo(answer?: AnswerRequest): Promise<EngineStores> {
   const table = await openLedger(dynamo, answer);
   const { clock, ledger, blobs } = table;
   const queue = new FakeTaskQueue(clock);
   return { clock, ledger, blobs, queue, [Symbol.asyncDispose]: () => table[Symbol.asyncDispose]() };
 }
 
-const directions: readonly (readonly [string, () => Promise<Side>, () => Promise<Side>])[] = [
+const directions: readonly (readonly [
+  string,
+  () => Promise<EngineStores>,
+  () => Promise<EngineStores>,
+])[] = [
   ['SQLite to DynamoDB', openSqlite, () => openDynamo()],
   ['DynamoDB to SQLite', () => openDynamo(), openSqlite],
 ];
@@ -85,8 +89,8 @@ async function copy(
   return await copyGroup(record, { from, to, near: from.blobs, createDigest: createTestDigest });
 }
 
-/** A group with a cell of every kind, one of them large; the second run is finished. */
-async function storeEveryKind({ ledger, blobs }: Side): Promise<GroupHeader> {
+/** Stores a group with a cell of every kind, one of them large. The second run is finished. */
+async function storeEveryKind({ ledger, blobs }: EngineStores): Promise<GroupHeader> {
   const header = await storeGroup({ ledger, blobs });
   const direct = (id: string): CellKey => ({ run: 'demo-r1', config: 'direct', id });
   const few = { run: 'demo-r1', config: 'few', id: 'q1' };
@@ -110,7 +114,7 @@ async function storeEveryKind({ ledger, blobs }: Side): Promise<GroupHeader> {
   return header;
 }
 
-/** A cell that failed, was sent again, and failed again in that generation. */
+/** Fails a cell, and fails it again in the next generation. */
 async function failTwice(ledger: Ledger, key: CellKey): Promise<void> {
   for (const generation of [0, 1]) {
     const at = `2026-01-02T03:04:0${generation}.000Z`;
@@ -131,7 +135,7 @@ async function rowsOf(
 }
 
 describe.each(directions)('A copy from %s', (_, openSource, openTarget) => {
-  it('has every cell, call, tally and row as they are', async () => {
+  it('equals its source in every cell, call, tally, and row', async () => {
     await using from = await openSource();
     await using to = await openTarget();
     const header = await storeEveryKind(from);
@@ -161,43 +165,43 @@ describe.each(directions)('A copy from %s', (_, openSource, openTarget) => {
     expect(await rowsOf(header, to)).toEqual(await rowsOf(header, from));
   });
 
-  it('publishes the same files, which pass the check', async () => {
+  it('publishes the same files, which pass verification', async () => {
     await using from = await openSource();
     await using to = await openTarget();
     const header = await storeEveryKind(from);
     const benchmark = resolveBenchmark(header.spec, header.specSource.path);
     await copy(from, to);
 
-    const texts = async (side: Side) => {
+    const publish = async (engine: EngineStores) => {
       const blobs = new FakeBlobStore();
       await blobs.write(header.questions.key, [
-        (await side.blobs.readText(header.questions.key)) ?? '',
+        (await engine.blobs.readText(header.questions.key)) ?? '',
       ]);
-      const stores = { ledger: side.ledger, blobs, clock: new FakeClock() };
+      const stores = { ledger: engine.ledger, blobs, clock: new FakeClock() };
       await finalizeGroup(header, benchmark, 130, stores);
       return { stores, texts: blobs.texts };
     };
-    const [source, target] = [await texts(from), await texts(to)];
+    const [source, target] = [await publish(from), await publish(to)];
 
     expect(target.texts).toEqual(source.texts);
     const { mismatches } = await verifyGroup(header, benchmark, target.stores);
     expect(mismatches).toEqual([]);
   });
 
-  it('goes back without changing anything', async () => {
-    await using home = await openSource();
-    await using away = await openTarget();
-    await storeEveryKind(home);
-    const before = await viewLedger(home.ledger);
+  it('changes nothing when it is copied back', async () => {
+    await using original = await openSource();
+    await using target = await openTarget();
+    await storeEveryKind(original);
+    const before = await viewLedger(original.ledger);
 
-    await copy(home, away);
-    const counts = await copy(away, home);
+    await copy(original, target);
+    const counts = await copy(target, original);
 
     expect(counts).toMatchObject({ copied: 0, calls: 0, kept: 7, heldElsewhere: 0 });
-    expect(await viewLedger(home.ledger)).toEqual(before);
+    expect(await viewLedger(original.ledger)).toEqual(before);
   });
 
-  it('equals its source, however far it was at an earlier copy', async () => {
+  it('equals its source after an earlier copy, whatever changed in between', async () => {
     await fc.assert(
       fc.asyncProperty(someDeeds(), someDeeds(), async (earlier, later) => {
         await using from = await openSource();
@@ -216,21 +220,21 @@ describe.each(directions)('A copy from %s', (_, openSource, openTarget) => {
     );
   });
 
-  it('equals one that is not cut off when it is, at any write, and is repeated', async () => {
-    const deaths: fc.Arbitrary<Death> = fc.record({
+  it('equals an uninterrupted copy when it is interrupted at any write and repeated', async () => {
+    const crashes: fc.Arbitrary<Death> = fc.record({
       afterWrites: fc.nat({ max: 25 }),
       isWritten: fc.boolean(),
     });
     const pauses = fc.constantFrom(0, limits.leaseMs);
 
     await fc.assert(
-      fc.asyncProperty(someDeeds(), deaths, pauses, async (deeds, death, pauseMs) => {
+      fc.asyncProperty(someDeeds(), crashes, pauses, async (deeds, crash, pauseMs) => {
         await using from = await openSource();
         await using to = await openTarget();
         await storeGroup(from);
         await new Chronicle(from.ledger).live(deeds);
 
-        await copy(from, mortalStores(to, death)).catch(() => undefined);
+        await copy(from, mortalStores(to, crash)).catch(() => undefined);
         to.clock.advance(pauseMs);
         await copy(from, to);
 
@@ -242,7 +246,7 @@ describe.each(directions)('A copy from %s', (_, openSource, openTarget) => {
 });
 
 describe('A copy to DynamoDB', () => {
-  it('ends the same wherever its connection breaks, once it is repeated', async () => {
+  it('ends the same wherever its connection breaks if it is repeated', async () => {
     await using from = await openSqlite();
     await storeGroup(from);
     await new Chronicle(from.ledger).live([
@@ -251,24 +255,24 @@ describe('A copy to DynamoDB', () => {
       { key: { run: 'demo-r2', config: 'few', id: 'q1' }, kind: 'fail', attemptCount: 1 },
     ]);
     const { tallies: _tallies, ...expected } = copyOf(await viewLedger(from.ledger));
-    let isCutOff = true;
+    let isInterrupted = true;
 
-    for (let request = 0; isCutOff; request += 1) {
+    for (let request = 0; isInterrupted; request += 1) {
       let sentCount = 0;
-      let isMended = false;
+      let isRepaired = false;
       await using to = await openDynamo(async (_sent, send) => {
         sentCount += 1;
-        if (!isMended && sentCount > request) throw connectionReset();
+        if (!isRepaired && sentCount > request) throw connectionReset();
         return await send();
       });
-      isCutOff = await copy(from, to).then(
+      isInterrupted = await copy(from, to).then(
         () => false,
         () => true,
       );
-      isMended = true;
+      isRepaired = true;
       await copy(from, to);
 
-      // A tally is a hint: one whose request was lost is repaired where the results are written.
+      // A tally is a hint: one whose update was lost is repaired when results are published.
       const { tallies: _hint, ...view } = await viewLedger(to.ledger);
       expect(view).toEqual(expected);
       expect(request).toBeLessThan(100);
@@ -277,7 +281,7 @@ describe('A copy to DynamoDB', () => {
 });
 
 describe('A copy to SQLite', () => {
-  it('leaves the tasks of what has no result in the queue, each once however often it is made', async () => {
+  it('queues the tasks of cells without a result, each once even if the copy is repeated', async () => {
     await using from = await openDynamo();
     await using to = await openSqlite();
     await storeEveryKind(from);

@@ -2,28 +2,28 @@ import { type DeadLetterQueue, type DlqMessage, dlqMessageSchema, limits } from 
 import { describe, expect, it } from 'vitest';
 import { aCellTask, aDlqMessage } from '../support/builders.ts';
 
-/** DLQ messages that nobody reads but the test. */
+/** A fresh dead-letter queue that only the test reads. */
 export interface DeadLetterQueueUnderTest extends AsyncDisposable {
   readonly deadLetterQueue: DeadLetterQueue;
-  /** Up to ten messages, as they travel. */
+  /** Reads up to ten messages as they are transmitted. */
   read(): Promise<readonly unknown[]>;
 }
 
-/** Makes DLQ messages, none sent. */
+/** Opens a fresh, empty dead-letter queue. */
 export type OpenDeadLetterQueue = () => Promise<DeadLetterQueueUnderTest>;
 
-/** What the `DeadLetterQueue` port promises, sentence by sentence. */
+/** Tests every promise of the `DeadLetterQueue` port. */
 export function describeDeadLetterQueueContract(name: string, open: OpenDeadLetterQueue): void {
   describe(`DeadLetterQueue contract: ${name}`, () => {
     it.each<[string, DlqMessage]>([
-      ['a plain one', aDlqMessage()],
-      ['one of a rerun', aDlqMessage({ task: aCellTask({ generation: 3 }) })],
+      ['a first generation', aDlqMessage()],
+      ['a later generation', aDlqMessage({ task: aCellTask({ generation: 3 }) })],
       [
-        'one of an id of any form',
+        'an id with special characters',
         aDlqMessage({ task: aCellTask({ id: 'a\uFFFEb\uFFFFc\u0001' }) }),
       ],
       [
-        'one of the longest error',
+        'an error text of maximum length',
         aDlqMessage({
           error: {
             class: 'internal',
@@ -32,7 +32,7 @@ export function describeDeadLetterQueueContract(name: string, open: OpenDeadLett
           },
         }),
       ],
-    ])('keeps a message as it was sent: %s', async (_, message) => {
+    ])('preserves a sent message with %s', async (_, message) => {
       await using store = await open();
 
       await store.deadLetterQueue.send(message);
@@ -41,7 +41,7 @@ export function describeDeadLetterQueueContract(name: string, open: OpenDeadLett
       expect(messages.map((each) => dlqMessageSchema.parse(each))).toEqual([message]);
     });
 
-    it('keeps several messages of a cell, and those of others', async () => {
+    it('keeps multiple messages of a cell and messages of other cells', async () => {
       await using store = await open();
       const other = aDlqMessage({ lane: 'openai', task: aCellTask({ id: 'q2' }) });
 

@@ -14,7 +14,7 @@ import { describeLedgerContract } from './ledger-contract.ts';
 import { describeTaskCounterContract } from './task-counter-contract.ts';
 import { describeTaskQueueContract } from './task-queue-contract.ts';
 
-// The unit tests of the use cases stand on these fakes: they must promise what the real ones do.
+// Unit tests rely on these fakes, so the fakes must keep the same promises as the real adapters.
 const nothingToRelease = { [Symbol.asyncDispose]: () => Promise.resolve() };
 
 describeLedgerContract('in memory', (clock) => {
@@ -42,7 +42,7 @@ describeGroupRequestsContract('in memory', () => {
   return Promise.resolve({
     requests,
     other: requests,
-    take: (kind) => Promise.resolve(requests[kind]),
+    receive: (kind) => Promise.resolve(requests[kind]),
     finish: () => Promise.resolve(requests.serveAll('tasks')),
     ...nothingToRelease,
   });

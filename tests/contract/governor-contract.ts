@@ -4,15 +4,15 @@ import { FakeClock } from '../support/fake-clock.ts';
 import { takePermit } from '../support/permits.ts';
 import { settledBy } from '../support/settled-by.ts';
 
-/** Makes a governor with so many slots on lane `lab` and as many on lane `openai`. */
+/** Opens a governor with the given number of slots on each of the lanes `lab` and `openai`. */
 export type OpenGovernor = (clock: FakeClock, slotsPerLane: number) => Promise<Governor>;
 
-/** What the `Governor` port promises, sentence by sentence. */
+/** Tests every promise of the `Governor` port. */
 export function describeGovernorContract(name: string, openGovernor: OpenGovernor): void {
   describe(`Governor contract: ${name}`, () => {
     const interrupted = { code: 'interrupted' } satisfies Partial<ThriceError>;
 
-    it('grants a free slot at once', async () => {
+    it('grants a free slot immediately', async () => {
       const governor = await openGovernor(new FakeClock(), 1);
 
       using slot = await takePermit(governor, 'lab');
@@ -20,7 +20,7 @@ export function describeGovernorContract(name: string, openGovernor: OpenGoverno
       expect(slot.waitMs).toBe(0);
     });
 
-    it('holds callers back while the lane is full', async () => {
+    it('makes callers wait while the lane is full', async () => {
       const governor = await openGovernor(new FakeClock(), 2);
       using _first = await takePermit(governor, 'lab');
       const second = await takePermit(governor, 'lab');
@@ -33,7 +33,7 @@ export function describeGovernorContract(name: string, openGovernor: OpenGoverno
       expect(granted.waitMs).toBe(0);
     });
 
-    it('says how long the grant took', async () => {
+    it('reports how long the caller waited', async () => {
       const clock = new FakeClock();
       const governor = await openGovernor(clock, 1);
       const first = await takePermit(governor, 'lab');
@@ -46,7 +46,7 @@ export function describeGovernorContract(name: string, openGovernor: OpenGoverno
       expect(granted.waitMs).toBe(1_500);
     });
 
-    it('lets a full lane keep no other lane waiting', async () => {
+    it('grants a slot on another lane while a lane is full', async () => {
       const governor = await openGovernor(new FakeClock(), 1);
       using _full = await takePermit(governor, 'lab');
 
@@ -55,7 +55,7 @@ export function describeGovernorContract(name: string, openGovernor: OpenGoverno
       expect(granted.waitMs).toBe(0);
     });
 
-    it('gives a slot back once, however often it is disposed of', async () => {
+    it('returns a slot only once when it is disposed of twice', async () => {
       const governor = await openGovernor(new FakeClock(), 1);
       const first = await takePermit(governor, 'lab');
       first[Symbol.dispose]();
@@ -67,7 +67,7 @@ export function describeGovernorContract(name: string, openGovernor: OpenGoverno
       expect(await settledBy(third)).toBe(false);
     });
 
-    it('refuses at once when the signal has aborted already', async () => {
+    it('throws immediately when the signal is already aborted', async () => {
       const governor = await openGovernor(new FakeClock(), 1);
 
       await expect(takePermit(governor, 'lab', AbortSignal.abort())).rejects.toMatchObject(
@@ -78,7 +78,7 @@ export function describeGovernorContract(name: string, openGovernor: OpenGoverno
       expect(granted.waitMs).toBe(0);
     });
 
-    it('gives up waiting when the signal aborts, and holds nothing then', async () => {
+    it('stops waiting when the signal aborts, without holding a slot', async () => {
       const governor = await openGovernor(new FakeClock(), 1);
       const controller = new AbortController();
       const first = await takePermit(governor, 'lab');
@@ -92,7 +92,7 @@ export function describeGovernorContract(name: string, openGovernor: OpenGoverno
       expect(granted.waitMs).toBe(0);
     });
 
-    it('keeps a slot whose signal aborts after the grant', async () => {
+    it('keeps a slot when its signal aborts after the grant', async () => {
       const governor = await openGovernor(new FakeClock(), 1);
       const controller = new AbortController();
       using _slot = await takePermit(governor, 'lab', controller.signal);

@@ -6,21 +6,21 @@ import {
 } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
 
-/** Requests that nobody serves but the test. */
+/** Fresh request queues that only the test serves. */
 export interface GroupRequestsUnderTest extends AsyncDisposable {
   readonly requests: GroupRequests;
-  /** The same requests as another process sees them. */
+  /** The same requests, accessed by another process. */
   readonly other: GroupRequests;
-  /** Takes requests in flight, up to ten, each once; as they travel. */
-  take(kind: 'tasks' | 'results'): Promise<readonly unknown[]>;
-  /** Ends the work on what was taken. */
+  /** Receives up to ten requests as they are transmitted, each once. */
+  receive(kind: 'tasks' | 'results'): Promise<readonly unknown[]>;
+  /** Finishes the received requests. */
   finish(): Promise<void>;
 }
 
-/** Makes fresh requests, none asked. */
+/** Opens fresh, empty request queues. */
 export type OpenGroupRequests = () => Promise<GroupRequestsUnderTest>;
 
-/** What the `GroupRequests` port promises, sentence by sentence. */
+/** Tests every promise of the `GroupRequests` port. */
 export function describeGroupRequestsContract(name: string, open: OpenGroupRequests): void {
   describe(`GroupRequests contract: ${name}`, () => {
     it.each<DispatchRequest>([
@@ -35,39 +35,39 @@ export function describeGroupRequestsContract(name: string, open: OpenGroupReque
         breakerKey: 'lab',
         from: { run: 'demo-r1', offset: 123_456_789_012 },
       },
-    ])('hands over a request for tasks as it was asked: %j', async (request) => {
+    ])('delivers a dispatch request unchanged: %j', async (request) => {
       await using store = await open();
 
       await store.requests.requestDispatch(request);
 
-      const taken = await store.take('tasks');
-      expect(taken.map((each) => dispatchRequestSchema.parse(each))).toEqual([request]);
-      expect(await store.take('results')).toEqual([]);
+      const received = await store.receive('tasks');
+      expect(received.map((each) => dispatchRequestSchema.parse(each))).toEqual([request]);
+      expect(await store.receive('results')).toEqual([]);
     });
 
-    it('hands over a request for results as it was asked', async () => {
+    it('delivers a result request unchanged', async () => {
       await using store = await open();
 
       await store.requests.requestResults('demo');
 
-      const taken = await store.take('results');
-      expect(taken.map((each) => resultRequestSchema.parse(each))).toEqual([
+      const received = await store.receive('results');
+      expect(received.map((each) => resultRequestSchema.parse(each))).toEqual([
         { v: 1, group: 'demo' },
       ]);
-      expect(await store.take('tasks')).toEqual([]);
+      expect(await store.receive('tasks')).toEqual([]);
     });
 
-    it('hands over every request, of whichever group', async () => {
+    it('delivers every request of every group', async () => {
       await using store = await open();
 
       for (const group of ['a', 'b', 'a']) await store.requests.requestResults(group);
 
-      const taken = await store.take('results');
-      const groups = taken.map((each) => resultRequestSchema.parse(each).group);
+      const received = await store.receive('results');
+      const groups = received.map((each) => resultRequestSchema.parse(each).group);
       expect(groups.toSorted()).toEqual(['a', 'a', 'b']);
     });
 
-    it('counts the requests for tasks that wait and that are being served', async () => {
+    it('counts dispatch requests that wait or are in flight', async () => {
       await using store = await open();
       const counts = [await store.other.countDispatchRequests()];
       await store.requests.requestDispatch({ v: 1, group: 'demo', kind: 'plan' });
@@ -75,7 +75,7 @@ export function describeGroupRequestsContract(name: string, open: OpenGroupReque
       await store.requests.requestResults('demo');
 
       counts.push(await store.other.countDispatchRequests());
-      await store.take('tasks');
+      await store.receive('tasks');
       counts.push(await store.other.countDispatchRequests());
       await store.finish();
       counts.push(await store.other.countDispatchRequests());

@@ -24,17 +24,17 @@ import { ledgerCommands } from './ledger-model.ts';
 /** A fresh, empty ledger. */
 export interface LedgerUnderTest extends AsyncDisposable {
   readonly ledger: Ledger;
-  /** The same store as another process sees it. */
+  /** The same store, accessed by another process. */
   readonly other: Ledger;
 }
 
-/** Makes a fresh, empty ledger that lives by the given clock. */
+/** Opens a fresh, empty ledger that uses the given clock. */
 export type OpenLedger = (clock: FakeClock) => Promise<LedgerUnderTest>;
 
 /**
- * What the `Ledger` port promises, sentence by sentence.
+ * Tests every promise of the `Ledger` port.
  *
- * @param propertyRuns - Random histories to try; fewer for a slow store.
+ * @param propertyRuns - Number of random histories; lower it for a slow store. @default 150
  */
 export function describeLedgerContract(
   name: string,
@@ -50,10 +50,10 @@ export function describeLedgerContract(
     describeCompletion(openLedger);
     describeGenerations(openLedger);
     describeReading(openLedger);
-    describeMending(openLedger);
+    describeTallyRepair(openLedger);
     describeOpenBreakers(openLedger);
 
-    it('keeps to the model through random histories of several owners', async () => {
+    it('matches the model in random histories of several owners', async () => {
       await fc.assert(
         fc.asyncProperty(ledgerCommands(), async (commands) => {
           const clock = new FakeClock();
@@ -62,8 +62,8 @@ export function describeLedgerContract(
 
           await fc.asyncModelRun(() => ({ model, real: { clock, ...store } }), commands);
 
-          const scoreCount = model.results.map(({ id }) => id);
-          expect(scoreCount).toEqual([...new Set(scoreCount)]);
+          const scoredIds = model.results.map(({ id }) => id);
+          expect(scoredIds).toEqual([...new Set(scoredIds)]);
         }),
         { numRuns: propertyRuns, seed: 11 },
       );
@@ -79,7 +79,7 @@ async function readCell(ledger: Ledger): Promise<CellRecord | undefined> {
 
 function describeGroups(openLedger: OpenLedger): void {
   describe('groups', () => {
-    it('reads a group as it was created, active and not yet planned', async () => {
+    it('reads a created group as active and not yet planned', async () => {
       await using store = await openLedger(new FakeClock());
       const header = aGroupHeader({ group: 'demo', label: 'Zwölf · 一' });
 
@@ -92,7 +92,7 @@ function describeGroups(openLedger: OpenLedger): void {
       });
     });
 
-    it.each(['active', 'cancelled'] as const)('enters a group that is %s', async (state) => {
+    it.each(['active', 'cancelled'] as const)('creates a group that is %s', async (state) => {
       await using store = await openLedger(new FakeClock());
 
       await store.ledger.createGroup(aGroupHeader(), state);
@@ -102,7 +102,7 @@ function describeGroups(openLedger: OpenLedger): void {
       ]);
     });
 
-    it('reads nothing of a group that is not there', async () => {
+    it('returns undefined for an unknown group', async () => {
       await using store = await openLedger(new FakeClock());
 
       expect(await store.ledger.readGroup('demo')).toBeUndefined();
@@ -126,7 +126,7 @@ function describeGroups(openLedger: OpenLedger): void {
       });
     });
 
-    it('lets one of two creators of a group win', async () => {
+    it('accepts one of two concurrent creations of a group', async () => {
       await using store = await openLedger(new FakeClock());
 
       const created = await Promise.allSettled([
@@ -152,22 +152,22 @@ function describeGroups(openLedger: OpenLedger): void {
       expect(groups.map(({ header }) => header.group)).toEqual(['c', 'b', 'a']);
     });
 
-    it('remembers that a group is planned, whatever is wanted of it', async () => {
+    it('keeps a group planned when its state changes, and ignores unknown groups', async () => {
       await using store = await openLedger(new FakeClock());
       await store.ledger.createGroup(aGroupHeader());
 
       await store.ledger.setGroupState('demo', 'cancelled');
       await store.ledger.markPlanned('demo');
-      await store.ledger.markPlanned('nobody');
+      await store.ledger.markPlanned('unknown');
 
       expect(await store.other.readGroup('demo')).toMatchObject({
         state: 'cancelled',
         isPlanned: true,
       });
-      expect(await store.other.readGroup('nobody')).toBeUndefined();
+      expect(await store.other.readGroup('unknown')).toBeUndefined();
     });
 
-    it.each(['active', 'cancelled'] as const)('moves a group to %s', async (state) => {
+    it.each(['active', 'cancelled'] as const)('sets the state of a group to %s', async (state) => {
       await using store = await openLedger(new FakeClock());
       await store.ledger.createGroup(aGroupHeader());
 
@@ -189,7 +189,7 @@ function describeGroups(openLedger: OpenLedger): void {
 
 function describeClaims(openLedger: OpenLedger): void {
   describe('claims', () => {
-    it('gives a cell nobody has claimed to the first who asks', async () => {
+    it('gives an unclaimed cell to the first owner who claims it', async () => {
       await using store = await openLedger(new FakeClock());
 
       const claim = await store.ledger.claimCell(key, 0, 'ann');
@@ -199,7 +199,7 @@ function describeClaims(openLedger: OpenLedger): void {
       expect(await readCell(store.other)).toEqual(cell);
     });
 
-    it('says that a cell of a live owner is held', async () => {
+    it('reports a cell with a live lease as held', async () => {
       const clock = new FakeClock();
       await using store = await openLedger(clock);
       await store.ledger.claimCell(key, 0, 'ann');
@@ -209,7 +209,7 @@ function describeClaims(openLedger: OpenLedger): void {
       expect(await store.other.claimCell(key, 1, 'bob')).toEqual({ kind: 'held' });
     });
 
-    it('lets exactly one of several owners win the same cell', async () => {
+    it('gives a cell to exactly one of several concurrent owners', async () => {
       await using store = await openLedger(new FakeClock());
 
       const claims = await Promise.all(
@@ -221,7 +221,7 @@ function describeClaims(openLedger: OpenLedger): void {
       expect(claims.map(({ kind }) => kind).sort()).toEqual(['claimed', 'held', 'held', 'held']);
     });
 
-    it('lets exactly one of several owners win a cell whose lease has ended', async () => {
+    it('gives a cell with an expired lease to exactly one of several concurrent owners', async () => {
       const clock = new FakeClock();
       await using store = await openLedger(clock);
       await store.ledger.claimCell(key, 0, 'dead');
@@ -235,7 +235,7 @@ function describeClaims(openLedger: OpenLedger): void {
       expect(claims.map(({ kind }) => kind).sort()).toEqual(['claimed', 'held']);
     });
 
-    it('holds a cell back from its own owner too, who may have got its task twice', async () => {
+    it('reports a cell as held to its own owner too, since its task may be delivered twice', async () => {
       const clock = new FakeClock();
       await using store = await openLedger(clock);
       await store.ledger.claimCell(key, 0, 'ann');
@@ -246,7 +246,7 @@ function describeClaims(openLedger: OpenLedger): void {
       expect(again).toEqual({ kind: 'held' });
     });
 
-    it('tells apart cells that share parts of their key', async () => {
+    it('distinguishes cells whose keys have parts in common', async () => {
       await using store = await openLedger(new FakeClock());
       const keys = [
         key,
@@ -269,7 +269,7 @@ function describeClaims(openLedger: OpenLedger): void {
 
 function describeLeases(openLedger: OpenLedger): void {
   describe('leases', () => {
-    it('frees a cell when its lease ends', async () => {
+    it('frees a cell when its lease expires', async () => {
       const clock = new FakeClock();
       await using store = await openLedger(clock);
       await store.ledger.claimCell(key, 0, 'ann');
@@ -280,7 +280,7 @@ function describeLeases(openLedger: OpenLedger): void {
       expect(claim).toMatchObject({ kind: 'claimed', isFirst: false });
     });
 
-    it('keeps a cell whose lease is extended', async () => {
+    it('holds a cell whose lease is extended', async () => {
       const clock = new FakeClock();
       await using store = await openLedger(clock);
       await store.ledger.claimCell(key, 0, 'ann');
@@ -293,7 +293,7 @@ function describeLeases(openLedger: OpenLedger): void {
       expect(await store.other.claimCell(key, 0, 'bob')).toEqual({ kind: 'held' });
     });
 
-    it('extends a lease that has ended but was not taken', async () => {
+    it('extends an expired lease that no other owner has taken', async () => {
       const clock = new FakeClock();
       await using store = await openLedger(clock);
       await store.ledger.claimCell(key, 0, 'ann');
@@ -325,7 +325,7 @@ function describeLeases(openLedger: OpenLedger): void {
       expect(await store.other.claimCell(unknown, 0, 'bob')).toMatchObject({ isFirst: true });
     });
 
-    it('counts one that ended without being given back as an attempt', async () => {
+    it('counts an expired lease as an attempt', async () => {
       const clock = new FakeClock();
       await using store = await openLedger(clock);
       const attempts: (number | undefined)[] = [];
@@ -341,7 +341,7 @@ function describeLeases(openLedger: OpenLedger): void {
       expect(claim).toMatchObject({ kind: 'claimed', cell: { attempts: 3 } });
     });
 
-    it('adds that try to those known already', async () => {
+    it('adds the attempt of an expired lease to earlier attempts', async () => {
       const clock = new FakeClock();
       await using store = await openLedger(clock);
       await store.ledger.claimCell(key, 0, 'ann');
@@ -358,7 +358,7 @@ function describeLeases(openLedger: OpenLedger): void {
       });
     });
 
-    it('counts none that was given back, however late', async () => {
+    it('does not count a lease that was released after it expired', async () => {
       const clock = new FakeClock();
       await using store = await openLedger(clock);
       await store.ledger.claimCell(key, 0, 'ann');
@@ -372,7 +372,7 @@ function describeLeases(openLedger: OpenLedger): void {
       expect(claim).toMatchObject({ kind: 'claimed', cell: { attempts: 0 } });
     });
 
-    it('counts none that was extended, even after it had ended', async () => {
+    it('does not count a lease that was extended after it expired', async () => {
       const clock = new FakeClock();
       await using store = await openLedger(clock);
       await store.ledger.claimCell(key, 0, 'ann');
@@ -383,7 +383,7 @@ function describeLeases(openLedger: OpenLedger): void {
       expect((await readCell(store.other))?.attempts).toBe(0);
     });
 
-    it('counts one that ended once, though several ask for its cell', async () => {
+    it('counts an expired lease once when several owners claim the cell', async () => {
       const clock = new FakeClock();
       await using store = await openLedger(clock);
       await store.ledger.claimCell(key, 0, 'dead');
@@ -396,7 +396,7 @@ function describeLeases(openLedger: OpenLedger): void {
       expect((await readCell(store.other))?.attempts).toBe(1);
     });
 
-    it('counts none for those who find its cell held or done', async () => {
+    it('counts no attempt for claims that find the cell held or done', async () => {
       const clock = new FakeClock();
       await using store = await openLedger(clock);
       await store.ledger.claimCell(key, 0, 'ann');
@@ -422,7 +422,7 @@ function describeLeases(openLedger: OpenLedger): void {
 
 function describeReleases(openLedger: OpenLedger): void {
   describe('releases', () => {
-    it('gives a cell back with its attempts and attempts', async () => {
+    it('releases a cell with its attempt count and attempt log', async () => {
       await using store = await openLedger(new FakeClock());
       const attemptLog = [anAttempt({ waitMs: 1 }), anAttempt({ waitMs: 2 })];
       await store.ledger.claimCell(key, 0, 'ann');
@@ -441,7 +441,7 @@ function describeReleases(openLedger: OpenLedger): void {
       });
     });
 
-    it('adds attempts to those known already and replaces attempts', async () => {
+    it('appends to the attempt log and replaces the attempt count', async () => {
       await using store = await openLedger(new FakeClock());
       const [first, second] = [anAttempt({ waitMs: 1 }), anAttempt({ waitMs: 2 })];
       await store.ledger.claimCell(key, 0, 'ann');
@@ -454,7 +454,7 @@ function describeReleases(openLedger: OpenLedger): void {
       expect(cell).toMatchObject({ attempts: 2, attemptLog: [first, second] });
     });
 
-    it('keeps the latest attempts up to the limit', async () => {
+    it('keeps the latest attempts up to the limit of the log', async () => {
       await using store = await openLedger(new FakeClock());
       const attemptLog = Array.from({ length: limits.attemptLogLength + 7 }, (_, index) =>
         anAttempt({ waitMs: index }),
@@ -479,7 +479,7 @@ function describeReleases(openLedger: OpenLedger): void {
 
       expect(await readCell(store.ledger)).toMatchObject({
         state: 'claimed',
-        // One for the lease that ended; those of the release are not taken.
+        // One for the expired lease; those of the release are ignored.
         attempts: 1,
         attemptLog: [],
       });
@@ -499,7 +499,7 @@ function describeReleases(openLedger: OpenLedger): void {
       });
     });
 
-    it('creates nothing for a cell nobody has claimed', async () => {
+    it('creates nothing for an unclaimed cell', async () => {
       await using store = await openLedger(new FakeClock());
 
       await store.ledger.releaseCell(key, 'ann', [anAttempt()], 1);
@@ -511,7 +511,7 @@ function describeReleases(openLedger: OpenLedger): void {
 
 function describeJournal(openLedger: OpenLedger): void {
   describe('the journal', () => {
-    it('keeps calls by step', async () => {
+    it('records calls by step', async () => {
       await using store = await openLedger(new FakeClock());
       const answer = aJournalEntry({ step: 'answer', text: 'Zwölf\u2028一 "\u0000"' });
       const judge = aJournalEntry({ step: 'judge 1', text: '' });
@@ -546,7 +546,7 @@ function describeJournal(openLedger: OpenLedger): void {
       expect((await store.ledger.readJournal(key)).get('answer')).toEqual(first);
     });
 
-    it('tells every one of several writers the same standing call', async () => {
+    it('returns the same recorded call to all concurrent writers', async () => {
       await using store = await openLedger(new FakeClock());
 
       const existing = await Promise.all(
@@ -555,26 +555,26 @@ function describeJournal(openLedger: OpenLedger): void {
         ),
       );
 
-      const kept = (await store.ledger.readJournal(key)).get('answer');
-      expect(existing).toEqual([kept, kept, kept, kept]);
+      const recorded = (await store.ledger.readJournal(key)).get('answer');
+      expect(existing).toEqual([recorded, recorded, recorded, recorded]);
     });
 
-    it('takes a call from somebody who has lost the lease', async () => {
+    it('accepts a call from an owner that has lost the lease', async () => {
       await using store = await openLedger(new FakeClock());
-      const late = aJournalEntry({ text: 'paid for' });
+      const lateCall = aJournalEntry({ text: 'paid' });
       await store.ledger.claimCell(key, 0, 'ann');
       await store.ledger.completeCell(key, 'ann', aFailedResult(), []);
 
-      await store.other.commitCall(key, late);
+      await store.other.commitCall(key, lateCall);
 
-      expect((await store.ledger.readJournal(key)).get('answer')).toEqual(late);
+      expect((await store.ledger.readJournal(key)).get('answer')).toEqual(lateCall);
     });
   });
 }
 
 function describeCompletion(openLedger: OpenLedger): void {
   describe('completion', () => {
-    it('writes the result and adds the attempts', async () => {
+    it('writes the result and appends the attempts', async () => {
       await using store = await openLedger(new FakeClock());
       const [first, last] = [anAttempt({ waitMs: 1 }), anAttempt({ waitMs: null })];
       const result = aCellResult({ attempts: 3 });
@@ -597,7 +597,7 @@ function describeCompletion(openLedger: OpenLedger): void {
       expect(await store.ledger.claimCell(key, 0, 'ann')).toEqual({ kind: 'done' });
     });
 
-    it('keeps the attempts when the last attempt adds none', async () => {
+    it('keeps the attempt log when the completion adds no attempts', async () => {
       await using store = await openLedger(new FakeClock());
       await store.ledger.claimCell(key, 0, 'ann');
       await store.ledger.releaseCell(key, 'ann', [anAttempt()], 1);
@@ -608,7 +608,7 @@ function describeCompletion(openLedger: OpenLedger): void {
       expect((await readCell(store.ledger))?.attemptLog).toEqual([anAttempt()]);
     });
 
-    it('keeps the latest attempts up to the limit', async () => {
+    it('keeps the latest attempts up to the limit of the log', async () => {
       await using store = await openLedger(new FakeClock());
       const attemptLog = Array.from({ length: limits.attemptLogLength + 1 }, (_, index) =>
         anAttempt({ waitMs: index }),
@@ -620,7 +620,7 @@ function describeCompletion(openLedger: OpenLedger): void {
       expect((await readCell(store.ledger))?.attemptLog).toEqual(attemptLog.slice(1));
     });
 
-    it('still completes a cell whose lease has ended but was not taken', async () => {
+    it('completes a cell whose expired lease no other owner has taken', async () => {
       const clock = new FakeClock();
       await using store = await openLedger(clock);
       await store.ledger.claimCell(key, 0, 'ann');
@@ -646,21 +646,21 @@ function describeCompletion(openLedger: OpenLedger): void {
       expect(await store.other.completeCell(key, 'bob', aCellResult(), [])).toBe(true);
     });
 
-    it('is refused for a released cell and for one nobody has claimed', async () => {
+    it('is refused for a released cell and for an unclaimed cell', async () => {
       await using store = await openLedger(new FakeClock());
       await store.ledger.claimCell(key, 0, 'ann');
       await store.ledger.releaseCell(key, 'ann', [], 0);
 
       const released = await store.ledger.completeCell(key, 'ann', aCellResult(), []);
       const unknown = aCellKey({ id: 'unknown' });
-      const never = await store.ledger.completeCell(unknown, 'ann', aCellResult(), []);
+      const unclaimed = await store.ledger.completeCell(unknown, 'ann', aCellResult(), []);
 
-      expect([released, never]).toEqual([false, false]);
+      expect([released, unclaimed]).toEqual([false, false]);
       const cells = await store.ledger.readCells(key.run, key.config, [key.id, 'unknown']);
       expect([...cells.values()].map(({ state }) => state)).toEqual(['released']);
     });
 
-    it('happens once, even for the same owner', async () => {
+    it('succeeds only once, even for the same owner', async () => {
       await using store = await openLedger(new FakeClock());
       await store.ledger.claimCell(key, 0, 'ann');
 
@@ -670,8 +670,8 @@ function describeCompletion(openLedger: OpenLedger): void {
       ]);
 
       expect(completions.filter((isOurs) => isOurs)).toEqual([true]);
-      const kept = completions[0] ? 'a' : 'b';
-      expect((await readCell(store.ledger))?.result?.answer).toBe(kept);
+      const acceptedAnswer = completions[0] ? 'a' : 'b';
+      expect((await readCell(store.ledger))?.result?.answer).toBe(acceptedAnswer);
       expect((await store.ledger.readTallies(key.run))[0]?.counts.scored).toBe(1);
     });
   });
@@ -682,7 +682,7 @@ function describeGenerations(openLedger: OpenLedger): void {
     it.each([
       aFailedResult(),
       aFailedResult({ outcome: 'ungraded', answer: 'essay', error: null, reason: 'judge-failed' }),
-    ])('reopens a cell that is done as $outcome for a later generation only', async (result) => {
+    ])('reopen a cell that is done as $outcome only for a later generation', async (result) => {
       await using store = await openLedger(new FakeClock());
       await store.ledger.claimCell(key, 1, 'ann');
       await store.ledger.commitCall(key, aJournalEntry());
@@ -702,7 +702,7 @@ function describeGenerations(openLedger: OpenLedger): void {
     it.each([
       aCellResult(),
       aCellResult({ outcome: 'unparsed', score: 0, answer: null, reason: 'no-answer' }),
-    ])('never reopens a cell that is done as $outcome', async (result) => {
+    ])('never reopen a cell that is done as $outcome', async (result) => {
       await using store = await openLedger(new FakeClock());
       await store.ledger.claimCell(key, 0, 'ann');
       await store.ledger.completeCell(key, 'ann', result, []);
@@ -711,7 +711,7 @@ function describeGenerations(openLedger: OpenLedger): void {
       expect((await readCell(store.ledger))?.result).toEqual(result);
     });
 
-    it('lets exactly one of several owners reopen a cell', async () => {
+    it('let exactly one of several owners reopen a cell', async () => {
       await using store = await openLedger(new FakeClock());
       await store.ledger.claimCell(key, 0, 'ann');
       await store.ledger.completeCell(key, 'ann', aFailedResult(), []);
@@ -725,7 +725,7 @@ function describeGenerations(openLedger: OpenLedger): void {
       expect((await store.ledger.readTallies(key.run))[0]?.counts.failed ?? 0).toBe(0);
     });
 
-    it('takes the forgotten result out of the tally', async () => {
+    it('remove the discarded result of a reopened cell from the tally', async () => {
       await using store = await openLedger(new FakeClock());
       await store.ledger.claimCell(key, 0, 'ann');
       await store.ledger.completeCell(
@@ -750,21 +750,21 @@ function describeGenerations(openLedger: OpenLedger): void {
       ]);
     });
 
-    it('remembers the later generation of an unfinished cell', async () => {
+    it('keep the later generation of an unfinished cell', async () => {
       await using store = await openLedger(new FakeClock());
       await store.ledger.claimCell(key, 0, 'ann');
       await store.ledger.releaseCell(key, 'ann', [], 1);
 
       const claim = await store.ledger.claimCell(key, 1, 'bob');
       await store.ledger.completeCell(key, 'bob', aFailedResult(), []);
-      // The same task, delivered once more.
+      // The same task, delivered again.
       const again = await store.other.claimCell(key, 1, 'cid');
 
       expect(claim).toMatchObject({ kind: 'claimed', cell: { generation: 1, attempts: 1 } });
       expect(again).toEqual({ kind: 'done' });
     });
 
-    it('keeps the attempts of an unfinished cell, that of a lease that ended included', async () => {
+    it('keep the attempt count of an unfinished cell, including expired leases', async () => {
       const clock = new FakeClock();
       await using store = await openLedger(clock);
       await store.ledger.claimCell(key, 0, 'ann');
@@ -777,7 +777,7 @@ function describeGenerations(openLedger: OpenLedger): void {
       expect(claim).toMatchObject({ kind: 'claimed', cell: { generation: 1, attempts: 2 } });
     });
 
-    it('count attempts anew, those of leases that ended included', async () => {
+    it('restart the attempt count of a reopened cell, including expired leases', async () => {
       const clock = new FakeClock();
       await using store = await openLedger(clock);
       await store.ledger.claimCell(key, 0, 'ann');
@@ -790,7 +790,7 @@ function describeGenerations(openLedger: OpenLedger): void {
       expect(claim).toMatchObject({ kind: 'claimed', cell: { generation: 1, attempts: 1 } });
     });
 
-    it('keeps the later generation when an earlier task comes', async () => {
+    it('keep the later generation when a task of an earlier one is delivered', async () => {
       await using store = await openLedger(new FakeClock());
       await store.ledger.claimCell(key, 3, 'ann');
       await store.ledger.releaseCell(key, 'ann', [], 0);
@@ -804,7 +804,7 @@ function describeGenerations(openLedger: OpenLedger): void {
 
 function describeReading(openLedger: OpenLedger): void {
   describe('reading', () => {
-    it('reads a whole page of cells and leaves out what nobody has claimed', async () => {
+    it('reads a full page of cells and omits unclaimed ones', async () => {
       await using store = await openLedger(new FakeClock());
       const ids = Array.from({ length: limits.pageSize }, (_, index) => `q${index}`);
       const claimed = ids.filter((_, index) => index % 2 === 0);
@@ -825,7 +825,7 @@ function describeReading(openLedger: OpenLedger): void {
       expect((await store.ledger.readCells(key.run, key.config, [])).size).toBe(0);
     });
 
-    it('tallies results by run and config', async () => {
+    it('counts results by run and config', async () => {
       await using store = await openLedger(new FakeClock());
       const results = [
         aCellResult({ costUsd: 0.5 }),
@@ -868,63 +868,63 @@ function describeReading(openLedger: OpenLedger): void {
   });
 }
 
-function describeMending(openLedger: OpenLedger): void {
-  describe('the repair of a tally', () => {
-    const mended = aTally({
+function describeTallyRepair(openLedger: OpenLedger): void {
+  describe('repairing a tally', () => {
+    const repaired = aTally({
       counts: { scored: 7, unparsed: 1, ungraded: 2, failed: 3 },
       correct: 6,
       costUsd: 0.75,
       retries: 4,
     });
 
-    it('puts one in the place of another, and leaves the others alone', async () => {
+    it('replaces a tally and does not change others', async () => {
       await using store = await openLedger(new FakeClock());
       await complete(store.ledger, key);
       await complete(store.ledger, aCellKey({ config: 'other' }));
       const tallies = await store.ledger.readTallies(key.run);
       const existing = tallies.find(({ config }) => config === key.config);
 
-      const isReplaced = await store.ledger.replaceTally(existing, mended);
+      const isReplaced = await store.ledger.replaceTally(existing, repaired);
 
       expect(isReplaced).toBe(true);
       expect(byConfig(await store.other.readTallies(key.run))).toEqual([
-        mended,
+        repaired,
         aTally({ config: 'other' }),
       ]);
     });
 
-    it('puts one where there was none', async () => {
+    it('creates a missing tally', async () => {
       await using store = await openLedger(new FakeClock());
 
-      const isReplaced = await store.ledger.replaceTally(undefined, mended);
+      const isReplaced = await store.ledger.replaceTally(undefined, repaired);
 
       expect(isReplaced).toBe(true);
-      expect(await store.other.readTallies(key.run)).toEqual([mended]);
+      expect(await store.other.readTallies(key.run)).toEqual([repaired]);
       expect(await store.other.readTallies('demo-r2')).toEqual([]);
     });
 
     it.each<[string, Partial<Tally>]>([
       ['count', { counts: { scored: 0, unparsed: 0, ungraded: 0, failed: 1 } }],
-      ['number of right answers', { correct: 0 }],
+      ['number of correct cells', { correct: 0 }],
       ['cost', { costUsd: 0.25 }],
       ['number of retries', { retries: 1 }],
-    ])('is refused where another %s stands, and changes nothing', async (_, parts) => {
+    ])('is refused without a change when the stored %s differs', async (_, parts) => {
       await using store = await openLedger(new FakeClock());
       await complete(store.ledger, key);
 
-      const isReplaced = await store.other.replaceTally(aTally(parts), mended);
+      const isReplaced = await store.other.replaceTally(aTally(parts), repaired);
 
       expect(isReplaced).toBe(false);
       expect(await store.ledger.readTallies(key.run)).toEqual([aTally()]);
     });
 
-    it('is refused where one stands and none was seen, or none stands and one was seen', async () => {
+    it('is refused when a tally has appeared or is missing since it was read', async () => {
       await using store = await openLedger(new FakeClock());
       await complete(store.ledger, key);
-      const other = { ...mended, config: 'other' };
+      const other = { ...repaired, config: 'other' };
 
       const areReplaced = [
-        await store.other.replaceTally(undefined, mended),
+        await store.other.replaceTally(undefined, repaired),
         await store.other.replaceTally(aTally({ config: 'other' }), other),
       ];
 
@@ -936,48 +936,48 @@ function describeMending(openLedger: OpenLedger): void {
       await using store = await openLedger(new FakeClock());
       await complete(store.ledger, key);
       const [existing] = await store.ledger.readTallies(key.run);
-      await store.ledger.replaceTally(existing, mended);
+      await store.ledger.replaceTally(existing, repaired);
 
-      const again = await store.other.replaceTally(existing, mended);
+      const again = await store.other.replaceTally(existing, repaired);
 
       expect(again).toBe(true);
-      expect(await store.ledger.readTallies(key.run)).toEqual([mended]);
+      expect(await store.ledger.readTallies(key.run)).toEqual([repaired]);
     });
 
-    it('lets one of several win', async () => {
+    it('accepts one of several concurrent replacements', async () => {
       await using store = await openLedger(new FakeClock());
       await complete(store.ledger, key);
       const [existing] = await store.ledger.readTallies(key.run);
-      const other = { ...mended, correct: 5 };
+      const other = { ...repaired, correct: 5 };
 
       const areReplaced = await Promise.all([
-        store.ledger.replaceTally(existing, mended),
+        store.ledger.replaceTally(existing, repaired),
         store.other.replaceTally(existing, other),
       ]);
 
       expect(areReplaced.filter((isReplaced) => isReplaced)).toEqual([true]);
-      expect(await store.ledger.readTallies(key.run)).toEqual([areReplaced[0] ? mended : other]);
+      expect(await store.ledger.readTallies(key.run)).toEqual([areReplaced[0] ? repaired : other]);
     });
 
-    it('is what further results are added to', async () => {
+    it('adds further results to the repaired tally', async () => {
       await using store = await openLedger(new FakeClock());
       await complete(store.ledger, key);
       const [existing] = await store.ledger.readTallies(key.run);
-      await store.ledger.replaceTally(existing, mended);
+      await store.ledger.replaceTally(existing, repaired);
 
       await complete(store.other, aCellKey({ id: 'q2' }));
 
       const [tally] = await store.ledger.readTallies(key.run);
-      expect(tally).toEqual({ ...mended, counts: { ...mended.counts, scored: 8 }, correct: 7 });
+      expect(tally).toEqual({ ...repaired, counts: { ...repaired.counts, scored: 8 }, correct: 7 });
     });
 
-    it('is refused when a result came in between', async () => {
+    it('is refused when a result was added since the tally was read', async () => {
       await using store = await openLedger(new FakeClock());
       await complete(store.ledger, key);
       const [existing] = await store.ledger.readTallies(key.run);
       await complete(store.other, aCellKey({ id: 'q2' }));
 
-      const isReplaced = await store.ledger.replaceTally(existing, mended);
+      const isReplaced = await store.ledger.replaceTally(existing, repaired);
 
       expect(isReplaced).toBe(false);
       expect((await store.ledger.readTallies(key.run))[0]?.counts.scored).toBe(2);
@@ -995,8 +995,8 @@ function describeMending(openLedger: OpenLedger): void {
 }
 
 function describeOpenBreakers(openLedger: OpenLedger): void {
-  describe('openBreakers', () => {
-    it('lists what is closed', async () => {
+  describe('open breakers', () => {
+    it('lists open breakers', async () => {
       await using store = await openLedger(new FakeClock());
       const openBreakers = [
         anOpenBreaker({ breakerKey: 'lab' }),
@@ -1010,17 +1010,17 @@ function describeOpenBreakers(openLedger: OpenLedger): void {
       expect(listed).toEqual(expect.arrayContaining(openBreakers));
     });
 
-    it('replaces the open breaker of the same subject', async () => {
+    it('replaces the open breaker of the same key', async () => {
       await using store = await openLedger(new FakeClock());
-      const later = anOpenBreaker({ resetAt: '2026-01-02T04:00:00.000Z' });
+      const replacement = anOpenBreaker({ resetAt: '2026-01-02T04:00:00.000Z' });
       await store.ledger.openBreaker(anOpenBreaker());
 
-      await store.other.openBreaker(later);
+      await store.other.openBreaker(replacement);
 
-      expect(await store.ledger.listOpenBreakers()).toEqual([later]);
+      expect(await store.ledger.listOpenBreakers()).toEqual([replacement]);
     });
 
-    it('opens the subject and leaves the others closed', async () => {
+    it('closes a breaker and keeps the others open', async () => {
       await using store = await openLedger(new FakeClock());
       await store.ledger.openBreaker(anOpenBreaker({ breakerKey: 'lab' }));
       await store.ledger.openBreaker(anOpenBreaker({ breakerKey: 'lab/gpt-9' }));

@@ -4,7 +4,7 @@ import { expect } from 'vitest';
 import { aCellKey, aCellResult, aFailedResult } from '../support/builders.ts';
 import type { FakeClock } from '../support/fake-clock.ts';
 
-/** What the port says of one cell, without any store. */
+/** The state of a cell as the port specifies it. */
 interface ModelCell {
   state: 'claimed' | 'released' | 'done';
   owner: string | undefined;
@@ -14,14 +14,14 @@ interface ModelCell {
   result: CellResult | undefined;
 }
 
-/** The whole ledger, as the port describes it. */
+/** The ledger as the port specifies it. */
 export interface LedgerModel {
   readonly cells: Map<string, ModelCell>;
-  /** Every score that was accepted, in order: no cell may be in it twice. */
+  /** Accepted results with a score, in order. Each cell may occur only once. */
   readonly results: { readonly id: string; readonly result: CellResult }[];
 }
 
-/** The store that has to behave like the model. */
+/** The store to compare with the model. */
 export interface RealLedger {
   readonly clock: FakeClock;
   readonly ledger: Ledger;
@@ -30,7 +30,7 @@ export interface RealLedger {
 
 type LedgerCommand = fc.AsyncCommand<LedgerModel, RealLedger>;
 
-/** Random histories: a few owners, a few cells, time that goes on. */
+/** Random histories of a few owners and cells, with time advancing. */
 export function ledgerCommands(): fc.Arbitrary<Iterable<LedgerCommand>> {
   const owner = fc.constantFrom('ann', 'bob', 'cid');
   const id = fc.constantFrom('q1', 'q2');
@@ -54,14 +54,14 @@ function claim(owner: string, id: string, generation: number): LedgerCommand {
     const cell = model.cells.get(id);
     const expected = expectedClaim(cell, { owner, generation, nowMs });
     const isReopened = cell?.state === 'done';
-    const lapsedCount = cell?.state === 'claimed' ? 1 : 0;
+    const expiredLeaseCount = cell?.state === 'claimed' ? 1 : 0;
     if (expected === 'claimed') {
       model.cells.set(id, {
         state: 'claimed',
         owner,
         leaseUntilMs: nowMs + limits.leaseMs,
         generation: Math.max(cell?.generation ?? 0, generation),
-        attempts: isReopened ? 0 : (cell?.attempts ?? 0) + lapsedCount,
+        attempts: isReopened ? 0 : (cell?.attempts ?? 0) + expiredLeaseCount,
         result: undefined,
       });
     }
@@ -80,8 +80,8 @@ function expectedClaim(
   claim: { readonly owner: string; readonly generation: number; readonly nowMs: number },
 ): 'claimed' | 'held' | 'done' {
   if (cell?.state === 'done') {
-    const isOpenAgain = cell.result !== undefined && !hasScore(cell.result.outcome);
-    return isOpenAgain && claim.generation > cell.generation ? 'claimed' : 'done';
+    const canReopen = cell.result !== undefined && !hasScore(cell.result.outcome);
+    return canReopen && claim.generation > cell.generation ? 'claimed' : 'done';
   }
   const isLive = cell?.state === 'claimed' && cell.leaseUntilMs > claim.nowMs;
   return isLive ? 'held' : 'claimed';
@@ -141,12 +141,12 @@ function holds(cell: ModelCell | undefined, owner: string): cell is ModelCell {
   return cell?.state === 'claimed' && cell.owner === owner;
 }
 
-/** Owners are processes: not all of them reach the store the same way. */
+/** Each owner is a process, so owners access the store through different instances. */
 function storeOf(real: RealLedger, owner: string): Ledger {
   return owner === 'ann' ? real.ledger : real.other;
 }
 
-/** A step of a history; after each the store holds exactly what the model does. */
+/** Creates a command that runs a step, then expects the store to equal the model. */
 function command(
   name: string,
   step: (model: LedgerModel, real: RealLedger) => Promise<void>,

@@ -6,7 +6,7 @@ describeLedgerContract('SQLite in memory', async (clock) => {
   const stores = openLocalStores(':memory:', clock);
   return {
     ledger: stores.ledger,
-    // A database in memory has one connection only: the two share it.
+    // An in-memory database has only one connection, which both share.
     other: stores.ledger,
     [Symbol.asyncDispose]: async () => {
       stores[Symbol.dispose]();

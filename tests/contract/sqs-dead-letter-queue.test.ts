@@ -1,7 +1,7 @@
 import { SqsDeadLetterQueue } from '@thrice/aws';
 import { openQueues } from '../support/aws-emulators.ts';
 import { FakeClock } from '../support/fake-clock.ts';
-import { takeMessages } from '../support/message-queue.ts';
+import { receiveMessages } from '../support/message-queue.ts';
 import { describeDeadLetterQueueContract } from './dead-letter-queue-contract.ts';
 
 describeDeadLetterQueueContract('SQS, emulated', async () => {
@@ -10,7 +10,7 @@ describeDeadLetterQueueContract('SQS, emulated', async () => {
   return {
     deadLetterQueue: new SqsDeadLetterQueue({ client: queues.client, queueUrl }),
     read: async () => {
-      const messages = await takeMessages(queues.otherClient, queueUrl);
+      const messages = await receiveMessages(queues.otherClient, queueUrl);
       return messages.map(({ body }) => body);
     },
     [Symbol.asyncDispose]: () => queues[Symbol.asyncDispose](),

@@ -1,7 +1,7 @@
 import { SqsGroupRequests } from '@thrice/aws';
 import { openQueues } from '../support/aws-emulators.ts';
 import { FakeClock } from '../support/fake-clock.ts';
-import { takeMessages } from '../support/message-queue.ts';
+import { receiveMessages } from '../support/message-queue.ts';
 import { describeGroupRequestsContract } from './group-requests-contract.ts';
 
 describeGroupRequestsContract('SQS, emulated', async () => {
@@ -12,10 +12,10 @@ describeGroupRequestsContract('SQS, emulated', async () => {
   return {
     requests: new SqsGroupRequests({ client: queues.client, queueUrls }),
     other: new SqsGroupRequests({ client: queues.otherClient, queueUrls }),
-    take: async (kind) => {
-      const taken = await takeMessages(queues.otherClient, queueUrls[kind]);
-      inFlight.push(...taken);
-      return taken.map(({ body }) => body);
+    receive: async (kind) => {
+      const received = await receiveMessages(queues.otherClient, queueUrls[kind]);
+      inFlight.push(...received);
+      return received.map(({ body }) => body);
     },
     finish: async () => {
       for (const message of inFlight) await message.remove();

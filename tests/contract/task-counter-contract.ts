@@ -2,27 +2,27 @@ import type { TaskCounter, TaskQueue } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
 import { aCellTask } from '../support/builders.ts';
 
-/** A fresh, empty queue and who counts it. */
+/** A fresh, empty queue and its counter. */
 export interface TaskCounterUnderTest extends AsyncDisposable {
   readonly queue: TaskQueue;
   readonly counter: TaskCounter;
 }
 
-/** Makes a fresh, empty queue of the lanes `lab` and `openai`. */
+/** Opens fresh, empty queues for the lanes `lab` and `openai`. */
 export type OpenTaskCounter = () => Promise<TaskCounterUnderTest>;
 
-/** What the `TaskCounter` port promises, sentence by sentence. */
+/** Tests every promise of the `TaskCounter` port. */
 export function describeTaskCounterContract(name: string, open: OpenTaskCounter): void {
   describe(`TaskCounter contract: ${name}`, () => {
-    it('counts nothing at first', async () => {
+    it('counts 0 tasks in an empty queue', async () => {
       await using store = await open();
 
       expect(await store.counter.countTasks('lab')).toBe(0);
     });
 
-    it('counts the tasks of a lane, not those of others', async () => {
+    it('counts only the tasks of the given lane', async () => {
       await using store = await open();
-      const tasks = Array.from({ length: 12 }, (_, at) => aCellTask({ id: `q${at}` }));
+      const tasks = Array.from({ length: 12 }, (_, index) => aCellTask({ id: `q${index}` }));
 
       await store.queue.send('lab', tasks);
       await store.queue.send('openai', tasks.slice(0, 1));
@@ -31,7 +31,7 @@ export function describeTaskCounterContract(name: string, open: OpenTaskCounter)
       expect(await store.counter.countTasks('openai')).toBe(1);
     });
 
-    it('counts a task once, waiting, in flight or delayed, until it is acknowledged', async () => {
+    it('counts waiting, in-flight, and delayed tasks until they are acknowledged', async () => {
       await using store = await open();
       await store.queue.send('lab', [aCellTask({ id: 'q1' }), aCellTask({ id: 'q2' })]);
       const [first, second] = await store.queue.receive('lab', 2);

@@ -6,17 +6,17 @@ import { FakeClock } from '../support/fake-clock.ts';
 /** A fresh, empty queue. */
 export interface TaskQueueUnderTest extends AsyncDisposable {
   readonly queue: TaskQueue;
-  /** The same queue as another worker sees it. */
+  /** The same queue, accessed by another worker. */
   readonly other: TaskQueue;
 }
 
-/** Makes a fresh, empty queue that lives by the given clock. */
+/** Opens a fresh, empty queue that uses the given clock. */
 export type OpenTaskQueue = (clock: FakeClock) => Promise<TaskQueueUnderTest>;
 
-/** Receives in a row that bring nothing, after which an engine that may hold back has no more. */
+/** Consecutive empty receives after which the queue counts as empty; an engine may return too few. */
 const MAX_EMPTY_RECEIVES = 5;
 
-/** What the `TaskQueue` port promises, sentence by sentence. */
+/** Tests every promise of the `TaskQueue` port. */
 export function describeTaskQueueContract(name: string, openQueue: OpenTaskQueue): void {
   describe(`TaskQueue contract: ${name}`, () => {
     describeDelivery(openQueue);
@@ -26,7 +26,7 @@ export function describeTaskQueueContract(name: string, openQueue: OpenTaskQueue
   });
 }
 
-/** Receives until `count` deliveries came, or nothing more does. */
+/** Receives until there are `count` deliveries or the queue is empty. */
 async function receiveAll(queue: TaskQueue, count: number, lane = 'lab'): Promise<Delivery[]> {
   const received: Delivery[] = [];
   let emptyCount = 0;
@@ -54,7 +54,7 @@ function idsOf(deliveries: readonly Delivery[]): string[] {
 
 function describeDelivery(openQueue: OpenTaskQueue): void {
   describe('delivery', () => {
-    it('delivers a task as it was sent', async () => {
+    it('delivers a task unchanged', async () => {
       await using store = await openQueue(new FakeClock());
       const task = aCellTask({
         run: 'demo-r2',
@@ -82,7 +82,7 @@ function describeDelivery(openQueue: OpenTaskQueue): void {
       expect(idsOf(received)).toEqual(tasks.map(({ id }) => id).toSorted());
     });
 
-    it('delivers no more than asked for', async () => {
+    it('delivers no more tasks than requested', async () => {
       await using store = await openQueue(new FakeClock());
       await store.queue.send('lab', tasksOf(5));
 
@@ -91,13 +91,13 @@ function describeDelivery(openQueue: OpenTaskQueue): void {
       expect(received.length).toBeLessThanOrEqual(2);
     });
 
-    it('delivers nothing of an empty lane, and does not wait', async () => {
+    it('returns no deliveries for an empty lane without waiting', async () => {
       await using store = await openQueue(new FakeClock());
 
       expect(await store.queue.receive('lab', 10)).toEqual([]);
     });
 
-    it('takes an empty list', async () => {
+    it('accepts an empty list', async () => {
       await using store = await openQueue(new FakeClock());
 
       await store.queue.send('lab', []);
@@ -105,7 +105,7 @@ function describeDelivery(openQueue: OpenTaskQueue): void {
       expect(await store.queue.receive('lab', 10)).toEqual([]);
     });
 
-    it('keeps lanes apart', async () => {
+    it('separates lanes', async () => {
       await using store = await openQueue(new FakeClock());
       await store.queue.send('lab', [aCellTask({ id: 'slow' })]);
       await store.queue.send('openai', [aCellTask({ id: 'fast' })]);
@@ -114,7 +114,7 @@ function describeDelivery(openQueue: OpenTaskQueue): void {
       expect(idsOf(await receiveAll(store.queue, 2, 'lab'))).toEqual(['slow']);
     });
 
-    it('delivers a task that was sent twice at least once', async () => {
+    it('delivers a task at least once when it is sent twice', async () => {
       await using store = await openQueue(new FakeClock());
       await store.queue.send('lab', [aCellTask()]);
       await store.queue.send('lab', [aCellTask()]);
@@ -128,7 +128,7 @@ function describeDelivery(openQueue: OpenTaskQueue): void {
 
 function describeHolding(openQueue: OpenTaskQueue): void {
   describe('holding', () => {
-    it('hides a task in somebody’s hands from the others', async () => {
+    it('hides a held task from other workers', async () => {
       const clock = new FakeClock();
       await using store = await openQueue(clock);
       await store.queue.send('lab', tasksOf(3));
@@ -139,7 +139,7 @@ function describeHolding(openQueue: OpenTaskQueue): void {
       expect(await store.other.receive('lab', 3)).toEqual([]);
     });
 
-    it('gives each task to one of two who receive at the same time', async () => {
+    it('delivers each task to only one of two concurrent receivers', async () => {
       await using store = await openQueue(new FakeClock());
       await store.queue.send('lab', tasksOf(6));
 
@@ -152,7 +152,7 @@ function describeHolding(openQueue: OpenTaskQueue): void {
       expect(ids).toEqual([...new Set(ids)]);
     });
 
-    it('delivers a task again when its holder does nothing', async () => {
+    it('delivers a task again when its holder neither extends nor acknowledges it', async () => {
       const clock = new FakeClock();
       await using store = await openQueue(clock);
       await store.queue.send('lab', [aCellTask()]);
@@ -194,12 +194,12 @@ function describeSettling(openQueue: OpenTaskQueue): void {
       const clock = new FakeClock();
       await using store = await openQueue(clock);
       await store.queue.send('lab', tasksOf(2));
-      const [done, kept] = await receiveAll(store.queue, 2);
+      const [acknowledged, other] = await receiveAll(store.queue, 2);
 
-      await store.queue.acknowledge(done as Delivery);
+      await store.queue.acknowledge(acknowledged as Delivery);
       clock.advance(limits.leaseMs);
 
-      expect(idsOf(await receiveAll(store.other, 2))).toEqual([kept?.task.id]);
+      expect(idsOf(await receiveAll(store.other, 2))).toEqual([other?.task.id]);
     });
 
     it('delivers a released task after its delay', async () => {
@@ -216,7 +216,7 @@ function describeSettling(openQueue: OpenTaskQueue): void {
       expect(idsOf(await receiveAll(store.other, 1))).toEqual(['q1']);
     });
 
-    it('delivers a task that is released without delay at once', async () => {
+    it('delivers a task immediately when it is released without delay', async () => {
       await using store = await openQueue(new FakeClock());
       await store.queue.send('lab', [aCellTask()]);
       const held = await receiveOne(store.queue);
@@ -226,7 +226,7 @@ function describeSettling(openQueue: OpenTaskQueue): void {
       expect(idsOf(await receiveAll(store.other, 1))).toEqual(['q1']);
     });
 
-    it('takes delays that are no whole milliseconds or longer than a lease', async () => {
+    it('accepts a fractional delay that is longer than a lease', async () => {
       const clock = new FakeClock();
       await using store = await openQueue(clock);
       await store.queue.send('lab', [aCellTask()]);
@@ -241,8 +241,8 @@ function describeSettling(openQueue: OpenTaskQueue): void {
 }
 
 function describeStaleReceipts(openQueue: OpenTaskQueue): void {
-  describe('a receipt that is no longer valid', () => {
-    it('is no error once its task is gone', async () => {
+  describe('a stale receipt', () => {
+    it('is not an error after its task was acknowledged', async () => {
       await using store = await openQueue(new FakeClock());
       await store.queue.send('lab', [aCellTask()]);
       const held = await receiveOne(store.queue);
@@ -255,7 +255,7 @@ function describeStaleReceipts(openQueue: OpenTaskQueue): void {
       expect(await store.other.receive('lab', 1)).toEqual([]);
     });
 
-    it('is no error once its task is in other hands, and leaves those their receipt', async () => {
+    it('is not an error after its task was delivered again, and keeps the new receipt valid', async () => {
       const clock = new FakeClock();
       await using store = await openQueue(clock);
       await store.queue.send('lab', [aCellTask()]);
@@ -272,15 +272,15 @@ function describeStaleReceipts(openQueue: OpenTaskQueue): void {
       expect(await store.other.receive('lab', 1)).toEqual([]);
     });
 
-    it('keeps no other delivery from being extended', async () => {
+    it('does not prevent other deliveries from being extended', async () => {
       const clock = new FakeClock();
       await using store = await openQueue(clock);
       await store.queue.send('lab', tasksOf(2));
-      const [gone, held] = (await receiveAll(store.queue, 2)) as [Delivery, Delivery];
-      await store.queue.acknowledge(gone);
+      const [acknowledged, held] = (await receiveAll(store.queue, 2)) as [Delivery, Delivery];
+      await store.queue.acknowledge(acknowledged);
       clock.advance(limits.leaseMs - 1);
 
-      await store.queue.extend([gone, held]);
+      await store.queue.extend([acknowledged, held]);
       clock.advance(limits.leaseMs - 1);
 
       expect(await store.other.receive('lab', 2)).toEqual([]);

@@ -1,12 +1,12 @@
 #!/usr/bin/env node
-// Stands in for the few calls the sst CLI itself makes of AWS: its bootstrap record and passphrases
-// (SSM), state, locks and secrets (S3), who we are (STS). In memory; anything else is answered 501.
+// An in-memory stub for the AWS calls of the sst CLI itself: its bootstrap record and passphrases (SSM),
+// state, locks, and secrets (S3), and the caller's identity (STS). It answers anything else with 501.
 //
-// Prints its address once it listens.
+// Prints its address when it is ready.
 import { createServer } from 'node:http';
 
 const ACCOUNT = '123456789012';
-/** Above any real one, so that sst has nothing to migrate. */
+/** Higher than any real version, so that sst does not migrate anything. */
 const BOOTSTRAP_VERSION = 99;
 
 const parameters = new Map([

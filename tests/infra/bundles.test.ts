@@ -18,26 +18,26 @@ describe('bundles', () => {
   });
 
   afterAll(async () => {
-    // A deploy that fails empties the types; one that succeeds leaves those to be committed.
+    // A failed deploy empties the types file; a successful one writes the types to commit.
     if (deployed.exitCode !== 0) await writeFile(linkTypesFile, linkTypesBefore);
   });
 
-  it('are made by the sst CLI, which accepts the whole stack', () => {
+  it('are built by the sst CLI, which accepts the whole stack', () => {
     expect(deployed.output).toContain('Complete');
     expect(deployed.exitCode).toBe(0);
   });
 
-  it.each(components)('of %s export a handler alone', (component) => {
+  it.each(components)('of %s export only a handler', (component) => {
     const { exports } = importBundle(component);
 
     expect(exports).toEqual(['handler']);
   });
 
-  it('are small enough to start quickly', () => {
+  it('of answer stay below the size limit', () => {
     expect(bundleBytes('Answer')).toBeLessThanOrEqual(ANSWER_MAX_BYTES);
   });
 
-  it('are linked to what the committed types say', async () => {
+  it('have the links that the committed types declare', async () => {
     const linkTypes = await readFile(linkTypesFile, 'utf8');
 
     expect(linkTypes).toBe(linkTypesBefore);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import * as z from 'zod';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
-/** What `sst deploy` prints, and what the directory says to functions and the CLI. */
+/** The directory: what `sst deploy` prints and what functions and the CLI read. */
 export const directorySchema = z.strictObject({
   stage: z.string(),
   region: z.string(),
@@ -40,15 +40,15 @@ const graphSchema = z.object({
     }),
   ),
 });
-/** Everything the stack asks AWS for. */
+/** All resources of the stack. */
 export type Graph = z.infer<typeof graphSchema>;
 
-/** Reads what synth has written. */
+/** Parses the output of synth. */
 export function parseGraph(value: unknown): Graph {
   return graphSchema.parse(value);
 }
 
-/** Synthesizes a stage in a process of its own. */
+/** Synthesizes a stage in a separate process. */
 export async function synthesize(
   stage: string,
   secrets: Readonly<Record<string, string>>,
@@ -62,11 +62,11 @@ export async function synthesize(
     env,
     encoding: 'utf8',
   });
-  if (status !== 0) throw new Error(`synth of ${stage} ended with ${status}:\n${stderr}`);
+  if (status !== 0) throw new Error(`synth of ${stage} exited with ${status}:\n${stderr}`);
   return graphSchema.parse(JSON.parse(readFileSync(out, 'utf8')));
 }
 
-/** The resources of a type, their inputs parsed. */
+/** The resources of a type with parsed inputs. */
 export function resourcesOf<Inputs>(
   { resources }: Graph,
   type: string,
@@ -77,11 +77,11 @@ export function resourcesOf<Inputs>(
     .map(({ inputs, ...rest }) => ({ ...rest, inputs: schema.parse(inputs) }));
 }
 
-/** The one resource of a type, its inputs parsed. */
+/** The only resource of a type with parsed inputs. */
 export function resourceOf<Inputs>(graph: Graph, type: string, schema: z.ZodType<Inputs>) {
   const [found, ...more] = resourcesOf(graph, type, schema);
   if (found === undefined || more.length > 0) {
-    throw new Error(`${type}: expected 1, received ${more.length + (found ? 1 : 0)}`);
+    throw new Error(`${type}: expected 1 resource, received ${more.length + (found ? 1 : 0)}`);
   }
   return found;
 }
@@ -105,12 +105,12 @@ export function queuesOf(graph: Graph): ReadonlyMap<string, z.infer<typeof queue
   return new Map(queues.map(({ inputs }) => [inputs.name, inputs]));
 }
 
-/** What an ARN or a URL ends in: a queue's or a function's name. */
+/** The queue or function name at the end of an ARN or URL. */
 export function nameIn(arnOrUrl: string): string {
   return arnOrUrl.split(/[:/]/).at(-1) ?? '';
 }
 
-/** Names of the queues that hold work: the lanes', then those of plans and finalizations. */
+/** Names of the queues that functions consume: those of the lanes, then plan and finalize. */
 export function workQueueNames({ outputs }: Graph): readonly string[] {
   const { laneQueueUrls, planQueueUrl, finalizeQueueUrl } = outputs;
   return [...Object.values(laneQueueUrls), planQueueUrl, finalizeQueueUrl].map(nameIn);
@@ -127,7 +127,7 @@ const functionSchema = z.object({
   loggingConfig: z.object({ logFormat: z.string(), logGroup: z.string() }),
 });
 
-/** The functions, by component: `Answer`. */
+/** The functions by component name, for example `Answer`. */
 export function functionsOf(graph: Graph): ReadonlyMap<string, z.infer<typeof functionSchema>> {
   const functions = resourcesOf(graph, 'aws:lambda/function:Function', functionSchema);
   return new Map(functions.map(({ options, inputs }) => [options.parent, inputs]));
@@ -142,7 +142,7 @@ const mappingSchema = z.object({
   scalingConfig: z.object({ maximumConcurrency: z.number() }),
 });
 
-/** The subscriptions, each with the queue and the function it joins. */
+/** The subscriptions, each with its queue and function. */
 export function mappingsOf(graph: Graph) {
   const queues = queuesOf(graph);
   const functions = [...functionsOf(graph)];
@@ -152,7 +152,9 @@ export function mappingsOf(graph: Graph) {
       const [component, subscriber] =
         functions.find(([, { name }]) => name === nameIn(inputs.functionName)) ?? [];
       if (queue === undefined || component === undefined || subscriber === undefined) {
-        throw new Error(`a subscription joins ${inputs.eventSourceArn} and ${inputs.functionName}`);
+        throw new Error(
+          `a subscription connects unknown resources: ${inputs.eventSourceArn} and ${inputs.functionName}`,
+        );
       }
       return { ...inputs, queue, component, subscriber };
     },
@@ -172,7 +174,7 @@ const roleSchema = z.object({
   managedPolicyArns: z.array(z.string()).default([]),
 });
 
-/** The roles, by component, with what they may do. */
+/** The roles with their component and permissions. */
 export function rolesOf(graph: Graph) {
   return resourcesOf(graph, 'aws:iam/role:Role', roleSchema).map(({ options, inputs }) => ({
     component: options.parent,

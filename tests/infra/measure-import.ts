@@ -1,9 +1,9 @@
 /**
- * Prints size and import time of a function's bundle; at most 1.5 MB and 200 ms are meant for answer.
+ * Prints the size and import time of a function's bundle. The targets for answer are 1.5 MB and 200 ms.
  *
  *   node tests/infra/measure-import.ts [Answer]
  *
- * Bundles first, then imports in fresh processes; the median is of this machine, not of Lambda's.
+ * Bundles first, then imports in fresh processes. The median is measured on this machine, not on Lambda.
  */
 import { bundleBytes, importBundle } from './lambda-bundle.ts';
 import { runSst } from './offline-sst.ts';
@@ -12,7 +12,7 @@ const IMPORT_COUNT = 15;
 
 const component = process.argv[2] ?? 'Answer';
 const { exitCode, output } = await runSst('deploy', '--stage', 'test');
-if (exitCode !== 0) throw new Error(`sst deploy ended with ${exitCode}:\n${output}`);
+if (exitCode !== 0) throw new Error(`sst deploy exited with ${exitCode}:\n${output}`);
 const timesMs = Array.from({ length: IMPORT_COUNT }, () => importBundle(component).importMs);
 const medianMs = timesMs.toSorted((a, b) => a - b)[Math.floor(IMPORT_COUNT / 2)] ?? Number.NaN;
 process.stdout.write(

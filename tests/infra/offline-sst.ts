@@ -8,16 +8,16 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const root = join(import.meta.dirname, '../..');
 
-/** How a command of the sst CLI ended. */
+/** The result of an sst CLI command. */
 export interface SstResult {
   readonly exitCode: number;
-  /** Everything it wrote. */
+  /** Standard output and standard error. */
   readonly output: string;
 }
 
 /**
- * Runs the real sst CLI with stand-ins for pulumi and AWS: it evaluates the config, bundles and zips
- * each function and writes `sst-env.d.ts`; nothing leaves the machine.
+ * Runs the real sst CLI with stubs for pulumi and AWS. It evaluates the config, bundles and zips each
+ * function, and writes `sst-env.d.ts` without using the network.
  */
 export async function runSst(...args: readonly string[]): Promise<SstResult> {
   installPlatform();

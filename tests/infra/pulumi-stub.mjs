@@ -1,9 +1,9 @@
 #!/usr/bin/env node
-// Stands in for the pulumi CLI, as far as `sst deploy`, `shell` and `remove` need one: runs the program
-// that sst has bundled against Pulumi's mocks, then writes the event log and the checkpoint that sst
-// reads. No provider looks at anything, and every resource reads "create".
+// A stub for the pulumi CLI with the commands that `sst deploy`, `shell`, and `remove` need. It runs the
+// program that sst has bundled against Pulumi's mocks, then writes the event log and the checkpoint that
+// sst reads. No provider checks the resources, and each is reported as created.
 //
-// tests/infra/offline-sst.ts puts it where sst looks for pulumi.
+// tests/infra/offline-sst.ts installs it where sst looks for pulumi.
 import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
@@ -15,10 +15,10 @@ import {
   unwrapSecrets,
 } from '../../packages/local-cloud/src/synth/pulumi-mocks.mjs';
 
-/** What sst 4.17.1 asks for; at any other it would download. */
+/** The version that sst 4.17.1 requires; it would download another. */
 const PULUMI_VERSION = 'v3.215.0';
 
-// The program changes directory, so where we were started is kept.
+// Saved because the program changes the working directory.
 const home = process.cwd();
 const args = process.argv.slice(2);
 const [command] = args;
@@ -40,9 +40,9 @@ async function runProgram() {
   const stackName = optionOf('--stack');
   const [, app, stage] = stackName.split('/');
   const [, main] = readFileSync(join(home, 'Pulumi.yaml'), 'utf8').match(/^main: (.*)$/m);
-  const need = createRequire(main);
-  const pulumi = need('@pulumi/pulumi');
-  const { MockMonitor } = need('@pulumi/pulumi/runtime/mocks');
+  const requireFromMain = createRequire(main);
+  const pulumi = requireFromMain('@pulumi/pulumi');
+  const { MockMonitor } = requireFromMain('@pulumi/pulumi/runtime/mocks');
   const isPreview = command === 'preview';
 
   seedRandomBytes();
@@ -78,7 +78,7 @@ function isRegion(setting) {
   return setting.startsWith('aws:region=');
 }
 
-/** What the program registers, in the form of a checkpoint. */
+/** Records the resources that the program registers, in checkpoint format. */
 function recordResources(MockMonitor) {
   const registered = new Map();
   const { registerResource } = MockMonitor.prototype;
@@ -122,7 +122,7 @@ function writeCheckpoint(stackName, resources) {
   writeFileSync(file, JSON.stringify({ version: 3, checkpoint }));
 }
 
-/** The log that sst follows to learn what happens. */
+/** Writes the event log that sst follows. */
 function createEventLog(file) {
   let sequence = 0;
   const emit = (event) => {

@@ -17,7 +17,7 @@ import {
 } from './graph.ts';
 
 const CANARY_KEY = 'sk-canary-of-the-infra-test';
-const CONSUMING = [
+const CONSUME_ACTIONS = [
   'sqs:ChangeMessageVisibility',
   'sqs:DeleteMessage',
   'sqs:GetQueueAttributes',
@@ -32,14 +32,14 @@ describe.each(['test', 'production'])('stack of stage %s', (stage) => {
     graph = await synthesize(stage, { OpenaiApiKey: CANARY_KEY });
   });
 
-  it('is the same graph each time it is synthesized', async () => {
+  it('synthesizes the same graph each time', async () => {
     const again = await synthesize(stage, { OpenaiApiKey: CANARY_KEY });
 
     expect(JSON.stringify(again)).toBe(JSON.stringify(graph));
   });
 
   describe('queues', () => {
-    it('are one for each lane', () => {
+    it('exist for each lane', () => {
       const lanes = Object.keys(graph.outputs.laneQueueUrls);
       const names = Object.values(graph.outputs.laneQueueUrls).map(nameIn);
 
@@ -48,7 +48,7 @@ describe.each(['test', 'production'])('stack of stage %s', (stage) => {
       expect(names.filter((name) => !queuesOf(graph).has(name))).toEqual([]);
     });
 
-    it('of lanes give up to the DLQ of cells, the others to their own', () => {
+    it('of lanes redrive to the DLQ of cells, the others to the control DLQ', () => {
       const { laneQueueUrls, deadLetterQueueUrl, controlDeadLetterQueueUrl } = graph.outputs;
       const laneNames = Object.values(laneQueueUrls).map(nameIn);
 
@@ -62,7 +62,7 @@ describe.each(['test', 'production'])('stack of stage %s', (stage) => {
       }
     });
 
-    it('keep DLQ messages for 14 days, longer than anything can wait before', () => {
+    it('retain DLQ messages for 14 days, longer than any other message', () => {
       const retention = (name: string) => queuesOf(graph).get(name)?.messageRetentionSeconds;
       const { deadLetterQueueUrl, controlDeadLetterQueueUrl } = graph.outputs;
 
@@ -72,7 +72,7 @@ describe.each(['test', 'production'])('stack of stage %s', (stage) => {
       for (const name of workQueueNames(graph)) expect(retention(name)).toBe(7 * 86_400);
     });
 
-    it('hide a message for six times as long as its function may run', () => {
+    it('have a visibility timeout of at least six function timeouts', () => {
       for (const { queue, subscriber, maximumBatchingWindowInSeconds } of mappingsOf(graph)) {
         expect(queue.visibilityTimeoutSeconds).toBeGreaterThanOrEqual(
           6 * subscriber.timeout + maximumBatchingWindowInSeconds,
@@ -81,7 +81,7 @@ describe.each(['test', 'production'])('stack of stage %s', (stage) => {
       }
     });
 
-    it('are standard queues, encrypted and polled long', () => {
+    it('are encrypted standard queues with long polling', () => {
       const queues = [...queuesOf(graph).values()];
 
       expect(queues.length).toBe(workQueueNames(graph).length + 2);
@@ -96,24 +96,24 @@ describe.each(['test', 'production'])('stack of stage %s', (stage) => {
   });
 
   describe('subscriptions', () => {
-    it('join every lane to answer, and plans and finalizations to their functions', () => {
-      const joined = mappingsOf(graph).map(({ queue, component }): [string, string] => [
+    it('connect each lane to answer, and the plan and finalize queues to their functions', () => {
+      const connections = mappingsOf(graph).map(({ queue, component }): [string, string] => [
         queue.name,
         component,
       ]);
 
       const { laneQueueUrls, planQueueUrl, finalizeQueueUrl } = graph.outputs;
-      expect(new Map(joined)).toEqual(
+      expect(new Map(connections)).toEqual(
         new Map([
           ...Object.values(laneQueueUrls).map((url): [string, string] => [nameIn(url), 'Answer']),
           [nameIn(planQueueUrl), 'Plan'],
           [nameIn(finalizeQueueUrl), 'Finalize'],
         ]),
       );
-      expect(joined.length).toBe(workQueueNames(graph).length);
+      expect(connections.length).toBe(workQueueNames(graph).length);
     });
 
-    it('take one message a batch and report the failed ones', () => {
+    it('take one message per batch and report failed ones', () => {
       for (const mapping of mappingsOf(graph)) {
         expect(mapping).toMatchObject({
           batchSize: 1,
@@ -122,7 +122,7 @@ describe.each(['test', 'production'])('stack of stage %s', (stage) => {
       }
     });
 
-    it('have shares that add up to what their function has reserved', () => {
+    it('have concurrency shares that add up to the reservation of their function', () => {
       const byFunction = Map.groupBy(mappingsOf(graph), ({ component }) => component);
 
       expect([...byFunction.keys()].toSorted()).toEqual(['Answer', 'Finalize', 'Plan']);
@@ -136,7 +136,7 @@ describe.each(['test', 'production'])('stack of stage %s', (stage) => {
       }
     });
 
-    it('leave at least 100 invocations of an account of 1,000 to others', () => {
+    it('leave at least 100 of the 1,000 invocations of an account unreserved', () => {
       const reserved = [...functionsOf(graph).values()].map(
         ({ reservedConcurrentExecutions }) => reservedConcurrentExecutions,
       );
@@ -146,7 +146,7 @@ describe.each(['test', 'production'])('stack of stage %s', (stage) => {
   });
 
   describe('table', () => {
-    it('has its two keys, expiry and recovery, on demand', () => {
+    it('has two keys, expiry, point-in-time recovery, and on-demand billing', () => {
       const { inputs } = resourceOf(graph, 'aws:dynamodb/table:Table', z.unknown());
 
       expect(inputs).toMatchObject({
@@ -165,7 +165,7 @@ describe.each(['test', 'production'])('stack of stage %s', (stage) => {
       expect(inputs).not.toHaveProperty('serverSideEncryption');
     });
 
-    it('tells the directory under a fixed key', () => {
+    it('contains the directory under a fixed key', () => {
       const itemSchema = z.object({ tableName: z.string(), item: z.string() });
       const { inputs } = resourceOf(graph, 'aws:dynamodb/tableItem:TableItem', itemSchema);
 
@@ -212,7 +212,7 @@ describe.each(['test', 'production'])('stack of stage %s', (stage) => {
       });
     });
 
-    it('encrypts, and answers no browser', () => {
+    it('encrypts objects and has no CORS rules', () => {
       const type =
         'aws:s3/bucketServerSideEncryptionConfiguration:BucketServerSideEncryptionConfiguration';
 
@@ -250,19 +250,19 @@ describe.each(['test', 'production'])('stack of stage %s', (stage) => {
       expect(bucket.inputs).toMatchObject({ forceDestroy: !isProduction });
     });
 
-    it('is what a removal of another stage takes along, with everything else', () => {
-      const kept = graph.resources.filter(
+    it('is retained and protected in production only, and nothing else is', () => {
+      const retained = graph.resources.filter(
         ({ options }) => options.retainOnDelete || options.protect,
       );
 
-      expect(kept.map(({ type }) => type).toSorted()).toEqual(
+      expect(retained.map(({ type }) => type).toSorted()).toEqual(
         isProduction ? ['aws:dynamodb/table:Table', 'aws:s3/bucket:Bucket'] : [],
       );
     });
   });
 
   describe('functions', () => {
-    it('are four, each with its handler', () => {
+    it('are four with one handler each', () => {
       const handlers = graph.builds.map(({ functionID, handler }) => [functionID, handler]);
 
       expect(Object.fromEntries(handlers)).toEqual({
@@ -280,7 +280,7 @@ describe.each(['test', 'production'])('stack of stage %s', (stage) => {
       expect(functionsOf(graph).size).toBe(4);
     });
 
-    it('write JSON logs that are dropped in time', () => {
+    it('write JSON logs with limited retention', () => {
       const groups = resourcesOf(
         graph,
         'aws:cloudwatch/logGroup:LogGroup',
@@ -294,13 +294,13 @@ describe.each(['test', 'production'])('stack of stage %s', (stage) => {
       }
     });
 
-    it('know the directory, and only answer the keys', () => {
+    it('are linked to the directory, and only answer to the API keys', () => {
       const { _protect, ...directory } = graph.outputs;
       const keyNames = Object.values(builtinLanes).map(({ apiKeyEnv }) => apiKeyEnv);
 
       for (const { functionID, links } of graph.builds) {
-        const { type: _, ...known } = links['Stack'] ?? {};
-        expect(known).toEqual(directory);
+        const { type: _, ...linked } = links['Stack'] ?? {};
+        expect(linked).toEqual(directory);
         expect(Object.keys(links)).toEqual(
           functionID === 'Answer' ? ['Stack', 'ApiKeys'] : ['Stack'],
         );
@@ -313,33 +313,33 @@ describe.each(['test', 'production'])('stack of stage %s', (stage) => {
       });
     });
 
-    it('have no key in what AWS is asked for, the environment included', () => {
+    it('have no API key in any AWS resource, including the environment', () => {
       const variables = [...functionsOf(graph).values()].map(({ environment }) =>
         Object.keys(environment.variables).toSorted(),
       );
 
-      const tellers = graph.resources.filter(
+      const leakingResources = graph.resources.filter(
         ({ type, inputs }) =>
           type.startsWith('aws:') && JSON.stringify(inputs).includes(CANARY_KEY),
       );
-      expect(tellers).toEqual([]);
+      expect(leakingResources).toEqual([]);
       expect(JSON.stringify(graph.outputs)).not.toContain(CANARY_KEY);
       expect(variables).toEqual(
         Array.from({ length: 4 }, () => ['SST_KEY', 'SST_KEY_FILE', 'SST_RESOURCE_App']),
       );
     });
 
-    it('are reached through queues and the schedule only', () => {
-      const doors = graph.resources.filter(({ type }) =>
+    it('can be invoked only through queues and the schedule', () => {
+      const otherTriggers = graph.resources.filter(({ type }) =>
         /functionUrl|lambda\/permission/.test(type),
       );
 
-      expect(doors).toEqual([]);
+      expect(otherTriggers).toEqual([]);
     });
   });
 
   describe('reconciler', () => {
-    it('ticks every minute, ends before the next tick and never runs twice at once', () => {
+    it('ticks every minute, ends before the next tick, and never runs concurrently', () => {
       const schedule = resourceOf(graph, 'aws:scheduler/schedule:Schedule', z.unknown());
       const reconciler = functionsOf(graph).get('Reconciler');
 
@@ -352,16 +352,16 @@ describe.each(['test', 'production'])('stack of stage %s', (stage) => {
       expect(reconciler?.reservedConcurrentExecutions).toBe(1);
     });
 
-    it('leaves undeliverable ticks in the DLQ and does not repeat failed ones', () => {
+    it('sends undeliverable ticks to the control DLQ and does not retry failed ones', () => {
       const targetSchema = z.object({
-        target: z.object({ arn: z.string(), dlqConfig: z.object({ arn: z.string() }) }),
+        target: z.object({ arn: z.string(), deadLetterConfig: z.object({ arn: z.string() }) }),
       });
       const { inputs } = resourceOf(graph, 'aws:scheduler/schedule:Schedule', targetSchema);
       const type = 'aws:lambda/functionEventInvokeConfig:FunctionEventInvokeConfig';
 
       const reconcilerName = functionsOf(graph).get('Reconciler')?.name;
       expect(nameIn(inputs.target.arn)).toBe(reconcilerName);
-      expect(nameIn(inputs.target.dlqConfig.arn)).toBe(
+      expect(nameIn(inputs.target.deadLetterConfig.arn)).toBe(
         nameIn(graph.outputs.controlDeadLetterQueueUrl),
       );
       expect(resourceOf(graph, type, z.unknown()).inputs).toEqual({
@@ -373,7 +373,7 @@ describe.each(['test', 'production'])('stack of stage %s', (stage) => {
   });
 
   describe('permissions', () => {
-    it('name every action', () => {
+    it('contain no wildcard actions', () => {
       const actions = rolesOf(graph).flatMap(({ statements }) =>
         statements.flatMap(({ Action }) => Action),
       );
@@ -381,19 +381,19 @@ describe.each(['test', 'production'])('stack of stage %s', (stage) => {
       expect(actions.filter((action) => !/^[a-z0-9]+:[A-Za-z]+$/.test(action))).toEqual([]);
     });
 
-    it('name every resource, and of the bucket its parts', () => {
+    it('contain no wildcard resources except the prefixes of the bucket', () => {
       const resources = rolesOf(graph).flatMap(({ statements }) =>
         statements.flatMap(({ Resource }) => Resource),
       );
 
       const bucketArn = `arn:aws:s3:::${graph.outputs.bucketName}`;
-      const wide = new Set(resources.filter((resource) => resource.includes('*')));
-      expect(wide).toEqual(
+      const wildcards = new Set(resources.filter((resource) => resource.includes('*')));
+      expect(wildcards).toEqual(
         new Set(['questions', 'runs', 'spill'].map((part) => `${bucketArn}/${part}/*`)),
       );
     });
 
-    it('are what each function needs', () => {
+    it('are limited to the needs of each function', () => {
       const granted = Object.fromEntries(
         rolesOf(graph).map(({ component, statements }) => [
           component,
@@ -405,16 +405,16 @@ describe.each(['test', 'production'])('stack of stage %s', (stage) => {
         ['BatchGetItem', 'GetItem', 'Query', ...actions]
           .map((action) => `dynamodb:${action}`)
           .toSorted();
-      const reading = ['s3:GetObject', 's3:ListBucket'];
-      const bucket = ['s3:AbortMultipartUpload', ...reading, 's3:PutObject'];
-      const queue = [...CONSUMING, 'sqs:SendMessage'];
+      const readBucket = ['s3:GetObject', 's3:ListBucket'];
+      const writeBucket = ['s3:AbortMultipartUpload', ...readBucket, 's3:PutObject'];
+      const queue = [...CONSUME_ACTIONS, 'sqs:SendMessage'];
       expect(granted).toEqual({
-        Answer: [...table('PutItem', 'UpdateItem'), ...bucket, ...queue],
-        Plan: [...table('PutItem', 'UpdateItem'), ...reading, ...queue],
-        Finalize: [...table('DeleteItem', 'PutItem', 'UpdateItem'), ...bucket, ...queue],
+        Answer: [...table('PutItem', 'UpdateItem'), ...writeBucket, ...queue],
+        Plan: [...table('PutItem', 'UpdateItem'), ...readBucket, ...queue],
+        Finalize: [...table('DeleteItem', 'PutItem', 'UpdateItem'), ...writeBucket, ...queue],
         Reconciler: [
           ...table('DeleteItem'),
-          ...bucket,
+          ...writeBucket,
           'sqs:GetQueueAttributes',
           'sqs:SendMessage',
         ],
@@ -422,7 +422,7 @@ describe.each(['test', 'production'])('stack of stage %s', (stage) => {
       });
     });
 
-    it('let a function consume only the queues it is subscribed to', () => {
+    it('let each function consume only the queues it is subscribed to', () => {
       const mappings = mappingsOf(graph);
 
       for (const { component, statements } of rolesOf(graph)) {
@@ -430,11 +430,12 @@ describe.each(['test', 'production'])('stack of stage %s', (stage) => {
           Action.includes('sqs:ReceiveMessage') ? Resource : [],
         );
         const subscribed = mappings.filter((mapping) => mapping.component === component);
-        expect(consumed).toEqual(subscribed.map(({ eventSourceArn }) => eventSourceArn));
+        const subscribedArns = subscribed.map(({ eventSourceArn }) => eventSourceArn);
+        expect(consumed.toSorted()).toEqual(subscribedArns.toSorted());
       }
     });
 
-    it('let only answer send DLQ messages of cells', () => {
+    it('let only answer send to the DLQ of cells', () => {
       const name = nameIn(graph.outputs.deadLetterQueueUrl);
       const senders = rolesOf(graph).filter(({ statements }) =>
         statements.some(
@@ -446,7 +447,7 @@ describe.each(['test', 'production'])('stack of stage %s', (stage) => {
       expect(senders.map(({ component }) => component)).toEqual(['Answer']);
     });
 
-    it('come from AWS itself for writing logs only', () => {
+    it('use an AWS managed policy only for writing logs', () => {
       const managed = rolesOf(graph).flatMap(({ managedPolicyArns }) => managedPolicyArns);
 
       expect(new Set(managed)).toEqual(
@@ -454,7 +455,7 @@ describe.each(['test', 'production'])('stack of stage %s', (stage) => {
       );
     });
 
-    it('are assumed by Lambda alone, and for the schedule by the scheduler alone', () => {
+    it('can be assumed only by Lambda, and for the schedule only by the scheduler', () => {
       const trust = (service: string) => [
         {
           Sid: 'AllowAssumeRole',
@@ -474,7 +475,7 @@ describe.each(['test', 'production'])('stack of stage %s', (stage) => {
     });
   });
 
-  it('is as large as docs/cloud.md reckons with', () => {
+  it('matches the facts of the capacity model', () => {
     const functions = functionsOf(graph);
     const memoryOf = (name: string) => functions.get(name)?.memorySize;
     const alarms = resourcesOf(graph, 'aws:cloudwatch/metricAlarm:MetricAlarm', z.unknown());
@@ -504,43 +505,43 @@ describe.each(['test', 'production'])('stack of stage %s', (stage) => {
       resourcesOf(graph, 'aws:cloudwatch/metricAlarm:MetricAlarm', alarmSchema).map(
         ({ inputs }) => inputs,
       );
-    const breakerKeysOf = (metric: string) =>
+    const dimensionsOf = (metric: string) =>
       alarmsOf()
         .filter(({ metricName }) => metricName === metric)
         .flatMap(({ dimensions }) => Object.values(dimensions));
 
-    it('ring for the first DLQ message', () => {
+    it('fire for the first message in each DLQ', () => {
       const { deadLetterQueueUrl, controlDeadLetterQueueUrl } = graph.outputs;
       const metric = 'ApproximateNumberOfMessagesVisible';
 
-      expect(breakerKeysOf(metric)).toEqual(
-        [deadLetterQueueUrl, controlDeadLetterQueueUrl].map(nameIn),
+      expect(dimensionsOf(metric).toSorted()).toEqual(
+        [deadLetterQueueUrl, controlDeadLetterQueueUrl].map(nameIn).toSorted(),
       );
       for (const alarm of alarmsOf().filter(({ metricName }) => metricName === metric)) {
         expect(alarm).toMatchObject({ statistic: 'Maximum', threshold: 1 });
       }
     });
 
-    it('ring for every queue whose oldest message is late, well before it is dropped', () => {
+    it('fire for each queue whose oldest message is late, well before it expires', () => {
       const metric = 'ApproximateAgeOfOldestMessage';
 
-      expect(breakerKeysOf(metric)).toEqual(workQueueNames(graph));
+      expect(dimensionsOf(metric).toSorted()).toEqual(workQueueNames(graph).toSorted());
       for (const alarm of alarmsOf().filter(({ metricName }) => metricName === metric)) {
         expect(alarm.statistic).toBe('Maximum');
         expect(alarm.threshold).toBeLessThanOrEqual(86_400);
       }
     });
 
-    it.each(['Errors', 'Throttles'])('ring for %s of every function', (metric) => {
+    it.each(['Errors', 'Throttles'])('fire for %s of each function', (metric) => {
       const names = [...functionsOf(graph).values()].map(({ name }) => name);
 
-      expect(breakerKeysOf(metric).toSorted()).toEqual(names.toSorted());
+      expect(dimensionsOf(metric).toSorted()).toEqual(names.toSorted());
       for (const alarm of alarmsOf().filter(({ metricName }) => metricName === metric)) {
         expect(alarm).toMatchObject({ statistic: 'Sum', threshold: 1 });
       }
     });
 
-    it('tell one topic, by names of their stage', () => {
+    it('notify one topic and are named after the stage', () => {
       for (const alarm of alarmsOf()) {
         expect(alarm).toMatchObject({
           comparisonOperator: 'GreaterThanOrEqualToThreshold',

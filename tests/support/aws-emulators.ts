@@ -14,55 +14,55 @@ import dynalite from 'dynalite';
 import { createRequestHandler } from 'local-aws-sqs';
 import S3rver from 's3rver';
 import { MemoryS3Store } from '../../packages/local-cloud/src/memory-s3-store.ts';
-import { liveByClock } from './sqs-virtual-time.ts';
+import { useVirtualTime } from './sqs-virtual-time.ts';
 import { waitUntil } from './wait-until.ts';
 
 const MAX_ATTEMPTS = 3;
 
-/** The SDK's retries without their waits. */
-const retryAtOnce = {
-  acquireInitialRetryToken: async () => retryTokenOf(0),
+/** The SDK's retries without delays. */
+const retryImmediately = {
+  acquireInitialRetryToken: async () => createRetryToken(0),
   refreshRetryTokenForRetry: async (
     token: { getRetryCount(): number },
     { errorType }: { readonly errorType: string },
   ) => {
     const retryCount = token.getRetryCount() + 1;
     if (errorType === 'CLIENT_ERROR' || retryCount >= MAX_ATTEMPTS) throw new Error('no retry');
-    return retryTokenOf(retryCount);
+    return createRetryToken(retryCount);
   },
   recordSuccess: () => undefined,
 };
 
-function retryTokenOf(retryCount: number) {
+function createRetryToken(retryCount: number) {
   return { getRetryCount: () => retryCount, getRetryDelay: () => 0, getRetryCost: () => 0 };
 }
 
-/** What the clients of a test have in common. */
+/** The configuration that all clients share. */
 function clientConfig(port: number) {
   return {
     region: 'us-east-1',
     endpoint: `http://127.0.0.1:${port}`,
-    // The S3 emulator knows this account only.
+    // The S3 emulator accepts only this account.
     credentials: { accessKeyId: 'S3RVER', secretAccessKey: 'S3RVER' },
-    retryStrategy: retryAtOnce,
+    retryStrategy: retryImmediately,
     maxAttempts: MAX_ATTEMPTS,
   };
 }
 
-/** A client and a fresh table; the table is gone when disposed of. */
+/** Clients and a fresh table, which disposal deletes. */
 export interface EmulatedTable extends AsyncDisposable {
   readonly client: DynamoDBClient;
-  /** Another process's client. */
+  /** The client of another process. */
   readonly otherClient: DynamoDBClient;
   readonly tableName: string;
 }
 
-/** An emulator of DynamoDB; tests share it, each with a table of its own. */
+/** A DynamoDB emulator. Tests share it, each with its own table. */
 export interface DynamoEmulator extends AsyncDisposable {
   openTable(): Promise<EmulatedTable>;
 }
 
-/** Starts an emulator of DynamoDB in this process. */
+/** Starts a DynamoDB emulator in this process. */
 export async function startDynamo(): Promise<DynamoEmulator> {
   const server = dynalite({ createTableMs: 0 });
   const port = await listen(server);
@@ -104,15 +104,15 @@ export async function startDynamo(): Promise<DynamoEmulator> {
   };
 }
 
-/** Clients and fresh queues, by lane, that live by a clock. */
+/** Clients and fresh queues, by lane, whose time follows a test's clock. */
 export interface EmulatedQueues extends AsyncDisposable {
   readonly client: SQSClient;
-  /** Another process's client. */
+  /** The client of another process. */
   readonly otherClient: SQSClient;
   readonly queueUrls: ReadonlyMap<string, string>;
 }
 
-/** Starts an emulator of SQS in this process with one queue per lane. */
+/** Starts an SQS emulator in this process with one queue per lane. */
 export async function openQueues(
   clock: Clock,
   lanes: readonly string[] = ['lab', 'openai'],
@@ -126,7 +126,7 @@ export async function openQueues(
   const server = createServer((request, response) => void requestHandler(request, response));
   const port = await listen(server);
   service.PORT = port;
-  for (const queue of service.Queues) liveByClock(queue, clock);
+  for (const queue of service.Queues) useVirtualTime(queue, clock);
   const client = new SQSClient(clientConfig(port));
   const otherClient = new SQSClient(clientConfig(port));
   return {
@@ -145,13 +145,13 @@ export async function openQueues(
 /** Clients and a fresh bucket. */
 export interface EmulatedBucket extends AsyncDisposable {
   readonly client: S3Client;
-  /** Another process's client. */
+  /** The client of another process. */
   readonly otherClient: S3Client;
   readonly bucket: string;
   readonly store: MemoryS3Store;
 }
 
-/** Starts an emulator of S3 in this process with one bucket. */
+/** Starts an S3 emulator in this process with one bucket. */
 export async function openBucket(): Promise<EmulatedBucket> {
   const bucket = 'artifacts';
   const store = new MemoryS3Store();
@@ -159,7 +159,7 @@ export async function openBucket(): Promise<EmulatedBucket> {
   const emulator = new S3rver({ silent: true, vhostBuckets: false });
   emulator.store = store;
   emulator.context.store = store;
-  const server = createServer(withAbort(store, emulator.callback()));
+  const server = createServer(withAbortUpload(store, emulator.callback()));
   const port = await listen(server);
   const config = { ...clientConfig(port), forcePathStyle: true };
   const client = new S3Client(config);
@@ -179,8 +179,8 @@ export async function openBucket(): Promise<EmulatedBucket> {
   };
 }
 
-/** Adds the one request of ours that the emulator does not know: to abort an upload. */
-function withAbort(store: MemoryS3Store, answer: RequestListener): RequestListener {
+/** Adds the one request that the emulator does not support: aborting an upload. */
+function withAbortUpload(store: MemoryS3Store, answer: RequestListener): RequestListener {
   return (request, response) => {
     const uploadId = new URL(request.url ?? '', 'http://127.0.0.1').searchParams.get('uploadId');
     if (request.method !== 'DELETE' || uploadId === null) {

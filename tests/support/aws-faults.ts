@@ -15,7 +15,7 @@ import { seededDraw } from './kill-account.ts';
 
 const batchSchema = z.object({ Entries: z.array(z.looseObject({ Id: z.string() })) });
 
-/** Every message goes twice, and those of a batch in the opposite order first. */
+/** Sends every message twice; the first time, batches are sent in reverse order. */
 export const everythingTwice: Intercept = async (request, proceed) => {
   if (request.service !== 'sqs' || !request.operation.startsWith('SendMessage')) {
     return await proceed();
@@ -28,9 +28,10 @@ export const everythingTwice: Intercept = async (request, proceed) => {
 };
 
 /**
- * Throttling, server errors, lost answers and partial failures, to whoever asks but the pollers.
+ * Injects throttling, server errors, lost responses, and partial failures into all requests except those
+ * of the pollers.
  *
- * @param rate - Share of requests that go wrong, 0..1.
+ * @param rate - Share of requests that fail, 0..1.
  */
 export function shakyServices(rate: number): Intercept {
   const draw = seededDraw(20261120);
@@ -39,31 +40,31 @@ export function shakyServices(rate: number): Intercept {
     if (isPoller && !request.operation.startsWith('SendMessage')) return await proceed();
     if (request.operation === 'SendMessageBatch') return await failSomeEntries(request, proceed);
     if (draw() >= rate) return await proceed();
-    const kind = draw();
-    if (kind < 0.25) {
+    const faultKind = draw();
+    if (faultKind < 0.25) {
       await proceed();
       return lost;
     }
-    return kind < 0.6 ? throttle(request) : serverError(request);
+    return faultKind < 0.6 ? throttle(request) : serverError(request);
   };
 }
 
-/** Two entries of a batch fail, one of them with an answer that says so only after it was sent. */
+/** Reports two entries of a batch as failed: the first was not sent, the second was. */
 async function failSomeEntries(request: AwsRequest, proceed: Proceed): Promise<AwsResponse> {
   const batch = batchSchema.parse(request.input);
   if (batch.Entries.length < 3) return await proceed();
-  const [refused, doubted] = batch.Entries;
+  const [unsent, sent] = batch.Entries;
   const rest = batch.Entries.slice(1);
   const answer = jsonOf(await proceed({ input: { ...request.input, Entries: rest } }));
   const successful = z.array(z.looseObject({ Id: z.string() })).parse(answer['Successful']);
-  const failed = [refused, doubted].map((entry) => ({
+  const failed = [unsent, sent].map((entry) => ({
     Id: entry?.Id,
     SenderFault: false,
     Code: 'InternalError',
   }));
   return jsonResponse({
     ...answer,
-    Successful: successful.filter(({ Id }) => Id !== doubted?.Id),
+    Successful: successful.filter(({ Id }) => Id !== sent?.Id),
     Failed: failed,
   });
 }

@@ -9,20 +9,20 @@ import type { Clock } from '@thrice/core';
 import type { DynamoEmulator } from './aws-emulators.ts';
 import { FakeBlobStore } from './fake-blob-store.ts';
 import { PassingClock } from './passing-clock.ts';
-import { type AnswerRequest, type SentRequest, standBetween } from './sdk-faults.ts';
+import { type AnswerRequest, interceptRequests, type SentRequest } from './sdk-faults.ts';
 
-/** A ledger with a table of its own, and what a test wants to see of it. */
+/** A ledger with its own table, and the means to inspect it. */
 export interface LedgerOnTable extends AsyncDisposable {
   readonly ledger: DynamoLedger;
-  /** The same table without faults. */
+  /** The same table, accessed without faults. */
   readonly other: DynamoLedger;
   readonly clock: PassingClock;
   readonly blobs: FakeBlobStore;
-  /** The requests of `ledger`, in order. */
+  /** The requests that `ledger` sent, in order. */
   readonly sent: readonly SentRequest[];
-  /** Sort keys of all items below their partition keys. */
+  /** The keys of all items, as `<partition key> / <sort key>`. */
   keys(): Promise<readonly string[]>;
-  /** An item as it is stored. */
+  /** Reads an item as it is stored. */
   item(pk: string, sk: string): Promise<Readonly<Record<string, AttributeValue>>>;
   /** Replaces an item. */
   putItem(item: Readonly<Record<string, AttributeValue>>): Promise<void>;
@@ -31,7 +31,7 @@ export interface LedgerOnTable extends AsyncDisposable {
 /**
  * Opens a ledger on a fresh table.
  *
- * @param answer - Stands between the ledger and its table. @default passes everything on
+ * @param answer - Answers the ledger's requests in place of the table. @default passes everything on
  */
 export async function openLedger(
   dynamo: DynamoEmulator,
@@ -51,7 +51,7 @@ export async function openLedger(
     other: open(otherClient, clock),
     clock,
     blobs,
-    sent: standBetween(client, answer),
+    sent: interceptRequests(client, answer),
     keys: async () => (await scan()).map(({ pk, sk }) => `${pk?.S} / ${sk?.S}`).toSorted(),
     item: async (pk, sk) => {
       const found = (await scan()).find((item) => item['pk']?.S === pk && item['sk']?.S === sk);

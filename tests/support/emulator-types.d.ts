@@ -1,4 +1,4 @@
-// The emulators come without types; these say what the tests use of them.
+// The emulators ship without types; these declare the parts that the tests use.
 
 declare module 'dynalite' {
   import type { Server } from 'node:http';

@@ -1,7 +1,7 @@
 import { DeleteMessageCommand, ReceiveMessageCommand, type SQSClient } from '@aws-sdk/client-sqs';
 
-/** Takes up to ten messages of a queue in flight. */
-export async function takeMessages(
+/** Receives up to ten messages and hides them for a minute. */
+export async function receiveMessages(
   client: SQSClient,
   queueUrl: string | undefined,
 ): Promise<readonly { readonly body: unknown; remove(): Promise<void> }[]> {

@@ -3,15 +3,15 @@ import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import type { S3Client } from '@aws-sdk/client-s3';
 import type { SQSClient } from '@aws-sdk/client-sqs';
 
-/** A request as it leaves the SDK; sent again, it is another one. */
+/** A request as the SDK sends it. Each retry is a request of its own. */
 export interface SentRequest {
-  /** `PutItem` */
+  /** For example `PutItem`. */
   readonly operation: string;
-  /** How many requests of this operation left before it. */
+  /** Number of earlier requests of the same operation. */
   readonly index: number;
-  /** The body of a JSON protocol; empty for S3. */
+  /** The parsed JSON body; empty for S3. */
   readonly input: Readonly<Record<string, unknown>>;
-  /** Length of the body. */
+  /** Length of the body, bytes. */
   readonly bodyBytes: number;
 }
 
@@ -22,7 +22,7 @@ export interface Answer {
   readonly body: Readable;
 }
 
-/** Answers a request in place of the service; `send` passes it on, with other input if given. */
+/** Answers a request in place of the service. `send` passes it on, with a different input if given. */
 export type AnswerRequest = (
   sent: SentRequest,
   send: (input?: SentRequest['input']) => Promise<Answer>,
@@ -43,12 +43,12 @@ interface MiddlewareStack {
 }
 
 /**
- * Stands between a client and its service, below the SDK's retries.
+ * Intercepts the requests of a client below the SDK's retries.
  *
  * @param answer - @default passes everything on
- * @returns Every request that left, in order; it grows.
+ * @returns The requests sent, in order. The list grows with each request.
  */
-export function standBetween(
+export function interceptRequests(
   client: DynamoDBClient | S3Client | SQSClient,
   answer: AnswerRequest = (_, send) => send(),
 ): readonly SentRequest[] {
@@ -68,25 +68,25 @@ export function standBetween(
         });
         return { response };
       },
-    // The innermost place: what it returns is read as the service's answer.
+    // The innermost position: its return value is handled as the service's response.
     { step: 'deserialize', priority: 'low' },
   );
   return log;
 }
 
-/** A connection that breaks. */
+/** The error of a broken connection. */
 export function connectionReset(): Error {
   return Object.assign(new Error('socket hang up'), { code: 'ECONNRESET' });
 }
 
-/** Lets a request do its work and loses the answer. */
+/** Sends a request and loses the response. */
 export async function loseAnswer(send: () => Promise<Answer>): Promise<Answer> {
   const answer = await send();
   answer.body.resume();
   throw connectionReset();
 }
 
-/** An answer of DynamoDB or SQS. */
+/** A response of DynamoDB or SQS. */
 export function jsonAnswer(statusCode: number, body: unknown): Answer {
   return {
     statusCode,
@@ -95,12 +95,12 @@ export function jsonAnswer(statusCode: number, body: unknown): Answer {
   };
 }
 
-/** An error of DynamoDB or SQS. */
+/** An error response of DynamoDB or SQS. */
 export function jsonError(statusCode: number, name: string): Answer {
   return jsonAnswer(statusCode, { __type: `com.amazonaws.service#${name}`, message: 'refused' });
 }
 
-/** An error of S3. */
+/** An error response of S3. */
 export function xmlError(statusCode: number, name: string): Answer {
   const text = `<?xml version="1.0"?><Error><Code>${name}</Code><Message>refused</Message></Error>`;
   return {
@@ -110,7 +110,7 @@ export function xmlError(statusCode: number, name: string): Answer {
   };
 }
 
-/** The JSON of an answer of DynamoDB or SQS. */
+/** Parses the JSON of a DynamoDB or SQS response. */
 export async function readAnswer(answer: Answer): Promise<Readonly<Record<string, unknown>>> {
   const chunks: Buffer[] = [];
   for await (const chunk of answer.body as AsyncIterable<Buffer>) chunks.push(chunk);

@@ -8,16 +8,16 @@ interface ReceivedRecord {
   readonly ReceiptHandle: string;
 }
 
-const LONGEST_SECONDS = '43200';
+const MAX_VISIBILITY_SECONDS = '43200';
 
 /**
- * Lets the messages of an emulated queue reappear by a test's clock instead of the machine's.
+ * Makes the messages of an emulated queue reappear by a test's clock instead of the machine's.
  *
- * For the emulator every held message stays hidden for the longest time there is; before each receive,
- * those whose time has come by the clock are shown.
+ * The emulator hides every held message for the longest possible time. Before each receive, messages that
+ * are due by the test's clock are made visible.
  */
-export function liveByClock(queue: Queue, clock: Clock): void {
-  /** When held messages reappear, by message; and one receipt to show each by. */
+export function useVirtualTime(queue: Queue, clock: Clock): void {
+  /** By message id: when each held message reappears, and a receipt to make it visible with. */
   const held = new Map<string, { readonly receipt: string; readonly dueAtMs: number }>();
   const messageOfReceipt = new Map<string, string>();
   const receive = queue.receive.bind(queue);
@@ -36,7 +36,7 @@ export function liveByClock(queue: Queue, clock: Clock): void {
     }
     const records = (await receive({
       ...input,
-      VisibilityTimeout: LONGEST_SECONDS,
+      VisibilityTimeout: MAX_VISIBILITY_SECONDS,
     })) as ReceivedRecord[];
     for (const { MessageId, ReceiptHandle } of records) {
       messageOfReceipt.set(ReceiptHandle, MessageId);
@@ -45,18 +45,20 @@ export function liveByClock(queue: Queue, clock: Clock): void {
     return records;
   };
   queue.changeVisibility = (receipt, seconds) => {
-    const isThere = changeVisibility(receipt, LONGEST_SECONDS);
-    if (isThere) hold(receipt, Number(seconds));
-    return isThere;
+    const isFound = changeVisibility(receipt, MAX_VISIBILITY_SECONDS);
+    if (isFound) hold(receipt, Number(seconds));
+    return isFound;
   };
   const getAttributes = queue.getAttributes.bind(queue);
   queue.getAttributes = (names) => {
-    // The emulator counts held messages as available too.
-    const { ApproximateNumberOfMessages: notDelayed, ApproximateNumberOfMessagesNotVisible: held } =
-      getAttributes(['All']) as Record<string, string>;
+    // The emulator also counts held messages as visible.
+    const {
+      ApproximateNumberOfMessages: notDelayed,
+      ApproximateNumberOfMessagesNotVisible: hidden,
+    } = getAttributes(['All']) as Record<string, string>;
     const attributes = getAttributes(names) as Record<string, string> | undefined;
     if (attributes?.['ApproximateNumberOfMessages'] !== undefined) {
-      attributes['ApproximateNumberOfMessages'] = String(Number(notDelayed) - Number(held));
+      attributes['ApproximateNumberOfMessages'] = String(Number(notDelayed) - Number(hidden));
     }
     return attributes;
   };

@@ -1,4 +1,4 @@
-/** The engine in the cloud: SQS for tasks, one DynamoDB table as ledger, S3 for artifacts. */
+/** The cloud engine: SQS for tasks, one DynamoDB table as the ledger, S3 for artifacts. */
 
 export { DynamoActiveGroups } from './dynamo/dynamo-active-groups.ts';
 export { DynamoLedger } from './dynamo/dynamo-ledger.ts';

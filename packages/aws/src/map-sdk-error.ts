@@ -3,10 +3,11 @@ import { type ErrorCode, ThriceError, toThriceError } from '@thrice/core';
 type StoreCode = Extract<ErrorCode, 'store-unavailable' | 'store-unusable'>;
 
 /**
- * Names of errors that pass by themselves: throttling, overload, timeouts.
+ * Names of transient errors: throttling, overload, timeouts.
  *
- * Those of the SDK's own retry classification, and of S3 and SQS; see
- * https://docs.aws.amazon.com/sdkref/latest/guide/feature-retry-behavior.html (2026-11).
+ * They come from the SDK's retry classification and from S3 and SQS.
+ *
+ * @see https://docs.aws.amazon.com/sdkref/latest/guide/feature-retry-behavior.html (2026-11)
  */
 const TRANSIENT_NAMES: ReadonlySet<string> = new Set([
   'BandwidthLimitExceeded',
@@ -15,7 +16,7 @@ const TRANSIENT_NAMES: ReadonlySet<string> = new Set([
   'InternalServerError',
   'KmsThrottled',
   'LimitExceededException',
-  // An upload in parts that somebody ended meanwhile: it can be made again.
+  // A multipart upload that another process has ended: a new one can be started.
   'NoSuchUpload',
   'OperationAborted',
   'OverLimit',
@@ -36,7 +37,7 @@ const TRANSIENT_NAMES: ReadonlySet<string> = new Set([
   'TransactionInProgressException',
 ]);
 
-/** Codes of Node's sockets and resolver: the service was not reached, or not to the end. */
+/** Node.js error codes for connections that failed or broke off. */
 const NETWORK_CODES: ReadonlySet<string> = new Set([
   'EAI_AGAIN',
   'ECONNABORTED',
@@ -50,7 +51,7 @@ const NETWORK_CODES: ReadonlySet<string> = new Set([
   'ETIMEDOUT',
 ]);
 
-/** Names of errors that stay until somebody repairs permissions, credentials or the deployment. */
+/** Names of errors that last until permissions, credentials, or the deployment are fixed. */
 const UNUSABLE_NAMES: ReadonlySet<string> = new Set([
   'AccessDenied',
   'AccessDeniedException',
@@ -89,11 +90,11 @@ const UNUSABLE_NAMES: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Translates what an AWS SDK client throws, by its name and status; anything else is a bug.
+ * Translates an error of an AWS SDK client by its name and status. Unknown errors are bugs.
  *
- * The SDK has retried what it could before: a transient error here means that the retries failed too.
+ * The SDK has already retried transient errors, so one that arrives here has outlasted the retries.
  *
- * @param store - What was asked, for the message: `table thrice-ledger`.
+ * @param store - The resource to name in the message: `table thrice-ledger`.
  */
 export function mapSdkError(thrown: unknown, store: string): ThriceError {
   if (thrown instanceof ThriceError) return thrown;
@@ -101,10 +102,10 @@ export function mapSdkError(thrown: unknown, store: string): ThriceError {
   const code = codeOf(thrown);
   return code === undefined
     ? toThriceError(thrown)
-    : storeError(code, store, nameOf(thrown), thrown);
+    : storeError(code, store, displayNameOf(thrown), thrown);
 }
 
-/** Translates an entry of a batch that failed alone. */
+/** Translates the error of a single entry in a batch. */
 export function mapEntryError(
   {
     Code: name = 'unknown',
@@ -120,7 +121,7 @@ export function mapEntryError(
   });
 }
 
-/** Whether something thrown carries one of these names. */
+/** Whether a thrown value is an error with one of these names. */
 export function isNamed(thrown: unknown, ...names: readonly string[]): boolean {
   return thrown instanceof Error && names.includes(thrown.name);
 }
@@ -128,18 +129,18 @@ export function isNamed(thrown: unknown, ...names: readonly string[]): boolean {
 function storeError(code: StoreCode, store: string, name: string, cause?: unknown): ThriceError {
   if (name === 'CredentialsProviderError') {
     const message =
-      'AWS credentials: expected some in the environment or in the AWS profile, found none';
+      'AWS credentials: expected credentials in the environment or the AWS profile, found none';
     return new ThriceError({ code, message, cause });
   }
   const message =
     code === 'store-unavailable'
-      ? `${store}: the service did not serve the request (${name}); try again, nothing is lost`
-      : `${store}: the request was refused (${name}); check that it is deployed and that the credentials may use it`;
+      ? `${store}: the service is unavailable (${name}); try again later, no data is lost`
+      : `${store}: the request was refused (${name}); check that the resource is deployed and that the credentials have access to it`;
   return new ThriceError({ code, message, cause });
 }
 
-/** What an error is called by: of the network its code, which says more than `Error`. */
-function nameOf(error: Error): string {
+/** The name for the message: the code of a network error, since its name is only `Error`. */
+function displayNameOf(error: Error): string {
   const code = 'code' in error ? String(error.code) : '';
   return NETWORK_CODES.has(code) ? code : error.name;
 }

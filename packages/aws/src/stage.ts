@@ -5,7 +5,7 @@ import { mapSdkError } from './map-sdk-error.ts';
 
 const urlSchema = z.url();
 
-/** Where everything of a deployed stage is; the stack writes it, functions and CLI read it. */
+/** The resources of a deployed stage. The stack writes them; the functions and the CLI read them. */
 export const stageSchema = z.object({
   stage: z.string().min(1),
   tableName: z.string().min(1),
@@ -15,14 +15,14 @@ export const stageSchema = z.object({
   planQueueUrl: urlSchema,
   finalizeQueueUrl: urlSchema,
 });
-/** Where everything of a deployed stage is. */
+/** The resources of a deployed stage. */
 export type Stage = z.infer<typeof stageSchema>;
 
 /**
- * Finds a deployed stage by its name: its table has a fixed name and holds the rest.
+ * Finds a deployed stage by its name: the table's name is fixed, and the table lists the other resources.
  *
- * @throws {ThriceError} `invalid-argument` for what is no stage's name; `endpoint-unreachable` where there
- *   is no such stage, or no region to look in; what `mapSdkError` says for credentials and network.
+ * @throws {ThriceError} `invalid-argument` for an invalid stage name; `endpoint-unreachable` if the stage
+ *   does not exist or no region is set; the error of `mapSdkError` for problems with credentials or the network.
  */
 export async function findStage(client: DynamoDBClient, name: string): Promise<Stage> {
   checkName(name);
@@ -44,7 +44,7 @@ export async function findStage(client: DynamoDBClient, name: string): Promise<S
   });
 }
 
-/** As SST takes it, which also is what a table's name may hold. */
+/** Checks a name against SST's rules for stages, which DynamoDB table names allow too. */
 function checkName(name: string): void {
   if (/^[A-Za-z0-9-]{1,64}$/.test(name)) return;
   throw new ThriceError({

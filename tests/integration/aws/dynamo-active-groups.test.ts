@@ -5,9 +5,9 @@ import { type DynamoEmulator, startDynamo } from '../../support/aws-emulators.ts
 import { FakeClock } from '../../support/fake-clock.ts';
 import {
   type AnswerRequest,
+  interceptRequests,
   jsonError,
   loseAnswer,
-  standBetween,
 } from '../../support/sdk-faults.ts';
 
 let dynamo: DynamoEmulator;
@@ -20,16 +20,16 @@ afterAll(async () => {
 
 interface ActiveGroupsOnTable extends AsyncDisposable {
   readonly activeGroups: DynamoActiveGroups;
-  /** The same table without faults. */
+  /** The same table, accessed without faults. */
   readonly other: DynamoActiveGroups;
-  /** Sort keys of all items below their partition keys. */
+  /** The keys of all items, as `<partition key> / <sort key>`. */
   keys(): Promise<readonly string[]>;
 }
 
 async function openActiveGroups(answer?: AnswerRequest): Promise<ActiveGroupsOnTable> {
   const { client, otherClient, tableName, ...table } = await dynamo.openTable();
   const init = { tableName, clock: new FakeClock(), random: () => 0 };
-  standBetween(client, answer);
+  interceptRequests(client, answer);
   return {
     activeGroups: new DynamoActiveGroups({ ...init, client }),
     other: new DynamoActiveGroups({ ...init, client: otherClient }),
@@ -41,8 +41,8 @@ async function openActiveGroups(answer?: AnswerRequest): Promise<ActiveGroupsOnT
   };
 }
 
-/** Loses the first answer of an operation. */
-function losing(operation: string): AnswerRequest {
+/** Loses the first response of an operation. */
+function loseFirstAnswer(operation: string): AnswerRequest {
   return async (sent, send) =>
     sent.operation === operation && sent.index === 0
       ? await loseAnswer(() => send())
@@ -50,7 +50,7 @@ function losing(operation: string): AnswerRequest {
 }
 
 describe('DynamoActiveGroups', () => {
-  it('has its items where the format says', async () => {
+  it('stores items under the documented keys', async () => {
     await using store = await openActiveGroups();
 
     await store.activeGroups.add('demo');
@@ -59,8 +59,8 @@ describe('DynamoActiveGroups', () => {
     expect(await store.keys()).toEqual(['active-groups / demo', 'deferred / demo#lab/m']);
   });
 
-  it('watches and defers once though the answer was lost', async () => {
-    await using store = await openActiveGroups(losing('PutItem'));
+  it('adds and defers once when the response is lost', async () => {
+    await using store = await openActiveGroups(loseFirstAnswer('PutItem'));
 
     await store.activeGroups.add('demo');
     await store.activeGroups.defer('lab', 'demo');
@@ -69,7 +69,7 @@ describe('DynamoActiveGroups', () => {
     expect(await store.other.listDeferred()).toHaveLength(1);
   });
 
-  it('unwatches though the answer was lost, and not what was watched anew meanwhile', async () => {
+  it('removes a group when the response is lost, but not if it was added again in the meantime', async () => {
     await using store = await openActiveGroups(async (sent, send) => {
       if (sent.operation !== 'DeleteItem' || sent.index > 0) return await send();
       return await loseAnswer(async () => {
@@ -80,14 +80,14 @@ describe('DynamoActiveGroups', () => {
     });
     await store.other.add('demo');
     const [activeGroup] = await store.activeGroups.list();
-    if (activeGroup === undefined) throw new Error('expected a watched group');
+    if (activeGroup === undefined) throw new Error('expected an active group');
 
     await store.activeGroups.remove(activeGroup);
 
     expect((await store.other.list()).map(({ group }) => group)).toEqual(['demo']);
   });
 
-  it('lists several pages', async () => {
+  it('lists multiple pages', async () => {
     await using store = await openActiveGroups(async ({ operation, input }, send) =>
       operation === 'Query' ? await send({ ...input, Limit: 2 }) : await send(),
     );
@@ -97,15 +97,15 @@ describe('DynamoActiveGroups', () => {
       await store.other.defer('lab', group);
     }
 
-    const activeGroup = await store.activeGroups.list();
+    const activeGroups = await store.activeGroups.list();
     const deferred = await store.activeGroups.listDeferred();
 
-    expect(activeGroup.map(({ group }) => group)).toEqual(groups);
+    expect(activeGroups.map(({ group }) => group)).toEqual(groups);
     expect(deferred.map(({ group }) => group)).toEqual(groups);
   });
 
   it.each([
-    ['watch', 'PutItem', ({ activeGroups }: ActiveGroupsOnTable) => activeGroups.add('demo')],
+    ['add', 'PutItem', ({ activeGroups }: ActiveGroupsOnTable) => activeGroups.add('demo')],
     [
       'defer',
       'PutItem',
@@ -117,7 +117,7 @@ describe('DynamoActiveGroups', () => {
       'DeleteItem',
       ({ activeGroups }: ActiveGroupsOnTable) => activeGroups.remove({ group: 'demo', token: 't' }),
     ],
-  ] as const)('does not %s what the table refuses', async (_, operation, act) => {
+  ] as const)('%s fails when the table refuses the request', async (_, operation, act) => {
     await using store = await openActiveGroups(async (sent, send) =>
       sent.operation === operation ? jsonError(400, 'AccessDeniedException') : await send(),
     );

@@ -22,9 +22,9 @@ import {
 } from '../../support/sdk-faults.ts';
 
 const key = aCellKey();
-/** More than an item may hold. */
+/** Too large for an item. */
 const hugeText = 'é'.repeat(250_000);
-/** Fits an item; twelve of it are more than an answer holds. */
+/** Fits into an item, but twelve of them do not fit into one response. */
 const largeText = 'x'.repeat(180_000);
 
 let dynamo: DynamoEmulator;
@@ -35,16 +35,16 @@ afterAll(async () => {
   await dynamo[Symbol.asyncDispose]();
 });
 
-/** Loses the answers of one operation's requests by their indexes; everything else passes. */
-function losing(operation: string, ...indexes: readonly number[]): AnswerRequest {
+/** Loses the responses of an operation's requests with the given indexes. Passes on everything else. */
+function loseAnswers(operation: string, ...indexes: readonly number[]): AnswerRequest {
   return async (sent, send) =>
     sent.operation === operation && indexes.includes(sent.index)
       ? await loseAnswer(() => send())
       : await send();
 }
 
-/** Answers one operation's requests with an error, as long as a condition holds. */
-function refusing(
+/** Answers an operation's requests with an error while a condition holds. */
+function refuseRequests(
   operation: string,
   error: { readonly status: number; readonly name: string },
   isRefused: (sent: SentRequest) => boolean = () => true,
@@ -66,9 +66,9 @@ async function failedCountOf({ other }: LedgerOnTable): Promise<number | undefin
 }
 
 describe('DynamoLedger', () => {
-  describe('a request whose answer is lost', () => {
-    it('keeps the first claim of a cell as the first', async () => {
-      await using store = await openLedger(dynamo, losing('PutItem', 0));
+  describe('a lost response', () => {
+    it('does not turn a first claim into a later one', async () => {
+      await using store = await openLedger(dynamo, loseAnswers('PutItem', 0));
 
       const claim = await store.ledger.claimCell(key, 0, 'ann');
 
@@ -81,8 +81,8 @@ describe('DynamoLedger', () => {
       expect(await store.other.claimCell(key, 0, 'bob')).toEqual({ kind: 'held' });
     });
 
-    it('keeps the claim of a cell whose lease had ended', async () => {
-      await using store = await openLedger(dynamo, losing('UpdateItem', 0));
+    it('does not lose the claim of a cell with an expired lease', async () => {
+      await using store = await openLedger(dynamo, loseAnswers('UpdateItem', 0));
       await store.other.claimCell(key, 0, 'dead');
       await store.other.releaseCell(key, 'dead', [anAttempt()], 2);
       await store.other.claimCell(key, 0, 'dead');
@@ -90,13 +90,13 @@ describe('DynamoLedger', () => {
 
       const claim = await store.ledger.claimCell(key, 0, 'ann');
 
-      // The lease that ended is one more try, once.
+      // The expired lease counts as one attempt, once.
       const cell = { attempts: 3, attemptLog: [anAttempt()] };
       expect(claim).toMatchObject({ kind: 'claimed', isFirst: false, cell });
     });
 
-    it('reopens a cell once and takes its result out of the tally once', async () => {
-      await using store = await openLedger(dynamo, losing('UpdateItem', 0));
+    it('does not reopen a cell twice or remove its result from the tally twice', async () => {
+      await using store = await openLedger(dynamo, loseAnswers('UpdateItem', 0));
       await store.other.claimCell(key, 0, 'ann');
       await store.other.completeCell(key, 'ann', aFailedResult(), []);
 
@@ -106,7 +106,7 @@ describe('DynamoLedger', () => {
       expect(await failedCountOf(store)).toBe(0);
     });
 
-    it('gives up a claim that somebody else has taken over before it was sent again', async () => {
+    it('does not return a claim that another owner took over before the retry', async () => {
       await using store = await openLedger(dynamo, async (sent, send) => {
         if (sent.operation !== 'PutItem' || sent.index > 0) return await send();
         await send();
@@ -121,15 +121,15 @@ describe('DynamoLedger', () => {
       expect(await store.other.extendLeases([key], 'bob')).toEqual([]);
     });
 
-    it('takes the lease of another call of the same owner for what it is', async () => {
-      await using store = await openLedger(dynamo, losing('PutItem', 0));
+    it('does not confuse a claim with an earlier one by the same owner', async () => {
+      await using store = await openLedger(dynamo, loseAnswers('PutItem', 0));
       await store.other.claimCell(key, 0, 'ann');
 
       expect(await store.ledger.claimCell(key, 0, 'ann')).toEqual({ kind: 'held' });
     });
 
-    it.each([[[]], [[anAttempt()]]])('completes a cell once (%#)', async (attemptLog) => {
-      await using store = await openLedger(dynamo, losing('UpdateItem', 0));
+    it.each([[[]], [[anAttempt()]]])('does not complete a cell twice (%#)', async (attemptLog) => {
+      await using store = await openLedger(dynamo, loseAnswers('UpdateItem', 0));
       await store.other.claimCell(key, 0, 'ann');
 
       const isOurs = await store.ledger.completeCell(key, 'ann', aFailedResult(), attemptLog);
@@ -140,8 +140,8 @@ describe('DynamoLedger', () => {
       expect(await failedCountOf(store)).toBe(1);
     });
 
-    it('releases a cell once', async () => {
-      await using store = await openLedger(dynamo, losing('UpdateItem', 0));
+    it('does not release a cell twice', async () => {
+      await using store = await openLedger(dynamo, loseAnswers('UpdateItem', 0));
       await store.other.claimCell(key, 0, 'ann');
 
       await store.ledger.releaseCell(key, 'ann', [anAttempt()], 1);
@@ -150,15 +150,15 @@ describe('DynamoLedger', () => {
       expect(cells.get(key.id)).toMatchObject({ state: 'released', attemptLog: [anAttempt()] });
     });
 
-    it('extends a lease', async () => {
-      await using store = await openLedger(dynamo, losing('UpdateItem', 0));
+    it('does not fail the extension of a lease', async () => {
+      await using store = await openLedger(dynamo, loseAnswers('UpdateItem', 0));
       await store.other.claimCell(key, 0, 'ann');
 
       expect(await store.ledger.extendLeases([key], 'ann')).toEqual([]);
     });
 
-    it('creates a group once and refuses the next', async () => {
-      await using store = await openLedger(dynamo, losing('PutItem', 1));
+    it('does not create a group twice or refuse its own retry', async () => {
+      await using store = await openLedger(dynamo, loseAnswers('PutItem', 1));
 
       await store.ledger.createGroup(aGroupHeader());
 
@@ -168,18 +168,18 @@ describe('DynamoLedger', () => {
       expect(await store.other.listGroups()).toHaveLength(1);
     });
 
-    it('tells the call that stands', async () => {
-      await using store = await openLedger(dynamo, losing('PutItem', 0));
+    it('does not replace the recorded call', async () => {
+      await using store = await openLedger(dynamo, loseAnswers('PutItem', 0));
 
       expect(await store.ledger.commitCall(key, aJournalEntry())).toEqual(aJournalEntry());
     });
   });
 
-  describe('a table that does not serve', () => {
-    it('is asked again while it throttles', async () => {
+  describe('an unavailable table', () => {
+    it('is retried while it throttles', async () => {
       await using store = await openLedger(
         dynamo,
-        refusing('PutItem', throttled, ({ index }) => index < 2),
+        refuseRequests('PutItem', throttled, ({ index }) => index < 2),
       );
 
       const claim = await store.ledger.claimCell(key, 0, 'ann');
@@ -189,9 +189,9 @@ describe('DynamoLedger', () => {
     });
 
     it.each([throttled, { status: 500, name: 'InternalServerError' }])(
-      'is unavailable when it stays with $name',
+      'reports store-unavailable when $name persists',
       async (error) => {
-        await using store = await openLedger(dynamo, refusing('PutItem', error));
+        await using store = await openLedger(dynamo, refuseRequests('PutItem', error));
 
         const claimed = store.ledger.claimCell(key, 0, 'ann');
 
@@ -201,9 +201,12 @@ describe('DynamoLedger', () => {
     );
 
     it.each(['AccessDeniedException', 'ResourceNotFoundException', 'UnrecognizedClientException'])(
-      'is unusable with %s, and not asked again',
+      'reports store-unusable for %s without a retry',
       async (name) => {
-        await using store = await openLedger(dynamo, refusing('GetItem', { status: 400, name }));
+        await using store = await openLedger(
+          dynamo,
+          refuseRequests('GetItem', { status: 400, name }),
+        );
 
         const read = store.ledger.readGroup('demo');
 
@@ -212,10 +215,12 @@ describe('DynamoLedger', () => {
       },
     );
 
-    it('keeps a completion whose tally it does not take', async () => {
+    it('keeps a completion when the tally update is throttled', async () => {
       await using store = await openLedger(
         dynamo,
-        refusing('UpdateItem', throttled, ({ input }) => JSON.stringify(input).includes('tally#')),
+        refuseRequests('UpdateItem', throttled, ({ input }) =>
+          JSON.stringify(input).includes('tally#'),
+        ),
       );
       await store.ledger.claimCell(key, 0, 'ann');
 
@@ -226,11 +231,13 @@ describe('DynamoLedger', () => {
       expect(await store.other.readTallies(key.run)).toEqual([]);
     });
 
-    it('does not hide that it forbids the tally', async () => {
+    it('reports a tally update that is denied', async () => {
       const forbidden = { status: 400, name: 'AccessDeniedException' };
       await using store = await openLedger(
         dynamo,
-        refusing('UpdateItem', forbidden, ({ input }) => JSON.stringify(input).includes('tally#')),
+        refuseRequests('UpdateItem', forbidden, ({ input }) =>
+          JSON.stringify(input).includes('tally#'),
+        ),
       );
       await store.ledger.claimCell(key, 0, 'ann');
 
@@ -239,7 +246,7 @@ describe('DynamoLedger', () => {
       await expect(completed).rejects.toMatchObject({ code: 'store-unusable' });
     });
 
-    it('is unavailable when a cell changes hands faster than it can be claimed', async () => {
+    it('reports store-unavailable when other owners keep changing the cell during a claim', async () => {
       await using store = await openLedger(dynamo, async (sent, send) => {
         if (sent.operation === 'UpdateItem') {
           await store.other.claimCell(key, 0, `owner-${sent.index}`);
@@ -268,7 +275,7 @@ describe('DynamoLedger', () => {
       );
     }
 
-    it('asks again for the cells that did not fit an answer, after a wait', async () => {
+    it('requests cells that did not fit into a response again after a delay', async () => {
       await using store = await openLedger(dynamo);
       await completeLarge(store);
 
@@ -280,7 +287,7 @@ describe('DynamoLedger', () => {
       expect(store.clock.sleptMs).toEqual(store.sent.slice(1).map(() => 25));
     });
 
-    it('waits longer and longer while nothing is served, then gives up', async () => {
+    it('backs off while responses are empty, then fails', async () => {
       await using store = await openLedger(dynamo, async ({ input }) =>
         jsonAnswer(200, { Responses: {}, UnprocessedKeys: input['RequestItems'] }),
       );
@@ -291,12 +298,12 @@ describe('DynamoLedger', () => {
       expect(store.clock.sleptMs).toEqual([25, 50, 100, 200, 400, 800, 1_000]);
     });
 
-    it('asks for a hundred cells at most at once and for none twice', async () => {
+    it('requests at most 100 cells at a time and none twice', async () => {
       await using store = await openLedger(dynamo);
-      const many = Array.from({ length: 250 }, (_, index) => `q${index}`);
+      const manyIds = Array.from({ length: 250 }, (_, index) => `q${index}`);
       await store.other.claimCell(aCellKey({ id: 'q249' }), 0, 'ann');
 
-      const cells = await store.ledger.readCells(key.run, key.config, [...many, ...many]);
+      const cells = await store.ledger.readCells(key.run, key.config, [...manyIds, ...manyIds]);
 
       expect([...cells.keys()]).toEqual(['q249']);
       const keyCounts = store.sent.map(
@@ -305,9 +312,9 @@ describe('DynamoLedger', () => {
       expect(keyCounts.toSorted((left, right) => right - left)).toEqual([100, 100, 50]);
     });
 
-    it('reads a journal of several pages', async () => {
+    it('reads a journal of multiple pages', async () => {
       await using store = await openLedger(dynamo);
-      // An entry holds its text twice.
+      // A journal entry contains its text twice.
       const text = largeText.slice(0, 90_000);
       const entries = ids.map((id) => aJournalEntry({ step: `turn ${id}`, text }));
       for (const entry of entries) await store.other.commitCall(key, entry);
@@ -321,7 +328,7 @@ describe('DynamoLedger', () => {
       expect(queries.length).toBeGreaterThan(1);
     });
 
-    it('lists groups, tallies and open breakers of several pages', async () => {
+    it('lists multiple pages of groups, tallies, and open breakers', async () => {
       await using store = await openLedger(dynamo, async ({ operation, input }, send) =>
         operation === 'Query' ? await send({ ...input, Limit: 2 }) : await send(),
       );
@@ -345,30 +352,30 @@ describe('DynamoLedger', () => {
     });
   });
 
-  describe('a tally that is repaired', () => {
-    it('stands though the answer was lost, and is no longer what it replaced', async () => {
-      await using store = await openLedger(dynamo, losing('UpdateItem', 0));
+  describe('replacing a tally', () => {
+    it('succeeds when the response is lost, and then refuses the replaced tally', async () => {
+      await using store = await openLedger(dynamo, loseAnswers('UpdateItem', 0));
       await store.other.claimCell(key, 0, 'ann');
       await store.other.completeCell(key, 'ann', aCellResult(), []);
-      const mended = aTally({ correct: 5 });
+      const repaired = aTally({ correct: 5 });
 
       const areReplaced = [
-        await store.ledger.replaceTally(aTally(), mended),
+        await store.ledger.replaceTally(aTally(), repaired),
         await store.other.replaceTally(aTally(), aTally({ correct: 6 })),
       ];
 
       expect(areReplaced).toEqual([true, false]);
-      expect(await store.other.readTallies(key.run)).toEqual([mended]);
+      expect(await store.other.readTallies(key.run)).toEqual([repaired]);
     });
 
-    it('stands where there was none though the answer was lost', async () => {
-      await using store = await openLedger(dynamo, losing('UpdateItem', 0));
+    it('creates a missing tally when the response is lost', async () => {
+      await using store = await openLedger(dynamo, loseAnswers('UpdateItem', 0));
 
       expect(await store.ledger.replaceTally(undefined, aTally())).toBe(true);
       expect(await store.other.readTallies(key.run)).toEqual([aTally()]);
     });
 
-    it('is refused by a result that came between the look and the write', async () => {
+    it('is refused when a result is added between the read and the write', async () => {
       await using store = await openLedger(dynamo, async (sent, send) => {
         if (sent.operation === 'UpdateItem') {
           await store.other.claimCell(key, 0, 'ann');
@@ -383,7 +390,7 @@ describe('DynamoLedger', () => {
       expect(await store.other.readTallies(key.run)).toEqual([aTally()]);
     });
 
-    it('may hold a sum of costs that no double does', async () => {
+    it('works when the sum of costs is not an exact double', async () => {
       await using store = await openLedger(dynamo);
       for (const [index, costUsd] of [0.1 + 0.2, 12.7, 1e-9, 1 / 3].entries()) {
         const each = aCellKey({ id: `q${index}` });
@@ -391,20 +398,20 @@ describe('DynamoLedger', () => {
         await store.ledger.completeCell(each, 'ann', aCellResult({ costUsd }), []);
       }
       const [existing] = await store.ledger.readTallies(key.run);
-      const mended = aTally({ correct: 5 });
+      const repaired = aTally({ correct: 5 });
 
-      const isReplaced = await store.ledger.replaceTally(existing, mended);
+      const isReplaced = await store.ledger.replaceTally(existing, repaired);
 
       expect(isReplaced).toBe(true);
-      expect(await store.other.readTallies(key.run)).toEqual([mended]);
+      expect(await store.other.readTallies(key.run)).toEqual([repaired]);
     });
   });
 
   describe('the list of groups', () => {
-    it('leaves out a group whose creator died between its two writes', async () => {
+    it('omits a group whose creator crashed between its two writes', async () => {
       await using store = await openLedger(
         dynamo,
-        refusing('PutItem', throttled, ({ index }) => index > 0),
+        refuseRequests('PutItem', throttled, ({ index }) => index > 0),
       );
 
       await expect(store.ledger.createGroup(aGroupHeader())).rejects.toMatchObject({
@@ -417,12 +424,12 @@ describe('DynamoLedger', () => {
       expect(await store.other.listGroups()).toHaveLength(1);
     });
 
-    it('lists a group once though a second creator of its name came later', async () => {
+    it('lists a group once when a later creation of the same name is refused', async () => {
       await using store = await openLedger(dynamo);
       await store.ledger.createGroup(aGroupHeader());
-      const late = aGroupHeader({ createdAt: '2026-02-01T00:00:00.000Z' });
+      const laterHeader = aGroupHeader({ createdAt: '2026-02-01T00:00:00.000Z' });
 
-      await expect(store.ledger.createGroup(late)).rejects.toMatchObject({
+      await expect(store.ledger.createGroup(laterHeader)).rejects.toMatchObject({
         code: 'already-exists',
       } satisfies Partial<ThriceError>);
 
@@ -433,7 +440,7 @@ describe('DynamoLedger', () => {
   });
 
   describe('payloads', () => {
-    it('keeps a small call in its item', async () => {
+    it('stores a small call in its item', async () => {
       await using store = await openLedger(dynamo);
 
       await store.ledger.commitCall(key, aJournalEntry({ text: largeText.slice(0, 90_000) }));
@@ -441,7 +448,7 @@ describe('DynamoLedger', () => {
       expect(store.blobs.written).toEqual([]);
     });
 
-    it('puts a large call beside its item, and the same one once', async () => {
+    it('stores a large call as one blob, even when it is committed twice', async () => {
       await using store = await openLedger(dynamo);
       const entry = aJournalEntry({ text: hugeText });
 
@@ -456,7 +463,7 @@ describe('DynamoLedger', () => {
       expect((await store.other.readJournal(key)).get('answer')).toEqual(entry);
     });
 
-    it('returns the large call that came first', async () => {
+    it('returns the large call that was committed first', async () => {
       await using store = await openLedger(dynamo);
       const first = aJournalEntry({ text: `first ${hugeText}` });
       await store.ledger.commitCall(key, first);
@@ -466,7 +473,7 @@ describe('DynamoLedger', () => {
       expect(existing).toEqual(first);
     });
 
-    it('puts a large result and a large header beside their items', async () => {
+    it('stores a large result and a large header as blobs', async () => {
       await using store = await openLedger(dynamo);
       const result = aFailedResult({ answer: hugeText, costUsd: 0.5 });
       const header = aGroupHeader({ commandLine: [hugeText] });
@@ -483,7 +490,7 @@ describe('DynamoLedger', () => {
       expect((await store.other.readTallies(key.run))[0]?.costUsd).toBe(0);
     });
 
-    it('forgets a large result when the cell is reopened', async () => {
+    it('discards a large result when the cell is reopened', async () => {
       await using store = await openLedger(dynamo);
       await store.ledger.claimCell(key, 0, 'ann');
       await store.ledger.completeCell(key, 'ann', aFailedResult({ answer: hugeText }), []);
@@ -496,10 +503,10 @@ describe('DynamoLedger', () => {
     });
 
     it.each([200_000, 250_000, 300_000, 350_000])(
-      'fits a result of %i bytes beside the longest attempts',
+      'stores a result of %i bytes together with the longest attempt log',
       async (answerBytes) => {
         await using store = await openLedger(dynamo);
-        // A character that JSON escapes with six others.
+        // JSON escapes this character as six characters.
         const message = '\u0001'.repeat(limits.errorTextChars);
         const error = { class: 'transient', code: 'unclassified', message } as const;
         const attemptLog = Array.from({ length: limits.attemptLogLength }, () =>
@@ -516,7 +523,7 @@ describe('DynamoLedger', () => {
     );
 
     it.each([
-      ['is gone', (texts: Map<string, string>) => texts.clear()],
+      ['is missing', (texts: Map<string, string>) => texts.clear()],
       [
         'has changed',
         (texts: Map<string, string>) => {
@@ -534,8 +541,8 @@ describe('DynamoLedger', () => {
     });
   });
 
-  describe('items', () => {
-    it('have the published keys', async () => {
+  describe('stored items', () => {
+    it('have the documented keys', async () => {
       await using store = await openLedger(dynamo);
       await store.ledger.createGroup(aGroupHeader());
       await store.ledger.claimCell(key, 0, 'ann');
@@ -554,7 +561,7 @@ describe('DynamoLedger', () => {
       ]);
     });
 
-    it('keep their schema version, and one of a newer version is refused', async () => {
+    it('have a schema version, and an item of a newer version is refused', async () => {
       await using store = await openLedger(dynamo);
       await store.ledger.claimCell(key, 0, 'ann');
       const item = await store.item('demo-r1#direct', 'cell#q1');
@@ -567,7 +574,7 @@ describe('DynamoLedger', () => {
       await expect(read).rejects.toThrow(/demo-r1#direct \/ cell#q1: .*schemaVersion/);
     });
 
-    it('may carry more attributes than are known', async () => {
+    it('may have unknown attributes', async () => {
       await using store = await openLedger(dynamo);
       await store.ledger.claimCell(key, 0, 'ann');
       const item = await store.item('demo-r1#direct', 'cell#q1');
@@ -576,7 +583,7 @@ describe('DynamoLedger', () => {
       expect(await store.ledger.claimCell(key, 0, 'bob')).toEqual({ kind: 'held' });
     });
 
-    it('cost one write for a first claim and two for a completion', async () => {
+    it('take one write for a first claim and two for a completion', async () => {
       await using store = await openLedger(dynamo);
 
       await store.ledger.claimCell(key, 0, 'ann');

@@ -8,11 +8,11 @@ import { collect } from '../../support/collect.ts';
 import { aFailureEntry, aStrayTask, messageBody } from '../../support/dlq-messages.ts';
 import { FakeBlobStore } from '../../support/fake-blob-store.ts';
 import { PassingClock } from '../../support/passing-clock.ts';
-import { type Answer, type SentRequest, standBetween } from '../../support/sdk-faults.ts';
+import { type Answer, interceptRequests, type SentRequest } from '../../support/sdk-faults.ts';
 
 const LANES = ['lab', 'openai'];
 const HIDDEN_MS = 300_000;
-const never = new AbortController().signal;
+const neverAborts = new AbortController().signal;
 
 let dynamo: DynamoEmulator;
 beforeAll(async () => {
@@ -22,7 +22,7 @@ afterAll(async () => {
   await dynamo[Symbol.asyncDispose]();
 });
 
-/** Two pages: messages of two runs, several of one cell, of an answered one, tasks, and what nobody can read. */
+/** Two pages: two runs, duplicates of a cell, an answered cell, tasks, and an unreadable message. */
 const entries: readonly (CellDlqEntry | 'unreadable')[] = [
   aFailureEntry({ id: 'q1' }),
   aFailureEntry({ id: 'q1', run: 'demo-r2' }),
@@ -39,9 +39,9 @@ const entries: readonly (CellDlqEntry | 'unreadable')[] = [
   aStrayTask({ id: 'stray' }),
 ];
 const expectedTasks = ['lab q1 g1', 'lab q2 g1', 'lab q4 g1', 'lab stray g0', 'openai q3 g2'];
-const expectedLeft = ['q1', 'q2', 'q3', 'stray', 'unreadable'];
+const expectedRemaining = ['q1', 'q2', 'q3', 'stray', 'unreadable'];
 
-/** The requests of a replay to which nothing happens. */
+/** The requests of an uninterrupted replay. */
 const operations = [
   'GetQueueAttributes',
   'ReceiveMessage',
@@ -61,13 +61,13 @@ const operations = [
   'ChangeMessageVisibilityBatch',
 ];
 
-/** A process that is killed before one of its requests: none leaves it any more. */
-class Process {
-  /** Every request that left. */
+/** A process that is killed before one of its requests: that request and all later ones fail. */
+class KillableProcess {
+  /** The requests sent. */
   readonly operations: string[] = [];
   readonly #killAt: number;
 
-  /** @param killAt - From 1; beyond its last request, the process is not killed. */
+  /** @param killAt - Number of the request, from 1. Beyond the last one, the process is not killed. */
   constructor(killAt: number) {
     this.#killAt = killAt;
   }
@@ -79,7 +79,7 @@ class Process {
   }
 }
 
-/** A group whose messages lie in the queue; one process that may be killed, another that is not. */
+/** Opens a stage with a group, its messages in the DLQ, a process that may be killed, and another one. */
 async function openStage() {
   const clock = new PassingClock();
   const random = () => 0;
@@ -87,9 +87,15 @@ async function openStage() {
   const queues = await openQueues(clock, ['dead', ...LANES]);
   const { tableName } = table;
   const queueUrl = queues.queueUrls.get('dead') ?? '';
-  const storesOf = (of: typeof table.client, sqs: SQSClient) => ({
-    ledger: new DynamoLedger({ client: of, tableName, blobs: new FakeBlobStore(), clock, random }),
-    activeGroups: new DynamoActiveGroups({ client: of, tableName, clock, random }),
+  const createStores = (dynamoClient: typeof table.client, sqs: SQSClient) => ({
+    ledger: new DynamoLedger({
+      client: dynamoClient,
+      tableName,
+      blobs: new FakeBlobStore(),
+      clock,
+      random,
+    }),
+    activeGroups: new DynamoActiveGroups({ client: dynamoClient, tableName, clock, random }),
     queue: new SqsTaskQueue({
       client: sqs,
       queueUrls: queues.queueUrls,
@@ -99,46 +105,52 @@ async function openStage() {
     }),
     lanes: new Set(LANES),
   });
-  const scanOf = (sqs: SQSClient) =>
+  const openScan = (sqs: SQSClient) =>
     new SqsDlqScan({ client: sqs, queueUrl, laneQueueUrls: {}, clock, random });
-  const replayWith = async (of: typeof table.client, sqs: SQSClient): Promise<DlqReport> => {
-    await using scan = scanOf(sqs);
+  const replayWith = async (
+    dynamoClient: typeof table.client,
+    sqs: SQSClient,
+  ): Promise<DlqReport> => {
+    await using scan = openScan(sqs);
     const filter = { runs: new Set(['demo-r1']) };
-    return await replayMessages({ scan, filter, stop: never }, storesOf(of, sqs));
+    return await replayMessages(
+      { scan, filter, stop: neverAborts },
+      createStores(dynamoClient, sqs),
+    );
   };
-  const whole = storesOf(table.client, queues.otherClient);
-  standBetween(queues.otherClient, (sent, send) => send(withoutWait(sent)));
-  await plan(whole.ledger);
+  const stores = createStores(table.client, queues.otherClient);
+  interceptRequests(queues.otherClient, (sent, send) => send(withoutWaiting(sent)));
+  await plan(stores.ledger);
   for (const entry of entries) {
     const MessageBody = entry === 'unreadable' ? entry : messageBody(entry);
     await queues.otherClient.send(new SendMessageCommand({ QueueUrl: queueUrl, MessageBody }));
   }
   return {
     clock,
-    ...whole,
+    ...stores,
     replay: () => replayWith(table.client, queues.otherClient),
-    /** To be called once. */
-    replayAs: (process: Process) => {
-      standBetween(table.otherClient, (sent, send) => process.send(sent, send));
-      standBetween(queues.client, (sent, send) =>
-        process.send(sent, () => send(withoutWait(sent))),
+    /** Call this only once. */
+    replayAs: (process: KillableProcess) => {
+      interceptRequests(table.otherClient, (sent, send) => process.send(sent, send));
+      interceptRequests(queues.client, (sent, send) =>
+        process.send(sent, () => send(withoutWaiting(sent))),
       );
       return replayWith(table.otherClient, queues.client);
     },
-    /** The tasks in the lanes, each once. */
+    /** The distinct tasks in the lanes. */
     tasks: async () => {
-      // One after another: of two receives at once the emulator may give up one too early.
+      // Sequential, because the emulator may return too few messages for concurrent receives.
       const found = [
-        ...(await whole.queue.receive('lab', 10)),
-        ...(await whole.queue.receive('openai', 10)),
+        ...(await stores.queue.receive('lab', 10)),
+        ...(await stores.queue.receive('openai', 10)),
       ];
       const names = found.map(({ lane, task }) => `${lane} ${task.id} g${task.generation}`);
       return [...new Set(names)].toSorted();
     },
-    /** What is visible in the DLQ, by id. */
-    left: async () => {
-      await using scan = scanOf(queues.otherClient);
-      const found = (await collect(scan.pages(never))).flat();
+    /** The ids of the messages that are visible in the DLQ. */
+    remaining: async () => {
+      await using scan = openScan(queues.otherClient);
+      const found = (await collect(scan.pages(neverAborts))).flat();
       const ids = found.map((entry) => (entry.kind === 'unreadable' ? entry.body : entry.task.id));
       return ids.toSorted();
     },
@@ -149,12 +161,12 @@ async function openStage() {
   };
 }
 
-/** The emulator waits by the machine's clock. */
-function withoutWait({ operation, input }: SentRequest): SentRequest['input'] {
+/** Removes the wait of a receive, which the emulator would spend in real time. */
+function withoutWaiting({ operation, input }: SentRequest): SentRequest['input'] {
   return operation === 'ReceiveMessage' ? { ...input, WaitTimeSeconds: 0 } : input;
 }
 
-/** Two runs, of which the first one's cells have failed but for one. */
+/** Creates a group of two runs. In the first run, all cells but one have failed. */
 async function plan(ledger: DynamoLedger): Promise<void> {
   await ledger.createGroup(aGroupHeader({ runs: ['demo-r1', 'demo-r2'] }));
   for (const id of ['q1', 'q2', 'q3', 'q4', 'answered']) {
@@ -166,10 +178,10 @@ async function plan(ledger: DynamoLedger): Promise<void> {
   }
 }
 
-describe('a replay over the services', () => {
-  it('sends what is meant, then deletes its messages, and gives back the rest', async () => {
+describe('a DLQ replay on AWS', () => {
+  it('sends matching tasks, then deletes their messages, and releases the others', async () => {
     await using stage = await openStage();
-    const process = new Process(Number.POSITIVE_INFINITY);
+    const process = new KillableProcess(Number.POSITIVE_INFINITY);
 
     const report = await stage.replayAs(process);
 
@@ -190,23 +202,23 @@ describe('a replay over the services', () => {
     });
     expect(process.operations).toEqual(operations);
     expect(await stage.tasks()).toEqual(expectedTasks);
-    expect(await stage.left()).toEqual(expectedLeft);
+    expect(await stage.remaining()).toEqual(expectedRemaining);
     expect(await stage.activeGroups.list()).toMatchObject([{ group: 'demo' }]);
   });
 
-  // A request that is served although nobody reads its answer is the kill before the next one.
+  // A kill after a request whose response is not read equals a kill before the next request.
   it.each(operations.map((operation, index) => [index + 1, operation] as const))(
-    'killed before request %i (%s) and begun once more sends each cell in one generation, loses nothing',
+    'loses nothing and sends each cell in one generation when killed before request %i (%s) and repeated',
     async (killAt) => {
       await using stage = await openStage();
-      await expect(stage.replayAs(new Process(killAt))).rejects.toThrow();
+      await expect(stage.replayAs(new KillableProcess(killAt))).rejects.toThrow();
       stage.clock.advance(HIDDEN_MS);
 
       const report = await stage.replay();
 
       expect(report.problems).toEqual([]);
       expect(await stage.tasks()).toEqual(expectedTasks);
-      expect(await stage.left()).toEqual(expectedLeft);
+      expect(await stage.remaining()).toEqual(expectedRemaining);
       expect(await stage.activeGroups.list()).toMatchObject([{ group: 'demo' }]);
     },
     30_000,

@@ -8,9 +8,9 @@ import { collect } from '../../support/collect.ts';
 import {
   type AnswerRequest,
   connectionReset,
+  interceptRequests,
   loseAnswer,
   type SentRequest,
-  standBetween,
   xmlError,
 } from '../../support/sdk-faults.ts';
 import { waitUntil } from '../../support/wait-until.ts';
@@ -22,10 +22,10 @@ const unusable = { code: 'store-unusable' };
 
 interface StoreOnEmulator extends AsyncDisposable {
   readonly blobs: BlobStore;
-  /** The same bucket without faults. */
+  /** The same bucket, accessed without faults. */
   readonly other: BlobStore;
   readonly store: MemoryS3Store;
-  /** The requests of `blobs`, in order. */
+  /** The requests that `blobs` sent, in order. */
   readonly sent: readonly SentRequest[];
 }
 
@@ -35,17 +35,17 @@ async function openStore(answer?: AnswerRequest): Promise<StoreOnEmulator> {
     blobs: new S3BlobStore({ client, bucket }),
     other: new S3BlobStore({ client: otherClient, bucket }),
     store,
-    sent: standBetween(client, answer),
+    sent: interceptRequests(client, answer),
     [Symbol.asyncDispose]: () => emulated[Symbol.asyncDispose](),
   };
 }
 
-/** Chunks of an odd size, of a letter that is two bytes long. */
+/** Yields chunks of a two-byte character whose size does not divide the part size. */
 function* twoByteText(totalBytes: number): Iterable<string> {
   const chunk = 'é'.repeat(499_979);
-  let left = totalBytes / 2;
-  for (; left > chunk.length; left -= chunk.length) yield chunk;
-  yield chunk.slice(0, left);
+  let remaining = totalBytes / 2;
+  for (; remaining > chunk.length; remaining -= chunk.length) yield chunk;
+  yield chunk.slice(0, remaining);
 }
 
 function operationsOf({ sent }: StoreOnEmulator): readonly string[] {
@@ -61,7 +61,7 @@ describe('S3BlobStore', () => {
         8 * MIB + 2,
         ['CreateMultipartUpload', 'UploadPart', 'UploadPart', 'CompleteMultipartUpload'],
       ],
-    ])('of %i bytes goes by %j', async (bytes, operations) => {
+    ])('of %i bytes is sent by %j', async (bytes, operations) => {
       await using store = await openStore();
 
       await store.blobs.write(key, twoByteText(bytes));
@@ -70,37 +70,37 @@ describe('S3BlobStore', () => {
       expect((await store.other.readText(key))?.length).toBe(bytes / 2);
     });
 
-    it('is sent in parts of one size while it comes in', async () => {
-      await using store = await openStore();
-      let comeBytes = 0;
-      const comeAtPart: number[] = [];
-      await using activeGroup = await openStore(async ({ operation }, send) => {
-        if (operation === 'UploadPart') comeAtPart.push(comeBytes);
+    it('is sent in equal parts while it is read', async () => {
+      await using buffered = await openStore();
+      let readBytes = 0;
+      const readBytesAtPart: number[] = [];
+      await using streaming = await openStore(async ({ operation }, send) => {
+        if (operation === 'UploadPart') readBytesAtPart.push(readBytes);
         return await send();
       });
       function* counted() {
         for (const chunk of twoByteText(30 * MIB)) {
-          comeBytes += chunk.length * 2;
+          readBytes += chunk.length * 2;
           yield chunk;
         }
       }
 
-      await activeGroup.blobs.write(key, counted());
-      await store.blobs.write(key, [[...twoByteText(30 * MIB)].join('')]);
+      await streaming.blobs.write(key, counted());
+      await buffered.blobs.write(key, [[...twoByteText(30 * MIB)].join('')]);
 
       const partBytes = [8 * MIB, 8 * MIB, 8 * MIB, 6 * MIB];
-      for (const { sent } of [activeGroup, store]) {
+      for (const { sent } of [streaming, buffered]) {
         const parts = sent.filter(({ operation }) => operation === 'UploadPart');
         expect(parts.map(({ bodyBytes }) => bodyBytes)).toEqual(partBytes);
       }
-      // No more than two parts and a chunk are ahead of what was sent.
-      comeAtPart.forEach((bytes, index) => {
+      // At most two parts and one chunk are read ahead of the sent parts.
+      readBytesAtPart.forEach((bytes, index) => {
         expect(bytes).toBeLessThanOrEqual((index + 2) * 8 * MIB + MIB);
       });
-      expect(await activeGroup.other.readText(key)).toBe(await store.other.readText(key));
+      expect(await streaming.other.readText(key)).toBe(await buffered.other.readText(key));
     });
 
-    it('leaves nothing behind when its chunks break off', async () => {
+    it('leaves no parts behind when its source throws', async () => {
       await using store = await openStore();
       await store.other.write(key, ['old']);
       const broken = new Error('the source broke');
@@ -116,7 +116,7 @@ describe('S3BlobStore', () => {
       expect(await store.other.readText(key)).toBe('old');
     });
 
-    it('leaves nothing behind when a part is not taken', async () => {
+    it('leaves no parts behind when the upload of a part fails', async () => {
       await using store = await openStore(async ({ operation }, send) =>
         operation === 'UploadPart' ? xmlError(503, 'SlowDown') : await send(),
       );
@@ -127,7 +127,7 @@ describe('S3BlobStore', () => {
       expect(await store.other.has(key)).toBe(false);
     });
 
-    it('passes on why it failed even when it cannot clean up', async () => {
+    it('reports the original error when the cleanup fails too', async () => {
       await using store = await openStore(async ({ operation }, send) => {
         if (operation === 'UploadPart') return xmlError(403, 'AccessDenied');
         return operation === 'AbortMultipartUpload' ? xmlError(503, 'SlowDown') : await send();
@@ -136,7 +136,7 @@ describe('S3BlobStore', () => {
       await expect(store.blobs.write(key, twoByteText(9 * MIB))).rejects.toMatchObject(unusable);
     });
 
-    it('is whole when the answer to its completion is lost', async () => {
+    it('is complete when the response to its completion is lost', async () => {
       await using store = await openStore(async ({ operation, index }, send) =>
         operation === 'CompleteMultipartUpload' && index === 0 ? loseAnswer(send) : send(),
       );
@@ -151,7 +151,7 @@ describe('S3BlobStore', () => {
       expect((await store.other.readText(key))?.length).toBe(4.5 * MIB);
     });
 
-    it('is not believed to be whole when somebody else ended the upload', async () => {
+    it('is reported as failed when another process ended the upload', async () => {
       await using store = await openStore(async ({ operation }, send) => {
         if (operation === 'CompleteMultipartUpload') return xmlError(404, 'NoSuchUpload');
         return await send();
@@ -162,11 +162,11 @@ describe('S3BlobStore', () => {
     });
   });
 
-  describe('a bucket that does not serve', () => {
+  describe('an unavailable bucket', () => {
     it.each([
       ['SlowDown', 503],
       ['InternalError', 500],
-    ])('is asked again after %s', async (name, status) => {
+    ])('is retried after %s', async (name, status) => {
       await using store = await openStore(async ({ index }, send) =>
         index < 2 ? xmlError(status, name) : await send(),
       );
@@ -192,8 +192,8 @@ describe('S3BlobStore', () => {
       await expect(collect(store.blobs.readLines(key))).rejects.toMatchObject(error);
     });
 
-    it('does not take "forbidden" for "not there"', async () => {
-      // The answer to HEAD has no body, so no name.
+    it('does not report a forbidden blob as missing', async () => {
+      // The response to HEAD has no body and therefore no error name.
       await using store = await openStore(async () => ({
         ...xmlError(403, ''),
         body: Readable.from([]),
@@ -202,7 +202,7 @@ describe('S3BlobStore', () => {
       await expect(store.blobs.has(key)).rejects.toMatchObject(unusable);
     });
 
-    it('is unusable when it is not there', async () => {
+    it('reports store-unusable when it does not exist', async () => {
       await using emulated = await openBucket();
       const blobs = new S3BlobStore({ client: emulated.client, bucket: 'elsewhere' });
 
@@ -210,7 +210,7 @@ describe('S3BlobStore', () => {
       await expect(blobs.readText(key)).rejects.toMatchObject(unusable);
     });
 
-    it('is unavailable when a text breaks off while it is read', async () => {
+    it('reports store-unavailable when the connection breaks during a read', async () => {
       await using store = await openStore(async (_, send) => {
         const answer = await send();
         function* breaking() {
@@ -233,7 +233,7 @@ describe('S3BlobStore', () => {
     });
   });
 
-  it('reads a range by one request for its bytes only', async () => {
+  it('reads a range with one request for only its bytes', async () => {
     await using store = await openStore(async (_, send) => {
       const answer = await send();
       expect(answer.statusCode).toBe(206);
@@ -246,7 +246,7 @@ describe('S3BlobStore', () => {
     expect(operationsOf(store)).toEqual(['GetObject']);
   });
 
-  it('keeps a byte order mark', async () => {
+  it('preserves a byte order mark', async () => {
     await using store = await openStore();
 
     await store.blobs.write(key, ['\uFEFFa']);
@@ -256,12 +256,12 @@ describe('S3BlobStore', () => {
     expect(await store.other.readRange(key, 0, 4)).toBe('\uFEFFa');
   });
 
-  it('lets go of the connection when its reader stops early', async () => {
+  it('closes the connection when its reader stops early', async () => {
     let body: Readable | undefined;
     await using store = await openStore(async (_, send) => {
       const answer = await send();
       body = answer.body;
-      // As S3 does: the SDK then checks the text on its way and stands between it and its reader.
+      // S3 sends this header, which makes the SDK wrap the body in a stream that verifies the checksum.
       return { ...answer, headers: { ...answer.headers, 'x-amz-checksum-crc32': 'AAAAAA==' } };
     });
     await store.other.write(key, ['first\n', ...twoByteText(2 * MIB)]);

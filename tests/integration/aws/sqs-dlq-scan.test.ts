@@ -11,33 +11,33 @@ import { PassingClock } from '../../support/passing-clock.ts';
 import {
   type Answer,
   type AnswerRequest,
+  interceptRequests,
   jsonAnswer,
   jsonError,
   loseAnswer,
   readAnswer,
   type SentRequest,
-  standBetween,
 } from '../../support/sdk-faults.ts';
 
-const never = new AbortController().signal;
-const MINUTES_5_MS = 300_000;
+const neverAborts = new AbortController().signal;
+const VISIBILITY_TIMEOUT_MS = 300_000;
 
 interface DlqOnEmulator extends AsyncDisposable {
-  /** Opens a scan that meets the faults. */
+  /** Opens a scan whose requests may be faulty. */
   open(): SqsDlqScan;
-  /** Opens another process's, without faults. */
+  /** Opens a scan of another process, without faults. */
   openOther(): SqsDlqScan;
   readonly clock: PassingClock;
-  /** The requests of scans that meet the faults, in order. */
+  /** The requests of the scans from `open`, in order. */
   readonly sent: readonly SentRequest[];
-  /** Sends messages of any text. */
+  /** Sends messages with any text. */
   send(...bodies: readonly string[]): Promise<void>;
-  /** What another process finds, in order; it gives all of it back. */
+  /** Scans from another process and returns what it finds, in order. */
   findOther(): Promise<readonly string[]>;
 }
 
-/** The emulator knows the older name of a parameter and waits by the machine's clock: neither is the scan's. */
-function adapt({ operation, input }: Pick<SentRequest, 'operation' | 'input'>) {
+/** Adapts a request to the emulator, which has an older parameter name and waits in real time. */
+function adaptToEmulator({ operation, input }: Pick<SentRequest, 'operation' | 'input'>) {
   if (operation !== 'ReceiveMessage') return input;
   return { ...input, WaitTimeSeconds: 0, AttributeNames: input['MessageSystemAttributeNames'] };
 }
@@ -51,10 +51,10 @@ async function openDlqScan(answer: AnswerRequest = (_, send) => send()): Promise
   const queueUrl = queueUrls.get('dead') ?? '';
   const laneQueueUrls = { lab: queueUrls.get('stage-LaneLabQueue') ?? '' };
   const init = { queueUrl, laneQueueUrls, clock, random: () => 0 };
-  const sent = standBetween(client, (request, pass) =>
-    answer(request, (input = request.input) => pass(adapt({ ...request, input }))),
+  const sent = interceptRequests(client, (request, pass) =>
+    answer(request, (input = request.input) => pass(adaptToEmulator({ ...request, input }))),
   );
-  standBetween(otherClient, (request, pass) => pass(adapt(request)));
+  interceptRequests(otherClient, (request, pass) => pass(adaptToEmulator(request)));
   const openOther = () => new SqsDlqScan({ ...init, client: otherClient });
   return {
     open: () => new SqsDlqScan({ ...init, client }),
@@ -68,13 +68,13 @@ async function openDlqScan(answer: AnswerRequest = (_, send) => send()): Promise
     },
     findOther: async () => {
       await using scan = openOther();
-      return idsOf(await collect(scan.pages(never)));
+      return idsOf(await collect(scan.pages(neverAborts)));
     },
     [Symbol.asyncDispose]: () => queues[Symbol.asyncDispose](),
   };
 }
 
-/** Bodies of messages of q1..qn. */
+/** Message bodies for q1..qn. */
 function messagesOf(count: number): readonly string[] {
   return Array.from({ length: count }, (_, index) =>
     messageBody(aFailureEntry({ id: `q${index + 1}` })),
@@ -97,18 +97,18 @@ function entriesOf({ input }: SentRequest) {
   }[];
 }
 
-/** Changes the messages of a receive's answer. */
+/** Changes the messages in the response to a receive. */
 async function changeMessages(
   send: () => Promise<Answer>,
   change: (messages: readonly Message[]) => readonly Message[],
 ): Promise<Answer> {
-  // Of no messages the emulator says nothing at all.
+  // Without messages, the emulator sends an empty body.
   const body = (await text((await send()).body)) || '{}';
   const { Messages = [] } = JSON.parse(body) as { Messages?: readonly Message[] };
   return jsonAnswer(200, { Messages: change(Messages) });
 }
 
-/** Lets the service do a batch without some of its entries, which fail with a code. */
+/** Sends a batch without some of its entries and reports those as failed with a code. */
 async function failEntries(
   sent: SentRequest,
   send: (input: SentRequest['input']) => Promise<Answer>,
@@ -116,17 +116,17 @@ async function failEntries(
   Code: string,
 ): Promise<Answer> {
   const Failed = ids.map((Id) => ({ Id, Code, SenderFault: Code !== 'InternalError' }));
-  const left = entriesOf(sent).filter(({ Id }) => !ids.includes(Id));
-  if (left.length === 0) return jsonAnswer(200, { Failed });
-  const answer = await send({ ...sent.input, Entries: left });
+  const sentEntries = entriesOf(sent).filter(({ Id }) => !ids.includes(Id));
+  if (sentEntries.length === 0) return jsonAnswer(200, { Failed });
+  const answer = await send({ ...sent.input, Entries: sentEntries });
   return jsonAnswer(200, { ...(await readAnswer(answer)), Failed });
 }
 
 const isReceive = ({ operation }: SentRequest) => operation === 'ReceiveMessage';
 
 describe('SqsDlqScan', () => {
-  describe('handing out', () => {
-    it('reads messages, tasks that SQS moved there, and what is neither', async () => {
+  describe('receiving', () => {
+    it('reads DLQ messages, tasks that SQS moved there, and unreadable messages', async () => {
       const attributes = {
         SentTimestamp: '1767323045678',
         DeadLetterQueueSourceArn: 'arn:aws:sqs:us-east-1:123456789012:stage-LaneLabQueue',
@@ -143,19 +143,19 @@ describe('SqsDlqScan', () => {
           : await send(),
       );
       const message = aFailureEntry({ generation: 1 }, { lane: 'openai' });
-      const old = { ...aCellTask(), v: 2 };
+      const otherVersion = { ...aCellTask(), v: 2 };
       await store.send(
         messageBody(message),
         messageBody(aStrayTask()),
         '{"v":',
-        JSON.stringify(old),
+        JSON.stringify(otherVersion),
       );
 
       await using scan = store.open();
-      const [page = []] = await collect(scan.pages(never));
+      const [page = []] = await collect(scan.pages(neverAborts));
 
       const sentAt = '2026-01-02T03:04:05.678Z';
-      const other = 'expected a message or a task of version 1, received something else';
+      const versionProblem = 'expected a version 1 DLQ message or task, received other JSON';
       expect(page).toEqual([
         { ...message, messageId: 'm0', sentAt },
         { ...aStrayTask(), messageId: 'm1', sentAt, lane: 'lab' },
@@ -163,17 +163,23 @@ describe('SqsDlqScan', () => {
           kind: 'unreadable',
           messageId: 'm2',
           sentAt,
-          problem: 'expected JSON, received 5 characters of something else',
+          problem: 'expected JSON, received 5 characters that are not JSON',
           body: '{"v":',
         },
-        { kind: 'unreadable', messageId: 'm3', sentAt, problem: other, body: JSON.stringify(old) },
+        {
+          kind: 'unreadable',
+          messageId: 'm3',
+          sentAt,
+          problem: versionProblem,
+          body: JSON.stringify(otherVersion),
+        },
       ]);
     });
 
     it.each([
-      ['of a queue that is no lane', { DeadLetterQueueSourceArn: 'arn:aws:sqs:r:1:other' }],
-      ['of no known queue', {}],
-    ])('knows no lane for a task %s, and no time where there is none', async (_, Attributes) => {
+      ['from a queue that is not a lane', { DeadLetterQueueSourceArn: 'arn:aws:sqs:r:1:other' }],
+      ['from an unknown queue', {}],
+    ])('returns a task %s without lane and send time', async (_, Attributes) => {
       await using store = await openDlqScan(async (sent, send) =>
         isReceive(sent)
           ? await changeMessages(send, (messages) =>
@@ -184,17 +190,17 @@ describe('SqsDlqScan', () => {
       await store.send(messageBody(aStrayTask()));
 
       await using scan = store.open();
-      const pages = await collect(scan.pages(never));
+      const pages = await collect(scan.pages(neverAborts));
 
       expect(pages.flat()).toMatchObject([{ kind: 'task', lane: undefined, sentAt: null }]);
     });
 
-    it('asks for ten at a time with what it needs of each, hidden for five minutes', async () => {
+    it('requests ten messages at a time with their attributes and hides them for five minutes', async () => {
       await using store = await openDlqScan();
       await store.send(...messagesOf(11));
 
       await using scan = store.open();
-      const pages = await collect(scan.pages(never));
+      const pages = await collect(scan.pages(neverAborts));
 
       expect(pages.map(({ length }) => length)).toEqual([10, 1]);
       const { QueueUrl, ...input } = store.sent.find(isReceive)?.input ?? {};
@@ -207,70 +213,73 @@ describe('SqsDlqScan', () => {
       });
     });
 
-    it('ends after three receives in a row without anything new', async () => {
-      const quiet = [1, 2, 4, 5];
+    it('ends after three consecutive receives without new messages', async () => {
+      const emptyReceives = [1, 2, 4, 5];
       await using store = await openDlqScan(async (sent, send) =>
-        isReceive(sent) && quiet.includes(sent.index) ? jsonAnswer(200, {}) : await send(),
+        isReceive(sent) && emptyReceives.includes(sent.index) ? jsonAnswer(200, {}) : await send(),
       );
       await store.send(...messagesOf(21));
 
       await using scan = store.open();
-      const pages = await collect(scan.pages(never));
+      const pages = await collect(scan.pages(neverAborts));
 
       expect(pages.map(({ length }) => length)).toEqual([10, 10, 1]);
-      // Receives 0, 3 and 6 bring something, 7 to 9 do not.
+      // Receives 0, 3, and 6 return messages, 7 to 9 do not.
       expect(store.sent.filter(isReceive)).toHaveLength(10);
     });
 
-    it('hands a message on once that the queue hands out again, and ends', async () => {
-      let again: readonly Message[] = [];
+    it('returns a message once when the queue delivers it repeatedly, and ends', async () => {
+      let firstMessages: readonly Message[] = [];
       await using store = await openDlqScan(async (sent, send) =>
         isReceive(sent)
           ? await changeMessages(send, (messages) => {
-              again = sent.index === 0 ? messages : again;
-              const renewed = again.map((message) => ({ ...message, ReceiptHandle: 'newer' }));
-              return sent.index === 0 ? messages : [...renewed, ...renewed, ...messages];
+              firstMessages = sent.index === 0 ? messages : firstMessages;
+              const redelivered = firstMessages.map((message) => ({
+                ...message,
+                ReceiptHandle: 'newer',
+              }));
+              return sent.index === 0 ? messages : [...redelivered, ...redelivered, ...messages];
             })
           : await send(),
       );
       await store.send(...messagesOf(11));
 
       await using scan = store.open();
-      const pages = await collect(scan.pages(never));
+      const pages = await collect(scan.pages(neverAborts));
 
       expect(idsOf(pages)).toHaveLength(11);
       expect(new Set(idsOf(pages)).size).toBe(11);
       expect(store.sent.filter(isReceive)).toHaveLength(5);
     });
 
-    it('stops between two pages and gives back what it had', async () => {
+    it('stops between pages and releases its messages', async () => {
       await using store = await openDlqScan();
       await store.send(...messagesOf(21));
       const stop = new AbortController();
-      const seen: number[] = [];
+      const pageLengths: number[] = [];
 
       {
         await using scan = store.open();
         for await (const page of scan.pages(stop.signal)) {
-          seen.push(page.length);
+          pageLengths.push(page.length);
           stop.abort();
         }
       }
 
-      expect(seen).toEqual([10]);
+      expect(pageLengths).toEqual([10]);
       expect(store.sent.filter(isReceive)).toHaveLength(1);
       expect(await store.findOther()).toHaveLength(21);
     });
   });
 
   describe('removing', () => {
-    it('deletes what it is told and gives back the others at its end', async () => {
+    it('deletes the removed messages and releases the others when it ends', async () => {
       await using store = await openDlqScan();
       await store.send(...messagesOf(12));
 
       {
         await using scan = store.open();
-        for await (const page of scan.pages(never)) {
+        for await (const page of scan.pages(neverAborts)) {
           const even = page.filter((entry) => /[02468]$/.test(idsOf([[entry]]).join('')));
           await scan.remove(even);
         }
@@ -285,59 +294,64 @@ describe('SqsDlqScan', () => {
       ]);
     });
 
-    it('asks for nothing where there is nothing to remove', async () => {
+    it('sends no request when there is nothing to remove', async () => {
       await using store = await openDlqScan();
       await store.send(...messagesOf(1));
 
       {
         await using scan = store.open();
-        const pages = await collect(scan.pages(never));
+        const pages = await collect(scan.pages(neverAborts));
         await scan.remove([]);
         await scan.remove(pages.flat());
         await scan.remove(pages.flat());
       }
 
-      const ofReceives = [
+      const receiveOperations = [
         'GetQueueAttributes',
         ...Array.from({ length: 4 }, () => 'ReceiveMessage'),
       ];
-      expect(operationsOf(store.sent)).toEqual([...ofReceives, 'DeleteMessageBatch']);
+      expect(operationsOf(store.sent)).toEqual([...receiveOperations, 'DeleteMessageBatch']);
     });
 
-    it('deletes by the newest receipt, and once more what comes back all the same', async () => {
-      let first: readonly Message[] = [];
+    it('deletes by the latest receipt, and again when a deleted message is redelivered', async () => {
+      let firstMessages: readonly Message[] = [];
       await using store = await openDlqScan(async (sent, send) => {
         if (!isReceive(sent)) return await send();
         return await changeMessages(send, (messages) => {
-          first = sent.index === 0 ? messages : first;
+          firstMessages = sent.index === 0 ? messages : firstMessages;
           if (sent.index !== 1) return messages;
-          return [...first.map((message) => ({ ...message, ReceiptHandle: 'newer' })), ...messages];
+          return [
+            ...firstMessages.map((message) => ({ ...message, ReceiptHandle: 'newer' })),
+            ...messages,
+          ];
         });
       });
       await store.send(...messagesOf(11));
-      const removed: DlqEntry[] = [];
+      const returned: DlqEntry[] = [];
 
       {
         await using scan = store.open();
-        for await (const page of scan.pages(never)) {
-          if (removed.length === 0) await scan.remove(page.slice(0, 1));
-          removed.push(...page);
+        for await (const page of scan.pages(neverAborts)) {
+          if (returned.length === 0) await scan.remove(page.slice(0, 1));
+          returned.push(...page);
         }
       }
 
       const deleted = store.sent.filter(({ operation }) => operation === 'DeleteMessageBatch');
       expect(deleted.map((sent) => entriesOf(sent).map((each) => each.ReceiptHandle))).toEqual([
-        [first[0]?.ReceiptHandle],
+        [firstMessages[0]?.ReceiptHandle],
         ['newer'],
       ]);
-      expect(removed).toHaveLength(11);
-      const back = store.sent.filter(({ operation }) => operation.startsWith('Change'));
-      const receipts = back.flatMap((sent) => entriesOf(sent).map((each) => each.ReceiptHandle));
+      expect(returned).toHaveLength(11);
+      const releases = store.sent.filter(({ operation }) => operation.startsWith('Change'));
+      const receipts = releases.flatMap((sent) =>
+        entriesOf(sent).map((each) => each.ReceiptHandle),
+      );
       expect(receipts.filter((receipt) => receipt === 'newer')).toHaveLength(9);
       expect(receipts).toHaveLength(10);
     });
 
-    it('deletes the entries that failed once more, and only those', async () => {
+    it('retries only the entries that failed', async () => {
       await using store = await openDlqScan(async (sent, send) =>
         sent.operation === 'DeleteMessageBatch' && sent.index < 2
           ? await failEntries(sent, send, ['3', '7'], 'InternalError')
@@ -347,7 +361,7 @@ describe('SqsDlqScan', () => {
 
       {
         await using scan = store.open();
-        for await (const page of scan.pages(never)) await scan.remove(page);
+        for await (const page of scan.pages(neverAborts)) await scan.remove(page);
       }
 
       const deleted = store.sent.filter(({ operation }) => operation === 'DeleteMessageBatch');
@@ -362,7 +376,7 @@ describe('SqsDlqScan', () => {
       expect(await store.findOther()).toEqual([]);
     });
 
-    it('deletes although the answers are lost', async () => {
+    it('deletes when the response is lost', async () => {
       await using store = await openDlqScan(async (sent, send) =>
         sent.operation === 'DeleteMessageBatch' && sent.index === 0
           ? await loseAnswer(send)
@@ -372,7 +386,7 @@ describe('SqsDlqScan', () => {
 
       {
         await using scan = store.open();
-        for await (const page of scan.pages(never)) await scan.remove(page);
+        for await (const page of scan.pages(neverAborts)) await scan.remove(page);
       }
 
       expect(operationsOf(store.sent).filter((name) => name.startsWith('Delete'))).toHaveLength(2);
@@ -380,7 +394,7 @@ describe('SqsDlqScan', () => {
     });
 
     it.each(['AccessDenied', 'KmsAccessDenied'])(
-      'gives up at %s and loses nothing',
+      'fails with %s and loses nothing',
       async (name) => {
         await using store = await openDlqScan(async (sent, send) =>
           sent.operation.endsWith('Batch') ? jsonError(403, name) : await send(),
@@ -389,26 +403,26 @@ describe('SqsDlqScan', () => {
 
         const removing = (async () => {
           await using scan = store.open();
-          for await (const page of scan.pages(never)) await scan.remove(page);
+          for await (const page of scan.pages(neverAborts)) await scan.remove(page);
         })();
 
-        // And not that it could not give them back either.
+        // The error of the removal is reported, not that of the release.
         await expect(removing).rejects.toMatchObject({ code: 'store-unusable' });
         expect(await store.findOther()).toEqual([]);
-        store.clock.advance(MINUTES_5_MS);
+        store.clock.advance(VISIBILITY_TIMEOUT_MS);
         expect(await store.findOther()).toEqual(['q1', 'q2']);
       },
     );
   });
 
   describe('holding', () => {
-    it('gives everything back when its caller throws', async () => {
+    it('releases all messages when its caller throws', async () => {
       await using store = await openDlqScan();
       await store.send(...messagesOf(25));
 
       const scanning = (async () => {
         await using scan = store.open();
-        for await (const page of scan.pages(never)) {
+        for await (const page of scan.pages(neverAborts)) {
           if (page.length < 10) throw new Error('broken');
         }
       })();
@@ -417,7 +431,7 @@ describe('SqsDlqScan', () => {
       expect(await store.findOther()).toHaveLength(25);
     });
 
-    it('gives the entries back that failed once more, and takes stale receipts for done', async () => {
+    it('retries releases that failed and ignores stale receipts', async () => {
       await using store = await openDlqScan(async (sent, send) => {
         if (!sent.operation.startsWith('Change')) return await send();
         if (sent.index === 0) return await failEntries(sent, send, ['1'], 'InternalError');
@@ -427,15 +441,15 @@ describe('SqsDlqScan', () => {
 
       {
         await using scan = store.open();
-        await collect(scan.pages(never));
+        await collect(scan.pages(neverAborts));
       }
 
-      const back = store.sent.filter(({ operation }) => operation.startsWith('Change'));
-      expect(back.map((sent) => entriesOf(sent).map(({ Id }) => Id))).toEqual([
+      const releases = store.sent.filter(({ operation }) => operation.startsWith('Change'));
+      expect(releases.map((sent) => entriesOf(sent).map(({ Id }) => Id))).toEqual([
         ['0', '1', '2'],
         ['1'],
       ]);
-      expect(entriesOf(back[0] as SentRequest).map((each) => each.VisibilityTimeout)).toEqual([
+      expect(entriesOf(releases[0] as SentRequest).map((each) => each.VisibilityTimeout)).toEqual([
         0, 0, 0,
       ]);
       expect(await store.findOther()).toEqual(['q1', 'q3']);
@@ -444,7 +458,7 @@ describe('SqsDlqScan', () => {
     it.each([
       [500, 'InternalFailure'],
       [403, 'AccessDenied'],
-    ])('ends in peace when nothing can be given back (%i %s)', async (status, name) => {
+    ])('ends without an error when messages cannot be released (%i %s)', async (status, name) => {
       await using store = await openDlqScan(async (sent, send) =>
         sent.operation.startsWith('Change') ? jsonError(status, name) : await send(),
       );
@@ -452,32 +466,32 @@ describe('SqsDlqScan', () => {
 
       {
         await using scan = store.open();
-        await collect(scan.pages(never));
+        await collect(scan.pages(neverAborts));
       }
 
-      store.clock.advance(MINUTES_5_MS);
+      store.clock.advance(VISIBILITY_TIMEOUT_MS);
       expect(await store.findOther()).toEqual(['q1', 'q2']);
     });
 
-    it('leaves what a killed process had in flight to come back after five minutes', async () => {
+    it('lets the messages of a killed process reappear after five minutes', async () => {
       await using store = await openDlqScan();
       await store.send(...messagesOf(12));
 
-      await collect(store.open().pages(never));
+      await collect(store.open().pages(neverAborts));
 
-      store.clock.advance(MINUTES_5_MS - 1);
+      store.clock.advance(VISIBILITY_TIMEOUT_MS - 1);
       expect(await store.findOther()).toEqual([]);
       store.clock.advance(1);
       expect(await store.findOther()).toHaveLength(12);
     });
 
-    it('hides what it holds anew, in tens, however long it takes', async () => {
+    it('keeps extending held messages, in batches of ten, however long the scan takes', async () => {
       await using store = await openDlqScan();
       await store.send(...messagesOf(35));
       const seen: string[] = [];
 
       await using scan = store.open();
-      for await (const page of scan.pages(never)) {
+      for await (const page of scan.pages(neverAborts)) {
         seen.push(...idsOf([page]));
         store.clock.advance(100_000);
         expect(await store.findOther()).toHaveLength(35 - seen.length);
@@ -485,13 +499,15 @@ describe('SqsDlqScan', () => {
 
       expect(seen.toSorted()).toEqual([...new Set(seen)].toSorted());
       expect(seen).toHaveLength(35);
-      const anew = store.sent.filter(({ operation }) => operation.startsWith('Change'));
-      expect(anew.map((sent) => entriesOf(sent).length)).toEqual([10, 10, 10, 10]);
-      const times = anew.flatMap((sent) => entriesOf(sent).map((each) => each.VisibilityTimeout));
-      expect(new Set(times)).toEqual(new Set([300]));
+      const extensions = store.sent.filter(({ operation }) => operation.startsWith('Change'));
+      expect(extensions.map((sent) => entriesOf(sent).length)).toEqual([10, 10, 10, 10]);
+      const timeouts = extensions.flatMap((sent) =>
+        entriesOf(sent).map((each) => each.VisibilityTimeout),
+      );
+      expect(new Set(timeouts)).toEqual(new Set([300]));
     }, 30_000);
 
-    it('loses nothing with the answer of a receive', async () => {
+    it('loses no message when the response to a receive is lost', async () => {
       await using store = await openDlqScan(async (sent, send) =>
         isReceive(sent) && sent.index === 0 ? await loseAnswer(send) : await send(),
       );
@@ -499,41 +515,44 @@ describe('SqsDlqScan', () => {
 
       {
         await using scan = store.open();
-        expect(idsOf(await collect(scan.pages(never)))).toEqual(['q11', 'q12', 'q13']);
+        expect(idsOf(await collect(scan.pages(neverAborts)))).toEqual(['q11', 'q12', 'q13']);
         expect(scan.unseenCount).toBe(10);
       }
 
-      store.clock.advance(MINUTES_5_MS);
+      store.clock.advance(VISIBILITY_TIMEOUT_MS);
       expect(await store.findOther()).toHaveLength(13);
     });
   });
 
-  describe('counting what it has not seen', () => {
+  describe('unseenCount', () => {
     it.each([
       ['7', 4],
       ['3', 0],
       ['2', 0],
-    ])('of %s in the queue and 3 handed out says %i, removed or not', async (counted, unseen) => {
-      await using store = await openDlqScan(async (sent, send) =>
-        sent.operation === 'GetQueueAttributes'
-          ? jsonAnswer(200, {
-              Attributes: {
-                ApproximateNumberOfMessages: counted,
-                ApproximateNumberOfMessagesDelayed: '0',
-                ApproximateNumberOfMessagesNotVisible: '0',
-              },
-            })
-          : await send(),
-      );
-      await store.send(...messagesOf(3));
+    ])(
+      'for %s messages in the queue, of which 3 were returned, is %i, even after a removal',
+      async (counted, unseen) => {
+        await using store = await openDlqScan(async (sent, send) =>
+          sent.operation === 'GetQueueAttributes'
+            ? jsonAnswer(200, {
+                Attributes: {
+                  ApproximateNumberOfMessages: counted,
+                  ApproximateNumberOfMessagesDelayed: '0',
+                  ApproximateNumberOfMessagesNotVisible: '0',
+                },
+              })
+            : await send(),
+        );
+        await store.send(...messagesOf(3));
 
-      await using scan = store.open();
-      const pages = await collect(scan.pages(never));
+        await using scan = store.open();
+        const pages = await collect(scan.pages(neverAborts));
 
-      expect(scan.unseenCount).toBe(unseen);
-      await scan.remove(pages.flat().slice(1));
-      expect(scan.unseenCount).toBe(unseen);
-    });
+        expect(scan.unseenCount).toBe(unseen);
+        await scan.remove(pages.flat().slice(1));
+        expect(scan.unseenCount).toBe(unseen);
+      },
+    );
   });
 
   it.each([
@@ -541,13 +560,13 @@ describe('SqsDlqScan', () => {
     ['ReceiveMessage', 400, 'QueueDoesNotExist', 'store-unusable'],
     ['ReceiveMessage', 400, 'OverLimit', 'store-unavailable'],
     ['ReceiveMessage', 503, 'ServiceUnavailable', 'store-unavailable'],
-  ])('tells %s %i %s as %s', async (operation, status, name, code) => {
+  ])('reports %s %i %s as %s', async (operation, status, name, code) => {
     await using store = await openDlqScan(async (sent, send) =>
       sent.operation === operation ? jsonError(status, name) : await send(),
     );
     await using scan = store.open();
 
-    const scanning = collect(scan.pages(never));
+    const scanning = collect(scan.pages(neverAborts));
 
     await expect(scanning).rejects.toMatchObject({ code });
   });

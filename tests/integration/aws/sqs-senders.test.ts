@@ -5,20 +5,23 @@ import { aCellTask, aDlqMessage } from '../../support/builders.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import {
   type AnswerRequest,
+  interceptRequests,
   jsonAnswer,
   jsonError,
   type SentRequest,
-  standBetween,
 } from '../../support/sdk-faults.ts';
 
-/** What SQS takes: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessage.html */
-const allowed = /^[\t\n\r\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]+$/u;
-const oddText = 'a\uFFFEb\uFFFFc\u0001\uD7FF\uE000😀';
+/**
+ * The characters that SQS accepts:
+ * https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessage.html
+ */
+const acceptedText = /^[\t\n\r\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]+$/u;
+const specialText = 'a\uFFFEb\uFFFFc\u0001\uD7FF\uE000😀';
 
 interface Senders extends AsyncDisposable {
   readonly requests: SqsGroupRequests;
   readonly deadLetterQueue: SqsDeadLetterQueue;
-  /** The requests of both, in order. */
+  /** The requests that both senders sent, in order. */
   readonly sent: readonly SentRequest[];
 }
 
@@ -35,17 +38,17 @@ async function openSenders(answer?: AnswerRequest): Promise<Senders> {
       queueUrls: { tasks: urlOf('tasks'), results: urlOf('results') },
     }),
     deadLetterQueue: new SqsDeadLetterQueue({ client, queueUrl: urlOf('dead-letters') }),
-    sent: standBetween(client, answer),
+    sent: interceptRequests(client, answer),
     [Symbol.asyncDispose]: () => queues[Symbol.asyncDispose](),
   };
 }
 
 const commands = {
-  'a request for tasks': ({ requests }: Senders) =>
+  'a dispatch request': ({ requests }: Senders) =>
     requests.requestDispatch({ v: 1, group: 'demo', kind: 'plan' }),
-  'a request for results': ({ requests }: Senders) => requests.requestResults('demo'),
-  'a count of requests': ({ requests }: Senders) => requests.countDispatchRequests(),
-  'a message': ({ deadLetterQueue }: Senders) => deadLetterQueue.send(aDlqMessage()),
+  'a result request': ({ requests }: Senders) => requests.requestResults('demo'),
+  'a count of dispatch requests': ({ requests }: Senders) => requests.countDispatchRequests(),
+  'a DLQ message': ({ deadLetterQueue }: Senders) => deadLetterQueue.send(aDlqMessage()),
 } as const;
 
 const faults = [
@@ -56,12 +59,12 @@ const faults = [
 ] as const;
 
 describe.each([
-  ['a request for tasks', 'queue of tasks'],
-  ['a request for results', 'queue of results'],
-  ['a count of requests', 'queue of tasks'],
-  ['a message', 'dead-message queue'],
+  ['a dispatch request', 'queue of dispatch requests'],
+  ['a result request', 'queue of result requests'],
+  ['a count of dispatch requests', 'queue of dispatch requests'],
+  ['a DLQ message', 'dead-letter queue'],
 ] as const)('%s', (command, store) => {
-  it.each(faults)('tells %i %s apart as %s, and where it was', async (status, name, code) => {
+  it.each(faults)('reports %i %s as %s and names the queue', async (status, name, code) => {
     await using senders = await openSenders(async () => jsonError(status, name));
 
     const sent = commands[command](senders);
@@ -72,7 +75,7 @@ describe.each([
     });
   });
 
-  it('is sent again when it was throttled', async () => {
+  it('is retried when it is throttled', async () => {
     await using senders = await openSenders(async ({ index }, send) =>
       index === 0 ? jsonError(400, 'RequestThrottled') : await send(),
     );
@@ -84,20 +87,20 @@ describe.each([
 });
 
 describe('a message to a queue', () => {
-  it('keeps characters that SQS does not take', async () => {
+  it('preserves characters that SQS rejects', async () => {
     await using senders = await openSenders();
-    const message = aDlqMessage({ task: aCellTask({ id: oddText }) });
-    const request = { v: 1, group: 'demo', kind: 'refill', breakerKey: oddText } as const;
+    const message = aDlqMessage({ task: aCellTask({ id: specialText }) });
+    const request = { v: 1, group: 'demo', kind: 'refill', breakerKey: specialText } as const;
 
     await senders.deadLetterQueue.send(message);
     await senders.requests.requestDispatch(request);
 
     const bodies = senders.sent.map(({ input }) => String(input['MessageBody']));
-    for (const body of bodies) expect(body).toMatch(allowed);
+    for (const body of bodies) expect(body).toMatch(acceptedText);
     expect(bodies.map((body) => JSON.parse(body) as unknown)).toEqual([message, request]);
   });
 
-  it('counts an answer without numbers as none', async () => {
+  it('counts 0 messages when the response has no counts', async () => {
     await using senders = await openSenders(async () => jsonAnswer(200, {}));
 
     expect(await senders.requests.countDispatchRequests()).toBe(0);

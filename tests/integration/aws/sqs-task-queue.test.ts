@@ -8,11 +8,11 @@ import { PassingClock } from '../../support/passing-clock.ts';
 import {
   type Answer,
   type AnswerRequest,
+  interceptRequests,
   jsonAnswer,
   jsonError,
   readAnswer,
   type SentRequest,
-  standBetween,
 } from '../../support/sdk-faults.ts';
 
 interface Entry {
@@ -23,13 +23,13 @@ interface Entry {
 
 interface QueueOnEmulator extends AsyncDisposable {
   readonly queue: SqsTaskQueue;
-  /** The same queue without faults. */
+  /** The same queue, accessed without faults. */
   readonly other: SqsTaskQueue;
   readonly clock: PassingClock;
-  /** The requests of `queue`, in order. */
+  /** The requests that `queue` sent, in order. */
   readonly sent: readonly SentRequest[];
   readonly poison: readonly PoisonMessage[];
-  /** Sends a message of any text. */
+  /** Sends a message with any text. */
   sendText(text: string): Promise<void>;
 }
 
@@ -43,7 +43,7 @@ async function openQueue(answer?: AnswerRequest): Promise<QueueOnEmulator> {
     queue: new SqsTaskQueue({ ...init, client }),
     other: new SqsTaskQueue({ ...init, client: otherClient }),
     clock,
-    sent: standBetween(client, answer),
+    sent: interceptRequests(client, answer),
     poison,
     sendText: async (MessageBody) => {
       const QueueUrl = queueUrls.get('lab');
@@ -57,15 +57,19 @@ function entriesOf({ input }: SentRequest): readonly Entry[] {
   return input['Entries'] as readonly Entry[];
 }
 
-/** Lets the service do a batch without some of its entries, which fail with a code. */
+/** Sends a batch without some of its entries and reports those as failed with a code. */
 async function failEntries(
   sent: SentRequest,
   send: (input: SentRequest['input']) => Promise<Answer>,
-  failing: { readonly ids: readonly string[]; readonly code: string; readonly isOurs?: boolean },
+  failing: {
+    readonly ids: readonly string[];
+    readonly code: string;
+    readonly isSenderFault?: boolean;
+  },
 ): Promise<Answer> {
-  const { ids, code: Code, isOurs: SenderFault = false } = failing;
-  const left = entriesOf(sent).filter(({ Id }) => !ids.includes(Id));
-  const answer = await send({ ...sent.input, Entries: left });
+  const { ids, code: Code, isSenderFault: SenderFault = false } = failing;
+  const sentEntries = entriesOf(sent).filter(({ Id }) => !ids.includes(Id));
+  const answer = await send({ ...sent.input, Entries: sentEntries });
   return jsonAnswer(200, {
     ...(await readAnswer(answer)),
     Failed: ids.map((Id) => ({ Id, Code, SenderFault })),
@@ -82,7 +86,7 @@ function idsOf(deliveries: readonly Delivery[]): readonly string[] {
 
 describe('SqsTaskQueue', () => {
   describe('sending', () => {
-    it('sends tasks in tens, each in the group of its run', async () => {
+    it('sends tasks in batches of ten, each in the message group of its run', async () => {
       await using store = await openQueue();
 
       await store.queue.send('lab', [...tasksOf(22), aCellTask({ run: 'demo-r2' })]);
@@ -92,7 +96,7 @@ describe('SqsTaskQueue', () => {
       expect(groups[2]).toEqual(['demo-r1', 'demo-r1', 'demo-r2']);
     });
 
-    it('sends a task of a run whose name is no group to no group', async () => {
+    it('sends a task without a message group when the run name is not a valid group id', async () => {
       await using store = await openQueue();
       const task = aCellTask({ run: 'Zwölf r1' });
 
@@ -102,7 +106,7 @@ describe('SqsTaskQueue', () => {
       expect((await store.other.receive('lab', 1)).map((held) => held.task)).toEqual([task]);
     });
 
-    it('sends the entries that failed once more, and only those', async () => {
+    it('retries only the entries that failed', async () => {
       await using store = await openQueue(async (sent, send) =>
         sent.index < 2
           ? await failEntries(sent, send, { ids: ['3', '7'], code: 'InternalError' })
@@ -120,7 +124,7 @@ describe('SqsTaskQueue', () => {
       expect(idsOf(await store.other.receive('lab', 10))).toEqual(tasksOf(10).map(({ id }) => id));
     });
 
-    it('takes an entry that the answer leaves out for one that failed', async () => {
+    it('retries an entry that is missing in the response', async () => {
       await using store = await openQueue(async (sent, send) =>
         sent.index === 0
           ? await send({ ...sent.input, Entries: entriesOf(sent).slice(1) })
@@ -135,9 +139,9 @@ describe('SqsTaskQueue', () => {
       ]);
     });
 
-    it('is unavailable when entries go on failing', async () => {
+    it('reports store-unavailable when entries keep failing', async () => {
       await using store = await openQueue(async (sent, send) =>
-        failEntries(sent, send, { ids: ['1'], code: 'ThrottlingException', isOurs: true }),
+        failEntries(sent, send, { ids: ['1'], code: 'ThrottlingException', isSenderFault: true }),
       );
 
       const sent = store.queue.send('lab', tasksOf(2));
@@ -150,9 +154,9 @@ describe('SqsTaskQueue', () => {
       ['KmsAccessDenied', 'store-unusable'],
       ['InvalidMessageContents', 'invariant-violated'],
       ['InvalidParameterValue', 'invariant-violated'],
-    ])('gives up at once when an entry is refused with %s', async (name, code) => {
+    ])('fails without a retry when an entry is refused with %s', async (name, code) => {
       await using store = await openQueue(async (sent, send) =>
-        failEntries(sent, send, { ids: ['1'], code: name, isOurs: true }),
+        failEntries(sent, send, { ids: ['1'], code: name, isSenderFault: true }),
       );
 
       const sent = store.queue.send('lab', tasksOf(2));
@@ -161,7 +165,7 @@ describe('SqsTaskQueue', () => {
       expect(store.sent).toHaveLength(1);
     });
 
-    it('keeps characters that SQS does not take', async () => {
+    it('preserves characters that SQS rejects', async () => {
       await using store = await openQueue();
       const id = 'a\uFFFEb\uFFFFc\u0001\uD7FF\uE000😀';
 
@@ -178,30 +182,30 @@ describe('SqsTaskQueue', () => {
       [503, 'ServiceUnavailable', 'store-unavailable'],
       [400, 'QueueDoesNotExist', 'store-unusable'],
       [403, 'AccessDenied', 'store-unusable'],
-    ])('tells %i %s apart as %s', async (status, name, code) => {
+    ])('reports %i %s as %s', async (status, name, code) => {
       await using store = await openQueue(async () => jsonError(status, name));
 
       await expect(store.queue.send('lab', tasksOf(1))).rejects.toMatchObject({ code });
     });
 
-    it('is unusable for a lane that has no queue, and for a queue that is gone', async () => {
+    it('reports store-unusable for a lane without a queue and for a deleted queue', async () => {
       await using store = await openQueue();
       await using emulated = await openQueues(store.clock);
       const queueUrls = new Map([['lab', `${emulated.queueUrls.get('lab')}-gone`]]);
       const { client } = emulated;
       const init = { client, queueUrls, clock: store.clock, random: () => 0 };
-      const gone = new SqsTaskQueue({ ...init, onPoison: () => undefined });
+      const deletedQueue = new SqsTaskQueue({ ...init, onPoison: () => undefined });
       const unusable = { code: 'store-unusable' };
 
       await expect(store.queue.send('grok', tasksOf(1))).rejects.toMatchObject(unusable);
       await expect(store.queue.receive('grok', 1)).rejects.toMatchObject(unusable);
-      await expect(gone.send('lab', tasksOf(1))).rejects.toMatchObject(unusable);
-      await expect(gone.receive('lab', 1)).rejects.toMatchObject(unusable);
+      await expect(deletedQueue.send('lab', tasksOf(1))).rejects.toMatchObject(unusable);
+      await expect(deletedQueue.receive('lab', 1)).rejects.toMatchObject(unusable);
     });
   });
 
   describe('receiving', () => {
-    it('receives more than ten by several requests, for a lease and without a wait', async () => {
+    it('receives more than ten tasks with multiple requests, for one lease and without waiting', async () => {
       await using store = await openQueue();
       await store.other.send('lab', tasksOf(25));
 
@@ -217,7 +221,7 @@ describe('SqsTaskQueue', () => {
       expect(store.sent.map((sent) => sent.input['MaxNumberOfMessages'])).toEqual([10, 10, 5]);
     });
 
-    it('asks no further when the first request brings few', async () => {
+    it('sends no further request when the first one returns fewer than ten', async () => {
       await using store = await openQueue();
       await store.other.send('lab', tasksOf(3));
 
@@ -227,7 +231,7 @@ describe('SqsTaskQueue', () => {
       expect(store.sent).toHaveLength(1);
     });
 
-    it('returns what it has when a further request fails', async () => {
+    it('returns the received tasks when a later request fails', async () => {
       await using store = await openQueue(async ({ index }, send) =>
         index === 0 ? await send() : jsonError(500, 'InternalError'),
       );
@@ -236,20 +240,20 @@ describe('SqsTaskQueue', () => {
       expect(await store.queue.receive('lab', 25)).toHaveLength(10);
     });
 
-    it('reports what is no task, delivers the others and leaves it in the queue', async () => {
+    it('reports a message that is not a task, leaves it in the queue, and delivers the others', async () => {
       await using store = await openQueue();
       await store.sendText('{"v":');
       await store.sendText(JSON.stringify({ ...aCellTask(), v: 2 }));
       await store.sendText(JSON.stringify({ secret: 'prompt' }));
-      await store.other.send('lab', [aCellTask({ id: 'sound' })]);
+      await store.other.send('lab', [aCellTask({ id: 'valid' })]);
 
       const received = await store.queue.receive('lab', 10);
 
-      expect(idsOf(received)).toEqual(['sound']);
+      expect(idsOf(received)).toEqual(['valid']);
       expect(store.poison.map(({ lane, problem }) => `${lane}: ${problem}`).toSorted()).toEqual([
-        'lab: expected JSON, received 5 characters of something else',
-        'lab: expected a task of version 1, received something else in v',
-        'lab: expected a task of version 1, received something else in v, run, id, config, question, generation, (message)',
+        'lab: expected JSON, received 5 characters that are not JSON',
+        'lab: expected a version 1 task, received invalid values in v',
+        'lab: expected a version 1 task, received invalid values in v, run, id, config, question, generation, (message)',
       ]);
       store.clock.advance(limits.leaseMs);
       await store.other.receive('lab', 10);
@@ -259,7 +263,7 @@ describe('SqsTaskQueue', () => {
   });
 
   describe('holding', () => {
-    it('extends by lane and in tens, and again what failed', async () => {
+    it('extends per lane in batches of ten and retries failed entries', async () => {
       await using store = await openQueue(async (sent, send) =>
         sent.operation === 'ChangeMessageVisibilityBatch' && sent.index === 0
           ? await failEntries(sent, send, { ids: ['4'], code: 'InternalError' })
@@ -285,9 +289,9 @@ describe('SqsTaskQueue', () => {
       'ReceiptHandleIsInvalid',
       'InvalidParameterValue',
       'AWS.SimpleQueueService.MessageNotInflight',
-    ])('takes %s for a receipt that is no longer valid', async (code) => {
+    ])('treats %s as a stale receipt', async (code) => {
       await using store = await openQueue(async (sent, send) =>
-        failEntries(sent, send, { ids: ['0'], code, isOurs: true }),
+        failEntries(sent, send, { ids: ['0'], code, isSenderFault: true }),
       );
       await store.other.send('lab', tasksOf(2));
       const held = await store.other.receive('lab', 2);
@@ -301,7 +305,7 @@ describe('SqsTaskQueue', () => {
       ['ReceiptHandleIsInvalid', 404],
       ['MessageNotInflight', 400],
       ['InvalidParameterValue', 400],
-    ])('releases and acknowledges without effect on %s', async (name, status) => {
+    ])('releases and acknowledges without an error on %s', async (name, status) => {
       await using store = await openQueue(async () => jsonError(status, name));
 
       await store.queue.release(aDelivery(), 0);
@@ -320,7 +324,7 @@ describe('SqsTaskQueue', () => {
       [1_001, 2],
       [1_800_000, 1_800],
       [86_400_000, 39_600],
-    ])('releases for %f ms as %i s', async (delayMs, seconds) => {
+    ])('rounds a release delay of %f ms to %i s', async (delayMs, seconds) => {
       await using store = await openQueue(async () => jsonAnswer(200, {}));
 
       await store.queue.release(aDelivery(), delayMs);
@@ -328,7 +332,7 @@ describe('SqsTaskQueue', () => {
       expect(store.sent[0]?.input['VisibilityTimeout']).toBe(seconds);
     });
 
-    it('is unavailable when a release or an acknowledgement is not served', async () => {
+    it('reports store-unavailable when a release or an acknowledgment fails', async () => {
       await using store = await openQueue(async () => jsonError(500, 'InternalFailure'));
       const unavailable = { code: 'store-unavailable' };
 
@@ -338,7 +342,7 @@ describe('SqsTaskQueue', () => {
   });
 });
 
-describe('a task that is sent for later', () => {
+describe('sendLater', () => {
   it.each([
     [0, 0],
     [0.25, 1],
@@ -346,7 +350,7 @@ describe('a task that is sent for later', () => {
     [1_001, 2],
     [900_000, 900],
     [39_600_000, 900],
-  ])('comes after %f ms by a delay of %i s', async (delayMs, seconds) => {
+  ])('rounds a delay of %f ms to %i s', async (delayMs, seconds) => {
     await using store = await openQueue();
 
     await store.queue.sendLater('lab', aCellTask(), delayMs);
@@ -357,7 +361,7 @@ describe('a task that is sent for later', () => {
     expect(parseCellTask(String(sent?.input['MessageBody']))).toEqual(aCellTask());
   });
 
-  it('is not delivered before, and counted all the same', async () => {
+  it('delays the delivery, but counts the task', async () => {
     await using store = await openQueue();
 
     await store.queue.sendLater('lab', aCellTask(), 60_000);
@@ -366,7 +370,7 @@ describe('a task that is sent for later', () => {
     expect(await store.other.countTasks('lab')).toBe(1);
   });
 
-  it('keeps characters that SQS does not take', async () => {
+  it('preserves characters that SQS rejects', async () => {
     await using store = await openQueue();
     const task = aCellTask({ id: 'a\uFFFEb\uFFFFc' });
 
@@ -380,7 +384,7 @@ describe('a task that is sent for later', () => {
   it.each([
     [500, 'InternalFailure', 'store-unavailable'],
     [403, 'AccessDenied', 'store-unusable'],
-  ])('fails with %i %s as %s', async (status, name, code) => {
+  ])('reports %i %s as %s', async (status, name, code) => {
     await using store = await openQueue(async () => jsonError(status, name));
 
     const sent = store.queue.sendLater('lab', aCellTask(), 0);
@@ -388,7 +392,7 @@ describe('a task that is sent for later', () => {
     await expect(sent).rejects.toMatchObject({ code });
   });
 
-  it('is refused for a lane that has no queue', async () => {
+  it('refuses a lane without a queue', async () => {
     await using store = await openQueue();
 
     const sent = store.queue.sendLater('grok', aCellTask(), 0);
@@ -398,8 +402,8 @@ describe('a task that is sent for later', () => {
   });
 });
 
-describe('the count of a lane', () => {
-  it('is the sum of what waits, what is delayed and what is in flight', async () => {
+describe('countTasks', () => {
+  it('adds visible, delayed, and in-flight messages', async () => {
     await using store = await openQueue(async () =>
       jsonAnswer(200, {
         Attributes: {
@@ -421,7 +425,7 @@ describe('the count of a lane', () => {
   it.each([
     [500, 'InternalFailure', 'store-unavailable'],
     [400, 'QueueDoesNotExist', 'store-unusable'],
-  ])('fails with %i %s as %s', async (status, name, code) => {
+  ])('reports %i %s as %s', async (status, name, code) => {
     await using store = await openQueue(async () => jsonError(status, name));
 
     const counted = store.queue.countTasks('lab');
@@ -432,7 +436,7 @@ describe('the count of a lane', () => {
     });
   });
 
-  it('is refused for a lane that has no queue', async () => {
+  it('refuses a lane without a queue', async () => {
     await using store = await openQueue();
 
     await expect(store.queue.countTasks('grok')).rejects.toMatchObject({ code: 'store-unusable' });
@@ -440,11 +444,11 @@ describe('the count of a lane', () => {
 });
 
 describe('parseCellTask', () => {
-  it('reads what was sent', () => {
+  it('parses a sent task', () => {
     expect(parseCellTask(JSON.stringify(aCellTask()))).toEqual(aCellTask());
   });
 
-  it('never says what a message holds', () => {
+  it('never quotes the content of a message', () => {
     expect(JSON.stringify(parseCellTask('sk-secret'))).not.toContain('secret');
     expect(JSON.stringify(parseCellTask('{"v":"sk-secret"}'))).not.toContain('secret');
   });

@@ -2,7 +2,7 @@ import { mapSdkError } from '@thrice/aws';
 import { ThriceError } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
 
-/** An error as the SDK throws it. */
+/** An error as thrown by the SDK. */
 function sdkError(name: string, status?: number): Error {
   const error = Object.assign(new Error('AccessDenied SlowDown NoSuchBucket'), {
     $metadata: { httpStatusCode: status },
@@ -32,14 +32,14 @@ describe('mapSdkError', () => {
     ['Unknown', 503],
     ['Unknown', 429],
     ['Unknown', 408],
-  ])('says that %s with status %s passes', (name, status) => {
+  ])('classifies %s with status %s as transient', (name, status) => {
     const mapped = mapSdkError(sdkError(name, status), 'table t');
 
     expect(mapped).toMatchObject({ code: 'store-unavailable', class: 'transient' });
   });
 
   it.each(['ECONNRESET', 'ECONNREFUSED', 'ETIMEDOUT', 'EPIPE', 'ENOTFOUND', 'EAI_AGAIN'])(
-    'says that a connection lost with %s passes',
+    'classifies a connection lost with %s as transient',
     (code) => {
       expect(mapSdkError(networkError(code), 'table t').code).toBe('store-unavailable');
     },
@@ -62,7 +62,7 @@ describe('mapSdkError', () => {
     ['KmsAccessDenied', 400],
     ['Unknown', 401],
     ['Unknown', 403],
-  ])('says that %s with status %s has to be repaired', (name, status) => {
+  ])('classifies %s with status %s as misconfigured', (name, status) => {
     const mapped = mapSdkError(sdkError(name, status), 'table t');
 
     expect(mapped).toMatchObject({ code: 'store-unusable', class: 'misconfigured' });
@@ -75,7 +75,7 @@ describe('mapSdkError', () => {
     networkError('EACCES'),
     new TypeError('a bug'),
     'a text',
-  ])('takes anything else for a bug of ours: %s', (thrown) => {
+  ])('classifies any other error as a bug: %s', (thrown) => {
     const mapped = mapSdkError(thrown, 'table t');
 
     expect(mapped).toMatchObject({ code: 'invariant-violated', class: 'internal', cause: thrown });
@@ -87,14 +87,14 @@ describe('mapSdkError', () => {
     const mapped = mapSdkError(thrown, 's3://b/k');
 
     expect(mapped.message).toBe(
-      's3://b/k: the service did not serve the request (SlowDown); try again, nothing is lost',
+      's3://b/k: the service is unavailable (SlowDown); try again later, no data is lost',
     );
     expect(mapped.cause).toBe(thrown);
   });
 
-  it('passes on what is an error of ours already', () => {
-    const ours = new ThriceError({ code: 'already-exists', message: 'there' });
+  it('returns a ThriceError unchanged', () => {
+    const error = new ThriceError({ code: 'already-exists', message: 'there' });
 
-    expect(mapSdkError(ours, 'table t')).toBe(ours);
+    expect(mapSdkError(error, 'table t')).toBe(error);
   });
 });

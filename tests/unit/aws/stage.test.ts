@@ -1,7 +1,12 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { findStage } from '@thrice/aws';
 import { describe, expect, it } from 'vitest';
-import { jsonAnswer, jsonError, type SentRequest, standBetween } from '../../support/sdk-faults.ts';
+import {
+  interceptRequests,
+  jsonAnswer,
+  jsonError,
+  type SentRequest,
+} from '../../support/sdk-faults.ts';
 
 const stage = {
   stage: 'dev',
@@ -13,19 +18,19 @@ const stage = {
   finalizeQueueUrl: 'https://sqs/finalize',
 };
 
-function aClient(answer: Parameters<typeof standBetween>[1]): {
+function createClient(answer: Parameters<typeof interceptRequests>[1]): {
   readonly client: DynamoDBClient;
   readonly sent: readonly SentRequest[];
 } {
   const credentials = { accessKeyId: 'id', secretAccessKey: 'secret' };
   const client = new DynamoDBClient({ region: 'eu-west-1', credentials, maxAttempts: 1 });
-  return { client, sent: standBetween(client, answer) };
+  return { client, sent: interceptRequests(client, answer) };
 }
 
-describe('a deployed stage', () => {
-  it('is found by its name: its table says where the rest is', async () => {
+describe('findStage', () => {
+  it('reads the resources from the table named after the stage', async () => {
     const payload = { S: JSON.stringify({ ...stage, region: 'eu-west-1' }) };
-    const { client, sent } = aClient(async () => jsonAnswer(200, { Item: { payload } }));
+    const { client, sent } = createClient(async () => jsonAnswer(200, { Item: { payload } }));
 
     expect(await findStage(client, 'dev')).toEqual(stage);
     expect(sent.map(({ input }) => input)).toMatchObject([
@@ -34,10 +39,10 @@ describe('a deployed stage', () => {
   });
 
   it.each([
-    ['has no table', jsonError(400, 'ResourceNotFoundException')],
-    ['has a table that says nothing', jsonAnswer(200, {})],
-  ])('is not there where it %s', async (_, answer) => {
-    const { client } = aClient(async () => answer);
+    ['the table does not exist', jsonError(400, 'ResourceNotFoundException')],
+    ['the table has no directory', jsonAnswer(200, {})],
+  ])('fails when %s', async (_, answer) => {
+    const { client } = createClient(async () => answer);
 
     await expect(findStage(client, 'dev')).rejects.toMatchObject({
       code: 'endpoint-unreachable',
@@ -46,14 +51,14 @@ describe('a deployed stage', () => {
     });
   });
 
-  it.each(['', 'a b', '../x', 'x'.repeat(65)])('is not called %j', async (name) => {
-    const { client, sent } = aClient(async () => jsonAnswer(200, {}));
+  it.each(['', 'a b', '../x', 'x'.repeat(65)])('refuses the name %j', async (name) => {
+    const { client, sent } = createClient(async () => jsonAnswer(200, {}));
 
     await expect(findStage(client, name)).rejects.toMatchObject({ code: 'invalid-argument' });
     expect(sent).toEqual([]);
   });
 
-  it('needs a region to be looked for in', async () => {
+  it('fails without a region', async () => {
     const client = new DynamoDBClient({
       region: async (): Promise<string> => await Promise.reject(new Error('none')),
     });

@@ -11,7 +11,11 @@ import { DynamoTable, type TableInit } from './dynamo-table.ts';
 
 const SCHEMA_VERSION = 1;
 
-/** The list of active groups in the ledger's table: two partitions that are short, for what is done leaves them. */
+/**
+ * The list of active groups, in two partitions of the ledger's table.
+ *
+ * Both stay small because finished groups and resumed cells are removed.
+ */
 export class DynamoActiveGroups implements ActiveGroups {
   readonly #table: DynamoTable;
   readonly #createToken: () => string;
@@ -32,12 +36,12 @@ export class DynamoActiveGroups implements ActiveGroups {
   }
 
   async list(): Promise<readonly ActiveGroup[]> {
-    const activeGroup: ActiveGroup[] = [];
+    const activeGroups: ActiveGroup[] = [];
     for await (const item of this.#table.query(ACTIVE_GROUPS, {})) {
       const { group, token } = parseItem(activeGroupItemSchema, item, this.#table.name);
-      activeGroup.push({ group, token });
+      activeGroups.push({ group, token });
     }
-    return activeGroup;
+    return activeGroups;
   }
 
   async defer(breakerKey: string, group: string): Promise<void> {
@@ -64,7 +68,7 @@ function activeGroupKey(group: string) {
   return { pk: ACTIVE_GROUPS, sk: group };
 }
 
-/** A group's name holds no `#`; a model's may. */
+/** A group name never contains `#`; a model name may. */
 function deferredKey({ breakerKey, group }: Pick<DeferredCells, 'breakerKey' | 'group'>) {
   return { pk: DEFERRED_CELLS, sk: `${group}#${breakerKey}` };
 }

@@ -4,10 +4,10 @@ import type { Attributes, ItemKey } from './dynamo-table.ts';
 import { payloadSchema } from './payload-store.ts';
 
 /**
- * The items of the ledger's table, `docs/formats.md`.
+ * The items of the ledger's table; see `docs/formats.md`.
  *
- * Conditions look at plain attributes only; everything else is JSON text. `expiresAt` (seconds since
- * 1970) is reserved for DynamoDB's time to live; nothing writes it yet.
+ * Attributes used in conditions are stored as they are; everything else is JSON text. `expiresAt`
+ * (seconds since 1970) is reserved for DynamoDB's time to live and is not written yet.
  */
 const itemSchema = z.object({ schemaVersion: z.literal(1) });
 
@@ -19,12 +19,12 @@ export const cellItemSchema = itemSchema.extend({
   generation: z.int(),
   owner: z.string().optional(),
   leaseUntilMs: z.number(),
-  /** Which call of `claimCell` took the lease last. */
+  /** Identifies the `claimCell` call that last took the lease. */
   leaseToken: z.string(),
   attempts: z.int(),
   attemptLog: z.string().optional(),
   outcome: z.string().optional(),
-  /** Which call of `completeCell` wrote the latest result. */
+  /** Identifies the `completeCell` call that wrote the latest result. */
   completionToken: z.string().optional(),
   ...payloadSchema.shape,
 });
@@ -41,12 +41,12 @@ export const groupItemSchema = itemSchema.extend({
   state: groupStateSchema,
   /** 1 once all tasks have been sent. */
   isPlanned: z.number(),
-  /** Which call of `createGroup` made it. */
+  /** Identifies the `createGroup` call that created the group. */
   creationToken: z.string(),
   ...payloadSchema.shape,
 });
 
-/** A line of the list of groups: points at a group, which may not have come to be. */
+/** An entry in the list of groups. The group itself may be missing if its creator crashed. */
 export const groupListItemSchema = itemSchema.extend({ group: z.string(), createdAt: z.string() });
 
 /** The tally of a config in a run. */
@@ -60,40 +60,40 @@ export const tallyItemSchema = itemSchema.extend({
   correct: z.number(),
   costUsd: z.number(),
   retries: z.number(),
-  /** How often it was written: costs add up to decimals that no double holds, so none can be compared. */
+  /** Number of writes. Conditions compare this count because summed costs may not be exact doubles. */
   changeCount: z.number(),
 });
 /** The tally of a config in a run. */
 export type TallyItem = z.infer<typeof tallyItemSchema>;
 
-/** A blocked lane or model; its payload is its open breaker. */
+/** The open breaker of a lane or model, stored as its payload. */
 export const breakerItemSchema = itemSchema.extend(payloadSchema.shape);
 
-/** A line of the list of lanes and models that were ever closed. */
+/** An entry in the list of lanes and models whose breaker has ever been open. */
 export const laneListItemSchema = itemSchema.extend({ breakerKey: z.string() });
 
-/** A group whose results are not written yet, or are out of date. */
+/** A group whose results are missing or out of date. */
 export const activeGroupItemSchema = itemSchema.extend({ group: z.string(), token: z.string() });
 
-/** Cells of a group that wait for a lane or model. */
+/** Cells of a group that wait for a breaker to close. */
 export const deferredItemSchema = itemSchema.extend({
   breakerKey: z.string(),
   group: z.string(),
   token: z.string(),
 });
 
-/** The partition of the groups that the reconciler looks after. */
+/** The partition of active groups. */
 export const ACTIVE_GROUPS = 'active-groups';
-/** The partition of what waits for a lane or model to open again. */
+/** The partition of deferred cells. */
 export const DEFERRED_CELLS = 'deferred';
-/** The partition that lists the groups. */
+/** The partition of the list of groups. */
 export const GROUP_LIST = 'groups';
-/** The partition that lists what was ever closed. */
+/** The partition of the list of lanes and models whose breaker has ever been open. */
 export const LANE_LIST = 'lanes';
-/** What the sort keys of tallies begin with. */
+/** Prefix of the sort keys of tallies. */
 export const TALLY_PREFIX = 'tally#';
 
-/** The key of a cell. Only a key's last part may hold a `#`: no two cells share an item. */
+/** The key of a cell. Only the last part may contain `#`, so keys of different cells never collide. */
 export function cellItemKey({ run, config, id }: CellKey): ItemKey {
   return { pk: cellPartition(run, config), sk: `cell#${id}` };
 }
@@ -104,7 +104,7 @@ export function callItemKey(key: CellKey, step: string): ItemKey {
   return { pk, sk: `${prefix}${step}` };
 }
 
-/** Where the calls of a cell are. */
+/** The partition and sort key prefix of a cell's calls. */
 export function callsOf({ run, config, id }: CellKey): {
   readonly pk: string;
   readonly prefix: string;
@@ -117,7 +117,7 @@ export function groupItemKey(group: string): ItemKey {
   return { pk: `group#${group}`, sk: 'group' };
 }
 
-/** The key of a group's line in the list. */
+/** The key of a group's entry in the list of groups. */
 export function groupListKey(group: string, createdAt: string): ItemKey {
   return { pk: GROUP_LIST, sk: `${createdAt}#${group}` };
 }
@@ -137,15 +137,15 @@ export function breakerItemKey(breakerKey: string): ItemKey {
   return { pk: `lane#${breakerKey}`, sk: 'state' };
 }
 
-/** The key of a lane's or model's line in the list. */
+/** The key of a lane's or model's entry in the list of breakers. */
 export function laneListKey(breakerKey: string): ItemKey {
   return { pk: LANE_LIST, sk: breakerKey };
 }
 
 /**
- * Reads an item by its schema.
+ * Parses an item.
  *
- * @throws {ThriceError} `store-unusable` for an item that is damaged or of a newer version.
+ * @throws {ThriceError} `store-unusable` if the item is damaged or was written by a newer version.
  */
 export function parseItem<T>(schema: z.ZodType<T>, item: Attributes, table: string): T {
   const parsed = schema.safeParse(item);
@@ -153,7 +153,7 @@ export function parseItem<T>(schema: z.ZodType<T>, item: Attributes, table: stri
   const paths = parsed.error.issues.map(({ path }) => path.join('.')).join(', ');
   throw new ThriceError({
     code: 'store-unusable',
-    message: `${table}: item ${item['pk']} / ${item['sk']}: expected schemaVersion 1, received something else in ${paths}; it is damaged or of a newer version`,
+    message: `${table}: item ${item['pk']} / ${item['sk']}: expected a schemaVersion 1 item, received invalid values in ${paths}; it is damaged or was written by a newer version of Thrice`,
     cause: parsed.error,
   });
 }

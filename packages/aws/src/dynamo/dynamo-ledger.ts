@@ -55,32 +55,32 @@ import { type Attributes, DynamoTable, type TableInit } from './dynamo-table.ts'
 import { PayloadStore, payloadAttributes } from './payload-store.ts';
 
 const SCHEMA_VERSION = 1;
-/** Requests that one call of ours has in flight at once. */
-const REQUESTS_AT_ONCE = 16;
-/** Times a claim looks at its cell again after somebody else changed it in between. */
-const MAX_LOOKS = 10;
+/** Concurrent requests of one method call. */
+const MAX_CONCURRENT_REQUESTS = 16;
+/** How often a claim may be refused because another process changed the cell first. */
+const MAX_CLAIM_REFUSALS = 10;
 const attemptLogSchema = z.array(attemptSchema);
 
-/** How a claim takes a cell, and what it returns if it does. */
-interface Taking {
+/** The cell as it will be once a claim is written. */
+interface PlannedClaim {
   readonly cell: CellRecord;
   readonly isFirst: boolean;
-  /** The result that a reopening forgets. */
-  readonly forgotten?: CellResult | undefined;
+  /** The result that the claim discards because it reopens the cell. */
+  readonly discardedResult?: CellResult | undefined;
 }
 
 /**
  * The ledger in one DynamoDB table, shared by any number of processes.
  *
- * A cell's item: (absent) --claim--> claimed --release--> released --claim--> claimed --complete--> done;
- * a done cell without a score is claimed again by a task of a later generation.
+ * States of a cell's item: (absent) --claim--> claimed --release--> released --claim--> claimed
+ * --complete--> done. A task of a later generation reopens a done cell that has no score.
  *
- * Every write is one request under one condition. A request whose answer was lost is sent again by the
- * SDK and then refused by what it did itself: claims, completions and creations leave a token of their
- * own in the item and look for it before they believe a refusal.
+ * Every write is one request with one condition. When a response is lost, the SDK repeats the request,
+ * and the condition may then fail because of the first request. Claims, completions, and group creations
+ * therefore store a token in the item and check for it before they report a refusal.
  *
- * A tally is added to after its cell was completed (or reopened) and not if the worker dies in between
- * or the table refuses it: it may be short until it is counted anew.
+ * A tally is updated after its cell is completed or reopened. If the worker crashes in between, or the
+ * table does not accept the update, the tally stays wrong until it is recounted.
  */
 export class DynamoLedger implements Ledger {
   readonly #table: DynamoTable;
@@ -88,7 +88,7 @@ export class DynamoLedger implements Ledger {
   readonly #payloads: PayloadStore;
   readonly #createToken: () => string;
 
-  /** @param init.blobs - Takes the payloads that are too large for an item. */
+  /** @param init.blobs - Stores the payloads that are too large for an item. */
   constructor(
     init: TableInit & {
       readonly blobs: BlobStore;
@@ -105,15 +105,15 @@ export class DynamoLedger implements Ledger {
   async createGroup(header: GroupHeader, state: GroupState = 'active'): Promise<void> {
     const { group, createdAt } = header;
     const creationToken = this.#createToken();
-    const names = { schemaVersion: SCHEMA_VERSION, group, createdAt };
-    // The line first: one without its group is skipped by readers, a group without a line is lost.
-    await this.#table.put(groupListKey(group, createdAt), names);
+    const listEntry = { schemaVersion: SCHEMA_VERSION, group, createdAt };
+    // The list entry goes first: readers skip an entry without a group, but miss a group without entry.
+    await this.#table.put(groupListKey(group, createdAt), listEntry);
     const payload = await this.#payloads.pack(JSON.stringify(header));
-    const item = { ...names, state, isPlanned: 0, creationToken, ...payload };
+    const item = { ...listEntry, state, isPlanned: 0, creationToken, ...payload };
     if (await this.#table.put(groupItemKey(group), item, 'absent')) return;
     const existing = await this.#table.get(groupItemKey(group));
     if (existing?.['creationToken'] === creationToken) return;
-    throw new ThriceError({ code: 'already-exists', message: `group ${group} exists already` });
+    throw new ThriceError({ code: 'already-exists', message: `group ${group} already exists` });
   }
 
   async readGroup(group: string): Promise<GroupRecord | undefined> {
@@ -122,16 +122,18 @@ export class DynamoLedger implements Ledger {
   }
 
   async listGroups(): Promise<readonly GroupRecord[]> {
-    const lines = await collect(this.#table.query(GROUP_LIST, { isDescending: true }), (item) =>
+    const entries = await collect(this.#table.query(GROUP_LIST, { isDescending: true }), (item) =>
       parseItem(groupListItemSchema, item, this.#table.name),
     );
-    const names = [...new Set(lines.map(({ group }) => group))];
+    const names = [...new Set(entries.map(({ group }) => group))];
     const items = await this.#table.getMany(names.map(groupItemKey));
-    const records = await mapBounded(items, REQUESTS_AT_ONCE, (item) => this.#parseGroup(item));
+    const records = await mapBounded(items, MAX_CONCURRENT_REQUESTS, (item) =>
+      this.#parseGroup(item),
+    );
     const byName = new Map(records.map((record) => [record.header.group, record]));
-    return lines.flatMap(({ group, createdAt }) => {
+    return entries.flatMap(({ group, createdAt }) => {
       const record = byName.get(group);
-      // A line of another time was left by somebody who came second to the group's name.
+      // An entry with a different time was written by a process whose creation of the group was refused.
       return record?.header.createdAt === createdAt ? [record] : [];
     });
   }
@@ -161,67 +163,67 @@ export class DynamoLedger implements Ledger {
       leaseUntilMs: this.#clock.now() + limits.leaseMs,
       leaseToken: this.#createToken(),
     };
-    let seen: CellItem | undefined;
-    for (let look = 0; look < MAX_LOOKS; look += 1) {
-      const taking = await this.#decideClaim(key, seen, generation);
-      if ('kind' in taking) return taking;
-      const isTaken = await this.#take(seen, taking, lease);
-      if (!isTaken) seen = await this.#readItem(key);
-      if (isTaken || (seen?.state === 'claimed' && seen.leaseToken === lease.leaseToken)) {
-        const { cell, isFirst, forgotten } = taking;
-        if (forgotten !== undefined) await this.#addToTally(key, forgotten, -1);
+    let item: CellItem | undefined;
+    for (let refusalCount = 0; refusalCount < MAX_CLAIM_REFUSALS; refusalCount += 1) {
+      const decision = await this.#decideClaim(key, item, generation);
+      if ('kind' in decision) return decision;
+      const isWritten = await this.#writeLease(item, decision, lease);
+      if (!isWritten) item = await this.#readItem(key);
+      if (isWritten || (item?.state === 'claimed' && item.leaseToken === lease.leaseToken)) {
+        const { cell, isFirst, discardedResult } = decision;
+        if (discardedResult !== undefined) await this.#addToTally(key, discardedResult, -1);
         return { kind: 'claimed', cell, isFirst };
       }
     }
     throw new ThriceError({
       code: 'store-unavailable',
-      message: `${this.#table.name}: cell ${key.run} ${key.config} ${key.id} changed ${MAX_LOOKS} times during one claim; try again`,
+      message: `${this.#table.name}: cell ${key.run} ${key.config} ${key.id} changed ${MAX_CLAIM_REFUSALS} times during one claim; try again`,
     });
   }
 
   async #decideClaim(
     key: CellKey,
-    seen: CellItem | undefined,
+    item: CellItem | undefined,
     generation: number,
-  ): Promise<Taking | Claim> {
-    if (seen === undefined) {
+  ): Promise<PlannedClaim | Claim> {
+    if (item === undefined) {
       const cell: CellRecord = { key, state: 'claimed', generation, attempts: 0, attemptLog: [] };
       return { cell, isFirst: true };
     }
-    if (seen.state === 'claimed' && seen.leaseUntilMs > this.#clock.now()) return { kind: 'held' };
-    const latest = Math.max(seen.generation, generation);
-    const attemptLog = parseAttemptLog(seen);
-    if (seen.state !== 'done') {
-      // Whoever had it before died over it, or slept through its lease.
-      const attempts = seen.state === 'claimed' ? seen.attempts + 1 : seen.attempts;
+    if (item.state === 'claimed' && item.leaseUntilMs > this.#clock.now()) return { kind: 'held' };
+    const latest = Math.max(item.generation, generation);
+    const attemptLog = parseAttemptLog(item);
+    if (item.state !== 'done') {
+      // A lease that expired counts as an attempt: its owner crashed or was suspended.
+      const attempts = item.state === 'claimed' ? item.attempts + 1 : item.attempts;
       return {
         cell: { key, state: 'claimed', generation: latest, attempts, attemptLog },
         isFirst: false,
       };
     }
-    const forgotten = await this.#parseResult(seen);
-    if (forgotten === undefined || hasScore(forgotten.outcome) || seen.generation >= generation) {
+    const result = await this.#parseResult(item);
+    if (result === undefined || hasScore(result.outcome) || item.generation >= generation) {
       return { kind: 'done' };
     }
     const cell: CellRecord = { key, state: 'claimed', generation, attempts: 0, attemptLog };
-    return { cell, isFirst: false, forgotten };
+    return { cell, isFirst: false, discardedResult: result };
   }
 
-  /** Writes a lease into the cell, if it is still as it was seen. */
-  async #take(
-    seen: CellItem | undefined,
-    { cell: { key, generation, attempts } }: Taking,
+  /** Writes a lease into the cell unless the cell has changed since it was read. */
+  async #writeLease(
+    readItem: CellItem | undefined,
+    { cell: { key, generation, attempts } }: PlannedClaim,
     lease: Attributes,
   ): Promise<boolean> {
     const set = { ...lease, generation, attempts };
-    if (seen === undefined) {
+    if (readItem === undefined) {
       const item = { schemaVersion: SCHEMA_VERSION, id: key.id, ...set };
       return await this.#table.put(cellItemKey(key), item, 'absent');
     }
-    const { state, leaseToken, leaseUntilMs } = seen;
+    const { state, leaseToken, leaseUntilMs } = readItem;
     const remove = ['outcome', ...payloadAttributes];
-    const asSeen = { state, leaseToken, leaseUntilMs };
-    return await this.#table.update(cellItemKey(key), { set, remove }, asSeen);
+    const unchanged = { state, leaseToken, leaseUntilMs };
+    return await this.#table.update(cellItemKey(key), { set, remove }, unchanged);
   }
 
   async #readItem(key: CellKey): Promise<CellItem | undefined> {
@@ -231,10 +233,10 @@ export class DynamoLedger implements Ledger {
 
   async extendLeases(keys: readonly CellKey[], owner: string): Promise<readonly CellKey[]> {
     const set = { leaseUntilMs: this.#clock.now() + limits.leaseMs };
-    const held = await mapBounded(keys, REQUESTS_AT_ONCE, (key) =>
+    const areExtended = await mapBounded(keys, MAX_CONCURRENT_REQUESTS, (key) =>
       this.#table.update(cellItemKey(key), { set }, { state: 'claimed', owner }),
     );
-    return keys.filter((_, index) => held[index] === false);
+    return keys.filter((_, index) => areExtended[index] === false);
   }
 
   async releaseCell(
@@ -251,12 +253,12 @@ export class DynamoLedger implements Ledger {
       attempts,
       ...appendToAttemptLog(held, attemptLog),
     };
-    const asSeen = { state: held.state, owner, leaseToken: held.leaseToken };
-    // Refused: released by this very call, or lost meanwhile. Either way there is no more to do.
-    await this.#table.update(cellItemKey(key), { set, remove: ['owner'] }, asSeen);
+    const unchanged = { state: held.state, owner, leaseToken: held.leaseToken };
+    // A refusal means that this call has already released the cell or that the lease was lost.
+    await this.#table.update(cellItemKey(key), { set, remove: ['owner'] }, unchanged);
   }
 
-  /** The cell, if the owner holds it. */
+  /** Reads a cell; undefined unless the owner holds it. */
   async #readHeld(key: CellKey, owner: string): Promise<CellItem | undefined> {
     const item = await this.#readItem(key);
     return item?.state === 'claimed' && item.owner === owner ? item : undefined;
@@ -274,7 +276,9 @@ export class DynamoLedger implements Ledger {
   async readJournal(key: CellKey): Promise<ReadonlyMap<string, JournalEntry>> {
     const { pk, prefix } = callsOf(key);
     const items = await collect(this.#table.query(pk, { prefix }), (item) => item);
-    const entries = await mapBounded(items, REQUESTS_AT_ONCE, (item) => this.#parseEntry(item));
+    const entries = await mapBounded(items, MAX_CONCURRENT_REQUESTS, (item) =>
+      this.#parseEntry(item),
+    );
     return new Map(entries.map((entry) => [entry.step, entry]));
   }
 
@@ -311,7 +315,7 @@ export class DynamoLedger implements Ledger {
     return true;
   }
 
-  /** Adds to the tally, a hint: what the table does not take for now is left out. */
+  /** Adds a result to the tally. The tally is a hint, so transient failures are ignored. */
   async #addToTally({ run, config }: CellKey, result: CellResult, sign: 1 | -1): Promise<void> {
     const count = (outcome: string) => (result.outcome === outcome ? sign : 0);
     const set = { schemaVersion: SCHEMA_VERSION, run, config };
@@ -339,7 +343,7 @@ export class DynamoLedger implements Ledger {
   ): Promise<ReadonlyMap<string, CellRecord>> {
     const keys = [...new Set(ids)].map((id) => cellItemKey({ run, config, id }));
     const items = await this.#table.getMany(keys);
-    const records = await mapBounded(items, REQUESTS_AT_ONCE, async (item) => {
+    const records = await mapBounded(items, MAX_CONCURRENT_REQUESTS, async (item) => {
       const cell = parseItem(cellItemSchema, item, this.#table.name);
       const { id, state, generation, attempts } = cell;
       const result = await this.#parseResult(cell);
@@ -363,18 +367,25 @@ export class DynamoLedger implements Ledger {
 
   async replaceTally(existing: Tally | undefined, tally: Tally): Promise<boolean> {
     const { run, config, counts, correct, costUsd, retries } = tally;
-    const seen = await this.#readTallyItem(tally);
-    const now = seen && toTally(seen);
-    if (isDeepStrictEqual(now, tally)) return true;
-    if (!isDeepStrictEqual(now, existing)) return false;
-    const names = { schemaVersion: SCHEMA_VERSION, run, config };
-    const set = { ...names, ...counts, correct, costUsd, retries };
+    const storedItem = await this.#readTallyItem(tally);
+    const stored = storedItem && toTally(storedItem);
+    if (isDeepStrictEqual(stored, tally)) return true;
+    if (!isDeepStrictEqual(stored, existing)) return false;
+    const set = {
+      schemaVersion: SCHEMA_VERSION,
+      run,
+      config,
+      ...counts,
+      correct,
+      costUsd,
+      retries,
+    };
     const change = { set, add: { changeCount: 1 } };
-    const asSeen = seen === undefined ? 'absent' : { changeCount: seen.changeCount };
-    if (await this.#table.update(tallyItemKey(run, config), change, asSeen)) return true;
-    // Refused by what this very call did, if its first answer was lost.
-    const existingNow = await this.#readTallyItem(tally);
-    return existingNow !== undefined && isDeepStrictEqual(toTally(existingNow), tally);
+    const unchanged = storedItem === undefined ? 'absent' : { changeCount: storedItem.changeCount };
+    if (await this.#table.update(tallyItemKey(run, config), change, unchanged)) return true;
+    // This call has made the change itself if the response to its first request was lost.
+    const itemNow = await this.#readTallyItem(tally);
+    return itemNow !== undefined && isDeepStrictEqual(toTally(itemNow), tally);
   }
 
   async #readTallyItem({ run, config }: Tally): Promise<TallyItem | undefined> {
@@ -385,7 +396,7 @@ export class DynamoLedger implements Ledger {
   async openBreaker(breaker: OpenBreaker): Promise<void> {
     const { breakerKey } = breaker;
     const payload = await this.#payloads.pack(JSON.stringify(breaker));
-    // The line first and for good: one whose open breaker is gone is skipped by readers.
+    // The list entry goes first and is never removed: readers skip an entry whose breaker is closed.
     await this.#table.put(laneListKey(breakerKey), { schemaVersion: SCHEMA_VERSION, breakerKey });
     await this.#table.put(breakerItemKey(breakerKey), {
       schemaVersion: SCHEMA_VERSION,
@@ -398,12 +409,12 @@ export class DynamoLedger implements Ledger {
   }
 
   async listOpenBreakers(): Promise<readonly OpenBreaker[]> {
-    const breakerKeys = await collect(this.#table.query(LANE_LIST, {}), (item) =>
+    const entries = await collect(this.#table.query(LANE_LIST, {}), (item) =>
       parseItem(laneListItemSchema, item, this.#table.name),
     );
-    const keys = breakerKeys.map(({ breakerKey }) => breakerItemKey(breakerKey));
+    const keys = entries.map(({ breakerKey }) => breakerItemKey(breakerKey));
     const items = await this.#table.getMany(keys);
-    return await mapBounded(items, REQUESTS_AT_ONCE, async (item) => {
+    return await mapBounded(items, MAX_CONCURRENT_REQUESTS, async (item) => {
       const text = await this.#payloads.unpack(
         parseItem(breakerItemSchema, item, this.#table.name),
       );

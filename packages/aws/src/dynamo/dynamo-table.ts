@@ -12,13 +12,13 @@ import {
 import { backoffMs, type Clock, mapBounded, pagesOf, type Random, ThriceError } from '@thrice/core';
 import { isNamed, mapSdkError } from '../map-sdk-error.ts';
 
-/** The most keys of one BatchGetItem. */
+/** DynamoDB's limit on keys in one BatchGetItem request. */
 const BATCH_KEYS = 100;
-/** Batches of one read that are asked for at once. */
-const BATCHES_AT_ONCE = 5;
-/** Answers in a row without a single one of the keys asked for, before a read is given up. */
-const MAX_STALLS = 8;
-const STALL_BACKOFF = { baseMs: 50, capMs: 2_000 };
+/** Concurrent batches of one read. */
+const MAX_CONCURRENT_BATCHES = 5;
+/** Consecutive responses without any requested item before a read fails. */
+const MAX_EMPTY_RESPONSES = 8;
+const EMPTY_RESPONSE_BACKOFF = { baseMs: 50, capMs: 2_000 };
 
 /** The key of an item. */
 export interface ItemKey {
@@ -26,18 +26,15 @@ export interface ItemKey {
   readonly sk: string;
 }
 
-/** What an attribute may hold. */
+/** The value of an attribute. */
 export type Scalar = string | number;
 /** Attributes by name. */
 export type Attributes = Readonly<Record<string, Scalar>>;
 
-/**
- * What has to be true of the stored item for a write to happen: it is not there, it is there, or its
- * attributes equal these.
- */
+/** Condition for a write: the item does not exist, it exists, or its attributes equal the given ones. */
 export type Condition = 'absent' | 'present' | Attributes;
 
-/** A change of one item. */
+/** A change to one item. */
 export interface Change {
   readonly set?: Attributes;
   /** Numbers to add; an attribute that is absent counts as 0. */
@@ -45,9 +42,9 @@ export interface Change {
   readonly remove?: readonly string[];
 }
 
-/** What the table's classes are made of. */
+/** Dependencies of the classes that use the table. */
 export interface TableInit {
-  /** Its retries stay on: they wait out throttling. */
+  /** Keep its retries enabled: they wait out throttling. */
   readonly client: DynamoDBClient;
   readonly tableName: string;
   readonly clock: Clock;
@@ -57,8 +54,9 @@ export interface TableInit {
 /**
  * One DynamoDB table with string keys `pk` and `sk` whose items hold strings and numbers.
  *
- * Reads are consistent. A write under a condition may be refused although this very call has changed
- * the item: the SDK sends a request again whose answer was lost. Callers tell by a token in the item.
+ * Reads are strongly consistent. A conditional write may be refused even though the same call has changed
+ * the item, because the SDK repeats a request whose response was lost. Callers detect this by a token
+ * that they store in the item.
  */
 export class DynamoTable {
   readonly #client: DynamoDBClient;
@@ -73,12 +71,12 @@ export class DynamoTable {
     this.#random = random;
   }
 
-  /** The table, for messages. */
+  /** The table's name in error messages. */
   get name(): string {
     return `table ${this.#tableName}`;
   }
 
-  /** Writes a whole item; false when the condition did not hold. */
+  /** Writes a whole item. Returns false if the condition does not hold. */
   async put(key: ItemKey, attributes: Attributes, when?: Condition): Promise<boolean> {
     const expression = new Expression();
     const condition = expression.condition(when);
@@ -88,13 +86,13 @@ export class DynamoTable {
           TableName: this.#tableName,
           Item: marshal({ ...key, ...attributes }),
           ...condition,
-          ...expression.parts(),
+          ...expression.placeholders(),
         }),
       ),
     );
   }
 
-  /** Changes an item, or makes it; false when the condition did not hold. */
+  /** Changes an item or creates it. Returns false if the condition does not hold. */
   async update(key: ItemKey, change: Change, when?: Condition): Promise<boolean> {
     const expression = new Expression();
     const update = expression.update(change);
@@ -106,13 +104,13 @@ export class DynamoTable {
           Key: marshal({ ...key }),
           UpdateExpression: update,
           ...condition,
-          ...expression.parts(),
+          ...expression.placeholders(),
         }),
       ),
     );
   }
 
-  /** Removes an item, if it is there; false when the condition did not hold. */
+  /** Removes an item if it exists. Returns false if the condition does not hold. */
   async remove(key: ItemKey, when?: Condition): Promise<boolean> {
     const expression = new Expression();
     const condition = expression.condition(when);
@@ -122,7 +120,7 @@ export class DynamoTable {
           TableName: this.#tableName,
           Key: marshal({ ...key }),
           ...condition,
-          ...expression.parts(),
+          ...expression.placeholders(),
         }),
       ),
     );
@@ -141,9 +139,9 @@ export class DynamoTable {
     return Item === undefined ? undefined : unmarshal(Item);
   }
 
-  /** The items that are there, in no order; any number of keys, none of them twice. */
+  /** Reads the items that exist, in no particular order. Takes any number of keys without duplicates. */
   async getMany(keys: readonly ItemKey[]): Promise<readonly Attributes[]> {
-    const pages = await mapBounded(pagesOf(keys, BATCH_KEYS), BATCHES_AT_ONCE, (page) =>
+    const pages = await mapBounded(pagesOf(keys, BATCH_KEYS), MAX_CONCURRENT_BATCHES, (page) =>
       this.#getPage(page),
     );
     return pages.flat();
@@ -152,7 +150,7 @@ export class DynamoTable {
   async #getPage(keys: readonly ItemKey[]): Promise<readonly Attributes[]> {
     const found: Attributes[] = [];
     let pending = keys.map((key) => marshal({ ...key }));
-    let stallCount = 0;
+    let emptyCount = 0;
     while (pending.length > 0) {
       const { Responses, UnprocessedKeys } = await this.#guard(() =>
         this.#client.send(
@@ -162,26 +160,28 @@ export class DynamoTable {
         ),
       );
       found.push(...(Responses?.[this.#tableName] ?? []).map(unmarshal));
-      const left = UnprocessedKeys?.[this.#tableName]?.Keys ?? [];
-      stallCount = left.length < pending.length ? 0 : stallCount + 1;
-      pending = left;
-      if (left.length > 0) await this.#backOff(stallCount);
+      const unprocessed = UnprocessedKeys?.[this.#tableName]?.Keys ?? [];
+      emptyCount = unprocessed.length < pending.length ? 0 : emptyCount + 1;
+      pending = unprocessed;
+      if (unprocessed.length > 0) await this.#backOff(emptyCount);
     }
     return found;
   }
 
-  async #backOff(stallCount: number): Promise<void> {
-    if (stallCount >= MAX_STALLS) {
+  async #backOff(emptyCount: number): Promise<void> {
+    if (emptyCount >= MAX_EMPTY_RESPONSES) {
       throw new ThriceError({
         code: 'store-unavailable',
-        message: `${this.name}: it serves no reads for now; try again, nothing is lost`,
+        message: `${this.name}: reads are throttled; try again later, no data is lost`,
       });
     }
-    const failureCount = Math.max(1, stallCount);
-    await this.#clock.sleep(backoffMs(failureCount, { ...STALL_BACKOFF, random: this.#random }));
+    const failureCount = Math.max(1, emptyCount);
+    await this.#clock.sleep(
+      backoffMs(failureCount, { ...EMPTY_RESPONSE_BACKOFF, random: this.#random }),
+    );
   }
 
-  /** The items of a partition whose sort keys begin with a prefix, in the order of the sort keys. */
+  /** Reads the items of a partition whose sort keys start with a prefix, ordered by sort key. */
   async *query(
     pk: string,
     { prefix, isDescending = false }: { readonly prefix?: string; readonly isDescending?: boolean },
@@ -229,7 +229,7 @@ export class DynamoTable {
   }
 }
 
-/** Builds expressions; every name and value gets a placeholder, so no reserved word can clash. */
+/** Builds expressions. Every name and value gets a placeholder, so reserved words cannot clash. */
 class Expression {
   readonly #names: Record<string, string> = {};
   readonly #values: Record<string, Scalar> = {};
@@ -262,7 +262,7 @@ class Expression {
   }
 
   /** The placeholders used so far. */
-  parts(): {
+  placeholders(): {
     readonly ExpressionAttributeNames?: Record<string, string>;
     readonly ExpressionAttributeValues?: Record<string, AttributeValue>;
   } {
@@ -288,8 +288,8 @@ class Expression {
   }
 }
 
-function clause(verb: string, parts: readonly string[]): string {
-  return parts.length === 0 ? '' : `${verb} ${parts.join(', ')} `;
+function clause(keyword: string, terms: readonly string[]): string {
+  return terms.length === 0 ? '' : `${keyword} ${terms.join(', ')} `;
 }
 
 function marshal(attributes: Attributes): Record<string, AttributeValue> {
@@ -301,7 +301,7 @@ function marshal(attributes: Attributes): Record<string, AttributeValue> {
   );
 }
 
-/** Other types than ours are left out: no item of ours has them. */
+/** Skips attributes of other types; Thrice writes only strings and numbers. */
 function unmarshal(item: Readonly<Record<string, AttributeValue>>): Attributes {
   return Object.fromEntries(
     Object.entries(item).flatMap(([name, { S, N }]): [string, Scalar][] => {

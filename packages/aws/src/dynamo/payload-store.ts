@@ -3,27 +3,29 @@ import { type BlobStore, ThriceError } from '@thrice/core';
 import * as z from 'zod';
 
 /**
- * Payloads longer than this many bytes go to the blob store.
+ * Payloads longer than this many bytes are stored in the blob store.
  *
- * An item holds 409,600 bytes at most, https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html
- * (2026-11). Beside its payload a cell has up to `limits.attemptLogLength` attempts, whose error texts of
- * `limits.errorTextChars` may be 6 bytes a character where JSON escapes them: some 165,000 bytes.
+ * An item is limited to 409,600 bytes. Besides its payload, a cell holds up to `limits.attemptLogLength`
+ * attempts with error texts of `limits.errorTextChars` characters, each up to 6 bytes once JSON escapes
+ * it: about 165,000 bytes.
+ *
+ * @see https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html (2026-11)
  */
 export const INLINE_BYTES = 200 * 1024;
 
-/** The attributes that hold an item's JSON text, or say where it lies. */
+/** The attributes that hold an item's JSON text or point to its blob. */
 export const payloadSchema = z.object({
   payload: z.string().optional(),
   payloadKey: z.string().optional(),
   payloadSha256: z.string().optional(),
 });
-/** The attributes that hold an item's JSON text, or say where it lies. */
+/** The attributes that hold an item's JSON text or point to its blob. */
 export type Payload = z.infer<typeof payloadSchema>;
 
 /** Names of the attributes of a {@link Payload}. */
 export const payloadAttributes = ['payload', 'payloadKey', 'payloadSha256'] as const;
 
-/** Keeps small payloads in their item and large ones beside it, by their content. */
+/** Keeps small payloads in their item and large ones in content-addressed blobs. */
 export class PayloadStore {
   readonly #blobs: BlobStore;
 
@@ -31,7 +33,7 @@ export class PayloadStore {
     this.#blobs = blobs;
   }
 
-  /** The attributes for a text; a large one is stored when this resolves. */
+  /** Returns the attributes for a text. A large text is stored before this resolves. */
   async pack(text: string): Promise<Readonly<Record<string, string>>> {
     if (Buffer.byteLength(text) <= INLINE_BYTES) return { payload: text };
     const sha256 = digestOf(text);
@@ -41,9 +43,10 @@ export class PayloadStore {
   }
 
   /**
-   * The text of an item; undefined if it has none.
+   * Reads the text of an item.
    *
-   * @throws {ThriceError} `store-unusable` when a large text is missing or not what was stored.
+   * @returns The text, or undefined if the item has none.
+   * @throws {ThriceError} `store-unusable` if a large text is missing or damaged.
    */
   async unpack({ payload, payloadKey, payloadSha256 }: Payload): Promise<string | undefined> {
     if (payload !== undefined || payloadKey === undefined) return payload;

@@ -16,20 +16,20 @@ import { type BlobStore, ThriceError } from '@thrice/core';
 import { isNamed, mapSdkError } from '../map-sdk-error.ts';
 
 /**
- * A text up to this long is one request, a longer one is sent in parts of this size: S3 takes parts of
- * 5 MiB and more, 10,000 of them.
+ * Texts up to this size are sent in one request, longer ones in parts of this size. S3 requires parts of
+ * at least 5 MiB and accepts up to 10,000 of them.
  *
  * @see https://docs.aws.amazon.com/AmazonS3/latest/userguide/qfacts.html (2026-11)
  */
 const PART_BYTES = 8 * 1024 * 1024;
-/** The metadata that tells which call of `write` made an object. */
+/** The metadata key that identifies the `write` call that created an object. */
 const WRITE_TOKEN = 'thrice-write';
 
 /**
  * Blobs as objects of one S3 bucket.
  *
- * S3 shows an object only once it is whole, and then to everybody. The credentials need `ListBucket`:
- * without it S3 says "forbidden" of an object that is not there.
+ * S3 makes an object visible only when it is complete, and then to all readers. The credentials need
+ * `ListBucket`: without it, S3 answers "forbidden" for an object that does not exist.
  */
 export class S3BlobStore implements BlobStore {
   readonly #client: S3Client;
@@ -72,7 +72,7 @@ export class S3BlobStore implements BlobStore {
       }
       await this.#complete(key, token, { UploadId, MultipartUpload: { Parts } });
     } catch (error) {
-      // Parts of an upload that is not ended are kept, and paid for; the first error is what counts.
+      // S3 stores and bills the parts of an unfinished upload. An error of the abort itself is ignored.
       await this.#client
         .send(new AbortMultipartUploadCommand({ ...target, UploadId }))
         .catch(() => undefined);
@@ -90,7 +90,7 @@ export class S3BlobStore implements BlobStore {
       try {
         await this.#client.send(new CompleteMultipartUploadCommand({ ...target, ...upload }));
       } catch (error) {
-        // Sent again by the SDK after its answer was lost, the request no longer finds its upload.
+        // If the first response was lost, the SDK's retry no longer finds the upload.
         if (!isNamed(error, 'NoSuchUpload')) throw error;
         const { Metadata } = await this.#client.send(new HeadObjectCommand(target));
         if (Metadata?.[WRITE_TOKEN] !== token) throw error;
@@ -101,7 +101,7 @@ export class S3BlobStore implements BlobStore {
   async readText(key: string): Promise<string | undefined> {
     return await this.#guard(key, async () => {
       const body = await this.#open(key);
-      return body === undefined ? undefined : await readWhole(body);
+      return body === undefined ? undefined : await readText(body);
     });
   }
 
@@ -176,26 +176,26 @@ export class S3BlobStore implements BlobStore {
   }
 }
 
-/** Gathers chunks to parts of {@link PART_BYTES} and a rest. */
+/** Combines chunks into parts of {@link PART_BYTES} and a remainder. */
 async function* partsOf(
   chunks: AsyncIterable<string> | Iterable<string>,
 ): AsyncGenerator<Buffer, undefined> {
-  let gathered: Buffer[] = [];
-  let gatheredBytes = 0;
+  let buffered: Buffer[] = [];
+  let bufferedBytes = 0;
   for await (const chunk of chunks) {
     const bytes = Buffer.from(chunk, 'utf8');
-    gathered.push(bytes);
-    gatheredBytes += bytes.length;
-    if (gatheredBytes < PART_BYTES) continue;
-    const all = Buffer.concat(gathered, gatheredBytes);
+    buffered.push(bytes);
+    bufferedBytes += bytes.length;
+    if (bufferedBytes < PART_BYTES) continue;
+    const all = Buffer.concat(buffered, bufferedBytes);
     let start = 0;
     for (; start + PART_BYTES <= all.length; start += PART_BYTES) {
       yield all.subarray(start, start + PART_BYTES);
     }
-    gathered = [all.subarray(start)];
-    gatheredBytes = all.length - start;
+    buffered = [all.subarray(start)];
+    bufferedBytes = all.length - start;
   }
-  if (gatheredBytes > 0) yield Buffer.concat(gathered, gatheredBytes);
+  if (bufferedBytes > 0) yield Buffer.concat(buffered, bufferedBytes);
 }
 
 async function* prepend<T>(first: readonly T[], rest: AsyncIterable<T>): AsyncIterable<T> {
@@ -203,13 +203,13 @@ async function* prepend<T>(first: readonly T[], rest: AsyncIterable<T>): AsyncIt
   yield* rest;
 }
 
-async function readWhole(body: Readable): Promise<string> {
+async function readText(body: Readable): Promise<string> {
   const chunks: Buffer[] = [];
   for await (const chunk of body as AsyncIterable<Buffer>) chunks.push(chunk);
   return Buffer.concat(chunks).toString('utf8');
 }
 
-/** Only `\n` and `\r\n` end a line: the further separators that JSON texts may hold do not. */
+/** Splits lines at `\n` and `\r\n` only: JSON text may contain other Unicode line separators. */
 async function* linesOf(body: Readable): AsyncIterable<string> {
   body.setEncoding('utf8');
   let rest = '';

@@ -1,17 +1,17 @@
 import { GetQueueAttributesCommand, type SQSClient } from '@aws-sdk/client-sqs';
 import { mapSdkError } from '../map-sdk-error.ts';
 
-/** Messages of every state; together they are all that a queue holds. */
-const COUNTS = [
+/** Counts by message state; their sum is the number of messages in the queue. */
+const COUNT_ATTRIBUTES = [
   'ApproximateNumberOfMessages',
   'ApproximateNumberOfMessagesDelayed',
   'ApproximateNumberOfMessagesNotVisible',
 ] as const;
 
 /**
- * How many messages a queue holds: waiting, delayed and in flight.
+ * Counts the messages in a queue: visible, delayed, and in flight.
  *
- * @param store - The queue, for messages.
+ * @param store - The queue's name in error messages.
  * @returns An approximation that may lag by a minute.
  */
 export async function countMessages(
@@ -21,9 +21,9 @@ export async function countMessages(
 ): Promise<number> {
   try {
     const { Attributes = {} } = await client.send(
-      new GetQueueAttributesCommand({ QueueUrl: queueUrl, AttributeNames: [...COUNTS] }),
+      new GetQueueAttributesCommand({ QueueUrl: queueUrl, AttributeNames: [...COUNT_ATTRIBUTES] }),
     );
-    return COUNTS.reduce((sum, name) => sum + Number(Attributes[name] ?? 0), 0);
+    return COUNT_ATTRIBUTES.reduce((sum, name) => sum + Number(Attributes[name] ?? 0), 0);
   } catch (error) {
     throw mapSdkError(error, store);
   }

@@ -1,5 +1,5 @@
 /**
- * JSON as SQS takes it: the two characters that JSON leaves as they are and SQS refuses are escaped.
+ * Serializes a value as JSON and escapes the two characters that SQS rejects: U+FFFE and U+FFFF.
  *
  * @see https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessage.html (2026-11)
  */

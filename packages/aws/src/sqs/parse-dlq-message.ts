@@ -3,30 +3,30 @@ import { type DlqEntry, dlqMessageSchema } from '@thrice/core';
 import { parseCellTask } from './sqs-task-queue.ts';
 
 /**
- * Reads a message of the dead-message queue, received with all of its system attributes.
+ * Parses a message from the dead-letter queue, received with its system attributes.
  *
- * @param laneQueueUrls - By lane: they tell where a task comes from that SQS moved there.
+ * @param laneQueueUrls - By lane. They identify the lane of a task that SQS moved to the queue.
  */
 export function parseDlqMessage(
   { Body: body = '', MessageId: messageId = '', Attributes: attributes = {} }: Message,
   laneQueueUrls: Readonly<Record<string, string>>,
 ): DlqEntry {
-  const found = { messageId, sentAt: toInstant(attributes.SentTimestamp) };
+  const envelope = { messageId, sentAt: toInstant(attributes.SentTimestamp) };
   const message = dlqMessageSchema.safeParse(parseJson(body));
   if (message.success) {
     const { lane, task, error } = message.data;
-    return { ...found, kind: 'message', lane, task, error };
+    return { ...envelope, kind: 'message', lane, task, error };
   }
   const task = parseCellTask(body);
   if (!('problem' in task)) {
     const lane = laneOfQueue(attributes.DeadLetterQueueSourceArn, laneQueueUrls);
-    return { ...found, kind: 'task', task, lane };
+    return { ...envelope, kind: 'task', task, lane };
   }
   const isJson = parseJson(body) !== undefined;
   const problem = isJson
-    ? 'expected a message or a task of version 1, received something else'
+    ? 'expected a version 1 DLQ message or task, received other JSON'
     : task.problem;
-  return { ...found, kind: 'unreadable', problem, body };
+  return { ...envelope, kind: 'unreadable', problem, body };
 }
 
 function parseJson(text: string): unknown {
@@ -37,7 +37,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** @param milliseconds - Since 1970, as SQS writes it. */
+/** @param milliseconds - Milliseconds since 1970, as a decimal string. */
 function toInstant(milliseconds: string | undefined): string | null {
   return milliseconds !== undefined && /^\d{1,15}$/.test(milliseconds)
     ? new Date(Number(milliseconds)).toISOString()

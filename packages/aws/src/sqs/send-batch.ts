@@ -2,35 +2,36 @@ import type { BatchResultErrorEntry } from '@aws-sdk/client-sqs';
 import { backoffMs, type Clock, type Random } from '@thrice/core';
 import { mapEntryError, mapSdkError } from '../map-sdk-error.ts';
 
-/** The most messages of one request, sent, received or changed. */
+/** The SQS limit on messages in one send, receive, delete, or visibility request. */
 export const BATCH_MESSAGES = 10;
-/** Tries of a batch whose entries failed one by one. */
-const MAX_TRIES = 6;
+/** Attempts to send the entries of a batch that fail with transient errors. */
+const MAX_ATTEMPTS = 6;
 const RETRY_BACKOFF = { baseMs: 100, capMs: 5_000 };
-/** What SQS says of a receipt that is no longer valid: its message is gone or in other hands. */
-export const STALE_NAMES: readonly string[] = [
+/** Errors for a stale receipt, whose message was deleted or received by another consumer. */
+export const STALE_RECEIPT_ERRORS: readonly string[] = [
   'InvalidParameterValue',
   'MessageNotInflight',
   'ReceiptHandleIsInvalid',
 ];
 const SQS_PREFIX = 'AWS.SimpleQueueService.';
 
-/** What became of the entries of a batch. */
-export interface BatchAnswer {
+/** The response to a batch, with the outcome of each entry. */
+export interface BatchResponse {
   readonly Successful?: readonly { readonly Id?: string | undefined }[] | undefined;
   readonly Failed?: readonly BatchResultErrorEntry[] | undefined;
 }
 
 /**
- * Sends a batch of SQS, and again the entries of it that failed, until none does.
+ * Sends a batch to SQS and retries the entries that fail.
  *
- * @param entries - 1..`BATCH_MESSAGES`, each with an id of its own.
- * @param store - The queue, for messages.
- * @throws {ThriceError} What `mapSdkError` says, of the request or of an entry that fails for good.
+ * @param entries - 1..`BATCH_MESSAGES` entries with distinct ids.
+ * @param store - The queue's name in error messages.
+ * @throws {ThriceError} The mapped error of the request, or of an entry that fails permanently or still
+ *   fails on the last attempt.
  */
 export async function sendBatch<Entry extends { readonly Id: string }>(
   entries: readonly Entry[],
-  send: (entries: Entry[]) => Promise<BatchAnswer>,
+  send: (entries: Entry[]) => Promise<BatchResponse>,
   {
     store,
     clock,
@@ -38,7 +39,7 @@ export async function sendBatch<Entry extends { readonly Id: string }>(
   }: { readonly store: string; readonly clock: Clock; readonly random: Random },
 ): Promise<void> {
   let pending = [...entries];
-  for (let tryCount = 1; ; tryCount += 1) {
+  for (let attemptCount = 1; ; attemptCount += 1) {
     const { Successful = [], Failed = [] } = await send(pending).catch((error: unknown) => {
       throw mapSdkError(error, store);
     });
@@ -48,17 +49,22 @@ export async function sendBatch<Entry extends { readonly Id: string }>(
     const errors = pending.map(({ Id }) =>
       mapEntryError(Failed.find((entry) => entry.Id === Id) ?? {}, store),
     );
-    const lasting = errors.find((error) => error.class !== 'transient');
-    const final = lasting ?? (tryCount >= MAX_TRIES ? errors[0] : undefined);
-    if (final !== undefined) throw final;
-    await clock.sleep(backoffMs(tryCount, { ...RETRY_BACKOFF, random }));
+    const permanentError = errors.find((error) => error.class !== 'transient');
+    const fatalError = permanentError ?? (attemptCount >= MAX_ATTEMPTS ? errors[0] : undefined);
+    if (fatalError !== undefined) throw fatalError;
+    await clock.sleep(backoffMs(attemptCount, { ...RETRY_BACKOFF, random }));
   }
 }
 
-/** Counts the entries as done whose receipt is no longer valid: what they ask for is no longer ours to do. */
-export function forgiveStale({ Successful = [], Failed = [] }: BatchAnswer): BatchAnswer {
+/** Counts entries with a stale receipt as successful, since their messages belong to others now. */
+export function ignoreStaleReceipts({
+  Successful = [],
+  Failed = [],
+}: BatchResponse): BatchResponse {
   const stale = Failed.filter(({ Code = '' }) =>
-    STALE_NAMES.includes(Code.startsWith(SQS_PREFIX) ? Code.slice(SQS_PREFIX.length) : Code),
+    STALE_RECEIPT_ERRORS.includes(
+      Code.startsWith(SQS_PREFIX) ? Code.slice(SQS_PREFIX.length) : Code,
+    ),
   );
   return { Successful: [...Successful, ...stale], Failed };
 }

@@ -3,7 +3,7 @@ import type { DeadLetterQueue, DlqMessage } from '@thrice/core';
 import { mapSdkError } from '../map-sdk-error.ts';
 import { toMessageText } from './message-text.ts';
 
-/** Messages to the stage's dead-message queue. */
+/** Sends messages to the stage's dead-letter queue. */
 export class SqsDeadLetterQueue implements DeadLetterQueue {
   readonly #client: SQSClient;
   readonly #queueUrl: string;
@@ -18,7 +18,7 @@ export class SqsDeadLetterQueue implements DeadLetterQueue {
     try {
       await this.#client.send(new SendMessageCommand({ QueueUrl: this.#queueUrl, MessageBody }));
     } catch (error) {
-      throw mapSdkError(error, 'dead-message queue');
+      throw mapSdkError(error, 'dead-letter queue');
     }
   }
 }

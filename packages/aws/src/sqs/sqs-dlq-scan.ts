@@ -17,34 +17,35 @@ import {
 import { mapSdkError } from '../map-sdk-error.ts';
 import { countMessages } from './count-messages.ts';
 import { parseDlqMessage } from './parse-dlq-message.ts';
-import { BATCH_MESSAGES, forgiveStale, sendBatch } from './send-batch.ts';
+import { BATCH_MESSAGES, ignoreStaleReceipts, sendBatch } from './send-batch.ts';
 
-const STORE = 'dead-message queue';
-/** How long a message is hidden: what a killed process had in flight is back after this. */
+const STORE = 'dead-letter queue';
+/** How long a message stays hidden; messages held by a killed process reappear after this time. */
 const VISIBILITY_SECONDS = 300;
-/** Less than this left, ms, and a message is hidden anew. */
-const EXTEND_MS = (VISIBILITY_SECONDS * 1_000) / 2;
-/** Long enough for SQS to ask all of its servers instead of a few. */
+/** Messages with less than this time left, ms, are extended. */
+const EXTEND_BELOW_MS = (VISIBILITY_SECONDS * 1_000) / 2;
+/** Any positive wait makes SQS query all of its servers instead of a subset. */
 const WAIT_SECONDS = 1;
-/** Receives in a row without anything new, before the queue is taken to have no more. */
-const QUIET_RECEIVES = 3;
-/** Requests that one call of ours has in flight at once. */
-const REQUESTS_AT_ONCE = 16;
+/** Consecutive receives without a new message before the scan ends. */
+const MAX_EMPTY_RECEIVES = 3;
+/** Concurrent requests of one method call. */
+const MAX_CONCURRENT_REQUESTS = 16;
 
-/** A message in our hands, by the receipt that is valid for it. */
-interface Held {
+/** A message that the scan has received and hides from other consumers. */
+interface HeldMessage {
+  /** The latest receipt, the only valid one. */
   readonly receipt: string;
   readonly hiddenUntilMs: number;
 }
 
 /**
- * One look through the stage's dead-message queue.
+ * One scan of the stage's dead-letter queue.
  *
- * A message: unseen --receive--> held --remove--> gone; held --dispose--> visible to others again.
+ * States of a message: unseen --receive--> held --remove--> deleted; held --dispose--> visible to others.
  *
- * Held messages are hidden anew as long as the scan goes on, so that a receive brings others. A standard
- * queue may hand one out twice all the same, even one that was deleted: it is not handed on again, and
- * deleted again if it was.
+ * The scan keeps extending the visibility timeout of held messages, so that each receive returns new
+ * ones. A standard queue may still deliver a message twice, even after it was deleted. The scan does not
+ * return such a message again, and deletes it again if it was removed.
  */
 export class SqsDlqScan implements DlqScan {
   readonly #client: SQSClient;
@@ -52,13 +53,13 @@ export class SqsDlqScan implements DlqScan {
   readonly #laneQueueUrls: Readonly<Record<string, string>>;
   readonly #clock: Clock;
   readonly #random: Random;
-  /** By message id, those hidden the longest ago first. */
-  readonly #held = new Map<string, Held>();
+  /** By message id, ordered by `hiddenUntilMs`. */
+  readonly #held = new Map<string, HeldMessage>();
   readonly #removed = new Set<string>();
-  #countedAtStart = 0;
+  #initialCount = 0;
 
   constructor(init: {
-    /** Its retries stay on: they wait out throttling. */
+    /** Keep its retries enabled: they wait out throttling. */
     readonly client: SQSClient;
     readonly queueUrl: string;
     /** By lane. */
@@ -74,38 +75,42 @@ export class SqsDlqScan implements DlqScan {
   }
 
   async *pages(stop: AbortSignal): AsyncIterable<readonly DlqEntry[]> {
-    this.#countedAtStart = await countMessages(this.#client, this.#queueUrl, STORE);
-    let quiet = 0;
-    while (quiet < QUIET_RECEIVES && !stop.aborted) {
-      await this.#hideAnew();
+    this.#initialCount = await countMessages(this.#client, this.#queueUrl, STORE);
+    let emptyReceiveCount = 0;
+    while (emptyReceiveCount < MAX_EMPTY_RECEIVES && !stop.aborted) {
+      await this.#extendExpiring();
       const page = await this.#receive();
-      quiet = page.length === 0 ? quiet + 1 : 0;
+      emptyReceiveCount = page.length === 0 ? emptyReceiveCount + 1 : 0;
       if (page.length === 0) continue;
       yield page.map((message) => parseDlqMessage(message, this.#laneQueueUrls));
     }
   }
 
   get unseenCount(): number {
-    return Math.max(0, this.#countedAtStart - this.#held.size - this.#removed.size);
+    return Math.max(0, this.#initialCount - this.#held.size - this.#removed.size);
   }
 
   async remove(entries: readonly DlqEntry[]): Promise<void> {
     await this.#delete(entries.map(({ messageId }) => messageId));
   }
 
-  /** Gives back what is held; what cannot be given back comes back by itself. */
+  /**
+   * Releases held messages.
+   *
+   * A message that cannot be released reappears when its visibility timeout ends.
+   */
   async [Symbol.asyncDispose](): Promise<void> {
     const held = [...this.#held.keys()];
     try {
       await this.#changeVisibility(held, 0);
     } catch (error) {
-      // Thrown here it would hide why the scan itself has failed.
+      // An error thrown here would hide the one that made the scan fail.
       if (!(error instanceof ThriceError) || error.class === 'internal') throw error;
     }
     this.#held.clear();
   }
 
-  /** The next messages that nobody has been handed yet. */
+  /** Receives the next messages that the scan has not returned yet. */
   async #receive(): Promise<readonly Message[]> {
     const command = new ReceiveMessageCommand({
       QueueUrl: this.#queueUrl,
@@ -118,22 +123,24 @@ export class SqsDlqScan implements DlqScan {
     const { Messages: messages = [] } = await this.#client.send(command).catch((error: unknown) => {
       throw mapSdkError(error, STORE);
     });
-    const removed: string[] = [];
-    const fresh = messages.filter(({ MessageId: messageId = '', ReceiptHandle: receipt = '' }) => {
-      const isHeld = this.#held.delete(messageId);
-      this.#held.set(messageId, { receipt, hiddenUntilMs });
-      if (this.#removed.has(messageId)) removed.push(messageId);
-      return !isHeld && !this.#removed.has(messageId);
-    });
-    await this.#delete(removed);
-    return fresh;
+    const redeliveredIds: string[] = [];
+    const newMessages = messages.filter(
+      ({ MessageId: messageId = '', ReceiptHandle: receipt = '' }) => {
+        const isHeld = this.#held.delete(messageId);
+        this.#held.set(messageId, { receipt, hiddenUntilMs });
+        if (this.#removed.has(messageId)) redeliveredIds.push(messageId);
+        return !isHeld && !this.#removed.has(messageId);
+      },
+    );
+    await this.#delete(redeliveredIds);
+    return newMessages;
   }
 
   async #delete(messageIds: readonly string[]): Promise<void> {
     const held = messageIds.filter((messageId) => this.#held.has(messageId));
-    await this.#forPages(held, async (entries) => {
+    await this.#sendBatches(held, async (entries) => {
       const command = new DeleteMessageBatchCommand({ QueueUrl: this.#queueUrl, Entries: entries });
-      return forgiveStale(await this.#client.send(command));
+      return ignoreStaleReceipts(await this.#client.send(command));
     });
     for (const messageId of held) {
       this.#held.delete(messageId);
@@ -141,47 +148,47 @@ export class SqsDlqScan implements DlqScan {
     }
   }
 
-  /** Hides those anew that would soon be visible again. */
-  async #hideAnew(): Promise<void> {
+  /** Extends the visibility timeout of messages that would soon become visible. */
+  async #extendExpiring(): Promise<void> {
     const nowMs = this.#clock.now();
-    const due: string[] = [];
+    const expiring: string[] = [];
     for (const [messageId, { hiddenUntilMs }] of this.#held) {
-      if (hiddenUntilMs - nowMs >= EXTEND_MS) break;
-      due.push(messageId);
+      if (hiddenUntilMs - nowMs >= EXTEND_BELOW_MS) break;
+      expiring.push(messageId);
     }
-    await this.#changeVisibility(due, VISIBILITY_SECONDS);
+    await this.#changeVisibility(expiring, VISIBILITY_SECONDS);
     const hiddenUntilMs = nowMs + VISIBILITY_SECONDS * 1_000;
-    for (const messageId of due) {
+    for (const messageId of expiring) {
       const { receipt = '' } = this.#held.get(messageId) ?? {};
-      // To the end of the map: its order is that of `hiddenUntilMs`.
+      // Moves the message to the end of the map, which is ordered by `hiddenUntilMs`.
       this.#held.delete(messageId);
       this.#held.set(messageId, { receipt, hiddenUntilMs });
     }
   }
 
   async #changeVisibility(messageIds: readonly string[], seconds: number): Promise<void> {
-    await this.#forPages(messageIds, async (entries) => {
+    await this.#sendBatches(messageIds, async (entries) => {
       const Entries = entries.map((entry) => ({ ...entry, VisibilityTimeout: seconds }));
       const command = new ChangeMessageVisibilityBatchCommand({
         QueueUrl: this.#queueUrl,
         Entries,
       });
-      return forgiveStale(await this.#client.send(command));
+      return ignoreStaleReceipts(await this.#client.send(command));
     });
   }
 
-  /** Sends batches about held messages, ten in each. */
-  async #forPages(
+  /** Sends requests about held messages in batches of ten. */
+  async #sendBatches(
     messageIds: readonly string[],
     send: Parameters<typeof sendBatch<{ readonly Id: string; readonly ReceiptHandle: string }>>[1],
   ): Promise<void> {
-    const around = { store: STORE, clock: this.#clock, random: this.#random };
-    await mapBounded(pagesOf(messageIds, BATCH_MESSAGES), REQUESTS_AT_ONCE, async (page) => {
+    const context = { store: STORE, clock: this.#clock, random: this.#random };
+    await mapBounded(pagesOf(messageIds, BATCH_MESSAGES), MAX_CONCURRENT_REQUESTS, async (page) => {
       const entries = page.map((messageId, index) => ({
         Id: String(index),
         ReceiptHandle: this.#held.get(messageId)?.receipt ?? '',
       }));
-      await sendBatch(entries, send, around);
+      await sendBatch(entries, send, context);
     });
   }
 }

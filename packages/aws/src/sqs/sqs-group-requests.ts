@@ -4,7 +4,13 @@ import { mapSdkError } from '../map-sdk-error.ts';
 import { countMessages } from './count-messages.ts';
 import { toMessageText } from './message-text.ts';
 
-/** Requests to the functions that plan and that write results, one queue each. */
+/** The queues' names in error messages. */
+const STORES = {
+  tasks: 'queue of dispatch requests',
+  results: 'queue of result requests',
+} as const;
+
+/** Requests to the plan and finalize functions, with one queue for each. */
 export class SqsGroupRequests implements GroupRequests {
   readonly #client: SQSClient;
   readonly #queueUrls: { readonly tasks: string; readonly results: string };
@@ -27,7 +33,7 @@ export class SqsGroupRequests implements GroupRequests {
   }
 
   async countDispatchRequests(): Promise<number> {
-    return await countMessages(this.#client, this.#queueUrls.tasks, 'queue of tasks');
+    return await countMessages(this.#client, this.#queueUrls.tasks, STORES.tasks);
   }
 
   async #send(kind: 'tasks' | 'results', request: DispatchRequest | ResultRequest): Promise<void> {
@@ -35,7 +41,7 @@ export class SqsGroupRequests implements GroupRequests {
     try {
       await this.#client.send(new SendMessageCommand(message));
     } catch (error) {
-      throw mapSdkError(error, `queue of ${kind}`);
+      throw mapSdkError(error, STORES[kind]);
     }
   }
 }

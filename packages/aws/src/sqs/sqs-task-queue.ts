@@ -24,41 +24,47 @@ import {
 import { isNamed, mapSdkError } from '../map-sdk-error.ts';
 import { countMessages } from './count-messages.ts';
 import { toMessageText } from './message-text.ts';
-import { BATCH_MESSAGES, forgiveStale, STALE_NAMES, sendBatch } from './send-batch.ts';
+import {
+  BATCH_MESSAGES,
+  ignoreStaleReceipts,
+  STALE_RECEIPT_ERRORS,
+  sendBatch,
+} from './send-batch.ts';
 
-/** Requests that one call of ours has in flight at once. */
-const REQUESTS_AT_ONCE = 16;
+/** Concurrent requests of one method call. */
+const MAX_CONCURRENT_REQUESTS = 16;
 const LEASE_SECONDS = Math.ceil(limits.leaseMs / 1_000);
 /**
- * The longest a message is made to wait, an hour short of what SQS allows: its 12 hours count from the
- * receive, so that a message held for a while may not be hidden for all of them.
+ * The longest delay of a released message, an hour less than SQS allows. SQS counts its 12 hours from the
+ * receive, so a message that has been held for a while cannot be hidden for the full time.
  *
  * @see https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_ChangeMessageVisibility.html (2026-11)
  */
 const MAX_DELAY_SECONDS = 11 * 3_600;
 
 /**
- * The longest delay of a message that is sent.
+ * The longest delay of a sent message.
  *
  * @see https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/quotas-queues.html (2026-11)
  */
 const MAX_SEND_DELAY_SECONDS = 900;
 
-/** A message that is no task of ours, or of a newer version. */
+/** A message that is not a task, or is a task of a newer version. */
 export interface PoisonMessage {
   readonly lane: string;
   readonly messageId: string | undefined;
-  /** What is wrong with it; never what it says. */
+  /** What is wrong with the message; never quotes its content. */
   readonly problem: string;
 }
 
 /**
  * Tasks in SQS, one standard queue per lane.
  *
- * A message: visible --receive--> held --release--> visible later; --acknowledge--> gone. Held messages
- * are visible again when their time runs out; after the queue's receive limit SQS moves them to the DLQ.
+ * States of a message: visible --receive--> held --release--> visible after a delay;
+ * held --acknowledge--> deleted. A held message becomes visible again when its visibility timeout ends.
+ * After the queue's receive limit, SQS moves it to the DLQ.
  *
- * A message that is no task is reported and left alone, to end in the DLQ.
+ * A message that is not a task is reported and left in the queue until SQS moves it to the DLQ.
  */
 export class SqsTaskQueue implements TaskQueue, TaskCounter {
   readonly #client: SQSClient;
@@ -68,7 +74,7 @@ export class SqsTaskQueue implements TaskQueue, TaskCounter {
   readonly #onPoison: (poison: PoisonMessage) => void;
 
   constructor(init: {
-    /** Its retries stay on: they wait out throttling. */
+    /** Keep its retries enabled: they wait out throttling. */
     readonly client: SQSClient;
     /** By lane. */
     readonly queueUrls: ReadonlyMap<string, string>;
@@ -85,7 +91,7 @@ export class SqsTaskQueue implements TaskQueue, TaskCounter {
 
   async send(lane: string, tasks: readonly CellTask[]): Promise<void> {
     const QueueUrl = this.#urlOf(lane);
-    await mapBounded(pagesOf(tasks, BATCH_MESSAGES), REQUESTS_AT_ONCE, async (page) => {
+    await mapBounded(pagesOf(tasks, BATCH_MESSAGES), MAX_CONCURRENT_REQUESTS, async (page) => {
       const entries = page.map((task, index) => ({ Id: String(index), ...toMessage(task) }));
       await this.#sendBatch(lane, entries, (Entries) =>
         this.#client.send(new SendMessageBatchCommand({ QueueUrl, Entries })),
@@ -95,14 +101,14 @@ export class SqsTaskQueue implements TaskQueue, TaskCounter {
 
   async receive(lane: string, max: number): Promise<readonly Delivery[]> {
     const first = await this.#receivePage(lane, Math.min(max, BATCH_MESSAGES));
-    // The queue is as good as empty: what else there may be is found by the next receive.
+    // The queue is nearly empty; the next receive finds any remaining messages.
     if (first.length < BATCH_MESSAGES) return this.#toDeliveries(lane, first);
     const sizes = pagesOf(Array.from({ length: max - first.length }), BATCH_MESSAGES);
-    const rest = await mapBounded(sizes, REQUESTS_AT_ONCE, async ({ length }) => {
+    const rest = await mapBounded(sizes, MAX_CONCURRENT_REQUESTS, async ({ length }) => {
       try {
         return await this.#receivePage(lane, length);
       } catch (error) {
-        // What has been received already must not be lost to a request that failed beside it.
+        // A failed request must not discard the messages that other requests have received.
         if (error instanceof ThriceError && error.class === 'transient') return [];
         throw error;
       }
@@ -138,7 +144,7 @@ export class SqsTaskQueue implements TaskQueue, TaskCounter {
     const pages = [...byLane].flatMap(([lane, held]) =>
       pagesOf(held, BATCH_MESSAGES).map((page) => ({ lane, page })),
     );
-    await mapBounded(pages, REQUESTS_AT_ONCE, async ({ lane, page }) => {
+    await mapBounded(pages, MAX_CONCURRENT_REQUESTS, async ({ lane, page }) => {
       const entries = page.map(({ receipt }, index) => ({
         Id: String(index),
         ReceiptHandle: receipt,
@@ -147,7 +153,7 @@ export class SqsTaskQueue implements TaskQueue, TaskCounter {
       const QueueUrl = this.#urlOf(lane);
       await this.#sendBatch(lane, entries, async (Entries) => {
         const command = new ChangeMessageVisibilityBatchCommand({ QueueUrl, Entries });
-        return forgiveStale(await this.#client.send(command));
+        return ignoreStaleReceipts(await this.#client.send(command));
       });
     });
   }
@@ -165,9 +171,9 @@ export class SqsTaskQueue implements TaskQueue, TaskCounter {
   }
 
   /**
-   * Sends a task that is visible after a while; in the place of a delivery it uses up no receives.
+   * Sends a task that becomes visible after a delay. Unlike a release, it does not use up a receive.
    *
-   * @param delayMs - Rounded up to whole seconds, cut to 15 minutes.
+   * @param delayMs - Rounded up to whole seconds, at most 15 minutes.
    */
   async sendLater(lane: string, task: CellTask, delayMs: number): Promise<void> {
     const DelaySeconds = Math.min(MAX_SEND_DELAY_SECONDS, Math.ceil(delayMs / 1_000));
@@ -191,7 +197,7 @@ export class SqsTaskQueue implements TaskQueue, TaskCounter {
       try {
         await send(queueUrl);
       } catch (error) {
-        if (!isNamed(error, ...STALE_NAMES)) throw error;
+        if (!isNamed(error, ...STALE_RECEIPT_ERRORS)) throw error;
       }
     });
   }
@@ -201,8 +207,8 @@ export class SqsTaskQueue implements TaskQueue, TaskCounter {
     entries: readonly Entry[],
     send: Parameters<typeof sendBatch<Entry>>[1],
   ): Promise<void> {
-    const around = { store: storeOf(lane), clock: this.#clock, random: this.#random };
-    await sendBatch(entries, send, around);
+    const context = { store: storeOf(lane), clock: this.#clock, random: this.#random };
+    await sendBatch(entries, send, context);
   }
 
   async #guard<T>(lane: string, send: (queueUrl: string) => Promise<T>): Promise<T> {
@@ -224,25 +230,25 @@ export class SqsTaskQueue implements TaskQueue, TaskCounter {
   }
 }
 
-/** Reads a message's body: a task, or what is wrong with it. */
+/** Parses a message's body. Returns the task, or a description of the problem. */
 export function parseCellTask(body: string): CellTask | { readonly problem: string } {
   let value: unknown;
   try {
     value = JSON.parse(body);
   } catch {
-    return { problem: `expected JSON, received ${body.length} characters of something else` };
+    return { problem: `expected JSON, received ${body.length} characters that are not JSON` };
   }
   const parsed = cellTaskSchema.safeParse(value);
   if (parsed.success) return parsed.data;
   const paths = parsed.error.issues.map(({ path }) => path.join('.') || '(message)');
   return {
-    problem: `expected a task of version 1, received something else in ${paths.join(', ')}`,
+    problem: `expected a version 1 task, received invalid values in ${paths.join(', ')}`,
   };
 }
 
 function toMessage(task: CellTask): { MessageBody: string; MessageGroupId?: string } {
   const MessageBody = toMessageText(task);
-  // Fair sharing between runs; a name that SQS does not take as a group goes without.
+  // Groups make SQS share the queue fairly between runs. Names that SQS rejects are sent without a group.
   const isGroupId = /^[\x21-\x7E]{1,128}$/.test(task.run);
   return { MessageBody, ...(isGroupId && { MessageGroupId: task.run }) };
 }
