@@ -875,7 +875,11 @@ describe('with groups in its folder, thrice refuses', () => {
     readonly stderr: string;
   }[] = [
     { name: 'to resume an unknown group', argv: ['resume', 'nowhere'], stderr: noGroup('nowhere') },
-    { name: 'to show the status of an unknown group', argv: ['status', 'nowhere'], stderr: noGroup('nowhere') },
+    {
+      name: 'to show the status of an unknown group',
+      argv: ['status', 'nowhere'],
+      stderr: noGroup('nowhere'),
+    },
     {
       name: 'to summarize an unknown group',
       argv: ['summarize', 'nowhere'],

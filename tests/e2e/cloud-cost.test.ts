@@ -47,6 +47,8 @@ describe('the cost of a cell', () => {
       ([name]) => name.startsWith('answer ') || name === 'plan sqs SendMessageBatch',
     );
     expect(new Map(ofCells)).toEqual(assumed);
-    expect(resultRequestCount).toSatisfy((count: number) => count >= 1 && count <= LANE_CONCURRENCY);
+    expect(resultRequestCount).toSatisfy(
+      (count: number) => count >= 1 && count <= LANE_CONCURRENCY,
+    );
   });
 });

@@ -603,7 +603,8 @@ describe('on an old Node', () => {
     expect(outcome).toEqual({
       exitCode: 69,
       stdout: '',
-      stderr: 'thrice: expected Node 24 or newer, received 20.19.0; install it, or run "npm ci" here\n',
+      stderr:
+        'thrice: expected Node 24 or newer, received 20.19.0; install it, or run "npm ci" here\n',
     });
   });
 });

@@ -219,7 +219,9 @@ describe('--wait-for-quota', () => {
     await using folder = await quotaFolder(lab.url);
 
     await using run = startThrice(argv, { cwd: folder.path });
-    await waitWhileRunning('it waits', [run], () => /^waiting for lane lab until/m.test(run.stderr));
+    await waitWhileRunning('it waits', [run], () =>
+      /^waiting for lane lab until/m.test(run.stderr),
+    );
     run.child.kill('SIGKILL');
     await endOf(run);
     const atKill = lab.stats();

@@ -63,7 +63,10 @@ function addRunCommands(program: Command, run: Run): void {
     .option('--detach', 'run in the background and return at once')
     .option(...stageOption)
     .addOption(
-      new Option('--budget-usd <usd>', 'hard spending cap for the group').argParser(() => {
+      new Option(
+        '--budget-usd <usd>',
+        'hard spending cap for the group (not supported by this version)',
+      ).argParser(() => {
         throw new InvalidArgumentError('Not supported by this version.');
       }),
     )
