@@ -12,17 +12,17 @@ interface BadInput {
   readonly files?: Readonly<Record<string, string>>;
   /** @default run benchmark.toml */
   readonly argv?: readonly string[];
-  /** Lines on stderr; the folder and the server are put in for `<folder>` and `<server>`. */
+  /** Lines on stderr; `<folder>` and `<server>` stand for the actual values. */
   readonly stderr: readonly string[];
   /** @default 64 */
   readonly exitCode?: number;
 }
 
 const question = '{"id": "q1", "question": "1 + 1?", "target": "2"}\n';
-/** A value that must never be shown. */
+/** A key that must never be printed. */
 const canaryKey = 'sk-canary-0123456789';
 
-/** A good spec with lines of its own in each of its parts. */
+/** A valid spec; each part can be replaced or extended. */
 function spec({
   top = 'questions = "questions.jsonl"',
   lane = 'base_url = "<server>/v1"',
@@ -77,7 +77,7 @@ const badSpecs: readonly BadInput[] = [
     ],
   },
   {
-    name: 'JSON that is no object',
+    name: 'JSON that is not an object',
     files: { 'b.json': '[1]' },
     argv: ['run', 'b.json'],
     stderr: ['thrice: b.json: the document: expected a table, received [1]'],
@@ -88,7 +88,7 @@ const badSpecs: readonly BadInput[] = [
     stderr: ['thrice: benchmark.toml: replicate: unknown key; did you mean "replicates"?'],
   },
   {
-    name: 'an unknown key like no other',
+    name: 'an unknown key that resembles none',
     files: withTop('zzzzzzzz = 3'),
     stderr: [
       'thrice: benchmark.toml: zzzzzzzz: unknown key (expected name, questions, replicates, parallel, max_attempts, timeout_s, coverage_floor, skip_missing_keys, select, lanes, prices, scorers, configs)',
@@ -164,12 +164,12 @@ const badSpecs: readonly BadInput[] = [
     stderr: ['thrice: benchmark.toml: configs[0].model: expected a text, received nothing'],
   },
   {
-    name: 'a text for a number',
+    name: 'text for a number',
     files: withTop('replicates = "3"'),
     stderr: ['thrice: benchmark.toml: replicates: expected a number, received "3"'],
   },
   {
-    name: 'a number for a text',
+    name: 'a number for text',
     files: withConfig('system = 3'),
     stderr: ['thrice: benchmark.toml: configs[0].system: expected a text, received 3'],
   },
@@ -179,14 +179,14 @@ const badSpecs: readonly BadInput[] = [
     stderr: ['thrice: benchmark.toml: parallel: expected a whole number, received 1.5'],
   },
   {
-    name: 'a text for a list',
+    name: 'text for a list',
     files: withLane('endpoints = "http://127.0.0.1:1/v1"'),
     stderr: [
       'thrice: benchmark.toml: lanes.lab.endpoints: expected a list, received "http://127.0.0.1:1/v1"',
     ],
   },
   {
-    name: 'a number for a yes or no',
+    name: 'a number for true or false',
     files: withTop('skip_missing_keys = 1'),
     stderr: ['thrice: benchmark.toml: skip_missing_keys: expected true or false, received 1'],
   },
@@ -208,7 +208,7 @@ const badSpecs: readonly BadInput[] = [
     ],
   },
   {
-    name: 'an endless number',
+    name: 'a number that is not finite',
     files: withConfig('temperature = nan'),
     stderr: ['thrice: benchmark.toml: configs[0].temperature: expected a number, received NaN'],
   },
@@ -227,7 +227,7 @@ const badSpecs: readonly BadInput[] = [
     ],
   },
   {
-    name: 'two configs of one name',
+    name: 'two configs with the same name',
     files: spec({ more: '[[configs]]\nname = "a"\nmodel = "lab/n"' }),
     stderr: ['thrice: benchmark.toml: configs[1].name: "a" is configs[0] already'],
   },
@@ -265,7 +265,7 @@ const badSpecs: readonly BadInput[] = [
     ],
   },
   {
-    name: 'a URL that is none',
+    name: 'an invalid URL',
     files: spec({ lane: 'base_url = "127.0.0.1:1800/v1"' }),
     stderr: [
       'thrice: benchmark.toml: lanes.lab.base_url: expected an http or https URL, as in http://127.0.0.1:8000/v1, received "127.0.0.1:1800/v1"',
@@ -286,14 +286,14 @@ const badSpecs: readonly BadInput[] = [
     ],
   },
   {
-    name: 'a key in a URL that is none',
+    name: 'a key in an invalid URL',
     files: spec({ lane: `base_url = "http//${canaryKey}@lab"` }),
     stderr: [
       'thrice: benchmark.toml: lanes.lab.base_url: expected an http or https URL, as in http://127.0.0.1:8000/v1, received a text that is not shown: it may be a key',
     ],
   },
   {
-    name: 'a key in a URL that is one',
+    name: 'a key in a valid URL',
     files: spec({ lane: `base_url = "https://user:${canaryKey}@lab/v1"` }),
     stderr: [
       "thrice: benchmark.toml: lanes.lab.base_url: expected a URL without user or key; name the key's variable in api_key_env, received a text that is not shown: it may be a key",
@@ -314,7 +314,7 @@ const badSpecs: readonly BadInput[] = [
     ],
   },
   {
-    name: 'a template field that no question has',
+    name: 'an unknown template field',
     files: withConfig('prompt = "{{qestion}}"'),
     stderr: [
       'thrice: benchmark.toml: configs[0].prompt: unknown field {{qestion}} (expected question, choices, tags.NAME or metadata.NAME)',
@@ -344,7 +344,7 @@ const badSpecs: readonly BadInput[] = [
     name: 'an empty prompt file',
     files: { ...withConfig('prompt_file = "p.txt"'), 'p.txt': '' },
     stderr: [
-      'thrice: benchmark.toml: configs[0].prompt_file: <folder>/p.txt: expected a text, received an empty file',
+      'thrice: benchmark.toml: configs[0].prompt_file: <folder>/p.txt: expected text, received an empty file',
     ],
   },
   {
@@ -397,14 +397,14 @@ const badSpecs: readonly BadInput[] = [
     ],
   },
   {
-    name: 'a dataset folder that is none',
+    name: 'a dataset folder without the dataset',
     files: spec({ top: 'questions = { dataset = "bbh", path = "nowhere" }' }),
     stderr: [
       'thrice: <folder>/nowhere: expected a checkout of BIG-Bench-Hard (bbh/*.json) or bbh_questions.jsonl, received neither',
     ],
   },
   {
-    name: 'a dataset file that is none',
+    name: 'a dataset file that is invalid',
     files: {
       ...spec({ top: 'questions = { dataset = "bbh", path = "bbh" }' }),
       'bbh/bbh_questions.jsonl': '{"subtask": 3}\n',
@@ -418,7 +418,7 @@ const badSpecs: readonly BadInput[] = [
     ],
   },
   {
-    name: 'a behaviour for a lane that is not the simulator',
+    name: 'a behaviour for a lane other than the simulator',
     files: withLane('behaviour = "b.json"'),
     stderr: ['thrice: benchmark.toml: lanes.lab: behaviour and faults are for lane "sim" only'],
   },
@@ -450,14 +450,14 @@ const badQuestions: readonly BadInput[] = [
     stderr: ['thrice: <folder>/questions.jsonl: no such file'],
   },
   {
-    name: 'a line that is no JSON',
+    name: 'a line that is not JSON',
     files: withQuestions(`${question}\n{"id": "q2", "question": "2?"\n`),
     stderr: [
       `thrice: <folder>/questions.jsonl:3: expected JSON (column 30: Expected ',' or '}' after property value), received "{\\"id\\": \\"q2\\", \\"question\\": \\"2?\\""`,
     ],
   },
   {
-    name: 'a line that is no object',
+    name: 'a line that is not an object',
     files: withQuestions(`${question}42\n`),
     stderr: ['thrice: <folder>/questions.jsonl:2: expected an object, received 42'],
   },
@@ -532,7 +532,7 @@ const badQuestions: readonly BadInput[] = [
     stderr: ['thrice: <folder>/questions.jsonl:1: target[0]: expected a text, received {"a":1}'],
   },
   {
-    name: 'tags that are a text',
+    name: 'tags that are text',
     files: withQuestions('{"id": "q1", "question": "1?", "tags": "hard"}\n'),
     stderr: ['thrice: <folder>/questions.jsonl:1: tags: expected a table, received "hard"'],
   },
@@ -566,19 +566,19 @@ const badQuestions: readonly BadInput[] = [
     ],
   },
   {
-    name: 'a target that is none of the choices',
+    name: 'a target that is not among the choices',
     files: withTarget('choice', { target: 'E', choices: ['x', 'y'] }),
     stderr: [
       'thrice: config "a": question "q1": target: expected a letter of A to B or a choice\'s text, received "E"',
     ],
   },
   {
-    name: 'a select that leaves nothing',
+    name: 'a select that matches no question',
     files: spec({ more: '[select]\ntags = { subtask = ["snarks"] }' }),
     stderr: ['thrice: select leaves no question: expected at least one'],
   },
   {
-    name: "a config's select that leaves nothing",
+    name: "a config's select that matches no question",
     files: withConfig('select = { start = 1 }'),
     stderr: ['thrice: config "a": select leaves no question'],
   },
@@ -611,7 +611,7 @@ const badCommandLines: readonly BadInput[] = [
     ],
   },
   {
-    name: 'replicates that are no number',
+    name: 'replicates that are not a number',
     argv: ['run', 'benchmark.toml', '--replicates', 'x'],
     stderr: [
       "thrice: option '--replicates <n>' argument 'x' is invalid. Expected a whole number, 1..1000.",
@@ -683,15 +683,15 @@ const badCommandLines: readonly BadInput[] = [
     ],
   },
   {
-    name: 'a name that no stage has',
+    name: 'an invalid stage name',
     argv: ['resume', 'demo', '--stage', 'no stage'],
     stderr: ['thrice: --stage: expected letters, digits and "-", at most 64, received "no stage"'],
   },
   {
-    name: 'leaving out keys of a stage',
+    name: '--skip-missing-keys with --stage',
     argv: ['run', 'benchmark.toml', '--stage', 'dev', '--skip-missing-keys'],
     stderr: [
-      'thrice: --skip-missing-keys: expected no --stage, whose keys are its own; leave configs out with --configs',
+      'thrice: --skip-missing-keys: expected a run without --stage, received --stage, which has its own keys; choose configs with --configs',
     ],
   },
   {
@@ -715,9 +715,9 @@ const badCommandLines: readonly BadInput[] = [
     stderr: ["thrice: option '--port <n>' argument '70000' is invalid. Expected a port, 0..65535."],
   },
   {
-    name: 'simulated questions without a behaviour',
+    name: 'simulated questions without --behaviour',
     argv: ['simulate', '--questions', 'questions.jsonl'],
-    stderr: ['thrice: --questions: expected --behaviour beside it, received none'],
+    stderr: ['thrice: --questions: expected --behaviour as well, received none'],
   },
   {
     name: 'recordings that are missing',
@@ -727,17 +727,17 @@ const badCommandLines: readonly BadInput[] = [
     ],
   },
   {
-    name: 'a look at a folder without runs',
+    name: 'a list of a folder without runs',
     argv: ['ls'],
     stderr: [
-      'thrice: <folder>/.thrice: expected runs, found none; start one with "thrice run SPEC" or name their folder with --dir',
+      'thrice: <folder>/.thrice: expected runs, found none; start one with "thrice run SPEC", or name another folder with --dir',
     ],
   },
   {
     name: 'a resume in a folder without runs',
     argv: ['resume', 'a'],
     stderr: [
-      'thrice: <folder>/.thrice: expected runs, found none; start one with "thrice run SPEC" or name their folder with --dir',
+      'thrice: <folder>/.thrice: expected runs, found none; start one with "thrice run SPEC", or name another folder with --dir',
     ],
   },
   {
@@ -750,7 +750,7 @@ const badCommandLines: readonly BadInput[] = [
     files: withLane('api_key_env = "LAB_KEY"'),
     stderr: [
       'thrice: config "a": expected a key in LAB_KEY, found none',
-      'thrice: set it, or leave such configs out with --skip-missing-keys',
+      'thrice: set it, or skip such configs with --skip-missing-keys',
     ],
     exitCode: 69,
   },
@@ -759,17 +759,17 @@ const badCommandLines: readonly BadInput[] = [
     files: spec({ config: 'name = "a"\nmodel = "openai/gpt-5.2"' }),
     stderr: [
       'thrice: config "a": expected a key in OPENAI_API_KEY, found none',
-      'thrice: set it, or leave such configs out with --skip-missing-keys',
+      'thrice: set it, or skip such configs with --skip-missing-keys',
     ],
     exitCode: 69,
   },
   {
-    name: 'nothing left but configs without a key',
+    name: 'no config with a key',
     files: withLane('api_key_env = "LAB_KEY"'),
     argv: ['run', 'benchmark.toml', '--skip-missing-keys'],
     stderr: [
       'thrice: config "a": expected a key in LAB_KEY, found none',
-      'thrice: no config would be left: set one of them',
+      'thrice: no config would be left to run; set at least one of these keys',
     ],
     exitCode: 69,
   },
@@ -780,7 +780,7 @@ interface WatchingServer extends AsyncDisposable {
   readonly requestCount: number;
 }
 
-/** Counts requests: while anything is wrong, none may come. */
+/** Starts a server that counts requests: bad input must never cause one. */
 async function watchRequests(): Promise<WatchingServer> {
   let requestCount = 0;
   const server = createServer((_, response) => {
@@ -803,7 +803,7 @@ async function watchRequests(): Promise<WatchingServer> {
 
 type Run = (argv: readonly string[], surroundings: { readonly cwd: string }) => Promise<Outcome>;
 
-/** Runs a command line on bad input and checks that nothing came of it but the message. */
+/** Runs a command line on bad input and checks that it prints the message and changes nothing. */
 async function refuses(input: BadInput, run: Run): Promise<void> {
   await using server = await watchRequests();
   const texts = Object.entries(input.files ?? spec()).map(
@@ -850,7 +850,7 @@ describe('as a process of its own, thrice refuses', () => {
     'a missing spec',
     'TOML that does not parse',
     'a key in place of its variable',
-    'a line that is no JSON',
+    'a line that is not JSON',
     'an unknown command',
     'a missing key',
   ];
@@ -865,17 +865,21 @@ describe('as a process of its own, thrice refuses', () => {
 
 describe('with groups in its folder, thrice refuses', () => {
   const noGroup = (name: string) =>
-    `thrice: "${name}": no group or label of that name; "thrice ls" lists them`;
+    `thrice: "${name}": no group has this name, prefix or label; "thrice ls" lists all groups`;
   const cases: readonly {
     readonly name: string;
     readonly argv: readonly string[];
     readonly changed?: string;
-    /** Options of one more run before. */
+    /** Options of a second run before the command. */
     readonly others?: readonly string[];
     readonly stderr: string;
   }[] = [
     { name: 'to resume an unknown group', argv: ['resume', 'nowhere'], stderr: noGroup('nowhere') },
-    { name: 'to show an unknown status', argv: ['status', 'nowhere'], stderr: noGroup('nowhere') },
+    {
+      name: 'to show the status of an unknown group',
+      argv: ['status', 'nowhere'],
+      stderr: noGroup('nowhere'),
+    },
     {
       name: 'to summarize an unknown group',
       argv: ['summarize', 'nowhere'],
@@ -892,7 +896,8 @@ describe('with groups in its folder, thrice refuses', () => {
       name: 'a prefix of several groups',
       argv: ['resume', 'tri'],
       others: ['--label', 'trial-two'],
-      stderr: 'thrice: "tri": fits 2 groups: trial-two-<time>, trial-one-<time>',
+      stderr:
+        'thrice: "tri": expected a unique prefix, received one of 2 groups: trial-two-<time>, trial-one-<time>; use a longer one',
     },
     {
       name: 'to resume with a changed spec',
@@ -911,7 +916,8 @@ describe('with groups in its folder, thrice refuses', () => {
     {
       name: 'to show an unknown question',
       argv: ['show', 'trial-one', 'a', 'q9'],
-      stderr: 'thrice: "q9": no question of that id in trial-one-<time>; did you mean "q1"?',
+      stderr:
+        'thrice: "q9": expected a question of trial-one-<time>, found none with this id; did you mean "q1"?',
     },
     {
       name: 'to show an unknown config',
@@ -923,7 +929,7 @@ describe('with groups in its folder, thrice refuses', () => {
       argv: ['show', 'trial-two', 'a', 'q1'],
       others: ['--label', 'trial-two', '--replicates', '2'],
       stderr:
-        'thrice: "trial-two": expected one run, received a group of 2: trial-two-<time>-r1, trial-two-<time>-r2',
+        'thrice: "trial-two": expected one run, received a group of 2; choose one of trial-two-<time>-r1, trial-two-<time>-r2',
     },
     {
       name: 'to rerun an unknown config',

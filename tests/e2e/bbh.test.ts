@@ -18,7 +18,7 @@ describe.runIf(hasSharedData)('BIG-Bench Hard from its recorded answers, over HT
   let folder: TemporaryFolder;
   let ran: Outcome;
 
-  // One run of 9,698 calls for all tests below: they only look at what it left.
+  // One run of 9,698 calls for all tests below, which only read its results.
   beforeAll(async () => {
     expected = await readBbhExpectation();
     const recordings = await loadRecordings(bbhFolder);
@@ -76,7 +76,7 @@ describe.runIf(hasSharedData)('BIG-Bench Hard from its recorded answers, over HT
     },
   );
 
-  it('prints each average under its name, and none of the paper for the incomplete arm', async () => {
+  it('prints each average by name, and no average of the paper for the incomplete arm', async () => {
     const { stdout, exitCode } = await thrice('summarize', 'bbh');
 
     expect(exitCode).toBe(0);
@@ -100,7 +100,7 @@ describe.runIf(hasSharedData)('BIG-Bench Hard from its recorded answers, over HT
 
     expect(exitCode).toBe(0);
     expect(stdout).toMatch(
-      /^9698 rows, 9698 answers scored again, \d+ figures recomputed: every number holds\n$/,
+      /^9698 rows, 9698 answers rescored, \d+ figures recomputed: all numbers match\n$/,
     );
   });
 });

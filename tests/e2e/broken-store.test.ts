@@ -24,7 +24,7 @@ function database(folder: TemporaryFolder): string {
   return folder.resolve('.thrice', 'thrice.db');
 }
 
-/** What every command must say of a store that cannot be used: one line, and nothing else. */
+/** Runs commands that must each refuse an unusable store with one line, and returns their outcomes. */
 async function refusals(folder: TemporaryFolder, argvs: readonly string[]): Promise<unknown[]> {
   const outcomes: unknown[] = [];
   for (const argv of argvs) {
@@ -51,7 +51,7 @@ const commands = [
 
 describe('on a disk that is full', () => {
   it.each([400, 1000])(
-    'a run stops at %i KiB with one clear line and goes on later with every committed answer',
+    'a run stops at %i KiB with one clear line and resumes later with every committed answer',
     async (limitKib) => {
       await using simulator = await startSimulator();
       await using folder = await temporaryFolder(
@@ -72,7 +72,7 @@ describe('on a disk that is full', () => {
         'thrice: <folder>/.thrice/thrice.db: the disk failed to read or write; resume when it works again',
       );
       expect(committedCount).toBeGreaterThan(0);
-      // What was under way when the disk gave up had nowhere to be written to.
+      // The calls in flight when the disk failed could not be written.
       expect(requestCount - committedCount).toBeLessThanOrEqual(parallel);
       expect(resumed.exitCode).toBe(0);
       expect(simulator.stats().requestCount - requestCount).toBe(questionCount - committedCount);
@@ -80,7 +80,7 @@ describe('on a disk that is full', () => {
     },
   );
 
-  it('a run that cannot even be planned leaves nothing half done', async () => {
+  it('a run that cannot be planned leaves nothing half done', async () => {
     await using simulator = await startSimulator();
     await using folder = await temporaryFolder(
       smallBenchmark({ url: simulator.url, questionCount }),
@@ -112,7 +112,7 @@ describe('in a folder that cannot be written', () => {
         "<folder>/benchmark.toml/runs: cannot be created (ENOTDIR: not a directory, mkdir '<folder>/benchmark.toml/runs'); choose another folder with --dir",
     },
     {
-      what: 'in place of a file',
+      what: 'in the place of a file',
       dir: 'benchmark.toml',
       stderr:
         "<folder>/benchmark.toml: cannot be created (EEXIST: file already exists, mkdir '<folder>/benchmark.toml'); choose another folder with --dir",
@@ -124,12 +124,12 @@ describe('in a folder that cannot be written', () => {
         "<folder>/taken/thrice.db: cannot be written; check the folder's permissions or choose another with --dir",
     },
     {
-      what: 'on a file system that takes no files, not even of root',
+      what: 'on a file system that accepts no files, not even from root',
       dir: '/proc',
       stderr:
         "/proc/thrice.db: cannot be written; check the folder's permissions or choose another with --dir",
     },
-  ])('a run $what asks nothing', async ({ dir, stderr }) => {
+  ])('a run $what calls no model', async ({ dir, stderr }) => {
     await using simulator = await startSimulator();
     await using folder = await temporaryFolder(smallBenchmark({ url: simulator.url }));
     await mkdir(folder.resolve('taken/thrice.db'), { recursive: true });
@@ -142,13 +142,13 @@ describe('in a folder that cannot be written', () => {
   });
 });
 
-describe('on a database that is not sound', () => {
+describe('on a database that is not usable', () => {
   it.each([
     { what: 'garbage', spoil: (file: string) => writeFile(file, Buffer.alloc(9000, 'garbage ')) },
     { what: 'cut off', spoil: (file: string) => truncate(file, 20_000) },
-    { what: 'overwritten behind its first pages', spoil: overwriteEnd },
+    { what: 'overwritten after its first pages', spoil: overwriteEnd },
   ])(
-    'every command refuses one that is $what, and goes on with the good one',
+    'every command refuses one that is $what, and resume works with the good one',
     async ({ spoil }) => {
       await using simulator = await startSimulator();
       await using folder = await finishedFolder(simulator);
@@ -215,7 +215,7 @@ describe('on a database that is not sound', () => {
   });
 });
 
-/** The header and the table of tables stay whole: the damage shows only when a cell is read. */
+/** Keeps the header and the schema intact: the damage shows only when a cell is read. */
 async function overwriteEnd(file: string): Promise<void> {
   const bytes = await readFile(file);
   bytes.fill(0xa5, 8192);

@@ -9,7 +9,7 @@ import { endOf } from '../support/wait-until.ts';
 
 const canaryKey = 'sk-canary-0123456789abcdefghijklmnopqrstuvwxyz-0123456789';
 
-/** Every file below a folder, with its bytes as text. */
+/** Reads every file in a folder, its bytes as text. */
 async function readAll(folder: string): Promise<ReadonlyMap<string, string>> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const files = entries.filter((entry) => entry.isFile());
@@ -24,20 +24,20 @@ describe('the key of a lane', () => {
   it.each([
     ['whole', canaryKey],
     ['by its first 20 characters', canaryKey.slice(0, 20)],
-  ])('is nowhere after a run against a vendor that tells it %s', async (_how, told) => {
+  ])('is stored nowhere after a run against a vendor that echoes it %s', async (_how, echoed) => {
     let hasFailed = false;
     await using server = await startHttpServer((response, { body }) => {
       const text = JSON.stringify(body);
-      const headers = { 'x-request-id': told, 'retry-after-ms': '1', 'x-your-key': told };
+      const headers = { 'x-request-id': echoed, 'retry-after-ms': '1', 'x-your-key': echoed };
       if (text.includes('What is 1 ')) {
-        const error = { message: `wrong input for ${told}...`, code: told, type: told };
+        const error = { message: `wrong input for ${echoed}...`, code: echoed, type: echoed };
         sendJson(response, { error }, { status: 400, headers });
       } else if (text.includes('What is 2 ') && !hasFailed) {
         hasFailed = true;
-        sendJson(response, `not JSON ${told}`, { status: 500, headers });
+        sendJson(response, `not JSON ${echoed}`, { status: 500, headers });
       } else {
-        const rest = { model: 'a', [told]: told, system_fingerprint: told };
-        sendJson(response, aCompletion({ content: `42 ${told}` }, rest), { headers });
+        const rest = { model: 'a', [echoed]: echoed, system_fingerprint: echoed };
+        sendJson(response, aCompletion({ content: `42 ${echoed}` }, rest), { headers });
       }
     });
     await using folder = await temporaryFolder(

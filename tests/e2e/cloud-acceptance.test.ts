@@ -11,10 +11,10 @@ import { hasSharedData } from '../support/shared-data.ts';
 import { groupOf, listMessages, pullRows, thriceIn } from '../support/stage.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
-/** Questions of each subtask where everything goes wrong; where nothing does, it is the whole set. */
+/** Questions per subtask in the tests with faults; the test without faults runs the whole set. */
 const PER_SUBTASK = 8;
 
-/** Everything a provider can do to a caller; no cell can use up its attempts on it. */
+/** Every fault that a provider can cause, limited so that no cell uses up its attempts. */
 const mixedFaults: Faults = {
   seed: 20261120,
   faults: [
@@ -27,7 +27,7 @@ const mixedFaults: Faults = {
   ],
 };
 
-/** Figures that depend on the answers alone: no names, no times, no attempts. */
+/** Returns the figures that depend on the answers alone: no names, times or attempts. */
 function figuresOf({ config, replicates, averages, byTag }: ConfigSummary): object {
   const [{ run, latency, wasteUsd, ...figures } = {}] = replicates as readonly Record<
     string,
@@ -49,13 +49,13 @@ describe.runIf(hasSharedData)('acceptance of the sweeps in a stage', () => {
     cot = (await readBbhExpectation()).recorded.cot;
   });
 
-  /** The recorded prompts on the lane of a stage that needs no key, a few of each subtask. */
+  /** A spec of the recorded prompts, some of each subtask, on the lane that needs no key in a stage. */
   function stageToml(url: string, top = ''): string {
     const select = `[select]\nper_tag = { tag = "subtask", limit = ${PER_SUBTASK} }\n`;
     return bbhToml(url, cot, `${top}\n${select}`).replaceAll('codex', 'sim');
   }
 
-  it('completes through every fault, each message twice, with the figures of one machine', async () => {
+  it('completes despite every fault and duplicate messages, with the figures of the local engine', async () => {
     const recordings = await loadRecordings(bbhFolder);
     await using sound = await startSimulator({ recordings });
     await using faulty = await startSimulator({ recordings, faults: mixedFaults });
@@ -88,7 +88,7 @@ describe.runIf(hasSharedData)('acceptance of the sweeps in a stage', () => {
     expect(await listMessages(cloud, cwd)).toEqual({ cells: [], unreadable: 0 });
   });
 
-  it('gets 3408 of 6511 direct and 2109 of 3187 chain-of-thought answers right, as one machine does', async () => {
+  it('gets 3408 of 6511 direct and 2109 of 3187 chain-of-thought answers right, like the local engine', async () => {
     const recordings = await loadRecordings(bbhFolder);
     await using simulator = await startSimulator({ recordings });
     const spec = bbhToml(simulator.url, cot, 'parallel = 32').replaceAll('codex', 'sim');
@@ -112,7 +112,7 @@ describe.runIf(hasSharedData)('acceptance of the sweeps in a stage', () => {
     expect(counts.filter(({ requests }) => requests !== 1)).toEqual([]);
   }, 900_000);
 
-  it('finishes one lane while the other is exhausted for good, and that one once it is repaired', async () => {
+  it('finishes one lane while the other is exhausted, and the other once it is repaired', async () => {
     const count = 40;
     const recordings = await loadRecordings(bbhFolder);
     await using resources = new AsyncDisposableStack();
@@ -141,7 +141,7 @@ describe.runIf(hasSharedData)('acceptance of the sweeps in a stage', () => {
     const resumed = await thriceIn(cloud, cwd, 'resume', group);
 
     expect(paused.exitCode).toBe(2);
-    expect(paused.stderr).toContain(`resume at once with: thrice resume ${group} --stage local\n`);
+    expect(paused.stderr).toContain(`resume now with: thrice resume ${group} --stage local\n`);
     expect(direct).toEqual({ scored: count });
     expect(chained).toEqual({ scored: brokenAnswers, 'not-attempted': count - brokenAnswers });
     expect(messages).toEqual({ cells: [], unreadable: 0 });

@@ -40,7 +40,7 @@ describe('commands against a stage', () => {
   });
   afterAll(() => resources.disposeAsync());
 
-  it('run as on one machine: the same files, rows and figures', async () => {
+  it('run a group with the same files, rows and figures as the local engine', async () => {
     await using simulator = await startSimulator();
     const files = stageBenchmark({ url: simulator.url, questionCount: 12, top: 'replicates = 2' });
     await using folder = await temporaryFolder(files);
@@ -67,7 +67,7 @@ describe('commands against a stage', () => {
     expect(pulled.map(timeless)).toEqual(rows.map(timeless));
   });
 
-  it('cancel a group, whose tasks leave the queue, and resume it', async () => {
+  it('cancel a group, which empties its queue, and resume it', async () => {
     await using simulator = await startSimulator(slow);
     await using folder = await temporaryFolder(
       stageBenchmark({ url: simulator.url, questionCount: 60 }),
@@ -87,7 +87,7 @@ describe('commands against a stage', () => {
 
     expect([detached.exitCode, cancelled.exitCode, resumed.exitCode]).toEqual([0, 0, 0]);
     expect(cancelled.stdout).toBe(
-      `cancelled ${group}; "thrice resume ${group} --stage local" goes on\n`,
+      `cancelled: ${group}\nresume with: thrice resume ${group} --stage local\n`,
     );
     expect(JSON.parse(cancelledAgain.stdout)).toEqual({ group, state: 'cancelled' });
     expect(refused).toMatchObject({ exitCode: 64, stdout: '' });
@@ -99,7 +99,7 @@ describe('commands against a stage', () => {
     expect([...requestsOf(simulator, 'a').values()]).toEqual(Array.from({ length: 60 }, () => 1));
   });
 
-  it('leave a run to the stage at Ctrl-C and watch it to its end', async () => {
+  it('leave a run to the stage on Ctrl-C and watch it to its end', async () => {
     await using simulator = await startSimulator(slow);
     await using folder = await temporaryFolder(
       stageBenchmark({ url: simulator.url, questionCount: 30 }),
@@ -119,19 +119,19 @@ describe('commands against a stage', () => {
     await watching.says(/running/);
     watching.child.kill('SIGINT');
     const unwatched = await watching.ended;
-    const activeGroup = await thriceIn(cloud, folder.path, 'status', '--watch');
+    const watched = await thriceIn(cloud, folder.path, 'status', '--watch');
 
     expect(left.exitCode).toBe(130);
     expect(left.stderr).toContain(
-      `the stage goes on without you; watch it with: thrice status ${groupOf(left)} --watch --stage local\n`,
+      `the stage keeps running; watch it with: thrice status ${groupOf(left)} --watch --stage local\n`,
     );
     expect(unwatched.exitCode).toBe(130);
-    expect(activeGroup.exitCode).toBe(0);
-    expect(activeGroup.stdout).toContain(`${groupOf(left)}: complete, 30/30 cells`);
+    expect(watched.exitCode).toBe(0);
+    expect(watched.stdout).toContain(`${groupOf(left)}: complete, 30/30 cells`);
     expect(simulator.stats().requestCount).toBe(30);
   });
 
-  it('rerun what failed, into the same run', async () => {
+  it('rerun failed cells into the same run', async () => {
     await using resources = new AsyncDisposableStack();
     const faults = { seed: 1, faults: [{ kind: 'server-error' as const, model: 'bad' }] };
     const broken = resources.use(await startSimulator({ faults }));
@@ -155,15 +155,15 @@ describe('commands against a stage', () => {
     expect(ran.exitCode).toBe(1);
     expect(ran.stderr).toContain(`thrice rerun ${groupOf(ran)} --failed --stage local\n`);
     expect(again).toMatchObject({ exitCode: 0 });
-    expect(nothing.stderr).toContain('0 cells without a score go again\n');
+    expect(nothing.stderr).toContain('retrying 0 cells without a score\n');
     expect(JSON.parse(nothing.stdout)).toMatchObject({ group: groupOf(ran) });
-    expect(again.stderr).toContain('6 cells without a score go again\n');
+    expect(again.stderr).toContain('retrying 6 cells without a score\n');
     expect([...requestsOf(repaired, 'bad').values()]).toEqual([1, 1, 1, 1, 1, 1]);
     expect(requestsOf(repaired, 'a').size).toBe(0);
     expect(verified).toMatchObject({ exitCode: 0 });
   });
 
-  it('push a half-done group, whose rest the stage answers, and pull it back whole', async () => {
+  it('push a half-done group, let the stage complete it, and pull it back', async () => {
     await using simulator = await startSimulator(slow);
     await using folder = await temporaryFolder(
       stageBenchmark({ url: simulator.url, questionCount: 30, top: 'parallel = 4' }),
@@ -188,7 +188,7 @@ describe('commands against a stage', () => {
     expect(JSON.parse(status.stdout)).toMatchObject({ state: 'complete', done: 30 });
   });
 
-  it('have functions ask for nothing that they are not granted', () => {
+  it('make functions use only permissions that they are granted', () => {
     const granted = new Set(
       rolesOf(parseGraph(stack)).flatMap(({ component, statements }) =>
         statements.flatMap(({ Action }) => Action.map((action) => `${component} ${action}`)),
@@ -200,7 +200,7 @@ describe('commands against a stage', () => {
   });
 });
 
-/** The permission that a request needs. */
+/** Returns the permission that a request needs. */
 function actionOf(service: string, operation: string): string {
   const action = operation
     .replace(/Batch$/, '')
@@ -209,7 +209,7 @@ function actionOf(service: string, operation: string): string {
   return `${service}:${action}`;
 }
 
-/** Files of a group on this machine, below its folder, in order. */
+/** Lists the files of a group on this machine, relative to its folder, sorted. */
 async function listLocalFiles(cwd: string, group: string): Promise<readonly string[]> {
   const folder = join(cwd, '.thrice/runs', group);
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
@@ -219,7 +219,7 @@ async function listLocalFiles(cwd: string, group: string): Promise<readonly stri
     .toSorted();
 }
 
-/** What a run prints after its name: the table without its times. */
+/** Returns the table that a run prints after its name, without times. */
 function tableOf(stdout: string): string {
   return stdout
     .split('\n')

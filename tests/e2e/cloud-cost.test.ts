@@ -11,11 +11,11 @@ import { stageBenchmark, thriceIn } from '../support/stage.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const CELLS = 40;
-/** Of a stage that is not production: so many may be the last at once. */
+/** Concurrency of a lane in a stage that is not production: this many cells may be the last at once. */
 const LANE_CONCURRENCY = 8;
 
-describe('what a cell costs', () => {
-  it('is in requests what docs/cloud.md reckons with', async () => {
+describe('the cost of a cell', () => {
+  it('is the number of requests that docs/cloud.md assumes', async () => {
     const sent = new Map<string, number>();
     const intercept: Intercept = async ({ environmentId = '', service, operation }, proceed) => {
       const [component = ''] = environmentId.split('-');
@@ -30,7 +30,7 @@ describe('what a cell costs', () => {
 
     await thriceIn(cloud, folder.path, 'run', 'benchmark.toml');
 
-    const reckoned = new Map<string, number>();
+    const assumed = new Map<string, number>();
     for (const { sender, service, name, count } of [
       ...plannedCell,
       ...deliveredCell,
@@ -38,15 +38,17 @@ describe('what a cell costs', () => {
     ]) {
       if (sender === 'poller') continue;
       const key = `${sender} ${service} ${name}`;
-      reckoned.set(key, (reckoned.get(key) ?? 0) + count * CELLS);
+      assumed.set(key, (assumed.get(key) ?? 0) + count * CELLS);
     }
-    // Whoever sees that no cell is left asks for the results: some requests a group, not a cell.
-    const asks = sent.get('answer sqs SendMessage') ?? 0;
+    // Each worker that sees no cell left requests the results: some requests per group, not per cell.
+    const resultRequestCount = sent.get('answer sqs SendMessage') ?? 0;
     sent.delete('answer sqs SendMessage');
     const ofCells = [...sent].filter(
       ([name]) => name.startsWith('answer ') || name === 'plan sqs SendMessageBatch',
     );
-    expect(new Map(ofCells)).toEqual(reckoned);
-    expect(asks).toSatisfy((count: number) => count >= 1 && count <= LANE_CONCURRENCY);
+    expect(new Map(ofCells)).toEqual(assumed);
+    expect(resultRequestCount).toSatisfy(
+      (count: number) => count >= 1 && count <= LANE_CONCURRENCY,
+    );
   });
 });

@@ -21,10 +21,10 @@ import { waitUntil } from '../support/wait-until.ts';
 const QUESTIONS = 60;
 const onceEach: readonly number[] = Array.from({ length: QUESTIONS }, () => 1);
 
-/** One model never answers; the other always does. */
+/** The model `bad` never answers; the other always does. */
 const badModel: Faults = { seed: 1, faults: [{ kind: 'server-error', model: 'bad' }] };
 
-/** Minutes as seconds: what a dead worker had comes again as soon as its lease is over. */
+/** Shortens minutes to seconds: the cell of a dead worker is redelivered as soon as its lease ends. */
 const shortTimes: StackChanges = {
   functions: { Answer: { timeoutSeconds: 30 } },
   queues: { LaneSim: { visibilitySeconds: 61, maxReceiveCount: 4 } },
@@ -36,14 +36,14 @@ beforeAll(async () => {
 });
 
 describe('a run in a stage', () => {
-  it('asks for each answer once although every message comes twice and out of order', async () => {
+  it('asks for each answer once although every message is delivered twice and out of order', async () => {
     await using simulator = await startSimulator();
     const files = stageBenchmark({ url: simulator.url, questionCount: QUESTIONS });
     await using folder = await temporaryFolder(files);
     await using cloud = await openCloud({ stack, intercept: everythingTwice, tickSeconds: 1 });
 
     const ran = await thriceIn(cloud, folder.path, 'run', 'benchmark.toml');
-    await waitUntil('the last copy is done', async () => (await countTasks(cloud, 'sim')) === 0);
+    await waitUntil('the queue is empty', async () => (await countTasks(cloud, 'sim')) === 0);
     const rows = await pullRows(cloud, folder.path, groupOf(ran), 'a');
 
     expect(ran.exitCode).toBe(0);
@@ -52,7 +52,7 @@ describe('a run in a stage', () => {
     expect(await listMessages(cloud, folder.path)).toEqual({ cells: [], unreadable: 0 });
   });
 
-  it('asks for each answer once over services that throttle, fail and lose answers', async () => {
+  it('asks for each answer once although services throttle, fail and lose responses', async () => {
     await using simulator = await startSimulator();
     const files = stageBenchmark({ url: simulator.url, questionCount: QUESTIONS });
     await using folder = await temporaryFolder(files);
@@ -67,7 +67,7 @@ describe('a run in a stage', () => {
     expect(await listMessages(cloud, folder.path)).toEqual({ cells: [], unreadable: 0 });
   });
 
-  it('goes on with new code that is deployed while it is under way', async () => {
+  it('continues with new code that is deployed while it runs', async () => {
     const models = { '*': { accuracy: 1, latencyMs: { fixed: 300 } } };
     await using simulator = await startSimulator({ behaviour: { seed: 1, models } });
     const files = stageBenchmark({ url: simulator.url, questionCount: QUESTIONS });
@@ -90,7 +90,7 @@ describe('a run in a stage', () => {
 });
 
 describe.concurrent('a stage whose functions die, time out and fail', () => {
-  it('loses no cell, pays for no committed answer twice, and replays what failed', async ({
+  it('loses no cell, pays for no committed answer twice, and replays failed cells', async ({
     expect,
     onTestFailed,
   }) => {
@@ -119,7 +119,7 @@ describe.concurrent('a stage whose functions die, time out and fail', () => {
 
     const ran = await thriceIn(cloud, folder.path, 'run', 'benchmark.toml');
     const group = groupOf(ran);
-    await waitUntil('what is no task is a DLQ message', async () => {
+    await waitUntil('the invalid messages are in the DLQ', async () => {
       const { unreadable } = await listMessages(cloud, folder.path);
       return unreadable === 2;
     });
@@ -139,7 +139,7 @@ describe.concurrent('a stage whose functions die, time out and fail', () => {
     await broken.close();
     await using repaired = await startSimulator({ port });
     const replayed = await thriceIn(cloud, folder.path, 'dlq', 'replay', '--config', 'bad');
-    await waitUntil('the replayed cells are whole', async () => {
+    await waitUntil('the replayed cells are complete', async () => {
       const { stdout } = await thriceIn(cloud, folder.path, 'status', group, '--json');
       return (JSON.parse(stdout) as { readonly state: string }).state === 'complete';
     });
@@ -152,7 +152,7 @@ describe.concurrent('a stage whose functions die, time out and fail', () => {
     expect(verified).toMatchObject({ exitCode: 0 });
   });
 
-  it('completes a plan and results whose functions died half-way', async ({
+  it('completes a plan and results whose functions died halfway', async ({
     expect,
     onTestFailed,
   }) => {
@@ -164,15 +164,15 @@ describe.concurrent('a stage whose functions die, time out and fail', () => {
     const intercept: Intercept = async ({ environmentId = '', operation }, proceed) => {
       const response = await proceed();
       const [component = ''] = environmentId.split('-');
-      const isHalfWay = operation === (component === 'Plan' ? 'SendMessageBatch' : 'PutObject');
-      if (!/^(Plan|Finalize)$/.test(component) || !isHalfWay || killed.includes(component)) {
+      const isHalfway = operation === (component === 'Plan' ? 'SendMessageBatch' : 'PutObject');
+      if (!/^(Plan|Finalize)$/.test(component) || !isHalfway || killed.includes(component)) {
         return response;
       }
       killed.push(component);
       functions.all?.get(component)?.kill(environmentId);
       return lost;
     };
-    // No reconciler: what a dead function had comes again by itself.
+    // Without a reconciler: the message of a dead function is redelivered by itself.
     await using cloud = await openCloud({ stack, intercept, tickSeconds: 3_600, onTestFailed });
     functions.all = cloud.functions;
 

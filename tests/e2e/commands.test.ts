@@ -32,7 +32,7 @@ async function finishedFolder(
   return folder;
 }
 
-/** What differs from run to run, put aside. */
+/** Replaces what differs from run to run. */
 function timeless(text: string): string {
   return text
     .replaceAll(/\d{8}T\d{6}Z-[\da-f]{4}/g, '<time>')
@@ -50,7 +50,7 @@ function lines(...texts: readonly string[]): string {
   return texts.map((text) => `${text}\n`).join('');
 }
 
-/** Answers wrong, but for one text that would like to run the terminal. */
+/** Wrong answers, except for one text that tries to control the terminal. */
 const hostileAnswers: SimulatorOptions = {
   recordings: [1, 2, 3, 4].map((number) => ({
     question: `What is ${number} and what is missing to 42?`,
@@ -153,12 +153,12 @@ describe('thrice show', () => {
         'outcome scored, score 1',
         '',
         '── error history ──',
-        '<instant> transient/model-unavailable: 500 The server had an error while processing your request. Sorry about that! (next after <n> ms)',
+        '<instant> transient/model-unavailable: 500 The server had an error while processing your request. Sorry about that! (next attempt after <n> ms)',
       ),
     );
   });
 
-  it("makes a model's control characters harmless", async () => {
+  it("escapes a model's control characters", async () => {
     await using simulator = await startSimulator(hostileAnswers);
     await using folder = await finishedFolder(simulator);
 
@@ -168,7 +168,7 @@ describe('thrice show', () => {
     expect(stdout).not.toMatch(/[^\P{Cc}\n]|\u202e/u);
   });
 
-  it('keeps them in JSON, escaped', async () => {
+  it('keeps control characters in JSON, escaped', async () => {
     await using simulator = await startSimulator(hostileAnswers);
     await using folder = await finishedFolder(simulator);
 
@@ -187,7 +187,7 @@ describe('thrice show', () => {
 describe('thrice summarize', () => {
   const argv = ['summarize', 'trial', '--by', 'topic'];
 
-  it('prints a table without the columns that say nothing', async () => {
+  it('prints a table without empty columns', async () => {
     await using simulator = await startSimulator(hostileAnswers);
     await using folder = await finishedFolder(simulator);
 
@@ -260,7 +260,7 @@ describe('thrice summarize', () => {
 });
 
 describe('thrice verify', () => {
-  it('finds nothing on what was published', async () => {
+  it('finds no mismatch in what was published', async () => {
     await using simulator = await startSimulator();
     await using folder = await finishedFolder(simulator);
 
@@ -268,11 +268,11 @@ describe('thrice verify', () => {
 
     expect(exitCode).toBe(0);
     expect(stdout).toMatch(
-      /^8 rows, 8 answers scored again, \d+ figures recomputed: every number holds\n$/,
+      /^8 rows, 8 answers rescored, \d+ figures recomputed: all numbers match\n$/,
     );
   });
 
-  it('names what was tampered with and exits with 2', async () => {
+  it('names scores that were tampered with and exits with 2', async () => {
     await using simulator = await startSimulator(hostileAnswers);
     await using folder = await finishedFolder(simulator);
     const group = await groupOf(folder);
@@ -287,7 +287,7 @@ describe('thrice verify', () => {
       exitCode: 2,
       report: lines(
         ...['q2', 'q3', 'q4'].map((id) => `${cells}: ${id}: score: published 1, recomputed 0`),
-        '8 rows, 8 answers scored again, <n> figures recomputed: 3 mismatches',
+        '8 rows, 8 answers rescored, <n> figures recomputed: 3 mismatches',
       ),
     });
   });
@@ -341,12 +341,12 @@ describe('thrice verify', () => {
       `${file}${mismatch.replaceAll('<group>', group)}`,
       '',
     ]);
-    expect(last).toMatch(/: 1 mismatches$/);
+    expect(last).toMatch(/: 1 mismatch$/);
   });
 });
 
 describe('thrice schema', () => {
-  it('prints a JSON Schema that takes the quick start and refuses an unknown key', async () => {
+  it('prints a JSON Schema that accepts the quick start and rejects an unknown key', async () => {
     const outcome = await callThrice(['schema'], { cwd: '/' });
 
     const document = JSON.parse(outcome.stdout) as z.core.JSONSchema.JSONSchema;
@@ -364,7 +364,7 @@ describe('thrice schema', () => {
 });
 
 describe('thrice doctor', () => {
-  it('finds everything in order', async () => {
+  it('passes a benchmark that is ready to run', async () => {
     await using simulator = await startSimulator();
     await using folder = await temporaryFolder(smallBenchmark({ url: simulator.url }));
 
@@ -373,16 +373,16 @@ describe('thrice doctor', () => {
     expect(outcome).toEqual({
       exitCode: 0,
       stdout: lines(
-        'ok   benchmark.toml: 4 questions, 1 configs, 4 cells',
+        'ok   benchmark.toml: 4 questions, 1 config, 4 cells',
         'ok   lane lab: key not-needed',
-        'ok   lane lab, http://<host>/v1: answers, lists no models',
+        'ok   lane lab, http://<host>/v1: reachable, lists no models',
       ),
       stderr: '',
     });
     expect(simulator.stats().requestCount).toBe(0);
   });
 
-  it('names a missing key, a missing model and an endpoint that is not there', async () => {
+  it('names a missing key, a missing model and an unreachable endpoint', async () => {
     await using simulator = await startSimulator({
       behaviour: { seed: 1, models: { other: { accuracy: 1 } } },
     });
@@ -402,7 +402,7 @@ describe('thrice doctor', () => {
       stdout: lines(
         'ok   benchmark.toml: 4 questions, 3 configs, 12 cells',
         'ok   lane lab: key not-needed',
-        'ok   lane lab, http://<host>/v1: answers, 1 models',
+        'ok   lane lab, http://<host>/v1: reachable, lists 1 model',
         'FAIL lane lab, http://<host>/v1: does not list model "a" of config "a"',
         'ok   lane gone: key not-needed',
         'FAIL lane gone, http://<host>/v1: Connection error.',
@@ -427,7 +427,7 @@ describe('thrice run', () => {
     expect(timeless(stderr).split('\n')[0]).toBe('benchmark-<time>');
   });
 
-  it('prints its group first, then the table, and plain lines of progress without a terminal', async () => {
+  it('prints the group, then the table, and plain progress lines where there is no terminal', async () => {
     await using simulator = await startSimulator();
     await using folder = await temporaryFolder(smallBenchmark({ url: simulator.url }));
 
@@ -452,7 +452,7 @@ describe('thrice run', () => {
     );
   });
 
-  it('leaves out configs without a key with --skip-missing-keys', async () => {
+  it('skips configs without a key with --skip-missing-keys', async () => {
     await using simulator = await startSimulator();
     await using folder = await temporaryFolder(
       smallBenchmark({
@@ -495,14 +495,14 @@ describe('thrice run', () => {
     expect(simulator.stats().requestCount).toBe(6);
   });
 
-  it('goes on in the background with --detach', async () => {
+  it('runs in the background with --detach', async () => {
     await using simulator = await startSimulator();
     await using folder = await temporaryFolder(smallBenchmark({ url: simulator.url }));
     const cwd = folder.path;
 
     const started = await runThrice(['run', 'benchmark.toml', '--detach'], { cwd });
     const log = folder.resolve('.thrice/runs', `${started.stdout.trim()}.log`);
-    await waitUntil('the log says where the results are', async () =>
+    await waitUntil('the log names the results', async () =>
       (await readFile(log, 'utf8')).includes('results: '),
     );
     const status = await callThrice(['status', '--json'], { cwd });
@@ -562,8 +562,7 @@ describe('thrice simulate', () => {
 });
 
 describe('on an old Node', () => {
-  // A stand-in for any machine's: the version is all that is looked at. It cannot print, so what is
-  // printed is the new one's.
+  // Simulates an old Node: only its version is read. It cannot print, so all output is the newer one's.
   const script = `
     Object.defineProperty(process.versions, "node", { value: "20.19.0" });
     process.stdout.write = () => process.exit(1);
@@ -571,19 +570,19 @@ describe('on an old Node', () => {
   const preload = `data:text/javascript,${encodeURIComponent(script)}`;
   const shell = `exec "$1" --import '${preload}' "\${@:2}"`;
 
-  it('the command starts over on the Node that was installed with it', async () => {
+  it('the command restarts on the Node that was installed with it', async () => {
     const outcome = await runThrice(['--version'], { cwd: '/', shell });
 
     expect(outcome).toEqual({ exitCode: 0, stdout: '0.1.0\n', stderr: '' });
   });
 
-  it('the exit code comes through', async () => {
+  it('the exit code is passed on', async () => {
     const { exitCode } = await runThrice(['rum'], { cwd: '/', shell });
 
     expect(exitCode).toBe(64);
   });
 
-  it('a signal comes through', async () => {
+  it('a signal is passed on', async () => {
     await using thrice = startThrice(['simulate'], { cwd: '/', shell });
     await thrice.says(/\n/);
 
@@ -592,7 +591,7 @@ describe('on an old Node', () => {
     expect((await thrice.ended).exitCode).toBe(0);
   });
 
-  it('the command says what it needs where no newer Node was installed', async () => {
+  it('the command names the version it needs when no newer Node is installed', async () => {
     await using folder = await temporaryFolder({ 'package.json': '{"type": "module"}' });
     await copyFile(thriceBin, folder.resolve('thrice.js'));
 
@@ -604,7 +603,8 @@ describe('on an old Node', () => {
     expect(outcome).toEqual({
       exitCode: 69,
       stdout: '',
-      stderr: 'thrice needs Node 24 or newer, this is 20.19.0: install it, or run "npm ci" here\n',
+      stderr:
+        'thrice: expected Node 24 or newer, received 20.19.0; install it, or run "npm ci" here\n',
     });
   });
 });
@@ -615,7 +615,7 @@ async function groupOf(folder: TemporaryFolder): Promise<string> {
   return z.object({ group: z.string() }).parse(JSON.parse(stdout)).group;
 }
 
-/** The same with the seconds of a table's `p50 s` put aside. */
+/** Replaces the seconds in the `p50 s` column of a table. */
 function timelessTable(text: string): string {
   return text.replaceAll(/\d\.\d\d(?=( \| {4}– \|)?\n)/g, '<s>');
 }

@@ -17,7 +17,7 @@ import { endOf, waitWhileRunning, within } from '../support/wait-until.ts';
 const PARALLEL = 32;
 const cellCount = 6511 + 3187;
 
-/** Everything a provider can do to a caller; no cell can use up its attempts on it. */
+/** Every fault that a provider can cause, limited so that no cell uses up its attempts. */
 const mixedFaults: Faults = {
   seed: 20261120,
   faults: [
@@ -39,7 +39,7 @@ function readLog(file: string): readonly RequestLogEntry[] {
   return lines.map((line) => JSON.parse(line) as RequestLogEntry);
 }
 
-/** How often each cell was answered in full, by cell key header. */
+/** Counts the complete answers of each cell, by cell key header. */
 function countAnswers(log: readonly RequestLogEntry[]): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
   for (const { cell, ok } of log) {
@@ -48,7 +48,7 @@ function countAnswers(log: readonly RequestLogEntry[]): ReadonlyMap<string, numb
   return counts;
 }
 
-/** Answers that a kill kept from being committed: sent since the kill before, in no journal. */
+/** Tracks answers that a kill kept from being committed: sent since the last kill, in no journal. */
 class LostAnswers {
   readonly #ledger: string;
   readonly #log: string;
@@ -60,7 +60,7 @@ class LostAnswers {
     this.#log = log;
   }
 
-  /** Notes a kill once the process is gone; returns how many answers were lost. */
+  /** Records a kill after the process has ended; returns how many answers were lost. */
   note(): number {
     const committed = committedKeys(this.#ledger);
     const answers = countAnswers(readLog(this.#log));
@@ -72,7 +72,7 @@ class LostAnswers {
     return lost.length;
   }
 
-  /** Cells that were not answered once, and once more for each answer that was lost. */
+  /** Lists cells whose answers are not exactly one, plus one for each lost answer. */
   unexplained(): readonly string[] {
     return [...countAnswers(readLog(this.#log))].flatMap(([cell, count]) =>
       count === 1 + (this.#lost.get(cell) ?? 0) ? [] : [`${cell}: ${count} answers`],
@@ -95,7 +95,7 @@ async function kill(thrice: RunningThrice, replay: RunningThrice): Promise<void>
   thrice.child.kill('SIGKILL');
   await endOf(thrice);
   expect(thrice.child.signalCode).toBe('SIGKILL');
-  // One more exchange: what the dead client was sent by now is in the log after it.
+  // After one more exchange, the log holds everything that was sent to the dead client.
   await (await fetch(urlOf(replay).replace(/v1$/, 'thrice/stats'))).arrayBuffer();
 }
 
@@ -110,7 +110,7 @@ async function nextWrite(file: string): Promise<void> {
 }
 
 describe.runIf(hasSharedData)('acceptance of the sweeps over BIG-Bench Hard', () => {
-  it('completes through every fault and seven kills with each answer asked for once and the published figures', async () => {
+  it('completes despite every fault and seven kills, asking for each answer once, with the published figures', async () => {
     const expected = await readBbhExpectation();
     await using folder = await temporaryFolder({ 'mixed.json': JSON.stringify(mixedFaults) });
     const ledger = folder.resolve('.thrice');
@@ -122,7 +122,7 @@ describe.runIf(hasSharedData)('acceptance of the sweeps over BIG-Bench Hard', ()
       '--log',
       'calls.jsonl',
     );
-    const settings = `parallel = ${PARALLEL}\nmax_tries = 8\ntimeout_s = 3`;
+    const settings = `parallel = ${PARALLEL}\nmax_attempts = 8\ntimeout_s = 3`;
     const spec = bbhToml(urlOf(replay), expected.recorded.cot, settings);
     await writeFile(folder.resolve('bbh.toml'), spec);
     const lost = new LostAnswers(ledger, log);
@@ -135,7 +135,7 @@ describe.runIf(hasSharedData)('acceptance of the sweeps over BIG-Bench Hard', ()
     let working: RunningThrice = run;
     await using resources = new AsyncDisposableStack();
     for (let killCount = 0; killCount < 7; killCount += 1) {
-      // A line of the log is about 220 bytes: six thousand calls at most until the last of these.
+      // A line of the log is about 220 bytes: at most six thousand calls until the last kill.
       const size = statSync(log, { throwIfNoEntry: false })?.size ?? 0;
       const target = size + Math.floor(draw() * 180_000);
       await waitWhileRunning(`${target} bytes of log`, [working], () => {
@@ -203,7 +203,7 @@ describe.runIf(hasSharedData)('acceptance of the sweeps over BIG-Bench Hard', ()
     expect(verified.exitCode).toBe(0);
   });
 
-  it('finishes one lane while the other is exhausted for good, and that one once it is repaired', async () => {
+  it('finishes one lane while the other is exhausted, and the other once it is repaired', async () => {
     const count = 250;
     await using folder = await temporaryFolder({
       'exhausted.json': JSON.stringify({ seed: 1, faults: [{ kind: 'quota', requests: [101] }] }),

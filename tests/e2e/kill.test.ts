@@ -16,7 +16,7 @@ const PARALLEL = 16;
 const questions = additions(1000);
 const cellCount = 2 * questions.length;
 
-/** Two models that answer a question always alike, so that runs can be compared. */
+/** Starts two models that always answer a question the same way, so that runs can be compared. */
 async function startModels(medianMs = 25): Promise<Simulator> {
   const latencyMs = { median: medianMs, p99: 2 * medianMs };
   return await startSimulator({
@@ -48,14 +48,14 @@ function benchmarkFolder({ url }: Simulator): Promise<TemporaryFolder> {
   });
 }
 
-/** Kills a command and waits until it is gone; tells whether it was still alive. */
+/** Kills a command and waits for its end; returns whether it was still alive. */
 async function kill(thrice: RunningThrice): Promise<boolean> {
   thrice.child.kill('SIGKILL');
   await endOf(thrice);
   return thrice.child.signalCode === 'SIGKILL';
 }
 
-/** Files below a folder that are being written, by the process that writes them. */
+/** Names of the files in a folder that are being written; each holds its writer's process number. */
 function halfWrittenFiles(folder: string): readonly string[] {
   try {
     return readdirSync(folder, { recursive: true, encoding: 'utf8' })
@@ -77,18 +77,18 @@ function groupOf({ stdout }: { readonly stdout: string }): string {
   return stdout.split('\n')[0] ?? '';
 }
 
-/** Starts a run and kills it while it sends its tasks; returns the group it has said by then. */
+/** Starts a run and kills it while it sends its tasks; returns the group it has printed by then. */
 async function killWhilePlanning(folder: TemporaryFolder): Promise<string> {
   const ledger = folder.resolve('.thrice');
   {
     using database = openDatabase(join(ledger, 'thrice.db'));
-    // Some work with each task: planning takes seconds and cannot be missed.
+    // Each task costs some work: planning takes seconds, so that the kill cannot miss it.
     database.exec(`CREATE TRIGGER toil AFTER INSERT ON tasks BEGIN
       WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 20000)
       SELECT max(n) FROM numbers; END`);
   }
   await using run = startThrice(['run', 'sums.json'], { cwd: folder.path });
-  await waitWhileRunning('the first tasks are there', [run], () => taskCount(ledger) > 0);
+  await waitWhileRunning('the first tasks are queued', [run], () => taskCount(ledger) > 0);
   await kill(run);
   expect(arePlanned(ledger)).toEqual([false]);
   expect(taskCount(ledger)).toBeLessThan(cellCount);
@@ -97,7 +97,7 @@ async function killWhilePlanning(folder: TemporaryFolder): Promise<string> {
   return groupOf(run);
 }
 
-/** Resumes a group and kills it while it writes its results, for the first time or once more. */
+/** Resumes a group and kills it while it writes its results; returns whether the kill was in time. */
 async function killWhileFinalizing(group: string, folder: TemporaryFolder): Promise<boolean> {
   const results = folder.resolve('.thrice/runs', group);
   const left = halfWrittenFiles(results);
@@ -107,14 +107,14 @@ async function killWhileFinalizing(group: string, folder: TemporaryFolder): Prom
   return (await kill(resumed)) && isWriting();
 }
 
-/** Repeats what may come too late until it was in time. */
+/** Repeats an attempt that may come too late until one is in time. */
 async function untilInTime(attempt: () => Promise<boolean>): Promise<void> {
   for (let count = 0; count < 20; count += 1) if (await attempt()) return;
   throw new Error('twenty attempts came too late');
 }
 
 describe('a run that is killed', () => {
-  it('ends with the records of an undisturbed run after 23 kills, asking nothing again that was answered', async () => {
+  it('ends with the records of an undisturbed run after 23 kills, without asking for a committed answer again', async () => {
     await using models = await startModels();
     await using calm = await benchmarkFolder(models);
     const undisturbed = await runThrice(['run', 'sums.json'], { cwd: calm.path });
@@ -125,10 +125,10 @@ describe('a run that is killed', () => {
     const inFlightCounts: number[] = [];
 
     const group = await killWhilePlanning(stormy);
-    // Cancelled in between: the rest of its plan must not be forgotten.
+    // Cancelled in between: the rest of its plan must still be sent.
     await runThrice(['cancel', group], { cwd: stormy.path });
     const account = new KillAccount(ledger, group, models);
-    // At most 1,800 requests in all: the last of these kills still finds work to be done.
+    // At most 1,800 requests in total: the last of these kills still finds work to do.
     for (let killCount = 0; killCount < 20; killCount += 1) {
       const target = models.stats().requestCount + 1 + Math.floor(draw() * 90);
       await using resumed = startThrice(['resume', group], { cwd: stormy.path });
@@ -138,7 +138,7 @@ describe('a run that is killed', () => {
       expect(await kill(resumed)).toBe(true);
       inFlightCounts.push(await account.note());
     }
-    // The first of these does the rest of the cells, the second finds a finished group.
+    // The first of these completes the remaining cells, the second finds a finished group.
     await untilInTime(async () => await killWhileFinalizing(group, stormy));
     inFlightCounts.push(await account.note());
     await untilInTime(async () => await killWhileFinalizing(group, stormy));
@@ -160,7 +160,7 @@ describe('a run that is killed', () => {
     expect(models.stats().requestCount).toBe(calmCount + cellCount + extraCount);
   });
 
-  it('goes on when it is killed as soon as it has said the group it works on', async () => {
+  it('can be resumed when it is killed right after it has printed its group', async () => {
     await using models = await startModels();
     await using folder = await benchmarkFolder(models);
 
@@ -181,13 +181,13 @@ describe('a run that is killed', () => {
 });
 
 describe('two processes on one group', () => {
-  // Slow enough for the second to join the first, however busy the machine is.
+  // Slow enough for the second process to join the first, however busy the machine is.
   const medianMs = 60;
 
   it.each([
-    { victim: 'the one that planned it', victimIndex: 0, seed: 1 },
-    { victim: 'the one that joined it', victimIndex: 1, seed: 2 },
-    { victim: 'the one that joined it, at another moment', victimIndex: 1, seed: 3 },
+    { victim: 'the planning process', victimIndex: 0, seed: 1 },
+    { victim: 'the joining process', victimIndex: 1, seed: 2 },
+    { victim: 'the joining process, at another moment,', victimIndex: 1, seed: 3 },
   ])('finish it without waiting for leases when $victim is killed', async (kind) => {
     const { victimIndex, seed } = kind;
     const killedAt = 300 + Math.floor(seededDraw(seed)() * 900);
@@ -209,7 +209,7 @@ describe('two processes on one group', () => {
     const outcome = await endOf(survivor);
 
     expect(outcome.exitCode).toBe(0);
-    expect(outcome.stderr).toMatch(/took over \d+ cells of a process that died/);
+    expect(outcome.stderr).toMatch(/took over \d+ cells? from a dead process/);
     expect(await account.askedAgain()).toEqual([]);
     const { requestCount, requestsByQuestion } = models.stats();
     expect(requestsByQuestion.size).toBe(cellCount);
@@ -221,7 +221,7 @@ describe('two processes on one group', () => {
     );
   });
 
-  it('share the work of an undisturbed group without asking anything twice', async () => {
+  it('share the work of an undisturbed group without asking a question twice', async () => {
     await using models = await startModels(medianMs);
     await using folder = await benchmarkFolder(models);
 

@@ -10,7 +10,7 @@ import { type Outcome, runThrice, startThrice } from '../support/run-thrice.ts';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.ts';
 import { endOf, waitWhileRunning } from '../support/wait-until.ts';
 
-/** Writes a spec over the first sums; every lane by its URL. */
+/** Creates a folder with a spec over the first `count` additions. */
 function benchmarkFolder(own: {
   readonly count: number;
   readonly lanes: Readonly<Record<string, object>>;
@@ -51,7 +51,7 @@ describe('a lane that fails', () => {
 
   it.each([
     {
-      failure: 'exhausted for good after 30 answers',
+      failure: 'exhausted permanently after 30 answers',
       fault: { kind: 'quota', requests: [31] } satisfies Fault,
       answeredCount: 30,
       reason: 'You exceeded your current quota',
@@ -77,7 +77,7 @@ describe('a lane that fails', () => {
     const ran = await runThrice(['run', 'sums.json'], { cwd: folder.path });
 
     expect(ran.exitCode).toBe(2);
-    expect(ran.stderr).toContain(`paused: broken is closed: `);
+    expect(ran.stderr).toContain(`paused: lane broken is blocked: `);
     expect(ran.stderr).toContain(reason);
     expect(ran.stderr).toContain(`resume with: thrice resume ${groupOf(ran)}\n`);
     expect(broken.stats().faultCounts[fault.kind]).toBeGreaterThanOrEqual(1);
@@ -101,7 +101,7 @@ describe('a lane that fails', () => {
     });
   });
 
-  it('is asked only for what is left once it is repaired', async () => {
+  it('is only called for the remaining cells once it is repaired', async () => {
     await using sound = await startServer({ count });
     await using broken = await startServer({
       count,
@@ -128,8 +128,8 @@ describe('a lane that fails', () => {
   });
 });
 
-describe('a model that is not there', () => {
-  it('pauses alone, unknown or another in its place, while its lane goes on', async () => {
+describe('a model that is missing', () => {
+  it('pauses alone, whether unknown or served by another, while its lane continues', async () => {
     const count = 80;
     const behaviour = { accuracy: 1, latencyMs: { fixed: 10 } };
     await using lab = await startServer({
@@ -152,10 +152,10 @@ describe('a model that is not there', () => {
 
     expect(paused.exitCode).toBe(2);
     expect(paused.stderr).toContain(
-      'paused: lab/impostor is closed: expected an answer of "impostor", received one of "cheaper-1"\n',
+      'paused: model lab/impostor is blocked: expected an answer of "impostor", received one of "cheaper-1"\n',
     );
     expect(paused.stderr).toContain(
-      'paused: lab/gone is closed: 404 The model `gone` does not exist',
+      'paused: model lab/gone is blocked: 404 The model `gone` does not exist',
     );
     expect(impostorCount).toBeGreaterThanOrEqual(1);
     expect(impostorCount).toBeLessThanOrEqual(8);
@@ -167,7 +167,7 @@ describe('a model that is not there', () => {
     expect(requestsOf(repaired, 'good').size).toBe(0);
   });
 
-  it('ends the run at once, however many cells it leaves', async () => {
+  it('ends the run at once, however many cells remain', async () => {
     const many = 5_000;
     await using server = await startServer({ count: many, models: { other: { accuracy: 1 } } });
     await using folder = await benchmarkFolder({
@@ -195,37 +195,39 @@ describe('--wait-for-quota', () => {
     return await benchmarkFolder({ count, lanes: { lab: { base_url: url } }, configs });
   }
 
-  it('completes unattended over several windows whose reset a header announces', async () => {
+  it('completes unattended across several windows whose reset a header announces', async () => {
     await using lab = await startServer({ count, faults: [windowFault] });
     await using folder = await quotaFolder(lab.url);
 
     const ran = await runThrice(argv, { cwd: folder.path });
 
     const { okCount, requestCount, faultCounts } = lab.stats();
-    const closings = new Set(ran.stderr.match(/^closed: lab .*$/gm)).size;
+    const openingCount = new Set(ran.stderr.match(/^blocked: lane lab: .*$/gm)).size;
     expect(ran.exitCode).toBe(0);
-    expect(ran.stderr).toMatch(/^waiting for lab until \d{4}-/m);
+    expect(ran.stderr).toMatch(/^waiting for lane lab until \d{4}-/m);
     expect(await outcomesOf(folder, ran, 'a')).toEqual({ scored: count });
     expect(okCount).toBe(count);
     expect(requestCount).toBe(count + (faultCounts.quota ?? 0));
     expect(faultCounts.quota).toBeGreaterThanOrEqual(2);
-    expect(closings).toBeGreaterThanOrEqual(2);
-    // Two windows are used up, the third suffices.
+    expect(openingCount).toBeGreaterThanOrEqual(2);
+    // Two windows are used up; the third is large enough for the rest.
     expect(faultCounts.quota).toBeLessThanOrEqual(2 * (parallel + 1));
   });
 
-  it('goes on waiting after a kill in the middle of a wait', async () => {
+  it('keeps waiting after a kill in the middle of a wait', async () => {
     await using lab = await startServer({ count, faults: [windowFault] });
     await using folder = await quotaFolder(lab.url);
 
     await using run = startThrice(argv, { cwd: folder.path });
-    await waitWhileRunning('it waits', [run], () => /^waiting for lab until/m.test(run.stderr));
+    await waitWhileRunning('it waits', [run], () =>
+      /^waiting for lane lab until/m.test(run.stderr),
+    );
     run.child.kill('SIGKILL');
     await endOf(run);
     const atKill = lab.stats();
     await using resuming = startThrice(['resume', groupOf(run)], { cwd: folder.path });
     await waitWhileRunning('it waits again', [resuming], () => {
-      return /^waiting for lab until/m.test(resuming.stderr);
+      return /^waiting for lane lab until/m.test(resuming.stderr);
     });
     const whileWaiting = lab.stats();
     const resumed = await endOf(resuming);
@@ -238,7 +240,7 @@ describe('--wait-for-quota', () => {
 });
 
 describe('a question that always fails', () => {
-  it('ends failed after its attempts and is completed by rerun without asking the others again', async () => {
+  it('fails after its attempts and is completed by rerun without asking the others again', async () => {
     const count = 40;
     await using broken = await startServer({
       count,
@@ -264,7 +266,7 @@ describe('a question that always fails', () => {
 
     expect(ran.exitCode).toBe(1);
     expect(ran.stderr).toContain(
-      `1 cells of fragile without a score: ${runFolder}/failures_fragile.json\n`,
+      `1 cell of fragile without a score: ${runFolder}/failures_fragile.json\n`,
     );
     expect(ran.stderr).toContain(`thrice rerun ${groupOf(ran)} --failed\n`);
     expect(failures).toEqual([
@@ -285,7 +287,7 @@ describe('a question that always fails', () => {
   });
 });
 
-describe('a run that is told to stop', () => {
+describe('a run that the user stops', () => {
   const count = 60;
   const parallel = 8;
   const configs = [{ name: 'a', model: 'lab/m' }];
@@ -320,7 +322,7 @@ describe('a run that is told to stop', () => {
     expect(quick.stats().requestCount).toBe(count - parallel);
   });
 
-  it('ends the calls in flight after a second Ctrl-C and loses nothing that was answered', async () => {
+  it('aborts the calls in flight after a second Ctrl-C without losing an answer', async () => {
     await using stuck = await startServer({
       count,
       faults: [{ kind: 'hang', requests: [21] }],
@@ -352,7 +354,7 @@ describe('a run that is told to stop', () => {
     expect(quick.stats().requestCount).toBe(count - 20);
   });
 
-  it('is ended by cancel from another process and goes on with resume', async () => {
+  it('stops when another process cancels it, and continues with resume', async () => {
     const models = { m: { accuracy: 1, latencyMs: { fixed: 300 } } };
     await using lab = await startServer({ count: 2 * count, models });
     await using folder = await benchmarkFolder({
@@ -383,7 +385,7 @@ describe('a run that is told to stop', () => {
 });
 
 describe('a rerun of one config', () => {
-  it('asks nothing for the cells that another config still has waiting', async () => {
+  it('does not call the lane of a config that was left out', async () => {
     const count = 20;
     await using sound = await startServer({ count });
     await using broken = await startServer({ count, faults: [{ kind: 'quota' }] });

@@ -6,12 +6,12 @@ import { smallBenchmark } from '../support/small-benchmark.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { endOf, waitUntil } from '../support/wait-until.ts';
 
-/** Makes a process take itself for one of an old Node on a terminal. */
+/** Makes a process believe that it runs on an old Node, on a terminal. */
 const oldNode =
   "data:text/javascript,Object.defineProperty(process.versions,'node',{value:'20.0.0'});process.stdin.isTTY=true";
 
 describe('a thrice process', () => {
-  it.runIf(existsSync('/dev/full'))('says in one line that stdout is full', async () => {
+  it.runIf(existsSync('/dev/full'))('reports in one line that stdout is full', async () => {
     await using folder = await temporaryFolder();
 
     const outcome = await runThrice(['schema'], { cwd: folder.path, shell: '"$@" > /dev/full' });
@@ -20,7 +20,7 @@ describe('a thrice process', () => {
     expect(outcome.stderr).toMatch(/^thrice: stdout: cannot be written \(ENOSPC[^\n]*\n$/);
   });
 
-  it('passes SIGTERM on to the newer Node that it started', async () => {
+  it('forwards SIGTERM to the newer Node that it started', async () => {
     await using folder = await temporaryFolder();
     await using thrice = startThrice(['simulate'], {
       cwd: folder.path,
@@ -38,7 +38,7 @@ describe('a thrice process', () => {
 });
 
 describe('a run in the background', () => {
-  it('is at work when its command returns, and is named in JSON', async () => {
+  it('is at work when its command returns, and is named in the JSON output', async () => {
     const answered = Promise.withResolvers<void>();
     await using server = await startHttpServer((response) => {
       void answered.promise.then(() =>
@@ -48,7 +48,7 @@ describe('a run in the background', () => {
     await using folder = await temporaryFolder(smallBenchmark({ url: server.url }));
     const { path: cwd } = folder;
 
-    // Loads the command: to load it later would give the background process time to begin.
+    // Loads the status command now: loading it later would give the background process time to start.
     await callThrice(['status'], { cwd });
 
     const started = await runThrice(['run', 'benchmark.toml', '--detach', '--json'], { cwd });

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// Starts the command on a new enough Node: this one, or the one that npm installed beside us.
-// Plain JavaScript that old versions can read.
+// Runs the CLI on a supported Node: this one, or the one that npm installed with the package.
+// Plain JavaScript, so that old Node versions can parse it.
 const REQUIRED_MAJOR = 24;
 
 function isNewEnough(version) {
@@ -16,12 +16,12 @@ async function findNode() {
   }
 }
 
-// Working on a benchmark makes much short-lived garbage. By default the heap then grows to several
-// times of what is in use; these keep a run of any size below 250 MB at a twentieth more CPU time.
+// Running a benchmark creates a lot of short-lived garbage, and by default V8 lets the heap grow to
+// several times its live size. These flags keep a run of any size below 250 MB for 5% more CPU time.
 const HEAP_FLAGS = ['--max-semi-space-size=8', '--heap-growing-percent=100'];
 const WORKING_COMMANDS = ['run', 'resume', 'rerun', 'work'];
 
-// Flags of the heap count only at a process's start: it starts over, under the same process number.
+// V8 reads heap flags only at startup, so the process re-executes itself under the same PID.
 function restartWithHeapFlags() {
   const hasFlags = HEAP_FLAGS.every((flag) => process.execArgv.includes(flag));
   const isWorking = WORKING_COMMANDS.includes(process.argv[2] ?? '');
@@ -41,7 +41,7 @@ async function start() {
 async function restart(node) {
   const { spawn } = await import('node:child_process');
   const child = spawn(node, process.argv.slice(1), { stdio: 'inherit' });
-  // A terminal sends SIGINT and SIGHUP to both; what comes to us alone is passed on.
+  // A terminal sends SIGINT and SIGHUP to both processes; a signal sent only to this one is forwarded.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
     process.on(signal, () => {
       if (signal === 'SIGTERM' || !process.stdin.isTTY) child.kill(signal);
@@ -60,7 +60,7 @@ if (isNewEnough(process.versions.node)) {
   const node = await findNode();
   if (node === undefined) {
     process.stderr.write(
-      `thrice needs Node ${REQUIRED_MAJOR} or newer, this is ${process.versions.node}: install it, or run "npm ci" here\n`,
+      `thrice: expected Node ${REQUIRED_MAJOR} or newer, received ${process.versions.node}; install it, or run "npm ci" here\n`,
     );
     process.exitCode = 69;
   } else {

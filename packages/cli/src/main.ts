@@ -16,7 +16,7 @@ export async function main(argv: readonly string[]): Promise<void> {
   if (!output.isFull) process.exitCode = exitCode;
 }
 
-/** Runs one command line on a terminal; every failure is reported there and becomes an exit code. */
+/** Runs one command line on a terminal. Every failure is printed there and becomes an exit code. */
 export async function runCommand(argv: readonly string[], terminal: Terminal): Promise<ExitCode> {
   let exitCode: ExitCode = exitCodes.complete;
   const program = createProgram(terminal, (code) => {
@@ -32,7 +32,7 @@ export async function runCommand(argv: readonly string[], terminal: Terminal): P
 
 async function reportFailure(thrown: unknown, print: (text: string) => void): Promise<ExitCode> {
   if (isCommanderError(thrown)) return thrown.exitCode === 0 ? exitCodes.complete : exitCodes.usage;
-  // Loaded only here: help and version need nothing of it.
+  // Loaded on demand: --help and --version do not need it.
   const { toThriceError } = await import('@thrice/core');
   const error = toThriceError(thrown);
   for (const line of error.message.split('\n')) print(plainText(`thrice: ${line}`));
@@ -42,19 +42,19 @@ async function reportFailure(thrown: unknown, print: (text: string) => void): Pr
 
 function describeBug(error: ThriceError): string {
   const stack = error.cause instanceof Error ? error.cause.stack : error.stack;
-  return `This is a bug in Thrice, not of your benchmark; nothing paid is lost. Please report:\n${stack ?? ''}`;
+  return `This is a bug in Thrice, not in your benchmark. No paid answer is lost. Please report it:\n${stack ?? ''}`;
 }
 
-/** Commander has printed its message already. */
+/** Commander has already printed the message of its own errors. */
 function isCommanderError(thrown: unknown): thrown is { readonly exitCode: number } {
   return thrown instanceof Error && thrown.name === 'CommanderError' && 'exitCode' in thrown;
 }
 
 /**
- * Keeps a command at work whatever becomes of those who read it: a reader that has seen enough
- * (`| head`) or a closed terminal is no failure, and a full disk under a log costs no paid answer.
+ * Keeps a command running when its output cannot be written. A closed pipe (`| head`) or terminal is
+ * not a failure, and a full disk under a log must not cost paid answers.
  *
- * @param onFull - Told the exit code once, when the result on stdout cannot be written whole.
+ * @param onFull - Called once with the exit code when the result on stdout cannot be written in full.
  */
 export function watchOutput(
   { stdout, stderr }: Record<'stdout' | 'stderr', NodeJS.WritableStream>,
@@ -67,7 +67,7 @@ export function watchOutput(
     stderr.write(plainText(`thrice: stdout: cannot be written (${message})\n`));
     onFull(exitCodes.unavailable);
   });
-  // There is no place left to say it.
+  // There is nowhere left to report it.
   stderr.on('error', () => undefined);
   return {
     get isFull() {

@@ -3,17 +3,17 @@ import type { ExitCode } from './shell/exit-codes.ts';
 import type { Terminal } from './shell/terminal.ts';
 import { toolVersion } from './shell/tool-version.ts';
 
-/** A command's code, loaded when it is called: `--help` loads none. */
+/** A command's implementation, loaded on demand so that `--help` loads none. */
 type CommandRunner = (terminal: Terminal, ...args: never[]) => Promise<ExitCode>;
 
-const folderOption = ['--dir <folder>', 'where runs and results are kept', '.thrice'] as const;
-const stageOption = ['--stage <name>', 'a deployed SST stage instead of this machine'] as const;
-const jsonOption = ['--json', 'print one JSON document on stdout and nothing else there'] as const;
+const folderOption = ['--dir <folder>', 'folder of runs and results', '.thrice'] as const;
+const stageOption = ['--stage <name>', 'use a deployed SST stage instead of this machine'] as const;
+const jsonOption = ['--json', 'print a single JSON document to stdout and nothing else'] as const;
 
 /**
- * The command line.
+ * Creates the command line.
  *
- * @param onExit - Told the exit code of the command that ran.
+ * @param onExit - Called with the exit code of the command that ran.
  */
 export function createProgram(terminal: Terminal, onExit: (code: ExitCode) => void): Command {
   const program = new Command('thrice')
@@ -28,7 +28,7 @@ export function createProgram(terminal: Terminal, onExit: (code: ExitCode) => vo
       writeErr: (text) => terminal.error(text.trimEnd()),
       outputError: (text, write) => write(text.replace(/^error: /, 'thrice: ')),
     });
-  /** Runs a lazily loaded command with its arguments, as commander hands them over. */
+  /** Turns a command that is loaded on demand into a commander action. */
   const run =
     <Runner extends CommandRunner>(load: () => Promise<Runner>) =>
     async (...args: unknown[]): Promise<void> => {
@@ -37,7 +37,7 @@ export function createProgram(terminal: Terminal, onExit: (code: ExitCode) => vo
       onExit(await runner(terminal, ...(args.slice(0, -1) as never[])));
     };
   addRunCommands(program, run);
-  addLookCommands(program, run);
+  addInspectCommands(program, run);
   addDlqCommands(program, run);
   addCopyCommands(program, run);
   addToolCommands(program, run);
@@ -51,19 +51,22 @@ type Run = <Runner extends CommandRunner>(
 function addRunCommands(program: Command, run: Run): void {
   program
     .command('run')
-    .description('plan and run a benchmark; prints its group first')
+    .description('plan and run a benchmark; prints the group name first')
     .argument('<spec>', 'benchmark spec, TOML or JSON')
-    .option('--label <label>', "what the group is called by (default: the benchmark's name)")
+    .option('--label <label>', "label of the group (default: the benchmark's name)")
     .option('--replicates <n>', 'independent repetitions of the grid', wholeNumberTo(1000))
-    .option('--configs <names>', 'only these configs, separated by commas', nameList)
-    .option('--limit <n>', 'only the first questions', wholeNumberTo(999_999_999))
-    .option('--parallel <n>', 'cells in flight', wholeNumberTo(10_000))
-    .option('--skip-missing-keys', 'leave out configs whose key is not set')
-    .option('--wait-for-quota', 'wait for exhausted lanes instead of pausing')
-    .option('--detach', 'go on in the background and return')
+    .option('--configs <names>', 'run only these configs, separated by commas', nameList)
+    .option('--limit <n>', 'run only the first <n> questions', wholeNumberTo(999_999_999))
+    .option('--parallel <n>', 'maximum number of cells in flight', wholeNumberTo(10_000))
+    .option('--skip-missing-keys', 'skip configs whose key is not set')
+    .option('--wait-for-quota', 'wait for exhausted quotas to reset instead of pausing')
+    .option('--detach', 'run in the background and return at once')
     .option(...stageOption)
     .addOption(
-      new Option('--budget-usd <usd>', 'hard cap for the group').argParser(() => {
+      new Option(
+        '--budget-usd <usd>',
+        'hard spending cap for the group (not supported by this version)',
+      ).argParser(() => {
         throw new InvalidArgumentError('Not supported by this version.');
       }),
     )
@@ -72,9 +75,9 @@ function addRunCommands(program: Command, run: Run): void {
     .action(run(async () => (await import('./commands/run.ts')).runBenchmark));
   program
     .command('resume')
-    .description('go on where a group stopped, whatever stopped it')
-    .argument('<group>', 'group, its unique prefix, or its label')
-    .option('--parallel <n>', 'cells in flight', wholeNumberTo(10_000))
+    .description('resume a group, whatever stopped it')
+    .argument('<group>', 'group name, unique prefix, or label')
+    .option('--parallel <n>', 'maximum number of cells in flight', wholeNumberTo(10_000))
     .option(...folderOption)
     .option(...stageOption)
     .option(...jsonOption)
@@ -86,46 +89,46 @@ function addRunCommands(program: Command, run: Run): void {
     .action(run(async () => (await import('./commands/resume.ts')).workOnGroup));
   program
     .command('rerun')
-    .description('run the cells without a score again; results join the same run')
-    .argument('<run>', 'run, or a group for all of its runs')
-    .requiredOption('--failed', 'the cells that ended without a score')
-    .option('--configs <names>', 'only these configs, separated by commas', nameList)
+    .description('retry the cells without a score; results join the same run')
+    .argument('<run>', 'run name, or a group for all of its runs')
+    .requiredOption('--failed', 'retry the cells that ended without a score')
+    .option('--configs <names>', 'retry only these configs, separated by commas', nameList)
     .option(...folderOption)
     .option(...stageOption)
     .option(...jsonOption)
     .action(run(async () => (await import('./commands/rerun.ts')).rerunRun));
   program
     .command('cancel')
-    .description('stop every process that works on a group; resume goes on')
-    .argument('<group>', 'group, its unique prefix, or its label')
+    .description('stop all work on a group; "thrice resume" continues it')
+    .argument('<group>', 'group name, unique prefix, or label')
     .option(...folderOption)
     .option(...stageOption)
     .option(...jsonOption)
     .action(run(async () => (await import('./commands/cancel.ts')).cancelGroup));
 }
 
-function addLookCommands(program: Command, run: Run): void {
+function addInspectCommands(program: Command, run: Run): void {
   program
     .command('status')
-    .description('counts, spend, rate and lanes of a group (default: the newest)')
-    .argument('[group]', 'group, its unique prefix, or its label')
-    .option('--watch', 'keep showing it until the group is done')
+    .description('show counts, spend, rate and lanes of a group (default: the newest)')
+    .argument('[group]', 'group name, unique prefix, or label')
+    .option('--watch', 'keep updating until work on the group ends')
     .option(...folderOption)
     .option(...stageOption)
     .option(...jsonOption)
     .action(run(async () => (await import('./commands/status.ts')).showStatus));
   program
     .command('ls')
-    .description('all groups, newest first')
+    .description('list all groups, newest first')
     .option(...folderOption)
     .option(...stageOption)
     .option(...jsonOption)
     .action(run(async () => (await import('./commands/ls.ts')).listGroups));
   program
     .command('show')
-    .description('one cell: prompt, calls, answer, grading, error history')
-    .argument('<run>', 'run')
-    .argument('<config>', 'config')
+    .description('show one cell: prompt, calls, answer, grading, error history')
+    .argument('<run>', 'run name')
+    .argument('<config>', 'config name')
     .argument('<id>', 'question id')
     .option(...folderOption)
     .option(...stageOption)
@@ -133,12 +136,12 @@ function addLookCommands(program: Command, run: Run): void {
     .action(run(async () => (await import('./commands/show.ts')).showCell));
   program
     .command('summarize')
-    .description('the table over replicates')
-    .argument('[group]', 'group, its unique prefix, or its label')
-    .option('--latest', 'the newest group')
-    .option('--md', 'as Markdown')
-    .option('--csv', 'as CSV')
-    .option('--by <tag>', 'one more table by the values of a tag')
+    .description('print the results table over replicates')
+    .argument('[group]', 'group name, unique prefix, or label')
+    .option('--latest', 'summarize the newest group')
+    .option('--md', 'print Markdown')
+    .option('--csv', 'print CSV')
+    .option('--by <tag>', 'add a table by the values of this tag')
     .option(...folderOption)
     .option(...stageOption)
     .option(...jsonOption)
@@ -146,7 +149,7 @@ function addLookCommands(program: Command, run: Run): void {
   program
     .command('verify')
     .description('recompute every published number of a group from its cells')
-    .argument('<group>', 'group, its unique prefix, or its label')
+    .argument('<group>', 'group name, unique prefix, or label')
     .option(...folderOption)
     .option(...stageOption)
     .option(...jsonOption)
@@ -154,36 +157,40 @@ function addLookCommands(program: Command, run: Run): void {
 }
 
 function addDlqCommands(program: Command, run: Run): void {
-  const dlq = program.command('dlq').description('the DLQ of a stage: the cells that failed');
+  const dlq = program
+    .command('dlq')
+    .description('inspect, replay or drop the failed cells in the dead-letter queue of a stage');
   const add = (name: string, description: string) =>
     dlq
       .command(name)
       .description(description)
-      .option('--stage <name>', 'the SST stage')
-      .option('--run <run>', 'only of this run, or of a group for all of its runs')
-      .option('--config <name>', 'only of this config')
-      .option('--class <class>', 'only of errors of this class')
+      .option('--stage <name>', 'the deployed SST stage')
+      .option('--run <run>', 'only messages of this run, or of all runs of a group')
+      .option('--config <name>', 'only messages of this config')
+      .option('--class <class>', 'only messages with this error class')
       .option(...jsonOption);
   const load = () => import('./commands/dlq.ts');
-  add('ls', 'a line for each cell').action(run(async () => (await load()).dlqLs));
-  add('show', 'the letters in full').action(run(async () => (await load()).dlqShow));
-  add('replay', 'send their cells again').action(run(async () => (await load()).dlqReplay));
-  add('drop', 'delete them').action(run(async () => (await load()).dlqDrop));
+  add('ls', 'list the failed cells, one per line').action(run(async () => (await load()).dlqLs));
+  add('show', 'show the messages in full').action(run(async () => (await load()).dlqShow));
+  add('replay', 'send the failed cells to their lanes again').action(
+    run(async () => (await load()).dlqReplay),
+  );
+  add('drop', 'delete the messages').action(run(async () => (await load()).dlqDrop));
 }
 
 function addCopyCommands(program: Command, run: Run): void {
   program
     .command('pull')
-    .description('copy a group from a stage to this machine; again for what is new')
-    .argument('<group>', 'group, its unique prefix, or its label')
+    .description('copy a group from a stage to this machine; repeat to fetch what is new')
+    .argument('<group>', 'group name, unique prefix, or label')
     .requiredOption('--stage <name>', 'the deployed SST stage to copy from')
     .option(...folderOption)
     .option(...jsonOption)
     .action(run(async () => (await import('./commands/pull.ts')).pullGroup));
   program
     .command('push')
-    .description('copy a group from this machine to a stage; again for what is new')
-    .argument('<group>', 'group, its unique prefix, or its label')
+    .description('copy a group from this machine to a stage; repeat to send what is new')
+    .argument('<group>', 'group name, unique prefix, or label')
     .requiredOption('--stage <name>', 'the deployed SST stage to copy to')
     .option(...folderOption)
     .option(...jsonOption)
@@ -200,22 +207,22 @@ function addToolCommands(program: Command, run: Run): void {
   program
     .command('simulate')
     .description(
-      'an OpenAI-compatible model server: recorded or simulated answers, faults on demand',
+      'start an OpenAI-compatible model server: recorded or simulated answers, faults on demand',
     )
     .option('--replay <path>', 'recorded answers: JSONL, or a folder of BIG-Bench Hard recordings')
-    .option('--behaviour <file>', 'simulated models, JSON')
-    .option('--questions <file>', 'questions the simulated models know, JSONL or JSON')
-    .option('--faults <file>', 'what goes wrong and when, JSON')
-    .option('--port <n>', 'port to listen on, 0 for a free one', portNumber, 0)
-    .option('--log <file>', 'one JSON line for each request')
+    .option('--behaviour <file>', 'simulated models (JSON)')
+    .option('--questions <file>', 'questions the simulated models know (JSONL or JSON)')
+    .option('--faults <file>', 'faults to inject (JSON)')
+    .option('--port <n>', 'port to listen on; 0 picks a free one', portNumber, 0)
+    .option('--log <file>', 'write one JSON line per request to this file')
     .action(run(async () => (await import('./commands/simulate.ts')).simulate));
   program
     .command('schema')
-    .description('the JSON Schema of a benchmark spec')
+    .description('print the JSON Schema of a benchmark spec')
     .action(run(async () => (await import('./commands/schema.ts')).printSchema));
 }
 
-/** Parses a whole number from 1; its maximum is the spec's for the same thing. */
+/** Returns a parser of whole numbers in 1..maximum; the spec has the same maximum for the same setting. */
 function wholeNumberTo(maximum: number): (text: string) => number {
   return (text) => {
     if (/^[1-9]\d{0,8}$/.test(text) && Number(text) <= maximum) return Number(text);

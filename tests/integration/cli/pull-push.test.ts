@@ -20,17 +20,17 @@ afterAll(async () => {
   await dynamo[Symbol.asyncDispose]();
 });
 
-/** What a group of {@link smallBenchmark} is called here. */
+/** The name of the group `trial`, as {@link timeless} leaves it. */
 const trial = 'trial-<time>';
 
-/** A server that has no quota for its third request, and for no other. */
+/** A server that refuses its third request, and no other, for lack of quota. */
 async function startShortSimulator(): Promise<Simulator> {
   return await startSimulator({
     faults: { seed: 1, faults: [{ kind: 'quota', requests: [3, 3] }] },
   });
 }
 
-/** Runs four cells as group `trial`, one after the other: to the end, or until the lane closes. */
+/** Runs four cells one after another as group `trial`, to the end or until the lane is blocked. */
 async function ranFolder({ url }: Simulator): Promise<TemporaryFolder> {
   const folder = await temporaryFolder(smallBenchmark({ url, top: 'parallel = 1' }));
   await callThrice(['run', 'benchmark.toml', '--label', 'trial'], { cwd: folder.path });
@@ -55,11 +55,15 @@ async function call(
 const pull = (stage: QuietStage, folder: TemporaryFolder) => call(pullFrom, stage, folder);
 const push = (stage: QuietStage, folder: TemporaryFolder) => call(pushTo, stage, folder);
 
-/** What differs from run to run, put aside. */
+/** Replaces what differs from run to run. */
 function timeless(outcome: Outcome, { path }: TemporaryFolder): Outcome {
-  const tidy = (text: string) =>
+  const replaceVariable = (text: string) =>
     text.replaceAll(/\d{8}T\d{6}Z-[\da-f]{4}/g, '<time>').replaceAll(path, '<folder>');
-  return { ...outcome, stdout: tidy(outcome.stdout), stderr: tidy(outcome.stderr) };
+  return {
+    ...outcome,
+    stdout: replaceVariable(outcome.stdout),
+    stderr: replaceVariable(outcome.stderr),
+  };
 }
 
 function lines(...texts: readonly string[]): string {
@@ -75,7 +79,7 @@ async function groupOf(folder: TemporaryFolder): Promise<string> {
   return group;
 }
 
-/** Everything published of the only group, but for the instant of publication. */
+/** All published files of the only group, without the time of publication. */
 async function publishedFiles(folder: TemporaryFolder): Promise<ReadonlyMap<string, unknown>> {
   const root = folder.resolve('.thrice', 'runs');
   const entries = await readdir(root, { recursive: true, withFileTypes: true });
@@ -83,19 +87,19 @@ async function publishedFiles(folder: TemporaryFolder): Promise<ReadonlyMap<stri
   const contents = await Promise.all(
     files.map(async ({ parentPath, name }) => {
       const text = await readFile(join(parentPath, name), 'utf8');
-      const content: unknown = name.endsWith('.json') ? JSON.parse(text, withoutInstant) : text;
+      const content: unknown = name.endsWith('.json') ? JSON.parse(text, withoutFinishedAt) : text;
       return [join(relative(root, parentPath), name), content] as const;
     }),
   );
   return new Map(contents);
 }
 
-function withoutInstant(key: string, value: unknown): unknown {
+function withoutFinishedAt(key: string, value: unknown): unknown {
   return key === 'finishedAt' ? null : value;
 }
 
 describe('thrice push', () => {
-  it('brings a finished group to a stage, which is asked for its results', async () => {
+  it('copies a finished group to a stage and requests its results there', async () => {
     await using simulator = await startSimulator();
     await using folder = await ranFolder(simulator);
     await using stage = await openQuietStage(dynamo);
@@ -106,11 +110,11 @@ describe('thrice push', () => {
     expect(timeless(pushed, folder)).toEqual({
       exitCode: 0,
       stdout: lines(
-        `pushed ${trial} to stage dev: 4 cells, of which 4 copied with 4 new calls and 0 there already`,
+        `pushed ${trial} to stage dev: 4 cells (4 copied with 4 new calls, 0 already there)`,
       ),
       stderr: lines(
-        `results are on their way to s3://artifacts/runs/${trial}`,
-        `look at them with: thrice summarize ${trial} --stage dev`,
+        `the stage is writing results to s3://artifacts/runs/${trial}`,
+        `view them with: thrice summarize ${trial} --stage dev`,
       ),
     });
     expect(await stage.ledger.readGroup(group)).toMatchObject({ state: 'active', isPlanned: true });
@@ -118,7 +122,7 @@ describe('thrice push', () => {
     expect(stage.requests).toMatchObject({ tasks: [], results: [{ v: 1, group }] });
   });
 
-  it('leaves what the stage needs to write results that pass the check', async () => {
+  it('copies everything that the stage needs to publish results that verify', async () => {
     await using simulator = await startSimulator();
     await using folder = await ranFolder(simulator);
     await using stage = await openQuietStage(dynamo);
@@ -139,7 +143,7 @@ describe('thrice push', () => {
     expect(await stage.activeGroups.list()).toEqual([]);
   });
 
-  it('leaves a paused group cancelled in the stage and says how to go on there', async () => {
+  it('leaves a paused group cancelled in the stage and prints how to resume it there', async () => {
     await using simulator = await startShortSimulator();
     await using folder = await ranFolder(simulator);
     await using stage = await openQuietStage(dynamo);
@@ -147,10 +151,10 @@ describe('thrice push', () => {
     const pushed = await push(stage, folder);
 
     expect(pushed.exitCode).toBe(0);
-    // Three or four were begun with: a worker claims ahead of its calls.
-    expect(pushed.stdout).toMatch(/: (\d) cells, of which \1 copied with 2 new calls and 0 there/);
+    // Three or four were claimed: a worker claims ahead of its calls.
+    expect(pushed.stdout).toMatch(/: (\d) cells \(\1 copied with 2 new calls, 0 already there\)/);
     expect(timeless(pushed, folder).stderr).toBe(
-      `2 cells have no result; go on there with: thrice resume ${trial} --stage dev\n`,
+      `2 cells without a result; resume in the stage with: thrice resume ${trial} --stage dev\n`,
     );
     const record = await stage.ledger.readGroup(await groupOf(folder));
     expect(record).toMatchObject({ state: 'cancelled', isPlanned: true });
@@ -166,13 +170,13 @@ describe('thrice push', () => {
     await expect(push(stage, folder)).rejects.toMatchObject({
       code: 'invalid-argument',
       message:
-        'lane "lab": expected one of stage dev (openai, sim); add it to stacks/lanes.ts and deploy',
+        'lane "lab": expected a lane of stage dev (openai, sim); add it to stacks/lanes.ts and deploy',
     });
 
     expect(await stage.ledger.listGroups()).toEqual([]);
   });
 
-  it('refuses a group that somebody is at work on, and copies nothing', async () => {
+  it('refuses a group that a process is working on, and copies nothing', async () => {
     await using simulator = await startSimulator();
     await using folder = await ranFolder(simulator);
     await using stage = await openQuietStage(dynamo);
@@ -182,7 +186,7 @@ describe('thrice push', () => {
 
     await expect(push(stage, folder)).rejects.toMatchObject({
       code: 'invalid-argument',
-      message: `${group}: expected nobody at work on it, found 1; end that with "thrice cancel ${group}", then push it`,
+      message: `${group}: expected no process at work on it, found 1; stop it with "thrice cancel ${group}", then push again`,
     });
 
     expect(await stage.ledger.listGroups()).toEqual([]);
@@ -190,7 +194,7 @@ describe('thrice push', () => {
 });
 
 describe('thrice pull', () => {
-  it('writes the same files as the machine the group ran on, and they pass the check', async () => {
+  it('writes the same files as the machine that ran the group, and they verify', async () => {
     await using simulator = await startSimulator();
     await using home = await ranFolder(simulator);
     await using away = await temporaryFolder();
@@ -202,11 +206,11 @@ describe('thrice pull', () => {
     expect(timeless(pulled, away)).toEqual({
       exitCode: 0,
       stdout: lines(
-        `pulled ${trial} from stage dev: 4 cells, of which 4 copied with 4 new calls and 0 there already`,
+        `pulled ${trial} from stage dev: 4 cells (4 copied with 4 new calls, 0 already there)`,
       ),
       stderr: lines(
         `results: <folder>/.thrice/runs/${trial}`,
-        `look at them with: thrice summarize ${trial}`,
+        `view them with: thrice summarize ${trial}`,
       ),
     });
     expect(await publishedFiles(away)).toEqual(await publishedFiles(home));
@@ -237,7 +241,7 @@ describe('thrice pull', () => {
     });
   });
 
-  it('says that a group at work in the stage is a snapshot', async () => {
+  it('reports that the copy of a running group is a snapshot', async () => {
     await using simulator = await startShortSimulator();
     await using home = await ranFolder(simulator);
     await using away = await temporaryFolder();
@@ -249,9 +253,9 @@ describe('thrice pull', () => {
 
     expect(timeless(pulled, away).stderr).toBe(
       lines(
-        `still running in stage dev: this is a snapshot; pull again for what is new, or stop it with: thrice cancel ${trial} --stage dev`,
+        `still running in stage dev: this is a snapshot; pull again for new results, or stop the group with: thrice cancel ${trial} --stage dev`,
         `results: <folder>/.thrice/runs/${trial}`,
-        `2 cells have no result; go on here with: thrice resume ${trial}`,
+        `2 cells without a result; resume on this machine with: thrice resume ${trial}`,
       ),
     );
     expect((await thrice(away, 'verify', 'trial')).exitCode).toBe(0);
@@ -260,14 +264,14 @@ describe('thrice pull', () => {
     );
   });
 
-  it('lets a machine without the sources go on, and pays no call twice', async () => {
+  it('lets a machine without the source files resume, without paying a call twice', async () => {
     await using simulator = await startShortSimulator();
     const home = await ranFolder(simulator);
     await using away = await temporaryFolder();
     await using stage = await openQuietStage(dynamo);
     await push(stage, home);
     await home[Symbol.asyncDispose]();
-    // Here the path of the spec leads through a file.
+    // Makes the path of the spec lead through a file.
     await writeFile(home.path, '');
     await pull(stage, away);
     const okCount = simulator.stats().okCount;
@@ -283,7 +287,7 @@ describe('thrice pull', () => {
     );
   });
 
-  it('takes what was done elsewhere out of the queue of this machine', async () => {
+  it('removes cells completed elsewhere from the local queue', async () => {
     await using simulator = await startShortSimulator();
     await using home = await ranFolder(simulator);
     await using away = await temporaryFolder();
@@ -297,9 +301,7 @@ describe('thrice pull', () => {
     const pulled = await pull(stage, home);
 
     expect(before.stdout).toContain(`${trial}: paused, 2/4 cells`);
-    expect(pulled.stdout).toContain(
-      '4 cells, of which 2 copied with 2 new calls and 2 there already',
-    );
+    expect(pulled.stdout).toContain('4 cells (2 copied with 2 new calls, 2 already there)');
     expect((await thrice(home, 'status', 'trial')).stdout).toContain(
       `${trial}: complete, 4/4 cells`,
     );
@@ -307,7 +309,7 @@ describe('thrice pull', () => {
     expect((await thrice(home, 'verify', 'trial')).exitCode).toBe(0);
   });
 
-  it('leaves cells alone that this machine has in flight', async () => {
+  it('does not copy cells that are in flight on this machine', async () => {
     await using simulator = await startSimulator();
     await using home = await ranFolder(simulator);
     await using away = await temporaryFolder();
@@ -322,14 +324,14 @@ describe('thrice pull', () => {
 
     expect(timeless(pulled, away).stderr).toBe(
       lines(
-        '1 cells are in flight on this machine and were left alone; pull again when it is done with them',
+        'not copied: 1 cell in flight on this machine; pull again once done here',
         `results: <folder>/.thrice/runs/${trial}`,
-        `1 cells have no result; go on here with: thrice resume ${trial}`,
+        `1 cell without a result; resume on this machine with: thrice resume ${trial}`,
       ),
     );
   });
 
-  it('makes no folder for a group that the stage does not have', async () => {
+  it('creates no folder for a group that the stage does not have', async () => {
     await using away = await temporaryFolder();
     await using stage = await openQuietStage(dynamo);
 
@@ -339,8 +341,8 @@ describe('thrice pull', () => {
   });
 });
 
-describe('a pulled group that asks the bundled simulator', () => {
-  /** Runs a benchmark against the simulator of its own, whose quota ends with the third request. */
+describe('a pulled group that uses the bundled simulator', () => {
+  /** Runs a benchmark against its bundled simulator, which refuses the third request for lack of quota. */
   async function ranSimulated(): Promise<TemporaryFolder> {
     const { 'questions.jsonl': questions } = smallBenchmark({ url: '' });
     const faults = { seed: 1, faults: [{ kind: 'quota', requests: [3, 3] }] };
@@ -364,7 +366,7 @@ describe('a pulled group that asks the bundled simulator', () => {
     return folder;
   }
 
-  it('goes on without its question files: the simulator knows the stored ones', async () => {
+  it('resumes without its question files, because the simulator reads the stored questions', async () => {
     await using home = await ranSimulated();
     await using away = await temporaryFolder();
     await using stage = await openQuietStage(dynamo, ['sim']);
@@ -382,7 +384,7 @@ describe('a pulled group that asks the bundled simulator', () => {
     });
   });
 
-  it('names the file that it needs where that is missing', async () => {
+  it('names a missing file that it needs', async () => {
     await using home = await ranSimulated();
     await using away = await temporaryFolder();
     await using stage = await openQuietStage(dynamo, ['sim']);

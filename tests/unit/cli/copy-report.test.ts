@@ -11,7 +11,7 @@ function counted(cells: number, calls: number) {
 }
 
 describe('a long copy', () => {
-  it('says every five seconds how far it is', () => {
+  it('reports its progress every five seconds', () => {
     const [clock, terminal] = [new FakeClock(), fakeTerminal()];
     const observe = reportCopying(header, terminal, clock);
 
@@ -29,7 +29,7 @@ describe('a long copy', () => {
     expect(terminal.stdout).toBe('');
   });
 
-  it('goes on saying so when the clock was set back', () => {
+  it('keeps reporting after the clock was set back', () => {
     const [clock, terminal] = [new FakeClock(), fakeTerminal()];
     const observe = reportCopying(header, terminal, clock);
 

@@ -31,7 +31,7 @@ const rejected = {
   message: 'no, \u001b[31mno',
 } as const;
 
-/** Two cells with three messages, a given-up task, and what nobody can read. */
+/** Two cells with three messages, a task that SQS redrove, and an unreadable message. */
 const mixed: readonly DlqEntry[] = [
   aFailureEntry({ id: 'q10' }, { messageId: 'm1', error: rejected }),
   aFailureEntry({ id: 'q2' }, { messageId: 'm2' }),
@@ -40,7 +40,7 @@ const mixed: readonly DlqEntry[] = [
   anUnreadableEntry({ messageId: 'm5' }),
 ];
 
-/** A stage `dev` with a group `demo` of two runs, whose DLQ messages are looked through. */
+/** A stage `dev` with a group `demo` of two runs and the given messages in its DLQ. */
 async function aStage(entries: readonly DlqEntry[]) {
   const clock = new FakeClock();
   const ledger = new FakeLedger(clock);
@@ -53,7 +53,7 @@ async function aStage(entries: readonly DlqEntry[]) {
     messages,
     queue,
     scans,
-    /** Puts a cell in place as a worker left it. */
+    /** Stores a cell as a worker left it. */
     put: (id: string, parts: Partial<CellRecord> = {}) => {
       const record = { state: 'done', generation: 0, attempts: 1, attemptLog: [] } as const;
       ledger.putCell({ key: aCellKey({ id }), ...record, result: aFailedResult(), ...parts });
@@ -91,7 +91,7 @@ function lines(...texts: readonly string[]): string {
   return texts.map((text) => `${text}\n`).join('');
 }
 
-/** Stops after the first page. */
+/** Aborts after the first page. */
 function stopAfterFirst(scan: FakeDlqScan, stop: AbortController): void {
   let pageCount = 0;
   scan.onPage = () => {
@@ -101,7 +101,7 @@ function stopAfterFirst(scan: FakeDlqScan, stop: AbortController): void {
 }
 
 describe('dlq ls', () => {
-  it('prints a line for each cell and the counts by class', async () => {
+  it('prints one line per cell and the counts by class', async () => {
     const stage = await aStage(mixed);
     stage.put('q10');
     stage.put('q2', { result: aCellResult() });
@@ -112,7 +112,7 @@ describe('dlq ls', () => {
       exitCode: 0,
       stdout: lines(
         'run      config  id   class      code              sent                      messages  now',
-        'demo-r1  direct  q2   transient  model-timeout     2026-01-02T03:04:05.000Z         2  meanwhile scored',
+        'demo-r1  direct  q2   transient  model-timeout     2026-01-02T03:04:05.000Z         2  scored since',
         'demo-r1  direct  q10  rejected   content-filtered  2026-01-02T03:04:05.000Z            still failed',
         'demo-r2  direct  q1   internal   worker-died       –                                   not attempted',
         '3 cells (4 messages): 1 internal, 1 rejected, 1 transient; 1 unreadable message',
@@ -173,20 +173,20 @@ describe('dlq ls', () => {
   });
 
   it.each<[string, readonly DlqEntry[], DlqCommandOptions, string]>([
-    ['nothing lies there', [], {}, 'no DLQ messages in stage dev'],
+    ['there are no messages', [], {}, 'no DLQ messages in stage dev'],
     [
-      'nothing is meant',
+      'no message matches',
       mixed,
       { errorClass: 'exhausted' },
-      'nothing matched: 5 DLQ messages in stage dev, none as asked for',
+      'no match among 5 DLQ messages in stage dev',
     ],
     [
-      'there is only what nobody can read',
+      'all messages are unreadable',
       [anUnreadableEntry(), anUnreadableEntry()],
       {},
       '0 cells (0 messages); 2 unreadable messages',
     ],
-  ])('says so when %s', async (_, entries, options, text) => {
+  ])('reports that %s', async (_, entries, options, text) => {
     const stage = await aStage(entries);
 
     const outcome = await stage.run(listDlq, options);
@@ -195,9 +195,9 @@ describe('dlq ls', () => {
   });
 
   it.each([
-    [1, 'about 1 more message is in the hands of'],
-    [7, 'about 7 more messages are in the hands of'],
-  ])('says that %i messages could not be looked at', async (unseen, text) => {
+    [1, 'about 1 more message is held by'],
+    [7, 'about 7 more messages are held by'],
+  ])('reports that %i messages could not be received', async (unseen, text) => {
     const stage = await aStage([]);
 
     const outcome = await stage.run(listDlq, {}, (scan) => {
@@ -206,14 +206,14 @@ describe('dlq ls', () => {
 
     expect(outcome).toEqual({
       exitCode: 0,
-      stdout: lines('no DLQ messages at hand in stage dev'),
+      stdout: lines('no DLQ messages available in stage dev'),
       stderr: lines(
-        `${text} another command, or of one that was killed; look again in a few minutes`,
+        `${text} another command, or by one that was killed; try again in a few minutes`,
       ),
     });
   });
 
-  it('ends with 130 and what it had when it is stopped', async () => {
+  it('prints what it has found and exits with 130 when it is stopped', async () => {
     const stage = await aStage(mixed);
 
     const { exitCode, stdout, stderr } = await stage.run(listDlq, {}, stopAfterFirst);
@@ -221,13 +221,13 @@ describe('dlq ls', () => {
     expect(exitCode).toBe(130);
     expect(stdout).toMatch(/2 cells \(2 messages\): 1 rejected, 1 transient\n$/);
     expect(stderr).toBe(
-      lines('interrupted: there may be more messages; the same command goes on with them'),
+      lines('interrupted: there may be more messages; run the same command again to continue'),
     );
   });
 });
 
 describe('dlq show', () => {
-  it('prints messages, tasks and what is unreadable in full, made harmless', async () => {
+  it('prints messages, tasks and unreadable messages in full, escaped', async () => {
     const body = `\u001b]0;owned\u0007${'x'.repeat(400)}`;
     const stage = await aStage([
       ...mixed.slice(0, 4),
@@ -262,7 +262,7 @@ describe('dlq show', () => {
         '── unreadable message m5, sent 2026-01-02T03:04:05.000Z ──',
         'expected JSON, received 5 characters of something else',
         `\\x1b]0;owned\\x07${'x'.repeat(290)}`,
-        '(cut, 410 characters in all)',
+        '(truncated, 410 characters in total)',
       ),
     );
   });
@@ -310,18 +310,18 @@ describe('dlq show', () => {
     });
   });
 
-  it('says so when nothing is meant', async () => {
+  it('reports that no message matches', async () => {
     const stage = await aStage(mixed);
 
     const outcome = await stage.run(showDlq, { config: 'other' });
 
-    const text = 'nothing matched: 5 DLQ messages in stage dev, none as asked for';
+    const text = 'no match among 5 DLQ messages in stage dev';
     expect(outcome).toEqual({ exitCode: 0, stdout: lines(text), stderr: '' });
   });
 });
 
 describe('dlq replay', () => {
-  it('prints cells and messages, and why some stay', async () => {
+  it('prints the counts of cells and messages, and why some messages were kept', async () => {
     const stage = await aStage([
       ...mixed,
       aFailureEntry({ id: 'q3' }, { lane: 'grok' }),
@@ -336,18 +336,18 @@ describe('dlq replay', () => {
       exitCode: 0,
       stdout: lines(
         'replayed 2 cells (3 messages)',
-        'deleted 1 message of cells that have gone on since',
-        'kept 3 messages: 3 that cannot be replayed',
+        'deleted 1 message of cells scored or rerun since',
+        'kept 3 messages: 3 cannot be replayed',
       ),
       stderr: lines(
-        '1 message stays: it is unreadable: there is no task to send',
-        '2 messages stay: lane "grok" has no queue',
+        '1 message not replayed: it is unreadable: there is no task to send',
+        '2 messages not replayed: lane "grok" has no queue',
       ),
     });
     expect(stage.queue.sent.map(({ task }) => task.id)).toEqual(['q2', 'q1']);
   });
 
-  it('minds the run of a label, the config and the class', async () => {
+  it('filters by run, config and class', async () => {
     const stage = await aStage(mixed);
     stage.put('q10');
     stage.put('q2');
@@ -360,13 +360,13 @@ describe('dlq replay', () => {
 
     expect(outcome).toEqual({
       exitCode: 0,
-      stdout: lines('replayed 1 cell (1 message)', 'kept 4 messages: 4 not asked for'),
+      stdout: lines('replayed 1 cell (1 message)', 'kept 4 messages: 4 did not match'),
       stderr: '',
     });
     expect(stage.messages.messageIds).toEqual(['m2', 'm3', 'm4', 'm5']);
   });
 
-  it('takes a group for all of its runs', async () => {
+  it('replays all runs of a group that is named as the run', async () => {
     const stage = await aStage(mixed);
 
     await stage.run(replayDlq, { run: 'demo' });
@@ -387,10 +387,12 @@ describe('dlq replay', () => {
       unseen: 0,
       interrupted: false,
     });
-    expect(stderr).toBe(lines('1 message stays: it is unreadable: there is no task to send'));
+    expect(stderr).toBe(
+      lines('1 message not replayed: it is unreadable: there is no task to send'),
+    );
   });
 
-  it('ends with 130 and the counts so far when it is stopped', async () => {
+  it('prints the counts so far and exits with 130 when it is stopped', async () => {
     const stage = await aStage(mixed);
 
     const { exitCode, stdout } = await stage.run(replayDlq, {}, stopAfterFirst);
@@ -403,24 +405,24 @@ describe('dlq replay', () => {
     expect(stage.scans.map(({ isDisposed }) => isDisposed)).toEqual([true]);
   });
 
-  it('says so when nothing is meant', async () => {
+  it('reports that no message matches', async () => {
     const stage = await aStage(mixed);
 
     const outcome = await stage.run(replayDlq, { errorClass: 'input' });
 
-    const text = 'nothing matched: 5 DLQ messages in stage dev, none as asked for';
+    const text = 'no match among 5 DLQ messages in stage dev';
     expect(outcome).toEqual({ exitCode: 0, stdout: lines(text), stderr: '' });
   });
 });
 
 describe('dlq drop', () => {
   it.each<[DlqCommandOptions, readonly string[]]>([
-    [{}, ['dropped 5 messages of 3 cells, 1 unreadable']],
+    [{}, ['dropped 5 messages of 3 cells; 1 unreadable']],
     [
       { errorClass: 'transient' },
-      ['dropped 2 messages of 1 cell', 'kept 3 messages: 3 not asked for'],
+      ['dropped 2 messages of 1 cell', 'kept 3 messages: 3 did not match'],
     ],
-  ])('of %j prints what it deleted', async (options, texts) => {
+  ])('with %j prints what it deleted', async (options, texts) => {
     const stage = await aStage(mixed);
 
     const outcome = await stage.run(dropDlq, options);
@@ -430,7 +432,7 @@ describe('dlq drop', () => {
 });
 
 describe('the options of dlq', () => {
-  it('name a group that there is', async () => {
+  it('must name an existing group', async () => {
     const stage = await aStage(mixed);
 
     const dropping = stage.run(dropDlq, { run: 'gone' });
@@ -439,7 +441,7 @@ describe('the options of dlq', () => {
     expect(stage.scans).toEqual([]);
   });
 
-  it('name a config that the group has, or are told the nearest', async () => {
+  it('must name a config of the group; the error suggests the nearest', async () => {
     const stage = await aStage(mixed);
 
     const listing = stage.run(listDlq, { run: 'demo', config: 'dirct' });
@@ -450,19 +452,19 @@ describe('the options of dlq', () => {
     expect(stage.scans).toEqual([]);
   });
 
-  it.each(['ls', 'show', 'replay', 'drop'])('of %s ask for a stage', async (name) => {
+  it.each(['ls', 'show', 'replay', 'drop'])('must name a stage for %s', async (name) => {
     const outcome = await callThrice(['dlq', name], { cwd: '/' });
 
     expect(outcome).toEqual({
       exitCode: 64,
       stdout: '',
       stderr: lines(
-        'thrice: expected --stage NAME: only a deployed stage has DLQ messages. On one machine "thrice status" counts the failed cells, runs/GROUP/RUN/failures_CONFIG.json lists them, and "thrice rerun RUN --failed" runs them again',
+        'thrice: --stage: expected the name of a deployed stage, received none: only a stage has a DLQ. On this machine, "thrice status" counts failed cells, runs/GROUP/RUN/failures_CONFIG.json lists them, and "thrice rerun RUN --failed" retries them',
       ),
     });
   });
 
-  it('name a class that there is, or are told the nearest', async () => {
+  it('must name an existing class; the error suggests the nearest', async () => {
     const argv = ['dlq', 'replay', '--stage', 'dev', '--class', 'rejcted'];
 
     const outcome = await callThrice(argv, { cwd: '/' });

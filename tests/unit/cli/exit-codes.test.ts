@@ -20,7 +20,7 @@ const cases = Object.entries(errorCodesByClass).flatMap(([errorClass, codes]) =>
 );
 
 describe('the exit code', () => {
-  it.each(cases)('of $code is $exitCode', ({ code, exitCode }) => {
+  it.each(cases)('for $code is $exitCode', ({ code, exitCode }) => {
     expect(exitCodeOf(new ThriceError({ code, message: 'some failure' }))).toBe(exitCode);
   });
 });

@@ -8,7 +8,7 @@ const rest = '\u001b[K';
 const up = (lineCount: number) => `\u001b[${lineCount}A`;
 
 describe('a live block on a terminal', () => {
-  it('is drawn over itself', () => {
+  it('is redrawn in place', () => {
     const terminal = fakeTerminal({ isInteractive: true });
     const block = new LiveBlock(terminal);
 
@@ -29,7 +29,7 @@ describe('a live block on a terminal', () => {
     expect(terminal.stderr).toBe(`${hide}\r012345678${rest}\n${clear}`);
   });
 
-  it('leaves out lines in the middle that would scroll, and says how many', () => {
+  it('omits lines in the middle that would scroll, and prints how many', () => {
     const terminal = fakeTerminal({ isInteractive: true, rows: 5 });
 
     new LiveBlock(terminal).show('1\n2\n3\n4\n5\n6');
@@ -39,7 +39,7 @@ describe('a live block on a terminal', () => {
     );
   });
 
-  it('finds its top again after the window was made narrower', () => {
+  it('is redrawn from its top after the window became narrower', () => {
     const own = { isInteractive: true, columns: 40 };
     const terminal = fakeTerminal(own);
     const size = { columns: 40 };
@@ -66,7 +66,7 @@ describe('a live block on a terminal', () => {
     );
   });
 
-  it('gives the cursor back at its end', () => {
+  it('restores the cursor at its end', () => {
     const terminal = fakeTerminal({ isInteractive: true });
     const block = new LiveBlock(terminal);
 
@@ -78,7 +78,7 @@ describe('a live block on a terminal', () => {
 });
 
 describe('a live block in a log', () => {
-  it('writes plain lines only, whole', () => {
+  it('prints plain lines, uncut', () => {
     const terminal = fakeTerminal({ columns: 5 });
     const block = new LiveBlock(terminal);
 

@@ -6,39 +6,39 @@ function aFailure(code: string): Error {
   return Object.assign(new Error(`${code}: write`), { code });
 }
 
-/** Two streams that are watched, and what came of it. */
+/** Watches two streams and records the exit codes and what was written to stderr. */
 function watchStreams() {
   const streams = { stdout: new PassThrough(), stderr: new PassThrough() };
   const exits: number[] = [];
   const output = watchOutput(streams, (code) => exits.push(code));
-  const said = () => (streams.stderr.read() as Buffer | null)?.toString() ?? '';
-  return { ...streams, output, exits, said };
+  const readStderr = () => (streams.stderr.read() as Buffer | null)?.toString() ?? '';
+  return { ...streams, output, exits, readStderr };
 }
 
 describe('the output of a process', () => {
-  it.each(['EPIPE', 'EIO'])('goes on without a reader (%s)', (code) => {
-    const { stdout, stderr, output, exits, said } = watchStreams();
+  it.each(['EPIPE', 'EIO'])('may lose its reader (%s)', (code) => {
+    const { stdout, stderr, output, exits, readStderr } = watchStreams();
 
     stdout.emit('error', aFailure(code));
     stderr.emit('error', aFailure(code));
 
     expect(output.isFull).toBe(false);
     expect(exits).toEqual([]);
-    expect(said()).toBe('');
+    expect(readStderr()).toBe('');
   });
 
-  it('says once that a result could not be written', () => {
-    const { stdout, output, exits, said } = watchStreams();
+  it('reports once that a result could not be written', () => {
+    const { stdout, output, exits, readStderr } = watchStreams();
 
     stdout.emit('error', aFailure('ENOSPC'));
     stdout.emit('error', aFailure('ENOSPC'));
 
     expect(output.isFull).toBe(true);
     expect(exits).toEqual([69]);
-    expect(said()).toBe('thrice: stdout: cannot be written (ENOSPC: write)\n');
+    expect(readStderr()).toBe('thrice: stdout: cannot be written (ENOSPC: write)\n');
   });
 
-  it('goes on when its log cannot be written', () => {
+  it('may fail to write its log', () => {
     const { stderr, exits } = watchStreams();
 
     stderr.emit('error', aFailure('ENOSPC'));

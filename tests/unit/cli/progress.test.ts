@@ -27,7 +27,7 @@ function aConfigStatus(parts: Partial<ConfigStatus> = {}): ConfigStatus {
   };
 }
 
-/** Progress of configs a (priced) and b, and the hands of its clock. */
+/** Progress of configs a (priced) and b (not priced), with its clock and the counts of its ledger. */
 function startProgress(
   own: Partial<Terminal> = {},
   configs: readonly ConfigStatus[] = [
@@ -74,10 +74,10 @@ describe('progress in a log', () => {
       }),
     );
 
-    expect(terminal.stderr).toBe('2/8 cells, 0.5/s, ETA 12s, >= $0.5000, 1 retries, 1 failed\n');
+    expect(terminal.stderr).toBe('2/8 cells, 0.5/s, ETA 12s, >= $0.5000, 1 retry, 1 failed\n');
   });
 
-  it('counts on from what was done before, but not into the rate', async () => {
+  it('includes earlier cells in the counts, but not in the rate', async () => {
     const before = aConfigStatus({ scored: 3, correct: 2, notAttempted: 1, costUsd: 1 });
     const { progress, terminal, clock } = startProgress({}, [before]);
 
@@ -91,7 +91,7 @@ describe('progress in a log', () => {
     expect(terminal.stderr).toBe('4/4 cells, 1.0/s, ETA 0s, $1.2500, 0 retries, 0 failed\n');
   });
 
-  it('counts what other processes completed too', async () => {
+  it('counts cells that other processes completed', async () => {
     const { progress, terminal, counted } = startProgress({}, [aConfigStatus()]);
 
     complete(progress, 'a');
@@ -102,7 +102,7 @@ describe('progress in a log', () => {
     expect(terminal.stderr).toContain('$1.0000, 2 retries, ');
   });
 
-  it('knows neither cost nor ETA without a price and without an answer', async () => {
+  it('shows neither cost nor ETA without a price and without an answer', async () => {
     const { progress, terminal } = startProgress({}, [
       aConfigStatus({ config: 'b', costUsd: null }),
     ]);
@@ -112,7 +112,7 @@ describe('progress in a log', () => {
     expect(terminal.stderr).toBe('0/4 cells, 0.0/s, ETA –, cost unknown, 0 retries, 0 failed\n');
   });
 
-  it('does not count a failure without another try as a retry', async () => {
+  it('does not count a failure without another attempt as a retry', async () => {
     const { progress, terminal } = startProgress();
 
     progress.observe({
@@ -131,7 +131,7 @@ describe('progress in a log', () => {
     ['model-rate-limited', 1],
     ['quota-exhausted', 0],
     ['auth-failed', 0],
-  ] as const)('counts %s with another try to come as %i retries', async (code, count) => {
+  ] as const)('counts %s with another attempt to come as %i retries', async (code, count) => {
     const { progress, terminal } = startProgress();
 
     progress.observe({
@@ -142,10 +142,10 @@ describe('progress in a log', () => {
     });
     await progress.around(Promise.resolve());
 
-    expect(terminal.stderr).toContain(` ${count} retries, `);
+    expect(terminal.stderr).toContain(count === 1 ? ' 1 retry, ' : ' 0 retries, ');
   });
 
-  it('says once that a lane is blocked, harmlessly', () => {
+  it('reports a blocked lane once, with its text escaped', () => {
     const { progress, terminal } = startProgress();
     const error = {
       class: 'exhausted',
@@ -158,11 +158,11 @@ describe('progress in a log', () => {
     progress.observe({ kind: 'breaker-opened', breaker });
 
     expect(terminal.stderr).toBe(
-      'closed: lab (exhausted: no \\x1b[1mquota), opens again 2026-01-02T04:00:00.000Z\n',
+      'blocked: lane lab: no \\x1b[1mquota (exhausted); until 2026-01-02T04:00:00.000Z\n',
     );
   });
 
-  it('says what it waits for and what it took over', () => {
+  it('reports what it waits for and what it took over', () => {
     const { progress, terminal } = startProgress();
 
     progress.observe({
@@ -177,13 +177,13 @@ describe('progress in a log', () => {
 
     expect(terminal.stderr).toBe(
       [
-        'waiting for lab until 2026-01-02T03:04:05.000Z\n',
-        'took over 2 cells of a process that died; what it was asking may be paid twice: a/q1 b/q2\n',
+        'waiting for lane lab until 2026-01-02T03:04:05.000Z\n',
+        'took over 2 cells from a dead process; its calls in flight may be paid twice: a/q1 b/q2\n',
       ].join(''),
     );
   });
 
-  it('shows where it got to when the work fails', async () => {
+  it('shows the last counts when the work fails', async () => {
     const { progress, terminal } = startProgress();
 
     const work = progress.around(Promise.reject(anError('store-unusable')));
@@ -199,26 +199,28 @@ describe('progress on a terminal', () => {
     aConfigStatus({ config: 'longer', costUsd: null, cells: 10, notAttempted: 10 }),
   ];
 
-  it('is a bar for each config and a line of totals, and gives the cursor back', async () => {
+  it('is a bar per config and a line of totals, and restores the cursor', async () => {
     const { progress, terminal } = startProgress({ isInteractive: true }, configs);
 
     await progress.around(Promise.resolve());
 
     expect(terminal.stderr).toBe(
       [
-        '\u001b[?25l\ra      ████████████████░░░░  8/10  right 75.0 %  0 retries\u001b[K',
-        'longer ░░░░░░░░░░░░░░░░░░░░  0/10  right –  0 retries\u001b[K',
+        '\u001b[?25l\ra      ████████████████░░░░  8/10  75.0% correct  0 retries\u001b[K',
+        'longer ░░░░░░░░░░░░░░░░░░░░  0/10  – correct  0 retries\u001b[K',
         '0.0/s, ETA –, >= $0.0000, 0 retries, 0 failed\u001b[K',
         '\u001b[0J\u001b[?25h',
       ].join('\n'),
     );
   });
 
-  it('has short bars where there is little room', async () => {
+  it('has short bars on a narrow terminal', async () => {
     const { progress, terminal } = startProgress({ isInteractive: true, columns: 60 }, configs);
 
     await progress.around(Promise.resolve());
 
-    expect(terminal.stderr).toContain('a      ████████░░  8/10  right 75.0 %  0 retries\u001b[K\n');
+    expect(terminal.stderr).toContain(
+      'a      ████████░░  8/10  75.0% correct  0 retries\u001b[K\n',
+    );
   });
 });

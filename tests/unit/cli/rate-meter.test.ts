@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { describeDuration, RateMeter } from '../../../packages/cli/src/render/rate-meter.ts';
 
 describe('a rate meter', () => {
-  it('knows no rate before two samples are apart', () => {
+  it('has no rate until there are samples of two different times', () => {
     const meter = new RateMeter();
 
     const empty = meter.perSecond();
@@ -14,7 +14,7 @@ describe('a rate meter', () => {
     expect([empty, single, meter.perSecond()]).toEqual([undefined, undefined, undefined]);
   });
 
-  it('measures from the first sample while the window is not full', () => {
+  it('measures from the first sample until the window is full', () => {
     const meter = new RateMeter();
 
     meter.add(0, 10);
@@ -24,7 +24,7 @@ describe('a rate meter', () => {
     expect(meter.perSecond()).toBe(3);
   });
 
-  it('forgets what is older than its window of 15 s', () => {
+  it('forgets samples older than its window of 15 s', () => {
     const meter = new RateMeter();
 
     for (let second = 0; second <= 60; second += 1)
@@ -67,7 +67,7 @@ describe('a duration', () => {
     [3599.6, '1h 00m'],
     [3720, '1h 02m'],
     [360_000, '100h 00m'],
-  ])('of %s seconds reads %s', (seconds, text) => {
+  ])('of %s seconds is formatted as %s', (seconds, text) => {
     expect(describeDuration(seconds)).toBe(text);
   });
 });

@@ -6,7 +6,7 @@ import { FakeStage } from '../../support/fake-stage.ts';
 
 const HOUR_MS = 3_600_000;
 
-/** A stage whose lane is exhausted until a known hour. */
+/** A stage whose lane is exhausted, with a known reset in one hour. */
 async function exhaustedStage(): Promise<FakeStage> {
   const stage = new FakeStage();
   const openedAt = stage.clock.toIso(stage.clock.now());
@@ -15,8 +15,8 @@ async function exhaustedStage(): Promise<FakeStage> {
   return stage;
 }
 
-describe('lanes of a group that is set to work by hand', () => {
-  it('open, whatever closed them, and no other lane', async () => {
+describe('closeBreakers', () => {
+  it('closes every breaker of the group, and of no other lane', async () => {
     const stage = await exhaustedStage();
     await stage.ledger.openBreaker(anOpenBreaker({ breakerKey: 'lab/m' }));
     await stage.ledger.openBreaker(anOpenBreaker({ breakerKey: 'other' }));
@@ -27,20 +27,20 @@ describe('lanes of a group that is set to work by hand', () => {
     expect(left.map(({ breakerKey }) => breakerKey)).toEqual(['other']);
   });
 
-  it('stay closed until a reset that is believed', async () => {
+  it('leaves a breaker open until its known reset when asked to await it', async () => {
     const stage = await exhaustedStage();
     const header = await stage.enter();
 
-    await closeBreakers(header, stage, { believesResets: true });
+    await closeBreakers(header, stage, { awaitsResets: true });
     const before = await stage.ledger.listOpenBreakers();
     stage.clock.advance(HOUR_MS);
-    await closeBreakers(header, stage, { believesResets: true });
+    await closeBreakers(header, stage, { awaitsResets: true });
 
     expect(before).toHaveLength(1);
     expect(await stage.ledger.listOpenBreakers()).toEqual([]);
   });
 
-  it('are only those of the configs that go on', async () => {
+  it('closes only the breakers of the chosen configs', async () => {
     const stage = await exhaustedStage();
 
     await closeBreakers(await stage.enter(), stage, { configs: [] });
@@ -50,7 +50,7 @@ describe('lanes of a group that is set to work by hand', () => {
 });
 
 describe('a group that is resumed in a stage', () => {
-  it('is active and watched, and what is missing is asked for', async () => {
+  it('becomes active, enters the active groups, and gets its missing tasks requested', async () => {
     const stage = new FakeStage();
     const header = await stage.enter();
     await stage.ledger.setGroupState(header.group, 'cancelled');
@@ -64,7 +64,7 @@ describe('a group that is resumed in a stage', () => {
     expect(await stage.deferred()).toEqual([]);
   });
 
-  it('leaves deferred what waits for a lane that stays closed', async () => {
+  it('keeps cells deferred whose lane stays blocked', async () => {
     const stage = await exhaustedStage();
     const header = { ...(await stage.enter()), waitForQuota: true };
     await stage.activeGroups.defer('lab', header.group);
@@ -77,7 +77,7 @@ describe('a group that is resumed in a stage', () => {
     );
   });
 
-  it('is planned anew where its plan was cut off', async () => {
+  it('is planned again when its plan is incomplete', async () => {
     const stage = new FakeStage();
     const header = await stage.enter({ isPlanned: false });
 
@@ -86,7 +86,7 @@ describe('a group that is resumed in a stage', () => {
     expect(stage.requests.tasks).toEqual([{ v: 1, group: header.group, kind: 'plan' }]);
   });
 
-  it('is refused, with nothing changed, where a lane has no address', async () => {
+  it('is refused, with nothing changed, when a lane has no URL', async () => {
     const stage = new FakeStage();
     const entered = await stage.enter();
     const spec = { ...entered.spec, lanes: {}, configs: aGroupHeader().spec.configs };

@@ -19,20 +19,20 @@ function lanesOf(...lanes: readonly ReturnType<typeof aLane>[]) {
   return aBenchmark({ lanes: new Map(lanes.map((lane) => [lane.name, lane])) });
 }
 
-describe('lanes of a stage', () => {
-  it('are those it was deployed with', () => {
+describe('the lanes of a group in a stage', () => {
+  it('must be deployed with the stage', () => {
     refuseUnknownLanes(['sim', 'openai'], stage);
 
     expect(() => refuseUnknownLanes(['sim', 'lab'], stage)).toThrow(
       expect.objectContaining({
         code: 'invalid-argument',
         message:
-          'lane "lab": expected one of stage dev (openai, sim); add it to stacks/lanes.ts and deploy',
+          'lane "lab": expected a lane of stage dev (openai, sim); add it to stacks/lanes.ts and deploy',
       }),
     );
   });
 
-  it('have an address: a stage starts no simulator', () => {
+  it('must have a URL, because a stage does not start the simulator', () => {
     expect(() => refuseUnfitLanes(lanesOf(aLane(), aLane({ name: 'sim', endpoints: [] })))).toThrow(
       expect.objectContaining({
         code: 'invalid-argument',
@@ -42,14 +42,14 @@ describe('lanes of a stage', () => {
     );
   });
 
-  it('have calls that end before their function does', () => {
+  it('must have calls that end before their function does', () => {
     refuseUnfitLanes(lanesOf(aLane({ timeoutMs: 840_000 })));
 
     expect(() => refuseUnfitLanes(lanesOf(aLane({ timeoutMs: 841_000 })))).toThrow(
       expect.objectContaining({
         code: 'invalid-argument',
         message:
-          'lane "lab": expected timeout_s of at most 840 in a stage, whose functions have 15 minutes, received 841',
+          'lane "lab": expected a timeout_s of at most 840 in a stage, where functions run for 15 minutes, received 841; lower it in [lanes.lab]',
       }),
     );
   });

@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { plainText, processTerminal } from '../../../packages/cli/src/shell/terminal.ts';
 
-describe('a plain text', () => {
+describe('plainText', () => {
   it.each([
     ['\u001b[31mred\u001b[0m', '\\x1b[31mred\\x1b[0m'],
     ['\u001b]0;title\u0007', '\\x1b]0;title\\x07'],
@@ -12,11 +12,11 @@ describe('a plain text', () => {
     ['abc\u202edef\u2066', 'abc\\u202edef\\u2066'],
     ['tab\tand\nline', 'tab\tand\nline'],
     ['größer – 大 🙂', 'größer – 大 🙂'],
-  ])('of %j is %j', (text, plain) => {
+  ])('turns %j into %j', (text, plain) => {
     expect(plainText(text)).toBe(plain);
   });
 
-  it('has no control character but tab and line end', () => {
+  it('leaves no control character but tab and newline', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         expect(plainText(text)).not.toMatch(/[^\P{Cc}\n\t]/u);
@@ -24,7 +24,7 @@ describe('a plain text', () => {
     );
   });
 
-  it('is the text itself where that is plain already', () => {
+  it('leaves plain text unchanged', () => {
     fc.assert(
       fc.property(fc.string(), (text) => {
         const plain = plainText(text);
@@ -36,34 +36,34 @@ describe('a plain text', () => {
 });
 
 describe('the terminal of a process', () => {
-  /** A process of which only the two streams are its own. */
-  function aHost(): { host: NodeJS.Process; said: () => readonly (string | null)[] } {
+  /** A copy of this process with its own stdout and stderr; `read` returns what was written to both. */
+  function aHost(): { host: NodeJS.Process; read: () => readonly (string | null)[] } {
     const [stdout, stderr] = [new PassThrough(), new PassThrough()];
     const host = Object.create(process, {
       stdout: { value: stdout },
       stderr: { value: stderr },
     }) as NodeJS.Process;
-    const said = () => [stdout, stderr].map((stream) => stream.read()?.toString() ?? null);
-    return { host, said };
+    const read = () => [stdout, stderr].map((stream) => stream.read()?.toString() ?? null);
+    return { host, read };
   }
 
-  it('makes everything harmless but what is drawn', () => {
-    const { host, said } = aHost();
+  it('escapes everything except drawn text', () => {
+    const { host, read } = aHost();
     const terminal = processTerminal(host);
 
     terminal.print('a \u001b[2J');
     terminal.error('b \u001b]0;owned\u0007');
     terminal.draw('\u001b[K');
 
-    expect(said()).toEqual(['a \\x1b[2J\n', 'b \\x1b]0;owned\\x07\n\u001b[K']);
+    expect(read()).toEqual(['a \\x1b[2J\n', 'b \\x1b]0;owned\\x07\n\u001b[K']);
   });
 
-  it('prints JSON as the same document', () => {
-    const { host, said } = aHost();
+  it('prints JSON that parses to the same document', () => {
+    const { host, read } = aHost();
     const value = { text: '\u001b[2J \u007f\u009b31m \u202e' };
 
     processTerminal(host).print(JSON.stringify(value, null, 2));
 
-    expect(JSON.parse(said()[0] ?? '')).toEqual(value);
+    expect(JSON.parse(read()[0] ?? '')).toEqual(value);
   });
 });

@@ -3,7 +3,7 @@ import { findGroup } from '../engine/find-group.ts';
 import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
 import type { Terminal } from '../shell/terminal.ts';
 
-/** `thrice cancel`: asks everybody who works on a group to finish the calls in flight and end. */
+/** `thrice cancel`: asks all workers of a group to finish the calls in flight and stop. */
 export async function cancelGroup(
   terminal: Terminal,
   name: string,
@@ -18,7 +18,7 @@ export async function cancelGroup(
     return exitCodes.complete;
   }
   terminal.print(
-    `cancelled ${header.group}; "thrice resume ${header.group}${engine.flag}" goes on`,
+    `cancelled: ${header.group}\nresume with: thrice resume ${header.group}${engine.flag}`,
   );
   return exitCodes.complete;
 }

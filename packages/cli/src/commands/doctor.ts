@@ -9,18 +9,19 @@ import {
 import { createNodeDigest, fileSourceReader } from '@thrice/local';
 import { listModels } from '@thrice/models';
 import { keyOf, keyStatus } from '../local/compose-local.ts';
+import { countOf } from '../render/count-of.ts';
 import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
 import { plainText, type Terminal } from '../shell/terminal.ts';
 import { simulatedQuestions, startBundledSimulator } from '../spec/bundled-simulator.ts';
 import { readSpecFile } from '../spec/read-spec-file.ts';
 
-/** One thing that was looked at. */
+/** The result of one check. */
 interface Finding {
   readonly isFine: boolean;
   readonly what: string;
 }
 
-/** `thrice doctor`: looks at everything a run needs; spends nothing, creates nothing. */
+/** `thrice doctor`: checks everything a run needs, without spending or creating anything. */
 export async function checkBenchmark(
   terminal: Terminal,
   file: string,
@@ -40,7 +41,7 @@ export async function checkBenchmark(
   const findings: Finding[] = [
     {
       isFine: true,
-      what: `${file}: ${checked.count} questions, ${configs.length} configs, ${cellCount * benchmark.replicates} cells`,
+      what: `${file}: ${countOf(checked.count, 'question')}, ${countOf(configs.length, 'config')}, ${countOf(cellCount * benchmark.replicates, 'cell')}`,
     },
   ];
   for (const lane of benchmark.lanes.values()) {
@@ -86,7 +87,7 @@ async function checkEndpoint(
     return [
       {
         isFine: true,
-        what: `${where}: answers, ${names.length === 0 ? 'lists no' : names.length} models`,
+        what: `${where}: reachable, lists ${names.length === 0 ? 'no models' : countOf(names.length, 'model')}`,
       },
       ...missing.map(({ name, model }) => ({
         isFine: false,

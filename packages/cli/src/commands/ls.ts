@@ -4,7 +4,7 @@ import { describeStatus } from '../engine/group-status.ts';
 import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
 import type { Terminal } from '../shell/terminal.ts';
 
-/** `thrice ls`: all groups, newest first. */
+/** `thrice ls`: lists all groups, newest first. */
 export async function listGroups(
   terminal: Terminal,
   options: EngineOptions & { readonly json?: boolean },

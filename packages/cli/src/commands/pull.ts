@@ -10,6 +10,7 @@ import { createNodeDigest, type LocalEngine } from '@thrice/local';
 import { findGroup } from '../engine/find-group.ts';
 import { openEngine } from '../local/compose-local.ts';
 import { type CopyOptions, printCounts, reportCopying } from '../render/copy-report.ts';
+import { countOf } from '../render/count-of.ts';
 import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
 import { folderFlag, stageFlag } from '../shell/place-flags.ts';
 import type { Terminal } from '../shell/terminal.ts';
@@ -25,7 +26,7 @@ export async function pullGroup(
   return await pullFrom(stage, terminal, { name, options });
 }
 
-/** {@link pullGroup} from an open stage. */
+/** Does the work of {@link pullGroup} on an open stage. */
 export async function pullFrom(
   stage: Pick<StageEngine, 'ledger' | 'blobs'>,
   terminal: Terminal,
@@ -60,7 +61,7 @@ async function copyHere(
     createDigest: createNodeDigest,
     observe: reportCopying(header, terminal, clock),
   });
-  // What was done elsewhere is not left to do here.
+  // Cells completed elsewhere must leave the local queue.
   await queue.dropDone();
   return counts;
 }
@@ -71,8 +72,8 @@ async function writeResults(
   engine: LocalEngine,
 ): Promise<void> {
   const benchmark = resolveBenchmark(header.spec, header.specSource.path);
-  const endedWith = targetLeft === 0 ? undefined : earlyExitCodes.interrupted;
-  await finalizeGroup(header, benchmark, endedWith, engine);
+  const earlyExitCode = targetLeft === 0 ? undefined : earlyExitCodes.interrupted;
+  await finalizeGroup(header, benchmark, earlyExitCode, engine);
 }
 
 function reportPull(
@@ -90,20 +91,20 @@ function reportPull(
 ): void {
   if (state === 'active' && sourceLeft > 0) {
     terminal.error(
-      `still running in stage ${stage}: this is a snapshot; pull again for what is new, or stop it with: thrice cancel ${group}${stageFlag(stage)}`,
+      `still running in stage ${stage}: this is a snapshot; pull again for new results, or stop the group with: thrice cancel ${group}${stageFlag(stage)}`,
     );
   }
   if (heldElsewhere > 0) {
     terminal.error(
-      `${heldElsewhere} cells are in flight on this machine and were left alone; pull again when it is done with them`,
+      `not copied: ${countOf(heldElsewhere, 'cell')} in flight on this machine; pull again once done here`,
     );
   }
   terminal.error(`results: ${engine.folder}/runs/${group}`);
   const flag = folderFlag(dir);
-  if (targetLeft === 0) terminal.error(`look at them with: thrice summarize ${group}${flag}`);
+  if (targetLeft === 0) terminal.error(`view them with: thrice summarize ${group}${flag}`);
   else {
     terminal.error(
-      `${targetLeft} cells have no result; go on here with: thrice resume ${group}${flag}`,
+      `${countOf(targetLeft, 'cell')} without a result; resume on this machine with: thrice resume ${group}${flag}`,
     );
   }
 }

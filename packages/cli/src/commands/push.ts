@@ -10,19 +10,20 @@ import { createNodeDigest, type LocalEngine } from '@thrice/local';
 import { findGroup } from '../engine/find-group.ts';
 import { openExistingEngine } from '../local/compose-local.ts';
 import { type CopyOptions, printCounts, reportCopying } from '../render/copy-report.ts';
+import { countOf } from '../render/count-of.ts';
 import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
 import { folderFlag } from '../shell/place-flags.ts';
 import type { Terminal } from '../shell/terminal.ts';
 import { openStageEngine, type StageEngine } from '../stage/stage-engine.ts';
 import { refuseUnknownLanes } from '../stage/stage-lanes.ts';
 
-/** What of a stage a push needs. */
+/** The parts of a stage that a push needs. */
 type PushStage = Pick<
   StageEngine,
   'ledger' | 'blobs' | 'activeGroups' | 'requests' | 'stage' | 'place' | 'flag'
 >;
 
-/** `thrice push`: copies a group from this machine to a stage, which then writes the results of a whole one. */
+/** `thrice push`: copies a group from this machine to a stage, which publishes it if it is complete. */
 export async function pushGroup(
   terminal: Terminal,
   name: string,
@@ -32,7 +33,7 @@ export async function pushGroup(
   return await pushTo(stage, terminal, { name, options });
 }
 
-/** {@link pushGroup} to an open stage. */
+/** Does the work of {@link pushGroup} on an open stage. */
 export async function pushTo(
   stage: PushStage,
   terminal: Terminal,
@@ -41,7 +42,7 @@ export async function pushTo(
   using engine = openExistingEngine(options.dir, terminal);
   const group = await findGroup(engine.ledger, name);
   const { header } = group;
-  refuseAtWork(header.group, engine, options);
+  refuseRunning(header.group, engine, options);
   refuseUnknownLanes(lanesOf(header), stage.stage);
   const counts = await copyGroup(group, {
     from: engine,
@@ -63,13 +64,13 @@ export async function pushTo(
   return exitCodes.complete;
 }
 
-/** Who is at work would go on here with what is to go on there. */
-function refuseAtWork(group: string, { workers }: LocalEngine, { dir }: CopyOptions): void {
+/** Refuses a group that local processes work on: both sides would pay for the same cells. */
+function refuseRunning(group: string, { workers }: LocalEngine, { dir }: CopyOptions): void {
   const count = workers.countOthers(group);
   if (count === 0) return;
   throw new ThriceError({
     code: 'invalid-argument',
-    message: `${group}: expected nobody at work on it, found ${count}; end that with "thrice cancel ${group}${folderFlag(dir)}", then push it`,
+    message: `${group}: expected no process at work on it, found ${count}; stop it with "thrice cancel ${group}${folderFlag(dir)}", then push again`,
   });
 }
 
@@ -85,15 +86,15 @@ function reportPush(
 ): void {
   if (heldElsewhere > 0) {
     terminal.error(
-      `${heldElsewhere} cells are in flight in the stage and were left alone; push again when it is done with them`,
+      `not copied: ${countOf(heldElsewhere, 'cell')} in flight in the stage; push again once done there`,
     );
   }
   if (targetLeft > 0) {
     terminal.error(
-      `${targetLeft} cells have no result; go on there with: thrice resume ${group}${stage.flag}`,
+      `${countOf(targetLeft, 'cell')} without a result; resume in the stage with: thrice resume ${group}${stage.flag}`,
     );
     return;
   }
-  terminal.error(`results are on their way to ${stage.place}/runs/${group}`);
-  terminal.error(`look at them with: thrice summarize ${group}${stage.flag}`);
+  terminal.error(`the stage is writing results to ${stage.place}/runs/${group}`);
+  terminal.error(`view them with: thrice summarize ${group}${stage.flag}`);
 }

@@ -4,6 +4,7 @@ import { findRuns } from '../engine/find-group.ts';
 import { openExistingEngine, openModels } from '../local/compose-local.ts';
 import { loadGroup } from '../local/load-group.ts';
 import { runToCompletion } from '../local/run-to-completion.ts';
+import { countOf } from '../render/count-of.ts';
 import type { ExitCode } from '../shell/exit-codes.ts';
 import { listenForStop } from '../shell/stop-signals.ts';
 import type { Terminal } from '../shell/terminal.ts';
@@ -15,7 +16,7 @@ export interface RerunOptions extends EngineOptions {
   readonly json?: boolean;
 }
 
-/** `thrice rerun --failed`: sends the cells without a score again and works until they are done. */
+/** `thrice rerun --failed`: retries the cells without a score until they are done. */
 export async function rerunRun(
   terminal: Terminal,
   name: string,
@@ -38,7 +39,7 @@ export async function rerunRun(
     queue: engine.queueOf(header.group),
   };
   const sentCount = await rerunCells(header, runs, configs, stores);
-  terminal.error(`${sentCount} cells without a score go again`);
+  terminal.error(`retrying ${countOf(sentCount, 'cell')} without a score`);
   await using models = openModels(terminal);
   using signals = listenForStop();
   return await runToCompletion({

@@ -15,7 +15,7 @@ export interface ResumeOptions extends EngineOptions {
   readonly json?: boolean;
 }
 
-/** `thrice resume`: goes on with a group; beside another process on the same group it helps. */
+/** `thrice resume`: resumes a group, or helps the processes that already work on it. */
 export async function resumeGroup(
   terminal: Terminal,
   name: string,
@@ -46,7 +46,7 @@ async function resumeInStage(
   return await followGroup({ terminal, engine, header, isJson, signal: signals.drain });
 }
 
-/** `thrice work`, what `run --detach` starts: like `resume`, but a cancelled group stays cancelled. */
+/** `thrice work`, started by `run --detach`: like `resume`, but a cancelled group stays cancelled. */
 export async function workOnGroup(
   terminal: Terminal,
   name: string,

@@ -12,23 +12,23 @@ import type { Terminal } from '../shell/terminal.ts';
 import { simulatedQuestions, startBundledSimulator } from '../spec/bundled-simulator.ts';
 import { type PreparedRun, prepareRun, type RunOptions } from '../spec/prepare-run.ts';
 
-/** How often it is looked whether a background process is at work, ms, and for how long. */
-const REGISTER_LOOK_MS = 20;
+/** Interval and limit, ms, of the wait for a background process to register as a worker. */
+const REGISTER_POLL_MS = 20;
 const REGISTER_LIMIT_MS = 30_000;
 
-/** `thrice run`: checks everything, plans a group, works on it. Nothing is created before all is checked. */
+/** `thrice run`: plans a group and works on it. Nothing is created before everything is checked. */
 export async function runBenchmark(
   terminal: Terminal,
   file: string,
   options: RunOptions,
 ): Promise<ExitCode> {
   const prepared = await prepareRun(terminal, file, options);
-  if (options.stage === undefined) return await runHere(terminal, file, options, prepared);
+  if (options.stage === undefined) return await runLocally(terminal, file, options, prepared);
   const { runOnStage } = await import('../stage/run-on-stage.ts');
   return await runOnStage(terminal, options.stage, options, prepared);
 }
 
-async function runHere(
+async function runLocally(
   terminal: Terminal,
   file: string,
   options: RunOptions,
@@ -99,11 +99,11 @@ async function detach(
     stdio: ['ignore', output, output],
   });
   child.unref();
-  // Whoever looks right after us shall see that somebody is at work.
-  for (let waitedMs = 0; waitedMs < REGISTER_LIMIT_MS; waitedMs += REGISTER_LOOK_MS) {
-    const isGone = child.exitCode !== null || child.signalCode !== null;
-    if (isGone || signals.drain.aborted || engine.workers.countOthers(group) > 0) break;
-    await engine.clock.sleep(REGISTER_LOOK_MS, signals.drain);
+  // A status command right after this one must already find the background process at work.
+  for (let waitedMs = 0; waitedMs < REGISTER_LIMIT_MS; waitedMs += REGISTER_POLL_MS) {
+    const hasExited = child.exitCode !== null || child.signalCode !== null;
+    if (hasExited || signals.drain.aborted || engine.workers.countOthers(group) > 0) break;
+    await engine.clock.sleep(REGISTER_POLL_MS, signals.drain);
   }
   if (options.json === true) terminal.print(JSON.stringify({ group }));
   terminal.error(

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
 import type { Terminal } from '../shell/terminal.ts';
 
-/** `thrice schema`: the JSON Schema of a spec, from the schema that checks it. */
+/** `thrice schema`: prints the JSON Schema of a spec, generated from the schema that checks specs. */
 export async function printSchema(terminal: Terminal): Promise<ExitCode> {
   const schema = z.toJSONSchema(benchmarkSpecSchema, { io: 'input' });
   terminal.print(JSON.stringify({ title: 'Thrice benchmark spec', ...schema }, null, 2));

@@ -19,7 +19,7 @@ import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
 import { plainText, type Terminal } from '../shell/terminal.ts';
 import { chooseConfigs } from '../spec/prepare-run.ts';
 
-/** `thrice show`: everything known of one cell. */
+/** `thrice show`: prints everything known about one cell. */
 export async function showCell(
   terminal: Terminal,
   runName: string,
@@ -33,7 +33,7 @@ export async function showCell(
   if (run === undefined || other !== undefined) {
     throw new ThriceError({
       code: 'invalid-argument',
-      message: `"${runName}": expected one run, received a group of ${runs.length}: ${runs.join(', ')}`,
+      message: `"${runName}": expected one run, received a group of ${runs.length}; choose one of ${runs.join(', ')}`,
     });
   }
   const { configs } = resolveBenchmark(group.header.spec, group.header.specSource.path);
@@ -65,7 +65,7 @@ async function findQuestion(header: GroupHeader, id: string, { blobs }: Engine):
   }
   throw new ThriceError({
     code: 'invalid-argument',
-    message: `"${id}": no question of that id in ${header.group}${suggestName(id, ids)}`,
+    message: `"${id}": expected a question of ${header.group}, found none with this id${suggestName(id, ids)}`,
   });
 }
 
@@ -137,7 +137,8 @@ function describeAttempts(cell: CellRecord | undefined): string {
   if (cell === undefined || cell.attemptLog.length === 0) return '(none)';
   return cell.attemptLog
     .map(({ at, error, waitMs }) => {
-      const next = waitMs === null ? 'gave up' : `next after ${Math.round(waitMs)} ms`;
+      const next =
+        waitMs === null ? 'no further attempt' : `next attempt after ${Math.round(waitMs)} ms`;
       return `${at} ${error.class}/${error.code}: ${error.message} (${next})`;
     })
     .join('\n');

@@ -28,7 +28,7 @@ export async function simulate(terminal: Terminal, options: SimulateOptions): Pr
   if (options.questions !== undefined && options.behaviour === undefined) {
     throw new ThriceError({
       code: 'invalid-argument',
-      message: '--questions: expected --behaviour beside it, received none',
+      message: '--questions: expected --behaviour as well, received none',
     });
   }
   const load = async <T>(path: string | undefined, loader: (path: string) => Promise<T>) =>

@@ -14,10 +14,10 @@ export interface StatusOptions extends EngineOptions {
   readonly json?: boolean;
 }
 
-/** How often a watched group is looked at, ms. */
+/** Interval between two reads of a watched group, ms. */
 const WATCH_MS = 1_000;
 
-/** `thrice status`: where a group stands; with `--watch` until nobody works on it any more. */
+/** `thrice status`: prints the status of a group; with `--watch`, keeps updating it until work ends. */
 export async function showStatus(
   terminal: Terminal,
   name: string | undefined,
@@ -28,28 +28,28 @@ export async function showStatus(
     name === undefined
       ? await newestGroup(engine.ledger)
       : await findGroup(engine.ledger, name, engine.flag);
-  const look = async (): Promise<GroupStatus> => {
+  const readStatus = async (): Promise<GroupStatus> => {
     const current = (await engine.ledger.readGroup(found.header.group)) ?? found;
     return await describeStatus(current, engine);
   };
-  let status = await look();
+  let status = await readStatus();
   let isInterrupted = false;
   if (options.watch === true) {
     using signals = listenForStop();
     const block = new LiveBlock(terminal);
     const meter = new RateMeter();
-    let shown: string | undefined;
+    let lastShown: string | undefined;
     while (isOngoing(status) && !signals.drain.aborted) {
       meter.add(engine.clock.now(), status.done);
-      // A log gets only news, a terminal the time that passes too.
-      const news = JSON.stringify(status);
-      if (terminal.isInteractive || news !== shown) {
+      // A log gets changes only; a terminal is also redrawn as rate and ETA change.
+      const current = JSON.stringify(status);
+      if (terminal.isInteractive || current !== lastShown) {
         block.show(renderStatus(status, meter.perSecond()));
       }
-      shown = news;
+      lastShown = current;
       await engine.clock.sleep(WATCH_MS, signals.drain);
       await engine.takeOver();
-      status = await look();
+      status = await readStatus();
     }
     block.end();
     isInterrupted = signals.drain.aborted;
@@ -59,7 +59,7 @@ export async function showStatus(
   return isInterrupted ? exitCodes.interrupted : exitCodes.complete;
 }
 
-/** Whether somebody works on a group or will by himself. A local plan is its process's own business. */
+/** Whether a group makes progress without the user. Only a stage finishes a plan by itself. */
 function isOngoing({ state, workers }: GroupStatus): boolean {
   if (state === 'planning') return workers === null;
   return state === 'running' || state === 'waiting' || state === 'publishing';

@@ -20,7 +20,7 @@ export interface SummarizeOptions extends EngineOptions {
   readonly json?: boolean;
 }
 
-/** `thrice summarize`: the figures of a group, counted now from its records. */
+/** `thrice summarize`: prints the summary of a group, computed from its records. */
 export async function summarizeGroup(
   terminal: Terminal,
   name: string | undefined,

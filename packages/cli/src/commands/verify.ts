@@ -1,6 +1,7 @@
 import { verifyGroup as checkGroup, resolveBenchmark } from '@thrice/core';
 import { type EngineOptions, openEngine } from '../engine/engine.ts';
 import { findGroup } from '../engine/find-group.ts';
+import { countOf } from '../render/count-of.ts';
 import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
 import { plainText, type Terminal } from '../shell/terminal.ts';
 
@@ -20,9 +21,11 @@ export async function verifyGroup(
   else {
     for (const mismatch of mismatches) terminal.print(plainText(mismatch));
     const conclusion =
-      mismatches.length === 0 ? 'every number holds' : `${mismatches.length} mismatches`;
+      mismatches.length === 0
+        ? 'all numbers match'
+        : countOf(mismatches.length, 'mismatch', 'mismatches');
     terminal.print(
-      `${rows} rows, ${rescored} answers scored again, ${figures} figures recomputed: ${conclusion}`,
+      `${countOf(rows, 'row')}, ${countOf(rescored, 'answer')} rescored, ${countOf(figures, 'figure')} recomputed: ${conclusion}`,
     );
   }
   return mismatches.length === 0 ? exitCodes.complete : exitCodes.paused;

@@ -11,6 +11,7 @@ import {
   replayMessages,
 } from '@thrice/core';
 import { findRuns } from '../engine/find-group.ts';
+import { countOf } from '../render/count-of.ts';
 import {
   describeList,
   describeReport,
@@ -25,7 +26,7 @@ import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
 import type { Terminal } from '../shell/terminal.ts';
 import { chooseConfigs } from '../spec/prepare-run.ts';
 
-/** Options that say which DLQ messages are meant. */
+/** Options that select DLQ messages. */
 export interface DlqCommandOptions {
   readonly run?: string;
   readonly config?: string;
@@ -33,22 +34,22 @@ export interface DlqCommandOptions {
   readonly json?: boolean;
 }
 
-/** A stage's DLQ messages, and what a replay of them takes. */
+/** The DLQ of a stage, with the stores that a replay needs. */
 export interface DlqStage extends ReplayStores {
   readonly name: string;
   readonly openDlqScan: () => DlqScan;
 }
 
-/** What each subcommand is given. */
+/** The input of each subcommand. */
 export interface DlqCommand {
   readonly terminal: Terminal;
   readonly stage: DlqStage;
   readonly options: DlqCommandOptions;
-  /** Ends it after the messages in flight. */
+  /** Aborts to stop after the messages in flight. */
   readonly stop: AbortSignal;
 }
 
-/** `thrice dlq ls`: one line for each cell that has DLQ messages. */
+/** `thrice dlq ls`: prints one line per cell that has DLQ messages. */
 export async function listDlq(command: DlqCommand): Promise<ExitCode> {
   const { terminal, stage, options } = command;
   const list = await withDlqScan(command, (order) => listMessages(order, stage.ledger));
@@ -57,20 +58,20 @@ export async function listDlq(command: DlqCommand): Promise<ExitCode> {
     if (list.cells.length > 0) terminal.print(renderMessageTable(list.cells));
     terminal.print(describeList(list, stage.name));
   }
-  return endOf(list, terminal);
+  return reportScanEnd(list, terminal);
 }
 
-/** `thrice dlq show`: the DLQ messages in full. */
+/** `thrice dlq show`: prints the DLQ messages in full. */
 export async function showDlq(command: DlqCommand): Promise<ExitCode> {
   const { terminal, stage, options } = command;
   const list = await withDlqScan(command, (order) => listMessages(order, stage.ledger));
   if (options.json === true) terminal.print(JSON.stringify(showToJson(list, stage.name), null, 2));
   else if (list.cells.length + list.unreadable.length > 0) terminal.print(renderMessages(list));
   else terminal.print(describeList(list, stage.name));
-  return endOf(list, terminal);
+  return reportScanEnd(list, terminal);
 }
 
-/** `thrice dlq replay`: sends the cells of DLQ messages to their lanes once more. */
+/** `thrice dlq replay`: sends the cells of DLQ messages to their lanes again. */
 export async function replayDlq(command: DlqCommand): Promise<ExitCode> {
   const report = await withDlqScan(command, (order) => replayMessages(order, command.stage));
   return endReport(report, command);
@@ -82,7 +83,7 @@ export async function dropDlq(command: DlqCommand): Promise<ExitCode> {
   return endReport(report, command);
 }
 
-/** Looks through the messages that are meant; what is not removed is given back at the end, come what may. */
+/** Scans the selected messages. Those that are not removed return to the DLQ at the end, even on an error. */
 async function withDlqScan<T>(
   { stage, options, stop }: DlqCommand,
   use: (order: DlqSelection) => Promise<T>,
@@ -107,19 +108,19 @@ function endReport(report: DlqReport, { terminal, stage, options }: DlqCommand):
     terminal.print(JSON.stringify(reportToJson(report, stage.name), null, 2));
   } else terminal.print(describeReport(report, stage.name));
   for (const { problem, messages } of report.problems) {
-    terminal.error(
-      `${messages === 1 ? '1 message stays' : `${messages} messages stay`}: ${problem}`,
-    );
+    terminal.error(`${countOf(messages, 'message')} not replayed: ${problem}`);
   }
-  return endOf(report, terminal);
+  return reportScanEnd(report, terminal);
 }
 
-function endOf(
+function reportScanEnd(
   { unseen, isInterrupted }: Pick<DlqList, 'unseen' | 'isInterrupted'>,
   terminal: Terminal,
 ): ExitCode {
   if (isInterrupted) {
-    terminal.error('interrupted: there may be more messages; the same command goes on with them');
+    terminal.error(
+      'interrupted: there may be more messages; run the same command again to continue',
+    );
     return exitCodes.interrupted;
   }
   if (unseen > 0) terminal.error(describeUnseen(unseen));

@@ -1,24 +1,24 @@
 import { type Clock, type GroupHeader, type Ledger, laneOf } from '@thrice/core';
 
 /**
- * Opens the lanes of a group that somebody sets to work by hand: that says that they are fine again. Only
- * a known reset that is still to come is believed.
+ * Closes the breakers of a group that the user starts or resumes, which means that its lanes work again.
  *
- * @param which.configs - Those that are to go on. @default all of the group
- * @param which.believesResets - Whether known resets are believed. @default where the group waits for them
+ * @param which.configs - Configs whose breakers to close. @default all of the group
+ * @param which.awaitsResets - Whether a breaker stays open until a known reset in the future.
+ *   @default whether the group waits for quotas
  * @returns The lanes of these configs.
  */
 export async function closeBreakers(
   header: GroupHeader,
   { ledger, clock }: { readonly ledger: Ledger; readonly clock: Clock },
-  which: { readonly configs?: readonly string[]; readonly believesResets?: boolean } = {},
+  which: { readonly configs?: readonly string[]; readonly awaitsResets?: boolean } = {},
 ): Promise<ReadonlySet<string>> {
-  const { configs, believesResets = header.waitForQuota } = which;
+  const { configs, awaitsResets = header.waitForQuota } = which;
   const chosen = header.spec.configs.filter(({ name }) => configs?.includes(name) ?? true);
   const lanes = new Set(chosen.map(({ model }) => laneOf(model)));
   const nowIso = clock.toIso(clock.now());
   for (const { breakerKey, resetAt } of await ledger.listOpenBreakers()) {
-    const isAwaited = believesResets && resetAt !== null && resetAt > nowIso;
+    const isAwaited = awaitsResets && resetAt !== null && resetAt > nowIso;
     if (lanes.has(laneOf(breakerKey)) && !isAwaited) await ledger.closeBreaker(breakerKey);
   }
   return lanes;

@@ -9,7 +9,7 @@ import {
   SummaryBuilder,
 } from '@thrice/core';
 
-/** Counts a group's figures from the ledger, without writing anything. */
+/** Computes a group's summary from the ledger, without writing anything. */
 export async function countSummary(
   header: GroupHeader,
   stores: { readonly ledger: Ledger; readonly blobs: BlobStore },

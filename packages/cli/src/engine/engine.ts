@@ -5,48 +5,48 @@ import { folderFlag } from '../shell/place-flags.ts';
 import type { Terminal } from '../shell/terminal.ts';
 import type { ConfigStatus, GroupStatus } from './group-status.ts';
 
-/** Options that say where a group is. */
+/** Options that locate a group. */
 export interface EngineOptions {
   readonly dir: string;
-  /** A deployed stage instead of a folder. */
+  /** A deployed stage, used instead of the folder. */
   readonly stage?: string;
 }
 
-/** What the records of a group say; {@link Engine.readActivity} adds what goes on now. */
-export interface Counted {
+/** Counts from a group's records; {@link Engine.readActivity} adds its current activity. */
+export interface GroupCounts {
   readonly header: GroupHeader;
   readonly configs: readonly ConfigStatus[];
   readonly openBreakers: readonly OpenBreaker[];
 }
 
-/** What goes on with a group that is planned and not cancelled. */
+/** The current activity of a group that is planned and not cancelled. */
 export type Activity = Pick<GroupStatus, 'workers' | 'lanes' | 'state'>;
 
-/** An engine as commands look into it, wherever it is. */
+/** A local or cloud engine, as the commands see it. */
 export interface Engine extends Disposable {
   readonly clock: Clock;
   readonly ledger: Ledger;
   readonly blobs: BlobStore;
-  /** Where its files are, for people: a folder or `s3://bucket`. */
+  /** Where its files are, as shown to users: a folder or `s3://bucket`. */
   readonly place: string;
-  /** ` --stage NAME` or ` --dir FOLDER` for commands that we propose; empty for the default. */
+  /** Flag of suggested commands: ` --stage NAME`, ` --dir FOLDER`, or empty for the default folder. */
   readonly flag: string;
-  readActivity(counted: Counted): Promise<Activity>;
-  /** Asks for the results of a group as they stand, where no process of this machine writes them. */
+  readActivity(counts: GroupCounts): Promise<Activity>;
+  /** Requests the current results of a group in a stage. Locally a no-op: processes write them. */
   publish(group: string): Promise<void>;
-  /** Frees what dead workers held, where that is a command's business. */
+  /** Takes over the cells of dead local processes. In a stage a no-op: leases expire by themselves. */
   takeOver(): Promise<void>;
 }
 
 /**
  * Opens the engine that a command's options name.
  *
- * @throws {ThriceError} `unknown-group` when the folder holds no runs, `endpoint-unreachable` where there
- *   is no such stage.
+ * @throws {ThriceError} `unknown-group` when the folder holds no runs, `endpoint-unreachable` when the
+ *   stage does not exist.
  */
 export async function openEngine(options: EngineOptions, terminal: Terminal): Promise<Engine> {
   if (options.stage !== undefined) {
-    // Loaded only here: one machine needs nothing of the AWS SDK.
+    // Loaded on demand: the local engine does not need the AWS SDK.
     const { openStageEngine } = await import('../stage/stage-engine.ts');
     return await openStageEngine(options.stage);
   }
@@ -58,7 +58,7 @@ export async function openEngine(options: EngineOptions, terminal: Terminal): Pr
     blobs,
     place,
     flag: folderFlag(options.dir),
-    readActivity: (counted) => readLocalActivity(engine, counted),
+    readActivity: (counts) => readLocalActivity(engine, counts),
     publish: async () => undefined,
     takeOver: async () => {
       await engine.workers.takeOver();

@@ -1,10 +1,10 @@
 import { type GroupRecord, type Ledger, suggestName, ThriceError } from '@thrice/core';
 
 /**
- * Finds a group by its name, a unique prefix of it, or its label (the newest).
+ * Finds a group by its name, a unique prefix of it, or its label (the newest group with that label).
  *
- * @param flag - What `thrice ls` needs to list the same groups. @default nothing
- * @throws {ThriceError} `unknown-group` when there is none or a prefix fits several.
+ * @param flag - The flag with which `thrice ls` lists the same groups. @default none
+ * @throws {ThriceError} `unknown-group` when no group matches, or a prefix matches several.
  */
 export async function findGroup(ledger: Ledger, name: string, flag = ''): Promise<GroupRecord> {
   const groups = await ledger.listGroups();
@@ -16,15 +16,15 @@ export async function findGroup(ledger: Ledger, name: string, flag = ''): Promis
   const names = groups.map(({ header }) => header.group);
   const remedy =
     prefixed.length > 1
-      ? `fits ${prefixed.length} groups: ${prefixed.map(({ header }) => header.group).join(', ')}`
-      : `no group or label of that name${suggestName(name, names)}; "thrice ls${flag}" lists them`;
+      ? `expected a unique prefix, received one of ${prefixed.length} groups: ${prefixed.map(({ header }) => header.group).join(', ')}; use a longer one`
+      : `no group has this name, prefix or label${suggestName(name, names)}; "thrice ls${flag}" lists all groups`;
   throw new ThriceError({ code: 'unknown-group', message: `"${name}": ${remedy}` });
 }
 
 /**
- * The newest group.
+ * Finds the newest group.
  *
- * @throws {ThriceError} `unknown-group` when there is none.
+ * @throws {ThriceError} `unknown-group` when there are no groups.
  */
 export async function newestGroup(ledger: Ledger): Promise<GroupRecord> {
   const [newest] = await ledger.listGroups();
@@ -36,9 +36,9 @@ export async function newestGroup(ledger: Ledger): Promise<GroupRecord> {
 }
 
 /**
- * Finds a run by its name; a group's name or label stands for all of its runs.
+ * Finds a run by its name, or all runs of a group by the group's name, prefix or label.
  *
- * @throws {ThriceError} `unknown-group` when there is none.
+ * @throws {ThriceError} `unknown-group` when no run or group matches.
  */
 export async function findRuns(
   ledger: Ledger,

@@ -8,7 +8,7 @@ import {
 } from '@thrice/core';
 import type { Engine } from './engine.ts';
 
-/** Where one config of a group stands, over all of its runs. */
+/** The status of one config of a group, over all of its runs. */
 export interface ConfigStatus {
   readonly config: string;
   readonly cells: number;
@@ -24,10 +24,10 @@ export interface ConfigStatus {
 }
 
 /**
- * What becomes of a group.
+ * The state of a group, as shown to users.
  *
- * `waiting` and `publishing` are a stage's: all that is left waits for a lane that opens by itself; all
- * cells are done, their results are being written.
+ * Two states exist in a stage only: `waiting`, when every cell left waits for a lane that unblocks by
+ * itself, and `publishing`, when all cells are done and their results are being written.
  */
 export type GroupActivity =
   | 'planning'
@@ -39,7 +39,7 @@ export type GroupActivity =
   | 'complete'
   | 'incomplete';
 
-/** Where a group stands. */
+/** The status of a group. */
 export interface GroupStatus {
   readonly group: string;
   readonly createdAt: string;
@@ -47,7 +47,7 @@ export interface GroupStatus {
   readonly cells: number;
   /** Cells with a result, whatever its outcome. */
   readonly done: number;
-  /** Processes at work; null where they cannot be seen. */
+  /** Processes working on it; null in a stage, where they are not visible. */
   readonly workers: number | null;
   readonly configs: readonly ConfigStatus[];
   /** Cells left, by lane. */
@@ -55,7 +55,7 @@ export interface GroupStatus {
   readonly openBreakers: readonly OpenBreaker[];
 }
 
-/** Counts where a group stands, from its tallies and from what goes on. */
+/** Computes the status of a group from its tallies and its current activity. */
 export async function describeStatus(
   { header, state, isPlanned }: GroupRecord,
   engine: Engine,
@@ -80,12 +80,12 @@ export async function describeStatus(
   };
 }
 
-/** Whether nothing of a config is left without a score. */
+/** Whether every cell of a config has a score. */
 export function areAllScored({ cells, scored, unparsed }: ConfigStatus): boolean {
   return scored + unparsed === cells;
 }
 
-/** Counts where each config of a group stands, from its tallies. */
+/** Computes the status of each config of a group from its tallies. */
 export async function countConfigs(
   header: GroupHeader,
   { ledger }: { readonly ledger: Ledger },
@@ -95,8 +95,8 @@ export async function countConfigs(
   return header.configs.map(({ config, cells }) => {
     const model = header.spec.configs.find(({ name }) => name === config)?.model ?? '';
     const tallies = byRun.flat().filter((tally) => tally.config === config);
-    const counted = describeConfig(config, cells * header.runs.length, tallies);
-    return priced.has(model) ? counted : { ...counted, costUsd: null };
+    const status = describeConfig(config, cells * header.runs.length, tallies);
+    return priced.has(model) ? status : { ...status, costUsd: null };
   });
 }
 

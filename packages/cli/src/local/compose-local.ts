@@ -6,7 +6,7 @@ import { createPooledFetch, type ModelClients, openModelClients } from '@thrice/
 import type { Terminal } from '../shell/terminal.ts';
 
 /**
- * Opens the engine in a folder, creating it if need be.
+ * Opens the engine in a folder, creating it if needed.
  *
  * @throws {ThriceError} `store-unusable`.
  */
@@ -17,18 +17,18 @@ export function openEngine(folder: string, terminal: Terminal): LocalEngine {
 /**
  * Opens the engine in a folder that must hold one.
  *
- * @throws {ThriceError} `unknown-group` when there is none: looking must not create anything.
+ * @throws {ThriceError} `unknown-group` when it does not: reading must not create anything.
  */
 export function openExistingEngine(folder: string, terminal: Terminal): LocalEngine {
   const path = resolve(terminal.workingFolder, folder);
   if (existsSync(join(path, 'thrice.db'))) return new LocalEngine(path);
   throw new ThriceError({
     code: 'unknown-group',
-    message: `${path}: expected runs, found none; start one with "thrice run SPEC" or name their folder with --dir`,
+    message: `${path}: expected runs, found none; start one with "thrice run SPEC", or name another folder with --dir`,
   });
 }
 
-/** The model clients, with keys from the environment by the names that lanes give. */
+/** Opens the model clients; they read each lane's key from the environment variable that the lane names. */
 export function openModels(terminal: Terminal): ModelClients {
   return openModelClients({
     keyOf: (lane) => keyOf(lane, terminal),
@@ -43,7 +43,7 @@ export function keyStatus(lane: Lane, terminal: Terminal): 'present' | 'missing'
   return keyOf(lane, terminal) === undefined ? 'missing' : 'present';
 }
 
-/** A lane's key, for the clients that send it and for nothing else. */
+/** Reads a lane's key, only for the clients that send it. */
 export function keyOf(lane: Lane, terminal: Terminal): string | undefined {
   if (lane.apiKeyEnv === undefined) return undefined;
   const key = terminal.environment[lane.apiKeyEnv]?.trim();

@@ -14,7 +14,7 @@ import { fileSourceReader, type LocalEngine } from '@thrice/local';
 import type { Simulator } from '@thrice/simulator';
 import { simulatedQuestions, startBundledSimulator } from '../spec/bundled-simulator.ts';
 
-/** A group ready to be worked on again. */
+/** A stored group prepared for more work. */
 export interface LoadedGroup extends AsyncDisposable {
   readonly benchmark: Benchmark;
 }
@@ -23,7 +23,7 @@ export interface LoadedGroup extends AsyncDisposable {
  * Prepares a stored group for more work: checks its sources, completes its plan, starts its simulator.
  *
  * @param parallel - Overrides the spec's.
- * @throws {ThriceError} `spec-changed` when spec or questions are not what was planned.
+ * @throws {ThriceError} `spec-changed` when the spec or a questions file changed after planning.
  */
 export async function loadGroup(
   { header, isPlanned }: GroupRecord,
@@ -34,7 +34,7 @@ export async function loadGroup(
   const spec = { ...header.spec, ...(parallel === undefined ? {} : { parallel }) };
   const file = header.specSource.path;
   const resolvePath = (path: string) => (isAbsolute(path) ? path : join(dirname(file), path));
-  // The stored questions: the files they came from may be on another machine.
+  // Reads the stored questions: the files they came from may be on another machine.
   const source = { read: () => storedQuestions(header, engine.blobs) };
   const simulator: Simulator | undefined = await startBundledSimulator(
     spec,
@@ -59,8 +59,8 @@ async function* storedQuestions(header: GroupHeader, blobs: BlobStore): AsyncIte
 }
 
 /**
- * A group goes on as it was planned or not at all: mixed results would belong to no benchmark. Files that
- * cannot be read here are another machine's: the plan needs none of them.
+ * Refuses a group whose files changed after planning: mixed results would belong to no benchmark. Files
+ * that cannot be read here are on another machine; the stored plan does not need them.
  */
 async function refuseChanges(header: GroupHeader): Promise<void> {
   for (const { path, sha256 } of [header.specSource, ...header.questionSources]) {

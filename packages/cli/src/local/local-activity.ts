@@ -1,11 +1,11 @@
 import type { LocalEngine } from '@thrice/local';
-import type { Activity, Counted } from '../engine/engine.ts';
+import type { Activity, GroupCounts } from '../engine/engine.ts';
 import { areAllScored } from '../engine/group-status.ts';
 
-/** What goes on with a group on this machine: by its processes and the tasks left in its queue. */
+/** Derives the activity of a group on this machine from its processes and the tasks left in its queue. */
 export async function readLocalActivity(
   engine: LocalEngine,
-  { header, configs }: Counted,
+  { header, configs }: GroupCounts,
 ): Promise<Activity> {
   const backlog = await engine.queueOf(header.group).readBacklog();
   const lanes = [...Map.groupBy(backlog, ({ lane }) => lane)].map(([lane, entries]) => ({

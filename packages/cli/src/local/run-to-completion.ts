@@ -26,14 +26,14 @@ export interface CompletionOrder {
   readonly signals: StopSignals;
   readonly folder: string;
   readonly isJson: boolean;
-  /** What of the group to work on; all of it where absent. */
+  /** The part of the group to work on. @default all of it */
   readonly scope?: TaskScope;
 }
 
 /**
- * Works on a group to its end, publishes its results, prints them, and says how it ended.
+ * Works on a group to its end, publishes and prints its results, and reports how it ended.
  *
- * @throws {ThriceError} What `workGroup` throws; results so far stay in the ledger.
+ * @throws {ThriceError} Whatever `workGroup` throws; results so far remain in the ledger.
  */
 export async function runToCompletion(order: CompletionOrder): Promise<ExitCode> {
   const { engine, header, benchmark, terminal, signals } = order;
@@ -73,7 +73,7 @@ function wholeGroup({ runs, configs }: GroupHeader): TaskScope {
   return { runs, configs: configs.map(({ config }) => config) };
 }
 
-/** Undefined where the work went to its end. */
+/** Returns the exit code of work that ended early; undefined for work that completed. */
 function earlyExitCode(ending: Ending): ExitCode | undefined {
   if (ending.kind === 'complete') return undefined;
   return ending.kind === 'paused' ? exitCodes.paused : exitCodes.interrupted;
@@ -103,7 +103,7 @@ function reportEnding(ending: Ending, summary: Summary, order: CompletionOrder):
   }
 }
 
-/** The command that goes on with a group. */
+/** Returns the command that resumes a group. */
 export function resumeCommand(order: {
   readonly header: GroupHeader;
   readonly folder: string;

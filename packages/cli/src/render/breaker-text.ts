@@ -1,13 +1,22 @@
 import type { OpenBreaker } from '@thrice/core';
 
-/** A open breaker as a note beside the work that goes on. */
-export function describeOpenBreaker({ breakerKey, error, resetAt }: OpenBreaker): string {
-  const until = resetAt === null ? '' : `, opens again ${resetAt}`;
-  return `closed: ${breakerKey} (${error.class}: ${error.message})${until}`;
+/** Describes an open breaker while other work continues. */
+export function describeOpenBreaker(breaker: OpenBreaker): string {
+  const { breakerKey, error } = breaker;
+  return `blocked: ${describeBreakerKey(breakerKey)}: ${error.message} (${error.class})${describeReset(breaker)}`;
 }
 
-/** A open breaker as the reason why work has ended for now. */
-export function describePause({ breakerKey, error, resetAt }: OpenBreaker): string {
-  const until = resetAt === null ? '' : ` (opens again ${resetAt})`;
-  return `paused: ${breakerKey} is closed: ${error.message}${until}`;
+/** Describes an open breaker as the reason why work is paused. */
+export function describePause(breaker: OpenBreaker): string {
+  const { breakerKey, error } = breaker;
+  return `paused: ${describeBreakerKey(breakerKey)} is blocked: ${error.message}${describeReset(breaker)}`;
+}
+
+/** Names the lane (`lane openai`) or the model (`model openai/gpt-9`) of a breaker. */
+export function describeBreakerKey(breakerKey: string): string {
+  return `${breakerKey.includes('/') ? 'model' : 'lane'} ${breakerKey}`;
+}
+
+function describeReset({ resetAt }: OpenBreaker): string {
+  return resetAt === null ? '' : `; until ${resetAt}`;
 }

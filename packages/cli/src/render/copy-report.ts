@@ -6,9 +6,10 @@ import {
   type GroupHeader,
 } from '@thrice/core';
 import type { Terminal } from '../shell/terminal.ts';
+import { countOf } from './count-of.ts';
 
-/** How often a copy says how far it is, ms. */
-const SAY_MS = 5_000;
+/** Interval between two progress lines of a copy, ms. */
+const REPORT_INTERVAL_MS = 5_000;
 
 /** Options of `thrice pull` and `thrice push`. */
 export interface CopyOptions {
@@ -17,19 +18,19 @@ export interface CopyOptions {
   readonly json?: boolean;
 }
 
-/** Says on stderr how far a copy is, now and then. */
+/** Returns an observer that prints the progress of a copy to stderr every few seconds. */
 export function reportCopying(
   header: GroupHeader,
   terminal: Terminal,
   clock: Clock,
 ): NonNullable<CopyOrder['observe']> {
   const planned = countPlanned(header);
-  let saidAtMs = clock.now();
+  let reportedAtMs = clock.now();
   return ({ cells, calls }) => {
     const nowMs = clock.now();
-    // Also when the clock was set back: waiting for it to catch up would look like a standstill.
-    if (Math.abs(nowMs - saidAtMs) < SAY_MS) return;
-    saidAtMs = nowMs;
+    // The absolute value covers a clock that was set back: waiting for it to catch up looks like a hang.
+    if (Math.abs(nowMs - reportedAtMs) < REPORT_INTERVAL_MS) return;
+    reportedAtMs = nowMs;
     terminal.error(`${cells} of at most ${planned} cells, ${calls} new calls`);
   };
 }
@@ -37,10 +38,10 @@ export function reportCopying(
 /**
  * Prints what a copy did.
  *
- * @param what - `pulled GROUP from stage NAME`
+ * @param action - What was done, as in `pulled GROUP from stage NAME`.
  */
 export function printCounts(
-  what: string,
+  action: string,
   counts: CopyCounts,
   {
     terminal,
@@ -54,6 +55,6 @@ export function printCounts(
   }
   const { cells, copied, calls, kept } = counts;
   terminal.print(
-    `${what}: ${cells} cells, of which ${copied} copied with ${calls} new calls and ${kept} there already`,
+    `${action}: ${countOf(cells, 'cell')} (${copied} copied with ${countOf(calls, 'new call')}, ${kept} already there)`,
   );
 }

@@ -9,13 +9,14 @@ import {
   type UnreadableDlqEntry,
 } from '@thrice/core';
 import { plainText } from '../shell/terminal.ts';
+import { countOf } from './count-of.ts';
 
-/** An unreadable message is shown up to this length. */
+/** Characters of an unreadable message that are shown. */
 const BODY_CHARS = 300;
 
-const nowTexts: Readonly<Record<DlqCellState, string>> = {
-  scored: 'meanwhile scored',
-  unparsed: 'meanwhile unparsed',
+const stateTexts: Readonly<Record<DlqCellState, string>> = {
+  scored: 'scored since',
+  unparsed: 'unparsed since',
   ungraded: 'ungraded',
   failed: 'still failed',
   'failed-again': 'failed again',
@@ -24,7 +25,7 @@ const nowTexts: Readonly<Record<DlqCellState, string>> = {
   'not-attempted': 'not attempted',
 };
 
-/** Cells with DLQ messages, a line each; the number of messages where there are several. */
+/** Renders the cells that have DLQ messages, one per line. */
 export function renderMessageTable(cells: readonly DlqCell[]): string {
   const header = ['run', 'config', 'id', 'class', 'code', 'sent', 'messages', 'now'];
   const rows = cells.map(({ key: { run, config, id }, latest, entries, now }) => {
@@ -35,13 +36,13 @@ export function renderMessageTable(cells: readonly DlqCell[]): string {
       error.code,
       latest.sentAt ?? '–',
       entries.length > 1 ? String(entries.length) : '',
-      nowTexts[now],
+      stateTexts[now],
     ];
   });
   return renderTable(header, rows, 'text').trimEnd();
 }
 
-/** What a list holds, by class, in one line. */
+/** Describes a list in one line, with its counts by error class. */
 export function describeList(list: DlqList, stage: string): string {
   const { cells, unreadable } = list;
   if (cells.length + unreadable.length === 0) return describeNothing(list, stage);
@@ -53,38 +54,38 @@ export function describeList(list: DlqList, stage: string): string {
   return `${countOf(cells.length, 'cell')} (${countOf(messages, 'message')})${ofClasses}${unreadableText}`;
 }
 
-/** The DLQ messages of a list in full, cell by cell. */
+/** Renders the DLQ messages of a list in full, cell by cell. */
 export function renderMessages({ cells, unreadable }: DlqList): string {
   return plainText([...cells.map(renderCell), ...unreadable.map(renderUnreadable)].join('\n\n'));
 }
 
-/** What a replay or a drop did. */
+/** Describes what a replay or a drop did. */
 export function describeReport(report: DlqReport, stage: string): string {
   const { messages, cells, problems, unseen } = report;
   if (messages.matched === 0) return describeNothing({ seen: messages.seen, unseen }, stage);
   const { seen, matched, replayed, stale, dropped, unreadable, kept } = messages;
-  const stuck = problems.reduce((sum, problem) => sum + problem.messages, 0);
+  const problemCount = problems.reduce((sum, problem) => sum + problem.messages, 0);
   const reasons = [
-    seen > matched ? [`${seen - matched} not asked for`] : [],
-    stuck > 0 ? [`${stuck} that cannot be replayed`] : [],
+    seen > matched ? [`${seen - matched} did not match`] : [],
+    problemCount > 0 ? [`${problemCount} cannot be replayed`] : [],
   ].flat();
   const lines = [
     dropped > 0
-      ? `dropped ${countOf(dropped, 'message')} of ${countOf(cells.matched, 'cell')}${unreadable > 0 ? `, ${unreadable} unreadable` : ''}`
+      ? `dropped ${countOf(dropped, 'message')} of ${countOf(cells.matched, 'cell')}${unreadable > 0 ? `; ${unreadable} unreadable` : ''}`
       : `replayed ${countOf(cells.replayed, 'cell')} (${countOf(replayed, 'message')})`,
-    stale > 0 ? `deleted ${countOf(stale, 'message')} of cells that have gone on since` : '',
+    stale > 0 ? `deleted ${countOf(stale, 'message')} of cells scored or rerun since` : '',
     kept > 0 ? `kept ${countOf(kept, 'message')}: ${reasons.join(', ')}` : '',
   ];
   return lines.filter((line) => line !== '').join('\n');
 }
 
-/** Messages that a command could not look at. */
+/** Describes messages that a command could not receive. */
 export function describeUnseen(unseen: number): string {
   const messages = unseen === 1 ? '1 more message is' : `${unseen} more messages are`;
-  return `about ${messages} in the hands of another command, or of one that was killed; look again in a few minutes`;
+  return `about ${messages} held by another command, or by one that was killed; try again in a few minutes`;
 }
 
-/** `thrice dlq ls --json`. */
+/** The document of `thrice dlq ls --json`. */
 export function listToJson(list: DlqList, stage: string): unknown {
   const cells = list.cells.map(({ key, latest, entries, now }) => {
     const { class: errorClass, code } = errorOfEntry(latest);
@@ -99,7 +100,7 @@ export function listToJson(list: DlqList, stage: string): unknown {
   return { ...listHead(list, stage), cells, unreadable };
 }
 
-/** `thrice dlq show --json`. */
+/** The document of `thrice dlq show --json`. */
 export function showToJson(list: DlqList, stage: string): unknown {
   const cells = list.cells.map(({ key, entries, now }) => ({
     ...key,
@@ -115,12 +116,12 @@ export function showToJson(list: DlqList, stage: string): unknown {
     sentAt,
     problem,
     bodyChars: body.length,
-    body: cut(body),
+    body: truncate(body),
   }));
   return { ...listHead(list, stage), cells, unreadable };
 }
 
-/** `thrice dlq replay --json` and `drop --json`. */
+/** The document of `thrice dlq replay --json` and `thrice dlq drop --json`. */
 export function reportToJson(report: DlqReport, stage: string): unknown {
   const { messages, cells, problems, unseen, isInterrupted: interrupted } = report;
   return { stage, messages, cells, problems, unseen, interrupted };
@@ -131,7 +132,7 @@ function listHead(list: DlqList, stage: string) {
   return { stage, seen, unseen, interrupted, byClass: countClasses(list) };
 }
 
-/** Cells by the class of their latest message, in the classes' order. */
+/** Counts cells by the error class of their latest message, in alphabetical order. */
 function countClasses({ cells }: DlqList): Readonly<Record<string, number>> {
   const classes = cells.map(({ latest }) => errorOfEntry(latest).class).toSorted();
   const counts = Map.groupBy(classes, (name) => name);
@@ -139,7 +140,7 @@ function countClasses({ cells }: DlqList): Readonly<Record<string, number>> {
 }
 
 function renderCell({ key: { run, config, id }, entries, now }: DlqCell): string {
-  const title = `── ${run} ${config} ${id}: ${nowTexts[now]} ──`;
+  const title = `── ${run} ${config} ${id}: ${stateTexts[now]} ──`;
   return [title, ...entries.map(renderEntry)].join('\n');
 }
 
@@ -155,11 +156,11 @@ function renderEntry(entry: CellDlqEntry): string {
 }
 
 function renderUnreadable({ messageId, sentAt, problem, body }: UnreadableDlqEntry): string {
-  const rest = body.length > BODY_CHARS ? `\n(cut, ${body.length} characters in all)` : '';
-  return `── unreadable message ${messageId}, sent ${sentAt ?? 'at an unknown time'} ──\n${problem}\n${cut(body)}${rest}`;
+  const rest = body.length > BODY_CHARS ? `\n(truncated, ${body.length} characters in total)` : '';
+  return `── unreadable message ${messageId}, sent ${sentAt ?? 'at an unknown time'} ──\n${problem}\n${truncate(body)}${rest}`;
 }
 
-function cut(body: string): string {
+function truncate(body: string): string {
   return body.slice(0, BODY_CHARS).toWellFormed();
 }
 
@@ -167,10 +168,6 @@ function describeNothing(
   { seen, unseen }: Pick<DlqList, 'seen' | 'unseen'>,
   stage: string,
 ): string {
-  if (seen === 0) return `no DLQ messages ${unseen > 0 ? 'at hand ' : ''}in stage ${stage}`;
-  return `nothing matched: ${countOf(seen, 'DLQ message')} in stage ${stage}, none as asked for`;
-}
-
-function countOf(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+  if (seen === 0) return `no DLQ messages ${unseen > 0 ? 'available ' : ''}in stage ${stage}`;
+  return `no match among ${countOf(seen, 'DLQ message')} in stage ${stage}`;
 }

@@ -5,7 +5,7 @@ const SHOW_CURSOR = '\u001b[?25h';
 const CLEAR_LINE_END = '\u001b[K';
 const CLEAR_BELOW = '\u001b[0J';
 
-/** A block of lines on stderr that is drawn over itself; plain lines where that is impossible. */
+/** A block of lines on stderr, redrawn in place on a terminal and printed as plain lines elsewhere. */
 export class LiveBlock {
   readonly #terminal: Terminal;
   #lines: readonly string[] = [];
@@ -22,8 +22,8 @@ export class LiveBlock {
       return;
     }
     const lines = this.#fit(block.split('\n'));
-    // Line by line: some terminals keep a screen that is cleared as a whole in their history. Lines
-    // that a resize has wrapped are cleared as a whole all the same, or they would stay joined.
+    // Redraws line by line, because some terminals save a block cleared as a whole in their scrollback.
+    // After a resize the block is cleared as a whole anyway, or wrapped lines would remain joined.
     const { columns } = this.#terminal;
     const isResized = this.#lines.length > 0 && columns !== this.#drawnColumns;
     this.#drawnColumns = columns;
@@ -33,20 +33,20 @@ export class LiveBlock {
     this.#lines = lines;
   }
 
-  /** Writes a line above the block, to stay. */
+  /** Prints a permanent line above the block. */
   note(text: string): void {
     if (this.#terminal.isInteractive) this.#terminal.draw(`${this.#backToTop()}${CLEAR_BELOW}`);
     this.#lines = [];
     this.#terminal.error(text);
   }
 
-  /** Leaves the block as it is and gives the terminal back. */
+  /** Leaves the last block on the screen and restores the cursor. */
   end(): void {
     if (this.#terminal.isInteractive) this.#terminal.draw(SHOW_CURSOR);
     this.#lines = [];
   }
 
-  /** A line that wraps or a block that scrolls could not be drawn over: both are cut to the window. */
+  /** Cuts lines and block to the window: a wrapped line or a scrolled block could not be redrawn. */
   #fit(lines: readonly string[]): readonly string[] {
     const { columns, rows } = this.#terminal;
     const room = Math.max(3, rows - 1);
@@ -63,7 +63,7 @@ export class LiveBlock {
 
   #backToTop(): string {
     const { columns } = this.#terminal;
-    // A window made narrower since has wrapped what was drawn.
+    // A window that has become narrower has wrapped the lines drawn before.
     const height = this.#lines.reduce(
       (sum, { length }) => sum + Math.max(1, Math.ceil(length / columns)),
       0,

@@ -1,25 +1,26 @@
 import type { Clock, GroupHeader, Ledger, WorkerEvent } from '@thrice/core';
 import { type ConfigStatus, countConfigs } from '../engine/group-status.ts';
 import { plainText, type Terminal } from '../shell/terminal.ts';
-import { describeOpenBreaker } from './breaker-text.ts';
+import { describeBreakerKey, describeOpenBreaker } from './breaker-text.ts';
+import { countOf } from './count-of.ts';
 import { LiveBlock } from './live-block.ts';
 import { describeDuration, RateMeter } from './rate-meter.ts';
 import { progressBar } from './status-view.ts';
 
-/** How often a terminal is redrawn, ms. */
+/** Interval between two redraws of a terminal, ms. */
 const REDRAW_MS = 250;
-/** How often a log gets a line, ms. */
+/** Interval between two lines in a log, ms. */
 const LOG_MS = 5_000;
-/** Below this many columns the bars are short. */
+/** Terminals narrower than this get short bars. */
 const NARROW_COLUMNS = 80;
 
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
 
 /**
- * Shows how the work goes: one bar a config on a terminal, one plain line every few seconds in a log.
+ * Shows the progress of a group: one bar per config on a terminal, a plain line every few seconds in a log.
  *
- * Counts grow with this process's own cells and are set to the ledger's at every look, so that cells
- * completed by other processes count too.
+ * Counts grow with this process's own cells and are replaced by the ledger's on every refresh, so that
+ * cells completed by other processes count too.
  */
 export class Progress {
   readonly #terminal: Terminal;
@@ -34,7 +35,7 @@ export class Progress {
     readonly terminal: Terminal;
     readonly now: () => number;
     readonly configs: readonly ConfigStatus[];
-    /** The ledger's counts as they are now. */
+    /** Reads the current counts from the ledger. */
     readonly recount: () => Promise<readonly ConfigStatus[]>;
   }) {
     this.#recount = init.recount;
@@ -44,30 +45,30 @@ export class Progress {
     this.#configs = new Map(init.configs.map((config) => [config.config, { ...config }]));
   }
 
-  /** Shows progress while `work` goes on. */
+  /** Shows progress until `work` settles. */
   async around<T>(work: Promise<T>): Promise<T> {
     this.#meter.add(this.#now(), this.#doneCount());
     const timer = setInterval(
-      () => void this.#look(),
+      () => void this.#refresh(),
       this.#terminal.isInteractive ? REDRAW_MS : LOG_MS,
     );
     try {
       return await work;
     } finally {
       clearInterval(timer);
-      await this.#look();
+      await this.#refresh();
       this.#block.end();
     }
   }
 
-  async #look(): Promise<void> {
-    // A store that cannot be read ends the work with its own error; here it only leaves old counts.
+  async #refresh(): Promise<void> {
+    // A store that cannot be read fails the work itself; here it only leaves the counts as they were.
     const counted = await this.#recount().catch(() => []);
     for (const config of counted) {
-      const own = this.#configs.get(config.config);
-      // The ledger counts a cell's retries when the cell is done, events as they happen.
-      const retries = Math.max(own?.retries ?? 0, config.retries);
-      if (own !== undefined) Object.assign(own, config, { retries });
+      const current = this.#configs.get(config.config);
+      // The ledger counts a cell's retries when the cell is done, events count them as they happen.
+      const retries = Math.max(current?.retries ?? 0, config.retries);
+      if (current !== undefined) Object.assign(current, config, { retries });
     }
     this.#show();
   }
@@ -84,16 +85,18 @@ export class Progress {
         this.note(describeOpenBreaker(event.breaker));
         break;
       case 'breaker-waiting':
-        this.note(`waiting for ${event.breakerKey} until ${new Date(event.untilMs).toISOString()}`);
+        this.note(
+          `waiting for ${describeBreakerKey(event.breakerKey)} until ${new Date(event.untilMs).toISOString()}`,
+        );
         break;
       case 'stalled':
         this.note(
-          `nothing moved for ${event.forMs / 1_000} s though ${event.cellCount} cells could: set going again. This is a bug in Thrice; nothing is lost, please report it`,
+          `no progress for ${event.forMs / 1_000} s although ${countOf(event.cellCount, 'cell')} could run; restarted. This is a bug in Thrice, not in your benchmark. Nothing is lost. Please report it`,
         );
         break;
       case 'cells-taken-over':
         this.note(
-          `took over ${event.cells.length} cells of a process that died; what it was asking may be paid twice: ${event.cells.map(({ config, id }) => `${config}/${id}`).join(' ')}`,
+          `took over ${countOf(event.cells.length, 'cell')} from a dead process; its calls in flight may be paid twice: ${event.cells.map(({ config, id }) => `${config}/${id}`).join(' ')}`,
         );
         break;
     }
@@ -116,7 +119,7 @@ export class Progress {
     if (config !== undefined) config.retries += 1;
   }
 
-  /** Says each thing once, to stay above the bars: a blocked lane is blocked for all of its cells. */
+  /** Prints a permanent line above the bars, once per text: each cell of a blocked lane reports it. */
   note(text: string): void {
     if (this.#noted.has(text)) return;
     this.#noted.add(text);
@@ -147,13 +150,13 @@ export class Progress {
       `${(perSecond ?? 0).toFixed(1)}/s`,
       `ETA ${describeDuration(done === cells ? 0 : eta)}`,
       this.#spend(all),
-      `${retries} retries`,
+      countOf(retries, 'retry', 'retries'),
       `${failed} failed`,
     ].join(', ');
     return { done, cells, text };
   }
 
-  /** A spend is shown where a price is known; some unknown prices make it a lower bound. */
+  /** Describes the known spend; configs without a price make it a lower bound. */
   #spend(configs: readonly ConfigStatus[]): string {
     const known = configs.flatMap(({ costUsd }) => (costUsd === null ? [] : [costUsd]));
     if (known.length === 0) return 'cost unknown';
@@ -173,11 +176,12 @@ export class Progress {
     const lines = all.map((config) => {
       const done = config.cells - config.notAttempted;
       const scoreCount = config.scored + config.unparsed;
-      const right =
-        scoreCount === 0 ? '–' : `${((config.correct / scoreCount) * 100).toFixed(1)} %`;
+      const correct =
+        scoreCount === 0 ? '–' : `${((config.correct / scoreCount) * 100).toFixed(1)}%`;
       const name = config.config.padEnd(width);
       const count = `${String(done).padStart(String(config.cells).length)}/${config.cells}`;
-      const parts = [count, `right ${right}`, `${config.retries} retries`];
+      const retries = countOf(config.retries, 'retry', 'retries');
+      const parts = [count, `${correct} correct`, retries];
       if (config.failed > 0) parts.push(`${config.failed} failed`);
       return `${name} ${progressBar(done, config.cells, barChars)} ${parts.join('  ')}`;
     });
@@ -185,12 +189,12 @@ export class Progress {
   }
 }
 
-/** A cell that waits for its lane to open again is put off, not tried again. */
+/** A cell that waits for a blocked lane is deferred, not retried. */
 function isRetry({ error, waitMs }: Extract<WorkerEvent, { kind: 'call-failed' }>): boolean {
   return waitMs !== null && (error.class === 'transient' || error.class === 'rate-limited');
 }
 
-/** A progress display that starts from where the group stands. */
+/** Creates a progress display that starts from the group's current counts. */
 export async function createProgress({
   terminal,
   engine,

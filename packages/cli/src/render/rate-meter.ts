@@ -1,4 +1,4 @@
-/** The rate is measured over this long, ms: steady, but quick to follow a change. */
+/** Window of the rate, ms: long enough to be steady, short enough to follow a change. */
 const WINDOW_MS = 15_000;
 
 /** Measures how fast a count grows. */
@@ -11,7 +11,7 @@ export class RateMeter {
     while (this.#samples.length > 2 && isOld(1)) this.#samples.shift();
   }
 
-  /** Per second; undefined until two samples are apart. */
+  /** Growth per second; undefined until there are two samples of different times. */
   perSecond(): number | undefined {
     const [first] = this.#samples;
     const last = this.#samples.at(-1);
@@ -20,7 +20,7 @@ export class RateMeter {
   }
 }
 
-/** `1h 02m`, `3m 07s`, `12s`; `–` while unknown. */
+/** Formats a duration as `1h 02m`, `3m 07s` or `12s`; `–` while it is unknown. */
 export function describeDuration(seconds: number | undefined): string {
   if (seconds === undefined || !Number.isFinite(seconds)) return '–';
   const whole = Math.round(seconds);

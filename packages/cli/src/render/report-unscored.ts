@@ -1,8 +1,13 @@
 import type { GroupHeader, Summary } from '@thrice/core';
 import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
 import type { Terminal } from '../shell/terminal.ts';
+import { countOf } from './count-of.ts';
 
-/** Says which cells have no score and how to run them again; the exit code of a finished group. */
+/**
+ * Prints how many cells have no score, where they are listed, and how to retry them.
+ *
+ * @returns The exit code of the finished group.
+ */
 export function reportUnscored(
   summary: Summary,
   {
@@ -13,25 +18,25 @@ export function reportUnscored(
   }: {
     readonly terminal: Terminal;
     readonly header: GroupHeader;
-    /** Where the results are. */
+    /** Where the results are, as shown to users. */
     readonly place: string;
-    /** What a proposed command needs to find the group. */
+    /** Flag that a suggested command needs to find the group. */
     readonly flag: string;
   },
 ): ExitCode {
-  const without = summary.configs.flatMap(({ config, replicates }) =>
+  const unscored = summary.configs.flatMap(({ config, replicates }) =>
     replicates.flatMap(({ run, ungraded, failed, notAttempted }) => {
       const count = ungraded + failed + notAttempted;
       return count === 0 ? [] : [{ config, run, count, failed }];
     }),
   );
-  if (without.length === 0) return exitCodes.complete;
-  for (const { config, run, count } of without) {
+  if (unscored.length === 0) return exitCodes.complete;
+  for (const { config, run, count } of unscored) {
     const file = `${place}/runs/${group}/${run}/failures_${config}.json`;
-    terminal.error(`${count} cells of ${config} without a score: ${file}`);
+    terminal.error(`${countOf(count, 'cell')} of ${config} without a score: ${file}`);
   }
-  if (without.some(({ failed }) => failed > 0)) {
-    terminal.error(`run them again with: thrice rerun ${group} --failed${flag}`);
+  if (unscored.some(({ failed }) => failed > 0)) {
+    terminal.error(`retry them with: thrice rerun ${group} --failed${flag}`);
   }
   return exitCodes.withoutScore;
 }

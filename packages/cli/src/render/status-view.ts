@@ -2,14 +2,15 @@ import { renderTable } from '@thrice/core';
 import type { GroupStatus } from '../engine/group-status.ts';
 import { plainText } from '../shell/terminal.ts';
 import { describeOpenBreaker } from './breaker-text.ts';
+import { countOf } from './count-of.ts';
 import { describeDuration } from './rate-meter.ts';
 
 const BAR_CHARS = 20;
 
 /**
- * A group's state for a reader: one bar a config, totals, lanes.
+ * Renders the status of a group: totals, one bar per config, lanes, open breakers.
  *
- * @param perSecond - Cells a second, for rate and ETA; undefined where nobody measures.
+ * @param perSecond - Cells per second, for rate and ETA; undefined where it is not measured.
  */
 export function renderStatus(status: GroupStatus, perSecond: number | undefined): string {
   const rows = status.configs.map((config) => {
@@ -51,7 +52,7 @@ export function renderStatus(status: GroupStatus, perSecond: number | undefined)
 
 function describeWorkers({ workers }: GroupStatus): string {
   if (workers === null) return '';
-  return workers === 1 ? ', 1 process' : `, ${workers} processes`;
+  return `, ${countOf(workers, 'process', 'processes')}`;
 }
 
 function describeRate({ cells, done }: GroupStatus, perSecond: number | undefined): string {
@@ -61,9 +62,9 @@ function describeRate({ cells, done }: GroupStatus, perSecond: number | undefine
 }
 
 /**
- * `████░░`: a share as a bar.
+ * Renders a ratio as a bar, `████░░`.
  *
- * @param chars - Its length.
+ * @param chars - Length of the bar.
  */
 export function progressBar(done: number, total: number, chars = BAR_CHARS): string {
   const filled = total === 0 ? chars : Math.floor((done / total) * chars);

@@ -1,9 +1,9 @@
 import type { ThriceError } from '@thrice/core';
 
-/** What a command's end means to the script that called it. */
+/** Exit codes of the commands; scripts rely on them. */
 export const exitCodes = {
   complete: 0,
-  /** Finished, but cells have no score. */
+  /** Finished, but some cells have no score. */
   withoutScore: 1,
   /** Paused by a blocked lane, or a check failed. */
   paused: 2,
@@ -13,10 +13,10 @@ export const exitCodes = {
   interrupted: 130,
 } as const;
 
-/** A command's end. */
+/** An exit code of a command. */
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
 
-/** The exit code of an error that ended a command. */
+/** Returns the exit code for an error that ended a command. */
 export function exitCodeOf(error: ThriceError): ExitCode {
   switch (error.class) {
     case 'input':

@@ -1,9 +1,9 @@
-/** ` --dir FOLDER` for a command that we propose, unless it is the default. */
+/** Returns ` --dir FOLDER` for a suggested command, or nothing for the default folder. */
 export function folderFlag(folder: string): string {
   return folder === '.thrice' ? '' : ` --dir ${folder}`;
 }
 
-/** ` --stage NAME` for a command that we propose. */
+/** Returns ` --stage NAME` for a suggested command. */
 export function stageFlag(stage: string): string {
   return ` --stage ${stage}`;
 }

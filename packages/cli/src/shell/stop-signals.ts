@@ -1,12 +1,12 @@
-/** How the user asks a working command to stop. */
+/** Signals with which the user stops a running command. */
 export interface StopSignals extends Disposable {
-  /** After the first Ctrl-C: take no more cells, finish those in flight. */
+  /** Aborts on the first Ctrl-C: claim no more cells, finish the calls in flight. */
   readonly drain: AbortSignal;
-  /** After the second: end the calls in flight too. */
+  /** Aborts on the second Ctrl-C: abort the calls in flight too. */
   readonly stop: AbortSignal;
 }
 
-/** Listens for Ctrl-C and its kin until disposed of. */
+/** Listens for SIGINT, SIGTERM and SIGHUP until disposed. */
 export function listenForStop(): StopSignals {
   const drain = new AbortController();
   const stop = new AbortController();

@@ -1,26 +1,27 @@
 /**
- * What a command writes to and reads of its surroundings.
+ * The output streams of a command and what it may know of its environment.
  *
- * Whatever is printed is made harmless by {@link plainText}; what is drawn is not.
+ * Printed text is escaped by {@link plainText}; drawn text is not.
  */
 export interface Terminal {
-  /** One line, or several, of the command's result on stdout. */
+  /** Prints one or more lines of the command's result to stdout. */
   print(text: string): void;
-  /** One line, or several, of progress or errors on stderr. */
+  /** Prints one or more lines of progress or errors to stderr. */
   error(text: string): void;
-  /** Raw text on stderr, for redrawing. */
+  /** Writes raw text to stderr, for redrawing. */
   draw(text: string): void;
   /** Whether stderr is a terminal that can be redrawn. */
   readonly isInteractive: boolean;
-  /** As they are now: a window may be resized. */
+  /** Current width; the window may be resized. */
   readonly columns: number;
+  /** Current height. */
   readonly rows: number;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly workingFolder: string;
   readonly commandLine: readonly string[];
 }
 
-/** The terminal of a process. */
+/** Returns the terminal of a process. */
 export function processTerminal(host: NodeJS.Process): Terminal {
   return {
     print: (text) => {
@@ -46,10 +47,10 @@ export function processTerminal(host: NodeJS.Process): Terminal {
 }
 
 /**
- * A text by a model or a vendor, made harmless for a terminal: control characters other than tab and
- * line end, and those that turn the direction of writing, are shown as `\x1b` or `\u202e`.
+ * Escapes text from a model or a vendor for a terminal: control characters other than tab and newline,
+ * and bidirectional controls, are shown as `\x1b` or `\u202e`.
  *
- * JSON stays the same document: the characters that it may hold raw become its own escapes.
+ * A JSON document keeps its meaning: the characters that JSON allows unescaped become JSON escapes.
  */
 export function plainText(text: string): string {
   return text.replace(/[\p{Cc}\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu, (character) => {

@@ -1,4 +1,4 @@
 import packageFile from '../../package.json' with { type: 'json' };
 
-/** The version that manifests name. */
+/** The version of Thrice, as recorded in manifests. */
 export const toolVersion: string = packageFile.version;

@@ -2,9 +2,9 @@ import { type BenchmarkSpec, type QuestionSource, SIMULATOR_LANE } from '@thrice
 import type { SimulatedQuestion, Simulator } from '@thrice/simulator';
 
 /**
- * Starts the bundled simulator for a spec that asks lane `sim`, with the spec's own questions.
+ * Starts the bundled simulator for a spec that uses lane `sim`, with the spec's own questions.
  *
- * @returns Undefined for specs that do not use it, or that give it a URL of their own.
+ * @returns Undefined for specs that do not use the lane, or that give it a URL.
  * @throws {ThriceError} `invalid-file` for a bad behaviour or faults file.
  */
 export async function startBundledSimulator(
@@ -24,7 +24,7 @@ export async function startBundledSimulator(
   });
 }
 
-/** The questions of a source as simulated models know them. */
+/** Yields the questions of a source in the form that simulated models answer from. */
 export async function* simulatedQuestions(
   source: Pick<QuestionSource, 'read'>,
 ): AsyncIterable<SimulatedQuestion> {

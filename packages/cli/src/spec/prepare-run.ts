@@ -32,13 +32,13 @@ export interface RunOptions {
   readonly stage?: string;
 }
 
-/** A run that was checked through and through; nothing of it exists yet. */
+/** A fully checked run; nothing of it has been created yet. */
 export interface PreparedRun {
   readonly spec: BenchmarkSpec;
   readonly source: QuestionSource;
   readonly checked: Awaited<ReturnType<typeof checkQuestions>>;
   readonly draft: GroupDraft;
-  /** Configs to leave out, with the reason. */
+  /** Configs to skip, with the reason. */
   readonly skipped: ReadonlyMap<string, string>;
   readonly resolvePath: SpecFile['resolvePath'];
 }
@@ -46,7 +46,7 @@ export interface PreparedRun {
 /**
  * Checks spec, keys, questions and options.
  *
- * @throws {ThriceError} For whatever is wrong; nothing has been created or sent.
+ * @throws {ThriceError} For anything wrong in them; nothing has been created or sent.
  */
 export async function prepareRun(
   terminal: Terminal,
@@ -57,14 +57,14 @@ export async function prepareRun(
     throw new ThriceError({
       code: 'invalid-argument',
       message:
-        '--skip-missing-keys: expected no --stage, whose keys are its own; leave configs out with --configs',
+        '--skip-missing-keys: expected a run without --stage, received --stage, which has its own keys; choose configs with --configs',
     });
   }
   const read = await readSpecFile(file, terminal.workingFolder);
   const spec = applyOptions(read.spec, options);
   const source = openQuestions(spec.questions, read.resolvePath, fileSourceReader);
   const benchmark = resolveBenchmark(spec, file);
-  // A stage has its keys as secrets of its own.
+  // A stage has its own keys, as secrets.
   const skipped =
     options.stage === undefined
       ? checkKeys(benchmark, spec.skip_missing_keys, terminal)
@@ -91,9 +91,9 @@ function applyOptions(spec: BenchmarkSpec, options: RunOptions): BenchmarkSpec {
 }
 
 /**
- * The named configs in the spec's order.
+ * Selects the named configs, in the spec's order.
  *
- * @param where - Where the names were given, for the error.
+ * @param where - Where the names were given; the error message starts with it.
  * @throws {ThriceError} `invalid-argument` for a name the spec does not have.
  */
 export function chooseConfigs<T extends { readonly name: string }>(
@@ -110,7 +110,7 @@ export function chooseConfigs<T extends { readonly name: string }>(
   });
 }
 
-/** Configs to leave out because their lane's key is missing, with the reason. */
+/** Returns the configs to skip because their lane's key is missing, with the reason. */
 function checkKeys(
   benchmark: Benchmark,
   canSkip: boolean,
@@ -126,8 +126,8 @@ function checkKeys(
       ({ name, variable }) => `config "${name}": expected a key in ${variable}, found none`,
     );
     const remedy = canSkip
-      ? 'no config would be left: set one of them'
-      : 'set it, or leave such configs out with --skip-missing-keys';
+      ? 'no config would be left to run; set at least one of these keys'
+      : 'set it, or skip such configs with --skip-missing-keys';
     throw new ThriceError({ code: 'missing-key', message: `${lines.join('\n')}\n${remedy}` });
   }
   for (const { name, variable } of missing)
@@ -164,7 +164,7 @@ async function draftGroup({
     keys: Object.fromEntries(
       [...benchmark.lanes.values()].map((lane) => [
         lane.name,
-        // A stage has keys of its own, which nobody outside of it can see.
+        // A stage has its own keys, which are not visible from here.
         options.stage === undefined ? keyStatus(lane, terminal) : 'unknown',
       ]),
     ),
@@ -191,7 +191,7 @@ async function digestFiles(paths: readonly string[]): Promise<SourceFile[]> {
   );
 }
 
-/** The commit of the folder the command runs in: where a benchmark's own files are kept. */
+/** Reads the commit of the working folder, where a benchmark's own files usually are. */
 function readCommit(folder: string): string | null {
   try {
     return execFileSync('git', ['rev-parse', 'HEAD'], {

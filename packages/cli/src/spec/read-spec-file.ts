@@ -10,21 +10,21 @@ import {
 import { createNodeDigest, fileSourceReader } from '@thrice/local';
 import { parse as parseToml, TomlError } from 'smol-toml';
 
-/** A spec as read, its prompt files inlined. */
+/** A parsed spec, with its prompt files inlined. */
 export interface SpecFile {
-  /** As the user named it, for messages. */
+  /** The path as the user gave it, for messages. */
   readonly file: string;
   readonly spec: BenchmarkSpec;
   readonly source: SourceFile;
-  /** Makes a path in the spec absolute: paths are relative to the spec. */
+  /** Makes a path in the spec absolute; paths are relative to the spec. */
   readonly resolvePath: (path: string) => string;
 }
 
 /**
- * Reads a spec in TOML, or in JSON by its ending.
+ * Reads a spec in TOML, or in JSON where the file name ends with `.json`.
  *
- * @throws {ThriceError} `invalid-file` when it cannot be read; `invalid-spec` for anything wrong in
- *   it: file, key path or line, expected, received.
+ * @throws {ThriceError} `invalid-file` when it cannot be read; `invalid-spec` for anything wrong in it,
+ *   with file, key path or line, expected and received.
  */
 export async function readSpecFile(file: string, workingFolder: string): Promise<SpecFile> {
   const path = resolve(workingFolder, file);
@@ -50,8 +50,8 @@ function parseDocument(text: string, file: string): unknown {
 
 function describeSyntax(error: unknown, text: string): string {
   if (error instanceof TomlError) {
-    const [what = ''] = error.message.replace('Invalid TOML document: ', '').split('\n');
-    return `expected TOML (line ${error.line}, column ${error.column}: ${what})`;
+    const [reason = ''] = error.message.replace('Invalid TOML document: ', '').split('\n');
+    return `expected TOML (line ${error.line}, column ${error.column}: ${reason})`;
   }
   return `expected JSON (${describeJsonError(error, text)})`;
 }
@@ -82,7 +82,7 @@ async function readPrompt(
   try {
     const text = await fileSourceReader.readText(path);
     return text === ''
-      ? { text, problem: `${path}: expected a text, received an empty file` }
+      ? { text, problem: `${path}: expected text, received an empty file` }
       : { text };
   } catch (error) {
     return { text: '', problem: toThriceError(error).message };

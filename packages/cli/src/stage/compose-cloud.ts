@@ -22,10 +22,10 @@ import type {
 } from '@thrice/core';
 import { systemClock } from '@thrice/local';
 
-/** Requests are tried this often: a command that watches for hours must outlast some throttling. */
+/** Attempts per AWS request: a command that watches a group for hours must outlast some throttling. */
 const MAX_ATTEMPTS = 6;
 
-/** A deployed stage as commands see it. */
+/** A deployed stage, composed from its AWS adapters. */
 export interface CloudEngine extends Disposable {
   readonly stage: Stage;
   readonly clock: Clock;
@@ -35,14 +35,14 @@ export interface CloudEngine extends Disposable {
   readonly activeGroups: ActiveGroups;
   readonly requests: GroupRequests;
   readonly sqs: SQSClient;
-  /** Begins a look through the DLQ. */
+  /** Opens a scan of the DLQ. */
   readonly openDlqScan: () => DlqScan;
 }
 
 /**
  * Opens a deployed stage, with the credentials, region and endpoints that the AWS SDK finds.
  *
- * @throws {ThriceError} `endpoint-unreachable` where there is no such stage.
+ * @throws {ThriceError} `endpoint-unreachable` when the stage does not exist.
  */
 export async function openStage(name: string): Promise<CloudEngine> {
   const config = { maxAttempts: MAX_ATTEMPTS };

@@ -13,6 +13,7 @@ import {
 import { closeBreakers } from '../engine/close-breakers.ts';
 import { countSummary } from '../engine/count-summary.ts';
 import { findRuns } from '../engine/find-group.ts';
+import { countOf } from '../render/count-of.ts';
 import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
 import { listenForStop } from '../shell/stop-signals.ts';
 import type { Terminal } from '../shell/terminal.ts';
@@ -21,7 +22,7 @@ import { followGroup } from './follow-group.ts';
 import { openStageEngine, type StageEngine, stateOfModels } from './stage-engine.ts';
 import { refuseUnfitLanes, refuseUnknownLanes } from './stage-lanes.ts';
 
-/** `thrice rerun --failed --stage`: sends the cells without a score again and follows them. */
+/** `thrice rerun --failed --stage`: retries the cells without a score and follows the group. */
 export async function rerunOnStage(
   terminal: Terminal,
   name: string,
@@ -41,7 +42,7 @@ export async function rerunOnStage(
   refuseCancelled(group, engine);
   using signals = listenForStop();
   const sent = await sendFailed({ header, runs, configs, engine });
-  terminal.error(`${sent.length} cells without a score go again`);
+  terminal.error(`retrying ${countOf(sent.length, 'cell')} without a score`);
   if (sent.length === 0) {
     if (options.json === true) {
       terminal.print(JSON.stringify(await countSummary(header, engine), null, 2));
@@ -63,16 +64,16 @@ export async function rerunOnStage(
   });
 }
 
-/** Making it active would set all of it to work, not only what failed. */
+/** Reactivating a cancelled group would resume all of it, not only its failed cells. */
 function refuseCancelled({ header, state }: GroupRecord, { flag }: StageEngine): void {
   if (state !== 'cancelled') return;
   throw new ThriceError({
     code: 'invalid-argument',
-    message: `group ${header.group} is cancelled: expected one that is not; resume it first with: thrice resume ${header.group}${flag}`,
+    message: `group ${header.group}: expected an active group, received a cancelled one; resume it first with: thrice resume ${header.group}${flag}`,
   });
 }
 
-/** State first: watched before any task is sent. */
+/** Puts the group on the list of active groups first: after a crash, the reconciler sees to the rest. */
 async function sendFailed({
   header,
   runs,
@@ -88,13 +89,13 @@ async function sendFailed({
   await activeGroups.add(header.group);
   await closeBreakers(header, engine, { configs: configs.map(({ name }) => name) });
   const sent: CellTask[] = [];
-  const queue = noteSent(engine.queue, sent);
+  const queue = recordSent(engine.queue, sent);
   await rerunCells(header, runs, configs, { ledger, blobs, queue });
   return sent;
 }
 
-/** A queue that remembers what it was given. */
-function noteSent(queue: TaskQueue, sent: CellTask[]): Pick<TaskQueue, 'send'> {
+/** Wraps a queue and records the tasks it sends. */
+function recordSent(queue: TaskQueue, sent: CellTask[]): Pick<TaskQueue, 'send'> {
   return {
     send: async (lane, tasks) => {
       await queue.send(lane, tasks);
@@ -103,7 +104,7 @@ function noteSent(queue: TaskQueue, sent: CellTask[]): Pick<TaskQueue, 'send'> {
   };
 }
 
-/** Drops the tasks that are done from the front; it looks no further than to the first that is not. */
+/** Drops finished tasks from the front, page by page, up to the first page that has an unfinished one. */
 async function dropDone(outstanding: CellTask[], ledger: Ledger): Promise<void> {
   for (let [first] = outstanding; first !== undefined; [first] = outstanding) {
     const { run, config } = first;

@@ -8,7 +8,7 @@ import { followGroup } from './follow-group.ts';
 import { openStageEngine, type StageEngine } from './stage-engine.ts';
 import { refuseUnfitLanes, refuseUnknownLanes } from './stage-lanes.ts';
 
-/** `thrice run --stage`: stores a plan in a stage, asks it to begin, and follows it. */
+/** `thrice run --stage`: stores a plan in a stage, requests its tasks, and follows the group. */
 export async function runOnStage(
   terminal: Terminal,
   stageName: string,
@@ -32,10 +32,10 @@ export async function runOnStage(
   const header = await storePlan(plan, engine);
   if (options.json === true) terminal.error(header.group);
   else terminal.print(header.group);
-  if (signals.drain.aborted) return await leaveUnbegun(header, engine, terminal);
+  if (signals.drain.aborted) return await cancelUnstarted(header, engine, terminal);
   await engine.activeGroups.add(header.group);
-  // Others wait for the same lanes: a new group is no reason to try them before their reset.
-  await closeBreakers(header, engine, { believesResets: true });
+  // Other groups wait for the same lanes: a new group is no reason to call them before their reset.
+  await closeBreakers(header, engine, { awaitsResets: true });
   await engine.requests.requestDispatch({ v: 1, group: header.group, kind: 'plan' });
   if (options.detach === true) {
     if (options.json === true) terminal.print(JSON.stringify({ group: header.group }));
@@ -47,23 +47,23 @@ export async function runOnStage(
   return await followGroup({ terminal, engine, header, isJson, signal: signals.drain });
 }
 
-/** Ctrl-C came while the plan was stored: nothing was asked for, nothing is paid. */
-async function leaveUnbegun(
+/** Handles Ctrl-C during planning: no task has been requested and nothing paid. */
+async function cancelUnstarted(
   { group }: GroupHeader,
   { ledger, flag }: StageEngine,
   terminal: Terminal,
 ): Promise<ExitCode> {
   await ledger.setGroupState(group, 'cancelled');
-  terminal.error(`interrupted before it began\nresume with: thrice resume ${group}${flag}`);
+  terminal.error(`interrupted before it started\nresume with: thrice resume ${group}${flag}`);
   return exitCodes.interrupted;
 }
 
 /**
- * Sets a group of a stage to work again: its lanes open, what has no result is sent.
+ * Resumes a group in a stage: closes its breakers and requests the tasks of cells without a result.
  *
- * State first: it is active and watched before anything is asked for.
+ * The group is active, and on the list of active groups, before anything is requested.
  *
- * @throws {ThriceError} `invalid-argument`, with nothing changed, for a lane that works on one machine only.
+ * @throws {ThriceError} `invalid-argument`, with nothing changed, for a lane that works only locally.
  */
 export async function resumeOnStage(
   header: GroupHeader,
@@ -77,9 +77,9 @@ export async function resumeOnStage(
   await activeGroups.add(group);
   await closeBreakers(header, engine);
   const deferred = (await activeGroups.listDeferred()).filter((entry) => entry.group === group);
-  const closed = new Set((await ledger.listOpenBreakers()).map(({ breakerKey }) => breakerKey));
+  const blocked = new Set((await ledger.listOpenBreakers()).map(({ breakerKey }) => breakerKey));
   await requests.requestDispatch({ v: 1, group, kind: isPlanned ? 'refill' : 'plan' });
-  // What waits for a lane that is open is among the missing that were asked for; the rest goes on waiting.
+  // The request covers deferred cells whose lane is no longer blocked; the others keep waiting.
   for (const entry of deferred)
-    if (!closed.has(entry.breakerKey)) await activeGroups.removeDeferred(entry);
+    if (!blocked.has(entry.breakerKey)) await activeGroups.removeDeferred(entry);
 }

@@ -2,7 +2,7 @@ import type { Stage } from '@thrice/aws';
 import { type Benchmark, limits, ThriceError } from '@thrice/core';
 
 /**
- * Lanes are queues in a stage: one that was not deployed has none.
+ * Refuses lanes that have no queue in the stage because they were not deployed with it.
  *
  * @throws {ThriceError} `invalid-argument` for the first lane that the stage does not have.
  */
@@ -12,15 +12,14 @@ export function refuseUnknownLanes(lanes: readonly string[], stage: Stage): void
   if (unknown === undefined) return;
   throw new ThriceError({
     code: 'invalid-argument',
-    message: `lane "${unknown}": expected one of stage ${stage.stage} (${known.join(', ')}); add it to stacks/lanes.ts and deploy`,
+    message: `lane "${unknown}": expected a lane of stage ${stage.stage} (${known.join(', ')}); add it to stacks/lanes.ts and deploy`,
   });
 }
 
 /**
- * Refuses what works on one machine only: the simulator that comes along, and calls that may take longer
- * than a function has.
+ * Refuses lanes that work only locally: the bundled simulator, and calls that may outlast a function.
  *
- * @throws {ThriceError} `invalid-argument` for the first lane that is unfit.
+ * @throws {ThriceError} `invalid-argument` for the first such lane.
  */
 export function refuseUnfitLanes({ lanes }: Benchmark): void {
   for (const { name, endpoints, timeoutMs } of lanes.values()) {
@@ -33,7 +32,7 @@ export function refuseUnfitLanes({ lanes }: Benchmark): void {
     if (timeoutMs > limits.stageCallMs) {
       throw new ThriceError({
         code: 'invalid-argument',
-        message: `lane "${name}": expected timeout_s of at most ${limits.stageCallMs / 1_000} in a stage, whose functions have 15 minutes, received ${timeoutMs / 1_000}`,
+        message: `lane "${name}": expected a timeout_s of at most ${limits.stageCallMs / 1_000} in a stage, where functions run for 15 minutes, received ${timeoutMs / 1_000}; lower it in [lanes.${name}]`,
       });
     }
   }
