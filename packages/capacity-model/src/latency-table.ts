@@ -1,4 +1,4 @@
-/** Size of a latency table. All its entries are equally likely, so expected values can be computed exactly. */
+/** Entries of a latency table. All are equally likely, so expected values can be computed exactly. */
 export const LATENCY_COUNT = 16_384;
 /** The table ends at this many standard deviations: 1 in 10^9 lies beyond. */
 const RANGE_SIGMA = 6;

@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest';
 import { waitUntil } from '../../support/wait-until.ts';
 import { isRunning, openToyCloud, type Seen } from './toy-cloud.ts';
 
-describe.concurrent('a cloud on one machine', { timeout: 60_000 }, () => {
+describe.concurrent('the local cloud', { timeout: 60_000 }, () => {
   it('runs a bundle with its variables, its links and a Lambda context', async () => {
     await using toy = await openToyCloud(
       { timeoutSeconds: 20 },
@@ -33,7 +33,7 @@ describe.concurrent('a cloud on one machine', { timeout: 60_000 }, () => {
     expect(remainingMs).toSatisfy((ms: number) => ms > 0 && ms <= 20_000);
   });
 
-  it('creates the items of the stack with the real addresses in them', async () => {
+  it("creates the stack's table items with the emulators' addresses", async () => {
     await using toy = await openToyCloud();
 
     const { Item } = await toy.dynamo.send(
@@ -49,7 +49,7 @@ describe.concurrent('a cloud on one machine', { timeout: 60_000 }, () => {
     });
   });
 
-  it('keeps objects in its bucket', async () => {
+  it('stores objects in its bucket', async () => {
     await using toy = await openToyCloud();
     const { region, credentials, s3Url } = toy.cloud.emulators;
     const s3 = new S3Client({ region, credentials, endpoint: s3Url });
@@ -62,7 +62,7 @@ describe.concurrent('a cloud on one machine', { timeout: 60_000 }, () => {
     s3.destroy();
   });
 
-  it('hands a message over as Lambda does', async () => {
+  it("passes a message to a function in Lambda's format", async () => {
     await using toy = await openToyCloud();
     const body = JSON.stringify({ name: 'one' });
 
@@ -102,7 +102,7 @@ describe.concurrent('a cloud on one machine', { timeout: 60_000 }, () => {
     });
   });
 
-  it('gives back only the messages of a batch that failed', async () => {
+  it('redelivers only the failed messages of a batch', async () => {
     await using toy = await openToyCloud({ batchSize: 3 });
 
     await toy.send([{ name: 'a' }, { name: 'b', act: 'fail-once' }, { name: 'c' }]);
@@ -111,7 +111,7 @@ describe.concurrent('a cloud on one machine', { timeout: 60_000 }, () => {
     expect(await receiveCountsOf(toy, ['a', 'b', 'c'])).toEqual({ a: [1], b: [1, 2], c: [1] });
   });
 
-  it('gives the whole batch back when the function throws', async () => {
+  it('redelivers the whole batch when the function throws', async () => {
     await using toy = await openToyCloud({
       batchSize: 2,
       windowSeconds: 1,
@@ -125,7 +125,7 @@ describe.concurrent('a cloud on one machine', { timeout: 60_000 }, () => {
     expect(await receiveCountsOf(toy, ['good', 'bad'])).toEqual({ good: [1, 2], bad: [1, 2] });
   });
 
-  it('ignores reported failures when the mapping does not ask for them', async () => {
+  it('ignores reported item failures unless the mapping enables them', async () => {
     await using toy = await openToyCloud({ batchSize: 2, reportsItemFailures: false });
 
     await toy.send([{ name: 'a' }, { name: 'b', act: 'fail' }]);
@@ -135,7 +135,7 @@ describe.concurrent('a cloud on one machine', { timeout: 60_000 }, () => {
     expect(await toy.count('dead')).toBe(0);
   });
 
-  it('moves a message that fails each time to the DLQ after its last receive', async () => {
+  it('moves a message to the DLQ after its last allowed receive', async () => {
     await using toy = await openToyCloud({ maxReceiveCount: 2 });
 
     await toy.send([{ name: 'poison', act: 'fail' }, { name: 'good' }]);
@@ -148,7 +148,7 @@ describe.concurrent('a cloud on one machine', { timeout: 60_000 }, () => {
     expect(await toy.count('work')).toBe(0);
   });
 
-  it('kills a function that takes too long and delivers its message again', async () => {
+  it('kills a function that times out and redelivers its message', async () => {
     await using toy = await openToyCloud({ timeoutSeconds: 2, visibilitySeconds: 3 });
 
     await toy.send([{ name: 'slow', act: 'hang-once' }]);
@@ -157,10 +157,10 @@ describe.concurrent('a cloud on one machine', { timeout: 60_000 }, () => {
     const [first, second] = await toy.seen('slow');
     expect([first?.receiveCount, second?.receiveCount]).toEqual([1, 2]);
     expect(first?.processId).not.toBe(second?.processId);
-    await waitUntil('the first is gone', () => !isRunning(first));
+    await waitUntil('the first process has exited', () => !isRunning(first));
   });
 
-  it('outlives a function that exits and delivers its message again', async () => {
+  it('survives a function that exits and redelivers its message', async () => {
     await using toy = await openToyCloud();
 
     await toy.send([{ name: 'crashing', act: 'crash-once' }]);
@@ -171,7 +171,7 @@ describe.concurrent('a cloud on one machine', { timeout: 60_000 }, () => {
     expect(first?.processId).not.toBe(second?.processId);
   });
 
-  it('ends a function that takes more memory than it has', async () => {
+  it('ends a function that exceeds its memory', async () => {
     await using toy = await openToyCloud({ visibilitySeconds: 5 });
 
     await toy.send([{ name: 'greedy', act: 'exhaust-once' }]);
@@ -182,7 +182,7 @@ describe.concurrent('a cloud on one machine', { timeout: 60_000 }, () => {
     expect(await readFile(toy.cloud.logPath, 'utf8')).toContain('heap out of memory');
   });
 
-  it('answers one event after another in the same process', async () => {
+  it('handles successive events in the same process', async () => {
     await using toy = await openToyCloud({ maximumConcurrency: 1 });
 
     await toy.send([{ name: 'a' }, { name: 'b' }, { name: 'c' }]);
@@ -195,7 +195,7 @@ describe.concurrent('a cloud on one machine', { timeout: 60_000 }, () => {
     ]);
   });
 
-  it('invokes as many at once as the mapping allows, in a process each', async () => {
+  it('runs as many concurrent invocations as the mapping allows, one process each', async () => {
     await using toy = await openToyCloud({ maximumConcurrency: 3, visibilitySeconds: 30 });
 
     await toy.send(orders(9, 300));
@@ -203,11 +203,11 @@ describe.concurrent('a cloud on one machine', { timeout: 60_000 }, () => {
 
     const seen = await toy.seenOfAll();
     expect(seen).toHaveLength(9);
-    expect(mostAtOnce(seen)).toBe(3);
+    expect(peakConcurrency(seen)).toBe(3);
     expect(new Set(seen.map(({ processId }) => processId)).size).toBe(3);
   });
 
-  it('waits with a batch while the function has no concurrency left', async () => {
+  it('holds a batch back while the function has no concurrency left', async () => {
     await using toy = await openToyCloud({
       maximumConcurrency: 4,
       reservedConcurrency: 2,
@@ -218,11 +218,11 @@ describe.concurrent('a cloud on one machine', { timeout: 60_000 }, () => {
     await toy.untilEmpty();
 
     const seen = await toy.seenOfAll();
-    expect(mostAtOnce(seen)).toBe(2);
+    expect(peakConcurrency(seen)).toBe(2);
     expect(seen.map(({ receiveCount }) => receiveCount)).toEqual([1, 1, 1, 1, 1, 1]);
   });
 
-  it('gathers a batch until it is full or its window is over', async () => {
+  it('fills a batch until it is full or its window ends', async () => {
     await using toy = await openToyCloud({
       batchSize: 4,
       windowSeconds: 2,
@@ -231,7 +231,7 @@ describe.concurrent('a cloud on one machine', { timeout: 60_000 }, () => {
     });
 
     await toy.send([{ name: 'a' }, { name: 'b' }]);
-    await waitUntil('two are received', async () => (await toy.count('work')) === 2);
+    await waitUntil('two messages are in flight', async () => (await toy.count('work')) === 2);
     await toy.send([{ name: 'c' }, { name: 'd' }, { name: 'e' }]);
     await toy.untilEmpty();
 
@@ -241,24 +241,24 @@ describe.concurrent('a cloud on one machine', { timeout: 60_000 }, () => {
     expect(last?.batch).toEqual(['e']);
   });
 
-  it('invokes a scheduled function once a period with the event of its schedule', async () => {
+  it("invokes a scheduled function once per period with its schedule's event", async () => {
     await using toy = await openToyCloud({ hasSchedule: true }, { tickSeconds: 0.2 });
 
-    await waitUntil('two ticks', async () => (await toy.seen('tick')).length >= 2);
+    await waitUntil('two scheduled invocations have run', async () => (await toy.seen('tick')).length >= 2);
 
     const [first] = await toy.seen('tick');
     expect(first?.receiveCount).toBe(0);
   });
 
-  it('leaves no process behind', async () => {
+  it('leaves no process running after disposal', async () => {
     const toy = await openToyCloud({ maximumConcurrency: 2, visibilitySeconds: 30 });
     await toy.send([{ name: 'hanging', act: 'hang' }, { name: 'warm' }]);
-    await waitUntil('both have begun', async () => (await toy.seenOfAll()).length === 2);
+    await waitUntil('both have started', async () => (await toy.seenOfAll()).length === 2);
     const seen = await toy.seenOfAll();
 
     await toy[Symbol.asyncDispose]();
 
-    await waitUntil('both are gone', () => !seen.some(isRunning));
+    await waitUntil('both processes have exited', () => !seen.some(isRunning));
   });
 });
 
@@ -276,8 +276,8 @@ function orders(count: number, ms: number) {
   return Array.from({ length: count }, (_, index) => ({ name: `order-${index}`, ms }));
 }
 
-/** Every change of how many there are is at a start, so the most are at one. */
-function mostAtOnce(seen: readonly Seen[]): number {
+/** The peak is always reached when an invocation starts, so counting at each start is enough. */
+function peakConcurrency(seen: readonly Seen[]): number {
   return Math.max(
     ...seen.map(
       ({ startedAtMs: at }) =>

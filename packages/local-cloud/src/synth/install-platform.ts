@@ -5,8 +5,7 @@ import { join } from 'node:path';
 const root = join(import.meta.dirname, '../../../..');
 
 /**
- * Installs SST's components into `.sst/platform` unless they are there. Types, synth and bundling need
- * them.
+ * Installs SST's components into `.sst/platform` if missing. Types, synth and bundling need them.
  *
  * Needs the npm registry, but no AWS access; downloads neither pulumi nor bun.
  */

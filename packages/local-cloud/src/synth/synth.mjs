@@ -61,10 +61,10 @@ async function evaluateApp() {
  * order of components varies from run to run, and so would their suffixes.
  */
 function nameByComponent(path) {
-  const draw = 'crypto.randomBytes(8).toString("hex")';
+  const randomSuffix = 'crypto.randomBytes(8).toString("hex")';
   const source = readFileSync(path, 'utf8');
-  if (!source.includes(draw)) throw new Error(`${path}: expected ${draw}`);
-  return source.replace(draw, '`${name}${suffix}`');
+  if (!source.includes(randomSuffix)) throw new Error(`${path}: expected ${randomSuffix}`);
+  return source.replace(randomSuffix, '`${name}${suffix}`');
 }
 
 /** Bundles the config's `run()`, with the globals that SST injects into each of our files. */
