@@ -48,7 +48,7 @@ export const deliveredCell: readonly ProtocolRequest[] = [
   { service: 'sqs', name: 'ReceiveMessage', sender: 'poller', count: 1 },
   // After the function has reported success.
   { service: 'sqs', name: 'DeleteMessage', sender: 'poller', count: 1 },
-  // From the queue's 90 minutes down to a worker's lease.
+  // Shortens the visibility timeout from the queue's 90 minutes to a worker's lease.
   { service: 'sqs', name: 'ChangeMessageVisibilityBatch', sender: 'answer', count: 1 },
   // The group's header.
   {

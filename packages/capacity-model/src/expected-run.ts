@@ -43,7 +43,7 @@ export function rampSeconds(concurrency: number): number {
   return (Math.max(0, concurrency - mappingStart.value) * 60) / mappingAddedPerMinute.value;
 }
 
-/** How much later a long run ends than one at full concurrency from the start, s: the area below it. */
+/** How much later a long run ends than one at full concurrency from the start, s. */
 export function rampDelaySeconds(concurrency: number): number {
   const missing = Math.max(0, concurrency - awsLimits.mappingStart.value);
   return (missing * rampSeconds(concurrency)) / (2 * concurrency);

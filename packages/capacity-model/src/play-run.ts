@@ -71,10 +71,10 @@ const UNITS_PER_HEARTBEAT = sumOf(heartbeat, cellUnits);
  * @throws RangeError when no call can end in time, or when the account leaves the lane no concurrency.
  */
 export function playRun(scenario: Scenario, random: () => number): RunOutcome {
-  return new PlayedRunState(scenario, random).play();
+  return new RunPlayer(scenario, random).play();
 }
 
-class PlayedRunState {
+class RunPlayer {
   readonly #questions: number;
   readonly #cap: number;
   readonly #isLimitedByAccount: boolean;

@@ -7,7 +7,7 @@ import {
 import type { Stack, Table, TableItem } from './stack.ts';
 import type { Emulators } from './start-emulators.ts';
 
-/** How often a new table is checked; the emulator creates tables at once. */
+/** The most status checks of a new table; the emulator creates tables at once. */
 const MAX_CHECKS = 100;
 
 /** Creates the resources that need requests: the stack's tables and their items. */

@@ -102,7 +102,7 @@ export class ExecutionEnvironment {
   }
 
   kill(): void {
-    this.#endWith('Sandbox.Killed', 'killed by request');
+    this.#endWith('Sandbox.Killed', 'killed from outside');
     this.#child.kill('SIGKILL');
   }
 

@@ -2,7 +2,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 
-/** How often a closing server checks for unfinished requests; the emulators answer most at once. */
+/** The most checks of a closing server for unfinished requests; the emulators answer most at once. */
 const MAX_CHECKS = 200;
 const CHECK_MS = 5;
 

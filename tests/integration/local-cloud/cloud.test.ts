@@ -5,7 +5,7 @@ import { GetObjectCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3
 import { SendMessageCommand } from '@aws-sdk/client-sqs';
 import { describe, expect, it } from 'vitest';
 import { waitUntil } from '../../support/wait-until.ts';
-import { isRunning, openToyCloud, type Seen } from './toy-cloud.ts';
+import { type DeliveryRecord, isRunning, openToyCloud } from './toy-cloud.ts';
 
 describe.concurrent('the local cloud', { timeout: 60_000 }, () => {
   it('runs a bundle with its variables, its links and a Lambda context', async () => {
@@ -17,7 +17,7 @@ describe.concurrent('the local cloud', { timeout: 60_000 }, () => {
     await toy.send([{ name: 'one' }]);
     await toy.untilEmpty();
 
-    const [seen] = await toy.seen('one');
+    const [seen] = await toy.deliveriesOf('one');
     const { remainingMs, ...environment } = seen?.environment ?? {};
     expect(environment).toEqual({
       functionName: 'toy-local-ToyFunction',
@@ -78,7 +78,7 @@ describe.concurrent('the local cloud', { timeout: 60_000 }, () => {
     );
     await toy.untilEmpty();
 
-    const [seen] = await toy.seen('one');
+    const [seen] = await toy.deliveriesOf('one');
     const digits = expect.stringMatching(/^\d{13}$/) as unknown;
     const lists = { stringListValues: [], binaryListValues: [] };
     expect(seen?.record).toEqual({
@@ -154,7 +154,7 @@ describe.concurrent('the local cloud', { timeout: 60_000 }, () => {
     await toy.send([{ name: 'slow', act: 'hang-once' }]);
     await toy.untilEmpty();
 
-    const [first, second] = await toy.seen('slow');
+    const [first, second] = await toy.deliveriesOf('slow');
     expect([first?.receiveCount, second?.receiveCount]).toEqual([1, 2]);
     expect(first?.processId).not.toBe(second?.processId);
     await waitUntil('the first process has exited', () => !isRunning(first));
@@ -166,7 +166,7 @@ describe.concurrent('the local cloud', { timeout: 60_000 }, () => {
     await toy.send([{ name: 'crashing', act: 'crash-once' }]);
     await toy.untilEmpty();
 
-    const [first, second] = await toy.seen('crashing');
+    const [first, second] = await toy.deliveriesOf('crashing');
     expect([first?.receiveCount, second?.receiveCount]).toEqual([1, 2]);
     expect(first?.processId).not.toBe(second?.processId);
   });
@@ -177,7 +177,7 @@ describe.concurrent('the local cloud', { timeout: 60_000 }, () => {
     await toy.send([{ name: 'greedy', act: 'exhaust-once' }]);
     await toy.untilEmpty();
 
-    const seen = await toy.seen('greedy');
+    const seen = await toy.deliveriesOf('greedy');
     expect(seen.map(({ receiveCount }) => receiveCount)).toEqual([1, 2]);
     expect(await readFile(toy.cloud.logPath, 'utf8')).toContain('heap out of memory');
   });
@@ -188,7 +188,7 @@ describe.concurrent('the local cloud', { timeout: 60_000 }, () => {
     await toy.send([{ name: 'a' }, { name: 'b' }, { name: 'c' }]);
     await toy.untilEmpty();
 
-    const seen = await toy.seenOfAll();
+    const seen = await toy.allDeliveries();
     expect(new Set(seen.map(({ processId }) => processId)).size).toBe(1);
     expect(seen.map(({ invocationCount }) => invocationCount).toSorted((a, b) => a - b)).toEqual([
       1, 2, 3,
@@ -201,7 +201,7 @@ describe.concurrent('the local cloud', { timeout: 60_000 }, () => {
     await toy.send(orders(9, 300));
     await toy.untilEmpty();
 
-    const seen = await toy.seenOfAll();
+    const seen = await toy.allDeliveries();
     expect(seen).toHaveLength(9);
     expect(peakConcurrency(seen)).toBe(3);
     expect(new Set(seen.map(({ processId }) => processId)).size).toBe(3);
@@ -217,7 +217,7 @@ describe.concurrent('the local cloud', { timeout: 60_000 }, () => {
     await toy.send(orders(6, 200));
     await toy.untilEmpty();
 
-    const seen = await toy.seenOfAll();
+    const seen = await toy.allDeliveries();
     expect(peakConcurrency(seen)).toBe(2);
     expect(seen.map(({ receiveCount }) => receiveCount)).toEqual([1, 1, 1, 1, 1, 1]);
   });
@@ -235,8 +235,8 @@ describe.concurrent('the local cloud', { timeout: 60_000 }, () => {
     await toy.send([{ name: 'c' }, { name: 'd' }, { name: 'e' }]);
     await toy.untilEmpty();
 
-    const [first] = await toy.seen('a');
-    const [last] = await toy.seen('e');
+    const [first] = await toy.deliveriesOf('a');
+    const [last] = await toy.deliveriesOf('e');
     expect(first?.batch).toEqual(['a', 'b', 'c', 'd']);
     expect(last?.batch).toEqual(['e']);
   });
@@ -244,17 +244,20 @@ describe.concurrent('the local cloud', { timeout: 60_000 }, () => {
   it("invokes a scheduled function once per period with its schedule's event", async () => {
     await using toy = await openToyCloud({ hasSchedule: true }, { tickSeconds: 0.2 });
 
-    await waitUntil('two scheduled invocations have run', async () => (await toy.seen('tick')).length >= 2);
+    await waitUntil(
+      'two scheduled invocations have run',
+      async () => (await toy.deliveriesOf('tick')).length >= 2,
+    );
 
-    const [first] = await toy.seen('tick');
+    const [first] = await toy.deliveriesOf('tick');
     expect(first?.receiveCount).toBe(0);
   });
 
   it('leaves no process running after disposal', async () => {
     const toy = await openToyCloud({ maximumConcurrency: 2, visibilitySeconds: 30 });
     await toy.send([{ name: 'hanging', act: 'hang' }, { name: 'warm' }]);
-    await waitUntil('both have started', async () => (await toy.seenOfAll()).length === 2);
-    const seen = await toy.seenOfAll();
+    await waitUntil('both have started', async () => (await toy.allDeliveries()).length === 2);
+    const seen = await toy.allDeliveries();
 
     await toy[Symbol.asyncDispose]();
 
@@ -266,7 +269,7 @@ type Toy = Awaited<ReturnType<typeof openToyCloud>>;
 
 async function receiveCountsOf(toy: Toy, names: readonly string[]) {
   const entries = names.map(async (name) => {
-    const seen = await toy.seen(name);
+    const seen = await toy.deliveriesOf(name);
     return [name, seen.map(({ receiveCount }) => receiveCount)] as const;
   });
   return Object.fromEntries(await Promise.all(entries));
@@ -277,7 +280,7 @@ function orders(count: number, ms: number) {
 }
 
 /** The peak is always reached when an invocation starts, so counting at each start is enough. */
-function peakConcurrency(seen: readonly Seen[]): number {
+function peakConcurrency(seen: readonly DeliveryRecord[]): number {
   return Math.max(
     ...seen.map(
       ({ startedAtMs: at }) =>

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { holdOrders } from './hold-orders.ts';
-import { isRunning, openToyCloud, type Seen, TOY, type ToyCloud } from './toy-cloud.ts';
+import { type DeliveryRecord, isRunning, openToyCloud, TOY, type ToyCloud } from './toy-cloud.ts';
 
 describe.concurrent('a deployment while messages are in flight', { timeout: 60_000 }, () => {
   it('finishes current invocations on the old code and starts later ones on the new', async () => {
@@ -13,17 +13,17 @@ describe.concurrent('a deployment while messages are in flight', { timeout: 60_0
     await toy.send([{ name: 'done' }, { name: 'busy' }]);
     await Promise.all([held.received('done'), held.received('busy')]);
     held.release('done');
-    const done = await seenOnce(toy, 'done');
+    const done = await onlyDeliveryOf(toy, 'done');
     await waitUntil('its message is deleted', async () => (await toy.count('work')) === 1);
 
     await toy.change();
     await toy.cloud.deploy({ functionVariables: { TOY_EXTRA: 'new' } });
     await waitUntil('the idle environment has exited', () => !isRunning(done));
     await toy.send([{ name: 'later' }]);
-    const later = await seenOnce(toy, 'later');
+    const later = await onlyDeliveryOf(toy, 'later');
     held.release('busy');
     await toy.untilEmpty();
-    const busy = await seenOnce(toy, 'busy');
+    const busy = await onlyDeliveryOf(toy, 'busy');
     await waitUntil('the busy environment has exited', () => !isRunning(busy));
 
     expect([done, busy, later].map(summaryOf)).toEqual([
@@ -42,7 +42,7 @@ describe.concurrent('a deployment while messages are in flight', { timeout: 60_0
     await toy.send([{ name: 'later' }]);
 
     const expected = { version: 'two', extra: 'old', receiveCount: 1 };
-    expect(summaryOf(await seenOnce(toy, 'later'))).toEqual(expected);
+    expect(summaryOf(await onlyDeliveryOf(toy, 'later'))).toEqual(expected);
   });
 
   it('keeps the old code when the new code cannot be built', async () => {
@@ -53,7 +53,7 @@ describe.concurrent('a deployment while messages are in flight', { timeout: 60_0
     await toy.send([{ name: 'later' }]);
 
     const expected = { version: 'one', extra: 'old', receiveCount: 1 };
-    expect(summaryOf(await seenOnce(toy, 'later'))).toEqual(expected);
+    expect(summaryOf(await onlyDeliveryOf(toy, 'later'))).toEqual(expected);
   });
 });
 
@@ -81,14 +81,14 @@ async function openEditableToy() {
   };
 }
 
-async function seenOnce(toy: ToyCloud, name: string): Promise<Seen> {
-  await waitUntil(`${name} is recorded`, async () => (await toy.seen(name)).length > 0);
-  const [seen, ...more] = await toy.seen(name);
+async function onlyDeliveryOf(toy: ToyCloud, name: string): Promise<DeliveryRecord> {
+  await waitUntil(`${name} is recorded`, async () => (await toy.deliveriesOf(name)).length > 0);
+  const [seen, ...more] = await toy.deliveriesOf(name);
   if (seen === undefined || more.length > 0)
     throw new Error(`expected one delivery of ${name}, received ${1 + more.length}`);
   return seen;
 }
 
-function summaryOf({ version, environment, receiveCount }: Seen) {
+function summaryOf({ version, environment, receiveCount }: DeliveryRecord) {
   return { version, extra: environment['extra'], receiveCount };
 }

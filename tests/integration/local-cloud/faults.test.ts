@@ -97,8 +97,11 @@ describe.concurrent('faults in the local cloud', { timeout: 60_000 }, () => {
     const toy = await openToyCloud({}, { intercept: held.intercept });
     await toy.send([{ name: 'a', act: 'hang' }, { name: 'b' }]);
     await held.received('b');
-    await waitUntil('the other function has started', async () => (await toy.seen('a')).length === 1);
-    const seen = await toy.seen('a');
+    await waitUntil(
+      'the other function has started',
+      async () => (await toy.deliveriesOf('a')).length === 1,
+    );
+    const seen = await toy.deliveriesOf('a');
 
     await within(10, 'the cloud to stop', dispose(toy));
 
@@ -141,6 +144,6 @@ function environmentsOf(requests: readonly AwsRequest[]) {
 }
 
 async function receiveCountsOf(toy: ToyCloud, name: string): Promise<readonly number[]> {
-  const seen = await toy.seen(name);
+  const seen = await toy.deliveriesOf(name);
   return seen.map(({ receiveCount }) => receiveCount);
 }

@@ -142,7 +142,7 @@ export function toyStack(init: ToyStackInit = {}): unknown {
   };
 }
 
-const seenSchema = z.object({
+const deliveryRecordSchema = z.object({
   processId: z.number(),
   invocationCount: z.number(),
   receiveCount: z.number(),
@@ -154,7 +154,7 @@ const seenSchema = z.object({
   environment: z.record(z.string(), z.unknown()),
 });
 /** The toy function's record of one delivery of a message. */
-export type Seen = z.infer<typeof seenSchema>;
+export type DeliveryRecord = z.infer<typeof deliveryRecordSchema>;
 
 /** A running toy stack. */
 export interface ToyCloud extends AsyncDisposable {
@@ -165,8 +165,9 @@ export interface ToyCloud extends AsyncDisposable {
   readonly queueUrl: string;
   send(orders: readonly Order[]): Promise<void>;
   /** The function's records of an order, oldest first. */
-  seen(name: string): Promise<readonly Seen[]>;
-  seenOfAll(): Promise<readonly Seen[]>;
+  deliveriesOf(name: string): Promise<readonly DeliveryRecord[]>;
+  /** The records of all orders, in no particular order. */
+  allDeliveries(): Promise<readonly DeliveryRecord[]>;
   /** Messages in a queue: visible, in flight and delayed. */
   count(queue: 'work' | 'dead'): Promise<number>;
   untilEmpty(): Promise<void>;
@@ -211,7 +212,7 @@ export async function openToyCloud(
       }));
       await sqs.send(new SendMessageBatchCommand({ QueueUrl: urlOf('work'), Entries }));
     },
-    async seen(name) {
+    async deliveriesOf(name) {
       const { Items = [] } = await dynamo.send(
         new QueryCommand({
           TableName: TABLE_NAME,
@@ -219,11 +220,11 @@ export async function openToyCloud(
           ExpressionAttributeValues: { ':name': { S: name } },
         }),
       );
-      return Items.map(toSeen);
+      return Items.map(toDeliveryRecord);
     },
-    async seenOfAll() {
+    async allDeliveries() {
       const { Items = [] } = await dynamo.send(new ScanCommand({ TableName: TABLE_NAME }));
-      return Items.filter(({ seen }) => seen !== undefined).map(toSeen);
+      return Items.filter(({ seen }) => seen !== undefined).map(toDeliveryRecord);
     },
     count,
     untilEmpty: () => waitUntil('the queue is empty', async () => (await count('work')) === 0),
@@ -236,15 +237,17 @@ export async function openToyCloud(
   };
 }
 
-function toSeen({ seen }: Readonly<Record<string, { readonly S?: string | undefined }>>): Seen {
-  return seenSchema.parse(JSON.parse(seen?.S ?? ''));
+function toDeliveryRecord({
+  seen,
+}: Readonly<Record<string, { readonly S?: string | undefined }>>): DeliveryRecord {
+  return deliveryRecordSchema.parse(JSON.parse(seen?.S ?? ''));
 }
 
 /** Whether the process that recorded a delivery is still running. */
-export function isRunning(seen: Seen | undefined): boolean {
-  if (seen === undefined) throw new Error('no delivery was recorded');
+export function isRunning(delivery: DeliveryRecord | undefined): boolean {
+  if (delivery === undefined) throw new Error('no delivery was recorded');
   try {
-    return process.kill(seen.processId, 0);
+    return process.kill(delivery.processId, 0);
   } catch {
     return false;
   }
