@@ -136,8 +136,8 @@ export const heartbeat: readonly ProtocolRequest[] = [
   },
 ];
 
-/** Additional requests of a delivery whose invocation runs out of time: it hands the cell back. */
-export const handedBackCell: readonly ProtocolRequest[] = [
+/** Additional requests of a delivery whose invocation runs out of time: it releases the cell. */
+export const releasedCell: readonly ProtocolRequest[] = [
   // Sends the task again.
   { service: 'sqs', name: 'SendMessage', sender: 'answer', count: 1 },
   // Releases the cell: reads it, then removes its lease.
@@ -159,7 +159,7 @@ export const handedBackCell: readonly ProtocolRequest[] = [
   },
 ];
 
-/** Additional requests of a delivery that claims a handed-back cell: its first claim is refused. */
+/** Additional requests of a delivery that claims a released cell: its first claim is refused. */
 export const reclaimedCell: readonly ProtocolRequest[] = [
   // Reads the cell, then claims it conditionally.
   {
@@ -233,7 +233,7 @@ export const timing = {
   logBytesPerDelivery: 1_400,
 } as const;
 
-/** The longest a call may take, s: then the invocation aborts it and hands the cell back. */
+/** The longest a call may take, s: then the invocation aborts it and releases the cell. */
 export const LONGEST_CALL_SECONDS = timing.functionTimeoutSeconds - timing.answerReserveSeconds;
 
 /** Sums a quantity over the requests of one event. */

@@ -24,7 +24,7 @@ export function expectRun(scenario: Scenario): ExpectedRun {
     planned: questions,
     deliveries,
     answered: questions,
-    handedBack: deliveries - questions,
+    released: deliveries - questions,
     reclaimed: deliveries - questions,
     heartbeats: deliveries * meanOf(heartbeats),
     answerSeconds: deliveries * meanOf(seconds),

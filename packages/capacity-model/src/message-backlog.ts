@@ -45,14 +45,14 @@ export class MessageBacklog {
     return this.#receivedAgeSeconds;
   }
 
-  /** Whether the last received message is for a cell that was handed back. */
+  /** Whether the last received message is for a cell that was released. */
   get isRetryReceived(): boolean {
     return this.#isRetryReceived;
   }
 
   /**
    * @param atSeconds - Not before any earlier message.
-   * @param isRetry - Whether the messages are for cells that were handed back.
+   * @param isRetry - Whether the messages are for cells that were released.
    */
   push(atSeconds: number, count: number, isRetry: boolean): void {
     this.#batches.push({ sentAtSeconds: atSeconds, remaining: count, isRetry });

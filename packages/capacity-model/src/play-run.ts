@@ -99,7 +99,7 @@ class RunPlayer {
   #planned = 0;
   #started = 0;
   #answered = 0;
-  #handedBack = 0;
+  #released = 0;
   #reclaimed = 0;
   #heartbeats = 0;
   #answerSeconds = 0;
@@ -154,7 +154,7 @@ class RunPlayer {
       this.#countWrites(nowSeconds);
     } else if (event === CUT_OFF) {
       this.#running -= 1;
-      this.#handedBack += 1;
+      this.#released += 1;
       this.#reachQuota('answer-timeout', nowSeconds);
       this.#backlog.push(nowSeconds, 1, true);
     } else if (event === POLLER_ADDED) this.#addPoller();
@@ -292,7 +292,7 @@ class RunPlayer {
       planned: this.#planned,
       deliveries: this.#started,
       answered: this.#answered,
-      handedBack: this.#handedBack,
+      released: this.#released,
       reclaimed: this.#reclaimed,
       heartbeats: this.#heartbeats,
       answerSeconds: this.#answerSeconds,

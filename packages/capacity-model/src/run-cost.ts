@@ -3,13 +3,13 @@ import {
   deliveredCell,
   FINALIZATION_GETS,
   FINALIZATION_PUTS,
-  handedBackCell,
   heartbeat,
   itemBytes,
   type ProtocolRequest,
   plannedCell,
   readRecord,
   reclaimedCell,
+  releasedCell,
   sumOf,
   timing,
   UPLOAD_PART_BYTES,
@@ -27,8 +27,8 @@ export interface RunCounts {
   readonly deliveries: number;
   readonly answered: number;
   /** Deliveries that ran out of time. */
-  readonly handedBack: number;
-  /** Deliveries of a cell that an earlier delivery handed back. */
+  readonly released: number;
+  /** Deliveries of a cell that an earlier delivery released. */
   readonly reclaimed: number;
   readonly heartbeats: number;
   /** Total duration of the answer function's invocations, s. */
@@ -82,13 +82,13 @@ export function costOfRun(counts: RunCounts): readonly CostLine[] {
 
 /** Sums a quantity over all requests of a run. */
 function requestsOf(counts: RunCounts, quantity: (request: ProtocolRequest) => number): number {
-  const { planned, deliveries, answered, heartbeats, handedBack, reclaimed, recordsRead } = counts;
+  const { planned, deliveries, answered, heartbeats, released, reclaimed, recordsRead } = counts;
   return (
     planned * sumOf(plannedCell, quantity) +
     deliveries * sumOf(deliveredCell, quantity) +
     answered * sumOf(answeredCell, quantity) +
     heartbeats * sumOf(heartbeat, quantity) +
-    handedBack * sumOf(handedBackCell, quantity) +
+    released * sumOf(releasedCell, quantity) +
     reclaimed * sumOf(reclaimedCell, quantity) +
     recordsRead * sumOf(readRecord, quantity)
   );

@@ -96,11 +96,11 @@ describe('playRun', () => {
     fc.assert(
       fc.property(scenarios, (settings) => {
         const { outcome } = play(settings);
-        const { deliveries, answered, handedBack, reclaimed } = outcome.counts;
+        const { deliveries, answered, released, reclaimed } = outcome.counts;
 
         expect(answered).toBe(settings.questions);
-        expect(deliveries).toBe(answered + handedBack);
-        expect(reclaimed).toBe(handedBack);
+        expect(deliveries).toBe(answered + released);
+        expect(reclaimed).toBe(released);
         expect(outcome.peakConcurrency).toBeLessThanOrEqual(
           Math.min(settings.laneConcurrency, 447),
         );
@@ -132,17 +132,17 @@ describe('playRun', () => {
     expect(warm.peakPartitionWrites).toBeGreaterThan(900);
   });
 
-  it('hands back cells whose call outlasts the function, and asks again', () => {
+  it('releases cells whose call outlasts the function, and asks again', () => {
     const { outcome } = play({ latencySeconds: 600, questions: 2_000 });
-    const { deliveries, handedBack, answerSeconds } = outcome.counts;
+    const { deliveries, released, answerSeconds } = outcome.counts;
 
-    expect(handedBack / deliveries).toBeCloseTo(0.152, 1);
+    expect(released / deliveries).toBeCloseTo(0.152, 1);
     expect(answerSeconds).toBeLessThan(deliveries * 885.2);
     expect(outcome.reachedQuotas.map(({ quota }) => quota)).toEqual([
       'lane-concurrency',
       'answer-timeout',
     ]);
-    expect(outcome.reachedQuotas[1]?.count).toBe(handedBack);
+    expect(outcome.reachedQuotas[1]?.count).toBe(released);
   });
 
   it('rejects a latency at which no call can end in time', () => {
