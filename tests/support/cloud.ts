@@ -6,7 +6,7 @@ import * as z from 'zod';
 import { temporaryFolder } from './temporary-folder.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-/** What is printed of a log, at most, from its end. */
+/** Length of the log's end that is printed, characters. */
 const PRINTED_LENGTH = 64_000;
 
 const inputsSchema = z.record(z.string(), z.unknown());
@@ -21,14 +21,14 @@ const stackSchema = z.looseObject({
 });
 type Resource = z.infer<typeof stackSchema>['resources'][number];
 
-/** What of a function may be changed. */
+/** The changeable settings of a function. */
 export interface FunctionChange {
   readonly timeoutSeconds?: number;
   readonly memoryMb?: number;
   readonly reservedConcurrency?: number;
 }
 
-/** What of a queue, and of the mapping that takes its messages to a function, may be changed. */
+/** The changeable settings of a queue and of its event source mapping. */
 export interface QueueChange {
   readonly visibilitySeconds?: number;
   readonly maxReceiveCount?: number;
@@ -36,42 +36,42 @@ export interface QueueChange {
   readonly batchSize?: number;
 }
 
-/** Changes by component: `{ functions: { Answer: ... }, queues: { LaneSim: ... } }`. */
+/** Changes by component name: `{ functions: { Answer: ... }, queues: { LaneSim: ... } }`. */
 export interface StackChanges {
   readonly functions?: Readonly<Record<string, FunctionChange>>;
   readonly queues?: Readonly<Record<string, QueueChange>>;
 }
 
-/** Synthesizes this repository's stack; takes seconds, so that the tests of a file share it. */
+/** Synthesizes this repository's stack. Takes seconds, so the tests of a file should share it. */
 export async function synthesizeStack(): Promise<unknown> {
   await using folder = await temporaryFolder();
   return await synthesize(ROOT, folder.path);
 }
 
 /**
- * Another stack with other values.
+ * Returns a changed copy of a stack.
  *
- * @param stack - As `synthesizeStack` gives it; stays as it is.
+ * @param stack - A stack from `synthesizeStack`; not modified.
  * @throws Error when the stack has no such component.
  */
 export function changeStack(
   stack: unknown,
   { functions = {}, queues = {} }: StackChanges,
 ): unknown {
-  // A copy, as far down as anything is changed.
+  // Parsing copies everything that is changed below.
   const changed = stackSchema.parse(stack);
-  const find = (type: string, isMeant: (resource: Resource) => boolean, name: string) => {
-    const found = changed.resources.find((each) => each.type === type && isMeant(each));
+  const find = (type: string, isMatch: (resource: Resource) => boolean, name: string) => {
+    const found = changed.resources.find((resource) => resource.type === type && isMatch(resource));
     if (found === undefined) throw new Error(`the stack has no ${name} of type ${type}`);
     return found.inputs;
   };
   for (const [name, change] of Object.entries(functions)) {
-    const isMeant = ({ options }: Resource) => options.parent === name;
-    changeFunction(find('aws:lambda/function:Function', isMeant, name), change);
+    const isMatch = ({ options }: Resource) => options.parent === name;
+    changeFunction(find('aws:lambda/function:Function', isMatch, name), change);
   }
   for (const [name, change] of Object.entries(queues)) {
-    const isMeant = ({ options }: Resource) => options.parent === name;
-    const queue = find('aws:sqs/queue:Queue', isMeant, name);
+    const isMatch = ({ options }: Resource) => options.parent === name;
+    const queue = find('aws:sqs/queue:Queue', isMatch, name);
     changeQueue(queue, change);
     const isOfQueue = ({ inputs }: Resource) =>
       String(inputs['eventSourceArn']).endsWith(`:${String(queue['name'])}`);
@@ -111,19 +111,19 @@ function set(inputs: Inputs, name: string, value: unknown): void {
 
 export interface OpenCloudInit
   extends Pick<CloudInit, 'functionVariables' | 'intercept' | 'tickSeconds'> {
-  /** @default Synthesized for this cloud alone */
+  /** @default Synthesized for this cloud */
   readonly stack?: unknown;
   readonly changes?: StackChanges;
-  /** The machine's variables: the keys of models, by name. @default None but the path */
+  /** The machine's variables besides `PATH`, such as model keys. @default None */
   readonly machine?: Readonly<Record<string, string>>;
-  /** Of the test's own context, where tests run side by side. @default The running test's */
+  /** Required for concurrent tests: the one of the test's context. @default The running test's */
   readonly onTestFailed?: (print: () => void) => void;
 }
 
 /**
  * Starts this repository's stack inside this process.
  *
- * When the test fails, the end of the functions' log is printed.
+ * Prints the end of the functions' log if the test fails.
  */
 export async function openCloud(init: OpenCloudInit = {}): Promise<Cloud> {
   const {

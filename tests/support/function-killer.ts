@@ -1,24 +1,24 @@
 import { type AwsRequest, type Cloud, type Intercept, lost } from '@thrice/local-cloud';
 import * as z from 'zod';
 
-/** What an answer function does with the stores, in the order of a cell's life. */
+/** The answer function's requests to the stores, in the order of a cell's life. */
 const steps = [
   'extend',
   'read-group',
-  'list-openBreakers',
+  'list-open-breakers',
   'claim',
   'read-question',
   'commit',
   'complete',
-  'count',
+  'update-tally',
   'read-tallies',
-  'message',
+  'send-dlq-message',
 ] as const;
 type Step = (typeof steps)[number];
 
 interface Kill {
   readonly step: Step;
-  /** `never`: the request is not answered, until the function has timed out. */
+  /** `never`: the request gets no response, so the function times out. */
   readonly moment: 'before' | 'after' | 'never';
 }
 
@@ -33,21 +33,21 @@ const querySchema = z.object({
 });
 
 /**
- * Kills functions at each step of a cell, once before the step is done and once after, its answer unseen;
- * and lets one time out that waits for a cell's completion.
+ * Kills a function at each step of a cell: once before the step's request is executed, and once after,
+ * before the function receives the response. Also lets one function time out while it completes a cell.
  */
 export class FunctionKiller {
   functions: Cloud['functions'] | undefined;
   readonly #component: string;
-  readonly #left: Kill[] = [
+  readonly #remaining: Kill[] = [
     { step: 'complete', moment: 'never' },
     ...steps.flatMap((step): Kill[] => [
       { step, moment: 'before' },
       { step, moment: 'after' },
     ]),
   ];
-  readonly #cellOf = new Map<string, Cell>();
-  readonly #ended = new Set<string>();
+  readonly #cells = new Map<string, Cell>();
+  readonly #killed = new Set<string>();
   readonly #uncommitted: Cell[] = [];
 
   /** @param component - The function, for example `Answer`. */
@@ -55,12 +55,12 @@ export class FunctionKiller {
     this.#component = component;
   }
 
-  /** Kills that are still to come. */
+  /** The kills that have not happened yet. */
   get left(): readonly string[] {
-    return this.#left.map(({ step, moment }) => `${moment} ${step}`);
+    return this.#remaining.map(({ step, moment }) => `${moment} ${step}`);
   }
 
-  /** Ids of the cells of a config whose answer was lost before it was committed. */
+  /** Ids of a config's cells whose answer was lost before it was committed. */
   uncommitted(config: string): readonly string[] {
     return this.#uncommitted.filter((cell) => cell.config === config).map(({ id }) => id);
   }
@@ -68,22 +68,22 @@ export class FunctionKiller {
   readonly intercept: Intercept = async (request, proceed) => {
     const { environmentId } = request;
     if (!environmentId?.startsWith(`${this.#component}-`)) return await proceed();
-    if (this.#ended.has(environmentId)) return lost;
+    if (this.#killed.has(environmentId)) return lost;
     const step = stepOf(request);
-    if (step === 'claim') this.#cellOf.set(environmentId, cellOf(request));
-    const kill = this.#take(step, environmentId);
+    if (step === 'claim') this.#cells.set(environmentId, cellOf(request));
+    const kill = this.#nextKill(step, environmentId);
     if (kill === undefined) return await proceed();
     if (kill.moment === 'never') return await Promise.withResolvers<never>().promise;
-    this.#ended.add(environmentId);
+    this.#killed.add(environmentId);
     if (kill.moment === 'after') await proceed();
     this.functions?.get(this.#component)?.kill(environmentId);
     return lost;
   };
 
-  #take(step: Step | undefined, environmentId: string): Kill | undefined {
-    const index = this.#left.findIndex((kill) => kill.step === step);
-    const [kill] = index === -1 ? [] : this.#left.splice(index, 1);
-    const cell = this.#cellOf.get(environmentId);
+  #nextKill(step: Step | undefined, environmentId: string): Kill | undefined {
+    const index = this.#remaining.findIndex((kill) => kill.step === step);
+    const [kill] = index === -1 ? [] : this.#remaining.splice(index, 1);
+    const cell = this.#cells.get(environmentId);
     const isUncommitted = kill?.step === 'commit' && kill.moment === 'before';
     if (isUncommitted && cell !== undefined) this.#uncommitted.push(cell);
     return kill;
@@ -98,7 +98,9 @@ const stepReaders: Readonly<Record<string, (input: AwsRequest['input']) => Step 
   ChangeMessageVisibilityBatch: () => 'extend',
   GetObject: () => 'read-question',
   SendMessage: (input) =>
-    String(Reflect.get(input, 'QueueUrl')).includes('DeadLetterQueue') ? 'message' : undefined,
+    String(Reflect.get(input, 'QueueUrl')).includes('DeadLetterQueue')
+      ? 'send-dlq-message'
+      : undefined,
   GetItem: (input) =>
     keyOf(Reflect.get(input, 'Key')).pk.startsWith('group#') ? 'read-group' : undefined,
   PutItem: (input) => {
@@ -107,12 +109,12 @@ const stepReaders: Readonly<Record<string, (input: AwsRequest['input']) => Step 
     return sk.startsWith('cell#') ? 'claim' : undefined;
   },
   UpdateItem: (input) => {
-    if (keyOf(Reflect.get(input, 'Key')).sk.startsWith('tally#')) return 'count';
+    if (keyOf(Reflect.get(input, 'Key')).sk.startsWith('tally#')) return 'update-tally';
     return JSON.stringify(input).includes('"done"') ? 'complete' : undefined;
   },
   Query: (input) => {
     const partition = querySchema.parse(input).ExpressionAttributeValues[':p'].S;
-    if (partition === 'lanes') return 'list-openBreakers';
+    if (partition === 'lanes') return 'list-open-breakers';
     return partition.startsWith('run#') ? 'read-tallies' : undefined;
   },
 };

@@ -1,14 +1,14 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A request as it came in. */
+/** A received request. */
 export interface ReceivedRequest {
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-/** A server that answers by hand: for what the simulator never says. */
+/** A server whose responses a test writes itself, for responses that the simulator never sends. */
 export interface HttpServer extends AsyncDisposable {
   /** `http://127.0.0.1:<port>/v1` */
   readonly url: string;
@@ -59,7 +59,7 @@ export function sendJson(
   response.end(typeof body === 'string' ? body : JSON.stringify(body));
 }
 
-/** Begins an event stream and sends the given events; the caller ends it. */
+/** Starts an event stream if needed and sends the events; the caller ends the stream. */
 export function sendEvents(response: ServerResponse, events: readonly unknown[]): void {
   if (!response.headersSent) response.writeHead(200, { 'content-type': 'text/event-stream' });
   for (const event of events) {

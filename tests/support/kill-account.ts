@@ -2,23 +2,23 @@ import type { Simulator } from '@thrice/simulator';
 import { committedKeys } from './ledger-view.ts';
 
 /**
- * Keeps account of what kills cost: which calls were in flight at each, and what was committed.
+ * Tracks the cost of kills: the calls in flight at each kill, and the calls committed before it.
  *
- * A call is in flight at a kill if the server was asked since the kill before and no answer of it is
- * in the journal. All keys are those of the cell key header.
+ * A call is in flight at a kill if the server received its request since the previous kill and the
+ * journal has no answer for it. Keys are those of the cell key header.
  */
 export class KillAccount {
   readonly #folder: string;
   readonly #group: string;
   readonly #simulator: Simulator;
-  /** Requests of each committed cell when a kill first found it committed. */
-  readonly #committed = new Map<string, number>();
+  /** Request counts of committed cells at the first kill that found them committed. */
+  readonly #committedRequests = new Map<string, number>();
   readonly #inFlight = new Map<string, number>();
   #requestsBefore: ReadonlyMap<string, number> = new Map();
 
   /**
-   * @param folder - What `--dir` names.
-   * @param group - The group whose calls count; the server may have been asked for others.
+   * @param folder - The `--dir` of the run.
+   * @param group - The group whose calls count; the server may have served other groups.
    */
   constructor(folder: string, group: string, simulator: Simulator) {
     this.#folder = folder;
@@ -27,15 +27,16 @@ export class KillAccount {
   }
 
   /**
-   * Notes a kill, once the killed process is gone.
+   * Records a kill. Call it after the killed process has exited.
    *
-   * @returns How many calls were in flight.
+   * @returns The number of calls in flight.
    */
   async note(): Promise<number> {
     const committed = committedKeys(this.#folder);
     const requests = await this.#requests();
     for (const key of committed) {
-      if (!this.#committed.has(key)) this.#committed.set(key, requests.get(key) ?? 0);
+      if (!this.#committedRequests.has(key))
+        this.#committedRequests.set(key, requests.get(key) ?? 0);
     }
     const lost = [...requests].filter(
       ([key, count]) => !committed.has(key) && count > (this.#requestsBefore.get(key) ?? 0),
@@ -45,15 +46,15 @@ export class KillAccount {
     return lost.length;
   }
 
-  /** Cells that were asked again although a kill had found their answer committed. */
+  /** Cells that were asked again although their answer was committed at a kill. */
   async askedAgain(): Promise<readonly string[]> {
     const requests = await this.#requests();
-    return [...this.#committed].flatMap(([key, before]) =>
+    return [...this.#committedRequests].flatMap(([key, before]) =>
       requests.get(key) === before ? [] : [key],
     );
   }
 
-  /** Cells that were not asked once, and once more for each kill that they were in flight at. */
+  /** Cells whose request count is not 1 plus the number of kills at which they were in flight. */
   async unexplained(): Promise<readonly string[]> {
     const requests = await this.#requests();
     return [...requests].flatMap(([key, count]) =>
@@ -62,7 +63,7 @@ export class KillAccount {
   }
 
   async #requests(): Promise<ReadonlyMap<string, number>> {
-    // One more exchange: what a dead client had sent by now is read before it.
+    // One more request: the server reads everything the killed client had sent before it.
     await (await fetch(this.#simulator.url.replace(/v1$/, 'thrice/stats'))).arrayBuffer();
     const counts = this.#simulator.stats().requestsByQuestion;
     return new Map(
@@ -73,7 +74,7 @@ export class KillAccount {
   }
 }
 
-/** A random number generator with a seed, uniform in 0..1 (mulberry32). */
+/** A seeded random number generator, uniform in 0 <= x < 1 (mulberry32). */
 export function seededDraw(seed: number): () => number {
   let state = seed;
   return () => {

@@ -1,17 +1,17 @@
 import type { BlobStore, Ledger, TaskQueue } from '@thrice/core';
 
-/** What one process works with. */
+/** The stores that a process uses. */
 export interface Stores {
   readonly ledger: Ledger;
   readonly blobs: BlobStore;
   readonly queue: TaskQueue;
 }
 
-/** When a process dies. */
+/** When a process crashes. */
 export interface Death {
-  /** Writes that it has made before. */
+  /** Number of writes that succeed before the crash. */
   readonly afterWrites: number;
-  /** Whether its last write, of which it hears nothing any more, reaches the store. */
+  /** Whether the write it crashes at reaches the store; the process gets no response either way. */
   readonly isWritten: boolean;
 }
 
@@ -26,14 +26,14 @@ const ledgerWrites: ReadonlySet<PropertyKey> = new Set<keyof Ledger>([
   'completeCell',
 ]);
 
-/** The stores of a process that dies at one of its writes: this one and all that follow fail. */
+/** The stores of a process that crashes at one of its writes: that write and all later ones fail. */
 export function mortalStores({ ledger, blobs, queue }: Stores, death: Death): Stores {
   let writeCount = 0;
   const write = async (send: () => unknown): Promise<unknown> => {
     writeCount += 1;
     if (writeCount <= death.afterWrites) return await send();
     if (writeCount === death.afterWrites + 1 && death.isWritten) await send();
-    throw new Error('the process has died');
+    throw new Error('the process has crashed');
   };
   const guard = <Store extends object>(store: Store, writes: ReadonlySet<PropertyKey>): Store =>
     new Proxy(store, {

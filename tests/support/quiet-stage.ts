@@ -6,7 +6,7 @@ import { FakeActiveGroups } from './fake-active-groups.ts';
 import { FakeGroupRequests } from './fake-group-requests.ts';
 import type { PassingClock } from './passing-clock.ts';
 
-/** A stage in which nobody works: a real ledger, the rest in memory. */
+/** A stage without workers: a real ledger, everything else in memory. */
 export interface QuietStage extends AsyncDisposable {
   readonly stage: Stage;
   readonly place: string;
@@ -18,7 +18,7 @@ export interface QuietStage extends AsyncDisposable {
   readonly requests: FakeGroupRequests;
 }
 
-/** Opens a stage `dev` with a queue for each of some lanes. */
+/** Opens a stage `dev` with a queue for each of the lanes. */
 export async function openQuietStage(
   dynamo: DynamoEmulator,
   lanes: readonly string[] = ['lab'],

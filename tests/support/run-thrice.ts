@@ -4,41 +4,41 @@ import { resolve } from 'node:path';
 import { runCommand } from '../../packages/cli/src/main.ts';
 import type { Terminal } from '../../packages/cli/src/shell/terminal.ts';
 
-/** The command as npm links it. */
+/** The script that npm links as `thrice`. */
 export const thriceBin: string = resolve(import.meta.dirname, '../../packages/cli/bin/thrice.js');
 
-/** How a command line ended and what it said. */
+/** The exit code and output of a command. */
 export interface Outcome {
-  /** Null if a signal ended it. */
+  /** `null` if a signal ended it. */
   readonly exitCode: number | null;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** Where and how a command is started. */
+/** How a command is started. */
 export interface Surroundings {
-  /** The working folder. */
+  /** The working directory. */
   readonly cwd: string;
-  /** Variables beside `PATH` and `HOME`; no key of the developer's reaches a test. */
+  /** Variables besides `PATH` and `HOME`. None of the developer's keys reach a test. */
   readonly environment?: Readonly<Record<string, string>>;
-  /** @default this Node */
+  /** The Node.js binary. @default The one running the test */
   readonly node?: string;
-  /** A shell script to run in place of the command itself; `"$@"` is the command line. */
+  /** A shell script to run instead of the command; `"$@"` is the command line. */
   readonly shell?: string;
 }
 
-/** A running command; ended when disposed of. */
+/** A running command; killed on disposal. */
 export interface RunningThrice extends AsyncDisposable {
   readonly child: ChildProcess;
-  /** What it has said so far. */
+  /** The output so far. */
   readonly stdout: string;
   readonly stderr: string;
-  /** Resolves once stdout and stderr together match, rejects if the command ends before. */
+  /** Resolves when stdout followed by stderr matches; rejects if the command exits without a match. */
   says(pattern: RegExp): Promise<void>;
   readonly ended: Promise<Outcome>;
 }
 
-/** Runs a command line as a process of its own, to its end. */
+/** Runs a command line in a separate process, to its end. */
 export async function runThrice(
   argv: readonly string[],
   surroundings: Surroundings,
@@ -47,7 +47,7 @@ export async function runThrice(
   return await running.ended;
 }
 
-/** Starts a command line as a process of its own. */
+/** Starts a command line in a separate process. */
 export function startThrice(argv: readonly string[], surroundings: Surroundings): RunningThrice {
   const { cwd, environment = {}, node = process.execPath, shell } = surroundings;
   const command = [node, thriceBin, ...argv];
@@ -85,16 +85,18 @@ export function startThrice(argv: readonly string[], surroundings: Surroundings)
     ended,
     says: async (pattern) => {
       while (!pattern.test(stdout + stderr)) {
-        const news = new AbortController();
-        const { signal } = news;
+        const output = new AbortController();
+        const { signal } = output;
         await Promise.race([
           once(child.stdout, 'data', { signal }),
           once(child.stderr, 'data', { signal }),
           ended.then((outcome) => {
             if (pattern.test(stdout + stderr)) return;
-            throw new Error(`ended without saying ${pattern.source}: ${JSON.stringify(outcome)}`);
+            throw new Error(
+              `exited without printing ${pattern.source}: ${JSON.stringify(outcome)}`,
+            );
           }),
-        ]).finally(() => news.abort());
+        ]).finally(() => output.abort());
       }
     },
     [Symbol.asyncDispose]: async () => {
@@ -104,15 +106,15 @@ export function startThrice(argv: readonly string[], surroundings: Surroundings)
   };
 }
 
-/** A terminal that keeps what it is told. */
+/** A terminal that records its output. */
 export interface FakeTerminal extends Terminal {
-  /** Everything printed on stdout so far. */
+  /** Everything written to stdout so far. */
   readonly stdout: string;
-  /** Everything on stderr so far, drawn text included. */
+  /** Everything written to stderr so far, including drawn text. */
   readonly stderr: string;
 }
 
-/** A terminal that is a log by default: not interactive, 80 columns, an empty environment. */
+/** A fake terminal. By default it is like a log: not interactive, 80 columns, an empty environment. */
 export function fakeTerminal(own: Partial<Terminal> = {}): FakeTerminal {
   let stdout = '';
   let stderr = '';
@@ -142,7 +144,7 @@ export function fakeTerminal(own: Partial<Terminal> = {}): FakeTerminal {
   };
 }
 
-/** Runs a command line inside this process: the same code without the start of a process. */
+/** Runs a command line inside this process: the same code without starting a process. */
 export async function callThrice(
   argv: readonly string[],
   { cwd, environment = {} }: Pick<Surroundings, 'cwd' | 'environment'>,

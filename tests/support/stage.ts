@@ -15,7 +15,7 @@ const messageListSchema = z.object({
   unreadable: z.array(z.unknown()),
 });
 
-/** A small benchmark on the lane of a stage that needs no key. */
+/** A small benchmark on the stage's `sim` lane, which needs no key. */
 export function stageBenchmark(
   own: Parameters<typeof smallBenchmark>[0],
 ): ReturnType<typeof smallBenchmark> {
@@ -26,7 +26,7 @@ export function stageBenchmark(
   };
 }
 
-/** Runs a command against a stage on this machine. */
+/** Runs a command against a stage in the local cloud. */
 export async function thriceIn(
   cloud: Cloud,
   cwd: string,
@@ -35,7 +35,7 @@ export async function thriceIn(
   return await runThrice([...argv, '--stage', 'local'], { cwd, environment: cloud.variables });
 }
 
-/** The group that a `run` printed first. */
+/** The group's id, which `run` prints first. */
 export function groupOf({ stdout }: Pick<Outcome, 'stdout'>): string {
   return stdout.split('\n')[0] ?? '';
 }
@@ -52,7 +52,7 @@ export async function pullRows(
   return await readCellRows(`${cwd}/.thrice`, group, config);
 }
 
-/** What `dlq ls` lists: cells as `config id`, and how many messages are unreadable. */
+/** Lists the messages of `dlq ls`: cells as `config id`, and the number of unreadable messages. */
 export async function listMessages(
   cloud: Cloud,
   cwd: string,
@@ -65,7 +65,7 @@ export async function listMessages(
   };
 }
 
-/** Sends bodies as they are to a lane's queue. */
+/** Sends raw message bodies to a lane's queue. */
 export async function sendRaw(
   cloud: Cloud,
   lane: string,
@@ -78,7 +78,7 @@ export async function sendRaw(
   }
 }
 
-/** How many messages a lane's queue holds, whatever their state. */
+/** Counts the messages in a lane's queue, whatever their state. */
 export async function countTasks(cloud: Cloud, lane: string): Promise<number> {
   using clients = openClients(cloud);
   const { laneQueueUrls } = await findStage(clients.dynamo, 'local');
@@ -92,7 +92,7 @@ export async function countTasks(cloud: Cloud, lane: string): Promise<number> {
   return await queue.countTasks(lane);
 }
 
-/** Which of these files of a group a stage does not have; names are relative to its folder. */
+/** Returns those of the files that the stage lacks. Names are relative to the group's folder. */
 export async function missingInStage(
   cloud: Cloud,
   group: string,

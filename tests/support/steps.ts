@@ -1,49 +1,49 @@
-/** Where a process comes to harm. */
+/** A fault injected at one step of a process. */
 export interface Mishap {
-  /** At which of its steps, from 0. */
+  /** Index of the step, from 0. */
   readonly at: number;
-  /** Whether that step takes effect all the same. */
+  /** Whether the step takes effect although it fails. */
   readonly isDone: boolean;
-  /** The process dies: every later step fails too. Else only this one does. */
+  /** Whether the process crashes: every later step fails too. Otherwise only this step fails. */
   readonly isFatal: boolean;
 }
 
-/** The steps of a process: the calls of methods of what it works with, in order. */
+/** Records the steps of a process, which are its calls to the methods of its stores, and injects a fault. */
 export class Steps {
-  /** `store.method`, in order. */
+  /** The steps as `store.method`, in order. */
   readonly names: string[] = [];
   readonly #mishap: Mishap | undefined;
   readonly #createError: () => Error;
   #isDead = false;
 
   /**
-   * @param mishap - @default none
-   * @param createError - What a failing step throws.
+   * @param mishap - The fault to inject. @default None
+   * @param createError - Creates the error that a failing step throws.
    */
   constructor(mishap?: Mishap, createError: () => Error = () => new Error('no longer there')) {
     this.#mishap = mishap;
     this.#createError = createError;
   }
 
-  /** Whether the process died. */
+  /** Whether the process has crashed. */
   get isDead(): boolean {
     return this.#isDead;
   }
 
-  /** The step that failed, with whether it took effect; undefined if none has. */
+  /** The step at which the fault was injected, and whether it took effect; undefined if none has failed. */
   get failed(): { readonly name: string; readonly isDone: boolean } | undefined {
     const name = this.#mishap && this.names[this.#mishap.at];
     return name === undefined ? undefined : { name, isDone: this.#mishap?.isDone === true };
   }
 
-  /** Makes every call of an asynchronous method of a store a step. */
+  /** Wraps a store so that every call to one of its asynchronous methods is a step. */
   watch<Store extends object>(name: string, store: Store): Store {
     return new Proxy(store, {
       get: (target, property) => {
         const member: unknown = Reflect.get(target, property);
         if (typeof member !== 'function') return member;
         return (...args: readonly unknown[]) =>
-          this.#take(
+          this.#runStep(
             `${name}.${String(property)}`,
             async () => (await Reflect.apply(member, target, args)) as unknown,
           );
@@ -51,11 +51,11 @@ export class Steps {
     });
   }
 
-  async #take(name: string, work: () => Promise<unknown>): Promise<unknown> {
+  async #runStep(name: string, work: () => Promise<unknown>): Promise<unknown> {
     if (this.#isDead) throw this.#createError();
-    const isHere = this.#mishap?.at === this.names.length;
+    const isFaulty = this.#mishap?.at === this.names.length;
     this.names.push(name);
-    if (!isHere) return await work();
+    if (!isFaulty) return await work();
     this.#isDead = this.#mishap?.isFatal === true;
     if (this.#mishap?.isDone === true) await work();
     throw this.#createError();

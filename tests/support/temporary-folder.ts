@@ -2,18 +2,18 @@ import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 
-/** A folder of its own for one test, gone when disposed of. */
+/** A temporary folder; deleted on disposal. */
 export interface TemporaryFolder extends AsyncDisposable {
   /** Absolute, without symbolic links. */
   readonly path: string;
-  /** An absolute path inside. */
+  /** Returns an absolute path inside the folder. */
   resolve(...parts: readonly string[]): string;
 }
 
 /**
- * Makes a fresh folder.
+ * Creates a temporary folder.
  *
- * @param files - Texts by relative path, to begin with.
+ * @param files - Initial files: content by relative path.
  */
 export async function temporaryFolder(
   files: Readonly<Record<string, string>> = {},

@@ -1,48 +1,48 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Outcome, RunningThrice } from './run-thrice.ts';
 
-const LOOK_MS = 1;
+const POLL_MS = 1;
 
 /**
- * Looks again and again until a condition holds: processes tell no one when they get somewhere.
+ * Polls until a condition holds, for processes that do not report their progress.
  *
- * @param what - What is waited for, for the error.
- * @param lookCount - Looks before it gives up, a millisecond or more apart.
+ * @param what - The awaited condition, for the error message.
+ * @param maxPolls - Polls before it throws, at least a millisecond apart.
  */
 export async function waitUntil(
   what: string,
   condition: () => boolean | Promise<boolean>,
-  lookCount = 30_000,
+  maxPolls = 30_000,
 ): Promise<void> {
-  for (let look = 0; look < lookCount; look += 1) {
+  for (let poll = 0; poll < maxPolls; poll += 1) {
     if (await condition()) return;
-    await pause(LOOK_MS);
+    await pause(POLL_MS);
   }
-  throw new Error(`waited in vain until ${what}`);
+  throw new Error(`timed out waiting until ${what}`);
 }
 
 /**
- * Waits for a promise, but not for ever.
+ * Waits for a promise with a timeout.
  *
- * @param what - What is waited for, for the error.
+ * @param what - What the promise stands for, for the error message.
  */
 export async function within<T>(seconds: number, what: string, promise: Promise<T>): Promise<T> {
   const settled = new AbortController();
-  const late = pause(seconds * 1000, undefined, { signal: settled.signal }).then(() => {
-    throw new Error(`waited ${seconds} s in vain for ${what}`);
+  const timeout = pause(seconds * 1000, undefined, { signal: settled.signal }).then(() => {
+    throw new Error(`timed out after ${seconds} s waiting for ${what}`);
   });
   try {
-    return await Promise.race([promise, late]);
+    return await Promise.race([promise, timeout]);
   } finally {
     settled.abort();
-    await late.catch(() => undefined);
+    await timeout.catch(() => undefined);
   }
 }
 
 /**
- * Looks until a condition holds, or fails as soon as one of the processes has ended.
+ * Polls until a condition holds, or throws as soon as one of the processes has exited.
  *
- * @param what - What is waited for, for the error.
+ * @param what - The awaited condition, for the error message.
  */
 export async function waitWhileRunning(
   what: string,
@@ -53,11 +53,11 @@ export async function waitWhileRunning(
     if (condition()) return true;
     const ended = processes.find(({ child }) => child.exitCode !== null);
     if (ended === undefined) return false;
-    throw new Error(`ended before ${what}: ${ended.child.exitCode} ${ended.stderr}`);
+    throw new Error(`exited before ${what}: ${ended.child.exitCode} ${ended.stderr}`);
   });
 }
 
-/** The end of a command, in far less than a lease: whoever waits for one is too late. */
+/** Waits for a command to end, for much less than the duration of a lease, so waiting for a lease fails. */
 export async function endOf(thrice: RunningThrice): Promise<Outcome> {
   return await within(40, 'the end of the command', thrice.ended);
 }

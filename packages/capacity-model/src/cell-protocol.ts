@@ -1,28 +1,30 @@
 /**
- * What a cell costs in requests: every count the simulation and docs/cloud.md build on is here.
+ * The requests that a cell costs. Every request count in the capacity model and docs/cloud.md comes
+ * from here.
  *
- * A count is per occasion. `sender` tells the requests of our functions from those of Lambda's poller,
- * so that what the functions really send can be compared with this list, name by name.
+ * Counts are per event: a task planned, a delivery, an answer, a heartbeat. `sender` separates the
+ * requests of our functions from those of Lambda's poller, so that a test can compare the requests the
+ * functions really send with this list, name by name.
  */
 
-/** A group of partition keys of the table, see docs/formats.md: throughput is limited by partition. */
+/** A group of the table's partition keys (docs/formats.md). DynamoDB limits throughput per partition. */
 export type Partition = 'cells' | 'tallies' | 'group' | 'openBreakers';
 
 /** Requests of one kind. */
 export interface ProtocolRequest {
   readonly service: 'sqs' | 'dynamodb' | 's3';
-  /** As the service's API calls it. */
+  /** The name of the API operation. */
   readonly name: string;
   readonly sender: 'plan' | 'poller' | 'answer' | 'finalize' | 'reconciler';
   readonly count: number;
-  /** Write request units of one request: 1 for each KiB begun. */
+  /** Write request units of one request: 1 per KiB, rounded up. */
   readonly writeUnits?: number;
-  /** Read request units of one consistent request: 1 for each 4 KiB begun. */
+  /** Read request units of one consistent read: 1 per 4 KiB, rounded up. */
   readonly readUnits?: number;
   readonly partition?: Partition;
 }
 
-/** Sizes that the units below follow from, bytes: assumed, they depend on the benchmark. */
+/** Item sizes behind the units below, bytes. Assumed: they depend on the benchmark. */
 export const itemBytes = {
   /** A group's header: the spec and its configs. */
   header: 8 * 1_024,
@@ -34,19 +36,19 @@ export const itemBytes = {
   row: 1_200,
 } as const;
 
-/** Every task that is planned. */
+/** Requests per planned task. */
 export const plannedCell: readonly ProtocolRequest[] = [
-  // SendMessageBatch holds 10 tasks.
+  // A SendMessageBatch holds 10 tasks.
   { service: 'sqs', name: 'SendMessageBatch', sender: 'plan', count: 1 / 10 },
 ];
 
-/** Every delivery, whatever becomes of it. */
+/** Requests per delivery, whatever its outcome. */
 export const deliveredCell: readonly ProtocolRequest[] = [
-  // One message a receive: the poller may get 10 at once, nobody documents how it does.
+  // One message per receive: the poller may receive up to 10 at once, but AWS does not document when.
   { service: 'sqs', name: 'ReceiveMessage', sender: 'poller', count: 1 },
-  // After the function said that the message is done.
+  // After the function has reported success.
   { service: 'sqs', name: 'DeleteMessage', sender: 'poller', count: 1 },
-  // From the queue's 90 minutes to the lease of a worker.
+  // Shortens the visibility timeout from the queue's 90 minutes to a worker's lease.
   { service: 'sqs', name: 'ChangeMessageVisibilityBatch', sender: 'answer', count: 1 },
   // The group's header.
   {
@@ -57,7 +59,7 @@ export const deliveredCell: readonly ProtocolRequest[] = [
     readUnits: readUnitsOf(itemBytes.header),
     partition: 'group',
   },
-  // The list of what was ever closed; short, or empty.
+  // The list of open breakers; short or empty.
   {
     service: 'dynamodb',
     name: 'Query',
@@ -66,7 +68,7 @@ export const deliveredCell: readonly ProtocolRequest[] = [
     readUnits: 1,
     partition: 'openBreakers',
   },
-  // The claim: a cell without a result is below 1 KiB. Refused, it costs the same.
+  // The claim: a cell without a result is below 1 KiB. A refused claim costs the same.
   {
     service: 'dynamodb',
     name: 'PutItem',
@@ -79,7 +81,7 @@ export const deliveredCell: readonly ProtocolRequest[] = [
   { service: 's3', name: 'GetObject', sender: 'answer', count: 1 },
 ];
 
-/** What an delivery sends besides when the model answers. */
+/** Additional requests of a delivery whose call is answered. */
 export const answeredCell: readonly ProtocolRequest[] = [
   // The journal entry.
   {
@@ -108,7 +110,7 @@ export const answeredCell: readonly ProtocolRequest[] = [
     writeUnits: 1,
     partition: 'tallies',
   },
-  // The tallies, to see whether it was the last cell: one request for each run of the group.
+  // The tallies, to see whether this was the last cell: one request per run of the group.
   {
     service: 'dynamodb',
     name: 'Query',
@@ -119,11 +121,11 @@ export const answeredCell: readonly ProtocolRequest[] = [
   },
 ];
 
-/** Every beat, {@link timing.heartbeatSeconds} apart while the call lasts. */
+/** Requests per heartbeat; one every {@link timing.heartbeatSeconds} while the call lasts. */
 export const heartbeat: readonly ProtocolRequest[] = [
-  // The message stays hidden.
+  // Keeps the message hidden.
   { service: 'sqs', name: 'ChangeMessageVisibilityBatch', sender: 'answer', count: 1 },
-  // The lease.
+  // Extends the lease.
   {
     service: 'dynamodb',
     name: 'UpdateItem',
@@ -134,11 +136,11 @@ export const heartbeat: readonly ProtocolRequest[] = [
   },
 ];
 
-/** What an delivery sends besides when its invocation runs out of time: the cell goes back. */
-export const handedBackCell: readonly ProtocolRequest[] = [
-  // The task, anew.
+/** Additional requests of a delivery whose invocation runs out of time: it releases the cell. */
+export const releasedCell: readonly ProtocolRequest[] = [
+  // Sends the task again.
   { service: 'sqs', name: 'SendMessage', sender: 'answer', count: 1 },
-  // The release: the cell as it stands, then without its lease.
+  // Releases the cell: reads it, then removes its lease.
   {
     service: 'dynamodb',
     name: 'GetItem',
@@ -157,9 +159,9 @@ export const handedBackCell: readonly ProtocolRequest[] = [
   },
 ];
 
-/** What an delivery sends besides when somebody had the cell before: the first claim was refused. */
-export const retakenCell: readonly ProtocolRequest[] = [
-  // The cell as it stands, then the claim over it.
+/** Additional requests of a delivery that claims a released cell: its first claim is refused. */
+export const reclaimedCell: readonly ProtocolRequest[] = [
+  // Reads the cell, then claims it conditionally.
   {
     service: 'dynamodb',
     name: 'GetItem',
@@ -176,7 +178,7 @@ export const retakenCell: readonly ProtocolRequest[] = [
     writeUnits: 1,
     partition: 'cells',
   },
-  // The journal: the answer may be there.
+  // The journal: the answer may already be there.
   {
     service: 'dynamodb',
     name: 'Query',
@@ -187,9 +189,9 @@ export const retakenCell: readonly ProtocolRequest[] = [
   },
 ];
 
-/** Every record that is read to write results, or to find out which tasks are missing. */
+/** Requests per record read to write results or to find missing tasks. */
 export const readRecord: readonly ProtocolRequest[] = [
-  // BatchGetItem holds 100 keys; each item is rounded up on its own.
+  // A BatchGetItem holds 100 keys; each item is rounded up on its own.
   {
     service: 'dynamodb',
     name: 'BatchGetItem',
@@ -200,41 +202,41 @@ export const readRecord: readonly ProtocolRequest[] = [
   },
 ];
 
-/** Objects that finalization writes beside the rows: derived files, summaries, manifest. */
+/** Objects that finalization writes besides the rows: derived files, summaries, manifest. */
 export const FINALIZATION_PUTS = 8;
 /** Whole files that finalization reads: the questions once, its own rows twice. */
 export const FINALIZATION_GETS = 3;
-/** The rows are uploaded in parts of this size, bytes. */
+/** Part size of the rows' multipart upload, bytes. */
 export const UPLOAD_PART_BYTES = 8 * 1_024 * 1_024;
 
-/** Times, sizes and rates of the functions. */
+/** Durations, sizes and rates of the functions. */
 export const timing = {
-  /** What an invocation takes beside waiting for the model, s; assumed. */
+  /** Time an invocation takes besides waiting for the model, s; assumed. */
   answerOverheadSeconds: 0.2,
   /** `limits.heartbeatMs`. */
   heartbeatSeconds: 20,
-  /** `timeoutSeconds` of stacks/queues.ts: the most Lambda has. */
+  /** `timeoutSeconds` of stacks/queues.ts: Lambda's maximum. */
   functionTimeoutSeconds: 900,
-  /** `RESERVE_MS` of functions/answer.ts: a call that lasts into it is given up. */
+  /** `RESERVE_MS` of functions/answer.ts: a call still running then is aborted. */
   answerReserveSeconds: 15,
-  /** Tasks that the plan function sends a second; assumed, the budget for one machine is 67,000. */
+  /** Tasks that the plan function sends per second; assumed. One machine's budget is 67,000. */
   planCellsPerSecond: 3_000,
-  /** Records that finalization reads a second; assumed: what one partition serves, 1 unit each. */
+  /** Records that finalization reads per second; assumed: one partition's limit at 1 unit each. */
   finalizeCellsPerSecond: 3_000,
-  /** `STRETCH_MS` of functions/plan.ts: then the next invocation goes on. */
+  /** `STRETCH_MS` of functions/plan.ts: then the next invocation continues. */
   planStretchSeconds: 60,
   /** `limits.pageSize`: tasks are sent in pages. */
   pageCells: 500,
-  /** Two ticks of the reconciler: a group that stands still in both is looked into. */
+  /** Two reconciler ticks: a group without progress in both is checked. */
   reconcilerNoticeSeconds: 120,
-  /** Our line 400, the metrics' 350, Lambda's own start and report 650; bytes, assumed. */
+  /** Our log line 400, metrics 350, Lambda's START and REPORT 650; bytes, assumed. */
   logBytesPerDelivery: 1_400,
 } as const;
 
-/** The longest a call may take, s: then the invocation gives it up and hands the cell back. */
+/** The longest a call may take, s: then the invocation aborts it and releases the cell. */
 export const LONGEST_CALL_SECONDS = timing.functionTimeoutSeconds - timing.answerReserveSeconds;
 
-/** Adds up a quantity over requests of one occasion. */
+/** Sums a quantity over the requests of one event. */
 export function sumOf(
   requests: readonly ProtocolRequest[],
   quantity: (request: ProtocolRequest) => number,
@@ -242,12 +244,12 @@ export function sumOf(
   return requests.reduce((sum, request) => sum + request.count * quantity(request), 0);
 }
 
-/** Write units of an item of this size. */
+/** Write units for an item of this size. */
 function writeUnitsOf(bytes: number): number {
   return Math.ceil(bytes / 1_024);
 }
 
-/** Read units of a consistent read of an item of this size. */
+/** Read units for a consistent read of an item of this size. */
 function readUnitsOf(bytes: number): number {
   return Math.ceil(bytes / 4_096);
 }

@@ -9,57 +9,61 @@ import {
   formatTable,
   formatUsd,
 } from './format-figures.ts';
-import { costOfIdleMonth, costOfKeeping, type MonthlyLine } from './idle-month.ts';
+import { costOfIdleMonth, costOfStorage, type MonthlyLine } from './idle-month.ts';
+import { playRun, type ReachedQuota, type RunOutcome } from './play-run.ts';
 import { prices, totalOf } from './prices.ts';
 import { quotaRates } from './quotas.ts';
 import { costOfRun } from './run-cost.ts';
 import { type Scenario, scenarioDefaults } from './scenario.ts';
 import { seededRandom } from './seeded-random.ts';
-import { type Bite, type RunOutcome, simulateRun } from './simulate-run.ts';
 
-/** Answers of a fast model, of a slow one, and of one that thinks long. */
+/** Mean answer times: a fast model, a slow one, and one that reasons for long. */
 const LATENCIES_SECONDS = [2, 30, 600] as const;
-/** Sizes of the runs that docs/cloud.md shows. */
+/** Sizes of the runs in docs/cloud.md. */
 const QUESTION_COUNTS = [1_000, 10_000, 100_000, 1_000_000, 10_000_000] as const;
-/** A small stage, production, the most beside seven lanes of 64 in a default account, the most there is. */
+/** A small stage, production, the most next to seven lanes of 64 in a default account, and the AWS maximum. */
 const RAMP_CONCURRENCIES = [8, 64, 447, 1_000] as const;
 const SEED = 1;
 const PER_QUESTIONS = 1_000;
-const KEPT_ANSWERS = 1_000_000;
+const STORED_ANSWERS = 1_000_000;
 
-/** A run that was simulated. */
-export interface SimulatedRun {
+/** A scenario and the outcome of the run played through for it. */
+export interface PlayedRun {
   readonly scenario: Scenario;
   readonly outcome: RunOutcome;
 }
 
-/** Simulates a scenario; the same one gives the same outcome. */
-export function simulate(scenario: Scenario): SimulatedRun {
-  return { scenario, outcome: simulateRun(scenario, seededRandom(SEED)) };
+/** Plays a run through event by event; the same scenario always gives the same outcome. */
+export function playScenario(scenario: Scenario): PlayedRun {
+  return { scenario, outcome: playRun(scenario, seededRandom(SEED)) };
 }
 
-/** The runs that docs/cloud.md shows. */
-export function simulateAll(given: Partial<Scenario>): readonly SimulatedRun[] {
+/**
+ * Plays through the runs in docs/cloud.md.
+ *
+ * @param settings - What differs from production.
+ */
+export function playDocumentRuns(settings: Partial<Scenario>): readonly PlayedRun[] {
   return QUESTION_COUNTS.flatMap((questions) =>
     LATENCIES_SECONDS.map((latencySeconds) =>
-      simulate({ ...scenarioDefaults, ...given, questions, latencySeconds }),
+      playScenario({ ...scenarioDefaults, ...settings, questions, latencySeconds }),
     ),
   );
 }
 
-/** Simulated runs, a row each. */
-export function runTable(runs: readonly SimulatedRun[]): string {
+/** A table of played runs, one row each. */
+export function runTable(runs: readonly PlayedRun[]): string {
   return formatTable(
     [
       { title: 'questions', isFigure: true },
-      { title: 'answer', isFigure: true },
+      { title: 'answer time', isFigure: true },
       { title: 'wall time', isFigure: true },
       { title: 'by formula', isFigure: true },
-      { title: 'most at once', isFigure: true },
-      { title: 'after', isFigure: true },
+      { title: 'peak concurrency', isFigure: true },
+      { title: 'peak at', isFigure: true },
       { title: 'AWS bill', isFigure: true },
       { title: 'per 1,000', isFigure: true },
-      { title: 'quotas reached, in this order' },
+      { title: 'quotas reached, in order' },
     ],
     runs.map(({ scenario, outcome }) => {
       const usd = totalOf(costOfRun(outcome.counts));
@@ -72,13 +76,13 @@ export function runTable(runs: readonly SimulatedRun[]): string {
         formatDuration(outcome.peakAtSeconds),
         formatUsd(usd),
         formatUsd((usd / scenario.questions) * PER_QUESTIONS),
-        outcome.bites.map((bite) => describeBite(bite, outcome)).join(', '),
+        outcome.reachedQuotas.map((reached) => describeQuota(reached, outcome)).join(', '),
       ];
     }),
   );
 }
 
-function describeBite({ quota, atSeconds, count }: Bite, { counts }: RunOutcome): string {
+function describeQuota({ quota, atSeconds, count }: ReachedQuota, { counts }: RunOutcome): string {
   const at = formatDuration(atSeconds);
   switch (quota) {
     case 'lane-concurrency':
@@ -96,7 +100,7 @@ function describeBite({ quota, atSeconds, count }: Bite, { counts }: RunOutcome)
   }
 }
 
-/** What 1,000 questions cost by formula: a column for each latency. */
+/** The cost of 1,000 questions by formula, one column per latency. */
 export function costTable(scenarios: readonly Scenario[]): string {
   const bills = scenarios.map((scenario) =>
     costOfRun(expectRun({ ...scenario, questions: PER_QUESTIONS }).counts),
@@ -115,26 +119,26 @@ export function costTable(scenarios: readonly Scenario[]): string {
         isFigure: true,
       })),
     ],
-    [...lines, ['all', '', ...bills.map((bill) => formatUsd(totalOf(bill)))]],
+    [...lines, ['total', '', ...bills.map((bill) => formatUsd(totalOf(bill)))]],
   );
 }
 
-/** How a mapping gains its concurrency, and what a lane gets done before its messages expire. */
+/** How a mapping scales up, and how many answers a lane completes before its messages expire. */
 function rampTable(): string {
   const retentionSeconds = awsLimits.retentionSeconds.value;
   return formatTable(
     [
       { title: '`maximumConcurrency`', isFigure: true },
       { title: 'reached after', isFigure: true },
-      { title: 'simulated', isFigure: true },
-      { title: 'a long run ends later by', isFigure: true },
+      { title: 'in the played run', isFigure: true },
+      { title: 'delay of a long run', isFigure: true },
       ...LATENCIES_SECONDS.map((latency) => ({
         title: `in 7 d at ${formatDuration(latency)}`,
         isFigure: true,
       })),
     ],
     RAMP_CONCURRENCIES.map((laneConcurrency) => {
-      // Enough quota and questions, so that nothing but the ramp is seen.
+      // Enough quota and questions that only the ramp limits the run.
       const scenario = {
         ...scenarioDefaults,
         laneConcurrency,
@@ -145,7 +149,7 @@ function rampTable(): string {
       return [
         formatCount(laneConcurrency),
         formatDuration(rampSeconds(laneConcurrency)),
-        formatDuration(simulate(scenario).outcome.peakAtSeconds),
+        formatDuration(playScenario(scenario).outcome.peakAtSeconds),
         formatDuration(rampDelaySeconds(laneConcurrency)),
         ...LATENCIES_SECONDS.map((latencySeconds) => {
           const seconds = secondsPerAnswer({ ...scenario, latencySeconds });
@@ -156,16 +160,16 @@ function rampTable(): string {
   );
 }
 
-/** Time in the function for each answer, the deliveries that gave none among it, s. */
+/** Function time per answer, s, including deliveries that gave no answer. */
 function secondsPerAnswer(scenario: Scenario): number {
   const { deliveries, answered } = expectRun({ ...scenario, questions: PER_QUESTIONS }).counts;
   return (meanDeliverySeconds(scenario) * deliveries) / answered;
 }
 
-/** The answers a second that each quota allows one run, the tightest of the shortest answers first. */
-function quotaTable(given: Partial<Scenario>): string {
+/** The answers per second that each quota allows one run, tightest at the shortest latency first. */
+function quotaTable(settings: Partial<Scenario>): string {
   const byLatency = LATENCIES_SECONDS.map((latencySeconds) =>
-    quotaRates({ ...scenarioDefaults, ...given, questions: 1, latencySeconds }),
+    quotaRates({ ...scenarioDefaults, ...settings, questions: 1, latencySeconds }),
   );
   return formatTable(
     [
@@ -180,8 +184,8 @@ function quotaTable(given: Partial<Scenario>): string {
       source === undefined ? name : `[${name}](${source})`,
       formatCount(limit),
       ...byLatency.map((rates) => {
-        const same = rates.find((rate) => rate.name === name);
-        return same === undefined ? '' : formatRate(same.answersPerSecond);
+        const quota = rates.find((rate) => rate.name === name);
+        return quota === undefined ? '' : formatRate(quota.answersPerSecond);
       }),
     ]),
   );
@@ -193,7 +197,7 @@ function monthlyTable(lines: readonly MonthlyLine[]): string {
       { title: 'service' },
       { title: 'for' },
       { title: 'quantity', isFigure: true },
-      { title: 'a month', isFigure: true },
+      { title: 'per month', isFigure: true },
     ],
     [
       ...lines.map(({ cause, line: { price, quantity, usd } }) => [
@@ -202,12 +206,12 @@ function monthlyTable(lines: readonly MonthlyLine[]): string {
         `${formatRate(quantity)} ${price.unit === 'GB' ? 'GB' : `${price.unit}s`}`,
         formatUsd(usd),
       ]),
-      ['all', '', '', formatUsd(totalOf(lines.map(({ line }) => line)))],
+      ['total', '', '', formatUsd(totalOf(lines.map(({ line }) => line)))],
     ],
   );
 }
 
-/** Every price with where it was read. */
+/** Every price and its source. */
 function priceTable(): string {
   return formatTable(
     [
@@ -215,7 +219,7 @@ function priceTable(): string {
       { title: 'for' },
       { title: 'USD', isFigure: true },
       { title: 'vendor' },
-      { title: 'read in' },
+      { title: 'source' },
       { title: 'as of' },
     ],
     Object.values(prices).map(({ service, item, usd, per, unit, page, readIn, asOf }) => [
@@ -230,18 +234,18 @@ function priceTable(): string {
 }
 
 /**
- * Every table of docs/cloud.md by its name there.
+ * The tables of docs/cloud.md by name.
  *
- * @param given - What differs from production as it is.
- * @param runs - The runs to show. @default all, simulated now
+ * @param settings - What differs from production.
+ * @param runs - The runs to show. @default All of them, played through now
  */
 export function documentTables(
-  given: Partial<Scenario> = {},
-  runs: readonly SimulatedRun[] = simulateAll(given),
+  settings: Partial<Scenario> = {},
+  runs: readonly PlayedRun[] = playDocumentRuns(settings),
 ): Readonly<Record<string, string>> {
   const scenarios = LATENCIES_SECONDS.map((latencySeconds) => ({
     ...scenarioDefaults,
-    ...given,
+    ...settings,
     latencySeconds,
     questions: PER_QUESTIONS,
   }));
@@ -249,9 +253,9 @@ export function documentTables(
     cost: costTable(scenarios),
     runs: runTable(runs),
     ramp: rampTable(),
-    quotas: quotaTable(given),
+    quotas: quotaTable(settings),
     idle: monthlyTable(costOfIdleMonth()),
-    kept: monthlyTable(costOfKeeping(KEPT_ANSWERS)),
+    storage: monthlyTable(costOfStorage(STORED_ANSWERS)),
     prices: priceTable(),
   };
 }

@@ -1,26 +1,26 @@
 /**
- * Events of a simulation in the order of their times: a binary heap.
+ * Events ordered by time: a binary heap.
  *
- * Event kinds are small integers. Events of one instant come in an order that depends only on what was
- * pushed and when, so a run repeats exactly.
+ * Event kinds are small integers. The order of events at the same instant depends only on the pushes
+ * before them, so a run repeats exactly.
  */
 export class EventQueue {
   #times = new Float64Array(1_024);
   #kinds = new Uint8Array(1_024);
-  /** Places in use, the top's among them also when it was taken. */
+  /** Slots in use, including the top's after it was popped. */
   #size = 0;
-  /** The top was handed out and its place waits: most events bring about another one at once. */
-  #isTopTaken = false;
+  /** The top was popped and its slot is free for the next push: most events cause another one at once. */
+  #isTopPopped = false;
   #nowSeconds = 0;
 
-  /** When the event popped last happened, s. */
+  /** Time of the last popped event, s. */
   get nowSeconds(): number {
     return this.#nowSeconds;
   }
 
-  /** Events that are still to come. */
+  /** Number of pending events. */
   get size(): number {
-    return this.#isTopTaken ? this.#size - 1 : this.#size;
+    return this.#isTopPopped ? this.#size - 1 : this.#size;
   }
 
   /**
@@ -28,9 +28,9 @@ export class EventQueue {
    * @param kind - Integer, 0..255.
    */
   push(atSeconds: number, kind: number): void {
-    if (this.#isTopTaken) {
-      this.#isTopTaken = false;
-      this.#sink(atSeconds, kind);
+    if (this.#isTopPopped) {
+      this.#isTopPopped = false;
+      this.#siftDown(atSeconds, kind);
       return;
     }
     if (this.#size === this.#times.length) this.#grow();
@@ -47,23 +47,23 @@ export class EventQueue {
     this.#set(hole, atSeconds, kind);
   }
 
-  /** Takes the earliest event off and moves the clock to it; undefined when there is none. */
+  /** Removes the earliest event and advances the clock to it. Returns undefined when there is none. */
   pop(): number | undefined {
-    if (this.#isTopTaken) {
-      this.#isTopTaken = false;
+    if (this.#isTopPopped) {
+      this.#isTopPopped = false;
       this.#size -= 1;
       if (this.#size > 0) {
-        this.#sink(this.#times[this.#size] ?? 0, this.#kinds[this.#size] ?? 0);
+        this.#siftDown(this.#times[this.#size] ?? 0, this.#kinds[this.#size] ?? 0);
       }
     }
     if (this.#size === 0) return undefined;
-    this.#isTopTaken = true;
+    this.#isTopPopped = true;
     this.#nowSeconds = this.#times[0] ?? 0;
     return this.#kinds[0];
   }
 
-  /** Puts an event where the top was and lets it sink to its place. */
-  #sink(atSeconds: number, kind: number): void {
+  /** Puts an event at the top and sifts it down. */
+  #siftDown(atSeconds: number, kind: number): void {
     const times = this.#times;
     let hole = 0;
     for (;;) {

@@ -3,17 +3,17 @@ import { timing } from './cell-protocol.ts';
 import type { RunCounts } from './run-cost.ts';
 import { concurrencyCap, deliveriesOf, type Scenario } from './scenario.ts';
 
-/** What formulas say of a run. */
+/** The outcome of a run by formula. */
 export interface ExpectedRun {
   readonly wallSeconds: number;
   readonly counts: RunCounts;
 }
 
 /**
- * A run by formula: `wall = deliveries * seconds / concurrency + ramp + cells / finalization rate`.
+ * Computes a run by formula: `wall = deliveries * seconds / concurrency + ramp + cells / finalization rate`.
  *
- * Holds for many more cells than concurrency, for then the end, at which some slots wait for the
- * slowest calls, is short beside the rest; and as long as no message expires.
+ * Holds while no message expires, and for far more cells than concurrency: only then is the tail, when
+ * free slots wait for the slowest calls, short compared with the rest.
  */
 export function expectRun(scenario: Scenario): ExpectedRun {
   const { questions } = scenario;
@@ -24,8 +24,8 @@ export function expectRun(scenario: Scenario): ExpectedRun {
     planned: questions,
     deliveries,
     answered: questions,
-    handedBack: deliveries - questions,
-    retaken: deliveries - questions,
+    released: deliveries - questions,
+    reclaimed: deliveries - questions,
     heartbeats: deliveries * meanOf(heartbeats),
     answerSeconds: deliveries * meanOf(seconds),
     planSeconds: questions / timing.planCellsPerSecond,
@@ -37,19 +37,19 @@ export function expectRun(scenario: Scenario): ExpectedRun {
   return { counts, wallSeconds: workSeconds + rampDelaySeconds(cap) + counts.finalizeSeconds };
 }
 
-/** How long a mapping takes to its full concurrency while there are messages, s. */
+/** Time a mapping with enough messages takes to reach full concurrency, s. */
 export function rampSeconds(concurrency: number): number {
   const { mappingStart, mappingAddedPerMinute } = awsLimits;
   return (Math.max(0, concurrency - mappingStart.value) * 60) / mappingAddedPerMinute.value;
 }
 
-/** How much later a long run ends than one at full concurrency from the start, s: the area lost. */
+/** How much later a long run ends than one at full concurrency from the start, s. */
 export function rampDelaySeconds(concurrency: number): number {
   const missing = Math.max(0, concurrency - awsLimits.mappingStart.value);
   return (missing * rampSeconds(concurrency)) / (2 * concurrency);
 }
 
-/** The mean of a scenario's deliveries, answered or not, s. */
+/** Mean duration of a scenario's deliveries, answered or not, s. */
 export function meanDeliverySeconds(scenario: Scenario): number {
   return meanOf(deliveriesOf(scenario).seconds);
 }

@@ -32,12 +32,12 @@ export function formatUsd(value: number): string {
   return money.format(value);
 }
 
-/** As many digits as the vendor's page has: `$0.40`, `$0.0000133334`. */
+/** All digits of the vendor's page: `$0.40`, `$0.0000133334`. */
 export function formatPrice(value: number): string {
   return price.format(value);
 }
 
-/** In the largest unit that leaves at least two: `37 s`, `58 min`, `29.6 h`, `1,196 d`. */
+/** In the largest unit with a value of at least 2: `37 s`, `58 min`, `29.6 h`, `1,196 d`. */
 export function formatDuration(seconds: number): string {
   if (seconds < 2 * MINUTE) return `${threeDigits.format(seconds)} s`;
   if (seconds < 2 * HOUR) return `${threeDigits.format(seconds / MINUTE)} min`;
@@ -45,12 +45,12 @@ export function formatDuration(seconds: number): string {
   return `${threeDigits.format(seconds / DAY)} d`;
 }
 
-/** `12.3 %`. */
+/** `12.3%`. */
 export function formatShare(ratio: number): string {
-  return `${threeDigits.format(100 * ratio)} %`;
+  return `${threeDigits.format(100 * ratio)}%`;
 }
 
-/** A Markdown table; columns of figures are set to the right. */
+/** A Markdown table; columns of figures are right-aligned. */
 export function formatTable(
   columns: readonly { readonly title: string; readonly isFigure?: boolean }[],
   rows: readonly (readonly string[])[],

@@ -3,23 +3,23 @@ import { itemBytes } from './cell-protocol.ts';
 import { type CostLine, charge, prices } from './prices.ts';
 import { stackFacts } from './stack-facts.ts';
 
-/** A month as AWS counts: 730 hours. */
+/** AWS counts a month as 730 hours. */
 const MINUTES_PER_MONTH = 730 * 60;
 const LONG_POLLS_PER_MINUTE = 3;
 const MB_PER_GB = 1_024;
 const BYTES_PER_GB = 1_024 ** 3;
 
-/** A line of a monthly bill with what it is for. */
+/** A line of a monthly bill and its cause. */
 export interface MonthlyLine {
   readonly cause: string;
   readonly line: CostLine;
 }
 
 /**
- * What a production stage costs a month in which nobody runs anything, without what it keeps.
+ * The monthly cost of an idle production stage, without storage.
  *
- * Each mapping keeps five pollers that wait 20 s; with `maximumConcurrency` set Lambda does not go
- * below five. For the two mappings held to 2 that may be too many.
+ * Each mapping keeps five pollers that wait 20 s; with `maximumConcurrency` set, Lambda does not go
+ * below five. For the two mappings limited to 2, five may be too many.
  *
  * @see https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-scaling.html (2026-11)
  * @see https://github.com/getlift/lift/issues/132 (15 empty receives a minute, observed 2021-11)
@@ -42,7 +42,7 @@ export function costOfIdleMonth(): readonly MonthlyLine[] {
     { cause: 'reconciler, compute', line: charge(prices.lambdaCompute, reconcilerGbSeconds) },
     { cause: 'reconciler, invocations', line: charge(prices.lambdaRequests, MINUTES_PER_MONTH) },
     {
-      cause: 'reconciler, its schedule',
+      cause: 'reconciler, schedule',
       line: charge(prices.schedulerInvocations, MINUTES_PER_MONTH),
     },
     {
@@ -54,13 +54,13 @@ export function costOfIdleMonth(): readonly MonthlyLine[] {
   ];
 }
 
-/** What keeping the records of so many answers costs a month; nothing is ever removed by itself. */
-export function costOfKeeping(answers: number): readonly MonthlyLine[] {
+/** The monthly cost of storing this many answers; records are never deleted automatically. */
+export function costOfStorage(answers: number): readonly MonthlyLine[] {
   const tableGb = (answers * (itemBytes.call + itemBytes.cell)) / BYTES_PER_GB;
   const rowsGb = (answers * itemBytes.row) / BYTES_PER_GB;
   return [
     { cause: 'cells and calls', line: charge(prices.dynamoStorage, tableGb) },
-    { cause: 'their recovery to any second', line: charge(prices.dynamoRecovery, tableGb) },
+    { cause: 'point-in-time recovery', line: charge(prices.dynamoRecovery, tableGb) },
     { cause: 'rows', line: charge(prices.s3Storage, rowsGb) },
   ];
 }

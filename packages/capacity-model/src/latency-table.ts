@@ -1,12 +1,12 @@
-/** Latencies drawn with equal probability: what is expected of them can be counted exactly. */
+/** Entries of a latency table. All are equally likely, so expected values can be computed exactly. */
 export const LATENCY_COUNT = 16_384;
-/** Beyond so many standard deviations there is nothing: 1 in 10^9. */
+/** The table ends at this many standard deviations: 1 in 10^9 lies beyond. */
 const RANGE_SIGMA = 6;
 const STEPS_PER_SIGMA = 4_096;
 
 /**
  * Quantiles of a lognormal distribution, one for each of {@link LATENCY_COUNT} equal shares, scaled
- * so that their mean is exactly the one asked for.
+ * to have exactly the given mean.
  *
  * @param meanSeconds - Above 0.
  * @param spread - Standard deviation of the logarithm, at least 0; 0 is a constant.
@@ -17,7 +17,7 @@ export function createLatencyTable(meanSeconds: number, spread: number): Float64
   return table.map((value) => (value * meanSeconds) / mean);
 }
 
-/** The normal distribution cut into equal shares, each share's middle: its density is added up. */
+/** The midpoint of each equal share of the normal distribution, by summing the density. */
 function normalQuantiles(): Float64Array {
   const quantiles = new Float64Array(LATENCY_COUNT);
   const stepCount = 2 * RANGE_SIGMA * STEPS_PER_SIGMA;
@@ -36,7 +36,7 @@ function normalQuantiles(): Float64Array {
   return quantiles;
 }
 
-/** The middle of a step, in standard deviations. */
+/** The midpoint of a step, in standard deviations. */
 function zOf(step: number): number {
   return (step + 0.5) / STEPS_PER_SIGMA - RANGE_SIGMA;
 }

@@ -1,17 +1,17 @@
 interface Batch {
   readonly sentAtSeconds: number;
-  readonly isRepeated: boolean;
-  left: number;
+  readonly isRetry: boolean;
+  remaining: number;
 }
 
-/** Batches that were used up are dropped from the front when there are so many. */
+/** Used-up batches are dropped from the front once there are this many. */
 const COMPACT_AT = 4_096;
 
 /**
- * The visible messages of a queue, oldest first; those sent together are one batch.
+ * The visible messages of a queue, oldest first; messages sent together are one batch.
  *
- * SQS promises no order; it keeps a message for the retention time and then forgets it, without a word
- * and past the DLQ message queue.
+ * SQS itself promises no order. When the retention time ends it deletes a message silently, without
+ * moving it to the dead-letter queue.
  */
 export class MessageBacklog {
   readonly #retentionSeconds: number;
@@ -19,8 +19,8 @@ export class MessageBacklog {
   #head = 0;
   #expiredCount = 0;
   #expiredAtSeconds = 0;
-  #takenAgeSeconds = 0;
-  #isTakenAgain = false;
+  #receivedAgeSeconds = 0;
+  #isRetryReceived = false;
 
   constructor(retentionSeconds: number) {
     this.#retentionSeconds = retentionSeconds;
@@ -30,48 +30,51 @@ export class MessageBacklog {
     return this.#head === this.#batches.length;
   }
 
-  /** Messages that were never taken. */
+  /** Messages that expired before they were received. */
   get expiredCount(): number {
     return this.#expiredCount;
   }
 
-  /** When the first of them was lost, s; 0 while there is none. */
+  /** When the first message expired, s; 0 if none has. */
   get expiredAtSeconds(): number {
     return this.#expiredAtSeconds;
   }
 
-  /** How long the message taken last had waited, s. */
-  get takenAgeSeconds(): number {
-    return this.#takenAgeSeconds;
+  /** How long the last received message had waited, s. */
+  get receivedAgeSeconds(): number {
+    return this.#receivedAgeSeconds;
   }
 
-  /** Whether somebody had handed that message's cell back. */
-  get isTakenAgain(): boolean {
-    return this.#isTakenAgain;
+  /** Whether the last received message is for a cell that was released. */
+  get isRetryReceived(): boolean {
+    return this.#isRetryReceived;
   }
 
-  /** @param atSeconds - Not before any earlier message. */
-  push(atSeconds: number, count: number, isRepeated: boolean): void {
-    this.#batches.push({ sentAtSeconds: atSeconds, left: count, isRepeated });
+  /**
+   * @param atSeconds - Not before any earlier message.
+   * @param isRetry - Whether the messages are for cells that were released.
+   */
+  push(atSeconds: number, count: number, isRetry: boolean): void {
+    this.#batches.push({ sentAtSeconds: atSeconds, remaining: count, isRetry });
   }
 
-  /** Takes the oldest message that has not expired; false when there is none. */
-  take(nowSeconds: number): boolean {
+  /** Receives the oldest message that has not expired. Returns false when there is none. */
+  receive(nowSeconds: number): boolean {
     for (;;) {
       const batch = this.#batches[this.#head];
       if (batch === undefined) return false;
       const ageSeconds = nowSeconds - batch.sentAtSeconds;
       if (ageSeconds < this.#retentionSeconds) {
-        batch.left -= 1;
-        if (batch.left === 0) this.#dropHead();
-        this.#takenAgeSeconds = ageSeconds;
-        this.#isTakenAgain = batch.isRepeated;
+        batch.remaining -= 1;
+        if (batch.remaining === 0) this.#dropHead();
+        this.#receivedAgeSeconds = ageSeconds;
+        this.#isRetryReceived = batch.isRetry;
         return true;
       }
       if (this.#expiredCount === 0) {
         this.#expiredAtSeconds = batch.sentAtSeconds + this.#retentionSeconds;
       }
-      this.#expiredCount += batch.left;
+      this.#expiredCount += batch.remaining;
       this.#dropHead();
     }
   }

@@ -1,16 +1,16 @@
-/** A public list price in us-east-1, USD, free tiers and volume discounts left out. */
+/** A public list price in us-east-1, USD, without free tiers and volume discounts. */
 export interface Price {
   readonly service: 'Lambda' | 'SQS' | 'DynamoDB' | 'S3' | 'CloudWatch' | 'EventBridge Scheduler';
   readonly item: string;
   readonly usd: number;
-  /** How many units it is for. */
+  /** Number of units the price is for. */
   readonly per: number;
   readonly unit: string;
-  /** The vendor's page: what counts. Its figures are filled in by a script, so no stored copy has them. */
+  /** The vendor's page, which is authoritative. A script fills in its figures, so no stored copy has them. */
   readonly page: string;
-  /** Where the figure was read instead. */
+  /** The page the figure was read on instead. */
   readonly readIn: string;
-  /** When that was written. */
+  /** When that page was written. */
   readonly asOf: string;
 }
 
@@ -47,9 +47,9 @@ const cloudWatch = {
   page: 'https://aws.amazon.com/cloudwatch/pricing/',
 } as const;
 
-/** Every price the figures of docs/cloud.md are made of. */
+/** Every price behind the figures of docs/cloud.md. */
 export const prices = {
-  /** Arm, the first 7.5 billion GB-seconds of a month. */
+  /** Arm, the first 7.5 billion GB-seconds per month. */
   lambdaCompute: {
     ...lambda,
     item: 'compute, arm64',
@@ -59,9 +59,9 @@ export const prices = {
   },
   lambdaRequests: { ...lambda, item: 'requests', usd: 0.2, per: MILLION, unit: 'request' },
   sqsRequests: { ...sqs, item: 'requests, standard queue', usd: 0.4, unit: 'request' },
-  /** On top, for messages with a MessageGroupId; which requests count is not documented there. */
+  /** A surcharge for messages with a MessageGroupId; the source does not say which requests count. */
   sqsFairRequests: { ...sqs, item: 'fair queue surcharge', usd: 0.1, unit: 'request' },
-  /** On demand, since the cut of 2024-11. */
+  /** On demand, since the price cut of 2024-11. */
   dynamoWrites: { ...dynamo, item: 'writes', usd: 0.625, per: MILLION, unit: 'write unit' },
   dynamoReads: { ...dynamo, item: 'reads', usd: 0.125, per: MILLION, unit: 'read unit' },
   dynamoStorage: {
@@ -103,7 +103,7 @@ export const prices = {
     readIn: 'https://c3x.dev/resources/aws/aws_cloudwatch_metric_alarm',
     asOf: 'undated',
   },
-  /** By the hour, for those that were sent anything in it. */
+  /** Billed by the hour, for metrics that received data in it. */
   customMetrics: {
     ...cloudWatch,
     item: 'custom metrics',
@@ -132,12 +132,12 @@ export interface CostLine {
   readonly usd: number;
 }
 
-/** A quantity at its price. */
+/** Prices a quantity. */
 export function charge(price: Price, quantity: number): CostLine {
   return { price, quantity, usd: (quantity / price.per) * price.usd };
 }
 
-/** The sum of a bill, USD. */
+/** The total of a bill, USD. */
 export function totalOf(lines: readonly CostLine[]): number {
   return lines.reduce((sum, { usd }) => sum + usd, 0);
 }

@@ -9,7 +9,7 @@ import {
 } from './cell-protocol.ts';
 import { concurrencyLeft, type Scenario } from './scenario.ts';
 
-/** A quota, and the answers a second at which one run reaches it. */
+/** A quota, and the rate of answers at which one run reaches it. */
 export interface QuotaRate {
   readonly name: string;
   readonly limit: number;
@@ -18,52 +18,57 @@ export interface QuotaRate {
 }
 
 /**
- * At which rate of answers one run of one config reaches each quota, the lowest first.
+ * The rate of answers at which one run of one config reaches each quota, lowest first.
  *
- * Latencies count as constant here. DynamoDB splits a partition that stays hot along its sort keys, so
- * its rows are where trouble begins and not where a run ends; a single item is never split.
+ * Assumes constant latencies. DynamoDB splits a partition that stays hot along its sort keys, so the
+ * partition rates mark where throttling starts, not a ceiling; a single item is never split.
  */
 export function quotaRates(scenario: Scenario): readonly QuotaRate[] {
   const seconds = scenario.latencySeconds + timing.answerOverheadSeconds;
-  const beats = Math.floor(scenario.latencySeconds / timing.heartbeatSeconds);
+  const heartbeatCount = Math.floor(scenario.latencySeconds / timing.heartbeatSeconds);
   const perAnswer = (quantity: (request: ProtocolRequest) => number) =>
-    sumOf([...deliveredCell, ...answeredCell], quantity) + beats * sumOf(heartbeat, quantity);
-  const atOnce = (name: string, limit: number, source?: string): QuotaRate => ({
+    sumOf([...deliveredCell, ...answeredCell], quantity) +
+    heartbeatCount * sumOf(heartbeat, quantity);
+  const limitedByConcurrency = (name: string, limit: number, source?: string): QuotaRate => ({
     name,
     limit,
     source,
     answersPerSecond: limit / seconds,
   });
-  const eachSecond = (
+  const limitedByRate = (
     name: string,
     { value, source }: { readonly value: number; readonly source: string },
     quantity: (request: ProtocolRequest) => number,
   ): QuotaRate => ({ name, limit: value, source, answersPerSecond: value / perAnswer(quantity) });
   const { partitionWriteUnits, partitionReadUnits, tableWriteUnits, tableReadUnits } = awsLimits;
   return [
-    atOnce('the lane, `maximumConcurrency`', scenario.laneConcurrency),
-    atOnce(
-      "the account's concurrency: what it leaves for one lane",
+    limitedByConcurrency('lane, `maximumConcurrency`', scenario.laneConcurrency),
+    limitedByConcurrency(
+      'account concurrency left for one lane',
       concurrencyLeft(scenario.accountConcurrency),
       awsLimits.accountConcurrency.source,
     ),
-    atOnce(
-      'the mapping, largest `maximumConcurrency`',
+    limitedByConcurrency(
+      'mapping, largest `maximumConcurrency`',
       awsLimits.mappingConcurrency.value,
       awsLimits.mappingConcurrency.source,
     ),
-    atOnce(
-      'messages of one queue in flight, about',
+    limitedByConcurrency(
+      'in-flight messages of one queue, approximately',
       awsLimits.inFlightMessages.value,
       awsLimits.inFlightMessages.source,
     ),
-    eachSecond('write units, partition of (run, config)', partitionWriteUnits, writesTo('cells')),
-    eachSecond('write units, new table', tableWriteUnits, ({ writeUnits = 0 }) => writeUnits),
-    eachSecond('write units, tally of (run, config)', partitionWriteUnits, writesTo('tallies')),
-    eachSecond("read units, the group's header", partitionReadUnits, readsOf('group')),
-    eachSecond('read units, new table', tableReadUnits, ({ readUnits = 0 }) => readUnits),
-    eachSecond('read units, list of open breakers', partitionReadUnits, readsOf('openBreakers')),
-    eachSecond('GETs, prefix of the questions', awsLimits.prefixGets, ({ service }) =>
+    limitedByRate(
+      'write units, partition of (run, config)',
+      partitionWriteUnits,
+      writesTo('cells'),
+    ),
+    limitedByRate('write units, new table', tableWriteUnits, ({ writeUnits = 0 }) => writeUnits),
+    limitedByRate('write units, tally of (run, config)', partitionWriteUnits, writesTo('tallies')),
+    limitedByRate('read units, group header', partitionReadUnits, readsOf('group')),
+    limitedByRate('read units, new table', tableReadUnits, ({ readUnits = 0 }) => readUnits),
+    limitedByRate('read units, list of open breakers', partitionReadUnits, readsOf('openBreakers')),
+    limitedByRate('GETs, questions prefix', awsLimits.prefixGets, ({ service }) =>
       service === 's3' ? 1 : 0,
     ),
   ].toSorted((left, right) => left.answersPerSecond - right.answersPerSecond);

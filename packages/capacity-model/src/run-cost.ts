@@ -3,13 +3,13 @@ import {
   deliveredCell,
   FINALIZATION_GETS,
   FINALIZATION_PUTS,
-  handedBackCell,
   heartbeat,
   itemBytes,
   type ProtocolRequest,
   plannedCell,
   readRecord,
-  retakenCell,
+  reclaimedCell,
+  releasedCell,
   sumOf,
   timing,
   UPLOAD_PART_BYTES,
@@ -20,31 +20,31 @@ import { stackFacts } from './stack-facts.ts';
 const MB_PER_GB = 1_024;
 const BYTES_PER_GB = 1_024 ** 3;
 
-/** What happened in a run, counted by a simulation or expected by a formula. */
+/** The counts of a run, either from playing it through or by formula. */
 export interface RunCounts {
-  /** Tasks sent by the plan function, those that were sent a second time among them. */
+  /** Tasks sent by the plan function, including those sent again. */
   readonly planned: number;
   readonly deliveries: number;
   readonly answered: number;
-  /** Attempts that ran out of time. */
-  readonly handedBack: number;
-  /** Attempts on a cell that somebody had before. */
-  readonly retaken: number;
+  /** Deliveries that ran out of time. */
+  readonly released: number;
+  /** Deliveries of a cell that an earlier delivery released. */
+  readonly reclaimed: number;
   readonly heartbeats: number;
-  /** Time of all invocations of the answer function, s. */
+  /** Total duration of the answer function's invocations, s. */
   readonly answerSeconds: number;
   readonly planSeconds: number;
   /** Records read to write results or to find missing tasks. */
   readonly recordsRead: number;
   readonly finalizeSeconds: number;
-  /** Times that results were written. */
+  /** How often the results were written. */
   readonly finalizations: number;
 }
 
 /**
- * What a run costs, line by line, without the model's tokens.
+ * The cost of a run, without the model's tokens.
  *
- * @returns Lines in the order of the price list; one service may have several.
+ * @returns Lines in the order of the price list; a service may have several.
  */
 export function costOfRun(counts: RunCounts): readonly CostLine[] {
   const { deliveries, planSeconds, finalizeSeconds, answerSeconds } = counts;
@@ -80,21 +80,21 @@ export function costOfRun(counts: RunCounts): readonly CostLine[] {
   ];
 }
 
-/** A quantity of every request of a run. */
+/** Sums a quantity over all requests of a run. */
 function requestsOf(counts: RunCounts, quantity: (request: ProtocolRequest) => number): number {
-  const { planned, deliveries, answered, heartbeats, handedBack, retaken, recordsRead } = counts;
+  const { planned, deliveries, answered, heartbeats, released, reclaimed, recordsRead } = counts;
   return (
     planned * sumOf(plannedCell, quantity) +
     deliveries * sumOf(deliveredCell, quantity) +
     answered * sumOf(answeredCell, quantity) +
     heartbeats * sumOf(heartbeat, quantity) +
-    handedBack * sumOf(handedBackCell, quantity) +
-    retaken * sumOf(retakenCell, quantity) +
+    released * sumOf(releasedCell, quantity) +
+    reclaimed * sumOf(reclaimedCell, quantity) +
     recordsRead * sumOf(readRecord, quantity)
   );
 }
 
-/** Small objects, and the parts of the rows. */
+/** Small objects and the parts of the rows' upload. */
 function finalizationPuts({ answered, finalizations }: RunCounts): number {
   const parts = Math.ceil((answered * itemBytes.row) / UPLOAD_PART_BYTES);
   return finalizations * (FINALIZATION_PUTS + parts);

@@ -3,11 +3,11 @@ import { LONGEST_CALL_SECONDS, timing } from './cell-protocol.ts';
 import { createLatencyTable } from './latency-table.ts';
 import { DEFAULT_LANE_CONCURRENCY, stackFacts } from './stack-facts.ts';
 
-/** A run of one config with one replicate, on one lane: a cell for each question. */
+/** A run of one config with one replicate on one lane: one cell per question. */
 export interface Scenario {
   /** Integer, at least 1. */
   readonly questions: number;
-  /** What a call takes on average if nobody cuts it off, s. */
+  /** Mean duration of a call that no timeout cuts off, s. */
   readonly latencySeconds: number;
   /** Standard deviation of the logarithm of the latency; 0 is a constant. */
   readonly spread: number;
@@ -17,41 +17,39 @@ export interface Scenario {
   readonly accountConcurrency: number;
 }
 
-/**
- * How far latencies scatter: the slowest 1 in 100 takes 3.2 times the median. Assumed; answers of
- * reasoning models scatter more.
- */
+/** Assumed: the slowest 1% of calls take 3.2 times the median. Reasoning models vary more. */
 const DEFAULT_SPREAD = 0.5;
 
-/** What production has without changing anything. */
+/** The settings of an unchanged production stage. */
 export const scenarioDefaults = {
   spread: DEFAULT_SPREAD,
   laneConcurrency: DEFAULT_LANE_CONCURRENCY,
   accountConcurrency: awsLimits.accountConcurrency.value,
 } as const;
 
-/** Invocations that an account leaves for one lane while the others keep theirs; below 0 for none. */
+/** Concurrency that an account leaves for one lane while the others keep theirs; negative if it is short. */
 export function concurrencyLeft(accountConcurrency: number): number {
   const { otherLanesConcurrency, controlConcurrency } = stackFacts;
-  const taken = awsLimits.unreservedConcurrency.value + controlConcurrency + otherLanesConcurrency;
-  return accountConcurrency - taken;
+  const reserved =
+    awsLimits.unreservedConcurrency.value + controlConcurrency + otherLanesConcurrency;
+  return accountConcurrency - reserved;
 }
 
-/** The most invocations that this lane can have. */
+/** The most concurrent invocations that the lane can have. */
 export function concurrencyCap({ laneConcurrency, accountConcurrency }: Scenario): number {
   return Math.min(laneConcurrency, concurrencyLeft(accountConcurrency));
 }
 
-/** What an delivery may be like: one is drawn, all are equally likely. */
+/** The possible deliveries of a scenario, all equally likely. */
 export interface Deliveries {
   /** Time in the function, s. */
   readonly seconds: Float64Array;
   readonly heartbeats: Uint16Array;
-  /** 1 where the call would have taken too long: the delivery ends without an answer. */
+  /** 1 where the call takes too long: the delivery ends without an answer. */
   readonly isCutOff: Uint8Array;
 }
 
-/** The deliveries of a scenario. */
+/** The possible deliveries of a scenario. */
 export function deliveriesOf({ latencySeconds, spread }: Scenario): Deliveries {
   const latencies = createLatencyTable(latencySeconds, spread);
   const { answerOverheadSeconds, heartbeatSeconds } = timing;

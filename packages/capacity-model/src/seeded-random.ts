@@ -17,7 +17,7 @@ export function seededRandom(seed: number): () => number {
     c = ((c << 21) | (c >>> 11)) + sum;
     return (sum >>> 0) / 0x1_0000_0000;
   };
-  // sfc32 needs some rounds until nearby seeds give unrelated numbers.
+  // sfc32 needs a few rounds before nearby seeds give unrelated numbers.
   for (let round = 0; round < 12; round += 1) next();
   return next;
 }

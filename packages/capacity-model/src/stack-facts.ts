@@ -1,10 +1,10 @@
-/** What stacks/*.ts create in production, as far as it costs or limits something. */
+// What stacks/*.ts create in production, as far as it affects cost or limits.
 
 /** The built-in lanes and the simulator's. */
 const LANE_COUNT = 8;
-/** `CONTROL_CONCURRENCY` of stacks/functions.ts, for the plan and the finalize function each. */
+/** `CONTROL_CONCURRENCY` of stacks/functions.ts: for each of the plan and finalize functions. */
 const CONTROL_CONCURRENCY = 2;
-/** Only one reconciler at a time. */
+/** One reconciler at a time. */
 const RECONCILER_CONCURRENCY = 1;
 const FUNCTION_COUNT = 4;
 
@@ -14,24 +14,24 @@ export const DEFAULT_LANE_CONCURRENCY = 64;
 /** Facts of a production stage. */
 export const stackFacts = {
   laneCount: LANE_COUNT,
-  /** Event source mappings: the lanes, plans, finalizations. */
+  /** Event source mappings: one per lane, plus plan and finalize. */
   mappingCount: LANE_COUNT + 2,
-  /** stacks/alarms.ts: two DLQ message queues, each consumed queue, two for each function. */
+  /** stacks/alarms.ts: two dead-letter queues, one per consumed queue, two per function. */
   alarmCount: 2 + (LANE_COUNT + 2) + 2 * FUNCTION_COUNT,
-  /** Invocations reserved for the other lanes while one is raised. */
+  /** Concurrency reserved for the other lanes while one lane's is raised. */
   otherLanesConcurrency: (LANE_COUNT - 1) * DEFAULT_LANE_CONCURRENCY,
-  /** Invocations reserved for plan, finalize and reconciler. */
+  /** Concurrency reserved for plan, finalize and the reconciler. */
   controlConcurrency: 2 * CONTROL_CONCURRENCY + RECONCILER_CONCURRENCY,
   answerMemoryMb: 512,
   /** Plan and finalize: a whole CPU. */
   controlMemoryMb: 1_769,
   reconcilerMemoryMb: 512,
-  /** A tick that finds nothing to do, s; assumed. */
+  /** Duration of a tick that finds nothing to do, s; assumed. */
   reconcilerSeconds: 0.3,
-  /** OpenBreakers, deferred cells, watched groups, each a Query; assumed. */
+  /** Open breakers, deferred cells and active groups, a Query each; assumed. */
   reconcilerReadUnits: 3,
-  /** Queues whose messages a tick counts where nothing stands still: that of plans. */
+  /** Queues whose messages a tick counts while nothing is stalled: the plan queue. */
   reconcilerQueueCounts: 1,
-  /** Lambda's own lines of a tick, bytes; assumed. */
+  /** Lambda's own log lines per tick, bytes; assumed. */
   reconcilerLogBytes: 500,
 } as const;

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import * as z from 'zod';
 import type { FunctionSpec } from './stack.ts';
 
-/** What we use of esbuild, which comes with SST's platform and not as a package of ours. */
+/** The part of esbuild we use. esbuild comes with SST's platform; it is not a dependency of ours. */
 interface Esbuild {
   build(options: Readonly<Record<string, unknown>>): Promise<unknown>;
 }
@@ -19,12 +19,12 @@ const OPTIONS = {
   platform: 'node',
   format: 'esm',
   target: 'esnext',
-  // What it throws says it all.
+  // The error it throws contains every message.
   logLevel: 'silent',
 } as const;
 const SOURCE_ENDINGS = ['.ts', '.mts', '.js', '.mjs'];
 
-/** Put before each bundle, for packages that are still CommonJS. */
+/** Prepended to each bundle, for CommonJS packages. */
 const BANNER = [
   "import { createRequire as topLevelCreateRequire } from 'module';",
   'const require = topLevelCreateRequire(import.meta.url);',
@@ -33,20 +33,20 @@ const BANNER = [
   'const __dirname = topLevelFileUrlToPath(new topLevelURL(".", import.meta.url))',
 ].join('\n');
 
-/** Where a function's code is. */
+/** A function's bundled code. */
 export interface Bundle {
   readonly file: string;
   /** The export that Lambda calls. */
   readonly exportName: string;
-  /** The program that loads it: without types, for each cold start would strip them anew. */
+  /** The program that loads it: compiled, since each cold start would otherwise strip its types again. */
   readonly runtimeFile: string;
 }
 
 /**
- * Bundles the functions as SST does, each into a folder of its own; SST's choices and defaults stay.
+ * Bundles the functions with SST's settings, each into a folder of its own.
  *
- * @param root - The repository: sources are relative to it, and SST's platform is in its `.sst`.
- * @returns Bundles by component.
+ * @param root - The repository. Sources are relative to it; SST's platform is in its `.sst`.
+ * @returns Bundles by component name.
  * @see https://github.com/sst/sst/blob/dev/pkg/runtime/node/build.go (2026-11)
  */
 export async function bundleFunctions(
@@ -81,7 +81,7 @@ export async function bundleFunctions(
 function loadEsbuild(root: string): Esbuild {
   const platform = join(root, '.sst/platform');
   if (!existsSync(join(platform, 'node_modules/esbuild'))) {
-    throw new Error('esbuild is not there: run `npm run platform` once');
+    throw new Error('esbuild is not installed: run `npm run platform` once');
   }
   return esbuildSchema.parse(createRequire(join(platform, 'package.json'))('esbuild'));
 }
@@ -90,6 +90,7 @@ function findSource(folder: string, source: string): string {
   const name = source.slice(source.lastIndexOf('/') + 1, source.lastIndexOf('.'));
   const files = SOURCE_ENDINGS.map((ending) => join(folder, `${name}${ending}`));
   const found = files.find((file) => existsSync(file));
-  if (found === undefined) throw new Error(`${source}: no such file, tried ${files.join(', ')}`);
+  if (found === undefined)
+    throw new Error(`${source}: no such file; looked for ${files.join(', ')}`);
   return found;
 }

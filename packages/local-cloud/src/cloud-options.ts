@@ -3,32 +3,32 @@ import { parseArgs } from 'node:util';
 export const USAGE = `usage: npm run cloud [-- OPTIONS]
        npm run -s cloud -- [OPTIONS] exec COMMAND [ARGUMENT ...]
 
-  --tick-seconds N             seconds between two invocations of a schedule
-  --function-env NAME=VALUE    a variable for every function; may be repeated
-  --log FILE                   where functions print to
-  --stack FILE                 a synthesized stack instead of this repository's`;
+  --tick-seconds N             seconds between two invocations of each schedule
+  --function-env NAME=VALUE    set a variable for every function; may be repeated
+  --log FILE                   write the functions' output to this file
+  --stack FILE                 use this synthesized stack instead of the repository's`;
 
-/** What the command line asks for. */
+/** A parsed command line. */
 export interface CloudOptions {
   readonly tickSeconds: number | undefined;
   readonly functionVariables: Readonly<Record<string, string>>;
   readonly logPath: string | undefined;
   readonly stackPath: string | undefined;
-  /** Absent: stay up. */
+  /** Absent: run until stopped. */
   readonly command: readonly [string, ...string[]] | undefined;
 }
 
 /**
- * Parses a command line; what follows `exec` is the command's own.
+ * Parses a command line. Everything after `exec` belongs to the command.
  *
  * @param argv - Arguments without node and script.
- * @throws Error when it is not understood.
+ * @throws Error for an invalid command line.
  */
 export function parseOptions(argv: readonly string[]): CloudOptions {
   const execAt = argv.indexOf('exec');
-  const ours = execAt === -1 ? argv : argv.slice(0, execAt);
+  const ownArguments = execAt === -1 ? argv : argv.slice(0, execAt);
   const { values } = parseArgs({
-    args: [...ours],
+    args: [...ownArguments],
     options: {
       'tick-seconds': { type: 'string' },
       'function-env': { type: 'string', multiple: true, default: [] },
@@ -61,6 +61,6 @@ function parseVariable(text: string): readonly [string, string] {
 }
 
 function parseCommand([command, ...args]: readonly string[]): readonly [string, ...string[]] {
-  if (command === undefined) throw new Error('exec: expected a command');
+  if (command === undefined) throw new Error('exec: expected a command, received none');
   return [command, ...args];
 }

@@ -14,48 +14,48 @@ import { periodSecondsOf, ScheduleRunner } from './schedule.ts';
 import { parseStack, type Stack } from './stack.ts';
 import { type Emulators, startEmulators } from './start-emulators.ts';
 
-/** The account and region that synthesized names speak of, whatever the machine is set to. */
+/** The region and account in synthesized names, whatever the machine's settings are. */
 const REGION = 'us-east-1';
 const ACCOUNT = '123456789012';
 
-/** What a deployment may change beside the code. */
+/** What a deployment can change besides the code. */
 export interface Deployment {
-  /** Variables that every function gets on top. @default Those of the deployment before */
+  /** Additional variables for every function. @default Those of the previous deployment */
   readonly functionVariables?: Readonly<Record<string, string>>;
 }
 
 /** A running stack. */
 export interface Cloud extends AsyncDisposable {
-  /** What a command needs to use it, the stage's name included. */
+  /** The variables a command needs to use this cloud, including the stage's name. */
   readonly variables: Readonly<Record<string, string>>;
   readonly emulators: Emulators;
-  /** What functions print, and how each invocation ended. */
+  /** The functions' output, and the outcome of each invocation. */
   readonly logPath: string;
-  /** By component, for example `Answer`. */
+  /** By component name, for example `Answer`. */
   readonly functions: ReadonlyMap<string, LambdaFunction>;
   /**
-   * Builds the functions anew and puts them in place of the old ones, as a deployment does while a run is
-   * under way: invocations that have begun end on the old code, later ones begin on the new.
+   * Rebuilds and replaces the functions, like a deployment during a run: current invocations finish on
+   * the old code, later ones start on the new.
    */
   deploy(deployment?: Deployment): Promise<void>;
 }
 
 export interface CloudInit extends Deployment {
-  /** The repository, to which the functions' sources are relative. */
+  /** The repository; the functions' sources are relative to it. */
   readonly root: string;
-  /** Gives the synthesized stack; it may leave files in the folder, which is gone at the end. */
+  /** Returns the synthesized stack. May leave files in the folder, which is deleted on disposal. */
   readonly synthesize: (folder: string) => Promise<unknown>;
-  /** A file that functions' output is added to; it stays. */
+  /** The functions' output is appended to this file, which is not deleted. */
   readonly logPath: string;
   /** The machine's variables: see `functionVariables`. */
   readonly machine: Readonly<Record<string, string | undefined>>;
   /** Seconds between two invocations of each schedule. @default As the schedule says */
   readonly tickSeconds?: number;
-  /** Sees every request to an emulator, after the stack has been created. @default None does */
+  /** Receives every request to an emulator once the stack has been created. @default None */
   readonly intercept?: Intercept;
 }
 
-/** Starts a stack on this machine: its tables, buckets and queues, its functions and what sets them off. */
+/** Starts a stack on this machine: tables, buckets, queues, functions, and their pollers and schedules. */
 export async function startCloud(init: CloudInit): Promise<Cloud> {
   await using owned = new AsyncDisposableStack();
   const folder = await realpath(await mkdtemp(join(tmpdir(), 'thrice-cloud-')));
@@ -75,7 +75,7 @@ export async function startCloud(init: CloudInit): Promise<Cloud> {
   let variables = init.functionVariables ?? {};
   const functions = createFunctions(stack, await build(variables), log);
   for (const created of functions.values()) owned.use(created);
-  const functionsByName = new Map([...functions.values()].map((each) => [each.name, each]));
+  const functionsByName = new Map([...functions.values()].map((lambda) => [lambda.name, lambda]));
   for (const trigger of createTriggers({ init, stack, emulators, log, functionsByName, owned })) {
     owned.use(trigger);
   }
@@ -88,7 +88,7 @@ export async function startCloud(init: CloudInit): Promise<Cloud> {
     async deploy({ functionVariables = variables } = {}) {
       variables = functionVariables;
       const codes = await build(variables);
-      for (const [component, each] of functions) each.deploy(entryOf(codes, component));
+      for (const [component, lambda] of functions) lambda.deploy(entryOf(codes, component));
     },
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
@@ -120,7 +120,7 @@ function createFunctions(
   );
 }
 
-/** Starts to poll and to tick. */
+/** Starts the pollers and schedules. */
 function createTriggers({
   init,
   stack,
@@ -147,14 +147,14 @@ function createTriggers({
   owned.defer(() => client.destroy());
   const queues = new Map(stack.queues.map((queue) => [queue.name, queue]));
   const pollers = stack.mappings.map((mapping) => {
-    const subscriber = entryOf(functionsByName, mapping.functionName);
+    const target = entryOf(functionsByName, mapping.functionName);
     return new EventSourcePoller({
       mapping,
       queueUrl: `${sqsUrl}/${ACCOUNT}/${mapping.queueName}`,
       visibilitySeconds: entryOf(queues, mapping.queueName).visibilityTimeoutSeconds,
       region,
       client,
-      invoke: (event) => subscriber.invoke(event),
+      invoke: (event) => target.invoke(event),
       log,
     });
   });

@@ -7,10 +7,10 @@ import {
 import type { Stack, Table, TableItem } from './stack.ts';
 import type { Emulators } from './start-emulators.ts';
 
-/** Looks at a new table before giving up; the emulator makes one at once. */
-const LOOK_COUNT = 100;
+/** The most status checks of a new table; the emulator creates tables at once. */
+const MAX_CHECKS = 100;
 
-/** Creates what is made with requests: the stack's tables and the items it puts into them. */
+/** Creates the resources that need requests: the stack's tables and their items. */
 export async function createResources(stack: Stack, emulators: Emulators): Promise<void> {
   const client = new DynamoDBClient({
     region: emulators.region,
@@ -47,14 +47,14 @@ async function createTable(client: DynamoDBClient, table: Table): Promise<void> 
       ],
     }),
   );
-  for (let look = 0; look < LOOK_COUNT; look += 1) {
+  for (let check = 0; check < MAX_CHECKS; check += 1) {
     const { Table } = await client.send(new DescribeTableCommand({ TableName: table.name }));
     if (Table?.TableStatus === 'ACTIVE') return;
   }
   throw new Error(`table ${table.name} is not active`);
 }
 
-/** Puts the emulator's address wherever the synthesized stack has a queue's URL, at any depth. */
+/** Replaces queue URLs of the synthesized stack with the emulator's, at any depth. */
 export function resolveUrls(value: unknown, { region, sqsUrl }: Emulators): unknown {
   const text = JSON.stringify(value);
   return JSON.parse(text.replaceAll(`https://sqs.${region}.amazonaws.com/`, `${sqsUrl}/`));

@@ -7,19 +7,19 @@ import type { Emulators } from './start-emulators.ts';
 
 type Variables = Readonly<Record<string, string>>;
 
-/** What a deployment replaces of a function. */
+/** The part of a function that a deployment replaces. */
 export interface DeployedCode {
   readonly bundle: Bundle;
-  /** All of them but the ones of a single environment. */
+  /** All variables except those specific to one execution environment. */
   readonly variables: Variables;
 }
 
 /**
- * Builds the functions as their sources are now, each time into a folder of its own: the code before is in
- * use until its last invocation ends.
+ * Creates a builder of the functions' current sources. Each build goes into a folder of its own, because
+ * the previous code is in use until its last invocation ends.
  *
  * @param init.machine - The machine's variables: see `functionVariables`.
- * @returns A function of the variables that every function gets on top; it gives the code by component.
+ * @returns A function that takes additional variables for every function and returns the code by component.
  */
 export function codeBuilder(init: {
   readonly stack: Stack;

@@ -1,4 +1,8 @@
-/** What a map has under a name; without it the stack is at odds with itself. */
+/**
+ * Returns the value for a name.
+ *
+ * @throws Error when there is none: the stack is inconsistent.
+ */
 export function entryOf<Value>(map: ReadonlyMap<string, Value>, name: string): Value {
   const value = map.get(name);
   if (value === undefined) throw new Error(`the stack has no ${name}`);

@@ -1,4 +1,4 @@
-/** An event to answer. */
+/** A message to an execution environment: an event to handle. */
 export interface ToEnvironment {
   readonly requestId: string;
   readonly event: unknown;
@@ -7,13 +7,13 @@ export interface ToEnvironment {
   readonly remainingMs: number;
 }
 
-/** What an execution environment tells: that it has loaded, and how each event ended. */
+/** A message from an execution environment: it has loaded, or an event has ended. */
 export type FromEnvironment =
   | { readonly type: 'ready' }
   | { readonly type: 'answered'; readonly requestId: string; readonly payload: string }
   | {
       readonly type: 'failed';
-      /** Absent when it could not load. */
+      /** Absent when loading failed. */
       readonly requestId?: string;
       readonly errorType: string;
       readonly errorMessage: string;

@@ -10,7 +10,7 @@ import { failedMessageIds } from './failed-message-ids.ts';
 import type { FunctionLog } from './function-log.ts';
 import type { Mapping } from './stack.ts';
 
-/** The most SQS hands out, or deletes, with one request. */
+/** The most messages that SQS returns or deletes per request. */
 const PAGE_MESSAGES = 10;
 const LONG_POLL_SECONDS = 20;
 const THROTTLE_PAUSE_MS = 100;
@@ -19,7 +19,7 @@ const ERROR_PAUSE_MS = 1_000;
 export interface PollerInit {
   readonly mapping: Mapping;
   readonly queueUrl: string;
-  /** How long a received message stays hidden: that long a throttled batch is tried again. */
+  /** How long a received message stays hidden; a throttled batch is retried for that long. */
   readonly visibilitySeconds: number;
   readonly region: string;
   readonly client: SQSClient;
@@ -29,25 +29,25 @@ export interface PollerInit {
 }
 
 /**
- * An event source mapping: takes messages of a queue to a function in batches, and deletes what it is
- * done with.
+ * An event source mapping: passes messages of a queue to a function in batches, and deletes those that
+ * succeed.
  *
- * What failed is left alone and is visible again when its time is over: it counts as received, and after
- * as many receives as its queue allows it is a DLQ message.
+ * A failed message stays in the queue and becomes visible again after its visibility timeout. When its
+ * receive count exceeds the queue's maximum, it becomes a DLQ message.
  */
 export class EventSourcePoller implements AsyncDisposable {
   readonly #init: PollerInit;
   readonly #stop = new AbortController();
-  readonly #inWork = new Set<Promise<void>>();
+  readonly #running = new Set<Promise<void>>();
   readonly #polling: Promise<void>;
 
-  /** Begins to poll. */
+  /** Starts polling. */
   constructor(init: PollerInit) {
     this.#init = init;
     this.#polling = this.#poll();
   }
 
-  /** Stops polling; does not wait for invocations, which end with their function. */
+  /** Stops polling. Does not wait for invocations, which end with their function. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stop.abort();
     await this.#polling;
@@ -56,20 +56,20 @@ export class EventSourcePoller implements AsyncDisposable {
   async #poll(): Promise<void> {
     const { batchSize, maximumConcurrency } = this.#init.mapping;
     while (!this.#stop.signal.aborted) {
-      const free = maximumConcurrency - this.#inWork.size;
+      const free = maximumConcurrency - this.#running.size;
       if (free <= 0) {
-        await this.#whileRunning(Promise.race(this.#inWork));
+        await this.#waitUnlessStopped(Promise.race(this.#running));
         continue;
       }
-      const messages = await this.#gather(free);
+      const messages = await this.#receiveBatch(free);
       for (let start = 0; start < messages.length; start += batchSize) {
-        this.#handle(messages.slice(start, start + batchSize));
+        this.#startBatch(messages.slice(start, start + batchSize));
       }
     }
   }
 
-  /** Messages for one batch, or as many small batches as are free and one receive has. */
-  async #gather(free: number): Promise<readonly Message[]> {
+  /** Receives messages for one batch, or for as many small batches as can run and one receive returns. */
+  async #receiveBatch(free: number): Promise<readonly Message[]> {
     const { batchSize, windowSeconds } = this.#init.mapping;
     if (batchSize < PAGE_MESSAGES && windowSeconds === 0) {
       return await this.#receive(Math.min(PAGE_MESSAGES, free * batchSize), LONG_POLL_SECONDS);
@@ -102,24 +102,24 @@ export class EventSourcePoller implements AsyncDisposable {
     } catch (error) {
       if (this.#stop.signal.aborted) return [];
       log.write('poller', { queueUrl, error: String(error) });
-      await this.#whileRunning(pause(ERROR_PAUSE_MS));
+      await this.#waitUnlessStopped(pause(ERROR_PAUSE_MS));
       return [];
     }
   }
 
-  #handle(messages: readonly Message[]): void {
+  #startBatch(messages: readonly Message[]): void {
     const { log, queueUrl } = this.#init;
-    const work = this.#invoke(messages).catch((error: unknown) => {
+    const invocation = this.#invoke(messages).catch((error: unknown) => {
       log.write('poller', { queueUrl, error: String(error) });
     });
-    this.#inWork.add(work);
-    void work.then(() => this.#inWork.delete(work));
+    this.#running.add(invocation);
+    void invocation.then(() => this.#running.delete(invocation));
   }
 
   async #invoke(messages: readonly Message[]): Promise<void> {
     const { mapping, region } = this.#init;
     const Records = messages.map((message) => toRecord(message, mapping.queueArn, region));
-    const outcome = await this.#untilNotThrottled({ Records });
+    const outcome = await this.#invokeUntilNotThrottled({ Records });
     if (outcome === undefined || !outcome.isOk) return;
     const failed = mapping.reportsItemFailures
       ? failedMessageIds(
@@ -130,12 +130,12 @@ export class EventSourcePoller implements AsyncDisposable {
     await this.#delete(messages.filter(({ MessageId = '' }) => !failed.has(MessageId)));
   }
 
-  async #untilNotThrottled(event: unknown): Promise<InvocationOutcome | undefined> {
+  async #invokeUntilNotThrottled(event: unknown): Promise<InvocationOutcome | undefined> {
     const until = performance.now() + this.#init.visibilitySeconds * 1_000;
     while (performance.now() < until && !this.#stop.signal.aborted) {
       const outcome = await this.#init.invoke(event);
       if (outcome !== undefined) return outcome;
-      await this.#whileRunning(pause(THROTTLE_PAUSE_MS));
+      await this.#waitUnlessStopped(pause(THROTTLE_PAUSE_MS));
     }
     return undefined;
   }
@@ -153,7 +153,7 @@ export class EventSourcePoller implements AsyncDisposable {
     }
   }
 
-  async #whileRunning(wait: Promise<unknown>): Promise<void> {
+  async #waitUnlessStopped(wait: Promise<unknown>): Promise<void> {
     const { signal } = this.#stop;
     if (signal.aborted) return;
     const { promise: stopped, resolve } = Promise.withResolvers<void>();
@@ -167,7 +167,7 @@ export class EventSourcePoller implements AsyncDisposable {
   }
 }
 
-/** A message as Lambda hands it to a function. */
+/** The message in the form in which Lambda passes it to a function. */
 function toRecord(message: Message, eventSourceARN: string, awsRegion: string) {
   const attributes = Object.entries(message.MessageAttributes ?? {});
   return {

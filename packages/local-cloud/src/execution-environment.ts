@@ -4,52 +4,55 @@ import type { DeployedCode } from './deployed-code.ts';
 import type { FromEnvironment, ToEnvironment } from './environment-protocol.ts';
 import { ENVIRONMENT_ID_VARIABLE } from './parse-aws-request.ts';
 
-/** Lambda gives 10 s; more here, for a machine that starts many at once. */
+/** Lambda allows 10 s; longer here, for a machine that starts many environments at once. */
 const INIT_TIMEOUT_MS = 60_000;
-/** The rest of a function's memory is for what is not in the heap. */
+/** The rest of a function's memory is for data outside the heap. */
 const HEAP_SHARE = 0.9;
 
-/** How an invocation ended. */
+/** The outcome of an invocation. */
 export type InvocationOutcome =
   | { readonly isOk: true /** JSON. */; readonly payload: string }
   | { readonly isOk: false; readonly errorType: string; readonly errorMessage: string };
 
 type FailedInvocation = Extract<InvocationOutcome, { readonly isOk: false }>;
-type ToldFailure = Extract<FromEnvironment, { readonly type: 'failed' }>;
+type ReportedFailure = Extract<FromEnvironment, { readonly type: 'failed' }>;
 
-/** A process of ours does not tell it. */
-const OUT_OF_TURN = { errorType: 'Runtime.Protocol', errorMessage: 'told something out of turn' };
+/** The process violated the protocol. */
+const UNEXPECTED_MESSAGE = {
+  errorType: 'Runtime.Protocol',
+  errorMessage: 'sent an unexpected message',
+};
 
 export interface EnvironmentInit {
-  /** Told with each request to AWS. At most 50 letters, digits and hyphens. */
+  /** Sent with each request to AWS. At most 50 letters, digits and hyphens. */
   readonly id: string;
-  /** Its variables are all there are: nothing is taken from this process. */
+  /** Includes all variables: the environment inherits none from this process. */
   readonly code: DeployedCode;
   readonly memoryMb: number;
   readonly logFileDescriptor: number;
 }
 
 /**
- * One warm or cold Lambda: a process that answers one event after another.
+ * A Lambda execution environment: a process that handles one event at a time.
  *
- * starting --load--> idle --invoke--> busy --answer--> idle; an exit or a time limit ends it, and fails
- * whatever it was doing.
+ * starting --load--> idle --invoke--> busy --answer--> idle. An exit or a timeout ends it, and its
+ * current invocation fails.
  */
 export class ExecutionEnvironment {
   readonly id: string;
   readonly code: DeployedCode;
   readonly #child: ChildProcess;
   #settle: (message: FromEnvironment) => void = () => undefined;
-  #end: ToldFailure | undefined;
+  #end: ReportedFailure | undefined;
 
-  /** Starts a process; `load` is to be called at once. */
+  /** Starts a process; call `load` right after. */
   constructor({ id, code, memoryMb, logFileDescriptor }: EnvironmentInit) {
     this.id = id;
     this.code = code;
     const { bundle, variables } = code;
     this.#child = fork(bundle.runtimeFile, [bundle.file, bundle.exportName], {
       cwd: dirname(bundle.file),
-      // Its last part is Powertools' own mark: without it Powertools adds more than the SDK takes.
+      // The suffix is Powertools' own mark; without it, Powertools adds more than the SDK accepts.
       env: { ...variables, [ENVIRONMENT_ID_VARIABLE]: `${id}/PTEnv/NA` },
       execArgv: [`--max-old-space-size=${Math.floor(memoryMb * HEAP_SHARE)}`],
       stdio: ['ignore', logFileDescriptor, logFileDescriptor, 'ipc'],
@@ -61,7 +64,7 @@ export class ExecutionEnvironment {
     });
   }
 
-  /** Whether it can take another event. */
+  /** Whether it can handle another event. */
   get isAlive(): boolean {
     return this.#end === undefined;
   }
@@ -73,17 +76,17 @@ export class ExecutionEnvironment {
   /**
    * Waits until the process has loaded its code.
    *
-   * @returns Why it could not, or nothing.
+   * @returns The failure, or undefined if it loaded.
    */
   async load(): Promise<FailedInvocation | undefined> {
     const message = await this.#wait(INIT_TIMEOUT_MS, () => undefined);
     if (message.type === 'ready') return undefined;
     this.kill();
-    const { errorType, errorMessage } = message.type === 'failed' ? message : OUT_OF_TURN;
+    const { errorType, errorMessage } = message.type === 'failed' ? message : UNEXPECTED_MESSAGE;
     return { isOk: false, errorType, errorMessage };
   }
 
-  /** Answers an event; one at a time. Past the time limit the process is killed. */
+  /** Handles an event, one at a time. After the timeout the process is killed. */
   async invoke(
     request: Omit<ToEnvironment, 'remainingMs'>,
     timeoutMs: number,
@@ -94,7 +97,7 @@ export class ExecutionEnvironment {
       });
     });
     if (message.type === 'answered') return { isOk: true, payload: message.payload };
-    const { errorType, errorMessage } = message.type === 'failed' ? message : OUT_OF_TURN;
+    const { errorType, errorMessage } = message.type === 'failed' ? message : UNEXPECTED_MESSAGE;
     return { isOk: false, errorType, errorMessage };
   }
 
@@ -103,8 +106,8 @@ export class ExecutionEnvironment {
     this.#child.kill('SIGKILL');
   }
 
-  /** The next thing it tells, or how it ended. */
-  async #wait(timeoutMs: number, begin: () => void): Promise<FromEnvironment> {
+  /** Waits for the next message, or for the end of the process. */
+  async #wait(timeoutMs: number, start: () => void): Promise<FromEnvironment> {
     if (this.#end !== undefined) return this.#end;
     const { promise, resolve } = Promise.withResolvers<FromEnvironment>();
     this.#settle = resolve;
@@ -114,7 +117,7 @@ export class ExecutionEnvironment {
       this.kill();
     }, timeoutMs);
     try {
-      begin();
+      start();
       return await promise;
     } finally {
       clearTimeout(timer);

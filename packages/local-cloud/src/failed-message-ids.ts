@@ -7,10 +7,10 @@ const responseSchema = z
   .nullish();
 
 /**
- * Which messages of a batch a function reports as failed.
+ * Returns the ids of the messages of a batch that a function reports as failed.
  *
- * Nothing, or an empty list, is a success of all; a response that cannot be understood, or names a
- * message that is not of the batch, is a failure of all.
+ * No response or an empty list means that all succeeded. If the response is invalid or names a message
+ * outside the batch, all failed.
  *
  * @param payload - The function's response, JSON.
  * @see https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-errorhandling.html (2026-11)

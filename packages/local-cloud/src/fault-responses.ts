@@ -4,12 +4,12 @@ import type { AwsResponse } from './intercept.ts';
 const JSON_TYPE = 'application/x-amz-json-1.0';
 const objectSchema = z.record(z.string(), z.unknown());
 
-/** A body of DynamoDB or SQS. */
+/** Parses a response body of DynamoDB or SQS. */
 export function jsonOf({ body }: AwsResponse): Readonly<Record<string, unknown>> {
   return objectSchema.parse(JSON.parse(body.length === 0 ? '{}' : body.toString('utf8')));
 }
 
-/** An answer of DynamoDB or SQS. */
+/** A response of DynamoDB or SQS. */
 export function jsonResponse(body: unknown, statusCode = 200): AwsResponse {
   return {
     statusCode,
@@ -19,7 +19,7 @@ export function jsonResponse(body: unknown, statusCode = 200): AwsResponse {
 }
 
 /**
- * An error of DynamoDB.
+ * An error response of DynamoDB.
  *
  * @param name - For example `ProvisionedThroughputExceededException` (400) or `InternalServerError` (500).
  * @see https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html (2026-11)
@@ -30,7 +30,7 @@ export function dynamoError(name: string, statusCode = 400, message = name): Aws
 }
 
 /**
- * An error of SQS.
+ * An error response of SQS.
  *
  * @param name - For example `RequestThrottled` (400) or `InternalFailure` (500).
  * @see https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/CommonErrors.html (2026-11)
@@ -45,7 +45,7 @@ export function sqsError(name: string, statusCode = 400, message = name): AwsRes
 }
 
 /**
- * An error of S3.
+ * An error response of S3.
  *
  * @param code - For example `SlowDown` (503) or `InternalError` (500).
  * @see https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html (2026-11)

@@ -1,13 +1,13 @@
 import { closeSync, openSync, writeSync } from 'node:fs';
 
 /**
- * The file that takes what functions print and what happens to them.
+ * The log file with the functions' output and platform events.
  *
- * Lines of ours are JSON, like Lambda's own: `{"time", "type": "platform.report", ...}`.
+ * Platform events are JSON lines like Lambda's own: `{"time", "type": "platform.report", ...}`.
  */
 export interface FunctionLog extends Disposable {
   readonly path: string;
-  /** For processes to print to. */
+  /** The stdout and stderr of functions' processes. */
   readonly fileDescriptor: number;
   write(type: string, record: Readonly<Record<string, unknown>>): void;
 }

@@ -6,7 +6,7 @@ import type { Emulators } from './start-emulators.ts';
 
 type Variables = Readonly<Record<string, string>>;
 
-/** What an AWS SDK needs to find the emulators, in functions and in the commands of users. */
+/** The variables that point an AWS SDK at the emulators, in functions and in users' commands. */
 export function awsVariables(emulators: Emulators): Variables {
   return {
     AWS_ENDPOINT_URL_DYNAMODB: emulators.dynamoUrl,
@@ -20,13 +20,13 @@ export function awsVariables(emulators: Emulators): Variables {
 }
 
 /**
- * All variables of a function: its own, Lambda's, and what it is linked to.
+ * All variables of a function: its own, Lambda's, and its links.
  *
- * SST seals links into a file beside the bundle; here they are variables, which `Resource` reads too.
+ * SST encrypts links into a file next to the bundle; here they are variables, which `Resource` reads too.
  *
- * @param init.machine - The machine's variables: a linked secret that is empty takes the value of the
- *   variable of its name, for example `OPENAI_API_KEY`.
- * @param init.extra - More of them, set last.
+ * @param init.machine - The machine's variables. An empty linked secret gets the value of the variable
+ *   with its name, for example `OPENAI_API_KEY`.
+ * @param init.extra - Additional variables; they override all others.
  */
 export function functionVariables(init: {
   readonly spec: FunctionSpec;

@@ -1,4 +1,4 @@
-/** A cloud on one machine: the synthesized stack on emulators, its bundles in processes. */
+/** The cloud on one machine: the synthesized stack on emulators, its functions' bundles in processes. */
 export { type Cloud, type CloudInit, type Deployment, startCloud } from './cloud.ts';
 export { dynamoError, jsonOf, jsonResponse, s3Error, sqsError } from './fault-responses.ts';
 export {

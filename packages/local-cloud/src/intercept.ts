@@ -1,10 +1,10 @@
-/** A request to S3, in parts. */
+/** The parts of a request to S3. */
 export interface S3Input {
   readonly bucket: string;
-  /** Empty for a request about the bucket. */
+  /** Empty for a request on the bucket itself. */
   readonly key: string;
   readonly query: Readonly<Record<string, string>>;
-  /** Names in lower case. */
+  /** Names in lowercase. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
 }
@@ -12,43 +12,43 @@ export interface S3Input {
 interface RequestBase {
   /** For example `PutItem`, `SendMessageBatch`, `GetObject`. */
   readonly operation: string;
-  /** Which execution environment asks; absent for pollers and for commands of users. */
+  /** The execution environment that sent it; undefined for pollers and users' commands. */
   readonly environmentId: string | undefined;
 }
 
-/** A request that reaches an emulator. */
+/** A request to an emulator. */
 export type AwsRequest =
   | (RequestBase & {
       readonly service: 'dynamodb' | 'sqs';
-      /** The body. */
+      /** The parsed body. */
       readonly input: Readonly<Record<string, unknown>>;
     })
   | (RequestBase & { readonly service: 's3'; readonly input: S3Input });
 
 export type AwsService = AwsRequest['service'];
 
-/** What an emulator answers, or is made to answer. */
+/** A response, from the emulator or from the interceptor. */
 export interface AwsResponse {
   readonly statusCode: number;
-  /** Names in lower case. */
+  /** Names in lowercase. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
 }
 
-/** In the place of a response: the connection is cut. */
+/** Returned instead of a response to cut the connection. */
 export const lost: unique symbol = Symbol('lost');
 
-/** Hands a request on to its emulator, as it is or changed; may be called not at all, or repeatedly. */
+/** Forwards a request to its emulator, unchanged or changed. May be called any number of times, even 0. */
 export type Proceed = (changed?: { readonly input: AwsRequest['input'] }) => Promise<AwsResponse>;
 
 /**
  * Middleware around every request that reaches an emulator.
  *
- * Runs once a request, attempts again of an SDK included; pollers of the cloud itself come through it as
- * well. A promise that never settles is a stall, and ends with the cloud. What it throws goes to the log
- * of the functions, and its request is lost.
+ * Runs once per HTTP request, including an SDK's retries and the requests of the cloud's own pollers. A
+ * promise that never settles stalls the request until the cloud is disposed of. An error it throws is
+ * written to the functions' log, and the connection is cut.
  *
- * @example Every put is done and its first answer lost, so that the SDK attempts again.
+ * @example Every put is executed, but the first response is lost, so that the SDK retries.
  * async ({ operation }, proceed) => {
  *   const response = await proceed();
  *   return operation === 'PutItem' && isFirst() ? lost : response;

@@ -11,22 +11,22 @@ import { buffer } from 'node:stream/consumers';
 import { type AwsResponse, type AwsService, type Intercept, lost } from './intercept.ts';
 import { changeInput, type HttpRequest, parseAwsRequest } from './parse-aws-request.ts';
 
-/** Headers of a connection: those of the client's and of the emulator's have nothing to do with each other. */
+/** Hop-by-hop headers: they belong to one connection and are not forwarded. */
 const CONNECTION_HEADERS = new Set(['connection', 'keep-alive', 'transfer-encoding', 'expect']);
 
 interface InterceptorInit {
   readonly service: AwsService;
-  /** Where the emulator listens on loopback. */
+  /** The emulator's port on loopback. */
   readonly port: number;
   readonly intercept: Intercept;
   readonly onError: (error: unknown) => void;
 }
 
 /**
- * A server in front of an emulator that shows every request to an interceptor.
+ * Creates a proxy in front of an emulator that passes every request to an interceptor.
  *
- * A request that was handed on is done, also when its client has gone meanwhile: so a process may be
- * killed in between, with one outcome.
+ * A forwarded request is executed even if its client has disconnected in the meantime, so that killing
+ * a process during a request has only one outcome.
  */
 export function createInterceptingServer(init: InterceptorInit): Server {
   const agent = new Agent({ keepAlive: true });
@@ -46,11 +46,11 @@ async function answer(
   { service, port, intercept }: InterceptorInit,
 ): Promise<void> {
   const received = await receive(request);
-  // Its client went while it sent it: nothing was asked.
+  // The client disconnected before it had sent the whole request.
   if (received === undefined) return;
   const outcome = await intercept(parseAwsRequest(service, received), (changed) => {
     const toSend = changed === undefined ? received : changeInput(service, received, changed.input);
-    return handOn(toSend, port, agent);
+    return forward(toSend, port, agent);
   });
   if (outcome === lost) request.socket.destroy();
   else write(response, received.method, outcome);
@@ -62,8 +62,8 @@ async function receive(request: IncomingMessage): Promise<HttpRequest | undefine
   return body && { method, path, headers: flatten(headers), body };
 }
 
-/** Asks the emulator. */
-async function handOn(request: HttpRequest, port: number, agent: Agent): Promise<AwsResponse> {
+/** Forwards a request to the emulator. */
+async function forward(request: HttpRequest, port: number, agent: Agent): Promise<AwsResponse> {
   const { method, path, headers, body } = request;
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   sendRequest({
@@ -90,7 +90,7 @@ function write(
   method: string,
   { statusCode, headers, body }: AwsResponse,
 ): void {
-  // What has no body may have a length all the same: that of what was asked about.
+  // A response without a body may still have a content-length: that of the resource.
   const hasBody = method !== 'HEAD' && statusCode !== 204 && statusCode !== 304;
   response.writeHead(statusCode, {
     ...headers,

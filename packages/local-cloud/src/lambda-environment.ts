@@ -1,12 +1,12 @@
-// The child's side of an execution environment: loads a bundle, then answers one event after another.
-// Started by execution-environment.ts; everything it is told it finds in its variables.
+// The child process of an execution environment: loads a bundle, then handles one event at a time.
+// Started by execution-environment.ts; its configuration is in its environment variables.
 import process from 'node:process';
 import { pathToFileURL } from 'node:url';
 import type { FromEnvironment, ToEnvironment } from './environment-protocol.ts';
 
 type Handler = (event: unknown, context: LambdaContext) => unknown;
 
-/** What a handler is told about its invocation; callbacks of older runtimes are left out. */
+/** The context of an invocation, without the callbacks of older runtimes. */
 interface LambdaContext {
   readonly awsRequestId: string;
   readonly functionName: string;
@@ -19,36 +19,36 @@ interface LambdaContext {
   getRemainingTimeInMillis(): number;
 }
 
-// A Ctrl-C reaches every process of the terminal: whoever started this one decides when it ends.
+// Ctrl-C reaches every process of the terminal, but the parent decides when this one ends.
 process.on('SIGINT', () => undefined);
 process.on('disconnect', () => process.exit(0));
 
 const [bundleFile = '', exportName = ''] = process.argv.slice(2);
 const handler = await load();
 process.on('message', (message: ToEnvironment) => void answer(message));
-tell({ type: 'ready' });
+send({ type: 'ready' });
 
 async function load(): Promise<Handler> {
   try {
     const module = (await import(pathToFileURL(bundleFile).href)) as Record<string, unknown>;
     const found = module[exportName];
-    if (typeof found !== 'function') throw new TypeError(`${exportName} is no function`);
+    if (typeof found !== 'function') throw new TypeError(`${exportName} is not a function`);
     return found as Handler;
   } catch (error) {
-    await tellAndWait({ type: 'failed', ...describe(error) });
+    await sendAndWait({ type: 'failed', ...describe(error) });
     process.exit(1);
   }
 }
 
 async function answer(message: ToEnvironment): Promise<void> {
   const { requestId } = message;
-  // A deadline by this process's clock: it is told as time that is left.
+  // The deadline by this process's clock: the message has only the remaining time.
   const deadlineAtMs = Date.now() + message.remainingMs;
   try {
     const payload = await handler(message.event, contextOf(message, deadlineAtMs));
-    tell({ type: 'answered', requestId, payload: JSON.stringify(payload ?? null) });
+    send({ type: 'answered', requestId, payload: JSON.stringify(payload ?? null) });
   } catch (error) {
-    tell({ type: 'failed', requestId, ...describe(error) });
+    send({ type: 'failed', requestId, ...describe(error) });
   }
 }
 
@@ -72,11 +72,11 @@ function describe(error: unknown): { readonly errorType: string; readonly errorM
   return { errorType: error.name, errorMessage: error.stack ?? error.message };
 }
 
-function tell(message: FromEnvironment): void {
+function send(message: FromEnvironment): void {
   process.send?.(message);
 }
 
-async function tellAndWait(message: FromEnvironment): Promise<void> {
+async function sendAndWait(message: FromEnvironment): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   process.send?.(message, () => resolve());
   await promise;

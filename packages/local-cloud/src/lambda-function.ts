@@ -3,32 +3,32 @@ import type { DeployedCode } from './deployed-code.ts';
 import { ExecutionEnvironment, type InvocationOutcome } from './execution-environment.ts';
 import type { FunctionLog } from './function-log.ts';
 
-/** What an account has when a function reserves nothing. */
+/** The account's concurrency, for a function without a reservation. */
 const UNRESERVED_CONCURRENCY = 1_000;
 
 export interface LambdaFunctionInit {
-  /** For example `Answer`: its environments are `Answer-1`, `Answer-2` and so on. */
+  /** For example `Answer`: its environments are named `Answer-1`, `Answer-2` and so on. */
   readonly component: string;
   readonly name: string;
   readonly arn: string;
   readonly code: DeployedCode;
   readonly timeoutSeconds: number;
   readonly memoryMb: number;
-  /** Invocations at once. */
+  /** The most concurrent invocations. */
   readonly reservedConcurrency: number | undefined;
   readonly log: FunctionLog;
 }
 
 /**
- * A function: as many execution environments as it has invocations at once, each kept warm after.
+ * A function: one execution environment per concurrent invocation, kept warm afterwards.
  *
- * Unlike Lambda's, an environment is not frozen between two events, and is kept until the end.
+ * Unlike Lambda's, an environment is not frozen between events and is kept until disposal.
  */
 export class LambdaFunction implements AsyncDisposable {
   readonly #init: LambdaFunctionInit;
   #code: DeployedCode;
   #startCount = 0;
-  /** The one used last is used next, so that the fewest stay warm. */
+  /** A stack: the most recently used environment is reused first. */
   readonly #idle: ExecutionEnvironment[] = [];
   readonly #environments = new Set<ExecutionEnvironment>();
   readonly #running = new Set<Promise<unknown>>();
@@ -44,9 +44,9 @@ export class LambdaFunction implements AsyncDisposable {
   }
 
   /**
-   * Answers one event, in a warm environment if there is one.
+   * Handles one event, in a warm environment if there is one.
    *
-   * @returns `undefined` when all of its concurrency is in use: throttled.
+   * @returns `undefined` when throttled: all of its concurrency is in use.
    */
   async invoke(event: unknown): Promise<InvocationOutcome | undefined> {
     const limit = this.#init.reservedConcurrency ?? UNRESERVED_CONCURRENCY;
@@ -64,18 +64,18 @@ export class LambdaFunction implements AsyncDisposable {
     const { name, arn, timeoutSeconds, log } = this.#init;
     const requestId = randomUUID();
     const startedAtMs = performance.now();
-    const warm = this.#takeWarm();
+    const warm = this.#popWarm();
     const environment = warm ?? this.#start();
     const { processId } = environment;
     const failure = warm === undefined ? await environment.load() : undefined;
     const initDurationMs = warm === undefined ? performance.now() - startedAtMs : undefined;
-    const about = { functionName: name, requestId, environmentId: environment.id, processId };
-    log.write('start', about);
+    const fields = { functionName: name, requestId, environmentId: environment.id, processId };
+    log.write('start', fields);
     const request = { requestId, event, functionArn: arn };
     const outcome = failure ?? (await environment.invoke(request, timeoutSeconds * 1_000));
-    this.#giveBack(environment);
+    this.#release(environment);
     log.write('report', {
-      ...about,
+      ...fields,
       status: outcome.isOk ? 'success' : 'error',
       ...(!outcome.isOk && { errorType: outcome.errorType, errorMessage: outcome.errorMessage }),
       metrics: { durationMs: performance.now() - startedAtMs, initDurationMs },
@@ -83,7 +83,7 @@ export class LambdaFunction implements AsyncDisposable {
     return outcome;
   }
 
-  #takeWarm(): ExecutionEnvironment | undefined {
+  #popWarm(): ExecutionEnvironment | undefined {
     let environment = this.#idle.pop();
     while (environment !== undefined && !environment.isAlive) {
       this.#environments.delete(environment);
@@ -105,13 +105,13 @@ export class LambdaFunction implements AsyncDisposable {
     return started;
   }
 
-  #giveBack(environment: ExecutionEnvironment): void {
+  #release(environment: ExecutionEnvironment): void {
     if (environment.code !== this.#code) environment.kill();
     if (environment.isAlive) this.#idle.push(environment);
     else this.#environments.delete(environment);
   }
 
-  /** Lets later invocations begin on other code; those that have begun end on theirs. */
+  /** Replaces the code for later invocations; current ones finish on the old code. */
   deploy(code: DeployedCode): void {
     this.#code = code;
     for (const environment of this.#idle.splice(0)) {
@@ -121,9 +121,9 @@ export class LambdaFunction implements AsyncDisposable {
   }
 
   /**
-   * Ends an environment as the failure of its host does: at once, and with it what it was doing.
+   * Kills an environment and its current invocation at once, like a failure of its host.
    *
-   * @returns Whether there was one.
+   * @returns Whether the environment existed.
    */
   kill(environmentId: string): boolean {
     const found = [...this.#environments].find(({ id }) => id === environmentId);
@@ -131,7 +131,7 @@ export class LambdaFunction implements AsyncDisposable {
     return found !== undefined;
   }
 
-  /** Kills every environment, at work or not. */
+  /** Kills every environment, busy or idle. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true;
     for (const environment of this.#environments) environment.kill();

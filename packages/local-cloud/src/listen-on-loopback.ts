@@ -2,16 +2,16 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 
-/** Looks at the requests in work before giving up on them; the emulators answer most at once. */
-const LOOK_COUNT = 200;
-const LOOK_MS = 5;
+/** The most checks of a closing server for unfinished requests; the emulators answer most at once. */
+const MAX_CHECKS = 200;
+const CHECK_MS = 5;
 
-/** Listens on a free port of this machine; cuts every connection when disposed of. */
+/** Listens on a free port of this machine; cuts all connections on disposal. */
 export async function listenOnLoopback(
   server: Server,
 ): Promise<AsyncDisposable & { readonly port: number }> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
-  // A connection that a server closes just when a request comes in is a fault that no test asked for.
+  // Closing an idle connection just as a request arrives would be a fault that no test asked for.
   server.keepAliveTimeout = 0;
   server.once('error', reject);
   server.listen(0, '127.0.0.1', resolve);
@@ -28,27 +28,27 @@ async function close(server: Server): Promise<void> {
 }
 
 /**
- * Lets a server close after it has done what it was asked for.
+ * Makes a server finish its current requests before it closes.
  *
- * dynalite goes on with a request whose connection is gone, as it should, but fails the whole process
- * when its store is closed by then.
+ * dynalite continues with a request after its connection is cut, as it should, but crashes the whole
+ * process if its store is closed by then.
  *
  * @returns The same server.
  */
-export function endsRequestsFirst(server: Server): Server {
-  const inWork = new Map<ServerResponse, IncomingMessage>();
+export function finishRequestsBeforeClose(server: Server): Server {
+  const unfinished = new Map<ServerResponse, IncomingMessage>();
   server.prependListener('request', (request: IncomingMessage, response: ServerResponse) => {
-    inWork.set(response, request);
-    response.once('finish', () => inWork.delete(response));
+    unfinished.set(response, request);
+    response.once('finish', () => unfinished.delete(response));
   });
-  // A request that was cut off itself will never be answered.
-  const isInWork = ([response, request]: [ServerResponse, IncomingMessage]) =>
+  // A request that was itself cut off is never answered.
+  const isPending = ([response, request]: [ServerResponse, IncomingMessage]) =>
     request.complete && !response.writableEnded;
   const closeAtOnce = server.close.bind(server);
   server.close = (callback) => {
     void (async () => {
-      for (let look = 0; look < LOOK_COUNT && [...inWork].some(isInWork); look += 1) {
-        await pause(LOOK_MS);
+      for (let check = 0; check < MAX_CHECKS && [...unfinished].some(isPending); check += 1) {
+        await pause(CHECK_MS);
       }
       closeAtOnce(callback);
       server.closeAllConnections();

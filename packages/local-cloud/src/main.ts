@@ -1,5 +1,5 @@
-// npm run cloud [-- OPTIONS]                       stays up until Ctrl-C, prints what to export
-// npm run -s cloud -- [OPTIONS] exec COMMAND ...   runs one command with it
+// npm run cloud [-- OPTIONS]                       runs until Ctrl-C, prints the variables to export
+// npm run -s cloud -- [OPTIONS] exec COMMAND ...   runs one command against it
 import { spawn } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -7,16 +7,16 @@ import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Cloud, startCloud } from './cloud.ts';
 import { type CloudOptions, parseOptions, USAGE } from './cloud-options.ts';
-import { endOf } from './end-of.ts';
+import { exitCodeOf } from './exit-code-of.ts';
 import { synthesize } from './synthesize.ts';
 
 const EXIT_USAGE = 64;
 const EXIT_CANNOT_START = 69;
-/** As shells tell it. */
+/** The exit code of shells for an unknown command. */
 const EXIT_NO_COMMAND = 127;
 const root = fileURLToPath(new URL('../../..', import.meta.url));
-/** Variables that would lead an SDK away from the emulators. */
-const misleading = ['AWS_PROFILE', 'AWS_SESSION_TOKEN', 'AWS_ENDPOINT_URL'];
+/** Variables that would point an SDK away from the emulators. */
+const conflictingVariables = ['AWS_PROFILE', 'AWS_SESSION_TOKEN', 'AWS_ENDPOINT_URL'];
 
 process.exitCode = await main(process.argv.slice(2));
 
@@ -30,7 +30,7 @@ async function main(argv: readonly string[]): Promise<number> {
     return EXIT_USAGE;
   }
   const stop = Promise.withResolvers<NodeJS.Signals>();
-  // Also while starting: whatever has been started by then is stopped in order.
+  // Registered before the start, so that a signal during it also stops everything in order.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop.resolve);
   try {
     await using cloud = await startCloud({
@@ -41,10 +41,10 @@ async function main(argv: readonly string[]): Promise<number> {
       functionVariables: options.functionVariables,
       ...(options.tickSeconds !== undefined && { tickSeconds: options.tickSeconds }),
     });
-    report(`cloud: functions print to ${cloud.logPath}`);
+    report(`cloud: function logs: ${cloud.logPath}`);
     if (options.command !== undefined) return await run(options.command, cloud, stop.promise);
     process.stdout.write(exportLines(cloud));
-    report('cloud: running, Ctrl-C stops it');
+    report('cloud: running; press Ctrl-C to stop');
     await stop.promise;
     return 0;
   } catch (error) {
@@ -58,20 +58,20 @@ async function stackOf({ stackPath }: CloudOptions, folder: string): Promise<unk
   return JSON.parse(await readFile(resolve(stackPath), 'utf8')) as unknown;
 }
 
-/** Runs a command to its end; a signal to stop is passed on, unless the terminal has done so. */
+/** Runs a command to its end. Forwards a stop signal unless the terminal has already done so. */
 async function run(
   [command, ...args]: readonly [string, ...string[]],
   cloud: Cloud,
   stopped: Promise<NodeJS.Signals>,
 ): Promise<number> {
   const env = { ...process.env, ...cloud.variables };
-  for (const name of misleading) delete env[name];
+  for (const name of conflictingVariables) delete env[name];
   const child = spawn(command, args, { stdio: 'inherit', env });
   void stopped.then((signal) => {
     if (signal !== 'SIGINT' || !process.stdin.isTTY) child.kill(signal);
   });
   try {
-    return await endOf(child);
+    return await exitCodeOf(child);
   } catch (error) {
     report(`cloud: ${command}: ${String(error)}`);
     return EXIT_NO_COMMAND;
@@ -80,7 +80,7 @@ async function run(
 
 function exportLines({ variables }: Cloud): string {
   const lines = Object.entries(variables).map(([name, value]) => `export ${name}='${value}'`);
-  return [`unset ${misleading.join(' ')}`, ...lines, ''].join('\n');
+  return [`unset ${conflictingVariables.join(' ')}`, ...lines, ''].join('\n');
 }
 
 function report(text: string): void {

@@ -5,7 +5,7 @@ type Headers = Readonly<Record<string, string>>;
 
 interface StoredObject {
   readonly bytes: Buffer;
-  /** Kept, for a file of questions is read a range at a time, thousands of times. */
+  /** Cached: a question file is read in ranges, thousands of times. */
   readonly md5: string;
   readonly headers: Headers;
 }
@@ -19,21 +19,21 @@ interface Upload {
 const CHUNK_BYTES = 64 * 1024;
 
 /**
- * Where the S3 emulator keeps its objects.
+ * In-memory store for the S3 emulator.
  *
- * Its own store, on files, answers a write before the bytes are there and lets writes at the same time
- * mix; S3 does neither. A part is put into an object only when the upload is completed.
+ * The emulator's own file store acknowledges a write before the bytes are stored and mixes concurrent
+ * writes; S3 does neither. Parts become an object only when their upload is completed.
  */
 export class MemoryS3Store {
   readonly #buckets = new Map<string, Map<string, StoredObject>>();
   readonly #uploads = new Map<string, Upload>();
 
-  /** Uploads that were begun and neither completed nor aborted. */
+  /** Uploads that are neither completed nor aborted. */
   get uploadCount(): number {
     return this.#uploads.size;
   }
 
-  /** Makes a bucket. */
+  /** Creates a bucket. */
   addBucket(bucket: string): void {
     this.#buckets.set(bucket, new Map());
   }
@@ -96,8 +96,8 @@ export class MemoryS3Store {
     uploadId: string,
     headers: Headers,
   ): Promise<void> {
-    const kept = Object.entries(headers).filter(([name]) => name.startsWith('x-amz-meta-'));
-    this.#uploads.set(uploadId, { key, headers: Object.fromEntries(kept), parts: new Map() });
+    const metadata = Object.entries(headers).filter(([name]) => name.startsWith('x-amz-meta-'));
+    this.#uploads.set(uploadId, { key, headers: Object.fromEntries(metadata), parts: new Map() });
   }
 
   async putPart(
@@ -132,7 +132,7 @@ export class MemoryS3Store {
   }
 }
 
-/** An error that the emulator passes on as S3's own. */
+/** An error that the emulator returns as S3's own. */
 function noSuchUpload(): Error {
   const text = '<?xml version="1.0"?><Error><Code>NoSuchUpload</Code></Error>';
   return Object.assign(new Error('NoSuchUpload'), { status: 404, expose: true, toXML: () => text });

@@ -1,12 +1,12 @@
 import * as z from 'zod';
 import type { AwsRequest, AwsService, S3Input } from './intercept.ts';
 
-/** A request as it came over HTTP. */
+/** An HTTP request as received. */
 export interface HttpRequest {
   readonly method: string;
-  /** With the query. */
+  /** Including the query. */
   readonly path: string;
-  /** Names in lower case. */
+  /** Names in lowercase. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
 }
@@ -14,12 +14,12 @@ export interface HttpRequest {
 const inputSchema = z.record(z.string(), z.unknown()).catch({});
 
 /**
- * Where an environment writes its id: the variable that sets the application's part of a user agent. What
- * Powertools adds to it is not the id's, which is a component and a number: `Answer-3`.
+ * The variable that holds an environment's id: it sets the application part of the SDK's user agent. An
+ * id is a component and a number, such as `Answer-3`; Powertools may append text that is not part of it.
  */
 export const ENVIRONMENT_ID_VARIABLE = 'AWS_SDK_UA_APP_ID';
 
-/** Reads what a request asks for, and who asks. */
+/** Reads a request's operation, its input and the environment that sent it. */
 export function parseAwsRequest(service: AwsService, request: HttpRequest): AwsRequest {
   const { headers, body } = request;
   const environmentId = / app\/(?<id>\w+-\d+)/.exec(headers['user-agent'] ?? '')?.groups?.['id'];
@@ -39,14 +39,14 @@ function parseJson(body: Buffer): unknown {
   }
 }
 
-/** The same request with another input. */
+/** Returns the request with another input. */
 export function changeInput(
   service: AwsService,
   request: HttpRequest,
   input: AwsRequest['input'],
 ): HttpRequest {
   if (service !== 's3') return { ...request, body: Buffer.from(JSON.stringify(input)) };
-  // The types of the two members of the union do not tell which input belongs to which service.
+  // The types do not connect an input with its service.
   const { bucket, key, query, headers, body } = input as S3Input;
   const parts = [bucket, ...(key === '' ? [] : key.split('/'))].map(encodeURIComponent);
   const search = new URLSearchParams(query).toString();
@@ -60,7 +60,7 @@ function parseS3Input({ path, headers, body }: HttpRequest): S3Input {
   return { bucket, key: key.join('/'), query: Object.fromEntries(searchParams), headers, body };
 }
 
-/** S3 tells its operations apart by method, address and query; those a stage has a use for. */
+/** S3 distinguishes operations by method, path and query. Covers the operations that a stage uses. */
 function s3OperationOf(method: string, { key, query, headers }: S3Input): string {
   if (method === 'PUT' && headers['x-amz-copy-source'] !== undefined) return 'CopyObject';
   if (key === '') return BUCKET_OPERATIONS[method] ?? '';

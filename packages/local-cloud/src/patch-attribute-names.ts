@@ -3,10 +3,10 @@ import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 
 /**
- * Lets the SQS emulator know `MessageSystemAttributeNames`, the newer name of `AttributeNames` in a
- * receive.
+ * Adds support for `MessageSystemAttributeNames`, the newer name of `AttributeNames` in a receive, to the
+ * SQS emulator.
  *
- * @param handler - The emulator; of a request it reads the headers and the body.
+ * @param handler - The emulator; it reads only the headers and the body of a request.
  */
 export function patchAttributeNames(
   handler: (request: IncomingMessage, response: ServerResponse) => Promise<unknown>,
@@ -21,7 +21,7 @@ export function patchAttributeNames(
 }
 
 async function withOldName(request: IncomingMessage): Promise<IncomingMessage> {
-  // A stand-in with the two things that are read.
+  // Has only the two parts that the handler reads.
   return Object.assign(Readable.from([rename(await text(request))]), {
     headers: request.headers,
   }) as unknown as IncomingMessage;

@@ -4,7 +4,7 @@ import type { createRequestHandler } from 'local-aws-sqs';
 
 type EmulatedQueue = ReturnType<typeof createRequestHandler>['service']['Queues'][number];
 
-/** A message as the emulator keeps it. */
+/** A message as the emulator stores it. */
 interface Item {
   visible: boolean;
   delayed: boolean;
@@ -21,17 +21,17 @@ interface ReceiveInput {
   readonly MaxNumberOfMessages?: number;
 }
 
-const LOOK_MS = 10;
+const POLL_MS = 10;
 
 /**
- * Makes an emulated queue do five things as SQS does.
+ * Fixes five differences between an emulated queue and SQS.
  *
- * The emulator (local-aws-sqs 2.0.2) counts every change of a visibility as a receive, so that a
- * heartbeat would drive a message to the DLQ; a late change hides a message again that is
- * visible, which SQS ignores; it counts held messages as available; it returns from a long poll only when
- * it has as many messages as were asked for; and it takes 10 ms for every receive.
+ * The emulator (local-aws-sqs 2.0.2) counts every visibility change as a receive, so that heartbeats
+ * would move a message to the DLQ. A late visibility change hides a message that is already visible
+ * again; SQS ignores it. In-flight messages count as available. A long poll returns only when it has as
+ * many messages as requested. Every receive takes 10 ms.
  *
- * @see https://github.com/localstack/localstack/pull/9632 for changes that come late (2023-11)
+ * @see https://github.com/localstack/localstack/pull/9632 for late visibility changes (2023-11)
  */
 export function patchEmulatedQueue(queue: EmulatedQueue): void {
   const items = new Map<string, Item>();
@@ -44,9 +44,9 @@ export function patchEmulatedQueue(queue: EmulatedQueue): void {
   };
   const remove = queue.delete.bind(queue);
   queue.delete = (receipt) => {
-    const isGone = remove(receipt);
+    const isDeleted = remove(receipt);
     items.delete(messageIdIn(receipt) ?? '');
-    return isGone;
+    return isDeleted;
   };
   const clearRecords = queue.clearRecords.bind(queue);
   queue.clearRecords = () => {
@@ -59,20 +59,20 @@ export function patchEmulatedQueue(queue: EmulatedQueue): void {
     const item = items.get(messageIdIn(receipt) ?? '');
     if (item?.visible === true) return true;
     const receiveCount = item?.record.attributes['ApproximateReceiveCount'];
-    const isThere = changeVisibility(receipt, seconds);
+    const isChanged = changeVisibility(receipt, seconds);
     if (item !== undefined && receiveCount !== undefined) {
       item.record.attributes['ApproximateReceiveCount'] = receiveCount;
     }
-    return isThere;
+    return isChanged;
   };
 
-  const hold = ({ record }: Item, seconds: number | undefined) => {
+  const receiveItem = ({ record }: Item, seconds: number | undefined) => {
     const { MessageId } = record;
     record.ReceiptHandle = toReceipt({ date: Date.now(), MessageId, QueueName: queue.QueueName });
     // The emulator's own way to hide a message, which counts a receive.
-    const isThere = changeVisibility(record.ReceiptHandle, String(seconds));
-    if (isThere) return [{ ...record, attributes: { ...record.attributes } }];
-    // Its retention is over.
+    const isHidden = changeVisibility(record.ReceiptHandle, String(seconds));
+    if (isHidden) return [{ ...record, attributes: { ...record.attributes } }];
+    // Its retention time has ended.
     items.delete(MessageId);
     return [];
   };
@@ -82,10 +82,10 @@ export function patchEmulatedQueue(queue: EmulatedQueue): void {
     const until = Date.now() + waitMs;
     let available = findAvailable(items, max);
     while (available.length === 0 && Date.now() < until) {
-      await pause(LOOK_MS, undefined, { ref: false });
+      await pause(POLL_MS, undefined, { ref: false });
       available = findAvailable(items, max);
     }
-    return available.flatMap((item) => hold(item, input.VisibilityTimeout));
+    return available.flatMap((item) => receiveItem(item, input.VisibilityTimeout));
   };
 
   const getAttributes = queue.getAttributes.bind(queue);
@@ -108,7 +108,7 @@ function findAvailable(items: ReadonlyMap<string, Item>, max: number): readonly 
   return found;
 }
 
-/** The emulator writes the message's id into each receipt; what is no receipt it refuses by itself. */
+/** Reads the message id that the emulator writes into each receipt. The emulator rejects invalid receipts. */
 function messageIdIn(receipt: string): string | undefined {
   const text = Buffer.from(receipt, 'base64').toString('utf8');
   try {
@@ -118,7 +118,7 @@ function messageIdIn(receipt: string): string | undefined {
   }
 }
 
-/** A receipt as the emulator writes it. */
+/** Creates a receipt in the emulator's format. */
 function toReceipt(content: Readonly<Record<string, unknown>>): string {
   return Buffer.from(`${randomUUID()}${JSON.stringify(content)}`).toString('base64');
 }

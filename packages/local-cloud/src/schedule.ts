@@ -5,7 +5,7 @@ import type { Schedule } from './stack.ts';
 
 const SECONDS_OF_UNIT = { minute: 60, hour: 3_600, day: 86_400 } as const;
 
-/** How often a schedule comes, s: `rate(5 minutes)` is 300. Other expressions are not supported. */
+/** The period of a schedule, s: `rate(5 minutes)` is 300. Other expressions are not supported. */
 export function periodSecondsOf(expression: string): number {
   const { count, unit } =
     /^rate\((?<count>[1-9]\d*) (?<unit>minute|hour|day)s?\)$/.exec(expression)?.groups ?? {};
@@ -15,7 +15,7 @@ export function periodSecondsOf(expression: string): number {
   return Number(count) * SECONDS_OF_UNIT[unit as keyof typeof SECONDS_OF_UNIT];
 }
 
-/** A schedule that runs until it is disposed of; the first invocation comes after one period. */
+/** Invokes a function periodically until disposed of, for the first time after one period. */
 export class ScheduleRunner implements AsyncDisposable {
   readonly #stop = new AbortController();
   readonly #ticking: Promise<void>;
@@ -40,7 +40,7 @@ export class ScheduleRunner implements AsyncDisposable {
     while (!signal.aborted) {
       await pause(periodSeconds * 1_000, undefined, { signal }).catch(() => undefined);
       if (signal.aborted) return;
-      // Not waited for, as the period is from start to start; one too many is throttled, and dropped.
+      // Not awaited: the period is from start to start. A throttled invocation is dropped.
       void invoke(schedule.event).then((outcome) => {
         if (outcome === undefined) log.write('throttled', { schedule: schedule.name });
       });

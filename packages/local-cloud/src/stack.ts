@@ -69,30 +69,30 @@ export type Table = z.infer<typeof tableSchema>;
 export type TableItem = z.infer<typeof tableItemSchema>;
 export type Queue = z.infer<typeof queueSchema>;
 
-/** A function with what its bundle is made of and what it is linked to. */
+/** A function, its source and its links. */
 export interface FunctionSpec extends z.infer<typeof functionSchema> {
-  /** The component, for example `Answer`. */
+  /** The component's name, for example `Answer`. */
   readonly component: string;
-  /** File and export of the source, for example `functions/answer.handler`. */
+  /** The source's file and export, for example `functions/answer.handler`. */
   readonly source: string;
   readonly isMinified: boolean;
-  /** Properties by the name a handler reads them: `Resource.<name>`. */
+  /** The links' properties by name; a handler reads `Resource.<name>`. */
   readonly links: Readonly<Record<string, unknown>>;
 }
 
-/** A subscription; names instead of ARNs. */
+/** An event source mapping, with names instead of ARNs. */
 export interface Mapping {
   readonly queueName: string;
   readonly queueArn: string;
   readonly functionName: string;
   readonly batchSize: number;
   readonly windowSeconds: number;
-  /** Invocations at once. */
+  /** The most concurrent invocations. */
   readonly maximumConcurrency: number;
   readonly reportsItemFailures: boolean;
 }
 
-/** A function that is invoked again and again. */
+/** A function that is invoked periodically. */
 export interface Schedule {
   readonly name: string;
   /** For example `rate(1 minute)`. */
@@ -101,7 +101,7 @@ export interface Schedule {
   readonly event: unknown;
 }
 
-/** What of a synthesized stack can run on one machine. */
+/** The parts of a synthesized stack that run on one machine. */
 export interface Stack {
   readonly app: { readonly name: string; readonly stage: string };
   readonly tables: readonly Table[];
@@ -113,14 +113,15 @@ export interface Stack {
   readonly schedules: readonly Schedule[];
 }
 
-/** What AWS lets a mapping without a maximum grow to. */
+/** The concurrency of a mapping without a maximum. */
 const UNBOUND_CONCURRENCY = 1_000;
 
 /**
- * Picks the parts of a synthesized stack that run here; roles, alarms and the like are left out.
+ * Parses the parts of a synthesized stack that run here. Other resources, such as roles and alarms, are
+ * ignored.
  *
- * @param graph - What `npm run synth` writes.
- * @throws ZodError when a resource has something that would run differently here.
+ * @param graph - The output of `npm run synth`.
+ * @throws ZodError when a resource uses a feature that would behave differently here.
  */
 export function parseStack(graph: unknown): Stack {
   const { app, resources, builds } = graphSchema.parse(graph);
@@ -139,7 +140,7 @@ export function parseStack(graph: unknown): Stack {
     functions: inputsOf('aws:lambda/function:Function', functionSchema).map(
       ({ inputs, parent }) => {
         const build = builds.find(({ functionID }) => functionID === parent);
-        if (build === undefined) throw new Error(`${parent} has no build`);
+        if (build === undefined) throw new Error(`function ${parent} has no build`);
         const { handler: source, links, properties } = build;
         return { ...inputs, component: parent, source, links, isMinified: properties.minify };
       },

@@ -4,13 +4,13 @@ import { createRequestHandler } from 'local-aws-sqs';
 import S3rver from 's3rver';
 import type { AwsService, Intercept } from './intercept.ts';
 import { createInterceptingServer } from './intercepting-server.ts';
-import { endsRequestsFirst, listenOnLoopback } from './listen-on-loopback.ts';
+import { finishRequestsBeforeClose, listenOnLoopback } from './listen-on-loopback.ts';
 import { MemoryS3Store } from './memory-s3-store.ts';
 import { patchAttributeNames } from './patch-attribute-names.ts';
 import { patchEmulatedQueue } from './patch-emulated-queue.ts';
 import type { Queue } from './stack.ts';
 
-/** The S3 emulator knows this account only. */
+/** The only account that the S3 emulator knows. */
 const credentials = { accessKeyId: 'S3RVER', secretAccessKey: 'S3RVER' } as const;
 
 interface Addresses {
@@ -23,7 +23,7 @@ interface Addresses {
 export interface Emulators extends Addresses, AsyncDisposable {
   readonly region: string;
   readonly credentials: typeof credentials;
-  /** Past the interceptor: for what creates a stack, and for looks that nothing may disturb. */
+  /** Addresses that bypass the interceptor: for creating a stack, and for undisturbed reads. */
   readonly direct: Addresses;
 }
 
@@ -32,15 +32,14 @@ export interface EmulatorsInit {
   readonly bucketNames: readonly string[];
   readonly queues: readonly Queue[];
   readonly intercept?: Intercept | undefined;
-  /** Told what an interceptor throws. */
+  /** Called with each error that the interceptor throws. */
   readonly onInterceptError?: (error: unknown) => void;
 }
 
 /**
  * Starts the emulators in this process.
  *
- * Buckets and queues are there from the start, for their emulators are told of them this way; tables are
- * made with requests.
+ * Creates the buckets and queues. Tables are created later with requests.
  */
 export async function startEmulators(init: EmulatorsInit): Promise<Emulators> {
   await using stack = new AsyncDisposableStack();
@@ -56,13 +55,13 @@ export async function startEmulators(init: EmulatorsInit): Promise<Emulators> {
     return { port: await listen(front), directPort: port };
   };
 
-  const dynamo = await start('dynamodb', endsRequestsFirst(dynalite({ createTableMs: 0 })));
+  const dynamo = await start('dynamodb', finishRequestsBeforeClose(dynalite({ createTableMs: 0 })));
 
   const { service, requestHandler } = createRequestHandler({
     port: 0,
     hostname: '127.0.0.1',
     region: init.region,
-    // A queue may be listed before the one its DLQ messages go to.
+    // A queue may be listed before its dead-letter queue.
     validateDlqDestination: false,
     queues: init.queues.map(toInitialQueue),
   });
@@ -117,7 +116,7 @@ function createS3(bucketNames: readonly string[]): {
   const answer = emulator.callback();
   return {
     answer(request, response) {
-      // The one request of ours that the emulator does not know: to abort an upload.
+      // The emulator does not support AbortMultipartUpload, the only one of our requests it lacks.
       const uploadId = new URL(request.url ?? '', 'http://127.0.0.1').searchParams.get('uploadId');
       if (request.method !== 'DELETE' || uploadId === null) {
         answer(request, response);

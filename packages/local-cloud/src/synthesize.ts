@@ -1,23 +1,23 @@
 import { spawn } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { endOf } from './end-of.ts';
+import { exitCodeOf } from './exit-code-of.ts';
 
 /**
- * Synthesizes the stage `local` in a process of its own.
+ * Synthesizes the stage `local` in a separate process.
  *
  * @param root - The repository.
- * @param folder - Where the result is written to.
+ * @param folder - The folder for the output file.
  */
 export async function synthesize(root: string, folder: string): Promise<unknown> {
   const out = join(folder, 'stack.json');
   const script = join(root, 'packages/local-cloud/src/synth/synth.mjs');
-  // Nothing of ours but the command's output goes to stdout.
+  // stdout is for the command's own output.
   const synth = spawn(process.execPath, [script, '--stage', 'local', '--out', out], {
     cwd: root,
     stdio: ['ignore', 2, 2],
   });
-  const exitCode = await endOf(synth);
-  if (exitCode !== 0) throw new Error(`synth ended with ${exitCode}`);
+  const exitCode = await exitCodeOf(synth);
+  if (exitCode !== 0) throw new Error(`synth exited with ${exitCode}`);
   return JSON.parse(await readFile(out, 'utf8')) as unknown;
 }

@@ -5,9 +5,9 @@ import { GetObjectCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3
 import { SendMessageCommand } from '@aws-sdk/client-sqs';
 import { describe, expect, it } from 'vitest';
 import { waitUntil } from '../../support/wait-until.ts';
-import { isRunning, openToyCloud, type Seen } from './toy-cloud.ts';
+import { type DeliveryRecord, isRunning, openToyCloud } from './toy-cloud.ts';
 
-describe.concurrent('a cloud on one machine', { timeout: 60_000 }, () => {
+describe.concurrent('the local cloud', { timeout: 60_000 }, () => {
   it('runs a bundle with its variables, its links and a Lambda context', async () => {
     await using toy = await openToyCloud(
       { timeoutSeconds: 20 },
@@ -17,7 +17,7 @@ describe.concurrent('a cloud on one machine', { timeout: 60_000 }, () => {
     await toy.send([{ name: 'one' }]);
     await toy.untilEmpty();
 
-    const [seen] = await toy.seen('one');
+    const [seen] = await toy.deliveriesOf('one');
     const { remainingMs, ...environment } = seen?.environment ?? {};
     expect(environment).toEqual({
       functionName: 'toy-local-ToyFunction',
@@ -33,7 +33,7 @@ describe.concurrent('a cloud on one machine', { timeout: 60_000 }, () => {
     expect(remainingMs).toSatisfy((ms: number) => ms > 0 && ms <= 20_000);
   });
 
-  it('creates the items of the stack with the real addresses in them', async () => {
+  it("creates the stack's table items with the emulators' addresses", async () => {
     await using toy = await openToyCloud();
 
     const { Item } = await toy.dynamo.send(
@@ -49,7 +49,7 @@ describe.concurrent('a cloud on one machine', { timeout: 60_000 }, () => {
     });
   });
 
-  it('keeps objects in its bucket', async () => {
+  it('stores objects in its bucket', async () => {
     await using toy = await openToyCloud();
     const { region, credentials, s3Url } = toy.cloud.emulators;
     const s3 = new S3Client({ region, credentials, endpoint: s3Url });
@@ -62,7 +62,7 @@ describe.concurrent('a cloud on one machine', { timeout: 60_000 }, () => {
     s3.destroy();
   });
 
-  it('hands a message over as Lambda does', async () => {
+  it("passes a message to a function in Lambda's format", async () => {
     await using toy = await openToyCloud();
     const body = JSON.stringify({ name: 'one' });
 
@@ -78,7 +78,7 @@ describe.concurrent('a cloud on one machine', { timeout: 60_000 }, () => {
     );
     await toy.untilEmpty();
 
-    const [seen] = await toy.seen('one');
+    const [seen] = await toy.deliveriesOf('one');
     const digits = expect.stringMatching(/^\d{13}$/) as unknown;
     const lists = { stringListValues: [], binaryListValues: [] };
     expect(seen?.record).toEqual({
@@ -102,7 +102,7 @@ describe.concurrent('a cloud on one machine', { timeout: 60_000 }, () => {
     });
   });
 
-  it('gives back only the messages of a batch that failed', async () => {
+  it('redelivers only the failed messages of a batch', async () => {
     await using toy = await openToyCloud({ batchSize: 3 });
 
     await toy.send([{ name: 'a' }, { name: 'b', act: 'fail-once' }, { name: 'c' }]);
@@ -111,7 +111,7 @@ describe.concurrent('a cloud on one machine', { timeout: 60_000 }, () => {
     expect(await receiveCountsOf(toy, ['a', 'b', 'c'])).toEqual({ a: [1], b: [1, 2], c: [1] });
   });
 
-  it('gives the whole batch back when the function throws', async () => {
+  it('redelivers the whole batch when the function throws', async () => {
     await using toy = await openToyCloud({
       batchSize: 2,
       windowSeconds: 1,
@@ -125,7 +125,7 @@ describe.concurrent('a cloud on one machine', { timeout: 60_000 }, () => {
     expect(await receiveCountsOf(toy, ['good', 'bad'])).toEqual({ good: [1, 2], bad: [1, 2] });
   });
 
-  it('ignores reported failures when the mapping does not ask for them', async () => {
+  it('ignores reported item failures unless the mapping enables them', async () => {
     await using toy = await openToyCloud({ batchSize: 2, reportsItemFailures: false });
 
     await toy.send([{ name: 'a' }, { name: 'b', act: 'fail' }]);
@@ -135,7 +135,7 @@ describe.concurrent('a cloud on one machine', { timeout: 60_000 }, () => {
     expect(await toy.count('dead')).toBe(0);
   });
 
-  it('moves a message that fails each time to the DLQ after its last receive', async () => {
+  it('moves a message to the DLQ after its last allowed receive', async () => {
     await using toy = await openToyCloud({ maxReceiveCount: 2 });
 
     await toy.send([{ name: 'poison', act: 'fail' }, { name: 'good' }]);
@@ -148,66 +148,66 @@ describe.concurrent('a cloud on one machine', { timeout: 60_000 }, () => {
     expect(await toy.count('work')).toBe(0);
   });
 
-  it('kills a function that takes too long and delivers its message again', async () => {
+  it('kills a function that times out and redelivers its message', async () => {
     await using toy = await openToyCloud({ timeoutSeconds: 2, visibilitySeconds: 3 });
 
     await toy.send([{ name: 'slow', act: 'hang-once' }]);
     await toy.untilEmpty();
 
-    const [first, second] = await toy.seen('slow');
+    const [first, second] = await toy.deliveriesOf('slow');
     expect([first?.receiveCount, second?.receiveCount]).toEqual([1, 2]);
     expect(first?.processId).not.toBe(second?.processId);
-    await waitUntil('the first is gone', () => !isRunning(first));
+    await waitUntil('the first process has exited', () => !isRunning(first));
   });
 
-  it('outlives a function that exits and delivers its message again', async () => {
+  it('survives a function that exits and redelivers its message', async () => {
     await using toy = await openToyCloud();
 
     await toy.send([{ name: 'crashing', act: 'crash-once' }]);
     await toy.untilEmpty();
 
-    const [first, second] = await toy.seen('crashing');
+    const [first, second] = await toy.deliveriesOf('crashing');
     expect([first?.receiveCount, second?.receiveCount]).toEqual([1, 2]);
     expect(first?.processId).not.toBe(second?.processId);
   });
 
-  it('ends a function that takes more memory than it has', async () => {
+  it('ends a function that exceeds its memory', async () => {
     await using toy = await openToyCloud({ visibilitySeconds: 5 });
 
     await toy.send([{ name: 'greedy', act: 'exhaust-once' }]);
     await toy.untilEmpty();
 
-    const seen = await toy.seen('greedy');
+    const seen = await toy.deliveriesOf('greedy');
     expect(seen.map(({ receiveCount }) => receiveCount)).toEqual([1, 2]);
     expect(await readFile(toy.cloud.logPath, 'utf8')).toContain('heap out of memory');
   });
 
-  it('answers one event after another in the same process', async () => {
+  it('handles successive events in the same process', async () => {
     await using toy = await openToyCloud({ maximumConcurrency: 1 });
 
     await toy.send([{ name: 'a' }, { name: 'b' }, { name: 'c' }]);
     await toy.untilEmpty();
 
-    const seen = await toy.seenOfAll();
+    const seen = await toy.allDeliveries();
     expect(new Set(seen.map(({ processId }) => processId)).size).toBe(1);
     expect(seen.map(({ invocationCount }) => invocationCount).toSorted((a, b) => a - b)).toEqual([
       1, 2, 3,
     ]);
   });
 
-  it('invokes as many at once as the mapping allows, in a process each', async () => {
+  it('runs as many concurrent invocations as the mapping allows, one process each', async () => {
     await using toy = await openToyCloud({ maximumConcurrency: 3, visibilitySeconds: 30 });
 
     await toy.send(orders(9, 300));
     await toy.untilEmpty();
 
-    const seen = await toy.seenOfAll();
+    const seen = await toy.allDeliveries();
     expect(seen).toHaveLength(9);
-    expect(mostAtOnce(seen)).toBe(3);
+    expect(peakConcurrency(seen)).toBe(3);
     expect(new Set(seen.map(({ processId }) => processId)).size).toBe(3);
   });
 
-  it('waits with a batch while the function has no concurrency left', async () => {
+  it('holds a batch back while the function has no concurrency left', async () => {
     await using toy = await openToyCloud({
       maximumConcurrency: 4,
       reservedConcurrency: 2,
@@ -217,12 +217,12 @@ describe.concurrent('a cloud on one machine', { timeout: 60_000 }, () => {
     await toy.send(orders(6, 200));
     await toy.untilEmpty();
 
-    const seen = await toy.seenOfAll();
-    expect(mostAtOnce(seen)).toBe(2);
+    const seen = await toy.allDeliveries();
+    expect(peakConcurrency(seen)).toBe(2);
     expect(seen.map(({ receiveCount }) => receiveCount)).toEqual([1, 1, 1, 1, 1, 1]);
   });
 
-  it('gathers a batch until it is full or its window is over', async () => {
+  it('fills a batch until it is full or its window ends', async () => {
     await using toy = await openToyCloud({
       batchSize: 4,
       windowSeconds: 2,
@@ -231,34 +231,37 @@ describe.concurrent('a cloud on one machine', { timeout: 60_000 }, () => {
     });
 
     await toy.send([{ name: 'a' }, { name: 'b' }]);
-    await waitUntil('two are received', async () => (await toy.count('work')) === 2);
+    await waitUntil('two messages are in flight', async () => (await toy.count('work')) === 2);
     await toy.send([{ name: 'c' }, { name: 'd' }, { name: 'e' }]);
     await toy.untilEmpty();
 
-    const [first] = await toy.seen('a');
-    const [last] = await toy.seen('e');
+    const [first] = await toy.deliveriesOf('a');
+    const [last] = await toy.deliveriesOf('e');
     expect(first?.batch).toEqual(['a', 'b', 'c', 'd']);
     expect(last?.batch).toEqual(['e']);
   });
 
-  it('invokes a scheduled function once a period with the event of its schedule', async () => {
+  it("invokes a scheduled function once per period with its schedule's event", async () => {
     await using toy = await openToyCloud({ hasSchedule: true }, { tickSeconds: 0.2 });
 
-    await waitUntil('two ticks', async () => (await toy.seen('tick')).length >= 2);
+    await waitUntil(
+      'two scheduled invocations have run',
+      async () => (await toy.deliveriesOf('tick')).length >= 2,
+    );
 
-    const [first] = await toy.seen('tick');
+    const [first] = await toy.deliveriesOf('tick');
     expect(first?.receiveCount).toBe(0);
   });
 
-  it('leaves no process behind', async () => {
+  it('leaves no process running after disposal', async () => {
     const toy = await openToyCloud({ maximumConcurrency: 2, visibilitySeconds: 30 });
     await toy.send([{ name: 'hanging', act: 'hang' }, { name: 'warm' }]);
-    await waitUntil('both have begun', async () => (await toy.seenOfAll()).length === 2);
-    const seen = await toy.seenOfAll();
+    await waitUntil('both have started', async () => (await toy.allDeliveries()).length === 2);
+    const seen = await toy.allDeliveries();
 
     await toy[Symbol.asyncDispose]();
 
-    await waitUntil('both are gone', () => !seen.some(isRunning));
+    await waitUntil('both processes have exited', () => !seen.some(isRunning));
   });
 });
 
@@ -266,7 +269,7 @@ type Toy = Awaited<ReturnType<typeof openToyCloud>>;
 
 async function receiveCountsOf(toy: Toy, names: readonly string[]) {
   const entries = names.map(async (name) => {
-    const seen = await toy.seen(name);
+    const seen = await toy.deliveriesOf(name);
     return [name, seen.map(({ receiveCount }) => receiveCount)] as const;
   });
   return Object.fromEntries(await Promise.all(entries));
@@ -276,8 +279,8 @@ function orders(count: number, ms: number) {
   return Array.from({ length: count }, (_, index) => ({ name: `order-${index}`, ms }));
 }
 
-/** Every change of how many there are is at a start, so the most are at one. */
-function mostAtOnce(seen: readonly Seen[]): number {
+/** The peak is always reached when an invocation starts, so counting at each start is enough. */
+function peakConcurrency(seen: readonly DeliveryRecord[]): number {
   return Math.max(
     ...seen.map(
       ({ startedAtMs: at }) =>

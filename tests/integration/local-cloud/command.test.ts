@@ -14,7 +14,7 @@ const MAIN = join(import.meta.dirname, '../../../packages/local-cloud/src/main.t
 type Child = ChildProcessByStdio<null, Readable, Readable>;
 
 describe.concurrent('npm run cloud', { timeout: 60_000 }, () => {
-  it('runs a command with the environment of the stage and ends as the command does', async () => {
+  it("runs a command with the stage's variables and exits with its exit code", async () => {
     await using folder = await toyFolder();
     const script = `
       const { THRICE_STAGE, AWS_REGION, AWS_PROFILE, AWS_ENDPOINT_URL_SQS } = process.env;
@@ -40,11 +40,11 @@ describe.concurrent('npm run cloud', { timeout: 60_000 }, () => {
       isUp: true,
       argv: ['--log', 'x'],
     });
-    expect(stderr).toBe(`cloud: functions print to ${folder.resolve('functions.log')}\n`);
+    expect(stderr).toBe(`cloud: function logs: ${folder.resolve('functions.log')}\n`);
     expect(exitCode).toBe(7);
   });
 
-  it('ends as a shell would tell it when a signal ended the command', async () => {
+  it('exits with 128 plus the signal number when a signal ends the command', async () => {
     await using folder = await toyFolder();
 
     const command = ['exec', process.execPath, '-e', 'process.kill(process.pid, "SIGKILL")'];
@@ -53,7 +53,7 @@ describe.concurrent('npm run cloud', { timeout: 60_000 }, () => {
     expect(exitCode).toBe(137);
   });
 
-  it('ends with 127 when there is no such command', async () => {
+  it('exits with 127 for an unknown command', async () => {
     await using folder = await toyFolder();
 
     const { exitCode, stderr } = await runToEnd(folder, ['exec', 'no-such-command']);
@@ -62,7 +62,7 @@ describe.concurrent('npm run cloud', { timeout: 60_000 }, () => {
     expect(stderr).toContain('no-such-command');
   });
 
-  it('passes a signal to stop on to the command', async () => {
+  it('forwards a stop signal to the command', async () => {
     await using folder = await toyFolder();
     const ready = folder.resolve('ready');
     const script = `
@@ -71,22 +71,25 @@ describe.concurrent('npm run cloud', { timeout: 60_000 }, () => {
       setInterval(() => undefined, 1_000);`;
     const child = start(folder, ['exec', process.execPath, '-e', script]);
     const ended = endOf(child);
-    await waitUntil('the command runs', () => existsSync(ready));
+    await waitUntil('the command has started', () => existsSync(ready));
 
     child.kill('SIGTERM');
 
-    expect(await within(20, 'the end', ended)).toMatchObject({ exitCode: 9, stdout: '' });
+    expect(await within(20, 'the process to exit', ended)).toMatchObject({
+      exitCode: 9,
+      stdout: '',
+    });
   });
 
-  it('stays up until it is stopped, and prints what to export', async () => {
+  it('runs until it is stopped and prints the variables to export', async () => {
     await using folder = await toyFolder();
     const child = start(folder, []);
     const ended = endOf(child);
-    await within(30, 'the cloud', untilPrinted(child, 'running'));
+    await within(30, 'the cloud to start', untilPrinted(child, 'running'));
 
     child.kill('SIGINT');
 
-    const { exitCode, stdout } = await within(20, 'the end', ended);
+    const { exitCode, stdout } = await within(20, 'the process to exit', ended);
     expect(exitCode).toBe(0);
     const lines = stdout.trimEnd().split('\n');
     expect(lines.map((line) => line.split('=')[0])).toEqual([
@@ -102,7 +105,7 @@ describe.concurrent('npm run cloud', { timeout: 60_000 }, () => {
     ]);
   });
 
-  it('ends with 64 when it is not understood', async () => {
+  it('exits with 64 for an invalid command line', async () => {
     await using folder = await toyFolder();
 
     const { exitCode, stderr } = await runToEnd(folder, ['--tick-seconds', '0']);
@@ -121,8 +124,13 @@ function start(
   args: readonly string[],
   env: NodeJS.ProcessEnv = {},
 ): Child {
-  const ours = ['--stack', folder.resolve('stack.json'), '--log', folder.resolve('functions.log')];
-  return spawn(process.execPath, [MAIN, ...ours, ...args], {
+  const options = [
+    '--stack',
+    folder.resolve('stack.json'),
+    '--log',
+    folder.resolve('functions.log'),
+  ];
+  return spawn(process.execPath, [MAIN, ...options, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, ...env },
   });
@@ -142,7 +150,7 @@ async function runToEnd(
   args: readonly string[],
   env: NodeJS.ProcessEnv = {},
 ) {
-  return await within(40, 'the end', endOf(start(folder, args, env)));
+  return await within(40, 'the process to exit', endOf(start(folder, args, env)));
 }
 
 async function untilPrinted(child: Child, part: string): Promise<void> {

@@ -4,29 +4,29 @@ import { describe, expect, it } from 'vitest';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { holdOrders } from './hold-orders.ts';
-import { isRunning, openToyCloud, type Seen, TOY, type ToyCloud } from './toy-cloud.ts';
+import { type DeliveryRecord, isRunning, openToyCloud, TOY, type ToyCloud } from './toy-cloud.ts';
 
-describe.concurrent('a deployment while messages are in work', { timeout: 60_000 }, () => {
-  it('lets what has begun end on the old code and begins the rest on the new', async () => {
-    await using toy = await openChangingToy();
+describe.concurrent('a deployment while messages are in flight', { timeout: 60_000 }, () => {
+  it('finishes current invocations on the old code and starts later ones on the new', async () => {
+    await using toy = await openEditableToy();
     const { held } = toy;
     await toy.send([{ name: 'done' }, { name: 'busy' }]);
-    await Promise.all([held.begun('done'), held.begun('busy')]);
+    await Promise.all([held.received('done'), held.received('busy')]);
     held.release('done');
-    const done = await seenOnce(toy, 'done');
-    await waitUntil('its message is gone', async () => (await toy.count('work')) === 1);
+    const done = await onlyDeliveryOf(toy, 'done');
+    await waitUntil('its message is deleted', async () => (await toy.count('work')) === 1);
 
     await toy.change();
     await toy.cloud.deploy({ functionVariables: { TOY_EXTRA: 'new' } });
-    await waitUntil('the idle environment is gone', () => !isRunning(done));
+    await waitUntil('the idle environment has exited', () => !isRunning(done));
     await toy.send([{ name: 'later' }]);
-    const later = await seenOnce(toy, 'later');
+    const later = await onlyDeliveryOf(toy, 'later');
     held.release('busy');
     await toy.untilEmpty();
-    const busy = await seenOnce(toy, 'busy');
-    await waitUntil('the busy environment is gone', () => !isRunning(busy));
+    const busy = await onlyDeliveryOf(toy, 'busy');
+    await waitUntil('the busy environment has exited', () => !isRunning(busy));
 
-    expect([done, busy, later].map(traits)).toEqual([
+    expect([done, busy, later].map(summaryOf)).toEqual([
       { version: 'one', extra: 'old', receiveCount: 1 },
       { version: 'one', extra: 'old', receiveCount: 1 },
       { version: 'two', extra: 'new', receiveCount: 1 },
@@ -34,31 +34,31 @@ describe.concurrent('a deployment while messages are in work', { timeout: 60_000
     expect(isRunning(later)).toBe(true);
   });
 
-  it('keeps the variables of the deployment before unless told others', async () => {
-    await using toy = await openChangingToy();
+  it('keeps the variables of the previous deployment by default', async () => {
+    await using toy = await openEditableToy();
     await toy.change();
 
     await toy.cloud.deploy();
     await toy.send([{ name: 'later' }]);
 
     const expected = { version: 'two', extra: 'old', receiveCount: 1 };
-    expect(traits(await seenOnce(toy, 'later'))).toEqual(expected);
+    expect(summaryOf(await onlyDeliveryOf(toy, 'later'))).toEqual(expected);
   });
 
-  it('leaves the old code in place when the new cannot be built', async () => {
-    await using toy = await openChangingToy();
+  it('keeps the old code when the new code cannot be built', async () => {
+    await using toy = await openEditableToy();
     await toy.break();
 
     await expect(toy.cloud.deploy()).rejects.toThrow('Build failed');
     await toy.send([{ name: 'later' }]);
 
     const expected = { version: 'one', extra: 'old', receiveCount: 1 };
-    expect(traits(await seenOnce(toy, 'later'))).toEqual(expected);
+    expect(summaryOf(await onlyDeliveryOf(toy, 'later'))).toEqual(expected);
   });
 });
 
-/** A toy stack whose function has a source of its own, which a test may change. */
-async function openChangingToy() {
+/** Opens a toy stack whose function has its own copy of the source, which a test can change. */
+async function openEditableToy() {
   const folder = await temporaryFolder();
   const source = folder.resolve('toy.mjs');
   await symlink(join(import.meta.dirname, '../../../node_modules'), folder.resolve('node_modules'));
@@ -81,13 +81,14 @@ async function openChangingToy() {
   };
 }
 
-async function seenOnce(toy: ToyCloud, name: string): Promise<Seen> {
-  await waitUntil(`${name} is seen`, async () => (await toy.seen(name)).length > 0);
-  const [seen, ...more] = await toy.seen(name);
-  if (seen === undefined || more.length > 0) throw new Error(`${name} was seen more than once`);
+async function onlyDeliveryOf(toy: ToyCloud, name: string): Promise<DeliveryRecord> {
+  await waitUntil(`${name} is recorded`, async () => (await toy.deliveriesOf(name)).length > 0);
+  const [seen, ...more] = await toy.deliveriesOf(name);
+  if (seen === undefined || more.length > 0)
+    throw new Error(`expected one delivery of ${name}, received ${1 + more.length}`);
   return seen;
 }
 
-function traits({ version, environment, receiveCount }: Seen) {
+function summaryOf({ version, environment, receiveCount }: DeliveryRecord) {
   return { version, extra: environment['extra'], receiveCount };
 }

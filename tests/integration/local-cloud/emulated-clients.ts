@@ -10,25 +10,25 @@ interface Clients {
   readonly dynamo: DynamoDBClient;
   readonly sqs: SQSClient;
   readonly s3: S3Client;
-  /** Of the queue `work`. */
+  /** URL of the queue `work`. */
   readonly queueUrl: string;
 }
 
-/** Emulators with a bucket `bucket`, queues `work` and `dead`, and clients of them. */
+/** Emulators with a bucket `bucket` and queues `work` and `dead`, and clients for them. */
 export interface EmulatedClients extends Clients, AsyncDisposable {
-  /** Past the interceptor. */
+  /** Clients that bypass the interceptor. */
   readonly direct: Clients;
-  /** Makes a table whose key is `pk`. */
+  /** Creates a table whose key is `pk`. */
   createTable(name: string): Promise<void>;
-  /** The end of the emulators first, so that a client sees it. */
+  /** Stops the emulators before the clients, so that the clients notice. */
   end(): Promise<void>;
 }
 
 /**
  * Starts emulators.
  *
- * @param init.maxAttempts - Of each request of the clients. @default The SDK's
- * @param init.maxReceiveCount - Receives of a message of `work` before it goes to `dead`.
+ * @param init.maxAttempts - The clients' attempts per request. @default The SDK's
+ * @param init.maxReceiveCount - Receives of a message of `work` before it moves to `dead`. @default 100
  */
 export async function openEmulators({
   maxAttempts,

@@ -9,8 +9,8 @@ import { describe, expect, it } from 'vitest';
 import { waitUntil } from '../../support/wait-until.ts';
 import { openEmulators } from './emulated-clients.ts';
 
-describe('the queue on one machine', () => {
-  it('does not count a change of visibility as a receive', async () => {
+describe('the emulated queue', () => {
+  it('does not count a visibility change as a receive', async () => {
     await using queue = await openQueue();
     await queue.send('a');
     const first = await queue.receive(1);
@@ -21,7 +21,7 @@ describe('the queue on one machine', () => {
     expect(second[0]?.Attributes?.ApproximateReceiveCount).toBe('2');
   });
 
-  it('leaves a message alone whose visibility is changed when it is visible again', async () => {
+  it('ignores a visibility change of a message that is visible again', async () => {
     await using queue = await openQueue();
     await queue.send('a');
     const [first] = await queue.receive(1);
@@ -33,7 +33,7 @@ describe('the queue on one machine', () => {
     expect((await queue.receive(1)).map(({ Body }) => Body)).toEqual(['a']);
   });
 
-  it('hands a message out once while it is held', async () => {
+  it('does not deliver a message again while it is in flight', async () => {
     await using queue = await openQueue();
     for (const body of ['a', 'b', 'c']) await queue.send(body);
 
@@ -44,7 +44,7 @@ describe('the queue on one machine', () => {
     expect(last).toEqual([]);
   });
 
-  it('gives the attributes by their newer name too', async () => {
+  it('supports the newer name of the attribute names', async () => {
     await using queue = await openQueue();
     await queue.send('a');
 
@@ -60,7 +60,7 @@ describe('the queue on one machine', () => {
     ]);
   });
 
-  it('tells of a DLQ message which queue it comes from', async () => {
+  it('reports the source queue of a DLQ message', async () => {
     await using queue = await openQueue({ maxReceiveCount: 1 });
     await queue.send('a');
     const [message] = await queue.receive(1);
@@ -81,7 +81,7 @@ describe('the queue on one machine', () => {
     expect(Messages[0]?.MessageId).toBe(message?.MessageId);
   });
 
-  it('counts visible, held and delayed messages apart', async () => {
+  it('counts visible, in-flight and delayed messages separately', async () => {
     await using queue = await openQueue();
     await queue.send('a');
     await queue.send('b');
@@ -99,7 +99,7 @@ describe('the queue on one machine', () => {
     });
   });
 
-  it('ends a long poll as soon as there is a message, with what there is', async () => {
+  it('ends a long poll with the first available messages', async () => {
     await using queue = await openQueue();
     const polling = queue.receive(10, 20);
 

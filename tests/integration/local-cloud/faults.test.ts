@@ -5,8 +5,8 @@ import { waitUntil, within } from '../../support/wait-until.ts';
 import { holdOrders, orderIn } from './hold-orders.ts';
 import { isRunning, openToyCloud, type ToyCloud } from './toy-cloud.ts';
 
-describe.concurrent('faults in a cloud on one machine', { timeout: 60_000 }, () => {
-  it('tells which environment asks, and that a poller is none', async () => {
+describe.concurrent('faults in the local cloud', { timeout: 60_000 }, () => {
+  it('identifies the environment that sent a request; pollers have none', async () => {
     const seen: AwsRequest[] = [];
     await using toy = await openToyCloud(
       { maximumConcurrency: 1 },
@@ -21,23 +21,25 @@ describe.concurrent('faults in a cloud on one machine', { timeout: 60_000 }, () 
     await toy.send([{ name: 'a' }, { name: 'b' }]);
     await toy.untilEmpty();
 
-    const who = Map.groupBy(seen, ({ operation }) => operation);
-    expect([...who].map(([operation, requests]) => [operation, environmentsOf(requests)])).toEqual([
+    const byOperation = Map.groupBy(seen, ({ operation }) => operation);
+    expect(
+      [...byOperation].map(([operation, requests]) => [operation, environmentsOf(requests)]),
+    ).toEqual([
       ['ReceiveMessage', [undefined]],
       ['PutItem', ['Toy-1']],
       ['DeleteMessageBatch', [undefined]],
     ]);
   });
 
-  it('ends a function between two of its requests, and its message comes again', async () => {
-    const told: string[] = [];
+  it('redelivers the message of a function killed between two of its requests', async () => {
+    const recorded: string[] = [];
     let killed: string | undefined;
     await using toy = await openToyCloud(
       { visibilitySeconds: 6 },
       {
         intercept: async (request, proceed) => {
           const name = orderIn(request);
-          if (name !== undefined) told.push(name);
+          if (name !== undefined) recorded.push(name);
           const response = await proceed();
           if (name === 'victim' && killed === undefined) killed = kill(toy, request);
           return response;
@@ -49,13 +51,13 @@ describe.concurrent('faults in a cloud on one machine', { timeout: 60_000 }, () 
     await toy.untilEmpty();
 
     expect(killed).toBe('Toy-1');
-    expect(told).toEqual(['victim', 'victim', 'victim-again']);
+    expect(recorded).toEqual(['victim', 'victim', 'victim-again']);
     expect(await receiveCountsOf(toy, 'victim')).toEqual([1, 2]);
     expect(await receiveCountsOf(toy, 'victim-again')).toEqual([2]);
     expect(await readFile(toy.cloud.logPath, 'utf8')).toContain('"errorType":"Sandbox.Killed"');
   });
 
-  it('ends a function before its request is done', async () => {
+  it('kills a function before its request is executed', async () => {
     let killed: string | undefined;
     await using toy = await openToyCloud(
       { visibilitySeconds: 6 },
@@ -74,11 +76,11 @@ describe.concurrent('faults in a cloud on one machine', { timeout: 60_000 }, () 
     expect(await receiveCountsOf(toy, 'victim')).toEqual([2]);
   });
 
-  it('ends no other environment than the one it is told', async () => {
+  it('kills only the given environment', async () => {
     const held = holdOrders('a', 'b');
     await using toy = await openToyCloud({ visibilitySeconds: 6 }, { intercept: held.intercept });
     await toy.send([{ name: 'a' }, { name: 'b' }]);
-    const [first] = await Promise.all([held.begun('a'), held.begun('b')]);
+    const [first] = await Promise.all([held.received('a'), held.received('b')]);
     const victim = first.environmentId ?? '';
 
     expect(toy.cloud.functions.get('Toy')?.kill('Toy-9')).toBe(false);
@@ -90,27 +92,30 @@ describe.concurrent('faults in a cloud on one machine', { timeout: 60_000 }, () 
     expect(await receiveCountsOf(toy, 'b')).toEqual([1]);
   });
 
-  it('does not hold up the end while a function waits for an answer', async () => {
+  it('can be disposed of while a function waits for a response', async () => {
     const held = holdOrders('b');
     const toy = await openToyCloud({}, { intercept: held.intercept });
     await toy.send([{ name: 'a', act: 'hang' }, { name: 'b' }]);
-    await held.begun('b');
-    await waitUntil('the other has begun', async () => (await toy.seen('a')).length === 1);
-    const seen = await toy.seen('a');
+    await held.received('b');
+    await waitUntil(
+      'the other function has started',
+      async () => (await toy.deliveriesOf('a')).length === 1,
+    );
+    const seen = await toy.deliveriesOf('a');
 
-    await within(10, 'the end', end(toy));
+    await within(10, 'the cloud to stop', dispose(toy));
 
-    await waitUntil('it is gone', () => !seen.some(isRunning));
+    await waitUntil('its process has exited', () => !seen.some(isRunning));
   });
 
-  it('writes what an interceptor throws to the log', async () => {
-    let count = 0;
+  it('writes errors thrown by an interceptor to the log', async () => {
+    let requestCount = 0;
     await using toy = await openToyCloud(
       {},
       {
         intercept: async (request, proceed) => {
-          if (orderIn(request) === 'a') count += 1;
-          if (count === 1) throw new Error('a bug of the test');
+          if (orderIn(request) === 'a') requestCount += 1;
+          if (requestCount === 1) throw new Error('a bug of the test');
           return await proceed();
         },
       },
@@ -121,16 +126,16 @@ describe.concurrent('faults in a cloud on one machine', { timeout: 60_000 }, () 
 
     const log = await readFile(toy.cloud.logPath, 'utf8');
     expect(log).toMatch(/"platform\.intercept","record":\{"error":"Error: a bug of the test/);
-    expect(count).toBe(2);
+    expect(requestCount).toBe(2);
   });
 });
 
 function kill(toy: ToyCloud, { environmentId = '' }: AwsRequest): string {
   if (toy.cloud.functions.get('Toy')?.kill(environmentId) === true) return environmentId;
-  throw new Error(`there is no ${environmentId}`);
+  throw new Error(`no environment ${environmentId}`);
 }
 
-async function end(toy: ToyCloud): Promise<void> {
+async function dispose(toy: ToyCloud): Promise<void> {
   await toy[Symbol.asyncDispose]();
 }
 
@@ -139,6 +144,6 @@ function environmentsOf(requests: readonly AwsRequest[]) {
 }
 
 async function receiveCountsOf(toy: ToyCloud, name: string): Promise<readonly number[]> {
-  const seen = await toy.seen(name);
+  const seen = await toy.deliveriesOf(name);
   return seen.map(({ receiveCount }) => receiveCount);
 }

@@ -1,11 +1,11 @@
 import type { AwsRequest, Intercept } from '@thrice/local-cloud';
 import { within } from '../../support/wait-until.ts';
 
-/** Orders whose invocations stand still where the toy function tells of them. */
+/** Orders whose invocations are held at the write in which the toy function records them. */
 export interface HeldOrders {
   readonly intercept: Intercept;
-  /** The request that is kept from being done, as soon as it is made. */
-  begun(name: string): Promise<AwsRequest>;
+  /** Resolves with the held request once it has been received. */
+  received(name: string): Promise<AwsRequest>;
   release(name: string): void;
 }
 
@@ -14,7 +14,7 @@ export function holdOrders(...names: readonly string[]): HeldOrders {
   const gates = new Map(
     names.map((name) => [
       name,
-      { begun: Promise.withResolvers<AwsRequest>(), released: Promise.withResolvers<void>() },
+      { received: Promise.withResolvers<AwsRequest>(), released: Promise.withResolvers<void>() },
     ]),
   );
   const gateOf = (name: string) => {
@@ -25,16 +25,16 @@ export function holdOrders(...names: readonly string[]): HeldOrders {
   return {
     async intercept(request, proceed) {
       const gate = gates.get(orderIn(request) ?? '');
-      gate?.begun.resolve(request);
+      gate?.received.resolve(request);
       await gate?.released.promise;
       return await proceed();
     },
-    begun: async (name) => await within(20, name, gateOf(name).begun.promise),
+    received: async (name) => await within(20, name, gateOf(name).received.promise),
     release: (name) => gateOf(name).released.resolve(),
   };
 }
 
-/** The order that the toy function tells of. */
+/** The name of the order that the toy function records in a request; undefined for other requests. */
 export function orderIn({ service, operation, input }: AwsRequest): string | undefined {
   if (service !== 'dynamodb' || operation !== 'PutItem') return undefined;
   return (input as { readonly Item: { readonly pk: { readonly S: string } } }).Item.pk.S;

@@ -37,9 +37,9 @@ import { openEmulators } from './emulated-clients.ts';
 const OBJECT = { Bucket: 'bucket', Key: 'runs/a b/cell#1.json' } as const;
 
 describe('an interceptor', () => {
-  it('sees the service, the operation and the input of each request', async () => {
+  it('receives the service, operation and input of each request', async () => {
     const seen: AwsRequest[] = [];
-    await using emulated = await openEmulators({ intercept: seeing(seen) });
+    await using emulated = await openEmulators({ intercept: recordingTo(seen) });
 
     await emulated.dynamo.send(new ListTablesCommand({ Limit: 5 }));
     await send(emulated.sqs, emulated.queueUrl, 'a');
@@ -71,9 +71,9 @@ describe('an interceptor', () => {
     ]);
   });
 
-  it('tells the operations of S3 apart, and changes nothing when it hands them on', async () => {
+  it('distinguishes the operations of S3 and forwards them unchanged', async () => {
     const seen: AwsRequest[] = [];
-    await using emulated = await openEmulators({ intercept: seeing(seen) });
+    await using emulated = await openEmulators({ intercept: recordingTo(seen) });
     const { s3 } = emulated;
 
     await uploadInParts(s3);
@@ -94,7 +94,7 @@ describe('an interceptor', () => {
     ]);
   });
 
-  it('may do a request and lose its answer, so that an SDK does it again', async () => {
+  it('can execute a request and lose its response, so that an SDK retries', async () => {
     let count = 0;
     await using emulated = await openEmulators({
       intercept: async ({ operation }, proceed) => {
@@ -109,7 +109,7 @@ describe('an interceptor', () => {
     expect(await receiveBodies(emulated.sqs, emulated.queueUrl)).toEqual(['a', 'a']);
   });
 
-  it('may lose a request without doing it', async () => {
+  it('can lose a request without executing it', async () => {
     await using emulated = await openEmulators({ intercept: async () => lost, maxAttempts: 1 });
 
     const sending = send(emulated.sqs, emulated.queueUrl, 'a');
@@ -119,7 +119,7 @@ describe('an interceptor', () => {
     expect(await receiveBodies(emulated.direct.sqs, queueUrl)).toEqual([]);
   });
 
-  it('may do a request twice', async () => {
+  it('can execute a request twice', async () => {
     await using emulated = await openEmulators({
       intercept: async ({ operation }, proceed) => {
         if (operation === 'SendMessage') await proceed();
@@ -132,7 +132,7 @@ describe('an interceptor', () => {
     expect(await receiveBodies(emulated.sqs, emulated.queueUrl)).toEqual(['a', 'a']);
   });
 
-  it('may let a part of a batch fail', async () => {
+  it('can fail part of a batch', async () => {
     await using emulated = await openEmulators({
       intercept: async ({ operation, input }, proceed) => {
         if (operation !== 'SendMessageBatch') return await proceed();
@@ -158,7 +158,7 @@ describe('an interceptor', () => {
     expect(await receiveBodies(emulated.sqs, emulated.queueUrl)).toEqual(['b']);
   });
 
-  it('may change what is asked of S3', async () => {
+  it('can change a request to S3', async () => {
     await using emulated = await openEmulators({
       intercept: async (request, proceed) =>
         request.service === 's3' && request.operation === 'PutObject'
@@ -174,7 +174,7 @@ describe('an interceptor', () => {
   it.each([
     ['ProvisionedThroughputExceededException', 400],
     ['InternalServerError', 500],
-  ])('may answer as DynamoDB with %s', async (name, statusCode) => {
+  ])('can respond like DynamoDB with %s', async (name, statusCode) => {
     await using emulated = await openEmulators({
       intercept: async () => dynamoError(name, statusCode, 'no'),
       maxAttempts: 1,
@@ -186,7 +186,7 @@ describe('an interceptor', () => {
     await expect(listing).rejects.toMatchObject({ name, message: 'no', $metadata });
   });
 
-  it('may answer as SQS with an error', async () => {
+  it('can respond like SQS with an error', async () => {
     await using emulated = await openEmulators({
       intercept: async () => sqsError('RequestThrottled', 400, 'no'),
       maxAttempts: 1,
@@ -197,7 +197,7 @@ describe('an interceptor', () => {
     await expect(sending).rejects.toMatchObject({ name: 'RequestThrottled', message: 'no' });
   });
 
-  it('may answer as S3 with an error, also where an answer has no body', async () => {
+  it('can respond like S3 with an error, even to a request without a response body', async () => {
     await using emulated = await openEmulators({
       intercept: async () => s3Error('SlowDown', 503, 'no'),
       maxAttempts: 1,
@@ -214,7 +214,7 @@ describe('an interceptor', () => {
     ]);
   });
 
-  it('reports what it throws, and loses the request', async () => {
+  it('reports an error it throws and loses the request', async () => {
     const errors: unknown[] = [];
     const problem = new Error('a bug of the test');
     await using emulated = await openEmulators({
@@ -229,60 +229,60 @@ describe('an interceptor', () => {
     expect(errors).toEqual([problem]);
   });
 
-  it('hands a request on that its client no longer waits for', async () => {
-    const begun = Promise.withResolvers<void>();
-    const gone = Promise.withResolvers<void>();
-    const done = Promise.withResolvers<void>();
+  it('forwards a request whose client has disconnected', async () => {
+    const received = Promise.withResolvers<void>();
+    const disconnected = Promise.withResolvers<void>();
+    const executed = Promise.withResolvers<void>();
     await using emulated = await openEmulators({
       intercept: async ({ operation }, proceed) => {
         if (operation !== 'SendMessage') return await proceed();
-        begun.resolve();
-        await gone.promise;
+        received.resolve();
+        await disconnected.promise;
         const response = await proceed();
-        done.resolve();
+        executed.resolve();
         return response;
       },
     });
-    const leaving = new AbortController();
-    const sending = send(emulated.sqs, emulated.queueUrl, 'a', leaving.signal);
-    await begun.promise;
+    const controller = new AbortController();
+    const sending = send(emulated.sqs, emulated.queueUrl, 'a', controller.signal);
+    await received.promise;
 
-    leaving.abort();
+    controller.abort();
     await expect(sending).rejects.toMatchObject({ name: 'AbortError' });
-    gone.resolve();
-    await done.promise;
+    disconnected.resolve();
+    await executed.promise;
 
     expect(await receiveBodies(emulated.sqs, emulated.queueUrl)).toEqual(['a']);
   });
 
-  it('does not hold up the end while a request stalls', async () => {
-    const begun = Promise.withResolvers<void>();
+  it('can be disposed of while a request stalls', async () => {
+    const received = Promise.withResolvers<void>();
     const emulated = await openEmulators({
       intercept: async () => {
-        begun.resolve();
+        received.resolve();
         return await new Promise<never>(() => undefined);
       },
       maxAttempts: 1,
     });
     const listing = emulated.dynamo.send(new ListTablesCommand({})).catch((error: Error) => error);
-    await begun.promise;
+    await received.promise;
 
-    await within(5, 'the end', emulated.end());
+    await within(5, 'the emulators to stop', emulated.end());
 
     expect(await listing).toMatchObject({ code: 'ECONNRESET' });
   });
 
-  it('sees nothing of what takes the direct way', async () => {
+  it('does not receive direct requests', async () => {
     const seen: AwsRequest[] = [];
-    await using emulated = await openEmulators({ intercept: seeing(seen) });
+    await using emulated = await openEmulators({ intercept: recordingTo(seen) });
 
     await emulated.direct.dynamo.send(new ListTablesCommand({}));
 
     expect(seen).toEqual([]);
   });
 
-  it('leaves conditions to the emulator', async () => {
-    await using emulated = await openEmulators({ intercept: seeing([]) });
+  it('leaves conditional writes to the emulator', async () => {
+    await using emulated = await openEmulators({ intercept: recordingTo([]) });
     await emulated.createTable('table');
     await put(emulated.dynamo, 'first');
 
@@ -296,7 +296,7 @@ describe('an interceptor', () => {
   });
 });
 
-function seeing(seen: AwsRequest[]): Intercept {
+function recordingTo(seen: AwsRequest[]): Intercept {
   return async (request, proceed) => {
     seen.push(request);
     return await proceed();

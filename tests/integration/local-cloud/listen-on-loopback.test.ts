@@ -1,36 +1,36 @@
 import { createServer } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import {
-  endsRequestsFirst,
+  finishRequestsBeforeClose,
   listenOnLoopback,
 } from '../../../packages/local-cloud/src/listen-on-loopback.ts';
 import { within } from '../../support/wait-until.ts';
 
-describe('endsRequestsFirst', () => {
-  it('closes a server when the requests are done whose connections are cut', async () => {
+describe('finishRequestsBeforeClose', () => {
+  it('closes a server after requests with cut connections have finished', async () => {
     const events: string[] = [];
-    const begun = Promise.withResolvers<void>();
+    const received = Promise.withResolvers<void>();
     const released = Promise.withResolvers<void>();
     const server = createServer((_, response) => {
-      begun.resolve();
+      received.resolve();
       void released.promise.then(() => {
         events.push('answered');
         response.end();
       });
     });
-    const listening = await listenOnLoopback(endsRequestsFirst(server));
-    const asking = fetch(`http://127.0.0.1:${listening.port}/`);
-    await begun.promise;
+    const listening = await listenOnLoopback(finishRequestsBeforeClose(server));
+    const request = fetch(`http://127.0.0.1:${listening.port}/`);
+    await received.promise;
 
-    const closing = closed(listening).then(() => events.push('closed'));
-    await expect(asking).rejects.toThrow('fetch failed');
+    const closing = close(listening).then(() => events.push('closed'));
+    await expect(request).rejects.toThrow('fetch failed');
     released.resolve();
-    await within(5, 'the end', closing);
+    await within(5, 'the server to close', closing);
 
     expect(events).toEqual(['answered', 'closed']);
   });
 });
 
-async function closed(listening: AsyncDisposable): Promise<void> {
+async function close(listening: AsyncDisposable): Promise<void> {
   await listening[Symbol.asyncDispose]();
 }

@@ -4,14 +4,14 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { parseStack } from '../../../packages/local-cloud/src/stack.ts';
 import { changeStack, openCloud, synthesizeStack } from '../../support/cloud.ts';
 
-describe("this repository's stack on one machine", { timeout: 60_000 }, () => {
+describe("this repository's stack in the local cloud", { timeout: 60_000 }, () => {
   let stack: unknown;
 
   beforeAll(async () => {
     stack = await synthesizeStack();
   }, 60_000);
 
-  it('has the values that a test changes, and otherwise its own', () => {
+  it('has the changed values and otherwise its own', () => {
     const before = parseStack(stack);
 
     const after = parseStack(
@@ -48,14 +48,14 @@ describe("this repository's stack on one machine", { timeout: 60_000 }, () => {
     expect(others(after)).toHaveLength(before.functions.length - 1);
   });
 
-  it.each([{ functions: { Nobody: {} } }, { queues: { Nobody: {} } }])(
-    'has no component that it does not know: %j',
+  it.each([{ functions: { Missing: {} } }, { queues: { Missing: {} } }])(
+    'rejects changes to an unknown component: %j',
     (changes) => {
-      expect(() => changeStack(stack, changes)).toThrow('the stack has no Nobody');
+      expect(() => changeStack(stack, changes)).toThrow('the stack has no Missing');
     },
   );
 
-  it('starts with its changes, and shows its requests to an interceptor', async () => {
+  it('starts with its changes and passes its requests to an interceptor', async () => {
     const seen: AwsRequest[] = [];
     await using cloud = await openCloud({
       stack,

@@ -8,7 +8,7 @@ import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
-/** The toy function. */
+/** The source of the toy function. */
 export const TOY = fileURLToPath(new URL('../../fixtures/cloud/toy.mjs', import.meta.url));
 const SQS = 'https://sqs.us-east-1.amazonaws.com/123456789012';
 const ARN = 'arn:aws';
@@ -28,7 +28,7 @@ export interface Order {
     | 'hang'
     | 'hang-once'
     | 'tell-twice';
-  /** Time to take first. */
+  /** Milliseconds to wait first. @default 0 */
   readonly ms?: number;
 }
 
@@ -42,11 +42,11 @@ export interface ToyStackInit {
   readonly visibilitySeconds?: number;
   readonly maxReceiveCount?: number;
   readonly hasSchedule?: boolean;
-  /** The toy's file. @default The fixture */
+  /** The function's source file. @default The fixture */
   readonly source?: string;
 }
 
-/** A stack of a table, a bucket, a queue with DLQ messages and a function, as synth writes it. */
+/** A stack in synth's format: a table, a bucket, a queue with a dead-letter queue, and a function. */
 export function toyStack(init: ToyStackInit = {}): unknown {
   const redrivePolicy = JSON.stringify({
     deadLetterTargetArn: `${ARN}:sqs:${ACCOUNT}:toy-local-dead`,
@@ -142,7 +142,7 @@ export function toyStack(init: ToyStackInit = {}): unknown {
   };
 }
 
-const seenSchema = z.object({
+const deliveryRecordSchema = z.object({
   processId: z.number(),
   invocationCount: z.number(),
   receiveCount: z.number(),
@@ -153,21 +153,22 @@ const seenSchema = z.object({
   record: z.record(z.string(), z.unknown()),
   environment: z.record(z.string(), z.unknown()),
 });
-/** What the toy function saw of one message, once. */
-export type Seen = z.infer<typeof seenSchema>;
+/** The toy function's record of one delivery of a message. */
+export type DeliveryRecord = z.infer<typeof deliveryRecordSchema>;
 
 /** A running toy stack. */
 export interface ToyCloud extends AsyncDisposable {
   readonly cloud: Cloud;
-  /** A client of its table; like all looks of tests, past the interceptor. */
+  /** A client for its table. Like all reads of tests, it bypasses the interceptor. */
   readonly dynamo: DynamoDBClient;
   readonly sqs: SQSClient;
   readonly queueUrl: string;
   send(orders: readonly Order[]): Promise<void>;
-  /** What the function saw, in order. */
-  seen(name: string): Promise<readonly Seen[]>;
-  seenOfAll(): Promise<readonly Seen[]>;
-  /** Messages of a queue: visible, held and delayed. */
+  /** The function's records of an order, oldest first. */
+  deliveriesOf(name: string): Promise<readonly DeliveryRecord[]>;
+  /** The records of all orders, in no particular order. */
+  allDeliveries(): Promise<readonly DeliveryRecord[]>;
+  /** Messages in a queue: visible, in flight and delayed. */
   count(queue: 'work' | 'dead'): Promise<number>;
   untilEmpty(): Promise<void>;
 }
@@ -211,7 +212,7 @@ export async function openToyCloud(
       }));
       await sqs.send(new SendMessageBatchCommand({ QueueUrl: urlOf('work'), Entries }));
     },
-    async seen(name) {
+    async deliveriesOf(name) {
       const { Items = [] } = await dynamo.send(
         new QueryCommand({
           TableName: TABLE_NAME,
@@ -219,11 +220,11 @@ export async function openToyCloud(
           ExpressionAttributeValues: { ':name': { S: name } },
         }),
       );
-      return Items.map(toSeen);
+      return Items.map(toDeliveryRecord);
     },
-    async seenOfAll() {
+    async allDeliveries() {
       const { Items = [] } = await dynamo.send(new ScanCommand({ TableName: TABLE_NAME }));
-      return Items.filter(({ seen }) => seen !== undefined).map(toSeen);
+      return Items.filter(({ seen }) => seen !== undefined).map(toDeliveryRecord);
     },
     count,
     untilEmpty: () => waitUntil('the queue is empty', async () => (await count('work')) === 0),
@@ -236,15 +237,17 @@ export async function openToyCloud(
   };
 }
 
-function toSeen({ seen }: Readonly<Record<string, { readonly S?: string | undefined }>>): Seen {
-  return seenSchema.parse(JSON.parse(seen?.S ?? ''));
+function toDeliveryRecord({
+  seen,
+}: Readonly<Record<string, { readonly S?: string | undefined }>>): DeliveryRecord {
+  return deliveryRecordSchema.parse(JSON.parse(seen?.S ?? ''));
 }
 
-/** Whether the process is there that has seen something. */
-export function isRunning(seen: Seen | undefined): boolean {
-  if (seen === undefined) throw new Error('nothing was seen');
+/** Whether the process that recorded a delivery is still running. */
+export function isRunning(delivery: DeliveryRecord | undefined): boolean {
+  if (delivery === undefined) throw new Error('no delivery was recorded');
   try {
-    return process.kill(seen.processId, 0);
+    return process.kill(delivery.processId, 0);
   } catch {
     return false;
   }

@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import {
-  type SimulateIo,
-  simulateCommand,
-} from '../../../packages/capacity-model/src/simulate-command.ts';
+  type CapacityIo,
+  capacityCommand,
+} from '../../../packages/capacity-model/src/capacity-command.ts';
 import { updateDocument } from '../../../packages/capacity-model/src/update-document.ts';
 
 function run(...argv: string[]) {
   const printed: string[] = [];
   const reported: string[] = [];
-  const io: SimulateIo = {
+  const io: CapacityIo = {
     print: (text) => printed.push(text),
     report: (text) => reported.push(text),
     readFile: (path) => {
@@ -16,20 +16,22 @@ function run(...argv: string[]) {
     },
     writeFile: () => undefined,
   };
-  const exitCode = simulateCommand(argv, io);
+  const exitCode = capacityCommand(argv, io);
   return { exitCode, printed: printed.join('\n'), reported };
 }
 
-describe('simulateCommand', () => {
-  it('prints a row for one run and what 1,000 questions cost', () => {
+describe('capacityCommand', () => {
+  it('prints one run and the cost of 1,000 questions', () => {
     const { exitCode, printed } = run('--questions', '1000', '--latency', '2');
 
     expect(exitCode).toBe(0);
-    expect(printed).toContain('|     1,000 |    2 s |    43.6 s |     40.1 s |           64 |');
+    expect(printed).toContain(
+      '|     1,000 |         2 s |    43.6 s |     40.1 s |               64 |',
+    );
     expect(printed).toContain('| Lambda     | compute, arm64           |    $0.0147 |');
   });
 
-  it('takes the concurrency of the lane and of the account', () => {
+  it('applies the concurrency of the lane and of the account', () => {
     const { printed } = run(
       ...['--questions', '5000', '--latency', '30', '--json'],
       ...['--concurrency', '600', '--account-concurrency', '1200'],
@@ -43,15 +45,15 @@ describe('simulateCommand', () => {
       }[];
       readonly idleMonth: { readonly usd: number };
     };
-    const [only] = runs;
+    const [played] = runs;
     expect(runs.length).toBe(1);
-    expect(only?.peakConcurrency).toBe(600);
-    expect(only?.cost.usdPer1000).toBeCloseTo((only?.cost.usd ?? 0) / 5, 12);
-    expect(only?.formula.wallSeconds).toBeGreaterThan(200);
+    expect(played?.peakConcurrency).toBe(600);
+    expect(played?.cost.usdPer1000).toBeCloseTo((played?.cost.usd ?? 0) / 5, 12);
+    expect(played?.formula.wallSeconds).toBeGreaterThan(200);
     expect(idleMonth.usd).toBeCloseTo(4.81, 2);
   });
 
-  it('explains itself', () => {
+  it('prints its usage', () => {
     const { exitCode, printed } = run('--help');
 
     expect(exitCode).toBe(0);
@@ -59,7 +61,7 @@ describe('simulateCommand', () => {
   });
 
   it.each([
-    [['--questions', '10'], 'expected --questions and --latency together, received one of them'],
+    [['--questions', '10'], 'expected both --questions and --latency, received only one'],
     [
       ['--questions', '0', '--latency', '2'],
       '--questions: expected an integer, 1..10000000, received 0',
@@ -84,11 +86,11 @@ describe('simulateCommand', () => {
     ],
     [
       ['--update', 'x.md', '--json'],
-      '--update: expected no other option, the document shows the default runs',
+      '--update: expected no other option; the document always shows the default runs',
     ],
     [['--nope'], "Unknown option '--nope'"],
     [['more'], "Unexpected argument 'more'. This command does not take positional arguments"],
-  ])('refuses %j in one line', (argv, message) => {
+  ])('rejects %j in one line', (argv, message) => {
     const { exitCode, printed, reported } = run(...argv);
 
     expect(exitCode).toBe(64);
@@ -96,7 +98,7 @@ describe('simulateCommand', () => {
     expect(reported).toEqual([`capacity-model: ${message}`]);
   });
 
-  it('says which document it cannot read', () => {
+  it('names the document that it cannot read', () => {
     const { exitCode, reported } = run('--update', 'none.md');
 
     expect(exitCode).toBe(69);
@@ -116,7 +118,7 @@ describe('updateDocument', () => {
     'after',
   ].join('\n');
 
-  it('replaces what lies between the marks and nothing else', () => {
+  it('replaces only the text between the markers', () => {
     const updated = updateDocument(document, { one: 'new', two: 'also' });
 
     expect(updated.split('\n').filter((line) => line !== '')).toEqual([
@@ -133,11 +135,13 @@ describe('updateDocument', () => {
     expect(updateDocument(updated, { one: 'new', two: 'also' })).toBe(updated);
   });
 
-  it('takes a table as it is, dollars and all', () => {
+  it('inserts a table verbatim, dollar signs included', () => {
     expect(updateDocument(document, { one: "$& $1 $' $44,500" })).toContain("\n$& $1 $' $44,500\n");
   });
 
-  it('refuses a table without a place', () => {
-    expect(() => updateDocument(document, { three: '' })).toThrow('no place for the table "three"');
+  it('rejects a table without markers', () => {
+    expect(() => updateDocument(document, { three: '' })).toThrow(
+      'no markers for the table "three"',
+    );
   });
 });

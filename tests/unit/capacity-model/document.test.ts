@@ -27,18 +27,18 @@ import { updateDocument } from '../../../packages/capacity-model/src/update-docu
 
 const document = readFileSync(new URL('../../../docs/cloud.md', import.meta.url), 'utf8');
 const prose = document
-  .replaceAll(/<!-- simulate.*?<!-- \/capacity-model -->/gs, '')
+  .replaceAll(/<!-- capacity-model .*?<!-- \/capacity-model -->/gs, '')
   .replaceAll(/\s+/g, ' ');
 
 describe('docs/cloud.md', () => {
-  it('shows the tables that the command prints', { timeout: 60_000 }, () => {
+  it('contains the tables that the command prints', { timeout: 60_000 }, () => {
     const lines = updateDocument(document, documentTables()).split('\n');
 
-    // Else: npm run -s capacity-model -- --update docs/cloud.md, then read the prose again.
+    // On failure, run `npm run -s capacity-model -- --update docs/cloud.md` and review the prose.
     expect(document.split('\n')).toEqual(lines);
   });
 
-  it('says of quotas what the code says', () => {
+  it('states the quotas that the code has', () => {
     const { laneCount, controlConcurrency } = stackFacts;
     const inProduction = 64 * laneCount + controlConcurrency;
     const elsewhere = 8 * laneCount + controlConcurrency;
@@ -49,49 +49,58 @@ describe('docs/cloud.md', () => {
 
     expect(prose).toContain(`reserves ${inProduction} of the usual 1,000`);
     expect(prose).toContain(`less than ${inProduction + 100} (${elsewhere + 100} for a stage`);
-    expect(prose).toContain(`one lane can go to ${concurrencyLeft(1_000)} beside`);
+    expect(prose).toContain(`one lane can go to ${concurrencyLeft(1_000)} next to`);
     expect(prose).toContain(
-      `At ${cellUnits} write units an answer it is hot from ${hotRate} answers a second`,
+      `At ${cellUnits} write units per answer, it is hot from ${hotRate} answers a second`,
     );
-    expect(prose).toContain(`${Math.round(hotRate * 2.2)} at once with answers of 2 s`);
-    expect(prose).toContain(`4,000 write units a second at first, ${tableRate} answers of 2 s`);
+    expect(prose).toContain(`${Math.round(hotRate * 2.2)} concurrent cells with answers of 2 s`);
+    expect(prose).toContain(
+      `4,000 write units a second at first, enough for ${tableRate} answers of 2 s`,
+    );
     expect(prose).toContain(
       `10 million tasks take ${formatDuration(1e7 / timing.planCellsPerSecond)}`,
     );
     expect(prose).toContain(`${perInvocation} million cells`);
     expect(prose).toContain(
-      `two custom metrics at ${formatPrice(prices.customMetrics.usd)} a month`,
+      `two custom metrics at ${formatPrice(prices.customMetrics.usd)} a month each`,
     );
     expect(prose).toContain(`not answered after ${LONGEST_CALL_SECONDS} s`);
     expect(prose).toContain(`2 s are ${formatCount((64 / 2.2) * 60)} requests a minute`);
   });
 
-  it.each([2, 30, 600])('has a rule for the cost that holds at %d s', (latencySeconds) => {
-    const rule = /`\$([\d.]+) \+ \$([\d.]+) \* \(L \+ 0\.2\) \+ \$([\d.]+) \* floor\(L \/ 20\)`/;
-    const [base = 0, perSecond = 0, perBeat = 0] = (rule.exec(prose) ?? []).slice(1).map(Number);
-    const scenario = { ...scenarioDefaults, questions: 1_000, latencySeconds, spread: 0 };
+  it.each([2, 30, 600])(
+    'has a rule for the cost that holds within 1%% at %d s',
+    (latencySeconds) => {
+      const rule = /`\$([\d.]+) \+ \$([\d.]+) \* \(L \+ 0\.2\) \+ \$([\d.]+) \* floor\(L \/ 20\)`/;
+      const [base = 0, perSecond = 0, perHeartbeat = 0] = (rule.exec(prose) ?? [])
+        .slice(1)
+        .map(Number);
+      const scenario = { ...scenarioDefaults, questions: 1_000, latencySeconds, spread: 0 };
 
-    const byRule =
-      base + perSecond * (latencySeconds + 0.2) + perBeat * Math.floor(latencySeconds / 20);
+      const byRule =
+        base + perSecond * (latencySeconds + 0.2) + perHeartbeat * Math.floor(latencySeconds / 20);
 
-    const usd = totalOf(costOfRun(expectRun(scenario).counts));
-    expect(Math.abs(byRule / usd - 1)).toBeLessThan(0.01);
-  });
+      const usd = totalOf(costOfRun(expectRun(scenario).counts));
+      expect(Math.abs(byRule / usd - 1)).toBeLessThan(0.01);
+    },
+  );
 
-  it('says of long answers what the formulas say', () => {
+  it("states the formulas' figures for long answers", () => {
     const { deliveries, answered, answerSeconds } = expectRun({
       ...scenarioDefaults,
       questions: 1_000,
       latencySeconds: 600,
     }).counts;
-    const inAWeek = (64 * 7 * 86_400) / (answerSeconds / answered);
+    const answersPerWeek = (64 * 7 * 86_400) / (answerSeconds / answered);
 
-    expect(prose).toContain(`At 10 minutes ${Math.round(100 * (1 - answered / deliveries))} % of`);
-    expect(prose).toContain(`needs it for ${formatRate(inAWeek)} answers of 10 minutes`);
+    expect(prose).toContain(`At 10 minutes, ${Math.round(100 * (1 - answered / deliveries))}% of`);
+    expect(prose).toContain(
+      `reaches this limit beyond ${formatRate(answersPerWeek)} answers of 10 minutes`,
+    );
   });
 });
 
-/** Write units of an answer without heartbeats. */
+/** Write units of an answer, without heartbeats. */
 function unitsOfAnswer(partition?: Partition): number {
   return sumOf([...deliveredCell, ...answeredCell], (request) =>
     partition === undefined || request.partition === partition ? (request.writeUnits ?? 0) : 0,

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { EventQueue } from '../../../packages/capacity-model/src/event-queue.ts';
 
 describe('EventQueue', () => {
-  it('hands events out by time and tells the time of each', () => {
+  it('pops events by time and moves its clock to each', () => {
     const events = new EventQueue();
     events.push(3, 30);
     events.push(1, 10);
@@ -16,7 +16,7 @@ describe('EventQueue', () => {
     expect(events.size).toBe(1);
   });
 
-  it('is empty in the end and keeps the time of its last event', () => {
+  it('keeps the time of its last event when it is empty', () => {
     const events = new EventQueue();
     events.push(5, 1);
     events.pop();
@@ -25,7 +25,7 @@ describe('EventQueue', () => {
     expect(events.nowSeconds).toBe(5);
   });
 
-  it('sorts any times, also more than fit at first', () => {
+  it('sorts any times, including more than its initial capacity', () => {
     const times = fc.array(fc.double({ min: 0, max: 1e9, noNaN: true }), { maxLength: 3_000 });
 
     fc.assert(

@@ -21,13 +21,13 @@ describe('createLatencyTable', () => {
     const table = createLatencyTable(100, 0.5);
     const at = (ratio: number) => table[Math.floor(ratio * LATENCY_COUNT)] ?? 0;
 
-    // The normal distribution's 84.13 % and 99 % are 1 and 2.3263 standard deviations.
+    // The normal distribution's 84.13% and 99% quantiles are 1 and 2.3263 standard deviations.
     expect(at(0.5)).toBeCloseTo(100 * Math.exp(-0.125), 1);
     expect(at(0.841345) / at(0.5)).toBeCloseTo(Math.exp(0.5), 2);
     expect(at(0.99) / at(0.5)).toBeCloseTo(Math.exp(0.5 * 2.3263), 1);
   });
 
-  it('has the mean it was asked for and rises', () => {
+  it('has the given mean and is sorted', () => {
     const means = fc.double({ min: 0.01, max: 900, noNaN: true });
     const spreads = fc.double({ min: 0, max: 2, noNaN: true });
 
@@ -46,7 +46,7 @@ describe('createLatencyTable', () => {
 });
 
 describe('seededRandom', () => {
-  it('repeats a sequence for the same seed only', () => {
+  it('repeats a sequence only for the same seed', () => {
     const draw = (seed: number) => Array.from({ length: 5 }, seededRandom(seed));
 
     expect(draw(7)).toEqual(draw(7));

@@ -2,27 +2,27 @@ import { describe, expect, it } from 'vitest';
 import { MessageBacklog } from '../../../packages/capacity-model/src/message-backlog.ts';
 
 describe('MessageBacklog', () => {
-  it('hands the oldest message out first and tells its age', () => {
+  it('receives the oldest message first and reports its age', () => {
     const backlog = new MessageBacklog(100);
     backlog.push(1, 1, false);
     backlog.push(4, 1, true);
 
-    const taken = [backlog.take(10), backlog.takenAgeSeconds, backlog.isTakenAgain];
-    const takenNext = [backlog.take(10), backlog.takenAgeSeconds, backlog.isTakenAgain];
+    const first = [backlog.receive(10), backlog.receivedAgeSeconds, backlog.isRetryReceived];
+    const second = [backlog.receive(10), backlog.receivedAgeSeconds, backlog.isRetryReceived];
 
-    expect(taken).toEqual([true, 9, false]);
-    expect(takenNext).toEqual([true, 6, true]);
-    expect(backlog.take(10)).toBe(false);
+    expect(first).toEqual([true, 9, false]);
+    expect(second).toEqual([true, 6, true]);
+    expect(backlog.receive(10)).toBe(false);
     expect(backlog.isEmpty).toBe(true);
   });
 
-  it('forgets a message after the retention time, to the second', () => {
+  it('expires a message exactly at the end of its retention time', () => {
     const backlog = new MessageBacklog(100);
     backlog.push(0, 2, false);
     backlog.push(1, 3, false);
 
-    expect(backlog.take(99.9)).toBe(true);
-    expect(backlog.take(100)).toBe(true);
+    expect(backlog.receive(99.9)).toBe(true);
+    expect(backlog.receive(100)).toBe(true);
     expect(backlog.expiredCount).toBe(1);
     expect(backlog.expiredAtSeconds).toBe(100);
   });
@@ -32,9 +32,9 @@ describe('MessageBacklog', () => {
     const batches = 10_000;
     for (let batch = 0; batch < batches; batch += 1) backlog.push(batch, 2, false);
 
-    let taken = 0;
-    while (backlog.take(batches)) taken += 1;
+    let received = 0;
+    while (backlog.receive(batches)) received += 1;
 
-    expect(taken).toBe(2 * batches);
+    expect(received).toBe(2 * batches);
   });
 });

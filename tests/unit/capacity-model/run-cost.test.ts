@@ -18,8 +18,8 @@ import { builtinLanes } from '../../../packages/core/src/spec/builtin-lanes.ts';
 
 const oneAnswer = [...deliveredCell, ...answeredCell];
 
-describe('the protocol of a cell', () => {
-  it('takes its times from the limits of core', () => {
+describe('the cell protocol', () => {
+  it('matches the limits of core', () => {
     expect(timing.heartbeatSeconds * 1_000).toBe(limits.heartbeatMs);
     expect(timing.pageCells).toBe(limits.pageSize);
   });
@@ -43,7 +43,7 @@ describe('the protocol of a cell', () => {
     });
   });
 
-  it('adds up to 7 write and 4 read units an answer, 1 write unit a heartbeat', () => {
+  it('adds up to 7 write and 4 read units per answer, 1 write unit per heartbeat', () => {
     expect(sumOf(oneAnswer, ({ writeUnits = 0 }) => writeUnits)).toBe(7);
     expect(sumOf(oneAnswer, ({ readUnits = 0 }) => readUnits)).toBe(4);
     expect(sumOf(heartbeat, ({ writeUnits = 0 }) => writeUnits)).toBe(1);
@@ -51,7 +51,7 @@ describe('the protocol of a cell', () => {
 });
 
 describe('costOfRun', () => {
-  it('charges 1,000 answers of 2 s as one would by hand', () => {
+  it('matches a hand calculation for 1,000 answers of 2 s', () => {
     const { counts } = expectRun({
       ...scenarioDefaults,
       questions: 1_000,
@@ -79,7 +79,7 @@ describe('costOfRun', () => {
 });
 
 describe('costOfRun for a large run', () => {
-  it('counts an invocation for each minute of planning and each 15 of writing results', () => {
+  it('counts one invocation per minute of planning and per 15 minutes of writing results', () => {
     const questions = 3_000 * 950;
     const { counts } = expectRun({ ...scenarioDefaults, questions, latencySeconds: 2, spread: 0 });
 
@@ -103,13 +103,13 @@ describe('rampDelaySeconds', () => {
     [5, 0],
     [64, 59 ** 2 / 640],
     [1_000, 995 ** 2 / 10_000],
-  ])('loses the area below full concurrency: %d at once', (concurrency, seconds) => {
+  ])('is the area lost below full concurrency of %d', (concurrency, seconds) => {
     expect(rampDelaySeconds(concurrency)).toBeCloseTo(seconds, 9);
   });
 });
 
 describe('costOfIdleMonth', () => {
-  it('is made of pollers, alarms and the reconciler', () => {
+  it('consists of pollers, alarms and the reconciler', () => {
     const lines = costOfIdleMonth();
     const quantityOf = (cause: string) =>
       lines.find((entry) => entry.cause === cause)?.line.quantity;
@@ -120,21 +120,21 @@ describe('costOfIdleMonth', () => {
     expect(quantityOf('reconciler, compute')).toBeCloseTo(43_800 * 0.3 * 0.5, 6);
   });
 
-  it('has a mapping for each lane that there is', () => {
-    // The simulator's lane, plans and finalizations.
+  it('has a mapping for each lane', () => {
+    // Plus the simulator's lane, plan and finalize.
     expect(stackFacts.mappingCount).toBe(Object.keys(builtinLanes).length + 1 + 2);
     expect(stackFacts.laneCount).toBe(Object.keys(builtinLanes).length + 1);
   });
 });
 
 describe('quotaRates', () => {
-  it('names the tightest quota first', () => {
+  it('lists the tightest quota first', () => {
     const rates = quotaRates({ ...scenarioDefaults, questions: 1, latencySeconds: 2 });
 
     expect(rates.slice(0, 3).map(({ name, limit }) => [name, limit])).toEqual([
-      ['the lane, `maximumConcurrency`', 64],
+      ['lane, `maximumConcurrency`', 64],
       ['write units, partition of (run, config)', 1_000],
-      ["the account's concurrency: what it leaves for one lane", 447],
+      ['account concurrency left for one lane', 447],
     ]);
     expect(rates[0]?.answersPerSecond).toBeCloseTo(64 / 2.2, 9);
     expect(rates[1]?.answersPerSecond).toBeCloseTo(1_000 / 6, 9);

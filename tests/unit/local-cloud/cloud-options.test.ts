@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { parseOptions } from '../../../packages/local-cloud/src/cloud-options.ts';
 
 describe('parseOptions', () => {
-  it('stays up when there is no command', () => {
+  it('has no command by default', () => {
     expect(parseOptions([])).toEqual({
       tickSeconds: undefined,
       functionVariables: {},
@@ -12,7 +12,7 @@ describe('parseOptions', () => {
     });
   });
 
-  it('leaves what follows exec to the command', () => {
+  it('passes all arguments after exec to the command', () => {
     const argv = ['--tick-seconds', '0.5', 'exec', 'thrice', 'run', '--log', 'x', 'exec'];
 
     expect(parseOptions(argv)).toMatchObject({
@@ -29,12 +29,12 @@ describe('parseOptions', () => {
   });
 
   it.each([
-    [['exec'], 'exec: expected a command'],
+    [['exec'], 'exec: expected a command, received none'],
     [['--tick-seconds', 'soon'], '--tick-seconds: expected a number above 0, received soon'],
     [['--function-env', '=x'], '--function-env: expected NAME=VALUE, received =x'],
     [['--unknown'], "Unknown option '--unknown'"],
     [['command'], "Unexpected argument 'command'"],
-  ])('refuses %j', (argv, message) => {
+  ])('rejects %j', (argv, message) => {
     expect(() => parseOptions(argv)).toThrow(message);
   });
 });

@@ -10,23 +10,23 @@ describe('failedMessageIds', () => {
     ['an empty response', {}],
     ['no list', { batchItemFailures: null }],
     ['an empty list', { batchItemFailures: [] }],
-  ])('takes %s for a success of all', (_, response) => {
+  ])('treats %s as success of all messages', (_, response) => {
     expect(failuresOf(response)).toEqual([]);
   });
 
-  it('names the messages that failed', () => {
+  it('returns the messages that failed', () => {
     const response = { batchItemFailures: [{ itemIdentifier: 'b' }, { itemIdentifier: 'c' }] };
 
     expect(failuresOf(response)).toEqual(['b', 'c']);
   });
 
   it.each([
-    ['a text', 'done'],
+    ['a string', 'done'],
     ['an empty identifier', { batchItemFailures: [{ itemIdentifier: '' }] }],
     ['no identifier', { batchItemFailures: [{ itemIdentifier: null }] }],
     ['another key', { batchItemFailures: [{ messageId: 'b' }] }],
     ['a message of another batch', { batchItemFailures: [{ itemIdentifier: 'x' }] }],
-  ])('takes %s for a failure of all', (_, response) => {
+  ])('treats %s as failure of all messages', (_, response) => {
     expect(failuresOf(response)).toEqual(batch);
   });
 });

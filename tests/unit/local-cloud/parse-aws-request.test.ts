@@ -22,11 +22,11 @@ describe('parseAwsRequest', () => {
     ['POST', '/bucket/a?uploadId=u', 'CompleteMultipartUpload'],
     ['DELETE', '/bucket/a?uploadId=u', 'AbortMultipartUpload'],
     ['PATCH', '/bucket/a', ''],
-  ])('takes %s %s for %s', (method, path, operation) => {
+  ])('reads %s %s as %s', (method, path, operation) => {
     expect(parseAwsRequest('s3', aRequest({ method, path })).operation).toBe(operation);
   });
 
-  it('takes a put with a source for CopyObject', () => {
+  it('reads a PUT with a copy source as CopyObject', () => {
     const headers = { 'x-amz-copy-source': '/bucket/b' };
 
     const { operation } = parseAwsRequest('s3', aRequest({ method: 'PUT', headers }));
@@ -40,19 +40,19 @@ describe('parseAwsRequest', () => {
     expect(parseAwsRequest('sqs', aRequest({ headers })).environmentId).toBe('Answer-12');
   });
 
-  it('finds it also where Powertools would have written after it', () => {
+  it('finds the environment when Powertools has appended its mark', () => {
     const headers = { 'user-agent': 'aws-sdk-js/3.1162.0 app/Answer-12-PTEnv-NA' };
 
     expect(parseAwsRequest('sqs', aRequest({ headers })).environmentId).toBe('Answer-12');
   });
 
-  it('finds no environment where the user agent names none', () => {
+  it('finds no environment when the user agent names none', () => {
     const headers = { 'user-agent': 'aws-sdk-js/3.1162.0 my-app/1' };
 
     expect(parseAwsRequest('sqs', aRequest({ headers })).environmentId).toBeUndefined();
   });
 
-  it.each(['', '{', '[]', '"text"'])('takes the body %j for an empty input', (text) => {
+  it.each(['', '{', '[]', '"text"'])('reads the body %j as an empty input', (text) => {
     const headers = { 'x-amz-target': 'DynamoDB_20120810.ListTables' };
 
     const parsed = parseAwsRequest('dynamodb', aRequest({ headers, body: Buffer.from(text) }));
@@ -67,7 +67,7 @@ describe('parseAwsRequest', () => {
 });
 
 describe('changeInput', () => {
-  it('is read back as it was, whatever the key', () => {
+  it('round-trips any S3 input', () => {
     const part = fc.string({ unit: 'grapheme', minLength: 1 }).filter((text) => /[^./]/.test(text));
     const anInput = fc.record({
       bucket: fc.stringMatching(/^[a-z0-9-]{3,20}$/),
@@ -86,7 +86,7 @@ describe('changeInput', () => {
     );
   });
 
-  it('replaces the body of the other services and nothing else', () => {
+  it('replaces only the body for the other services', () => {
     const request = aRequest({ path: '/', headers: { a: 'b' } });
 
     const changed = changeInput('sqs', request, { MessageBody: 'ü' });

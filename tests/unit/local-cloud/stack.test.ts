@@ -17,7 +17,7 @@ const graphOf = (...resources: readonly unknown[]) => ({
 });
 
 describe('parseStack', () => {
-  it('leaves out what does not run here', () => {
+  it('ignores resources that do not run here', () => {
     const role = { type: 'aws:iam/role:Role', name: 'Role', inputs: {}, options: { parent: 'A' } };
 
     expect(parseStack(graphOf(role))).toEqual({
@@ -32,7 +32,7 @@ describe('parseStack', () => {
     });
   });
 
-  it('gives a mapping what AWS would where it says nothing', () => {
+  it('applies the AWS defaults to a mapping', () => {
     expect(parseStack(graphOf(mapping)).mappings).toEqual([
       {
         queueName: 'work',
@@ -46,20 +46,20 @@ describe('parseStack', () => {
     ]);
   });
 
-  it('refuses a mapping with filters', () => {
+  it('rejects a mapping with filters', () => {
     const filtered = { ...mapping, inputs: { ...mapping.inputs, filterCriteria: { filters: [] } } };
 
     expect(() => parseStack(graphOf(filtered))).toThrow('filters are not supported');
   });
 
-  it('refuses a queue with an order', () => {
+  it('rejects a FIFO queue', () => {
     const inputs = { name: 'work', visibilityTimeoutSeconds: 1, fifoQueue: true };
     const queue = { type: 'aws:sqs/queue:Queue', name: 'Q', inputs, options: { parent: 'Q' } };
 
     expect(() => parseStack(graphOf(queue))).toThrow('fifoQueue');
   });
 
-  it('refuses a function without a build', () => {
+  it('rejects a function without a build', () => {
     const inputs = {
       name: 'worker',
       handler: 'bundle.handler',

@@ -5,16 +5,18 @@ import { join } from 'node:path';
 const root = join(import.meta.dirname, '../../../..');
 
 /**
- * Installs SST's components into `.sst/platform`, once: types, synth and bundling need them.
+ * Installs SST's components into `.sst/platform` if missing. Types, synth and bundling need them.
  *
- * Needs the npm registry; asks nothing of AWS and downloads neither pulumi nor bun.
+ * Needs the npm registry, but no AWS access; downloads neither pulumi nor bun.
  */
 export function installPlatform(): void {
   const work = join(root, '.sst');
   const isInstalled =
     existsSync(join(work, 'platform/node_modules')) && existsSync(join(work, 'provider-lock.json'));
   if (isInstalled) return;
-  process.stderr.write('Installing the SST platform into .sst/platform (half a minute, once)\n');
+  process.stderr.write(
+    'Installing the SST platform into .sst/platform (once, takes half a minute)\n',
+  );
   const sst = join(root, 'node_modules/.bin/sst');
   const { status } = spawnSync(sst, ['install', '--stage', 'test'], {
     cwd: root,
@@ -26,10 +28,10 @@ export function installPlatform(): void {
       SST_SKIP_DEPENDENCY_CHECK: '1',
     },
   });
-  if (status !== 0) throw new Error(`sst install ended with ${status}: it needs the npm registry`);
+  if (status !== 0) throw new Error(`sst install exited with ${status}; it needs the npm registry`);
 }
 
-/** Vitest calls it once for the projects that need the platform, before their first file. */
+/** Global setup of the Vitest projects that need the platform; Vitest calls it once, before their first file. */
 export function setup(): void {
   installPlatform();
 }

@@ -1,11 +1,11 @@
-// What synth and the stand-in for the pulumi CLI share: Pulumi's own mocks, made to answer as AWS
-// would where SST's components read an answer.
+// Pulumi's own mocks, extended to answer like AWS wherever SST's components read an answer. Used by
+// synth and by the stub of the pulumi CLI.
 import crypto from 'node:crypto';
 
 export const ACCOUNT = '123456789012';
 const SECRET_SIGNATURE = '4dabf18193072939515e22adb298388d';
 
-/** Mocks hand secrets on wrapped, at any depth. */
+/** Unwraps secrets at any depth: the mocks pass them on wrapped. */
 export function unwrapSecrets(value) {
   if (Array.isArray(value)) return value.map(unwrapSecrets);
   if (value === null || typeof value !== 'object') return value;
@@ -13,7 +13,7 @@ export function unwrapSecrets(value) {
   return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, unwrapSecrets(part)]));
 }
 
-/** Physical names draw on random bytes, and subscribers are named after them: the same every time. */
+/** Replaces random bytes, which go into physical names and subscribers' names, with a fixed sequence. */
 export function seedRandomBytes() {
   let drawCount = 0;
   crypto.randomBytes = (size) => {
@@ -22,7 +22,7 @@ export function seedRandomBytes() {
   };
 }
 
-/** Mocks write the stack's type into the type of every resource; an engine does not. */
+/** Keeps the stack's type out of the URN of every resource; the mocks include it, a real engine does not. */
 export function patchUrns(MockMonitor) {
   const { newUrn } = MockMonitor.prototype;
   MockMonitor.prototype.newUrn = function (parent, type, name) {
@@ -31,7 +31,7 @@ export function patchUrns(MockMonitor) {
   };
 }
 
-/** @param onResource - Told each resource as the program asks for it. */
+/** @param onResource - Called with each resource as the program registers it. */
 export function createMocks({ region, onResource = () => {} }) {
   return {
     newResource(resource) {
@@ -41,7 +41,7 @@ export function createMocks({ region, onResource = () => {} }) {
         state.arn ??= arnOf(resource, region);
         Object.assign(state, computedOf(resource, state.arn, region));
       }
-      // The id is '' and not undefined; left empty, all that depends on it would be unknown.
+      // The id may be '' instead of undefined. Left empty, everything that depends on it would be unknown.
       return { id: resource.id || `${resource.name}_id`, state };
     },
     call: ({ token, inputs }) => answerCall(token, inputs, region),
@@ -69,7 +69,7 @@ function arnOf({ type, name, inputs }, region) {
   }
 }
 
-/** Attributes a provider would compute and a component reads; more types may need more. */
+/** Attributes that a provider computes and a component reads; further types may need more. */
 function computedOf({ type, inputs }, arn, region) {
   switch (type) {
     case 'aws:sqs/queue:Queue':
@@ -84,7 +84,7 @@ function computedOf({ type, inputs }, arn, region) {
     case 'aws:s3/bucket:Bucket':
       return { bucketDomainName: `${inputs.bucket}.s3.amazonaws.com` };
     case 'random:index/randomBytes:RandomBytes':
-      // The key that links are sealed with: known, so that a test can open a bundle.
+      // The key that encrypts links; fixed, so that a test can decrypt a bundle.
       return { base64: Buffer.alloc(inputs.length, 7).toString('base64') };
     default:
       return {};
@@ -115,7 +115,7 @@ function answerPolicyDocument(statements) {
     Condition: conditions,
   }));
   return {
-    // SST asks whether there are any by their truth.
+    // SST checks for statements by truthiness, and an empty array is truthy.
     statements: statements.length > 0 ? statements : undefined,
     json: JSON.stringify({ Version: '2012-10-17', Statement }),
   };

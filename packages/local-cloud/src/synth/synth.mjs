@@ -1,12 +1,12 @@
 #!/usr/bin/env node
 // Synthesizes the stack offline: bundles sst.config.ts the way the sst CLI does, runs it against
-// Pulumi's mocks and writes what it asked for as JSON. No network, no credentials, no deploy.
+// Pulumi's mocks and writes the resources it registers as JSON. No network, no credentials, no deploy.
 //
 //   npm run -s synth -- --stage test [--out FILE]
 //
 // { app, outputs, resources: [{ type, name, custom, inputs, options }], builds }; secrets come from
-// SST_SECRET_<Name>. An error inside the program exits 1. AWS judges nothing here: a value that AWS
-// would refuse passes.
+// SST_SECRET_<Name>. An error inside the program exits 1. AWS validates nothing here: a value that AWS
+// would reject passes.
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
@@ -25,10 +25,10 @@ installPlatform();
 const root = fileURLToPath(new URL('../../../..', import.meta.url)).replace(/[\\/]$/, '');
 const work = join(root, '.sst');
 const platform = join(work, 'platform');
-const need = createRequire(join(platform, 'package.json'));
-const esbuild = need('esbuild');
-const pulumi = need('@pulumi/pulumi');
-const { MockMonitor } = need('@pulumi/pulumi/runtime/mocks');
+const requireFromPlatform = createRequire(join(platform, 'package.json'));
+const esbuild = requireFromPlatform('esbuild');
+const pulumi = requireFromPlatform('@pulumi/pulumi');
+const { MockMonitor } = requireFromPlatform('@pulumi/pulumi/runtime/mocks');
 const naming = join(platform, 'src/components/naming.ts');
 const config = JSON.stringify(join(root, 'sst.config.ts'));
 
@@ -57,17 +57,17 @@ async function evaluateApp() {
 }
 
 /**
- * SST's naming, with a suffix that follows from the component instead of a random draw: components
- * are created in another order from run to run, and each would get another's draw.
+ * Returns SST's naming module with a suffix derived from the component instead of random bytes: the
+ * order of components varies from run to run, and so would their suffixes.
  */
 function nameByComponent(path) {
-  const draw = 'crypto.randomBytes(8).toString("hex")';
+  const randomSuffix = 'crypto.randomBytes(8).toString("hex")';
   const source = readFileSync(path, 'utf8');
-  if (!source.includes(draw)) throw new Error(`${path}: expected ${draw}`);
-  return source.replace(draw, '`${name}${suffix}`');
+  if (!source.includes(randomSuffix)) throw new Error(`${path}: expected ${randomSuffix}`);
+  return source.replace(randomSuffix, '`${name}${suffix}`');
 }
 
-/** The config's `run()`, with the globals that SST puts before each of our files. */
+/** Bundles the config's `run()`, with the globals that SST injects into each of our files. */
 async function loadProgram() {
   const providers = JSON.parse(readFileSync(join(work, 'provider-lock.json'), 'utf8'));
   const globals = [
@@ -108,7 +108,7 @@ export default () => run(mod.run);`,
   return module.default;
 }
 
-/** Builds into the platform's folder, for that is where the externals resolve, and imports. */
+/** Builds a bundle into the platform's folder, where its externals resolve, and imports it. */
 async function bundle(name, options) {
   const outfile = join(platform, `synth.${name}.${process.pid}.mjs`);
   process.on('exit', () => rmSync(outfile, { force: true }));
@@ -146,7 +146,7 @@ const __dirname = topLevelFileUrlToPath(new topLevelURL('.', import.meta.url));
   return await import(pathToFileURL(outfile).href);
 }
 
-/** Stands in for the CLI, which components ask over HTTP for builds and for the account's buckets. */
+/** Serves the RPC of the sst CLI: components ask it for builds and for the account's buckets. */
 async function serveRpc() {
   const emptyBundle = join(work, 'synth-bundle');
   mkdirSync(emptyBundle, { recursive: true });
@@ -175,7 +175,7 @@ async function serveRpc() {
         ? { error: `rpc: can't find method ${method}` }
         : { result: call(params[0]), error: null };
     response.setHeader('content-type', 'application/json');
-    // A connection kept alive would hold the process for 5 s.
+    // A kept-alive connection would delay the exit of the process by 5 s.
     response.setHeader('connection', 'close');
     response.end(JSON.stringify(answer));
   });
@@ -185,7 +185,7 @@ async function serveRpc() {
   process.env.SST_AWS_REGION ??= region;
 }
 
-/** Runs the program and writes the graph once the event loop is empty: only then is it whole. */
+/** Runs the program and writes the graph once the event loop is empty: only then is it complete. */
 async function runProgram() {
   const resources = [];
   const options = recordOptions();
@@ -214,11 +214,11 @@ async function runProgram() {
     const graph = {
       app,
       outputs: unwrapSecrets(outputs),
-      resources: inOrder(resources, ({ type, name }) => `${type}::${name}`).map((resource) => ({
+      resources: sortByKey(resources, ({ type, name }) => `${type}::${name}`).map((resource) => ({
         ...resource,
         options: options.get(`${resource.type}::${resource.name}`),
       })),
-      builds: inOrder(unwrapSecrets(builds), ({ functionID }) => functionID),
+      builds: sortByKey(unwrapSecrets(builds), ({ functionID }) => functionID),
     };
     const text = `${JSON.stringify(graph, null, 2)}\n`;
     if (flags.out === undefined) process.stdout.write(text);
@@ -226,13 +226,13 @@ async function runProgram() {
   });
 }
 
-/** Components register in whatever order their promises settle; the graph is the same each time. */
-function inOrder(items, keyOf) {
+/** Sorts by key: components register in the order their promises settle, but the graph must not vary. */
+function sortByKey(items, keyOf) {
   const compare = (left, right) => (keyOf(left) < keyOf(right) ? -1 : 1);
   return items.toSorted(compare);
 }
 
-/** Options are no part of what mocks are told: taken off the raw requests. */
+/** Records each resource's options from the raw requests; the mocks do not receive them. */
 function recordOptions() {
   const options = new Map();
   const { registerResource } = MockMonitor.prototype;

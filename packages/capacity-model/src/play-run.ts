@@ -12,7 +12,7 @@ import { MessageBacklog } from './message-backlog.ts';
 import type { RunCounts } from './run-cost.ts';
 import { concurrencyCap, deliveriesOf, type Scenario } from './scenario.ts';
 
-/** What limited a run. */
+/** A quota that can limit a run. */
 export type QuotaName =
   | 'lane-concurrency'
   | 'account-concurrency'
@@ -21,31 +21,31 @@ export type QuotaName =
   | 'finalize-timeout'
   | 'message-retention';
 
-/** A quota that was reached. */
-export interface Bite {
+/** A quota that a run reached. */
+export interface ReachedQuota {
   readonly quota: QuotaName;
-  /** First time, s since the start. */
+  /** When it was first reached, s since the start. */
   readonly atSeconds: number;
-  /** Cells or deliveries concerned; 0 where that says nothing. */
+  /** Cells or deliveries affected; 0 where a count has no meaning. */
   readonly count: number;
 }
 
-/** How a run went. */
+/** The outcome of a played run. */
 export interface RunOutcome {
-  /** From the plan's first task to the written results, s. */
+  /** From the first task sent to the results written, s. */
   readonly wallSeconds: number;
   readonly peakConcurrency: number;
-  /** When the peak was reached first, s. */
+  /** When the peak was first reached, s. */
   readonly peakAtSeconds: number;
-  /** Write units on the partition of (run, config) in the busiest window, per second. */
+  /** Write units per second on the (run, config) partition in the busiest window. */
   readonly peakPartitionWrites: number;
-  /** Age of the oldest message that was received, s. */
+  /** Age of the oldest received message, s. */
   readonly oldestMessageSeconds: number;
-  /** Messages that were never received. */
+  /** Messages that expired before they were received. */
   readonly expiredMessages: number;
   readonly counts: RunCounts;
-  /** Quotas in the order in which they were reached. */
-  readonly bites: readonly Bite[];
+  /** In the order in which they were reached. */
+  readonly reachedQuotas: readonly ReachedQuota[];
 }
 
 const PAGE_SENT = 0;
@@ -53,46 +53,45 @@ const POLLER_ADDED = 1;
 const ANSWERED = 2;
 const CUT_OFF = 3;
 
-/** Throughput is judged by means over so many seconds: DynamoDB lets short bursts pass. */
+/** Throughput is averaged over this many seconds: DynamoDB absorbs short bursts. */
 const WINDOW_SECONDS = 10;
 const SECONDS_PER_POLLER = 60 / awsLimits.mappingAddedPerMinute.value;
 const UNITS_PER_ANSWER = sumOf([...deliveredCell, ...answeredCell], cellUnits);
-const UNITS_PER_BEAT = sumOf(heartbeat, cellUnits);
+const UNITS_PER_HEARTBEAT = sumOf(heartbeat, cellUnits);
 
 /**
- * Simulates a run event by event: pages of tasks that are sent, pollers that are added, deliveries that
- * end.
+ * Plays a run through event by event: pages of tasks sent, pollers added, deliveries ended.
  *
- * Exact: every delivery with a time of its own, the order of messages, their age, the number of
- * deliveries at once. Counted and not queued: heartbeats (they follow from an delivery's time), requests,
- * finalization (a rate). Left out: cold starts, errors of the model or of AWS, throttling by DynamoDB
- * (reported as reached), messages delivered twice.
+ * Exact: the duration of every delivery, the order and age of messages, the number of concurrent
+ * deliveries. Counted without events of their own: heartbeats (from a delivery's duration), requests,
+ * finalization (a rate). Left out: cold starts, errors of the model or of AWS, the delay of DynamoDB
+ * throttling (the quota is reported as reached), duplicate deliveries.
  *
  * @param random - Uniform in 0 <= x < 1; the same numbers give the same outcome.
- * @throws RangeError when no delivery could ever end with an answer, or the lane gets no concurrency.
+ * @throws RangeError when no call can end in time, or when the account leaves the lane no concurrency.
  */
-export function simulateRun(scenario: Scenario, random: () => number): RunOutcome {
-  return new RunSimulation(scenario, random).run();
+export function playRun(scenario: Scenario, random: () => number): RunOutcome {
+  return new RunPlayer(scenario, random).play();
 }
 
-class RunSimulation {
+class RunPlayer {
   readonly #questions: number;
   readonly #cap: number;
-  readonly #isAccountShort: boolean;
+  readonly #isLimitedByAccount: boolean;
   readonly #deliveries: ReturnType<typeof deliveriesOf>;
   readonly #random: () => number;
   readonly #events = new EventQueue();
   readonly #backlog = new MessageBacklog(awsLimits.retentionSeconds.value);
-  readonly #bites = new Map<QuotaName, { atSeconds: number; count: number }>();
+  readonly #reachedQuotas = new Map<QuotaName, { atSeconds: number; count: number }>();
 
   #unsent = 0;
   #pollers = 0;
   #pollingSince = 0;
   #isCapReached = false;
   #running = 0;
-  #peak = 0;
-  #peakAt = 0;
-  #oldest = 0;
+  #peakConcurrency = 0;
+  #peakAtSeconds = 0;
+  #oldestMessageSeconds = 0;
   #window = 0;
   #windowUnits = 0;
   #peakWrites = 0;
@@ -100,8 +99,8 @@ class RunSimulation {
   #planned = 0;
   #started = 0;
   #answered = 0;
-  #handedBack = 0;
-  #retaken = 0;
+  #released = 0;
+  #reclaimed = 0;
   #heartbeats = 0;
   #answerSeconds = 0;
   #planSeconds = 0;
@@ -112,37 +111,37 @@ class RunSimulation {
   constructor(scenario: Scenario, random: () => number) {
     this.#questions = scenario.questions;
     this.#cap = concurrencyCap(scenario);
-    this.#isAccountShort = this.#cap < scenario.laneConcurrency;
+    this.#isLimitedByAccount = this.#cap < scenario.laneConcurrency;
     this.#deliveries = deliveriesOf(scenario);
     this.#random = random;
-    if (this.#cap < 1) throw new RangeError('the account has no concurrency left for the lane');
+    if (this.#cap < 1) throw new RangeError('the account leaves no concurrency for the lane');
     if (!this.#deliveries.isCutOff.includes(0)) {
       throw new RangeError(`no call ends within ${LONGEST_CALL_SECONDS} s`);
     }
   }
 
-  run(): RunOutcome {
+  play(): RunOutcome {
     this.#plan(this.#questions, 0);
     this.#startPolling(0);
     while (this.#answered < this.#questions) {
       const event = this.#events.pop();
-      if (event === undefined) this.#refill();
+      if (event === undefined) this.#replan();
       else this.#handle(event);
     }
     const endSeconds = this.#events.nowSeconds;
     this.#finalize(endSeconds);
     const { expiredCount, expiredAtSeconds } = this.#backlog;
-    if (expiredCount > 0) this.#bite('message-retention', expiredAtSeconds, expiredCount);
+    if (expiredCount > 0) this.#reachQuota('message-retention', expiredAtSeconds, expiredCount);
     return {
       wallSeconds: endSeconds + this.#questions / timing.finalizeCellsPerSecond,
-      peakConcurrency: this.#peak,
-      peakAtSeconds: this.#peakAt,
+      peakConcurrency: this.#peakConcurrency,
+      peakAtSeconds: this.#peakAtSeconds,
       peakPartitionWrites: this.#peakWrites,
-      oldestMessageSeconds: this.#oldest,
+      oldestMessageSeconds: this.#oldestMessageSeconds,
       expiredMessages: expiredCount,
       counts: this.#counts(),
-      bites: [...this.#bites]
-        .map(([quota, bite]) => ({ quota, ...bite }))
+      reachedQuotas: [...this.#reachedQuotas]
+        .map(([quota, reached]) => ({ quota, ...reached }))
         .sort((left, right) => left.atSeconds - right.atSeconds),
     };
   }
@@ -155,15 +154,15 @@ class RunSimulation {
       this.#countWrites(nowSeconds);
     } else if (event === CUT_OFF) {
       this.#running -= 1;
-      this.#handedBack += 1;
-      this.#bite('answer-timeout', nowSeconds);
+      this.#released += 1;
+      this.#reachQuota('answer-timeout', nowSeconds);
       this.#backlog.push(nowSeconds, 1, true);
     } else if (event === POLLER_ADDED) this.#addPoller();
     else this.#sendPage(nowSeconds);
-    this.#startAttempts(nowSeconds);
+    this.#startDeliveries(nowSeconds);
   }
 
-  /** Starts sending tasks at a time. */
+  /** Starts to send tasks at the given time. */
   #plan(cells: number, fromSeconds: number): void {
     this.#unsent = cells;
     this.#planSeconds += cells / timing.planCellsPerSecond;
@@ -183,34 +182,39 @@ class RunSimulation {
     if (this.#unsent > 0) this.#pushPage(nowSeconds);
   }
 
-  /** As for a queue that was empty before. */
+  /** Starts with the pollers of an idle queue. */
   #startPolling(fromSeconds: number): void {
     this.#pollers = Math.min(this.#cap, awsLimits.mappingStart.value);
     this.#pollingSince = fromSeconds;
-    this.#awaitPoller();
+    this.#scheduleNextPoller();
   }
 
-  #awaitPoller(): void {
+  #scheduleNextPoller(): void {
     if (this.#pollers === this.#cap) return;
     const added = this.#pollers + 1 - awsLimits.mappingStart.value;
     this.#events.push(this.#pollingSince + added * SECONDS_PER_POLLER, POLLER_ADDED);
   }
 
-  /** One poller more, as long as there is something left to poll for. */
+  /** Adds a poller, and schedules the next while tasks or messages remain. */
   #addPoller(): void {
     this.#pollers += 1;
-    if (this.#unsent > 0 || !this.#backlog.isEmpty) this.#awaitPoller();
+    if (this.#unsent > 0 || !this.#backlog.isEmpty) this.#scheduleNextPoller();
   }
 
-  #startAttempts(nowSeconds: number): void {
-    while (this.#running < this.#pollers && this.#backlog.take(nowSeconds)) this.#start(nowSeconds);
+  #startDeliveries(nowSeconds: number): void {
+    while (this.#running < this.#pollers && this.#backlog.receive(nowSeconds))
+      this.#startDelivery(nowSeconds);
     if (!this.#isCapReached && this.#running === this.#cap && !this.#backlog.isEmpty) {
       this.#isCapReached = true;
-      this.#bite(this.#isAccountShort ? 'account-concurrency' : 'lane-concurrency', nowSeconds, 0);
+      this.#reachQuota(
+        this.#isLimitedByAccount ? 'account-concurrency' : 'lane-concurrency',
+        nowSeconds,
+        0,
+      );
     }
   }
 
-  #start(nowSeconds: number): void {
+  #startDelivery(nowSeconds: number): void {
     const { seconds, heartbeats, isCutOff } = this.#deliveries;
     const index = Math.floor(this.#random() * seconds.length);
     const duration = seconds[index] ?? 0;
@@ -218,32 +222,37 @@ class RunSimulation {
     this.#running += 1;
     this.#answerSeconds += duration;
     this.#heartbeats += heartbeats[index] ?? 0;
-    if (this.#backlog.isTakenAgain) this.#retaken += 1;
-    this.#oldest = Math.max(this.#oldest, this.#backlog.takenAgeSeconds);
-    if (this.#running > this.#peak) {
-      this.#peak = this.#running;
-      this.#peakAt = nowSeconds;
+    if (this.#backlog.isRetryReceived) this.#reclaimed += 1;
+    this.#oldestMessageSeconds = Math.max(
+      this.#oldestMessageSeconds,
+      this.#backlog.receivedAgeSeconds,
+    );
+    if (this.#running > this.#peakConcurrency) {
+      this.#peakConcurrency = this.#running;
+      this.#peakAtSeconds = nowSeconds;
     }
     this.#events.push(nowSeconds + duration, isCutOff[index] === 1 ? CUT_OFF : ANSWERED);
   }
 
   /**
-   * Nothing is under way and cells are open: their messages have expired. The reconciler notices, the
-   * results are written as they stand, and the missing tasks are sent again: a walk over all cells,
-   * which finds the answered ones first.
+   * Sends the missing tasks again.
+   *
+   * Called when nothing is in flight but some cells have no answer: their messages have expired. The
+   * reconciler notices, partial results are written, and planning walks over all cells, the answered
+   * ones first.
    */
-  #refill(): void {
-    const haltedAt = this.#events.nowSeconds;
+  #replan(): void {
+    const stalledAtSeconds = this.#events.nowSeconds;
     const missing = this.#questions - this.#answered;
-    this.#finalize(haltedAt);
+    this.#finalize(stalledAtSeconds);
     this.#recordsRead += this.#questions;
     this.#planSeconds += this.#answered / timing.planCellsPerSecond;
     const delaySeconds =
       timing.reconcilerNoticeSeconds +
       this.#questions / timing.finalizeCellsPerSecond +
       this.#answered / timing.planCellsPerSecond;
-    this.#plan(missing, haltedAt + delaySeconds);
-    this.#startPolling(haltedAt + delaySeconds);
+    this.#plan(missing, stalledAtSeconds + delaySeconds);
+    this.#startPolling(stalledAtSeconds + delaySeconds);
   }
 
   #finalize(atSeconds: number): void {
@@ -252,18 +261,18 @@ class RunSimulation {
     this.#finalizeSeconds += seconds;
     this.#recordsRead += this.#questions;
     if (seconds > timing.functionTimeoutSeconds) {
-      this.#bite('finalize-timeout', atSeconds + timing.functionTimeoutSeconds);
+      this.#reachQuota('finalize-timeout', atSeconds + timing.functionTimeoutSeconds);
     }
   }
 
-  /** Adds an answer's writes to its window; the leases of all others are spread evenly. */
+  /** Adds an answer's writes to its window; assumes that heartbeats are spread evenly. */
   #countWrites(nowSeconds: number): void {
     const window = Math.floor(nowSeconds / WINDOW_SECONDS);
     if (window !== this.#window) {
-      const beats = this.#running / timing.heartbeatSeconds;
-      const writes = this.#windowUnits / WINDOW_SECONDS + beats * UNITS_PER_BEAT;
+      const heartbeatsPerSecond = this.#running / timing.heartbeatSeconds;
+      const writes = this.#windowUnits / WINDOW_SECONDS + heartbeatsPerSecond * UNITS_PER_HEARTBEAT;
       if (writes > awsLimits.partitionWriteUnits.value) {
-        this.#bite('partition-writes', this.#window * WINDOW_SECONDS, 0);
+        this.#reachQuota('partition-writes', this.#window * WINDOW_SECONDS, 0);
       }
       this.#peakWrites = Math.max(this.#peakWrites, writes);
       this.#window = window;
@@ -272,10 +281,10 @@ class RunSimulation {
     this.#windowUnits += UNITS_PER_ANSWER;
   }
 
-  #bite(quota: QuotaName, atSeconds: number, count = 1): void {
-    const known = this.#bites.get(quota);
-    if (known === undefined) this.#bites.set(quota, { atSeconds, count });
-    else known.count += count;
+  #reachQuota(quota: QuotaName, atSeconds: number, count = 1): void {
+    const reached = this.#reachedQuotas.get(quota);
+    if (reached === undefined) this.#reachedQuotas.set(quota, { atSeconds, count });
+    else reached.count += count;
   }
 
   #counts(): RunCounts {
@@ -283,8 +292,8 @@ class RunSimulation {
       planned: this.#planned,
       deliveries: this.#started,
       answered: this.#answered,
-      handedBack: this.#handedBack,
-      retaken: this.#retaken,
+      released: this.#released,
+      reclaimed: this.#reclaimed,
       heartbeats: this.#heartbeats,
       answerSeconds: this.#answerSeconds,
       planSeconds: this.#planSeconds,

@@ -5,40 +5,40 @@ import { concurrencyLeft, type Scenario, scenarioDefaults } from './scenario.ts'
 
 export const USAGE = `usage: npm run -s capacity-model [-- OPTIONS]
 
-Simulates runs of a production stage on AWS: how long they take, what they cost, which quotas they
-reach. Without --questions and --latency: the runs that docs/cloud.md shows.
+Estimates runs of a production stage on AWS: how long they take, what they cost, and which quotas
+they reach. Without --questions and --latency, prints the tables of docs/cloud.md.
 
-  --questions N             questions of one run, 1..10000000; with --latency
-  --latency S               mean seconds of an answer, above 0, at most ${LONGEST_CALL_SECONDS}; with --questions
+  --questions N             questions of one run, 1..10000000; requires --latency
+  --latency S               mean answer time in seconds, above 0, at most ${LONGEST_CALL_SECONDS}; requires --questions
   --concurrency N           maximumConcurrency of the lane, 2..${awsLimits.mappingConcurrency.value} [${scenarioDefaults.laneConcurrency}]
-  --account-concurrency N   Lambda's quota of the account [${scenarioDefaults.accountConcurrency}]
-  --json                    one JSON document instead of tables
-  --update FILE             writes the tables of this document anew, for example docs/cloud.md
-  --help                    this text`;
+  --account-concurrency N   the account's Lambda concurrency quota [${scenarioDefaults.accountConcurrency}]
+  --json                    print one JSON document instead of tables
+  --update FILE             update the tables in this document, for example docs/cloud.md
+  --help                    print this help`;
 
 const MAX_QUESTIONS = 10_000_000;
 const MIN_CONCURRENCY = 2;
 const MAX_ACCOUNT_CONCURRENCY = 1_000_000;
 
-/** What the command line asks for. */
-export type SimulationOptions =
+/** A parsed command line. */
+export type CapacityOptions =
   | { readonly kind: 'help' }
   | { readonly kind: 'update'; readonly path: string }
   | {
-      readonly kind: 'simulate';
+      readonly kind: 'print';
       readonly isJson: boolean;
-      /** Absent: all of them. */
+      /** Absent: the runs of docs/cloud.md. */
       readonly run: Pick<Scenario, 'questions' | 'latencySeconds'> | undefined;
-      readonly given: Pick<Scenario, 'spread' | 'laneConcurrency' | 'accountConcurrency'>;
+      readonly settings: Pick<Scenario, 'spread' | 'laneConcurrency' | 'accountConcurrency'>;
     };
 
 /**
  * Parses a command line.
  *
  * @param argv - Arguments without node and script.
- * @throws Error when it is not understood; its message is one line.
+ * @throws Error with a one-line message for an invalid command line.
  */
-export function parseSimulationOptions(argv: readonly string[]): SimulationOptions {
+export function parseCapacityOptions(argv: readonly string[]): CapacityOptions {
   const { values } = parseArgs({
     args: [...argv],
     options: {
@@ -55,21 +55,23 @@ export function parseSimulationOptions(argv: readonly string[]): SimulationOptio
   if (values.help) return { kind: 'help' };
   if (update !== undefined) {
     if (argv.filter((argument) => argument.startsWith('--')).length > 1) {
-      throw new Error('--update: expected no other option, the document shows the default runs');
+      throw new Error(
+        '--update: expected no other option; the document always shows the default runs',
+      );
     }
     return { kind: 'update', path: update };
   }
   if ((questions === undefined) !== (latency === undefined)) {
-    throw new Error('expected --questions and --latency together, received one of them');
+    throw new Error('expected both --questions and --latency, received only one');
   }
   return {
-    kind: 'simulate',
+    kind: 'print',
     isJson: values.json,
     run:
       questions === undefined || latency === undefined
         ? undefined
         : { questions: parseQuestions(questions), latencySeconds: parseLatency(latency) },
-    given: {
+    settings: {
       spread: scenarioDefaults.spread,
       laneConcurrency: parseConcurrency(values.concurrency),
       accountConcurrency: parseAccountConcurrency(values['account-concurrency']),
@@ -93,14 +95,14 @@ function parseConcurrency(text: string | undefined): number {
   return parseInteger('--concurrency', text, MIN_CONCURRENCY, awsLimits.mappingConcurrency.value);
 }
 
-/** Below what the other functions and lanes have reserved, the stack cannot be deployed at all. */
+/** The stack cannot be deployed with less than the other functions and lanes reserve. */
 function parseAccountConcurrency(text: string | undefined): number {
   if (text === undefined) return scenarioDefaults.accountConcurrency;
-  const taken = -concurrencyLeft(0);
+  const reserved = -concurrencyLeft(0);
   return parseInteger(
     '--account-concurrency',
     text,
-    taken + MIN_CONCURRENCY,
+    reserved + MIN_CONCURRENCY,
     MAX_ACCOUNT_CONCURRENCY,
   );
 }

@@ -1,24 +1,24 @@
+import { type CapacityOptions, parseCapacityOptions, USAGE } from './capacity-options.ts';
 import {
   costTable,
   documentTables,
+  type PlayedRun,
+  playDocumentRuns,
+  playScenario,
   runTable,
-  type SimulatedRun,
-  simulate,
-  simulateAll,
 } from './cloud-tables.ts';
 import { expectRun } from './expected-run.ts';
 import { costOfIdleMonth } from './idle-month.ts';
 import { type CostLine, totalOf } from './prices.ts';
 import { costOfRun } from './run-cost.ts';
-import { parseSimulationOptions, type SimulationOptions, USAGE } from './simulation-options.ts';
 import { updateDocument } from './update-document.ts';
 
 const EXIT_USAGE = 64;
 const EXIT_UNAVAILABLE = 69;
 const PER_QUESTIONS = 1_000;
 
-/** What the command touches of the world. */
-export interface SimulateIo {
+/** The command's input and output. */
+export interface CapacityIo {
   print(text: string): void;
   report(text: string): void;
   readFile(path: string): string;
@@ -29,13 +29,13 @@ export interface SimulateIo {
  * `npm run capacity-model`.
  *
  * @param argv - Arguments without node and script.
- * @returns The exit code: 0, 64 for a command line that is not understood, 69 for a document that
- *   cannot be read or written.
+ * @returns The exit code: 0, 64 for an invalid command line, 69 for a document that cannot be read or
+ *   written.
  */
-export function simulateCommand(argv: readonly string[], io: SimulateIo): number {
-  let options: SimulationOptions;
+export function capacityCommand(argv: readonly string[], io: CapacityIo): number {
+  let options: CapacityOptions;
   try {
-    options = parseSimulationOptions(argv);
+    options = parseCapacityOptions(argv);
   } catch (error) {
     io.report(`capacity-model: ${messageOf(error)}`);
     return EXIT_USAGE;
@@ -46,13 +46,13 @@ export function simulateCommand(argv: readonly string[], io: SimulateIo): number
       return 0;
     case 'update':
       return update(options.path, io);
-    case 'simulate':
-      io.print(describe(options));
+    case 'print':
+      io.print(render(options));
       return 0;
   }
 }
 
-function update(path: string, io: SimulateIo): number {
+function update(path: string, io: CapacityIo): number {
   try {
     io.writeFile(path, updateDocument(io.readFile(path), documentTables()));
     return 0;
@@ -62,24 +62,25 @@ function update(path: string, io: SimulateIo): number {
   }
 }
 
-function describe({
+function render({
   isJson,
   run,
-  given,
-}: Extract<SimulationOptions, { readonly kind: 'simulate' }>): string {
+  settings,
+}: Extract<CapacityOptions, { readonly kind: 'print' }>): string {
   if (run !== undefined) {
-    const simulated = [simulate({ ...given, ...run })];
-    if (isJson) return toJson(simulated);
-    return `${runTable(simulated)}\n\n1,000 questions by formula:\n\n${costTable([{ ...given, ...run }])}`;
+    const scenario = { ...settings, ...run };
+    const runs = [playScenario(scenario)];
+    if (isJson) return toJson(runs);
+    return `${runTable(runs)}\n\n1,000 questions by formula:\n\n${costTable([scenario])}`;
   }
-  const simulated = simulateAll(given);
-  if (isJson) return toJson(simulated);
-  return Object.entries(documentTables(given, simulated))
+  const runs = playDocumentRuns(settings);
+  if (isJson) return toJson(runs);
+  return Object.entries(documentTables(settings, runs))
     .map(([name, table]) => `${name}\n\n${table}`)
     .join('\n\n');
 }
 
-function toJson(runs: readonly SimulatedRun[]): string {
+function toJson(runs: readonly PlayedRun[]): string {
   const idle = costOfIdleMonth().map(({ cause, line }) => ({ cause, ...describeLine(line) }));
   const document = {
     schemaVersion: 1,
@@ -89,7 +90,7 @@ function toJson(runs: readonly SimulatedRun[]): string {
   return JSON.stringify(document, null, 2);
 }
 
-function describeRun({ scenario, outcome }: SimulatedRun): object {
+function describeRun({ scenario, outcome }: PlayedRun): object {
   const lines = costOfRun(outcome.counts);
   const expected = expectRun(scenario);
   const usd = totalOf(lines);
