@@ -224,7 +224,7 @@ function describeClaims(openLedger: OpenLedger): void {
     it('gives a cell with an expired lease to exactly one of several concurrent owners', async () => {
       const clock = new FakeClock();
       await using store = await openLedger(clock);
-      await store.ledger.claimCell(key, 0, 'dead');
+      await store.ledger.claimCell(key, 0, 'crashed');
       clock.advance(limits.leaseMs);
 
       const claims = await Promise.all([
@@ -386,7 +386,7 @@ function describeLeases(openLedger: OpenLedger): void {
     it('counts an expired lease once when several owners claim the cell', async () => {
       const clock = new FakeClock();
       await using store = await openLedger(clock);
-      await store.ledger.claimCell(key, 0, 'dead');
+      await store.ledger.claimCell(key, 0, 'crashed');
       clock.advance(limits.leaseMs);
 
       await Promise.all(

@@ -5,8 +5,8 @@ import { receiveMessages } from '../support/message-queue.ts';
 import { describeDeadLetterQueueContract } from './dead-letter-queue-contract.ts';
 
 describeDeadLetterQueueContract('SQS, emulated', async () => {
-  const queues = await openQueues(new FakeClock(), ['dead-letters']);
-  const queueUrl = queues.queueUrls.get('dead-letters') ?? '';
+  const queues = await openQueues(new FakeClock(), ['dlq']);
+  const queueUrl = queues.queueUrls.get('dlq') ?? '';
   return {
     deadLetterQueue: new SqsDeadLetterQueue({ client: queues.client, queueUrl }),
     read: async () => {

@@ -83,9 +83,9 @@ describe('DynamoLedger', () => {
 
     it('does not lose the claim of a cell with an expired lease', async () => {
       await using store = await openLedger(dynamo, loseAnswers('UpdateItem', 0));
-      await store.other.claimCell(key, 0, 'dead');
-      await store.other.releaseCell(key, 'dead', [anAttempt()], 2);
-      await store.other.claimCell(key, 0, 'dead');
+      await store.other.claimCell(key, 0, 'crashed');
+      await store.other.releaseCell(key, 'crashed', [anAttempt()], 2);
+      await store.other.claimCell(key, 0, 'crashed');
       store.clock.advance(limits.leaseMs);
 
       const claim = await store.ledger.claimCell(key, 0, 'ann');

@@ -84,9 +84,9 @@ async function openStage() {
   const clock = new PassingClock();
   const random = () => 0;
   const table = await dynamo.openTable();
-  const queues = await openQueues(clock, ['dead', ...LANES]);
+  const queues = await openQueues(clock, ['dlq', ...LANES]);
   const { tableName } = table;
-  const queueUrl = queues.queueUrls.get('dead') ?? '';
+  const queueUrl = queues.queueUrls.get('dlq') ?? '';
   const createStores = (dynamoClient: typeof table.client, sqs: SQSClient) => ({
     ledger: new DynamoLedger({
       client: dynamoClient,

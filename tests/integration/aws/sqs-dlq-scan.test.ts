@@ -45,10 +45,10 @@ function adaptToEmulator({ operation, input }: Pick<SentRequest, 'operation' | '
 async function openDlqScan(answer: AnswerRequest = (_, send) => send()): Promise<DlqOnEmulator> {
   const clock = new PassingClock();
   const { client, otherClient, queueUrls, ...queues } = await openQueues(clock, [
-    'dead',
+    'dlq',
     'stage-LaneLabQueue',
   ]);
-  const queueUrl = queueUrls.get('dead') ?? '';
+  const queueUrl = queueUrls.get('dlq') ?? '';
   const laneQueueUrls = { lab: queueUrls.get('stage-LaneLabQueue') ?? '' };
   const init = { queueUrl, laneQueueUrls, clock, random: () => 0 };
   const sent = interceptRequests(client, (request, pass) =>
@@ -204,7 +204,7 @@ describe('SqsDlqScan', () => {
 
       expect(pages.map(({ length }) => length)).toEqual([10, 1]);
       const { QueueUrl, ...input } = store.sent.find(isReceive)?.input ?? {};
-      expect(QueueUrl).toMatch(/\/dead$/);
+      expect(QueueUrl).toMatch(/\/dlq$/);
       expect(input).toEqual({
         MaxNumberOfMessages: 10,
         VisibilityTimeout: 300,

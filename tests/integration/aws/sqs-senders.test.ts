@@ -29,7 +29,7 @@ async function openSenders(answer?: AnswerRequest): Promise<Senders> {
   const { client, queueUrls, ...queues } = await openQueues(new FakeClock(), [
     'tasks',
     'results',
-    'dead-letters',
+    'dlq',
   ]);
   const urlOf = (name: string) => queueUrls.get(name) ?? '';
   return {
@@ -37,7 +37,7 @@ async function openSenders(answer?: AnswerRequest): Promise<Senders> {
       client,
       queueUrls: { tasks: urlOf('tasks'), results: urlOf('results') },
     }),
-    deadLetterQueue: new SqsDeadLetterQueue({ client, queueUrl: urlOf('dead-letters') }),
+    deadLetterQueue: new SqsDeadLetterQueue({ client, queueUrl: urlOf('dlq') }),
     sent: interceptRequests(client, answer),
     [Symbol.asyncDispose]: () => queues[Symbol.asyncDispose](),
   };
