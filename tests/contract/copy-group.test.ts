@@ -8,6 +8,7 @@ import {
   type GroupHeader,
   type Ledger,
   limits,
+  loadGroup,
   readRows,
   resolveBenchmark,
   verifyGroup,
@@ -86,7 +87,12 @@ async function copy(
 ): Promise<CopyCounts> {
   const record = await from.ledger.readGroup('demo');
   if (record === undefined) throw new Error('expected a group');
-  return await copyGroup(record, { from, to, near: from.blobs, createDigest: createTestDigest });
+  return await copyGroup(loadGroup(record), {
+    from,
+    to,
+    near: from.blobs,
+    createDigest: createTestDigest,
+  });
 }
 
 /** Stores a group with a cell of every kind, one of them large. The second run is finished. */

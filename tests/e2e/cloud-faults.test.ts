@@ -1,3 +1,4 @@
+import { cellRowSchema, storePlan } from '@thrice/core';
 import { type Cloud, type Intercept, lost } from '@thrice/local-cloud';
 import { type Faults, startSimulator } from '@thrice/simulator';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -10,12 +11,14 @@ import {
   countTasks,
   groupOf,
   listMessages,
+  openStageStores,
   pullRows,
   sendRaw,
   stageBenchmark,
   thriceIn,
 } from '../support/stage.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
+import { planToy, startToyServer, summarizeToy, toyQuestions } from '../support/toy-benchmark.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
 const QUESTIONS = 60;
@@ -183,5 +186,42 @@ describe.concurrent('a stage whose functions die, time out and fail', () => {
     expect(killed).toEqual(['Plan', 'Finalize']);
     expect([...requestsOf(simulator, 'a').values()]).toEqual(onceEach);
     expect(verified).toMatchObject({ exitCode: 0 });
+  });
+
+  it('continues the steps of a solver that does not come with Thrice', async ({
+    expect,
+    onTestFailed,
+  }) => {
+    await using server = await startToyServer();
+    await using folder = await temporaryFolder({ 'questions.jsonl': toyQuestions(QUESTIONS) });
+    const killer = new FunctionKiller('Answer');
+    const { functions, queues } = shortTimes;
+    const answer = { ...functions?.['Answer'], handler: 'tests/fixtures/toy/answer.handler' };
+    await using cloud = await openCloud({
+      stack,
+      changes: { functions: { Answer: answer }, ...(queues !== undefined && { queues }) },
+      intercept: killer.intercept,
+      tickSeconds: 1,
+      onTestFailed,
+    });
+    killer.functions = cloud.functions;
+    using stage = await openStageStores(cloud);
+
+    const header = await storePlan(await planToy(folder.path, server.url), stage);
+    const { group, runs } = header;
+    await stage.activeGroups.add(group);
+    await stage.requests.requestDispatch({ v: 1, group, kind: 'plan' });
+    await waitUntil('the results are published', () =>
+      stage.blobs.has(`runs/${group}/summary.json`),
+    );
+    const text = await stage.blobs.readText(`runs/${group}/${runs[0]}/cells/toy.jsonl`);
+    const rows = (text ?? '').trim().split('\n');
+
+    const parsed = rows.map((row) => cellRowSchema.parse(JSON.parse(row)));
+    expect(summarizeToy(parsed)).toEqual({ rows: QUESTIONS, whole: QUESTIONS });
+    expect(server.counts.size).toBe(2 * QUESTIONS);
+    const againCount = server.requests.length - 2 * QUESTIONS;
+    expect(againCount).toBe(killer.uncommitted('toy').length);
+    expect(killer.left.filter((kill) => kill.includes('commit'))).toEqual([]);
   });
 });

@@ -120,6 +120,7 @@ export function anOutput(parts: Partial<ModelOutput> = {}): ModelOutput {
 export function aJournalEntry(
   parts: {
     readonly step?: string;
+    readonly position?: number;
     readonly text?: string;
     readonly call?: Partial<Call>;
     readonly output?: Partial<ModelOutput>;
@@ -130,6 +131,7 @@ export function aJournalEntry(
     schemaVersion: 1,
     kind: 'model-call',
     step,
+    position: parts.position ?? 0,
     failedAttempts: 0,
     call: aCall({ step, ...parts.call }),
     output: anOutput({ text, ...parts.output }),
@@ -276,7 +278,7 @@ export function aGroupHeader(parts: Partial<GroupHeader> = {}): GroupHeader {
       timeout_s: 120,
       coverage_floor: 0.98,
       skip_missing_keys: false,
-      lanes: {},
+      lanes: { lab: { base_url: 'http://127.0.0.1:1800/v1' } },
       prices: {},
       scorers: {},
       configs: [

@@ -11,6 +11,7 @@ const PRINTED_LENGTH = 64_000;
 
 const inputsSchema = z.record(z.string(), z.unknown());
 const stackSchema = z.looseObject({
+  builds: z.array(z.looseObject({ functionID: z.string(), handler: z.string() })),
   resources: z.array(
     z.looseObject({
       type: z.string(),
@@ -26,6 +27,8 @@ export interface FunctionChange {
   readonly timeoutSeconds?: number;
   readonly memoryMb?: number;
   readonly reservedConcurrency?: number;
+  /** Another source and export: `folder/file.handler`, from the repository's root. */
+  readonly handler?: string;
 }
 
 /** The changeable settings of a queue and of its event source mapping. */
@@ -68,6 +71,8 @@ export function changeStack(
   for (const [name, change] of Object.entries(functions)) {
     const isMatch = ({ options }: Resource) => options.parent === name;
     changeFunction(find('aws:lambda/function:Function', isMatch, name), change);
+    const build = changed.builds.find(({ functionID }) => functionID === name);
+    if (build !== undefined) build.handler = change.handler ?? build.handler;
   }
   for (const [name, change] of Object.entries(queues)) {
     const isMatch = ({ options }: Resource) => options.parent === name;

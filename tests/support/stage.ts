@@ -1,7 +1,14 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { S3Client } from '@aws-sdk/client-s3';
 import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
-import { findStage, S3BlobStore, SqsTaskQueue } from '@thrice/aws';
+import {
+  DynamoActiveGroups,
+  DynamoLedger,
+  findStage,
+  S3BlobStore,
+  SqsGroupRequests,
+  SqsTaskQueue,
+} from '@thrice/aws';
 import type { CellRow } from '@thrice/core';
 import { systemClock } from '@thrice/local';
 import type { Cloud } from '@thrice/local-cloud';
@@ -103,6 +110,36 @@ export async function missingInStage(
   const blobs = new S3BlobStore({ client: clients.s3, bucket });
   const found = await Promise.all(names.map((name) => blobs.has(`runs/${group}/${name}`)));
   return names.filter((_, index) => found[index] === false);
+}
+
+/** The stores of a stage, opened by this process. */
+export interface StageStores extends Disposable {
+  readonly ledger: DynamoLedger;
+  readonly blobs: S3BlobStore;
+  readonly activeGroups: DynamoActiveGroups;
+  readonly requests: SqsGroupRequests;
+}
+
+/** Opens the stores of a stage. */
+export async function openStageStores(cloud: Cloud): Promise<StageStores> {
+  const clients = openClients(cloud);
+  const { dynamo, sqs, s3 } = clients;
+  const stage = await findStage(dynamo, 'local');
+  const table = {
+    client: dynamo,
+    tableName: stage.tableName,
+    clock: systemClock,
+    random: Math.random,
+  };
+  const blobs = new S3BlobStore({ client: s3, bucket: stage.bucketName });
+  const queueUrls = { tasks: stage.planQueueUrl, results: stage.finalizeQueueUrl };
+  return {
+    blobs,
+    ledger: new DynamoLedger({ ...table, blobs }),
+    activeGroups: new DynamoActiveGroups(table),
+    requests: new SqsGroupRequests({ client: sqs, queueUrls }),
+    [Symbol.dispose]: () => clients[Symbol.dispose](),
+  };
 }
 
 function openClients({ emulators: { region, credentials, dynamoUrl, sqsUrl, s3Url } }: Cloud) {

@@ -7,6 +7,7 @@ import {
 import type { CreateDigest } from './ports/digest.ts';
 import { describeExpectedTarget } from './scorers/describe-expected-target.ts';
 import { scorerRegistry } from './scorers/registry.ts';
+import { solverRegistry } from './solvers/registry.ts';
 import { datasetRegistry } from './spec/datasets/registry.ts';
 import { parseSpec as parseSpecWith } from './spec/parse-spec.ts';
 import {
@@ -23,6 +24,7 @@ import { resolveBenchmark as resolveBenchmarkWith } from './spec/resolve-benchma
 export const benchmarkSpecSchema = createBenchmarkSpecSchema({
   scorers: scorerRegistry.values(),
   datasets: datasetRegistry.keys(),
+  solvers: solverRegistry.keys(),
 });
 
 /**
@@ -41,15 +43,10 @@ export function parseSpec(document: unknown, file: string): BenchmarkSpec {
  * Resolves the names, built-in lanes and defaults of a parsed spec.
  *
  * @param file - The spec's path, for errors; its stem is the default name.
- * @param simulatorUrl - Base URL of the bundled simulator, if it is running.
  * @throws {ThriceError} `invalid-spec` for an unknown name or one that is used twice.
  */
-export function resolveBenchmark(
-  spec: BenchmarkSpec,
-  file: string,
-  simulatorUrl?: string,
-): Benchmark {
-  return resolveBenchmarkWith(spec, file, simulatorUrl, scorerRegistry);
+export function resolveBenchmark(spec: BenchmarkSpec, file: string): Benchmark {
+  return resolveBenchmarkWith(spec, file, scorerRegistry);
 }
 
 /**

@@ -64,6 +64,7 @@ export {
   type Call,
   callSchema,
   type FinishReason,
+  inRecordedOrder,
   type Journal,
   type JournalEntry,
   journalEntrySchema,
@@ -147,6 +148,7 @@ export {
 export {
   enqueueGroup,
   type GroupDraft,
+  type GroupPlan,
   type PlanStores,
   planGroup,
   plannedConfigs,
@@ -220,6 +222,7 @@ export { SIMULATOR_LANE } from './spec/builtin-lanes.ts';
 export { directPrefix } from './spec/datasets/bbh.ts';
 export { describeIssues } from './spec/describe-issues.ts';
 export { describeJsonError } from './spec/describe-json-error.ts';
+export { type LoadedGroup, loadGroup } from './spec/load-group.ts';
 export { suggestName } from './spec/nearest-name.ts';
 export { invalidSpec } from './spec/parse-spec.ts';
 export {
@@ -230,7 +233,7 @@ export {
 export { type ParsedRow, parseQuestionRow } from './spec/questions/parse-question-row.ts';
 export { createSelector } from './spec/questions/select-questions.ts';
 export { checkTemplate, renderPrompt } from './spec/render-prompt.ts';
-export { defaultName } from './spec/resolve-benchmark.ts';
+export { defaultName, withSimulator } from './spec/resolve-benchmark.ts';
 export { mean } from './statistics/mean.ts';
 export { quantile } from './statistics/quantile.ts';
 export { sampleVariance } from './statistics/sample-variance.ts';

@@ -1,3 +1,4 @@
+import { type GroupHeader, type LoadedGroup, loadGroup } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
 import { closeBreakers } from '../../../packages/cli/src/engine/close-breakers.ts';
 import { resumeOnStage } from '../../../packages/cli/src/stage/run-on-stage.ts';
@@ -5,6 +6,10 @@ import { aGroupHeader, anOpenBreaker } from '../../support/builders.ts';
 import { FakeStage } from '../../support/fake-stage.ts';
 
 const HOUR_MS = 3_600_000;
+
+function groupOf(header: GroupHeader, isPlanned: boolean): LoadedGroup {
+  return loadGroup({ header, isPlanned, state: 'active' });
+}
 
 /** A stage whose lane is exhausted, with a known reset in one hour. */
 async function exhaustedStage(): Promise<FakeStage> {
@@ -56,7 +61,7 @@ describe('a group that is resumed in a stage', () => {
     await stage.ledger.setGroupState(header.group, 'cancelled');
     await stage.activeGroups.defer('lab', header.group);
 
-    await resumeOnStage(header, true, stage);
+    await resumeOnStage(groupOf(header, true), stage);
 
     expect(await stage.ledger.readGroup(header.group)).toMatchObject({ state: 'active' });
     expect(await stage.activeGroup()).toContain(header.group);
@@ -70,7 +75,7 @@ describe('a group that is resumed in a stage', () => {
     await stage.activeGroups.defer('lab', header.group);
     await stage.activeGroups.defer('lab', 'other');
 
-    await resumeOnStage(header, true, stage);
+    await resumeOnStage(groupOf(header, true), stage);
 
     expect(await stage.deferred()).toEqual(
       expect.arrayContaining([`lab ${header.group}`, 'lab other']),
@@ -81,7 +86,7 @@ describe('a group that is resumed in a stage', () => {
     const stage = new FakeStage();
     const header = await stage.enter({ isPlanned: false });
 
-    await resumeOnStage(header, false, stage);
+    await resumeOnStage(groupOf(header, false), stage);
 
     expect(stage.requests.tasks).toEqual([{ v: 1, group: header.group, kind: 'plan' }]);
   });
@@ -93,7 +98,7 @@ describe('a group that is resumed in a stage', () => {
     const simulated = spec.configs.map((config) => ({ ...config, model: 'sim/a' }));
     const header = { ...entered, spec: { ...spec, configs: simulated } };
 
-    await expect(resumeOnStage(header, true, stage)).rejects.toMatchObject({
+    await expect(resumeOnStage(groupOf(header, true), stage)).rejects.toMatchObject({
       code: 'invalid-argument',
     });
     expect(stage.requests.tasks).toEqual([]);

@@ -6,6 +6,7 @@ import {
   finalizeGroup,
   type GroupRecord,
   limits,
+  loadGroup,
   resolveBenchmark,
   verifyGroup,
 } from '@thrice/core';
@@ -48,7 +49,12 @@ async function copy(
   group = 'demo',
 ): Promise<CopyCounts> {
   const record = await recordOf(from, group);
-  return await copyGroup(record, { from, to, near: from.blobs, createDigest: createTestDigest });
+  return await copyGroup(loadGroup(record), {
+    from,
+    to,
+    near: from.blobs,
+    createDigest: createTestDigest,
+  });
 }
 
 async function recordOf({ ledger }: Pick<Side, 'ledger'>, group: string): Promise<GroupRecord> {
@@ -291,7 +297,7 @@ describe('the questions of a copied group', () => {
     await to.blobs.write(stored.key, [from.blobs.texts.get(stored.key) ?? '']);
     from.blobs.texts.clear();
 
-    const counts = await copyGroup(await recordOf(from, 'demo'), {
+    const counts = await copyGroup(loadGroup(await recordOf(from, 'demo')), {
       from,
       to,
       near: to.blobs,
@@ -559,7 +565,7 @@ describe('copies', () => {
     const { engine, group } = await worked();
     const seen: CopyCounts[] = [];
 
-    await copyGroup(await recordOf(engine, group), {
+    await copyGroup(loadGroup(await recordOf(engine, group)), {
       from: engine,
       to: new FakeEngine(),
       near: engine.blobs,

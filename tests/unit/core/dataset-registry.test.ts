@@ -32,6 +32,7 @@ const registry = createDatasetRegistry([...datasetRegistry.values(), lines]);
 const schema = createBenchmarkSpecSchema({
   scorers: scorerRegistry.values(),
   datasets: registry.keys(),
+  solvers: ['direct'],
 });
 const reader = new FakeSourceReader({ '/bench/data/lines.txt': 'One?\nTwo?\n' });
 const resolvePath = (path: string) => `/bench/${path}`;

@@ -144,6 +144,7 @@ describe('a cell', () => {
       schemaVersion: 1,
       kind: 'model-call',
       step: 'answer',
+      position: 0,
       failedAttempts: 0,
       call,
       output: response.output,

@@ -4,6 +4,7 @@ import {
   parseSpec,
   resolveBenchmark,
   ThriceError,
+  withSimulator,
 } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
 
@@ -97,7 +98,10 @@ describe('a resolved benchmark', () => {
   it('uses the bundled simulator for lane sim, which needs no key', () => {
     const spec = specOf({ configs: [{ name: 'a', model: 'sim/m' }] });
 
-    const benchmark = resolveBenchmark(spec, 'demo.toml', 'http://127.0.0.1:1800/v1');
+    const benchmark = withSimulator(
+      resolveBenchmark(spec, 'demo.toml'),
+      'http://127.0.0.1:1800/v1',
+    );
 
     expect(benchmark.lanes.get('sim')).toMatchObject({
       protocol: 'chat',

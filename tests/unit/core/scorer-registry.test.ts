@@ -32,7 +32,11 @@ const prefix: Scorer<typeof parameters> = {
     target.includes(marker) ? `a text without "${marker}"` : undefined,
 };
 const registry = createScorerRegistry([...scorerRegistry.values(), prefix]);
-const schema = createBenchmarkSpecSchema({ scorers: registry.values(), datasets: ['bbh'] });
+const schema = createBenchmarkSpecSchema({
+  scorers: registry.values(),
+  datasets: ['bbh'],
+  solvers: ['direct'],
+});
 
 describe('an added scorer', () => {
   it.each([
@@ -87,7 +91,7 @@ describe('an added scorer', () => {
   it('can be named by a config without a table', () => {
     const spec = parseSpec(specOf({ kind: 'exact' }, 'prefix'), 'demo.toml', schema);
 
-    const { configs } = resolveBenchmark(spec, 'demo.toml', undefined, registry);
+    const { configs } = resolveBenchmark(spec, 'demo.toml', registry);
 
     expect(configs[0]?.scorer).toEqual({ kind: 'prefix', marker: '>' });
   });
@@ -95,7 +99,7 @@ describe('an added scorer', () => {
   it('is suggested for a misspelled name', () => {
     const spec = parseSpec(specOf({ kind: 'exact' }, 'prefx'), 'demo.toml', schema);
 
-    expect(() => resolveBenchmark(spec, 'demo.toml', undefined, registry)).toThrow(
+    expect(() => resolveBenchmark(spec, 'demo.toml', registry)).toThrow(
       'configs[0].scorer: unknown scorer "prefx"; did you mean "prefix"? (expected exact, choice, includes, bbh, numeric, prefix, q)',
     );
   });
@@ -114,7 +118,7 @@ describe('a stored group', () => {
   });
 
   it('is rejected with the known kinds if its scorer is not registered', () => {
-    const resolving = () => resolveBenchmark(stored, 'demo.toml', undefined, scorerRegistry);
+    const resolving = () => resolveBenchmark(stored, 'demo.toml', scorerRegistry);
     const grading = () => gradeAnswer({ kind: 'prefix' }, aQuestion(), anOutput(), 'stop');
 
     const known = '(expected exact, choice, includes, bbh, numeric, regex)';

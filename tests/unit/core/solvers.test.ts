@@ -101,6 +101,19 @@ describe('a solver of two steps', () => {
     ]);
   });
 
+  it('reports its calls in the order they were made, whatever order the ledger has them in', async () => {
+    const engine = engineWith(twoStepSolver, twoAnswers);
+    await engine.ledger.commitCall(key, aJournalEntry({ step: 'check', position: 1 }));
+    await engine.ledger.commitCall(key, aJournalEntry({ step: 'draft', position: 0 }));
+    const released = { key, state: 'released', generation: 0, attempts: 0 } as const;
+    engine.ledger.putCell({ ...released, attemptLog: [] });
+
+    await engine.work(await engine.deliver());
+
+    const calls = engine.ledger.cell(key)?.result?.calls ?? [];
+    expect(calls.map(({ step }) => step)).toEqual(['draft', 'check']);
+  });
+
   it('has as many attempts at each step', async () => {
     const failures = new Map([
       ['draft', 2],

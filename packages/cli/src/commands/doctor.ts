@@ -5,6 +5,7 @@ import {
   openQuestions,
   resolveBenchmark,
   toThriceError,
+  withSimulator,
 } from '@thrice/core';
 import { createNodeDigest, fileSourceReader } from '@thrice/local';
 import { listModels } from '@thrice/models';
@@ -29,14 +30,15 @@ export async function checkBenchmark(
 ): Promise<ExitCode> {
   const { spec, resolvePath } = await readSpecFile(file, terminal.workingFolder);
   const source = openQuestions(spec.questions, resolvePath, fileSourceReader);
-  const { configs } = resolveBenchmark(spec, file);
+  const resolved = resolveBenchmark(spec, file);
+  const { configs } = resolved;
   const checked = await checkQuestions(source, spec.select, configs, createNodeDigest);
   await using simulator = await startBundledSimulator(
     spec,
     () => simulatedQuestions(source),
     resolvePath,
   );
-  const benchmark = resolveBenchmark(spec, file, simulator?.url);
+  const benchmark = withSimulator(resolved, simulator?.url);
   const cellCount = [...checked.cellCounts.values()].reduce((sum, count) => sum + count, 0);
   const findings: Finding[] = [
     {

@@ -3,8 +3,7 @@ import {
   copyGroup,
   earlyExitCodes,
   finalizeGroup,
-  type GroupRecord,
-  resolveBenchmark,
+  type LoadedGroup,
 } from '@thrice/core';
 import { createNodeDigest, type LocalEngine } from '@thrice/local';
 import { findGroup } from '../engine/find-group.ts';
@@ -46,7 +45,7 @@ export async function pullFrom(
 }
 
 async function copyHere(
-  group: GroupRecord,
+  group: LoadedGroup,
   from: Pick<StageEngine, 'ledger' | 'blobs'>,
   engine: LocalEngine,
   terminal: Terminal,
@@ -67,17 +66,16 @@ async function copyHere(
 }
 
 async function writeResults(
-  { header }: GroupRecord,
+  { header, benchmark }: LoadedGroup,
   { targetLeft }: CopyCounts,
   engine: LocalEngine,
 ): Promise<void> {
-  const benchmark = resolveBenchmark(header.spec, header.specSource.path);
   const earlyExitCode = targetLeft === 0 ? undefined : earlyExitCodes.interrupted;
   await finalizeGroup(header, benchmark, earlyExitCode, engine);
 }
 
 function reportPull(
-  { header: { group }, state }: GroupRecord,
+  { header: { group }, state }: LoadedGroup,
   { heldElsewhere, sourceLeft, targetLeft }: CopyCounts,
   {
     terminal,

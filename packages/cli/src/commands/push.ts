@@ -2,8 +2,8 @@ import {
   type CopyCounts,
   copyGroup,
   type GroupHeader,
+  type LoadedGroup,
   plannedConfigs,
-  resolveBenchmark,
   ThriceError,
 } from '@thrice/core';
 import { createNodeDigest, type LocalEngine } from '@thrice/local';
@@ -43,7 +43,7 @@ export async function pushTo(
   const group = await findGroup(engine.ledger, name);
   const { header } = group;
   refuseRunning(header.group, engine, options);
-  refuseUnknownLanes(lanesOf(header), stage.stage);
+  refuseUnknownLanes(lanesOf(group), stage.stage);
   const counts = await copyGroup(group, {
     from: engine,
     to: { ledger: stage.ledger, blobs: stage.blobs },
@@ -74,8 +74,7 @@ function refuseRunning(group: string, { workers }: LocalEngine, { dir }: CopyOpt
   });
 }
 
-function lanesOf(header: GroupHeader): readonly string[] {
-  const benchmark = resolveBenchmark(header.spec, header.specSource.path);
+function lanesOf({ header, benchmark }: LoadedGroup): readonly string[] {
   return [...new Set(plannedConfigs(header, benchmark).map(({ lane }) => lane))];
 }
 

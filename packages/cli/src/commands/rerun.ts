@@ -2,7 +2,7 @@ import { rerunCells } from '@thrice/core';
 import type { EngineOptions } from '../engine/engine.ts';
 import { findRuns } from '../engine/find-group.ts';
 import { openExistingEngine, openModels } from '../local/compose-local.ts';
-import { loadGroup } from '../local/load-group.ts';
+import { prepareGroup } from '../local/prepare-group.ts';
 import { runToCompletion } from '../local/run-to-completion.ts';
 import { countOf } from '../render/count-of.ts';
 import type { ExitCode } from '../shell/exit-codes.ts';
@@ -31,8 +31,8 @@ export async function rerunRun(
   const { group, runs } = await findRuns(engine.ledger, name);
   const { header } = group;
   await engine.ledger.setGroupState(header.group, 'active');
-  await using loaded = await loadGroup(group, engine);
-  const configs = chooseConfigs(loaded.benchmark.configs, options.configs);
+  await using prepared = await prepareGroup(group, engine);
+  const configs = chooseConfigs(prepared.benchmark.configs, options.configs);
   const stores = {
     ledger: engine.ledger,
     blobs: engine.blobs,
@@ -46,7 +46,7 @@ export async function rerunRun(
     terminal,
     engine,
     header,
-    benchmark: loaded.benchmark,
+    benchmark: prepared.benchmark,
     models,
     signals,
     folder: options.dir,

@@ -1,9 +1,9 @@
-import type { GroupRecord } from '@thrice/core';
+import type { LoadedGroup } from '@thrice/core';
 import type { LocalEngine } from '@thrice/local';
 import type { EngineOptions } from '../engine/engine.ts';
 import { findGroup } from '../engine/find-group.ts';
 import { openExistingEngine, openModels } from '../local/compose-local.ts';
-import { loadGroup } from '../local/load-group.ts';
+import { prepareGroup } from '../local/prepare-group.ts';
 import { runToCompletion } from '../local/run-to-completion.ts';
 import type { ExitCode } from '../shell/exit-codes.ts';
 import { listenForStop } from '../shell/stop-signals.ts';
@@ -39,11 +39,11 @@ async function resumeInStage(
   const { resumeOnStage } = await import('../stage/run-on-stage.ts');
   const { followGroup } = await import('../stage/follow-group.ts');
   using engine = await openStageEngine(stage);
-  const { header, isPlanned } = await findGroup(engine.ledger, name, engine.flag);
-  await resumeOnStage(header, isPlanned, engine);
+  const group = await findGroup(engine.ledger, name, engine.flag);
+  await resumeOnStage(group, engine);
   using signals = listenForStop();
   const isJson = options.json === true;
-  return await followGroup({ terminal, engine, header, isJson, signal: signals.drain });
+  return await followGroup({ terminal, engine, group, isJson, signal: signals.drain });
 }
 
 /** `thrice work`, started by `run --detach`: like `resume`, but a cancelled group stays cancelled. */
@@ -58,18 +58,18 @@ export async function workOnGroup(
 
 async function work(
   terminal: Terminal,
-  group: GroupRecord,
+  group: LoadedGroup,
   engine: LocalEngine,
   options: ResumeOptions,
 ): Promise<ExitCode> {
-  await using loaded = await loadGroup(group, engine, options.parallel);
+  await using prepared = await prepareGroup(group, engine, options.parallel);
   await using models = openModels(terminal);
   using signals = listenForStop();
   return await runToCompletion({
     terminal,
     engine,
     header: group.header,
-    benchmark: loaded.benchmark,
+    benchmark: prepared.benchmark,
     models,
     signals,
     folder: options.dir,

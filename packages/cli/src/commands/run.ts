@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { type GroupHeader, planGroup, resolveBenchmark } from '@thrice/core';
+import { type GroupHeader, planGroup, withSimulator } from '@thrice/core';
 import type { LocalEngine } from '@thrice/local';
 import { openEngine, openModels } from '../local/compose-local.ts';
 import { runToCompletion } from '../local/run-to-completion.ts';
@@ -23,17 +23,17 @@ export async function runBenchmark(
   options: RunOptions,
 ): Promise<ExitCode> {
   const prepared = await prepareRun(terminal, file, options);
-  if (options.stage === undefined) return await runLocally(terminal, file, options, prepared);
+  if (options.stage === undefined) return await runLocally(terminal, options, prepared);
   const { runOnStage } = await import('../stage/run-on-stage.ts');
   return await runOnStage(terminal, options.stage, options, prepared);
 }
 
 async function runLocally(
   terminal: Terminal,
-  file: string,
   options: RunOptions,
-  { spec, source, checked, draft, skipped, resolvePath }: PreparedRun,
+  prepared: PreparedRun,
 ): Promise<ExitCode> {
+  const { spec, source, checked, draft, skipped, resolvePath } = prepared;
   await using simulator = await startBundledSimulator(
     spec,
     () => simulatedQuestions(source),
@@ -42,7 +42,7 @@ async function runLocally(
   if (simulator !== undefined) terminal.error('lane sim: the answers are simulated');
   using engine = openEngine(options.dir, terminal);
   await using models = openModels(terminal);
-  const benchmark = resolveBenchmark(spec, file, simulator?.url);
+  const benchmark = withSimulator(prepared.benchmark, simulator?.url);
   using signals = listenForStop();
   const onCreated = ({ group }: GroupHeader) => {
     if (options.json === true) terminal.error(group);

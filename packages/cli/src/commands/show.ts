@@ -7,9 +7,9 @@ import type {
   Question,
 } from '@thrice/core';
 import {
+  inRecordedOrder,
   readStoredQuestions,
   renderPrompt,
-  resolveBenchmark,
   suggestName,
   ThriceError,
 } from '@thrice/core';
@@ -36,12 +36,13 @@ export async function showCell(
       message: `"${runName}": expected one run, received a group of ${runs.length}; choose one of ${runs.join(', ')}`,
     });
   }
-  const { configs } = resolveBenchmark(group.header.spec, group.header.specSource.path);
+  const { configs } = group.benchmark;
   const [config] = chooseConfigs(configs, [configName], '');
   if (config === undefined) return exitCodes.usage;
   const question = await findQuestion(group.header, id, engine);
   const cell = (await engine.ledger.readCells(run, config.name, [id])).get(id);
-  const journal = await engine.ledger.readJournal({ run, config: config.name, id });
+  const key = { run, config: config.name, id };
+  const journal = inRecordedOrder(await engine.ledger.readJournal(key));
   const messages = renderPrompt(config, question);
   const view = {
     run,

@@ -38,7 +38,7 @@ export async function summarizeGroup(
     name === undefined
       ? await newestGroup(engine.ledger)
       : await findGroup(engine.ledger, name, engine.flag);
-  const summary = await countSummary(group.header, engine);
+  const summary = await countSummary(group, engine);
   if (options.by !== undefined) checkTag(options.by, summary);
   if (options.json === true) {
     terminal.print(JSON.stringify(summary, null, 2));

@@ -1,4 +1,4 @@
-import { verifyGroup as checkGroup, resolveBenchmark } from '@thrice/core';
+import { verifyGroup as checkGroup } from '@thrice/core';
 import { type EngineOptions, openEngine } from '../engine/engine.ts';
 import { findGroup } from '../engine/find-group.ts';
 import { countOf } from '../render/count-of.ts';
@@ -12,8 +12,7 @@ export async function verifyGroup(
   options: EngineOptions & { readonly json?: boolean },
 ): Promise<ExitCode> {
   using engine = await openEngine(options, terminal);
-  const { header } = await findGroup(engine.ledger, name, engine.flag);
-  const benchmark = resolveBenchmark(header.spec, header.specSource.path);
+  const { header, benchmark } = await findGroup(engine.ledger, name, engine.flag);
   const { ledger, blobs } = engine;
   const verification = await checkGroup(header, benchmark, { ledger, blobs });
   const { rows, rescored, figures, mismatches } = verification;

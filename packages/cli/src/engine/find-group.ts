@@ -1,4 +1,4 @@
-import { type GroupRecord, type Ledger, suggestName, ThriceError } from '@thrice/core';
+import { type Ledger, type LoadedGroup, loadGroup, suggestName, ThriceError } from '@thrice/core';
 
 /**
  * Finds a group by its name, a unique prefix of it, or its label (the newest group with that label).
@@ -6,13 +6,13 @@ import { type GroupRecord, type Ledger, suggestName, ThriceError } from '@thrice
  * @param flag - The flag with which `thrice ls` lists the same groups. @default none
  * @throws {ThriceError} `unknown-group` when no group matches, or a prefix matches several.
  */
-export async function findGroup(ledger: Ledger, name: string, flag = ''): Promise<GroupRecord> {
+export async function findGroup(ledger: Ledger, name: string, flag = ''): Promise<LoadedGroup> {
   const groups = await ledger.listGroups();
   const exact = groups.find(({ header }) => header.group === name);
   const labelled = groups.find(({ header }) => header.label === name);
   const prefixed = groups.filter(({ header }) => header.group.startsWith(name));
   const found = exact ?? labelled ?? (prefixed.length === 1 ? prefixed[0] : undefined);
-  if (found !== undefined) return found;
+  if (found !== undefined) return loadGroup(found);
   const names = groups.map(({ header }) => header.group);
   const remedy =
     prefixed.length > 1
@@ -26,9 +26,9 @@ export async function findGroup(ledger: Ledger, name: string, flag = ''): Promis
  *
  * @throws {ThriceError} `unknown-group` when there are no groups.
  */
-export async function newestGroup(ledger: Ledger): Promise<GroupRecord> {
+export async function newestGroup(ledger: Ledger): Promise<LoadedGroup> {
   const [newest] = await ledger.listGroups();
-  if (newest !== undefined) return newest;
+  if (newest !== undefined) return loadGroup(newest);
   throw new ThriceError({
     code: 'unknown-group',
     message: 'expected a group, found none; start one with "thrice run SPEC"',
@@ -44,10 +44,10 @@ export async function findRuns(
   ledger: Ledger,
   name: string,
   flag = '',
-): Promise<{ readonly group: GroupRecord; readonly runs: readonly string[] }> {
+): Promise<{ readonly group: LoadedGroup; readonly runs: readonly string[] }> {
   const groups = await ledger.listGroups();
   const owner = groups.find(({ header }) => header.runs.includes(name));
-  if (owner !== undefined) return { group: owner, runs: [name] };
+  if (owner !== undefined) return { group: loadGroup(owner), runs: [name] };
   const group = await findGroup(ledger, name, flag);
   return { group, runs: group.header.runs };
 }

@@ -35,6 +35,7 @@ export interface RunOptions {
 /** A fully checked run; nothing of it has been created yet. */
 export interface PreparedRun {
   readonly spec: BenchmarkSpec;
+  readonly benchmark: Benchmark;
   readonly source: QuestionSource;
   readonly checked: Awaited<ReturnType<typeof checkQuestions>>;
   readonly draft: GroupDraft;
@@ -71,7 +72,7 @@ export async function prepareRun(
       : new Map<string, string>();
   const checked = await checkQuestions(source, spec.select, benchmark.configs, createNodeDigest);
   const draft = await draftGroup({ read, spec, source, benchmark, options, terminal });
-  return { spec, source, checked, draft, skipped, resolvePath: read.resolvePath };
+  return { spec, benchmark, source, checked, draft, skipped, resolvePath: read.resolvePath };
 }
 
 function applyOptions(spec: BenchmarkSpec, options: RunOptions): BenchmarkSpec {

@@ -1,6 +1,7 @@
 import {
   type GroupHeader,
   groupKey,
+  type LoadedGroup,
   renderSummary,
   type Summary,
   summarySchema,
@@ -22,7 +23,7 @@ const POLL_MS = 2_000;
 export interface FollowOrder {
   readonly terminal: Terminal;
   readonly engine: StageEngine;
-  readonly header: GroupHeader;
+  readonly group: Pick<LoadedGroup, 'header' | 'benchmark'>;
   readonly isJson: boolean;
   /** Aborts to stop following; the stage keeps running. */
   readonly signal: AbortSignal;
@@ -32,7 +33,8 @@ export interface FollowOrder {
 
 /** Follows a group in a stage to its end, prints its results, and reports how it ended. */
 export async function followGroup(order: FollowOrder): Promise<ExitCode> {
-  const { terminal, engine, header } = order;
+  const { terminal, engine } = order;
+  const { header } = order.group;
   let status = await readStatus(order);
   const progress = new Progress({
     terminal,
@@ -64,7 +66,11 @@ function keepStatus(status: GroupStatus, error: unknown): GroupStatus {
   throw error;
 }
 
-async function readStatus({ engine, header, refine }: FollowOrder): Promise<GroupStatus> {
+async function readStatus({
+  engine,
+  group: { header },
+  refine,
+}: FollowOrder): Promise<GroupStatus> {
   const record = await engine.ledger.readGroup(header.group);
   if (record === undefined) {
     throw new ThriceError({
@@ -86,12 +92,13 @@ function isOver({ state }: GroupStatus, { waitForQuota }: GroupHeader): boolean 
 }
 
 async function reportEnding(status: GroupStatus, order: FollowOrder): Promise<ExitCode> {
-  const { terminal, engine, header } = order;
+  const { terminal, engine } = order;
+  const { header } = order.group;
   const isDone = status.state === 'complete' || status.state === 'incomplete';
   // A rerun counts its own figures: the published ones may predate its last cell.
   const isPublished = isDone && order.refine === undefined;
   const published = isPublished ? await readPublished(header.group, engine) : undefined;
-  const summary = published ?? (await countSummary(header, engine));
+  const summary = published ?? (await countSummary(order.group, engine));
   if (order.isJson) terminal.print(JSON.stringify(summary, null, 2));
   else terminal.print(plainText(renderSummary(summary, 'text').trimEnd()));
   if (isDone) {

@@ -6,7 +6,6 @@ import {
   type Ledger,
   limits,
   rerunCells,
-  resolveBenchmark,
   type TaskQueue,
   ThriceError,
 } from '@thrice/core';
@@ -34,8 +33,7 @@ export async function rerunOnStage(
 ): Promise<ExitCode> {
   using engine = await openStageEngine(options.stage);
   const { group, runs } = await findRuns(engine.ledger, name, engine.flag);
-  const { header } = group;
-  const benchmark = resolveBenchmark(header.spec, header.specSource.path);
+  const { header, benchmark } = group;
   const configs = chooseConfigs(benchmark.configs, options.configs);
   refuseUnknownLanes([...benchmark.lanes.keys()], engine.stage);
   refuseUnfitLanes(benchmark);
@@ -45,7 +43,7 @@ export async function rerunOnStage(
   terminal.error(`retrying ${countOf(sent.length, 'cell')} without a score`);
   if (sent.length === 0) {
     if (options.json === true) {
-      terminal.print(JSON.stringify(await countSummary(header, engine), null, 2));
+      terminal.print(JSON.stringify(await countSummary(group, engine), null, 2));
     }
     return exitCodes.complete;
   }
@@ -53,7 +51,7 @@ export async function rerunOnStage(
   return await followGroup({
     terminal,
     engine,
-    header,
+    group,
     isJson: options.json === true,
     signal: signals.drain,
     refine: async ({ state, openBreakers }) => {

@@ -1,4 +1,4 @@
-import { type GroupHeader, resolveBenchmark, storePlan } from '@thrice/core';
+import { type GroupHeader, type LoadedGroup, storePlan } from '@thrice/core';
 import { closeBreakers } from '../engine/close-breakers.ts';
 import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
 import { listenForStop } from '../shell/stop-signals.ts';
@@ -13,10 +13,9 @@ export async function runOnStage(
   terminal: Terminal,
   stageName: string,
   options: RunOptions,
-  { spec, source, checked, draft, skipped }: PreparedRun,
+  { benchmark, source, checked, draft, skipped }: PreparedRun,
 ): Promise<ExitCode> {
   using engine = await openStageEngine(stageName);
-  const benchmark = resolveBenchmark(spec, draft.specSource.path);
   refuseUnknownLanes([...benchmark.lanes.keys()], engine.stage);
   refuseUnfitLanes(benchmark);
   using signals = listenForStop();
@@ -44,7 +43,8 @@ export async function runOnStage(
     return exitCodes.complete;
   }
   const isJson = options.json === true;
-  return await followGroup({ terminal, engine, header, isJson, signal: signals.drain });
+  const group = { header, benchmark };
+  return await followGroup({ terminal, engine, group, isJson, signal: signals.drain });
 }
 
 /** Handles Ctrl-C during planning: no task has been requested and nothing paid. */
@@ -66,13 +66,12 @@ async function cancelUnstarted(
  * @throws {ThriceError} `invalid-argument`, with nothing changed, for a lane that works only locally.
  */
 export async function resumeOnStage(
-  header: GroupHeader,
-  isPlanned: boolean,
+  { header, benchmark, isPlanned }: LoadedGroup,
   engine: Pick<StageEngine, 'ledger' | 'activeGroups' | 'requests' | 'clock'>,
 ): Promise<void> {
   const { group } = header;
   const { ledger, activeGroups, requests } = engine;
-  refuseUnfitLanes(resolveBenchmark(header.spec, header.specSource.path));
+  refuseUnfitLanes(benchmark);
   await ledger.setGroupState(group, 'active');
   await activeGroups.add(group);
   await closeBreakers(header, engine);

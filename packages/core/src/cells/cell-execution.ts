@@ -1,6 +1,6 @@
 import type { Config, Lane } from '../domain/benchmark.ts';
 import { breakersFor, modelRefOf, type OpenBreaker } from '../domain/breaker.ts';
-import type { Call, Journal, JournalEntry } from '../domain/call.ts';
+import { type Call, inRecordedOrder, type Journal, type JournalEntry } from '../domain/call.ts';
 import type { Attempt, CellError, CellKey, CellRecord, CellResult } from '../domain/cell.ts';
 import type { Question } from '../domain/question.ts';
 import { ThriceError, toThriceError } from '../errors.ts';
@@ -103,7 +103,7 @@ export class CellExecution {
   /** The calls that earlier deliveries recorded. */
   async #readJournal(): Promise<Journal> {
     if (this.#isFirst) return new Map();
-    const recorded = await this.#worker.ledger.readJournal(this.#key);
+    const recorded = inRecordedOrder(await this.#worker.ledger.readJournal(this.#key));
     return new Map(
       [...recorded].map(([step, entry]) => [
         step,
@@ -191,6 +191,7 @@ export class CellExecution {
       schemaVersion: 1,
       kind: 'model-call',
       step: call.step,
+      position: this.#journal.size,
       failedAttempts: this.#failedAttempts,
       call,
       output: response.output,

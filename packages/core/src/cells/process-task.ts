@@ -7,9 +7,9 @@ import { ThriceError } from '../errors.ts';
 import type { ActiveGroups } from '../ports/active-groups.ts';
 import type { DeadLetterQueue } from '../ports/dead-letter-queue.ts';
 import type { GroupRequests } from '../ports/group-requests.ts';
-import type { GroupRecord, Ledger } from '../ports/ledger.ts';
+import type { Ledger } from '../ports/ledger.ts';
 import type { Delivery } from '../ports/task-queue.ts';
-import { resolveBenchmark } from '../spec/resolve-benchmark.ts';
+import { type LoadedGroup, readGroup } from '../spec/load-group.ts';
 import { executeCell } from './execute-cell.ts';
 import type { Settlement, Worker } from './worker.ts';
 import type { WorkerEvent } from './worker-events.ts';
@@ -24,16 +24,16 @@ export interface TaskWorker extends Omit<Worker, 'benchmark' | 'openBreakers'> {
 const ACKNOWLEDGE: Settlement = { kind: 'acknowledge' };
 
 /**
- * Answers one task and does what follows from its end: a failed cell gets its message, a blocked lane's
- * cell is deferred, the last cell of a group asks for the results.
+ * Processes one task and what follows from its end: a failed cell gets a DLQ message, the cell of a blocked
+ * lane is deferred, the last cell of a group requests the results.
  *
- * State first: the cell is done before its message is sent, deferred before its task is let go. Whoever
- * finds the cell done makes up for what its worker may not have come to.
+ * State first: the cell is done before its DLQ message is sent, and deferred before its task is acknowledged.
+ * A worker that finds the cell done repeats whatever the earlier worker may not have reached.
  *
- * @param isRedelivered - Somebody had the task before us and may have died over it. If not, a cell that is
- *   done already asks for no results; where that got lost, the reconciler asks.
- * @returns `acknowledge` also where the task is needed no more: deferred, or of a cancelled group.
- * @throws {ThriceError} What the stores throw; class `internal` for our own bugs.
+ * @param isRedelivered - Another worker received the task before and may have died over it. If not, a cell
+ *   that is already done requests no results; where that request was lost, the reconciler repeats it.
+ * @returns `acknowledge` also where the task is no longer needed: deferred, or of a cancelled group.
+ * @throws {ThriceError} What the stores throw; class `internal` for a bug.
  */
 export async function processTask(
   delivery: Delivery,
@@ -43,11 +43,11 @@ export async function processTask(
   const { task } = delivery;
   const group = await readGroupOf(task, worker.ledger);
   if (group.state === 'cancelled') {
-    // Resuming sends what is missing; until then its tasks would only go round.
+    // Resuming sends the missing tasks; until then they would only circulate.
     await reopen(task, worker);
     return ACKNOWLEDGE;
   }
-  const benchmark = resolveBenchmark(group.header.spec, group.header.specSource.path);
+  const { benchmark } = group;
   const openBreakers = toOpenBreakers(await worker.ledger.listOpenBreakers());
   const results: CellResult[] = [];
   const observe = (event: WorkerEvent) => {
@@ -67,8 +67,8 @@ export async function processTask(
   return ACKNOWLEDGE;
 }
 
-async function readGroupOf({ run }: CellTask, ledger: Ledger): Promise<GroupRecord> {
-  const group = await ledger.readGroup(groupOfRun(run));
+async function readGroupOf({ run }: CellTask, ledger: Ledger): Promise<LoadedGroup> {
+  const group = await readGroup(groupOfRun(run), ledger);
   if (group !== undefined) return group;
   throw new ThriceError({
     code: 'invariant-violated',
@@ -77,8 +77,8 @@ async function readGroupOf({ run }: CellTask, ledger: Ledger): Promise<GroupReco
 }
 
 /**
- * Takes the earlier result of a rerun's cell away before its task is let go: what sends its task again,
- * when the lane opens or the group is resumed, looks for cells without a result.
+ * Removes the earlier result of a rerun's cell before its task is acknowledged: when the breaker closes or
+ * the group is resumed, tasks are sent for cells without a result.
  */
 async function reopen(
   { run, config, id, generation }: CellTask,
@@ -90,7 +90,7 @@ async function reopen(
   if (claim.kind === 'claimed') await ledger.releaseCell(key, owner, [], claim.cell.attempts);
 }
 
-/** Does what follows from the end of a cell, be it ours or that of somebody who may have died since. */
+/** Does what follows from the end of a cell, whether this worker or an earlier one completed it. */
 async function reportEnd(
   { lane, task }: Delivery,
   end: {
@@ -106,13 +106,13 @@ async function reportEnd(
   if (result.outcome === 'failed' && result.error !== null) {
     await worker.deadLetterQueue.send({ v: 1, lane, task, error: result.error });
   }
-  // During a rerun the tallies are full again and again: the reconciler asks then, when it comes by.
+  // During a rerun the tallies are full many times over: the reconciler requests the results then.
   if (task.generation > 0) await worker.activeGroups.add(header.group);
-  // A task that came twice, its cell done by somebody who lives, has nothing to ask for.
+  // A duplicate of a task whose worker lives needs no results.
   else if (own !== undefined || isRedelivered) await requestResults(header, worker);
 }
 
-/** What the task's generation came to; undefined if the cell has gone on since. */
+/** Returns the cell's result unless a later generation has started. */
 async function readResult(
   { run, config, id, generation }: CellTask,
   ledger: Ledger,
@@ -121,7 +121,7 @@ async function readResult(
   return cell?.generation === generation ? cell.result : undefined;
 }
 
-/** Asks for the results after the group's last cell. */
+/** Requests the results after the group's last cell. */
 async function requestResults(
   header: GroupHeader,
   { ledger, requests }: TaskWorker,

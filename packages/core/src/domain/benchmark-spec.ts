@@ -89,31 +89,33 @@ export const priceSchema = z.strictObject({
 /** USD per million tokens. */
 export type Price = z.infer<typeof priceSchema>;
 
-const configSchema = z.strictObject({
-  name: configNameSchema,
-  solver: z
-    .enum(['direct'], { error: 'expected "direct", the only solver of this version' })
-    .default('direct'),
-  model: z
-    .string()
-    .regex(/^[a-z0-9][a-z0-9_-]*\/\S+$/, 'expected lane/model, as in openai/gpt-5.2'),
-  system: z.string().optional(),
-  prompt: z.string().min(1).optional(),
-  prompt_file: z.string().min(1).optional(),
-  temperature: z.number().min(0).max(2).optional(),
-  max_tokens: z.int().min(1).optional(),
-  stream: z.boolean().default(false),
-  extra_body: z.record(z.string(), z.unknown()).optional(),
-  scorer: z.string().min(1).default('exact'),
-  select: selectSchema.optional(),
-  confidence: unsupported('ask for it in the prompt'),
-});
+function createConfigSchema(solver: z.ZodType<string>) {
+  return z.strictObject({
+    name: configNameSchema,
+    solver: solver.default('direct'),
+    model: z
+      .string()
+      .regex(/^[a-z0-9][a-z0-9_-]*\/\S+$/, 'expected lane/model, as in openai/gpt-5.2'),
+    system: z.string().optional(),
+    prompt: z.string().min(1).optional(),
+    prompt_file: z.string().min(1).optional(),
+    temperature: z.number().min(0).max(2).optional(),
+    max_tokens: z.int().min(1).optional(),
+    stream: z.boolean().default(false),
+    extra_body: z.record(z.string(), z.unknown()).optional(),
+    scorer: z.string().min(1).default('exact'),
+    select: selectSchema.optional(),
+    confidence: unsupported('ask for it in the prompt'),
+  });
+}
 
 /** The registered names that a spec may use. */
 export interface SpecVocabulary {
   readonly scorers: Iterable<Scorer>;
   /** The names of the datasets. */
   readonly datasets: Iterable<string>;
+  /** The kinds of the solvers. */
+  readonly solvers: Iterable<string>;
 }
 
 /**
@@ -126,9 +128,19 @@ export function createBenchmarkSpecSchema(vocabulary: SpecVocabulary): z.ZodType
   const datasets = [...vocabulary.datasets];
   return specSchema({
     scorer: registeredScorerSchema([...vocabulary.scorers]),
+    solver: registeredSolverSchema([...vocabulary.solvers]),
     dataset: z.enum(datasets),
     datasetExample: datasets.map((name) => JSON.stringify(name)).join(' or '),
   });
+}
+
+function registeredSolverSchema(kinds: readonly string[]): z.ZodType<string> {
+  const [only, ...others] = kinds.map((kind) => JSON.stringify(kind));
+  const error =
+    others.length === 0
+      ? `expected ${only}, the only solver of this version`
+      : `expected ${[only, ...others].join(' or ')}`;
+  return z.enum(kinds, { error });
 }
 
 function registeredScorerSchema(scorers: readonly Scorer[]): z.ZodType<ScorerSpec> {
@@ -140,10 +152,12 @@ function registeredScorerSchema(scorers: readonly Scorer[]): z.ZodType<ScorerSpe
 
 function specSchema({
   scorer,
+  solver,
   dataset,
   datasetExample,
 }: {
   readonly scorer: z.ZodType<ScorerSpec>;
+  readonly solver: z.ZodType<string>;
   readonly dataset: z.ZodType<string>;
   /** Shown in the error for a bad `questions`. */
   readonly datasetExample: string;
@@ -165,7 +179,7 @@ function specSchema({
     lanes: z.record(laneNameSchema, laneSchema).default({}),
     prices: z.record(z.string(), priceSchema).default({}),
     scorers: z.record(configNameSchema, scorer).default({}),
-    configs: z.array(configSchema).min(1),
+    configs: z.array(createConfigSchema(solver)).min(1),
   });
 }
 
@@ -175,6 +189,7 @@ function specSchema({
  */
 export const storedBenchmarkSpecSchema = specSchema({
   scorer: scorerSpecSchema,
+  solver: z.string(),
   dataset: z.string(),
   datasetExample: '"..."',
 });

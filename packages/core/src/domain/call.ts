@@ -67,6 +67,8 @@ const modelCallEntrySchema = z.strictObject({
   kind: z.literal('model-call'),
   /** The cell's step that the call answers: the key of the entry. */
   step: z.string(),
+  /** How many steps of the cell were recorded before it, from 0. */
+  position: z.int().min(0),
   /** Failed attempts of the cell up to this call, over all of its steps. */
   failedAttempts: z.int().min(0),
   call: callSchema,
@@ -86,5 +88,11 @@ export const journalEntrySchema = z.discriminatedUnion('kind', [modelCallEntrySc
 /** A journal entry; see {@link journalEntrySchema}. */
 export type JournalEntry = z.infer<typeof journalEntrySchema>;
 
-/** The recorded steps of a cell, by step, in the order they were recorded. */
+/** The recorded steps of a cell, by step. */
 export type Journal = ReadonlyMap<string, JournalEntry>;
+
+/** A journal in the order in which its steps were recorded; a ledger promises none. */
+export function inRecordedOrder(journal: Journal): Journal {
+  const entries = [...journal.entries()];
+  return new Map(entries.toSorted(([, left], [, right]) => left.position - right.position));
+}

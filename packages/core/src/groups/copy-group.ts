@@ -1,4 +1,3 @@
-import { resolveBenchmark } from '../builtins.ts';
 import { readStoredQuestions } from '../cells/read-question.ts';
 import type { Config } from '../domain/benchmark.ts';
 import type { GroupHeader } from '../domain/group.ts';
@@ -8,8 +7,9 @@ import { limits } from '../limits.ts';
 import { mapBounded } from '../map-bounded.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
 import type { CreateDigest } from '../ports/digest.ts';
-import type { GroupRecord, Ledger } from '../ports/ledger.ts';
+import type { Ledger } from '../ports/ledger.ts';
 import type { TaskQueue } from '../ports/task-queue.ts';
+import type { LoadedGroup } from '../spec/load-group.ts';
 import { createSelector } from '../spec/questions/select-questions.ts';
 import { type CellCopy, copyCell } from './copy-cell.ts';
 import { plannedConfigs } from './plan-group.ts';
@@ -69,17 +69,16 @@ type Counts = { -readonly [Name in keyof CopyCounts]: number };
  * Writes in an order that survives a crash: cells, tasks of unfinished cells, then the mark that every task
  * was sent.
  *
- * @param group - The group's record in the source.
+ * @param group - The group as the source has it.
  * @throws {ThriceError} `already-exists`, changing nothing, when the target has a different group of this
  *   name; `store-unusable` when the source's questions are damaged.
  */
-export async function copyGroup(group: GroupRecord, options: CopyOrder): Promise<CopyCounts> {
-  const { header } = group;
+export async function copyGroup(group: LoadedGroup, options: CopyOrder): Promise<CopyCounts> {
+  const { header, benchmark } = group;
   const { ledger } = options.to;
   const exists = await hasGroup(header, ledger);
   await copyQuestions(header, options);
   if (!exists) await ledger.createGroup(header, 'cancelled');
-  const benchmark = resolveBenchmark(header.spec, header.specSource.path);
   const configs = plannedConfigs(header, benchmark);
   const counts = await copyCells(header, configs, options);
   const isComplete = counts.targetLeft === 0;

@@ -1,10 +1,10 @@
-import { resolveBenchmark } from '../builtins.ts';
 import type { Config } from '../domain/benchmark.ts';
 import { breakersFor, isBreakerOf, toOpenBreakers } from '../domain/breaker.ts';
 import type { DispatchRequest } from '../domain/group-request.ts';
 import { ThriceError } from '../errors.ts';
 import type { ActiveGroups } from '../ports/active-groups.ts';
 import type { GroupRequests } from '../ports/group-requests.ts';
+import { readGroup } from '../spec/load-group.ts';
 import { type PlanStores, plannedConfigs } from './plan-group.ts';
 import { type ChooseTasks, chooseAll, chooseMissing, sendTasks } from './send-tasks.ts';
 
@@ -31,14 +31,13 @@ export async function dispatchTasks(
 ): Promise<number> {
   const { group, kind, from, limit } = request;
   const { ledger, requests } = stores;
-  const record = await ledger.readGroup(group);
-  if (record === undefined) {
+  const loaded = await readGroup(group, ledger);
+  if (loaded === undefined) {
     throw new ThriceError({ code: 'unknown-group', message: `no group ${group}` });
   }
   const isPlan = kind === 'plan';
-  if (record.state === 'cancelled' || (isPlan && record.isPlanned)) return 0;
-  const { header } = record;
-  const benchmark = resolveBenchmark(header.spec, header.specSource.path);
+  if (loaded.state === 'cancelled' || (isPlan && loaded.isPlanned)) return 0;
+  const { header, benchmark } = loaded;
   const configs = isPlan
     ? plannedConfigs(header, benchmark)
     : await chooseConfigs(request, plannedConfigs(header, benchmark), stores);

@@ -1,4 +1,3 @@
-import { resolveBenchmark } from '../builtins.ts';
 import { countDone, countPlanned } from '../domain/count-cells.ts';
 import type { GroupHeader } from '../domain/group.ts';
 import type { ResultRequest } from '../domain/group-request.ts';
@@ -7,6 +6,7 @@ import type { ActiveGroup, ActiveGroups } from '../ports/active-groups.ts';
 import type { GroupRequests } from '../ports/group-requests.ts';
 import type { GroupRecord, Ledger, Tally } from '../ports/ledger.ts';
 import { TallyCounter } from '../results/tally-counter.ts';
+import { type LoadedGroup, readGroup } from '../spec/load-group.ts';
 import { earlyExitCodes, type FinalizeStores, finalizeGroup } from './finalize-group.ts';
 
 /** How often the results are written while cells keep being completed. */
@@ -51,7 +51,7 @@ export async function publishResults(
   stores: PublicationStores,
 ): Promise<Publication> {
   const { ledger, activeGroups, requests } = stores;
-  const record = await readRecord(group, ledger);
+  const record = await readExistingGroup(group, ledger);
   const pass = await writeUntilSettled(record, stores);
   for (const tally of pass.counted) await repairTally(tally, pass, ledger);
   const cells = countPlanned(record.header);
@@ -63,9 +63,9 @@ export async function publishResults(
   return { cells, done };
 }
 
-async function readRecord(group: string, ledger: Ledger): Promise<GroupRecord> {
-  const record = await ledger.readGroup(group);
-  if (record !== undefined) return record;
+async function readExistingGroup(group: string, ledger: Ledger): Promise<LoadedGroup> {
+  const loaded = await readGroup(group, ledger);
+  if (loaded !== undefined) return loaded;
   throw new ThriceError({ code: 'unknown-group', message: `no group ${group}` });
 }
 
@@ -80,7 +80,7 @@ interface Pass {
 }
 
 /** @returns The last pass. */
-async function writeUntilSettled(record: GroupRecord, stores: PublicationStores): Promise<Pass> {
+async function writeUntilSettled(record: LoadedGroup, stores: PublicationStores): Promise<Pass> {
   let before = await takeSnapshot(record.header, stores);
   for (let passCount = 1; ; passCount += 1) {
     const counted = await writeResults(record, stores);
@@ -108,14 +108,14 @@ async function takeSnapshot(
  * @returns The tallies counted from the records.
  */
 async function writeResults(
-  { header, state }: GroupRecord,
+  { header, benchmark, state }: LoadedGroup,
   stores: FinalizeStores,
 ): Promise<readonly Tally[]> {
   const counter = new TallyCounter();
   const earlyExitCode = state === 'cancelled' ? earlyExitCodes.interrupted : earlyExitCodes.paused;
   await finalizeGroup(
     header,
-    resolveBenchmark(header.spec, header.specSource.path),
+    benchmark,
     () => (countDone(counter.tallies()) < countPlanned(header) ? earlyExitCode : undefined),
     stores,
     (row) => counter.add(row),

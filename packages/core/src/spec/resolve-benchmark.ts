@@ -13,7 +13,6 @@ type LaneSpec = BenchmarkSpec['lanes'][string];
  * Resolves the names, built-in lanes and defaults of a parsed spec.
  *
  * @param file - The spec's path, for errors; its stem is the default name.
- * @param simulatorUrl - Base URL of the bundled simulator, if it is running.
  * @param scorers - The scorers that a config may use by their kind. Leave it out for the spec of a
  *   stored group whose scorers were checked when it was planned.
  * @throws {ThriceError} `invalid-spec` for an unknown name or one that is used twice.
@@ -21,7 +20,6 @@ type LaneSpec = BenchmarkSpec['lanes'][string];
 export function resolveBenchmark(
   spec: BenchmarkSpec,
   file: string,
-  simulatorUrl?: string,
   scorers?: ScorerRegistry,
 ): Benchmark {
   const problems: string[] = [];
@@ -30,7 +28,7 @@ export function resolveBenchmark(
     const found = configProblems(spec, config, index, scorers);
     problems.push(...found.map((problem) => `configs[${index}].${problem}`));
     const lane = laneOf(config);
-    lanes.set(lane, resolveLane(spec, lane, simulatorUrl));
+    lanes.set(lane, resolveLane(spec, lane));
     return resolveConfig(spec, config, lane, scorers);
   });
   for (const [name, lane] of Object.entries(spec.lanes)) {
@@ -47,6 +45,18 @@ export function resolveBenchmark(
     configs,
     prices: new Map(Object.entries(spec.prices)),
   };
+}
+
+/**
+ * Points the simulator's lane at a running simulator, where the spec leaves the address open.
+ *
+ * @param url - Its base URL; undefined if none is running.
+ */
+export function withSimulator(benchmark: Benchmark, url: string | undefined): Benchmark {
+  const lane = benchmark.lanes.get(SIMULATOR_LANE);
+  if (url === undefined || lane === undefined || lane.endpoints.length > 0) return benchmark;
+  const lanes = new Map([...benchmark.lanes, [lane.name, { ...lane, endpoints: [url] }]]);
+  return { ...benchmark, lanes };
 }
 
 /** Returns the name of a benchmark whose spec gives none: the file's stem, as a valid name. */
@@ -124,12 +134,11 @@ function laneProblems(name: string, lane: LaneSpec): string[] {
   return problems;
 }
 
-function resolveLane(spec: BenchmarkSpec, name: string, simulatorUrl: string | undefined): Lane {
+function resolveLane(spec: BenchmarkSpec, name: string): Lane {
   const given = spec.lanes[name];
   const builtin = builtinLanes[name];
   const own = given?.endpoints ?? (given?.base_url === undefined ? undefined : [given.base_url]);
-  const fallback = name === SIMULATOR_LANE ? simulatorUrl : builtin?.baseUrl;
-  const endpoints = own ?? (fallback === undefined ? [] : [fallback]);
+  const endpoints = own ?? (builtin === undefined ? [] : [builtin.baseUrl]);
   return {
     name,
     protocol: given?.protocol ?? 'chat',

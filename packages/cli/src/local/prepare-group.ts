@@ -4,18 +4,18 @@ import {
   type BlobStore,
   enqueueGroup,
   type GroupHeader,
-  type GroupRecord,
+  type LoadedGroup,
   type Question,
   readStoredQuestions,
-  resolveBenchmark,
   ThriceError,
+  withSimulator,
 } from '@thrice/core';
 import { fileSourceReader, type LocalEngine } from '@thrice/local';
 import type { Simulator } from '@thrice/simulator';
 import { simulatedQuestions, startBundledSimulator } from '../spec/bundled-simulator.ts';
 
 /** A stored group prepared for more work. */
-export interface LoadedGroup extends AsyncDisposable {
+export interface PreparedGroup extends AsyncDisposable {
   readonly benchmark: Benchmark;
 }
 
@@ -25,23 +25,23 @@ export interface LoadedGroup extends AsyncDisposable {
  * @param parallel - Overrides the spec's.
  * @throws {ThriceError} `spec-changed` when the spec or a questions file changed after planning.
  */
-export async function loadGroup(
-  { header, isPlanned }: GroupRecord,
+export async function prepareGroup(
+  { header, benchmark: stored, isPlanned }: LoadedGroup,
   engine: LocalEngine,
   parallel?: number,
-): Promise<LoadedGroup> {
+): Promise<PreparedGroup> {
   await refuseChanges(header);
-  const spec = { ...header.spec, ...(parallel === undefined ? {} : { parallel }) };
   const file = header.specSource.path;
   const resolvePath = (path: string) => (isAbsolute(path) ? path : join(dirname(file), path));
   // Reads the stored questions: the files they came from may be on another machine.
   const source = { read: () => storedQuestions(header, engine.blobs) };
   const simulator: Simulator | undefined = await startBundledSimulator(
-    spec,
+    header.spec,
     () => simulatedQuestions(source),
     resolvePath,
   );
-  const benchmark = resolveBenchmark(spec, file, simulator?.url);
+  const own = { ...stored, ...(parallel !== undefined && { parallel }) };
+  const benchmark = withSimulator(own, simulator?.url);
   if (!isPlanned) {
     const { ledger, blobs } = engine;
     await enqueueGroup(header, benchmark, { ledger, blobs, queue: engine.queueOf(header.group) });
