@@ -17,7 +17,11 @@ async function runLocally(
   folder: string,
   server: HttpServer,
   killAt = Number.POSITIVE_INFINITY,
-): Promise<{ readonly stdout: string; readonly wasKilled: boolean }> {
+): Promise<{
+  readonly stdout: string;
+  readonly exitCode: number | null;
+  readonly wasKilled: boolean;
+}> {
   const child = spawn(process.execPath, [SCRIPT, folder, server.url], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
@@ -32,7 +36,7 @@ async function runLocally(
     child.kill('SIGKILL');
   }
   await closed;
-  return { stdout, wasKilled: child.signalCode === 'SIGKILL' };
+  return { stdout, exitCode: child.exitCode, wasKilled: child.signalCode === 'SIGKILL' };
 }
 
 describe('a solver and a scorer that do not come with Thrice', () => {
@@ -47,10 +51,11 @@ describe('a solver and a scorer that do not come with Thrice', () => {
       const { wasKilled } = await runLocally(folder.path, server, killAt);
       killCount += wasKilled ? 1 : 0;
     }
-    const { stdout } = await runLocally(folder.path, server);
+    const { stdout, exitCode } = await runLocally(folder.path, server);
 
     const rows = await readCellRows(folder.resolve('.thrice'), stdout.trim(), 'toy');
     expect(summarizeToy(rows)).toEqual({ rows: QUESTION_COUNT, whole: QUESTION_COUNT });
+    expect(exitCode).toBe(0);
     expect(killCount).toBe(5);
     expect(server.counts.size).toBe(2 * QUESTION_COUNT);
     const again = server.requests.length - 2 * QUESTION_COUNT;

@@ -9,6 +9,8 @@ import { firstMigration } from './migrations/0001-first.ts';
 /** "Thrc": distinguishes Thrice's files from other programs' SQLite files. */
 const APPLICATION_ID = 0x54687263;
 const MIGRATIONS = [firstMigration];
+/** Pause between two attempts to switch a new file to WAL, ms. */
+const WAL_RETRY_MS = 10;
 /** How long opening waits for another process's transaction. */
 const OPEN_TIMEOUT_MS = 10_000;
 /** How long a statement waits, which blocks the event loop. `GroupCommit` retries after that. */
@@ -29,15 +31,37 @@ export function openDatabase(file: string): DatabaseSync {
     if (file !== ':memory:') mkdirSync(dirname(file), { recursive: true });
     database = new GuardedDatabase(file, { timeout: OPEN_TIMEOUT_MS });
     checkOwnership(database, file);
-    database.exec(
-      'PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY',
-    );
+    switchToWal(database, file);
+    database.exec('PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY');
     migrate(database);
     database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
     return database;
   } catch (error) {
     database?.close();
     throw isFolderError(error) ? unwritable(file, error) : mapSqliteError(error, file);
+  }
+}
+
+/**
+ * Switches the file to WAL, once.
+ *
+ * SQLite does not wait for its busy timeout here: while another process switches the same new file, it
+ * answers busy at once. So this waits itself, blocking as every other statement does.
+ *
+ * @see https://www.sqlite.org/wal.html#sometimes_queries_return_sqlite_busy_in_wal_mode (2026-11)
+ */
+function switchToWal(database: DatabaseSync, file: string): void {
+  const endsAtMs = performance.now() + OPEN_TIMEOUT_MS;
+  const pause = new Int32Array(new SharedArrayBuffer(4));
+  for (;;) {
+    try {
+      database.exec('PRAGMA journal_mode = WAL');
+      return;
+    } catch (error) {
+      const isBusy = mapSqliteError(error, file).code === 'store-unavailable';
+      if (!isBusy || performance.now() >= endsAtMs) throw error;
+      Atomics.wait(pause, 0, 0, WAL_RETRY_MS);
+    }
   }
 }
 

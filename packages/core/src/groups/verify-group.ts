@@ -1,9 +1,12 @@
+import { replayAnswer } from '../cells/replay-answer.ts';
 import type { Benchmark, Config } from '../domain/benchmark.ts';
 import { type CellRow, hasScore } from '../domain/cell.ts';
 import type { GroupHeader } from '../domain/group.ts';
 import type { Question } from '../domain/question.ts';
+import type { ScorerRegistry } from '../domain/scorer.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
 import type { Ledger } from '../ports/ledger.ts';
+import type { SolverRegistry } from '../ports/solver.ts';
 import { readQuestionRows } from '../results/read-rows.ts';
 import type { Summary } from '../results/summary.ts';
 import { SummaryBuilder } from '../results/summary-builder.ts';
@@ -39,6 +42,10 @@ export interface Verification {
 export interface VerifyStores {
   readonly ledger: Ledger;
   readonly blobs: BlobStore;
+  /** @default the built-in solvers */
+  readonly solvers?: SolverRegistry | undefined;
+  /** @default the built-in scorers */
+  readonly scorers?: ScorerRegistry | undefined;
 }
 
 /**
@@ -152,14 +159,21 @@ class GroupCheck {
       if (hasScore(row.outcome)) this.#report(`${key}: ${row.id}: a score without a call`);
       return;
     }
-    const entry = (await this.#ledger.readJournal(row)).get('answer');
-    if (entry === undefined) {
+    const journal = await this.#ledger.readJournal(row);
+    if (row.calls.some(({ step }) => !journal.has(step))) {
       this.#report(`${key}: ${row.id}: its call is missing from the journal`);
       return;
     }
     // Paid, and never graded.
     if (row.outcome === 'failed') return;
-    const grade = gradeAnswer(config.scorer, question, entry.output, entry.call.finishReason);
+    const { solvers, scorers } = this.#stores;
+    const answer = replayAnswer({ config, question, journal }, solvers);
+    if (answer === undefined) {
+      this.#report(`${key}: ${row.id}: the recorded calls give no answer`);
+      return;
+    }
+    const { output, finishReason } = answer;
+    const grade = gradeAnswer(config.scorer, question, output, finishReason, scorers);
     this.#rescored += 1;
     if (grade.outcome === row.outcome && grade.score === row.score && grade.answer === row.answer) {
       return;
