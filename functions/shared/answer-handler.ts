@@ -11,8 +11,8 @@ import {
   toThriceError,
   type WorkerEvent,
 } from '@thrice/core';
-import { type ModelClients, openModelClients } from '@thrice/models';
 import { type Composition, compose } from './compose.ts';
+import { openModels } from './compose-models.ts';
 import { invocationGovernor } from './invocation-governor.ts';
 import { describeThrown, type Log, openLog } from './log.ts';
 import { countEvent } from './metrics.ts';
@@ -22,7 +22,6 @@ import {
   type LambdaContext,
   type SqsRecord,
 } from './sqs-event.ts';
-import { readApiKey } from './stage.ts';
 
 /** Time reserved at the end of an invocation, ms: to release the cell before Lambda stops it. */
 const RESERVE_MS = 15_000;
@@ -128,7 +127,7 @@ async function answer(
   const owner = randomUUID();
   const onFailure = (thrown: unknown) => log.error('heartbeat failed', describeThrown(thrown));
   const heartbeat = new Heartbeat({ ledger, queue, clock, owner, onFailure });
-  await using models = openModels(composition);
+  await using models = openModels(clock);
   using _limit = stopInTime(context, heartbeat);
   const workEnded = new AbortController();
   const heartbeats = heartbeat.run(workEnded.signal);
@@ -151,15 +150,6 @@ async function answer(
     workEnded.abort();
     await heartbeats;
   }
-}
-
-function openModels({ clock }: Composition): ModelClients {
-  return openModelClients({
-    keyOf: ({ apiKeyEnv }) => (apiKeyEnv === undefined ? undefined : readApiKey(apiKeyEnv)),
-    clock,
-    // One call at a time needs no pool: built-in fetch keeps its connection and is not in the bundle.
-    pool: { fetch, [Symbol.asyncDispose]: async () => undefined },
-  });
 }
 
 /** Stops the work before Lambda stops the function: the call is aborted and the cell is released. */
