@@ -20,7 +20,7 @@ export {
 } from './builtins.ts';
 export { backoffMs } from './cells/backoff.ts';
 export { describeError } from './cells/cell-execution.ts';
-export { decideNextStep, type NextStep } from './cells/decide-next-step.ts';
+export { breakerScopeOf, decideRetry, type RetryDecision } from './cells/decide-retry.ts';
 export { executeCell } from './cells/execute-cell.ts';
 export { Heartbeat } from './cells/heartbeat.ts';
 export { isServedModel } from './cells/is-served-model.ts';

@@ -483,6 +483,16 @@ describe('a rate limit', () => {
 });
 
 describe('an error of the lane', () => {
+  it('opens the breaker before another cell can have the permit', async () => {
+    const engine = new FakeEngine({ answer: () => anError('quota-exhausted') });
+    const openAtReturn: number[] = [];
+    engine.governor.onReturn = () => openAtReturn.push(engine.openBreakers.size);
+
+    await engine.work(await engine.deliver());
+
+    expect(openAtReturn).toEqual([1]);
+  });
+
   it('closes the lane when its quota is exhausted, the cell untouched', async () => {
     const resetAt = '2026-11-20T13:00:00.000Z';
     const engine = new FakeEngine({ answer: () => anError('quota-exhausted', { resetAt }) });
@@ -498,7 +508,7 @@ describe('an error of the lane', () => {
     };
     expect(settlement).toEqual({ kind: 'release', delayMs: limits.deferredDelayMs });
     expect(await engine.ledger.listOpenBreakers()).toEqual([breaker]);
-    expect(engine.events.at(-1)).toEqual({ kind: 'breaker-opened', breaker });
+    expect(engine.events[0]).toEqual({ kind: 'breaker-opened', breaker });
     expect(engine.ledger.cell(key)).toMatchObject({ state: 'released', attempts: 0 });
   });
 

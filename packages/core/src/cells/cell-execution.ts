@@ -11,7 +11,7 @@ import type { Solver, SolverMove, StepRequest } from '../ports/solver.ts';
 import { priceUsage } from '../pricing/price-usage.ts';
 import { gradeAnswer } from '../scorers/grade-answer.ts';
 import { renderPrompt } from '../spec/render-prompt.ts';
-import { decideNextStep } from './decide-next-step.ts';
+import { breakerScopeOf, decideRetry } from './decide-retry.ts';
 import type { HeldLease } from './heartbeat.ts';
 import { isServedModel } from './is-served-model.ts';
 import type { Settlement, Worker } from './worker.ts';
@@ -154,7 +154,10 @@ export class CellExecution {
       return await this.#release(Math.max(0, granted.atMs - this.#worker.clock.now()));
     }
     try {
-      return await this.#callWithPermit(move, granted.permit);
+      const called = await this.#callWithPermit(move, granted.permit);
+      // Before the permit is returned: the cell that waits for it must not send one more such call.
+      if ('error' in called) await this.#openBreakerFor(called.error, move.request);
+      return called;
     } finally {
       await granted.permit.settle({ kind: 'failed' });
     }
@@ -243,7 +246,7 @@ export class CellExecution {
     target: Pick<StepRequest, 'lane' | 'model'>,
   ): Promise<Settlement | undefined> {
     if (error.class === 'transient' || error.class === 'internal') this.#failedAttempts += 1;
-    const next = decideNextStep(error, {
+    const next = decideRetry(error, {
       attempts: this.#stepAttempts(),
       maxAttempts: this.#worker.benchmark.maxAttempts,
       random: this.#worker.random,
@@ -260,9 +263,8 @@ export class CellExecution {
       case 'slow-down':
         this.#record(error, delayMs);
         return await this.#release(delayMs);
-      case 'open-breaker':
+      case 'blocked':
         this.#record(error, limits.deferredDelayMs);
-        await this.#openBreaker(error, next.scope === 'lane' ? target.lane : modelRefOf(target));
         return await this.#release(limits.deferredDelayMs);
       case 'fail':
         this.#record(error, null);
@@ -301,15 +303,18 @@ export class CellExecution {
     return { kind: 'release', delayMs };
   }
 
-  async #openBreaker(error: ThriceError, breakerKey: string): Promise<void> {
+  /** Opens the breaker of the lane or the model, if the error is about one of them. */
+  async #openBreakerFor(error: ThriceError, target: Pick<StepRequest, 'lane' | 'model'>) {
+    const scope = breakerScopeOf(error);
+    if (scope === undefined) return;
     const breaker: OpenBreaker = {
       schemaVersion: 1,
-      breakerKey,
+      breakerKey: scope === 'lane' ? target.lane : modelRefOf(target),
       error: describeError(error),
       openedAt: this.#now(),
       resetAt: error.details.resetAt ?? null,
     };
-    // Before the write: a cell that waits for this permit must not send one more call meanwhile.
+    // Cells of this worker know it before the write has taken its time.
     this.#worker.observe({ kind: 'breaker-opened', breaker });
     await this.#worker.ledger.openBreaker(breaker);
   }

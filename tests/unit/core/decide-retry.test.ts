@@ -1,11 +1,12 @@
 import {
+  breakerScopeOf,
   classOfCode,
-  decideNextStep,
+  decideRetry,
   type ErrorClass,
   type ErrorCode,
   errorCodesByClass,
   limits,
-  type NextStep,
+  type RetryDecision,
 } from '@thrice/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -14,35 +15,43 @@ import { anError } from '../../support/builders.ts';
 const everyCode = Object.values(errorCodesByClass).flat() as readonly ErrorCode[];
 const first = { attempts: 1, maxAttempts: 5, random: () => 0 };
 
-/** What a cell's first failure leads to, by class; models are told apart below. */
-const firstStep: Readonly<Record<ErrorClass, NextStep>> = {
+/** What a cell's first failure leads to, by class. */
+const firstDecision: Readonly<Record<ErrorClass, RetryDecision>> = {
   transient: { kind: 'retry', waitMs: 250 },
-  'rate-limited': { kind: 'slow-down', retryAfterMs: undefined },
-  exhausted: { kind: 'open-breaker', scope: 'lane' },
-  misconfigured: { kind: 'open-breaker', scope: 'lane' },
+  'rate-limited': { kind: 'slow-down' },
+  exhausted: { kind: 'blocked' },
+  misconfigured: { kind: 'blocked' },
   rejected: { kind: 'fail' },
   input: { kind: 'fail' },
   conflict: { kind: 'abandon' },
   internal: { kind: 'raise' },
 };
-const aboutModel: readonly ErrorCode[] = ['unknown-model', 'wrong-served-model'];
 
-describe('the next step after a failure', () => {
+describe('the breaker that an error opens', () => {
+  it.each(everyCode.map((code) => [code, classOfCode(code)] as const))(
+    'for %s follows from class %s',
+    (code, errorClass) => {
+      const aboutModel: readonly ErrorCode[] = ['unknown-model', 'wrong-served-model'];
+      const opens = errorClass === 'exhausted' || errorClass === 'misconfigured';
+
+      const scope = breakerScopeOf(anError(code));
+
+      expect(scope).toBe(opens ? (aboutModel.includes(code) ? 'model' : 'lane') : undefined);
+    },
+  );
+});
+
+describe('the decision after a failure', () => {
   it.each(everyCode.map((code) => [code, classOfCode(code)] as const))(
     'for %s is that of class %s',
     (code, errorClass) => {
-      const step = decideNextStep(anError(code), first);
-
-      const expected = aboutModel.includes(code)
-        ? { kind: 'open-breaker', scope: 'model' }
-        : firstStep[errorClass];
-      expect(step).toEqual(expected);
+      expect(decideRetry(anError(code), first)).toEqual(firstDecision[errorClass]);
     },
   );
 
-  it('is a wait in the attempt while that is short, then a release', () => {
+  it('is a wait within the delivery while that is short, then a release', () => {
     const steps = [1, 2, 3, 4].map((attempts) =>
-      decideNextStep(anError('model-timeout'), { ...first, attempts }),
+      decideRetry(anError('model-timeout'), { ...first, attempts }),
     );
 
     expect(steps).toEqual([
@@ -56,9 +65,7 @@ describe('the next step after a failure', () => {
   it.each<ErrorCode>(['model-timeout', 'invariant-violated'])(
     'after %s is the end when the attempts are used up',
     (code) => {
-      const steps = [4, 5, 6].map((attempts) =>
-        decideNextStep(anError(code), { ...first, attempts }),
-      );
+      const steps = [4, 5, 6].map((attempts) => decideRetry(anError(code), { ...first, attempts }));
 
       const expected = { kind: 'fail' };
       expect(steps.slice(1)).toEqual([expected, expected]);
@@ -68,32 +75,26 @@ describe('the next step after a failure', () => {
 
   it('waits as long as the vendor asked where that is longer', () => {
     const asked = (retryAfterMs: number) =>
-      decideNextStep(anError('model-unavailable', { retryAfterMs }), first);
+      decideRetry(anError('model-unavailable', { retryAfterMs }), first);
 
     expect(asked(100)).toEqual({ kind: 'retry', waitMs: 250 });
     expect(asked(900)).toEqual({ kind: 'retry', waitMs: 900 });
     expect(asked(30_000)).toEqual({ kind: 'release', delayMs: 30_000 });
   });
 
-  it('slows the lane down for a rate limit, by what the vendor asked', () => {
-    const step = decideNextStep(anError('model-rate-limited', { retryAfterMs: 7_000 }), first);
-
-    expect(step).toEqual({ kind: 'slow-down', retryAfterMs: 7_000 });
-  });
-
-  it('never gives a cell up for a rate limit, however many its attempts', () => {
-    const step = decideNextStep(anError('model-rate-limited'), { ...first, attempts: 99 });
+  it('never fails a cell for a rate limit, however many its attempts', () => {
+    const step = decideRetry(anError('model-rate-limited'), { ...first, attempts: 99 });
 
     expect(step.kind).toBe('slow-down');
   });
 
-  it('holds a slot no longer than a second and delays no longer than the cap', () => {
+  it('holds a lease no longer than a second and delays no longer than the cap', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 50 }),
         fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
         (attempts, draw) => {
-          const step = decideNextStep(anError('model-timeout'), {
+          const step = decideRetry(anError('model-timeout'), {
             attempts,
             maxAttempts: 51,
             random: () => draw,

@@ -1,0 +1,81 @@
+import { assertNever, type ThriceError } from '../errors.ts';
+import { limits } from '../limits.ts';
+import type { Random } from '../ports/random.ts';
+import { backoffMs } from './backoff.ts';
+
+/** What happens to a cell whose call failed. */
+export type RetryDecision =
+  /** Another attempt within this delivery. */
+  | { readonly kind: 'retry'; readonly waitMs: number }
+  /** Back to the queue; another cell can use the permit. */
+  | { readonly kind: 'release'; readonly delayMs: number }
+  /** Back to the queue for as long as the governor says; not an attempt. */
+  | { readonly kind: 'slow-down' }
+  /** Back to the queue untouched: the breaker of the lane or the model is open. */
+  | { readonly kind: 'blocked' }
+  /** Recorded as failed. */
+  | { readonly kind: 'fail' }
+  /** Back to the queue at once: this worker is stopping, or another one has the cell. */
+  | { readonly kind: 'abandon' }
+  /** A bug: nothing is acknowledged. */
+  | { readonly kind: 'raise' };
+
+/**
+ * Decides by error class what happens to a cell whose call failed: the only retry policy there is.
+ *
+ * @param attempts - Failed attempts at the step so far, this one included where it counts as one.
+ */
+export function decideRetry(
+  error: ThriceError,
+  {
+    attempts,
+    maxAttempts,
+    random,
+  }: {
+    readonly attempts: number;
+    readonly maxAttempts: number;
+    readonly random: Random;
+  },
+): RetryDecision {
+  switch (error.class) {
+    case 'transient':
+      if (attempts >= maxAttempts) return { kind: 'fail' };
+      return retryOrRelease(Math.max(error.details.retryAfterMs ?? 0, backoff(attempts, random)));
+    case 'rate-limited':
+      return { kind: 'slow-down' };
+    case 'exhausted':
+    case 'misconfigured':
+      return { kind: 'blocked' };
+    case 'rejected':
+    case 'input':
+      return { kind: 'fail' };
+    case 'conflict':
+      return { kind: 'abandon' };
+    case 'internal':
+      return attempts >= maxAttempts ? { kind: 'fail' } : { kind: 'raise' };
+    default:
+      return assertNever(error.class);
+  }
+}
+
+/** Whose breaker an error opens: the lane's, that of one model on it, or none. */
+export function breakerScopeOf(error: ThriceError): 'lane' | 'model' | undefined {
+  if (error.class === 'exhausted') return 'lane';
+  if (error.class !== 'misconfigured') return undefined;
+  const isAboutModel = error.code === 'unknown-model' || error.code === 'wrong-served-model';
+  return isAboutModel ? 'model' : 'lane';
+}
+
+function retryOrRelease(delayMs: number): RetryDecision {
+  return delayMs <= limits.inDeliveryWaitMs
+    ? { kind: 'retry', waitMs: delayMs }
+    : { kind: 'release', delayMs };
+}
+
+function backoff(failureCount: number, random: Random): number {
+  return backoffMs(failureCount, {
+    baseMs: limits.backoffBaseMs,
+    capMs: limits.backoffCapMs,
+    random,
+  });
+}
