@@ -154,10 +154,7 @@ export class CellExecution {
       return await this.#release(Math.max(0, granted.atMs - this.#worker.clock.now()));
     }
     try {
-      const called = await this.#callWithPermit(move, granted.permit);
-      // Before the permit is returned: the cell that waits for it must not send one more such call.
-      if ('error' in called) await this.#openBreakerFor(called.error, move.request);
-      return called;
+      return await this.#callWithPermit(move, granted.permit);
     } finally {
       await granted.permit.settle({ kind: 'failed' });
     }
@@ -178,10 +175,13 @@ export class CellExecution {
       .send({ ...request, lane, cell: this.#key, step }, this.#lease.signal)
       .catch(toThriceError);
     if (response instanceof ThriceError) {
+      // Before the permit is returned: the cell that waits for it must not send one more such call.
+      await this.#openBreakerFor(response, request);
       return { error: response, delayMs: await permit.settle(endOf(response)) };
     }
     const call = this.#describeCall(move, response, startedAtMs, permit.waitMs);
     const entry = await this.#commit(call, response);
+    if ('error' in entry) await this.#openBreakerFor(entry.error, request);
     const { usage, rateLimits } = response;
     await permit.settle({ kind: 'answered', usage, rateLimits });
     return entry;
