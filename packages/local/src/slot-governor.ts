@@ -10,7 +10,7 @@ import {
   ThriceError,
 } from '@thrice/core';
 
-/** One refusal may be chance; so many without an answer in between hold the lane. */
+/** Number of refusals in a row that hold a lane; one alone may be chance. */
 const REFUSALS_TO_HOLD = 2;
 
 interface Waiter {
@@ -21,29 +21,27 @@ interface Waiter {
 interface LaneSlots {
   /** Calls in flight at most, as configured. */
   readonly limit: number;
-  /** Calls in flight at most for now, 1..`limit`: halved by each hold, one more with each answer. */
+  /** Calls in flight at most at present, 1..`limit`: each hold halves it, each answer adds one. */
   window: number;
   inUse: number;
   readonly waiters: Set<Waiter>;
-  /** Nothing is granted before, ms since 1970. */
+  /** Nothing is granted before this time, ms since 1970. */
   heldUntilMs: number;
-  /** Holds in a row without an answer in between. */
+  /** Holds since the last answer. */
   holds: number;
   /** Refusals since the last answer. */
   refusals: number;
 }
 
 /**
- * Slots for the calls of one process: so many in all, so many a lane.
+ * Limits the calls of one process, in total and per lane.
  *
- * A free slot goes to the waiting lane that uses fewest, so that a slow lane cannot keep a fast one
- * from its share; within a lane first come, first served. A lane that is refused again and again is
- * granted nothing until its hold is over, then half as many slots as before; its pace comes back with its
- * answers.
+ * A free slot goes to the waiting lane that uses the fewest, so that a slow lane does not take the share of a
+ * fast one; within a lane, callers are served in order. Repeated refusals hold a lane: it is granted nothing until
+ * the hold ends, then half as many slots as before, and one more with each answer.
  *
- * Nobody waits for a wake-up that can be missed: whatever changes (a slot comes back, a hold ends, a timer
- * fires early or late) ends in `grantWaiting`, which looks at everything anew and sets the one alarm
- * for the earliest end of a hold that somebody waits for.
+ * No wake-up can be missed: every change (a slot is returned, a hold ends, a timer fires early or late) calls
+ * `grantWaiting`, which examines all lanes again and sets a single alarm for the earliest end of a hold.
  */
 export class SlotGovernor implements Governor {
   readonly #clock: Clock;
@@ -55,8 +53,8 @@ export class SlotGovernor implements Governor {
   #grantedCount = 0;
 
   /**
-   * @param init.total - Slots in all, >= 1.
-   * @param init.perLane - Slots by lane, >= 1; lanes that are absent have none.
+   * @param init.total - Slots in total, >= 1.
+   * @param init.perLane - Slots by lane, >= 1 each.
    */
   constructor(init: {
     readonly clock: Clock;
@@ -83,7 +81,7 @@ export class SlotGovernor implements Governor {
     );
   }
 
-  /** Waits as long as it takes: a cell that waits on this machine keeps nothing else waiting. */
+  /** Waits without a limit: a waiting cell on this machine blocks no other. */
   async grant({ lane, signal }: PermitRequest): Promise<Grant> {
     const slots = this.#slotsOf(lane);
     if (signal.aborted || this.#closed.signal.aborted) throw interrupted();
@@ -111,12 +109,12 @@ export class SlotGovernor implements Governor {
     return delayMs;
   }
 
-  /** Counts a refusal; a series of them without an answer in between holds the lane. */
+  /** Counts a refusal and holds the lane after several in a row. Returns the delay of the cell, ms. */
   #slowDown(slots: LaneSlots, retryAfterMs: number | undefined): number {
     const nowMs = this.#clock.now();
     slots.refusals += 1;
     if (slots.refusals < REFUSALS_TO_HOLD) return retryAfterMs ?? this.#backoff(1);
-    // Calls that were in flight together are refused together: that is one hold, not many.
+    // Calls in flight at the same time are refused together; they count as one hold.
     if (nowMs >= slots.heldUntilMs) {
       slots.holds += 1;
       slots.window = Math.max(1, Math.floor(slots.window / 2));
@@ -126,7 +124,7 @@ export class SlotGovernor implements Governor {
     return delayMs;
   }
 
-  /** Grants nothing any more: who waits is turned away, who holds a slot keeps it to the end. */
+  /** Ends all waits with `interrupted` and grants no more slots; granted ones stay in use until settled. */
   close(): void {
     this.#closed.abort();
     this.#alarm?.cancel.abort();
@@ -135,22 +133,22 @@ export class SlotGovernor implements Governor {
     }
   }
 
-  /** Slots granted so far; a number that grows is a sign of life. */
+  /** Slots granted so far, for a watchdog. */
   get grantedCount(): number {
     return this.#grantedCount;
   }
 
-  /** Slots in use: calls in flight. */
+  /** Slots in use. */
   get inUseCount(): number {
     return [...this.#lanes.values()].reduce((sum, { inUse }) => sum + inUse, 0);
   }
 
-  /** Whether a lane is granted nothing for now because it was refused. */
+  /** Whether refusals hold the lane at present. */
   isHeld(lane: string): boolean {
     return this.#clock.now() < this.#slotsOf(lane).heldUntilMs;
   }
 
-  /** Grants what should have been granted: for a watchdog that sees nothing move. */
+  /** Grants what should have been granted; for a watchdog. */
   recover(): void {
     this.grantWaiting();
   }
@@ -161,7 +159,7 @@ export class SlotGovernor implements Governor {
     this.#setAlarm();
   }
 
-  /** Sets the alarm for the earliest end of a hold that somebody waits for. */
+  /** Sets the alarm for the earliest end of a hold that callers wait for. */
   #setAlarm(): void {
     const nowMs = this.#clock.now();
     const ends = [...this.#lanes.values()].flatMap(({ waiters, heldUntilMs }) =>
@@ -176,7 +174,7 @@ export class SlotGovernor implements Governor {
     this.#alarm = alarm;
     void this.#clock.sleep(atMs - nowMs, alarm.cancel.signal).then(() => {
       if (this.#alarm !== alarm) return;
-      // A timer may fire before the clock says so: then the next alarm is for the rest.
+      // A timer may fire early: then the next alarm covers the rest.
       this.#alarm = undefined;
       this.grantWaiting();
     });
@@ -228,7 +226,7 @@ export class SlotGovernor implements Governor {
     });
   }
 
-  /** Grants one slot; false if none is free or nobody may have it. */
+  /** Grants one slot. Returns false if none is free or no waiting lane is open. */
   #grantNext(): boolean {
     const waiting = [...this.#lanes.values()].filter(
       (slots) => slots.waiters.size > 0 && this.#isOpen(slots),
@@ -245,7 +243,7 @@ export class SlotGovernor implements Governor {
   }
 }
 
-/** An answer ends a series of refusals and gives one slot back. */
+/** An answer ends a series of refusals and adds one slot. */
 function speedUp(slots: LaneSlots): void {
   slots.refusals = 0;
   slots.holds = 0;

@@ -20,24 +20,24 @@ import type { LocalEngine } from './local-engine.ts';
 import { SlotGovernor } from './slot-governor.ts';
 import type { Backlog, SqliteTaskQueue, TaskScope } from './sqlite-task-queue.ts';
 
-/** How often open breakers, the group's state and dead workers are looked at, ms. */
+/** Interval at which open breakers, the group's state and dead workers are read, ms. */
 const REFRESH_MS = 1_000;
-/** How long an idle loop sleeps before it looks again, ms. */
+/** Longest sleep of an idle loop while cells are in flight, ms. */
 const IDLE_MS = 100;
-/** With work, open lanes and no request for this long, ms, a wake-up has been lost. */
+/** After this long without a request, ms, though there is work and an open lane, a wake-up was lost. */
 const STALL_MS = 30_000;
-/** Cells in flight beyond the slots, as a share: they are claimed or completed while others call. */
+/** Cells in flight beyond the slots, as a ratio: they are claimed or completed while others call. */
 const AHEAD_RATIO = 2;
 
 /** How the work on a group ended. */
 export type Ending =
-  /** Every task is done. */
+  /** All tasks are done. */
   | { readonly kind: 'complete' }
-  /** All that is left waits for a blocked lane or model. */
+  /** The remaining tasks wait for a blocked lane or model. */
   | { readonly kind: 'paused'; readonly openBreakers: readonly OpenBreaker[] }
-  /** We were told to stop. */
+  /** A signal asked the process to stop. */
   | { readonly kind: 'interrupted' }
-  /** The group was cancelled by another command. */
+  /** Another command cancelled the group. */
   | { readonly kind: 'cancelled' };
 
 /** What {@link workGroup} needs. */
@@ -54,23 +54,23 @@ export interface WorkOrder {
   /** Slots for the calls. @default as many as the benchmark allows, in all and on each lane */
   readonly governor?: SlotGovernor;
   readonly observe: WorkerObserver;
-  /** What of the group to work on. */
+  /** The part of the group to work on. */
   readonly scope: TaskScope;
-  /** Wait for exhausted lanes instead of ending paused. */
+  /** Wait for exhausted lanes instead of ending as paused. */
   readonly waitForQuota: boolean;
-  /** Aborts to take no more cells and finish those in flight. */
+  /** Aborts to start no more cells and finish those in flight. */
   readonly drainSignal: AbortSignal;
-  /** Aborts to end the calls in flight as well. */
+  /** Aborts to cancel the calls in flight as well. */
   readonly stopSignal: AbortSignal;
 }
 
 /**
- * Works on a group until nothing is left to do, or somebody says stop.
+ * Works on a group until nothing is left to do or it is told to stop.
  *
- * Several processes may do so at once; each helps with what the others have not in flight.
+ * Several processes can work on a group at the same time: they share its queue.
  *
- * @throws {ThriceError} `store-unusable` when the store fails; class `internal` for our own bugs. Cells
- *   in flight are finished first; nothing paid is lost.
+ * @throws {ThriceError} `store-unusable` when the store fails; class `internal` for a bug. Cells in flight
+ *   are finished first, so that no paid call is lost.
  */
 export async function workGroup(order: WorkOrder): Promise<Ending> {
   const loop = new WorkLoop(order);
@@ -91,12 +91,12 @@ class WorkLoop {
   readonly #inFlight = new Map<string, number>();
   readonly #cellsInFlight = new Set<string>();
   readonly #openBreakers = new Map<string, OpenBreaker>();
-  /** OpenBreakers in a row without an answer in between; drives the backoff. */
+  /** How often each breaker has closed and opened again without an answer; drives the backoff. */
   readonly #streaks = new Map<string, number>();
   #failure: { readonly error: unknown } | undefined;
   #isCancelled = false;
   #refreshedAtMs = Number.NEGATIVE_INFINITY;
-  /** Since when nothing moves though something could, and how many slots had been granted then. */
+  /** When cells began to wait for slots that are free, and the count of granted slots at that time. */
   #still: { readonly sinceMs: number; readonly grantedCount: number } | undefined;
   #wake: (() => void) | undefined;
 
@@ -179,7 +179,7 @@ class WorkLoop {
     while (this.#inFlightCount() > 0) await this.#idle(IDLE_MS);
   }
 
-  /** Undefined while there is something to do or to wait for. */
+  /** Undefined while there is work, or something to wait for. */
   #endingOf(whole: readonly Backlog[]): Ending | undefined {
     const { runs, configs } = this.#order.scope;
     const backlog = whole.filter(
@@ -205,7 +205,7 @@ class WorkLoop {
     return this.#order.waitForQuota && breaker.error.class === 'exhausted';
   }
 
-  /** Receives and starts as many cells as there is room for; returns how many. */
+  /** Receives and starts as many cells as there is room for. Returns how many it started. */
   async #startCells(): Promise<number> {
     const counts = await Promise.all(
       [...this.#laneLimits].map(async ([lane, slots]) => {
@@ -222,7 +222,7 @@ class WorkLoop {
     return counts.reduce((sum, count) => sum + count, 0);
   }
 
-  /** Configs of a lane that may be worked on: a blocked model's tasks stay where they are. */
+  /** The configs of a lane that no breaker blocks. */
   #openConfigs(lane: string): readonly string[] {
     return this.#order.benchmark.configs
       .filter((config) => config.lane === lane)
@@ -234,7 +234,7 @@ class WorkLoop {
   #start(delivery: Delivery): void {
     const name = nameOf(delivery);
     if (this.#cellsInFlight.has(name)) {
-      // Our own task came again while we still hold it: the process was asleep for longer than a lease.
+      // The queue delivered a task that this process still holds: it was suspended for longer than a lease.
       void this.#queue
         .release(delivery, limits.heartbeatMs)
         .catch((error: unknown) => this.#fail(error));
@@ -288,7 +288,7 @@ class WorkLoop {
   async #refresh(): Promise<void> {
     const { engine, header, observe } = this.#order;
     const nowMs = engine.clock.now();
-    // Also when the clock was set back: waiting for it to catch up would make us deaf.
+    // The difference is negative after the clock was set back.
     if (Math.abs(nowMs - this.#refreshedAtMs) < REFRESH_MS) return;
     this.#refreshedAtMs = nowMs;
     const group = await engine.ledger.readGroup(header.group);
@@ -300,8 +300,8 @@ class WorkLoop {
   }
 
   /**
-   * Says so and recovers when cells wait for slots that nothing withholds: that is a bug, but no reason to
-   * wait for ever.
+   * Reports a stall and ends it: cells that wait although slots are free and no lane is held. A stall is a
+   * bug of the governor, but it must not stop a run.
    */
   #watchForStall(nowMs: number): void {
     const { grantedCount, inUseCount } = this.#governor;
@@ -323,7 +323,7 @@ class WorkLoop {
     const listed = await ledger.listOpenBreakers();
     const breakerKeys = new Set(listed.map(({ breakerKey }) => breakerKey));
     for (const { breakerKey, openedAt } of this.#openBreakers.values()) {
-      // One of this last moment may still be on its way to the ledger.
+      // A breaker that has just opened may not be in the ledger yet.
       const isSettled = nowMs - Date.parse(openedAt) >= REFRESH_MS;
       if (isSettled && !breakerKeys.has(breakerKey)) this.#openBreakers.delete(breakerKey);
     }
@@ -341,7 +341,7 @@ class WorkLoop {
     this.#streaks.set(breakerKey, (this.#streaks.get(breakerKey) ?? 0) + 1);
   }
 
-  /** At its reset where that is known and was still to come, else after a backoff. */
+  /** When the breaker closes, ms: at its reset if that is known and later than its opening, else after a backoff. */
   #opensAtMs({ breakerKey, openedAt, resetAt }: OpenBreaker): number {
     const openedAtMs = Date.parse(openedAt);
     const resetAtMs = resetAt === null ? Number.NaN : Date.parse(resetAt);
@@ -371,7 +371,7 @@ class WorkLoop {
     return [...this.#inFlight.values()].reduce((sum, count) => sum + count, 0);
   }
 
-  /** Until the next task that may be worked on is visible, but no longer than to the next refresh. */
+  /** Time until the next task of an open config is visible, ms, at most until the next refresh. */
   #idleMs(backlog: readonly Backlog[]): number {
     const nowMs = this.#order.engine.clock.now();
     const visibleAtMs = backlog

@@ -250,8 +250,7 @@ describe('a cell that somebody has worked on', () => {
 
     const settlement = await engine.work(await engine.deliver());
 
-    const message =
-      'given up after 3 attempts: the last worker died over the cell, or left it without a word';
+    const message = 'gave up after 3 attempts: the last worker died while it held the cell';
     const error = { class: 'internal', code: 'worker-died', message };
     expect(settlement).toEqual({ kind: 'acknowledge' });
     expect(engine.models.requests).toEqual([]);
@@ -290,7 +289,7 @@ describe('a cell that somebody has worked on', () => {
     expect(engine.ledger.cell(key)?.result).toMatchObject({ outcome: 'scored', attempts: 11 });
   });
 
-  it('is given up after as many workers as it has attempts, each dead in its call', async () => {
+  it('fails after as many workers as it has attempts have died in its call', async () => {
     const engine = new FakeEngine({ benchmark: aBenchmark({ maxAttempts: 3 }) });
     for (const owner of ['worker-2', 'worker-3', 'worker-4']) {
       await engine.ledger.claimCell(key, 0, owner);

@@ -3,7 +3,7 @@ import type { Random } from '../ports/random.ts';
 /**
  * Exponential backoff with equal jitter: half of the delay is certain, half is drawn.
  *
- * Jitter keeps cells that failed together from coming back together.
+ * Jitter spreads the retries of cells that failed at the same time.
  *
  * @param failureCount - Failures so far, integer >= 1.
  * @param baseMs - Delay after the first failure before jitter, > 0.

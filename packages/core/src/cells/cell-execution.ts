@@ -27,9 +27,9 @@ interface FailedCall {
 }
 
 /**
- * One claimed cell on its way to a result.
+ * The execution of one claimed cell.
  *
- * The solver asks for steps; everything else is here: lease, permits, journal, attempts of each step, time
+ * The solver decides on the steps. The execution owns the rest: lease, permits, journal, attempts per step, time
  * limit and abort.
  */
 export class CellExecution {
@@ -57,7 +57,7 @@ export class CellExecution {
     readonly solver: Solver;
     readonly worker: Worker;
     readonly cell: CellRecord;
-    /** No worker held the cell before: its journal is empty. */
+    /** No worker held the cell before, so its journal is empty. */
     readonly isFirst: boolean;
     readonly lease: HeldLease;
   }) {
@@ -86,10 +86,10 @@ export class CellExecution {
   }
 
   /**
-   * Ends work that threw: a bug counts as an attempt; a store failure does not, whereas a lease left to
-   * expire would.
+   * Ends an execution that threw. A bug counts as an attempt. A store failure does not: the cell is released,
+   * because a lease that expires would count as one.
    *
-   * @throws {ThriceError} The error, unless it was a bug that used up the attempts.
+   * @throws {ThriceError} The error, unless it was a bug on the last attempt.
    */
   async abort(error: ThriceError): Promise<Settlement> {
     if (this.#isReleased) throw error;
@@ -100,7 +100,7 @@ export class CellExecution {
     throw error;
   }
 
-  /** The calls that earlier deliveries recorded. */
+  /** Reads the calls that earlier deliveries recorded. */
   async #readJournal(): Promise<Journal> {
     if (this.#isFirst) return new Map();
     const recorded = inRecordedOrder(await this.#worker.ledger.readJournal(this.#key));
@@ -112,7 +112,7 @@ export class CellExecution {
     );
   }
 
-  /** One step, tried until it has an entry or the cell has to leave this worker. */
+  /** Attempts one step until it is recorded, or the cell has to go back to the queue or has failed. */
   async #performStep(move: CallMove): Promise<JournalEntry | Settlement> {
     if (this.#journal.has(move.step)) throw stepAskedTwice(this.#solver.kind, move.step);
     this.#step = move.step;
@@ -134,11 +134,11 @@ export class CellExecution {
     return this.#failedAttempts - this.#failedBefore;
   }
 
-  /** Only workers that died leave a cell with its attempts used up: the others fail it. */
+  /** Fails a cell without attempts left: its last worker died, or it would have failed the cell itself. */
   async #failExhausted(): Promise<Settlement> {
     const error = new ThriceError({
       code: 'worker-died',
-      message: `given up after ${this.#stepAttempts()} attempts: the last worker died over the cell, or left it without a word`,
+      message: `gave up after ${this.#stepAttempts()} attempts: the last worker died while it held the cell`,
     });
     this.#record(error, null);
     return await this.#fail(error);
@@ -160,11 +160,11 @@ export class CellExecution {
     }
   }
 
-  /** One call, recorded before anything reads it; a failure of the model is a value. */
+  /** Sends one call and records it before anything reads the answer. Returns a failed call as a value. */
   async #callWithPermit(move: CallMove, permit: Permit): Promise<JournalEntry | FailedCall> {
     const { step, request } = move;
     if (breakersFor(request, this.#worker.openBreakers).length > 0) return failed(breakerOpened());
-    // The wait may have been long: an earlier holder of the cell may have recorded the call after all.
+    // During a long wait for the permit, an earlier holder of the cell may have recorded the call.
     if (!(await this.#lease.confirm())) return failed(leaseLost());
     const recorded = (await this.#readJournal()).get(step);
     if (recorded !== undefined) return recorded;
@@ -175,7 +175,7 @@ export class CellExecution {
       .send({ ...request, lane, cell: this.#key, step }, this.#lease.signal)
       .catch(toThriceError);
     if (response instanceof ThriceError) {
-      // Before the permit is returned: the cell that waits for it must not send one more such call.
+      // Before the permit returns: the next cell that gets it must not make the same call.
       await this.#openBreakerFor(response, request);
       return { error: response, delayMs: await permit.settle(endOf(response)) };
     }
@@ -240,7 +240,7 @@ export class CellExecution {
     return this.#worker.clock.toIso(this.#worker.clock.now());
   }
 
-  /** Decides what a failed call means; undefined to try again. */
+  /** Acts on a failed call. Returns undefined to attempt the step again. */
   async #handle(
     { error, delayMs }: FailedCall,
     target: Pick<StepRequest, 'lane' | 'model'>,
@@ -278,7 +278,7 @@ export class CellExecution {
     }
   }
 
-  /** A call that the end of its worker would cut off is better made by the next one. */
+  /** Whether a call after this wait would end before the worker has to. */
   #hasTimeAfter(waitMs: number, lane: string): boolean {
     const timeoutMs = this.#worker.benchmark.lanes.get(lane)?.timeoutMs ?? 0;
     return this.#worker.hasTimeFor?.(waitMs + timeoutMs) ?? true;
@@ -314,13 +314,13 @@ export class CellExecution {
       openedAt: this.#now(),
       resetAt: error.details.resetAt ?? null,
     };
-    // Cells of this worker know it before the write has taken its time.
+    // Before the write, so that the other cells of this worker know at once.
     this.#worker.observe({ kind: 'breaker-opened', breaker });
     await this.#worker.ledger.openBreaker(breaker);
   }
 
   async #fail(error: ThriceError): Promise<Settlement> {
-    // Paid steps of a cell that failed later stay on record.
+    // A failed cell keeps the record of its paid calls.
     const calls = callsOf(this.#journal);
     return await this.#store({
       outcome: 'failed',
@@ -353,14 +353,14 @@ export class CellExecution {
     const { ledger, owner, observe } = this.#worker;
     const complete: CellResult = { ...result, finishedAt: this.#now() };
     const isOurs = await ledger.completeCell(this.#key, owner, complete, this.#attemptLog);
-    // Another worker has it and may die over it: only the task of a cell that is done is acknowledged.
+    // Another worker has the cell and may die: only the task of a done cell is acknowledged.
     if (!isOurs) return { kind: 'release', delayMs: limits.heartbeatMs };
     observe({ kind: 'cell-completed', key: this.#key, result: complete });
     return { kind: 'acknowledge' };
   }
 }
 
-/** An error in the form that is stored: its text cut, its cause left behind. */
+/** An error as it is stored: with its text shortened and without its cause. */
 export function describeError(error: ThriceError): CellError {
   const message = error.message.slice(0, limits.errorTextChars);
   return { class: error.class, code: error.code, message };
@@ -370,7 +370,7 @@ function callsOf(journal: Journal): Call[] {
   return [...journal.values()].map(({ call }) => call);
 }
 
-/** Unknown as soon as the cost of one call is, and for no call at all. */
+/** Null if there are no calls, or the cost of one is unknown. */
 function totalCost(calls: readonly Call[]): number | null {
   if (calls.length === 0) return null;
   return calls.reduce<number | null>(

@@ -7,23 +7,23 @@ import { backoffMs } from './backoff.ts';
 export type RetryDecision =
   /** Another attempt within this delivery. */
   | { readonly kind: 'retry'; readonly waitMs: number }
-  /** Back to the queue; another cell can use the permit. */
+  /** Back to the queue, so that another cell can use the permit. */
   | { readonly kind: 'release'; readonly delayMs: number }
-  /** Back to the queue for as long as the governor says; not an attempt. */
+  /** Back to the queue for as long as the governor says; does not count as an attempt. */
   | { readonly kind: 'slow-down' }
   /** Back to the queue untouched: the breaker of the lane or the model is open. */
   | { readonly kind: 'blocked' }
-  /** Recorded as failed. */
+  /** The cell has failed. */
   | { readonly kind: 'fail' }
   /** Back to the queue at once: this worker is stopping, or another one has the cell. */
   | { readonly kind: 'abandon' }
-  /** A bug: nothing is acknowledged. */
+  /** A bug: the task is not acknowledged. */
   | { readonly kind: 'raise' };
 
 /**
- * Decides by error class what happens to a cell whose call failed: the only retry policy there is.
+ * Decides by the class of the error what happens to a cell whose call failed. There is no other retry policy.
  *
- * @param attempts - Failed attempts at the step so far, this one included where it counts as one.
+ * @param attempts - Failed attempts of the step so far, with this one if it counts.
  */
 export function decideRetry(
   error: ThriceError,

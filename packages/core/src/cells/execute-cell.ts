@@ -11,13 +11,13 @@ import { readQuestion } from './read-question.ts';
 import type { Settlement, Worker } from './worker.ts';
 
 /**
- * Works on one cell: claims it, performs the steps its solver asks for, grades the answer, completes it.
+ * Executes one cell: claims it, performs the steps that its solver asks for, grades the answer and completes it.
  *
- * A crash between any two lines is harmless: nothing has happened before the claim; after it the lease
- * expires; after a commit the next worker finds the call in the journal and pays nothing.
+ * A crash between any two lines is harmless: before the claim nothing has happened; after it the lease expires;
+ * after a commit the next worker finds the call in the journal and does not pay again.
  *
- * @throws {ThriceError} Class `internal`: a bug, nothing is acknowledged. What the stores throw, with the
- *   cell released.
+ * @throws {ThriceError} Class `internal`: a bug; the task is not acknowledged. What the stores throw, after the
+ *   cell is released.
  */
 export async function executeCell(delivery: Delivery, worker: Worker): Promise<Settlement> {
   const { run, id, config: configName, generation } = delivery.task;

@@ -5,12 +5,12 @@ import type { Clock } from '../ports/clock.ts';
 import type { Ledger } from '../ports/ledger.ts';
 import type { Delivery, TaskQueue } from '../ports/task-queue.ts';
 
-/** A cell that is being held; dispose of it when the work on it ends. */
+/** The lease of a claimed cell; dispose of it when the work on the cell ends. */
 export interface HeldLease extends Disposable {
-  /** Aborts with `lease-lost` when another worker took the cell over, or with the reason to stop. */
+  /** Aborts with `lease-lost` when another worker has taken over the cell, or with the reason to stop. */
   readonly signal: AbortSignal;
   /**
-   * Makes sure that the lease still stands: a process that was asleep may have lost it unawares.
+   * Checks that the lease still stands: a process that was suspended may have lost it.
    *
    * @returns False when another worker has the cell.
    */
@@ -44,10 +44,10 @@ export class Heartbeat {
     readonly clock: Clock;
     readonly owner: string;
     /**
-     * Told of a beat that a store did not serve; the next one makes up for it, and a lease that was lost
-     * meanwhile stops its cell.
+     * Receives the error of a heartbeat that a store failed. The next heartbeat makes up for it; a cell whose
+     * lease was lost meanwhile is stopped.
      *
-     * @default it ends `run`
+     * @default `run` throws it
      */
     readonly onFailure?: (error: unknown) => void;
   }) {
@@ -58,7 +58,7 @@ export class Heartbeat {
     this.#onFailure = init.onFailure;
   }
 
-  /** Starts keeping a claimed cell. */
+  /** Starts to extend the lease of a claimed cell. */
   hold(key: CellKey, delivery: Delivery): HeldLease {
     const held: Held = {
       key,
@@ -79,23 +79,23 @@ export class Heartbeat {
 
   async #confirm(held: Held): Promise<boolean> {
     const nowMs = this.#clock.now();
-    // Beats hold it well within the lease: only a process that was asleep has to ask.
+    // Heartbeats are much more frequent than leases are long: only a process that was suspended has to ask.
     if (nowMs - held.extendedAtMs < limits.leaseMs / 2) return true;
     const lost = await this.#ledger.extendLeases([held.key], this.#owner);
     held.extendedAtMs = nowMs;
     return lost.length === 0;
   }
 
-  /** Tells everything in flight to stop at once, and whatever is claimed from now on. */
+  /** Aborts the work on all cells, and on any cell claimed from now on. */
   stopAll(reason: ThriceError): void {
     this.#stopReason = reason;
     for (const { controller } of this.#held) controller.abort(reason);
   }
 
   /**
-   * Beats until `signal` aborts.
+   * Sends heartbeats until `signal` aborts.
    *
-   * @throws {ThriceError} What the stores throw, where nobody else is told.
+   * @throws {ThriceError} What the stores throw, unless `onFailure` receives it.
    */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
@@ -109,7 +109,7 @@ export class Heartbeat {
     this.#onFailure(error);
   }
 
-  /** Extends everything once; cells that are no longer ours get their signal. */
+  /** Extends all leases and deliveries once; aborts the work on cells that other workers hold. */
   async beat(): Promise<void> {
     const held = [...this.#held];
     if (held.length === 0) return;

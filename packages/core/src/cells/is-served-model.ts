@@ -1,5 +1,5 @@
 /**
- * Whether an answer comes from the model that was asked for.
+ * Whether an answer comes from the requested model.
  *
  * Vendors serve an alias as a dated or pinned version of itself and gateways drop the owner's
  * prefix, so one name may begin with, or end in, the other at a name's boundary. An answer that

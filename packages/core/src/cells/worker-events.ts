@@ -2,7 +2,7 @@ import type { OpenBreaker } from '../domain/breaker.ts';
 import type { CellKey, CellResult } from '../domain/cell.ts';
 import type { ThriceError } from '../errors.ts';
 
-/** What happens while cells are worked on, for progress displays and logs. */
+/** An event of a worker, for progress displays and logs. */
 export type WorkerEvent =
   | { readonly kind: 'cell-completed'; readonly key: CellKey; readonly result: CellResult }
   | {
@@ -14,10 +14,10 @@ export type WorkerEvent =
     }
   | { readonly kind: 'breaker-opened'; readonly breaker: OpenBreaker }
   | { readonly kind: 'breaker-waiting'; readonly breakerKey: string; readonly untilMs: number }
-  /** Cells waited for a call that nothing withheld; they are set going again. */
+  /** Cells waited although nothing kept them from a call; the worker has restarted them. */
   | { readonly kind: 'stalled'; readonly cellCount: number; readonly forMs: number }
-  /** Cells a dead worker was at work on; a call of theirs in flight may be paid twice. */
+  /** Cells that a dead worker held. Where it was waiting for a response, the call may be paid twice. */
   | { readonly kind: 'cells-taken-over'; readonly cells: readonly CellKey[] };
 
-/** Receives events; must not throw and must return soon. */
+/** Receives events; must not throw or block. */
 export type WorkerObserver = (event: WorkerEvent) => void;

@@ -11,9 +11,9 @@ import type { SolverRegistry } from '../ports/solver.ts';
 import type { Heartbeat } from './heartbeat.ts';
 import type { WorkerObserver } from './worker-events.ts';
 
-/** Everything a worker brings to a cell. */
+/** What the work on a cell needs. */
 export interface Worker {
-  /** Unique to this worker's life: the name its leases carry. */
+  /** Name of the worker on its leases; unique to each start of a worker. */
   readonly owner: string;
   readonly benchmark: Benchmark;
   readonly ledger: Ledger;
@@ -24,9 +24,9 @@ export interface Worker {
   readonly clock: Clock;
   readonly random: Random;
   readonly observe: WorkerObserver;
-  /** Whether a call of up to this duration can still be made. @default always */
+  /** Whether there is time for a call of this duration. @default always */
   readonly hasTimeFor?: (durationMs: number) => boolean;
-  /** The open breakers as the worker last read them; may change while it works. */
+  /** The open breakers, as last read; may change during the work. */
   readonly openBreakers: OpenBreakers;
   /** @default the built-in solvers */
   readonly solvers?: SolverRegistry | undefined;
@@ -34,9 +34,9 @@ export interface Worker {
   readonly scorers?: ScorerRegistry | undefined;
 }
 
-/** What the holder of the delivery does with it next. */
+/** What to do with the delivery of a cell after the work on it. */
 export type Settlement =
-  /** The cell is done, by this worker or an earlier one. */
+  /** The cell is done. */
   | { readonly kind: 'acknowledge' }
-  /** Not now: back to the queue. */
+  /** The cell has to wait: its task goes back to the queue. */
   | { readonly kind: 'release'; readonly delayMs: number };

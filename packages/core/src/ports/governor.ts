@@ -23,7 +23,7 @@ export type CallEnd =
       readonly retryAfterMs: number | undefined;
       readonly rateLimits: RateLimitHeaders;
     }
-  /** It failed in another way, or was never sent. */
+  /** The call failed in another way, or was never sent. */
   | { readonly kind: 'failed' };
 
 /** The right to send one call. */
@@ -38,14 +38,14 @@ export interface Permit {
   settle(end: CallEnd): Promise<number>;
 }
 
-/** The answer to a request for a permit. */
+/** The response to a request for a permit. */
 export type Grant =
   | { readonly kind: 'granted'; readonly permit: Permit }
-  /** No permit before this time, ms since 1970: too long to hold a cell for. */
+  /** No permit before this time, ms since 1970: too long for a cell to wait. */
   | { readonly kind: 'not-before'; readonly atMs: number };
 
 /**
- * Grants permits for calls; holds callers back while a lane is at its limit.
+ * Grants permits for calls. Callers wait while a lane is at its limit.
  *
  * A permit is kept until its call is in the journal, so that a crash loses at most as many calls as
  * there are permits.

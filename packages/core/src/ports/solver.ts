@@ -4,7 +4,7 @@ import type { Message } from '../domain/message.ts';
 import type { Question } from '../domain/question.ts';
 import type { ModelRequest } from './model-client.ts';
 
-/** What a solver works from. */
+/** The input of a solver. */
 export interface SolverInput {
   readonly config: Config;
   readonly question: Question;
@@ -14,17 +14,17 @@ export interface SolverInput {
   readonly journal: Journal;
 }
 
-/** A call that a solver asks for; the cell adds what it knows itself. */
+/** A call that a solver asks for. The execution of the cell adds the lane, cell and step. */
 export interface StepRequest extends Omit<ModelRequest, 'lane' | 'cell' | 'step'> {
   /** The lane's name. */
   readonly lane: string;
 }
 
-/** What a solver wants next. */
+/** The next step of a solver, or its answer. */
 export type SolverMove =
   | {
       readonly kind: 'call';
-      /** Names the call within the cell; never that of a recorded step. */
+      /** Name of the call within the cell; never the name of a recorded step. */
       readonly step: string;
       readonly request: StepRequest;
     }
@@ -35,14 +35,15 @@ export type SolverMove =
     };
 
 /**
- * How a config answers a question: asks for steps until it has an answer.
+ * How a config answers a question: a solver asks for calls until it has an answer.
  *
- * **Determinism.** A function of its input alone: run again over the same journal it makes the same move,
- * so a cell that another worker takes over continues without paying for a recorded call again.
- * **Limits.** Touches nothing: the cell owns the lease, permits, journal, attempts, time limit and abort.
+ * **Determinism.** A solver is a function of its input alone. Over the same journal it makes the same move, so
+ * that a worker that takes over a cell continues without paying for a recorded call again.
+ * **Limits.** A solver has no side effects. The execution of the cell owns the lease, permits, journal, attempts,
+ * time limit and abort.
  */
 export interface Solver {
-  /** As a spec names it: `direct`. */
+  /** Its name in a spec, such as `direct`. */
   readonly kind: string;
   next(input: SolverInput): SolverMove;
 }

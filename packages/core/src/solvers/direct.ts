@@ -3,7 +3,7 @@ import { requestOf } from './request-of.ts';
 
 const ANSWER_STEP = 'answer';
 
-/** Asks the config's model once; what it says is the answer. */
+/** Calls the config's model once; its output is the answer. */
 export const directSolver: Solver = {
   kind: 'direct',
   next: ({ config, prompt, journal }) => {

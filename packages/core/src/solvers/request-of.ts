@@ -3,13 +3,13 @@ import type { ModelOutput } from '../domain/call.ts';
 import type { Message } from '../domain/message.ts';
 import type { StepRequest } from '../ports/solver.ts';
 
-/** A call to a config's own model with its own parameters. */
+/** A call to the model of a config, with the parameters of the config. */
 export function requestOf(config: Config, messages: readonly Message[]): StepRequest {
   const { lane, model, temperature, maxTokens, isStreamed, extraBody } = config;
   return { lane, model, messages, tools: [], temperature, maxTokens, isStreamed, extraBody };
 }
 
-/** What a model said, for a further message; empty where it said nothing. */
+/** The text of an output, for the next message; empty if there is none. */
 export function textOf({ text }: ModelOutput): string {
   return text ?? '';
 }
