@@ -1,12 +1,5 @@
-import { globSync, readFileSync } from 'node:fs';
 import { posix } from 'node:path';
-import { fileURLToPath } from 'node:url';
-
-/** A source file; its path is relative to the repository. */
-export interface SourceFile {
-  readonly path: string;
-  readonly text: string;
-}
+import { type RepositoryFile, readRepository } from './repository-files.ts';
 
 /** An import of a source file. */
 export interface Import {
@@ -17,14 +10,7 @@ export interface Import {
   readonly kind: 'value' | 'type' | 'dynamic';
 }
 
-const root = fileURLToPath(new URL('../..', import.meta.url));
-const shipped = [
-  'packages/*/src/**/*.{ts,mjs}',
-  'functions/*.ts',
-  'functions/shared/**/*.ts',
-  'stacks/**/*.ts',
-  'sst.config.ts',
-];
+const SHIPPED = /^(?:packages\/[^/]+\/src\/|functions\/|stacks\/).*\.(?:ts|mjs)$|^sst\.config\.ts$/;
 
 /** `import 'x'`, `import … from 'x'` and `export … from 'x'`, each at the start of a line. */
 const STATIC_IMPORT =
@@ -34,16 +20,13 @@ const DYNAMIC_IMPORT = /\bimport\(\s*'(?<to>[^']+)'/g;
 /** A comment, a template or a string. A template is matched only so that its `//` starts no comment. */
 const COMMENT_OR_STRING = /\/\*[\s\S]*?\*\/|\/\/.*|`(?:\\.|[^`\\])*`|'(?:\\.|[^'\\\n])*'/g;
 
-/** Reads every source file of the packages, functions and stacks. */
-export function readSources(): readonly SourceFile[] {
-  return globSync(shipped, { cwd: root }).map((path) => ({
-    path,
-    text: readFileSync(`${root}/${path}`, 'utf8'),
-  }));
+/** Reads the source files of the packages, functions and stacks. */
+export function readSources(): readonly RepositoryFile[] {
+  return readRepository().filter(({ path }) => SHIPPED.test(path));
 }
 
 /** Finds the imports of source files in their text. */
-export function findImports(files: readonly SourceFile[]): readonly Import[] {
+export function findImports(files: readonly RepositoryFile[]): readonly Import[] {
   return files.flatMap(({ path: from, text }) => [
     ...[...text.matchAll(STATIC_IMPORT)].map(({ groups }): Import => {
       const kind = groups?.['type'] === undefined ? 'value' : 'type';
@@ -56,7 +39,7 @@ export function findImports(files: readonly SourceFile[]): readonly Import[] {
 }
 
 /** Returns the code of a file without comments and strings; templates stay, because they hold code. */
-export function codeOf({ text }: SourceFile): string {
+export function codeOf({ text }: RepositoryFile): string {
   return text.replace(COMMENT_OR_STRING, (part) => (part.startsWith('`') ? part : ''));
 }
 

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
+import type { RepositoryFile } from '../support/repository-files.ts';
 import {
   codeOf,
   findImports,
   type Import,
   reachableFrom,
   readSources,
-  type SourceFile,
 } from '../support/source-imports.ts';
 
 interface Rule {
@@ -14,11 +14,11 @@ interface Rule {
   readonly covers: readonly string[];
   /** Lists what breaks the rule in the covered files. */
   readonly violations: (
-    covered: readonly SourceFile[],
+    covered: readonly RepositoryFile[],
     imports: readonly Import[],
   ) => readonly string[];
   /** Files that break the rule. */
-  readonly planted: readonly SourceFile[];
+  readonly planted: readonly RepositoryFile[];
 }
 
 /** Modules outside the repository. Biome holds npm packages to those in each package.json. */
@@ -215,7 +215,7 @@ function importsOnly(
   name: string,
   rule: Pick<Rule, 'covers'> & {
     readonly allowed: readonly string[];
-    readonly planted: SourceFile;
+    readonly planted: RepositoryFile;
   },
 ): Rule {
   const isViolation = ({ to }: Import) => !startsWithAny(to, rule.allowed);
@@ -243,7 +243,7 @@ function importsNever(
   rule: Pick<Rule, 'covers'> & {
     readonly except?: readonly string[];
     readonly forbidden: readonly string[];
-    readonly planted: SourceFile;
+    readonly planted: RepositoryFile;
   },
 ): Rule {
   const { covers, except = [], forbidden, planted } = rule;
@@ -263,7 +263,7 @@ function mentionsNever(
   rule: Pick<Rule, 'covers'> & {
     readonly except?: readonly string[];
     readonly pattern: RegExp;
-    readonly planted: SourceFile;
+    readonly planted: RepositoryFile;
   },
 ): Rule {
   const { covers, except = [], pattern, planted } = rule;
@@ -279,7 +279,7 @@ function mentionsNever(
 }
 
 function describeImports(
-  covered: readonly SourceFile[],
+  covered: readonly RepositoryFile[],
   imports: readonly Import[],
 ): readonly string[] {
   const paths = new Set(covered.map(({ path }) => path));
@@ -296,6 +296,6 @@ function startsWithAny(path: string, beginnings: readonly string[]): boolean {
   return beginnings.some((beginning) => path.startsWith(beginning));
 }
 
-function file(path: string, text: string): SourceFile {
+function file(path: string, text: string): RepositoryFile {
   return { path, text };
 }

@@ -7,7 +7,7 @@
  * - **group**: the replicates that were started together.
  * - **cell**: the unit of work, keyed (run, id, config).
  * - **task**, **delivery**: the message that asks for a cell; one handover of it to a worker.
- * - **call**: one paid request for a cell; an **attempt** is one try at a call.
+ * - **call**: one paid request for a cell; an **attempt** is one request sent for it.
  * - **lane**: a provider account or endpoint pool.
  * - **ledger**: the store of groups, cells and calls; a **blob** is an artifact.
  */

@@ -24,7 +24,7 @@ import type { Backlog, SqliteTaskQueue, TaskScope } from './sqlite-task-queue.ts
 const REFRESH_MS = 1_000;
 /** How long an idle loop sleeps before it looks again, ms. */
 const IDLE_MS = 100;
-/** With work, open lanes and no request for this long, ms, a wake-up has been lost. */
+/** With work, unblocked lanes and no request for this long, ms, a wake-up has been lost. */
 const STALL_MS = 30_000;
 /** Cells in flight beyond the slots, as a share: they are claimed or completed while others call. */
 const AHEAD_RATIO = 2;

@@ -182,7 +182,7 @@ describe('a task of a blocked lane', () => {
   it.each<[string, string, ErrorCode]>([
     ['lane', 'lab', 'quota-exhausted'],
     ['model', 'lab/m', 'unknown-model'],
-  ])('is deferred at its %s by whoever closes it', async (_, breakerKey, code) => {
+  ])('is deferred at its %s by the worker that opens its breaker', async (_, breakerKey, code) => {
     const stage = new FakeStage(() => anError(code));
     await stage.enter();
 
@@ -208,7 +208,7 @@ describe('a task of a blocked lane', () => {
     expect(stage.models.requests).toEqual([]);
   });
 
-  it('is deferred at its lane where model and lane are closed', async () => {
+  it('is deferred at its lane if its lane and its model are blocked', async () => {
     const stage = new FakeStage();
     await stage.enter();
     for (const breakerKey of ['lab/m', 'lab'])
@@ -220,7 +220,7 @@ describe('a task of a blocked lane', () => {
   });
 
   it.each(['spare', 'spare/m', 'lab/n'])(
-    'is answered where only %s is closed',
+    'is answered if only %s is blocked',
     async (breakerKey) => {
       const stage = new FakeStage();
       await stage.enter();
