@@ -1,8 +1,9 @@
 import { publishResults, resultRequestSchema } from '@thrice/core';
 import { compose } from './shared/compose.ts';
 import { extendVisibilityDuring } from './shared/extend-visibility.ts';
+import type { LambdaContext } from './shared/lambda-context.ts';
 import { openLog } from './shared/log.ts';
-import { type BatchResponse, handleRecords, type LambdaContext } from './shared/sqs-event.ts';
+import { type BatchResponse, handleRecords } from './shared/sqs-event.ts';
 
 /** Writes the results of a group, computed from its records. */
 export async function handler(event: unknown, context: LambdaContext): Promise<BatchResponse> {

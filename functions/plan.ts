@@ -1,8 +1,9 @@
 import { dispatchRequestSchema, dispatchTasks } from '@thrice/core';
 import { compose } from './shared/compose.ts';
 import { extendVisibilityDuring } from './shared/extend-visibility.ts';
+import type { LambdaContext } from './shared/lambda-context.ts';
 import { openLog } from './shared/log.ts';
-import { type BatchResponse, handleRecords, type LambdaContext } from './shared/sqs-event.ts';
+import { type BatchResponse, handleRecords } from './shared/sqs-event.ts';
 
 /** Time reserved at the end of an invocation, ms: to send the last page and request the next stretch. */
 const RESERVE_MS = 60_000;

@@ -1,7 +1,7 @@
 import { reconcileGroups } from '@thrice/core';
 import { compose } from './shared/compose.ts';
+import type { LambdaContext } from './shared/lambda-context.ts';
 import { openLog } from './shared/log.ts';
-import type { LambdaContext } from './shared/sqs-event.ts';
 
 /** Runs once a minute: closes breakers, resumes deferred cells, and repairs halted groups. */
 export async function handler(_event: unknown, context: LambdaContext): Promise<void> {

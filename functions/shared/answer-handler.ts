@@ -14,14 +14,10 @@ import {
 import { type Composition, compose } from './compose.ts';
 import { openModels } from './compose-models.ts';
 import { invocationGovernor } from './invocation-governor.ts';
+import type { LambdaContext } from './lambda-context.ts';
 import { describeThrown, type Log, openLog } from './log.ts';
 import { countEvent } from './metrics.ts';
-import {
-  type BatchResponse,
-  handleRecords,
-  type LambdaContext,
-  type SqsRecord,
-} from './sqs-event.ts';
+import { type BatchResponse, handleRecords, type SqsRecord } from './sqs-event.ts';
 
 /** Time reserved at the end of an invocation, ms: to release the cell before Lambda stops it. */
 const RESERVE_MS = 15_000;

@@ -1,6 +1,6 @@
 import { Logger } from '@aws-lambda-powertools/logger';
 import { ThriceError, toThriceError } from '@thrice/core';
-import type { LambdaContext } from './sqs-event.ts';
+import type { LambdaContext } from './lambda-context.ts';
 
 /** Writes structured lines for CloudWatch, one JSON object each. Values never contain prompts or keys. */
 export interface Log {

@@ -15,13 +15,6 @@ export type SqsRecord = z.infer<typeof sqsRecordSchema>;
 
 const sqsEventSchema = z.object({ Records: z.array(sqsRecordSchema) });
 
-/** The fields of Lambda's handler context that Thrice reads. */
-export interface LambdaContext {
-  readonly awsRequestId: string;
-  /** Time until Lambda stops the invocation, ms. */
-  getRemainingTimeInMillis(): number;
-}
-
 /** The messages of an event to deliver again. Lambda deletes the others from the queue. */
 export interface BatchResponse {
   readonly batchItemFailures: readonly { readonly itemIdentifier: string }[];

@@ -25,13 +25,13 @@ import {
 } from '../support/builders.ts';
 import { Chronicle, copyOf, someDeeds, storeGroup, viewLedger } from '../support/cell-histories.ts';
 import { collect } from '../support/collect.ts';
+import { type Crash, crashingStores, type Stores } from '../support/crashing-stores.ts';
 import { openLedger } from '../support/dynamo-ledgers.ts';
 import { FakeBlobStore } from '../support/fake-blob-store.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { createTestDigest } from '../support/fake-source-reader.ts';
 import { FakeTaskQueue } from '../support/fake-task-queue.ts';
 import { openLocalStores } from '../support/local-stores.ts';
-import { type Death, mortalStores, type Stores } from '../support/mortal-stores.ts';
 import { type AnswerRequest, connectionReset } from '../support/sdk-faults.ts';
 
 /** Too large for a DynamoDB item. */
@@ -227,9 +227,9 @@ describe.each(directions)('A copy from %s', (_, openSource, openTarget) => {
   });
 
   it('equals an uninterrupted copy when it is interrupted at any write and repeated', async () => {
-    const crashes: fc.Arbitrary<Death> = fc.record({
+    const crashes: fc.Arbitrary<Crash> = fc.record({
       afterWrites: fc.nat({ max: 25 }),
-      isWritten: fc.boolean(),
+      isLastWriteStored: fc.boolean(),
     });
     const pauses = fc.constantFrom(0, limits.leaseMs);
 
@@ -240,7 +240,7 @@ describe.each(directions)('A copy from %s', (_, openSource, openTarget) => {
         await storeGroup(from);
         await new Chronicle(from.ledger).live(deeds);
 
-        await copy(from, mortalStores(to, crash)).catch(() => undefined);
+        await copy(from, crashingStores(to, crash)).catch(() => undefined);
         to.clock.advance(pauseMs);
         await copy(from, to);
 

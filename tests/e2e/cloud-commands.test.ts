@@ -116,7 +116,7 @@ describe('commands against a stage', () => {
       cwd: folder.path,
       environment: cloud.variables,
     });
-    await watching.says(/running/);
+    await watching.prints(/running/);
     watching.child.kill('SIGINT');
     const unwatched = await watching.ended;
     const watched = await thriceIn(cloud, folder.path, 'status', '--watch');

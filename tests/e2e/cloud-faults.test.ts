@@ -1,5 +1,5 @@
 import { cellRowSchema, storePlan } from '@thrice/core';
-import { type Cloud, type Intercept, lost } from '@thrice/local-cloud';
+import { type Cloud, connectionLost, type Intercept } from '@thrice/local-cloud';
 import { type Faults, startSimulator } from '@thrice/simulator';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { everythingTwice, shakyServices } from '../support/aws-faults.ts';
@@ -131,12 +131,12 @@ describe.concurrent('a stage whose functions die, time out and fail', () => {
     const failed = await pullRows(cloud, folder.path, group, 'bad');
 
     expect(ran.exitCode).toBe(1);
-    expect(killer.left).toEqual([]);
+    expect(killer.remainingKills).toEqual([]);
     expect(rows.map(({ outcome }) => outcome)).toEqual(onceEach.map(() => 'scored'));
     expect(failed.map(({ outcome }) => outcome)).toEqual(['failed', 'failed', 'failed']);
     expect(messages.cells).toEqual(['bad q1', 'bad q2', 'bad q3']);
-    const askedAgain = [...requestsOf(broken, 'a')].filter(([, count]) => count > 1);
-    expect(askedAgain).toEqual(killer.uncommitted('a').map((id) => [id, 2]));
+    const repeatedRequests = [...requestsOf(broken, 'a')].filter(([, count]) => count > 1);
+    expect(repeatedRequests).toEqual(killer.uncommitted('a').map((id) => [id, 2]));
 
     const port = Number(new URL(broken.url).port);
     await broken.close();
@@ -173,7 +173,7 @@ describe.concurrent('a stage whose functions die, time out and fail', () => {
       }
       killed.push(component);
       functions.all?.get(component)?.kill(environmentId);
-      return lost;
+      return connectionLost;
     };
     // Without a reconciler: the message of a dead function is redelivered by itself.
     await using cloud = await openCloud({ stack, intercept, tickSeconds: 3_600, onTestFailed });
@@ -222,6 +222,6 @@ describe.concurrent('a stage whose functions die, time out and fail', () => {
     expect(server.counts.size).toBe(2 * QUESTIONS);
     const againCount = server.requests.length - 2 * QUESTIONS;
     expect(againCount).toBe(killer.uncommitted('toy').length);
-    expect(killer.left.filter((kill) => kill.includes('commit'))).toEqual([]);
+    expect(killer.remainingKills.filter((kill) => kill.includes('commit'))).toEqual([]);
   });
 });

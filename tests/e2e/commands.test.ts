@@ -546,7 +546,7 @@ describe('thrice run', () => {
 describe('thrice simulate', () => {
   it('prints its URL, serves, and stops on SIGINT with code 0', async () => {
     await using thrice = startThrice(['simulate'], { cwd: '/' });
-    await thrice.says(/\n/);
+    await thrice.prints(/\n/);
 
     const response = await fetch(`${thrice.stdout.trim()}/models`);
     thrice.child.kill('SIGINT');
@@ -584,7 +584,7 @@ describe('on an old Node', () => {
 
   it('a signal is passed on', async () => {
     await using thrice = startThrice(['simulate'], { cwd: '/', shell });
-    await thrice.says(/\n/);
+    await thrice.prints(/\n/);
 
     thrice.child.kill('SIGINT');
 

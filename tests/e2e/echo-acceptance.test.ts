@@ -7,7 +7,7 @@ import type { Faults, RequestLogEntry } from '@thrice/simulator';
 import { describe, expect, it } from 'vitest';
 import { bbhFolder, bbhToml, readBbhExpectation } from '../support/bbh-benchmark.ts';
 import { countOutcomes, readCellRows } from '../support/cell-rows.ts';
-import { seededDraw } from '../support/kill-account.ts';
+import { seededDraw } from '../support/kill-tracker.ts';
 import { committedKeys } from '../support/ledger-view.ts';
 import { type RunningThrice, runThrice, startThrice } from '../support/run-thrice.ts';
 import { hasSharedData } from '../support/shared-data.ts';
@@ -61,7 +61,7 @@ class LostAnswers {
   }
 
   /** Records a kill after the process has ended; returns how many answers were lost. */
-  note(): number {
+  recordKill(): number {
     const committed = committedKeys(this.#ledger);
     const answers = countAnswers(readLog(this.#log));
     const lost = [...answers].filter(
@@ -73,7 +73,7 @@ class LostAnswers {
   }
 
   /** Lists cells whose answers are not exactly one, plus one for each lost answer. */
-  unexplained(): readonly string[] {
+  unexplainedAnswers(): readonly string[] {
     return [...countAnswers(readLog(this.#log))].flatMap(([cell, count]) =>
       count === 1 + (this.#lost.get(cell) ?? 0) ? [] : [`${cell}: ${count} answers`],
     );
@@ -83,7 +83,7 @@ class LostAnswers {
 /** Starts `thrice simulate` and waits for its URL. */
 async function startReplay(cwd: string, ...options: string[]): Promise<RunningThrice> {
   const replay = startThrice(['simulate', '--replay', bbhFolder, ...options], { cwd });
-  await replay.says(/\/v1\n/);
+  await replay.prints(/\/v1\n/);
   return replay;
 }
 
@@ -130,7 +130,7 @@ describe.runIf(hasSharedData)('acceptance of the sweeps over BIG-Bench Hard', ()
     const lostCounts: number[] = [];
 
     await using run = startThrice(['run', 'bbh.toml', '--wait-for-quota'], { cwd: folder.path });
-    await run.says(/\n/);
+    await run.prints(/\n/);
     const group = groupOf(run);
     let working: RunningThrice = run;
     await using resources = new AsyncDisposableStack();
@@ -143,7 +143,7 @@ describe.runIf(hasSharedData)('acceptance of the sweeps over BIG-Bench Hard', ()
       });
       if (killCount === 3) await nextWrite(join(ledger, 'thrice.db-wal'));
       await kill(working, replay);
-      lostCounts.push(lost.note());
+      lostCounts.push(lost.recordKill());
       working = resources.use(startThrice(['resume', group], { cwd: folder.path }));
     }
     const finished = await endOf(working);
@@ -155,7 +155,7 @@ describe.runIf(hasSharedData)('acceptance of the sweeps over BIG-Bench Hard', ()
     expect(finished.exitCode).toBe(0);
     expect(lostCounts.filter((count) => count > PARALLEL)).toEqual([]);
     expect(countAnswers(readLog(log)).size).toBe(cellCount);
-    expect(lost.unexplained()).toEqual([]);
+    expect(lost.unexplainedAnswers()).toEqual([]);
     expect(new Set(readLog(log).map(({ fault }) => fault))).toEqual(
       new Set([null, ...mixedFaults.faults.map(({ kind }) => kind)]),
     );

@@ -5,7 +5,7 @@ import { type Simulator, startSimulator } from '@thrice/simulator';
 import { describe, expect, it } from 'vitest';
 import { additions, patchyKnowledge, toJsonl } from '../support/additions.ts';
 import { readCellRows, timeless } from '../support/cell-rows.ts';
-import { KillAccount, seededDraw } from '../support/kill-account.ts';
+import { KillTracker, seededDraw } from '../support/kill-tracker.ts';
 import { arePlanned, taskCount } from '../support/ledger-view.ts';
 import { type RunningThrice, runThrice, startThrice } from '../support/run-thrice.ts';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.ts';
@@ -127,7 +127,7 @@ describe('a run that is killed', () => {
     const group = await killWhilePlanning(stormy);
     // Cancelled in between: the rest of its plan must still be sent.
     await runThrice(['cancel', group], { cwd: stormy.path });
-    const account = new KillAccount(ledger, group, models);
+    const tracker = new KillTracker(ledger, group, models);
     // At most 1,800 requests in total: the last of these kills still finds work to do.
     for (let killCount = 0; killCount < 20; killCount += 1) {
       const target = models.stats().requestCount + 1 + Math.floor(draw() * 90);
@@ -136,11 +136,11 @@ describe('a run that is killed', () => {
         return models.stats().requestCount >= target;
       });
       expect(await kill(resumed)).toBe(true);
-      inFlightCounts.push(await account.note());
+      inFlightCounts.push(await tracker.recordKill());
     }
     // The first of these completes the remaining cells, the second finds a finished group.
     await untilInTime(async () => await killWhileFinalizing(group, stormy));
-    inFlightCounts.push(await account.note());
+    inFlightCounts.push(await tracker.recordKill());
     await untilInTime(async () => await killWhileFinalizing(group, stormy));
     const resumed = await runThrice(['resume', group], { cwd: stormy.path });
     const verified = await runThrice(['verify', group], { cwd: stormy.path });
@@ -152,8 +152,8 @@ describe('a run that is killed', () => {
     expect(await rowsWithoutTimes(ledger, group)).toEqual(
       await rowsWithoutTimes(calm.resolve('.thrice'), groupOf(undisturbed)),
     );
-    expect(await account.askedAgain()).toEqual([]);
-    expect(await account.unexplained()).toEqual([]);
+    expect(await tracker.repeatedCells()).toEqual([]);
+    expect(await tracker.unexplainedRequests()).toEqual([]);
     expect(inFlightCounts.filter((count) => count > PARALLEL)).toEqual([]);
     expect(inFlightCounts.some((count) => count > 0)).toBe(true);
     const extraCount = inFlightCounts.reduce((sum, count) => sum + count, 0);
@@ -165,16 +165,16 @@ describe('a run that is killed', () => {
     await using folder = await benchmarkFolder(models);
 
     await using run = startThrice(['run', 'sums.json'], { cwd: folder.path });
-    await run.says(/\n/);
+    await run.prints(/\n/);
     await kill(run);
-    const account = new KillAccount(folder.resolve('.thrice'), groupOf(run), models);
-    const inFlightCount = await account.note();
+    const tracker = new KillTracker(folder.resolve('.thrice'), groupOf(run), models);
+    const inFlightCount = await tracker.recordKill();
     const resumed = await runThrice(['resume', groupOf(run)], { cwd: folder.path });
 
     expect(run.stdout).toMatch(/^sums-\d{8}T\d{6}Z-[\da-f]{4}\n$/);
     expect(resumed.exitCode).toBe(0);
     expect(inFlightCount).toBeLessThanOrEqual(PARALLEL);
-    expect(await account.unexplained()).toEqual([]);
+    expect(await tracker.unexplainedRequests()).toEqual([]);
     expect(models.stats().okCount).toBeGreaterThanOrEqual(cellCount);
     expect(models.stats().requestsByQuestion.size).toBe(cellCount);
   });
@@ -195,9 +195,9 @@ describe('two processes on one group', () => {
     await using folder = await benchmarkFolder(models);
 
     await using run = startThrice(['run', 'sums.json'], { cwd: folder.path });
-    await run.says(/\n/);
+    await run.prints(/\n/);
     const group = groupOf(run);
-    const account = new KillAccount(folder.resolve('.thrice'), group, models);
+    const tracker = new KillTracker(folder.resolve('.thrice'), group, models);
     await using helper = startThrice(['resume', group], { cwd: folder.path });
     await waitWhileRunning('both are at work', [run, helper], () => {
       const { requestCount, maxOpenCount } = models.stats();
@@ -205,12 +205,12 @@ describe('two processes on one group', () => {
     });
     const [victim, survivor] = victimIndex === 0 ? [run, helper] : [helper, run];
     await kill(victim);
-    await account.note();
+    await tracker.recordKill();
     const outcome = await endOf(survivor);
 
     expect(outcome.exitCode).toBe(0);
     expect(outcome.stderr).toMatch(/took over \d+ cells? from a dead process/);
-    expect(await account.askedAgain()).toEqual([]);
+    expect(await tracker.repeatedCells()).toEqual([]);
     const { requestCount, requestsByQuestion } = models.stats();
     expect(requestsByQuestion.size).toBe(cellCount);
     expect(requestCount - cellCount).toBeLessThanOrEqual(PARALLEL);
@@ -226,7 +226,7 @@ describe('two processes on one group', () => {
     await using folder = await benchmarkFolder(models);
 
     await using run = startThrice(['run', 'sums.json'], { cwd: folder.path });
-    await run.says(/\n/);
+    await run.prints(/\n/);
     await using helper = startThrice(['resume', groupOf(run)], { cwd: folder.path });
     const outcomes = [await endOf(run), await endOf(helper)];
 

@@ -338,7 +338,7 @@ describe('a run that the user stops', () => {
       return stuck.stats().faultCounts.hang === parallel;
     });
     run.child.kill('SIGINT');
-    await run.says(/press Ctrl-C again/);
+    await run.prints(/press Ctrl-C again/);
     run.child.kill('SIGINT');
     const stopped = await endOf(run);
     const { requestCount } = stuck.stats();
@@ -364,7 +364,7 @@ describe('a run that the user stops', () => {
     });
 
     await using run = startThrice(['run', 'sums.json'], { cwd: folder.path });
-    await run.says(/\n/);
+    await run.prints(/\n/);
     const cancel = await runThrice(['cancel', groupOf(run)], { cwd: folder.path });
     const cancelled = await endOf(run);
     const atCancel = lab.stats();

@@ -26,7 +26,7 @@ describe('a thrice process', () => {
       cwd: folder.path,
       shell: `exec "$1" --import "${oldNode}" "\${@:2}"`,
     });
-    await thrice.says(/^http/);
+    await thrice.prints(/^http/);
 
     thrice.child.kill('SIGTERM');
 

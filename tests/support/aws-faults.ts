@@ -1,17 +1,17 @@
 import {
   type AwsRequest,
   type AwsResponse,
+  connectionLost,
   dynamoError,
   type Intercept,
   jsonOf,
   jsonResponse,
-  lost,
   type Proceed,
   s3Error,
   sqsError,
 } from '@thrice/local-cloud';
 import * as z from 'zod';
-import { seededDraw } from './kill-account.ts';
+import { seededDraw } from './kill-tracker.ts';
 
 const batchSchema = z.object({ Entries: z.array(z.looseObject({ Id: z.string() })) });
 
@@ -43,7 +43,7 @@ export function shakyServices(rate: number): Intercept {
     const faultKind = draw();
     if (faultKind < 0.25) {
       await proceed();
-      return lost;
+      return connectionLost;
     }
     return faultKind < 0.6 ? throttle(request) : serverError(request);
   };

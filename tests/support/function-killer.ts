@@ -1,4 +1,4 @@
-import { type AwsRequest, type Cloud, type Intercept, lost } from '@thrice/local-cloud';
+import { type AwsRequest, type Cloud, connectionLost, type Intercept } from '@thrice/local-cloud';
 import * as z from 'zod';
 
 /** The answer function's requests to the stores, in the order of a cell's life. */
@@ -56,7 +56,7 @@ export class FunctionKiller {
   }
 
   /** The kills that have not happened yet. */
-  get left(): readonly string[] {
+  get remainingKills(): readonly string[] {
     return this.#remaining.map(({ step, moment }) => `${moment} ${step}`);
   }
 
@@ -68,7 +68,7 @@ export class FunctionKiller {
   readonly intercept: Intercept = async (request, proceed) => {
     const { environmentId } = request;
     if (!environmentId?.startsWith(`${this.#component}-`)) return await proceed();
-    if (this.#killed.has(environmentId)) return lost;
+    if (this.#killed.has(environmentId)) return connectionLost;
     const step = stepOf(request);
     if (step === 'claim') this.#cells.set(environmentId, cellOf(request));
     const kill = this.#nextKill(step, environmentId);
@@ -77,7 +77,7 @@ export class FunctionKiller {
     this.#killed.add(environmentId);
     if (kill.moment === 'after') await proceed();
     this.functions?.get(this.#component)?.kill(environmentId);
-    return lost;
+    return connectionLost;
   };
 
   #nextKill(step: Step | undefined, environmentId: string): Kill | undefined {

@@ -34,7 +34,7 @@ export interface RunningThrice extends AsyncDisposable {
   readonly stdout: string;
   readonly stderr: string;
   /** Resolves when stdout followed by stderr matches; rejects if the command exits without a match. */
-  says(pattern: RegExp): Promise<void>;
+  prints(pattern: RegExp): Promise<void>;
   readonly ended: Promise<Outcome>;
 }
 
@@ -83,7 +83,7 @@ export function startThrice(argv: readonly string[], surroundings: Surroundings)
       return stderr;
     },
     ended,
-    says: async (pattern) => {
+    prints: async (pattern) => {
       while (!pattern.test(stdout + stderr)) {
         const output = new AbortController();
         const { signal } = output;

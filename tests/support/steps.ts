@@ -1,39 +1,41 @@
 /** A fault injected at one step of a process. */
-export interface Mishap {
+export interface StepFault {
   /** Index of the step, from 0. */
   readonly at: number;
   /** Whether the step takes effect although it fails. */
-  readonly isDone: boolean;
+  readonly takesEffect: boolean;
   /** Whether the process crashes: every later step fails too. Otherwise only this step fails. */
-  readonly isFatal: boolean;
+  readonly crashesProcess: boolean;
 }
 
 /** Records the steps of a process, which are its calls to the methods of its stores, and injects a fault. */
 export class Steps {
   /** The steps as `store.method`, in order. */
   readonly names: string[] = [];
-  readonly #mishap: Mishap | undefined;
+  readonly #fault: StepFault | undefined;
   readonly #createError: () => Error;
-  #isDead = false;
+  #hasCrashed = false;
 
   /**
-   * @param mishap - The fault to inject. @default None
+   * @param fault - The fault to inject. @default None
    * @param createError - Creates the error that a failing step throws.
    */
-  constructor(mishap?: Mishap, createError: () => Error = () => new Error('no longer there')) {
-    this.#mishap = mishap;
+  constructor(fault?: StepFault, createError: () => Error = () => new Error('no longer there')) {
+    this.#fault = fault;
     this.#createError = createError;
   }
 
   /** Whether the process has crashed. */
-  get isDead(): boolean {
-    return this.#isDead;
+  get hasCrashed(): boolean {
+    return this.#hasCrashed;
   }
 
   /** The step at which the fault was injected, and whether it took effect; undefined if none has failed. */
-  get failed(): { readonly name: string; readonly isDone: boolean } | undefined {
-    const name = this.#mishap && this.names[this.#mishap.at];
-    return name === undefined ? undefined : { name, isDone: this.#mishap?.isDone === true };
+  get failed(): { readonly name: string; readonly takesEffect: boolean } | undefined {
+    const name = this.#fault && this.names[this.#fault.at];
+    return name === undefined
+      ? undefined
+      : { name, takesEffect: this.#fault?.takesEffect === true };
   }
 
   /** Wraps a store so that every call to one of its asynchronous methods is a step. */
@@ -52,12 +54,12 @@ export class Steps {
   }
 
   async #runStep(name: string, work: () => Promise<unknown>): Promise<unknown> {
-    if (this.#isDead) throw this.#createError();
-    const isFaulty = this.#mishap?.at === this.names.length;
+    if (this.#hasCrashed) throw this.#createError();
+    const isFaulty = this.#fault?.at === this.names.length;
     this.names.push(name);
     if (!isFaulty) return await work();
-    this.#isDead = this.#mishap?.isFatal === true;
-    if (this.#mishap?.isDone === true) await work();
+    this.#hasCrashed = this.#fault?.crashesProcess === true;
+    if (this.#fault?.takesEffect === true) await work();
     throw this.#createError();
   }
 }

@@ -7,7 +7,7 @@
  * - **group**: the replicates that were started together.
  * - **cell**: the unit of work, keyed (run, id, config).
  * - **task**, **delivery**: the message that asks for a cell; one handover of it to a worker.
- * - **call**: one paid request for a cell; an **attempt** is one try at a call.
+ * - **call**: one paid request for a cell; an **attempt** is one request sent for it.
  * - **lane**: a provider account or endpoint pool.
  * - **ledger**: the store of groups, cells and calls; a **blob** is an artifact.
  */
@@ -87,7 +87,6 @@ export {
   type Outcome,
 } from './domain/cell.ts';
 export { type CellTask, cellTaskSchema, type QuestionRange } from './domain/cell-task.ts';
-export { countDone, countPlanned, isCounted } from './domain/count-cells.ts';
 export {
   type CellDlqEntry,
   type DlqEntry,
@@ -125,6 +124,7 @@ export {
   type ScorerRegistry,
   type ScorerSpec,
 } from './domain/scorer.ts';
+export { countDone, countPlanned, isCounted, type Tally } from './domain/tally.ts';
 export {
   assertNever,
   classOfCode,
@@ -187,7 +187,7 @@ export type {
   RateLimitHeaders,
 } from './ports/governor.ts';
 export type { GroupRequests, TaskCounter } from './ports/group-requests.ts';
-export type { Claim, GroupRecord, Ledger, Tally } from './ports/ledger.ts';
+export type { Claim, GroupRecord, Ledger } from './ports/ledger.ts';
 export type { ClientFor, ModelClient, ModelRequest, ModelResponse } from './ports/model-client.ts';
 export type { Random } from './ports/random.ts';
 export type {

@@ -4,8 +4,8 @@ export { dynamoError, jsonOf, jsonResponse, s3Error, sqsError } from './fault-re
 export {
   type AwsRequest,
   type AwsResponse,
+  connectionLost,
   type Intercept,
-  lost,
   type Proceed,
   type S3Input,
 } from './intercept.ts';

@@ -36,7 +36,7 @@ export interface AwsResponse {
 }
 
 /** Returned instead of a response to cut the connection. */
-export const lost: unique symbol = Symbol('lost');
+export const connectionLost: unique symbol = Symbol('connectionLost');
 
 /** Forwards a request to its emulator, unchanged or changed. May be called any number of times, even 0. */
 export type Proceed = (changed?: { readonly input: AwsRequest['input'] }) => Promise<AwsResponse>;
@@ -51,10 +51,10 @@ export type Proceed = (changed?: { readonly input: AwsRequest['input'] }) => Pro
  * @example Every put is executed, but the first response is lost, so that the SDK retries.
  * async ({ operation }, proceed) => {
  *   const response = await proceed();
- *   return operation === 'PutItem' && isFirst() ? lost : response;
+ *   return operation === 'PutItem' && isFirst() ? connectionLost : response;
  * }
  */
 export type Intercept = (
   request: AwsRequest,
   proceed: Proceed,
-) => Promise<AwsResponse | typeof lost>;
+) => Promise<AwsResponse | typeof connectionLost>;

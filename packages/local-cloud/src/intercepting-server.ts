@@ -8,7 +8,7 @@ import {
   request as sendRequest,
 } from 'node:http';
 import { buffer } from 'node:stream/consumers';
-import { type AwsResponse, type AwsService, type Intercept, lost } from './intercept.ts';
+import { type AwsResponse, type AwsService, connectionLost, type Intercept } from './intercept.ts';
 import { changeInput, type HttpRequest, parseAwsRequest } from './parse-aws-request.ts';
 
 /** Hop-by-hop headers: they belong to one connection and are not forwarded. */
@@ -52,7 +52,7 @@ async function answer(
     const toSend = changed === undefined ? received : changeInput(service, received, changed.input);
     return forward(toSend, port, agent);
   });
-  if (outcome === lost) request.socket.destroy();
+  if (outcome === connectionLost) request.socket.destroy();
   else write(response, received.method, outcome);
 }
 

@@ -226,7 +226,7 @@ export class SlotGovernor implements Governor {
     });
   }
 
-  /** Grants one slot. Returns false if none is free or no waiting lane is open. */
+  /** Grants one slot. Returns false if none is free or no waiting lane may have it. */
   #grantNext(): boolean {
     const waiting = [...this.#lanes.values()].filter(
       (slots) => slots.waiters.size > 0 && this.#isOpen(slots),

@@ -24,7 +24,7 @@ import type { Backlog, SqliteTaskQueue, TaskScope } from './sqlite-task-queue.ts
 const REFRESH_MS = 1_000;
 /** Longest sleep of an idle loop while cells are in flight, ms. */
 const IDLE_MS = 100;
-/** After this long without a request, ms, though there is work and an open lane, a wake-up was lost. */
+/** After this long without a request, ms, though there is work and an unblocked lane, a wake-up was lost. */
 const STALL_MS = 30_000;
 /** Cells in flight beyond the slots, as a ratio: they are claimed or completed while others call. */
 const AHEAD_RATIO = 2;

@@ -105,7 +105,7 @@ describe.concurrent('the local cloud', { timeout: 60_000 }, () => {
   it('redelivers only the failed messages of a batch', async () => {
     await using toy = await openToyCloud({ batchSize: 3 });
 
-    await toy.send([{ name: 'a' }, { name: 'b', act: 'fail-once' }, { name: 'c' }]);
+    await toy.send([{ name: 'a' }, { name: 'b', action: 'fail-once' }, { name: 'c' }]);
     await toy.untilEmpty();
 
     expect(await receiveCountsOf(toy, ['a', 'b', 'c'])).toEqual({ a: [1], b: [1, 2], c: [1] });
@@ -119,7 +119,7 @@ describe.concurrent('the local cloud', { timeout: 60_000 }, () => {
       maxReceiveCount: 2,
     });
 
-    await toy.send([{ name: 'good' }, { name: 'bad', act: 'throw' }]);
+    await toy.send([{ name: 'good' }, { name: 'bad', action: 'throw' }]);
     await waitUntil('both are DLQ messages', async () => (await toy.count('dead')) === 2);
 
     expect(await receiveCountsOf(toy, ['good', 'bad'])).toEqual({ good: [1, 2], bad: [1, 2] });
@@ -128,7 +128,7 @@ describe.concurrent('the local cloud', { timeout: 60_000 }, () => {
   it('ignores reported item failures unless the mapping enables them', async () => {
     await using toy = await openToyCloud({ batchSize: 2, reportsItemFailures: false });
 
-    await toy.send([{ name: 'a' }, { name: 'b', act: 'fail' }]);
+    await toy.send([{ name: 'a' }, { name: 'b', action: 'fail' }]);
     await toy.untilEmpty();
 
     expect(await receiveCountsOf(toy, ['a', 'b'])).toEqual({ a: [1], b: [1] });
@@ -138,7 +138,7 @@ describe.concurrent('the local cloud', { timeout: 60_000 }, () => {
   it('moves a message to the DLQ after its last allowed receive', async () => {
     await using toy = await openToyCloud({ maxReceiveCount: 2 });
 
-    await toy.send([{ name: 'poison', act: 'fail' }, { name: 'good' }]);
+    await toy.send([{ name: 'poison', action: 'fail' }, { name: 'good' }]);
     await waitUntil('it is a DLQ message', async () => (await toy.count('dead')) === 1);
 
     expect(await receiveCountsOf(toy, ['poison', 'good'])).toEqual({
@@ -151,7 +151,7 @@ describe.concurrent('the local cloud', { timeout: 60_000 }, () => {
   it('kills a function that times out and redelivers its message', async () => {
     await using toy = await openToyCloud({ timeoutSeconds: 2, visibilitySeconds: 3 });
 
-    await toy.send([{ name: 'slow', act: 'hang-once' }]);
+    await toy.send([{ name: 'slow', action: 'hang-once' }]);
     await toy.untilEmpty();
 
     const [first, second] = await toy.deliveriesOf('slow');
@@ -163,7 +163,7 @@ describe.concurrent('the local cloud', { timeout: 60_000 }, () => {
   it('survives a function that exits and redelivers its message', async () => {
     await using toy = await openToyCloud();
 
-    await toy.send([{ name: 'crashing', act: 'crash-once' }]);
+    await toy.send([{ name: 'crashing', action: 'crash-once' }]);
     await toy.untilEmpty();
 
     const [first, second] = await toy.deliveriesOf('crashing');
@@ -174,7 +174,7 @@ describe.concurrent('the local cloud', { timeout: 60_000 }, () => {
   it('ends a function that exceeds its memory', async () => {
     await using toy = await openToyCloud({ visibilitySeconds: 5 });
 
-    await toy.send([{ name: 'greedy', act: 'exhaust-once' }]);
+    await toy.send([{ name: 'greedy', action: 'exhaust-memory-once' }]);
     await toy.untilEmpty();
 
     const seen = await toy.deliveriesOf('greedy');
@@ -255,7 +255,7 @@ describe.concurrent('the local cloud', { timeout: 60_000 }, () => {
 
   it('leaves no process running after disposal', async () => {
     const toy = await openToyCloud({ maximumConcurrency: 2, visibilitySeconds: 30 });
-    await toy.send([{ name: 'hanging', act: 'hang' }, { name: 'warm' }]);
+    await toy.send([{ name: 'hanging', action: 'hang' }, { name: 'warm' }]);
     await waitUntil('both have started', async () => (await toy.allDeliveries()).length === 2);
     const seen = await toy.allDeliveries();
 

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { type AwsRequest, lost } from '@thrice/local-cloud';
+import { type AwsRequest, connectionLost } from '@thrice/local-cloud';
 import { describe, expect, it } from 'vitest';
 import { waitUntil, within } from '../../support/wait-until.ts';
 import { holdOrders, orderIn } from './hold-orders.ts';
@@ -47,7 +47,7 @@ describe.concurrent('faults in the local cloud', { timeout: 60_000 }, () => {
       },
     );
 
-    await toy.send([{ name: 'victim', act: 'tell-twice' }]);
+    await toy.send([{ name: 'victim', action: 'record-twice' }]);
     await toy.untilEmpty();
 
     expect(killed).toBe('Toy-1');
@@ -65,7 +65,7 @@ describe.concurrent('faults in the local cloud', { timeout: 60_000 }, () => {
         intercept: async (request, proceed) => {
           if (orderIn(request) !== 'victim' || killed !== undefined) return await proceed();
           killed = kill(toy, request);
-          return lost;
+          return connectionLost;
         },
       },
     );
@@ -95,7 +95,7 @@ describe.concurrent('faults in the local cloud', { timeout: 60_000 }, () => {
   it('can be disposed of while a function waits for a response', async () => {
     const held = holdOrders('b');
     const toy = await openToyCloud({}, { intercept: held.intercept });
-    await toy.send([{ name: 'a', act: 'hang' }, { name: 'b' }]);
+    await toy.send([{ name: 'a', action: 'hang' }, { name: 'b' }]);
     await held.received('b');
     await waitUntil(
       'the other function has started',

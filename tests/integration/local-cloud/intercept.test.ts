@@ -22,11 +22,11 @@ import {
 } from '@aws-sdk/client-sqs';
 import {
   type AwsRequest,
+  connectionLost,
   dynamoError,
   type Intercept,
   jsonOf,
   jsonResponse,
-  lost,
   s3Error,
   sqsError,
 } from '@thrice/local-cloud';
@@ -100,7 +100,7 @@ describe('an interceptor', () => {
       intercept: async ({ operation }, proceed) => {
         const response = await proceed();
         count += operation === 'SendMessage' ? 1 : 0;
-        return operation === 'SendMessage' && count === 1 ? lost : response;
+        return operation === 'SendMessage' && count === 1 ? connectionLost : response;
       },
     });
 
@@ -110,7 +110,10 @@ describe('an interceptor', () => {
   });
 
   it('can lose a request without executing it', async () => {
-    await using emulated = await openEmulators({ intercept: async () => lost, maxAttempts: 1 });
+    await using emulated = await openEmulators({
+      intercept: async () => connectionLost,
+      maxAttempts: 1,
+    });
 
     const sending = send(emulated.sqs, emulated.queueUrl, 'a');
 

@@ -18,8 +18,8 @@ const TABLE_NAME = 'toy-local-table';
 /** What a message tells the toy function to do. */
 export interface Order {
   readonly name: string;
-  readonly act?:
-    | 'exhaust-once'
+  readonly action?:
+    | 'exhaust-memory-once'
     | 'fail'
     | 'fail-once'
     | 'throw'
@@ -27,7 +27,7 @@ export interface Order {
     | 'crash-once'
     | 'hang'
     | 'hang-once'
-    | 'tell-twice';
+    | 'record-twice';
   /** Milliseconds to wait first. @default 0 */
   readonly ms?: number;
 }
@@ -224,7 +224,7 @@ export async function openToyCloud(
     },
     async allDeliveries() {
       const { Items = [] } = await dynamo.send(new ScanCommand({ TableName: TABLE_NAME }));
-      return Items.filter(({ seen }) => seen !== undefined).map(toDeliveryRecord);
+      return Items.filter(({ delivery }) => delivery !== undefined).map(toDeliveryRecord);
     },
     count,
     untilEmpty: () => waitUntil('the queue is empty', async () => (await count('work')) === 0),
@@ -238,9 +238,9 @@ export async function openToyCloud(
 }
 
 function toDeliveryRecord({
-  seen,
+  delivery,
 }: Readonly<Record<string, { readonly S?: string | undefined }>>): DeliveryRecord {
-  return deliveryRecordSchema.parse(JSON.parse(seen?.S ?? ''));
+  return deliveryRecordSchema.parse(JSON.parse(delivery?.S ?? ''));
 }
 
 /** Whether the process that recorded a delivery is still running. */

@@ -31,9 +31,9 @@ import {
   storeGroup,
   viewLedger,
 } from '../../support/cell-histories.ts';
+import { type Crash, crashingStores } from '../../support/crashing-stores.ts';
 import { FakeEngine } from '../../support/fake-engine.ts';
 import { createTestDigest } from '../../support/fake-source-reader.ts';
-import { type Death, mortalStores } from '../../support/mortal-stores.ts';
 
 const key = aCellKey();
 const questions = ['good', 'bad', 'open'].map((id) =>
@@ -626,9 +626,9 @@ describe('copies', () => {
   });
 
   it('that are interrupted at any write and repeated equal uninterrupted ones', async () => {
-    const deaths: fc.Arbitrary<Death> = fc.record({
+    const crashes: fc.Arbitrary<Crash> = fc.record({
       afterWrites: fc.nat({ max: 30 }),
-      isWritten: fc.boolean(),
+      isLastWriteStored: fc.boolean(),
     });
     const pauses = fc.constantFrom(0, limits.leaseMs);
 
@@ -636,9 +636,9 @@ describe('copies', () => {
       fc.asyncProperty(
         someDeeds(),
         someDeeds(),
-        deaths,
+        crashes,
         pauses,
-        async (earlier, later, death, pauseMs) => {
+        async (earlier, later, crash, pauseMs) => {
           const [from, whole, cut] = [new FakeEngine(), new FakeEngine(), new FakeEngine()];
           await storeGroup(from);
           const worker = new Chronicle(from.ledger);
@@ -647,7 +647,7 @@ describe('copies', () => {
           await worker.live(later);
           await copy(from, whole);
 
-          await copy(from, mortalStores(cut, death)).catch(() => undefined);
+          await copy(from, crashingStores(cut, crash)).catch(() => undefined);
           cut.clock.advance(pauseMs);
           await copy(from, cut);
 

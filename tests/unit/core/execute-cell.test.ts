@@ -169,7 +169,7 @@ describe('a cell', () => {
       { output: anOutput({ text: null, refusal: 'No.' }) },
       { outcome: 'unparsed', score: 0, reason: 'refused' },
     ],
-  ])('takes %s as what it is, on the first try', async (_, parts, expected) => {
+  ])('takes %s as what it is, at the first attempt', async (_, parts, expected) => {
     const engine = new FakeEngine({ answer: () => aModelResponse(parts) });
 
     await engine.work(await engine.deliver());
@@ -492,7 +492,7 @@ describe('an error of the lane', () => {
     expect(openAtReturn).toEqual([1]);
   });
 
-  it('closes the lane when its quota is exhausted, the cell untouched', async () => {
+  it('opens the breaker of the lane when its quota is exhausted, and leaves the cell untouched', async () => {
     const resetAt = '2026-11-20T13:00:00.000Z';
     const engine = new FakeEngine({ answer: () => anError('quota-exhausted', { resetAt }) });
 
@@ -515,7 +515,7 @@ describe('an error of the lane', () => {
     ['auth-failed', 'lab'],
     ['endpoint-unreachable', 'lab'],
     ['unknown-model', 'lab/m'],
-  ])('%s closes %s', async (code, breakerKey) => {
+  ])('%s opens the breaker of %s', async (code, breakerKey) => {
     const engine = new FakeEngine({ answer: () => anError(code) });
 
     const settlement = await engine.work(await engine.deliver());
@@ -543,11 +543,11 @@ describe('an error of the lane', () => {
     });
     engine.openBreakers.set('lab/m', anOpenBreaker({ breakerKey: 'lab/m' }));
 
-    const closed = await engine.work(await engine.deliver());
-    const open = await engine.work(await engine.deliver(aQuestion(), { config: 'other' }));
+    const blocked = await engine.work(await engine.deliver());
+    const unblocked = await engine.work(await engine.deliver(aQuestion(), { config: 'other' }));
 
-    expect(closed.kind).toBe('release');
-    expect(open.kind).toBe('acknowledge');
+    expect(blocked.kind).toBe('release');
+    expect(unblocked.kind).toBe('acknowledge');
     expect(engine.models.requests.map(({ model }) => model)).toEqual(['n']);
   });
 
@@ -566,7 +566,7 @@ describe('an error of the lane', () => {
     });
   });
 
-  it('lets a cell of another lane go on', async () => {
+  it('does not block a cell of another lane', async () => {
     const lanes = new Map([aLane(), aLane({ name: 'spare' })].map((lane) => [lane.name, lane]));
     const configs = [aConfig(), aConfig({ name: 'other', lane: 'spare' })];
     const engine = new FakeEngine({
@@ -574,15 +574,15 @@ describe('an error of the lane', () => {
       answer: ({ lane }) => (lane.name === 'lab' ? anError('quota-exhausted') : aModelResponse()),
     });
 
-    const closed = await engine.work(await engine.deliver());
-    const open = await engine.work(await engine.deliver(aQuestion(), { config: 'other' }));
+    const blocked = await engine.work(await engine.deliver());
+    const unblocked = await engine.work(await engine.deliver(aQuestion(), { config: 'other' }));
 
-    expect([closed.kind, open.kind]).toEqual(['release', 'acknowledge']);
+    expect([blocked.kind, unblocked.kind]).toEqual(['release', 'acknowledge']);
   });
 });
 
 describe('an answer of another model', () => {
-  it('is not committed, closes the model, and its cost is kept as waste', async () => {
+  it('is not committed, opens the breaker of the model, and its cost is kept as waste', async () => {
     const engine = new FakeEngine({
       benchmark: priced,
       answer: () => aModelResponse({ servedModel: 'm-mini', latencyMs: 70 }),

@@ -15,7 +15,7 @@ describe('extractBbhAnswer', () => {
     ['the text after the last mark', 'the answer is 3. No, the answer is 4.', '4'],
     ['all lines after the mark', 'the answer is a\nb', 'a\nb'],
     ['a text with one of two periods', 'the answer is 5..', '5.'],
-    ['a text that only ends in a bracket', 'the answer is ) ]', ') ]'],
+    ['a text that only ends in a closing bracket', 'the answer is ) ]', ') ]'],
     ['the text in its own case', 'the answer is yes', 'yes'],
     ['the whole text if the mark is written differently', 'The Answer Is 4.', 'The Answer Is 4'],
     ['an empty text', '', ''],

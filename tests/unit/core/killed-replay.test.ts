@@ -65,7 +65,7 @@ const drawnStage = fc.record({
   /** The step at which the first replay is killed; beyond its last step, it is not killed. */
   killAt: fc.nat(40),
   /** Whether the step itself still takes effect. */
-  isDone: fc.boolean(),
+  takesEffect: fc.boolean(),
   order: fc.infiniteStream(fc.nat(1_000)),
 });
 
@@ -75,17 +75,17 @@ type DrawnStage = typeof drawnStage extends fc.Arbitrary<infer Drawn> ? Drawn : 
 class Killer {
   #steps = 0;
   readonly #killAt: number;
-  readonly #isDone: boolean;
+  readonly #takesEffect: boolean;
 
-  constructor(killAt: number, isDone: boolean) {
+  constructor(killAt: number, takesEffect: boolean) {
     this.#killAt = killAt;
-    this.#isDone = isDone;
+    this.#takesEffect = takesEffect;
   }
 
   async step<T>(act: () => Promise<T>): Promise<T> {
     this.#steps += 1;
     if (this.#steps < this.#killAt) return await act();
-    if (this.#steps === this.#killAt && this.#isDone) await act();
+    if (this.#steps === this.#killAt && this.#takesEffect) await act();
     throw new Error('killed');
   }
 }
@@ -181,10 +181,10 @@ describe('a replay that is killed at any step and then repeated', () => {
     await fc.assert(
       fc.asyncProperty(drawnStage, async (drawn) => {
         const stage = await aStage(drawn);
-        const { cells, filter, killAt, isDone } = drawn;
+        const { cells, filter, killAt, takesEffect } = drawn;
         const before = stage.messages.entries;
 
-        await replayWith(stage, filter, new Killer(killAt + 1, isDone)).catch(() => undefined);
+        await replayWith(stage, filter, new Killer(killAt + 1, takesEffect)).catch(() => undefined);
         const report = await replayWith(stage, filter, new Killer(Infinity, false));
 
         const kept = before.filter(

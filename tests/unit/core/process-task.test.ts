@@ -12,7 +12,7 @@ import {
 } from '../../support/builders.ts';
 import type { FakeAnswer } from '../../support/fake-model-client.ts';
 import { FakeStage } from '../../support/fake-stage.ts';
-import { type Mishap, Steps } from '../../support/steps.ts';
+import { type StepFault, Steps } from '../../support/steps.ts';
 
 const done: Settlement = { kind: 'acknowledge' };
 const refused: FakeAnswer = () => anError('invalid-request');
@@ -164,7 +164,7 @@ describe('a task that is answered', () => {
     const stage = new FakeStage();
     await stage.enter({ maxAttempts: 2 });
     const delivery = await stage.deliver();
-    const inTheCall: Mishap = { at: 3, isDone: false, isFatal: true };
+    const inTheCall: StepFault = { at: 3, takesEffect: false, crashesProcess: true };
     for (const steps of [new Steps(inTheCall), new Steps(inTheCall)]) {
       await expect(stage.answer(delivery, { steps })).rejects.toThrow('no longer there');
       stage.clock.advance(limits.leaseMs);
@@ -182,7 +182,7 @@ describe('a task of a blocked lane', () => {
   it.each<[string, string, ErrorCode]>([
     ['lane', 'lab', 'quota-exhausted'],
     ['model', 'lab/m', 'unknown-model'],
-  ])('is deferred at its %s by whoever closes it', async (_, breakerKey, code) => {
+  ])('is deferred at its %s by the worker that opens its breaker', async (_, breakerKey, code) => {
     const stage = new FakeStage(() => anError(code));
     await stage.enter();
 
@@ -208,7 +208,7 @@ describe('a task of a blocked lane', () => {
     expect(stage.models.requests).toEqual([]);
   });
 
-  it('is deferred at its lane where model and lane are closed', async () => {
+  it('is deferred at its lane if its lane and its model are blocked', async () => {
     const stage = new FakeStage();
     await stage.enter();
     for (const breakerKey of ['lab/m', 'lab'])
@@ -220,7 +220,7 @@ describe('a task of a blocked lane', () => {
   });
 
   it.each(['spare', 'spare/m', 'lab/n'])(
-    'is answered where only %s is closed',
+    'is answered if only %s is blocked',
     async (breakerKey) => {
       const stage = new FakeStage();
       await stage.enter();
@@ -457,18 +457,18 @@ describe('a worker that comes to harm at any step', () => {
     const untroubled = new Steps();
     await tell(story, [untroubled]);
     const points = untroubled.names.flatMap((_, at) => [
-      { at, isDone: false, isFatal: true },
-      { at, isDone: true, isFatal: true },
+      { at, takesEffect: false, crashesProcess: true },
+      { at, takesEffect: true, crashesProcess: true },
     ]);
     expect(points.length).toBeGreaterThan(8);
 
-    for (const mishap of points) {
-      const steps = new Steps(mishap);
+    for (const stepFault of points) {
+      const steps = new Steps(stepFault);
 
       const stage = await tell(story, [steps]);
 
-      const where = `dead ${mishap.isDone ? 'after' : 'before'} ${steps.names[mishap.at]}`;
-      expect(steps.failed?.name, where).toBe(untroubled.names[mishap.at]);
+      const where = `crashed ${stepFault.takesEffect ? 'after' : 'before'} ${steps.names[stepFault.at]}`;
+      expect(steps.failed?.name, where).toBe(untroubled.names[stepFault.at]);
       await expectTold(story, stage, [steps], where);
     }
   });
@@ -481,7 +481,7 @@ describe('a worker that comes to harm at any step', () => {
 
       for (const at of untroubled.names.keys()) {
         const fault = () => anError('store-unavailable');
-        const steps = new Steps({ at, isDone: false, isFatal: false }, fault);
+        const steps = new Steps({ at, takesEffect: false, crashesProcess: false }, fault);
 
         const stage = await tell(story, [steps], false);
 
@@ -493,18 +493,18 @@ describe('a worker that comes to harm at any step', () => {
   );
 
   it('leaves nothing undone however many of them do', async () => {
-    const mishap = fc.record({
+    const stepFault = fc.record({
       at: fc.nat({ max: 12 }),
-      isDone: fc.boolean(),
-      isFatal: fc.boolean(),
+      takesEffect: fc.boolean(),
+      crashesProcess: fc.boolean(),
     });
 
     await fc.assert(
       fc.asyncProperty(
         fc.constantFrom(...stories),
-        fc.array(mishap, { maxLength: 6 }),
-        async (story, mishaps) => {
-          const all = mishaps.map((each) => new Steps(each));
+        fc.array(stepFault, { maxLength: 6 }),
+        async (story, faults) => {
+          const all = faults.map((each) => new Steps(each));
 
           const stage = await tell(story, all);
 
@@ -521,7 +521,7 @@ describe('a worker that comes to harm at any step', () => {
     const delivery = await stage.deliver();
     // At the completion of the cell; whoever finds the call in the journal is one step faster.
     for (const at of [5, 4, 4, 4]) {
-      const steps = new Steps({ at, isDone: false, isFatal: true });
+      const steps = new Steps({ at, takesEffect: false, crashesProcess: true });
       await expect(stage.answer(delivery, { steps })).rejects.toThrow('no longer there');
       expect(steps.failed?.name).toBe('ledger.completeCell');
       stage.clock.advance(limits.leaseMs);
@@ -585,8 +585,8 @@ async function expectTold(
   if (story.isPaid !== true) return;
   // A call is paid again only where its answer could not be written down.
   const lost = all.filter(({ failed }) => {
-    if (failed?.name === 'models.send') return failed.isDone;
-    return failed?.name === 'ledger.commitCall' && !failed.isDone;
+    if (failed?.name === 'models.send') return failed.takesEffect;
+    return failed?.name === 'ledger.commitCall' && !failed.takesEffect;
   });
   expect(stage.models.requests.length, where).toBe(1 + lost.length);
 }

@@ -344,13 +344,13 @@ describe('a group without progress', () => {
     const stage = new FakeStage();
     const configs = [
       { name: 'over', model: 'over/m' },
-      { name: 'closed', model: 'closed/m' },
+      { name: 'blocked', model: 'blocked/m' },
       { name: 'half', model: 'lab/m' },
       { name: 'model', model: 'spare/n' },
     ];
     await stage.enter({ configs });
     finish(stage, ['q1'], 'over');
-    await stage.ledger.openBreaker(anOpenBreaker({ breakerKey: 'closed', error: misconfigured }));
+    await stage.ledger.openBreaker(anOpenBreaker({ breakerKey: 'blocked', error: misconfigured }));
     await stage.ledger.openBreaker(anOpenBreaker({ breakerKey: 'spare/n', error: misconfigured }));
 
     await tick(stage);

@@ -18,7 +18,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { aModelResponse, anError, anOutput } from '../../support/builders.ts';
 import { FakeStage } from '../../support/fake-stage.ts';
-import { type Mishap, Steps } from '../../support/steps.ts';
+import { type StepFault, Steps } from '../../support/steps.ts';
 
 const ids = ['q1', 'q2', 'q3'];
 const lanes = ['lab', 'spare'];
@@ -43,7 +43,7 @@ describe('a stage at work', () => {
     await fc.assert(
       fc.asyncProperty(someFailures, async (failures) => {
         const answers = Array.from({ length: 6 }, () => 'invalid-request' as const);
-        const work = new StageAtWork({ mishaps: [], tallied: [], answers });
+        const work = new StageAtWork({ faults: [], tallied: [], answers });
         await work.begin();
         await work.untilDone();
         await work.rerun(failures);
@@ -62,7 +62,7 @@ describe('a stage at work', () => {
 /** The failures to inject, in order. After the last one nothing fails. */
 interface InjectedFailures {
   /** For each invocation of a function. */
-  readonly mishaps: readonly (Mishap | null)[];
+  readonly faults: readonly (StepFault | null)[];
   /** For each model call. */
   readonly answers: readonly (ErrorCode | 'wrong' | 'right')[];
   /** For each result: how often it is added to the tally. */
@@ -70,10 +70,17 @@ interface InjectedFailures {
 }
 
 const someFailures: fc.Arbitrary<InjectedFailures> = fc.record({
-  mishaps: fc.array(
-    fc.option(fc.record({ at: fc.nat({ max: 14 }), isDone: fc.boolean(), isFatal: fc.boolean() }), {
-      freq: 2,
-    }),
+  faults: fc.array(
+    fc.option(
+      fc.record({
+        at: fc.nat({ max: 14 }),
+        takesEffect: fc.boolean(),
+        crashesProcess: fc.boolean(),
+      }),
+      {
+        freq: 2,
+      },
+    ),
     { maxLength: 60 },
   ),
   answers: fc.array(
@@ -93,7 +100,7 @@ const someFailures: fc.Arbitrary<InjectedFailures> = fc.record({
 /** Runs the functions of a stage one invocation at a time, and mimics Lambda and SQS around them. */
 class StageAtWork {
   readonly #stage: FakeStage;
-  #mishaps: (Mishap | null)[];
+  #faults: (StepFault | null)[];
   #answers: (ErrorCode | 'wrong' | 'right')[];
   #tallied: (0 | 1 | 2)[];
   /** Tasks whose worker crashed; they are redelivered. */
@@ -102,7 +109,7 @@ class StageAtWork {
 
   constructor(failures: InjectedFailures) {
     this.#stage = new FakeStage(() => this.#answer());
-    this.#mishaps = [...failures.mishaps];
+    this.#faults = [...failures.faults];
     this.#answers = [...failures.answers];
     this.#tallied = [...failures.tallied];
     this.#skewTallies();
@@ -127,7 +134,7 @@ class StageAtWork {
   /** Reruns failed cells as the command does: adds the group first. */
   async rerun(failures: InjectedFailures): Promise<void> {
     const { spec, specSource, runs } = this.#group;
-    this.#mishaps = [...failures.mishaps];
+    this.#faults = [...failures.faults];
     this.#answers = [...failures.answers];
     this.#tallied = [...failures.tallied];
     await this.#stage.activeGroups.add('demo');
@@ -198,7 +205,7 @@ class StageAtWork {
   }
 
   #nextSteps(): Steps {
-    return new Steps(this.#mishaps.shift() ?? undefined, () => anError('store-unavailable'));
+    return new Steps(this.#faults.shift() ?? undefined, () => anError('store-unavailable'));
   }
 
   async #isAtRest(): Promise<boolean> {
@@ -221,7 +228,7 @@ class StageAtWork {
       await queue.acknowledge(delivery);
     } catch (error) {
       ignoreInjected(error);
-      if (steps.isDead) {
+      if (steps.hasCrashed) {
         this.#crashedTasks.add(name);
         return;
       }

@@ -155,9 +155,9 @@ describe('GroupCommit', () => {
     using holder = openDatabase(file);
     using database = new DatabaseSync(file, { timeout: 0 });
     const commit = new GroupCommit(database, file);
-    const add = (subject: string) =>
+    const add = (breakerKey: string) =>
       commit.write(() =>
-        database.prepare("INSERT INTO open_breakers VALUES (?, '{}')").run(subject),
+        database.prepare("INSERT INTO open_breakers VALUES (?, '{}')").run(breakerKey),
       );
     holder.exec('BEGIN IMMEDIATE');
     const first = add('first');

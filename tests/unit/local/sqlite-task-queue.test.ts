@@ -84,7 +84,7 @@ describe('SqliteTaskQueue', () => {
     const queue = stores.queueOf('ann');
     const tasks = [
       aCellTask({ id: 'q1' }),
-      aCellTask({ id: 'q2', config: 'closed' }),
+      aCellTask({ id: 'q2', config: 'other' }),
       aCellTask({ id: 'q3', run: 'demo-r2' }),
     ];
     await queue.send('lab', tasks);

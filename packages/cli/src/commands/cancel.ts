@@ -1,5 +1,6 @@
-import { type EngineOptions, openEngine } from '../engine/engine.ts';
+import type { EngineOptions } from '../engine/engine.ts';
 import { findGroup } from '../engine/find-group.ts';
+import { openEngine } from '../engine/open-engine.ts';
 import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
 import type { Terminal } from '../shell/terminal.ts';
 

@@ -1,6 +1,7 @@
 import { renderTable } from '@thrice/core';
-import { type EngineOptions, openEngine } from '../engine/engine.ts';
-import { describeStatus } from '../engine/group-status.ts';
+import { describeStatus } from '../engine/describe-status.ts';
+import type { EngineOptions } from '../engine/engine.ts';
+import { openEngine } from '../engine/open-engine.ts';
 import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
 import type { Terminal } from '../shell/terminal.ts';
 

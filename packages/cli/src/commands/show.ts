@@ -13,8 +13,9 @@ import {
   suggestName,
   ThriceError,
 } from '@thrice/core';
-import { type Engine, type EngineOptions, openEngine } from '../engine/engine.ts';
+import type { Engine, EngineOptions } from '../engine/engine.ts';
 import { findRuns } from '../engine/find-group.ts';
+import { openEngine } from '../engine/open-engine.ts';
 import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
 import { plainText, type Terminal } from '../shell/terminal.ts';
 import { chooseConfigs } from '../spec/prepare-run.ts';

@@ -1,6 +1,8 @@
-import { type EngineOptions, openEngine } from '../engine/engine.ts';
+import { describeStatus } from '../engine/describe-status.ts';
+import type { EngineOptions } from '../engine/engine.ts';
 import { findGroup, newestGroup } from '../engine/find-group.ts';
-import { describeStatus, type GroupStatus } from '../engine/group-status.ts';
+import type { GroupStatus } from '../engine/group-status.ts';
+import { openEngine } from '../engine/open-engine.ts';
 import { LiveBlock } from '../render/live-block.ts';
 import { RateMeter } from '../render/rate-meter.ts';
 import { renderStatus } from '../render/status-view.ts';

@@ -6,8 +6,9 @@ import {
   ThriceError,
 } from '@thrice/core';
 import { countSummary } from '../engine/count-summary.ts';
-import { type EngineOptions, openEngine } from '../engine/engine.ts';
+import type { EngineOptions } from '../engine/engine.ts';
 import { findGroup, newestGroup } from '../engine/find-group.ts';
+import { openEngine } from '../engine/open-engine.ts';
 import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
 import { plainText, type Terminal } from '../shell/terminal.ts';
 

@@ -1,6 +1,7 @@
 import { verifyGroup as checkGroup } from '@thrice/core';
-import { type EngineOptions, openEngine } from '../engine/engine.ts';
+import type { EngineOptions } from '../engine/engine.ts';
 import { findGroup } from '../engine/find-group.ts';
+import { openEngine } from '../engine/open-engine.ts';
 import { countOf } from '../render/count-of.ts';
 import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
 import { plainText, type Terminal } from '../shell/terminal.ts';

@@ -1,8 +1,4 @@
 import type { BlobStore, Clock, GroupHeader, Ledger, OpenBreaker } from '@thrice/core';
-import { openExistingEngine } from '../local/compose-local.ts';
-import { readLocalActivity } from '../local/local-activity.ts';
-import { folderFlag } from '../shell/place-flags.ts';
-import type { Terminal } from '../shell/terminal.ts';
 import type { ConfigStatus, GroupStatus } from './group-status.ts';
 
 /** Options that locate a group. */
@@ -36,33 +32,4 @@ export interface Engine extends Disposable {
   publish(group: string): Promise<void>;
   /** Takes over the cells of dead local processes. In a stage a no-op: leases expire by themselves. */
   takeOver(): Promise<void>;
-}
-
-/**
- * Opens the engine that a command's options name.
- *
- * @throws {ThriceError} `unknown-group` when the folder holds no runs, `endpoint-unreachable` when the
- *   stage does not exist.
- */
-export async function openEngine(options: EngineOptions, terminal: Terminal): Promise<Engine> {
-  if (options.stage !== undefined) {
-    // Loaded on demand: the local engine does not need the AWS SDK.
-    const { openStageEngine } = await import('../stage/stage-engine.ts');
-    return await openStageEngine(options.stage);
-  }
-  const engine = openExistingEngine(options.dir, terminal);
-  const { clock, ledger, blobs, folder: place } = engine;
-  return {
-    clock,
-    ledger,
-    blobs,
-    place,
-    flag: folderFlag(options.dir),
-    readActivity: (counts) => readLocalActivity(engine, counts),
-    publish: async () => undefined,
-    takeOver: async () => {
-      await engine.workers.takeOver();
-    },
-    [Symbol.dispose]: () => engine[Symbol.dispose](),
-  };
 }

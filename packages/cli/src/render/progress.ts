@@ -1,5 +1,6 @@
 import type { Clock, GroupHeader, Ledger, WorkerEvent } from '@thrice/core';
-import { type ConfigStatus, countConfigs } from '../engine/group-status.ts';
+import { countConfigs } from '../engine/describe-status.ts';
+import type { ConfigStatus } from '../engine/group-status.ts';
 import { plainText, type Terminal } from '../shell/terminal.ts';
 import { describeBreakerKey, describeOpenBreaker } from './breaker-text.ts';
 import { countOf } from './count-of.ts';

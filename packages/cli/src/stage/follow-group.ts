@@ -8,7 +8,8 @@ import {
   ThriceError,
 } from '@thrice/core';
 import { countSummary } from '../engine/count-summary.ts';
-import { describeStatus, type GroupStatus } from '../engine/group-status.ts';
+import { describeStatus } from '../engine/describe-status.ts';
+import type { GroupStatus } from '../engine/group-status.ts';
 import { describeOpenBreaker, describePause } from '../render/breaker-text.ts';
 import { Progress } from '../render/progress.ts';
 import { reportUnscored } from '../render/report-unscored.ts';

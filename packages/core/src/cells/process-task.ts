@@ -1,8 +1,8 @@
 import { breakersFor, toOpenBreakers } from '../domain/breaker.ts';
 import type { CellResult } from '../domain/cell.ts';
 import type { CellTask } from '../domain/cell-task.ts';
-import { isCounted } from '../domain/count-cells.ts';
 import { type GroupHeader, groupOfRun } from '../domain/group.ts';
+import { isCounted } from '../domain/tally.ts';
 import { ThriceError } from '../errors.ts';
 import type { ActiveGroups } from '../ports/active-groups.ts';
 import type { DeadLetterQueue } from '../ports/dead-letter-queue.ts';

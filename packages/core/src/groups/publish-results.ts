@@ -1,10 +1,10 @@
-import { countDone, countPlanned } from '../domain/count-cells.ts';
 import type { GroupHeader } from '../domain/group.ts';
 import type { ResultRequest } from '../domain/group-request.ts';
+import { countDone, countPlanned, type Tally } from '../domain/tally.ts';
 import { ThriceError } from '../errors.ts';
 import type { ActiveGroup, ActiveGroups } from '../ports/active-groups.ts';
 import type { GroupRequests } from '../ports/group-requests.ts';
-import type { GroupRecord, Ledger, Tally } from '../ports/ledger.ts';
+import type { GroupRecord, Ledger } from '../ports/ledger.ts';
 import { TallyCounter } from '../results/tally-counter.ts';
 import { type LoadedGroup, readGroup } from '../spec/load-group.ts';
 import { earlyExitCodes, type FinalizeStores, finalizeGroup } from './finalize-group.ts';

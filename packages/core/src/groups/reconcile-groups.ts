@@ -1,12 +1,12 @@
 import * as z from 'zod';
 import { breakersFor, laneOf, type OpenBreaker, type OpenBreakers } from '../domain/breaker.ts';
-import { countDone, countPlanned } from '../domain/count-cells.ts';
+import { countDone, countPlanned, type Tally } from '../domain/tally.ts';
 import { limits } from '../limits.ts';
 import type { ActiveGroup, ActiveGroups, DeferredCells } from '../ports/active-groups.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { GroupRequests, TaskCounter } from '../ports/group-requests.ts';
-import type { GroupRecord, Ledger, Tally } from '../ports/ledger.ts';
+import type { GroupRecord, Ledger } from '../ports/ledger.ts';
 import { groupKey } from './finalize-group.ts';
 
 /** If a group is still not planned this long after it was stored, its plan request was lost. */

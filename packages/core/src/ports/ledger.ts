@@ -1,7 +1,8 @@
 import type { OpenBreaker } from '../domain/breaker.ts';
 import type { JournalEntry } from '../domain/call.ts';
-import type { Attempt, CellKey, CellRecord, CellResult, Outcome } from '../domain/cell.ts';
+import type { Attempt, CellKey, CellRecord, CellResult } from '../domain/cell.ts';
 import type { GroupHeader, GroupState } from '../domain/group.ts';
+import type { Tally } from '../domain/tally.ts';
 
 /** The outcome of a claim. */
 export type Claim =
@@ -14,23 +15,6 @@ export type Claim =
    * the task; it will be redelivered.
    */
   | { readonly kind: 'held' };
-
-/**
- * Running counts of the results of one config in one run.
- *
- * A tally is a hint: a crash or a store failure can leave it wrong. The cell records are authoritative.
- */
-export interface Tally {
-  readonly run: string;
-  readonly config: string;
-  readonly counts: Readonly<Record<Exclude<Outcome, 'not-attempted'>, number>>;
-  /** Cells with score 1. */
-  readonly correct: number;
-  /** Sum of the known costs in USD. */
-  readonly costUsd: number;
-  /** Attempts beyond the first of each cell. */
-  readonly retries: number;
-}
 
 /** A group with its state. */
 export interface GroupRecord {

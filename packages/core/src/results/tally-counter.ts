@@ -1,5 +1,5 @@
 import { type CellRow, countRetries } from '../domain/cell.ts';
-import type { Tally } from '../ports/ledger.ts';
+import type { Tally } from '../domain/tally.ts';
 
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
 type MutableTally = Mutable<Omit<Tally, 'counts'>> & { readonly counts: Mutable<Tally['counts']> };

@@ -8,11 +8,11 @@ export interface Stores {
 }
 
 /** When a process crashes. */
-export interface Death {
+export interface Crash {
   /** Number of writes that succeed before the crash. */
   readonly afterWrites: number;
   /** Whether the write it crashes at reaches the store; the process gets no response either way. */
-  readonly isWritten: boolean;
+  readonly isLastWriteStored: boolean;
 }
 
 const ledgerWrites: ReadonlySet<PropertyKey> = new Set<keyof Ledger>([
@@ -27,12 +27,12 @@ const ledgerWrites: ReadonlySet<PropertyKey> = new Set<keyof Ledger>([
 ]);
 
 /** The stores of a process that crashes at one of its writes: that write and all later ones fail. */
-export function mortalStores({ ledger, blobs, queue }: Stores, death: Death): Stores {
+export function crashingStores({ ledger, blobs, queue }: Stores, crash: Crash): Stores {
   let writeCount = 0;
   const write = async (send: () => unknown): Promise<unknown> => {
     writeCount += 1;
-    if (writeCount <= death.afterWrites) return await send();
-    if (writeCount === death.afterWrites + 1 && death.isWritten) await send();
+    if (writeCount <= crash.afterWrites) return await send();
+    if (writeCount === crash.afterWrites + 1 && crash.isLastWriteStored) await send();
     throw new Error('the process has crashed');
   };
   const guard = <Store extends object>(store: Store, writes: ReadonlySet<PropertyKey>): Store =>

@@ -7,7 +7,7 @@ import { committedKeys } from './ledger-view.ts';
  * A call is in flight at a kill if the server received its request since the previous kill and the
  * journal has no answer for it. Keys are those of the cell key header.
  */
-export class KillAccount {
+export class KillTracker {
   readonly #folder: string;
   readonly #group: string;
   readonly #simulator: Simulator;
@@ -31,7 +31,7 @@ export class KillAccount {
    *
    * @returns The number of calls in flight.
    */
-  async note(): Promise<number> {
+  async recordKill(): Promise<number> {
     const committed = committedKeys(this.#folder);
     const requests = await this.#requests();
     for (const key of committed) {
@@ -47,7 +47,7 @@ export class KillAccount {
   }
 
   /** Cells that were asked again although their answer was committed at a kill. */
-  async askedAgain(): Promise<readonly string[]> {
+  async repeatedCells(): Promise<readonly string[]> {
     const requests = await this.#requests();
     return [...this.#committedRequests].flatMap(([key, before]) =>
       requests.get(key) === before ? [] : [key],
@@ -55,7 +55,7 @@ export class KillAccount {
   }
 
   /** Cells whose request count is not 1 plus the number of kills at which they were in flight. */
-  async unexplained(): Promise<readonly string[]> {
+  async unexplainedRequests(): Promise<readonly string[]> {
     const requests = await this.#requests();
     return [...requests].flatMap(([key, count]) =>
       count === 1 + (this.#inFlight.get(key) ?? 0) ? [] : [`${key}: ${count} requests`],

@@ -1,5 +1,22 @@
-import type { Tally } from '../ports/ledger.ts';
+import type { Outcome } from './cell.ts';
 import type { GroupHeader } from './group.ts';
+
+/**
+ * Running counts of the results of one config in one run.
+ *
+ * A tally is a hint: a crash or a store failure can leave it wrong. The cell records are authoritative.
+ */
+export interface Tally {
+  readonly run: string;
+  readonly config: string;
+  readonly counts: Readonly<Record<Exclude<Outcome, 'not-attempted'>, number>>;
+  /** Cells with score 1. */
+  readonly correct: number;
+  /** Sum of the known costs in USD. */
+  readonly costUsd: number;
+  /** Attempts beyond the first of each cell. */
+  readonly retries: number;
+}
 
 /**
  * Whether the tallies of a group's runs count a result for every planned cell.

@@ -1,0 +1,66 @@
+import { type GroupHeader, type GroupRecord, type Ledger, laneOf, type Tally } from '@thrice/core';
+import type { Engine } from './engine.ts';
+import type { ConfigStatus, GroupStatus } from './group-status.ts';
+
+/** Computes the status of a group from its tallies and its current activity. */
+export async function describeStatus(
+  { header, state, isPlanned }: GroupRecord,
+  engine: Engine,
+): Promise<GroupStatus> {
+  const configs = await countConfigs(header, engine);
+  const ownLanes = new Set(header.spec.configs.map(({ model }) => laneOf(model)));
+  const openBreakers = (await engine.ledger.listOpenBreakers()).filter(({ breakerKey }) =>
+    ownLanes.has(laneOf(breakerKey)),
+  );
+  const activity = await engine.readActivity({ header, configs, openBreakers });
+  const cells = sum(configs.map((config) => config.cells));
+  const done = cells - sum(configs.map(({ notAttempted }) => notAttempted));
+  return {
+    group: header.group,
+    createdAt: header.createdAt,
+    ...activity,
+    state: state === 'cancelled' ? 'cancelled' : isPlanned ? activity.state : 'planning',
+    cells,
+    done,
+    configs,
+    openBreakers,
+  };
+}
+
+/** Computes the status of each config of a group from its tallies. */
+export async function countConfigs(
+  header: GroupHeader,
+  { ledger }: { readonly ledger: Ledger },
+): Promise<readonly ConfigStatus[]> {
+  const byRun = await Promise.all(header.runs.map((run) => ledger.readTallies(run)));
+  const priced = new Set(Object.keys(header.spec.prices));
+  return header.configs.map(({ config, cells }) => {
+    const model = header.spec.configs.find(({ name }) => name === config)?.model ?? '';
+    const tallies = byRun.flat().filter((tally) => tally.config === config);
+    const status = describeConfig(config, cells * header.runs.length, tallies);
+    return priced.has(model) ? status : { ...status, costUsd: null };
+  });
+}
+
+function describeConfig(config: string, cells: number, tallies: readonly Tally[]): ConfigStatus {
+  const total = (pick: (tally: Tally) => number) => sum(tallies.map(pick));
+  const counts = {
+    scored: total((tally) => tally.counts.scored),
+    unparsed: total((tally) => tally.counts.unparsed),
+    ungraded: total((tally) => tally.counts.ungraded),
+    failed: total((tally) => tally.counts.failed),
+  };
+  return {
+    config,
+    cells,
+    ...counts,
+    notAttempted: cells - sum(Object.values(counts)),
+    correct: total((tally) => tally.correct),
+    costUsd: total((tally) => tally.costUsd),
+    retries: total((tally) => tally.retries),
+  };
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}

@@ -1,0 +1,301 @@
+import { describe, expect, it } from 'vitest';
+import type { RepositoryFile } from '../support/repository-files.ts';
+import {
+  codeOf,
+  findImports,
+  type Import,
+  reachableFrom,
+  readSources,
+} from '../support/source-imports.ts';
+
+interface Rule {
+  readonly name: string;
+  /** The files that the rule is about, by the beginnings of their paths. */
+  readonly covers: readonly string[];
+  /** Lists what breaks the rule in the covered files. */
+  readonly violations: (
+    covered: readonly RepositoryFile[],
+    imports: readonly Import[],
+  ) => readonly string[];
+  /** Files that break the rule. */
+  readonly planted: readonly RepositoryFile[];
+}
+
+/** Modules outside the repository. Biome holds npm packages to those in each package.json. */
+const external = ['npm:', 'node:'];
+const shipped = ['packages/', 'functions/', 'stacks/', 'sst.config.ts'];
+
+const core = 'packages/core/src/';
+/** Files that every folder of core may import, because they import nothing. */
+const coreLeaves = [`${core}errors.ts`, `${core}limits.ts`, `${core}map-bounded.ts`];
+/** The constants of core that the stacks share, by relative path. */
+const stackConstants = [`${core}limits.ts`, `${core}spec/builtin-lanes.ts`];
+
+/** The commands that only work on a stage; `program.ts` loads each command on demand. */
+const stageCommands = ['dlq', 'pull', 'push'].map((name) => `packages/cli/src/commands/${name}.ts`);
+
+/** The files where a process starts and may read its environment. */
+const compositionRoots = [
+  // The CLI.
+  'packages/cli/src/shell/terminal.ts',
+  // `npm run cloud`, and the child process that stands in for Lambda's.
+  'packages/local-cloud/src/main.ts',
+  'packages/local-cloud/src/lambda-environment.ts',
+  // `npm run platform` and `npm run synth`.
+  'packages/local-cloud/src/synth/',
+];
+
+const rules: readonly Rule[] = [
+  // Between packages: another package is imported by its index, never by a path into it.
+  importsOnly('functions import aws, models, simulator, core', {
+    covers: ['functions/'],
+    allowed: ['functions/', ...indexesOf('aws', 'models', 'simulator', 'core'), ...external],
+    planted: file('functions/plan.ts', "import {\n  LocalEngine,\n} from '@thrice/local';"),
+  }),
+  importsOnly('stacks import two files of constants of core', {
+    covers: ['stacks/', 'sst.config.ts'],
+    allowed: ['stacks/', ...stackConstants, ...external],
+    planted: file('stacks/lanes.ts', "import { limits } from '@thrice/core';"),
+  }),
+  importsOnly('the files that core shares with stacks, or with all of its folders, import', {
+    covers: [...stackConstants, ...coreLeaves],
+    allowed: [],
+    planted: file(`${core}limits.ts`, "import type { Lane } from './domain/benchmark.ts';"),
+  }),
+  ...['aws', 'local', 'models', 'simulator'].map((name) =>
+    importsOnly(`${name} imports core`, {
+      covers: [`packages/${name}/src/`],
+      allowed: [`packages/${name}/src/`, ...indexesOf('core'), ...external],
+      planted: file(
+        `packages/${name}/src/stage.ts`,
+        "export type { A } from '@thrice/local-cloud';",
+      ),
+    }),
+  ),
+  // They know the functions as bundles, and the stack as synthesized JSON or as figures.
+  ...['local-cloud', 'capacity-model'].map((name) =>
+    importsOnly(`${name} imports no other package`, {
+      covers: [`packages/${name}/src/`],
+      allowed: [`packages/${name}/src/`, ...external],
+      planted: file(
+        `packages/${name}/src/main.ts`,
+        "import { limits } from '../../core/src/limits.ts';",
+      ),
+    }),
+  ),
+  importsOnly('cli imports aws, local, models, simulator, core', {
+    covers: ['packages/cli/'],
+    allowed: [
+      'packages/cli/',
+      ...indexesOf('aws', 'local', 'models', 'simulator', 'core'),
+      ...external,
+    ],
+    planted: file('packages/cli/src/main.ts', "const cloud = await import('@thrice/local-cloud');"),
+  }),
+  {
+    name: 'cli loads aws on demand, when a command names a stage',
+    covers: ['packages/cli/'],
+    violations: (covered, imports) => {
+      const loadedAtOnce = imports.filter(({ kind }) => kind === 'value');
+      return covered
+        .filter(({ path }) => !startsWithAny(path, ['packages/cli/src/stage/', ...stageCommands]))
+        .filter(({ path }) => reachableFrom(path, loadedAtOnce).has('packages/aws/src/index.ts'))
+        .map(({ path }) => `${path} loads @thrice/aws`);
+    },
+    planted: [
+      file('packages/cli/src/commands/ls.ts', "import { openStage } from '../stage/open.ts';"),
+      file('packages/cli/src/stage/open.ts', "import { findStage } from '@thrice/aws';"),
+    ],
+  },
+  importsOnly('core imports zod', {
+    covers: [core],
+    allowed: [core, 'npm:zod'],
+    planted: file(`${core}cells/worker.ts`, "import { createHash } from 'node:crypto';"),
+  }),
+
+  // Inside core.
+  importsInCore('domain', [], "import type { Ledger } from '../ports/ledger.ts';"),
+  importsInCore('ports', ['domain'], "import type { Worker } from '../cells/worker.ts';"),
+  importsInCore('statistics', ['domain'], "import type { Clock } from '../ports/clock.ts';"),
+  importsInCore('pricing', ['domain'], "import type { Ledger } from '../ports/ledger.ts';"),
+  // `spec` and `scorers` do not know each other; `builtins.ts` joins them.
+  importsInCore('scorers', ['domain'], "import { suggestName } from '../spec/nearest-name.ts';"),
+  importsInCore('spec', ['domain', 'ports'], "import { scorers } from '../scorers/registry.ts';"),
+  importsInCore('solvers', ['domain', 'ports'], "export { mean } from '../statistics/mean.ts';"),
+  importsNever('core/cells is below dlq, groups and results', {
+    covers: [`${core}cells/`],
+    forbidden: [`${core}dlq/`, `${core}groups/`, `${core}results/`],
+    planted: file(`${core}cells/worker.ts`, "import { replayMessages } from '../dlq/replay.ts';"),
+  }),
+  importsNever('core/results is below dlq and groups', {
+    covers: [`${core}results/`],
+    forbidden: [`${core}dlq/`, `${core}groups/`],
+    planted: file(
+      `${core}results/table.ts`,
+      "import { planGroup } from '../groups/plan-group.ts';",
+    ),
+  }),
+  ...[
+    'Date',
+    'process',
+    'fetch',
+    'crypto',
+    'performance',
+    'globalThis',
+    'setTimeout',
+    'setInterval',
+    'setImmediate',
+    'Math.random',
+  ].map((name) =>
+    mentionsNever(`core does not use ${name}`, {
+      covers: [core],
+      pattern: new RegExp(String.raw`\b${name.replace('.', String.raw`\.`)}\b`),
+      planted: file(`${core}cells/backoff.ts`, `const source = ${name};`),
+    }),
+  ),
+
+  // Everywhere.
+  importsNever('nothing shipped imports from tests', {
+    covers: shipped,
+    forbidden: ['tests/'],
+    planted: file('stacks/stage.ts', "import { aTask } from '../tests/support/builders.ts';"),
+  }),
+  mentionsNever('only composition roots read process.env', {
+    covers: shipped,
+    except: compositionRoots,
+    pattern: /\b(?:process|host)\.env\b|\benv\b[^=\n]*= process\b/,
+    planted: file('functions/shared/compose.ts', 'const { env } = process;'),
+  }),
+  importsNever("only functions/shared/stage.ts reads SST's Resource", {
+    covers: shipped,
+    except: ['functions/shared/stage.ts'],
+    forbidden: ['npm:sst'],
+    planted: file('functions/answer.ts', "import { Resource } from 'sst';"),
+  }),
+  {
+    name: 'no file imports itself in a circle, types included',
+    covers: shipped,
+    violations: (covered, imports) =>
+      covered
+        .filter(({ path }) => reachableFrom(path, imports).has(path))
+        .map(({ path }) => `${path} is part of a circle`),
+    planted: [
+      file('functions/plan.ts', "import type { Log } from './shared/log.ts';"),
+      file('functions/shared/log.ts', "export type { Plan } from '../plan.ts';"),
+    ],
+  },
+];
+
+describe('the architecture', () => {
+  const sources = readSources();
+  const imports = findImports(sources);
+
+  for (const { name, covers, violations } of rules) {
+    it(name, () => {
+      const covered = sources.filter(({ path }) => startsWithAny(path, covers));
+
+      expect(covered).not.toEqual([]);
+      expect(violations(covered, imports)).toEqual([]);
+    });
+  }
+});
+
+describe('a planted violation breaks the rule', () => {
+  for (const { name, covers, violations, planted } of rules) {
+    it(name, () => {
+      const covered = planted.filter(({ path }) => startsWithAny(path, covers));
+
+      expect(violations(covered, findImports(planted))).not.toEqual([]);
+    });
+  }
+});
+
+/** The covered files import nothing but `allowed`. */
+function importsOnly(
+  name: string,
+  rule: Pick<Rule, 'covers'> & {
+    readonly allowed: readonly string[];
+    readonly planted: RepositoryFile;
+  },
+): Rule {
+  const isViolation = ({ to }: Import) => !startsWithAny(to, rule.allowed);
+  return {
+    name: `${name} and nothing else`,
+    covers: rule.covers,
+    violations: (covered, imports) => describeImports(covered, imports.filter(isViolation)),
+    planted: [rule.planted],
+  };
+}
+
+/** A folder of core imports nothing but itself, `others`, the leaves and zod. */
+function importsInCore(folder: string, others: readonly string[], planted: string): Rule {
+  const folders = [folder, ...others].map((name) => `${core}${name}/`);
+  return importsOnly(`core/${folder} imports ${[...others, 'leaves', 'zod'].join(', ')}`, {
+    covers: [`${core}${folder}/`],
+    allowed: [...folders, ...coreLeaves, 'npm:zod'],
+    planted: file(`${core}${folder}/planted.ts`, planted),
+  });
+}
+
+/** The covered files import nothing of `forbidden`. */
+function importsNever(
+  name: string,
+  rule: Pick<Rule, 'covers'> & {
+    readonly except?: readonly string[];
+    readonly forbidden: readonly string[];
+    readonly planted: RepositoryFile;
+  },
+): Rule {
+  const { covers, except = [], forbidden, planted } = rule;
+  const isViolation = ({ from, to }: Import) =>
+    startsWithAny(to, forbidden) && !startsWithAny(from, except);
+  return {
+    name,
+    covers,
+    violations: (covered, imports) => describeImports(covered, imports.filter(isViolation)),
+    planted: [planted],
+  };
+}
+
+/** The code of the covered files, without comments and strings, does not match `pattern`. */
+function mentionsNever(
+  name: string,
+  rule: Pick<Rule, 'covers'> & {
+    readonly except?: readonly string[];
+    readonly pattern: RegExp;
+    readonly planted: RepositoryFile;
+  },
+): Rule {
+  const { covers, except = [], pattern, planted } = rule;
+  return {
+    name,
+    covers,
+    violations: (covered) =>
+      covered
+        .filter((source) => !startsWithAny(source.path, except) && pattern.test(codeOf(source)))
+        .map(({ path }) => `${path} matches ${pattern.source}`),
+    planted: [planted],
+  };
+}
+
+function describeImports(
+  covered: readonly RepositoryFile[],
+  imports: readonly Import[],
+): readonly string[] {
+  const paths = new Set(covered.map(({ path }) => path));
+  return imports
+    .filter(({ from }) => paths.has(from))
+    .map(({ from, to }) => `${from} imports ${to}`);
+}
+
+function indexesOf(...packages: readonly string[]): readonly string[] {
+  return packages.map((name) => `packages/${name}/src/index.ts`);
+}
+
+function startsWithAny(path: string, beginnings: readonly string[]): boolean {
+  return beginnings.some((beginning) => path.startsWith(beginning));
+}
+
+function file(path: string, text: string): RepositoryFile {
+  return { path, text };
+}
