@@ -74,7 +74,7 @@ const rules: readonly Rule[] = [
   ),
   // They know the functions as bundles, and the stack as synthesized JSON or as figures.
   ...['local-cloud', 'capacity-model'].map((name) =>
-    importsOnly(`${name} imports no other package`, {
+    importsOnly(`${name} imports libraries`, {
       covers: [`packages/${name}/src/`],
       allowed: [`packages/${name}/src/`, ...external],
       planted: file(

@@ -87,7 +87,7 @@ export class SlotGovernor implements Governor {
     if (signal.aborted || this.#closed.signal.aborted) throw interrupted();
     const sinceMs = this.#clock.now();
     const isFirst = slots.waiters.size === 0;
-    if (isFirst && this.#free > 0 && this.#isOpen(slots)) this.#take(slots);
+    if (isFirst && this.#free > 0 && this.#canGrant(slots)) this.#take(slots);
     else await this.#wait(slots, signal);
     let isSettled = false;
     const settle = async (end: CallEnd) => {
@@ -194,7 +194,7 @@ export class SlotGovernor implements Governor {
     throw new ThriceError({ code: 'invariant-violated', message: `no slots for lane "${lane}"` });
   }
 
-  #isOpen({ inUse, window, heldUntilMs }: LaneSlots): boolean {
+  #canGrant({ inUse, window, heldUntilMs }: LaneSlots): boolean {
     return inUse < window && this.#clock.now() >= heldUntilMs;
   }
 
@@ -226,10 +226,10 @@ export class SlotGovernor implements Governor {
     });
   }
 
-  /** Grants one slot. Returns false if none is free or no waiting lane may have it. */
+  /** Grants one slot. Returns false if none is free or no waiting lane may have one. */
   #grantNext(): boolean {
     const waiting = [...this.#lanes.values()].filter(
-      (slots) => slots.waiters.size > 0 && this.#isOpen(slots),
+      (slots) => slots.waiters.size > 0 && this.#canGrant(slots),
     );
     const [first, ...others] = waiting;
     if (first === undefined || this.#free === 0) return false;
