@@ -13,7 +13,7 @@ import {
 } from '@thrice/core';
 import { type Composition, compose } from './compose.ts';
 import { openModels } from './compose-models.ts';
-import { invocationGovernor } from './invocation-governor.ts';
+import { createInvocationGovernor } from './invocation-governor.ts';
 import type { LambdaContext } from './lambda-context.ts';
 import { describeThrown, type Log, openLog } from './log.ts';
 import { countEvent } from './metrics.ts';
@@ -133,7 +133,7 @@ async function answer(
       owner,
       clientFor: models.clientFor,
       heartbeat,
-      governor: invocationGovernor,
+      governor: createInvocationGovernor(Math.random),
       ...extensions,
       random: Math.random,
       hasTimeFor: (durationMs) => context.getRemainingTimeInMillis() - RESERVE_MS > durationMs,

@@ -1,18 +1,23 @@
-import type { CallEnd, Governor } from '@thrice/core';
+import { type CallEnd, type Governor, type Random, ThriceError } from '@thrice/core';
 
-/** Wait of a refused cell without a `retryAfterMs` of the vendor, ms: between one and two times this. */
+/** Delay of a refused cell when the vendor does not say how long, ms: between one and two times this. */
 const REFUSED_MS = 1_000;
 
 /**
- * Grants a permit for each call at once, because the subscription limits concurrency.
+ * Creates the governor of an invocation, which has one call to make.
  *
- * A refusal delays only its own cell, for as long as the vendor asks.
+ * It grants each permit immediately, because the subscription of the queue limits concurrency. A refusal delays
+ * only its own cell, for as long as the vendor asks.
  */
-export const invocationGovernor: Governor = {
-  grant: async () => ({ kind: 'granted', permit: { waitMs: 0, settle } }),
-};
-
-async function settle(end: CallEnd): Promise<number> {
-  if (end.kind !== 'refused') return 0;
-  return end.retryAfterMs ?? REFUSED_MS + REFUSED_MS * Math.random();
+export function createInvocationGovernor(random: Random): Governor {
+  const settle = async (end: CallEnd) => {
+    if (end.kind !== 'refused') return 0;
+    return end.retryAfterMs ?? REFUSED_MS + REFUSED_MS * random();
+  };
+  return {
+    grant: async ({ signal }) => {
+      if (!signal.aborted) return { kind: 'granted', permit: { waitMs: 0, settle } };
+      throw new ThriceError({ code: 'interrupted', message: 'stopped before the call' });
+    },
+  };
 }

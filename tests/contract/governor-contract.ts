@@ -1,27 +1,64 @@
 import type { Governor, ThriceError } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
 import { FakeClock } from '../support/fake-clock.ts';
-import { takePermit } from '../support/permits.ts';
+import { answered, refused, takePermit } from '../support/permits.ts';
 import { settledBy } from '../support/settled-by.ts';
 
 /** Opens a governor with the given number of slots on each of the lanes `lab` and `openai`. */
-export type OpenGovernor = (clock: FakeClock, slotsPerLane: number) => Promise<Governor>;
+export type OpenGovernor = (clock: FakeClock, slotsPerLane: number) => Governor;
+
+const interrupted = { code: 'interrupted' } satisfies Partial<ThriceError>;
 
 /** Tests every promise of the `Governor` port. */
 export function describeGovernorContract(name: string, openGovernor: OpenGovernor): void {
   describe(`Governor contract: ${name}`, () => {
-    const interrupted = { code: 'interrupted' } satisfies Partial<ThriceError>;
+    it('grants a permit without a wait on an idle lane', async () => {
+      const governor = openGovernor(new FakeClock(), 1);
 
-    it('grants a free slot immediately', async () => {
-      const governor = await openGovernor(new FakeClock(), 1);
+      using permit = await takePermit(governor, 'lab');
 
-      using slot = await takePermit(governor, 'lab');
-
-      expect(slot.waitMs).toBe(0);
+      expect(permit.waitMs).toBe(0);
     });
 
+    it('throws immediately when the signal is already aborted', async () => {
+      const governor = openGovernor(new FakeClock(), 1);
+
+      await expect(takePermit(governor, 'lab', AbortSignal.abort())).rejects.toMatchObject(
+        interrupted,
+      );
+
+      using granted = await takePermit(governor, 'lab');
+      expect(granted.waitMs).toBe(0);
+    });
+
+    it('makes a refused cell wait as long as the vendor asks', async () => {
+      const permit = await takePermit(openGovernor(new FakeClock(), 1), 'lab');
+
+      expect(await permit.settle(refused(2_500))).toBe(2_500);
+    });
+
+    it('makes a refused cell wait when the vendor does not say how long', async () => {
+      const permit = await takePermit(openGovernor(new FakeClock(), 1), 'lab');
+
+      expect(await permit.settle(refused())).toBeGreaterThan(0);
+    });
+
+    it.each([answered, { kind: 'failed' } as const])(
+      'does not delay a cell whose call ends as $kind',
+      async (end) => {
+        const permit = await takePermit(openGovernor(new FakeClock(), 1), 'lab');
+
+        expect(await permit.settle(end)).toBe(0);
+      },
+    );
+  });
+}
+
+/** Tests the promises of a governor that limits the calls in flight. */
+export function describeSlotsContract(name: string, openGovernor: OpenGovernor): void {
+  describe(`Slots contract: ${name}`, () => {
     it('makes callers wait while the lane is full', async () => {
-      const governor = await openGovernor(new FakeClock(), 2);
+      const governor = openGovernor(new FakeClock(), 2);
       using _first = await takePermit(governor, 'lab');
       const second = await takePermit(governor, 'lab');
 
@@ -35,7 +72,7 @@ export function describeGovernorContract(name: string, openGovernor: OpenGoverno
 
     it('reports how long the caller waited', async () => {
       const clock = new FakeClock();
-      const governor = await openGovernor(clock, 1);
+      const governor = openGovernor(clock, 1);
       const first = await takePermit(governor, 'lab');
       const second = takePermit(governor, 'lab');
       clock.advance(1_500);
@@ -47,7 +84,7 @@ export function describeGovernorContract(name: string, openGovernor: OpenGoverno
     });
 
     it('grants a slot on another lane while a lane is full', async () => {
-      const governor = await openGovernor(new FakeClock(), 1);
+      const governor = openGovernor(new FakeClock(), 1);
       using _full = await takePermit(governor, 'lab');
 
       using granted = await takePermit(governor, 'openai');
@@ -56,7 +93,7 @@ export function describeGovernorContract(name: string, openGovernor: OpenGoverno
     });
 
     it('returns a slot only once when it is disposed of twice', async () => {
-      const governor = await openGovernor(new FakeClock(), 1);
+      const governor = openGovernor(new FakeClock(), 1);
       const first = await takePermit(governor, 'lab');
       first[Symbol.dispose]();
       first[Symbol.dispose]();
@@ -67,19 +104,8 @@ export function describeGovernorContract(name: string, openGovernor: OpenGoverno
       expect(await settledBy(third)).toBe(false);
     });
 
-    it('throws immediately when the signal is already aborted', async () => {
-      const governor = await openGovernor(new FakeClock(), 1);
-
-      await expect(takePermit(governor, 'lab', AbortSignal.abort())).rejects.toMatchObject(
-        interrupted,
-      );
-
-      using granted = await takePermit(governor, 'lab');
-      expect(granted.waitMs).toBe(0);
-    });
-
     it('stops waiting when the signal aborts, without holding a slot', async () => {
-      const governor = await openGovernor(new FakeClock(), 1);
+      const governor = openGovernor(new FakeClock(), 1);
       const controller = new AbortController();
       const first = await takePermit(governor, 'lab');
       const waiting = takePermit(governor, 'lab', controller.signal);
@@ -93,7 +119,7 @@ export function describeGovernorContract(name: string, openGovernor: OpenGoverno
     });
 
     it('keeps a slot when its signal aborts after the grant', async () => {
-      const governor = await openGovernor(new FakeClock(), 1);
+      const governor = openGovernor(new FakeClock(), 1);
       const controller = new AbortController();
       using _slot = await takePermit(governor, 'lab', controller.signal);
 

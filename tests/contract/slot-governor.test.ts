@@ -1,11 +1,17 @@
 import { SlotGovernor } from '@thrice/local';
-import { describeGovernorContract } from './governor-contract.ts';
+import {
+  describeGovernorContract,
+  describeSlotsContract,
+  type OpenGovernor,
+} from './governor-contract.ts';
 
-describeGovernorContract('slots of one process', async (clock, slotsPerLane) => {
+const openSlots: OpenGovernor = (clock, slotsPerLane) => {
   const perLane = new Map([
     ['lab', slotsPerLane],
     ['openai', slotsPerLane],
   ]);
-  const total = 2 * slotsPerLane;
-  return await Promise.resolve(new SlotGovernor({ clock, total, perLane, random: () => 0 }));
-});
+  return new SlotGovernor({ clock, total: 2 * slotsPerLane, perLane, random: () => 0 });
+};
+
+describeGovernorContract('slots of one process', openSlots);
+describeSlotsContract('slots of one process', openSlots);
