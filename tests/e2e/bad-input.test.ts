@@ -105,7 +105,7 @@ const badSpecs: readonly BadInput[] = [
     name: 'an unknown key in a lane',
     files: withLane('api_key = "LAB_KEY"'),
     stderr: [
-      'thrice: benchmark.toml: lanes.lab.api_key: unknown key (expected base_url, endpoints, api_key_env, max_concurrency, timeout_s, max_tokens_field, behaviour, faults)',
+      'thrice: benchmark.toml: lanes.lab.api_key: unknown key (expected base_url, endpoints, api_key_env, max_concurrency, timeout_s, max_tokens_field, protocol, behaviour, faults)',
     ],
   },
   {

@@ -63,15 +63,15 @@ export const selectSchema = z.strictObject({
 export type Select = z.infer<typeof selectSchema>;
 
 const laneSchema = z.strictObject({
-  protocol: z
-    .enum(['chat'], { error: 'expected "chat", the only protocol of this version' })
-    .optional(),
   base_url: baseUrlSchema.optional(),
   endpoints: z.array(baseUrlSchema).min(1).optional(),
   api_key_env: keyVariableSchema.optional(),
   max_concurrency: z.int().min(1).max(10_000).optional(),
   timeout_s: secondsSchema.optional(),
   max_tokens_field: z.enum(['max_tokens', 'max_completion_tokens']).optional(),
+  protocol: z
+    .enum(['chat'], { error: 'expected "chat", the only protocol of this version' })
+    .optional(),
   /** File with the bundled simulator's models, relative to the spec; lane `sim` only. */
   behaviour: z.string().min(1).optional(),
   /** File with the bundled simulator's faults, relative to the spec; lane `sim` only. */
