@@ -121,6 +121,8 @@ export function aJournalEntry(
   parts: {
     readonly step?: string;
     readonly position?: number;
+    readonly generation?: number;
+    readonly failedAttempts?: number;
     readonly text?: string;
     readonly call?: Partial<Call>;
     readonly output?: Partial<ModelOutput>;
@@ -132,7 +134,8 @@ export function aJournalEntry(
     kind: 'model-call',
     step,
     position: parts.position ?? 0,
-    failedAttempts: 0,
+    generation: parts.generation ?? 0,
+    failedAttempts: parts.failedAttempts ?? 0,
     call: aCall({ step, ...parts.call }),
     output: anOutput({ text, ...parts.output }),
     raw: { choices: [{ message: { content: text } }] },

@@ -28,6 +28,8 @@ export interface StageConfig {
   readonly name: string;
   /** `lane/model`. @default lab/m */
   readonly model?: string;
+  /** @default direct */
+  readonly solver?: string;
 }
 
 /** A group to create. */
@@ -87,7 +89,7 @@ export class FakeStage {
         lanes: Object.fromEntries(lanes.map((lane) => [lane, { base_url }])),
         configs: configs.map((config) => ({
           name: config.name,
-          solver: 'direct',
+          solver: config.solver ?? 'direct',
           model: modelOf(config),
           stream: false,
           scorer: 'exact',

@@ -20,6 +20,8 @@ export const limits = {
   stageCallMs: 840_000,
   /** How long the message of a deferred cell (its model is blocked) stays invisible. */
   deferredDelayMs: 5_000,
+  /** Steps of a cell at most: it is a bug of a solver to request more. */
+  stepsPerCell: 500,
   /** Attempts kept in a cell's log; older ones are dropped. */
   attemptLogLength: 50,
   /** Error texts are cut to this length before they are stored. */

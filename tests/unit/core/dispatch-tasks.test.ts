@@ -111,6 +111,17 @@ describe('a refill request', () => {
     expect(await stage.deferred()).toEqual([]);
   });
 
+  it('also sends the cells of a solver that may call the lane of the breaker', async () => {
+    const stage = new FakeStage();
+    await stage.enter({
+      configs: [{ name: 'a', model: 'lab/m', solver: 'cascade' }, ...configs.slice(2)],
+    });
+
+    await serve(stage, { ...refill, breakerKey: 'spare' });
+
+    expect(sent(stage)).toEqual(['lab demo-r1 a q1', 'spare demo-r1 c q1']);
+  });
+
   it('defers the cells again if their lane is blocked again', async () => {
     const stage = new FakeStage();
     await stage.enter({ configs });

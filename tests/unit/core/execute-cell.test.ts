@@ -6,6 +6,7 @@ import {
   executeCell,
   limits,
   type ModelResponse,
+  type Settlement,
 } from '@thrice/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -30,6 +31,11 @@ import { inTurn, untilAborted } from '../../support/fake-model-client.ts';
 
 const key = aCellKey();
 const priced = aBenchmark({ prices: new Map([['lab/m', { input: 100_000, output: 0 }]]) });
+
+/** The settlement of a cell that waits for a breaker to close. */
+function blockedBy(breakerKey: string): Settlement {
+  return { kind: 'release', delayMs: limits.deferredDelayMs, breakerKey };
+}
 
 describe('a cell', () => {
   it('is claimed, called for, committed and completed, in this order', async () => {
@@ -145,6 +151,7 @@ describe('a cell', () => {
       kind: 'model-call',
       step: 'answer',
       position: 0,
+      generation: 0,
       failedAttempts: 0,
       call,
       output: response.output,
@@ -492,6 +499,16 @@ describe('an error of the lane', () => {
     expect(openAtReturn).toEqual([1]);
   });
 
+  it('opens the breaker of a model before its permit returns, after an answer of another model', async () => {
+    const engine = new FakeEngine({ answer: () => aModelResponse({ servedModel: 'm-mini' }) });
+    const openAtReturn: number[] = [];
+    engine.governor.onReturn = () => openAtReturn.push(engine.openBreakers.size);
+
+    await engine.work(await engine.deliver());
+
+    expect(openAtReturn).toEqual([1]);
+  });
+
   it('opens the breaker of the lane when its quota is exhausted, and leaves the cell untouched', async () => {
     const resetAt = '2026-11-20T13:00:00.000Z';
     const engine = new FakeEngine({ answer: () => anError('quota-exhausted', { resetAt }) });
@@ -505,7 +522,7 @@ describe('an error of the lane', () => {
       openedAt: engine.clock.toIso(engine.clock.now()),
       resetAt,
     };
-    expect(settlement).toEqual({ kind: 'release', delayMs: limits.deferredDelayMs });
+    expect(settlement).toEqual(blockedBy('lab'));
     expect(await engine.ledger.listOpenBreakers()).toEqual([breaker]);
     expect(engine.events[0]).toEqual({ kind: 'breaker-opened', breaker });
     expect(engine.ledger.cell(key)).toMatchObject({ state: 'released', attempts: 0 });
@@ -531,7 +548,7 @@ describe('an error of the lane', () => {
 
     const settlement = await engine.work(await engine.deliver());
 
-    expect(settlement).toEqual({ kind: 'release', delayMs: limits.deferredDelayMs });
+    expect(settlement).toEqual(blockedBy('lab'));
     expect(engine.ledger.log).toEqual([]);
   });
 
@@ -557,7 +574,7 @@ describe('an error of the lane', () => {
 
     const settlement = await engine.work(await engine.deliver());
 
-    expect(settlement).toEqual({ kind: 'release', delayMs: 0 });
+    expect(settlement).toEqual(blockedBy('lab'));
     expect(engine.models.requests).toEqual([]);
     expect(engine.ledger.cell(key)).toMatchObject({
       state: 'released',
@@ -590,7 +607,7 @@ describe('an answer of another model', () => {
 
     const settlement = await engine.work(await engine.deliver());
 
-    expect(settlement).toEqual({ kind: 'release', delayMs: limits.deferredDelayMs });
+    expect(settlement).toEqual(blockedBy('lab/m'));
     expect(engine.ledger.log).not.toContain('commitCall');
     expect(await engine.ledger.readJournal(key)).toEqual(new Map());
     expect(await engine.ledger.listOpenBreakers()).toMatchObject([

@@ -1,4 +1,11 @@
-import { type Solver, solverRegistry, toSolverRegistry } from '@thrice/core';
+import {
+  executeCell,
+  limits,
+  type Solver,
+  type StepRequest,
+  solverRegistry,
+  toSolverRegistry,
+} from '@thrice/core';
 import { describe, expect, it } from 'vitest';
 import { twoStepSolver } from '../../fixtures/toy/two-step-solver.ts';
 import {
@@ -6,8 +13,10 @@ import {
   aCellKey,
   aConfig,
   aJournalEntry,
+  aLane,
   aModelResponse,
   anError,
+  anOpenBreaker,
   anOutput,
   aQuestion,
 } from '../../support/builders.ts';
@@ -18,11 +27,28 @@ const key = aCellKey();
 
 function engineWith(solver: Solver, answer?: FakeAnswer, maxAttempts = 3): FakeEngine {
   const configs = [aConfig({ solver: solver.kind })];
+  const lanes = new Map([aLane(), aLane({ name: 'spare' })].map((lane) => [lane.name, lane]));
+  const prices = new Map([
+    ['lab/m', { input: 1, output: 1 }],
+    ['lab/large', { input: 7, output: 7 }],
+  ]);
   return new FakeEngine({
-    benchmark: aBenchmark({ configs, maxAttempts }),
+    benchmark: aBenchmark({ configs, lanes, prices, maxAttempts }),
     solvers: toSolverRegistry([solver]),
     ...(answer !== undefined && { answer }),
   });
+}
+
+/** A solver of two steps whose second step calls another lane or model than its config's. */
+function borrowing(target: Partial<StepRequest>): Solver {
+  return {
+    kind: 'borrowing',
+    next: (input) => {
+      const move = twoStepSolver.next(input);
+      if (move.kind !== 'call' || move.step !== 'check') return move;
+      return { ...move, request: { ...move.request, ...target } };
+    },
+  };
 }
 
 function stepsAsked(engine: FakeEngine): readonly string[] {
@@ -182,8 +208,137 @@ describe('a solver of two steps', () => {
       outcome: 'failed',
       error: {
         class: 'internal',
-        message: 'solver "stuck" asks for step "draft", which is recorded already',
+        message: 'solver "stuck" requested step "draft", which is already recorded',
       },
+    });
+  });
+
+  it('waits for the breaker of the lane that its step calls', async () => {
+    const engine = engineWith(borrowing({ lane: 'spare' }), twoAnswers);
+    engine.openBreakers.set('spare', anOpenBreaker({ breakerKey: 'spare' }));
+
+    const settlement = await engine.work(await engine.deliver());
+
+    expect(settlement).toEqual({
+      kind: 'release',
+      delayMs: limits.deferredDelayMs,
+      breakerKey: 'spare',
+    });
+    expect(stepsAsked(engine)).toEqual(['draft']);
+    expect(engine.ledger.cell(key)).toMatchObject({ attempts: 0, attemptLog: [] });
+  });
+
+  it('pays the price of the model that its step calls', async () => {
+    const engine = engineWith(borrowing({ model: 'large' }), (request, signal) => ({
+      ...twoAnswers(request, signal),
+      servedModel: request.model,
+      usage: { inputTokens: 1_000_000, cachedInputTokens: 0, outputTokens: 0, reasoningTokens: 0 },
+    }));
+
+    await engine.work(await engine.deliver());
+
+    const costs = engine.ledger.cell(key)?.result?.calls.map(({ costUsd }) => costUsd);
+    expect(costs).toEqual([1, 7]);
+  });
+
+  it('records the position of each step', async () => {
+    const engine = engineWith(twoStepSolver, twoAnswers);
+
+    await engine.work(await engine.deliver());
+
+    const entries = [...(await engine.ledger.readJournal(key)).values()];
+    expect(entries.map(({ step, position }) => [step, position])).toEqual([
+      ['draft', 0],
+      ['check', 1],
+    ]);
+  });
+
+  it('starts no further step when the time for one more call is short', async () => {
+    const engine = engineWith(twoStepSolver, twoAnswers);
+    const delivery = await engine.deliver();
+
+    const settlement = await executeCell(delivery, { ...engine.worker, hasTimeFor: () => false });
+
+    expect(settlement).toEqual({ kind: 'release', delayMs: 0 });
+    expect(stepsAsked(engine)).toEqual(['draft']);
+  });
+
+  it('has all attempts at a step again when the cell is run again', async () => {
+    const engine = engineWith(twoStepSolver, twoAnswers);
+    const draft = aJournalEntry({ step: 'draft', text: '41', generation: 0, failedAttempts: 2 });
+    await engine.ledger.commitCall(key, draft);
+    const released = { key, state: 'released', generation: 1, attemptLog: [] } as const;
+
+    engine.ledger.putCell({ ...released, attempts: 2 });
+    const delivery = await engine.deliver(aQuestion(), { generation: 1 });
+    await engine.work(delivery);
+
+    expect(engine.ledger.cell(key)?.result).toMatchObject({ outcome: 'scored', attempts: 4 });
+  });
+
+  it('fails after as many dead workers as a step has attempts, also when the cell is run again', async () => {
+    const engine = engineWith(twoStepSolver, twoAnswers);
+    const draft = aJournalEntry({ step: 'draft', text: '41', generation: 0, failedAttempts: 2 });
+    await engine.ledger.commitCall(key, draft);
+    const released = { key, state: 'released', generation: 1, attemptLog: [] } as const;
+
+    engine.ledger.putCell({ ...released, attempts: 3 });
+    const delivery = await engine.deliver(aQuestion(), { generation: 1 });
+    await engine.work(delivery);
+
+    expect(stepsAsked(engine)).toEqual([]);
+    expect(engine.ledger.cell(key)?.result).toMatchObject({ reason: 'worker-died' });
+  });
+
+  it('counts a rejected attempt beside the earlier ones of a failed cell', async () => {
+    let timeoutCount = 1;
+    const engine = engineWith(twoStepSolver, (request, signal) => {
+      if (request.step === 'check') return anError('invalid-request');
+      timeoutCount -= 1;
+      return timeoutCount >= 0 ? anError('model-timeout') : twoAnswers(request, signal);
+    });
+
+    await engine.work(await engine.deliver());
+
+    expect(stepsAsked(engine)).toEqual(['draft', 'draft', 'check']);
+    expect(engine.ledger.cell(key)?.result?.attempts).toBe(3);
+  });
+
+  it('has all attempts at the next step after a step that failed twice', async () => {
+    let timeoutCount = 2;
+    const faulty: Solver = {
+      kind: 'faulty',
+      next: (input) => {
+        if (input.journal.size === 1) throw new Error('a bug');
+        return twoStepSolver.next(input);
+      },
+    };
+    const engine = engineWith(faulty, (request, signal) => {
+      timeoutCount -= 1;
+      return timeoutCount >= 0 ? anError('model-timeout') : twoAnswers(request, signal);
+    });
+
+    await expect(engine.work(await engine.deliver())).rejects.toMatchObject({ class: 'internal' });
+
+    expect(engine.ledger.cell(key)).toMatchObject({ state: 'released', attempts: 3 });
+  });
+
+  it('is a bug where it never ends', async () => {
+    const endless: Solver = {
+      kind: 'endless',
+      next: (input) => {
+        const move = twoStepSolver.next({ ...input, journal: new Map() });
+        return move.kind === 'call' ? { ...move, step: `turn-${input.journal.size}` } : move;
+      },
+    };
+    const engine = engineWith(endless, twoAnswers, 1);
+
+    await engine.work(await engine.deliver());
+
+    expect(engine.models.requests).toHaveLength(limits.stepsPerCell);
+    expect(engine.ledger.cell(key)?.result).toMatchObject({
+      outcome: 'failed',
+      error: { class: 'internal', message: 'solver "endless" requested more than 500 steps' },
     });
   });
 

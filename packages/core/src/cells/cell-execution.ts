@@ -29,8 +29,8 @@ interface FailedCall {
 /**
  * The execution of one claimed cell.
  *
- * The solver decides on the steps. The execution owns the rest: lease, permits, journal, attempts per step, time
- * limit and abort.
+ * The solver decides on the steps. The execution owns the rest: lease, permits, journal, attempts per step, the
+ * number of steps and the abort.
  */
 export class CellExecution {
   readonly #key: CellKey;
@@ -39,14 +39,15 @@ export class CellExecution {
   readonly #worker: Worker;
   readonly #startedAtMs: number;
   readonly #isFirst: boolean;
+  readonly #generation: number;
   readonly #lease: HeldLease;
   readonly #attemptLog: Attempt[] = [];
   /** The steps performed so far. */
   #journal: Journal = new Map();
-  /** Failed attempts of the cell, over all of its steps and deliveries. */
+  /** Failed attempts of the cell in this generation, over all of its steps and deliveries. */
   #failedAttempts: number;
-  /** Of these, the attempts before the current step. */
-  #failedBefore = 0;
+  /** Whether this delivery has sent a call. */
+  #hasCalled = false;
   /** The step in progress, for the log of failed attempts. */
   #step = 'answer';
   #isReleased = false;
@@ -66,6 +67,7 @@ export class CellExecution {
     this.#solver = init.solver;
     this.#worker = init.worker;
     this.#failedAttempts = init.cell.attempts;
+    this.#generation = init.cell.generation;
     this.#startedAtMs = init.worker.clock.now();
     this.#isFirst = init.isFirst;
     this.#lease = init.lease;
@@ -114,14 +116,15 @@ export class CellExecution {
 
   /** Attempts one step until it is recorded, or the cell has to go back to the queue or has failed. */
   async #performStep(move: CallMove): Promise<JournalEntry | Settlement> {
-    if (this.#journal.has(move.step)) throw stepAskedTwice(this.#solver.kind, move.step);
+    if (this.#journal.has(move.step)) throw stepRequestedTwice(this.#solver.kind, move.step);
+    if (this.#journal.size >= limits.stepsPerCell) throw tooManySteps(this.#solver.kind);
     this.#step = move.step;
-    const counts = [...this.#journal.values()].map(({ failedAttempts }) => failedAttempts);
-    this.#failedBefore = Math.max(0, ...counts);
-    this.#failedAttempts = Math.max(this.#failedAttempts, this.#failedBefore);
+    // A worker may have crashed after the commit of a step, before it stored the count with the cell.
+    this.#failedAttempts = Math.max(this.#failedAttempts, this.#failedBeforeStep());
     if (this.#stepAttempts() >= this.#worker.benchmark.maxAttempts) {
       return await this.#failExhausted();
     }
+    if (this.#hasCalled && !this.#hasTimeAfter(0, move.request.lane)) return await this.#release(0);
     for (;;) {
       const called = await this.#callModel(move);
       if (!('error' in called)) return called;
@@ -130,11 +133,19 @@ export class CellExecution {
     }
   }
 
-  #stepAttempts(): number {
-    return this.#failedAttempts - this.#failedBefore;
+  /** Failed attempts of this generation before the current step. */
+  #failedBeforeStep(): number {
+    const counts = [...this.#journal.values()].map(({ generation, failedAttempts }) =>
+      generation === this.#generation ? failedAttempts : 0,
+    );
+    return Math.max(0, ...counts);
   }
 
-  /** Fails a cell without attempts left: its last worker died, or it would have failed the cell itself. */
+  #stepAttempts(): number {
+    return this.#failedAttempts - this.#failedBeforeStep();
+  }
+
+  /** Fails a cell that has no attempts left. Only a worker that died leaves a cell in this state. */
   async #failExhausted(): Promise<Settlement> {
     const error = new ThriceError({
       code: 'worker-died',
@@ -154,6 +165,9 @@ export class CellExecution {
       return await this.#release(Math.max(0, granted.atMs - this.#worker.clock.now()));
     }
     try {
+      const [breaker] = breakersFor(move.request, this.#worker.openBreakers);
+      if (breaker !== undefined)
+        return await this.#release(limits.deferredDelayMs, breaker.breakerKey);
       return await this.#callWithPermit(move, granted.permit);
     } finally {
       await granted.permit.settle({ kind: 'failed' });
@@ -163,13 +177,13 @@ export class CellExecution {
   /** Sends one call and records it before anything reads the answer. Returns a failed call as a value. */
   async #callWithPermit(move: CallMove, permit: Permit): Promise<JournalEntry | FailedCall> {
     const { step, request } = move;
-    if (breakersFor(request, this.#worker.openBreakers).length > 0) return failed(breakerOpened());
     // During a long wait for the permit, an earlier holder of the cell may have recorded the call.
     if (!(await this.#lease.confirm())) return failed(leaseLost());
     const recorded = (await this.#readJournal()).get(step);
     if (recorded !== undefined) return recorded;
     const lane = this.#laneOf(request);
     const startedAtMs = this.#worker.clock.now();
+    this.#hasCalled = true;
     const response = await this.#worker
       .clientFor(lane)
       .send({ ...request, lane, cell: this.#key, step }, this.#lease.signal)
@@ -195,6 +209,7 @@ export class CellExecution {
       kind: 'model-call',
       step: call.step,
       position: this.#journal.size,
+      generation: this.#generation,
       failedAttempts: this.#failedAttempts,
       call,
       output: response.output,
@@ -245,7 +260,7 @@ export class CellExecution {
     { error, delayMs }: FailedCall,
     target: Pick<StepRequest, 'lane' | 'model'>,
   ): Promise<Settlement | undefined> {
-    if (error.class === 'transient' || error.class === 'internal') this.#failedAttempts += 1;
+    if (isAttempt(error)) this.#failedAttempts += 1;
     const next = decideRetry(error, {
       attempts: this.#stepAttempts(),
       maxAttempts: this.#worker.benchmark.maxAttempts,
@@ -265,7 +280,7 @@ export class CellExecution {
         return await this.#release(delayMs);
       case 'blocked':
         this.#record(error, limits.deferredDelayMs);
-        return await this.#release(limits.deferredDelayMs);
+        return await this.#release(limits.deferredDelayMs, breakerKeyOf(error, target));
       case 'fail':
         this.#record(error, null);
         return await this.#fail(error);
@@ -296,20 +311,20 @@ export class CellExecution {
     this.#worker.observe({ kind: 'call-failed', key: this.#key, error, waitMs });
   }
 
-  async #release(delayMs: number): Promise<Settlement> {
-    this.#isReleased = true;
+  async #release(delayMs: number, breakerKey?: string): Promise<Settlement> {
     const { ledger, owner } = this.#worker;
     await ledger.releaseCell(this.#key, owner, this.#attemptLog, this.#failedAttempts);
-    return { kind: 'release', delayMs };
+    this.#isReleased = true;
+    return { kind: 'release', delayMs, ...(breakerKey !== undefined && { breakerKey }) };
   }
 
   /** Opens the breaker of the lane or the model, if the error is about one of them. */
   async #openBreakerFor(error: ThriceError, target: Pick<StepRequest, 'lane' | 'model'>) {
-    const scope = breakerScopeOf(error);
-    if (scope === undefined) return;
+    const breakerKey = breakerKeyOf(error, target);
+    if (breakerKey === undefined) return;
     const breaker: OpenBreaker = {
       schemaVersion: 1,
-      breakerKey: scope === 'lane' ? target.lane : modelRefOf(target),
+      breakerKey,
       error: describeError(error),
       openedAt: this.#now(),
       resetAt: error.details.resetAt ?? null,
@@ -332,7 +347,7 @@ export class CellExecution {
       latencyMs: null,
       startedAt: this.#worker.clock.toIso(this.#startedAtMs),
       calls,
-      attempts: Math.max(1, this.#failedAttempts) + calls.length,
+      attempts: this.#failedAttempts + calls.length,
     });
   }
 
@@ -389,10 +404,32 @@ function failed(error: ThriceError): FailedCall {
   return { error, delayMs: 0 };
 }
 
-function stepAskedTwice(kind: string, step: string): ThriceError {
+/** Whether a failure counts as an attempt. One of its lane, or of the lease, says nothing about the cell. */
+function isAttempt({ class: errorClass }: ThriceError): boolean {
+  return ['transient', 'internal', 'rejected', 'input'].includes(errorClass);
+}
+
+/** The key of the breaker that an error opens, if it opens one. */
+function breakerKeyOf(
+  error: ThriceError,
+  target: Pick<StepRequest, 'lane' | 'model'>,
+): string | undefined {
+  const scope = breakerScopeOf(error);
+  if (scope === undefined) return undefined;
+  return scope === 'lane' ? target.lane : modelRefOf(target);
+}
+
+function stepRequestedTwice(kind: string, step: string): ThriceError {
   return new ThriceError({
     code: 'invariant-violated',
-    message: `solver "${kind}" asks for step "${step}", which is recorded already`,
+    message: `solver "${kind}" requested step "${step}", which is already recorded`,
+  });
+}
+
+function tooManySteps(kind: string): ThriceError {
+  return new ThriceError({
+    code: 'invariant-violated',
+    message: `solver "${kind}" requested more than ${limits.stepsPerCell} steps`,
   });
 }
 
@@ -414,11 +451,4 @@ function contentFiltered(call: Call): ThriceError {
 
 function leaseLost(): ThriceError {
   return new ThriceError({ code: 'lease-lost', message: 'another worker took the cell over' });
-}
-
-function breakerOpened(): ThriceError {
-  return new ThriceError({
-    code: 'interrupted',
-    message: 'the breaker opened before the call was sent',
-  });
 }

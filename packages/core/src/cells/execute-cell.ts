@@ -23,8 +23,10 @@ export async function executeCell(delivery: Delivery, worker: Worker): Promise<S
   const { run, id, config: configName, generation } = delivery.task;
   const config = findConfig(configName, run, worker.benchmark);
   const solver = findSolver(config, worker.solvers ?? solverRegistry);
-  if (breakersFor(config, worker.openBreakers).length > 0) {
-    return { kind: 'release', delayMs: limits.deferredDelayMs };
+  const [breaker] = breakersFor(config, worker.openBreakers);
+  if (breaker !== undefined) {
+    const { breakerKey } = breaker;
+    return { kind: 'release', delayMs: limits.deferredDelayMs, breakerKey };
   }
   const key: CellKey = { run, id, config: configName };
   const claim = await worker.ledger.claimCell(key, generation, worker.owner);

@@ -1,4 +1,4 @@
-import { breakersFor, toOpenBreakers } from '../domain/breaker.ts';
+import { toOpenBreakers } from '../domain/breaker.ts';
 import type { CellResult } from '../domain/cell.ts';
 import type { CellTask } from '../domain/cell-task.ts';
 import { type GroupHeader, groupOfRun } from '../domain/group.ts';
@@ -57,11 +57,9 @@ export async function processTask(
   };
   const settlement = await executeCell(delivery, { ...worker, benchmark, observe, openBreakers });
   if (settlement.kind === 'release') {
-    const config = benchmark.configs.find(({ name }) => name === task.config);
-    const [breaker] = config === undefined ? [] : breakersFor(config, openBreakers);
-    if (breaker === undefined) return settlement;
+    if (settlement.breakerKey === undefined) return settlement;
     await reopen(task, worker);
-    await worker.activeGroups.defer(breaker.breakerKey, group.header.group);
+    await worker.activeGroups.defer(settlement.breakerKey, group.header.group);
   }
   await reportEnd(delivery, { own: results.at(0), isRedelivered, header: group.header }, worker);
   return ACKNOWLEDGE;

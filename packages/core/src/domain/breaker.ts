@@ -55,10 +55,16 @@ export function breakersFor(
   return [laneOf(ref), ref].flatMap((breakerKey) => open.get(breakerKey) ?? []);
 }
 
-/** Whether a breaker, by its key, is one of those that can block a model. */
-export function isBreakerOf(
+/**
+ * Whether a breaker, by its key, can block cells of a config.
+ *
+ * The direct solver calls only the config's own model. Any other solver may call others, so that any breaker
+ * can block it.
+ */
+export function canBlock(
   breakerKey: string,
-  config: { readonly lane: string; readonly model: string },
+  config: { readonly lane: string; readonly model: string; readonly solver: string },
 ): boolean {
+  if (config.solver !== 'direct') return true;
   return breakerKey === config.lane || breakerKey === modelRefOf(config);
 }

@@ -69,7 +69,9 @@ const modelCallEntrySchema = z.strictObject({
   step: z.string(),
   /** How many steps of the cell were recorded before it, from 0. */
   position: z.int().min(0),
-  /** Failed attempts of the cell up to this call, over all of its steps. */
+  /** Generation of the task that made the call. */
+  generation: z.int().min(0),
+  /** Failed attempts of the cell in this generation up to this call, over all of its steps. */
   failedAttempts: z.int().min(0),
   call: callSchema,
   output: modelOutputSchema,

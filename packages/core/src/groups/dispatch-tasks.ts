@@ -1,5 +1,5 @@
 import type { Config } from '../domain/benchmark.ts';
-import { breakersFor, isBreakerOf, toOpenBreakers } from '../domain/breaker.ts';
+import { breakersFor, canBlock, toOpenBreakers } from '../domain/breaker.ts';
 import type { DispatchRequest } from '../domain/group-request.ts';
 import { ThriceError } from '../errors.ts';
 import type { ActiveGroups } from '../ports/active-groups.ts';
@@ -78,9 +78,7 @@ async function chooseConfigs(
 ): Promise<readonly Config[]> {
   const openBreakers = toOpenBreakers(await ledger.listOpenBreakers());
   const requested =
-    breakerKey === undefined
-      ? configs
-      : configs.filter((config) => isBreakerOf(breakerKey, config));
+    breakerKey === undefined ? configs : configs.filter((config) => canBlock(breakerKey, config));
   const callable = requested.filter((config) => breakersFor(config, openBreakers).length === 0);
   if (breakerKey !== undefined && callable.length < requested.length)
     await activeGroups.defer(breakerKey, group);
