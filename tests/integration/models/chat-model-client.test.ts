@@ -2,6 +2,7 @@ import { readdir, readlink } from 'node:fs/promises';
 import { inspect } from 'node:util';
 import {
   type Lane,
+  type Message,
   type ModelClient,
   type ModelRequest,
   type ModelResponse,
@@ -531,6 +532,47 @@ describe('what ChatModelClient sends', () => {
       ],
       stream: false,
     });
+  });
+
+  it.each<Message>([
+    { role: 'system', content: [{ kind: 'image', url: 'data:image/png;base64,iVBORw0KGgo=' }] },
+    { role: 'assistant', content: [{ kind: 'image', url: 'data:image/png;base64,iVBORw0KGgo=' }] },
+    {
+      role: 'tool',
+      toolCallId: 'c1',
+      content: [
+        { kind: 'text', text: 'a picture' },
+        { kind: 'image', url: 'data:image/png;base64,iVBORw0KGgo=' },
+      ],
+    },
+  ])('rejects an image in a message of role $role and sends nothing', async (message) => {
+    await using server = await answerWith(aCompletion());
+
+    const error = await failureOf(sendTo(server, { messages: [message] }));
+
+    expect(error).toMatchObject({ code: 'invalid-request', class: 'rejected' });
+    expect(error.message).toContain(`found one in the ${message.role} message`);
+    expect(server.requests).toEqual([]);
+  });
+
+  it('joins the text parts of a message whose role carries no images', async () => {
+    await using server = await answerWith(aCompletion());
+
+    await sendTo(server, {
+      messages: [
+        {
+          role: 'system',
+          content: [
+            { kind: 'text', text: 'Be ' },
+            { kind: 'text', text: 'brief.' },
+          ],
+        },
+      ],
+    });
+
+    expect(server.requests[0]?.body['messages']).toEqual([
+      { role: 'system', content: 'Be brief.' },
+    ]);
   });
 
   it('sends no more than it was told', async () => {
