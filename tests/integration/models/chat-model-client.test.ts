@@ -335,6 +335,23 @@ describe('what ChatModelClient reads of an answer', () => {
     ]);
   });
 
+  it('reads the id and the name of a tool call once, though every chunk repeats them', async () => {
+    // As Fireworks AI sends them: https://github.com/SillyTavern/SillyTavern/pull/5948 (2026-08)
+    const pieces = ['', '{"q":', '"6 x 7"}'].map((text) => ({
+      index: 0,
+      id: 'c1',
+      function: { name: 'search', arguments: text },
+    }));
+    await using stream = await streamWith(
+      ...pieces.map((piece) => aChunk({ tool_calls: [piece] })),
+      aChunk({}, 'tool_calls'),
+    );
+
+    const { output } = await sendTo(stream, { isStreamed: true });
+
+    expect(output.toolCalls).toEqual([{ id: 'c1', name: 'search', arguments: '{"q":"6 x 7"}' }]);
+  });
+
   it('passes on the rate-limit headers of answers and refusals, and no others', async () => {
     // As OpenAI sends them: https://platform.openai.com/docs/guides/rate-limits (2026-11)
     const headers = {

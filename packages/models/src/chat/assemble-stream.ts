@@ -67,8 +67,9 @@ class AssembledMessage {
       const index = piece.index ?? position;
       const call = this.#toolCalls.get(index) ?? { id: '', function: { name: '', arguments: '' } };
       this.#toolCalls.set(index, call);
-      call.id += piece.id ?? '';
-      call.function.name += piece.function?.name ?? '';
+      // Only arguments come in pieces. Some servers repeat the id and the name in every chunk.
+      call.id ||= piece.id ?? '';
+      call.function.name ||= piece.function?.name ?? '';
       call.function.arguments += piece.function?.arguments ?? '';
     }
   }
