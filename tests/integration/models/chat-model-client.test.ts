@@ -386,6 +386,32 @@ describe('what ChatModelClient reads of an answer', () => {
   });
 
   it.each([
+    ['2', 2_000],
+    // 2 s after the time of the clock.
+    ['Fri, 02 Jan 2026 03:04:07 GMT', 2_000],
+  ])('reads the wait %s of a rate limit inside a successful response', async (wait, waitMs) => {
+    const headers = { 'retry-after': wait, 'x-ratelimit-remaining-requests': '0' };
+    const body = { error: { code: 'rate_limit_exceeded', message: 'slow down' } };
+    await using whole = await answerWith(body, { headers });
+    await using streamed = await startHttpServer((response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream', ...headers });
+      sendEvents(response, [body, '[DONE]']);
+      response.end();
+    });
+
+    const errors = [
+      await failureOf(sendTo(whole)),
+      await failureOf(sendTo(streamed, { isStreamed: true })),
+    ];
+
+    const details = { retryAfterMs: waitMs, rateLimits: headers };
+    expect(errors).toMatchObject([
+      { code: 'model-rate-limited', message: 'slow down', details },
+      { code: 'model-rate-limited', message: 'slow down', details },
+    ]);
+  });
+
+  it.each([
     ['stop', 'stop'],
     ['length', 'length'],
     ['tool_calls', 'tool-calls'],

@@ -1,7 +1,6 @@
 import { ThriceError } from '@thrice/core';
 import type * as z from 'zod';
-import { type ChatCompletion, chatChunkSchema, errorBodySchema } from './chat-response.ts';
-import { mapBodyError } from './map-call-error.ts';
+import { type ChatCompletion, chatChunkSchema } from './chat-response.ts';
 
 type Chunk = z.infer<typeof chatChunkSchema>;
 type Delta = NonNullable<NonNullable<NonNullable<Chunk['choices']>[number]['delta']>>;
@@ -22,7 +21,7 @@ export interface AssembledStream {
  *
  * @param startedMs - When the request was sent, by `performance.now()`.
  * @throws {ThriceError} `truncated-response` for a stream without a finish reason or with another kind of
- *   chunk; what an error event in the stream maps to.
+ *   chunk. The stream itself throws for an error event.
  */
 export async function assembleStream(
   stream: AsyncIterable<unknown>,
@@ -34,8 +33,6 @@ export async function assembleStream(
   let finishReason: string | null | undefined;
   let usage: ChatCompletion['usage'];
   for await (const raw of stream) {
-    const refused = errorBodySchema.safeParse(raw);
-    if (refused.success) throw mapBodyError(refused.data.error);
     const chunk = parseChunk(raw);
     model ??= chunk.model;
     usage = chunk.usage ?? usage;

@@ -4,7 +4,6 @@ import {
   type ModelClient,
   type ModelRequest,
   type ModelResponse,
-  type RateLimitHeaders,
   ThriceError,
 } from '@thrice/core';
 import OpenAI from 'openai';
@@ -23,7 +22,7 @@ import {
   mapOutput,
   mapUsage,
 } from './chat-response.ts';
-import { mapBodyError, mapCallError, withLatency } from './map-call-error.ts';
+import { mapCallError, withLatency } from './map-call-error.ts';
 
 /** Longer than any call may take: calls are timed by their own signal. */
 const NEVER_MS = 2 ** 31 - 1;
@@ -53,7 +52,7 @@ interface PendingCall {
 interface ReceivedCompletion {
   readonly raw: unknown;
   readonly ttftMs: number | null;
-  readonly rateLimits: RateLimitHeaders;
+  readonly headers: Headers;
 }
 
 /** What a model client is made of. */
@@ -173,14 +172,13 @@ async function complete(
     const { data, response } = await client.chat.completions
       .create({ ...body, stream: false }, options)
       .withResponse();
-    const rateLimits = pickRateLimits(response.headers);
-    return { raw: redactValue(data, redact), ttftMs: null, rateLimits };
+    return { raw: redactValue(data, redact), ttftMs: null, headers: response.headers };
   }
   const { data, response } = await client.chat.completions
     .create({ ...body, stream: true, stream_options: { include_usage: true } }, options)
     .withResponse();
   const { raw, ttftMs } = await assembleStream(data, startedMs);
-  return { raw: redactValue(raw, redact), ttftMs, rateLimits: pickRateLimits(response.headers) };
+  return { raw: redactValue(raw, redact), ttftMs, headers: response.headers };
 }
 
 /** Tells a local endpoint which cell asks, for its log; a vendor does not need to know. */
@@ -196,10 +194,10 @@ function isLoopback(url: string): boolean {
 
 function describeResponse(
   endpoint: string,
-  { raw, ttftMs, rateLimits }: ReceivedCompletion,
+  { raw, ttftMs, headers }: ReceivedCompletion,
   latencyMs: number,
 ): ModelResponse {
-  const completion = parseCompletion(raw);
+  const completion = parseCompletion(raw, headers);
   const [choice] = completion.choices;
   const output = mapOutput(choice?.message ?? {});
   const notice = output.text === null ? undefined : mapLimitText(output.text);
@@ -213,14 +211,20 @@ function describeResponse(
     usage: mapUsage(completion.usage),
     latencyMs,
     ttftMs,
-    rateLimits,
+    rateLimits: pickRateLimits(headers),
     raw,
   };
 }
 
-function parseCompletion(raw: unknown): ChatCompletion {
+/**
+ * Parses a received body.
+ *
+ * @throws {APIError} For an error object in the body, as the package does for one in a stream.
+ * @throws {ThriceError} `truncated-response` for any other body.
+ */
+function parseCompletion(raw: unknown, headers: Headers): ChatCompletion {
   const refused = errorBodySchema.safeParse(raw);
-  if (refused.success) throw mapBodyError(refused.data.error);
+  if (refused.success) throw new OpenAI.APIError(undefined, refused.data.error, undefined, headers);
   const parsed = chatCompletionSchema.safeParse(raw);
   if (parsed.success) return parsed.data;
   throw new ThriceError({
