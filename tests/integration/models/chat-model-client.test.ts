@@ -4,6 +4,7 @@ import {
   type Lane,
   type Message,
   type ModelClient,
+  type ModelOutput,
   type ModelRequest,
   type ModelResponse,
   ThriceError,
@@ -307,6 +308,72 @@ describe('what ChatModelClient reads of an answer', () => {
     const expected = anOutput(output);
     expect((await sendTo(whole)).output).toEqual(expected);
     expect((await sendTo(streamed, { isStreamed: true })).output).toEqual(expected);
+  });
+
+  describe('when the content is an array of parts', () => {
+    const dataUrl = 'data:image/png;base64,iVBORw0KGgo=';
+    const imagePart = { type: 'image_url', image_url: { url: dataUrl } };
+    const image = { kind: 'image', url: dataUrl } as const;
+    const thinkingPart = (text: string) => ({
+      type: 'thinking',
+      thinking: [{ type: 'text', text }],
+    });
+    const textPart = (text: string) => ({ type: 'text', text });
+
+    it.each<[string, Readonly<Record<string, unknown>>, Partial<ModelOutput>]>([
+      [
+        // "a reasoning chunk with the model's thinking traces, followed by the final answer":
+        // https://docs.mistral.ai/capabilities/reasoning/ (2026-11)
+        'thinking and text',
+        { content: [thinkingPart('hm'), textPart('42')] },
+        { text: '42', reasoning: 'hm' },
+      ],
+      [
+        'thinking alone',
+        { content: [thinkingPart('h'), thinkingPart('m')] },
+        { text: null, reasoning: 'hm' },
+      ],
+      ['two texts', { content: [textPart('4'), textPart('2')] }, { text: '42' }],
+      ['text and an image', { content: [textPart('42'), imagePart] }, { images: [image] }],
+      ['no parts', { content: [] }, { text: null }],
+      [
+        // Mistral's `ReferenceChunk`: https://docs.mistral.ai/api/ (2026-11)
+        'a reference',
+        { content: [textPart('42'), { type: 'reference', reference_ids: [1] }] },
+        { text: '42' },
+      ],
+      ['a part it cannot read', { content: [textPart('42'), { type: 'text' }, 7] }, { text: '42' }],
+      [
+        // "The generated image will be in the assistant message", in `images`:
+        // https://openrouter.ai/docs/features/multimodal/image-generation (2026-11)
+        'no text, with images beside it',
+        { content: null, images: [imagePart] },
+        { text: null, images: [image] },
+      ],
+      ['a text, with unreadable images', { content: '42', images: [{ url: 7 }] }, { text: '42' }],
+    ])('reads %s', async (_, message, output) => {
+      await using whole = await answerWith(aCompletion(message));
+      await using streamed = await streamWith(aChunk(message), aChunk({}, 'stop'));
+
+      const expected = anOutput(output);
+      expect((await sendTo(whole)).output).toEqual(expected);
+      expect((await sendTo(streamed, { isStreamed: true })).output).toEqual(expected);
+    });
+
+    it('joins a stream whose chunks have parts first and texts later', async () => {
+      // "chunks arrive as ThinkChunk lists during thinking and as plain string fragments after":
+      // https://github.com/mistralai/client-python/pull/511 (2026-05)
+      await using server = await streamWith(
+        aChunk({ content: [thinkingPart('h')] }),
+        aChunk({ content: [thinkingPart('m')] }),
+        aChunk({ content: [textPart('4')] }),
+        aChunk({ content: '2' }, 'stop'),
+      );
+
+      const { output } = await sendTo(server, { isStreamed: true });
+
+      expect(output).toEqual(anOutput({ text: '42', reasoning: 'hm' }));
+    });
   });
 
   it('reads tool calls, whole and in pieces', async () => {

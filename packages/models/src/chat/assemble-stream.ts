@@ -1,6 +1,6 @@
-import { ThriceError } from '@thrice/core';
+import { type ImagePart, ThriceError } from '@thrice/core';
 import type * as z from 'zod';
-import { type ChatCompletion, chatChunkSchema } from './chat-response.ts';
+import { type ChatCompletion, chatChunkSchema, mapOutput } from './chat-response.ts';
 
 type Chunk = z.infer<typeof chatChunkSchema>;
 type Delta = NonNullable<NonNullable<NonNullable<Chunk['choices']>[number]['delta']>>;
@@ -54,12 +54,15 @@ export async function assembleStream(
 /** The message that the deltas of a stream add up to. */
 class AssembledMessage {
   readonly #texts: Partial<Record<'content' | 'refusal' | 'reasoning', string>> = {};
+  readonly #images: ImagePart[] = [];
   readonly #toolCalls = new Map<number, AssembledToolCall>();
 
   add(delta: Delta): void {
-    this.#append('content', delta.content);
-    this.#append('refusal', delta.refusal);
-    this.#append('reasoning', delta.reasoning_content ?? delta.reasoning);
+    const { text, refusal, reasoning, images } = mapOutput(delta);
+    this.#append('content', text);
+    this.#append('refusal', refusal);
+    this.#append('reasoning', reasoning);
+    this.#images.push(...images);
     for (const [position, piece] of (delta.tool_calls ?? []).entries()) {
       const index = piece.index ?? position;
       const call = this.#toolCalls.get(index) ?? { id: '', function: { name: '', arguments: '' } };
@@ -82,12 +85,15 @@ class AssembledMessage {
       content,
       refusal,
       reasoning,
+      ...(this.#images.length > 0 && {
+        images: this.#images.map(({ url }) => ({ type: 'image_url', image_url: { url } })),
+      }),
       ...(toolCalls.length > 0 && { tool_calls: toolCalls }),
     };
   }
 
-  #append(field: 'content' | 'refusal' | 'reasoning', text: string | null | undefined): void {
-    if (text !== null && text !== undefined) this.#texts[field] = (this.#texts[field] ?? '') + text;
+  #append(field: 'content' | 'refusal' | 'reasoning', text: string | null): void {
+    if (text !== null) this.#texts[field] = (this.#texts[field] ?? '') + text;
   }
 }
 

@@ -1,7 +1,8 @@
 import type { FinishReason, ModelOutput, Usage } from '@thrice/core';
 import * as z from 'zod';
+import { contentSchema, imagesSchema, sortContent, toImage } from './message-parts.ts';
 
-/** A count that cannot be read is unknown: no reason to throw away the answer it came with. */
+/** An unreadable count is unknown; the answer is kept. */
 const count = z.int().min(0).nullish().catch(null);
 
 const usageSchema = z.object({
@@ -14,21 +15,22 @@ const usageSchema = z.object({
 const toolCallsSchema = z
   .array(
     z.object({
-      /** In a stream: which call of the message a piece belongs to. */
+      /** In a stream, the position in the message of the call that a piece belongs to. */
       index: z.int().nullish(),
       id: z.string().nullish(),
       function: z.object({ name: z.string().nullish(), arguments: z.string().nullish() }).nullish(),
     }),
   )
   .nullish()
-  // What cannot be read as tool calls is no reason to throw away the text it came with.
+  // Unreadable tool calls must not cost the text beside them.
   .catch(null);
 
-const textsSchema = z.object({
-  content: z.string().nullish(),
+const messageSchema = z.object({
+  content: contentSchema.nullish(),
+  images: imagesSchema,
   tool_calls: toolCallsSchema,
   refusal: z.string().nullish(),
-  /** Names that vendors of reasoning models give to what they show of it. */
+  /** Vendors name the reasoning that they show in one of two ways, or send it as parts of the content. */
   reasoning_content: z.string().nullish(),
   reasoning: z.string().nullish(),
 });
@@ -36,7 +38,9 @@ const textsSchema = z.object({
 /** What we read of a chat completion; vendors send more, and some send less. */
 export const chatCompletionSchema = z.object({
   model: z.string().nullish(),
-  choices: z.array(z.object({ message: textsSchema, finish_reason: z.string().nullish() })).min(1),
+  choices: z
+    .array(z.object({ message: messageSchema, finish_reason: z.string().nullish() }))
+    .min(1),
   usage: usageSchema.nullish(),
 });
 /** What we read of a chat completion. */
@@ -46,7 +50,7 @@ export type ChatCompletion = z.infer<typeof chatCompletionSchema>;
 export const chatChunkSchema = z.object({
   model: z.string().nullish(),
   choices: z
-    .array(z.object({ delta: textsSchema.nullish(), finish_reason: z.string().nullish() }))
+    .array(z.object({ delta: messageSchema.nullish(), finish_reason: z.string().nullish() }))
     .nullish(),
   usage: usageSchema.nullish(),
 });
@@ -89,18 +93,22 @@ export function mapFinishReason(reason: string | null | undefined): FinishReason
   }
 }
 
-/** The texts of a message, told apart. */
-export function mapOutput(texts: z.infer<typeof textsSchema>): ModelOutput {
+/** The output of a message, or of one chunk of it. */
+export function mapOutput(message: z.infer<typeof messageSchema>): ModelOutput {
+  const { text, thinking, images } = sortContent(message.content);
   return {
-    text: texts.content ?? null,
-    images: [],
-    toolCalls: (texts.tool_calls ?? []).map(({ id, function: called }) => ({
+    text,
+    images: [...images, ...(message.images ?? []).map(toImage)],
+    toolCalls: (message.tool_calls ?? []).map(({ id, function: called }) => ({
       id: id ?? '',
       name: called?.name ?? '',
       arguments: called?.arguments ?? '',
     })),
-    reasoning: emptyToNull(texts.reasoning_content ?? texts.reasoning),
-    refusal: emptyToNull(texts.refusal),
+    reasoning:
+      emptyToNull(message.reasoning_content) ??
+      emptyToNull(message.reasoning) ??
+      emptyToNull(thinking),
+    refusal: emptyToNull(message.refusal),
   };
 }
 
