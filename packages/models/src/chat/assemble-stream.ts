@@ -9,7 +9,7 @@ interface AssembledToolCall {
   readonly function: { name: string; arguments: string };
 }
 
-/** A streamed completion in the form of a whole one. */
+/** A streamed completion, assembled into the form of one that is not streamed. */
 export interface AssembledStream {
   readonly raw: unknown;
   /** From `startedMs` to the first text, ms; null if there was none. */
@@ -17,7 +17,7 @@ export interface AssembledStream {
 }
 
 /**
- * Reads a stream to its end and puts its chunks together.
+ * Reads a stream to its end and assembles its chunks.
  *
  * @param startedMs - When the request was sent, by `performance.now()`.
  * @throws {ThriceError} `truncated-response` for a stream without a finish reason or with another kind of

@@ -24,7 +24,7 @@ import {
 } from './chat-response.ts';
 import { mapCallError, withLatency } from './map-call-error.ts';
 
-/** Longer than any call may take: calls are timed by their own signal. */
+/** Longer than any call may take: the call's own signal enforces its timeout. */
 const NEVER_MS = 2 ** 31 - 1;
 
 interface Endpoint {
@@ -36,11 +36,11 @@ interface Endpoint {
 
 interface OpenLane {
   readonly endpoints: readonly [Endpoint, ...Endpoint[]];
-  /** Cuts the lane's key out of a text; undefined where there is no key. */
+  /** Removes the lane's key from a text; undefined if the lane has no key. */
   readonly redact: Redact | undefined;
 }
 
-/** What a call needs beside its endpoint. */
+/** A call to an endpoint. */
 interface PendingCall {
   readonly request: ModelRequest;
   readonly redact: Redact | undefined;
@@ -55,9 +55,9 @@ interface ReceivedCompletion {
   readonly headers: Headers;
 }
 
-/** What a model client is made of. */
+/** The dependencies of a model client. */
 export interface ModelClientInit {
-  /** The lane's API key; undefined where it needs none. */
+  /** Returns the lane's API key; undefined if it needs none. */
   readonly keyOf: (lane: Lane) => string | undefined;
   readonly clock: Clock;
   /** Passed in because undici's pool adds 0.8 MB to a bundle. */
@@ -67,8 +67,8 @@ export interface ModelClientInit {
 /**
  * Chat completions over the OpenAI protocol, through the `openai` package with its retries off.
  *
- * A call goes to the lane's endpoint with the fewest calls in flight. Keys are read once per lane and
- * cut out of everything that is kept.
+ * A call goes to the lane's endpoint with the fewest calls in flight. The client reads a lane's key once
+ * and removes it from every response and error.
  */
 export class ChatModelClient implements ModelClient {
   readonly #keyOf: (lane: Lane) => string | undefined;
@@ -111,7 +111,7 @@ export class ChatModelClient implements ModelClient {
     if (first === undefined) {
       throw new ThriceError({
         code: 'endpoint-unreachable',
-        message: `lane "${lane.name}" has no endpoint`,
+        message: `lane "${lane.name}": expected an endpoint, found none`,
       });
     }
     const opened: OpenLane = { endpoints: [first, ...others], redact: createRedact(key) };
@@ -181,7 +181,7 @@ async function complete(
   return { raw: redactValue(raw, redact), ttftMs, headers: response.headers };
 }
 
-/** Tells a local endpoint which cell asks, for its log; a vendor does not need to know. */
+/** Names the cell of a call for the log of a local endpoint. Vendors do not receive it. */
 function cellHeader({ cell, step }: ModelRequest): Record<string, string> {
   const parts = [cell.run, cell.config, cell.id, step];
   return { 'x-thrice-cell': parts.map(encodeURIComponent).join('/') };

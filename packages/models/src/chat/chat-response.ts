@@ -30,12 +30,12 @@ const messageSchema = z.object({
   images: imagesSchema,
   tool_calls: toolCallsSchema,
   refusal: z.string().nullish(),
-  /** Vendors name the reasoning that they show in one of two ways, or send it as parts of the content. */
+  /** Vendors send reasoning under one of these two names, or as parts of the content. */
   reasoning_content: z.string().nullish(),
   reasoning: z.string().nullish(),
 });
 
-/** What we read of a chat completion; vendors send more, and some send less. */
+/** The fields of a chat completion that the client reads. Some vendors omit some of them. */
 export const chatCompletionSchema = z.object({
   model: z.string().nullish(),
   choices: z
@@ -43,10 +43,10 @@ export const chatCompletionSchema = z.object({
     .min(1),
   usage: usageSchema.nullish(),
 });
-/** What we read of a chat completion. */
+/** The fields of a chat completion that the client reads. */
 export type ChatCompletion = z.infer<typeof chatCompletionSchema>;
 
-/** What we read of one chunk of a streamed completion. */
+/** The fields of one chunk of a streamed completion that the client reads. */
 export const chatChunkSchema = z.object({
   model: z.string().nullish(),
   choices: z
@@ -55,7 +55,7 @@ export const chatChunkSchema = z.object({
   usage: usageSchema.nullish(),
 });
 
-/** An error object in the body, whatever the status. */
+/** A body with an error object, which some servers send with a successful status. */
 export const errorBodySchema = z.object({
   error: z.object({
     code: z.union([z.string(), z.number()]).nullish(),
@@ -64,7 +64,7 @@ export const errorBodySchema = z.object({
   }),
 });
 
-/** Token counts; what the vendor does not say is null, never 0. */
+/** Token counts; null, never 0, for a count that the vendor does not report. */
 export function mapUsage(usage: ChatCompletion['usage']): Usage {
   return {
     inputTokens: usage?.prompt_tokens ?? null,
@@ -74,7 +74,7 @@ export function mapUsage(usage: ChatCompletion['usage']): Usage {
   };
 }
 
-/** The unified finish reason; null where there was none. */
+/** The unified finish reason; null if the response has none. */
 export function mapFinishReason(reason: string | null | undefined): FinishReason | null {
   switch (reason) {
     case null:

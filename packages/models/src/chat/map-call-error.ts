@@ -12,7 +12,7 @@ export function mapCallError(error: unknown, nowMs: number, latencyMs: number): 
   const details = { latencyMs };
   if (error instanceof ThriceError) return withLatency(error, latencyMs);
   if (error instanceof SyntaxError) {
-    const message = 'the body is not whole JSON';
+    const message = 'expected JSON, received a body that is cut off or not JSON';
     return new ThriceError({ code: 'truncated-response', message, details, cause: error });
   }
   if (error instanceof OpenAI.APIError && (error.status !== undefined || error.error)) {
@@ -26,7 +26,7 @@ export function mapCallError(error: unknown, nowMs: number, latencyMs: number): 
   return new ThriceError({ code: 'connection-failed', message, details, cause: error });
 }
 
-/** The same error with the time its call took. */
+/** Returns the same error with the latency of its call. */
 export function withLatency(error: ThriceError, latencyMs: number): ThriceError {
   const { code, message, details, cause } = error;
   return new ThriceError({ code, message, details: { ...details, latencyMs }, cause });

@@ -32,10 +32,10 @@ export const contentSchema = z.union([
   ),
 ]);
 
-/** Images beside the content. Images that cannot be read must not cost the text beside them. */
+/** Images beside the content. Unreadable images must not cost the text. */
 export const imagesSchema = z.array(imagePartSchema).nullish().catch(null);
 
-/** The content of a message, sorted by kind; null where it has no part of a kind. */
+/** The content of a message, sorted by kind; null for a kind that has no parts. */
 export interface SortedContent {
   readonly text: string | null;
   readonly thinking: string | null;
