@@ -1,4 +1,4 @@
-/** Model clients: one a wire protocol, over one transport, with the vendors' differences in tables. */
+/** Model clients: one per wire protocol, over one transport, with the differences between vendors in tables. */
 
 export { ChatModelClient, type ModelClientInit } from './chat/chat-model-client.ts';
 export { listModels } from './list-models.ts';

@@ -1,43 +1,17 @@
-import { ThriceError } from '@thrice/core';
-import OpenAI from 'openai';
-
-/** An endpoint that does not list its models within this long is not there, ms. */
-const TIMEOUT_MS = 15_000;
+import type { Lane } from '@thrice/core';
+import { protocols } from './protocols.ts';
 
 /**
- * The names of the models an endpoint lists; none where it lists none.
+ * Lists the names of the models that an endpoint of a lane serves; empty if the endpoint lists none.
  *
- * @param endpoint - Base URL.
- * @throws {ThriceError} `auth-failed` for a refused key, `endpoint-unreachable` for all else.
+ * @param endpoint - One of the lane's base URLs.
+ * @param key - The lane's API key; undefined if it needs none.
+ * @throws {ThriceError} `auth-failed` for a rejected key, `endpoint-unreachable` for any other failure.
  */
 export async function listModels(
+  { protocol }: Lane,
   endpoint: string,
   key: string | undefined,
 ): Promise<readonly string[]> {
-  const client = new OpenAI({
-    baseURL: endpoint,
-    apiKey: key ?? 'none',
-    organization: null,
-    project: null,
-    maxRetries: 0,
-    timeout: TIMEOUT_MS,
-    logLevel: 'off',
-  });
-  try {
-    const page = await client.models.list();
-    return page.data.map(({ id }) => id);
-  } catch (error) {
-    throw mapListError(error, key);
-  }
-}
-
-function mapListError(error: unknown, key: string | undefined): ThriceError {
-  const status = error instanceof OpenAI.APIError ? (error.status as unknown) : undefined;
-  const message = error instanceof Error ? error.message : String(error);
-  return new ThriceError({
-    code: status === 401 || status === 403 ? 'auth-failed' : 'endpoint-unreachable',
-    message: key === undefined ? message : message.replaceAll(key, '[key]'),
-    // A response may say the key back, in any of its parts; a failed connection cannot.
-    cause: status === undefined ? error : undefined,
-  });
+  return await protocols[protocol].listModels(endpoint, key);
 }

@@ -2,7 +2,9 @@ import { readdir, readlink } from 'node:fs/promises';
 import { inspect } from 'node:util';
 import {
   type Lane,
+  type Message,
   type ModelClient,
+  type ModelOutput,
   type ModelRequest,
   type ModelResponse,
   ThriceError,
@@ -83,7 +85,7 @@ async function streamWith(...events: readonly unknown[]): Promise<HttpServer> {
 }
 
 describe.each([false, true])('ChatModelClient over the simulator (streamed: %s)', (isStreamed) => {
-  it('returns an answer with what is known of it', async () => {
+  it('returns the answer with its model, finish reason, tokens and latency', async () => {
     await using simulator = await startSimulator({ clock: instantClock });
 
     const response = await sendTo(simulator, { isStreamed });
@@ -134,7 +136,7 @@ describe.each([false, true])('ChatModelClient over the simulator (streamed: %s)'
     expect(simulator.stats().requestCount).toBe(1);
   });
 
-  it('takes an empty text for an answer', async () => {
+  it('returns an empty text as an answer', async () => {
     const faults: Fault[] = [{ kind: 'empty-content' }];
     await using simulator = await startSimulator({ faults: { seed: 7, faults } });
 
@@ -145,14 +147,14 @@ describe.each([false, true])('ChatModelClient over the simulator (streamed: %s)'
     expect(response.ttftMs).toBeNull();
   });
 
-  it('says which model answered', async () => {
+  it('returns the name of the model that answered', async () => {
     const faults: Fault[] = [{ kind: 'wrong-model', servedModel: 'cheaper' }];
     await using simulator = await startSimulator({ faults: { seed: 7, faults } });
 
     expect((await sendTo(simulator, { isStreamed })).servedModel).toBe('cheaper');
   });
 
-  it('waits for an answer that comes in drips', async () => {
+  it('waits for a body that arrives slowly, in small pieces', async () => {
     const faults: Fault[] = [{ kind: 'drip', seconds: 30 }];
     await using simulator = await startSimulator({
       faults: { seed: 7, faults },
@@ -162,7 +164,7 @@ describe.each([false, true])('ChatModelClient over the simulator (streamed: %s)'
     expect((await sendTo(simulator, { isStreamed })).output.text).toBe('The answer is 42.');
   });
 
-  it('gives up when the time of the lane is over', async () => {
+  it('fails a call that takes longer than the timeout of the lane', async () => {
     const faults: Fault[] = [{ kind: 'hang' }];
     await using simulator = await startSimulator({ faults: { seed: 7, faults } });
     await using client = openClient();
@@ -179,7 +181,7 @@ describe.each([false, true])('ChatModelClient over the simulator (streamed: %s)'
     expect(simulator.stats().requestCount).toBe(1);
   });
 
-  it('counts tokens that were thought and not said', async () => {
+  it('counts reasoning tokens as output tokens', async () => {
     const model = { accuracy: 1, outputTokens: { fixed: 7 }, reasoningTokens: { fixed: 100 } };
     await using simulator = await startSimulator({
       behaviour: { seed: 1, models: { m: model } },
@@ -190,7 +192,7 @@ describe.each([false, true])('ChatModelClient over the simulator (streamed: %s)'
     expect(usage).toMatchObject({ outputTokens: 107, reasoningTokens: 100 });
   });
 
-  it('names a model the endpoint does not have', async () => {
+  it('reports a model that the endpoint does not serve', async () => {
     const models = { other: { accuracy: 1 } };
     await using simulator = await startSimulator({ behaviour: { seed: 1, models } });
 
@@ -199,7 +201,7 @@ describe.each([false, true])('ChatModelClient over the simulator (streamed: %s)'
     expect(error).toMatchObject({ code: 'unknown-model', class: 'misconfigured' });
   });
 
-  it('leaks no connection, whatever goes wrong', async () => {
+  it('leaks no connection when calls fail', async () => {
     const faults: Fault[] = [
       { kind: 'truncated-json', rate: 0.05 },
       { kind: 'reset', afterBytes: 40, rate: 0.05 },
@@ -222,7 +224,7 @@ describe.each([false, true])('ChatModelClient over the simulator (streamed: %s)'
     };
     await Promise.all(Array.from({ length: concurrency }, work));
 
-    // Both ends of every connection are in this process, and the pool opens up to two a caller.
+    // Both ends of every connection are in this process, and the pool opens up to two per caller.
     expect(simulator.stats().requestCount).toBe(callCount);
     expect(most - before).toBeLessThanOrEqual(4 * concurrency);
   });
@@ -236,7 +238,7 @@ async function countSockets(): Promise<number> {
   return targets.filter((target) => target.startsWith('socket:')).length;
 }
 
-describe('what ChatModelClient reads of an answer', () => {
+describe('how ChatModelClient reads a response', () => {
   it('reads cached and reasoning tokens', async () => {
     const usage = {
       prompt_tokens: 100,
@@ -264,10 +266,10 @@ describe('what ChatModelClient reads of an answer', () => {
 
   it.each([
     ['no usage', {}],
-    ['null', { usage: null }],
+    ['a null usage', { usage: null }],
     ['an empty usage', { usage: {} }],
-    ['counts that are none', { usage: { prompt_tokens: -1, completion_tokens: '20' } }],
-  ])('keeps tokens unknown for %s', async (_, rest) => {
+    ['invalid counts', { usage: { prompt_tokens: -1, completion_tokens: '20' } }],
+  ])('returns null for every token count when a response has %s', async (_, rest) => {
     await using whole = await answerWith(aCompletion({ content: '42' }, rest));
     await using streamed = await streamWith({ ...aChunk({ content: '42' }, 'stop'), ...rest });
 
@@ -294,18 +296,88 @@ describe('what ChatModelClient reads of an answer', () => {
       { text: null, reasoning: 'hm', refusal: null },
     ],
     [
-      'reasoning by another name',
+      'reasoning under its other name',
       { content: '42', reasoning: 'hm' },
       { text: '42', reasoning: 'hm', refusal: null },
     ],
     ['a refusal', { content: null, refusal: 'no' }, { text: null, reasoning: null, refusal: 'no' }],
-  ])('tells %s apart', async (_, message, output) => {
+  ])('reads %s', async (_, message, output) => {
     await using whole = await answerWith(aCompletion(message));
     await using streamed = await streamWith(aChunk(message), aChunk({}, 'stop'));
 
     const expected = anOutput(output);
     expect((await sendTo(whole)).output).toEqual(expected);
     expect((await sendTo(streamed, { isStreamed: true })).output).toEqual(expected);
+  });
+
+  describe('when the content is an array of parts', () => {
+    const dataUrl = 'data:image/png;base64,iVBORw0KGgo=';
+    const imagePart = { type: 'image_url', image_url: { url: dataUrl } };
+    const image = { kind: 'image', url: dataUrl } as const;
+    const thinkingPart = (text: string) => ({
+      type: 'thinking',
+      thinking: [{ type: 'text', text }],
+    });
+    const textPart = (text: string) => ({ type: 'text', text });
+
+    it.each<[string, Readonly<Record<string, unknown>>, Partial<ModelOutput>]>([
+      [
+        // "a reasoning chunk with the model's thinking traces, followed by the final answer":
+        // https://docs.mistral.ai/capabilities/reasoning/ (2026-11)
+        'thinking and text',
+        { content: [thinkingPart('hm'), textPart('42')] },
+        { text: '42', reasoning: 'hm' },
+      ],
+      [
+        'thinking alone',
+        { content: [thinkingPart('h'), thinkingPart('m')] },
+        { text: null, reasoning: 'hm' },
+      ],
+      ['two texts', { content: [textPart('4'), textPart('2')] }, { text: '42' }],
+      ['text and an image', { content: [textPart('42'), imagePart] }, { images: [image] }],
+      ['no parts', { content: [] }, { text: null }],
+      [
+        // Mistral's `ReferenceChunk`: https://docs.mistral.ai/api/ (2026-11)
+        'text and a reference',
+        { content: [textPart('42'), { type: 'reference', reference_ids: [1] }] },
+        { text: '42' },
+      ],
+      [
+        'text and unreadable parts',
+        { content: [textPart('42'), { type: 'text' }, 7] },
+        { text: '42' },
+      ],
+      [
+        // "The generated image will be in the assistant message", in `images`:
+        // https://openrouter.ai/docs/features/multimodal/image-generation (2026-11)
+        'no text, with images beside it',
+        { content: null, images: [imagePart] },
+        { text: null, images: [image] },
+      ],
+      ['text with unreadable images', { content: '42', images: [{ url: 7 }] }, { text: '42' }],
+    ])('reads %s', async (_, message, output) => {
+      await using whole = await answerWith(aCompletion(message));
+      await using streamed = await streamWith(aChunk(message), aChunk({}, 'stop'));
+
+      const expected = anOutput(output);
+      expect((await sendTo(whole)).output).toEqual(expected);
+      expect((await sendTo(streamed, { isStreamed: true })).output).toEqual(expected);
+    });
+
+    it('joins the chunks of a stream that has parts first and strings later', async () => {
+      // "chunks arrive as ThinkChunk lists during thinking and as plain string fragments after":
+      // https://github.com/mistralai/client-python/pull/511 (2026-05)
+      await using server = await streamWith(
+        aChunk({ content: [thinkingPart('h')] }),
+        aChunk({ content: [thinkingPart('m')] }),
+        aChunk({ content: [textPart('4')] }),
+        aChunk({ content: '2' }, 'stop'),
+      );
+
+      const { output } = await sendTo(server, { isStreamed: true });
+
+      expect(output).toEqual(anOutput({ text: '42', reasoning: 'hm' }));
+    });
   });
 
   it('reads tool calls, whole and in pieces', async () => {
@@ -334,7 +406,24 @@ describe('what ChatModelClient reads of an answer', () => {
     ]);
   });
 
-  it('passes on the rate-limit headers of answers and refusals, and no others', async () => {
+  it('reads the id and the name of a tool call once, though every chunk repeats them', async () => {
+    // As Fireworks AI sends them: https://github.com/SillyTavern/SillyTavern/pull/5948 (2026-08)
+    const pieces = ['', '{"q":', '"6 x 7"}'].map((text) => ({
+      index: 0,
+      id: 'c1',
+      function: { name: 'search', arguments: text },
+    }));
+    await using stream = await streamWith(
+      ...pieces.map((piece) => aChunk({ tool_calls: [piece] })),
+      aChunk({}, 'tool_calls'),
+    );
+
+    const { output } = await sendTo(stream, { isStreamed: true });
+
+    expect(output.toolCalls).toEqual([{ id: 'c1', name: 'search', arguments: '{"q":"6 x 7"}' }]);
+  });
+
+  it('returns the rate-limit headers of answers and errors, and no other headers', async () => {
     // As OpenAI sends them: https://platform.openai.com/docs/guides/rate-limits (2026-11)
     const headers = {
       'x-ratelimit-limit-requests': '60',
@@ -368,13 +457,39 @@ describe('what ChatModelClient reads of an answer', () => {
   });
 
   it.each([
+    ['2', 2_000],
+    // Two seconds after the clock's time.
+    ['Fri, 02 Jan 2026 03:04:07 GMT', 2_000],
+  ])('reads the wait %s of a rate limit inside a successful response', async (wait, waitMs) => {
+    const headers = { 'retry-after': wait, 'x-ratelimit-remaining-requests': '0' };
+    const body = { error: { code: 'rate_limit_exceeded', message: 'slow down' } };
+    await using whole = await answerWith(body, { headers });
+    await using streamed = await startHttpServer((response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream', ...headers });
+      sendEvents(response, [body, '[DONE]']);
+      response.end();
+    });
+
+    const errors = [
+      await failureOf(sendTo(whole)),
+      await failureOf(sendTo(streamed, { isStreamed: true })),
+    ];
+
+    const details = { retryAfterMs: waitMs, rateLimits: headers };
+    expect(errors).toMatchObject([
+      { code: 'model-rate-limited', message: 'slow down', details },
+      { code: 'model-rate-limited', message: 'slow down', details },
+    ]);
+  });
+
+  it.each([
     ['stop', 'stop'],
     ['length', 'length'],
     ['tool_calls', 'tool-calls'],
     ['function_call', 'tool-calls'],
     ['content_filter', 'content-filter'],
     ['eos', 'other'],
-  ])('keeps the finish reason %s and calls it %s', async (rawFinishReason, finishReason) => {
+  ])('returns the finish reason %s as it is, and as %s', async (rawFinishReason, finishReason) => {
     const choices = [{ message: { content: '42' }, finish_reason: rawFinishReason }];
     await using whole = await answerWith(aCompletion({}, { choices }));
     await using streamed = await streamWith(aChunk({ content: '42' }, rawFinishReason));
@@ -384,14 +499,14 @@ describe('what ChatModelClient reads of an answer', () => {
     expect(await sendTo(streamed, { isStreamed: true })).toMatchObject(expected);
   });
 
-  it('keeps the body as it was received', async () => {
+  it('returns the body as received', async () => {
     const body = aCompletion({ content: '42' }, { provider: { region: 'é' } });
     await using server = await answerWith(body);
 
     expect((await sendTo(server)).raw).toEqual(body);
   });
 
-  it('keeps the assembled chunks of a stream', async () => {
+  it('returns the assembled chunks of a stream', async () => {
     await using server = await streamWith(
       aChunk({ role: 'assistant', content: '' }),
       aChunk({ reasoning_content: 'h' }),
@@ -469,7 +584,7 @@ describe('what ChatModelClient reads of an answer', () => {
     expect((await failureOf(sendTo(server))).code).toBe(code);
   });
 
-  it('says that nobody listens', async () => {
+  it('reports an endpoint that refuses connections', async () => {
     const server = await answerWith('');
     await server[Symbol.asyncDispose]();
 
@@ -481,7 +596,7 @@ describe('what ChatModelClient reads of an answer', () => {
 });
 
 describe('what ChatModelClient sends', () => {
-  it('sends images, tools, tool calls and their results as the protocol writes them', async () => {
+  it('sends images, tools, tool calls and tool results in the format of the protocol', async () => {
     await using server = await answerWith(aCompletion());
     const url = 'data:image/png;base64,iVBORw0KGgo=';
     const parameters = { type: 'object', properties: { q: { type: 'string' } } };
@@ -533,7 +648,48 @@ describe('what ChatModelClient sends', () => {
     });
   });
 
-  it('sends no more than it was told', async () => {
+  it.each<Message>([
+    { role: 'system', content: [{ kind: 'image', url: 'data:image/png;base64,iVBORw0KGgo=' }] },
+    { role: 'assistant', content: [{ kind: 'image', url: 'data:image/png;base64,iVBORw0KGgo=' }] },
+    {
+      role: 'tool',
+      toolCallId: 'c1',
+      content: [
+        { kind: 'text', text: 'a picture' },
+        { kind: 'image', url: 'data:image/png;base64,iVBORw0KGgo=' },
+      ],
+    },
+  ])('rejects an image in a message of role $role and sends nothing', async (message) => {
+    await using server = await answerWith(aCompletion());
+
+    const error = await failureOf(sendTo(server, { messages: [message] }));
+
+    expect(error).toMatchObject({ code: 'invalid-request', class: 'rejected' });
+    expect(error.message).toContain(`found one in the ${message.role} message`);
+    expect(server.requests).toEqual([]);
+  });
+
+  it('joins the text parts of a message whose role carries no images', async () => {
+    await using server = await answerWith(aCompletion());
+
+    await sendTo(server, {
+      messages: [
+        {
+          role: 'system',
+          content: [
+            { kind: 'text', text: 'Be ' },
+            { kind: 'text', text: 'brief.' },
+          ],
+        },
+      ],
+    });
+
+    expect(server.requests[0]?.body['messages']).toEqual([
+      { role: 'system', content: 'Be brief.' },
+    ]);
+  });
+
+  it('sends only the fields that the request sets', async () => {
     await using server = await answerWith(aCompletion());
 
     await sendTo(server);
@@ -550,7 +706,7 @@ describe('what ChatModelClient sends', () => {
     ]);
   });
 
-  it('asks for the usage of a stream', async () => {
+  it('requests the usage of a stream', async () => {
     await using server = await streamWith(aChunk({ content: '42' }, 'stop'));
 
     await sendTo(server, { isStreamed: true });
@@ -564,7 +720,7 @@ describe('what ChatModelClient sends', () => {
   });
 
   it.each(['max_tokens', 'max_completion_tokens'] as const)(
-    'bounds the answer by the lane’s %s',
+    'limits the answer with the field %s that the lane names',
     async (maxTokensField) => {
       await using server = await answerWith(aCompletion());
       await using client = openClient();
@@ -594,7 +750,7 @@ describe('what ChatModelClient sends', () => {
     });
   });
 
-  it('sends the key of the lane and nothing else of this machine', async () => {
+  it('sends the key of the lane, but no organization or project of this machine', async () => {
     await using server = await answerWith(aCompletion());
     await using client = openClient(canary);
 
@@ -609,9 +765,9 @@ describe('what ChatModelClient sends', () => {
   it.each([
     ['127.0.0.1', 'demo-r1/direct/q%201%2F2/answer'],
     ['localhost', 'demo-r1/direct/q%201%2F2/answer'],
-    // Not a loopback address by name, though it leads here.
+    // Reaches this machine, but is not a loopback address.
     ['0.0.0.0', undefined],
-  ])('tells %s which cell asks: %s', async (host, expected) => {
+  ])('names the cell of a call to %s: %s', async (host, expected) => {
     await using server = await answerWith(aCompletion());
     const cell = { run: 'demo-r1', config: 'direct', id: 'q 1/2' };
 
@@ -620,7 +776,7 @@ describe('what ChatModelClient sends', () => {
     expect(server.requests.map(({ headers }) => headers['x-thrice-cell'])).toEqual([expected]);
   });
 
-  it('shares calls between the endpoints of a lane', async () => {
+  it('distributes calls over the endpoints of a lane', async () => {
     let release: () => void = () => undefined;
     const gate = new Promise<void>((resolve) => {
       release = resolve;
@@ -646,7 +802,7 @@ describe('what ChatModelClient sends', () => {
     expect(new Set(responses.map(({ endpoint }) => endpoint))).toEqual(new Set(lane.endpoints));
   });
 
-  it('refuses a lane without an endpoint', async () => {
+  it('rejects a lane without an endpoint', async () => {
     await using client = openClient();
 
     const error = await failureOf(
@@ -658,7 +814,7 @@ describe('what ChatModelClient sends', () => {
 });
 
 describe('when a call of ChatModelClient is stopped', () => {
-  it('sends nothing when the signal has aborted already', async () => {
+  it('sends nothing if the signal has already aborted', async () => {
     await using server = await answerWith(aCompletion());
     await using client = openClient();
 
@@ -677,7 +833,7 @@ describe('when a call of ChatModelClient is stopped', () => {
     await using server = await startHttpServer((response) => {
       response.on('close', isClosed);
       if (isStreamed) sendEvents(response, [aChunk({ content: '4' })]);
-      // Some turns later, so that the first chunk has arrived.
+      // Waits a few turns, so that the first chunk arrives before the abort.
       void settledBy(closed).then(() => controller.abort());
     });
     await using client = openClient();
@@ -687,11 +843,11 @@ describe('when a call of ChatModelClient is stopped', () => {
     );
 
     expect(error).toMatchObject({ code: 'interrupted', class: 'conflict' });
-    // The socket is closed, not left to the server.
+    // The client closes the socket.
     await closed;
   });
 
-  it('passes on why it was stopped', async () => {
+  it('throws the reason that the signal was aborted with', async () => {
     const reason = new ThriceError({ code: 'lease-lost', message: 'another worker took over q1' });
     const controller = new AbortController();
     await using server = await startHttpServer(() => controller.abort(reason));
@@ -702,7 +858,7 @@ describe('when a call of ChatModelClient is stopped', () => {
     expect(error).toBe(reason);
   });
 
-  it('gives up on a stream that stalls', async () => {
+  it('fails a stream that stalls for longer than the timeout', async () => {
     await using server = await startHttpServer((response) => {
       sendEvents(response, [aChunk({ content: '4' })]);
     });
@@ -738,7 +894,7 @@ describe('the key of a lane', () => {
     ['an unknown chunk', (echo) => streamWith({ choices: echo }), true],
   ];
 
-  it.each(echoes)('is cut out of what %s says', async (_, start, isStreamed) => {
+  it.each(echoes)('is removed from the error for %s', async (_, start, isStreamed) => {
     await using server = await start(canary);
     await using client = openClient(canary);
 
@@ -747,7 +903,7 @@ describe('the key of a lane', () => {
     expect(inspect(error, { depth: 20, showHidden: true })).not.toContain(canary);
   });
 
-  it('is looked for in vain in an empty body', async () => {
+  it('does not prevent the error for an empty body', async () => {
     await using server = await answerWith('', { headers: { 'content-length': '0' } });
     await using client = openClient(canary);
 
@@ -756,7 +912,7 @@ describe('the key of a lane', () => {
     expect(error.code).toBe('truncated-response');
   });
 
-  it('is cut out of answers, streamed or not', async () => {
+  it('is removed from answers, streamed or not', async () => {
     const message = { content: `The key is ${canary}.`, reasoning_content: canary };
     await using whole = await answerWith(aCompletion(message, { model: canary, echo: [canary] }));
     await using streamed = await streamWith(
@@ -776,7 +932,7 @@ describe('the key of a lane', () => {
     expect(second.output.text).toBe('The key is [key].');
   });
 
-  it('spoils no answer when it is a placeholder', async () => {
+  it('stays in answers when it is a placeholder', async () => {
     await using server = await answerWith(aCompletion({ content: 'The answer is 4, not EMPTY.' }));
 
     const texts: (string | null)[] = [];

@@ -3,9 +3,11 @@ import { ThriceError } from '@thrice/core';
 import { listModels } from '@thrice/models';
 import { startSimulator } from '@thrice/simulator';
 import { describe, expect, it } from 'vitest';
+import { aLane } from '../../support/builders.ts';
 import { sendJson, startHttpServer } from '../../support/http-server.ts';
 
 const canary = 'sk-canary-5f1e0c9a77d24b';
+const lane = aLane({ protocol: 'chat' });
 
 async function failureOf(listed: Promise<unknown>): Promise<ThriceError> {
   const outcome = await listed.catch((error: unknown) => error);
@@ -14,17 +16,17 @@ async function failureOf(listed: Promise<unknown>): Promise<ThriceError> {
 }
 
 describe('listModels', () => {
-  it('lists the models of an endpoint', async () => {
+  it('lists the models of an endpoint over the protocol of its lane', async () => {
     const models = { small: { accuracy: 1 }, large: { accuracy: 1 } };
     await using simulator = await startSimulator({ behaviour: { seed: 1, models } });
 
-    expect(await listModels(simulator.url, undefined)).toEqual(['small', 'large']);
+    expect(await listModels(lane, simulator.url, undefined)).toEqual(['small', 'large']);
   });
 
-  it('lists none where the endpoint lists none', async () => {
+  it('returns an empty list if the endpoint lists no models', async () => {
     await using simulator = await startSimulator();
 
-    expect(await listModels(simulator.url, canary)).toEqual([]);
+    expect(await listModels(lane, simulator.url, canary)).toEqual([]);
   });
 
   it.each([
@@ -39,17 +41,19 @@ describe('listModels', () => {
       sendJson(response, { error: echo }, options);
     });
 
-    const error = await failureOf(listModels(server.url, canary));
+    const error = await failureOf(listModels(lane, server.url, canary));
 
     expect(error.code).toBe(code);
     expect(inspect(error, { depth: 20, showHidden: true })).not.toContain(canary);
     expect(server.requests.map(({ path }) => path)).toEqual(['/v1/models']);
   });
 
-  it('says that nobody listens', async () => {
+  it('reports an endpoint that refuses connections', async () => {
     const server = await startHttpServer((response) => response.end());
     await server[Symbol.asyncDispose]();
 
-    expect((await failureOf(listModels(server.url, undefined))).code).toBe('endpoint-unreachable');
+    expect((await failureOf(listModels(lane, server.url, undefined))).code).toBe(
+      'endpoint-unreachable',
+    );
   });
 });

@@ -92,12 +92,9 @@ describe('mapHttpError', () => {
     [400, 'prompt is too long: 250000 tokens > 200000 maximum', 'context-too-long'],
     [422, 'exceeds the context window', 'context-too-long'],
     [400, 'temperature must be at most 1', 'invalid-request'],
-  ])(
-    'lets the text of a %s settle what code and status leave open: %s',
-    (status, message, code) => {
-      expect(mapHttpError(aRefusal({ status, message }), nowMs, 0).code).toBe(code);
-    },
-  );
+  ])('maps %s by its text where status and code are ambiguous: %s', (status, message, code) => {
+    expect(mapHttpError(aRefusal({ status, message }), nowMs, 0).code).toBe(code);
+  });
 
   it('keeps status, latency and text', () => {
     const error = mapHttpError(aRefusal({ status: 503, message: 'Busy' }), nowMs, 12);
@@ -106,7 +103,7 @@ describe('mapHttpError', () => {
     expect(error.details).toEqual({ status: 503, latencyMs: 12, retryAfterMs: undefined });
   });
 
-  it('names no status where there was none', () => {
+  it('omits the status if there is none', () => {
     const error = mapHttpError(aRefusal({ status: undefined, message: 'Busy' }), nowMs, 0);
 
     expect(error.message).toBe('Busy');
@@ -120,7 +117,7 @@ describe('mapHttpError', () => {
     [{ 'retry-after': 'Fri, 02 Jan 2026 03:04:35 GMT' }, 30_000],
     [{ 'x-ratelimit-reset-requests': '6m0s' }, 360_000],
     [{}, undefined],
-  ])('says how long a rate limit with %j lasts', (headers, retryAfterMs) => {
+  ])('reads the wait of a rate limit with %j', (headers, retryAfterMs) => {
     const error = mapHttpError(aRefusal({ status: 429, headers }), nowMs, 0);
 
     expect(error.details.retryAfterMs).toBe(retryAfterMs);
@@ -132,7 +129,7 @@ describe('mapHttpError', () => {
     [{ 'x-ratelimit-reset-requests': '30s' }, '2026-01-02T03:04:35.000Z'],
     [{ 'retry-after': '9'.repeat(20) }, undefined],
     [{}, undefined],
-  ])('says when a quota with %j comes back', (headers, resetAt) => {
+  ])('reads the reset time of a quota with %j', (headers, resetAt) => {
     const error = mapHttpError(aRefusal({ status: 402, headers }), nowMs, 0);
 
     expect(error.details.resetAt).toBe(resetAt);

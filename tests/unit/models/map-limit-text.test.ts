@@ -18,7 +18,7 @@ describe('mapLimitText', () => {
     'Claude AI usage limit reached.',
     'You’ve hit your weekly limit · resets Oct 3, 9am',
     "  You're out of extra usage · resets 7:30pm (Asia/Calcutta)\n",
-  ])('recognises %j as an exhausted quota', (text) => {
+  ])('recognizes %j as an exhausted quota', (text) => {
     expect(mapLimitText(text)).toMatchObject({ code: 'quota-exhausted', message: text.trim() });
   });
 
@@ -28,7 +28,7 @@ describe('mapLimitText', () => {
     expect(error?.details.resetAt).toBe('2025-07-25T11:00:00.000Z');
   });
 
-  it('recognises a rate limit', () => {
+  it('recognizes a rate limit', () => {
     expect(mapLimitText('API Error: Rate limit reached')?.code).toBe('model-rate-limited');
   });
 
@@ -43,12 +43,12 @@ describe('mapLimitText', () => {
     `${'x '.repeat(120)}usage limit reached`,
     'API Error: Rate limit reached. So the answer is (B).',
     'usage limit reached\nThe answer is 42.',
-  ])('takes %j for an answer', (text) => {
+  ])('reads %j as an answer', (text) => {
     expect(mapLimitText(text)).toBeUndefined();
   });
 
   describe.runIf(hasSharedData)('on recorded texts', () => {
-    it('gives every notice seen on stdout or a terminal its class', () => {
+    it('maps every notice recorded from stdout or a terminal to its class', () => {
       const vectors = readRows<{ text: string; stream: string; class: string }>(
         'echo/exhaustion_vectors.jsonl',
       ).filter(({ stream }) => stream === 'stdout' || stream === 'tty');
@@ -62,7 +62,7 @@ describe('mapLimitText', () => {
     it.each([
       ['bbh/codex_direct.jsonl', 6_511],
       ['bbh/codex_cot.jsonl', 3_187],
-    ])('takes no prediction of %s for an error', (name, count) => {
+    ])('reads every prediction of %s as an answer', (name, count) => {
       const predictions = readRows<{ prediction: string }>(name).map(
         ({ prediction }) => prediction,
       );

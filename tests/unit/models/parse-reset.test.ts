@@ -24,13 +24,13 @@ describe('parseDuration', () => {
   });
 
   it.each([null, '', 's', '-1s', '1 s', '1s soon', '1w', '1e3s', 'soon', '1.s', 'NaN'])(
-    'reads nothing into %s',
+    'returns undefined for %s',
     (text) => {
       expect(parseDuration(text)).toBeUndefined();
     },
   );
 
-  it('reads back every duration it can be written as', () => {
+  it('parses every formatted duration back to its value', () => {
     fc.assert(
       fc.property(fc.nat({ max: 100 }), fc.nat({ max: 86_399_999 }), (days, rest) => {
         const ms = days * 86_400_000 + rest;
@@ -57,7 +57,7 @@ describe('parseDuration', () => {
 });
 
 describe('parseRetryAfter', () => {
-  it('reads back seconds, milliseconds and dates', () => {
+  it('parses seconds, milliseconds and dates back to their values', () => {
     fc.assert(
       fc.property(fc.nat({ max: 30 * 86_400 }), (seconds) => {
         const date = new Date(nowMs + seconds * 1_000).toUTCString();
@@ -74,7 +74,7 @@ describe('parseRetryAfter', () => {
     );
   });
 
-  it('never gives a wait that cannot be waited for, whatever the headers say', () => {
+  it('returns no wait or one of 0 to 366 days for any headers', () => {
     const text = fc.oneof(
       fc.string(),
       fc.float().map(String),
@@ -111,13 +111,13 @@ describe('parseRetryAfter', () => {
   });
 
   it.each(['', '-5', 'soon', 'in 5 minutes', '5 seconds', 'Fri', '1e3', '9'.repeat(20)])(
-    'reads nothing into %j',
+    'returns undefined for %j',
     (text) => {
       expect(parseRetryAfter(headersOf({ 'retry-after': text }), nowMs)).toBeUndefined();
     },
   );
 
-  it('falls back to the next header when one cannot be read', () => {
+  it('falls back to the next header when one is unreadable', () => {
     const headers = {
       'retry-after-ms': 'x',
       'retry-after': 'soon',

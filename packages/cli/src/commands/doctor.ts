@@ -83,7 +83,7 @@ async function checkEndpoint(
 ): Promise<Finding[]> {
   const where = `lane ${lane.name}, ${endpoint}`;
   try {
-    const names = await listModels(endpoint, key);
+    const names = await listModels(lane, endpoint, key);
     const wanted = benchmark.configs.filter((config) => config.lane === lane.name);
     const missing = names.length === 0 ? [] : wanted.filter(({ model }) => !names.includes(model));
     return [

@@ -1,7 +1,6 @@
-import { ThriceError } from '@thrice/core';
+import { type ImagePart, ThriceError } from '@thrice/core';
 import type * as z from 'zod';
-import { type ChatCompletion, chatChunkSchema, errorBodySchema } from './chat-response.ts';
-import { mapBodyError } from './map-call-error.ts';
+import { type ChatCompletion, chatChunkSchema, mapOutput } from './chat-response.ts';
 
 type Chunk = z.infer<typeof chatChunkSchema>;
 type Delta = NonNullable<NonNullable<NonNullable<Chunk['choices']>[number]['delta']>>;
@@ -10,7 +9,7 @@ interface AssembledToolCall {
   readonly function: { name: string; arguments: string };
 }
 
-/** A streamed completion in the form of a whole one. */
+/** A streamed completion, assembled into the form of one that is not streamed. */
 export interface AssembledStream {
   readonly raw: unknown;
   /** From `startedMs` to the first text, ms; null if there was none. */
@@ -18,11 +17,11 @@ export interface AssembledStream {
 }
 
 /**
- * Reads a stream to its end and puts its chunks together.
+ * Reads a stream to its end and assembles its chunks.
  *
  * @param startedMs - When the request was sent, by `performance.now()`.
  * @throws {ThriceError} `truncated-response` for a stream without a finish reason or with another kind of
- *   chunk; what an error event in the stream maps to.
+ *   chunk. The stream itself throws for an error event.
  */
 export async function assembleStream(
   stream: AsyncIterable<unknown>,
@@ -34,8 +33,6 @@ export async function assembleStream(
   let finishReason: string | null | undefined;
   let usage: ChatCompletion['usage'];
   for await (const raw of stream) {
-    const refused = errorBodySchema.safeParse(raw);
-    if (refused.success) throw mapBodyError(refused.data.error);
     const chunk = parseChunk(raw);
     model ??= chunk.model;
     usage = chunk.usage ?? usage;
@@ -57,18 +54,22 @@ export async function assembleStream(
 /** The message that the deltas of a stream add up to. */
 class AssembledMessage {
   readonly #texts: Partial<Record<'content' | 'refusal' | 'reasoning', string>> = {};
+  readonly #images: ImagePart[] = [];
   readonly #toolCalls = new Map<number, AssembledToolCall>();
 
   add(delta: Delta): void {
-    this.#append('content', delta.content);
-    this.#append('refusal', delta.refusal);
-    this.#append('reasoning', delta.reasoning_content ?? delta.reasoning);
+    const { text, refusal, reasoning, images } = mapOutput(delta);
+    this.#append('content', text);
+    this.#append('refusal', refusal);
+    this.#append('reasoning', reasoning);
+    this.#images.push(...images);
     for (const [position, piece] of (delta.tool_calls ?? []).entries()) {
       const index = piece.index ?? position;
       const call = this.#toolCalls.get(index) ?? { id: '', function: { name: '', arguments: '' } };
       this.#toolCalls.set(index, call);
-      call.id += piece.id ?? '';
-      call.function.name += piece.function?.name ?? '';
+      // Only arguments come in pieces. Some servers repeat the id and the name in every chunk.
+      call.id ||= piece.id ?? '';
+      call.function.name ||= piece.function?.name ?? '';
       call.function.arguments += piece.function?.arguments ?? '';
     }
   }
@@ -84,12 +85,15 @@ class AssembledMessage {
       content,
       refusal,
       reasoning,
+      ...(this.#images.length > 0 && {
+        images: this.#images.map(({ url }) => ({ type: 'image_url', image_url: { url } })),
+      }),
       ...(toolCalls.length > 0 && { tool_calls: toolCalls }),
     };
   }
 
-  #append(field: 'content' | 'refusal' | 'reasoning', text: string | null | undefined): void {
-    if (text !== null && text !== undefined) this.#texts[field] = (this.#texts[field] ?? '') + text;
+  #append(field: 'content' | 'refusal' | 'reasoning', text: string | null): void {
+    if (text !== null) this.#texts[field] = (this.#texts[field] ?? '') + text;
   }
 }
 

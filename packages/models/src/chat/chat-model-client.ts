@@ -4,7 +4,6 @@ import {
   type ModelClient,
   type ModelRequest,
   type ModelResponse,
-  type RateLimitHeaders,
   ThriceError,
 } from '@thrice/core';
 import OpenAI from 'openai';
@@ -23,9 +22,9 @@ import {
   mapOutput,
   mapUsage,
 } from './chat-response.ts';
-import { mapBodyError, mapCallError, withLatency } from './map-call-error.ts';
+import { mapCallError, withLatency } from './map-call-error.ts';
 
-/** Longer than any call may take: calls are timed by their own signal. */
+/** Longer than any call may take: the call's own signal enforces its timeout. */
 const NEVER_MS = 2 ** 31 - 1;
 
 interface Endpoint {
@@ -37,11 +36,11 @@ interface Endpoint {
 
 interface OpenLane {
   readonly endpoints: readonly [Endpoint, ...Endpoint[]];
-  /** Cuts the lane's key out of a text; undefined where there is no key. */
+  /** Removes the lane's key from a text; undefined if the lane has no key. */
   readonly redact: Redact | undefined;
 }
 
-/** What a call needs beside its endpoint. */
+/** A call to an endpoint. */
 interface PendingCall {
   readonly request: ModelRequest;
   readonly redact: Redact | undefined;
@@ -53,12 +52,12 @@ interface PendingCall {
 interface ReceivedCompletion {
   readonly raw: unknown;
   readonly ttftMs: number | null;
-  readonly rateLimits: RateLimitHeaders;
+  readonly headers: Headers;
 }
 
-/** What a model client is made of. */
+/** The dependencies of a model client. */
 export interface ModelClientInit {
-  /** The lane's API key; undefined where it needs none. */
+  /** Returns the lane's API key; undefined if it needs none. */
   readonly keyOf: (lane: Lane) => string | undefined;
   readonly clock: Clock;
   /** Passed in because undici's pool adds 0.8 MB to a bundle. */
@@ -68,8 +67,8 @@ export interface ModelClientInit {
 /**
  * Chat completions over the OpenAI protocol, through the `openai` package with its retries off.
  *
- * A call goes to the lane's endpoint with the fewest calls in flight. Keys are read once per lane and
- * cut out of everything that is kept.
+ * A call goes to the lane's endpoint with the fewest calls in flight. The client reads a lane's key once
+ * and removes it from every response and error.
  */
 export class ChatModelClient implements ModelClient {
   readonly #keyOf: (lane: Lane) => string | undefined;
@@ -112,7 +111,7 @@ export class ChatModelClient implements ModelClient {
     if (first === undefined) {
       throw new ThriceError({
         code: 'endpoint-unreachable',
-        message: `lane "${lane.name}" has no endpoint`,
+        message: `lane "${lane.name}": expected an endpoint, found none`,
       });
     }
     const opened: OpenLane = { endpoints: [first, ...others], redact: createRedact(key) };
@@ -173,17 +172,16 @@ async function complete(
     const { data, response } = await client.chat.completions
       .create({ ...body, stream: false }, options)
       .withResponse();
-    const rateLimits = pickRateLimits(response.headers);
-    return { raw: redactValue(data, redact), ttftMs: null, rateLimits };
+    return { raw: redactValue(data, redact), ttftMs: null, headers: response.headers };
   }
   const { data, response } = await client.chat.completions
     .create({ ...body, stream: true, stream_options: { include_usage: true } }, options)
     .withResponse();
   const { raw, ttftMs } = await assembleStream(data, startedMs);
-  return { raw: redactValue(raw, redact), ttftMs, rateLimits: pickRateLimits(response.headers) };
+  return { raw: redactValue(raw, redact), ttftMs, headers: response.headers };
 }
 
-/** Tells a local endpoint which cell asks, for its log; a vendor does not need to know. */
+/** Names the cell of a call for the log of a local endpoint. Vendors do not receive it. */
 function cellHeader({ cell, step }: ModelRequest): Record<string, string> {
   const parts = [cell.run, cell.config, cell.id, step];
   return { 'x-thrice-cell': parts.map(encodeURIComponent).join('/') };
@@ -196,10 +194,10 @@ function isLoopback(url: string): boolean {
 
 function describeResponse(
   endpoint: string,
-  { raw, ttftMs, rateLimits }: ReceivedCompletion,
+  { raw, ttftMs, headers }: ReceivedCompletion,
   latencyMs: number,
 ): ModelResponse {
-  const completion = parseCompletion(raw);
+  const completion = parseCompletion(raw, headers);
   const [choice] = completion.choices;
   const output = mapOutput(choice?.message ?? {});
   const notice = output.text === null ? undefined : mapLimitText(output.text);
@@ -213,14 +211,20 @@ function describeResponse(
     usage: mapUsage(completion.usage),
     latencyMs,
     ttftMs,
-    rateLimits,
+    rateLimits: pickRateLimits(headers),
     raw,
   };
 }
 
-function parseCompletion(raw: unknown): ChatCompletion {
+/**
+ * Parses a received body.
+ *
+ * @throws {APIError} For an error object in the body, as the package does for one in a stream.
+ * @throws {ThriceError} `truncated-response` for any other body.
+ */
+function parseCompletion(raw: unknown, headers: Headers): ChatCompletion {
   const refused = errorBodySchema.safeParse(raw);
-  if (refused.success) throw mapBodyError(refused.data.error);
+  if (refused.success) throw new OpenAI.APIError(undefined, refused.data.error, undefined, headers);
   const parsed = chatCompletionSchema.safeParse(raw);
   if (parsed.success) return parsed.data;
   throw new ThriceError({

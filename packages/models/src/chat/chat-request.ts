@@ -1,4 +1,10 @@
-import { assertNever, type Message, type MessageContent, type ModelRequest } from '@thrice/core';
+import {
+  assertNever,
+  type Message,
+  type MessageContent,
+  type ModelRequest,
+  ThriceError,
+} from '@thrice/core';
 import type OpenAI from 'openai';
 
 type Body = Omit<OpenAI.ChatCompletionCreateParams, 'stream' | 'stream_options'>;
@@ -7,7 +13,11 @@ type ContentParts = (
   | OpenAI.ChatCompletionContentPartImage
 )[];
 
-/** The body of a chat completion, without what only streaming adds. */
+/**
+ * Builds the body of a chat completion, without the fields that only streaming adds.
+ *
+ * @throws {ThriceError} `invalid-request` for an image in a message of any role but `user`.
+ */
 export function describeBody(request: ModelRequest): Body {
   const { model, messages, tools, temperature, maxTokens, lane, extraBody } = request;
   return {
@@ -23,12 +33,12 @@ export function describeBody(request: ModelRequest): Body {
 function toChatMessage(message: Message): OpenAI.ChatCompletionMessageParam {
   switch (message.role) {
     case 'system':
-      return { role: 'system', content: textOf(message.content) };
+      return { role: 'system', content: textOf(message) };
     case 'user':
       return { role: 'user', content: toChatContent(message.content) };
     case 'assistant': {
       const { toolCalls = [] } = message;
-      const content = textOf(message.content);
+      const content = textOf(message);
       if (toolCalls.length === 0) return { role: 'assistant', content };
       return {
         role: 'assistant',
@@ -44,7 +54,7 @@ function toChatMessage(message: Message): OpenAI.ChatCompletionMessageParam {
       return {
         role: 'tool',
         tool_call_id: message.toolCallId,
-        content: textOf(message.content),
+        content: textOf(message),
       };
     default:
       return assertNever(message);
@@ -71,8 +81,16 @@ function toChatContent(content: MessageContent): string | ContentParts {
   );
 }
 
-/** The protocol takes images from users only. */
-function textOf(content: MessageContent): string {
+/** Returns the text of a message whose role carries no images. */
+function textOf({ role, content }: Message): string {
   if (typeof content === 'string') return content;
-  return content.flatMap((part) => (part.kind === 'text' ? [part.text] : [])).join('');
+  return content
+    .map((part) => {
+      if (part.kind === 'text') return part.text;
+      throw new ThriceError({
+        code: 'invalid-request',
+        message: `the chat protocol carries images in user messages only, found one in the ${role} message`,
+      });
+    })
+    .join('');
 }

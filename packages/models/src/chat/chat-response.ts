@@ -1,7 +1,8 @@
 import type { FinishReason, ModelOutput, Usage } from '@thrice/core';
 import * as z from 'zod';
+import { contentSchema, imagesSchema, sortContent, toImage } from './message-parts.ts';
 
-/** A count that cannot be read is unknown: no reason to throw away the answer it came with. */
+/** An unreadable count is unknown; the answer is kept. */
 const count = z.int().min(0).nullish().catch(null);
 
 const usageSchema = z.object({
@@ -14,44 +15,47 @@ const usageSchema = z.object({
 const toolCallsSchema = z
   .array(
     z.object({
-      /** In a stream: which call of the message a piece belongs to. */
+      /** In a stream, the position in the message of the call that a piece belongs to. */
       index: z.int().nullish(),
       id: z.string().nullish(),
       function: z.object({ name: z.string().nullish(), arguments: z.string().nullish() }).nullish(),
     }),
   )
   .nullish()
-  // What cannot be read as tool calls is no reason to throw away the text it came with.
+  // Unreadable tool calls must not cost the text beside them.
   .catch(null);
 
-const textsSchema = z.object({
-  content: z.string().nullish(),
+const messageSchema = z.object({
+  content: contentSchema.nullish(),
+  images: imagesSchema,
   tool_calls: toolCallsSchema,
   refusal: z.string().nullish(),
-  /** Names that vendors of reasoning models give to what they show of it. */
+  /** Vendors send reasoning under one of these two names, or as parts of the content. */
   reasoning_content: z.string().nullish(),
   reasoning: z.string().nullish(),
 });
 
-/** What we read of a chat completion; vendors send more, and some send less. */
+/** The fields of a chat completion that the client reads. Some vendors omit some of them. */
 export const chatCompletionSchema = z.object({
   model: z.string().nullish(),
-  choices: z.array(z.object({ message: textsSchema, finish_reason: z.string().nullish() })).min(1),
+  choices: z
+    .array(z.object({ message: messageSchema, finish_reason: z.string().nullish() }))
+    .min(1),
   usage: usageSchema.nullish(),
 });
-/** What we read of a chat completion. */
+/** The fields of a chat completion that the client reads. */
 export type ChatCompletion = z.infer<typeof chatCompletionSchema>;
 
-/** What we read of one chunk of a streamed completion. */
+/** The fields of one chunk of a streamed completion that the client reads. */
 export const chatChunkSchema = z.object({
   model: z.string().nullish(),
   choices: z
-    .array(z.object({ delta: textsSchema.nullish(), finish_reason: z.string().nullish() }))
+    .array(z.object({ delta: messageSchema.nullish(), finish_reason: z.string().nullish() }))
     .nullish(),
   usage: usageSchema.nullish(),
 });
 
-/** An error object in the body, whatever the status. */
+/** A body with an error object, which some servers send with a successful status. */
 export const errorBodySchema = z.object({
   error: z.object({
     code: z.union([z.string(), z.number()]).nullish(),
@@ -60,7 +64,7 @@ export const errorBodySchema = z.object({
   }),
 });
 
-/** Token counts; what the vendor does not say is null, never 0. */
+/** Token counts; null, never 0, for a count that the vendor does not report. */
 export function mapUsage(usage: ChatCompletion['usage']): Usage {
   return {
     inputTokens: usage?.prompt_tokens ?? null,
@@ -70,7 +74,7 @@ export function mapUsage(usage: ChatCompletion['usage']): Usage {
   };
 }
 
-/** The unified finish reason; null where there was none. */
+/** The unified finish reason; null if the response has none. */
 export function mapFinishReason(reason: string | null | undefined): FinishReason | null {
   switch (reason) {
     case null:
@@ -89,18 +93,22 @@ export function mapFinishReason(reason: string | null | undefined): FinishReason
   }
 }
 
-/** The texts of a message, told apart. */
-export function mapOutput(texts: z.infer<typeof textsSchema>): ModelOutput {
+/** The output of a message, or of one chunk of it. */
+export function mapOutput(message: z.infer<typeof messageSchema>): ModelOutput {
+  const { text, thinking, images } = sortContent(message.content);
   return {
-    text: texts.content ?? null,
-    images: [],
-    toolCalls: (texts.tool_calls ?? []).map(({ id, function: called }) => ({
+    text,
+    images: [...images, ...(message.images ?? []).map(toImage)],
+    toolCalls: (message.tool_calls ?? []).map(({ id, function: called }) => ({
       id: id ?? '',
       name: called?.name ?? '',
       arguments: called?.arguments ?? '',
     })),
-    reasoning: emptyToNull(texts.reasoning_content ?? texts.reasoning),
-    refusal: emptyToNull(texts.refusal),
+    reasoning:
+      emptyToNull(message.reasoning_content) ??
+      emptyToNull(message.reasoning) ??
+      emptyToNull(thinking),
+    refusal: emptyToNull(message.refusal),
   };
 }
 

@@ -4,23 +4,21 @@ import { pickRateLimits } from '../transport/rate-limit-headers.ts';
 import { type HttpRefusal, mapHttpError } from '../vendors/map-http-error.ts';
 
 /**
- * Translates what the `openai` package throws for a call, aborts and timeouts aside.
+ * Translates what the `openai` package throws for a call, except aborts and timeouts.
  *
- * @param nowMs - The clock's time, ms since 1970: some vendors name the time of a reset.
+ * @param nowMs - The clock's time, ms since 1970, for vendors that name the time of a reset.
  */
 export function mapCallError(error: unknown, nowMs: number, latencyMs: number): ThriceError {
   const details = { latencyMs };
   if (error instanceof ThriceError) return withLatency(error, latencyMs);
   if (error instanceof SyntaxError) {
-    const message = 'the body is not whole JSON';
+    const message = 'expected JSON, received a body that is cut off or not JSON';
     return new ThriceError({ code: 'truncated-response', message, details, cause: error });
   }
-  if (error instanceof OpenAI.APIError && error.status !== undefined) {
+  if (error instanceof OpenAI.APIError && (error.status !== undefined || error.error)) {
     const rateLimits = pickRateLimits(error.headers as Headers | undefined);
     return withRateLimits(mapHttpError(describeRefusal(error), nowMs, latencyMs), rateLimits);
   }
-  if (error instanceof OpenAI.APIError && error.error)
-    return withLatency(mapBodyError(error.error), latencyMs);
   if (!(error instanceof OpenAI.APIConnectionError) && !isSocketError(error)) {
     return toThriceError(error);
   }
@@ -28,24 +26,7 @@ export function mapCallError(error: unknown, nowMs: number, latencyMs: number): 
   return new ThriceError({ code: 'connection-failed', message, details, cause: error });
 }
 
-/** Translates an error object in a body, whatever the status. */
-export function mapBodyError(error: {
-  readonly code?: string | number | null | undefined;
-  readonly type?: string | null | undefined;
-  readonly message?: string | null | undefined;
-}): ThriceError {
-  const { code, type, message } = error;
-  const status = typeof code === 'number' ? code : undefined;
-  const refusal = {
-    status,
-    codes: [String(code ?? ''), type ?? ''],
-    message: message ?? 'error without a message',
-    header: () => null,
-  };
-  return mapHttpError(refusal, 0, 0);
-}
-
-/** The same error with the time its call took. */
+/** Returns the same error with the latency of its call. */
 export function withLatency(error: ThriceError, latencyMs: number): ThriceError {
   const { code, message, details, cause } = error;
   return new ThriceError({ code, message, details: { ...details, latencyMs }, cause });
@@ -57,15 +38,23 @@ function withRateLimits(error: ThriceError, rateLimits: Record<string, string>):
 }
 
 function describeRefusal(error: InstanceType<typeof OpenAI.APIError>): HttpRefusal {
+  const { code, type, headers } = error as {
+    readonly code?: unknown;
+    readonly type?: unknown;
+    readonly headers?: Headers;
+  };
+  const httpStatus = error.status as number | undefined;
   return {
-    status: error.status as number | undefined,
-    codes: [error.code, error.type].filter((code) => typeof code === 'string'),
-    message: error.message.replace(/^\d{3} /, ''),
-    header: (name) => (error.headers as Headers | undefined)?.get(name) ?? null,
+    // An error in the body of a successful response may have its status as a number in `code`.
+    status: httpStatus ?? (typeof code === 'number' ? code : undefined),
+    codes: [code, type].filter((name) => typeof name === 'string'),
+    // The package puts the HTTP status in front of the message.
+    message: httpStatus === undefined ? error.message : error.message.replace(/^\d{3} /, ''),
+    header: (name) => headers?.get(name) ?? null,
   };
 }
 
-/** A stream that breaks off is reported as the socket's or the pool's own error. */
+/** The socket or the pool reports a broken stream with an error of its own. */
 function isSocketError(error: unknown): boolean {
   return error instanceof Error && 'code' in error && typeof error.code === 'string';
 }

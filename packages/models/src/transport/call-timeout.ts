@@ -1,4 +1,4 @@
-/** The time limit of one call; its signal aborts with the caller's, or when the time is over. */
+/** The timeout of one call. Its signal aborts with the caller's signal or when the timeout expires. */
 export class CallTimeout {
   readonly #controller = new AbortController();
   readonly #outer: AbortSignal;

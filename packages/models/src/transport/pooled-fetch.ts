@@ -1,9 +1,9 @@
 import { Readable } from 'node:stream';
 import { Agent, type Dispatcher } from 'undici';
 
-/** Headers and bodies are timed by the call's own signal, not by the pool. */
+/** The call's own signal enforces its timeout, not the pool. */
 const NO_TIMEOUT = 0;
-/** An idle connection is kept this long, ms; a server's own hint wins. */
+/** How long an idle connection stays open, ms, unless the server's `keep-alive` header says otherwise. */
 const KEEP_ALIVE_MS = 30_000;
 
 /** A `fetch` over pooled keep-alive connections. */
@@ -12,11 +12,11 @@ export interface PooledFetch extends AsyncDisposable {
 }
 
 /**
- * A `fetch` that speaks to undici's pool directly.
+ * Creates a `fetch` that uses undici's pool directly.
  *
- * The standard one builds web streams around every body; a whole JSON answer needs none of them, and
- * without them a call costs about half. A whole body is read before the promise resolves, so that a
- * connection cut in the middle is a failed fetch. Bodies of event streams are passed on as they come.
+ * The standard `fetch` wraps every body in web streams. A JSON body needs none, and a call costs about
+ * half without them. Except for event streams, the body is read before the promise resolves, so that a
+ * connection that breaks in the middle of it fails the fetch.
  */
 export function createPooledFetch(): PooledFetch {
   const agent = new Agent({
@@ -50,10 +50,10 @@ function streamedResponse(response: Dispatcher.ResponseData): Response {
 }
 
 /**
- * The part of a `Response` that the `openai` package reads for a whole body.
+ * Returns the part of a `Response` that the `openai` package uses for a body that is not streamed.
  *
- * A real one costs as much as the request: it wraps the text in a stream and registers that with the
- * garbage collector. The client's tests pass every kind of answer and error through this.
+ * A real `Response` costs as much as the request: it wraps the text in a stream and registers that with
+ * the garbage collector. The client's tests cover every kind of answer and error with this one.
  */
 async function wholeResponse(response: Dispatcher.ResponseData, url: string): Promise<Response> {
   const text = await response.body.text();

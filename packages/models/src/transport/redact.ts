@@ -1,22 +1,23 @@
 /**
- * Shorter keys are placeholders (`EMPTY`, `none`) for servers that need none: cutting those out would
- * change answers.
+ * Shorter keys are placeholders (`EMPTY`, `none`) for servers that need no key. Removing them would
+ * change answers that contain the same word.
  */
 const MIN_SECRET_CHARS = 8;
-/** Vendors quote the beginning of a wrong key: so much of it, of a key so long, is cut out too. */
+/** Vendors quote the beginning of a wrong key: this many characters of it are removed too. */
 const MIN_PREFIX_CHARS = 12;
+/** Shorter keys are only removed whole. */
 const MIN_PREFIXED_KEY_CHARS = 16;
 
-/** Cuts a key out of a text. */
+/** Removes a key from a text. */
 export type Redact = (text: string) => string;
 
-/** Cuts a key out of texts; undefined where there is no key to protect. */
+/** Creates a function that removes a key from texts; undefined if there is no key to protect. */
 export function createRedact(key: string | undefined): Redact | undefined {
   if (key === undefined || key.length < MIN_SECRET_CHARS) return undefined;
   return (text) => cutKey(text, key);
 }
 
-/** A JSON value without the key, in property names too. */
+/** Removes the key from the strings of a JSON value, and from its property names. */
 export function redactValue(value: unknown, redact: Redact | undefined): unknown {
   if (redact === undefined) return value;
   if (typeof value === 'string') return redact(value);
@@ -27,7 +28,7 @@ export function redactValue(value: unknown, redact: Redact | undefined): unknown
   );
 }
 
-/** Puts `[key]` for the key, and for as much of a long key's beginning as a text holds. */
+/** Replaces the key with `[key]`, and so the beginning of a long key, as far as the text quotes it. */
 function cutKey(text: string, key: string): string {
   if (key.length < MIN_PREFIXED_KEY_CHARS) return text.replaceAll(key, '[key]');
   const [head = '', ...tails] = text.split(key.slice(0, MIN_PREFIX_CHARS));

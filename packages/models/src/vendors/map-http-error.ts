@@ -1,7 +1,7 @@
 import { type ErrorCode, type ErrorDetails, ThriceError } from '@thrice/core';
 import { type HeaderLookup, parseRetryAfter } from './parse-reset.ts';
 
-/** A refusal as the protocol states it. */
+/** An error response, in the terms of the protocol. */
 export interface HttpRefusal {
   /** HTTP status; undefined for an error object inside a 200 body. */
   readonly status: number | undefined;
@@ -26,8 +26,8 @@ const LIMIT_CODES = /^(rate_limit_exceeded|rate_limit_error)$/;
 const BUSY_CODES = /^(overloaded_error|server_error|api_error)$/;
 
 /**
- * Decides what a refusal means, once, from status, code and headers; its text only settles what
- * those leave open.
+ * Maps an error response to its error, by status and code. Its text decides only where those are
+ * ambiguous.
  *
  * @param nowMs - Now, ms since 1970.
  */
@@ -66,9 +66,9 @@ function decideCode(refusal: HttpRefusal): ErrorCode {
 }
 
 /**
- * Whether the text says that the money is gone, where a status or a body leaves that open.
+ * Whether the text says that the quota or the credit is used up, for a status that allows it.
  *
- * Anthropic refuses an empty account with 400 `invalid_request_error`:
+ * Anthropic rejects an account without credit with 400 `invalid_request_error`:
  * https://github.com/anthropics/claude-quickstarts/issues/229 (2026-11).
  */
 function isAboutQuota(status: number | undefined, message: string): boolean {

@@ -1,9 +1,9 @@
 import { ThriceError } from '@thrice/core';
 
-/** Longer texts are answers, whatever words they hold. */
+/** Longer texts are answers, even if they contain the words of a notice. */
 const MAX_NOTICE_CHARS = 200;
 
-/** Notices that stand in an answer's place: the whole text must be one, in these very words. */
+/** Notices that replace an answer. A pattern must match the whole text. */
 const EXHAUSTED = [
   /^(?:[\w.]+ ){0,3}usage limit reached(?:\|(?<epoch>\d{10}))?\.?$/i,
   /^you['’]ve hit your (?:usage |weekly |session )?limit · resets .{1,60}$/i,
@@ -12,10 +12,10 @@ const EXHAUSTED = [
 const RATE_LIMITED = [/^api error: rate limit reached\.?$/i];
 
 /**
- * Recognises a usage notice that came in place of an answer, inside a successful response.
+ * Recognizes a usage notice that replaces the answer in a successful response.
  *
- * @param text - The answer's whole text.
- * @returns Undefined for anything that may be an answer.
+ * @param text - The whole text of the answer.
+ * @returns The error that the notice means; undefined for anything that may be an answer.
  */
 export function mapLimitText(text: string): ThriceError | undefined {
   if (text.length > MAX_NOTICE_CHARS) return undefined;

@@ -7,22 +7,22 @@ const UNIT_MS: Readonly<Record<string, number>> = {
 };
 
 const NUMBER = /^\d+(\.\d+)?$/;
-/** The longest wait that is believed, ms: quotas come back within a month, dates end somewhere. */
+/** Longer waits are ignored, ms: quotas reset within a month. */
 const MAX_WAIT_MS = 366 * 86_400_000;
 /** An HTTP date begins with its day; `Date.parse` alone reads almost anything as a date. */
 const DATE = /^(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*,? |\d{4}-\d\d-\d\dT)/i;
 
-/** Response headers by lower-case name. */
+/** Response headers by lowercase name. */
 export type HeaderLookup = (name: string) => string | null;
 
 /**
- * How long a response asks to wait.
+ * Returns how long a response asks callers to wait.
  *
  * Read in this order: `retry-after-ms`, `retry-after` (seconds or an HTTP date), and the reset of the
  * exhausted request limit (`x-ratelimit-reset-requests`, as in `6m0s`).
  *
  * @param nowMs - Now, ms since 1970, for dates.
- * @returns Milliseconds, 0..366 days; undefined where the response says nothing readable.
+ * @returns Milliseconds, 0..366 days; undefined if no header is readable.
  * @see https://www.rfc-editor.org/rfc/rfc9110#field.retry-after
  */
 export function parseRetryAfter(header: HeaderLookup, nowMs: number): number | undefined {
@@ -37,7 +37,7 @@ export function parseRetryAfter(header: HeaderLookup, nowMs: number): number | u
   return waitsMs.find((waitMs) => waitMs !== undefined && waitMs <= MAX_WAIT_MS);
 }
 
-/** A duration as in `1s`, `6m0s`, `250ms`; plain numbers are seconds. */
+/** Parses a duration such as `1s`, `6m0s` or `250ms` into milliseconds; plain numbers are seconds. */
 export function parseDuration(text: string | null): number | undefined {
   if (text === null || text === '') return undefined;
   if (NUMBER.test(text)) return Number(text) * 1000;
