@@ -25,9 +25,9 @@ export function readSources(): readonly RepositoryFile[] {
   return readRepository().filter(({ path }) => SHIPPED.test(path));
 }
 
-/** Finds the imports of source files in their text. */
+/** Finds the imports of source files in their text; comments are left out. */
 export function findImports(files: readonly RepositoryFile[]): readonly Import[] {
-  return files.flatMap(({ path: from, text }) => [
+  return files.map(withoutComments).flatMap(({ path: from, text }) => [
     ...[...text.matchAll(STATIC_IMPORT)].map(({ groups }): Import => {
       const kind = groups?.['type'] === undefined ? 'value' : 'type';
       return { from, to: resolveModule(from, groups?.['to']), kind };
@@ -36,6 +36,11 @@ export function findImports(files: readonly RepositoryFile[]): readonly Import[]
       ({ groups }): Import => ({ from, to: resolveModule(from, groups?.['to']), kind: 'dynamic' }),
     ),
   ]);
+}
+
+function withoutComments({ path, text }: RepositoryFile): RepositoryFile {
+  const code = text.replace(COMMENT_OR_STRING, (part) => (part.startsWith('/') ? '' : part));
+  return { path, text: code };
 }
 
 /** Returns the code of a file without comments and strings; templates stay, because they hold code. */

@@ -1,5 +1,7 @@
+import { isBuiltin } from 'node:module';
 import { describe, expect, it } from 'vitest';
-import type { RepositoryFile } from '../support/repository-files.ts';
+import * as z from 'zod';
+import { type RepositoryFile, readRepository } from '../support/repository-files.ts';
 import {
   codeOf,
   findImports,
@@ -21,7 +23,7 @@ interface Rule {
   readonly planted: readonly RepositoryFile[];
 }
 
-/** Modules outside the repository. Biome holds npm packages to those in each package.json. */
+/** Modules outside the repository. A workspace lists the packages that it imports. */
 const external = ['npm:', 'node:'];
 const shipped = ['packages/', 'functions/', 'stacks/', 'sst.config.ts'];
 
@@ -200,6 +202,68 @@ describe('the architecture', () => {
   }
 });
 
+const manifestSchema = z.object({
+  dependencies: z.record(z.string(), z.string()).default({}),
+  devDependencies: z.record(z.string(), z.string()).default({}),
+});
+
+describe('a workspace', () => {
+  const files = readRepository();
+  const manifests = files.filter(({ path }) => path.endsWith('/package.json'));
+  const scripts = files.filter(({ path }) => /\.(?:ts|mjs|js)$/.test(path));
+
+  it.each(manifests)('lists what it imports: $path', (manifest) => {
+    expect(findUnlisted(manifest, scripts)).toEqual([]);
+  });
+
+  it('is the folder of the tests, too', () => {
+    expect(manifests.map(({ path }) => path)).toContain('tests/package.json');
+  });
+});
+
+describe('an import that a workspace does not list', () => {
+  it.each([
+    ['a package', "import * as z from 'zod';", 'zod'],
+    ['a part of a package', "import { defineConfig } from 'vitest/config';", 'vitest'],
+    ['a package with a scope', "import { it } from '@fast-check/vitest';", '@fast-check/vitest'],
+    ['a package of the repository', "import { limits } from '@thrice/core';", '@thrice/core'],
+    [
+      'a package on demand',
+      "const { S3 } = await import('@aws-sdk/client-s3');",
+      '@aws-sdk/client-s3',
+    ],
+  ])('is found: %s', (_, text, name) => {
+    const scripts = [file('tests/unit/planted.ts', text), file('packages/core/src/a.ts', text)];
+    const listing = { devDependencies: { [name]: '1.0.0' } };
+
+    expect(findUnlisted(file('tests/package.json', '{}'), scripts)).toEqual([
+      `tests/unit/planted.ts imports ${name}`,
+    ]);
+    expect(findUnlisted(file('tests/package.json', JSON.stringify(listing)), scripts)).toEqual([]);
+  });
+});
+
+describe('the root', () => {
+  it('lists only tools', () => {
+    const files = readRepository();
+    const manifest = files.find(({ path }) => path === 'package.json');
+    const { dependencies, devDependencies } = readManifest(manifest?.text ?? '{}');
+
+    expect(Object.keys({ ...dependencies, ...devDependencies }).toSorted()).toEqual([
+      '@biomejs/biome',
+      '@types/node',
+      '@vitest/coverage-v8',
+      'knip',
+      'node',
+      'oxlint',
+      'oxlint-tsgolint',
+      'sst',
+      'typescript',
+      'vitest',
+    ]);
+  });
+});
+
 describe('a planted violation breaks the rule', () => {
   for (const { name, covers, violations, planted } of rules) {
     it(name, () => {
@@ -209,6 +273,34 @@ describe('a planted violation breaks the rule', () => {
     });
   }
 });
+
+/** Lists the imports in the folder of a manifest of packages that it does not name. */
+function findUnlisted(
+  { path, text }: RepositoryFile,
+  scripts: readonly RepositoryFile[],
+): readonly string[] {
+  const folder = path.slice(0, path.lastIndexOf('/') + 1);
+  const { dependencies, devDependencies } = readManifest(text);
+  const listed = new Set([...Object.keys(dependencies), ...Object.keys(devDependencies)]);
+  return findImports(scripts.filter((script) => script.path.startsWith(folder))).flatMap(
+    ({ from, to }) => {
+      const name = packageOf(to);
+      return name === undefined || listed.has(name) ? [] : [`${from} imports ${name}`];
+    },
+  );
+}
+
+function readManifest(text: string): z.infer<typeof manifestSchema> {
+  return manifestSchema.parse(JSON.parse(text));
+}
+
+/** Returns the package of a module; undefined for a file of the same package and for Node's own modules. */
+function packageOf(module: string): string | undefined {
+  const [, ours] = /^packages\/([\w-]+)\/src\/index\.ts$/.exec(module) ?? [];
+  if (ours !== undefined) return `@thrice/${ours}`;
+  const [, name] = /^npm:((?:@[^/]+\/)?[^/]+)/.exec(module) ?? [];
+  return name === undefined || isBuiltin(name) ? undefined : name;
+}
 
 /** The covered files import nothing but `allowed`. */
 function importsOnly(

@@ -7,122 +7,175 @@ interface ReplacedWord {
   readonly instead: string;
   /** A space also matches the line break of a wrapped comment or paragraph. */
   readonly pattern: RegExp;
-  /** A use of the word. */
-  readonly planted: string;
+  /** Uses of the word. */
+  readonly planted: readonly string[];
+  /** Phrases that use the word in another sense. */
+  readonly allowed?: readonly string[];
+  /** Files that use the word in another sense only. */
+  readonly allowedIn?: readonly string[];
 }
 
 const replacedWords: readonly ReplacedWord[] = [
   {
     word: 'letter',
     instead: 'DLQ message',
+    pattern: /letter/i,
+    planted: [
+      'dropLetters(queue)',
+      'const letters = [];',
+      'lettersOf(scan)',
+      'one letter per failed cell',
+      'settleLetters(letters)',
+      'letterCount',
+      'a dead letter',
+    ],
+    allowed: [
+      'dead-letter queue',
+      'dead-letter-queue',
+      'DeadLetterQueue',
+      'deadLetterTargetArn',
+      'deadLetterConfig',
+      // Names.
+      'letters, digits',
+      'letter, digit',
+      'lower-case letters',
+      'plain letters',
+      'one wrong letter',
+      // Choices A to J.
+      'a letter of A to',
+      'a single letter',
+      'the answer is a letter',
+      'the letter that the text settles on',
+      'without a letter',
+      'the letter, the number or the word',
+      // Of a process.
+      'state letter',
+    ],
+    // Choices A to J, and alphabets.
+    allowedIn: [
+      'examples/quickstart/questions.jsonl',
+      'packages/core/src/domain/choices.ts',
+      'packages/core/src/scorers/choice.ts',
+      'packages/core/src/scorers/extract-choice.ts',
+      'packages/simulator/src/compose-result.ts',
+      'tests/unit/core/check-questions.test.ts',
+      'tests/unit/core/extract-bbh-answer.test.ts',
+      'tests/unit/core/extract-choice.test.ts',
+      'tests/unit/core/grade-answer.test.ts',
+      'tests/unit/simulator/behaviour.test.ts',
+    ],
+  },
+  {
+    word: 'attempt, of a task',
+    instead: 'delivery; an attempt is one request for a call',
     pattern:
-      /dead.?letters?(?!.?queue| queue|TargetArn|Config)|\b(?:dlq|failed|stray|unreadable|poison) letters?\b|\b(?:replay|drop|send)(?:s|ed|ing)? (?:a |the )?letters?\b|(?:replay|drop|send|list|a)Letters?\b/i,
-    planted: 'dropLetters(queue)',
+      /\b(?:inside|within|in) (?:the|an|one|this|that|each|every|another|the same) attempts?\b|\bthose of earlier attempts\b|\battempts? (?:of|at) (?:a|the|its|this|each) (?:task|message|delivery)\b|\bdeliver(?:y|ed) attempts?\b/i,
+    planted: ['again inside the attempt', 'the third attempt at a task', 'delivery attempts'],
   },
   {
     word: 'verdict',
     instead: 'grade; without a verdict: ungraded',
     pattern: /verdict/i,
-    planted: 'readVerdict(text)',
+    planted: ['readVerdict(text)'],
   },
   {
     word: 'try, tries',
     instead: 'attempt',
     pattern:
       /max.?tries|\btryCount|\btries\b(?! to )|\b(?:a|one|first|second|third|last|next|each|every|another|per|more) try\b/i,
-    planted: 'max_tries = 5',
+    planted: ['max_tries = 5'],
   },
   {
     word: 'bracket',
     instead: 'bounds',
     pattern: /(?<!(?:opening|closing|square|round|curly) )\bbrackets?\b|scoreBracket/i,
-    planted: 'the bracket of a score',
+    planted: ['the bracket of a score'],
   },
   {
     word: 'closure',
     instead: 'open breaker',
     pattern: /closure/i,
-    planted: 'interface Closure {}',
+    planted: ['interface Closure {}'],
   },
   {
     word: 'a lane closes, opens',
     instead: 'its breaker opens, closes; it is blocked, unblocked',
     pattern:
       /\b(?:closed|open) lanes?\b|(?<!breakers? of [^.]{0,30})\b(?:lane|model)s? (?:is |are |was |were |stays? )?(?:closed|closes?|opens?|open)\b|\b(?:close|open|reopen)(?:s|ed|ing)? (?:a |the |its |their )(?:lane|model)\b(?! clients?)/i,
-    planted: 'An exhausted quota closes the\n * lane.',
+    planted: ['An exhausted quota closes the\n * lane.'],
   },
   {
     word: 'subject',
     instead: 'breaker key',
     // As a tag of questions it is quoted, in a license followed by "to".
     pattern: /(?<!['`])\bsubjects?\b(?!['`]| to )|[a-z]Subject\b|\bsubjectOf/,
-    planted: 'breakers.get(subject)',
+    planted: ['breakers.get(subject)'],
   },
   {
     word: 'on trial, probed',
     instead: 'half-open',
     pattern: /\bon trial\b|\bprob(?:ed|ing)\b/i,
-    planted: 'a lane on trial',
+    planted: ['a lane on trial'],
   },
   {
     word: 'parked',
     instead: 'deferred',
     pattern: /\b[Pp]ark(?:s|ed|ing)?\b|\bparked[A-Z]|[a-z]Park(?:ed|ing)?(?![a-z])/,
-    planted: 'const isParked = true',
+    planted: ['const isParked = true'],
   },
   {
     word: 'steward',
     instead: 'reconciler',
     pattern: /steward/i,
-    planted: 'functions/steward.ts',
+    planted: ['functions/steward.ts'],
   },
   {
     word: 'tend',
     instead: 'reconcile',
     pattern: /\b[Tt]end(?:s|ed|ing)?\b(?! to )|\btend[A-Z]/,
-    planted: 'await tendGroups(stores)',
+    planted: ['await tendGroups(stores)'],
   },
   {
     word: 'mend',
     instead: 'repair',
     pattern: /\b[Mm]end(?:s|ed|ing)?\b|\bmend[A-Z]|[a-z]Mend(?:ed)?\b/,
-    planted: 'The tally is mended.',
+    planted: ['The tally is mended.'],
   },
   {
     word: 'watchlist',
     instead: 'active groups',
     pattern: /watch[-_]?list/i,
-    planted: 'class DynamoWatchlist {}',
+    planted: ['class DynamoWatchlist {}'],
   },
   {
     word: 'defect',
     instead: 'bug',
     pattern: /defect/i,
-    planted: 'This is a defect of Thrice.',
+    planted: ['This is a defect of Thrice.'],
   },
   {
     word: 'simulation',
     instead: 'capacity model; the simulator is a model server',
     pattern: /simulation/i,
-    planted: 'npm run simulation',
+    planted: ['npm run simulation'],
   },
   {
     word: 'carry on',
     instead: 'continue, resume',
     pattern: /\bcarr(?:y|ies|ied|ying) on\b|carryOn/i,
-    planted: 'Another worker carries\non.',
+    planted: ['Another worker carries\non.'],
   },
   {
     word: 'in hand',
     instead: 'in flight, held',
     pattern: /\bin hand\b|inHand\b/i,
-    planted: 'the cells in\n// hand',
+    planted: ['the cells in\n// hand'],
   },
   {
     word: 'bite',
     instead: 'is reached',
     pattern: /\bbit(?:e|es|ing|ten)\b/i,
-    planted: 'which quota bites first',
+    planted: ['which quota bites first'],
   },
 ];
 
@@ -140,10 +193,28 @@ describe('the vocabulary', () => {
 });
 
 describe('a planted word is found', () => {
-  it.each(replacedWords)('in a text: $word', (replaced) => {
-    const text = `// The first line.\n/** ${replaced.planted} */`;
+  const planted = replacedWords.flatMap((replaced) =>
+    replaced.planted.map((use) => ({
+      word: replaced.word,
+      use: JSON.stringify(use),
+      text: use,
+      replaced,
+    })),
+  );
 
-    expect(findUses(replaced, { path: 'README.md', text })).toHaveLength(1);
+  it.each(planted)('in a text: $word: $use', ({ replaced, text }) => {
+    const comment = `// The first line.\n/** ${text} */`;
+
+    expect(findUses(replaced, { path: 'README.md', text: comment })).not.toEqual([]);
+  });
+
+  it('beside an allowed phrase', () => {
+    const [letter] = replacedWords;
+    const text = 'The dead-letter queue has a letter.';
+
+    expect(letter && findUses(letter, { path: 'README.md', text })).toEqual([
+      'README.md:1: letter',
+    ]);
   });
 
   it('in the name of a file', () => {
@@ -159,8 +230,6 @@ describe('another sense of a word is left alone', () => {
     'a dead-letter queue',
     'a dead-letter\n * queue',
     'deadLetterTargetArn: queue.arn',
-    'choiceLetter(index)',
-    'expected letters, digits and "_"',
     'try again later; every entry retries, and tries to finish',
     'try {',
     'no closing bracket',
@@ -169,6 +238,7 @@ describe('another sense of a word is left alone', () => {
     'extend, recommend, tends to be late',
     'Opens the model clients. The breaker of the lane or the model opens.',
     '[0008](decisions/0008-parking.md)',
+    ...replacedWords.flatMap(({ allowed = [] }) => allowed),
   ])('%j', (text) => {
     const file = { path: 'README.md', text: `${text} ` };
 
@@ -176,17 +246,45 @@ describe('another sense of a word is left alone', () => {
   });
 });
 
+describe('an exception from the vocabulary is still needed', () => {
+  const files = readRepository().filter(({ path }) => !EXEMPT.test(path));
+  const excepting = replacedWords.flatMap(({ pattern, allowed = [], allowedIn = [] }) => [
+    ...allowed.map((phrase) => ({ exception: phrase, pattern: new RegExp(wrapped(phrase), 'i') })),
+    ...allowedIn.map((path) => ({ exception: path, pattern })),
+  ]);
+
+  it.each(excepting)('$exception', ({ exception, pattern }) => {
+    const [excepted] = files.filter(({ path }) => path === exception);
+    const places = excepted === undefined ? files : [excepted];
+
+    expect(places.some(({ path, text }) => pattern.test(text) || pattern.test(path))).toBe(true);
+  });
+});
+
 /** Lists the uses of a word as `PATH:LINE: TEXT`, or `PATH` for the name of a file. */
-function findUses({ pattern }: ReplacedWord, { path, text }: RepositoryFile): readonly string[] {
-  const source = pattern.source.replaceAll(
-    ' ',
-    String.raw`(?:[ \t]|\n[ \t]*(?:\*|//|#|\|)?[ \t]*)`,
-  );
-  const uses = new RegExp(source, `${pattern.flags}g`);
-  const inName = path.search(uses) === -1 ? [] : [path];
-  const inText = [...text.replace(DECISION, '').matchAll(uses)].map(({ index, 0: use }) => {
+function findUses(
+  { pattern, allowed = [], allowedIn = [] }: ReplacedWord,
+  { path, text }: RepositoryFile,
+): readonly string[] {
+  if (allowedIn.includes(path)) return [];
+  const uses = new RegExp(wrapped(pattern.source), `${pattern.flags}g`);
+  const read = (part: string) => blank(part, allowed);
+  const inName = read(path).search(uses) === -1 ? [] : [path];
+  const inText = [...read(text.replace(DECISION, '')).matchAll(uses)].map(({ index, 0: use }) => {
     const line = text.slice(0, index).split('\n').length;
     return `${path}:${line}: ${use}`;
   });
   return [...inName, ...inText];
+}
+
+/** Replaces phrases by as many spaces, and keeps line breaks. */
+function blank(text: string, phrases: readonly string[]): string {
+  if (phrases.length === 0) return text;
+  const pattern = new RegExp(wrapped(phrases.join('|')), 'gi');
+  return text.replace(pattern, (phrase) => phrase.replace(/\S/g, ' '));
+}
+
+/** Lets each space of a pattern match a line break of a wrapped comment or paragraph as well. */
+function wrapped(source: string): string {
+  return source.replaceAll(' ', String.raw`(?:[ \t]|\n[ \t]*(?:\*|//|#|\|)?[ \t]*)`);
 }

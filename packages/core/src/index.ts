@@ -7,9 +7,19 @@
  * - **group**: the replicates that were started together.
  * - **cell**: the unit of work, keyed (run, id, config).
  * - **task**, **delivery**: the message that asks for a cell; one handover of it to a worker.
- * - **call**: one paid request for a cell; an **attempt** is one request sent for it.
+ * - **step**, **call**: a named place in the work of a cell; the one paid request made for it.
+ * - **attempt**: one request sent for a call.
+ * - **journal**: the recorded calls of a cell, by step.
+ * - **answer**, **grade**: the output of the model, which is paid for; the result of scoring it, which can be
+ *   recomputed.
+ * - **outcome**: how a cell ended: `scored`, `unparsed`, `ungraded`, `failed` or `not-attempted`.
+ * - **bounds**: the score if every cell without a score were wrong, and if every such cell were right.
  * - **lane**: a provider account or endpoint pool.
- * - **ledger**: the store of groups, cells and calls; a **blob** is an artifact.
+ * - **breaker**: the circuit breaker of a lane, or of one model of it: closed, open or half-open.
+ * - **deferred**: said of a cell whose task waits for a breaker.
+ * - **solver**, **scorer**: how a config answers a question; how an answer becomes a score.
+ * - **ledger**: the store of groups, cells, calls and breakers; a **blob** is an artifact.
+ * - **engine**: local or cloud; a **stage** is one deployment of the stack.
  */
 
 export {

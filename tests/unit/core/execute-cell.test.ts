@@ -214,7 +214,7 @@ describe('a cell', () => {
   });
 });
 
-describe('a cell that somebody has worked on', () => {
+describe('a cell that a worker has claimed before', () => {
   it('is acknowledged without a call where it is done', async () => {
     const engine = new FakeEngine();
     engine.ledger.putCell(record({ state: 'done', result: aCellResult() }));
@@ -226,7 +226,7 @@ describe('a cell that somebody has worked on', () => {
     expect(engine.queue.leftCount).toBe(0);
   });
 
-  it('is left to whoever holds it', async () => {
+  it('is left to the worker that holds it', async () => {
     const engine = new FakeEngine();
     const untilMs = engine.clock.now() + 1;
     engine.ledger.putCell(record({ state: 'claimed' }), { owner: 'worker-2', untilMs });
@@ -372,7 +372,7 @@ describe('a transient error', () => {
     expect(engine.ledger.cell(key)).toMatchObject({ state: 'released', attempts: 1 });
   });
 
-  it('is tried again inside the attempt', async () => {
+  it('causes another attempt within the same delivery', async () => {
     const failure = anError('model-timeout', { latencyMs: 60_000, costUsd: 0.25 });
     const engine = new FakeEngine({ answer: inTurn(failure, failure, aModelResponse()) });
 
@@ -417,7 +417,7 @@ describe('a transient error', () => {
     expect(waits(engine.ledger.cell(key)?.attemptLog)).toEqual([250, 500, 1_000, 2_000]);
   });
 
-  it('fails the cell when the attempts are used up, those of earlier attempts included', async () => {
+  it('fails the cell when its attempts are used up, including those of earlier deliveries', async () => {
     const engine = new FakeEngine({ answer: () => anError('model-unavailable') });
     engine.ledger.putCell(record({ state: 'released', attempts: 1, attemptLog: [anAttempt()] }));
 
@@ -568,7 +568,7 @@ describe('an error of the lane', () => {
     expect(engine.models.requests.map(({ model }) => model)).toEqual(['n']);
   });
 
-  it('is minded by a cell that waited for its slot meanwhile', async () => {
+  it('blocks a cell that was waiting for its permit when the breaker opened', async () => {
     const engine = new FakeEngine();
     engine.governor.onGrant = () => engine.openBreakers.set('lab', anOpenBreaker());
 
@@ -932,7 +932,7 @@ async function asked(engine: FakeEngine): Promise<void> {
 }
 
 describe('a wait for a slot', () => {
-  it('ends with the answer that whoever held the cell before committed meanwhile', async () => {
+  it('ends with the answer that an earlier holder of the cell has committed meanwhile', async () => {
     const engine = new FakeEngine();
     engine.ledger.putCell(record({ state: 'released' }));
     const entry = aJournalEntry();
@@ -958,7 +958,7 @@ describe('a wait for a slot', () => {
     expect(engine.ledger.cell(key)?.state).toBe('claimed');
   });
 
-  it('goes on after a sleep that cost it nothing', async () => {
+  it('ends with a call if no other worker took the cell while the process was suspended', async () => {
     const engine = new FakeEngine();
     engine.governor.onGrant = () => engine.clock.advance(limits.leaseMs);
 

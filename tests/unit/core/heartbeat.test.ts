@@ -22,7 +22,7 @@ describe('a heartbeat', () => {
     expect(queue.extended).toEqual([deliveries]);
   });
 
-  it('keeps a cell from others for as long as it beats', async () => {
+  it('keeps a cell from other workers while heartbeats continue', async () => {
     const { heartbeat, ledger, clock, claim } = await setUp();
     await claim(one);
     using _kept = heartbeat.hold(one, aDelivery());
@@ -35,7 +35,7 @@ describe('a heartbeat', () => {
     expect(await ledger.claimCell(one, 0, 'worker-2')).toEqual({ kind: 'held' });
   });
 
-  it('lets go of a cell that is disposed of', async () => {
+  it('stops extending a disposed lease', async () => {
     const { heartbeat, queue, claim } = await setUp();
     await claim(one);
 
@@ -72,7 +72,7 @@ describe('a heartbeat', () => {
     expect(after.signal.reason).toBe(reason);
   });
 
-  it('beats at its interval until it is told to end', async () => {
+  it('extends leases at its interval until it is stopped', async () => {
     const { heartbeat, queue, clock, claim } = await setUp();
     await claim(one);
     using _kept = heartbeat.hold(one, aDelivery());
@@ -106,7 +106,7 @@ describe('a heartbeat', () => {
     await expect(running).rejects.toMatchObject({ code: 'store-unusable' });
   });
 
-  it('goes on after a beat that failed where somebody wants to be told', async () => {
+  it('continues after a failed heartbeat if onFailure is set', async () => {
     const { ledger, queue, clock, claim } = await setUp();
     const failures: unknown[] = [];
     const onFailure = (error: unknown) => failures.push(error);

@@ -30,8 +30,9 @@ const ACKNOWLEDGE: Settlement = { kind: 'acknowledge' };
  * State first: the cell is done before its DLQ message is sent, and deferred before its task is acknowledged.
  * A worker that finds the cell done repeats whatever the earlier worker may not have reached.
  *
- * @param isRedelivered - Another worker received the task before and may have died over it. If not, a cell
- *   that is already done requests no results; where that request was lost, the reconciler repeats it.
+ * @param isRedelivered - Another worker received the task before and may have crashed while it processed
+ *   it. If not, a cell that is already done requests no results; where that request was lost, the reconciler
+ *   repeats it.
  * @returns `acknowledge` also where the task is no longer needed: deferred, or of a cancelled group.
  * @throws {ThriceError} What the stores throw; class `internal` for a bug.
  */

@@ -4,7 +4,7 @@ import type { ScorerSpec } from './scorer.ts';
 /** A wire protocol; each has a model client of its own. */
 export type Protocol = 'chat';
 
-/** A provider account or endpoint pool: what shares one limit, one open breaker, one queue. */
+/** A provider account or endpoint pool: what shares one rate limit, one breaker, one queue. */
 export interface Lane {
   readonly name: string;
   /** The wire protocol that its endpoints speak. */

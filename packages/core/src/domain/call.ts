@@ -47,7 +47,7 @@ export const callSchema = z.strictObject({
 /** The published facts of one paid request. */
 export type Call = z.infer<typeof callSchema>;
 
-/** What the model said, told apart: an empty text is an answer, a missing one is not. */
+/** The parts of a model's output; an empty text is an answer, a missing text is not. */
 export const modelOutputSchema = z.strictObject({
   /** The message's text; null if the response had none. */
   text: z.string().nullable(),
