@@ -20,6 +20,13 @@ export class FakeClock implements Clock {
     return this.#sleepers.size;
   }
 
+  /** Time until the next pending sleep ends, ms; undefined if there is none. */
+  get nextDueInMs(): number | undefined {
+    if (this.#sleepers.size === 0) return undefined;
+    const dueAtMs = Math.min(...[...this.#sleepers].map((sleeper) => sleeper.dueAtMs));
+    return Math.max(0, dueAtMs - this.#monotonicMs);
+  }
+
   now(): number {
     return this.#nowMs;
   }

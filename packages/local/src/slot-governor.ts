@@ -12,6 +12,8 @@ import {
 
 /** Number of refusals in a row that hold a lane; one alone may be chance. */
 const REFUSALS_TO_HOLD = 2;
+/** Longest sleep of the alarm, ms. A timer of more than 2^31 - 1 ms, about 25 days, would fire after 1 ms. */
+const MAX_SLEEP_MS = 60_000;
 
 interface Waiter {
   readonly start: () => void;
@@ -172,9 +174,10 @@ export class SlotGovernor implements Governor {
     if (ends.length === 0) return;
     const alarm = { atMs, cancel: new AbortController() };
     this.#alarm = alarm;
-    void this.#clock.sleep(atMs - nowMs, alarm.cancel.signal).then(() => {
+    const sleepMs = Math.min(atMs - nowMs, MAX_SLEEP_MS);
+    void this.#clock.sleep(sleepMs, alarm.cancel.signal).then(() => {
       if (this.#alarm !== alarm) return;
-      // A timer may fire early: then the next alarm covers the rest.
+      // The hold may not be over, because it is long or the timer fired early: the next alarm covers the rest.
       this.#alarm = undefined;
       this.grantWaiting();
     });

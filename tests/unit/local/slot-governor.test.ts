@@ -301,6 +301,26 @@ describe('a lane whose calls are refused', () => {
     expect(permit.waitMs).toBe(7_000);
   });
 
+  it('is held for months without a timer that overflows', async () => {
+    const clock = new FakeClock();
+    const governor = governorOf(1, { a: 1 }, clock);
+    const monthMs = 30 * 86_400_000;
+    await refuse(governor, monthMs);
+    await refuse(governor, monthMs);
+    const waiting = takePermit(governor, 'a');
+    const firstSleepMs = clock.nextDueInMs;
+
+    clock.advance(monthMs - 1_000);
+    const isEarly = await settledBy(waiting);
+    const lastSleepMs = clock.nextDueInMs;
+    clock.advance(1_000);
+    using permit = await waiting;
+
+    expect(isEarly).toBe(false);
+    expect(permit.waitMs).toBe(monthMs);
+    expect([firstSleepMs, lastSleepMs]).toEqual([60_000, 1_000]);
+  });
+
   it('is held longer each time the vendor refuses again without saying for how long', async () => {
     const clock = new FakeClock();
     const governor = governorOf(1, { a: 1 }, clock);
