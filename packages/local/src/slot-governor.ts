@@ -27,7 +27,7 @@ interface LaneSlots {
   window: number;
   inUse: number;
   readonly waiters: Set<Waiter>;
-  /** Nothing is granted before this time, ms since 1970. */
+  /** Nothing is granted before this time, monotonic ms. */
   heldUntilMs: number;
   /** Holds since the last answer. */
   holds: number;
@@ -41,6 +41,8 @@ interface LaneSlots {
  * A free slot goes to the waiting lane that uses the fewest, so that a slow lane does not take the share of a
  * fast one; within a lane, callers are served in order. Repeated refusals hold a lane: it is granted nothing until
  * the hold ends, then half as many slots as before, and one more with each answer.
+ *
+ * Holds and waits follow the monotonic clock, so that a change of the wall clock neither ends nor extends them.
  *
  * No wake-up can be missed: every change (a slot is returned, a hold ends, a timer fires early or late) calls
  * `grantWaiting`, which examines all lanes again and sets a single alarm for the earliest end of a hold.
@@ -87,7 +89,7 @@ export class SlotGovernor implements Governor {
   async grant({ lane, signal }: PermitRequest): Promise<Grant> {
     const slots = this.#slotsOf(lane);
     if (signal.aborted || this.#closed.signal.aborted) throw interrupted();
-    const sinceMs = this.#clock.now();
+    const sinceMs = this.#clock.monotonicMs();
     const isFirst = slots.waiters.size === 0;
     if (isFirst && this.#free > 0 && this.#canGrant(slots)) this.#take(slots);
     else await this.#wait(slots, signal);
@@ -97,7 +99,8 @@ export class SlotGovernor implements Governor {
       isSettled = true;
       return this.#settle(slots, end);
     };
-    const permit = { waitMs: this.#clock.now() - sinceMs, settle };
+    const waitMs = Math.round(this.#clock.monotonicMs() - sinceMs);
+    const permit = { waitMs, settle };
     return { kind: 'granted', permit };
   }
 
@@ -113,7 +116,7 @@ export class SlotGovernor implements Governor {
 
   /** Counts a refusal and holds the lane after several in a row. Returns the delay of the cell, ms. */
   #slowDown(slots: LaneSlots, retryAfterMs: number | undefined): number {
-    const nowMs = this.#clock.now();
+    const nowMs = this.#clock.monotonicMs();
     slots.refusals += 1;
     if (slots.refusals < REFUSALS_TO_HOLD) return retryAfterMs ?? this.#backoff(1);
     // Calls in flight at the same time are refused together; they count as one hold.
@@ -147,7 +150,7 @@ export class SlotGovernor implements Governor {
 
   /** Whether refusals hold the lane at present. */
   isHeld(lane: string): boolean {
-    return this.#clock.now() < this.#slotsOf(lane).heldUntilMs;
+    return this.#clock.monotonicMs() < this.#slotsOf(lane).heldUntilMs;
   }
 
   /** Grants what should have been granted; for a watchdog. */
@@ -163,7 +166,7 @@ export class SlotGovernor implements Governor {
 
   /** Sets the alarm for the earliest end of a hold that callers wait for. */
   #setAlarm(): void {
-    const nowMs = this.#clock.now();
+    const nowMs = this.#clock.monotonicMs();
     const ends = [...this.#lanes.values()].flatMap(({ waiters, heldUntilMs }) =>
       waiters.size > 0 && heldUntilMs > nowMs ? [heldUntilMs] : [],
     );
@@ -198,7 +201,7 @@ export class SlotGovernor implements Governor {
   }
 
   #canGrant({ inUse, window, heldUntilMs }: LaneSlots): boolean {
-    return inUse < window && this.#clock.now() >= heldUntilMs;
+    return inUse < window && this.#clock.monotonicMs() >= heldUntilMs;
   }
 
   #take(slots: LaneSlots): void {

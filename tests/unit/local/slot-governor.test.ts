@@ -321,6 +321,28 @@ describe('a lane whose calls are refused', () => {
     expect([firstSleepMs, lastSleepMs]).toEqual([60_000, 1_000]);
   });
 
+  it.each([-3_600_000, 3_600_000])(
+    'is held as long when the wall clock is set by %i ms meanwhile',
+    async (changeMs) => {
+      const clock = new FakeClock();
+      const governor = governorOf(1, { a: 1 }, clock);
+      await refuse(governor, 7_000);
+      await refuse(governor, 7_000);
+      const waiting = takePermit(governor, 'a');
+
+      clock.setWallClock(clock.now() + changeMs);
+      clock.advance(6_999);
+      const isEarly = await settledBy(waiting);
+      clock.advance(1);
+      const isOnTime = await settledBy(waiting);
+      governor.close();
+      const permit = await waiting.catch(() => undefined);
+
+      expect({ isEarly, isOnTime }).toEqual({ isEarly: false, isOnTime: true });
+      expect(permit?.waitMs).toBe(7_000);
+    },
+  );
+
   it('is held longer each time the vendor refuses again without saying for how long', async () => {
     const clock = new FakeClock();
     const governor = governorOf(1, { a: 1 }, clock);
