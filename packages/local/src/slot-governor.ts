@@ -1,4 +1,5 @@
 import {
+  type Benchmark,
   backoffMs,
   type CallEnd,
   type Clock,
@@ -14,6 +15,19 @@ import {
 const REFUSALS_TO_HOLD = 2;
 /** Longest sleep of the alarm, ms. A timer of more than 2^31 - 1 ms, about 25 days, would fire after 1 ms. */
 const MAX_SLEEP_MS = 60_000;
+
+/** A governor whose owner watches over it and can end its waits. */
+export interface WatchedGovernor extends Governor {
+  /**
+   * Whether a caller waits although its lane is not held and a slot is free for it. True for milliseconds at
+   * the end of a hold, and for longer only because of a bug.
+   */
+  readonly isStalled: boolean;
+  /** Ends a stall: grants every slot that should have been granted. */
+  recover(): void;
+  /** Ends all waits with `interrupted` and grants no more slots; granted ones stay in use until settled. */
+  close(): void;
+}
 
 interface Waiter {
   readonly start: () => void;
@@ -47,14 +61,13 @@ interface LaneSlots {
  * No wake-up can be missed: every change (a slot is returned, a hold ends, a timer fires early or late) calls
  * `grantWaiting`, which examines all lanes again and sets a single alarm for the earliest end of a hold.
  */
-export class SlotGovernor implements Governor {
+export class SlotGovernor implements WatchedGovernor {
   readonly #clock: Clock;
   readonly #lanes: ReadonlyMap<string, LaneSlots>;
   readonly #random: Random;
   readonly #closed = new AbortController();
   #alarm: { readonly atMs: number; readonly cancel: AbortController } | undefined;
   #free: number;
-  #grantedCount = 0;
 
   /**
    * @param init.total - Slots in total, >= 1.
@@ -129,7 +142,6 @@ export class SlotGovernor implements Governor {
     return delayMs;
   }
 
-  /** Ends all waits with `interrupted` and grants no more slots; granted ones stay in use until settled. */
   close(): void {
     this.#closed.abort();
     this.#alarm?.cancel.abort();
@@ -138,22 +150,10 @@ export class SlotGovernor implements Governor {
     }
   }
 
-  /** Slots granted so far, for a watchdog. */
-  get grantedCount(): number {
-    return this.#grantedCount;
+  get isStalled(): boolean {
+    return this.#free > 0 && this.#grantableLanes().length > 0;
   }
 
-  /** Slots in use. */
-  get inUseCount(): number {
-    return [...this.#lanes.values()].reduce((sum, { inUse }) => sum + inUse, 0);
-  }
-
-  /** Whether refusals hold the lane at present. */
-  isHeld(lane: string): boolean {
-    return this.#clock.monotonicMs() < this.#slotsOf(lane).heldUntilMs;
-  }
-
-  /** Grants what should have been granted; for a watchdog. */
   recover(): void {
     this.grantWaiting();
   }
@@ -207,7 +207,6 @@ export class SlotGovernor implements Governor {
   #take(slots: LaneSlots): void {
     slots.inUse += 1;
     this.#free -= 1;
-    this.#grantedCount += 1;
   }
 
   #wait(slots: LaneSlots, signal: AbortSignal): Promise<void> {
@@ -232,12 +231,16 @@ export class SlotGovernor implements Governor {
     });
   }
 
-  /** Grants one slot. Returns false if none is free or no waiting lane may have one. */
-  #grantNext(): boolean {
-    const waiting = [...this.#lanes.values()].filter(
+  /** The lanes with waiters that may have a slot if one is free. */
+  #grantableLanes(): readonly LaneSlots[] {
+    return [...this.#lanes.values()].filter(
       (slots) => slots.waiters.size > 0 && this.#canGrant(slots),
     );
-    const [first, ...others] = waiting;
+  }
+
+  /** Grants one slot. Returns false if none is free or no waiting lane may have one. */
+  #grantNext(): boolean {
+    const [first, ...others] = this.#grantableLanes();
     if (first === undefined || this.#free === 0) return false;
     const neediest = others.reduce(
       (least, lane) => (lane.inUse < least.inUse ? lane : least),
@@ -247,6 +250,16 @@ export class SlotGovernor implements Governor {
     waiter?.start();
     return true;
   }
+}
+
+/** The slots of each lane of a benchmark. */
+export function slotsPerLane({ lanes, parallel }: Benchmark): ReadonlyMap<string, number> {
+  return new Map(
+    [...lanes].map(([name, { maxConcurrency = parallel }]) => [
+      name,
+      Math.min(maxConcurrency, parallel),
+    ]),
+  );
 }
 
 /** An answer ends a series of refusals and adds one slot. */
