@@ -82,6 +82,13 @@ export async function workGroup(order: WorkOrder): Promise<Ending> {
   }
 }
 
+/** A task in the queue whose cell waits for an open breaker. */
+interface DeferredTask {
+  readonly run: string;
+  readonly config: string;
+  readonly breakerKey: string;
+}
+
 class WorkLoop {
   readonly #order: WorkOrder;
   readonly #queue: SqliteTaskQueue;
@@ -90,6 +97,8 @@ class WorkLoop {
   readonly #inFlight = new Map<string, number>();
   readonly #cellsInFlight = new Set<string>();
   readonly #openBreakers = new Map<string, OpenBreaker>();
+  /** Deferred tasks by name, until they are started again or their breaker closes. */
+  readonly #deferredTasks = new Map<string, DeferredTask>();
   /** How often each breaker has opened again without an answer since it closed; drives the backoff. */
   readonly #reopenCounts = new Map<string, number>();
   #failure: { readonly error: unknown } | undefined;
@@ -174,12 +183,24 @@ class WorkLoop {
     );
     if (backlog.length === 0) return { kind: 'complete' };
     const openBreakers = new Map<string, OpenBreaker>();
-    for (const { config } of backlog) {
-      const breaker = this.#breakerOf(config);
-      if (breaker === undefined || this.#isWaitedFor(breaker)) return undefined;
-      openBreakers.set(breaker.breakerKey, breaker);
+    for (const each of backlog) {
+      const breakers = this.#breakersOf(each);
+      if (breakers.length === 0) return undefined;
+      if (breakers.some((breaker) => this.#isWaitedFor(breaker))) return undefined;
+      for (const breaker of breakers) openBreakers.set(breaker.breakerKey, breaker);
     }
     return { kind: 'paused', openBreakers: [...openBreakers.values()] };
+  }
+
+  /** The breakers that block a whole backlog: its config's, or those that each of its tasks waits for. */
+  #breakersOf({ run, config, count }: Backlog): readonly OpenBreaker[] {
+    const breaker = this.#breakerOf(config);
+    if (breaker !== undefined) return [breaker];
+    const deferred = [...this.#deferredTasks.values()].filter(
+      (task) => task.run === run && task.config === config,
+    );
+    if (deferred.length !== count) return [];
+    return deferred.flatMap(({ breakerKey }) => this.#openBreakers.get(breakerKey) ?? []);
   }
 
   /** The breaker that blocks a config, if one does. */
@@ -228,6 +249,7 @@ class WorkLoop {
       return;
     }
     this.#cellsInFlight.add(name);
+    this.#deferredTasks.delete(name);
     this.#count(delivery.lane, 1);
     void this.#workOn(delivery)
       .catch((error: unknown) => this.#fail(error))
@@ -256,7 +278,24 @@ class WorkLoop {
       scorers,
     });
     if (settlement.kind === 'acknowledge') await this.#queue.acknowledge(delivery);
-    else await this.#queue.release(delivery, settlement.delayMs);
+    else {
+      this.#defer(delivery, settlement.breakerKey);
+      await this.#queue.release(delivery, settlement.delayMs);
+    }
+  }
+
+  /** Notes a task that waits for a breaker, unless the breaker has closed meanwhile. */
+  #defer(delivery: Delivery, breakerKey: string | undefined): void {
+    if (breakerKey === undefined || !this.#openBreakers.has(breakerKey)) return;
+    const { run, config } = delivery.task;
+    this.#deferredTasks.set(nameOf(delivery), { run, config, breakerKey });
+  }
+
+  #forgetBreaker(breakerKey: string): void {
+    this.#openBreakers.delete(breakerKey);
+    for (const [name, task] of this.#deferredTasks) {
+      if (task.breakerKey === breakerKey) this.#deferredTasks.delete(name);
+    }
   }
 
   #observe(event: WorkerEvent): void {
@@ -303,7 +342,7 @@ class WorkLoop {
     for (const { breakerKey, openedAt } of this.#openBreakers.values()) {
       // A breaker that has just opened may not be in the ledger yet.
       const isSettled = nowMs - Date.parse(openedAt) >= REFRESH_MS;
-      if (isSettled && !breakerKeys.has(breakerKey)) this.#openBreakers.delete(breakerKey);
+      if (isSettled && !breakerKeys.has(breakerKey)) this.#forgetBreaker(breakerKey);
     }
     for (const breaker of listed) {
       this.#openBreakers.set(breaker.breakerKey, breaker);
@@ -315,7 +354,7 @@ class WorkLoop {
   async #closeBreaker({ breakerKey }: OpenBreaker): Promise<void> {
     await this.#order.engine.ledger.closeBreaker(breakerKey);
     await this.#queue.makeVisible(breakerKey);
-    this.#openBreakers.delete(breakerKey);
+    this.#forgetBreaker(breakerKey);
     this.#reopenCounts.set(breakerKey, (this.#reopenCounts.get(breakerKey) ?? 0) + 1);
   }
 

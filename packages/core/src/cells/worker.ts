@@ -39,4 +39,9 @@ export type Settlement =
   /** The cell is done. */
   | { readonly kind: 'acknowledge' }
   /** The cell has to wait: its task goes back to the queue. */
-  | { readonly kind: 'release'; readonly delayMs: number };
+  | {
+      readonly kind: 'release';
+      readonly delayMs: number;
+      /** The open breaker that the cell waits for; absent if it waits for something else. */
+      readonly breakerKey?: string;
+    };
