@@ -5,7 +5,7 @@ export { createNodeDigest, fileSourceReader } from './file-source-reader.ts';
 export { GroupCommit } from './group-commit.ts';
 export { LocalEngine } from './local-engine.ts';
 export { openDatabase } from './open-database.ts';
-export { SlotGovernor } from './slot-governor.ts';
+export { SlotGovernor, slotsPerLane, type WatchedGovernor } from './slot-governor.ts';
 export { SqliteLedger } from './sqlite-ledger.ts';
 export { type Backlog, SqliteTaskQueue, type TaskScope } from './sqlite-task-queue.ts';
 export { systemClock } from './system-clock.ts';

@@ -1,4 +1,5 @@
 import {
+  type Benchmark,
   backoffMs,
   type CallEnd,
   type Clock,
@@ -12,6 +13,21 @@ import {
 
 /** Number of refusals in a row that hold a lane; one alone may be chance. */
 const REFUSALS_TO_HOLD = 2;
+/** Longest sleep of the alarm, ms. A timer of more than 2^31 - 1 ms, about 25 days, would fire after 1 ms. */
+const MAX_SLEEP_MS = 60_000;
+
+/** A governor whose owner watches over it and can end its waits. */
+export interface WatchedGovernor extends Governor {
+  /**
+   * Whether a caller waits although its lane is not held and a slot is free for it. True for milliseconds at
+   * the end of a hold, and for longer only because of a bug.
+   */
+  readonly isStalled: boolean;
+  /** Ends a stall: grants every slot that should have been granted. */
+  recover(): void;
+  /** Ends all waits with `interrupted` and grants no more slots; granted ones stay in use until settled. */
+  close(): void;
+}
 
 interface Waiter {
   readonly start: () => void;
@@ -25,7 +41,7 @@ interface LaneSlots {
   window: number;
   inUse: number;
   readonly waiters: Set<Waiter>;
-  /** Nothing is granted before this time, ms since 1970. */
+  /** Nothing is granted before this time, monotonic ms. */
   heldUntilMs: number;
   /** Holds since the last answer. */
   holds: number;
@@ -40,17 +56,18 @@ interface LaneSlots {
  * fast one; within a lane, callers are served in order. Repeated refusals hold a lane: it is granted nothing until
  * the hold ends, then half as many slots as before, and one more with each answer.
  *
+ * Holds and waits follow the monotonic clock, so that a change of the wall clock neither ends nor extends them.
+ *
  * No wake-up can be missed: every change (a slot is returned, a hold ends, a timer fires early or late) calls
  * `grantWaiting`, which examines all lanes again and sets a single alarm for the earliest end of a hold.
  */
-export class SlotGovernor implements Governor {
+export class SlotGovernor implements WatchedGovernor {
   readonly #clock: Clock;
   readonly #lanes: ReadonlyMap<string, LaneSlots>;
   readonly #random: Random;
   readonly #closed = new AbortController();
   #alarm: { readonly atMs: number; readonly cancel: AbortController } | undefined;
   #free: number;
-  #grantedCount = 0;
 
   /**
    * @param init.total - Slots in total, >= 1.
@@ -85,7 +102,7 @@ export class SlotGovernor implements Governor {
   async grant({ lane, signal }: PermitRequest): Promise<Grant> {
     const slots = this.#slotsOf(lane);
     if (signal.aborted || this.#closed.signal.aborted) throw interrupted();
-    const sinceMs = this.#clock.now();
+    const sinceMs = this.#clock.monotonicMs();
     const isFirst = slots.waiters.size === 0;
     if (isFirst && this.#free > 0 && this.#canGrant(slots)) this.#take(slots);
     else await this.#wait(slots, signal);
@@ -95,7 +112,8 @@ export class SlotGovernor implements Governor {
       isSettled = true;
       return this.#settle(slots, end);
     };
-    const permit = { waitMs: this.#clock.now() - sinceMs, settle };
+    const waitMs = Math.round(this.#clock.monotonicMs() - sinceMs);
+    const permit = { waitMs, settle };
     return { kind: 'granted', permit };
   }
 
@@ -111,7 +129,7 @@ export class SlotGovernor implements Governor {
 
   /** Counts a refusal and holds the lane after several in a row. Returns the delay of the cell, ms. */
   #slowDown(slots: LaneSlots, retryAfterMs: number | undefined): number {
-    const nowMs = this.#clock.now();
+    const nowMs = this.#clock.monotonicMs();
     slots.refusals += 1;
     if (slots.refusals < REFUSALS_TO_HOLD) return retryAfterMs ?? this.#backoff(1);
     // Calls in flight at the same time are refused together; they count as one hold.
@@ -124,7 +142,6 @@ export class SlotGovernor implements Governor {
     return delayMs;
   }
 
-  /** Ends all waits with `interrupted` and grants no more slots; granted ones stay in use until settled. */
   close(): void {
     this.#closed.abort();
     this.#alarm?.cancel.abort();
@@ -133,22 +150,10 @@ export class SlotGovernor implements Governor {
     }
   }
 
-  /** Slots granted so far, for a watchdog. */
-  get grantedCount(): number {
-    return this.#grantedCount;
+  get isStalled(): boolean {
+    return this.#free > 0 && this.#grantableLanes().length > 0;
   }
 
-  /** Slots in use. */
-  get inUseCount(): number {
-    return [...this.#lanes.values()].reduce((sum, { inUse }) => sum + inUse, 0);
-  }
-
-  /** Whether refusals hold the lane at present. */
-  isHeld(lane: string): boolean {
-    return this.#clock.now() < this.#slotsOf(lane).heldUntilMs;
-  }
-
-  /** Grants what should have been granted; for a watchdog. */
   recover(): void {
     this.grantWaiting();
   }
@@ -161,7 +166,7 @@ export class SlotGovernor implements Governor {
 
   /** Sets the alarm for the earliest end of a hold that callers wait for. */
   #setAlarm(): void {
-    const nowMs = this.#clock.now();
+    const nowMs = this.#clock.monotonicMs();
     const ends = [...this.#lanes.values()].flatMap(({ waiters, heldUntilMs }) =>
       waiters.size > 0 && heldUntilMs > nowMs ? [heldUntilMs] : [],
     );
@@ -172,9 +177,10 @@ export class SlotGovernor implements Governor {
     if (ends.length === 0) return;
     const alarm = { atMs, cancel: new AbortController() };
     this.#alarm = alarm;
-    void this.#clock.sleep(atMs - nowMs, alarm.cancel.signal).then(() => {
+    const sleepMs = Math.min(atMs - nowMs, MAX_SLEEP_MS);
+    void this.#clock.sleep(sleepMs, alarm.cancel.signal).then(() => {
       if (this.#alarm !== alarm) return;
-      // A timer may fire early: then the next alarm covers the rest.
+      // The hold may not be over, because it is long or the timer fired early: the next alarm covers the rest.
       this.#alarm = undefined;
       this.grantWaiting();
     });
@@ -195,13 +201,12 @@ export class SlotGovernor implements Governor {
   }
 
   #canGrant({ inUse, window, heldUntilMs }: LaneSlots): boolean {
-    return inUse < window && this.#clock.now() >= heldUntilMs;
+    return inUse < window && this.#clock.monotonicMs() >= heldUntilMs;
   }
 
   #take(slots: LaneSlots): void {
     slots.inUse += 1;
     this.#free -= 1;
-    this.#grantedCount += 1;
   }
 
   #wait(slots: LaneSlots, signal: AbortSignal): Promise<void> {
@@ -226,12 +231,16 @@ export class SlotGovernor implements Governor {
     });
   }
 
-  /** Grants one slot. Returns false if none is free or no waiting lane may have one. */
-  #grantNext(): boolean {
-    const waiting = [...this.#lanes.values()].filter(
+  /** The lanes with waiters that may have a slot if one is free. */
+  #grantableLanes(): readonly LaneSlots[] {
+    return [...this.#lanes.values()].filter(
       (slots) => slots.waiters.size > 0 && this.#canGrant(slots),
     );
-    const [first, ...others] = waiting;
+  }
+
+  /** Grants one slot. Returns false if none is free or no waiting lane may have one. */
+  #grantNext(): boolean {
+    const [first, ...others] = this.#grantableLanes();
     if (first === undefined || this.#free === 0) return false;
     const neediest = others.reduce(
       (least, lane) => (lane.inUse < least.inUse ? lane : least),
@@ -241,6 +250,16 @@ export class SlotGovernor implements Governor {
     waiter?.start();
     return true;
   }
+}
+
+/** The slots of each lane of a benchmark. */
+export function slotsPerLane({ lanes, parallel }: Benchmark): ReadonlyMap<string, number> {
+  return new Map(
+    [...lanes].map(([name, { maxConcurrency = parallel }]) => [
+      name,
+      Math.min(maxConcurrency, parallel),
+    ]),
+  );
 }
 
 /** An answer ends a series of refusals and adds one slot. */

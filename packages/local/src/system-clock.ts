@@ -3,6 +3,7 @@ import type { Clock } from '@thrice/core';
 /** The machine's clock and timers. */
 export const systemClock: Clock = {
   now: () => Date.now(),
+  monotonicMs: () => performance.now(),
   toIso: (atMs) => new Date(atMs).toISOString(),
   sleep: (delayMs, signal) =>
     new Promise((resolve) => {

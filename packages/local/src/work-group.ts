@@ -17,14 +17,14 @@ import {
   type WorkerObserver,
 } from '@thrice/core';
 import type { LocalEngine } from './local-engine.ts';
-import { SlotGovernor } from './slot-governor.ts';
+import { slotsPerLane, type WatchedGovernor } from './slot-governor.ts';
 import type { Backlog, SqliteTaskQueue, TaskScope } from './sqlite-task-queue.ts';
 
 /** Interval at which open breakers, the group's state and dead workers are read, ms. */
 const REFRESH_MS = 1_000;
 /** Longest sleep of an idle loop while cells are in flight, ms. */
 const IDLE_MS = 100;
-/** After this long without a request, ms, though there is work and an unblocked lane, a wake-up was lost. */
+/** After this long, ms, a stall of the governor is a bug. */
 const STALL_MS = 30_000;
 /** Cells in flight beyond the slots, as a ratio: they are claimed or completed while others call. */
 const AHEAD_RATIO = 2;
@@ -51,8 +51,8 @@ export interface WorkOrder {
   readonly solvers?: SolverRegistry | undefined;
   /** @default the built-in scorers */
   readonly scorers?: ScorerRegistry | undefined;
-  /** Slots for the calls. @default as many as the benchmark allows, in all and on each lane */
-  readonly governor?: SlotGovernor;
+  /** Grants slots for the calls; closed when the work stops early. */
+  readonly governor: WatchedGovernor;
   readonly observe: WorkerObserver;
   /** The part of the group to work on. */
   readonly scope: TaskScope;
@@ -82,22 +82,31 @@ export async function workGroup(order: WorkOrder): Promise<Ending> {
   }
 }
 
+/** A task in the queue whose cell waits for an open breaker. */
+interface DeferredTask {
+  readonly run: string;
+  readonly config: string;
+  readonly breakerKey: string;
+}
+
 class WorkLoop {
   readonly #order: WorkOrder;
   readonly #queue: SqliteTaskQueue;
   readonly #heartbeat: Heartbeat;
-  readonly #governor: SlotGovernor;
   readonly #laneLimits: ReadonlyMap<string, number>;
   readonly #inFlight = new Map<string, number>();
   readonly #cellsInFlight = new Set<string>();
   readonly #openBreakers = new Map<string, OpenBreaker>();
-  /** How often each breaker has closed and opened again without an answer; drives the backoff. */
-  readonly #streaks = new Map<string, number>();
+  /** Deferred tasks by name, until they are started again or their breaker closes. */
+  readonly #deferredTasks = new Map<string, DeferredTask>();
+  /** How often each breaker has opened again without an answer since it closed; drives the backoff. */
+  readonly #reopenCounts = new Map<string, number>();
   #failure: { readonly error: unknown } | undefined;
   #isCancelled = false;
+  /** Monotonic ms. */
   #refreshedAtMs = Number.NEGATIVE_INFINITY;
-  /** When cells began to wait for slots that are free, and the count of granted slots at that time. */
-  #still: { readonly sinceMs: number; readonly grantedCount: number } | undefined;
+  /** When the governor was first seen stalled, monotonic ms; undefined if it is not. */
+  #stalledSinceMs: number | undefined;
   #wake: (() => void) | undefined;
 
   constructor(order: WorkOrder) {
@@ -110,20 +119,7 @@ class WorkLoop {
       clock: engine.clock,
       owner: engine.workers.owner,
     });
-    this.#laneLimits = new Map(
-      [...benchmark.lanes].map(([name, lane]) => [
-        name,
-        Math.min(lane.maxConcurrency ?? benchmark.parallel, benchmark.parallel),
-      ]),
-    );
-    this.#governor =
-      order.governor ??
-      new SlotGovernor({
-        clock: engine.clock,
-        total: benchmark.parallel,
-        perLane: this.#laneLimits,
-        random: order.random,
-      });
+    this.#laneLimits = slotsPerLane(benchmark);
   }
 
   async run(): Promise<Ending> {
@@ -169,7 +165,7 @@ class WorkLoop {
   async #stopReason(): Promise<Ending | undefined> {
     const isStopped = this.#order.drainSignal.aborted || this.#order.stopSignal.aborted;
     if (this.#failure === undefined && !this.#isCancelled && !isStopped) return undefined;
-    this.#governor.close();
+    this.#order.governor.close();
     await this.#drain();
     if (this.#failure !== undefined) throw this.#failure.error;
     return { kind: this.#isCancelled ? 'cancelled' : 'interrupted' };
@@ -187,12 +183,24 @@ class WorkLoop {
     );
     if (backlog.length === 0) return { kind: 'complete' };
     const openBreakers = new Map<string, OpenBreaker>();
-    for (const { config } of backlog) {
-      const breaker = this.#breakerOf(config);
-      if (breaker === undefined || this.#isWaitedFor(breaker)) return undefined;
-      openBreakers.set(breaker.breakerKey, breaker);
+    for (const each of backlog) {
+      const breakers = this.#breakersOf(each);
+      if (breakers.length === 0) return undefined;
+      if (breakers.some((breaker) => this.#isWaitedFor(breaker))) return undefined;
+      for (const breaker of breakers) openBreakers.set(breaker.breakerKey, breaker);
     }
     return { kind: 'paused', openBreakers: [...openBreakers.values()] };
+  }
+
+  /** The breakers that block a whole backlog: its config's, or those that each of its tasks waits for. */
+  #breakersOf({ run, config, count }: Backlog): readonly OpenBreaker[] {
+    const breaker = this.#breakerOf(config);
+    if (breaker !== undefined) return [breaker];
+    const deferred = [...this.#deferredTasks.values()].filter(
+      (task) => task.run === run && task.config === config,
+    );
+    if (deferred.length !== count) return [];
+    return deferred.flatMap(({ breakerKey }) => this.#openBreakers.get(breakerKey) ?? []);
   }
 
   /** The breaker that blocks a config, if one does. */
@@ -211,7 +219,7 @@ class WorkLoop {
       [...this.#laneLimits].map(async ([lane, slots]) => {
         const room = Math.ceil(slots * (1 + AHEAD_RATIO)) - (this.#inFlight.get(lane) ?? 0);
         if (room <= 0) return 0;
-        const configs = this.#openConfigs(lane);
+        const configs = this.#unblockedConfigs(lane);
         if (configs.length === 0) return 0;
         const scope = { runs: this.#order.scope.runs, configs };
         const deliveries = await this.#queue.receive(lane, room, scope);
@@ -223,7 +231,7 @@ class WorkLoop {
   }
 
   /** The configs of a lane that no breaker blocks. */
-  #openConfigs(lane: string): readonly string[] {
+  #unblockedConfigs(lane: string): readonly string[] {
     return this.#order.benchmark.configs
       .filter((config) => config.lane === lane)
       .map(({ name }) => name)
@@ -241,6 +249,7 @@ class WorkLoop {
       return;
     }
     this.#cellsInFlight.add(name);
+    this.#deferredTasks.delete(name);
     this.#count(delivery.lane, 1);
     void this.#workOn(delivery)
       .catch((error: unknown) => this.#fail(error))
@@ -252,14 +261,14 @@ class WorkLoop {
   }
 
   async #workOn(delivery: Delivery): Promise<void> {
-    const { engine, benchmark, clientFor, random, solvers, scorers } = this.#order;
+    const { engine, benchmark, clientFor, governor, random, solvers, scorers } = this.#order;
     const settlement = await executeCell(delivery, {
       owner: engine.workers.owner,
       benchmark,
       ledger: engine.ledger,
       blobs: engine.blobs,
       clientFor,
-      governor: this.#governor,
+      governor,
       heartbeat: this.#heartbeat,
       clock: engine.clock,
       random,
@@ -269,53 +278,61 @@ class WorkLoop {
       scorers,
     });
     if (settlement.kind === 'acknowledge') await this.#queue.acknowledge(delivery);
-    else await this.#queue.release(delivery, settlement.delayMs);
+    else {
+      this.#defer(delivery, settlement.breakerKey);
+      await this.#queue.release(delivery, settlement.delayMs);
+    }
+  }
+
+  /** Notes a task that waits for a breaker, unless the breaker has closed meanwhile. */
+  #defer(delivery: Delivery, breakerKey: string | undefined): void {
+    if (breakerKey === undefined || !this.#openBreakers.has(breakerKey)) return;
+    const { run, config } = delivery.task;
+    this.#deferredTasks.set(nameOf(delivery), { run, config, breakerKey });
+  }
+
+  #forgetBreaker(breakerKey: string): void {
+    this.#openBreakers.delete(breakerKey);
+    for (const [name, task] of this.#deferredTasks) {
+      if (task.breakerKey === breakerKey) this.#deferredTasks.delete(name);
+    }
   }
 
   #observe(event: WorkerEvent): void {
     if (event.kind === 'breaker-opened')
       this.#openBreakers.set(event.breaker.breakerKey, event.breaker);
-    if (event.kind === 'cell-completed' && this.#streaks.size > 0)
-      this.#forgetStreak(event.key.config);
+    if (event.kind === 'cell-completed' && this.#reopenCounts.size > 0)
+      this.#forgetReopenCount(event.key.config);
     this.#order.observe(event);
   }
 
-  #forgetStreak(configName: string): void {
+  #forgetReopenCount(configName: string): void {
     const config = this.#order.benchmark.configs.find(({ name }) => name === configName);
-    if (config !== undefined) this.#streaks.delete(config.lane);
+    if (config !== undefined) this.#reopenCounts.delete(config.lane);
   }
 
   async #refresh(): Promise<void> {
     const { engine, header, observe } = this.#order;
-    const nowMs = engine.clock.now();
-    // The difference is negative after the clock was set back.
-    if (Math.abs(nowMs - this.#refreshedAtMs) < REFRESH_MS) return;
-    this.#refreshedAtMs = nowMs;
+    const monotonicMs = engine.clock.monotonicMs();
+    if (monotonicMs - this.#refreshedAtMs < REFRESH_MS) return;
+    this.#refreshedAtMs = monotonicMs;
     const group = await engine.ledger.readGroup(header.group);
     this.#isCancelled = group?.state === 'cancelled';
     const takenOver = await engine.workers.takeOver();
     if (takenOver.length > 0) observe({ kind: 'cells-taken-over', cells: takenOver });
-    await this.#refreshBreakers(nowMs);
-    this.#watchForStall(nowMs);
+    await this.#refreshBreakers(engine.clock.now());
+    this.#watchForStall(monotonicMs);
   }
 
-  /**
-   * Reports a stall and ends it: cells that wait although slots are free and no lane is held. A stall is a
-   * bug of the governor, but it must not stop a run.
-   */
-  #watchForStall(nowMs: number): void {
-    const { grantedCount, inUseCount } = this.#governor;
-    const isWaiting = [...this.#inFlight].some(
-      ([lane, count]) => count > 0 && !this.#openBreakers.has(lane) && !this.#governor.isHeld(lane),
-    );
-    if (!isWaiting || inUseCount > 0) this.#still = undefined;
-    else if (this.#still?.grantedCount !== grantedCount) {
-      this.#still = { sinceMs: nowMs, grantedCount };
-    } else if (nowMs - this.#still.sinceMs >= STALL_MS) {
-      this.#still = undefined;
-      this.#order.observe({ kind: 'stalled', cellCount: this.#inFlightCount(), forMs: STALL_MS });
-      this.#governor.recover();
-    }
+  /** Reports a stall and ends it. A stall is a bug of the governor, but it must not stop a run. */
+  #watchForStall(monotonicMs: number): void {
+    const { governor, observe } = this.#order;
+    if (!governor.isStalled) this.#stalledSinceMs = undefined;
+    else this.#stalledSinceMs ??= monotonicMs;
+    if (monotonicMs - (this.#stalledSinceMs ?? monotonicMs) < STALL_MS) return;
+    this.#stalledSinceMs = undefined;
+    observe({ kind: 'stalled', cellCount: this.#inFlightCount(), forMs: STALL_MS });
+    governor.recover();
   }
 
   async #refreshBreakers(nowMs: number): Promise<void> {
@@ -325,37 +342,37 @@ class WorkLoop {
     for (const { breakerKey, openedAt } of this.#openBreakers.values()) {
       // A breaker that has just opened may not be in the ledger yet.
       const isSettled = nowMs - Date.parse(openedAt) >= REFRESH_MS;
-      if (isSettled && !breakerKeys.has(breakerKey)) this.#openBreakers.delete(breakerKey);
+      if (isSettled && !breakerKeys.has(breakerKey)) this.#forgetBreaker(breakerKey);
     }
     for (const breaker of listed) {
       this.#openBreakers.set(breaker.breakerKey, breaker);
-      if (this.#isWaitedFor(breaker) && nowMs >= this.#opensAtMs(breaker))
-        await this.#open(breaker);
+      if (this.#isWaitedFor(breaker) && nowMs >= this.#closesAtMs(breaker))
+        await this.#closeBreaker(breaker);
     }
   }
 
-  async #open({ breakerKey }: OpenBreaker): Promise<void> {
+  async #closeBreaker({ breakerKey }: OpenBreaker): Promise<void> {
     await this.#order.engine.ledger.closeBreaker(breakerKey);
     await this.#queue.makeVisible(breakerKey);
-    this.#openBreakers.delete(breakerKey);
-    this.#streaks.set(breakerKey, (this.#streaks.get(breakerKey) ?? 0) + 1);
+    this.#forgetBreaker(breakerKey);
+    this.#reopenCounts.set(breakerKey, (this.#reopenCounts.get(breakerKey) ?? 0) + 1);
   }
 
   /** When the breaker closes, ms: at its reset if that is known and later than its opening, else after a backoff. */
-  #opensAtMs({ breakerKey, openedAt, resetAt }: OpenBreaker): number {
+  #closesAtMs({ breakerKey, openedAt, resetAt }: OpenBreaker): number {
     const openedAtMs = Date.parse(openedAt);
     const resetAtMs = resetAt === null ? Number.NaN : Date.parse(resetAt);
-    const opensAtMs =
+    const closesAtMs =
       resetAtMs > openedAtMs
         ? resetAtMs
         : openedAtMs +
-          backoffMs((this.#streaks.get(breakerKey) ?? 0) + 1, {
+          backoffMs((this.#reopenCounts.get(breakerKey) ?? 0) + 1, {
             baseMs: limits.quotaBackoffBaseMs,
             capMs: limits.quotaBackoffCapMs,
             random: () => 0.5,
           });
-    this.#order.observe({ kind: 'breaker-waiting', breakerKey, untilMs: opensAtMs });
-    return opensAtMs;
+    this.#order.observe({ kind: 'breaker-waiting', breakerKey, untilMs: closesAtMs });
+    return closesAtMs;
   }
 
   #fail(error: unknown): void {
@@ -371,7 +388,7 @@ class WorkLoop {
     return [...this.#inFlight.values()].reduce((sum, count) => sum + count, 0);
   }
 
-  /** Time until the next task of an open config is visible, ms, at most until the next refresh. */
+  /** Time until the next task of an unblocked config is visible, ms, at most until the next refresh. */
   #idleMs(backlog: readonly Backlog[]): number {
     const nowMs = this.#order.engine.clock.now();
     const visibleAtMs = backlog

@@ -1,3 +1,4 @@
+import type { CallEnd } from '@thrice/core';
 import { SlotGovernor } from '@thrice/local';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -19,25 +20,55 @@ function governorOf(
   });
 }
 
-type Step =
+type CallerStep =
   | { readonly kind: 'grant'; readonly lane: string }
   | { readonly kind: 'dispose' | 'abort'; readonly index: number };
 
-const stepsArbitrary = fc.array(
+/** What the simulated world does next to a lane with holds. */
+type HoldStep =
+  | { readonly kind: 'grant'; readonly lane: string }
+  | { readonly kind: 'settle'; readonly index: number; readonly end: CallEnd }
+  | { readonly kind: 'pass'; readonly ms: number };
+
+const grantArbitrary = fc
+  .constantFrom('a', 'b', 'c')
+  .map((lane) => ({ kind: 'grant' as const, lane }));
+
+const callerStepsArbitrary = fc.array(
   fc.oneof(
-    {
-      weight: 3,
-      arbitrary: fc.constantFrom('a', 'b', 'c').map((lane) => ({ kind: 'grant' as const, lane })),
-    },
+    { weight: 3, arbitrary: grantArbitrary },
     { weight: 2, arbitrary: fc.nat().map((index) => ({ kind: 'dispose' as const, index })) },
     { weight: 1, arbitrary: fc.nat().map((index) => ({ kind: 'abort' as const, index })) },
   ),
-  { maxLength: 60 },
+  { maxLength: 60, size: 'max' },
 );
 
-/** Follows who holds and who waits while a governor is put through its paces. */
-class Crowd {
-  readonly held: { readonly lane: string; readonly slot: HeldPermit }[] = [];
+const endArbitrary = fc.oneof(
+  { weight: 1, arbitrary: fc.constant(answered) },
+  { weight: 6, arbitrary: fc.integer({ min: 1, max: 200 }).map(refused) },
+  { weight: 1, arbitrary: fc.constant(refused()) },
+);
+
+const holdStepsArbitrary = fc.array(
+  fc.oneof(
+    { weight: 4, arbitrary: grantArbitrary },
+    {
+      weight: 6,
+      arbitrary: fc
+        .tuple(fc.nat(), endArbitrary)
+        .map(([index, end]) => ({ kind: 'settle' as const, index, end })),
+    },
+    {
+      weight: 4,
+      arbitrary: fc.integer({ min: 1, max: 40 }).map((ms) => ({ kind: 'pass' as const, ms })),
+    },
+  ),
+  { maxLength: 80, size: 'max' },
+);
+
+/** Callers of a governor; tracks which of them hold a permit and which wait. */
+class Callers {
+  readonly held: { readonly lane: string; readonly permit: HeldPermit }[] = [];
   readonly waiting = new Set<{ readonly lane: string; readonly controller: AbortController }>();
   readonly #governor: SlotGovernor;
 
@@ -45,18 +76,33 @@ class Crowd {
     this.#governor = governor;
   }
 
-  async take(step: Step): Promise<void> {
-    if (step.kind === 'grant') this.#ask(step.lane);
-    else if (step.kind === 'dispose') {
-      const [given] = this.held.splice(step.index % Math.max(1, this.held.length), 1);
-      given?.slot[Symbol.dispose]();
-    } else {
+  async perform(step: CallerStep): Promise<void> {
+    if (step.kind === 'grant') this.request(step.lane);
+    else if (step.kind === 'dispose') this.remove(step.index)?.permit[Symbol.dispose]();
+    else {
       const waiting = [...this.waiting];
       waiting[step.index % Math.max(1, waiting.length)]?.controller.abort();
     }
-    await new Promise<void>((resolve) => {
-      setImmediate(resolve);
-    });
+    await settledBy(Promise.resolve());
+  }
+
+  request(lane: string): void {
+    const controller = new AbortController();
+    const waiter = { lane, controller };
+    this.waiting.add(waiter);
+    takePermit(this.#governor, lane, controller.signal)
+      .then(
+        (permit) => this.held.push({ lane, permit }),
+        () => undefined,
+      )
+      .finally(() => this.waiting.delete(waiter))
+      .catch(() => undefined);
+  }
+
+  /** Removes a held permit without settling it; undefined if no caller holds one. */
+  remove(index: number): { readonly lane: string; readonly permit: HeldPermit } | undefined {
+    const [removed] = this.held.splice(index % Math.max(1, this.held.length), 1);
+    return removed;
   }
 
   countHeld(lane: string): number {
@@ -66,46 +112,115 @@ class Crowd {
   isWaitedFor(lane: string): boolean {
     return [...this.waiting].some((waiter) => waiter.lane === lane);
   }
+}
 
-  #ask(lane: string): void {
-    const controller = new AbortController();
-    const waiter = { lane, controller };
-    this.waiting.add(waiter);
-    takePermit(this.#governor, lane, controller.signal)
-      .then(
-        (slot) => this.held.push({ lane, slot }),
-        () => undefined,
-      )
-      .finally(() => this.waiting.delete(waiter))
-      .catch(() => undefined);
+/** What a lane may grant, computed from the ends of its calls alone. */
+class ExpectedLane {
+  readonly #limit: number;
+  window: number;
+  heldUntilMs = 0;
+  #refusals = 0;
+
+  constructor(limit: number) {
+    this.#limit = limit;
+    this.window = limit;
+  }
+
+  settle(end: CallEnd, delayMs: number, nowMs: number): void {
+    if (end.kind === 'answered') {
+      this.#refusals = 0;
+      this.window = Math.min(this.#limit, this.window + 1);
+    } else {
+      this.#refusals += 1;
+      if (this.#refusals < 2) return;
+      if (nowMs >= this.heldUntilMs) this.window = Math.max(1, Math.floor(this.window / 2));
+      this.heldUntilMs = Math.max(this.heldUntilMs, nowMs + delayMs);
+    }
+  }
+}
+
+/** Plays calls, refusals and time on several lanes and measures how long a lane idles without reason. */
+class HoldScenario {
+  readonly #callers: Callers;
+  readonly #clock: FakeClock;
+  readonly #total: number;
+  readonly #lanes: ReadonlyMap<string, ExpectedLane>;
+  readonly #idleSinceMs = new Map<string, number>();
+  /** The longest time a lane idled although it had waiters, a free slot and no hold, ms. */
+  maxIdleMs = 0;
+
+  constructor(clock: FakeClock, total: number, perLane: Readonly<Record<string, number>>) {
+    this.#callers = new Callers(governorOf(total, perLane, clock));
+    this.#clock = clock;
+    this.#total = total;
+    this.#lanes = new Map(
+      Object.entries(perLane).map(([lane, limit]) => [lane, new ExpectedLane(limit)]),
+    );
+  }
+
+  async perform(step: HoldStep): Promise<void> {
+    if (step.kind === 'pass') {
+      for (let ms = 0; ms < step.ms; ms += 1) {
+        this.#clock.advance(1);
+        await this.#measure();
+      }
+      return;
+    }
+    if (step.kind === 'grant') this.#callers.request(step.lane);
+    else await this.#settle(step.index, step.end);
+    await this.#measure();
+  }
+
+  async #settle(index: number, end: CallEnd): Promise<void> {
+    const settled = this.#callers.remove(index);
+    if (settled === undefined) return;
+    const delayMs = await settled.permit.settle(end);
+    this.#lanes.get(settled.lane)?.settle(end, delayMs, this.#clock.monotonicMs());
+  }
+
+  async #measure(): Promise<void> {
+    await settledBy(Promise.resolve());
+    const nowMs = this.#clock.monotonicMs();
+    for (const [lane, { window, heldUntilMs }] of this.#lanes) {
+      const isIdle =
+        this.#callers.isWaitedFor(lane) &&
+        this.#callers.countHeld(lane) < window &&
+        this.#callers.held.length < this.#total &&
+        nowMs >= heldUntilMs;
+      if (isIdle) {
+        const sinceMs = this.#idleSinceMs.get(lane) ?? nowMs;
+        this.#idleSinceMs.set(lane, sinceMs);
+        this.maxIdleMs = Math.max(this.maxIdleMs, nowMs - sinceMs);
+      } else this.#idleSinceMs.delete(lane);
+    }
   }
 }
 
 describe('SlotGovernor', () => {
-  it('grants never more than the limits allow and leaves no slot idle that is waited for', async () => {
+  it('never grants more than the limits allow and leaves no slot idle while a caller waits for it', async () => {
     const limit = fc.integer({ min: 1, max: 4 });
 
     await fc.assert(
       fc.asyncProperty(
-        stepsArbitrary,
+        callerStepsArbitrary,
         fc.integer({ min: 1, max: 6 }),
         fc.tuple(limit, limit, limit),
         async (steps, total, [a, b, c]) => {
           const perLane = { a, b, c };
-          const crowd = new Crowd(governorOf(total, perLane));
+          const callers = new Callers(governorOf(total, perLane));
           for (const step of steps) {
-            await crowd.take(step);
+            await callers.perform(step);
 
             const lanes = Object.entries(perLane);
-            const overfull = lanes.filter(([lane, most]) => crowd.countHeld(lane) > most);
+            const overfull = lanes.filter(([lane, most]) => callers.countHeld(lane) > most);
             const idle = lanes.filter(
               ([lane, most]) =>
-                crowd.isWaitedFor(lane) &&
-                crowd.countHeld(lane) < most &&
-                crowd.held.length < total,
+                callers.isWaitedFor(lane) &&
+                callers.countHeld(lane) < most &&
+                callers.held.length < total,
             );
             expect({ overfull, idle }).toEqual({ overfull: [], idle: [] });
-            expect(crowd.held.length).toBeLessThanOrEqual(total);
+            expect(callers.held.length).toBeLessThanOrEqual(total);
           }
         },
       ),
@@ -113,63 +228,49 @@ describe('SlotGovernor', () => {
     );
   });
 
-  it('never stands still when a hold is over, whether timers fire early or late', async () => {
+  it('resumes each lane when its hold ends, whether timers fire early or late', async () => {
     const lateMs = 8;
-    const steps = fc.array(
-      fc.oneof(
-        { weight: 4, arbitrary: fc.record({ kind: fc.constant('ask' as const) }) },
-        { weight: 3, arbitrary: fc.record({ kind: fc.constant('answer' as const) }) },
-        {
-          weight: 3,
-          arbitrary: fc.record({
-            kind: fc.constant('refuse' as const),
-            retryAfterMs: fc.option(fc.integer({ min: 1, max: 60 }), { nil: undefined }),
-          }),
-        },
-        {
-          weight: 6,
-          arbitrary: fc.record({
-            kind: fc.constant('pass' as const),
-            ms: fc.integer({ min: 1, max: 40 }),
-          }),
-        },
-      ),
-      { maxLength: 80 },
-    );
     const drifts = fc.infiniteStream(fc.integer({ min: -4, max: lateMs }));
+    const limit = fc.integer({ min: 1, max: 4 });
 
     await fc.assert(
-      fc.asyncProperty(steps, drifts, fc.integer({ min: 1, max: 4 }), async (all, drift, slots) => {
-        const clock = new RoughClock(() => drift.next().value ?? 0);
-        const governor = governorOf(slots, { a: slots }, clock);
-        const crowd = new Crowd(governor);
-        let openForMs = 0;
-        for (let asked = 0; asked < 12; asked += 1) await crowd.take({ kind: 'grant', lane: 'a' });
-        // A last long while without news: whoever waits for the end of a hold must have been served.
-        for (const step of [
-          ...all,
-          ...Array.from({ length: 20 }, () => ({ kind: 'pass', ms: 5 }) as const),
-        ]) {
-          if (step.kind === 'ask') await crowd.take({ kind: 'grant', lane: 'a' });
-          else if (step.kind === 'pass') {
-            for (let ms = 0; ms < step.ms; ms += 1) {
-              openForMs = governor.isHeld('a') ? 0 : openForMs + 1;
-              clock.advance(1);
-              await settledBy(Promise.resolve());
-              const isStill =
-                openForMs > lateMs && crowd.isWaitedFor('a') && crowd.countHeld('a') === 0;
-              expect(isStill).toBe(false);
-            }
-          } else if (crowd.held.length > 0) {
-            const [first] = crowd.held.splice(0, 1);
-            await first?.slot.settle(
-              step.kind === 'answer' ? answered : refused(step.retryAfterMs),
-            );
+      fc.asyncProperty(
+        holdStepsArbitrary,
+        drifts,
+        fc.integer({ min: 2, max: 6 }),
+        fc.tuple(limit, limit, limit),
+        async (steps, drift, total, [a, b, c]) => {
+          const clock = new RoughClock(() => drift.next().value ?? 0);
+          const scenario = new HoldScenario(clock, total, { a, b, c });
+          const first = Array.from({ length: 4 }, () => ['a', 'b', 'c'])
+            .flat()
+            .map((lane) => ({ kind: 'grant', lane }) as const);
+          // In the quiet time at the end, nothing but the alarm can serve a caller.
+          const quiet = { kind: 'pass', ms: 200 } as const;
+          for (const step of [...first, ...steps, quiet]) {
+            await scenario.perform(step);
+            expect(scenario.maxIdleMs).toBeLessThanOrEqual(lateMs);
           }
-        }
-      }),
-      { numRuns: 40, seed: 7 },
+        },
+      ),
+      { numRuns: 60, seed: 7 },
     );
+  });
+
+  it('wakes a lane whose hold ends before a hold that began earlier', async () => {
+    const clock = new FakeClock();
+    const governor = governorOf(2, { a: 1, b: 1 }, clock);
+    await refuse(governor, 60_000);
+    await refuse(governor, 60_000);
+    const waiting = takePermit(governor, 'a');
+    await refuse(governor, 1_000, 'b');
+    await refuse(governor, 1_000, 'b');
+    const brief = takePermit(governor, 'b');
+
+    clock.advance(1_000);
+
+    expect(await settledBy(brief)).toBe(true);
+    expect(await settledBy(waiting)).toBe(false);
   });
 
   it('serves one lane first come, first served', async () => {
@@ -187,7 +288,7 @@ describe('SlotGovernor', () => {
     expect(order).toEqual([1, 2, 3]);
   });
 
-  it('gives a free slot to the waiting lane that uses fewest', async () => {
+  it('gives a free slot to the waiting lane that uses the fewest', async () => {
     const governor = governorOf(4, { slow: 4, fast: 4 });
     const slots = await Promise.all(
       ['slow', 'slow', 'slow', 'fast'].map((lane) => takePermit(governor, lane)),
@@ -202,7 +303,7 @@ describe('SlotGovernor', () => {
     expect(await settledBy(slow)).toBe(false);
   });
 
-  it('shares the slots evenly between a crowd and a few latecomers', async () => {
+  it('shares the slots evenly between lanes whose callers came first and later', async () => {
     const governor = governorOf(4, { slow: 4, fast: 4 });
     const held: { readonly lane: string; readonly slot: HeldPermit }[] = [];
     const ask = (lane: string) => {
@@ -226,14 +327,14 @@ describe('SlotGovernor', () => {
     expect(grantedCounts).toEqual({ slow: 22, fast: 18 });
   });
 
-  it('passes over a waiter that has given up', async () => {
+  it('skips a caller that stopped waiting', async () => {
     const governor = governorOf(1, { a: 1 });
     const controller = new AbortController();
     const first = await takePermit(governor, 'a');
-    const quitter = takePermit(governor, 'a', controller.signal);
+    const aborted = takePermit(governor, 'a', controller.signal);
     const patient = takePermit(governor, 'a');
     controller.abort();
-    await expect(quitter).rejects.toMatchObject({ code: 'interrupted' });
+    await expect(aborted).rejects.toMatchObject({ code: 'interrupted' });
 
     first[Symbol.dispose]();
 
@@ -241,7 +342,7 @@ describe('SlotGovernor', () => {
     expect(granted.waitMs).toBe(0);
   });
 
-  it('has no slots for a lane it was not told of', async () => {
+  it('throws for a lane that it does not know', async () => {
     const governor = governorOf(1, { a: 1 });
 
     await expect(takePermit(governor, 'b')).rejects.toMatchObject({
@@ -249,22 +350,107 @@ describe('SlotGovernor', () => {
       message: 'no slots for lane "b"',
     });
   });
+});
 
-  it('turns away who waits once it is closed, and leaves slots to their holders', async () => {
-    const governor = governorOf(1, { a: 1 });
-    const interrupted = { code: 'interrupted' };
+/** A governor with a bug: it never serves a waiting caller. */
+class ForgetfulGovernor extends SlotGovernor {
+  protected override grantWaiting(): void {
+    // Forgets the waiters.
+  }
+}
+
+/** Opens a governor with a bug and two slots; `a` may use both, `b` one. */
+function forgetfulGovernor(clock = new FakeClock()): SlotGovernor {
+  const perLane = new Map([
+    ['a', 2],
+    ['b', 1],
+  ]);
+  return new ForgetfulGovernor({ clock, total: 2, perLane, random: () => 0 });
+}
+
+/** Waits for a permit until the test ends. */
+function waitOn(governor: SlotGovernor, lane: string): void {
+  takePermit(governor, lane).catch(() => undefined);
+}
+
+describe('a SlotGovernor is stalled', () => {
+  it('when a caller waits although its lane has a free slot', async () => {
+    const governor = forgetfulGovernor();
+    const first = await takePermit(governor, 'b');
+    waitOn(governor, 'b');
+
+    first[Symbol.dispose]();
+
+    expect(governor.isStalled).toBe(true);
+  });
+
+  it('also while other permits are in use', async () => {
+    const governor = forgetfulGovernor();
+    const first = await takePermit(governor, 'b');
     using _held = await takePermit(governor, 'a');
-    const waiting = takePermit(governor, 'a');
+    waitOn(governor, 'b');
 
-    governor.close();
+    first[Symbol.dispose]();
 
-    await expect(waiting).rejects.toMatchObject(interrupted);
-    await expect(takePermit(governor, 'a')).rejects.toMatchObject(interrupted);
+    expect(governor.isStalled).toBe(true);
+  });
+
+  it('not without a waiting caller', async () => {
+    const governor = forgetfulGovernor();
+
+    (await takePermit(governor, 'a'))[Symbol.dispose]();
+
+    expect(governor.isStalled).toBe(false);
+  });
+
+  it('not while the lane uses all its slots', async () => {
+    const governor = forgetfulGovernor();
+    using _held = await takePermit(governor, 'b');
+
+    waitOn(governor, 'b');
+
+    expect(governor.isStalled).toBe(false);
+  });
+
+  it('not while other lanes use all slots', async () => {
+    const governor = forgetfulGovernor();
+    using _first = await takePermit(governor, 'a');
+    using _second = await takePermit(governor, 'a');
+
+    waitOn(governor, 'b');
+
+    expect(governor.isStalled).toBe(false);
+  });
+
+  it('not while the lane is held, but after the hold', async () => {
+    const clock = new FakeClock();
+    const governor = forgetfulGovernor(clock);
+    await refuse(governor, 7_000);
+    await refuse(governor, 7_000);
+    waitOn(governor, 'a');
+
+    clock.advance(6_999);
+    const isStalledEarly = governor.isStalled;
+    clock.advance(1);
+
+    expect(isStalledEarly).toBe(false);
+    expect(governor.isStalled).toBe(true);
+  });
+
+  it('not when it works', async () => {
+    const governor = governorOf(1, { a: 1 });
+    const first = await takePermit(governor, 'a');
+    const second = takePermit(governor, 'a');
+
+    first[Symbol.dispose]();
+    using _granted = await second;
+
+    expect(governor.isStalled).toBe(false);
   });
 });
 
 describe('a closed SlotGovernor', () => {
-  it('turns away who waits and who comes, and lets the holders finish', async () => {
+  it('rejects current and new waiters after close, and lets granted calls finish', async () => {
     const governor = governorOf(1, { a: 1 });
     const held = await takePermit(governor, 'a');
     const waiting = takePermit(governor, 'a');
@@ -278,13 +464,13 @@ describe('a closed SlotGovernor', () => {
 });
 
 /** Takes a permit and has the vendor refuse its call; returns how long the cell should wait. */
-async function refuse(governor: SlotGovernor, retryAfterMs?: number): Promise<number> {
-  const permit = await takePermit(governor, 'a');
+async function refuse(governor: SlotGovernor, retryAfterMs?: number, lane = 'a'): Promise<number> {
+  const permit = await takePermit(governor, lane);
   return await permit.settle(refused(retryAfterMs));
 }
 
 describe('a lane whose calls are refused', () => {
-  it('is granted nothing until the wait the vendor asked for is over; other lanes are', async () => {
+  it('is granted nothing until the requested wait is over; other lanes are', async () => {
     const clock = new FakeClock();
     const governor = governorOf(2, { a: 1, b: 1 }, clock);
 
@@ -301,7 +487,49 @@ describe('a lane whose calls are refused', () => {
     expect(permit.waitMs).toBe(7_000);
   });
 
-  it('is held longer each time the vendor refuses again without saying for how long', async () => {
+  it('is held for months without a timer that overflows', async () => {
+    const clock = new FakeClock();
+    const governor = governorOf(1, { a: 1 }, clock);
+    const monthMs = 30 * 86_400_000;
+    await refuse(governor, monthMs);
+    await refuse(governor, monthMs);
+    const waiting = takePermit(governor, 'a');
+    const firstSleepMs = clock.nextDueInMs;
+
+    clock.advance(monthMs - 1_000);
+    const isEarly = await settledBy(waiting);
+    const lastSleepMs = clock.nextDueInMs;
+    clock.advance(1_000);
+    using permit = await waiting;
+
+    expect(isEarly).toBe(false);
+    expect(permit.waitMs).toBe(monthMs);
+    expect([firstSleepMs, lastSleepMs]).toEqual([60_000, 1_000]);
+  });
+
+  it.each([-3_600_000, 3_600_000])(
+    'is held as long when the wall clock is set by %i ms meanwhile',
+    async (changeMs) => {
+      const clock = new FakeClock();
+      const governor = governorOf(1, { a: 1 }, clock);
+      await refuse(governor, 7_000);
+      await refuse(governor, 7_000);
+      const waiting = takePermit(governor, 'a');
+
+      clock.setWallClock(clock.now() + changeMs);
+      clock.advance(6_999);
+      const isEarly = await settledBy(waiting);
+      clock.advance(1);
+      const isOnTime = await settledBy(waiting);
+      governor.close();
+      const permit = await waiting.catch(() => undefined);
+
+      expect({ isEarly, isOnTime }).toEqual({ isEarly: false, isOnTime: true });
+      expect(permit?.waitMs).toBe(7_000);
+    },
+  );
+
+  it('is held longer after each further refusal without a requested wait', async () => {
     const clock = new FakeClock();
     const governor = governorOf(1, { a: 1 }, clock);
     const holds: number[] = [];
@@ -316,7 +544,7 @@ describe('a lane whose calls are refused', () => {
     expect(holds).toEqual([250, 500, 1_000, 2_000]);
   });
 
-  it('counts refusals of calls that were in flight together as one', async () => {
+  it('is held once when calls that were in flight together are refused', async () => {
     const governor = governorOf(4, { a: 4 });
     const permits = [
       await takePermit(governor, 'a'),
@@ -338,11 +566,12 @@ describe('a lane whose calls are refused', () => {
       await (await takePermit(governor, 'a')).settle(answered);
     }
 
+    using next = await takePermit(governor, 'a');
     expect(delays).toEqual([9_000, 9_000, 9_000]);
-    expect(governor.isHeld('a')).toBe(false);
+    expect(next.waitMs).toBe(0);
   });
 
-  it('gets its pace back with its answers: the next hold is a short one', async () => {
+  it('is held briefly again after an answer', async () => {
     const clock = new FakeClock();
     const governor = governorOf(1, { a: 1 }, clock);
     for (let refusal = 0; refusal < 6; refusal += 1) clock.advance(await refuse(governor));

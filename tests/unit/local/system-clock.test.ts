@@ -8,6 +8,16 @@ describe('systemClock', () => {
     expect(systemClock.toIso(1_767_323_045_678)).toBe('2026-01-02T03:04:05.678Z');
   });
 
+  it('counts monotonic time from an arbitrary start, not from 1970', () => {
+    const beforeMs = systemClock.monotonicMs();
+
+    const afterMs = systemClock.monotonicMs();
+
+    expect(beforeMs).toBeGreaterThanOrEqual(0);
+    expect(afterMs).toBeGreaterThanOrEqual(beforeMs);
+    expect(afterMs).toBeLessThan(systemClock.now() / 2);
+  });
+
   it('resolves immediately if the signal has already aborted', async () => {
     const sleep = systemClock.sleep(1_000_000, AbortSignal.abort());
 

@@ -5,7 +5,14 @@ import {
   renderSummary,
   type Summary,
 } from '@thrice/core';
-import { type Ending, type LocalEngine, type TaskScope, workGroup } from '@thrice/local';
+import {
+  type Ending,
+  type LocalEngine,
+  SlotGovernor,
+  slotsPerLane,
+  type TaskScope,
+  workGroup,
+} from '@thrice/local';
 import type { ModelClients } from '@thrice/models';
 import { closeBreakers } from '../engine/close-breakers.ts';
 import { describePause } from '../render/breaker-text.ts';
@@ -50,6 +57,12 @@ export async function runToCompletion(order: CompletionOrder): Promise<ExitCode>
       header,
       benchmark,
       clientFor: order.models.clientFor,
+      governor: new SlotGovernor({
+        clock: engine.clock,
+        total: benchmark.parallel,
+        perLane: slotsPerLane(benchmark),
+        random: Math.random,
+      }),
       random: Math.random,
       observe: (event) => progress.observe(event),
       scope: order.scope ?? wholeGroup(header),
