@@ -104,7 +104,7 @@ export class SlotGovernor implements WatchedGovernor {
     if (signal.aborted || this.#closed.signal.aborted) throw interrupted();
     const sinceMs = this.#clock.monotonicMs();
     const isFirst = slots.waiters.size === 0;
-    if (isFirst && this.#free > 0 && this.#canGrant(slots)) this.#take(slots);
+    if (isFirst && this.#free > 0 && canGrant(slots, sinceMs)) this.#take(slots);
     else await this.#wait(slots, signal);
     let isSettled = false;
     const settle = async (end: CallEnd) => {
@@ -151,7 +151,7 @@ export class SlotGovernor implements WatchedGovernor {
   }
 
   get isStalled(): boolean {
-    return this.#free > 0 && this.#grantableLanes().length > 0;
+    return this.#free > 0 && this.#grantableLanes(this.#clock.monotonicMs()).length > 0;
   }
 
   recover(): void {
@@ -160,13 +160,14 @@ export class SlotGovernor implements WatchedGovernor {
 
   protected grantWaiting(): void {
     if (this.#closed.signal.aborted) return;
-    while (this.#grantNext());
-    this.#setAlarm();
+    // One reading for both: a hold that ended between two readings would get neither a grant nor an alarm.
+    const nowMs = this.#clock.monotonicMs();
+    while (this.#grantNext(nowMs));
+    this.#setAlarm(nowMs);
   }
 
   /** Sets the alarm for the earliest end of a hold that callers wait for. */
-  #setAlarm(): void {
-    const nowMs = this.#clock.monotonicMs();
+  #setAlarm(nowMs: number): void {
     const ends = [...this.#lanes.values()].flatMap(({ waiters, heldUntilMs }) =>
       waiters.size > 0 && heldUntilMs > nowMs ? [heldUntilMs] : [],
     );
@@ -200,10 +201,6 @@ export class SlotGovernor implements WatchedGovernor {
     throw new ThriceError({ code: 'invariant-violated', message: `no slots for lane "${lane}"` });
   }
 
-  #canGrant({ inUse, window, heldUntilMs }: LaneSlots): boolean {
-    return inUse < window && this.#clock.monotonicMs() >= heldUntilMs;
-  }
-
   #take(slots: LaneSlots): void {
     slots.inUse += 1;
     this.#free -= 1;
@@ -232,15 +229,15 @@ export class SlotGovernor implements WatchedGovernor {
   }
 
   /** The lanes with waiters that may have a slot if one is free. */
-  #grantableLanes(): readonly LaneSlots[] {
+  #grantableLanes(nowMs: number): readonly LaneSlots[] {
     return [...this.#lanes.values()].filter(
-      (slots) => slots.waiters.size > 0 && this.#canGrant(slots),
+      (slots) => slots.waiters.size > 0 && canGrant(slots, nowMs),
     );
   }
 
   /** Grants one slot. Returns false if none is free or no waiting lane may have one. */
-  #grantNext(): boolean {
-    const [first, ...others] = this.#grantableLanes();
+  #grantNext(nowMs: number): boolean {
+    const [first, ...others] = this.#grantableLanes(nowMs);
     if (first === undefined || this.#free === 0) return false;
     const neediest = others.reduce(
       (least, lane) => (lane.inUse < least.inUse ? lane : least),
@@ -250,6 +247,10 @@ export class SlotGovernor implements WatchedGovernor {
     waiter?.start();
     return true;
   }
+}
+
+function canGrant({ inUse, window, heldUntilMs }: LaneSlots, nowMs: number): boolean {
+  return inUse < window && nowMs >= heldUntilMs;
 }
 
 /** The slots of each lane of a benchmark. */

@@ -6,6 +6,7 @@ import { FakeClock } from '../../support/fake-clock.ts';
 import { answered, type HeldPermit, refused, takePermit } from '../../support/permits.ts';
 import { RoughClock } from '../../support/rough-clock.ts';
 import { settledBy } from '../../support/settled-by.ts';
+import { TickingClock } from '../../support/ticking-clock.ts';
 
 function governorOf(
   total: number,
@@ -254,6 +255,33 @@ describe('SlotGovernor', () => {
         },
       ),
       { numRuns: 60, seed: 7 },
+    );
+  });
+
+  it('resumes a lane when its hold ends between two readings of the clock', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.infiniteStream(fc.integer({ min: -2, max: 2 })),
+        fc.infiniteStream(fc.integer({ min: 0, max: 1 })),
+        async (drifts, ticks) => {
+          const clock = new TickingClock(
+            () => drifts.next().value ?? 0,
+            () => ticks.next().value ?? 0,
+          );
+          const governor = governorOf(1, { a: 1 }, clock);
+          await refuse(governor, 100);
+          await refuse(governor, 100);
+          const waiting = takePermit(governor, 'a');
+
+          for (let ms = 0; ms < 120; ms += 1) {
+            clock.advance(1);
+            await settledBy(Promise.resolve());
+          }
+
+          expect(await settledBy(waiting)).toBe(true);
+        },
+      ),
+      { numRuns: 200, seed: 3 },
     );
   });
 
