@@ -25,7 +25,7 @@ type CallerStep =
   | { readonly kind: 'grant'; readonly lane: string }
   | { readonly kind: 'dispose' | 'abort'; readonly index: number };
 
-/** What the simulated world does next to a lane with holds. */
+/** A request for a permit, the end of a call, or time that passes. */
 type HoldStep =
   | { readonly kind: 'grant'; readonly lane: string }
   | { readonly kind: 'settle'; readonly index: number; readonly end: CallEnd }
