@@ -135,6 +135,14 @@ function stallsOf(events: readonly WorkerEvent[]): readonly WorkerEvent[] {
   return events.filter(({ kind }) => kind === 'stalled');
 }
 
+function completedConfigs(events: readonly WorkerEvent[]): readonly string[] {
+  return events.flatMap((event) => (event.kind === 'cell-completed' ? [event.key.config] : []));
+}
+
+function breakerKeysOf({ openBreakers }: Extract<Ending, { readonly kind: 'paused' }>) {
+  return openBreakers.map(({ breakerKey }) => breakerKey).toSorted();
+}
+
 describe('workGroup', () => {
   it.each([0, 1])(
     'reports and ends a stall when a bug stops all progress and %i permits were never returned',
@@ -193,6 +201,68 @@ describe('workGroup', () => {
       expect(stallsOf(events)).toHaveLength(stallCount);
     },
   );
+
+  it('pauses when all remaining cells wait for the breaker of a second lane', async () => {
+    const { ending, events } = await work({
+      benchmark: aBenchmark({
+        parallel: 2,
+        configs: [aConfig({ name: 'checked', solver: 'two-lane' }), aConfig()],
+        lanes: twoLanes,
+      }),
+      answer: ({ lane }) => (lane.name === 'b' ? anError('auth-failed') : aModelResponse()),
+    });
+
+    expect(ending).toMatchObject({ kind: 'paused', openBreakers: [{ breakerKey: 'b' }] });
+    expect(completedConfigs(events)).toEqual(Array(QUESTION_COUNT).fill('direct'));
+  });
+
+  it('pauses with every breaker that remaining cells wait for', async () => {
+    const { ending } = await work({
+      benchmark: aBenchmark({
+        configs: [aConfig({ name: 'checked', solver: 'two-lane' }), aConfig({ lane: 'c' })],
+        lanes: new Map([...twoLanes, ['c', aLane({ name: 'c' })]]),
+      }),
+      answer: ({ lane }) => (lane.name === 'lab' ? aModelResponse() : anError('auth-failed')),
+    });
+
+    expect(ending.kind === 'paused' && breakerKeysOf(ending)).toEqual(['b', 'c']);
+  });
+
+  it('does not pause before a cell that waits for something else', async () => {
+    let draftCount = 0;
+
+    const { ending } = await work({
+      benchmark: aBenchmark({ configs: [aConfig({ solver: 'two-lane' })], lanes: twoLanes }),
+      answer: ({ lane }) => {
+        if (lane.name === 'b') return anError('auth-failed');
+        draftCount += 1;
+        return draftCount === 1
+          ? anError('model-rate-limited', { retryAfterMs: 20_000 })
+          : aModelResponse();
+      },
+    });
+
+    expect(ending).toMatchObject({ kind: 'paused' });
+    expect(draftCount).toBe(QUESTION_COUNT + 1);
+  });
+
+  it('completes when the breaker of a second lane closes while it waits for a quota', async () => {
+    const clock = new FakeClock();
+    const resetAtMs = clock.now() + 60_000;
+
+    const { ending, events } = await work({
+      benchmark: aBenchmark({ configs: [aConfig({ solver: 'two-lane' })], lanes: twoLanes }),
+      answer: ({ lane }) =>
+        lane.name === 'b' && clock.now() < resetAtMs
+          ? anError('quota-exhausted', { resetAt: clock.toIso(resetAtMs) })
+          : aModelResponse(),
+      clock,
+      waitForQuota: true,
+    });
+
+    expect(ending).toEqual({ kind: 'complete' });
+    expect(completedConfigs(events)).toHaveLength(QUESTION_COUNT);
+  });
 
   it('reports no stall while the lane of a second step is held', async () => {
     let refusedCount = 0;
