@@ -19,6 +19,7 @@ import {
   anOpenBreaker,
   anOutput,
   aQuestion,
+  aUsage,
 } from '../../support/builders.ts';
 import { FakeEngine } from '../../support/fake-engine.ts';
 import type { FakeAnswer } from '../../support/fake-model-client.ts';
@@ -229,11 +230,12 @@ describe('a solver of two steps', () => {
   });
 
   it('pays the price of the model that its step calls', async () => {
-    const engine = engineWith(borrowing({ model: 'large' }), (request, signal) => ({
-      ...twoAnswers(request, signal),
-      servedModel: request.model,
-      usage: { inputTokens: 1_000_000, cachedInputTokens: 0, outputTokens: 0, reasoningTokens: 0 },
-    }));
+    const engine = engineWith(borrowing({ model: 'large' }), ({ model }) =>
+      aModelResponse({
+        servedModel: model,
+        usage: aUsage({ inputTokens: 1_000_000, cachedInputTokens: 0, outputTokens: 0 }),
+      }),
+    );
 
     await engine.work(await engine.deliver());
 

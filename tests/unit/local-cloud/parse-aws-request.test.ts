@@ -68,10 +68,13 @@ describe('parseAwsRequest', () => {
 
 describe('changeInput', () => {
   it('round-trips any S3 input', () => {
-    const part = fc.string({ unit: 'grapheme', minLength: 1 }).filter((text) => /[^./]/.test(text));
+    // A URL cannot hold the segments `.` and `..`: parsing one removes them.
+    const aKey = fc
+      .string({ unit: 'grapheme', minLength: 1 })
+      .filter((key) => /[^/]/.test(key) && !/(?:^|\/)\.{1,2}(?:\/|$)/.test(key));
     const anInput = fc.record({
       bucket: fc.stringMatching(/^[a-z0-9-]{3,20}$/),
-      key: fc.array(part, { minLength: 1 }).map((parts) => parts.join('/')),
+      key: aKey,
       query: fc.dictionary(fc.stringMatching(/^[a-z-]{1,9}$/), fc.string({ unit: 'grapheme' })),
       headers: fc.constant({ range: 'bytes=0-1' }),
       body: fc.uint8Array().map((bytes) => Buffer.from(bytes)),
