@@ -799,7 +799,7 @@ describe('a cell whose worker must stop', () => {
 
     const untilMs = engine.clock.now() + limits.leaseMs;
     engine.ledger.putCell(record({ state: 'claimed' }), { owner: 'worker-2', untilMs });
-    await engine.heartbeat.beat();
+    await engine.heartbeat.extendAll();
 
     expect(await working).toEqual({ kind: 'release', delayMs: 0 });
     expect(engine.ledger.cell(key)).toMatchObject({ state: 'claimed', attemptLog: [] });

@@ -16,7 +16,7 @@ describe('a heartbeat', () => {
     using _first = heartbeat.hold(one, deliveries[0]);
     using _second = heartbeat.hold(two, deliveries[1]);
 
-    await heartbeat.beat();
+    await heartbeat.extendAll();
 
     expect(ledger.log.filter((method) => method === 'extendLeases')).toEqual(['extendLeases']);
     expect(queue.extended).toEqual([deliveries]);
@@ -29,7 +29,7 @@ describe('a heartbeat', () => {
 
     for (let beat = 0; beat < 5; beat += 1) {
       clock.advance(limits.heartbeatMs);
-      await heartbeat.beat();
+      await heartbeat.extendAll();
     }
 
     expect(await ledger.claimCell(one, 0, 'worker-2')).toEqual({ kind: 'held' });
@@ -40,7 +40,7 @@ describe('a heartbeat', () => {
     await claim(one);
 
     heartbeat.hold(one, aDelivery())[Symbol.dispose]();
-    await heartbeat.beat();
+    await heartbeat.extendAll();
 
     expect(queue.extended).toEqual([]);
   });
@@ -53,7 +53,7 @@ describe('a heartbeat', () => {
 
     clock.advance(limits.leaseMs);
     await ledger.claimCell(one, 0, 'worker-2');
-    await heartbeat.beat();
+    await heartbeat.extendAll();
 
     expect(lost.signal.reason).toMatchObject({ code: 'lease-lost' });
     expect(kept.signal.aborted).toBe(false);

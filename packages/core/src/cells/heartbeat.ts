@@ -10,7 +10,7 @@ export interface HeldLease extends Disposable {
   /** Aborts with `lease-lost` when another worker has taken over the cell, or with the reason to stop. */
   readonly signal: AbortSignal;
   /**
-   * Checks that the lease still stands: a process that was suspended may have lost it.
+   * Checks that this worker still holds the lease: a process that was suspended may have lost it.
    *
    * @returns False when another worker has the cell.
    */
@@ -44,8 +44,8 @@ export class Heartbeat {
     readonly clock: Clock;
     readonly owner: string;
     /**
-     * Receives the error of a heartbeat that a store failed. The next heartbeat makes up for it; a cell whose
-     * lease was lost meanwhile is stopped.
+     * Receives the error of a heartbeat that a store failed. The next heartbeat retries; a cell whose lease was
+     * lost meanwhile is stopped.
      *
      * @default `run` throws it
      */
@@ -100,7 +100,7 @@ export class Heartbeat {
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await this.#clock.sleep(limits.heartbeatMs, signal);
-      if (!signal.aborted) await this.beat().catch((error: unknown) => this.#fail(error));
+      if (!signal.aborted) await this.extendAll().catch((error: unknown) => this.#fail(error));
     }
   }
 
@@ -110,7 +110,7 @@ export class Heartbeat {
   }
 
   /** Extends all leases and deliveries once; aborts the work on cells that other workers hold. */
-  async beat(): Promise<void> {
+  async extendAll(): Promise<void> {
     const held = [...this.#held];
     if (held.length === 0) return;
     const nowMs = this.#clock.now();
