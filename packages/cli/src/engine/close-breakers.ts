@@ -16,10 +16,13 @@ export async function closeBreakers(
   const { configs, awaitsResets = header.waitForQuota } = which;
   const chosen = header.spec.configs.filter(({ name }) => configs?.includes(name) ?? true);
   const lanes = new Set(chosen.map(({ model }) => laneOf(model)));
+  // A solver may also call lanes that no config names.
+  const isAnyLane = chosen.some(({ solver }) => solver !== 'direct');
   const nowIso = clock.toIso(clock.now());
   for (const { breakerKey, resetAt } of await ledger.listOpenBreakers()) {
     const isAwaited = awaitsResets && resetAt !== null && resetAt > nowIso;
-    if (lanes.has(laneOf(breakerKey)) && !isAwaited) await ledger.closeBreaker(breakerKey);
+    const isChosen = isAnyLane || lanes.has(laneOf(breakerKey));
+    if (isChosen && !isAwaited) await ledger.closeBreaker(breakerKey);
   }
   return lanes;
 }

@@ -1,0 +1,32 @@
+import { describe, expect, it } from 'vitest';
+import { closeBreakers } from '../../../packages/cli/src/engine/close-breakers.ts';
+import { aGroupHeader, anOpenBreaker } from '../../support/builders.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
+import { FakeLedger } from '../../support/fake-ledger.ts';
+
+/** The breakers that stay open when a group with one config on lane `lab` is resumed. */
+async function openAfterResume(solver: string): Promise<readonly string[]> {
+  const clock = new FakeClock();
+  const ledger = new FakeLedger(clock);
+  for (const breakerKey of ['lab', 'lab/n', 'spare']) {
+    await ledger.openBreaker(anOpenBreaker({ breakerKey, resetAt: null }));
+  }
+  const { spec } = aGroupHeader();
+  const [config] = spec.configs;
+  if (config === undefined) throw new Error('expected a config');
+  const configs = [{ ...config, model: 'lab/m', solver }];
+
+  await closeBreakers(aGroupHeader({ spec: { ...spec, configs } }), { ledger, clock });
+
+  return (await ledger.listOpenBreakers()).map(({ breakerKey }) => breakerKey);
+}
+
+describe('resuming a group', () => {
+  it('closes the breakers of the lanes of its configs', async () => {
+    expect(await openAfterResume('direct')).toEqual(['spare']);
+  });
+
+  it('closes every breaker if a solver may call other lanes', async () => {
+    expect(await openAfterResume('cascade')).toEqual([]);
+  });
+});
