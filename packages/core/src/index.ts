@@ -64,6 +64,7 @@ export {
 export {
   breakersFor,
   laneOf,
+  mayCallOtherModels,
   modelRefOf,
   type OpenBreaker,
   type OpenBreakers,

@@ -531,7 +531,7 @@ describe('the progress of a group', () => {
       doneSince: instant(stage, -2 * MINUTE_MS),
       activeLanes: ['lab'],
       isIdle: true,
-      asked: { at, done: 1, watch: 'token-1' },
+      asked: { at, done: 1, token: 'token-1' },
       tallies: [aTally()],
     });
   });

@@ -1,4 +1,10 @@
-import { type Clock, type GroupHeader, type Ledger, laneOf } from '@thrice/core';
+import {
+  type Clock,
+  type GroupHeader,
+  type Ledger,
+  laneOf,
+  mayCallOtherModels,
+} from '@thrice/core';
 
 /**
  * Closes the breakers of a group that the user starts or resumes, which means that its lanes work again.
@@ -16,8 +22,7 @@ export async function closeBreakers(
   const { configs, awaitsResets = header.waitForQuota } = which;
   const chosen = header.spec.configs.filter(({ name }) => configs?.includes(name) ?? true);
   const lanes = new Set(chosen.map(({ model }) => laneOf(model)));
-  // A solver may also call lanes that no config names.
-  const isAnyLane = chosen.some(({ solver }) => solver !== 'direct');
+  const isAnyLane = chosen.some(mayCallOtherModels);
   const nowIso = clock.toIso(clock.now());
   for (const { breakerKey, resetAt } of await ledger.listOpenBreakers()) {
     const isAwaited = awaitsResets && resetAt !== null && resetAt > nowIso;

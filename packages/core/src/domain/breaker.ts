@@ -55,16 +55,16 @@ export function breakersFor(
   return [laneOf(ref), ref].flatMap((breakerKey) => open.get(breakerKey) ?? []);
 }
 
-/**
- * Whether a breaker, by its key, can block cells of a config.
- *
- * The direct solver calls only the config's own model. Any other solver may call others, so that any breaker
- * can block it.
- */
+/** Whether cells of a config may call other models than the config's own: those of the direct solver do not. */
+export function mayCallOtherModels({ solver }: { readonly solver: string }): boolean {
+  return solver !== 'direct';
+}
+
+/** Whether a breaker, by its key, can block cells of a config. */
 export function canBlock(
   breakerKey: string,
   config: { readonly lane: string; readonly model: string; readonly solver: string },
 ): boolean {
-  if (config.solver !== 'direct') return true;
+  if (mayCallOtherModels(config)) return true;
   return breakerKey === config.lane || breakerKey === modelRefOf(config);
 }

@@ -54,7 +54,7 @@ const progressSchema = z.object({
   activeLanes: z.array(z.string()),
   isIdle: z.boolean(),
   /** The last request for results: its time, `done` at that time, and the active group's token. */
-  asked: z.object({ at: z.iso.datetime(), done: z.int(), watch: z.string() }).nullable(),
+  asked: z.object({ at: z.iso.datetime(), done: z.int(), token: z.string() }).nullable(),
   tallies: z.array(z.unknown()),
 });
 type Progress = z.infer<typeof progressSchema>;
@@ -204,7 +204,7 @@ async function reconcileGroup(reconciliation: Reconciliation): Promise<void> {
   }
   const isRequesting = needsResults({ current, previous, reconciliation });
   const asked = isRequesting
-    ? { at: current.at, done: current.done, watch: activeGroup.token }
+    ? { at: current.at, done: current.done, token: activeGroup.token }
     : (previous?.asked ?? null);
   if (isRequesting) {
     await stores.requests.requestResults(group, isHalted(current, previous));
@@ -287,7 +287,7 @@ function needsResults({
     current.activeLanes.length > 0 && hasElapsed(current.doneSince, NO_PROGRESS_MS);
   if (!isDone && !isHalted(current, previous) && !hasNoProgress) return false;
   if (asked === null || asked.done !== current.done) return true;
-  if (isDone && asked.watch !== activeGroup.token) return true;
+  if (isDone && asked.token !== activeGroup.token) return true;
   const isPaused = !isDone && current.activeLanes.length === 0;
   const intervalMs = isDone || isHalted(current, previous) ? REPEAT_REQUEST_MS : NO_PROGRESS_MS;
   return !isPaused && hasElapsed(asked.at, intervalMs);
