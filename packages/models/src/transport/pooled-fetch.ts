@@ -31,7 +31,7 @@ export function createPooledFetch(): PooledFetch {
         origin: url.origin,
         path: url.pathname + url.search,
         method: init?.method === 'POST' ? 'POST' : 'GET',
-        headers: [...new Headers(init?.headers)].flat(),
+        headers: init?.headers instanceof Headers ? init.headers : new Headers(init?.headers),
         body: typeof init?.body === 'string' ? init.body : null,
         signal: init?.signal ?? null,
       });
