@@ -1,8 +1,12 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { mapSqliteError } from './map-sqlite-error.ts';
 
-/** How long the first write of a batch waits for others, a fraction of the time of one model call. */
-const GATHER_MS = 6;
+/**
+ * How long the first write of a batch waits for others: as long as the last commit took, within these bounds. A
+ * slow disk thus gets larger batches and is busy half of the time at most; a fast one keeps no cell waiting.
+ */
+const MIN_GATHER_MS = 2;
+const MAX_GATHER_MS = 50;
 /** Pause between attempts to commit to a busy database. SQLite's own timeout adds to each attempt. */
 const RETRY_MS = 50;
 /** How long to retry on a busy database: a backup or a copy of the file may lock it for minutes. */
@@ -21,7 +25,7 @@ type Settle = () => void;
  * Combines writes into shared transactions, so that durability costs one disk flush per batch instead of
  * one per write.
  *
- * idle --write--> gathering --after GATHER_MS, or flush()--> committing --> idle
+ * idle --write--> gathering --after the gather time, or flush()--> committing --> idle
  * committing --busy--> waiting --after RETRY_MS, or flush()--> committing
  *
  * A write's promise settles after its transaction is on disk. Writes run in the order of their arrival. A
@@ -38,6 +42,7 @@ export class GroupCommit {
   /** Settles the writes of the first batch, once they ran and until they are committed. */
   #uncommitted: readonly Settle[] | undefined;
   #busySinceMs: number | undefined;
+  #gatherMs = MIN_GATHER_MS;
   #timer: NodeJS.Timeout | undefined;
 
   /** @param busyLimitMs - How long to retry on a busy database before its writes fail. */
@@ -55,7 +60,7 @@ export class GroupCommit {
   write<T>(work: () => T): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       this.#writes.push({ work, resolve: resolve as (value: unknown) => void, reject });
-      this.#timer ??= setTimeout(() => this.flush(), GATHER_MS);
+      this.#timer ??= setTimeout(() => this.flush(), this.#gatherMs);
     });
   }
 
@@ -90,7 +95,9 @@ export class GroupCommit {
   #commit(batch: readonly Write[]): void {
     // A busy COMMIT leaves its transaction open, so only COMMIT is retried, not the writes.
     this.#uncommitted ??= this.#run(batch);
+    const startedMs = performance.now();
     this.#database.exec('COMMIT');
+    this.#gatherMs = clamp(performance.now() - startedMs, MIN_GATHER_MS, MAX_GATHER_MS);
     const settlements = this.#uncommitted;
     this.#uncommitted = undefined;
     this.#busySinceMs = undefined;
@@ -137,4 +144,8 @@ export class GroupCommit {
     this.#uncommitted = undefined;
     if (this.#database.isOpen && this.#database.isTransaction) this.#database.exec('ROLLBACK');
   }
+}
+
+function clamp(value: number, min: number, max: number): number {
+  return Math.min(max, Math.max(min, value));
 }

@@ -1,17 +1,18 @@
 import { DatabaseSync } from 'node:sqlite';
 import { ThriceError } from '@thrice/core';
 import { GroupCommit, openDatabase } from '@thrice/local';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 /** A table of numbers in a database that counts its transactions. */
-function openNumbers() {
+function openNumbers(onCommit: () => void = () => undefined) {
   const database = new DatabaseSync(':memory:');
   database.exec('CREATE TABLE numbers (n INTEGER) STRICT');
   const statements: string[] = [];
   const plainExec = database.exec.bind(database);
   database.exec = (sql) => {
     statements.push(sql.split(' ')[0] ?? '');
+    if (sql === 'COMMIT') onCommit();
     plainExec(sql);
   };
   const insert = database.prepare('INSERT INTO numbers VALUES (?)');
@@ -61,6 +62,31 @@ describe('GroupCommit', () => {
 
     expect(numbers.read()).toEqual([1]);
   });
+
+  it.each([
+    { commitMs: 0, gatherMs: 2 },
+    { commitMs: 20, gatherMs: 20 },
+    { commitMs: 400, gatherMs: 50 },
+  ])(
+    'gathers writes for $gatherMs ms after a commit of $commitMs ms',
+    async ({ commitMs, gatherMs }) => {
+      vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+      onTestFinished(() => void vi.useRealTimers());
+      using numbers = openNumbers(() => vi.advanceTimersByTime(commitMs));
+      const first = numbers.commit.write(numbers.add(1));
+      numbers.commit.flush();
+      await first;
+
+      const second = numbers.commit.write(numbers.add(2));
+      vi.advanceTimersByTime(gatherMs - 1);
+      const early = numbers.read();
+      vi.advanceTimersByTime(1);
+      await second;
+
+      expect(early).toEqual([1]);
+      expect(numbers.read()).toEqual([1, 2]);
+    },
+  );
 
   it('commits immediately when flushed', () => {
     using numbers = openNumbers();
