@@ -1,5 +1,5 @@
 import type { CellKey } from '../domain/cell.ts';
-import { ThriceError } from '../errors.ts';
+import type { ThriceError } from '../errors.ts';
 import { limits } from '../limits.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Ledger } from '../ports/ledger.ts';
@@ -7,7 +7,7 @@ import type { Delivery, TaskQueue } from '../ports/task-queue.ts';
 
 /** The lease of a claimed cell; dispose of it when the work on the cell ends. */
 export interface HeldLease extends Disposable {
-  /** Aborts with `lease-lost` when another worker has taken over the cell, or with the reason to stop. */
+  /** Aborts when the worker has to stop. A lost lease does not abort: a call in flight is paid and gets recorded. */
   readonly signal: AbortSignal;
   /**
    * Checks that this worker still holds the lease: a process that was suspended may have lost it.
@@ -23,6 +23,8 @@ interface Held {
   readonly controller: AbortController;
   /** When the lease was last taken or extended, ms since 1970. */
   extendedAtMs: number;
+  /** Another worker has taken over the cell. */
+  isLost: boolean;
 }
 
 /**
@@ -65,6 +67,7 @@ export class Heartbeat {
       delivery,
       controller: new AbortController(),
       extendedAtMs: this.#clock.now(),
+      isLost: false,
     };
     this.#held.add(held);
     if (this.#stopReason !== undefined) held.controller.abort(this.#stopReason);
@@ -78,6 +81,7 @@ export class Heartbeat {
   }
 
   async #confirm(held: Held): Promise<boolean> {
+    if (held.isLost) return false;
     const nowMs = this.#clock.now();
     // Heartbeats are much more frequent than leases are long: only a process that was suspended has to ask.
     if (nowMs - held.extendedAtMs < limits.leaseMs / 2) return true;
@@ -109,7 +113,7 @@ export class Heartbeat {
     this.#onFailure(error);
   }
 
-  /** Extends all leases and deliveries once; aborts the work on cells that other workers hold. */
+  /** Extends all leases and deliveries once, and notes the cells that other workers hold. */
   async extendAll(): Promise<void> {
     const held = [...this.#held];
     if (held.length === 0) return;
@@ -124,9 +128,7 @@ export class Heartbeat {
     for (const cell of held) cell.extendedAtMs = nowMs;
     for (const key of lost) {
       const cell = held.find((candidate) => isSameCell(candidate.key, key));
-      cell?.controller.abort(
-        new ThriceError({ code: 'lease-lost', message: `another worker took over ${key.id}` }),
-      );
+      if (cell !== undefined) cell.isLost = true;
     }
   }
 }
