@@ -1,6 +1,8 @@
 import {
+  asDuplicate,
   type CellKey,
   type CellRecord,
+  type DiscardedCall,
   type Ledger,
   limits,
   type Tally,
@@ -18,6 +20,7 @@ import {
   anOpenBreaker,
   aTally,
 } from '../support/builders.ts';
+import { collect } from '../support/collect.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { ledgerCommands } from './ledger-model.ts';
 
@@ -569,7 +572,72 @@ function describeJournal(openLedger: OpenLedger): void {
 
       expect((await store.ledger.readJournal(key)).get('answer')).toEqual(lateCall);
     });
+
+    it('keeps a second call of a step as a duplicate, with its cost in the tally', async () => {
+      await using store = await openLedger(new FakeClock());
+      const second = aJournalEntry({ text: 'second', call: { costUsd: 0.25 } });
+      await store.ledger.commitCall(key, aJournalEntry({ text: 'first' }));
+
+      await store.other.commitCall(key, second);
+
+      expect(await discardedOf(store.ledger)).toEqual([{ id: key.id, entry: asDuplicate(second) }]);
+      expect(await store.ledger.readTallies(key.run)).toMatchObject([
+        { config: key.config, costUsd: 0.25, retries: 0, counts: { scored: 0, failed: 0 } },
+      ]);
+    });
+
+    it('keeps every discarded call beside the one that answers the step', async () => {
+      await using store = await openLedger(new FakeClock());
+      const spoiled = ['1', '2'].map((callId) =>
+        aJournalEntry({ callId, call: { discarded: 'content-filtered', costUsd: 0.5 } }),
+      );
+      const answer = aJournalEntry({ callId: '3' });
+
+      for (const entry of [...spoiled, answer]) {
+        expect(await store.ledger.commitCall(key, entry)).toEqual(entry);
+      }
+
+      const discarded = await discardedOf(store.other);
+      expect(discarded.length).toBe(2);
+      expect(discarded.map(({ entry }) => entry)).toEqual(expect.arrayContaining(spoiled));
+      expect((await store.ledger.readJournal(key)).get('answer')).toEqual(answer);
+      expect(await store.ledger.readTallies(key.run)).toMatchObject([{ costUsd: 1 }]);
+    });
+
+    it('records a call once, however often it is committed', async () => {
+      await using store = await openLedger(new FakeClock());
+      const answer = aJournalEntry({ callId: '1' });
+      const spoiled = aJournalEntry({
+        callId: '2',
+        call: { discarded: 'truncated-response', costUsd: 0.5 },
+      });
+      const duplicate = aJournalEntry({ callId: '3', call: { costUsd: 0.25 } });
+
+      for (const entry of [answer, spoiled, duplicate, answer, spoiled, duplicate]) {
+        await store.ledger.commitCall(key, entry);
+      }
+
+      expect((await discardedOf(store.ledger)).length).toBe(2);
+      expect(await store.ledger.readTallies(key.run)).toMatchObject([{ costUsd: 0.75 }]);
+    });
+
+    it('lists the discarded calls of one config in one run, of all cells', async () => {
+      await using store = await openLedger(new FakeClock());
+      const entry = aJournalEntry({ call: { discarded: 'unclassified' } });
+      const ids = ['q1', 'q10', 'q2'];
+      const others = [aCellKey({ run: 'demo-r2' }), aCellKey({ config: 'direct2' })];
+
+      for (const id of ids) await store.ledger.commitCall(aCellKey({ id }), entry);
+      for (const other of others) await store.ledger.commitCall(other, entry);
+
+      const listed = await discardedOf(store.ledger);
+      expect(listed.map(({ id }) => id).sort()).toEqual([...ids].sort());
+    });
   });
+}
+
+async function discardedOf(ledger: Ledger): Promise<readonly DiscardedCall[]> {
+  return await collect(ledger.listDiscardedCalls(key.run, key.config));
 }
 
 function describeCompletion(openLedger: OpenLedger): void {

@@ -107,6 +107,7 @@ export function aCall(parts: Partial<Call> = {}): Call {
     finishReason: 'stop',
     rawFinishReason: 'stop',
     replayed: false,
+    discarded: null,
     ...parts,
   };
 }
@@ -120,6 +121,7 @@ export function anOutput(parts: Partial<ModelOutput> = {}): ModelOutput {
 export function aJournalEntry(
   parts: {
     readonly step?: string;
+    readonly callId?: string;
     readonly position?: number;
     readonly generation?: number;
     readonly failedAttempts?: number;
@@ -133,6 +135,7 @@ export function aJournalEntry(
     schemaVersion: 1,
     kind: 'model-call',
     step,
+    callId: parts.callId ?? `call of ${text}`,
     position: parts.position ?? 0,
     generation: parts.generation ?? 0,
     failedAttempts: parts.failedAttempts ?? 0,
@@ -154,6 +157,7 @@ export function aModelResponse(parts: Partial<ModelResponse> = {}): ModelRespons
     latencyMs: 20,
     ttftMs: null,
     rateLimits: {},
+    fault: undefined,
     raw: { object: 'chat.completion' },
     ...parts,
   };

@@ -1,12 +1,14 @@
 import { isDeepStrictEqual } from 'node:util';
 import {
   type Attempt,
+  asDuplicate,
   type CellKey,
   type CellRecord,
   type CellResult,
   type Claim,
   type Clock,
   countRetries,
+  type DiscardedCall,
   type GroupHeader,
   type GroupRecord,
   type GroupState,
@@ -33,6 +35,7 @@ export class FakeLedger implements Ledger {
   readonly #groups = new Map<string, GroupRecord>();
   readonly #cells = new Map<string, StoredCell>();
   readonly #journals = new Map<string, Map<string, JournalEntry>>();
+  readonly #discarded = new Map<string, { readonly key: CellKey; readonly entry: JournalEntry }>();
   readonly #openBreakers = new Map<string, OpenBreaker>();
   /** How far each tally deviates from the cell records, by run and config. */
   readonly #shifts = new Map<string, Tally>();
@@ -143,11 +146,25 @@ export class FakeLedger implements Ledger {
 
   async commitCall(key: CellKey, entry: JournalEntry): Promise<JournalEntry> {
     this.#note('commitCall');
+    if (entry.call.discarded !== null) {
+      this.#discarded.set(JSON.stringify([key, entry.step, entry.callId]), { key, entry });
+      return entry;
+    }
     const journal = this.#journals.get(nameOf(key)) ?? new Map<string, JournalEntry>();
     this.#journals.set(nameOf(key), journal);
     const first = journal.get(entry.step) ?? entry;
     journal.set(entry.step, first);
+    if (first.callId !== entry.callId) {
+      const duplicate = { key, entry: asDuplicate(entry) };
+      this.#discarded.set(JSON.stringify([key, entry.step, entry.callId]), duplicate);
+    }
     return first;
+  }
+
+  async *listDiscardedCalls(run: string, config: string): AsyncIterable<DiscardedCall> {
+    for (const { key, entry } of this.#discarded.values()) {
+      if (key.run === run && key.config === config) yield { id: key.id, entry };
+    }
   }
 
   async readJournal(key: CellKey): Promise<ReadonlyMap<string, JournalEntry>> {
@@ -218,9 +235,17 @@ export class FakeLedger implements Ledger {
     const done = [...this.#cells.values()].flatMap(({ record }) =>
       record.result === undefined || record.key.run !== run ? [] : [record],
     );
-    const byConfig = Map.groupBy(done, ({ key }) => key.config);
-    return [...byConfig].map(([config, records]) => {
-      const results = records.flatMap(({ result }) => (result === undefined ? [] : [result]));
+    const discarded = [...this.#discarded.values()].filter(
+      ({ key, entry }) => key.run === run && entry.call.costUsd !== null,
+    );
+    const configs = new Set([...done, ...discarded].map(({ key }) => key.config));
+    return [...configs].map((config) => {
+      const results = done.flatMap(({ key, result }) =>
+        key.config === config && result !== undefined ? [result] : [],
+      );
+      const wasteUsd = discarded
+        .filter(({ key }) => key.config === config)
+        .reduce((sum, { entry }) => sum + (entry.call.costUsd ?? 0), 0);
       const count = (outcome: string) =>
         results.filter((result) => result.outcome === outcome).length;
       return {
@@ -233,7 +258,7 @@ export class FakeLedger implements Ledger {
           failed: count('failed'),
         },
         correct: results.filter(({ score }) => score === 1).length,
-        costUsd: results.reduce((sum, { costUsd }) => sum + (costUsd ?? 0), 0),
+        costUsd: results.reduce((sum, { costUsd }) => sum + (costUsd ?? 0), wasteUsd),
         retries: results.reduce((sum, result) => sum + countRetries(result), 0),
       };
     });

@@ -44,13 +44,20 @@ export class Steps {
       get: (target, property) => {
         const member: unknown = Reflect.get(target, property);
         if (typeof member !== 'function') return member;
-        return (...args: readonly unknown[]) =>
-          this.#runStep(
-            `${name}.${String(property)}`,
-            async () => (await Reflect.apply(member, target, args)) as unknown,
-          );
+        const step = `${name}.${String(property)}`;
+        const call = (args: readonly unknown[]): unknown => Reflect.apply(member, target, args);
+        return isGenerator(member)
+          ? (...args: readonly unknown[]) =>
+              this.#iterate(step, call(args) as AsyncIterable<unknown>)
+          : (...args: readonly unknown[]) => this.#runStep(step, async () => await call(args));
       },
     });
+  }
+
+  /** The start of an iteration is a step. */
+  async *#iterate(name: string, items: AsyncIterable<unknown>): AsyncIterable<unknown> {
+    await this.#runStep(name, async () => undefined);
+    yield* items;
   }
 
   async #runStep(name: string, work: () => Promise<unknown>): Promise<unknown> {
@@ -62,4 +69,10 @@ export class Steps {
     if (this.#fault?.takesEffect === true) await work();
     throw this.#createError();
   }
+}
+
+const AsyncGeneratorFunction: unknown = Object.getPrototypeOf(async function* () {}).constructor;
+
+function isGenerator(member: object): boolean {
+  return member.constructor === AsyncGeneratorFunction;
 }

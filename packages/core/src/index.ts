@@ -72,8 +72,11 @@ export {
   toOpenBreakers,
 } from './domain/breaker.ts';
 export {
+  asDuplicate,
   type Call,
   callSchema,
+  type DiscardedCall,
+  type DiscardReason,
   type FinishReason,
   inRecordedOrder,
   type Journal,

@@ -2,6 +2,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { isDeepStrictEqual } from 'node:util';
 import {
   type Attempt,
+  asDuplicate,
   attemptSchema,
   type CellKey,
   type CellRecord,
@@ -10,6 +11,7 @@ import {
   type Clock,
   cellResultSchema,
   countRetries,
+  type DiscardedCall,
   type GroupHeader,
   type GroupRecord,
   type GroupState,
@@ -168,12 +170,32 @@ export class SqliteLedger implements Ledger {
 
   async commitCall(key: CellKey, entry: JournalEntry): Promise<JournalEntry> {
     const text = JSON.stringify(entry);
-    const { step } = entry;
     return await this.#commit.write(() => {
-      const inserted = this.#sql.insertCall.run(key.run, key.config, key.id, step, text);
-      if (inserted.changes > 0) return entry;
-      return this.#journalOf(key).get(step) ?? entry;
+      if (entry.call.discarded !== null) {
+        this.#insertDiscarded(key, entry, text);
+        return entry;
+      }
+      if (this.#insertCall(key, entry, '', text)) return entry;
+      const first = this.#journalOf(key).get(entry.step) ?? entry;
+      if (first.callId === entry.callId) return first;
+      const duplicate = asDuplicate(entry);
+      this.#insertDiscarded(key, duplicate, JSON.stringify(duplicate));
+      return first;
     });
+  }
+
+  #insertDiscarded(key: CellKey, entry: JournalEntry, text: string): void {
+    if (this.#insertCall(key, entry, entry.callId, text)) this.#addCost(key, entry.call.costUsd);
+  }
+
+  /** Returns false if the call is there already. */
+  #insertCall(
+    { run, config, id }: CellKey,
+    { step }: JournalEntry,
+    discardedId: string,
+    text: string,
+  ): boolean {
+    return this.#sql.insertCall.run(run, config, id, step, discardedId, text).changes > 0;
   }
 
   async readJournal(key: CellKey): Promise<ReadonlyMap<string, JournalEntry>> {
@@ -188,6 +210,13 @@ export class SqliteLedger implements Ledger {
         return [entry.step, entry];
       }),
     );
+  }
+
+  async *listDiscardedCalls(run: string, config: string): AsyncIterable<DiscardedCall> {
+    for (const row of this.#sql.selectDiscarded.iterate(run, config)) {
+      const entry = journalEntrySchema.parse(JSON.parse(String(row['entry'])));
+      yield { id: String(row['id']), entry };
+    }
   }
 
   async completeCell(
@@ -234,6 +263,11 @@ export class SqliteLedger implements Ledger {
       sign * (result.costUsd ?? 0),
       sign * countRetries(result),
     );
+  }
+
+  /** Adds the cost of a discarded call to the tally. */
+  #addCost({ run, config }: CellKey, costUsd: number | null): void {
+    if (costUsd !== null) this.#sql.addToTally.run(run, config, 0, 0, 0, 0, 0, costUsd, 0);
   }
 
   async readCells(
@@ -315,8 +349,10 @@ const STATEMENTS = {
   completeCell: `UPDATE cells SET state = 'done', owner = NULL, lease_until = 0, attempts = ?,
     attempt_log = coalesce(?, attempt_log), outcome = ?, result = ?
     WHERE ${THIS_CELL} AND owner = ? AND state = 'claimed'`,
-  insertCall: 'INSERT INTO calls VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING',
-  selectCalls: `SELECT entry FROM calls WHERE ${THIS_CELL}`,
+  insertCall: 'INSERT INTO calls VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING',
+  selectCalls: `SELECT entry FROM calls WHERE ${THIS_CELL} AND discarded_id = ''`,
+  selectDiscarded: `SELECT id, entry FROM calls
+    WHERE run = ? AND config = ? AND discarded_id <> ''`,
   addToTally: `INSERT INTO tallies VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET
     scored = scored + excluded.scored, unparsed = unparsed + excluded.unparsed,
     ungraded = ungraded + excluded.ungraded, failed = failed + excluded.failed,

@@ -1,5 +1,6 @@
 import {
   type Attempt,
+  type Call,
   type CellKey,
   classOfCode,
   type ErrorCode,
@@ -26,6 +27,7 @@ import {
   aQuestion,
   aUsage,
 } from '../../support/builders.ts';
+import { collect } from '../../support/collect.ts';
 import { FakeEngine } from '../../support/fake-engine.ts';
 import { inTurn, untilAborted } from '../../support/fake-model-client.ts';
 
@@ -130,6 +132,7 @@ describe('a cell', () => {
       finishReason: 'stop',
       rawFinishReason: 'stop',
       replayed: false,
+      discarded: null,
     };
     const result = {
       outcome: 'scored',
@@ -150,6 +153,7 @@ describe('a cell', () => {
       schemaVersion: 1,
       kind: 'model-call',
       step: 'answer',
+      callId: `worker-1 ${engine.clock.now()} 1`,
       position: 0,
       generation: 0,
       failedAttempts: 0,
@@ -599,7 +603,7 @@ describe('an error of the lane', () => {
 });
 
 describe('an answer of another model', () => {
-  it('is not committed, opens the breaker of the model, and its cost is kept as waste', async () => {
+  it('is recorded as discarded, answers nothing, and opens the breaker of the model', async () => {
     const engine = new FakeEngine({
       benchmark: priced,
       answer: () => aModelResponse({ servedModel: 'm-mini', latencyMs: 70 }),
@@ -608,8 +612,10 @@ describe('an answer of another model', () => {
     const settlement = await engine.work(await engine.deliver());
 
     expect(settlement).toEqual(blockedBy('lab/m'));
-    expect(engine.ledger.log).not.toContain('commitCall');
     expect(await engine.ledger.readJournal(key)).toEqual(new Map());
+    expect(await discardedCalls(engine)).toMatchObject([
+      { discarded: 'wrong-served-model', servedModel: 'm-mini', costUsd: 1, latencyMs: 70 },
+    ]);
     expect(await engine.ledger.listOpenBreakers()).toMatchObject([
       {
         breakerKey: 'lab/m',
@@ -620,6 +626,68 @@ describe('an answer of another model', () => {
       },
     ]);
     expect(engine.ledger.cell(key)?.attemptLog).toMatchObject([{ costUsd: 1, latencyMs: 70 }]);
+  });
+});
+
+describe('a response without a usable answer', () => {
+  it('is recorded as discarded with its cost before the next attempt', async () => {
+    let requestCount = 0;
+    const engine = new FakeEngine({
+      benchmark: priced,
+      answer: () => {
+        requestCount += 1;
+        const fault = requestCount === 1 ? anError('truncated-response') : undefined;
+        return aModelResponse({ fault, raw: { number: requestCount } });
+      },
+    });
+
+    const settlement = await engine.work(await engine.deliver());
+
+    expect(settlement).toEqual({ kind: 'acknowledge' });
+    expect(await discardedCalls(engine)).toMatchObject([
+      { step: 'answer', discarded: 'truncated-response', costUsd: 1 },
+    ]);
+    const cell = engine.ledger.cell(key);
+    expect(cell).toMatchObject({
+      attemptLog: [{ error: { code: 'truncated-response' }, costUsd: 1 }],
+      result: { outcome: 'scored', attempts: 2, costUsd: 1 },
+    });
+    expect(cell?.result?.calls.length).toBe(1);
+  });
+
+  it.each<[ErrorCode, string]>([
+    ['quota-exhausted', 'lab'],
+    ['unknown-model', 'lab/m'],
+  ])('%s opens the breaker of %s, as a refusal does', async (code, breakerKey) => {
+    const engine = new FakeEngine({ answer: () => aModelResponse({ fault: anError(code) }) });
+
+    const settlement = await engine.work(await engine.deliver());
+
+    expect(settlement).toEqual(blockedBy(breakerKey));
+    expect(await discardedCalls(engine)).toMatchObject([{ discarded: code }]);
+  });
+
+  it('slows the lane down if it says so', async () => {
+    const fault = anError('model-rate-limited', { retryAfterMs: 9_000 });
+    const engine = new FakeEngine({ answer: () => aModelResponse({ fault }) });
+
+    await engine.work(await engine.deliver());
+
+    expect(engine.governor.ends).toEqual([
+      { kind: 'refused', retryAfterMs: 9_000, rateLimits: {} },
+    ]);
+  });
+
+  it('keeps two discarded calls of one step apart', async () => {
+    const engine = new FakeEngine({
+      benchmark: priced,
+      answer: () => aModelResponse({ fault: anError('truncated-response') }),
+    });
+
+    await engine.work(await engine.deliver());
+
+    expect((await discardedCalls(engine)).length).toBe(engine.models.requests.length);
+    expect(engine.ledger.cell(key)?.result).toMatchObject({ outcome: 'failed', calls: [] });
   });
 });
 
@@ -647,6 +715,7 @@ describe('a rejection', () => {
 
   it('may come with an answer that the vendor filtered', async () => {
     const engine = new FakeEngine({
+      benchmark: priced,
       answer: () => aModelResponse({ finishReason: 'content-filter' }),
     });
 
@@ -658,6 +727,9 @@ describe('a rejection', () => {
       score: null,
       error: { class: 'rejected', code: 'content-filtered' },
     });
+    expect(await discardedCalls(engine)).toMatchObject([
+      { discarded: 'content-filtered', costUsd: 1 },
+    ]);
     // Not an answer to replay: a rerun asks again.
     expect((await engine.ledger.readJournal(key)).size).toBe(0);
   });
@@ -679,21 +751,45 @@ describe('an error of the store', () => {
     },
   );
 
-  it.each(['commitCall', 'completeCell'] as const)(
-    'in %s gives the cell back: it is no fault of the cell',
-    async (method) => {
-      const engine = new FakeEngine();
-      engine.ledger.failNext(method, anError('store-unavailable'));
+  it('in completeCell gives the cell back: it is no fault of the cell', async () => {
+    const engine = new FakeEngine();
+    engine.ledger.failNext('completeCell', anError('store-unavailable'));
 
-      await engine.work(await engine.deliver()).catch(() => undefined);
+    await engine.work(await engine.deliver()).catch(() => undefined);
 
-      expect(engine.ledger.cell(key)).toMatchObject({
-        state: 'released',
-        attempts: 0,
-        attemptLog: [],
-      });
-    },
-  );
+    expect(engine.ledger.cell(key)).toMatchObject({
+      state: 'released',
+      attempts: 0,
+      attemptLog: [],
+    });
+  });
+
+  it('holds a paid answer until the store can be written', async () => {
+    const engine = new FakeEngine();
+    const commitCall = engine.ledger.commitCall.bind(engine.ledger);
+    let failureCount = 0;
+    engine.ledger.commitCall = async (...call) => {
+      failureCount += 1;
+      if (failureCount <= 20) throw anError('store-unavailable');
+      return await commitCall(...call);
+    };
+
+    const settlement = await engine.work(await engine.deliver());
+
+    expect(settlement).toEqual({ kind: 'acknowledge' });
+    expect(engine.models.requests.length).toBe(1);
+    expect((await engine.ledger.readJournal(key)).size).toBe(1);
+  });
+
+  it('gives up on a paid answer only when the worker is out of time', async () => {
+    const engine = new FakeEngine();
+    engine.ledger.failNext('commitCall', anError('store-unavailable'));
+    const worker = { ...engine.worker, hasTimeFor: () => false };
+
+    const executed = executeCell(await engine.deliver(), worker);
+
+    await expect(executed).rejects.toMatchObject({ code: 'store-unavailable' });
+  });
 
   it('leaves the cell to its lease where it cannot be given back either', async () => {
     const engine = new FakeEngine();
@@ -792,17 +888,20 @@ describe('a bug', () => {
 });
 
 describe('a cell whose worker must stop', () => {
-  it('ends its call when the lease is lost and leaves the cell to its new owner', async () => {
-    const engine = new FakeEngine({ answer: untilAborted });
-    const working = engine.work(await engine.deliver());
-    await asked(engine);
+  it('records the call that is in flight when the lease is lost, and leaves the cell to its new owner', async () => {
+    const engine = new FakeEngine();
+    engine.models.become(async () => {
+      const untilMs = engine.clock.now() + limits.leaseMs;
+      engine.ledger.putCell(record({ state: 'claimed' }), { owner: 'worker-2', untilMs });
+      await engine.heartbeat.extendAll();
+      return aModelResponse();
+    });
 
-    const untilMs = engine.clock.now() + limits.leaseMs;
-    engine.ledger.putCell(record({ state: 'claimed' }), { owner: 'worker-2', untilMs });
-    await engine.heartbeat.extendAll();
+    const settlement = await engine.work(await engine.deliver());
 
-    expect(await working).toEqual({ kind: 'release', delayMs: 0 });
+    expect(settlement).toEqual({ kind: 'release', delayMs: limits.heartbeatMs });
     expect(engine.ledger.cell(key)).toMatchObject({ state: 'claimed', attemptLog: [] });
+    expect((await engine.ledger.readJournal(key)).size).toBe(1);
   });
 
   it('completes nothing that another worker holds by then', async () => {
@@ -833,6 +932,7 @@ describe('a cell whose worker must stop', () => {
     await engine.work(await engine.deliver());
 
     expect(engine.ledger.cell(key)?.result).toMatchObject({ answer: '41', score: 0 });
+    expect(await discardedCalls(engine)).toMatchObject([{ discarded: 'duplicate' }]);
   });
 
   it('ends its call when everything is told to stop', async () => {
@@ -921,6 +1021,11 @@ function record(parts: {
 
 function waits(attemptLog: readonly Attempt[] = []): readonly (number | null)[] {
   return attemptLog.map(({ waitMs }) => waitMs);
+}
+
+async function discardedCalls({ ledger }: FakeEngine): Promise<readonly Call[]> {
+  const discarded = await collect(ledger.listDiscardedCalls(key.run, key.config));
+  return discarded.map(({ entry }) => entry.call);
 }
 
 /** Resolves when the model has been asked: the steps before it take no real time. */

@@ -6,6 +6,7 @@ import {
   aCall,
   aCellResult,
   aConfig,
+  aJournalEntry,
   anAttempt,
   aQuestion,
 } from '../../support/builders.ts';
@@ -40,8 +41,9 @@ describe('the published rows', () => {
     const run = header.runs[0] ?? '';
     const result = aCellResult({ attempts: 2, costUsd: 0.5, calls: [aCall({ costUsd: 0.5 })] });
     const key = { run, config: 'direct', id: 'q1' };
-    const unsent = anAttempt({ costUsd: null, latencyMs: null });
-    const attemptLog = [anAttempt({ costUsd: 0.25 }), unsent];
+    const attemptLog = [anAttempt()];
+    const discarded = aJournalEntry({ call: { costUsd: 0.25, discarded: 'content-filtered' } });
+    await engine.ledger.commitCall(key, discarded);
     engine.ledger.putCell({ key, state: 'done', generation: 0, attempts: 2, attemptLog, result });
 
     const [row] = await collect(readRows(header, run, aConfig(), engine));
@@ -53,6 +55,7 @@ describe('the published rows', () => {
       target: ['42'],
       confidence: null,
       tags: { level: '1' },
+      calls: [...result.calls, discarded.call],
       wasteUsd: 0.25,
     });
     // Files are compared byte by byte, so the key order is part of the format.
@@ -103,7 +106,7 @@ describe('the published rows', () => {
       costUsd: null,
       startedAt: null,
       calls: [],
-      wasteUsd: null,
+      wasteUsd: 0,
     });
   });
 

@@ -1,4 +1,4 @@
-import { type CellKey, groupStateSchema, ThriceError } from '@thrice/core';
+import { type CellKey, groupStateSchema, type JournalEntry, ThriceError } from '@thrice/core';
 import * as z from 'zod';
 import type { Attributes, ItemKey } from './dynamo-table.ts';
 import { payloadSchema } from './payload-store.ts';
@@ -33,6 +33,9 @@ export type CellItem = z.infer<typeof cellItemSchema>;
 
 /** A call; its payload is its journal entry. */
 export const callItemSchema = itemSchema.extend(payloadSchema.shape);
+
+/** A discarded call; its payload is its journal entry. */
+export const discardedItemSchema = itemSchema.extend({ id: z.string(), ...payloadSchema.shape });
 
 /** A group; its payload is its header. */
 export const groupItemSchema = itemSchema.extend({
@@ -110,6 +113,20 @@ export function callsOf({ run, config, id }: CellKey): {
   readonly prefix: string;
 } {
   return { pk: cellPartition(run, config), prefix: `call#${id}#` };
+}
+
+/** The key of a discarded call. */
+export function discardedItemKey({ run, config, id }: CellKey, entry: JournalEntry): ItemKey {
+  const { pk, prefix } = discardedCallsOf(run, config);
+  return { pk, sk: `${prefix}${id}#${entry.step}#${entry.callId}` };
+}
+
+/** The partition and sort key prefix of the discarded calls of a config in a run. */
+export function discardedCallsOf(
+  run: string,
+  config: string,
+): { readonly pk: string; readonly prefix: string } {
+  return { pk: cellPartition(run, config), prefix: 'discarded#' };
 }
 
 /** The key of a group. */

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import {
   type Attempt,
+  asDuplicate,
   attemptSchema,
   type BlobStore,
   type CellKey,
@@ -11,6 +12,7 @@ import {
   type Clock,
   cellResultSchema,
   countRetries,
+  type DiscardedCall,
   type GroupHeader,
   type GroupRecord,
   type GroupState,
@@ -36,6 +38,9 @@ import {
   callsOf,
   cellItemKey,
   cellItemSchema,
+  discardedCallsOf,
+  discardedItemKey,
+  discardedItemSchema,
   GROUP_LIST,
   groupItemKey,
   groupItemSchema,
@@ -265,12 +270,36 @@ export class DynamoLedger implements Ledger {
   }
 
   async commitCall(key: CellKey, entry: JournalEntry): Promise<JournalEntry> {
+    if (entry.call.discarded !== null) {
+      await this.#putDiscarded(key, entry);
+      return entry;
+    }
     const itemKey = callItemKey(key, entry.step);
     const payload = await this.#payloads.pack(JSON.stringify(entry));
     const item = { schemaVersion: SCHEMA_VERSION, ...payload };
     if (await this.#table.put(itemKey, item, 'absent')) return entry;
     const existing = await this.#table.get(itemKey);
-    return existing === undefined ? entry : await this.#parseEntry(existing);
+    if (existing === undefined) return entry;
+    const first = await this.#parseEntry(existing);
+    // The same call: the response to the first request was lost, or an earlier copy wrote it.
+    if (first.callId !== entry.callId) await this.#putDiscarded(key, asDuplicate(entry));
+    return first;
+  }
+
+  async #putDiscarded(key: CellKey, entry: JournalEntry): Promise<void> {
+    const payload = await this.#payloads.pack(JSON.stringify(entry));
+    const item = { schemaVersion: SCHEMA_VERSION, id: key.id, ...payload };
+    if (!(await this.#table.put(discardedItemKey(key, entry), item, 'absent'))) return;
+    const { costUsd } = entry.call;
+    if (costUsd !== null) await this.#updateTally(key, { costUsd });
+  }
+
+  async *listDiscardedCalls(run: string, config: string): AsyncIterable<DiscardedCall> {
+    const { pk, prefix } = discardedCallsOf(run, config);
+    for await (const item of this.#table.query(pk, { prefix })) {
+      const { id } = parseItem(discardedItemSchema, item, this.#table.name);
+      yield { id, entry: await this.#parseEntry(item) };
+    }
   }
 
   async readJournal(key: CellKey): Promise<ReadonlyMap<string, JournalEntry>> {
@@ -315,11 +344,9 @@ export class DynamoLedger implements Ledger {
     return true;
   }
 
-  /** Adds a result to the tally. The tally is a hint, so transient failures are ignored. */
-  async #addToTally({ run, config }: CellKey, result: CellResult, sign: 1 | -1): Promise<void> {
+  async #addToTally(key: CellKey, result: CellResult, sign: 1 | -1): Promise<void> {
     const count = (outcome: string) => (result.outcome === outcome ? sign : 0);
-    const set = { schemaVersion: SCHEMA_VERSION, run, config };
-    const add = {
+    await this.#updateTally(key, {
       scored: count('scored'),
       unparsed: count('unparsed'),
       ungraded: count('ungraded'),
@@ -327,6 +354,25 @@ export class DynamoLedger implements Ledger {
       correct: result.score === 1 ? sign : 0,
       costUsd: sign * (result.costUsd ?? 0),
       retries: sign * countRetries(result),
+    });
+  }
+
+  /** Adds to the tally. The tally is a hint, so transient failures are ignored. */
+  async #updateTally(
+    { run, config }: CellKey,
+    change: Partial<Omit<TallyItem, 'schemaVersion' | 'run' | 'config'>>,
+  ): Promise<void> {
+    const set = { schemaVersion: SCHEMA_VERSION, run, config };
+    // All of them, because an item that is new needs every count.
+    const add = {
+      scored: 0,
+      unparsed: 0,
+      ungraded: 0,
+      failed: 0,
+      correct: 0,
+      costUsd: 0,
+      retries: 0,
+      ...change,
       changeCount: 1,
     };
     try {

@@ -1,4 +1,5 @@
 import type {
+  CellKey,
   CellRecord,
   Config,
   GroupHeader,
@@ -44,6 +45,7 @@ export async function showCell(
   const cell = (await engine.ledger.readCells(run, config.name, [id])).get(id);
   const key = { run, config: config.name, id };
   const journal = inRecordedOrder(await engine.ledger.readJournal(key));
+  const discarded = await readDiscarded(key, engine);
   const messages = renderPrompt(config, question);
   const view = {
     run,
@@ -52,11 +54,23 @@ export async function showCell(
     question,
     messages,
     cell,
-    journal: [...journal.values()],
+    journal: [...journal.values(), ...discarded],
   };
   if (options.json === true) terminal.print(JSON.stringify(view, null, 2));
   else terminal.print(plainText(describeView({ config, question, cell, journal: view.journal })));
   return exitCodes.complete;
+}
+
+/** The calls of a cell that are paid and answer none of its steps. */
+async function readDiscarded(
+  { run, config, id }: CellKey,
+  { ledger }: Engine,
+): Promise<readonly JournalEntry[]> {
+  const entries: JournalEntry[] = [];
+  for await (const discarded of ledger.listDiscardedCalls(run, config)) {
+    if (discarded.id === id) entries.push(discarded.entry);
+  }
+  return entries;
 }
 
 async function findQuestion(header: GroupHeader, id: string, { blobs }: Engine): Promise<Question> {
@@ -116,7 +130,7 @@ function describeCall({ call, output }: JournalEntry): string {
     output.text === null ? '(no text)' : output.text === '' ? '(empty text)' : output.text,
   ];
   return section(
-    `call ${call.step}`,
+    `call ${call.step}${call.discarded === null ? '' : `, discarded: ${call.discarded}`}`,
     [...facts, '', ...texts.filter((text) => text !== '')].join('\n'),
   );
 }

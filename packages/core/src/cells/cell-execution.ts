@@ -1,16 +1,25 @@
 import type { Config, Lane } from '../domain/benchmark.ts';
 import { breakersFor, modelRefOf, type OpenBreaker } from '../domain/breaker.ts';
-import { type Call, inRecordedOrder, type Journal, type JournalEntry } from '../domain/call.ts';
+import {
+  type Call,
+  callsOf,
+  inRecordedOrder,
+  type Journal,
+  type JournalEntry,
+  totalCost,
+} from '../domain/call.ts';
 import type { Attempt, CellError, CellKey, CellRecord, CellResult } from '../domain/cell.ts';
 import type { Question } from '../domain/question.ts';
 import { ThriceError, toThriceError } from '../errors.ts';
 import { limits } from '../limits.ts';
 import type { CallEnd, Permit } from '../ports/governor.ts';
 import type { ModelResponse } from '../ports/model-client.ts';
+import type { Random } from '../ports/random.ts';
 import type { Solver, SolverMove, StepRequest } from '../ports/solver.ts';
 import { priceUsage } from '../pricing/price-usage.ts';
 import { gradeAnswer } from '../scorers/grade-answer.ts';
 import { renderPrompt } from '../spec/render-prompt.ts';
+import { backoffMs } from './backoff.ts';
 import { breakerScopeOf, decideRetry } from './decide-retry.ts';
 import type { HeldLease } from './heartbeat.ts';
 import { isServedModel } from './is-served-model.ts';
@@ -46,8 +55,8 @@ export class CellExecution {
   #journal: Journal = new Map();
   /** Failed attempts of the cell in this generation, over all of its steps and deliveries. */
   #failedAttempts: number;
-  /** Whether this delivery has sent a call. */
-  #hasCalled = false;
+  /** Calls sent in this delivery. */
+  #callCount = 0;
   /** The step in progress, for the log of failed attempts. */
   #step = 'answer';
   #isReleased = false;
@@ -124,7 +133,8 @@ export class CellExecution {
     if (this.#stepAttempts() >= this.#worker.benchmark.maxAttempts) {
       return await this.#failExhausted();
     }
-    if (this.#hasCalled && !this.#hasTimeAfter(0, move.request.lane)) return await this.#release(0);
+    if (this.#callCount > 0 && !this.#hasTimeAfter(0, move.request.lane))
+      return await this.#release(0);
     for (;;) {
       const called = await this.#callModel(move);
       if (!('error' in called)) return called;
@@ -183,7 +193,7 @@ export class CellExecution {
     if (recorded !== undefined) return recorded;
     const lane = this.#laneOf(request);
     const startedAtMs = this.#worker.clock.now();
-    this.#hasCalled = true;
+    this.#callCount += 1;
     const response = await this.#worker
       .clientFor(lane)
       .send({ ...request, lane, cell: this.#key, step }, this.#lease.signal)
@@ -193,28 +203,44 @@ export class CellExecution {
       await this.#openBreakerFor(response, request);
       return { error: response, delayMs: await permit.settle(endOf(response)) };
     }
-    const call = this.#describeCall(move, response, startedAtMs, permit.waitMs);
+    const fault = findFault(response, request.model);
+    const facts = this.#describeCall(move, response, startedAtMs, permit.waitMs);
+    const call: Call = { ...facts, discarded: fault?.code ?? null };
+    // Recorded first, whatever is wrong with it: the vendor has been paid.
     const entry = await this.#commit(call, response);
-    if ('error' in entry) await this.#openBreakerFor(entry.error, request);
-    const { usage, rateLimits } = response;
-    await permit.settle({ kind: 'answered', usage, rateLimits });
-    return entry;
+    if (fault === undefined) {
+      const { usage, rateLimits } = response;
+      await permit.settle({ kind: 'answered', usage, rateLimits });
+      return entry;
+    }
+    const error = withPayment(fault, call);
+    await this.#openBreakerFor(error, request);
+    return { error, delayMs: await permit.settle(endOf(error)) };
   }
 
-  async #commit(call: Call, response: ModelResponse): Promise<JournalEntry | FailedCall> {
-    if (!isServedModel(call.model, response.servedModel)) return failed(wrongServedModel(call));
-    if (call.finishReason === 'content-filter') return failed(contentFiltered(call));
-    return await this.#worker.ledger.commitCall(this.#key, {
+  /** Records a paid call. Waits for a store that is away, for as long as the worker has time. */
+  async #commit(call: Call, { output, raw }: ModelResponse): Promise<JournalEntry> {
+    const { ledger, clock, random, hasTimeFor } = this.#worker;
+    const entry: JournalEntry = {
       schemaVersion: 1,
       kind: 'model-call',
       step: call.step,
+      callId: `${this.#worker.owner} ${this.#startedAtMs} ${this.#callCount}`,
       position: this.#journal.size,
       generation: this.#generation,
       failedAttempts: this.#failedAttempts,
       call,
-      output: response.output,
-      raw: response.raw,
-    });
+      output,
+      raw,
+    };
+    for (let failureCount = 1; ; failureCount += 1) {
+      const recorded = await ledger.commitCall(this.#key, entry).catch(toThriceError);
+      if (!(recorded instanceof ThriceError)) return recorded;
+      const waitMs = storeBackoff(failureCount, random);
+      const canWait = !this.#lease.signal.aborted && (hasTimeFor?.(waitMs) ?? true);
+      if (recorded.code !== 'store-unavailable' || !canWait) throw recorded;
+      await clock.sleep(waitMs, this.#lease.signal);
+    }
   }
 
   #laneOf({ lane: name }: StepRequest): Lane {
@@ -231,7 +257,7 @@ export class CellExecution {
     response: ModelResponse,
     startedAtMs: number,
     waitMs: number,
-  ): Call {
+  ): Omit<Call, 'discarded'> {
     const price = this.#worker.benchmark.prices.get(modelRefOf(request));
     return {
       step,
@@ -381,19 +407,6 @@ export function describeError(error: ThriceError): CellError {
   return { class: error.class, code: error.code, message };
 }
 
-function callsOf(journal: Journal): Call[] {
-  return [...journal.values()].map(({ call }) => call);
-}
-
-/** Null if there are no calls, or the cost of one is unknown. */
-function totalCost(calls: readonly Call[]): number | null {
-  if (calls.length === 0) return null;
-  return calls.reduce<number | null>(
-    (sum, { costUsd }) => (sum === null || costUsd === null ? null : sum + costUsd),
-    0,
-  );
-}
-
 function endOf({ class: errorClass, details }: ThriceError): CallEnd {
   if (errorClass !== 'rate-limited') return { kind: 'failed' };
   const { retryAfterMs, rateLimits = {} } = details;
@@ -433,20 +446,34 @@ function tooManySteps(kind: string): ThriceError {
   });
 }
 
-function wrongServedModel(call: Call): ThriceError {
-  return new ThriceError({
-    code: 'wrong-served-model',
-    message: `expected an answer of "${call.model}", received one of "${call.servedModel ?? ''}"`,
-    details: { latencyMs: call.latencyMs, costUsd: call.costUsd ?? undefined },
-  });
+/** Returns why a response does not answer its step; undefined if it does. */
+function findFault(
+  { fault, servedModel, finishReason }: ModelResponse,
+  requestedModel: string,
+): ThriceError | undefined {
+  if (fault !== undefined) return fault;
+  if (!isServedModel(requestedModel, servedModel)) {
+    return new ThriceError({
+      code: 'wrong-served-model',
+      message: `expected an answer of "${requestedModel}", received one of "${servedModel ?? ''}"`,
+    });
+  }
+  if (finishReason !== 'content-filter') return undefined;
+  return new ThriceError({ code: 'content-filtered', message: 'the vendor filtered the answer' });
 }
 
-function contentFiltered(call: Call): ThriceError {
-  return new ThriceError({
-    code: 'content-filtered',
-    message: 'the vendor filtered the answer',
-    details: { latencyMs: call.latencyMs, costUsd: call.costUsd ?? undefined },
-  });
+/** Returns the same error with what the call took and cost. */
+function withPayment(
+  { code, message, details, cause }: ThriceError,
+  { latencyMs, costUsd }: Call,
+): ThriceError {
+  const paid = { ...details, latencyMs, costUsd: costUsd ?? undefined };
+  return new ThriceError({ code, message, details: paid, cause });
+}
+
+function storeBackoff(failureCount: number, random: Random): number {
+  const { backoffBaseMs: baseMs, backoffCapMs: capMs } = limits;
+  return backoffMs(failureCount, { baseMs, capMs, random });
 }
 
 function leaseLost(): ThriceError {

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { type ErrorCode, errorCodesByClass } from '../errors.ts';
 import { imagePartSchema, toolCallSchema } from './message.ts';
 
 /** Why a model stopped: the unified value beside the vendor's own word. */
@@ -19,6 +20,15 @@ export interface Usage {
   readonly outputTokens: number | null;
   readonly reasoningTokens: number | null;
 }
+
+const errorCodes = Object.values(errorCodesByClass).flat() as [ErrorCode, ...ErrorCode[]];
+/**
+ * Why a paid call does not answer its step: the code of the error found in it, or `duplicate` if another call had
+ * answered the step before.
+ */
+export const discardReasonSchema = z.enum([...errorCodes, 'duplicate']);
+/** Why a paid call does not answer its step; see {@link discardReasonSchema}. */
+export type DiscardReason = z.infer<typeof discardReasonSchema>;
 
 /** The published facts of one paid request; unknown is null, never 0. */
 export const callSchema = z.strictObject({
@@ -43,6 +53,8 @@ export const callSchema = z.strictObject({
   rawFinishReason: z.string().nullable(),
   /** True where the journal answered instead of the model. */
   replayed: z.boolean(),
+  /** Null for a call that answers its step. */
+  discarded: discardReasonSchema.nullable(),
 });
 /** The published facts of one paid request. */
 export type Call = z.infer<typeof callSchema>;
@@ -65,8 +77,10 @@ export type ModelOutput = z.infer<typeof modelOutputSchema>;
 const modelCallEntrySchema = z.strictObject({
   schemaVersion: z.literal(1),
   kind: z.literal('model-call'),
-  /** The cell's step that the call answers: the key of the entry. */
+  /** The cell's step that the call was made for. */
   step: z.string(),
+  /** Identifies the request among all requests for the step. */
+  callId: z.string(),
   /** How many steps of the cell were recorded before it, from 0. */
   position: z.int().min(0),
   /** Generation of the task that made the call. */
@@ -82,19 +96,45 @@ const modelCallEntrySchema = z.strictObject({
 export type ModelCallEntry = z.infer<typeof modelCallEntrySchema>;
 
 /**
- * A journal entry, keyed by (cell, step) and written before anything reads the answer.
+ * A journal entry: a paid call with all that the vendor sent for it.
  *
- * A union by `kind`: steps that are not model calls will be further members.
+ * A step has at most one entry that answers it, keyed by (cell, step). Entries whose call is discarded are kept
+ * beside it, keyed by (cell, step, call). A union by `kind`: steps that are not model calls will be further members.
  */
 export const journalEntrySchema = z.discriminatedUnion('kind', [modelCallEntrySchema]);
 /** A journal entry; see {@link journalEntrySchema}. */
 export type JournalEntry = z.infer<typeof journalEntrySchema>;
 
-/** The recorded steps of a cell, by step. */
+/** The calls that answer the steps of a cell, by step. */
 export type Journal = ReadonlyMap<string, JournalEntry>;
+
+/** A paid call that answers no step, and the question it was made for. */
+export interface DiscardedCall {
+  readonly id: string;
+  readonly entry: JournalEntry;
+}
+
+/** Returns an entry as a second payment for a step that another call has answered. */
+export function asDuplicate(entry: JournalEntry): JournalEntry {
+  return { ...entry, call: { ...entry.call, discarded: 'duplicate' } };
+}
 
 /** A journal in the order in which its steps were recorded; a ledger promises none. */
 export function inRecordedOrder(journal: Journal): Journal {
   const entries = [...journal.entries()];
   return new Map(entries.toSorted(([, left], [, right]) => left.position - right.position));
+}
+
+/** The calls of a journal, in its order. */
+export function callsOf(journal: Journal): Call[] {
+  return [...journal.values()].map(({ call }) => call);
+}
+
+/** The cost of calls, USD; null if there are none, or the cost of one is unknown. */
+export function totalCost(calls: readonly Call[]): number | null {
+  if (calls.length === 0) return null;
+  return calls.reduce<number | null>(
+    (sum, { costUsd }) => (sum === null || costUsd === null ? null : sum + costUsd),
+    0,
+  );
 }

@@ -78,7 +78,8 @@ export function countRetries({
   outcome,
   calls,
 }: Pick<CellResult, 'attempts' | 'calls'> & { readonly outcome: Outcome }): number {
-  const neededCount = calls.length + (outcome === 'failed' ? 1 : 0);
+  const answerCount = calls.filter(({ discarded }) => discarded === null).length;
+  const neededCount = answerCount + (outcome === 'failed' ? 1 : 0);
   return Math.max(0, attempts - Math.max(1, neededCount));
 }
 
@@ -113,7 +114,7 @@ export const cellRowSchema = z.strictObject({
   finishedAt: z.iso.datetime().nullable(),
   tags: z.record(z.string(), z.string()),
   calls: z.array(callSchema),
-  /** Cost of failed attempts, USD; null if the cost of any of them is unknown. */
+  /** Cost of the discarded calls, USD; null if the cost of any of them is unknown. */
   wasteUsd: z.number().nullable(),
 });
 /** The published row of a cell. */

@@ -12,7 +12,7 @@ export interface Tally {
   readonly counts: Readonly<Record<Exclude<Outcome, 'not-attempted'>, number>>;
   /** Cells with score 1. */
   readonly correct: number;
-  /** Sum of the known costs in USD. */
+  /** Sum of the known costs of the calls, discarded ones included, USD. */
   readonly costUsd: number;
   /** Attempts beyond the first of each cell. */
   readonly retries: number;

@@ -45,8 +45,14 @@ export interface CellCopy {
  */
 export async function copyCell(pair: CellPair, from: Ledger, to: Ledger): Promise<CellCopy> {
   const { source, target } = pair;
+  if (isSame(source.result, target?.result) && isGraded(target)) {
+    return { outcome: 'kept', callCount: 0, isDone: true };
+  }
+  const { missing, others } = await compareJournals(pair, from, to);
+  // Paid in both places: the target keeps its own answer, and the source's as a duplicate.
+  await commitCalls(source.key, others, to);
   if (isGraded(target)) return { outcome: 'kept', callCount: 0, isDone: true };
-  const { missing, hasOther } = await compareJournals(pair, from, to);
+  const hasOther = others.length > 0;
   // If both sides made the same call, their answers differ, and a result belongs to its own answer.
   const lease = await leaseCell(pair, !hasOther && isBehind(pair), to);
   if (lease === 'held') return { outcome: 'held', callCount: 0, isDone: false };
@@ -64,8 +70,8 @@ export async function copyCell(pair: CellPair, from: Ledger, to: Ledger): Promis
 interface JournalDifference {
   /** Calls that the target lacks. */
   readonly missing: readonly JournalEntry[];
-  /** Whether the target has a different call for one of the steps. */
-  readonly hasOther: boolean;
+  /** Calls for steps that the target has different calls for. */
+  readonly others: readonly JournalEntry[];
 }
 
 async function compareJournals(
@@ -81,11 +87,11 @@ async function compareJournals(
   const missing = [...sourceJournal].flatMap(([step, entry]) =>
     targetJournal.has(step) ? [] : [entry],
   );
-  const hasOther = [...sourceJournal].some(([step, entry]) => {
+  const others = [...sourceJournal].flatMap(([step, entry]) => {
     const existing = targetJournal.get(step);
-    return existing !== undefined && !isSame(existing, entry);
+    return existing === undefined || isSame(existing, entry) ? [] : [entry];
   });
-  return { missing, hasOther };
+  return { missing, others };
 }
 
 /** @returns Whether the target now stores each of these calls, not a different one for the same step. */
@@ -171,6 +177,6 @@ function missingAttempts(known: readonly Attempt[], all: readonly Attempt[]): re
 }
 
 /** Compares two values that were parsed by the same schema, so their keys are in the same order. */
-function isSame(left: object, right: object): boolean {
+function isSame(left: object | undefined, right: object | undefined): boolean {
   return JSON.stringify(left) === JSON.stringify(right);
 }

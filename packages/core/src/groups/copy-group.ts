@@ -59,7 +59,7 @@ export interface CopyCounts {
 type Counts = { -readonly [Name in keyof CopyCounts]: number };
 
 /**
- * Copies a group from one engine to another: its questions, header, cells and calls. The published files
+ * Copies a group from one engine to another: its questions, header, cells and calls, discarded ones included. The published files
  * are not copied; they are written again from the records.
  *
  * Can be repeated after a crash or to copy newer results. A group with a result for every cell becomes
@@ -81,6 +81,7 @@ export async function copyGroup(group: LoadedGroup, options: CopyOrder): Promise
   if (!exists) await ledger.createGroup(header, 'cancelled');
   const configs = plannedConfigs(header, benchmark);
   const counts = await copyCells(header, configs, options);
+  await copyDiscardedCalls(header, configs, options);
   const isComplete = counts.targetLeft === 0;
   if (!isComplete && group.isPlanned) await sendUnfinished(header, configs, options);
   if (isComplete || group.isPlanned) await ledger.markPlanned(header.group);
@@ -153,6 +154,20 @@ async function copyCells(
     }
   }
   return counts;
+}
+
+async function copyDiscardedCalls(
+  { runs }: GroupHeader,
+  configs: readonly Config[],
+  { from, to }: CopyOrder,
+): Promise<void> {
+  for (const run of runs) {
+    for (const { name: config } of configs) {
+      for await (const { id, entry } of from.ledger.listDiscardedCalls(run, config)) {
+        await to.ledger.commitCall({ run, config, id }, entry);
+      }
+    }
+  }
 }
 
 async function* readPages(

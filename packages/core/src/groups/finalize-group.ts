@@ -177,9 +177,10 @@ async function writeDerived(
   return { config, predictions, failedIds };
 }
 
-/** Returns a row's entry in `predictions_*.json`; undefined if the cell has no call. */
+/** Returns a row's entry in `predictions_*.json`; undefined if the cell has no answer. */
 export function describePrediction(row: CellRow): object | undefined {
-  if (row.calls.length === 0 || row.outcome === 'failed') return undefined;
+  if (row.outcome === 'failed' || row.outcome === 'not-attempted') return undefined;
+  if (!row.calls.some(({ discarded }) => discarded === null)) return undefined;
   return { id: row.id, answer_text: row.answer, answer_confidence: row.confidence };
 }
 

@@ -155,17 +155,18 @@ class GroupCheck {
 
   /** Checks that scoring the recorded answer again gives the recorded score. */
   async #rescore(key: string, row: CellRow, question: Question, config: Config): Promise<void> {
-    if (row.calls.length === 0) {
+    const answers = row.calls.filter(({ discarded }) => discarded === null);
+    if (answers.length === 0) {
       if (hasScore(row.outcome)) this.#report(`${key}: ${row.id}: a score without a call`);
       return;
     }
     const journal = await this.#ledger.readJournal(row);
-    if (row.calls.some(({ step }) => !journal.has(step))) {
+    if (answers.some(({ step }) => !journal.has(step))) {
       this.#report(`${key}: ${row.id}: its call is missing from the journal`);
       return;
     }
     // Paid, and never graded.
-    if (row.outcome === 'failed') return;
+    if (row.outcome === 'failed' || row.outcome === 'not-attempted') return;
     const { solvers, scorers } = this.#stores;
     const answer = replayAnswer({ config, question, journal }, solvers);
     if (answer === undefined) {

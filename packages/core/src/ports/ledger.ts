@@ -1,5 +1,5 @@
 import type { OpenBreaker } from '../domain/breaker.ts';
-import type { JournalEntry } from '../domain/call.ts';
+import type { DiscardedCall, JournalEntry } from '../domain/call.ts';
 import type { Attempt, CellKey, CellRecord, CellResult } from '../domain/cell.ts';
 import type { GroupHeader, GroupState } from '../domain/group.ts';
 import type { Tally } from '../domain/tally.ts';
@@ -82,14 +82,19 @@ export interface Ledger {
     attempts: number,
   ): Promise<void>;
   /**
-   * Writes a call to the journal unless its step is already recorded. Requires no lease, so that a paid
-   * call is never lost.
+   * Writes a call to the journal, whatever state the cell is in: a paid call is never lost.
    *
-   * @returns The stored entry: the given one, or the one that was written first.
+   * The first call that is not discarded answers its step. Every later one is kept as discarded, with the reason
+   * `duplicate`. The cost of a discarded call is added to the tally. Calls are told apart by their `callId`.
+   *
+   * @returns The entry that answers the step: the given one, or the one that was written first. For a discarded
+   *   call the given one.
    */
   commitCall(key: CellKey, entry: JournalEntry): Promise<JournalEntry>;
-  /** Reads the journal of a cell, keyed by step. */
+  /** Reads the calls that answer the steps of a cell, keyed by step. */
   readJournal(key: CellKey): Promise<ReadonlyMap<string, JournalEntry>>;
+  /** Lists the discarded calls of a config in a run, in no particular order. */
+  listDiscardedCalls(run: string, config: string): AsyncIterable<DiscardedCall>;
   /**
    * Writes the result of a cell exactly once.
    *

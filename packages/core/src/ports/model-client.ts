@@ -2,6 +2,7 @@ import type { Lane } from '../domain/benchmark.ts';
 import type { FinishReason, ModelOutput, Usage } from '../domain/call.ts';
 import type { CellKey } from '../domain/cell.ts';
 import type { Message, ToolDefinition } from '../domain/message.ts';
+import type { ThriceError } from '../errors.ts';
 import type { RateLimitHeaders } from './governor.ts';
 
 /** One request to a model. */
@@ -21,7 +22,7 @@ export interface ModelRequest {
   readonly step: string;
 }
 
-/** One answered request. */
+/** What a server sent with a successful status. */
 export interface ModelResponse {
   readonly endpoint: string;
   readonly servedModel: string | null;
@@ -32,6 +33,8 @@ export interface ModelResponse {
   readonly latencyMs: number;
   readonly ttftMs: number | null;
   readonly rateLimits: RateLimitHeaders;
+  /** Why the response is no usable answer; it is paid for all the same. */
+  readonly fault: ThriceError | undefined;
   readonly raw: unknown;
 }
 

@@ -1,5 +1,12 @@
 import { readStoredQuestions } from '../cells/read-question.ts';
 import type { Config } from '../domain/benchmark.ts';
+import {
+  type Call,
+  callsOf,
+  inRecordedOrder,
+  type JournalEntry,
+  totalCost,
+} from '../domain/call.ts';
 import type { CellRecord, CellResult, CellRow } from '../domain/cell.ts';
 import type { GroupHeader } from '../domain/group.ts';
 import type { Question } from '../domain/question.ts';
@@ -36,42 +43,82 @@ export async function* readQuestionRows(
   stores: { readonly ledger: Ledger; readonly blobs: BlobStore },
 ): AsyncIterable<QuestionRow> {
   let page: Question[] = [];
+  const discarded = await readDiscarded(run, config.name, stores.ledger);
   const includes = createSelector(config.select);
   for await (const { question } of readStoredQuestions(header, stores.blobs)) {
     if (!includes(question)) continue;
     page.push(question);
     if (page.length < limits.pageSize) continue;
-    yield* rowsOf(page, run, config, stores.ledger);
+    yield* rowsOf(page, { run, config, discarded, ledger: stores.ledger });
     page = [];
   }
-  yield* rowsOf(page, run, config, stores.ledger);
+  yield* rowsOf(page, { run, config, discarded, ledger: stores.ledger });
+}
+
+/** What all rows of a config in a run have in common. */
+interface RowSource {
+  readonly run: string;
+  readonly config: Config;
+  readonly ledger: Ledger;
+  /** The discarded calls by question. */
+  readonly discarded: ReadonlyMap<string, readonly Call[]>;
+}
+
+/** Reads the discarded calls by question, each question's in the order in which they were sent. */
+async function readDiscarded(
+  run: string,
+  config: string,
+  ledger: Ledger,
+): Promise<ReadonlyMap<string, readonly Call[]>> {
+  const byId = new Map<string, JournalEntry[]>();
+  for await (const { id, entry } of ledger.listDiscardedCalls(run, config)) {
+    const { raw: _, ...facts } = entry;
+    byId.set(id, [...(byId.get(id) ?? []), { ...facts, raw: null }]);
+  }
+  return new Map(
+    [...byId].map(([id, entries]) => [id, entries.toSorted(inSentOrder).map(({ call }) => call)]),
+  );
+}
+
+/** Calls sent at the same instant are ordered by id, so that the order is always the same. */
+function inSentOrder(left: JournalEntry, right: JournalEntry): number {
+  const [first, second] = [left, right].map(({ call, callId }) => `${call.startedAt} ${callId}`);
+  return (first ?? '') < (second ?? '') ? -1 : 1;
 }
 
 async function* rowsOf(
   page: readonly Question[],
-  run: string,
-  config: Config,
-  ledger: Ledger,
+  { run, config, ledger, discarded }: RowSource,
 ): AsyncIterable<QuestionRow> {
   const ids = page.map(({ id }) => id);
   const cells = await ledger.readCells(run, config.name, ids);
   for (const question of page) {
-    yield { question, row: toRow(question, run, config, cells.get(question.id)) };
+    const cell = cells.get(question.id);
+    const result = cell?.result ?? (await describeUnfinished(cell, ledger));
+    const waste = discarded.get(question.id) ?? [];
+    yield { question, row: toRow(question, { run, config: config.name, result, waste }) };
   }
 }
 
 function toRow(
   question: Question,
-  run: string,
-  config: Config,
-  cell: CellRecord | undefined,
+  {
+    run,
+    config,
+    result,
+    waste,
+  }: {
+    readonly run: string;
+    readonly config: string;
+    readonly result: Pick<CellRow, keyof CellResult>;
+    readonly waste: readonly Call[];
+  },
 ): CellRow {
-  const result = cell?.result ?? describeUnfinished(cell);
   return {
     schemaVersion: 1,
     run,
     id: question.id,
-    config: config.name,
+    config,
     outcome: result.outcome,
     score: result.score,
     answer: result.answer,
@@ -85,13 +132,18 @@ function toRow(
     startedAt: result.startedAt,
     finishedAt: result.finishedAt,
     tags: question.tags,
-    calls: result.calls,
-    wasteUsd: wastedCost(cell),
+    calls: [...result.calls, ...waste],
+    wasteUsd: waste.length === 0 ? 0 : totalCost(waste),
   };
 }
 
-/** The row of a cell without a result; it shows the last error, if there was one. */
-function describeUnfinished(cell: CellRecord | undefined): Pick<CellRow, keyof CellResult> {
+/** The row of a cell without a result: the last error, if there was one, and the steps that are paid already. */
+async function describeUnfinished(
+  cell: CellRecord | undefined,
+  ledger: Ledger,
+): Promise<Pick<CellRow, keyof CellResult>> {
+  const journal = cell === undefined ? new Map() : await ledger.readJournal(cell.key);
+  const calls = callsOf(inRecordedOrder(journal));
   const error = cell?.attemptLog.at(-1)?.error ?? null;
   return {
     outcome: 'not-attempted',
@@ -100,19 +152,10 @@ function describeUnfinished(cell: CellRecord | undefined): Pick<CellRow, keyof C
     reason: error?.code ?? null,
     error,
     attempts: cell?.attempts ?? 0,
-    costUsd: null,
+    costUsd: totalCost(calls),
     latencyMs: null,
     startedAt: null,
     finishedAt: null,
-    calls: [],
+    calls,
   };
-}
-
-/** The cost of failed attempts: 0 if there are none, null if the cost of any sent request is unknown. */
-function wastedCost(cell: CellRecord | undefined): number | null {
-  const sent = (cell?.attemptLog ?? []).filter(({ latencyMs }) => latencyMs !== null);
-  return sent.reduce<number | null>(
-    (sum, { costUsd }) => (sum === null || costUsd === null ? null : sum + costUsd),
-    0,
-  );
 }

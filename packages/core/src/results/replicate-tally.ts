@@ -45,8 +45,9 @@ export class ReplicateTally {
       this.#scoreSquareSum += row.score * row.score;
       if (row.score === 1) this.#correct += 1;
     }
-    if (row.calls.some(({ finishReason }) => finishReason === 'length')) this.#truncated += 1;
-    for (const call of row.calls) {
+    const calls = row.calls.filter(({ discarded }) => discarded === null);
+    if (calls.some(({ finishReason }) => finishReason === 'length')) this.#truncated += 1;
+    for (const call of calls) {
       this.#cost.add(call.costUsd);
       this.#inputTokens.add(call.inputTokens);
       this.#outputTokens.add(call.outputTokens);

@@ -9,8 +9,9 @@ export class TallyCounter {
   readonly #tallies = new Map<string, MutableTally>();
 
   add(row: CellRow): void {
-    const { run, config, outcome, score, costUsd } = row;
+    const { run, config, outcome, score, costUsd, wasteUsd } = row;
     const tally = this.#tallyOf(run, config);
+    tally.costUsd += wasteUsd ?? 0;
     if (outcome === 'not-attempted') return;
     tally.counts[outcome] += 1;
     if (score === 1) tally.correct += 1;

@@ -3,7 +3,7 @@
  *
  * `tasks` is the queue: each row is a task that is visible from `visible_at` (ms since 1970) and held by a
  * worker while `holder` is set. `cells` has a row for each cell that was ever claimed. `calls` is the
- * journal.
+ * journal: `discarded_id` is empty for the call that answers its step, and the call's id for a discarded call.
  */
 export const firstMigration = `
 CREATE TABLE groups (
@@ -58,9 +58,11 @@ CREATE TABLE calls (
   config TEXT NOT NULL,
   id TEXT NOT NULL,
   step TEXT NOT NULL,
+  discarded_id TEXT NOT NULL DEFAULT '',
   entry TEXT NOT NULL,
-  PRIMARY KEY (run, config, id, step)
+  PRIMARY KEY (run, config, id, step, discarded_id)
 ) STRICT;
+CREATE INDEX discarded_calls ON calls (run, config) WHERE discarded_id <> '';
 
 CREATE TABLE tallies (
   run TEXT NOT NULL,

@@ -212,6 +212,7 @@ function describeResponse(
     latencyMs,
     ttftMs,
     rateLimits: pickRateLimits(headers),
+    fault: undefined,
     raw,
   };
 }
