@@ -1,8 +1,10 @@
 import {
+  asDuplicate,
   type CellRecord,
   type CopyCounts,
   type CopyOrder,
   copyGroup,
+  type DiscardedCall,
   finalizeGroup,
   type GroupRecord,
   limits,
@@ -31,6 +33,7 @@ import {
   storeGroup,
   viewLedger,
 } from '../../support/cell-histories.ts';
+import { collect } from '../../support/collect.ts';
 import { type Crash, crashingStores } from '../../support/crashing-stores.ts';
 import { FakeEngine } from '../../support/fake-engine.ts';
 import { createTestDigest } from '../../support/fake-source-reader.ts';
@@ -94,6 +97,10 @@ async function besideCell(
 
 function aCell(parts: Partial<CellRecord>): CellRecord {
   return { key, state: 'released', generation: 0, attempts: 0, attemptLog: [], ...parts };
+}
+
+async function discardedOf({ ledger }: FakeEngine): Promise<readonly DiscardedCall[]> {
+  return await collect(ledger.listDiscardedCalls(key.run, key.config));
 }
 
 /** The counts of a copy, without those of cells that were never claimed. */
@@ -502,6 +509,38 @@ describe('a copied cell', () => {
     expect(await to.ledger.readJournal(key)).toEqual(
       new Map([['answer', aJournalEntry({ text: 'b' })]]),
     );
+    // Paid on both sides.
+    expect(await discardedOf(to)).toEqual([
+      { id: key.id, entry: asDuplicate(aJournalEntry({ text: 'a' })) },
+    ]);
+  });
+
+  it('gets the duplicate of a cell that the target has scored with its own answer', async () => {
+    const { from, to } = await besideCell(
+      { state: 'done', attempts: 1, result: aCellResult({ answer: 'a' }) },
+      { state: 'done', attempts: 1, result: aCellResult({ answer: 'b' }) },
+    );
+    await from.ledger.commitCall(key, aJournalEntry({ text: 'a' }));
+    await to.ledger.commitCall(key, aJournalEntry({ text: 'b' }));
+
+    await copy(from, to);
+    await copy(from, to);
+
+    expect(await discardedOf(to)).toEqual([
+      { id: key.id, entry: asDuplicate(aJournalEntry({ text: 'a' })) },
+    ]);
+  });
+
+  it('gets the discarded calls once, however often it is copied', async () => {
+    const { from, to } = await besideCell({ attempts: 1 }, undefined);
+    const spoiled = aJournalEntry({ call: { discarded: 'content-filtered', costUsd: 0.5 } });
+    await from.ledger.commitCall(key, spoiled);
+
+    await copy(from, to);
+    await copy(from, to);
+
+    expect(await discardedOf(to)).toEqual([{ id: key.id, entry: spoiled }]);
+    expect(await to.ledger.readTallies(key.run)).toEqual(await from.ledger.readTallies(key.run));
   });
 
   it('gets no result of a different answer that is committed concurrently', async () => {

@@ -1,4 +1,4 @@
-import { limits, readRows } from '@thrice/core';
+import { type Call, limits, readRows } from '@thrice/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
@@ -110,6 +110,57 @@ describe('the published rows', () => {
     });
   });
 
+  it('show the paid steps of an unfinished cell', async () => {
+    const engine = new FakeEngine();
+    const header = await engine.plan();
+    const key = { run: header.runs[0] ?? '', config: 'direct', id: 'q1' };
+    const steps = [
+      aJournalEntry({ step: 'check', position: 1, call: { costUsd: 0.5 } }),
+      aJournalEntry({ step: 'draft', position: 0, call: { costUsd: 1 } }),
+    ];
+    for (const entry of steps) await engine.ledger.commitCall(key, entry);
+    const state = { state: 'released', generation: 0, attempts: 0, attemptLog: [] } as const;
+    engine.ledger.putCell({ key, ...state });
+
+    const [row] = await collect(readRows(header, key.run, aConfig(), engine));
+
+    expect(row).toMatchObject({ outcome: 'not-attempted', costUsd: 1.5, wasteUsd: 0 });
+    expect(row?.calls.map(({ step }) => step)).toEqual(['draft', 'check']);
+  });
+
+  it('list discarded calls after the answers, in the order in which they were sent', async () => {
+    const engine = new FakeEngine();
+    const header = await engine.plan();
+    const key = { run: header.runs[0] ?? '', config: 'direct', id: 'q1' };
+    const answer = aCall({ costUsd: 1, startedAt: '2026-01-02T03:04:09.000Z' });
+    putDone(engine, key, [answer]);
+    const seconds = [7, 6, 8];
+    for (const second of seconds) {
+      const startedAt = `2026-01-02T03:04:0${second}.000Z`;
+      const call = { startedAt, costUsd: second, discarded: 'truncated-response' } as const;
+      await engine.ledger.commitCall(key, aJournalEntry({ callId: startedAt, call }));
+    }
+
+    const [row] = await collect(readRows(header, key.run, aConfig(), engine));
+
+    expect(row?.calls.map(({ costUsd }) => costUsd)).toEqual([1, 6, 7, 8]);
+    expect(row?.wasteUsd).toBe(21);
+  });
+
+  it('have unknown waste if the cost of one discarded call is unknown', async () => {
+    const engine = new FakeEngine();
+    const header = await engine.plan();
+    const key = { run: header.runs[0] ?? '', config: 'direct', id: 'q1' };
+    for (const costUsd of [1, null]) {
+      const call = { costUsd, discarded: 'truncated-response' } as const;
+      await engine.ledger.commitCall(key, aJournalEntry({ callId: String(costUsd), call }));
+    }
+
+    const [row] = await collect(readRows(header, key.run, aConfig(), engine));
+
+    expect(row).toMatchObject({ outcome: 'not-attempted', costUsd: null, wasteUsd: null });
+  });
+
   it('cover only the questions that a config selects', async () => {
     const config = aConfig({ select: { start: 1 } });
     const engine = new FakeEngine({ benchmark: aBenchmark({ configs: [config] }) });
@@ -136,7 +187,8 @@ describe('the published rows', () => {
 function putDone(
   engine: FakeEngine,
   key: { readonly run: string; readonly config: string; readonly id: string },
+  calls: readonly Call[] = [aCall()],
 ): void {
-  const result = aCellResult();
+  const result = aCellResult({ calls: [...calls] });
   engine.ledger.putCell({ key, state: 'done', generation: 0, attempts: 1, attemptLog: [], result });
 }

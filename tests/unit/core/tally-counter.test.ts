@@ -34,6 +34,15 @@ describe('a recounted tally', () => {
     ]);
   });
 
+  it('has the cost of discarded calls, of cells without a result as well', () => {
+    const counter = new TallyCounter();
+
+    counter.add(aCellRow({ costUsd: 1, wasteUsd: 0.5 }));
+    counter.add(aRowWithoutScore('not-attempted', { id: 'q2', wasteUsd: 0.25 }));
+
+    expect(counter.tallies()).toMatchObject([{ costUsd: 1.75 }]);
+  });
+
   it('does not exist without a row', () => {
     expect(new TallyCounter().tallies()).toEqual([]);
   });
