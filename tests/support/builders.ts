@@ -155,6 +155,7 @@ export function aModelResponse(parts: Partial<ModelResponse> = {}): ModelRespons
     ttftMs: null,
     rateLimits: {},
     raw: { object: 'chat.completion' },
+    fault: undefined,
     ...parts,
   };
 }

@@ -187,7 +187,7 @@ export class CellExecution {
     const response = await this.#worker
       .clientFor(lane)
       .send({ ...request, lane, cell: this.#key, step }, this.#lease.signal)
-      .catch(toThriceError);
+      .then((sent) => sent.fault ?? sent, toThriceError);
     if (response instanceof ThriceError) {
       // Before the permit returns: the next cell that gets it must not make the same call.
       await this.#openBreakerFor(response, request);
