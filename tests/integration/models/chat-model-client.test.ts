@@ -155,6 +155,43 @@ describe.each([false, true])('ChatModelClient over the simulator (streamed: %s)'
     expect(simulator.stats().requestCount).toBe(1);
   });
 
+  it('returns the tokens of everything that the simulator bills', async () => {
+    const rate = 0.1;
+    const faults: Fault[] = [
+      { kind: 'wrong-model', servedModel: 'cheaper', rate },
+      { kind: 'content-filter', rate },
+      { kind: 'no-choices', rate },
+      { kind: 'usage-limit', rate },
+      { kind: 'empty-content', rate },
+      { kind: 'error-object', rate },
+      { kind: 'error-object', error: 'quota', rate },
+      { kind: 'truncated-json', rate },
+      { kind: 'reset', afterBytes: 40, rate },
+      { kind: 'rate-limit', rate },
+      { kind: 'reset', rate },
+      { kind: 'drip', seconds: 1, rate },
+    ];
+    const simulator = await startSimulator({ faults: { seed: 7, faults }, clock: instantClock });
+    await using client = openClient();
+    const paid = { calls: 0, inputTokens: 0, outputTokens: 0 };
+
+    for (let index = 0; index < 300; index += 1) {
+      const messages = [{ role: 'user' as const, content: `What is 6 x ${index}?` }];
+      const request = requestTo(simulator, { isStreamed, messages });
+      const sent = await client.send(request, never).catch((error: unknown) => error);
+      if (sent instanceof ThriceError) continue;
+      const { inputTokens, outputTokens } = (sent as ModelResponse).usage;
+      paid.calls += (outputTokens ?? 0) > 0 ? 1 : 0;
+      paid.inputTokens += inputTokens ?? 0;
+      paid.outputTokens += outputTokens ?? 0;
+    }
+
+    await simulator.close();
+    const { billed, faultCounts } = simulator.stats();
+    expect(Object.keys(faultCounts)).toHaveLength(10);
+    expect(paid).toEqual(billed);
+  });
+
   it('returns an empty text as an answer', async () => {
     const faults: Fault[] = [{ kind: 'empty-content' }];
     await using simulator = await startSimulator({ faults: { seed: 7, faults } });
