@@ -157,8 +157,8 @@ export function aModelResponse(parts: Partial<ModelResponse> = {}): ModelRespons
     latencyMs: 20,
     ttftMs: null,
     rateLimits: {},
-    fault: undefined,
     raw: { object: 'chat.completion' },
+    fault: undefined,
     ...parts,
   };
 }

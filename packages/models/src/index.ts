@@ -3,7 +3,14 @@
 export { ChatModelClient, type ModelClientInit } from './chat/chat-model-client.ts';
 export { listModels } from './list-models.ts';
 export { type ModelClients, openModelClients } from './open-model-clients.ts';
-export { createPooledFetch, type PooledFetch } from './transport/pooled-fetch.ts';
+export { createFetchTransport } from './transport/fetch-transport.ts';
+export type {
+  HttpEndpoint,
+  HttpRequest,
+  HttpResponse,
+  HttpTransport,
+} from './transport/http-transport.ts';
+export { createPooledTransport } from './transport/pooled-transport.ts';
 export { mapHttpError } from './vendors/map-http-error.ts';
 export { mapLimitText } from './vendors/map-limit-text.ts';
 export { parseDuration, parseRetryAfter } from './vendors/parse-reset.ts';

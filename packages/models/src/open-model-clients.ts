@@ -16,6 +16,6 @@ export function openModelClients(init: ModelClientInit): ModelClients {
       clients.set(protocol, client);
       return client;
     },
-    [Symbol.asyncDispose]: () => init.pool[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: () => init.transport[Symbol.asyncDispose](),
   };
 }

@@ -2,16 +2,26 @@ import type { FinishReason, ModelAnswer } from './simulated-model.ts';
 
 const streamPieceChars = 24;
 
-/** The body of a response that carries an answer. */
+/** Token counts as a response reports them. */
+export interface ReportedTokens {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+}
+
+/** The body of a response with a successful status. */
 export interface AnswerBody {
   readonly contentType: 'application/json' | 'text/event-stream';
   /** The parts of the body in order: one for JSON, one per event for a stream. */
   readonly pieces: readonly string[];
+  /** What the body reports; undefined if it reports no tokens. */
+  readonly tokens: ReportedTokens | undefined;
 }
 
 /** An answer and the other fields of its response. */
 export interface RenderInput {
   readonly answer: ModelAnswer;
+  /** False for a body that reports the tokens of the answer, but has no choices. */
+  readonly hasChoices: boolean;
   readonly id: string;
   readonly model: string;
   readonly createdSeconds: number;
@@ -20,24 +30,30 @@ export interface RenderInput {
 
 /** Renders a `chat.completion` object. */
 export function renderJsonBody(input: RenderInput): AnswerBody {
-  const { answer, id, model, createdSeconds } = input;
+  const { answer, hasChoices, id, model, createdSeconds } = input;
+  const choice = {
+    index: 0,
+    message: { role: 'assistant', content: answer.text, refusal: null },
+    logprobs: null,
+    finish_reason: answer.finishReason,
+  };
   const body = JSON.stringify({
     id,
     object: 'chat.completion',
     created: createdSeconds,
     model,
-    choices: [
-      {
-        index: 0,
-        message: { role: 'assistant', content: answer.text, refusal: null },
-        logprobs: null,
-        finish_reason: answer.finishReason,
-      },
-    ],
+    ...(hasChoices && { choices: [choice] }),
     usage: usageOf(input),
     system_fingerprint: 'fp_simulator',
   });
-  return { contentType: 'application/json', pieces: [body] };
+  return { contentType: 'application/json', pieces: [body], tokens: tokensOf(input) };
+}
+
+/** Renders an error object in a body that is otherwise successful, as one event for a stream. */
+export function renderErrorBody(body: string, isStream: boolean): AnswerBody {
+  return isStream
+    ? { contentType: 'text/event-stream', pieces: [`data: ${body}\n\n`], tokens: undefined }
+    : { contentType: 'application/json', pieces: [body], tokens: undefined };
 }
 
 /**
@@ -46,7 +62,7 @@ export function renderJsonBody(input: RenderInput): AnswerBody {
  * @param includesUsage - Adds a last chunk with empty choices and the usage.
  */
 export function renderStreamBody(input: RenderInput, includesUsage: boolean): AnswerBody {
-  const { answer, id, model, createdSeconds } = input;
+  const { answer, hasChoices, id, model, createdSeconds } = input;
   const usage = includesUsage ? { usage: null } : {};
   const toEvent = (choices: readonly unknown[], extra: object = usage) => {
     const head = { id, object: 'chat.completion.chunk', created: createdSeconds, model };
@@ -56,14 +72,18 @@ export function renderStreamBody(input: RenderInput, includesUsage: boolean): An
     { index: 0, delta, logprobs: null, finish_reason: finishReason },
   ];
 
-  const pieces = [toEvent(toChoice({ role: 'assistant', content: '' }))];
-  for (const content of splitText(answer.text, streamPieceChars)) {
-    pieces.push(toEvent(toChoice({ content })));
+  const pieces: string[] = [];
+  if (hasChoices) {
+    pieces.push(toEvent(toChoice({ role: 'assistant', content: '' })));
+    for (const content of splitText(answer.text, streamPieceChars)) {
+      pieces.push(toEvent(toChoice({ content })));
+    }
+    pieces.push(toEvent(toChoice({}, answer.finishReason)));
   }
-  pieces.push(toEvent(toChoice({}, answer.finishReason)));
   if (includesUsage) pieces.push(toEvent([], { usage: usageOf(input) }));
   pieces.push('data: [DONE]\n\n');
-  return { contentType: 'text/event-stream', pieces };
+  const tokens = includesUsage ? tokensOf(input) : undefined;
+  return { contentType: 'text/event-stream', pieces, tokens };
 }
 
 /**
@@ -74,11 +94,26 @@ export function renderStreamBody(input: RenderInput, includesUsage: boolean): An
 export function truncateBody({ contentType, pieces }: AnswerBody): AnswerBody {
   const whole = pieces.join('');
   const middle = Math.floor(whole.length / 2);
-  if (contentType === 'application/json') return { contentType, pieces: [whole.slice(0, middle)] };
+  const truncate = (chars: number): AnswerBody => ({
+    contentType,
+    pieces: [whole.slice(0, chars)],
+    tokens: undefined,
+  });
+  if (contentType === 'application/json') return truncate(middle);
   // A cut between two events would only end the stream early, so cut inside the next event.
   const nextEvent = whole.indexOf('{"id"', middle);
   const cut = nextEvent < 0 ? whole.lastIndexOf('{"id"') : nextEvent;
-  return { contentType, pieces: [whole.slice(0, cut + 12)] };
+  return truncate(cut + 12);
+}
+
+/** The tokens that the first bytes of a body report: those of a JSON body only if it is whole. */
+export function tokensWithin(
+  { contentType, pieces, tokens }: AnswerBody,
+  byteCount: number,
+): ReportedTokens | undefined {
+  // The last event, `[DONE]`, reports nothing.
+  const reporting = contentType === 'application/json' ? pieces : pieces.slice(0, -1);
+  return byteCount >= Buffer.byteLength(reporting.join('')) ? tokens : undefined;
 }
 
 /** Splits text into pieces of about the given length without splitting a surrogate pair. */
@@ -93,6 +128,10 @@ export function splitText(text: string, pieceChars: number): string[] {
     start = end;
   }
   return pieces;
+}
+
+function tokensOf({ answer, promptTokens }: RenderInput): ReportedTokens {
+  return { inputTokens: promptTokens, outputTokens: answer.completionTokens };
 }
 
 function usageOf({ answer, promptTokens }: RenderInput) {

@@ -1,10 +1,15 @@
 import { hash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { renderJsonBody, renderStreamBody } from './answer-body.ts';
+import {
+  type AnswerBody,
+  type ReportedTokens,
+  renderJsonBody,
+  renderStreamBody,
+} from './answer-body.ts';
 import { type CellKey, cellKeyHeader, parseCellKey } from './cell-key.ts';
 import { type ChatRequest, parseChatRequest } from './chat-request.ts';
 import type { FaultPlan, PlannedFault } from './fault-plan.ts';
-import { injectFault } from './inject-fault.ts';
+import { injectFault, type RenderOptions } from './inject-fault.ts';
 import type { FaultKind } from './load-faults.ts';
 import type { RequestLog, RequestLogEntry } from './request-log.ts';
 import { questionKey, type RequestCounter } from './request-stats.ts';
@@ -40,6 +45,8 @@ interface Exchange {
   isRealAnswer: boolean;
   /** The connection was ended by a fault, not by the client. */
   isCut: boolean;
+  /** Reported by the response, if it is sent, or by the part of it that a fault sends. */
+  tokens: ReportedTokens | undefined;
 }
 
 /** Builds the handler: reads a request, finds its answer, may inject a fault, sends, counts and logs. */
@@ -81,6 +88,7 @@ function openExchange(request: IncomingMessage, counter: RequestCounter): Exchan
     fault: undefined,
     isRealAnswer: false,
     isCut: false,
+    tokens: undefined,
   };
 }
 
@@ -113,14 +121,19 @@ async function answer(input: {
     askedBeforeCount,
     hasAnswer: isAnswer,
   });
-  const render = (modelAnswer: ModelAnswer, servedModel = chat.model) =>
-    renderAnswer(modelAnswer, { chat, servedModel, exchange, clock });
+  const render = (modelAnswer: ModelAnswer, options: RenderOptions = {}) =>
+    renderAnswer(modelAnswer, { chat, options, exchange, clock });
+  const noteBody = ({ tokens }: AnswerBody) => {
+    exchange.tokens = tokens;
+  };
   if (planned !== undefined) {
     noteFault(planned, exchange, counter);
-    const noteCut = () => {
+    const noteCut = (tokens?: ReportedTokens) => {
       exchange.isCut = true;
+      exchange.tokens = tokens;
     };
-    await injectFault(planned, { response, clock, reply, render, noteCut });
+    const { isStream } = chat;
+    await injectFault(planned, { response, clock, reply, isStream, render, noteBody, noteCut });
     return;
   }
   if (!isAnswer) {
@@ -128,25 +141,27 @@ async function answer(input: {
     return;
   }
   exchange.isRealAnswer = true;
-  if (reply.latencyMs > 0) {
-    await writePacedBody(response, render(reply), reply.latencyMs, clock);
-  } else writeBody(response, render(reply));
+  const answerBody = render(reply);
+  noteBody(answerBody);
+  if (reply.latencyMs > 0) await writePacedBody(response, answerBody, reply.latencyMs, clock);
+  else writeBody(response, answerBody);
 }
 
 function renderAnswer(
   answer: ModelAnswer,
   context: {
     readonly chat: ChatRequest;
-    readonly servedModel: string;
+    readonly options: RenderOptions;
     readonly exchange: Exchange;
     readonly clock: SimulatorClock;
   },
 ) {
-  const { chat, servedModel, exchange, clock } = context;
+  const { chat, options, exchange, clock } = context;
   const input = {
     answer,
+    hasChoices: options.hasChoices ?? true,
     id: `chatcmpl-sim-${exchange.requestNumber}`,
-    model: servedModel,
+    model: options.servedModel ?? chat.model,
     createdSeconds: Math.floor(clock.now() / 1000),
     promptTokens: estimateTokens(chat.promptChars),
   };
@@ -181,6 +196,7 @@ function settleWhenEnded(input: {
   function settle(isSent: boolean): void {
     if (!pendingSettlers.delete(abandon)) return;
     const isOk = isSent && exchange.isRealAnswer;
+    if (exchange.tokens !== undefined && (isSent || exchange.isCut)) counter.bill(exchange.tokens);
     counter.close(exchange.questionKey, isOk);
     log?.append(toLogEntry({ response, exchange, isSent, isOk, nowMs: clock.now() }));
   }

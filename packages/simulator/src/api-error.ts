@@ -9,6 +9,11 @@ export interface ApiError {
   readonly headers?: readonly string[];
 }
 
+/** Renders the body of an error. */
+export function errorBody({ message, type, code }: ApiError): string {
+  return JSON.stringify({ error: { message, type, param: null, code } });
+}
+
 /** The request is invalid: 400 `invalid_request_error`. */
 export function invalidRequest(message: string, code: string | null = null): ApiError {
   return { status: 400, type: 'invalid_request_error', code, message };

@@ -115,6 +115,8 @@ function corruptsAnswer({ kind }: Fault): boolean {
     kind === 'drip' ||
     kind === 'truncated-json' ||
     kind === 'empty-content' ||
-    kind === 'wrong-model'
+    kind === 'wrong-model' ||
+    kind === 'content-filter' ||
+    kind === 'no-choices'
   );
 }

@@ -17,7 +17,12 @@ export { type Fault, type FaultKind, type Faults, loadFaults } from './load-faul
 export { loadRecordings, type Recording, type Recordings } from './load-recordings.ts';
 export type { Arm } from './question-text.ts';
 export type { RequestLogEntry } from './request-log.ts';
-export { type QuestionCounts, questionKey, type SimulatorStats } from './request-stats.ts';
+export {
+  type BilledTokens,
+  type QuestionCounts,
+  questionKey,
+  type SimulatorStats,
+} from './request-stats.ts';
 export type { FinishReason } from './simulated-model.ts';
 export type { SimulatedQuestion } from './simulated-question.ts';
 export {

@@ -1,6 +1,12 @@
 import type { ServerResponse } from 'node:http';
-import { type AnswerBody, truncateBody } from './answer-body.ts';
-import type { ApiError } from './api-error.ts';
+import {
+  type AnswerBody,
+  type ReportedTokens,
+  renderErrorBody,
+  tokensWithin,
+  truncateBody,
+} from './answer-body.ts';
+import { type ApiError, errorBody } from './api-error.ts';
 import type { PlannedFault } from './fault-plan.ts';
 import type { FaultOf } from './load-faults.ts';
 import { instantAnswer, type ModelAnswer } from './simulated-model.ts';
@@ -22,16 +28,31 @@ export interface FaultContext {
   readonly clock: SimulatorClock;
   /** The answer or error the model would have given. */
   readonly reply: ModelAnswer | ApiError;
-  /** Renders an answer in the requested format. @param servedModel - @default the requested model */
-  readonly render: (answer: ModelAnswer, servedModel?: string) => AnswerBody;
-  /** Records that the fault, not the client, is about to close the connection. */
-  readonly noteCut: () => void;
+  readonly isStream: boolean;
+  /** Renders an answer in the requested format. */
+  readonly render: (answer: ModelAnswer, options?: RenderOptions) => AnswerBody;
+  /** Records what is billed once the body that is about to be sent has been sent. */
+  readonly noteBody: (body: AnswerBody) => void;
+  /**
+   * Records that the fault, not the client, is about to close the connection.
+   *
+   * @param tokens - Reported before that.
+   */
+  readonly noteCut: (tokens?: ReportedTokens) => void;
+}
+
+/** How a rendered answer differs from the real one. */
+export interface RenderOptions {
+  /** @default the requested model */
+  readonly servedModel?: string;
+  /** @default true */
+  readonly hasChoices?: boolean;
 }
 
 /** Responds to a request as the fault prescribes. */
 export async function injectFault(planned: PlannedFault, context: FaultContext): Promise<void> {
   const { fault, windowRestSeconds } = planned;
-  const { response, reply, render } = context;
+  const { response, reply, render, noteBody } = context;
   switch (fault.kind) {
     case 'rate-limit':
     case 'quota':
@@ -42,7 +63,14 @@ export async function injectFault(planned: PlannedFault, context: FaultContext):
       return;
     case 'usage-limit': {
       const seconds = fault.resetSeconds ?? windowRestSeconds ?? defaultUsageLimitSeconds;
-      writeBody(response, render(instantAnswer(usageLimitText(seconds, context.clock))));
+      const body = render(instantAnswer(usageLimitText(seconds, context.clock)));
+      noteBody(body);
+      writeBody(response, body);
+      return;
+    }
+    case 'error-object': {
+      const error = errorOfFault({ kind: fault.error ?? 'server-error' }, windowRestSeconds);
+      writeBody(response, renderErrorBody(errorBody(error), context.isStream));
       return;
     }
     case 'hang':
@@ -55,6 +83,8 @@ export async function injectFault(planned: PlannedFault, context: FaultContext):
     case 'truncated-json':
     case 'empty-content':
     case 'wrong-model':
+    case 'content-filter':
+    case 'no-choices':
       // The plan picks these faults only for requests that have an answer.
       if ('status' in reply) writeError(response, reply);
       else await corruptAnswer(fault, reply, context);
@@ -62,27 +92,39 @@ export async function injectFault(planned: PlannedFault, context: FaultContext):
   }
 }
 
+type CorruptingFault = FaultOf<
+  'drip' | 'truncated-json' | 'empty-content' | 'wrong-model' | 'content-filter' | 'no-choices'
+>;
+
 async function corruptAnswer(
-  fault: FaultOf<'drip' | 'truncated-json' | 'empty-content' | 'wrong-model'>,
+  fault: CorruptingFault,
   answer: ModelAnswer,
-  { response, clock, render }: FaultContext,
+  { response, clock, render, noteBody }: FaultContext,
 ): Promise<void> {
-  const { latencyMs } = answer;
+  const body = corruptBody(fault, answer, render);
+  noteBody(body);
+  if (fault.kind === 'drip') await writeDrippingBody(response, body, fault.seconds, clock);
+  else await writePacedBody(response, body, answer.latencyMs, clock);
+}
+
+function corruptBody(
+  fault: CorruptingFault,
+  answer: ModelAnswer,
+  render: FaultContext['render'],
+): AnswerBody {
   switch (fault.kind) {
     case 'drip':
-      await writeDrippingBody(response, render(answer), fault.seconds, clock);
-      return;
+      return render(answer);
     case 'truncated-json':
-      await writePacedBody(response, truncateBody(render(answer)), latencyMs, clock);
-      return;
-    case 'empty-content': {
-      const empty: ModelAnswer = { ...answer, text: '', finishReason: 'length' };
-      await writePacedBody(response, render(empty), latencyMs, clock);
-      return;
-    }
+      return truncateBody(render(answer));
+    case 'empty-content':
+      return render({ ...answer, text: '', finishReason: 'length' });
     case 'wrong-model':
-      await writePacedBody(response, render(answer, fault.servedModel), latencyMs, clock);
-      return;
+      return render(answer, { servedModel: fault.servedModel });
+    case 'content-filter':
+      return render({ ...answer, finishReason: 'content_filter' });
+    case 'no-choices':
+      return render(answer, { hasChoices: false });
   }
 }
 
@@ -95,8 +137,8 @@ async function resetConnection(fault: FaultOf<'reset'>, context: FaultContext): 
     return;
   }
   if (!(await waitUnlessClosed(response, reply.latencyMs, clock))) return;
-  noteCut();
-  writePartialBody(response, render(reply), afterBytes);
+  const body = render(reply);
+  noteCut(tokensWithin(body, writePartialBody(response, body, afterBytes)));
 }
 
 async function hang(fault: FaultOf<'hang'>, context: FaultContext): Promise<void> {

@@ -80,6 +80,16 @@ const faultSchema = z.discriminatedUnion('kind', [
     /** The `model` field of the response. */
     servedModel: z.string(),
   }),
+  /** The real answer with its tokens, and the finish reason `content_filter`. */
+  z.strictObject({ kind: z.literal('content-filter'), ...usualConditions }),
+  /** The tokens of the real answer in a body that has no choices. */
+  z.strictObject({ kind: z.literal('no-choices'), ...usualConditions }),
+  z.strictObject({
+    kind: z.literal('error-object'),
+    ...usualConditions,
+    /** The fault whose error object is sent, with status 200. @default 'server-error' */
+    error: z.enum(['rate-limit', 'quota', 'unauthorized', 'server-error', 'overloaded']).optional(),
+  }),
 ]);
 /** A fault and the conditions under which it is injected. */
 export type Fault = z.infer<typeof faultSchema>;

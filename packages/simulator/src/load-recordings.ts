@@ -22,7 +22,7 @@ const genericRowSchema = z.object({
   question: z.string(),
   arm: z.enum(['direct', 'cot']).default('direct'),
   prediction: z.string(),
-  finishReason: z.enum(['stop', 'length']).optional(),
+  finishReason: z.enum(['stop', 'length', 'content_filter']).optional(),
 });
 
 const bbhQuestionSchema = z.object({

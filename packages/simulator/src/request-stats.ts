@@ -1,3 +1,4 @@
+import type { ReportedTokens } from './answer-body.ts';
 import type { FaultKind } from './load-faults.ts';
 
 /** How often one question was asked, and how often it got a real answer. */
@@ -18,6 +19,18 @@ export interface SimulatorStats {
   readonly maxOpenCount: number;
   /** By {@link questionKey}. */
   readonly requestsByQuestion: ReadonlyMap<string, QuestionCounts>;
+  readonly billed: BilledTokens;
+}
+
+/**
+ * What a vendor would bill: the responses with a successful status that reported the tokens of a completion, however
+ * spoiled it was, and the tokens they reported. Nothing else is billed: no refusal, no error object, no body that
+ * was cut off before it reported its tokens.
+ */
+export interface BilledTokens {
+  readonly calls: number;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
 }
 
 /** Returns the key a question is counted by: the cell key header, or else its arm and text. */
@@ -38,6 +51,7 @@ export class RequestCounter {
   #maxOpenCount = 0;
   readonly #faultCounts = new Map<FaultKind, number>();
   readonly #byQuestion = new Map<string, { requests: number; ok: number }>();
+  readonly #billed = { calls: 0, inputTokens: 0, outputTokens: 0 };
 
   /** Counts a request as open. @returns The number of the request, starting at 1. */
   open(): number {
@@ -70,6 +84,12 @@ export class RequestCounter {
     if (counts !== undefined) counts.ok += 1;
   }
 
+  bill({ inputTokens, outputTokens }: ReportedTokens): void {
+    this.#billed.calls += 1;
+    this.#billed.inputTokens += inputTokens;
+    this.#billed.outputTokens += outputTokens;
+  }
+
   /** Returns a copy that later requests do not change. */
   snapshot(): SimulatorStats {
     return {
@@ -80,6 +100,7 @@ export class RequestCounter {
       requestsByQuestion: new Map(
         [...this.#byQuestion].map(([key, counts]) => [key, { ...counts }] as const),
       ),
+      billed: { ...this.#billed },
     };
   }
 }

@@ -3,7 +3,7 @@ import type { CellKey } from './cell-key.ts';
 import type { ChatRequest } from './chat-request.ts';
 
 /** Why a simulated model stopped, in OpenAI's terms. */
-export type FinishReason = 'stop' | 'length';
+export type FinishReason = 'stop' | 'length' | 'content_filter';
 
 /** A model's answer before any fault is applied. */
 export interface ModelAnswer {

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { type AnswerBody, splitText } from './answer-body.ts';
-import type { ApiError } from './api-error.ts';
+import { type ApiError, errorBody } from './api-error.ts';
 import type { SimulatorClock } from './system-clock.ts';
 
 const dripPieceCount = 20;
@@ -27,13 +27,7 @@ export function writeJson(
 
 /** Sends an error in OpenAI's format. */
 export function writeError(response: ServerResponse, error: ApiError): void {
-  const { status, message, type, code, headers } = error;
-  writeJson(
-    response,
-    status,
-    JSON.stringify({ error: { message, type, param: null, code } }),
-    headers,
-  );
+  writeJson(response, error.status, errorBody(error), error.headers);
 }
 
 /** Sends a 200 response with its whole body immediately. */
@@ -82,19 +76,22 @@ export async function writeDrippingBody(
  * Sends part of a 200 body, then closes the connection.
  *
  * @param byteCount - Body bytes to send, >= 1; at most all but the last byte are sent.
+ * @returns How many are sent.
  */
 export function writePartialBody(
   response: ServerResponse,
   body: AnswerBody,
   byteCount: number,
-): void {
+): number {
   const whole = body.pieces.join('');
   const bytes = Buffer.from(whole);
+  const sentBytes = Math.min(byteCount, bytes.length - 1);
   writeHead(response, body, whole);
   // Close instead of reset: a reset could discard bytes that are still in transit.
-  response.write(bytes.subarray(0, Math.min(byteCount, bytes.length - 1)), () => {
+  response.write(bytes.subarray(0, sentBytes), () => {
     response.req.socket.destroy();
   });
+  return sentBytes;
 }
 
 /**

@@ -224,11 +224,62 @@ describe('a fault of the answer', () => {
     expect(answer).toMatchObject({ model: 'cheap', text: prediction });
   });
 
+  it('finishes the answer with "content_filter"', async () => {
+    await using simulator = await startWith([{ kind: 'content-filter' }]);
+
+    const answer = await ask(simulator, { text: 'q1' });
+
+    expect(answer).toMatchObject({ text: prediction, finishReason: 'content_filter' });
+    expect(answer.usage.completion_tokens).toBeGreaterThan(0);
+  });
+
+  it('reports the tokens of the answer without choices', async () => {
+    await using simulator = await startWith([{ kind: 'no-choices', count: 1 }]);
+
+    const spoiled = (await (await post(simulator, { text: 'q1' })).json()) as object;
+    const { usage } = await ask(simulator, { text: 'q1' });
+
+    expect(spoiled).toMatchObject({ object: 'chat.completion', model: 'm', usage });
+    expect(spoiled).not.toHaveProperty('choices');
+  });
+
+  it('reports the tokens of a streamed answer without choices', async () => {
+    await using simulator = await startWith([{ kind: 'no-choices' }]);
+
+    const extra = { stream: true, stream_options: { include_usage: true } };
+    const response = await post(simulator, { text: 'q1', extra });
+    const [only = '', ...rest] = readEvents(await response.text());
+
+    expect(JSON.parse(only)).toMatchObject({ choices: [], usage: { completion_tokens: 18 } });
+    expect(rest).toEqual(['[DONE]']);
+  });
+
+  it.each<[Fault, string]>([
+    [{ kind: 'error-object' }, 'server_error'],
+    [{ kind: 'error-object', error: 'quota' }, 'insufficient_quota'],
+    [{ kind: 'error-object', error: 'rate-limit' }, 'rate_limit_exceeded'],
+  ])('sends an error object with status 200: %j', async (fault, code) => {
+    await using simulator = await startWith([fault]);
+
+    const error = await askForError(simulator, { text: 'q1' });
+    const streamed = await post(simulator, { text: 'q1', extra: { stream: true } });
+
+    expect(error).toMatchObject({ status: 200, code });
+    expect(streamed.headers.get('content-type')).toBe('text/event-stream');
+    const events = readEvents(await streamed.text());
+    expect(events.map((event) => JSON.parse(event) as unknown)).toMatchObject([
+      { error: { code } },
+    ]);
+  });
+
   it.each<Fault>([
     { kind: 'truncated-json' },
     { kind: 'empty-content' },
     { kind: 'usage-limit' },
     { kind: 'wrong-model', servedModel: 'cheap' },
+    { kind: 'content-filter' },
+    { kind: 'no-choices' },
+    { kind: 'error-object' },
   ])('does not count as an answer: %j', async (fault) => {
     const simulator = await startWith([fault]);
 
@@ -260,6 +311,81 @@ describe('a fault of the answer', () => {
 
     await expect(response.text()).rejects.toThrow('terminated');
     expect(clock.waitsMs).toEqual([500]);
+  });
+});
+
+describe('what is billed', () => {
+  const usageRequested = { stream: true, stream_options: { include_usage: true } };
+  const question = { inputTokens: 1, outputTokens: 18 };
+
+  async function billedFor(faults: readonly Fault[], extra: object) {
+    const simulator = await startWith(faults, { clock: new SkippingClock() });
+    const response = await post(simulator, { text: 'q1', extra }).catch(() => undefined);
+    await response?.text().catch(() => undefined);
+    await simulator.close();
+    return simulator.stats().billed;
+  }
+
+  it.each<[string, Fault[]]>([
+    ['an answer', []],
+    ['an answer that drips', [{ kind: 'drip', seconds: 2 }]],
+    ['an answer of another model', [{ kind: 'wrong-model', servedModel: 'cheap' }]],
+    ['a filtered answer', [{ kind: 'content-filter' }]],
+    ['an answer without text', [{ kind: 'empty-content' }]],
+    ['a body without choices', [{ kind: 'no-choices' }]],
+  ])('is %s, with the tokens it reports', async (_, faults) => {
+    const billed = { calls: 1, ...question };
+    expect(await billedFor(faults, {})).toEqual(billed);
+    expect(await billedFor(faults, usageRequested)).toEqual(billed);
+  });
+
+  it('is a usage limit in place of an answer, with the tokens of its text', async () => {
+    const billed = { calls: 1, inputTokens: 1, outputTokens: 10 };
+    expect(await billedFor([{ kind: 'usage-limit' }], {})).toEqual(billed);
+  });
+
+  it.each<Fault>([
+    { kind: 'rate-limit' },
+    { kind: 'server-error' },
+    { kind: 'error-object' },
+    { kind: 'error-object', error: 'quota' },
+    { kind: 'truncated-json' },
+    { kind: 'reset' },
+    { kind: 'reset', afterBytes: 40 },
+    { kind: 'hang', seconds: 1 },
+  ])('is not a response without the tokens of a completion: %j', async (fault) => {
+    const nothing = { calls: 0, inputTokens: 0, outputTokens: 0 };
+    expect(await billedFor([fault], {})).toEqual(nothing);
+    expect(await billedFor([fault], usageRequested)).toEqual(nothing);
+  });
+
+  it('is a stream that is cut after it reported its tokens, but not a document cut at its end', async () => {
+    const atTheEnd: Fault = { kind: 'reset', afterBytes: 1_000_000 };
+    expect(await billedFor([atTheEnd], usageRequested)).toEqual({ calls: 1, ...question });
+    expect(await billedFor([atTheEnd], {})).toMatchObject({ calls: 0 });
+  });
+
+  it('is no stream that reports no tokens', async () => {
+    expect(await billedFor([], { stream: true })).toMatchObject({ calls: 0 });
+  });
+
+  it('is no request without an answer', async () => {
+    const simulator = await startWith([]);
+    await askForError(simulator, { text: 'no recording' });
+    await simulator.close();
+    expect(simulator.stats().billed).toMatchObject({ calls: 0 });
+  });
+
+  it('adds up over requests, and is in the stats of the server', async () => {
+    await using simulator = await startWith([]);
+    await ask(simulator, { text: 'q1' });
+    await ask(simulator, { text: 'q22' });
+
+    const response = await fetch(new URL('/thrice/stats', simulator.url));
+
+    expect(await response.json()).toMatchObject({
+      billed: { calls: 2, inputTokens: 2, outputTokens: 36 },
+    });
   });
 });
 

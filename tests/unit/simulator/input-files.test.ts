@@ -240,7 +240,7 @@ describe('loadFaults', () => {
       'an unknown kind',
       { kind: 'explode' },
       [
-        "f.json: faults[0].kind: Invalid discriminator value. Expected 'rate-limit' | 'quota' | 'unauthorized' | 'server-error' | 'overloaded' | 'reset' | 'hang' | 'drip' | 'truncated-json' | 'empty-content' | 'usage-limit' | 'wrong-model', received \"explode\"",
+        "f.json: faults[0].kind: Invalid discriminator value. Expected 'rate-limit' | 'quota' | 'unauthorized' | 'server-error' | 'overloaded' | 'reset' | 'hang' | 'drip' | 'truncated-json' | 'empty-content' | 'usage-limit' | 'wrong-model' | 'content-filter' | 'no-choices' | 'error-object', received \"explode\"",
       ],
     ],
     [

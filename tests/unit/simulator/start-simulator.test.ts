@@ -287,6 +287,7 @@ describe('stats', () => {
       faultCounts: {},
       maxOpenCount: 1,
       requestsByQuestion: new Map([['direct: q', { requests: 1, ok: 0 }]]),
+      billed: { calls: 0, inputTokens: 0, outputTokens: 0 },
     });
   });
 
@@ -318,6 +319,7 @@ describe('stats', () => {
       faultCounts: { overloaded: 1 },
       maxOpenCount: 1,
       requestsByQuestion: { 'direct: q': { requests: 2, ok: 1 } },
+      billed: { calls: 1, inputTokens: 1, outputTokens: 5 },
     });
   });
 });

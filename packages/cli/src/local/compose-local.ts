@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type Lane, ThriceError } from '@thrice/core';
 import { LocalEngine, systemClock } from '@thrice/local';
-import { createPooledFetch, type ModelClients, openModelClients } from '@thrice/models';
+import { createPooledTransport, type ModelClients, openModelClients } from '@thrice/models';
 import type { Terminal } from '../shell/terminal.ts';
 
 /**
@@ -33,7 +33,7 @@ export function openModels(terminal: Terminal): ModelClients {
   return openModelClients({
     keyOf: (lane) => keyOf(lane, terminal),
     clock: systemClock,
-    pool: createPooledFetch(),
+    transport: createPooledTransport(),
   });
 }
 

@@ -22,7 +22,7 @@ export interface ModelRequest {
   readonly step: string;
 }
 
-/** What a server sent with a successful status. */
+/** What a server sent with a 2xx status. */
 export interface ModelResponse {
   readonly endpoint: string;
   readonly servedModel: string | null;
@@ -33,16 +33,26 @@ export interface ModelResponse {
   readonly latencyMs: number;
   readonly ttftMs: number | null;
   readonly rateLimits: RateLimitHeaders;
-  /** Why the response is no usable answer; it is paid for all the same. */
-  readonly fault: ThriceError | undefined;
+  /** The body as received, a stream assembled; `{ text }`, as far as it arrived, where it is not JSON. */
   readonly raw: unknown;
+  /**
+   * Why the response is no usable answer; it is paid for all the same. The other fields hold what could be read.
+   * A content filter and an unexpected served model are no faults here: the caller judges both.
+   */
+  readonly fault: ThriceError | undefined;
 }
 
 /**
  * Sends requests to models over one wire protocol; one attempt each, no retries of its own.
  *
- * **Errors.** Every failure is a {@link ThriceError} of class `transient`, `rate-limited`,
- * `exhausted`, `misconfigured` or `rejected`, decided once here; `interrupted` when `signal` aborts.
+ * **Payment.** `send` resolves for everything that a server sends with a 2xx status, because all of it is paid
+ * for: an error object, a body that is cut off or unreadable, one that runs into the lane's timeout. It rejects
+ * only where no 2xx status was received (a refusal by status, no connection, a timeout before the response), and
+ * when `signal` aborts before the body has arrived.
+ *
+ * **Errors.** Every rejection and every fault is a {@link ThriceError} of class `transient`, `rate-limited`,
+ * `exhausted`, `misconfigured` or `rejected`, decided once here; nothing that a server sends is `internal`. When
+ * `signal` aborts, `send` rejects with its reason, or with `interrupted` if the reason is no {@link ThriceError}.
  */
 export interface ModelClient {
   send(request: ModelRequest, signal: AbortSignal): Promise<ModelResponse>;

@@ -4,33 +4,30 @@ import {
   type ModelClient,
   type ModelRequest,
   type ModelResponse,
+  type RateLimitHeaders,
   ThriceError,
 } from '@thrice/core';
-import OpenAI from 'openai';
+import { APIError } from 'openai/core/error';
 import { CallTimeout } from '../transport/call-timeout.ts';
-import type { PooledFetch } from '../transport/pooled-fetch.ts';
+import {
+  type HttpEndpoint,
+  type HttpResponse,
+  type HttpTransport,
+  readText,
+} from '../transport/http-transport.ts';
 import { pickRateLimits } from '../transport/rate-limit-headers.ts';
 import { createRedact, type Redact, redactValue } from '../transport/redact.ts';
-import { mapLimitText } from '../vendors/map-limit-text.ts';
-import { assembleStream } from './assemble-stream.ts';
 import { describeBody } from './chat-request.ts';
-import {
-  type ChatCompletion,
-  chatCompletionSchema,
-  errorBodySchema,
-  mapFinishReason,
-  mapOutput,
-  mapUsage,
-} from './chat-response.ts';
-import { mapCallError, withLatency } from './map-call-error.ts';
-
-/** Longer than any call may take: the call's own signal enforces its timeout. */
-const NEVER_MS = 2 ** 31 - 1;
+import { isRecord } from './chat-response.ts';
+import { mapApiError, mapConnectionError, withLatency } from './map-call-error.ts';
+import { parseJson } from './parse-json.ts';
+import { readCompletion } from './read-completion.ts';
+import { receiveDocument, receiveStream } from './receive-body.ts';
 
 interface Endpoint {
   readonly url: string;
-  readonly client: OpenAI;
-  readonly headers: (request: ModelRequest) => Record<string, string>;
+  readonly http: HttpEndpoint;
+  readonly isLoopback: boolean;
   inFlight: number;
 }
 
@@ -44,15 +41,10 @@ interface OpenLane {
 interface PendingCall {
   readonly request: ModelRequest;
   readonly redact: Redact | undefined;
+  /** The caller's. */
   readonly signal: AbortSignal;
+  readonly timeout: CallTimeout;
   readonly startedMs: number;
-}
-
-/** A completion, streamed or not, as received. */
-interface ReceivedCompletion {
-  readonly raw: unknown;
-  readonly ttftMs: number | null;
-  readonly headers: Headers;
 }
 
 /** The dependencies of a model client. */
@@ -61,11 +53,12 @@ export interface ModelClientInit {
   readonly keyOf: (lane: Lane) => string | undefined;
   readonly clock: Clock;
   /** Passed in because undici's pool adds 0.8 MB to a bundle. */
-  readonly pool: PooledFetch;
+  readonly transport: HttpTransport;
 }
 
 /**
- * Chat completions over the OpenAI protocol, through the `openai` package with its retries off.
+ * Chat completions over the OpenAI protocol. Types, errors and the decoding of streams are those of the `openai`
+ * package; its client is not used, because it costs more than everything else that a call needs.
  *
  * A call goes to the lane's endpoint with the fewest calls in flight. The client reads a lane's key once
  * and removes it from every response and error.
@@ -73,17 +66,18 @@ export interface ModelClientInit {
 export class ChatModelClient implements ModelClient {
   readonly #keyOf: (lane: Lane) => string | undefined;
   readonly #clock: Clock;
-  readonly #pool: PooledFetch;
+  readonly #transport: HttpTransport;
   readonly #lanes = new Map<string, OpenLane>();
 
-  constructor({ keyOf, clock, pool }: ModelClientInit) {
+  constructor({ keyOf, clock, transport }: ModelClientInit) {
     this.#keyOf = keyOf;
     this.#clock = clock;
-    this.#pool = pool;
+    this.#transport = transport;
   }
 
   async send(request: ModelRequest, signal: AbortSignal): Promise<ModelResponse> {
     const { endpoints, redact } = this.#laneOf(request.lane);
+    if (signal.aborted) throw interrupted(signal);
     const endpoint = endpoints.reduce((idle, next) =>
       next.inFlight < idle.inFlight ? next : idle,
     );
@@ -91,22 +85,57 @@ export class ChatModelClient implements ModelClient {
     const timeout = new CallTimeout(request.lane.timeoutMs, signal);
     endpoint.inFlight += 1;
     try {
-      const call = { request, redact, signal: timeout.signal, startedMs };
-      const received = await complete(endpoint, call);
-      return describeResponse(endpoint.url, received, performance.now() - startedMs);
-    } catch (error) {
-      const latencyMs = performance.now() - startedMs;
-      throw redactError(this.#mapError(error, { timeout, signal, latencyMs, request }), redact);
+      return await this.#call(endpoint, { request, redact, signal, timeout, startedMs });
     } finally {
       endpoint.inFlight -= 1;
       timeout.clear();
     }
   }
 
+  async #call(endpoint: Endpoint, call: PendingCall): Promise<ModelResponse> {
+    const { request, signal, startedMs } = call;
+    const body = describeRequest(request);
+    const headers = endpoint.isLoopback ? cellHeader(request) : undefined;
+    const response = await endpoint.http
+      .post({ body, headers, stop: call.timeout })
+      .catch((error: unknown) => {
+        throw this.#mapFailure(mapConnectionError(error), call, {});
+      });
+    const rateLimits = pickRateLimits(response.headers);
+    if (response.status < 200 || response.status > 299) {
+      throw this.#mapFailure(await readRefusal(response), call, rateLimits);
+    }
+
+    // From here on the call is paid for: what is wrong with the response is its fault, not an exception.
+    const received = request.isStreamed
+      ? await receiveStream(response.body, startedMs)
+      : await receiveDocument(response.body);
+    if (signal.aborted && isBrokenOff(received.failure)) throw interrupted(signal);
+    const latencyMs = performance.now() - startedMs;
+    const raw = redactValue(received.raw, call.redact);
+    const { problem, ...completion } = readCompletion(raw);
+    const failure = received.failure ?? problem;
+    return {
+      endpoint: endpoint.url,
+      ...completion,
+      latencyMs,
+      ttftMs: received.ttftMs,
+      rateLimits,
+      raw,
+      fault: failure === undefined ? undefined : this.#mapFailure(failure, call, rateLimits),
+    };
+  }
+
   #laneOf(lane: Lane): OpenLane {
     const known = this.#lanes.get(lane.name);
     if (known !== undefined) return known;
-    const key = this.#keyOf(lane);
+    const key = this.#keyOf(lane)?.trim();
+    if (key !== undefined && !SENDABLE_KEY.test(key)) {
+      throw new ThriceError({
+        code: 'auth-failed',
+        message: `lane "${lane.name}": expected an API key that a header can carry, received one with other characters`,
+      });
+    }
     const [first, ...others] = lane.endpoints.map((url) => this.#openEndpoint(url, key));
     if (first === undefined) {
       throw new ThriceError({
@@ -120,65 +149,54 @@ export class ChatModelClient implements ModelClient {
   }
 
   #openEndpoint(url: string, key: string | undefined): Endpoint {
-    const client = new OpenAI({
-      baseURL: url,
-      apiKey: key ?? 'none',
-      organization: null,
-      project: null,
-      maxRetries: 0,
-      timeout: NEVER_MS,
-      logLevel: 'off',
-      fetch: this.#pool.fetch,
+    const http = this.#transport.open(completionsUrl(url), {
+      accept: 'application/json',
+      'content-type': 'application/json',
+      'user-agent': 'thrice',
+      authorization: `Bearer ${key ?? 'none'}`,
     });
-    const headers = isLoopback(url) ? cellHeader : () => ({});
-    return { url, client, headers, inFlight: 0 };
+    return { url, http, isLoopback: isLoopback(url), inFlight: 0 };
   }
 
-  #mapError(
-    error: unknown,
-    {
-      timeout,
-      signal,
-      latencyMs,
-      request,
-    }: {
-      readonly timeout: CallTimeout;
-      readonly signal: AbortSignal;
-      readonly latencyMs: number;
-      readonly request: ModelRequest;
-    },
+  /** Translates what went wrong with a call, with its latency and without the lane's key. */
+  #mapFailure(
+    error: ThriceError | APIError,
+    call: PendingCall,
+    rateLimits: RateLimitHeaders,
   ): ThriceError {
-    if (signal.aborted) {
-      return signal.reason instanceof ThriceError
-        ? signal.reason
-        : new ThriceError({ code: 'interrupted', message: 'the call was stopped', cause: error });
+    const { request, redact, signal, timeout, startedMs } = call;
+    const latencyMs = performance.now() - startedMs;
+    if (error instanceof APIError) {
+      const context = { nowMs: this.#clock.now(), latencyMs, rateLimits };
+      return redactError(mapApiError(error, context), redact);
     }
-    if (timeout.isOver) {
-      const message = `no answer within ${request.lane.timeoutMs / 1000} s`;
-      const details = { latencyMs };
-      return new ThriceError({ code: 'model-timeout', message, details, cause: error });
-    }
-    return mapCallError(error, this.#clock.now(), latencyMs);
+    if (isBrokenOff(error) && signal.aborted) return interrupted(signal);
+    if (isBrokenOff(error) && timeout.isOver) return timedOut(request.lane, latencyMs, error);
+    return redactError(withLatency(error, latencyMs), redact);
   }
 }
 
-async function complete(
-  { client, headers }: Endpoint,
-  { request, redact, signal, startedMs }: PendingCall,
-): Promise<ReceivedCompletion> {
-  const body = describeBody(request);
-  const options = { signal, headers: headers(request) };
-  if (!request.isStreamed) {
-    const { data, response } = await client.chat.completions
-      .create({ ...body, stream: false }, options)
-      .withResponse();
-    return { raw: redactValue(data, redact), ttftMs: null, headers: response.headers };
-  }
-  const { data, response } = await client.chat.completions
-    .create({ ...body, stream: true, stream_options: { include_usage: true } }, options)
-    .withResponse();
-  const { raw, ttftMs } = await assembleStream(data, startedMs);
-  return { raw: redactValue(raw, redact), ttftMs, headers: response.headers };
+/** The characters of a header's value. */
+const SENDABLE_KEY = /^[\t\x20-\x7e\x80-\xff]*$/;
+
+function describeRequest(request: ModelRequest): string {
+  const streaming = request.isStreamed
+    ? { stream: true, stream_options: { include_usage: true } }
+    : { stream: false };
+  return JSON.stringify({ ...describeBody(request), ...streaming });
+}
+
+/** Whether the connection ended first; a call that is stopped ends its connection. */
+function isBrokenOff(failure: ThriceError | APIError | undefined): boolean {
+  return failure instanceof ThriceError && failure.code === 'connection-failed';
+}
+
+/** Reads a response that refuses by its status, as the package does. */
+async function readRefusal({ status, body }: HttpResponse): Promise<APIError> {
+  const { text } = await readText(body);
+  const parsed = parseJson(text);
+  const json = isRecord(parsed) ? parsed : undefined;
+  return APIError.generate(status, json, json === undefined ? text : undefined, new Headers());
 }
 
 /** Names the cell of a call for the log of a local endpoint. Vendors do not receive it. */
@@ -187,52 +205,29 @@ function cellHeader({ cell, step }: ModelRequest): Record<string, string> {
   return { 'x-thrice-cell': parts.map(encodeURIComponent).join('/') };
 }
 
+function completionsUrl(baseUrl: string): string {
+  const url = new URL(baseUrl);
+  url.pathname = `${url.pathname.replace(/\/$/, '')}/chat/completions`;
+  return url.href;
+}
+
 function isLoopback(url: string): boolean {
   const { hostname } = new URL(url);
   return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname);
 }
 
-function describeResponse(
-  endpoint: string,
-  { raw, ttftMs, headers }: ReceivedCompletion,
-  latencyMs: number,
-): ModelResponse {
-  const completion = parseCompletion(raw, headers);
-  const [choice] = completion.choices;
-  const output = mapOutput(choice?.message ?? {});
-  const notice = output.text === null ? undefined : mapLimitText(output.text);
-  if (notice !== undefined) throw withLatency(notice, latencyMs);
-  return {
-    endpoint,
-    servedModel: completion.model ?? null,
-    output,
-    finishReason: mapFinishReason(choice?.finish_reason),
-    rawFinishReason: choice?.finish_reason ?? null,
-    usage: mapUsage(completion.usage),
-    latencyMs,
-    ttftMs,
-    rateLimits: pickRateLimits(headers),
-    fault: undefined,
-    raw,
-  };
+function interrupted({ reason }: AbortSignal): ThriceError {
+  if (reason instanceof ThriceError) return reason;
+  return new ThriceError({
+    code: 'interrupted',
+    message: 'the call was stopped',
+    cause: reason,
+  });
 }
 
-/**
- * Parses a received body.
- *
- * @throws {APIError} For an error object in the body, as the package does for one in a stream.
- * @throws {ThriceError} `truncated-response` for any other body.
- */
-function parseCompletion(raw: unknown, headers: Headers): ChatCompletion {
-  const refused = errorBodySchema.safeParse(raw);
-  if (refused.success) throw new OpenAI.APIError(undefined, refused.data.error, undefined, headers);
-  const parsed = chatCompletionSchema.safeParse(raw);
-  if (parsed.success) return parsed.data;
-  throw new ThriceError({
-    code: 'truncated-response',
-    message: 'expected a chat completion with a choice, received another body',
-    cause: parsed.error,
-  });
+function timedOut({ timeoutMs }: Lane, latencyMs: number, cause: unknown): ThriceError {
+  const message = `no answer within ${timeoutMs / 1000} s`;
+  return new ThriceError({ code: 'model-timeout', message, details: { latencyMs }, cause });
 }
 
 function redactError(error: ThriceError, redact: Redact | undefined): ThriceError {

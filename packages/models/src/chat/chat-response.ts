@@ -2,16 +2,6 @@ import type { FinishReason, ModelOutput, Usage } from '@thrice/core';
 import * as z from 'zod';
 import { contentSchema, imagesSchema, sortContent, toImage } from './message-parts.ts';
 
-/** An unreadable count is unknown; the answer is kept. */
-const count = z.int().min(0).nullish().catch(null);
-
-const usageSchema = z.object({
-  prompt_tokens: count,
-  completion_tokens: count,
-  prompt_tokens_details: z.object({ cached_tokens: count }).nullish(),
-  completion_tokens_details: z.object({ reasoning_tokens: count }).nullish(),
-});
-
 const toolCallsSchema = z
   .array(
     z.object({
@@ -35,43 +25,74 @@ const messageSchema = z.object({
   reasoning: z.string().nullish(),
 });
 
-/** The fields of a chat completion that the client reads. Some vendors omit some of them. */
+/**
+ * The fields of a chat completion that make its answer. Some vendors omit some of them. The tokens are read apart:
+ * {@link readUsage}.
+ */
 export const chatCompletionSchema = z.object({
   model: z.string().nullish(),
   choices: z
     .array(z.object({ message: messageSchema, finish_reason: z.string().nullish() }))
     .min(1),
-  usage: usageSchema.nullish(),
 });
-/** The fields of a chat completion that the client reads. */
-export type ChatCompletion = z.infer<typeof chatCompletionSchema>;
 
-/** The fields of one chunk of a streamed completion that the client reads. */
+/** The fields of one chunk of a streamed completion that make its answer. */
 export const chatChunkSchema = z.object({
   model: z.string().nullish(),
   choices: z
     .array(z.object({ delta: messageSchema.nullish(), finish_reason: z.string().nullish() }))
     .nullish(),
-  usage: usageSchema.nullish(),
 });
 
-/** A body with an error object, which some servers send with a successful status. */
-export const errorBodySchema = z.object({
-  error: z.object({
-    code: z.union([z.string(), z.number()]).nullish(),
-    type: z.string().nullish(),
-    message: z.string().nullish(),
-  }),
-});
+/** The tokens of a call that no model worked on. */
+const NO_TOKENS: Usage = {
+  inputTokens: 0,
+  cachedInputTokens: 0,
+  outputTokens: 0,
+  reasoningTokens: 0,
+};
 
-/** Token counts; null, never 0, for a count that the vendor does not report. */
-export function mapUsage(usage: ChatCompletion['usage']): Usage {
+/**
+ * Returns the token counts of a body, whatever the rest of it is; null, never 0, for a count that the vendor does
+ * not report.
+ *
+ * An error object in place of a completion is the exception: no completion was made, as with a refusal by status,
+ * so the counts that it does not report are known to be 0.
+ */
+export function readUsage(raw: unknown): Usage {
+  const usage = fieldOf(raw, 'usage');
+  if (!isRecord(usage) && isErrorAlone(raw)) return NO_TOKENS;
   return {
-    inputTokens: usage?.prompt_tokens ?? null,
-    cachedInputTokens: usage?.prompt_tokens_details?.cached_tokens ?? null,
-    outputTokens: usage?.completion_tokens ?? null,
-    reasoningTokens: usage?.completion_tokens_details?.reasoning_tokens ?? null,
+    inputTokens: readCount(fieldOf(usage, 'prompt_tokens')),
+    cachedInputTokens: readCount(fieldOf(fieldOf(usage, 'prompt_tokens_details'), 'cached_tokens')),
+    outputTokens: readCount(fieldOf(usage, 'completion_tokens')),
+    reasoningTokens: readCount(
+      fieldOf(fieldOf(usage, 'completion_tokens_details'), 'reasoning_tokens'),
+    ),
   };
+}
+
+/** The error object of a body, or its error text; undefined if it has none. */
+export function readError(raw: unknown): object | string | undefined {
+  const error = fieldOf(raw, 'error');
+  if (isRecord(error)) return error;
+  return typeof error === 'string' && error !== '' ? error : undefined;
+}
+
+/** The model that a body names; null if it names none. */
+export function readServedModel(raw: unknown): string | null {
+  const model = fieldOf(raw, 'model');
+  return typeof model === 'string' ? model : null;
+}
+
+/** Whether a value is a JSON object. */
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** A property of a JSON object; undefined if the value is none. */
+export function fieldOf(value: unknown, name: string): unknown {
+  return isRecord(value) ? value[name] : undefined;
 }
 
 /** The unified finish reason; null if the response has none. */
@@ -110,6 +131,17 @@ export function mapOutput(message: z.infer<typeof messageSchema>): ModelOutput {
       emptyToNull(thinking),
     refusal: emptyToNull(message.refusal),
   };
+}
+
+function isErrorAlone(raw: unknown): boolean {
+  const choices = fieldOf(raw, 'choices');
+  const hasChoice = Array.isArray(choices) && choices.length > 0;
+  return readError(raw) !== undefined && !hasChoice;
+}
+
+/** An unreadable count is unknown; the answer is kept. */
+function readCount(value: unknown): number | null {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : null;
 }
 
 function emptyToNull(text: string | null | undefined): string | null {

@@ -1,29 +1,27 @@
-import { ThriceError, toThriceError } from '@thrice/core';
-import OpenAI from 'openai';
-import { pickRateLimits } from '../transport/rate-limit-headers.ts';
+import { type RateLimitHeaders, ThriceError } from '@thrice/core';
+import type { APIError } from 'openai/core/error';
 import { type HttpRefusal, mapHttpError } from '../vendors/map-http-error.ts';
 
-/**
- * Translates what the `openai` package throws for a call, except aborts and timeouts.
- *
- * @param nowMs - The clock's time, ms since 1970, for vendors that name the time of a reset.
- */
-export function mapCallError(error: unknown, nowMs: number, latencyMs: number): ThriceError {
-  const details = { latencyMs };
-  if (error instanceof ThriceError) return withLatency(error, latencyMs);
-  if (error instanceof SyntaxError) {
-    const message = 'expected JSON, received a body that is cut off or not JSON';
-    return new ThriceError({ code: 'truncated-response', message, details, cause: error });
-  }
-  if (error instanceof OpenAI.APIError && (error.status !== undefined || error.error)) {
-    const rateLimits = pickRateLimits(error.headers as Headers | undefined);
-    return withRateLimits(mapHttpError(describeRefusal(error), nowMs, latencyMs), rateLimits);
-  }
-  if (!(error instanceof OpenAI.APIConnectionError) && !isSocketError(error)) {
-    return toThriceError(error);
-  }
-  const message = rootMessage(error);
-  return new ThriceError({ code: 'connection-failed', message, details, cause: error });
+/** What an error of a call is described with. */
+export interface CallErrorContext {
+  /** The clock's time, ms since 1970, for vendors that name the time of a reset. */
+  readonly nowMs: number;
+  readonly latencyMs: number;
+  /** The rate-limit headers of the response. */
+  readonly rateLimits: RateLimitHeaders;
+}
+
+/** Translates an error object: of a response that refuses by its status, or inside a successful one. */
+export function mapApiError(error: APIError, context: CallErrorContext): ThriceError {
+  const { nowMs, latencyMs, rateLimits } = context;
+  const refusal = describeRefusal(error, rateLimits);
+  const { code, message, details } = mapHttpError(refusal, nowMs, latencyMs);
+  return new ThriceError({ code, message, details: { ...details, rateLimits } });
+}
+
+/** Translates what a transport throws: no connection, or one that broke. */
+export function mapConnectionError(error: unknown): ThriceError {
+  return new ThriceError({ code: 'connection-failed', message: rootMessage(error), cause: error });
 }
 
 /** Returns the same error with the latency of its call. */
@@ -32,31 +30,21 @@ export function withLatency(error: ThriceError, latencyMs: number): ThriceError 
   return new ThriceError({ code, message, details: { ...details, latencyMs }, cause });
 }
 
-function withRateLimits(error: ThriceError, rateLimits: Record<string, string>): ThriceError {
-  const { code, message, details, cause } = error;
-  return new ThriceError({ code, message, details: { ...details, rateLimits }, cause });
-}
-
-function describeRefusal(error: InstanceType<typeof OpenAI.APIError>): HttpRefusal {
-  const { code, type, headers } = error as {
-    readonly code?: unknown;
-    readonly type?: unknown;
-    readonly headers?: Headers;
-  };
-  const httpStatus = error.status as number | undefined;
+function describeRefusal(error: APIError, rateLimits: RateLimitHeaders): HttpRefusal {
+  // Typed as the vendor documents them; any server may send anything.
+  const [code, type] = [error.code, error.type] as readonly unknown[];
   return {
-    // An error in the body of a successful response may have its status as a number in `code`.
-    status: httpStatus ?? (typeof code === 'number' ? code : undefined),
+    status: error.status ?? statusIn(code),
     codes: [code, type].filter((name) => typeof name === 'string'),
     // The package puts the HTTP status in front of the message.
-    message: httpStatus === undefined ? error.message : error.message.replace(/^\d{3} /, ''),
-    header: (name) => headers?.get(name) ?? null,
+    message: error.status === undefined ? error.message : error.message.replace(/^\d{3} /, ''),
+    header: (name) => rateLimits[name] ?? null,
   };
 }
 
-/** The socket or the pool reports a broken stream with an error of its own. */
-function isSocketError(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string';
+/** An error object inside a successful response may have its status as a number in `code`. */
+function statusIn(code: unknown): number | undefined {
+  return typeof code === 'number' && code >= 400 && code < 600 ? code : undefined;
 }
 
 function rootMessage(error: unknown): string {

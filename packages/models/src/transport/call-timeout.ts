@@ -1,27 +1,31 @@
-/** The timeout of one call. Its signal aborts with the caller's signal or when the timeout expires. */
-export class CallTimeout {
-  readonly #controller = new AbortController();
+import type { StopSource } from './http-transport.ts';
+
+/** The timeout of one call. The call stops when it expires or when the caller's signal aborts. */
+export class CallTimeout implements StopSource {
   readonly #outer: AbortSignal;
   readonly #timer: NodeJS.Timeout;
-  readonly #abort = () => this.#controller.abort();
+  #listener: () => void = () => undefined;
   isOver = false;
 
   constructor(timeoutMs: number, outer: AbortSignal) {
     this.#outer = outer;
     this.#timer = setTimeout(() => {
       this.isOver = true;
-      this.#abort();
+      this.#stop();
     }, timeoutMs);
-    if (outer.aborted) this.#abort();
-    else outer.addEventListener('abort', this.#abort);
+    outer.addEventListener('abort', this.#stop);
   }
 
-  get signal(): AbortSignal {
-    return this.#controller.signal;
+  /** A call has one listener: its request. */
+  onStop(listener: () => void): void {
+    this.#listener = listener;
+    if (this.isOver || this.#outer.aborted) listener();
   }
 
   clear(): void {
     clearTimeout(this.#timer);
-    this.#outer.removeEventListener('abort', this.#abort);
+    this.#outer.removeEventListener('abort', this.#stop);
   }
+
+  readonly #stop = () => this.#listener();
 }

@@ -1,0 +1,51 @@
+import { type ModelResponse, ThriceError } from '@thrice/core';
+import { APIError } from 'openai/core/error';
+import { mapLimitText } from '../vendors/map-limit-text.ts';
+import {
+  chatCompletionSchema,
+  mapFinishReason,
+  mapOutput,
+  readError,
+  readServedModel,
+  readUsage,
+} from './chat-response.ts';
+
+/** What a body says, and what is wrong with it. */
+export interface ReadCompletion
+  extends Pick<
+    ModelResponse,
+    'servedModel' | 'output' | 'finishReason' | 'rawFinishReason' | 'usage'
+  > {
+  /** `APIError` for an error object; undefined for a completion. */
+  readonly problem: ThriceError | APIError | undefined;
+}
+
+/** Reads the body of a successful response, whatever it is. Never throws. */
+export function readCompletion(raw: unknown): ReadCompletion {
+  const { data: completion } = chatCompletionSchema.safeParse(raw);
+  const choice = completion?.choices[0];
+  const output = mapOutput(choice?.message ?? {});
+  return {
+    servedModel: readServedModel(raw),
+    output,
+    finishReason: mapFinishReason(choice?.finish_reason),
+    rawFinishReason: choice?.finish_reason ?? null,
+    usage: readUsage(raw),
+    problem: findProblem(raw, choice !== undefined, output.text),
+  };
+}
+
+function findProblem(
+  raw: unknown,
+  isCompletion: boolean,
+  text: string | null,
+): ReadCompletion['problem'] {
+  const error = readError(raw);
+  // As the package throws it for an error event of a stream.
+  if (error !== undefined) return new APIError(undefined, error, undefined, undefined);
+  if (isCompletion) return text === null ? undefined : mapLimitText(text);
+  return new ThriceError({
+    code: 'truncated-response',
+    message: 'expected a chat completion with a choice, received another body',
+  });
+}

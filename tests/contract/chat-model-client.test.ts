@@ -1,0 +1,25 @@
+import {
+  createFetchTransport,
+  createPooledTransport,
+  type HttpTransport,
+  openModelClients,
+} from '@thrice/models';
+import { FakeClock } from '../support/fake-clock.ts';
+import { describeModelClientContract, type OpenModelClient } from './model-client-contract.ts';
+
+function openOver(createTransport: () => HttpTransport): OpenModelClient {
+  return (key) => {
+    const { clientFor, ...clients } = openModelClients({
+      keyOf: () => key,
+      clock: new FakeClock('2026-01-02T03:04:05.000Z'),
+      transport: createTransport(),
+    });
+    return {
+      ...clients,
+      send: (request, signal) => clientFor(request.lane).send(request, signal),
+    };
+  };
+}
+
+describeModelClientContract('chat over pooled connections', openOver(createPooledTransport));
+describeModelClientContract('chat over fetch', openOver(createFetchTransport));

@@ -1,0 +1,233 @@
+import { once } from 'node:events';
+import { createServer as createTcpServer, type Socket } from 'node:net';
+import { createFetchTransport, createPooledTransport, type HttpResponse } from '@thrice/models';
+import { describe, expect, it } from 'vitest';
+import { type HttpServer, sendJson, startHttpServer } from '../support/http-server.ts';
+import { settledBy } from '../support/settled-by.ts';
+
+/** Stops nothing. */
+const running = { onStop: () => undefined };
+
+/** Stops a request when a test says so. */
+function aStopSource() {
+  const listeners: (() => void)[] = [];
+  return {
+    onStop: (listener: () => void) => {
+      listeners.push(listener);
+    },
+    stop: () => {
+      for (const listener of listeners) listener();
+    },
+  };
+}
+
+/** The pieces of a body, and what it threw. */
+async function readAll({ body }: HttpResponse): Promise<{ text: string; failure: unknown }> {
+  let text = '';
+  try {
+    for await (const piece of body) text += Buffer.from(piece).toString();
+  } catch (failure) {
+    return { text, failure };
+  }
+  return { text, failure: undefined };
+}
+
+/** Sends a part of a body whose length is known. */
+async function startCutServer(onSent: (socket: Socket | null) => void): Promise<HttpServer> {
+  return await startHttpServer((response) => {
+    response.writeHead(200, { 'content-type': 'application/json', 'content-length': '100' });
+    response.write('{"id":', () => onSent(response.socket));
+  });
+}
+
+const transports = { pooled: createPooledTransport, fetch: createFetchTransport } as const;
+
+describe.each(Object.entries(transports))('the HTTP transport: %s', (_, createTransport) => {
+  it('posts the body with the headers of the endpoint and of the request', async () => {
+    await using server = await startHttpServer((response) => sendJson(response, { ok: true }));
+    await using transport = createTransport();
+    const endpoint = transport.open(`${server.url}/chat?version=2`, { 'x-endpoint': 'a' });
+
+    const response = await endpoint.post({
+      body: '{"q":"é"}',
+      headers: { 'x-request': 'b' },
+      stop: running,
+    });
+
+    expect(await readAll(response)).toEqual({ text: '{"ok":true}', failure: undefined });
+    expect(server.requests).toMatchObject([
+      {
+        path: '/v1/chat?version=2',
+        headers: { 'x-endpoint': 'a', 'x-request': 'b' },
+        body: { q: 'é' },
+      },
+    ]);
+  });
+
+  it('returns any status with its headers, and follows no redirect', async () => {
+    await using server = await startHttpServer((response) =>
+      sendJson(response, '', { status: 307, headers: { location: '/v1/other', 'x-limit': '7' } }),
+    );
+    await using transport = createTransport();
+
+    const response = await transport.open(server.url, {}).post({ body: '{}', stop: running });
+
+    expect(response).toMatchObject({ status: 307, headers: { 'x-limit': '7' } });
+    expect(await readAll(response)).toEqual({ text: '', failure: undefined });
+    expect(server.requests.length).toBe(1);
+  });
+
+  it('returns an empty body for a response that has none', async () => {
+    await using server = await startHttpServer((response) => {
+      response.writeHead(204);
+      response.end();
+    });
+    await using transport = createTransport();
+
+    const response = await transport.open(server.url, {}).post({ body: '{}', stop: running });
+
+    expect(response.status).toBe(204);
+    expect(await readAll(response)).toEqual({ text: '', failure: undefined });
+  });
+
+  it('skips informational responses', async () => {
+    await using server = await startHttpServer((response) => {
+      response.writeProcessing();
+      sendJson(response, { ok: true });
+    });
+    await using transport = createTransport();
+
+    const response = await transport.open(server.url, {}).post({ body: '{}', stop: running });
+
+    expect(response.status).toBe(200);
+    expect((await readAll(response)).text).toBe('{"ok":true}');
+  });
+
+  it('yields the first piece of a body before the last is sent', async () => {
+    let sendRest: () => void = () => undefined;
+    await using server = await startHttpServer((response) => {
+      response.writeHead(200);
+      response.write('first');
+      sendRest = () => response.end(' last');
+    });
+    await using transport = createTransport();
+
+    const { body } = await transport.open(server.url, {}).post({ body: '{}', stop: running });
+
+    let text = '';
+    for await (const piece of body) {
+      text += Buffer.from(piece).toString();
+      sendRest();
+    }
+    expect(text).toBe('first last');
+  });
+
+  it('throws where a body breaks off, after all that arrived', async () => {
+    await using server = await startCutServer((socket) => socket?.end());
+    await using transport = createTransport();
+
+    const response = await transport.open(server.url, {}).post({ body: '{}', stop: running });
+
+    const { text, failure } = await readAll(response);
+    expect(text).toBe('{"id":');
+    expect(failure).toBeInstanceOf(Error);
+  });
+
+  it('rejects a request that is stopped before its response', async () => {
+    const stop = aStopSource();
+    let closed: Promise<unknown> = Promise.resolve();
+    await using server = await startHttpServer((response) => {
+      closed = once(response, 'close');
+      stop.stop();
+    });
+    await using transport = createTransport();
+
+    const posted = transport.open(server.url, {}).post({ body: '{}', stop });
+
+    await expect(posted).rejects.toThrow();
+    // The connection is closed, so the server can stop working on it.
+    await closed;
+  });
+
+  it('ends the body of a request that is stopped, after all that arrived', async () => {
+    const stop = aStopSource();
+    let closed: Promise<unknown> = Promise.resolve();
+    await using server = await startHttpServer((response) => {
+      closed = once(response, 'close');
+      response.writeHead(200);
+      response.write('first');
+    });
+    await using transport = createTransport();
+    const { body } = await transport.open(server.url, {}).post({ body: '{}', stop });
+
+    let text = '';
+    const reading = (async () => {
+      for await (const piece of body) {
+        text += Buffer.from(piece).toString();
+        stop.stop();
+      }
+    })();
+
+    await expect(reading).rejects.toThrow();
+    expect(text).toBe('first');
+    await closed;
+  });
+
+  it('closes the connection of a body that is not read to its end', async () => {
+    let closed: Promise<unknown> = Promise.resolve();
+    await using server = await startHttpServer((response) => {
+      closed = once(response, 'close');
+      response.writeHead(200);
+      response.write('first');
+    });
+    await using transport = createTransport();
+    const { body } = await transport.open(server.url, {}).post({ body: '{}', stop: running });
+
+    for await (const piece of body) {
+      expect(Buffer.from(piece).toString()).toBe('first');
+      break;
+    }
+
+    await closed;
+  });
+
+  it('rejects a request to a server that accepts no connection', async () => {
+    const server = await startHttpServer(() => undefined);
+    await server[Symbol.asyncDispose]();
+    await using transport = createTransport();
+
+    const posted = transport.open(server.url, {}).post({ body: '{}', stop: running });
+
+    await expect(posted).rejects.toThrow();
+  });
+
+  it('uses a connection again, and does not repeat a request that it loses', async () => {
+    let connectionCount = 0;
+    const received: string[] = [];
+    const server = createTcpServer((socket) => {
+      connectionCount += 1;
+      socket.on('error', () => undefined);
+      socket.on('data', (data) => {
+        received.push(data.toString());
+        // Closes the kept connection just as the second request arrives on it.
+        if (received.length === 2) socket.destroy();
+        else socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}');
+      });
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const address = server.address();
+    const port = typeof address === 'object' && address !== null ? address.port : 0;
+    await using transport = createTransport();
+    const endpoint = transport.open(`http://127.0.0.1:${port}/v1`, {});
+
+    await readAll(await endpoint.post({ body: '{"n":1}', stop: running }));
+    // The connection is free a turn later.
+    await settledBy(new Promise(() => undefined));
+    const lost = endpoint.post({ body: '{"n":2}', stop: running });
+
+    await expect(lost).rejects.toThrow();
+    expect([connectionCount, received.length]).toEqual([1, 2]);
+    server.close();
+  });
+});
