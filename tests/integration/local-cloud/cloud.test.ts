@@ -172,7 +172,8 @@ describe.concurrent('the local cloud', { timeout: 60_000 }, () => {
   });
 
   it('ends a function that exceeds its memory', async () => {
-    await using toy = await openToyCloud({ visibilitySeconds: 5 });
+    // Longer than a busy machine takes to exhaust the memory, so that nothing is redelivered before.
+    await using toy = await openToyCloud({ visibilitySeconds: 20 });
 
     await toy.send([{ name: 'greedy', action: 'exhaust-memory-once' }]);
     await toy.untilEmpty();
