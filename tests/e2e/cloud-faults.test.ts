@@ -211,10 +211,8 @@ describe.concurrent('a stage whose functions die, time out and fail', () => {
     const { group, runs } = header;
     await stage.activeGroups.add(group);
     await stage.requests.requestDispatch({ v: 1, group, kind: 'plan' });
-    await waitUntil(
-      'the results are published',
-      () => stage.blobs.has(`runs/${group}/summary.json`),
-      90_000,
+    await waitUntil('the results are published', () =>
+      stage.blobs.has(`runs/${group}/summary.json`),
     );
     const text = await stage.blobs.readText(`runs/${group}/${runs[0]}/cells/toy.jsonl`);
     const rows = (text ?? '').trim().split('\n');

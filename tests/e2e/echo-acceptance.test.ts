@@ -103,7 +103,7 @@ async function kill(thrice: RunningThrice, replay: RunningThrice): Promise<void>
 async function nextWrite(file: string): Promise<void> {
   const watcher = watch(file);
   try {
-    await within(20, `a write to ${file}`, once(watcher, 'change'));
+    await within(120, `a write to ${file}`, once(watcher, 'change'));
   } finally {
     watcher.close();
   }

@@ -12,7 +12,7 @@ const POLL_MS = 1;
 export async function waitUntil(
   what: string,
   condition: () => boolean | Promise<boolean>,
-  maxPolls = 30_000,
+  maxPolls = 200_000,
 ): Promise<void> {
   for (let poll = 0; poll < maxPolls; poll += 1) {
     if (await condition()) return;

@@ -75,7 +75,7 @@ describe.concurrent('npm run cloud', { timeout: 60_000 }, () => {
 
     child.kill('SIGTERM');
 
-    expect(await within(20, 'the process to exit', ended)).toMatchObject({
+    expect(await within(50, 'the process to exit', ended)).toMatchObject({
       exitCode: 9,
       stdout: '',
     });
@@ -85,11 +85,11 @@ describe.concurrent('npm run cloud', { timeout: 60_000 }, () => {
     await using folder = await toyFolder();
     const child = start(folder, []);
     const ended = endOf(child);
-    await within(30, 'the cloud to start', untilPrinted(child, 'running'));
+    await within(50, 'the cloud to start', untilPrinted(child, 'running'));
 
     child.kill('SIGINT');
 
-    const { exitCode, stdout } = await within(20, 'the process to exit', ended);
+    const { exitCode, stdout } = await within(50, 'the process to exit', ended);
     expect(exitCode).toBe(0);
     const lines = stdout.trimEnd().split('\n');
     expect(lines.map((line) => line.split('=')[0])).toEqual([
@@ -150,7 +150,7 @@ async function runToEnd(
   args: readonly string[],
   env: NodeJS.ProcessEnv = {},
 ) {
-  return await within(40, 'the process to exit', endOf(start(folder, args, env)));
+  return await within(50, 'the process to exit', endOf(start(folder, args, env)));
 }
 
 async function untilPrinted(child: Child, part: string): Promise<void> {

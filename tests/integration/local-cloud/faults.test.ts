@@ -103,7 +103,7 @@ describe.concurrent('faults in the local cloud', { timeout: 60_000 }, () => {
     );
     const seen = await toy.deliveriesOf('a');
 
-    await within(10, 'the cloud to stop', dispose(toy));
+    await within(50, 'the cloud to stop', dispose(toy));
 
     await waitUntil('its process has exited', () => !seen.some(isRunning));
   });

@@ -29,7 +29,7 @@ export function holdOrders(...names: readonly string[]): HeldOrders {
       await gate?.released.promise;
       return await proceed();
     },
-    received: async (name) => await within(20, name, gateOf(name).received.promise),
+    received: async (name) => await within(50, name, gateOf(name).received.promise),
     release: (name) => gateOf(name).released.resolve(),
   };
 }

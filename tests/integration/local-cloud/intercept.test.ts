@@ -270,7 +270,7 @@ describe('an interceptor', () => {
     const listing = emulated.dynamo.send(new ListTablesCommand({})).catch((error: Error) => error);
     await received.promise;
 
-    await within(5, 'the emulators to stop', emulated.end());
+    await within(50, 'the emulators to stop', emulated.end());
 
     expect(await listing).toMatchObject({ code: 'ECONNRESET' });
   });

@@ -25,7 +25,7 @@ describe('finishRequestsBeforeClose', () => {
     const closing = close(listening).then(() => events.push('closed'));
     await expect(request).rejects.toThrow('fetch failed');
     released.resolve();
-    await within(5, 'the server to close', closing);
+    await within(50, 'the server to close', closing);
 
     expect(events).toEqual(['answered', 'closed']);
   });
