@@ -7,6 +7,9 @@ import { createInterface } from 'node:readline';
 
 const thriceBin = resolve(import.meta.dirname, '../../packages/cli/bin/thrice.js');
 
+/** The heap flags of the working commands. */
+export const heapFlags = ['--max-semi-space-size=8', '--heap-growing-percent=100'] as const;
+
 /** The middle value. */
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((left, right) => left - right);
@@ -102,10 +105,7 @@ export async function writeBenchmark(
     readonly replicates?: number;
   },
 ): Promise<string> {
-  const questions = Array.from({ length: questionCount }, (_, index) =>
-    JSON.stringify({ id: `q${index}`, question: questionText(index), target: '42' }),
-  );
-  await writeFile(join(folder, `${name}.jsonl`), `${questions.join('\n')}\n`);
+  await writeFile(join(folder, `${name}.jsonl`), questionLines(questionCount));
   const spec = [
     `questions = "${name}.jsonl"`,
     `parallel = ${parallel}`,
@@ -123,6 +123,14 @@ export async function writeBenchmark(
   const path = join(folder, `${name}.toml`);
   await writeFile(path, `${spec.join('\n')}\n`);
   return path;
+}
+
+/** The lines of a question file. */
+export function questionLines(count: number): string {
+  return Array.from({ length: count }, (_, index) => {
+    const row = { id: `q${index}`, question: questionText(index), target: '42' };
+    return `${JSON.stringify(row)}\n`;
+  }).join('');
 }
 
 /** About 500 characters, as a short exam question has. */

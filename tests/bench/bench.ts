@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { benchHelp } from './help.ts';
 import { benchMemoryAndResume } from './memory-and-resume.ts';
+import { benchOwnCpu } from './own-cpu.ts';
 import { benchPlanning } from './planning.ts';
 import { benchSlowModel } from './slow-model.ts';
 import { benchThroughput } from './throughput.ts';
@@ -17,6 +18,7 @@ export interface Measurement {
 
 const benches = {
   throughput: benchThroughput,
+  cpu: benchOwnCpu,
   slow: benchSlowModel,
   memory: benchMemoryAndResume,
   planning: benchPlanning,

@@ -37,7 +37,9 @@ export async function benchMemoryAndResume(folder: string): Promise<readonly Mea
   const toFirstCallSeconds = (performance.now() - startedMs) / 1000;
   const late = await sampleWhile(second, () => second.exitCode === null);
   if (second.exitCode === null) await once(second, 'exit');
-  await runThrice(['verify', 'memory', '--dir', dir]);
+  const verify = await runThrice(['verify', 'memory', '--dir', dir]);
+  const summarize = await runThrice(['summarize', 'memory', '--dir', dir]);
+  const readingPeak = Math.max(verify.peakMegabytes, summarize.peakMegabytes);
   const peak = Math.max(...early, ...late);
   return [
     {
@@ -45,6 +47,12 @@ export async function benchMemoryAndResume(folder: string): Promise<readonly Mea
       measured: `${peak.toFixed(0)} MB at most (first half ${Math.max(...early).toFixed(0)}, second half ${Math.max(...late).toFixed(0)})`,
       budget: '<= 250 MB and flat',
       isMet: peak <= 250,
+    },
+    {
+      what: 'resident memory, verify and summarize of the same',
+      measured: `${verify.peakMegabytes.toFixed(0)} MB and ${summarize.peakMegabytes.toFixed(0)} MB at most (verify took ${verify.seconds.toFixed(1)} s)`,
+      budget: '<= 250 MB and flat',
+      isMet: readingPeak <= 250,
     },
     {
       what: `resume of a half-done ${CELLS}-cell run, to its first answer`,

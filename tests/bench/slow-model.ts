@@ -4,7 +4,11 @@ import type { Measurement } from './bench.ts';
 import { runThrice, startSimulatorProcess, writeBenchmark } from './bench-support.ts';
 
 const LATENCY_S = 2;
-const CONCURRENCY = 512;
+/** Calls at a time, and how much of what they allow has to be reached. */
+const BUDGETS = [
+  { concurrency: 512, leastRatio: 0.97 },
+  { concurrency: 2_000, leastRatio: 0.95 },
+] as const;
 /** Start and end of the command take a second or two, which a run of hours does not feel. */
 const WAVES = 20;
 
@@ -16,21 +20,20 @@ export async function benchSlowModel(folder: string): Promise<readonly Measureme
   const model = { accuracy: 1, latencyMs };
   await writeFile(behaviour, JSON.stringify({ seed: 1, models: { model } }));
   await using simulator = await startSimulatorProcess(['--behaviour', behaviour]);
-  const questionCount = CONCURRENCY * WAVES;
-  const spec = await writeBenchmark(folder, {
-    name: 'slow',
-    url: simulator.url,
-    questionCount,
-    parallel: CONCURRENCY,
-  });
-  const { seconds } = await runThrice(['run', spec, '--dir', join(folder, 'slow-runs')]);
-  const ratio = questionCount / seconds / (CONCURRENCY / LATENCY_S);
-  return [
-    {
-      what: `slow model (${LATENCY_S} s), ${CONCURRENCY} concurrent, whole command`,
+  const measurements: Measurement[] = [];
+  for (const { concurrency, leastRatio } of BUDGETS) {
+    const questionCount = concurrency * WAVES;
+    const name = `slow-${concurrency}`;
+    const { url } = simulator;
+    const spec = await writeBenchmark(folder, { name, url, questionCount, parallel: concurrency });
+    const { seconds } = await runThrice(['run', spec, '--dir', join(folder, `${name}-runs`)]);
+    const ratio = questionCount / seconds / (concurrency / LATENCY_S);
+    measurements.push({
+      what: `slow model (${LATENCY_S} s), ${concurrency} concurrent, whole command`,
       measured: `${(ratio * 100).toFixed(1)} % of concurrency / latency`,
-      budget: '>= 95 %',
-      isMet: ratio >= 0.95,
-    },
-  ];
+      budget: `>= ${leastRatio * 100} %`,
+      isMet: ratio >= leastRatio,
+    });
+  }
+  return measurements;
 }
