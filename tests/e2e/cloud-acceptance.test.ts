@@ -8,6 +8,7 @@ import { countOutcomes } from '../support/cell-rows.ts';
 import { openCloud, synthesizeStack } from '../support/cloud.ts';
 import { type Outcome, runThrice } from '../support/run-thrice.ts';
 import { hasSharedData } from '../support/shared-data.ts';
+import { recordedTokens } from '../support/spend.ts';
 import { groupOf, listMessages, pullRows, thriceIn } from '../support/stage.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
@@ -85,6 +86,11 @@ describe.runIf(hasSharedData)('acceptance of the sweeps in a stage', () => {
     const answers = [...faulty.stats().requestsByQuestion.values()].map(({ ok }) => ok);
     expect(answers).toEqual(Array.from({ length: 40 * PER_SUBTASK }, () => 1));
     expect(faulty.stats().requestCount).toBe(callCount);
+    const rows = [
+      ...(await pullRows(cloud, cwd, group, 'direct')),
+      ...(await pullRows(cloud, cwd, group, 'cot')),
+    ];
+    expect(recordedTokens(rows)).toEqual(faulty.stats().billed);
     expect(await listMessages(cloud, cwd)).toEqual({ cells: [], unreadable: 0 });
   });
 

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Summary } from '@thrice/core';
-import type { Simulator } from '@thrice/simulator';
+import type { CellRow, Summary } from '@thrice/core';
+import type { Simulator, SimulatorStats } from '@thrice/simulator';
 
 /** USD per million tokens. A token costs whole dollars, so that sums in any order are equal. */
 const prices = { input: 1_000_000, output: 2_000_000 } as const;
@@ -28,4 +28,14 @@ export async function publishedSpend(folder: string, group: string): Promise<num
     (sum, amount) => (sum === null || amount === null ? null : sum + amount),
     0,
   );
+}
+
+/** Sums the calls in published rows whose tokens are known, as the simulator sums what it bills. */
+export function recordedTokens(rows: readonly CellRow[]): SimulatorStats['billed'] {
+  const known = rows.flatMap(({ calls }) => calls.filter((call) => call.inputTokens !== null));
+  return {
+    calls: known.length,
+    inputTokens: known.reduce((sum, call) => sum + (call.inputTokens ?? 0), 0),
+    outputTokens: known.reduce((sum, call) => sum + (call.outputTokens ?? 0), 0),
+  };
 }
