@@ -223,6 +223,27 @@ describe.each(['test', 'production'])('stack of stage %s', (stage) => {
       expect(graph.resources.filter(({ type }) => /cors/i.test(type))).toEqual([]);
     });
 
+    it('aborts unfinished uploads after 2 days and drops replaced versions after 30', () => {
+      const type = 'aws:s3/bucketLifecycleConfiguration:BucketLifecycleConfiguration';
+      const everything = { status: 'Enabled', filter: { prefix: '' } };
+
+      expect(resourceOf(graph, type, z.unknown()).inputs).toEqual({
+        bucket: graph.outputs.bucketName,
+        rules: [
+          {
+            ...everything,
+            id: 'drop-unfinished-uploads',
+            abortIncompleteMultipartUpload: { daysAfterInitiation: 2 },
+          },
+          {
+            ...everything,
+            id: 'drop-replaced-versions',
+            noncurrentVersionExpiration: { noncurrentDays: 30 },
+          },
+        ],
+      });
+    });
+
     it('keeps replaced versions in production only', () => {
       const type = 'aws:s3/bucketVersioning:BucketVersioning';
       const states = resourcesOf(graph, type, z.unknown()).map(({ inputs }) => inputs);

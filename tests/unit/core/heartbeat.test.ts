@@ -45,21 +45,25 @@ describe('a heartbeat', () => {
     expect(queue.extended).toEqual([]);
   });
 
-  it('tells a cell that another worker took over, and no other', async () => {
-    const { heartbeat, ledger, clock, claim } = await setUp();
-    await claim(one, two);
-    using lost = heartbeat.hold(one, aDelivery({ receipt: '1' }));
-    using kept = heartbeat.hold(two, aDelivery({ receipt: '2' }));
+  it.each([{ id: 'q2' }, { config: 'other' }, { run: 'demo-r2' }])(
+    'tells a cell that another worker took over, and not the one with another %o',
+    async (difference) => {
+      const { heartbeat, ledger, clock, claim } = await setUp();
+      const other = { ...one, ...difference };
+      await claim(other, one);
+      using kept = heartbeat.hold(other, aDelivery({ receipt: '1' }));
+      using lost = heartbeat.hold(one, aDelivery({ receipt: '2' }));
 
-    clock.advance(limits.leaseMs);
-    await ledger.claimCell(one, 0, 'worker-2');
-    await heartbeat.extendAll();
+      clock.advance(limits.leaseMs);
+      await ledger.claimCell(one, 0, 'worker-2');
+      await heartbeat.extendAll();
 
-    expect(await lost.confirm()).toBe(false);
-    expect(await kept.confirm()).toBe(true);
-    // The call in flight is paid: it ends and is recorded.
-    expect(lost.signal.aborted).toBe(false);
-  });
+      expect(await lost.confirm()).toBe(false);
+      expect(await kept.confirm()).toBe(true);
+      // The call in flight is paid: it ends and is recorded.
+      expect(lost.signal.aborted).toBe(false);
+    },
+  );
 
   it('tells everything to stop, also what is claimed afterwards', async () => {
     const { heartbeat, claim } = await setUp();
