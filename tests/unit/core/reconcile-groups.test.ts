@@ -268,6 +268,19 @@ describe('a group whose cells are all done', () => {
     expect(stage.requests.results).toEqual([{ v: 1, group: 'demo' }]);
   });
 
+  it('is counted every half hour only while other groups keep its lane busy', async () => {
+    const stage = new FakeStage();
+    await stage.enter({ ids: ['q1', 'q2'] });
+    await stage.queue.send('lab', [aCellTask({ run: 'other-r1' })]);
+    const askedAfter: number[] = [];
+
+    for (let minute = 1; minute <= 95; minute += 1) {
+      if ((await tick(stage)).length > 0) askedAfter.push(minute);
+    }
+
+    expect(askedAfter).toEqual([31, 61, 91]);
+  });
+
   it('does not count any queue', async () => {
     const stage = new FakeStage();
     await stage.enter();
