@@ -10,12 +10,21 @@ const questions = Array.from({ length: 20 }, (_, index) => ({
   target: String(index + 1),
 }));
 
+const request = {
+  model: 'm',
+  userText: undefined,
+  arm: undefined,
+  promptChars: 20,
+  isStream: false,
+  includesUsage: false,
+};
+
 /** The answers of a model with these settings. */
 function answersOf(settings: Partial<ModelBehaviour>): readonly ModelAnswer[] {
   const models = { m: { accuracy: 0.5, latencyMs: { median: 100 }, ...settings } };
   const model = createBehaviourModel({ seed: 1, models }, questions);
   return questions.map(({ question }) => {
-    const answer = model.answer({ model: 'm', question, isStreamed: false } as never, undefined);
+    const answer = model.answer({ ...request, question }, undefined);
     if ('status' in answer) throw new Error('expected an answer');
     return answer;
   });
