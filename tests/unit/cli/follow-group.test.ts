@@ -7,6 +7,9 @@ import { anError, anOpenBreaker } from '../../support/builders.ts';
 import { FakeStage } from '../../support/fake-stage.ts';
 import { fakeTerminal } from '../../support/run-thrice.ts';
 
+/** More polls mean that the command would never end. */
+const MAX_POLLS = 10;
+
 /**
  * Follows a group of one cell while its stage passes through some states.
  *
@@ -39,6 +42,7 @@ async function follow(
     readActivity: async () => {
       const state = states[Math.min(pollCount, states.length - 1)] ?? 'running';
       pollCount += 1;
+      if (pollCount > MAX_POLLS) throw new Error(`still followed after ${MAX_POLLS} polls`);
       init.onPoll?.(pollCount, stop);
       return { workers: null, lanes: [], state };
     },
