@@ -65,6 +65,25 @@ describe('a heartbeat', () => {
     },
   );
 
+  it('confirms a lease without asking the store as long as the last heartbeat is recent', async () => {
+    const { heartbeat, ledger, clock, claim } = await setUp();
+    await claim(one);
+    using lease = heartbeat.hold(one, aDelivery());
+    const countAsked = () => ledger.log.filter((method) => method === 'extendLeases').length;
+
+    clock.advance(limits.leaseMs / 2 - 1);
+    await heartbeat.extendAll();
+    clock.advance(limits.leaseMs / 2 - 1);
+    const recent = [await lease.confirm(), countAsked()];
+    clock.advance(1);
+    const late = [await lease.confirm(), countAsked()];
+
+    expect([recent, late]).toEqual([
+      [true, 1],
+      [true, 2],
+    ]);
+  });
+
   it('tells everything to stop, also what is claimed afterwards', async () => {
     const { heartbeat, claim } = await setUp();
     await claim(one, two);
