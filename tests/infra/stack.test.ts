@@ -443,6 +443,28 @@ describe.each(['test', 'production'])('stack of stage %s', (stage) => {
       });
     });
 
+    it('let each function read and write only the parts of the bucket that it needs', () => {
+      const prefix = `arn:aws:s3:::${graph.outputs.bucketName}/`;
+      const granted = rolesOf(graph).map(({ component, statements }) => {
+        const partsOf = (action: string) =>
+          statements
+            .filter(({ Action }) => Action.includes(action))
+            .flatMap(({ Resource }) => Resource)
+            .map((arn) => arn.replace(prefix, ''))
+            .toSorted();
+        return [component, { read: partsOf('s3:GetObject'), write: partsOf('s3:PutObject') }];
+      });
+
+      // Any record may be spilled to a blob, so every function that reads records reads blobs.
+      expect(Object.fromEntries(granted)).toEqual({
+        Answer: { read: ['questions/*', 'spill/*'], write: ['spill/*'] },
+        Plan: { read: ['questions/*', 'spill/*'], write: [] },
+        Finalize: { read: ['questions/*', 'runs/*', 'spill/*'], write: ['runs/*'] },
+        Reconciler: { read: ['runs/*', 'spill/*'], write: ['runs/*'] },
+        ReconcilerTick: { read: [], write: [] },
+      });
+    });
+
     it('let each function consume only the queues it is subscribed to', () => {
       const mappings = mappingsOf(graph);
 
