@@ -3,12 +3,30 @@ import { defineConfig } from 'vitest/config';
 /** Installs what the tests of the stack and of the cloud need, once, before any of them starts. */
 const globalSetup = ['packages/local-cloud/src/synth/install-platform.ts'];
 
+/** Gives every property test a time limit of its own. */
+const setupFiles = ['tests/support/property-limit.ts'];
+
 export default defineConfig({
   test: {
     coverage: { include: ['packages/*/src/**'], reporter: ['text-summary'] },
     projects: [
-      { test: { name: 'unit', include: ['tests/unit/**/*.test.ts'], testTimeout: 30_000 } },
-      { test: { name: 'contract', include: ['tests/contract/**/*.test.ts'], testTimeout: 30_000 } },
+      {
+        test: {
+          name: 'unit',
+          include: ['tests/unit/**/*.test.ts'],
+          setupFiles,
+          testTimeout: 30_000,
+          env: { POWERTOOLS_LOG_LEVEL: 'SILENT', POWERTOOLS_METRICS_DISABLED: 'true' },
+        },
+      },
+      {
+        test: {
+          name: 'contract',
+          include: ['tests/contract/**/*.test.ts'],
+          setupFiles,
+          testTimeout: 30_000,
+        },
+      },
       {
         test: {
           name: 'integration',

@@ -1,4 +1,6 @@
 import { createAnswerHandler } from './shared/answer-handler.ts';
+import { compose } from './shared/compose.ts';
+import { openModels } from './shared/compose-models.ts';
 
 /** Answers one cell per message. */
-export const handler = createAnswerHandler();
+export const handler = createAnswerHandler({ compose, openModels });

@@ -1,13 +1,5 @@
-import { reconcileGroups } from '@thrice/core';
 import { compose } from './shared/compose.ts';
-import type { LambdaContext } from './shared/lambda-context.ts';
-import { openLog } from './shared/log.ts';
+import { createReconcileHandler } from './shared/reconcile-handler.ts';
 
-/** Runs once a minute: closes breakers, resumes deferred cells, and repairs halted groups. */
-export async function handler(_event: unknown, context: LambdaContext): Promise<void> {
-  const composition = compose();
-  const log = openLog('reconciler', context);
-  await reconcileGroups({ ...composition, tasks: composition.queue }, ({ kind, ...facts }) =>
-    log.info(kind, facts),
-  );
-}
+/** Repairs, once a minute, whatever a crash left out. */
+export const handler = createReconcileHandler(compose);

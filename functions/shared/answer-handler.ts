@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { parseCellTask } from '@thrice/aws';
 import {
   backoffMs,
+  type Clock,
   type Delivery,
   Heartbeat,
   processTask,
@@ -11,13 +12,13 @@ import {
   toThriceError,
   type WorkerEvent,
 } from '@thrice/core';
-import { type Composition, compose } from './compose.ts';
-import { openModels } from './compose-models.ts';
+import type { ModelClients } from '@thrice/models';
+import type { Composition } from './compose.ts';
 import { createInvocationGovernor } from './invocation-governor.ts';
 import type { LambdaContext } from './lambda-context.ts';
 import { describeThrown, type Log, openLog } from './log.ts';
 import { countEvent } from './metrics.ts';
-import { type BatchResponse, handleRecords, type SqsRecord } from './sqs-event.ts';
+import { type Handler, handleRecords, type SqsRecord } from './sqs-event.ts';
 
 /** Time reserved at the end of an invocation, ms: to release the cell before Lambda stops it. */
 const RESERVE_MS = 15_000;
@@ -26,29 +27,25 @@ const POISON_DELAY_MS = 10_000;
 /** Delay of a task when a store fails, so that its receives outlast an outage of an hour. */
 const STORE_BACKOFF = { baseMs: 30_000, capMs: 900_000 };
 
-/** Solvers and scorers in the place of the built-in ones. */
-export type Extensions = Pick<TaskWorker, 'solvers' | 'scorers'>;
+/** What the answer function is made of. */
+export interface AnswerParts extends Pick<TaskWorker, 'solvers' | 'scorers'> {
+  readonly compose: () => Composition;
+  /** Opens the model clients of one invocation. */
+  readonly openModels: (clock: Clock) => ModelClients;
+}
 
-/** A Lambda handler for SQS events. */
-export type Handler = (event: unknown, context: LambdaContext) => Promise<BatchResponse>;
-
-/**
- * Creates the handler of the answer function, which answers one cell per message.
- *
- * @param extensions - Solvers and scorers. @default the built-in ones
- */
-export function createAnswerHandler(extensions: Extensions = {}): Handler {
+/** Creates the handler of the answer function, which answers one cell per message. */
+export function createAnswerHandler({ compose, ...parts }: AnswerParts): Handler {
   return async (event, context) => {
     const composition = compose();
     const log = openLog('answer', context);
     return await handleRecords(event, log, (record) =>
-      answerRecord(record, { context, composition, log, extensions }),
+      answerRecord(record, { context, composition, log, ...parts }),
     );
   };
 }
 
-interface Invocation {
-  readonly extensions: Extensions;
+interface Invocation extends Omit<AnswerParts, 'compose'> {
   readonly context: LambdaContext;
   readonly composition: Composition;
   readonly log: Log;
@@ -114,7 +111,7 @@ function laneOf(
 async function answer(
   delivery: Delivery,
   { attributes }: SqsRecord,
-  { context, composition, log, extensions }: Invocation,
+  { context, composition, log, openModels, solvers, scorers }: Invocation,
 ): Promise<Settlement> {
   const { queue, ledger, clock } = composition;
   // Shortens the queue's long visibility timeout, so that a crashed worker's cell is free in a minute.
@@ -124,8 +121,8 @@ async function answer(
   const onFailure = (thrown: unknown) => log.error('heartbeat failed', describeThrown(thrown));
   const heartbeat = new Heartbeat({ ledger, queue, clock, owner, onFailure });
   await using models = openModels(clock);
-  using _limit = stopInTime(context, heartbeat);
   const workEnded = new AbortController();
+  const limit = stopInTime(context, { heartbeat, clock, signal: workEnded.signal });
   const heartbeats = heartbeat.run(workEnded.signal);
   try {
     return await processTask(delivery, attributes.ApproximateReceiveCount > 1, {
@@ -134,7 +131,8 @@ async function answer(
       clientFor: models.clientFor,
       heartbeat,
       governor: createInvocationGovernor(Math.random),
-      ...extensions,
+      solvers,
+      scorers,
       random: Math.random,
       hasTimeFor: (durationMs) => context.getRemainingTimeInMillis() - RESERVE_MS > durationMs,
       observe: (event) => {
@@ -144,17 +142,22 @@ async function answer(
     });
   } finally {
     workEnded.abort();
-    await heartbeats;
+    await Promise.all([heartbeats, limit]);
   }
 }
 
 /** Stops the work before Lambda stops the function: the call is aborted and the cell is released. */
-function stopInTime(context: LambdaContext, heartbeat: Heartbeat): Disposable {
-  const timer = setTimeout(
-    () => heartbeat.stopAll(new ThriceError({ code: 'interrupted', message: 'out of time' })),
-    context.getRemainingTimeInMillis() - RESERVE_MS,
-  );
-  return { [Symbol.dispose]: () => clearTimeout(timer) };
+async function stopInTime(
+  context: LambdaContext,
+  {
+    heartbeat,
+    clock,
+    signal,
+  }: { readonly heartbeat: Heartbeat; readonly clock: Clock; readonly signal: AbortSignal },
+): Promise<void> {
+  await clock.sleep(context.getRemainingTimeInMillis() - RESERVE_MS, signal);
+  if (signal.aborted) return;
+  heartbeat.stopAll(new ThriceError({ code: 'interrupted', message: 'out of time' }));
 }
 
 function isStoreError({ code }: ThriceError): boolean {

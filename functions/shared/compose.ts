@@ -39,7 +39,7 @@ export interface Composition {
   readonly ledger: Ledger;
   readonly blobs: BlobStore;
   /** The queues of the lanes. */
-  readonly queue: SqsTaskQueue;
+  readonly queue: Pick<SqsTaskQueue, keyof SqsTaskQueue>;
   /** The plan and finalize queues, whose messages are held while they are processed. */
   readonly requestQueues: Pick<SqsTaskQueue, 'extend' | 'release'>;
   readonly activeGroups: ActiveGroups;

@@ -1,29 +1,43 @@
 import { Metrics, MetricUnit } from '@aws-lambda-powertools/metrics';
 import type { WorkerEvent } from '@thrice/core';
 
+/** A figure of a worker event. */
+interface Metric {
+  readonly name: string;
+  readonly unit: (typeof MetricUnit)['Count' | 'Milliseconds'];
+  readonly value: number;
+}
+
 /**
- * Records metrics of a worker event by lane: completed and failed cells, failed calls, and call latency.
+ * Records the metrics of a worker event by lane.
  *
  * Metrics use CloudWatch's embedded metric format: each is a log line, without a request of its own.
  */
 export function countEvent(event: WorkerEvent, lane: string): void {
+  const counted = metricsOf(event);
+  if (counted.length === 0) return;
   const metrics = new Metrics({ namespace: 'Thrice', serviceName: 'answer' });
   metrics.addDimension('lane', lane);
+  for (const { name, unit, value } of counted) metrics.addMetric(name, unit, value);
+  metrics.publishStoredMetrics();
+}
+
+/** The metrics of a worker event: completed and failed cells, failed calls, and call latency. */
+export function metricsOf(event: WorkerEvent): readonly Metric[] {
+  const once = (name: string): Metric => ({ name, unit: MetricUnit.Count, value: 1 });
   switch (event.kind) {
     case 'cell-completed': {
       const { outcome, latencyMs } = event.result;
-      metrics.addMetric('CellsCompleted', MetricUnit.Count, 1);
-      if (outcome === 'failed') metrics.addMetric('CellsFailed', MetricUnit.Count, 1);
-      if (latencyMs !== null) {
-        metrics.addMetric('CallLatency', MetricUnit.Milliseconds, latencyMs);
-      }
-      break;
+      const latency = { name: 'CallLatency', unit: MetricUnit.Milliseconds };
+      return [
+        once('CellsCompleted'),
+        ...(outcome === 'failed' ? [once('CellsFailed')] : []),
+        ...(latencyMs === null ? [] : [{ ...latency, value: latencyMs }]),
+      ];
     }
     case 'call-failed':
-      metrics.addMetric('CallsFailed', MetricUnit.Count, 1);
-      break;
+      return [once('CallsFailed')];
     default:
-      return;
+      return [];
   }
-  metrics.publishStoredMetrics();
 }

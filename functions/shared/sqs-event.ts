@@ -1,5 +1,6 @@
 import { BatchProcessor, EventType, processPartialResponse } from '@aws-lambda-powertools/batch';
 import * as z from 'zod';
+import type { LambdaContext } from './lambda-context.ts';
 import { describeThrown, type Log } from './log.ts';
 
 /** The fields of an SQS message in a Lambda event that Thrice reads. */
@@ -19,6 +20,9 @@ const sqsEventSchema = z.object({ Records: z.array(sqsRecordSchema) });
 export interface BatchResponse {
   readonly batchItemFailures: readonly { readonly itemIdentifier: string }[];
 }
+
+/** A Lambda handler for SQS events. */
+export type Handler = (event: unknown, context: LambdaContext) => Promise<BatchResponse>;
 
 /**
  * Handles each message of an event independently. A message whose handler throws is delivered again.

@@ -4,7 +4,7 @@ import type { Fault } from '@thrice/simulator';
 import { describe, expect, it } from 'vitest';
 import { additions, toJsonl } from '../support/additions.ts';
 import { countOutcomes, readCellRows } from '../support/cell-rows.ts';
-import { committedKeys, openBreakerKeys } from '../support/ledger-view.ts';
+import { committedKeys, endWaits, openBreakerKeys } from '../support/ledger-view.ts';
 import { repair, requestsOf, startServer } from '../support/model-servers.ts';
 import { type Outcome, runThrice, startThrice } from '../support/run-thrice.ts';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.ts';
@@ -37,7 +37,7 @@ async function summaryOf(folder: TemporaryFolder, config: string): Promise<Confi
   return found;
 }
 
-async function outcomesOf(folder: TemporaryFolder, ran: Outcome, config: string) {
+async function outcomesOf(folder: TemporaryFolder, ran: Pick<Outcome, 'stdout'>, config: string) {
   return countOutcomes(await readCellRows(folder.resolve('.thrice'), groupOf(ran), config));
 }
 
@@ -215,13 +215,19 @@ describe('--wait-for-quota', () => {
   });
 
   it('keeps waiting after a kill in the middle of a wait', async () => {
-    await using lab = await startServer({ count, faults: [windowFault] });
+    const answeredCount = 100;
+    await using lab = await startServer({
+      count,
+      faults: [{ kind: 'quota', requests: [answeredCount + 1], resetSeconds: 3_600 }],
+    });
     await using folder = await quotaFolder(lab.url);
+    const store = folder.resolve('.thrice');
 
     await using run = startThrice(argv, { cwd: folder.path });
-    await waitWhileRunning('it waits', [run], () =>
-      /^waiting for lane lab until/m.test(run.stderr),
-    );
+    await waitWhileRunning('it waits with every answer committed', [run], () => {
+      const isWaiting = /^waiting for lane lab until/m.test(run.stderr);
+      return isWaiting && committedKeys(store).size === answeredCount;
+    });
     run.child.kill('SIGKILL');
     await endOf(run);
     const atKill = lab.stats();
@@ -230,12 +236,15 @@ describe('--wait-for-quota', () => {
       return /^waiting for lane lab until/m.test(resuming.stderr);
     });
     const whileWaiting = lab.stats();
+    await using repaired = await repair(lab, count);
+    await endWaits(store);
     const resumed = await endOf(resuming);
 
     expect(whileWaiting.requestCount).toBe(atKill.requestCount);
     expect(resumed.exitCode).toBe(0);
-    expect(lab.stats().okCount).toBe(count);
-    expect([...lab.stats().requestsByQuestion.values()].filter(({ ok }) => ok !== 1)).toEqual([]);
+    expect(atKill.okCount).toBe(answeredCount);
+    expect(repaired.stats().requestCount).toBe(count - answeredCount);
+    expect(await outcomesOf(folder, run, 'a')).toEqual({ scored: count });
   });
 });
 

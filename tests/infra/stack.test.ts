@@ -223,6 +223,27 @@ describe.each(['test', 'production'])('stack of stage %s', (stage) => {
       expect(graph.resources.filter(({ type }) => /cors/i.test(type))).toEqual([]);
     });
 
+    it('aborts unfinished uploads after 2 days and drops replaced versions after 30', () => {
+      const type = 'aws:s3/bucketLifecycleConfiguration:BucketLifecycleConfiguration';
+      const everything = { status: 'Enabled', filter: { prefix: '' } };
+
+      expect(resourceOf(graph, type, z.unknown()).inputs).toEqual({
+        bucket: graph.outputs.bucketName,
+        rules: [
+          {
+            ...everything,
+            id: 'drop-unfinished-uploads',
+            abortIncompleteMultipartUpload: { daysAfterInitiation: 2 },
+          },
+          {
+            ...everything,
+            id: 'drop-replaced-versions',
+            noncurrentVersionExpiration: { noncurrentDays: 30 },
+          },
+        ],
+      });
+    });
+
     it('keeps replaced versions in production only', () => {
       const type = 'aws:s3/bucketVersioning:BucketVersioning';
       const states = resourcesOf(graph, type, z.unknown()).map(({ inputs }) => inputs);
@@ -419,6 +440,28 @@ describe.each(['test', 'production'])('stack of stage %s', (stage) => {
           'sqs:SendMessage',
         ],
         ReconcilerTick: ['lambda:InvokeFunction', 'sqs:SendMessage'],
+      });
+    });
+
+    it('let each function read and write only the parts of the bucket that it needs', () => {
+      const prefix = `arn:aws:s3:::${graph.outputs.bucketName}/`;
+      const granted = rolesOf(graph).map(({ component, statements }) => {
+        const partsOf = (action: string) =>
+          statements
+            .filter(({ Action }) => Action.includes(action))
+            .flatMap(({ Resource }) => Resource)
+            .map((arn) => arn.replace(prefix, ''))
+            .toSorted();
+        return [component, { read: partsOf('s3:GetObject'), write: partsOf('s3:PutObject') }];
+      });
+
+      // Any record may be spilled to a blob, so every function that reads records reads blobs.
+      expect(Object.fromEntries(granted)).toEqual({
+        Answer: { read: ['questions/*', 'spill/*'], write: ['spill/*'] },
+        Plan: { read: ['questions/*', 'spill/*'], write: [] },
+        Finalize: { read: ['questions/*', 'runs/*', 'spill/*'], write: ['runs/*'] },
+        Reconciler: { read: ['runs/*', 'spill/*'], write: ['runs/*'] },
+        ReconcilerTick: { read: [], write: [] },
       });
     });
 

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync, type SQLOutputValue } from 'node:sqlite';
+import { LocalEngine } from '@thrice/local';
 
 /** A row of `thrice.db`. */
 type Row = Record<string, SQLOutputValue>;
@@ -46,8 +47,18 @@ export function arePlanned(folder: string): readonly boolean[] {
 /** The keys of the open breakers: lanes, or models as `lane/model`. */
 export function openBreakerKeys(folder: string): readonly string[] {
   return readLedger(folder, 'SELECT breaker_key FROM open_breakers ORDER BY breaker_key').map(
-    (row) => String(row['breakerKey']),
+    (row) => String(row['breaker_key']),
   );
+}
+
+/** Brings the reset of every open breaker forward, so that a run that waits for it continues at once. */
+export async function endWaits(folder: string): Promise<void> {
+  using engine = new LocalEngine(folder);
+  for (const breaker of await engine.ledger.listOpenBreakers()) {
+    // A reset that is not later than the opening would count as unknown.
+    const resetAt = engine.clock.toIso(Date.parse(breaker.openedAt) + 1);
+    await engine.ledger.openBreaker({ ...breaker, resetAt });
+  }
 }
 
 /** The number of tasks left in all groups. */

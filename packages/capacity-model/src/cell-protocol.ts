@@ -217,13 +217,13 @@ export const timing = {
   heartbeatSeconds: 20,
   /** `timeoutSeconds` of stacks/queues.ts: Lambda's maximum. */
   functionTimeoutSeconds: 900,
-  /** `RESERVE_MS` of functions/answer.ts: a call still running then is aborted. */
+  /** `RESERVE_MS` of functions/shared/answer-handler.ts: a call still running then is aborted. */
   answerReserveSeconds: 15,
   /** Tasks that the plan function sends per second; assumed. One machine's budget is 67,000. */
   planCellsPerSecond: 3_000,
   /** Records that finalization reads per second; assumed: one partition's limit at 1 unit each. */
   finalizeCellsPerSecond: 3_000,
-  /** `STRETCH_MS` of functions/plan.ts: then the next invocation continues. */
+  /** `STRETCH_MS` of functions/shared/plan-handler.ts: then the next invocation continues. */
   planStretchSeconds: 60,
   /** `limits.pageSize`: tasks are sent in pages. */
   pageCells: 500,

@@ -26,11 +26,16 @@ const ABANDONED_MS = 3_600_000;
  */
 export class FileBlobStore implements BlobStore, Disposable {
   readonly #folder: string;
+  readonly #flush: (descriptor: number) => void;
   readonly #openFiles = new Map<string, number>();
 
-  /** @param folder - Absolute path. */
-  constructor(folder: string) {
+  /**
+   * @param folder - Absolute path.
+   * @param flush - Flushes a file to disk, before it is renamed. @default fsync
+   */
+  constructor(folder: string, flush: (descriptor: number) => void = fsyncSync) {
     this.#folder = folder;
+    this.#flush = flush;
   }
 
   async write(key: string, chunks: AsyncIterable<string> | Iterable<string>): Promise<void> {
@@ -38,7 +43,7 @@ export class FileBlobStore implements BlobStore, Disposable {
     const temporary = `${path}.${randomUUID()}.tmp`;
     try {
       await mkdir(dirname(path), { recursive: true });
-      await writeWhole(temporary, chunks);
+      await writeWhole(temporary, chunks, this.#flush);
       renameSync(temporary, path);
       this.#closeReplaced(path);
       await removeAbandoned(path);
@@ -146,6 +151,7 @@ async function removeAbandoned(path: string): Promise<void> {
 async function writeWhole(
   path: string,
   chunks: AsyncIterable<string> | Iterable<string>,
+  flush: (descriptor: number) => void,
 ): Promise<void> {
   const descriptor = openSync(path, 'w');
   try {
@@ -158,7 +164,7 @@ async function writeWhole(
       buffered = '';
     }
     if (buffered !== '') writeFileSync(descriptor, buffered);
-    fsyncSync(descriptor);
+    flush(descriptor);
   } finally {
     closeSync(descriptor);
   }

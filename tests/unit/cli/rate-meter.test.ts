@@ -33,6 +33,15 @@ describe('a rate meter', () => {
     expect(meter.perSecond()).toBe(30 / 16);
   });
 
+  it('forgets them too if there are few, as in a log', () => {
+    const meter = new RateMeter();
+
+    for (let second = 0; second <= 60; second += 10)
+      meter.add(second * 1000, second <= 40 ? 0 : (second - 40) * 2);
+
+    expect(meter.perSecond()).toBe(2);
+  });
+
   it('measures a steady rate exactly, whatever the samples', () => {
     fc.assert(
       fc.property(

@@ -54,6 +54,19 @@ describe('checkQuestions', () => {
     expect([checked.count, checked.cellCounts.get('direct')]).toEqual([2, 1]);
   });
 
+  it('reports a selection without questions beside the other problems', async () => {
+    const configs = [
+      aConfig({ name: 'unfit', prompt: '{{tags.level}}' }),
+      aConfig({ name: 'none', select: { start: 3 } }),
+    ];
+
+    const checking = check(three.slice(0, 1), { configs });
+
+    await expect(checking).rejects.toThrow(
+      'config "unfit": question "q1" has no tags.level, which the prompt asks for\nconfig "none": select leaves no question',
+    );
+  });
+
   it('rejects a prompt that a question cannot fill', async () => {
     const configs = [aConfig({ prompt: '{{tags.level}}' })];
 

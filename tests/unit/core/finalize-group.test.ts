@@ -7,8 +7,10 @@ import {
   runKey,
   scorerVersions,
   summarySchema,
+  toSolverRegistry,
 } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
+import { twoStepSolver } from '../../fixtures/toy/two-step-solver.ts';
 import {
   aBenchmark,
   aConfig,
@@ -87,6 +89,22 @@ describe('a finalized group', () => {
         attempts: 1,
       },
     ]);
+  });
+
+  it('lists a cell that failed after a paid step as a failure only', async () => {
+    const engine = new FakeEngine({
+      benchmark: aBenchmark({ configs: [aConfig({ solver: 'two-step' })] }),
+      answer: ({ step }) => (step === 'draft' ? aModelResponse() : anError('invalid-request')),
+      solvers: toSolverRegistry([twoStepSolver]),
+    });
+    const header = await engine.plan();
+    await engine.workAll();
+
+    await finalizeGroup(header, engine.benchmark, undefined, engine);
+
+    expect(jsonOf(engine, header, 'failures_direct.json')).toMatchObject([{ status: 'failed' }]);
+    expect(jsonOf(engine, header, 'predictions_direct.json')).toEqual([]);
+    expect(engine.models.requests).toHaveLength(2);
   });
 
   it('also lists cells that were not attempted or graded as failures', async () => {

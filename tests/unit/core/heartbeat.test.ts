@@ -45,20 +45,43 @@ describe('a heartbeat', () => {
     expect(queue.extended).toEqual([]);
   });
 
-  it('tells a cell that another worker took over, and no other', async () => {
+  it.each([{ id: 'q2' }, { config: 'other' }, { run: 'demo-r2' }])(
+    'tells a cell that another worker took over, and not the one with another %o',
+    async (difference) => {
+      const { heartbeat, ledger, clock, claim } = await setUp();
+      const other = { ...one, ...difference };
+      await claim(other, one);
+      using kept = heartbeat.hold(other, aDelivery({ receipt: '1' }));
+      using lost = heartbeat.hold(one, aDelivery({ receipt: '2' }));
+
+      clock.advance(limits.leaseMs);
+      await ledger.claimCell(one, 0, 'worker-2');
+      await heartbeat.extendAll();
+
+      expect(await lost.confirm()).toBe(false);
+      expect(await kept.confirm()).toBe(true);
+      // The call in flight is paid: it ends and is recorded.
+      expect(lost.signal.aborted).toBe(false);
+    },
+  );
+
+  it('confirms a lease without asking the store as long as the last heartbeat is recent', async () => {
     const { heartbeat, ledger, clock, claim } = await setUp();
-    await claim(one, two);
-    using lost = heartbeat.hold(one, aDelivery({ receipt: '1' }));
-    using kept = heartbeat.hold(two, aDelivery({ receipt: '2' }));
+    await claim(one);
+    using lease = heartbeat.hold(one, aDelivery());
+    const countAsked = () => ledger.log.filter((method) => method === 'extendLeases').length;
 
-    clock.advance(limits.leaseMs);
-    await ledger.claimCell(one, 0, 'worker-2');
+    clock.advance(limits.leaseMs / 2 - 1);
     await heartbeat.extendAll();
+    clock.advance(limits.leaseMs / 2 - 1);
+    const recent = [await lease.confirm(), countAsked()];
+    clock.advance(1);
+    const late = [await lease.confirm(), countAsked()];
 
-    expect(await lost.confirm()).toBe(false);
-    expect(await kept.confirm()).toBe(true);
-    // The call in flight is paid: it ends and is recorded.
-    expect(lost.signal.aborted).toBe(false);
+    expect([recent, late]).toEqual([
+      [true, 1],
+      [true, 2],
+    ]);
   });
 
   it('tells everything to stop, also what is claimed afterwards', async () => {

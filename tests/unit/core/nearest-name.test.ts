@@ -10,6 +10,8 @@ describe('nearestName', () => {
     ['opnai', ['gemini', 'openai'], 'openai'],
     ['ab', ['abc'], 'abc'],
     ['xyz', ['abcdef'], undefined],
+    ['abcdefgh', ['abcde'], undefined],
+    ['abcdef', ['abcdefghi'], 'abcdefghi'],
     ['anything', [], undefined],
   ])('for %j among %j is %j', (name, known, nearest) => {
     expect(nearestName(name, known)).toBe(nearest);

@@ -51,7 +51,13 @@ describe('a planned group', () => {
 
   it('draws another name if the first is taken, and fails if every name is', async () => {
     const draws = [0.5, 0.5, 0.25];
-    const engine = new FakeEngine({ random: () => draws.shift() ?? 0.5 });
+    let drawCount = 0;
+    const engine = new FakeEngine({
+      random: () => {
+        drawCount += 1;
+        return draws.shift() ?? 0.5;
+      },
+    });
 
     const groups = [await engine.plan(), await engine.plan()];
 
@@ -60,6 +66,7 @@ describe('a planned group', () => {
       'demo-20260102T030405Z-4000',
     ]);
     await expect(engine.plan()).rejects.toMatchObject({ code: 'already-exists' });
+    expect(drawCount).toBe(3 + 100);
   });
 
   it('stores its questions under their digest', async () => {

@@ -268,6 +268,19 @@ describe('a group whose cells are all done', () => {
     expect(stage.requests.results).toEqual([{ v: 1, group: 'demo' }]);
   });
 
+  it('is counted every half hour only while other groups keep its lane busy', async () => {
+    const stage = new FakeStage();
+    await stage.enter({ ids: ['q1', 'q2'] });
+    await stage.queue.send('lab', [aCellTask({ run: 'other-r1' })]);
+    const askedAfter: number[] = [];
+
+    for (let minute = 1; minute <= 95; minute += 1) {
+      if ((await tick(stage)).length > 0) askedAfter.push(minute);
+    }
+
+    expect(askedAfter).toEqual([31, 61, 91]);
+  });
+
   it('does not count any queue', async () => {
     const stage = new FakeStage();
     await stage.enter();
@@ -511,6 +524,59 @@ describe('the list of active groups', () => {
     await expect(runRound(stage)).rejects.toMatchObject({ code: 'store-unusable' });
 
     expect(stage.requests.results.map(({ group }) => group)).toEqual(['a', 'c']);
+  });
+});
+
+describe('a clock that is set back by an hour', () => {
+  const HOUR_MS = 60 * MINUTE_MS;
+
+  it.each([null, 90 * MINUTE_MS])(
+    'does not keep a lane blocked for longer (reset after %s ms)',
+    async (resetMs) => {
+      const stage = new FakeStage();
+      const resetAt = resetMs === null ? null : instant(stage, resetMs);
+      await stage.ledger.openBreaker(anOpenBreaker({ openedAt: instant(stage, 0), resetAt }));
+      await stage.enter();
+      await stage.activeGroups.defer('lab', 'demo');
+
+      stage.clock.setWallClock(stage.clock.now() - HOUR_MS);
+      const events = await runRound(stage);
+
+      expect(events).toContainEqual({ kind: 'breaker-closed', breakerKey: 'lab' });
+      expect(events).toContainEqual({
+        kind: 'breaker-half-opened',
+        breakerKey: 'lab',
+        group: 'demo',
+      });
+    },
+  );
+
+  it('does not keep a breaker from waiting when the clock is off by a few minutes only', async () => {
+    const stage = new FakeStage();
+    await stage.ledger.openBreaker(anOpenBreaker({ openedAt: instant(stage, 4 * MINUTE_MS) }));
+
+    expect(await runRound(stage)).toEqual([]);
+  });
+
+  it('does not delay the repair of a lost plan request', async () => {
+    const stage = new FakeStage();
+    await stage.enter({ isPlanned: false });
+
+    stage.clock.setWallClock(stage.clock.now() - HOUR_MS);
+
+    expect(await runRound(stage)).toEqual([{ kind: 'plan-requested', group: 'demo' }]);
+  });
+
+  it('does not delay the repetition of a request for results', async () => {
+    const stage = new FakeStage();
+    await stage.enter({ ids: ['q1', 'q2'] });
+    for (let no = 0; no < 3; no += 1) await tick(stage);
+    stage.requests.serveAll('results');
+
+    stage.clock.setWallClock(stage.clock.now() - HOUR_MS);
+    const events = await tick(stage);
+
+    expect(events).toEqual([{ kind: 'results-requested', group: 'demo' }]);
   });
 });
 

@@ -55,6 +55,23 @@ describe('GroupCommit', () => {
     expect(numbers.statements).toEqual(['BEGIN', 'COMMIT']);
   });
 
+  it('fails every write of a batch whose transaction a full disk has ended', async () => {
+    using numbers = openNumbers();
+    const { commit, database, add } = numbers;
+    const fillDisk = () => {
+      database.exec('ROLLBACK');
+      throw Object.assign(new Error('database or disk is full'), { errcode: 13 });
+    };
+
+    const written = [commit.write(add(1)), commit.write(fillDisk), commit.write(add(2))];
+    commit.flush();
+
+    for (const write of written)
+      await expect(write).rejects.toMatchObject({ code: 'store-unusable' });
+    expect(numbers.read()).toEqual([]);
+    await expect(commit.write(add(3))).resolves.toBe(3);
+  });
+
   it('commits automatically soon after a write', async () => {
     using numbers = openNumbers();
 

@@ -610,6 +610,20 @@ describe('a lane whose calls are refused', () => {
     expect(await refuse(governor)).toBe(250);
   });
 
+  it('never has more slots than configured, however many answers there were', async () => {
+    const governor = governorOf(4, { a: 2 }, new FakeClock());
+    for (let asked = 0; asked < 5; asked += 1)
+      await (await takePermit(governor, 'a')).settle(answered);
+
+    const granted: HeldPermit[] = [];
+    for (let asked = 0; asked < 4; asked += 1) {
+      void takePermit(governor, 'a').then((permit) => granted.push(permit));
+    }
+    await settledBy(Promise.resolve());
+
+    expect(granted).toHaveLength(2);
+  });
+
   it('has half of its slots after a hold, and one more with each answer', async () => {
     const clock = new FakeClock();
     const governor = governorOf(8, { a: 8 }, clock);

@@ -109,6 +109,20 @@ describe('SqliteTaskQueue', () => {
     expect(later?.task.generation).toBe(1);
   });
 
+  it('keeps a held task from other workers when it is sent again in the same generation', async () => {
+    const clock = new FakeClock();
+    using stores = openLocalStores(':memory:', clock);
+    const queue = stores.queueOf('ann');
+    await queue.send('lab', [aCellTask({ generation: 1 })]);
+    const [held] = await queue.receive('lab', 1);
+
+    await queue.send('lab', [aCellTask({ generation: 1 }), aCellTask({ generation: 0 })]);
+
+    expect(await stores.queueOf('bob').receive('lab', 2)).toEqual([]);
+    if (held !== undefined) await queue.acknowledge(held);
+    expect(await queue.readBacklog()).toEqual([]);
+  });
+
   it('makes the delayed tasks of a lane visible but not those that are held', async () => {
     using stores = openLocalStores(':memory:', new FakeClock());
     const queue = stores.queueOf('ann');

@@ -15,6 +15,7 @@ import {
   fileSourceReader,
   LocalEngine,
   SlotGovernor,
+  type SqliteTaskQueue,
   slotsPerLane,
   workGroup,
 } from '@thrice/local';
@@ -49,6 +50,19 @@ class ForgetfulGovernor extends SlotGovernor {
   }
 }
 
+/** An engine whose queue delivers every task twice, as its port allows. */
+class RepeatingEngine extends LocalEngine {
+  override queueOf(group: string): SqliteTaskQueue {
+    const queue = super.queueOf(group);
+    const receive = queue.receive.bind(queue);
+    queue.receive = async (...request) => {
+      const deliveries = await receive(...request);
+      return [...deliveries, ...deliveries];
+    };
+    return queue;
+  }
+}
+
 /** Asks for a draft on the lane of its config, then has it checked on lane `b`. */
 const twoLaneSolver: Solver = {
   kind: 'two-lane',
@@ -71,10 +85,16 @@ async function work(init: {
   readonly clock?: FakeClock;
   readonly governor?: SlotGovernor;
   readonly waitForQuota?: boolean;
-}): Promise<{ readonly ending: Ending; readonly events: readonly WorkerEvent[] }> {
-  const { benchmark, clock = new FakeClock() } = init;
+  readonly Engine?: typeof LocalEngine;
+}): Promise<{
+  readonly ending: Ending;
+  readonly events: readonly WorkerEvent[];
+  /** How often a cell was claimed. */
+  readonly claimCount: number;
+}> {
+  const { benchmark, clock = new FakeClock(), Engine = LocalEngine } = init;
   await using folder = await temporaryFolder({ 'q.jsonl': toJsonl(additions(QUESTION_COUNT)) });
-  using engine = new LocalEngine(folder.path, clock);
+  using engine = new Engine(folder.path, clock);
   const source = openQuestions('q.jsonl', (path) => folder.resolve(path), fileSourceReader);
   const checked = await checkQuestions(source, undefined, benchmark.configs, createNodeDigest);
   const { ledger, blobs } = engine;
@@ -83,6 +103,12 @@ async function work(init: {
     { ledger, blobs, queueOf: (group) => engine.queueOf(group) },
   );
   const events: WorkerEvent[] = [];
+  let claimCount = 0;
+  const claimCell = ledger.claimCell.bind(ledger);
+  ledger.claimCell = async (...claim) => {
+    claimCount += 1;
+    return await claimCell(...claim);
+  };
   const models = new FakeModelClient(init.answer);
   const stop = new AbortController();
   const ending = workGroup({
@@ -100,7 +126,7 @@ async function work(init: {
     stopSignal: stop.signal,
   });
   await passTime(ending, { engine, clock, header, stop });
-  return { ending: await ending, events };
+  return { ending: await ending, events, claimCount };
 }
 
 async function passTime(
@@ -226,6 +252,29 @@ describe('workGroup', () => {
     });
 
     expect(ending.kind === 'paused' && breakerKeysOf(ending)).toEqual(['b', 'c']);
+  });
+
+  it('pauses for a lane that is misconfigured even if it waits for quotas', async () => {
+    const { ending, events } = await work({
+      benchmark: aBenchmark({ parallel: 2 }),
+      answer: () => anError('auth-failed'),
+      waitForQuota: true,
+    });
+
+    expect(ending).toMatchObject({ kind: 'paused', openBreakers: [{ breakerKey: 'lab' }] });
+    expect(events.filter(({ kind }) => kind === 'breaker-waiting')).toEqual([]);
+  });
+
+  it('works once on a task that is delivered again while it is in flight', async () => {
+    const { ending, events, claimCount } = await work({
+      benchmark: aBenchmark({ parallel: 2 }),
+      answer: () => aModelResponse(),
+      Engine: RepeatingEngine,
+    });
+
+    expect(ending).toEqual({ kind: 'complete' });
+    expect(completedConfigs(events)).toHaveLength(QUESTION_COUNT);
+    expect(claimCount).toBe(QUESTION_COUNT);
   });
 
   it('does not pause before a cell that waits for something else', async () => {

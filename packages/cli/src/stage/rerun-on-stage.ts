@@ -103,7 +103,7 @@ function recordSent(queue: TaskQueue, sent: CellTask[]): Pick<TaskQueue, 'send'>
 }
 
 /** Drops finished tasks from the front, page by page, up to the first page that has an unfinished one. */
-async function dropDone(outstanding: CellTask[], ledger: Ledger): Promise<void> {
+export async function dropDone(outstanding: CellTask[], ledger: Ledger): Promise<void> {
   for (let [first] = outstanding; first !== undefined; [first] = outstanding) {
     const { run, config } = first;
     const end = outstanding.findIndex((task) => task.run !== run || task.config !== config);

@@ -103,7 +103,7 @@ async function closeDueBreakers(
       openBreakers.set(breakerKey, breaker);
       continue;
     }
-    if (!hasReset(breaker)) halfOpen.add(breakerKey);
+    if (!hasPassedReset(breaker, clock)) halfOpen.add(breakerKey);
     await ledger.closeBreaker(breakerKey);
     observe({ kind: 'breaker-closed', breakerKey });
   }
@@ -116,11 +116,25 @@ async function closeDueBreakers(
  * not go away by itself.
  */
 function isDue(breaker: OpenBreaker, clock: Clock): boolean {
-  const { error, openedAt, resetAt } = breaker;
+  const { error, openedAt } = breaker;
   if (error.class !== 'exhausted') return false;
-  const nowMs = clock.now();
-  if (hasReset(breaker)) return clock.toIso(nowMs) >= (resetAt ?? '');
-  return clock.toIso(nowMs - limits.halfOpenAfterMs) >= openedAt;
+  if (isAhead(openedAt, limits.halfOpenAfterMs, clock)) return true;
+  if (hasReset(breaker)) return hasPassedReset(breaker, clock);
+  return hasElapsed(openedAt, limits.halfOpenAfterMs, clock);
+}
+
+function hasPassedReset(breaker: OpenBreaker, clock: Clock): boolean {
+  return hasReset(breaker) && clock.toIso(clock.now()) >= (breaker.resetAt ?? '');
+}
+
+/** Whether a recorded instant is this long ago, or so far ahead that waiting for it makes no sense. */
+function hasElapsed(sinceIso: string, durationMs: number, clock: Clock): boolean {
+  return sinceIso <= clock.toIso(clock.now() - durationMs) || isAhead(sinceIso, durationMs, clock);
+}
+
+/** Whether a recorded instant is further ahead than a duration: the clock has been set back since. */
+function isAhead(instantIso: string, durationMs: number, clock: Clock): boolean {
+  return instantIso > clock.toIso(clock.now() + durationMs);
 }
 
 /** Whether the vendor named a reset time that was still in the future when the breaker opened. */
@@ -190,8 +204,8 @@ async function reconcileGroup(reconciliation: Reconciliation): Promise<void> {
   const { header, isPlanned, state } = record;
   const { group } = header;
   if (!isPlanned && state === 'active') {
-    const timeoutIso = stores.clock.toIso(stores.clock.now() - PLAN_TIMEOUT_MS);
-    if (pendingCount > 0 || header.createdAt > timeoutIso) return;
+    const isLate = hasElapsed(header.createdAt, PLAN_TIMEOUT_MS, stores.clock);
+    if (pendingCount > 0 || !isLate) return;
     await stores.requests.requestDispatch({ v: 1, group, kind: 'plan' });
     observe({ kind: 'plan-requested', group });
     return;
@@ -278,19 +292,17 @@ function needsResults({
   readonly reconciliation: Reconciliation;
 }): boolean {
   const { clock } = stores;
-  const hasElapsed = (sinceIso: string, durationMs: number) =>
-    sinceIso <= clock.toIso(clock.now() - durationMs);
   const asked = previous?.asked ?? null;
   if (record.state === 'cancelled') return asked?.done !== current.done;
   const isDone = current.done >= current.cells;
   const hasNoProgress =
-    current.activeLanes.length > 0 && hasElapsed(current.doneSince, NO_PROGRESS_MS);
+    current.activeLanes.length > 0 && hasElapsed(current.doneSince, NO_PROGRESS_MS, clock);
   if (!isDone && !isHalted(current, previous) && !hasNoProgress) return false;
   if (asked === null || asked.done !== current.done) return true;
   if (isDone && asked.token !== activeGroup.token) return true;
   const isPaused = !isDone && current.activeLanes.length === 0;
   const intervalMs = isDone || isHalted(current, previous) ? REPEAT_REQUEST_MS : NO_PROGRESS_MS;
-  return !isPaused && hasElapsed(asked.at, intervalMs);
+  return !isPaused && hasElapsed(asked.at, intervalMs, clock);
 }
 
 /** Whether a group had no progress and empty queues in two rounds in a row. One is not enough: counts lag. */
@@ -305,9 +317,8 @@ function isFinished(
   previous: Progress | undefined,
 ): boolean {
   if (record.state !== 'cancelled') return false;
-  const { clock } = stores;
   const isPublished = previous?.asked?.done === current.done;
-  return isPublished && current.doneSince <= clock.toIso(clock.now() - CANCEL_GRACE_MS);
+  return isPublished && hasElapsed(current.doneSince, CANCEL_GRACE_MS, stores.clock);
 }
 
 async function readProgress(group: string, blobs: BlobStore): Promise<Progress | undefined> {

@@ -1,0 +1,138 @@
+import type { CellTask, Delivery, ModelClient } from '@thrice/core';
+import type { ModelClients } from '@thrice/models';
+import type { Composition } from '../../functions/shared/compose.ts';
+import type { LambdaContext } from '../../functions/shared/lambda-context.ts';
+import { FakeClock } from './fake-clock.ts';
+import type { FakeAnswer } from './fake-model-client.ts';
+import { FakeStage } from './fake-stage.ts';
+
+/** An event with one SQS message. */
+interface SqsEvent {
+  readonly Records: readonly object[];
+}
+
+const ARN_PREFIX = 'arn:aws:sqs:eu-central-1:123456789012';
+
+/** What the functions of a stage work with, in memory, on a clock that a test advances. */
+export class LambdaStage {
+  readonly stage: FakeStage;
+  readonly clock = new FakeClock();
+  /** Messages that were released, by any of the queues. */
+  readonly released: { readonly lane: string; readonly delayMs: number }[] = [];
+  /** Tasks that were sent with a delay. */
+  readonly sentLater: {
+    readonly lane: string;
+    readonly task: CellTask;
+    readonly delayMs: number;
+  }[] = [];
+  /** How often a message of the plan or finalize queue was extended. */
+  requestExtensionCount = 0;
+  /** Duration of an invocation after which Lambda stops it, ms. */
+  limitMs = 900_000;
+  /** Runs before tasks are sent. */
+  onSend: () => void = () => undefined;
+  /** Runs before a message is extended or released. If it throws, the request fails. */
+  onMessage: (kind: 'extend' | 'release') => void = () => undefined;
+
+  constructor(answer?: FakeAnswer) {
+    this.stage = new FakeStage(answer);
+  }
+
+  /** The context of an invocation that starts now. */
+  startInvocation(): LambdaContext {
+    const endsAtMs = this.clock.monotonicMs() + this.limitMs;
+    return {
+      awsRequestId: 'request-1',
+      getRemainingTimeInMillis: () => endsAtMs - this.clock.monotonicMs(),
+    };
+  }
+
+  /** The composition that every handler of the stage works with. */
+  readonly compose = (): Composition => {
+    const { ledger, blobs, activeGroups, requests, deadLetterQueue, queue } = this.stage;
+    const hold = {
+      extend: async (deliveries: readonly Delivery[]) => {
+        this.onMessage('extend');
+        await queue.extend(deliveries);
+      },
+      release: async ({ lane }: Pick<Delivery, 'lane'>, delayMs: number) => {
+        this.onMessage('release');
+        this.released.push({ lane, delayMs });
+      },
+    };
+    return {
+      stage: {
+        stage: 'test',
+        tableName: 'table',
+        bucketName: 'bucket',
+        laneQueueUrls: Object.fromEntries(['lab', 'spare'].map((lane) => [lane, urlOf(lane)])),
+        deadLetterQueueUrl: urlOf('dlq'),
+        planQueueUrl: urlOf('plan'),
+        finalizeQueueUrl: urlOf('finalize'),
+      },
+      clock: this.clock,
+      ledger,
+      blobs,
+      activeGroups,
+      requests,
+      deadLetterQueue,
+      queue: {
+        ...hold,
+        extend: (deliveries) => hold.extend(deliveries as readonly Delivery[]),
+        send: async (lane, tasks) => {
+          this.onSend();
+          await queue.send(lane, tasks);
+        },
+        receive: (lane, max) => queue.receive(lane, max),
+        acknowledge: (delivery) => queue.acknowledge(delivery),
+        sendLater: async (lane, task, delayMs) => {
+          this.sentLater.push({ lane, task, delayMs });
+        },
+        countTasks: (lane) => this.stage.tasks.countTasks(lane),
+      },
+      requestQueues: {
+        ...hold,
+        extend: async () => {
+          this.onMessage('extend');
+          this.requestExtensionCount += 1;
+        },
+      },
+    };
+  };
+
+  /** Opens the stage's fake model for every lane. */
+  readonly openModels = (): ModelClients => {
+    const clientFor = (): ModelClient => this.stage.models;
+    return { clientFor, [Symbol.asyncDispose]: async () => undefined };
+  };
+}
+
+function urlOf(queueName: string): string {
+  return `https://sqs.eu-central-1.amazonaws.com/123456789012/${queueName}`;
+}
+
+/** The event of a delivered task. */
+export function taskEvent({ lane, task, receipt }: Delivery, receiveCount = 1): SqsEvent {
+  return messageEvent(lane, task, { receipt, receiveCount });
+}
+
+/** The event of one message. */
+export function messageEvent(
+  queueName: string,
+  body: unknown,
+  { receipt = 'receipt-1', receiveCount = 1 } = {},
+): SqsEvent {
+  const record = {
+    messageId: 'message-1',
+    receiptHandle: receipt,
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+    attributes: { ApproximateReceiveCount: String(receiveCount) },
+    eventSourceARN: `${ARN_PREFIX}:${queueName}`,
+  };
+  return { Records: [record] };
+}
+
+/** The response to an event of one message that has to be delivered again. */
+export const redelivered = { batchItemFailures: [{ itemIdentifier: 'message-1' }] };
+/** The response to an event whose messages are all handled. */
+export const handled = { batchItemFailures: [] };

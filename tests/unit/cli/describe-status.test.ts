@@ -1,0 +1,132 @@
+import type { GroupState } from '@thrice/core';
+import { describe, expect, it } from 'vitest';
+import { describeStatus } from '../../../packages/cli/src/engine/describe-status.ts';
+import type { Engine, GroupCounts } from '../../../packages/cli/src/engine/engine.ts';
+import { areAllScored } from '../../../packages/cli/src/engine/group-status.ts';
+import { stateOfModels } from '../../../packages/cli/src/stage/stage-engine.ts';
+import { anOpenBreaker, aTally } from '../../support/builders.ts';
+import { FakeStage } from '../../support/fake-stage.ts';
+
+/** The status of a group of two questions, in two runs, of a priced and an unpriced config. */
+async function statusOf(
+  init: {
+    readonly state?: GroupState;
+    readonly isPlanned?: boolean;
+    readonly openKeys?: readonly string[];
+  } = {},
+) {
+  const stage = new FakeStage();
+  const entered = await stage.enter({
+    ids: ['q1', 'q2'],
+    configs: [{ name: 'a' }, { name: 'b', model: 'spare/m' }],
+    runCount: 2,
+  });
+  const prices = { 'lab/m': { input: 1, output: 2 } };
+  const header = { ...entered, spec: { ...entered.spec, prices } };
+  const counts = { scored: 1, unparsed: 1, ungraded: 0, failed: 0 };
+  stage.ledger.setTally(aTally({ run: 'demo-r1', config: 'a', counts, costUsd: 0.5 }));
+  const failed = { scored: 0, unparsed: 0, ungraded: 0, failed: 1 };
+  stage.ledger.setTally(
+    aTally({ run: 'demo-r2', config: 'a', counts: failed, correct: 0, costUsd: 0.25, retries: 2 }),
+  );
+  for (const breakerKey of init.openKeys ?? []) {
+    await stage.ledger.openBreaker(anOpenBreaker({ breakerKey }));
+  }
+  const asked: GroupCounts[] = [];
+  const engine: Engine = {
+    clock: stage.clock,
+    ledger: stage.ledger,
+    blobs: stage.blobs,
+    place: '.thrice',
+    flag: '',
+    readActivity: async (counted) => {
+      asked.push(counted);
+      return { workers: 1, lanes: [], state: 'running' };
+    },
+    publish: async () => undefined,
+    takeOver: async () => undefined,
+    [Symbol.dispose]: () => undefined,
+  };
+  const { state = 'active', isPlanned = true } = init;
+  return { status: await describeStatus({ header, state, isPlanned }, engine), asked };
+}
+
+describe('the status of a group', () => {
+  it('adds the tallies of all runs up; a config without a price has an unknown cost', async () => {
+    const { status } = await statusOf();
+
+    expect(status).toMatchObject({ cells: 8, done: 3, workers: 1, state: 'running' });
+    expect(status.configs).toEqual([
+      {
+        config: 'a',
+        cells: 4,
+        scored: 1,
+        unparsed: 1,
+        ungraded: 0,
+        failed: 1,
+        notAttempted: 1,
+        correct: 1,
+        costUsd: 0.75,
+        retries: 2,
+      },
+      {
+        config: 'b',
+        cells: 4,
+        scored: 0,
+        unparsed: 0,
+        ungraded: 0,
+        failed: 0,
+        notAttempted: 4,
+        correct: 0,
+        costUsd: null,
+        retries: 0,
+      },
+    ]);
+  });
+
+  it('shows the open breakers of its lanes and their models, and no others', async () => {
+    const openKeys = ['lab', 'spare/m', 'other', 'other/m'];
+
+    const { status, asked } = await statusOf({ openKeys });
+
+    expect(status.openBreakers.map(({ breakerKey }) => breakerKey)).toEqual(['lab', 'spare/m']);
+    expect(asked[0]?.openBreakers).toEqual(status.openBreakers);
+  });
+
+  it.each([
+    { state: 'active', isPlanned: true, shown: 'running' },
+    { state: 'active', isPlanned: false, shown: 'planning' },
+    { state: 'cancelled', isPlanned: true, shown: 'cancelled' },
+    { state: 'cancelled', isPlanned: false, shown: 'cancelled' },
+  ] as const)('is $shown if it is $state and planned: $isPlanned', async ({ shown, ...group }) => {
+    const { status } = await statusOf(group);
+
+    expect(status.state).toBe(shown);
+  });
+
+  it('counts a config as scored if every cell has a score, even that of an unreadable answer', async () => {
+    const { status } = await statusOf();
+    const [config] = status.configs;
+    if (config === undefined) throw new Error('expected a config');
+
+    expect(areAllScored({ ...config, cells: 2 })).toBe(true);
+    expect(areAllScored(config)).toBe(false);
+  });
+});
+
+describe('the state of a group in a stage', () => {
+  const exhausted = anOpenBreaker({ breakerKey: 'lab' });
+  const misconfigured = anOpenBreaker({
+    breakerKey: 'spare',
+    error: { class: 'misconfigured', code: 'auth-failed', message: '401' },
+  });
+
+  it.each([
+    { models: ['lab/m', 'free/m'], state: 'running', when: 'one model may be called' },
+    { models: ['lab/m'], state: 'waiting', when: 'its lane is exhausted' },
+    { models: ['spare/m'], state: 'paused', when: 'its lane is misconfigured' },
+    { models: ['spare/m', 'lab/m'], state: 'waiting', when: 'one lane unblocks by itself' },
+  ])('is $state if $when', ({ models, state }) => {
+    expect(stateOfModels(models, [exhausted, misconfigured])).toBe(state);
+  });
+});

@@ -1,0 +1,109 @@
+import { finalizeGroup, loadGroup } from '@thrice/core';
+import { describe, expect, it } from 'vitest';
+import type { Activity } from '../../../packages/cli/src/engine/engine.ts';
+import { followGroup } from '../../../packages/cli/src/stage/follow-group.ts';
+import type { StageEngine } from '../../../packages/cli/src/stage/stage-engine.ts';
+import { anError, anOpenBreaker } from '../../support/builders.ts';
+import { FakeStage } from '../../support/fake-stage.ts';
+import { fakeTerminal } from '../../support/run-thrice.ts';
+
+/** More polls mean that the command would never end. */
+const MAX_POLLS = 10;
+
+/**
+ * Follows a group of one cell while its stage passes through some states.
+ *
+ * @param states - One per poll; the last one stays.
+ */
+async function follow(
+  states: readonly Activity['state'][],
+  init: {
+    readonly waitForQuota?: boolean;
+    readonly prepare?: (stage: FakeStage) => Promise<void>;
+    readonly onPoll?: (pollCount: number, stop: AbortController) => void;
+  } = {},
+) {
+  const stage = new FakeStage();
+  const entered = await stage.enter();
+  const header = { ...entered, waitForQuota: init.waitForQuota ?? false };
+  const group = loadGroup({ header, state: 'active', isPlanned: true });
+  if (states.at(-1) === 'complete') {
+    await stage.complete(['q1']);
+    await finalizeGroup(header, group.benchmark, undefined, stage);
+  }
+  await init.prepare?.(stage);
+  const stop = new AbortController();
+  const terminal = fakeTerminal();
+  let pollCount = 0;
+  const engine = {
+    ...stage,
+    place: 's3://bucket',
+    flag: ' --stage dev',
+    readActivity: async () => {
+      const state = states[Math.min(pollCount, states.length - 1)] ?? 'running';
+      pollCount += 1;
+      if (pollCount > MAX_POLLS) throw new Error(`still followed after ${MAX_POLLS} polls`);
+      init.onPoll?.(pollCount, stop);
+      return { workers: null, lanes: [], state };
+    },
+  } as unknown as StageEngine;
+  const order = { terminal, engine, group, isJson: false, signal: stop.signal };
+  return { exitCode: await followGroup(order), terminal, pollCount };
+}
+
+const exhaust = async (stage: FakeStage) =>
+  await stage.ledger.openBreaker(anOpenBreaker({ resetAt: '2026-01-02T05:00:00.000Z' }));
+
+describe('following a group in a stage', () => {
+  it('ends with 0 and the results once they are published', async () => {
+    const { exitCode, terminal, pollCount } = await follow(['running', 'publishing', 'complete']);
+
+    expect(exitCode).toBe(0);
+    expect(pollCount).toBe(3);
+    expect(terminal.stderr).toContain('results: s3://bucket/runs/demo\n');
+  });
+
+  it('ends as paused when every cell waits for a quota', async () => {
+    const { exitCode, terminal } = await follow(['running', 'waiting'], { prepare: exhaust });
+
+    expect(exitCode).toBe(2);
+    expect(terminal.stderr).toContain('paused: lane lab is blocked: 429 no quota');
+    expect(terminal.stderr).toContain('it resumes by itself when the lane unblocks');
+    expect(terminal.stderr).toContain('resume now with: thrice resume demo --stage dev\n');
+  });
+
+  it('waits on for a quota if the group does', async () => {
+    const states = ['waiting', 'waiting', 'complete'] as const;
+
+    const { exitCode, pollCount } = await follow(states, { prepare: exhaust, waitForQuota: true });
+
+    expect([exitCode, pollCount]).toEqual([0, 3]);
+  });
+
+  it('ends as paused for a lane that is misconfigured, even if the group waits for quotas', async () => {
+    const { exitCode } = await follow(['paused'], { waitForQuota: true });
+
+    expect(exitCode).toBe(2);
+  });
+
+  it('continues after a store could not be read', async () => {
+    const { exitCode, pollCount } = await follow(['running', 'running', 'complete'], {
+      onPoll: (count) => {
+        if (count === 2) throw anError('store-unavailable');
+      },
+    });
+
+    expect([exitCode, pollCount]).toEqual([0, 3]);
+  });
+
+  it('ends with 130 when the user stops it, and says that the stage goes on', async () => {
+    const { exitCode, terminal } = await follow(['running'], {
+      onPoll: (count, stop) => {
+        if (count === 2) stop.abort();
+      },
+    });
+
+    expect(exitCode).toBe(130);
+    expect(terminal.stderr).toContain('the stage keeps running');
+  });
+});

@@ -1,0 +1,15 @@
+import { mapHttpError } from '@thrice/models';
+import { describe, expect, it } from 'vitest';
+
+describe('mapHttpError', () => {
+  it('maps every 5xx to a transient error, whoever made the number up', () => {
+    const statuses = Array.from({ length: 100 }, (_, index) => 500 + index);
+
+    const others = statuses.filter((status) => {
+      const refusal = { status, codes: [], message: 'no', header: () => null };
+      return mapHttpError(refusal, 0, 0).class !== 'transient';
+    });
+
+    expect(others).toEqual([]);
+  });
+});
