@@ -1,7 +1,5 @@
 import {
   type Benchmark,
-  backoffMs,
-  breakersFor,
   type ClientFor,
   type Delivery,
   executeCell,
@@ -16,6 +14,7 @@ import {
   type WorkerEvent,
   type WorkerObserver,
 } from '@thrice/core';
+import { GroupBreakers, nameOf } from './group-breakers.ts';
 import type { LocalEngine } from './local-engine.ts';
 import { slotsPerLane, type WatchedGovernor } from './slot-governor.ts';
 import type { Backlog, SqliteTaskQueue, TaskScope } from './sqlite-task-queue.ts';
@@ -82,13 +81,6 @@ export async function workGroup(order: WorkOrder): Promise<Ending> {
   }
 }
 
-/** A task in the queue whose cell waits for an open breaker. */
-interface DeferredTask {
-  readonly run: string;
-  readonly config: string;
-  readonly breakerKey: string;
-}
-
 class WorkLoop {
   readonly #order: WorkOrder;
   readonly #queue: SqliteTaskQueue;
@@ -96,11 +88,7 @@ class WorkLoop {
   readonly #laneLimits: ReadonlyMap<string, number>;
   readonly #inFlight = new Map<string, number>();
   readonly #cellsInFlight = new Set<string>();
-  readonly #openBreakers = new Map<string, OpenBreaker>();
-  /** Deferred tasks by name, until they are started again or their breaker closes. */
-  readonly #deferredTasks = new Map<string, DeferredTask>();
-  /** How often each breaker has opened again without an answer since it closed; drives the backoff. */
-  readonly #reopenCounts = new Map<string, number>();
+  readonly #breakers: GroupBreakers;
   #failure: { readonly error: unknown } | undefined;
   #isCancelled = false;
   /** Monotonic ms. */
@@ -120,6 +108,13 @@ class WorkLoop {
       owner: engine.workers.owner,
     });
     this.#laneLimits = slotsPerLane(benchmark);
+    this.#breakers = new GroupBreakers({
+      benchmark,
+      ledger: engine.ledger,
+      queue: this.#queue,
+      observe: order.observe,
+      waitForQuota: order.waitForQuota,
+    });
   }
 
   async run(): Promise<Ending> {
@@ -184,33 +179,12 @@ class WorkLoop {
     if (backlog.length === 0) return { kind: 'complete' };
     const openBreakers = new Map<string, OpenBreaker>();
     for (const each of backlog) {
-      const breakers = this.#breakersOf(each);
+      const breakers = this.#breakers.blockersOf(each);
       if (breakers.length === 0) return undefined;
-      if (breakers.some((breaker) => this.#isWaitedFor(breaker))) return undefined;
+      if (breakers.some((breaker) => this.#breakers.isWaitedFor(breaker))) return undefined;
       for (const breaker of breakers) openBreakers.set(breaker.breakerKey, breaker);
     }
     return { kind: 'paused', openBreakers: [...openBreakers.values()] };
-  }
-
-  /** The breakers that block a whole backlog: its config's, or those that each of its tasks waits for. */
-  #breakersOf({ run, config, count }: Backlog): readonly OpenBreaker[] {
-    const breaker = this.#breakerOf(config);
-    if (breaker !== undefined) return [breaker];
-    const deferred = [...this.#deferredTasks.values()].filter(
-      (task) => task.run === run && task.config === config,
-    );
-    if (deferred.length !== count) return [];
-    return deferred.flatMap(({ breakerKey }) => this.#openBreakers.get(breakerKey) ?? []);
-  }
-
-  /** The breaker that blocks a config, if one does. */
-  #breakerOf(configName: string): OpenBreaker | undefined {
-    const config = this.#order.benchmark.configs.find(({ name }) => name === configName);
-    return config === undefined ? undefined : breakersFor(config, this.#openBreakers)[0];
-  }
-
-  #isWaitedFor(breaker: OpenBreaker): boolean {
-    return this.#order.waitForQuota && breaker.error.class === 'exhausted';
   }
 
   /** Receives and starts as many cells as there is room for. Returns how many it started. */
@@ -235,7 +209,7 @@ class WorkLoop {
     return this.#order.benchmark.configs
       .filter((config) => config.lane === lane)
       .map(({ name }) => name)
-      .filter((name) => this.#breakerOf(name) === undefined)
+      .filter((name) => this.#breakers.breakerOf(name) === undefined)
       .filter((name) => this.#order.scope.configs.includes(name));
   }
 
@@ -249,7 +223,7 @@ class WorkLoop {
       return;
     }
     this.#cellsInFlight.add(name);
-    this.#deferredTasks.delete(name);
+    this.#breakers.start(delivery);
     this.#count(delivery.lane, 1);
     void this.#workOn(delivery)
       .catch((error: unknown) => this.#fail(error))
@@ -273,42 +247,20 @@ class WorkLoop {
       clock: engine.clock,
       random,
       observe: (event) => this.#observe(event),
-      openBreakers: this.#openBreakers,
+      openBreakers: this.#breakers.open,
       solvers,
       scorers,
     });
     if (settlement.kind === 'acknowledge') await this.#queue.acknowledge(delivery);
     else {
-      this.#defer(delivery, settlement.breakerKey);
+      this.#breakers.defer(delivery, settlement.breakerKey);
       await this.#queue.release(delivery, settlement.delayMs);
     }
   }
 
-  /** Notes a task that waits for a breaker, unless the breaker has closed meanwhile. */
-  #defer(delivery: Delivery, breakerKey: string | undefined): void {
-    if (breakerKey === undefined || !this.#openBreakers.has(breakerKey)) return;
-    const { run, config } = delivery.task;
-    this.#deferredTasks.set(nameOf(delivery), { run, config, breakerKey });
-  }
-
-  #forgetBreaker(breakerKey: string): void {
-    this.#openBreakers.delete(breakerKey);
-    for (const [name, task] of this.#deferredTasks) {
-      if (task.breakerKey === breakerKey) this.#deferredTasks.delete(name);
-    }
-  }
-
   #observe(event: WorkerEvent): void {
-    if (event.kind === 'breaker-opened')
-      this.#openBreakers.set(event.breaker.breakerKey, event.breaker);
-    if (event.kind === 'cell-completed' && this.#reopenCounts.size > 0)
-      this.#forgetReopenCount(event.key.config);
+    this.#breakers.observe(event);
     this.#order.observe(event);
-  }
-
-  #forgetReopenCount(configName: string): void {
-    const config = this.#order.benchmark.configs.find(({ name }) => name === configName);
-    if (config !== undefined) this.#reopenCounts.delete(config.lane);
   }
 
   async #refresh(): Promise<void> {
@@ -320,7 +272,7 @@ class WorkLoop {
     this.#isCancelled = group?.state === 'cancelled';
     const takenOver = await engine.workers.takeOver();
     if (takenOver.length > 0) observe({ kind: 'cells-taken-over', cells: takenOver });
-    await this.#refreshBreakers(engine.clock.now());
+    await this.#breakers.refresh(engine.clock.now());
     this.#watchForStall(monotonicMs);
   }
 
@@ -333,46 +285,6 @@ class WorkLoop {
     this.#stalledSinceMs = undefined;
     observe({ kind: 'stalled', cellCount: this.#inFlightCount(), forMs: STALL_MS });
     governor.recover();
-  }
-
-  async #refreshBreakers(nowMs: number): Promise<void> {
-    const { ledger } = this.#order.engine;
-    const listed = await ledger.listOpenBreakers();
-    const breakerKeys = new Set(listed.map(({ breakerKey }) => breakerKey));
-    for (const { breakerKey, openedAt } of this.#openBreakers.values()) {
-      // A breaker that has just opened may not be in the ledger yet.
-      const isSettled = nowMs - Date.parse(openedAt) >= REFRESH_MS;
-      if (isSettled && !breakerKeys.has(breakerKey)) this.#forgetBreaker(breakerKey);
-    }
-    for (const breaker of listed) {
-      this.#openBreakers.set(breaker.breakerKey, breaker);
-      if (this.#isWaitedFor(breaker) && nowMs >= this.#closesAtMs(breaker))
-        await this.#closeBreaker(breaker);
-    }
-  }
-
-  async #closeBreaker({ breakerKey }: OpenBreaker): Promise<void> {
-    await this.#order.engine.ledger.closeBreaker(breakerKey);
-    await this.#queue.makeVisible(breakerKey);
-    this.#forgetBreaker(breakerKey);
-    this.#reopenCounts.set(breakerKey, (this.#reopenCounts.get(breakerKey) ?? 0) + 1);
-  }
-
-  /** When the breaker closes, ms: at its reset if that is known and later than its opening, else after a backoff. */
-  #closesAtMs({ breakerKey, openedAt, resetAt }: OpenBreaker): number {
-    const openedAtMs = Date.parse(openedAt);
-    const resetAtMs = resetAt === null ? Number.NaN : Date.parse(resetAt);
-    const closesAtMs =
-      resetAtMs > openedAtMs
-        ? resetAtMs
-        : openedAtMs +
-          backoffMs((this.#reopenCounts.get(breakerKey) ?? 0) + 1, {
-            baseMs: limits.quotaBackoffBaseMs,
-            capMs: limits.quotaBackoffCapMs,
-            random: () => 0.5,
-          });
-    this.#order.observe({ kind: 'breaker-waiting', breakerKey, untilMs: closesAtMs });
-    return closesAtMs;
   }
 
   #fail(error: unknown): void {
@@ -392,7 +304,7 @@ class WorkLoop {
   #idleMs(backlog: readonly Backlog[]): number {
     const nowMs = this.#order.engine.clock.now();
     const visibleAtMs = backlog
-      .filter(({ config }) => this.#breakerOf(config) === undefined)
+      .filter(({ config }) => this.#breakers.breakerOf(config) === undefined)
       .map(({ nextVisibleAtMs }) => nextVisibleAtMs);
     return Math.min(REFRESH_MS, Math.max(IDLE_MS, Math.min(...visibleAtMs) - nowMs));
   }
@@ -403,8 +315,4 @@ class WorkLoop {
     await this.#order.engine.clock.sleep(idleMs, woken.signal);
     this.#wake = undefined;
   }
-}
-
-function nameOf({ task }: Delivery): string {
-  return [task.run, task.config, task.id].join('\n');
 }
