@@ -5,10 +5,10 @@ import {
   executeCell,
   type GroupHeader,
   Heartbeat,
-  limits,
   type OpenBreaker,
   type Random,
   type ScorerRegistry,
+  type Settlement,
   type SolverRegistry,
   ThriceError,
   type WorkerEvent,
@@ -87,7 +87,8 @@ class WorkLoop {
   readonly #heartbeat: Heartbeat;
   readonly #laneLimits: ReadonlyMap<string, number>;
   readonly #inFlight = new Map<string, number>();
-  readonly #cellsInFlight = new Set<string>();
+  /** The end of the work on each cell in flight, by its name. */
+  readonly #executions = new Map<string, Promise<void>>();
   readonly #breakers: GroupBreakers;
   #failure: { readonly error: unknown } | undefined;
   #isCancelled = false;
@@ -215,28 +216,30 @@ class WorkLoop {
 
   #start(delivery: Delivery): void {
     const name = nameOf(delivery);
-    if (this.#cellsInFlight.has(name)) {
-      // The queue delivered a task that this process still holds: it was suspended for longer than a lease.
-      void this.#queue
-        .release(delivery, limits.heartbeatMs)
-        .catch((error: unknown) => this.#fail(error));
-      return;
-    }
-    this.#cellsInFlight.add(name);
     this.#breakers.start(delivery);
     this.#count(delivery.lane, 1);
-    void this.#workOn(delivery)
+    // A rerun may send the next task of a cell while this process still works on the earlier one.
+    const earlier = this.#executions.get(name);
+    const execution =
+      earlier === undefined ? this.#execute(delivery) : earlier.then(() => this.#execute(delivery));
+    const forget = () => {
+      if (this.#executions.get(name) === ended) this.#executions.delete(name);
+    };
+    // Before its task is settled: a task that is released without a delay may be back at once.
+    const ended = execution.then(forget, forget);
+    this.#executions.set(name, ended);
+    void execution
+      .then((settlement) => this.#settle(delivery, settlement))
       .catch((error: unknown) => this.#fail(error))
       .finally(() => {
-        this.#cellsInFlight.delete(name);
         this.#count(delivery.lane, -1);
         this.#wake?.();
       });
   }
 
-  async #workOn(delivery: Delivery): Promise<void> {
+  #execute(delivery: Delivery): Promise<Settlement> {
     const { engine, benchmark, clientFor, governor, random, solvers, scorers } = this.#order;
-    const settlement = await executeCell(delivery, {
+    return executeCell(delivery, {
       owner: engine.workers.owner,
       benchmark,
       ledger: engine.ledger,
@@ -251,11 +254,15 @@ class WorkLoop {
       solvers,
       scorers,
     });
-    if (settlement.kind === 'acknowledge') await this.#queue.acknowledge(delivery);
-    else {
-      this.#breakers.defer(delivery, settlement.breakerKey);
-      await this.#queue.release(delivery, settlement.delayMs);
+  }
+
+  async #settle(delivery: Delivery, settlement: Settlement): Promise<void> {
+    if (settlement.kind === 'acknowledge') {
+      await this.#queue.acknowledge(delivery);
+      return;
     }
+    this.#breakers.defer(delivery, settlement.breakerKey);
+    await this.#queue.release(delivery, settlement.delayMs);
   }
 
   #observe(event: WorkerEvent): void {

@@ -2,6 +2,7 @@ import {
   type Benchmark,
   checkQuestions,
   type GroupHeader,
+  limits,
   openQuestions,
   planGroup,
   type Solver,
@@ -263,6 +264,30 @@ describe('workGroup', () => {
     expect(ending).toEqual({ kind: 'complete' });
     expect(completedConfigs(events)).toHaveLength(QUESTION_COUNT);
   });
+
+  it.each([0, 1_500])(
+    'waits no longer than a refusal asks for, with Retry-After of %i ms',
+    async (retryAfterMs) => {
+      const clock = new FakeClock();
+      const startedMs = clock.monotonicMs();
+      let callCount = 0;
+
+      const { ending } = await work({
+        benchmark: aBenchmark({ parallel: 1 }),
+        answer: () => {
+          callCount += 1;
+          return callCount % 2 === 1
+            ? anError('model-rate-limited', { retryAfterMs })
+            : aModelResponse();
+        },
+        clock,
+      });
+
+      expect(ending).toEqual({ kind: 'complete' });
+      // The fake clock advances a little with each commit.
+      expect(clock.monotonicMs() - startedMs).toBeLessThan(limits.heartbeatMs);
+    },
+  );
 
   it('reports no stall while the lane of a second step is held', async () => {
     let refusedCount = 0;
