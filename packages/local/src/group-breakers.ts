@@ -2,6 +2,7 @@ import {
   type Benchmark,
   backoffMs,
   breakersFor,
+  type Clock,
   type Delivery,
   type Ledger,
   limits,
@@ -22,10 +23,21 @@ interface DeferredTask {
   readonly breakerKey: string;
 }
 
+/** The wait for a breaker to close. */
+interface BreakerWait {
+  /** Of the breaker; one that opens again starts another wait. */
+  readonly openedAt: string;
+  /** Monotonic ms. */
+  readonly endsAtMs: number;
+  /** When the quota resets, ms since 1970; undefined if that is unknown. */
+  readonly resetAtMs: number | undefined;
+}
+
 /** What {@link GroupBreakers} needs. */
 interface BreakersInit {
   readonly benchmark: Benchmark;
   readonly ledger: Ledger;
+  readonly clock: Clock;
   readonly queue: SqliteTaskQueue;
   readonly observe: WorkerObserver;
   /** Wait for exhausted lanes instead of ending as paused. */
@@ -36,6 +48,9 @@ interface BreakersInit {
 export class GroupBreakers {
   readonly #init: BreakersInit;
   readonly #openBreakers = new Map<string, OpenBreaker>();
+  /** When each breaker was opened by a cell of this process, monotonic ms. */
+  readonly #openedHereMs = new Map<string, number>();
+  readonly #waits = new Map<string, BreakerWait>();
   /** Deferred tasks by name, until they are started again or their breaker closes. */
   readonly #deferredTasks = new Map<string, DeferredTask>();
   /** How often each breaker has opened again without an answer since it closed; drives the backoff. */
@@ -86,26 +101,29 @@ export class GroupBreakers {
 
   /** Notes what happened to the cells of this process. */
   observe(event: WorkerEvent): void {
-    if (event.kind === 'breaker-opened')
-      this.#openBreakers.set(event.breaker.breakerKey, event.breaker);
+    if (event.kind === 'breaker-opened') {
+      const { breakerKey } = event.breaker;
+      this.#openBreakers.set(breakerKey, event.breaker);
+      this.#openedHereMs.set(breakerKey, this.#init.clock.monotonicMs());
+    }
     if (event.kind === 'cell-completed' && this.#reopenCounts.size > 0)
       this.#forgetReopenCount(event.key.config);
   }
 
   /** Reads the open breakers from the ledger, and closes those whose wait is over. */
-  async refresh(nowMs: number): Promise<void> {
-    const { ledger } = this.#init;
+  async refresh(): Promise<void> {
+    const { ledger, clock } = this.#init;
     const listed = await ledger.listOpenBreakers();
     const breakerKeys = new Set(listed.map(({ breakerKey }) => breakerKey));
-    for (const { breakerKey, openedAt } of this.#openBreakers.values()) {
+    for (const breakerKey of this.#openBreakers.keys()) {
       // A breaker that has just opened may not be in the ledger yet.
-      const isSettled = nowMs - Date.parse(openedAt) >= WRITE_MS;
+      const sinceMs = this.#openedHereMs.get(breakerKey) ?? Number.NEGATIVE_INFINITY;
+      const isSettled = clock.monotonicMs() - sinceMs >= WRITE_MS;
       if (isSettled && !breakerKeys.has(breakerKey)) this.#forget(breakerKey);
     }
     for (const breaker of listed) {
       this.#openBreakers.set(breaker.breakerKey, breaker);
-      if (this.isWaitedFor(breaker) && nowMs >= this.#closesAtMs(breaker))
-        await this.#close(breaker);
+      if (this.isWaitedFor(breaker) && this.#isWaitOver(breaker)) await this.#close(breaker);
     }
   }
 
@@ -118,6 +136,8 @@ export class GroupBreakers {
 
   #forget(breakerKey: string): void {
     this.#openBreakers.delete(breakerKey);
+    this.#openedHereMs.delete(breakerKey);
+    this.#waits.delete(breakerKey);
     for (const [name, task] of this.#deferredTasks) {
       if (task.breakerKey === breakerKey) this.#deferredTasks.delete(name);
     }
@@ -128,21 +148,39 @@ export class GroupBreakers {
     if (config !== undefined) this.#reopenCounts.delete(config.lane);
   }
 
-  /** When the breaker closes, ms: at its reset if that is known and later than its opening, else after a backoff. */
-  #closesAtMs({ breakerKey, openedAt, resetAt }: OpenBreaker): number {
+  #isWaitOver(breaker: OpenBreaker): boolean {
+    const { clock } = this.#init;
+    const { breakerKey, openedAt } = breaker;
+    const known = this.#waits.get(breakerKey);
+    const wait = known?.openedAt === openedAt ? known : this.#startWait(breaker);
+    this.#waits.set(breakerKey, wait);
+    if (clock.monotonicMs() >= wait.endsAtMs) return true;
+    // A machine that was asleep comes to the reset before its monotonic time does.
+    return wait.resetAtMs !== undefined && clock.now() >= wait.resetAtMs;
+  }
+
+  /** Starts to wait: until the reset if that is known and later than the opening, else for a backoff. */
+  #startWait({ breakerKey, openedAt, resetAt }: OpenBreaker): BreakerWait {
+    const { clock, observe } = this.#init;
+    const nowMs = clock.now();
     const openedAtMs = Date.parse(openedAt);
     const resetAtMs = resetAt === null ? Number.NaN : Date.parse(resetAt);
-    const closesAtMs =
-      resetAtMs > openedAtMs
-        ? resetAtMs
-        : openedAtMs +
-          backoffMs((this.#reopenCounts.get(breakerKey) ?? 0) + 1, {
-            baseMs: limits.quotaBackoffBaseMs,
-            capMs: limits.quotaBackoffCapMs,
-            random: () => 0.5,
-          });
-    this.#init.observe({ kind: 'breaker-waiting', breakerKey, untilMs: closesAtMs });
-    return closesAtMs;
+    const isResetKnown = resetAtMs > openedAtMs;
+    const durationMs = isResetKnown
+      ? resetAtMs - openedAtMs
+      : backoffMs((this.#reopenCounts.get(breakerKey) ?? 0) + 1, {
+          baseMs: limits.quotaBackoffBaseMs,
+          capMs: limits.quotaBackoffCapMs,
+          random: () => 0.5,
+        });
+    // The clock may have been set back after the breaker opened.
+    const leftMs = Math.max(0, durationMs - Math.max(0, nowMs - openedAtMs));
+    observe({ kind: 'breaker-waiting', breakerKey, untilMs: nowMs + leftMs });
+    return {
+      openedAt,
+      endsAtMs: clock.monotonicMs() + leftMs,
+      resetAtMs: isResetKnown ? resetAtMs : undefined,
+    };
   }
 }
 

@@ -33,14 +33,19 @@ export class LocalEngine implements Disposable {
     this.folder = folder;
     this.#database = openDatabase(file);
     this.#commit = new GroupCommit(this.#database, file);
-    this.ledger = new SqliteLedger(this.#database, this.#commit, this.clock);
-    this.blobs = new FileBlobStore(folder);
     this.workers = new WorkerRegistry(this.#database, this.#commit);
+    this.ledger = new SqliteLedger(this.#database, {
+      commit: this.#commit,
+      clock: this.clock,
+      workers: this.workers,
+    });
+    this.blobs = new FileBlobStore(folder);
   }
 
   /** Opens the queue of one group. This process's worker holds the tasks it receives. */
   queueOf(group: string): SqliteTaskQueue {
-    const init = { commit: this.#commit, clock: this.clock, group, owner: this.workers.owner };
+    const { clock, workers } = this;
+    const init = { commit: this.#commit, clock, group, workers, owner: workers.owner };
     return new SqliteTaskQueue(this.#database, init);
   }
 

@@ -112,6 +112,7 @@ class WorkLoop {
     this.#breakers = new GroupBreakers({
       benchmark,
       ledger: engine.ledger,
+      clock: engine.clock,
       queue: this.#queue,
       observe: order.observe,
       waitForQuota: order.waitForQuota,
@@ -279,7 +280,7 @@ class WorkLoop {
     this.#isCancelled = group?.state === 'cancelled';
     const takenOver = await engine.workers.takeOver();
     if (takenOver.length > 0) observe({ kind: 'cells-taken-over', cells: takenOver });
-    await this.#breakers.refresh(engine.clock.now());
+    await this.#breakers.refresh();
     this.#watchForStall(monotonicMs);
   }
 

@@ -45,7 +45,7 @@ function startProgress(
   const counted: { value: readonly ConfigStatus[] } = { value: [] };
   const progress = new Progress({
     terminal,
-    now: () => clock.nowMs,
+    monotonicMs: () => clock.nowMs,
     configs,
     recount: async () => counted.value,
   });

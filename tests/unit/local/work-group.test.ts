@@ -68,7 +68,7 @@ const twoLanes = new Map([
 /** Plans a group and works on it; the clock advances whenever the worker has nothing else to do. */
 async function work(init: {
   readonly benchmark: Benchmark;
-  readonly answer: FakeAnswer;
+  readonly answer: (...call: [...Parameters<FakeAnswer>, LocalEngine]) => ReturnType<FakeAnswer>;
   readonly clock?: FakeClock;
   readonly governor?: SlotGovernor;
   readonly waitForQuota?: boolean;
@@ -84,7 +84,7 @@ async function work(init: {
     { ledger, blobs, queueOf: (group) => engine.queueOf(group) },
   );
   const events: WorkerEvent[] = [];
-  const models = new FakeModelClient(init.answer);
+  const models = new FakeModelClient((request, signal) => init.answer(request, signal, engine));
   const stop = new AbortController();
   const ending = workGroup({
     engine,
@@ -288,6 +288,60 @@ describe('workGroup', () => {
       expect(clock.monotonicMs() - startedMs).toBeLessThan(limits.heartbeatMs);
     },
   );
+
+  it.each([-3_600_000, 120_000])(
+    'waits no longer for a quota when the clock is set by %i ms meanwhile',
+    async (stepMs) => {
+      const clock = new FakeClock();
+      let isSet = false;
+
+      const { ending } = await work({
+        benchmark: aBenchmark({ configs: [aConfig()] }),
+        answer: () => {
+          if (clock.monotonicMs() >= 300_000) return aModelResponse();
+          const leftMs = 300_000 - clock.monotonicMs();
+          const error = anError('quota-exhausted', { resetAt: clock.toIso(clock.now() + leftMs) });
+          if (!isSet) void clock.sleep(10_000).then(() => clock.setWallClock(clock.now() + stepMs));
+          isSet = true;
+          return error;
+        },
+        clock,
+        waitForQuota: true,
+      });
+
+      expect(ending).toEqual({ kind: 'complete' });
+      expect(clock.monotonicMs()).toBeLessThan(360_000);
+    },
+  );
+
+  it('continues soon after another process has closed a breaker that opened after what the clock says now', async () => {
+    const clock = new FakeClock();
+    let isOpen = true;
+
+    const { ending } = await work({
+      benchmark: aBenchmark({
+        configs: [aConfig(), aConfig({ name: 'b', lane: 'b' })],
+        lanes: twoLanes,
+      }),
+      answer: async ({ lane }, _signal, engine) => {
+        if (lane.name === 'lab') {
+          // Keeps the work going until the breaker has closed.
+          if (isOpen) await clock.sleep(10_000);
+          return aModelResponse();
+        }
+        if (!isOpen) return aModelResponse();
+        void clock.sleep(5_000).then(async () => {
+          isOpen = false;
+          clock.setWallClock(clock.now() - 3_600_000);
+          await engine.ledger.closeBreaker('b');
+        });
+        return anError('auth-failed');
+      },
+      clock,
+    });
+
+    expect(ending).toEqual({ kind: 'complete' });
+  });
 
   it('reports no stall while the lane of a second step is held', async () => {
     let refusedCount = 0;

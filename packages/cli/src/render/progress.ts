@@ -25,7 +25,7 @@ type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
  */
 export class Progress {
   readonly #terminal: Terminal;
-  readonly #now: () => number;
+  readonly #monotonicMs: () => number;
   readonly #block: LiveBlock;
   readonly #meter = new RateMeter();
   readonly #configs: ReadonlyMap<string, Mutable<ConfigStatus>>;
@@ -34,21 +34,21 @@ export class Progress {
 
   constructor(init: {
     readonly terminal: Terminal;
-    readonly now: () => number;
+    readonly monotonicMs: () => number;
     readonly configs: readonly ConfigStatus[];
     /** Reads the current counts from the ledger. */
     readonly recount: () => Promise<readonly ConfigStatus[]>;
   }) {
     this.#recount = init.recount;
     this.#terminal = init.terminal;
-    this.#now = init.now;
+    this.#monotonicMs = init.monotonicMs;
     this.#block = new LiveBlock(init.terminal);
     this.#configs = new Map(init.configs.map((config) => [config.config, { ...config }]));
   }
 
   /** Shows progress until `work` settles. */
   async around<T>(work: Promise<T>): Promise<T> {
-    this.#meter.add(this.#now(), this.#doneCount());
+    this.#meter.add(this.#monotonicMs(), this.#doneCount());
     const timer = setInterval(
       () => void this.#refresh(),
       this.#terminal.isInteractive ? REDRAW_MS : LOG_MS,
@@ -135,7 +135,7 @@ export class Progress {
   }
 
   #show(): void {
-    this.#meter.add(this.#now(), this.#doneCount());
+    this.#meter.add(this.#monotonicMs(), this.#doneCount());
     this.#block.show(this.#terminal.isInteractive ? this.#bars() : this.#line());
   }
 
@@ -210,5 +210,10 @@ export async function createProgress({
     return configs.filter(({ cells }) => cells > 0);
   };
   const configs = await recount();
-  return new Progress({ terminal, now: () => engine.clock.now(), configs, recount });
+  return new Progress({
+    terminal,
+    monotonicMs: () => engine.clock.monotonicMs(),
+    configs,
+    recount,
+  });
 }
