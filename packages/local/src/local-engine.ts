@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import type { Clock, Ledger } from '@thrice/core';
 import { FileBlobStore } from './file-blob-store.ts';
-import { GroupCommit } from './group-commit.ts';
+import { GroupCommit, type StallObserver, type WriteHold } from './group-commit.ts';
 import { openDatabase } from './open-database.ts';
 import { SqliteLedger } from './sqlite-ledger.ts';
 import { SqliteTaskQueue } from './sqlite-task-queue.ts';
@@ -47,6 +47,11 @@ export class LocalEngine implements Disposable {
     const { clock, workers } = this;
     const init = { commit: this.#commit, clock, group, workers, owner: workers.owner };
     return new SqliteTaskQueue(this.#database, init);
+  }
+
+  /** Holds the writes of a full disk until it takes them; see {@link GroupCommit.holdWrites}. */
+  holdWrites(observer: StallObserver): WriteHold {
+    return this.#commit.holdWrites(observer);
   }
 
   [Symbol.dispose](): void {

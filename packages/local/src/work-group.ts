@@ -12,9 +12,9 @@ import {
   type SolverRegistry,
   ThriceError,
   type WorkerEvent,
-  type WorkerObserver,
 } from '@thrice/core';
 import { GroupBreakers, nameOf } from './group-breakers.ts';
+import type { WriteHold } from './group-commit.ts';
 import type { LocalEngine } from './local-engine.ts';
 import { slotsPerLane, type WatchedGovernor } from './slot-governor.ts';
 import type { Backlog, SqliteTaskQueue, TaskScope } from './sqlite-task-queue.ts';
@@ -35,9 +35,21 @@ export type Ending =
   /** The remaining tasks wait for a blocked lane or model. */
   | { readonly kind: 'paused'; readonly openBreakers: readonly OpenBreaker[] }
   /** A signal asked the process to stop. */
-  | { readonly kind: 'interrupted' }
+  | {
+      readonly kind: 'interrupted';
+      /** Calls, paid or in flight, whose answers the store did not take before the stop. */
+      readonly unsavedCount: number;
+    }
   /** Another command cancelled the group. */
   | { readonly kind: 'cancelled' };
+
+/** An event of the work on a group. */
+export type WorkEvent =
+  | WorkerEvent
+  /** The store takes no writes: no more calls are made, and the answers of so many are held. */
+  | { readonly kind: 'store-stalled'; readonly reason: string; readonly callCount: number }
+  /** The store takes writes again and has those that were held. */
+  | { readonly kind: 'store-recovered' };
 
 /** What {@link workGroup} needs. */
 export interface WorkOrder {
@@ -52,7 +64,7 @@ export interface WorkOrder {
   readonly scorers?: ScorerRegistry | undefined;
   /** Grants slots for the calls; closed when the work stops early. */
   readonly governor: WatchedGovernor;
-  readonly observe: WorkerObserver;
+  readonly observe: (event: WorkEvent) => void;
   /** The part of the group to work on. */
   readonly scope: TaskScope;
   /** Wait for exhausted lanes instead of ending as paused. */
@@ -66,7 +78,8 @@ export interface WorkOrder {
 /**
  * Works on a group until nothing is left to do or it is told to stop.
  *
- * Several processes can work on a group at the same time: they share its queue.
+ * Several processes can work on a group at the same time: they share its queue. While the store is full or gone,
+ * no call is made, and what is paid is held until the store takes it or the work is told to stop.
  *
  * @throws {ThriceError} `store-unusable` when the store fails; class `internal` for a bug. Cells in flight
  *   are finished first, so that no paid call is lost.
@@ -77,7 +90,7 @@ export async function workGroup(order: WorkOrder): Promise<Ending> {
   try {
     return await loop.run();
   } finally {
-    await order.engine.workers.unregister();
+    await loop.unregister();
   }
 }
 
@@ -92,6 +105,11 @@ class WorkLoop {
   readonly #breakers: GroupBreakers;
   #failure: { readonly error: unknown } | undefined;
   #isCancelled = false;
+  /** Holds what the store does not take; disposed of to give that up. */
+  #hold: WriteHold | undefined;
+  #isStoreStalled = false;
+  /** What was given up; undefined if nothing was. */
+  #unsavedCount: number | undefined;
   /** Monotonic ms. */
   #refreshedAtMs = Number.NEGATIVE_INFINITY;
   /** When the governor was first seen stalled, monotonic ms; undefined if it is not. */
@@ -120,27 +138,74 @@ class WorkLoop {
   }
 
   async run(): Promise<Ending> {
-    const { drainSignal, stopSignal } = this.#order;
+    const { engine, drainSignal, stopSignal, governor } = this.#order;
+    this.#hold = engine.holdWrites({
+      onStall: (reason) => this.#pause(reason),
+      onRecovery: () => this.#resume(),
+    });
     const beating = new AbortController();
     const heartbeat = this.#heartbeat
       .run(beating.signal)
       .catch((error: unknown) => this.#fail(error));
-    const wake = () => this.#wake?.();
+    const drain = () => {
+      // At once: the loop may wait for a store that takes no writes.
+      governor.close();
+      this.#wake?.();
+    };
     const stop = () => {
       this.#heartbeat.stopAll(new ThriceError({ code: 'interrupted', message: 'stopped' }));
-      wake();
+      if (this.#isStoreStalled) this.#giveUp();
+      this.#wake?.();
     };
-    drainSignal.addEventListener('abort', wake);
+    drainSignal.addEventListener('abort', drain);
     stopSignal.addEventListener('abort', stop);
     try {
       return await this.#work();
+    } catch (error) {
+      if (this.#unsavedCount === undefined) throw error;
+      return { kind: 'interrupted', unsavedCount: this.#unsavedCount };
     } finally {
       await this.#drain();
       beating.abort();
       await heartbeat;
-      drainSignal.removeEventListener('abort', wake);
+      drainSignal.removeEventListener('abort', drain);
       stopSignal.removeEventListener('abort', stop);
     }
+  }
+
+  /** Removes this process from the registry. That it is still there harms nothing once it has ended. */
+  async unregister(): Promise<void> {
+    try {
+      await this.#order.engine.workers.unregister();
+    } catch (error) {
+      if (this.#unsavedCount === undefined) throw error;
+    } finally {
+      this.#hold?.[Symbol.dispose]();
+    }
+  }
+
+  #pause(reason: string): void {
+    const { governor, observe, stopSignal } = this.#order;
+    governor.pause();
+    this.#isStoreStalled = true;
+    observe({ kind: 'store-stalled', reason, callCount: governor.inUseCount });
+    // Not from within the attempt to commit.
+    if (stopSignal.aborted) queueMicrotask(() => this.#giveUp());
+  }
+
+  #resume(): void {
+    const { governor, observe } = this.#order;
+    this.#isStoreStalled = false;
+    governor.resume();
+    observe({ kind: 'store-recovered' });
+  }
+
+  /** Gives up what the store does not take, after one more attempt. */
+  #giveUp(): void {
+    this.#hold?.retry();
+    if (!this.#isStoreStalled) return;
+    this.#unsavedCount = this.#order.governor.inUseCount;
+    this.#hold?.[Symbol.dispose]();
   }
 
   async #work(): Promise<Ending> {
@@ -165,7 +230,7 @@ class WorkLoop {
     this.#order.governor.close();
     await this.#drain();
     if (this.#failure !== undefined) throw this.#failure.error;
-    return { kind: this.#isCancelled ? 'cancelled' : 'interrupted' };
+    return this.#isCancelled ? { kind: 'cancelled' } : { kind: 'interrupted', unsavedCount: 0 };
   }
 
   async #drain(): Promise<void> {

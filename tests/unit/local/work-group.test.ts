@@ -1,3 +1,5 @@
+import { rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import {
   type Benchmark,
   checkQuestions,
@@ -8,7 +10,6 @@ import {
   type Solver,
   solverRegistry,
   toSolverRegistry,
-  type WorkerEvent,
 } from '@thrice/core';
 import {
   createNodeDigest,
@@ -17,6 +18,7 @@ import {
   LocalEngine,
   SlotGovernor,
   slotsPerLane,
+  type WorkEvent,
   workGroup,
 } from '@thrice/local';
 import { describe, expect, it } from 'vitest';
@@ -72,7 +74,8 @@ async function work(init: {
   readonly clock?: FakeClock;
   readonly governor?: SlotGovernor;
   readonly waitForQuota?: boolean;
-}): Promise<{ readonly ending: Ending; readonly events: readonly WorkerEvent[] }> {
+  readonly observe?: (event: WorkEvent, stop: AbortController) => void;
+}): Promise<{ readonly ending: Ending; readonly events: readonly WorkEvent[] }> {
   const { benchmark, clock = new FakeClock() } = init;
   await using folder = await temporaryFolder({ 'q.jsonl': toJsonl(additions(QUESTION_COUNT)) });
   using engine = new LocalEngine(folder.path, clock);
@@ -83,7 +86,7 @@ async function work(init: {
     { benchmark, draft: aDraft(), source, checked, skipped: new Map(), clock, random: () => 0 },
     { ledger, blobs, queueOf: (group) => engine.queueOf(group) },
   );
-  const events: WorkerEvent[] = [];
+  const events: WorkEvent[] = [];
   const models = new FakeModelClient((request, signal) => init.answer(request, signal, engine));
   const stop = new AbortController();
   const ending = workGroup({
@@ -93,7 +96,10 @@ async function work(init: {
     clientFor: () => models,
     random: () => 0,
     governor: init.governor ?? new SlotGovernor(slotsOf(benchmark, clock)),
-    observe: (event) => events.push(event),
+    observe: (event) => {
+      events.push(event);
+      init.observe?.(event, stop);
+    },
     solvers: toSolverRegistry([...solverRegistry.values(), twoLaneSolver]),
     scope: { runs: header.runs, configs: benchmark.configs.map(({ name }) => name) },
     waitForQuota: init.waitForQuota ?? false,
@@ -120,8 +126,8 @@ async function passTime(
 ): Promise<void> {
   const queue = engine.queueOf(header.group);
   while (!(await settledBy(ending))) {
-    // Sending nothing commits what the worker has written so far.
-    await queue.send('lab', []);
+    // Sending nothing commits what the worker has written so far, if the store takes it.
+    await queue.send('lab', []).catch(() => undefined);
     clock.advance(Math.min(clock.nextDueInMs ?? 0, MAX_ADVANCE_MS));
     if (clock.monotonicMs() > LIMIT_MS) stop.abort();
   }
@@ -132,11 +138,11 @@ function slotsOf(benchmark: Benchmark, clock: FakeClock) {
   return { clock, total: benchmark.parallel, perLane, random: () => 0 };
 }
 
-function stallsOf(events: readonly WorkerEvent[]): readonly WorkerEvent[] {
+function stallsOf(events: readonly WorkEvent[]): readonly WorkEvent[] {
   return events.filter(({ kind }) => kind === 'stalled');
 }
 
-function completedConfigs(events: readonly WorkerEvent[]): readonly string[] {
+function completedConfigs(events: readonly WorkEvent[]): readonly string[] {
   return events.flatMap((event) => (event.kind === 'cell-completed' ? [event.key.config] : []));
 }
 
@@ -341,6 +347,67 @@ describe('workGroup', () => {
     });
 
     expect(ending).toEqual({ kind: 'complete' });
+  });
+
+  it('makes no call while the store is gone, even if a refusal frees a slot, and saves what was paid', async () => {
+    const stalled = Promise.withResolvers<void>();
+    const recovered = Promise.withResolvers<void>();
+    const calls: string[] = [];
+    const countsAtEvents: Readonly<Record<string, number>>[] = [];
+
+    const { ending, events } = await work({
+      benchmark: aBenchmark({ parallel: 3 }),
+      answer: async ({ cell }, _signal, { folder }) => {
+        calls.push(cell.id);
+        const file = join(folder, 'thrice.db');
+        const callCount = calls.length;
+        if (callCount === 1) {
+          await rename(file, `${file}.away`);
+          void stalled.promise.then(async () => {
+            for (let turn = 0; turn < 20; turn += 1) await settledBy(stalled.promise);
+            await rename(`${file}.away`, file);
+          });
+        }
+        if (callCount === 2) {
+          await stalled.promise;
+          return anError('model-rate-limited', { retryAfterMs: 0 });
+        }
+        if (callCount === 3) {
+          await stalled.promise;
+          return anError('model-timeout');
+        }
+        if (callCount > 3) await recovered.promise;
+        return aModelResponse();
+      },
+      observe: (event) => {
+        if (event.kind !== 'store-stalled' && event.kind !== 'store-recovered') return;
+        countsAtEvents.push({ [event.kind]: calls.length });
+        if (event.kind === 'store-stalled') stalled.resolve();
+        else recovered.resolve();
+      },
+    });
+
+    expect(ending).toEqual({ kind: 'complete' });
+    expect(countsAtEvents).toEqual([{ 'store-stalled': 3 }, { 'store-recovered': 3 }]);
+    expect(completedConfigs(events)).toHaveLength(QUESTION_COUNT);
+    // Only the two that failed were called again.
+    expect(calls).toHaveLength(QUESTION_COUNT + 2);
+  });
+
+  it('gives up what the store does not take when it is stopped, and says how much', async () => {
+    const { ending, events } = await work({
+      benchmark: aBenchmark({ parallel: 3 }),
+      answer: async (_request, _signal, { folder }) => {
+        await rm(join(folder, 'thrice.db'), { force: true });
+        return aModelResponse();
+      },
+      observe: ({ kind }, stop) => {
+        if (kind === 'store-stalled') setTimeout(() => stop.abort());
+      },
+    });
+
+    expect(ending).toEqual({ kind: 'interrupted', unsavedCount: 3 });
+    expect(completedConfigs(events)).toEqual([]);
   });
 
   it('reports no stall while the lane of a second step is held', async () => {

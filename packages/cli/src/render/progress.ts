@@ -1,4 +1,5 @@
 import type { Clock, GroupHeader, Ledger, WorkerEvent } from '@thrice/core';
+import type { WorkEvent } from '@thrice/local';
 import { countConfigs } from '../engine/describe-status.ts';
 import type { ConfigStatus } from '../engine/group-status.ts';
 import { plainText, type Terminal } from '../shell/terminal.ts';
@@ -74,7 +75,7 @@ export class Progress {
     this.#show();
   }
 
-  observe(event: WorkerEvent): void {
+  observe(event: WorkEvent): void {
     switch (event.kind) {
       case 'cell-completed':
         this.#complete(event.key.config, event.result);
@@ -99,6 +100,13 @@ export class Progress {
         this.note(
           `took over ${countOf(event.cells.length, 'cell')} from a dead process; its calls in flight may be paid twice: ${event.cells.map(({ config, id }) => `${config}/${id}`).join(' ')}`,
         );
+        break;
+      case 'store-stalled':
+        // Each time, even if the text is the same.
+        this.#block.note(plainText(describeStall(event)));
+        break;
+      case 'store-recovered':
+        this.#block.note('saved: every answer that was held; continuing');
         break;
     }
   }
@@ -193,6 +201,14 @@ export class Progress {
 /** A cell that waits for a blocked lane is deferred, not retried. */
 function isRetry({ error, waitMs }: Extract<WorkerEvent, { kind: 'call-failed' }>): boolean {
   return waitMs !== null && (error.class === 'transient' || error.class === 'rate-limited');
+}
+
+function describeStall({
+  reason,
+  callCount,
+}: Extract<WorkEvent, { kind: 'store-stalled' }>): string {
+  const held = `${countOf(callCount, 'call')} paid or in flight`;
+  return `stalled: ${reason}. No more calls are made. The answers of ${held} are held until they can be saved; they are lost if this process ends before`;
 }
 
 /** Creates a progress display that starts from the group's current counts. */
