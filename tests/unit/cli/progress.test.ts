@@ -183,6 +183,24 @@ describe('progress in a log', () => {
     );
   });
 
+  it('reports each stall of the store and its end', () => {
+    const { progress, terminal } = startProgress();
+    const stall = {
+      kind: 'store-stalled',
+      reason: 'thrice.db: the disk is full; free some space',
+    } as const;
+
+    progress.observe({ ...stall, callCount: 32 });
+    progress.observe({ kind: 'store-recovered' });
+    progress.observe({ ...stall, callCount: 32 });
+
+    const stalled =
+      'stalled: thrice.db: the disk is full; free some space. No more calls are made. The answers of 32 calls paid or in flight are held until they can be saved; they are lost if this process ends before\n';
+    expect(terminal.stderr).toBe(
+      `${stalled}saved: every answer that was held; continuing\n${stalled}`,
+    );
+  });
+
   it('shows the last counts when the work fails', async () => {
     const { progress, terminal } = startProgress();
 
