@@ -9,6 +9,7 @@ const SQLITE = {
   corrupt: 11,
   full: 13,
   cantOpen: 14,
+  protocol: 15,
   notADb: 26,
 };
 
@@ -57,6 +58,7 @@ export function describeUnwritable(thrown: unknown, file: string): string | unde
       return `${file}: cannot be written any more; check the folder and its permissions`;
     case SQLITE.busy:
     case SQLITE.locked:
+    case SQLITE.protocol:
       return `${file}: another process has locked the database; end that process`;
     default:
       return undefined;
@@ -93,6 +95,7 @@ function describe(code: number | undefined, file: string): Problem | undefined {
       );
     case SQLITE.busy:
     case SQLITE.locked:
+    case SQLITE.protocol:
       return {
         code: 'store-unavailable',
         message: `${file}: another process has locked the database for too long; try again`,

@@ -189,7 +189,7 @@ class WorkLoop {
     governor.pause();
     this.#isStoreStalled = true;
     observe({ kind: 'store-stalled', reason, callCount: governor.inUseCount });
-    // Not from within the attempt to commit.
+    // Not from within the commit.
     if (stopSignal.aborted) queueMicrotask(() => this.#giveUp());
   }
 
