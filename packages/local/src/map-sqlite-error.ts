@@ -71,6 +71,8 @@ function primaryCode(thrown: unknown): number | undefined {
 }
 
 function extendedCode(thrown: unknown): number | undefined {
+  // Guarded statements have mapped their errors already.
+  if (thrown instanceof ThriceError) return extendedCode(thrown.cause);
   if (!(thrown instanceof Error) || !('errcode' in thrown)) return undefined;
   return typeof thrown.errcode === 'number' ? thrown.errcode : undefined;
 }

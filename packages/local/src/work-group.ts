@@ -168,6 +168,7 @@ class WorkLoop {
       await this.#drain();
       beating.abort();
       await heartbeat;
+      this.#hold[Symbol.dispose]();
       drainSignal.removeEventListener('abort', drain);
       stopSignal.removeEventListener('abort', stop);
     }
@@ -179,8 +180,6 @@ class WorkLoop {
       await this.#order.engine.workers.unregister();
     } catch (error) {
       if (this.#unsavedCount === undefined) throw error;
-    } finally {
-      this.#hold?.[Symbol.dispose]();
     }
   }
 

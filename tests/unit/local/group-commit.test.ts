@@ -295,6 +295,22 @@ describe('GroupCommit', () => {
       expect(events).toEqual(['numbers.db: the disk is full; free some space', 'recovered']);
     });
 
+    it('holds a write whose statement returns rows', async () => {
+      using database = openDatabase(':memory:');
+      const commit = new GroupCommit(database, 'thrice.db');
+      using _hold = commit.holdWrites(ignoreStalls);
+      const [pages] = database.prepare('PRAGMA page_count').all();
+      const insert = database.prepare('INSERT INTO open_breakers VALUES (?, ?) RETURNING rowid');
+      database.exec(`PRAGMA max_page_count = ${Number(pages?.['page_count'])}`);
+      const written = commit.write(() => insert.all('lab', 'x'.repeat(100_000)));
+      commit.flush();
+
+      database.exec('PRAGMA max_page_count = 10000');
+      commit.flush();
+
+      expect(await written).toEqual([{ rowid: 1 }]);
+    });
+
     it('retries by itself', async () => {
       using full = openFull();
       const { numbers, fill, free } = full;

@@ -207,8 +207,10 @@ function describeStall({
   reason,
   callCount,
 }: Extract<WorkEvent, { kind: 'store-stalled' }>): string {
+  const stalled = `stalled: ${reason}. No more calls are made`;
+  if (callCount === 0) return `${stalled} until then; nothing paid is held`;
   const held = `${countOf(callCount, 'call')} paid or in flight`;
-  return `stalled: ${reason}. No more calls are made. The answers of ${held} are held until they can be saved; they are lost if this process ends before`;
+  return `${stalled}. The answers of ${held} are held until they can be saved; they are lost if this process ends before`;
 }
 
 /** Creates a progress display that starts from the group's current counts. */
