@@ -1,5 +1,6 @@
 import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import {
   type Benchmark,
   checkQuestions,
@@ -144,6 +145,12 @@ function stallsOf(events: readonly WorkEvent[]): readonly WorkEvent[] {
 
 function completedConfigs(events: readonly WorkEvent[]): readonly string[] {
   return events.flatMap((event) => (event.kind === 'cell-completed' ? [event.key.config] : []));
+}
+
+function outcomesOf(events: readonly WorkEvent[]): readonly string[] {
+  return events
+    .flatMap((event) => (event.kind === 'cell-completed' ? [event.result.outcome] : []))
+    .toSorted();
 }
 
 function breakerKeysOf({ openBreakers }: Extract<Ending, { readonly kind: 'paused' }>) {
@@ -347,6 +354,34 @@ describe('workGroup', () => {
     });
 
     expect(ending).toEqual({ kind: 'complete' });
+  });
+
+  it('works on the next task of a cell as soon as the earlier one has ended', async () => {
+    const clock = new FakeClock();
+    let isRerun = false;
+
+    const { ending, events } = await work({
+      benchmark: aBenchmark({ parallel: QUESTION_COUNT }),
+      answer: async ({ cell }, _signal, engine) => {
+        if (isRerun) return aModelResponse();
+        isRerun = true;
+        // As another process does that reruns the cell.
+        using database = new DatabaseSync(join(engine.folder, 'thrice.db'));
+        database
+          .prepare(
+            `UPDATE tasks SET generation = 1, delivery = delivery + 1, visible_at = 0, holder = NULL
+             WHERE id = ?`,
+          )
+          .run(cell.id);
+        await clock.sleep(5_000);
+        return anError('content-filtered');
+      },
+      clock,
+    });
+
+    expect(ending).toEqual({ kind: 'complete' });
+    expect(outcomesOf(events)).toEqual(['failed', ...Array(QUESTION_COUNT).fill('scored')]);
+    expect(clock.monotonicMs()).toBeLessThan(limits.heartbeatMs);
   });
 
   it('makes no call while the store is gone, even if a refusal frees a slot, and saves what was paid', async () => {
