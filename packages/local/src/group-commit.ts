@@ -106,26 +106,30 @@ export class GroupCommit {
     if (this.#writes.length > 0) this.#batches.push(this.#writes);
     this.#writes = [];
     for (let [batch] = this.#batches; batch !== undefined; [batch] = this.#batches) {
-      try {
-        this.#commit(batch);
-      } catch (error) {
-        const mapped = mapSqliteError(error, this.#file);
-        if (mapped.code === 'store-unavailable' && this.#canRetry()) {
-          this.#timer = setTimeout(() => this.flush(), RETRY_MS);
-          return;
-        }
-        this.#rollBack();
-        if (this.#stall(error)) {
-          this.#timer = setTimeout(() => this.flush(), STALLED_RETRY_MS);
-          return;
-        }
-        for (const { reject } of batch) reject(mapped);
+      const retryMs = this.#commitOrFail(batch);
+      if (retryMs !== undefined) {
+        this.#timer = setTimeout(() => this.flush(), retryMs);
+        return;
       }
       this.#batches.shift();
     }
     if (!this.#isStalled) return;
     this.#isStalled = false;
     this.#observer?.onRecovery();
+  }
+
+  /** Returns after how long to retry, ms; undefined once the batch is committed or its writes have failed. */
+  #commitOrFail(batch: readonly Write[]): number | undefined {
+    try {
+      this.#commit(batch);
+    } catch (error) {
+      const mapped = mapSqliteError(error, this.#file);
+      if (mapped.code === 'store-unavailable' && this.#canRetry()) return RETRY_MS;
+      this.#rollBack();
+      if (this.#stall(error)) return STALLED_RETRY_MS;
+      for (const { reject } of batch) reject(mapped);
+    }
+    return undefined;
   }
 
   /** Whether to hold the writes that failed with this error. */

@@ -229,7 +229,8 @@ class WorkLoop {
     this.#order.governor.close();
     await this.#drain();
     if (this.#failure !== undefined) throw this.#failure.error;
-    return this.#isCancelled ? { kind: 'cancelled' } : { kind: 'interrupted', unsavedCount: 0 };
+    if (this.#isCancelled) return { kind: 'cancelled' };
+    return { kind: 'interrupted', unsavedCount: this.#unsavedCount ?? 0 };
   }
 
   async #drain(): Promise<void> {
