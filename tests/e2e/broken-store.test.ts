@@ -2,13 +2,11 @@ import { copyFile, mkdir, readdir, readFile, rename, truncate, writeFile } from 
 import { DatabaseSync } from 'node:sqlite';
 import { type Simulator, startSimulator } from '@thrice/simulator';
 import { describe, expect, it } from 'vitest';
-import { committedKeys } from '../support/ledger-view.ts';
 import { callThrice, runThrice } from '../support/run-thrice.ts';
 import { smallBenchmark } from '../support/small-benchmark.ts';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.ts';
 
 const questionCount = 300;
-const parallel = 8;
 const damaged =
   'expected a Thrice database, received a damaged or foreign file; move it away or choose another folder with --dir';
 
@@ -50,36 +48,6 @@ const commands = [
 ];
 
 describe('on a disk that is full', () => {
-  it.each([400, 1000])(
-    'a run stops at %i KiB with one clear line and resumes later with every committed answer',
-    async (limitKib) => {
-      await using simulator = await startSimulator();
-      await using folder = await temporaryFolder(
-        smallBenchmark({ url: simulator.url, questionCount, top: `parallel = ${parallel}` }),
-      );
-      const cwd = folder.path;
-
-      const stopped = await runThrice(['run', 'benchmark.toml'], {
-        cwd,
-        shell: `trap '' XFSZ; ulimit -f ${limitKib}; exec "$@"`,
-      });
-      const committedCount = committedKeys(folder.resolve('.thrice')).size;
-      const { requestCount } = simulator.stats();
-      const resumed = await runThrice(['resume', 'benchmark'], { cwd });
-
-      expect(stopped.exitCode).toBe(69);
-      expect(stopped.stderr.replaceAll(cwd, '<folder>').trimEnd().split('\n').at(-1)).toBe(
-        'thrice: <folder>/.thrice/thrice.db: the disk failed to read or write; resume when it works again',
-      );
-      expect(committedCount).toBeGreaterThan(0);
-      // The calls in flight when the disk failed could not be written.
-      expect(requestCount - committedCount).toBeLessThanOrEqual(parallel);
-      expect(resumed.exitCode).toBe(0);
-      expect(simulator.stats().requestCount - requestCount).toBe(questionCount - committedCount);
-      expect((await callThrice(['verify', 'benchmark'], { cwd })).exitCode).toBe(0);
-    },
-  );
-
   it('a run that cannot be planned leaves nothing half done', async () => {
     await using simulator = await startSimulator();
     await using folder = await temporaryFolder(

@@ -65,3 +65,8 @@ export async function endWaits(folder: string): Promise<void> {
 export function taskCount(folder: string): number {
   return Number(readLedger(folder, 'SELECT count(*) AS count FROM tasks')[0]?.['count'] ?? 0);
 }
+
+/** The number of processes registered as workers. */
+export function workerCount(folder: string): number {
+  return Number(readLedger(folder, 'SELECT count(*) AS count FROM workers')[0]?.['count'] ?? 0);
+}

@@ -1,6 +1,12 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { Clock } from '@thrice/core';
-import { GroupCommit, openDatabase, SqliteLedger, SqliteTaskQueue } from '@thrice/local';
+import {
+  GroupCommit,
+  openDatabase,
+  SqliteLedger,
+  SqliteTaskQueue,
+  WorkerRegistry,
+} from '@thrice/local';
 
 /** Commits at the end of the current turn, so that concurrent writes share a batch without waiting. */
 export class EagerCommit extends GroupCommit {
@@ -16,6 +22,7 @@ export interface LocalStores extends Disposable {
   readonly database: DatabaseSync;
   readonly commit: GroupCommit;
   readonly ledger: SqliteLedger;
+  readonly workers: WorkerRegistry;
   queueOf(owner: string, group?: string): SqliteTaskQueue;
 }
 
@@ -23,12 +30,14 @@ export interface LocalStores extends Disposable {
 export function openLocalStores(file: string, clock: Clock): LocalStores {
   const database = openDatabase(file);
   const commit = new EagerCommit(database, file);
+  const workers = new WorkerRegistry(database, commit);
   return {
     database,
     commit,
-    ledger: new SqliteLedger(database, commit, clock),
+    workers,
+    ledger: new SqliteLedger(database, { commit, clock, workers }),
     queueOf: (owner, group = 'demo') =>
-      new SqliteTaskQueue(database, { commit, clock, group, owner }),
+      new SqliteTaskQueue(database, { commit, clock, group, workers, owner }),
     [Symbol.dispose]: () => {
       commit.flush();
       database.close();

@@ -1,5 +1,6 @@
+import { statSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
-import { mapSqliteError } from './map-sqlite-error.ts';
+import { describeUnwritable, mapSqliteError, movedDatabase } from './map-sqlite-error.ts';
 
 /**
  * How long the first write of a batch waits for others: as long as the last commit took, within these bounds. A
@@ -11,6 +12,21 @@ const MAX_GATHER_MS = 50;
 const RETRY_MS = 50;
 /** How long to retry on a busy database: a backup or a copy of the file may lock it for minutes. */
 const BUSY_LIMIT_MS = 5 * 60_000;
+/** Pause between attempts to commit to a database that takes no writes. */
+const STALLED_RETRY_MS = 250;
+
+/** The holding of writes that the database does not take; disposed of to fail them after one more attempt. */
+export interface WriteHold extends Disposable {
+  /** Attempts to commit what is held, now. */
+  retry(): void;
+}
+
+/** Learns when a database takes no writes, and when it does again. */
+export interface StallObserver {
+  /** @param reason - Why, and what to do about it. */
+  onStall(reason: string): void;
+  onRecovery(): void;
+}
 
 interface Write {
   readonly work: () => unknown;
@@ -27,10 +43,12 @@ type Settle = () => void;
  *
  * idle --write--> gathering --after the gather time, or flush()--> committing --> idle
  * committing --busy--> waiting --after RETRY_MS, or flush()--> committing
+ * committing --full or gone, while writes are held--> stalled --after STALLED_RETRY_MS, or flush()--> committing
  *
  * A write's promise settles after its transaction is on disk. Writes run in the order of their arrival. A
  * write that throws changes nothing and fails alone: its batch is rolled back and the other writes run
- * again. On a busy database no write fails before BUSY_LIMIT_MS have passed.
+ * again. On a busy database no write fails before BUSY_LIMIT_MS have passed. While writes are held, none fails
+ * because the database is full, gone or busy, however long that lasts.
  */
 export class GroupCommit {
   readonly #database: DatabaseSync;
@@ -42,6 +60,10 @@ export class GroupCommit {
   /** Settles the writes of the first batch, once they ran and until they are committed. */
   #uncommitted: readonly Settle[] | undefined;
   #busySinceMs: number | undefined;
+  /** Told about stalls while writes are held. */
+  #observer: StallObserver | undefined;
+  #isStalled = false;
+  readonly #fileIdentity: string | undefined;
   #gatherMs = MIN_GATHER_MS;
   #timer: NodeJS.Timeout | undefined;
 
@@ -50,6 +72,19 @@ export class GroupCommit {
     this.#database = database;
     this.#file = file;
     this.#busyLimitMs = busyLimitMs;
+    this.#fileIdentity = readIdentity(database);
+  }
+
+  /** Holds the writes of a database that is full, gone or locked, in their order, until it takes them. */
+  holdWrites(observer: StallObserver): WriteHold {
+    this.#observer = observer;
+    return {
+      retry: () => this.flush(),
+      [Symbol.dispose]: () => {
+        this.#observer = undefined;
+        if (this.#isStalled) this.flush();
+      },
+    };
   }
 
   /**
@@ -71,19 +106,41 @@ export class GroupCommit {
     if (this.#writes.length > 0) this.#batches.push(this.#writes);
     this.#writes = [];
     for (let [batch] = this.#batches; batch !== undefined; [batch] = this.#batches) {
-      try {
-        this.#commit(batch);
-      } catch (error) {
-        const mapped = mapSqliteError(error, this.#file);
-        if (mapped.code === 'store-unavailable' && this.#canRetry()) {
-          this.#timer = setTimeout(() => this.flush(), RETRY_MS);
-          return;
-        }
-        this.#rollBack();
-        for (const { reject } of batch) reject(mapped);
+      const retryMs = this.#commitOrFail(batch);
+      if (retryMs !== undefined) {
+        this.#timer = setTimeout(() => this.flush(), retryMs);
+        return;
       }
       this.#batches.shift();
     }
+    if (!this.#isStalled) return;
+    this.#isStalled = false;
+    this.#observer?.onRecovery();
+  }
+
+  /** Returns after how long to retry, ms; undefined once the batch is committed or its writes have failed. */
+  #commitOrFail(batch: readonly Write[]): number | undefined {
+    try {
+      this.#commit(batch);
+    } catch (error) {
+      const mapped = mapSqliteError(error, this.#file);
+      if (mapped.code === 'store-unavailable' && this.#canRetry()) return RETRY_MS;
+      this.#rollBack();
+      if (this.#stall(error)) return STALLED_RETRY_MS;
+      for (const { reject } of batch) reject(mapped);
+    }
+    return undefined;
+  }
+
+  /** Whether to hold the writes that failed with this error. */
+  #stall(error: unknown): boolean {
+    const reason = describeUnwritable(error, this.#file);
+    if (reason === undefined || this.#observer === undefined) return false;
+    if (!this.#isStalled) {
+      this.#isStalled = true;
+      this.#observer.onStall(reason);
+    }
+    return true;
   }
 
   #canRetry(): boolean {
@@ -96,6 +153,8 @@ export class GroupCommit {
     // A busy COMMIT leaves its transaction open, so only COMMIT is retried, not the writes.
     this.#uncommitted ??= this.#run(batch);
     const startedMs = performance.now();
+    // SQLite would write to a file that was deleted as long as it is open, and nobody would find the answers there.
+    if (readIdentity(this.#database) !== this.#fileIdentity) throw movedDatabase();
     this.#database.exec('COMMIT');
     this.#gatherMs = clamp(performance.now() - startedMs, MIN_GATHER_MS, MAX_GATHER_MS);
     const settlements = this.#uncommitted;
@@ -132,8 +191,9 @@ export class GroupCommit {
       this.#database.exec('RELEASE write');
       return () => resolve(value);
     } catch (error) {
-      // A full or failing disk ends the entire transaction.
-      if (!this.#database.isTransaction) throw error;
+      // A full or failing disk fails the entire transaction, whether SQLite has ended it or not.
+      const isUnwritable = describeUnwritable(error, this.#file) !== undefined;
+      if (isUnwritable || !this.#database.isTransaction) throw error;
       this.#database.exec('ROLLBACK TO write; RELEASE write');
       const mapped = mapSqliteError(error, this.#file);
       return () => reject(mapped);
@@ -143,6 +203,18 @@ export class GroupCommit {
   #rollBack(): void {
     this.#uncommitted = undefined;
     if (this.#database.isOpen && this.#database.isTransaction) this.#database.exec('ROLLBACK');
+  }
+}
+
+/** Identifies the file of a database, not its name; undefined if it has none, or it is gone. */
+function readIdentity(database: DatabaseSync): string | undefined {
+  const file = database.isOpen ? database.location() : null;
+  if (file === null) return undefined;
+  try {
+    const { dev, ino } = statSync(file);
+    return `${dev}:${ino}`;
+  } catch {
+    return undefined;
   }
 }
 

@@ -2,12 +2,12 @@
 
 export { FileBlobStore } from './file-blob-store.ts';
 export { createNodeDigest, fileSourceReader } from './file-source-reader.ts';
-export { GroupCommit } from './group-commit.ts';
+export { GroupCommit, type StallObserver, type WriteHold } from './group-commit.ts';
 export { LocalEngine } from './local-engine.ts';
 export { openDatabase } from './open-database.ts';
 export { SlotGovernor, slotsPerLane, type WatchedGovernor } from './slot-governor.ts';
 export { SqliteLedger } from './sqlite-ledger.ts';
 export { type Backlog, SqliteTaskQueue, type TaskScope } from './sqlite-task-queue.ts';
 export { systemClock } from './system-clock.ts';
-export { type Ending, type WorkOrder, workGroup } from './work-group.ts';
+export { type Ending, type WorkEvent, type WorkOrder, workGroup } from './work-group.ts';
 export { WorkerRegistry } from './worker-registry.ts';

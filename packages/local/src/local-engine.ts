@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import type { Clock, Ledger } from '@thrice/core';
 import { FileBlobStore } from './file-blob-store.ts';
-import { GroupCommit } from './group-commit.ts';
+import { GroupCommit, type StallObserver, type WriteHold } from './group-commit.ts';
 import { openDatabase } from './open-database.ts';
 import { SqliteLedger } from './sqlite-ledger.ts';
 import { SqliteTaskQueue } from './sqlite-task-queue.ts';
@@ -33,15 +33,25 @@ export class LocalEngine implements Disposable {
     this.folder = folder;
     this.#database = openDatabase(file);
     this.#commit = new GroupCommit(this.#database, file);
-    this.ledger = new SqliteLedger(this.#database, this.#commit, this.clock);
-    this.blobs = new FileBlobStore(folder);
     this.workers = new WorkerRegistry(this.#database, this.#commit);
+    this.ledger = new SqliteLedger(this.#database, {
+      commit: this.#commit,
+      clock: this.clock,
+      workers: this.workers,
+    });
+    this.blobs = new FileBlobStore(folder);
   }
 
   /** Opens the queue of one group. This process's worker holds the tasks it receives. */
   queueOf(group: string): SqliteTaskQueue {
-    const init = { commit: this.#commit, clock: this.clock, group, owner: this.workers.owner };
+    const { clock, workers } = this;
+    const init = { commit: this.#commit, clock, group, workers, owner: workers.owner };
     return new SqliteTaskQueue(this.#database, init);
+  }
+
+  /** Holds the writes of a full disk until it takes them; see {@link GroupCommit.holdWrites}. */
+  holdWrites(observer: StallObserver): WriteHold {
+    return this.#commit.holdWrites(observer);
   }
 
   [Symbol.dispose](): void {

@@ -9,8 +9,22 @@ const SQLITE = {
   corrupt: 11,
   full: 13,
   cantOpen: 14,
+  protocol: 15,
   notADb: 26,
 };
+
+/** Extended result codes of a file that does not take writes, https://www.sqlite.org/rescode.html (2026-11). */
+const WRITE_FAILURES = {
+  write: 778,
+  fsync: 1034,
+  truncate: 1546,
+  shmOpen: 4618,
+  shmSize: 4874,
+  shmMap: 5386,
+};
+
+/** SQLite's own code for a file that was moved or deleted while it is open. */
+const MOVED = 1032;
 
 /** Maps errors of `node:sqlite` to a {@link ThriceError}; wraps any other error as a bug. */
 export function mapSqliteError(thrown: unknown, file: string): ThriceError {
@@ -20,9 +34,47 @@ export function mapSqliteError(thrown: unknown, file: string): ThriceError {
   return new ThriceError({ ...problem, cause: thrown });
 }
 
+/** Creates the error of a database whose file was moved or deleted. */
+export function movedDatabase(): Error {
+  return Object.assign(new Error('the file was moved or deleted'), { errcode: MOVED });
+}
+
+/**
+ * Describes why a database takes no writes, and what to do about it, in case it may take the same writes later.
+ *
+ * @returns Undefined for other failures: a damaged file will not be repaired by waiting.
+ */
+export function describeUnwritable(thrown: unknown, file: string): string | undefined {
+  const code = extendedCode(thrown);
+  if (code === undefined) return undefined;
+  if (code === MOVED) return `${file} was moved or deleted; put it back`;
+  if (Object.values(WRITE_FAILURES).includes(code))
+    return `${file}: the disk takes no more writes; free some space or raise the limit`;
+  switch (code & 0xff) {
+    case SQLITE.full:
+      return `${file}: the disk is full; free some space`;
+    case SQLITE.readonly:
+    case SQLITE.cantOpen:
+      return `${file}: cannot be written any more; check the folder and its permissions`;
+    case SQLITE.busy:
+    case SQLITE.locked:
+    case SQLITE.protocol:
+      return `${file}: another process has locked the database; end that process`;
+    default:
+      return undefined;
+  }
+}
+
 function primaryCode(thrown: unknown): number | undefined {
+  const code = extendedCode(thrown);
+  return code === undefined ? undefined : code & 0xff;
+}
+
+function extendedCode(thrown: unknown): number | undefined {
+  // Guarded statements have mapped their errors already.
+  if (thrown instanceof ThriceError) return extendedCode(thrown.cause);
   if (!(thrown instanceof Error) || !('errcode' in thrown)) return undefined;
-  return typeof thrown.errcode === 'number' ? thrown.errcode & 0xff : undefined;
+  return typeof thrown.errcode === 'number' ? thrown.errcode : undefined;
 }
 
 type Problem = { readonly code: 'store-unusable' | 'store-unavailable'; readonly message: string };
@@ -30,7 +82,7 @@ type Problem = { readonly code: 'store-unusable' | 'store-unavailable'; readonly
 function describe(code: number | undefined, file: string): Problem | undefined {
   switch (code) {
     case SQLITE.full:
-      return unusable(`${file}: the disk is full; free some space and resume. Nothing is lost`);
+      return unusable(`${file}: the disk is full; free some space and resume`);
     case SQLITE.readonly:
     case SQLITE.cantOpen:
       return unusable(
@@ -45,6 +97,7 @@ function describe(code: number | undefined, file: string): Problem | undefined {
       );
     case SQLITE.busy:
     case SQLITE.locked:
+    case SQLITE.protocol:
       return {
         code: 'store-unavailable',
         message: `${file}: another process has locked the database for too long; try again`,

@@ -23,6 +23,11 @@ export interface WatchedGovernor extends Governor {
    * the end of a hold, and for longer only because of a bug.
    */
   readonly isStalled: boolean;
+  /** Permits granted and not settled yet: calls in flight, and answers that are not in the journal yet. */
+  readonly inUseCount: number;
+  /** Grants nothing until {@link WatchedGovernor.resume}; nobody's wait ends. */
+  pause(): void;
+  resume(): void;
   /** Ends a stall: grants every slot that should have been granted. */
   recover(): void;
   /** Ends all waits with `interrupted` and grants no more slots; granted ones stay in use until settled. */
@@ -67,7 +72,9 @@ export class SlotGovernor implements WatchedGovernor {
   readonly #random: Random;
   readonly #closed = new AbortController();
   #alarm: { readonly atMs: number; readonly cancel: AbortController } | undefined;
+  readonly #total: number;
   #free: number;
+  #isPaused = false;
 
   /**
    * @param init.total - Slots in total, >= 1.
@@ -81,6 +88,7 @@ export class SlotGovernor implements WatchedGovernor {
   }) {
     this.#clock = init.clock;
     this.#random = init.random;
+    this.#total = init.total;
     this.#free = init.total;
     this.#lanes = new Map(
       [...init.perLane].map(([lane, limit]) => [
@@ -104,7 +112,8 @@ export class SlotGovernor implements WatchedGovernor {
     if (signal.aborted || this.#closed.signal.aborted) throw interrupted();
     const sinceMs = this.#clock.monotonicMs();
     const isFirst = slots.waiters.size === 0;
-    if (isFirst && this.#free > 0 && canGrant(slots, sinceMs)) this.#take(slots);
+    const isGrantable = isFirst && this.#free > 0 && !this.#isPaused;
+    if (isGrantable && canGrant(slots, sinceMs)) this.#take(slots);
     else await this.#wait(slots, signal);
     let isSettled = false;
     const settle = async (end: CallEnd) => {
@@ -152,6 +161,19 @@ export class SlotGovernor implements WatchedGovernor {
 
   get isStalled(): boolean {
     return this.#free > 0 && this.#grantableLanes(this.#clock.monotonicMs()).length > 0;
+  }
+
+  get inUseCount(): number {
+    return this.#total - this.#free;
+  }
+
+  pause(): void {
+    this.#isPaused = true;
+  }
+
+  resume(): void {
+    this.#isPaused = false;
+    this.grantWaiting();
   }
 
   recover(): void {
@@ -230,6 +252,7 @@ export class SlotGovernor implements WatchedGovernor {
 
   /** The lanes with waiters that may have a slot if one is free. */
   #grantableLanes(nowMs: number): readonly LaneSlots[] {
+    if (this.#isPaused) return [];
     return [...this.#lanes.values()].filter(
       (slots) => slots.waiters.size > 0 && canGrant(slots, nowMs),
     );

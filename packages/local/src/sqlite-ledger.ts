@@ -29,6 +29,7 @@ import {
 } from '@thrice/core';
 import * as z from 'zod';
 import type { GroupCommit } from './group-commit.ts';
+import type { WorkerRegistry } from './worker-registry.ts';
 
 const groupRowSchema = z.object({
   state: groupStateSchema,
@@ -64,15 +65,27 @@ const tallyRowSchema = z.object({
  *
  * A cell's row: (absent) --claim--> claimed --release--> released --claim--> claimed --complete--> done. A
  * task of a later generation claims a done cell without a score again.
+ *
+ * A lease ends when the clock says so, unless its owner is seen at work: clocks are set, processes are not.
  */
 export class SqliteLedger implements Ledger {
   readonly #commit: GroupCommit;
   readonly #clock: Clock;
+  readonly #workers: WorkerRegistry;
   readonly #sql: ReturnType<typeof prepareStatements>;
 
-  constructor(database: DatabaseSync, commit: GroupCommit, clock: Clock) {
-    this.#commit = commit;
-    this.#clock = clock;
+  constructor(
+    database: DatabaseSync,
+    init: {
+      readonly commit: GroupCommit;
+      readonly clock: Clock;
+      /** Knows which owners are at work. */
+      readonly workers: WorkerRegistry;
+    },
+  ) {
+    this.#commit = init.commit;
+    this.#clock = init.clock;
+    this.#workers = init.workers;
     this.#sql = prepareStatements(database);
   }
 
@@ -122,7 +135,7 @@ export class SqliteLedger implements Ledger {
     if (inserted.changes > 0)
       return { kind: 'claimed', cell: freshCell(key, generation), isFirst: true };
     const row = this.#readRow(key);
-    if (row.state === 'claimed' && row.lease_until > nowMs) return { kind: 'held' };
+    if (row.state === 'claimed' && this.#isLeased(key, row, nowMs)) return { kind: 'held' };
     if (row.state !== 'done') {
       // The previous owner crashed, or was suspended until its lease expired.
       const attempts = row.state === 'claimed' ? row.attempts + 1 : row.attempts;
@@ -140,6 +153,15 @@ export class SqliteLedger implements Ledger {
     this.#addToTally(key, result, -1);
     const reopened = { ...parseCell(key, row), state: 'claimed', generation, attempts: 0 } as const;
     return { kind: 'claimed', cell: { ...reopened, result: undefined }, isFirst: false };
+  }
+
+  #isLeased({ run, config, id }: CellKey, row: CellRow, nowMs: number): boolean {
+    const { owner, lease_until: leaseUntil } = row;
+    if (leaseUntil <= nowMs) return owner !== null && this.#workers.isAtWork(owner);
+    // The clock was set back after the lease was taken. It ends as late as one that is taken now.
+    const latest = nowMs + limits.leaseMs;
+    if (leaseUntil > latest) this.#sql.extendLease.run(latest, run, config, id, owner);
+    return true;
   }
 
   #readRow(key: CellKey): CellRow {

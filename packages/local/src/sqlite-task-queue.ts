@@ -2,6 +2,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { type CellTask, type Clock, type Delivery, limits, type TaskQueue } from '@thrice/core';
 import * as z from 'zod';
 import type { GroupCommit } from './group-commit.ts';
+import type { WorkerRegistry } from './worker-registry.ts';
 
 const taskRowSchema = z.object({
   task_no: z.number(),
@@ -42,16 +43,20 @@ export interface Backlog {
  * The task queue of one group in a SQLite file that several processes share.
  *
  * A task's row: visible --receive--> held --release--> visible later; held --acknowledge--> deleted. A
- * held task becomes visible again when its lease expires. Each cell has at most one task: sending another
+ * held task becomes visible again when its lease expires and its holder is not seen at work. Waits survive a
+ * clock that is set: set forward, it ends the delays of released tasks early; set back, it starts every wait
+ * anew. Each cell has at most one task: sending another
  * has no effect unless it is of a later generation, which replaces the existing task.
  */
 export class SqliteTaskQueue implements TaskQueue {
   readonly #commit: GroupCommit;
   readonly #clock: Clock;
   readonly #group: string;
+  readonly #workers: WorkerRegistry;
   readonly #owner: string;
   readonly #sql: Record<keyof typeof STATEMENTS, StatementSync>;
-  readonly #fileNos = new Map<string, number>();
+  /** When tasks were last received, ms since 1970. Before the first time, the clock may have been set back. */
+  #receivedAtMs = Number.POSITIVE_INFINITY;
 
   constructor(
     database: DatabaseSync,
@@ -59,6 +64,8 @@ export class SqliteTaskQueue implements TaskQueue {
       readonly commit: GroupCommit;
       readonly clock: Clock;
       readonly group: string;
+      /** Knows which holders are at work. */
+      readonly workers: WorkerRegistry;
       /** The worker that holds received tasks. */
       readonly owner: string;
     },
@@ -66,6 +73,7 @@ export class SqliteTaskQueue implements TaskQueue {
     this.#commit = init.commit;
     this.#clock = init.clock;
     this.#group = init.group;
+    this.#workers = init.workers;
     this.#owner = init.owner;
     this.#sql = Object.fromEntries(
       Object.entries(STATEMENTS).map(([name, sql]) => [name, database.prepare(sql)]),
@@ -74,9 +82,10 @@ export class SqliteTaskQueue implements TaskQueue {
 
   async send(lane: string, tasks: readonly CellTask[]): Promise<void> {
     const sent = this.#commit.write(() => {
+      const fileNos = new Map<string, number>();
       for (const { run, config, id, generation, question } of tasks) {
         const { key, offset, length } = question;
-        const fileNo = this.#fileNo(key);
+        const fileNo = this.#fileNo(key, fileNos);
         this.#sql.insert.run(
           this.#group,
           lane,
@@ -92,28 +101,27 @@ export class SqliteTaskQueue implements TaskQueue {
     });
     // The batch is large already: waiting for other writes would only slow down planning.
     this.#commit.flush();
-    await sent.catch((error: unknown) => {
-      // The numbers of new files were rolled back with the batch.
-      this.#fileNos.clear();
-      throw error;
-    });
+    await sent;
   }
 
-  #fileNo(key: string): number {
-    const known = this.#fileNos.get(key);
+  #fileNo(key: string, fileNos: Map<string, number>): number {
+    const known = fileNos.get(key);
     if (known !== undefined) return known;
     this.#sql.insertFile.run(key);
     const fileNo = Number(this.#sql.selectFile.get(key)?.['file_no']);
-    this.#fileNos.set(key, fileNo);
+    fileNos.set(key, fileNo);
     return fileNo;
   }
 
   /** @param scope - Which tasks to receive. @default all of the lane */
   async receive(lane: string, max: number, scope?: TaskScope): Promise<readonly Delivery[]> {
-    return await this.#commit.write(() => {
+    const { nowMs, rows } = await this.#commit.write(() => {
       const nowMs = this.#clock.now();
+      if (nowMs < this.#receivedAtMs) this.#restartWaits(nowMs);
+      this.#keepHeldTasks(nowMs);
       const rows = this.#sql.receive.all(
         nowMs + limits.leaseMs,
+        nowMs,
         this.#owner,
         this.#group,
         lane,
@@ -122,22 +130,40 @@ export class SqliteTaskQueue implements TaskQueue {
         scope === undefined ? null : JSON.stringify(scope.configs),
         max,
       );
-      return rows.map((row) => toDelivery(lane, row));
+      return { nowMs, rows };
     });
+    this.#receivedAtMs = nowMs;
+    return rows.map((row) => toDelivery(lane, row));
+  }
+
+  /** Starts the waits anew that began after `nowMs`, because the clock was set back meanwhile. */
+  #restartWaits(nowMs: number): void {
+    this.#sql.restartWaits.run(nowMs, nowMs, this.#group, nowMs);
+  }
+
+  /** Extends the tasks whose lease has expired although their holder, perhaps this process, is at work. */
+  #keepHeldTasks(nowMs: number): void {
+    for (const row of this.#sql.lapsedHolders.all(nowMs)) {
+      const holder = String(row['owner']);
+      if (this.#workers.isAtWork(holder))
+        this.#sql.keep.run(nowMs + limits.leaseMs, nowMs, holder, nowMs);
+    }
   }
 
   async extend(deliveries: readonly Delivery[]): Promise<void> {
     await this.#commit.write(() => {
-      const visibleAt = this.#clock.now() + limits.leaseMs;
+      const nowMs = this.#clock.now();
+      const visibleAt = nowMs + limits.leaseMs;
       for (const { receipt } of deliveries)
-        this.#sql.extend.run(visibleAt, ...parseReceipt(receipt));
+        this.#sql.extend.run(visibleAt, nowMs, ...parseReceipt(receipt));
     });
   }
 
   async release({ receipt }: Delivery, delayMs: number): Promise<void> {
-    await this.#commit.write(() =>
-      this.#sql.release.run(Math.ceil(this.#clock.now() + delayMs), ...parseReceipt(receipt)),
-    );
+    await this.#commit.write(() => {
+      const nowMs = this.#clock.now();
+      this.#sql.release.run(Math.ceil(nowMs + delayMs), nowMs, ...parseReceipt(receipt));
+    });
   }
 
   async acknowledge({ receipt }: Delivery): Promise<void> {
@@ -172,10 +198,15 @@ const STATEMENTS = {
   insertFile: 'INSERT INTO question_files (key) VALUES (?) ON CONFLICT DO NOTHING',
   selectFile: 'SELECT file_no FROM question_files WHERE key = ?',
   insert: `INSERT INTO tasks (group_name, lane, run, config, id, generation, file_no,
-    question_offset, question_length, visible_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0)
+    question_offset, question_length, visible_at, hidden_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0)
     ON CONFLICT DO UPDATE SET generation = excluded.generation, delivery = delivery + 1,
-      visible_at = 0, holder = NULL WHERE excluded.generation > generation`,
-  receive: `UPDATE tasks SET visible_at = ?, delivery = delivery + 1, holder = ?
+      visible_at = 0, hidden_at = 0, holder = NULL WHERE excluded.generation > generation`,
+  restartWaits: `UPDATE tasks SET visible_at = visible_at - hidden_at + ?, hidden_at = ?
+    WHERE group_name = ? AND hidden_at > ?`,
+  lapsedHolders: `SELECT owner FROM workers
+    WHERE EXISTS (SELECT 1 FROM tasks WHERE holder = workers.owner AND visible_at <= ?)`,
+  keep: 'UPDATE tasks SET visible_at = ?, hidden_at = ? WHERE holder = ? AND visible_at <= ?',
+  receive: `UPDATE tasks SET visible_at = ?, hidden_at = ?, delivery = delivery + 1, holder = ?
     WHERE task_no IN (SELECT task_no FROM tasks
       WHERE group_name = ? AND lane = ? AND visible_at <= ?
         AND run IN (SELECT value FROM json_each(coalesce(?, json_array(run))))
@@ -183,8 +214,9 @@ const STATEMENTS = {
       ORDER BY visible_at, task_no LIMIT ?)
     RETURNING task_no, delivery, run, config, id, generation, question_offset, question_length,
       (SELECT key FROM question_files WHERE question_files.file_no = tasks.file_no) AS key`,
-  extend: 'UPDATE tasks SET visible_at = ? WHERE task_no = ? AND delivery = ?',
-  release: 'UPDATE tasks SET visible_at = ?, holder = NULL WHERE task_no = ? AND delivery = ?',
+  extend: 'UPDATE tasks SET visible_at = ?, hidden_at = ? WHERE task_no = ? AND delivery = ?',
+  release: `UPDATE tasks SET visible_at = ?, hidden_at = ?, holder = NULL
+    WHERE task_no = ? AND delivery = ?`,
   remove: 'DELETE FROM tasks WHERE task_no = ? AND delivery = ?',
   backlog: `SELECT lane, run, config, count(*) AS count, min(visible_at) AS next_visible_at
     FROM tasks WHERE group_name = ? GROUP BY lane, run, config`,
@@ -192,7 +224,7 @@ const STATEMENTS = {
     WHERE cells.run = tasks.run AND cells.config = tasks.config AND cells.id = tasks.id
       AND cells.state = 'done'
       AND (cells.outcome IN ('scored', 'unparsed') OR cells.generation >= tasks.generation))`,
-  makeVisible: `UPDATE tasks SET visible_at = 0
+  makeVisible: `UPDATE tasks SET visible_at = 0, hidden_at = 0
     WHERE group_name = ? AND lane = ? AND holder IS NULL AND visible_at > ?`,
 } as const;
 

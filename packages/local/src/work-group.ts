@@ -1,21 +1,20 @@
 import {
   type Benchmark,
-  backoffMs,
-  breakersFor,
   type ClientFor,
   type Delivery,
   executeCell,
   type GroupHeader,
   Heartbeat,
-  limits,
   type OpenBreaker,
   type Random,
   type ScorerRegistry,
+  type Settlement,
   type SolverRegistry,
   ThriceError,
   type WorkerEvent,
-  type WorkerObserver,
 } from '@thrice/core';
+import { GroupBreakers, nameOf } from './group-breakers.ts';
+import type { WriteHold } from './group-commit.ts';
 import type { LocalEngine } from './local-engine.ts';
 import { slotsPerLane, type WatchedGovernor } from './slot-governor.ts';
 import type { Backlog, SqliteTaskQueue, TaskScope } from './sqlite-task-queue.ts';
@@ -36,9 +35,21 @@ export type Ending =
   /** The remaining tasks wait for a blocked lane or model. */
   | { readonly kind: 'paused'; readonly openBreakers: readonly OpenBreaker[] }
   /** A signal asked the process to stop. */
-  | { readonly kind: 'interrupted' }
+  | {
+      readonly kind: 'interrupted';
+      /** Calls, paid or in flight, whose answers the store did not take before the stop. */
+      readonly unsavedCount: number;
+    }
   /** Another command cancelled the group. */
   | { readonly kind: 'cancelled' };
+
+/** An event of the work on a group. */
+export type WorkEvent =
+  | WorkerEvent
+  /** The store takes no writes: no more calls are made, and the answers of so many are held. */
+  | { readonly kind: 'store-stalled'; readonly reason: string; readonly callCount: number }
+  /** The store takes writes again and has those that were held. */
+  | { readonly kind: 'store-recovered' };
 
 /** What {@link workGroup} needs. */
 export interface WorkOrder {
@@ -53,7 +64,7 @@ export interface WorkOrder {
   readonly scorers?: ScorerRegistry | undefined;
   /** Grants slots for the calls; closed when the work stops early. */
   readonly governor: WatchedGovernor;
-  readonly observe: WorkerObserver;
+  readonly observe: (event: WorkEvent) => void;
   /** The part of the group to work on. */
   readonly scope: TaskScope;
   /** Wait for exhausted lanes instead of ending as paused. */
@@ -67,7 +78,8 @@ export interface WorkOrder {
 /**
  * Works on a group until nothing is left to do or it is told to stop.
  *
- * Several processes can work on a group at the same time: they share its queue.
+ * Several processes can work on a group at the same time: they share its queue. While the store is full or gone,
+ * no call is made, and what is paid is held until the store takes it or the work is told to stop.
  *
  * @throws {ThriceError} `store-unusable` when the store fails; class `internal` for a bug. Cells in flight
  *   are finished first, so that no paid call is lost.
@@ -78,15 +90,8 @@ export async function workGroup(order: WorkOrder): Promise<Ending> {
   try {
     return await loop.run();
   } finally {
-    await order.engine.workers.unregister();
+    await loop.unregister();
   }
-}
-
-/** A task in the queue whose cell waits for an open breaker. */
-interface DeferredTask {
-  readonly run: string;
-  readonly config: string;
-  readonly breakerKey: string;
 }
 
 class WorkLoop {
@@ -95,14 +100,16 @@ class WorkLoop {
   readonly #heartbeat: Heartbeat;
   readonly #laneLimits: ReadonlyMap<string, number>;
   readonly #inFlight = new Map<string, number>();
-  readonly #cellsInFlight = new Set<string>();
-  readonly #openBreakers = new Map<string, OpenBreaker>();
-  /** Deferred tasks by name, until they are started again or their breaker closes. */
-  readonly #deferredTasks = new Map<string, DeferredTask>();
-  /** How often each breaker has opened again without an answer since it closed; drives the backoff. */
-  readonly #reopenCounts = new Map<string, number>();
+  /** The end of the work on each cell in flight, by its name. */
+  readonly #executions = new Map<string, Promise<void>>();
+  readonly #breakers: GroupBreakers;
   #failure: { readonly error: unknown } | undefined;
   #isCancelled = false;
+  /** Holds what the store does not take; disposed of to give that up. */
+  #hold: WriteHold | undefined;
+  #isStoreStalled = false;
+  /** What was given up; undefined if nothing was. */
+  #unsavedCount: number | undefined;
   /** Monotonic ms. */
   #refreshedAtMs = Number.NEGATIVE_INFINITY;
   /** When the governor was first seen stalled, monotonic ms; undefined if it is not. */
@@ -120,30 +127,84 @@ class WorkLoop {
       owner: engine.workers.owner,
     });
     this.#laneLimits = slotsPerLane(benchmark);
+    this.#breakers = new GroupBreakers({
+      benchmark,
+      ledger: engine.ledger,
+      clock: engine.clock,
+      queue: this.#queue,
+      observe: order.observe,
+      waitForQuota: order.waitForQuota,
+    });
   }
 
   async run(): Promise<Ending> {
-    const { drainSignal, stopSignal } = this.#order;
+    const { engine, drainSignal, stopSignal, governor } = this.#order;
+    this.#hold = engine.holdWrites({
+      onStall: (reason) => this.#pause(reason),
+      onRecovery: () => this.#resume(),
+    });
     const beating = new AbortController();
     const heartbeat = this.#heartbeat
       .run(beating.signal)
       .catch((error: unknown) => this.#fail(error));
-    const wake = () => this.#wake?.();
+    const drain = () => {
+      // At once: the loop may wait for a store that takes no writes.
+      governor.close();
+      this.#wake?.();
+    };
     const stop = () => {
       this.#heartbeat.stopAll(new ThriceError({ code: 'interrupted', message: 'stopped' }));
-      wake();
+      if (this.#isStoreStalled) this.#giveUp();
+      this.#wake?.();
     };
-    drainSignal.addEventListener('abort', wake);
+    drainSignal.addEventListener('abort', drain);
     stopSignal.addEventListener('abort', stop);
     try {
       return await this.#work();
+    } catch (error) {
+      if (this.#unsavedCount === undefined) throw error;
+      return { kind: 'interrupted', unsavedCount: this.#unsavedCount };
     } finally {
       await this.#drain();
       beating.abort();
       await heartbeat;
-      drainSignal.removeEventListener('abort', wake);
+      this.#hold[Symbol.dispose]();
+      drainSignal.removeEventListener('abort', drain);
       stopSignal.removeEventListener('abort', stop);
     }
+  }
+
+  /** Removes this process from the registry. That it is still there harms nothing once it has ended. */
+  async unregister(): Promise<void> {
+    try {
+      await this.#order.engine.workers.unregister();
+    } catch (error) {
+      if (this.#unsavedCount === undefined) throw error;
+    }
+  }
+
+  #pause(reason: string): void {
+    const { governor, observe, stopSignal } = this.#order;
+    governor.pause();
+    this.#isStoreStalled = true;
+    observe({ kind: 'store-stalled', reason, callCount: governor.inUseCount });
+    // Not from within the commit.
+    if (stopSignal.aborted) queueMicrotask(() => this.#giveUp());
+  }
+
+  #resume(): void {
+    const { governor, observe } = this.#order;
+    this.#isStoreStalled = false;
+    governor.resume();
+    observe({ kind: 'store-recovered' });
+  }
+
+  /** Gives up what the store does not take, after one more attempt. */
+  #giveUp(): void {
+    this.#hold?.retry();
+    if (!this.#isStoreStalled) return;
+    this.#unsavedCount = this.#order.governor.inUseCount;
+    this.#hold?.[Symbol.dispose]();
   }
 
   async #work(): Promise<Ending> {
@@ -168,7 +229,8 @@ class WorkLoop {
     this.#order.governor.close();
     await this.#drain();
     if (this.#failure !== undefined) throw this.#failure.error;
-    return { kind: this.#isCancelled ? 'cancelled' : 'interrupted' };
+    if (this.#isCancelled) return { kind: 'cancelled' };
+    return { kind: 'interrupted', unsavedCount: this.#unsavedCount ?? 0 };
   }
 
   async #drain(): Promise<void> {
@@ -184,33 +246,12 @@ class WorkLoop {
     if (backlog.length === 0) return { kind: 'complete' };
     const openBreakers = new Map<string, OpenBreaker>();
     for (const each of backlog) {
-      const breakers = this.#breakersOf(each);
+      const breakers = this.#breakers.blockersOf(each);
       if (breakers.length === 0) return undefined;
-      if (breakers.some((breaker) => this.#isWaitedFor(breaker))) return undefined;
+      if (breakers.some((breaker) => this.#breakers.isWaitedFor(breaker))) return undefined;
       for (const breaker of breakers) openBreakers.set(breaker.breakerKey, breaker);
     }
     return { kind: 'paused', openBreakers: [...openBreakers.values()] };
-  }
-
-  /** The breakers that block a whole backlog: its config's, or those that each of its tasks waits for. */
-  #breakersOf({ run, config, count }: Backlog): readonly OpenBreaker[] {
-    const breaker = this.#breakerOf(config);
-    if (breaker !== undefined) return [breaker];
-    const deferred = [...this.#deferredTasks.values()].filter(
-      (task) => task.run === run && task.config === config,
-    );
-    if (deferred.length !== count) return [];
-    return deferred.flatMap(({ breakerKey }) => this.#openBreakers.get(breakerKey) ?? []);
-  }
-
-  /** The breaker that blocks a config, if one does. */
-  #breakerOf(configName: string): OpenBreaker | undefined {
-    const config = this.#order.benchmark.configs.find(({ name }) => name === configName);
-    return config === undefined ? undefined : breakersFor(config, this.#openBreakers)[0];
-  }
-
-  #isWaitedFor(breaker: OpenBreaker): boolean {
-    return this.#order.waitForQuota && breaker.error.class === 'exhausted';
   }
 
   /** Receives and starts as many cells as there is room for. Returns how many it started. */
@@ -235,34 +276,36 @@ class WorkLoop {
     return this.#order.benchmark.configs
       .filter((config) => config.lane === lane)
       .map(({ name }) => name)
-      .filter((name) => this.#breakerOf(name) === undefined)
+      .filter((name) => this.#breakers.breakerOf(name) === undefined)
       .filter((name) => this.#order.scope.configs.includes(name));
   }
 
   #start(delivery: Delivery): void {
     const name = nameOf(delivery);
-    if (this.#cellsInFlight.has(name)) {
-      // The queue delivered a task that this process still holds: it was suspended for longer than a lease.
-      void this.#queue
-        .release(delivery, limits.heartbeatMs)
-        .catch((error: unknown) => this.#fail(error));
-      return;
-    }
-    this.#cellsInFlight.add(name);
-    this.#deferredTasks.delete(name);
+    this.#breakers.start(delivery);
     this.#count(delivery.lane, 1);
-    void this.#workOn(delivery)
+    // A rerun may send the next task of a cell while this process still works on the earlier one.
+    const earlier = this.#executions.get(name);
+    const execution =
+      earlier === undefined ? this.#execute(delivery) : earlier.then(() => this.#execute(delivery));
+    const forget = () => {
+      if (this.#executions.get(name) === ended) this.#executions.delete(name);
+    };
+    // Before its task is settled: a task that is released without a delay may be back at once.
+    const ended = execution.then(forget, forget);
+    this.#executions.set(name, ended);
+    void execution
+      .then((settlement) => this.#settle(delivery, settlement))
       .catch((error: unknown) => this.#fail(error))
       .finally(() => {
-        this.#cellsInFlight.delete(name);
         this.#count(delivery.lane, -1);
         this.#wake?.();
       });
   }
 
-  async #workOn(delivery: Delivery): Promise<void> {
+  #execute(delivery: Delivery): Promise<Settlement> {
     const { engine, benchmark, clientFor, governor, random, solvers, scorers } = this.#order;
-    const settlement = await executeCell(delivery, {
+    return executeCell(delivery, {
       owner: engine.workers.owner,
       benchmark,
       ledger: engine.ledger,
@@ -273,42 +316,24 @@ class WorkLoop {
       clock: engine.clock,
       random,
       observe: (event) => this.#observe(event),
-      openBreakers: this.#openBreakers,
+      openBreakers: this.#breakers.open,
       solvers,
       scorers,
     });
-    if (settlement.kind === 'acknowledge') await this.#queue.acknowledge(delivery);
-    else {
-      this.#defer(delivery, settlement.breakerKey);
-      await this.#queue.release(delivery, settlement.delayMs);
-    }
   }
 
-  /** Notes a task that waits for a breaker, unless the breaker has closed meanwhile. */
-  #defer(delivery: Delivery, breakerKey: string | undefined): void {
-    if (breakerKey === undefined || !this.#openBreakers.has(breakerKey)) return;
-    const { run, config } = delivery.task;
-    this.#deferredTasks.set(nameOf(delivery), { run, config, breakerKey });
-  }
-
-  #forgetBreaker(breakerKey: string): void {
-    this.#openBreakers.delete(breakerKey);
-    for (const [name, task] of this.#deferredTasks) {
-      if (task.breakerKey === breakerKey) this.#deferredTasks.delete(name);
+  async #settle(delivery: Delivery, settlement: Settlement): Promise<void> {
+    if (settlement.kind === 'acknowledge') {
+      await this.#queue.acknowledge(delivery);
+      return;
     }
+    this.#breakers.defer(delivery, settlement.breakerKey);
+    await this.#queue.release(delivery, settlement.delayMs);
   }
 
   #observe(event: WorkerEvent): void {
-    if (event.kind === 'breaker-opened')
-      this.#openBreakers.set(event.breaker.breakerKey, event.breaker);
-    if (event.kind === 'cell-completed' && this.#reopenCounts.size > 0)
-      this.#forgetReopenCount(event.key.config);
+    this.#breakers.observe(event);
     this.#order.observe(event);
-  }
-
-  #forgetReopenCount(configName: string): void {
-    const config = this.#order.benchmark.configs.find(({ name }) => name === configName);
-    if (config !== undefined) this.#reopenCounts.delete(config.lane);
   }
 
   async #refresh(): Promise<void> {
@@ -320,7 +345,7 @@ class WorkLoop {
     this.#isCancelled = group?.state === 'cancelled';
     const takenOver = await engine.workers.takeOver();
     if (takenOver.length > 0) observe({ kind: 'cells-taken-over', cells: takenOver });
-    await this.#refreshBreakers(engine.clock.now());
+    await this.#breakers.refresh();
     this.#watchForStall(monotonicMs);
   }
 
@@ -333,46 +358,6 @@ class WorkLoop {
     this.#stalledSinceMs = undefined;
     observe({ kind: 'stalled', cellCount: this.#inFlightCount(), forMs: STALL_MS });
     governor.recover();
-  }
-
-  async #refreshBreakers(nowMs: number): Promise<void> {
-    const { ledger } = this.#order.engine;
-    const listed = await ledger.listOpenBreakers();
-    const breakerKeys = new Set(listed.map(({ breakerKey }) => breakerKey));
-    for (const { breakerKey, openedAt } of this.#openBreakers.values()) {
-      // A breaker that has just opened may not be in the ledger yet.
-      const isSettled = nowMs - Date.parse(openedAt) >= REFRESH_MS;
-      if (isSettled && !breakerKeys.has(breakerKey)) this.#forgetBreaker(breakerKey);
-    }
-    for (const breaker of listed) {
-      this.#openBreakers.set(breaker.breakerKey, breaker);
-      if (this.#isWaitedFor(breaker) && nowMs >= this.#closesAtMs(breaker))
-        await this.#closeBreaker(breaker);
-    }
-  }
-
-  async #closeBreaker({ breakerKey }: OpenBreaker): Promise<void> {
-    await this.#order.engine.ledger.closeBreaker(breakerKey);
-    await this.#queue.makeVisible(breakerKey);
-    this.#forgetBreaker(breakerKey);
-    this.#reopenCounts.set(breakerKey, (this.#reopenCounts.get(breakerKey) ?? 0) + 1);
-  }
-
-  /** When the breaker closes, ms: at its reset if that is known and later than its opening, else after a backoff. */
-  #closesAtMs({ breakerKey, openedAt, resetAt }: OpenBreaker): number {
-    const openedAtMs = Date.parse(openedAt);
-    const resetAtMs = resetAt === null ? Number.NaN : Date.parse(resetAt);
-    const closesAtMs =
-      resetAtMs > openedAtMs
-        ? resetAtMs
-        : openedAtMs +
-          backoffMs((this.#reopenCounts.get(breakerKey) ?? 0) + 1, {
-            baseMs: limits.quotaBackoffBaseMs,
-            capMs: limits.quotaBackoffCapMs,
-            random: () => 0.5,
-          });
-    this.#order.observe({ kind: 'breaker-waiting', breakerKey, untilMs: closesAtMs });
-    return closesAtMs;
   }
 
   #fail(error: unknown): void {
@@ -392,7 +377,7 @@ class WorkLoop {
   #idleMs(backlog: readonly Backlog[]): number {
     const nowMs = this.#order.engine.clock.now();
     const visibleAtMs = backlog
-      .filter(({ config }) => this.#breakerOf(config) === undefined)
+      .filter(({ config }) => this.#breakers.breakerOf(config) === undefined)
       .map(({ nextVisibleAtMs }) => nextVisibleAtMs);
     return Math.min(REFRESH_MS, Math.max(IDLE_MS, Math.min(...visibleAtMs) - nowMs));
   }
@@ -403,8 +388,4 @@ class WorkLoop {
     await this.#order.engine.clock.sleep(idleMs, woken.signal);
     this.#wake = undefined;
   }
-}
-
-function nameOf({ task }: Delivery): string {
-  return [task.run, task.config, task.id].join('\n');
 }

@@ -15,6 +15,9 @@ const workerRowSchema = z.object({
 });
 const cellKeySchema = z.object({ run: z.string(), config: z.string(), id: z.string() });
 
+/** The states of a process that is dead (`Z`, `X`) or suspended (`T`, `t`), on Linux. */
+const IDLE_STATES = ['Z', 'X', 'T', 't'];
+
 type WorkerRow = z.infer<typeof workerRowSchema>;
 
 /**
@@ -43,6 +46,19 @@ export class WorkerRegistry {
         .prepare('INSERT INTO workers VALUES (?, ?, ?, ?, ?)')
         .run(this.owner, hostIdentity(), process.pid, started, group),
     );
+  }
+
+  /**
+   * Whether a worker is seen at work: its process is registered, of this host, and running. One that is suspended
+   * is not at work, and one that this process cannot see may or may not be.
+   */
+  isAtWork(owner: string): boolean {
+    const row = this.#database.prepare('SELECT * FROM workers WHERE owner = ?').get(owner);
+    if (row === undefined) return false;
+    const { host, pid, pid_started: started } = workerRowSchema.parse(row);
+    // Without its start, a process cannot be told from another one that reuses its pid.
+    if (host !== hostIdentity() || started === '' || processStart(pid) !== started) return false;
+    return !IDLE_STATES.includes(processState(pid) ?? '');
   }
 
   /** Removes this process from the registry and frees everything it still holds. */
@@ -84,7 +100,7 @@ export class WorkerRegistry {
       .all(owner, owner)
       .map((row) => cellKeySchema.parse(row));
     this.#database
-      .prepare('UPDATE tasks SET visible_at = 0, holder = NULL WHERE holder = ?')
+      .prepare('UPDATE tasks SET visible_at = 0, hidden_at = 0, holder = NULL WHERE holder = ?')
       .run(owner);
     this.#database.prepare('DELETE FROM workers WHERE owner = ?').run(owner);
     return freed;

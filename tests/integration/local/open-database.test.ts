@@ -146,35 +146,77 @@ describe('openDatabase', () => {
   });
 
   it(
-    'lets several processes create the same file at once',
+    'lets several processes create the same file at once, ten times',
     async () => {
       await using folder = await temporaryFolder();
-      const file = folder.resolve('thrice.db');
+      const files = Array.from({ length: 10 }, (_, round) => folder.resolve(`${round}/thrice.db`));
       const script = `
       const { openDatabase } = await import(${JSON.stringify(pathToFileURL(source).href)});
+      const files = ${JSON.stringify(files)};
       process.stdout.write('ready');
-      process.stdin.once('data', () => {
-        const database = openDatabase(${JSON.stringify(file)});
-        database.prepare('INSERT INTO open_breakers VALUES (?, ?)').run(String(process.pid), '{}');
-        database.close();
-        process.stdin.destroy();
+      process.stdin.on('data', () => {
+        try {
+          const database = openDatabase(files.shift());
+          database.prepare('INSERT INTO open_breakers VALUES (?, ?)').run(String(process.pid), '{}');
+          database.close();
+          process.stdout.write('opened');
+        } catch (error) {
+          process.stdout.write(error.message);
+        }
       });`;
       const children = Array.from({ length: 4 }, () =>
         spawn(process.execPath, ['--input-type=module', '--eval', script]),
       );
-      const errors: string[] = [];
-      for (const { stderr } of children) stderr.on('data', (text) => errors.push(String(text)));
+      const hear = async () => {
+        const heard = await Promise.all(children.map(({ stdout }) => once(stdout, 'data')));
+        return heard.map(String);
+      };
+      await hear();
+
+      const heard: string[][] = [];
+      for (const _file of files) {
+        const opened = hear();
+        for (const { stdin } of children) stdin.write('go');
+        heard.push(await opened);
+      }
       const closed = children.map((child) => once(child, 'close'));
-      await Promise.all(children.map(({ stdout }) => once(stdout, 'data')));
+      for (const { stdin } of children) stdin.end();
+      await Promise.all(closed);
 
-      for (const { stdin } of children) stdin.write('go');
-      const codes = (await Promise.all(closed)).map(([code]) => code as unknown);
+      expect(heard).toEqual(files.map(() => Array(children.length).fill('opened')));
+      for (const file of files) {
+        using database = openDatabase(file);
+        const row = database.prepare('SELECT count(*) AS count FROM open_breakers').get();
+        expect(row).toEqual({ count: children.length });
+      }
+    },
+    PROCESS_TIMEOUT_MS,
+  );
 
-      expect(errors).toEqual([]);
-      expect(codes).toEqual([0, 0, 0, 0]);
+  it.each([
+    { what: 'reads the new file', sql: 'BEGIN; SELECT * FROM sqlite_schema' },
+    { what: 'starts to write it', sql: 'BEGIN IMMEDIATE' },
+    { what: 'writes it', sql: 'BEGIN EXCLUSIVE' },
+    { what: 'creates its tables', sql: 'PRAGMA journal_mode = WAL; BEGIN EXCLUSIVE' },
+  ])(
+    'waits while another process $what',
+    async ({ sql }) => {
+      await using folder = await temporaryFolder();
+      const file = folder.resolve('thrice.db');
+      const script = `
+      const { DatabaseSync } = require('node:sqlite');
+      const database = new DatabaseSync(${JSON.stringify(file)});
+      for (const statement of ${JSON.stringify(sql.split('; '))}) database.prepare(statement).all();
+      process.stdout.write('locked');
+      setTimeout(() => database.close(), 500);`;
+      const holder = spawn(process.execPath, ['--eval', script]);
+      const closed = once(holder, 'close');
+      await Promise.race([once(holder.stdout, 'data'), closed]);
+
       using database = openDatabase(file);
-      const row = database.prepare('SELECT count(*) AS count FROM open_breakers').get();
-      expect(row).toEqual({ count: 4 });
+
+      expect(tablesOf(database)).toContain('cells');
+      expect(await closed).toEqual([0, null]);
     },
     PROCESS_TIMEOUT_MS,
   );

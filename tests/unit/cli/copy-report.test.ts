@@ -33,7 +33,8 @@ describe('a long copy', () => {
     const [clock, terminal] = [new FakeClock(), fakeTerminal()];
     const observe = reportCopying(header, terminal, clock);
 
-    clock.advance(-3_600_000);
+    clock.setWallClock(clock.now() - 3_600_000);
+    clock.advance(5_000);
     observe(counted(100, 100));
 
     expect(terminal.stderr).toBe('100 of at most 900 cells, 100 new calls\n');

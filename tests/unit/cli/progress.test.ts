@@ -45,7 +45,7 @@ function startProgress(
   const counted: { value: readonly ConfigStatus[] } = { value: [] };
   const progress = new Progress({
     terminal,
-    now: () => clock.nowMs,
+    monotonicMs: () => clock.nowMs,
     configs,
     recount: async () => counted.value,
   });
@@ -179,6 +179,30 @@ describe('progress in a log', () => {
       [
         'waiting for lane lab until 2026-01-02T03:04:05.000Z\n',
         'took over 2 cells from a dead process; its calls in flight may be paid twice: a/q1 b/q2\n',
+      ].join(''),
+    );
+  });
+
+  it('reports each stall of the store and its end', () => {
+    const { progress, terminal } = startProgress();
+    const stall = {
+      kind: 'store-stalled',
+      reason: 'thrice.db: the disk is full; free some space',
+    } as const;
+
+    progress.observe({ ...stall, callCount: 32 });
+    progress.observe({ kind: 'store-recovered' });
+    progress.observe({ ...stall, callCount: 32 });
+    progress.observe({ ...stall, callCount: 0 });
+
+    const stalled =
+      'stalled: thrice.db: the disk is full; free some space. No more calls are made. The answers of 32 calls paid or in flight are held until they can be saved; they are lost if this process ends before\n';
+    expect(terminal.stderr).toBe(
+      [
+        stalled,
+        'saved: every answer that was held; continuing\n',
+        stalled,
+        'stalled: thrice.db: the disk is full; free some space. No more calls are made until then; nothing paid is held\n',
       ].join(''),
     );
   });

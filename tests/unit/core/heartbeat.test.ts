@@ -97,6 +97,25 @@ describe('a heartbeat', () => {
     expect(after.signal.reason).toBe(reason);
   });
 
+  it.each([
+    { what: 'half a lease has passed', passMs: limits.leaseMs / 2, stepMs: 0, asks: 1 },
+    { what: 'the clock was set back', passMs: 0, stepMs: -3_600_000, asks: 1 },
+    { what: 'the clock was set back meanwhile', passMs: 40_000, stepMs: -40_000, asks: 1 },
+    { what: 'the machine was asleep', passMs: 0, stepMs: 600_000, asks: 1 },
+    { what: 'less time has passed', passMs: limits.leaseMs / 2 - 1, stepMs: 0, asks: 0 },
+  ])('asks $asks times whether the lease still holds when $what', async (each) => {
+    const { heartbeat, ledger, clock, claim } = await setUp();
+    await claim(one);
+    using held = heartbeat.hold(one, aDelivery());
+
+    clock.advance(each.passMs);
+    clock.setWallClock(clock.now() + each.stepMs);
+    const isHeld = await held.confirm();
+
+    expect(isHeld).toBe(true);
+    expect(ledger.log.filter((method) => method === 'extendLeases')).toHaveLength(each.asks);
+  });
+
   it('extends leases at its interval until it is stopped', async () => {
     const { heartbeat, queue, clock, claim } = await setUp();
     await claim(one);

@@ -95,16 +95,19 @@ describe('a task that is answered', () => {
     expect(stage.requests.results.length).toBe(1);
   });
 
-  it('goes back where its cell has to wait, and nothing follows', async () => {
-    const stage = new FakeStage(() => anError('model-rate-limited', { retryAfterMs: 7_000 }));
-    await stage.enter();
+  it.each([7_000, 0])(
+    'goes back where its cell has to wait %i ms, and nothing follows',
+    async (retryAfterMs) => {
+      const stage = new FakeStage(() => anError('model-rate-limited', { retryAfterMs }));
+      await stage.enter();
 
-    const settlement = await stage.answer(await stage.deliver());
+      const settlement = await stage.answer(await stage.deliver());
 
-    expect(settlement).toEqual({ kind: 'release', delayMs: 7_000 });
-    expect(await stage.deferred()).toEqual([]);
-    expect(stage.requests.results).toEqual([]);
-  });
+      expect(settlement).toEqual({ kind: 'release', delayMs: retryAfterMs });
+      expect(await stage.deferred()).toEqual([]);
+      expect(stage.requests.results).toEqual([]);
+    },
+  );
 
   it('goes back where somebody else holds its cell', async () => {
     const stage = new FakeStage();

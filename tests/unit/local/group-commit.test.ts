@@ -1,7 +1,9 @@
+import { rename, writeFile } from 'node:fs/promises';
 import { DatabaseSync } from 'node:sqlite';
 import { ThriceError } from '@thrice/core';
-import { GroupCommit, openDatabase } from '@thrice/local';
+import { GroupCommit, openDatabase, type StallObserver } from '@thrice/local';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { settledBy } from '../../support/settled-by.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 /** A table of numbers in a database that counts its transactions. */
@@ -30,6 +32,33 @@ function openNumbers(onCommit: () => void = () => undefined) {
         .all()
         .map((row) => row['n']),
     [Symbol.dispose]: () => database.close(),
+  };
+}
+
+const ignoreStalls: StallObserver = { onStall: () => undefined, onRecovery: () => undefined };
+
+/** A held database that can be made full: it takes no page beyond those it has. */
+function openFull() {
+  const numbers = openNumbers();
+  const events: string[] = [];
+  const hold = numbers.commit.holdWrites({
+    onStall: (reason) => events.push(reason),
+    onRecovery: () => events.push('recovered'),
+  });
+  const limitPages = (count: number) => numbers.database.exec(`PRAGMA max_page_count = ${count}`);
+  numbers.database.exec('CREATE TABLE filling (text TEXT)');
+  return {
+    numbers,
+    hold,
+    events,
+    fill: () => {
+      limitPages(4);
+      numbers.database.exec(
+        'CREATE TRIGGER fill AFTER INSERT ON numbers BEGIN INSERT INTO filling VALUES (zeroblob(65536)); END',
+      );
+    },
+    free: () => limitPages(10_000),
+    [Symbol.dispose]: () => numbers[Symbol.dispose](),
   };
 }
 
@@ -260,6 +289,167 @@ describe('GroupCommit', () => {
     );
 
     await expect(written).rejects.toMatchObject({ code: 'store-unavailable' });
+  });
+
+  describe('while writes are held', () => {
+    it('holds the writes of a full database in their order until it takes them', async () => {
+      using full = openFull();
+      const { numbers, events, fill, free } = full;
+      fill();
+      const first = numbers.commit.write(numbers.add(1));
+      numbers.commit.flush();
+      const rest = [2, 3].map((n) => numbers.commit.write(numbers.add(n)));
+      numbers.commit.flush();
+      numbers.commit.flush();
+      const early = await settledBy(first);
+
+      free();
+      numbers.commit.flush();
+
+      expect(early).toBe(false);
+      expect(await Promise.all([first, ...rest])).toEqual([1, 2, 3]);
+      expect(numbers.read()).toEqual([1, 2, 3]);
+      expect(events).toEqual(['numbers.db: the disk is full; free some space', 'recovered']);
+    });
+
+    it('holds a write whose statement returns rows', async () => {
+      using database = openDatabase(':memory:');
+      const commit = new GroupCommit(database, 'thrice.db');
+      using _hold = commit.holdWrites(ignoreStalls);
+      const [pages] = database.prepare('PRAGMA page_count').all();
+      const insert = database.prepare('INSERT INTO open_breakers VALUES (?, ?) RETURNING rowid');
+      database.exec(`PRAGMA max_page_count = ${Number(pages?.['page_count'])}`);
+      const written = commit.write(() => insert.all('lab', 'x'.repeat(100_000)));
+      commit.flush();
+
+      database.exec('PRAGMA max_page_count = 10000');
+      commit.flush();
+
+      expect(await written).toEqual([{ rowid: 1 }]);
+    });
+
+    it('retries by itself', async () => {
+      using full = openFull();
+      const { numbers, fill, free } = full;
+      fill();
+      const written = numbers.commit.write(numbers.add(1));
+      numbers.commit.flush();
+
+      free();
+
+      expect(await written).toBe(1);
+    });
+
+    it('holds a write whose batch another write has failed', async () => {
+      using full = openFull();
+      const { numbers, fill, free } = full;
+      fill();
+      const broken = numbers.commit.write(() => {
+        throw new ThriceError({ code: 'invalid-argument', message: 'no' });
+      });
+      const written = numbers.commit.write(numbers.add(1));
+      const ends = Promise.allSettled([broken, written]);
+      numbers.commit.flush();
+
+      free();
+      numbers.commit.flush();
+
+      expect(await ends).toMatchObject([
+        { status: 'rejected', reason: { code: 'invalid-argument' } },
+        { status: 'fulfilled', value: 1 },
+      ]);
+    });
+
+    it.each([
+      { what: 'a full disk', errcode: 13 },
+      { what: 'a disk that fails to write', errcode: 778 },
+      { what: 'a disk that fails to flush', errcode: 1034 },
+      { what: 'a file system that has become read-only', errcode: 8 },
+    ])('holds what finds $what at the commit', async ({ errcode }) => {
+      let isBroken = true;
+      using numbers = openNumbers(() => {
+        if (isBroken) throw Object.assign(new Error('broken'), { errcode });
+      });
+      using _hold = numbers.commit.holdWrites(ignoreStalls);
+      const written = numbers.commit.write(numbers.add(1));
+      numbers.commit.flush();
+
+      isBroken = false;
+      numbers.commit.flush();
+
+      expect(await written).toBe(1);
+      expect(numbers.read()).toEqual([1]);
+    });
+
+    it.each([
+      { what: 'damaged', errcode: 11 },
+      { what: 'unreadable', errcode: 266 },
+    ])('fails what finds the file $what', async ({ errcode }) => {
+      using numbers = openNumbers(() => {
+        throw Object.assign(new Error('broken'), { errcode });
+      });
+      using _hold = numbers.commit.holdWrites(ignoreStalls);
+
+      const written = numbers.commit.write(numbers.add(1));
+
+      await expect(written).rejects.toMatchObject({ code: 'store-unusable' });
+    });
+
+    it('fails what is held when the holding ends and the disk is still full', async () => {
+      using full = openFull();
+      const { numbers, hold, fill } = full;
+      fill();
+      const written = numbers.commit.write(numbers.add(1));
+      numbers.commit.flush();
+
+      hold[Symbol.dispose]();
+
+      await expect(written).rejects.toMatchObject({ code: 'store-unusable' });
+    });
+
+    it('holds writes while the file is locked for longer than its limit', async () => {
+      await using folder = await temporaryFolder();
+      const file = folder.resolve('thrice.db');
+      using holder = openDatabase(file);
+      using database = new DatabaseSync(file, { timeout: 0 });
+      const commit = new GroupCommit(database, file, 0);
+      using _hold = commit.holdWrites(ignoreStalls);
+      holder.exec('BEGIN IMMEDIATE');
+      const written = commit.write(() =>
+        database.exec("INSERT INTO open_breakers VALUES ('lab', '{}')"),
+      );
+      commit.flush();
+
+      holder.exec('COMMIT');
+
+      await expect(written).resolves.toBeUndefined();
+    });
+
+    it.each(['moved', 'deleted and made anew'])(
+      'holds writes while the file is %s',
+      async (what) => {
+        await using folder = await temporaryFolder();
+        const file = folder.resolve('thrice.db');
+        using database = openDatabase(file);
+        const commit = new GroupCommit(database, file);
+        const reasons: string[] = [];
+        using _hold = commit.holdWrites({ ...ignoreStalls, onStall: (why) => reasons.push(why) });
+        await rename(file, `${file}.away`);
+        if (what !== 'moved') await writeFile(file, '');
+        const written = commit.write(() =>
+          database.exec("INSERT INTO open_breakers VALUES ('lab', '{}')"),
+        );
+        commit.flush();
+        const early = await settledBy(written);
+
+        await rename(`${file}.away`, file);
+        commit.flush();
+        await written;
+
+        expect(early).toBe(false);
+        expect(reasons).toEqual([`${file} was moved or deleted; put it back`]);
+      },
+    );
   });
 
   it('rejects writes after the database is closed', async () => {

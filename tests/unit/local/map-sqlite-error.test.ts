@@ -18,6 +18,7 @@ describe('mapSqliteError', () => {
     ['not a database', 26, 'store-unusable', 'damaged or foreign'],
     ['busy', 5, 'store-unavailable', 'another process has locked'],
     ['busy snapshot', 5 | (2 << 8), 'store-unavailable', 'another process has locked'],
+    ['a protocol race of WAL', 15, 'store-unavailable', 'another process has locked'],
     ['locked', 6, 'store-unavailable', 'another process has locked'],
   ])('maps %s (%i) to %s', (_, errcode, code, words) => {
     const cause = sqliteError(errcode);

@@ -258,6 +258,28 @@ describe('SlotGovernor', () => {
     );
   });
 
+  it.each(['answered', 'refused', 'failed'] as const)(
+    'grants nothing while it is paused, not even the slot of a call that %s',
+    async (kind) => {
+      const governor = governorOf(2, { a: 2 });
+      const held = await takePermit(governor, 'a');
+      await takePermit(governor, 'a');
+      const waiting = takePermit(governor, 'a');
+
+      governor.pause();
+      const later = takePermit(governor, 'a');
+      const ends = { answered, refused: refused(0), failed: { kind: 'failed' } } as const;
+      await held.settle(ends[kind]);
+      const early = [await settledBy(waiting), await settledBy(later)];
+      const { inUseCount, isStalled } = governor;
+      governor.resume();
+
+      expect(early).toEqual([false, false]);
+      expect({ inUseCount, isStalled }).toEqual({ inUseCount: 1, isStalled: false });
+      expect(await settledBy(waiting)).toBe(true);
+    },
+  );
+
   it('resumes a lane when its hold ends between two readings of the clock', async () => {
     await fc.assert(
       fc.asyncProperty(

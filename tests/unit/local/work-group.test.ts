@@ -1,13 +1,16 @@
+import { rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import {
   type Benchmark,
   checkQuestions,
   type GroupHeader,
+  limits,
   openQuestions,
   planGroup,
   type Solver,
   solverRegistry,
   toSolverRegistry,
-  type WorkerEvent,
 } from '@thrice/core';
 import {
   createNodeDigest,
@@ -17,6 +20,7 @@ import {
   SlotGovernor,
   type SqliteTaskQueue,
   slotsPerLane,
+  type WorkEvent,
   workGroup,
 } from '@thrice/local';
 import { describe, expect, it } from 'vitest';
@@ -81,14 +85,15 @@ const twoLanes = new Map([
 /** Plans a group and works on it; the clock advances whenever the worker has nothing else to do. */
 async function work(init: {
   readonly benchmark: Benchmark;
-  readonly answer: FakeAnswer;
+  readonly answer: (...call: [...Parameters<FakeAnswer>, LocalEngine]) => ReturnType<FakeAnswer>;
   readonly clock?: FakeClock;
   readonly governor?: SlotGovernor;
   readonly waitForQuota?: boolean;
   readonly Engine?: typeof LocalEngine;
+  readonly observe?: (event: WorkEvent, stop: AbortController) => void;
 }): Promise<{
   readonly ending: Ending;
-  readonly events: readonly WorkerEvent[];
+  readonly events: readonly WorkEvent[];
   /** How often a cell was claimed. */
   readonly claimCount: number;
 }> {
@@ -102,14 +107,14 @@ async function work(init: {
     { benchmark, draft: aDraft(), source, checked, skipped: new Map(), clock, random: () => 0 },
     { ledger, blobs, queueOf: (group) => engine.queueOf(group) },
   );
-  const events: WorkerEvent[] = [];
+  const events: WorkEvent[] = [];
   let claimCount = 0;
   const claimCell = ledger.claimCell.bind(ledger);
   ledger.claimCell = async (...claim) => {
     claimCount += 1;
     return await claimCell(...claim);
   };
-  const models = new FakeModelClient(init.answer);
+  const models = new FakeModelClient((request, signal) => init.answer(request, signal, engine));
   const stop = new AbortController();
   const ending = workGroup({
     engine,
@@ -118,7 +123,10 @@ async function work(init: {
     clientFor: () => models,
     random: () => 0,
     governor: init.governor ?? new SlotGovernor(slotsOf(benchmark, clock)),
-    observe: (event) => events.push(event),
+    observe: (event) => {
+      events.push(event);
+      init.observe?.(event, stop);
+    },
     solvers: toSolverRegistry([...solverRegistry.values(), twoLaneSolver]),
     scope: { runs: header.runs, configs: benchmark.configs.map(({ name }) => name) },
     waitForQuota: init.waitForQuota ?? false,
@@ -145,8 +153,8 @@ async function passTime(
 ): Promise<void> {
   const queue = engine.queueOf(header.group);
   while (!(await settledBy(ending))) {
-    // Sending nothing commits what the worker has written so far.
-    await queue.send('lab', []);
+    // Sending nothing commits what the worker has written so far, if the store takes it.
+    await queue.send('lab', []).catch(() => undefined);
     clock.advance(Math.min(clock.nextDueInMs ?? 0, MAX_ADVANCE_MS));
     if (clock.monotonicMs() > LIMIT_MS) stop.abort();
   }
@@ -157,12 +165,18 @@ function slotsOf(benchmark: Benchmark, clock: FakeClock) {
   return { clock, total: benchmark.parallel, perLane, random: () => 0 };
 }
 
-function stallsOf(events: readonly WorkerEvent[]): readonly WorkerEvent[] {
+function stallsOf(events: readonly WorkEvent[]): readonly WorkEvent[] {
   return events.filter(({ kind }) => kind === 'stalled');
 }
 
-function completedConfigs(events: readonly WorkerEvent[]): readonly string[] {
+function completedConfigs(events: readonly WorkEvent[]): readonly string[] {
   return events.flatMap((event) => (event.kind === 'cell-completed' ? [event.key.config] : []));
+}
+
+function outcomesOf(events: readonly WorkEvent[]): readonly string[] {
+  return events
+    .flatMap((event) => (event.kind === 'cell-completed' ? [event.result.outcome] : []))
+    .toSorted();
 }
 
 function breakerKeysOf({ openBreakers }: Extract<Ending, { readonly kind: 'paused' }>) {
@@ -311,6 +325,173 @@ describe('workGroup', () => {
 
     expect(ending).toEqual({ kind: 'complete' });
     expect(completedConfigs(events)).toHaveLength(QUESTION_COUNT);
+  });
+
+  it.each([0, 1_500])(
+    'waits no longer than a refusal asks for, with Retry-After of %i ms',
+    async (retryAfterMs) => {
+      const clock = new FakeClock();
+      const startedMs = clock.monotonicMs();
+      let callCount = 0;
+
+      const { ending } = await work({
+        benchmark: aBenchmark({ parallel: 1 }),
+        answer: () => {
+          callCount += 1;
+          return callCount % 2 === 1
+            ? anError('model-rate-limited', { retryAfterMs })
+            : aModelResponse();
+        },
+        clock,
+      });
+
+      expect(ending).toEqual({ kind: 'complete' });
+      // The fake clock advances a little with each commit.
+      expect(clock.monotonicMs() - startedMs).toBeLessThan(limits.heartbeatMs);
+    },
+  );
+
+  it.each([-3_600_000, 120_000])(
+    'waits no longer for a quota when the clock is set by %i ms meanwhile',
+    async (stepMs) => {
+      const clock = new FakeClock();
+      let isSet = false;
+
+      const { ending } = await work({
+        benchmark: aBenchmark({ configs: [aConfig()] }),
+        answer: () => {
+          if (clock.monotonicMs() >= 300_000) return aModelResponse();
+          const leftMs = 300_000 - clock.monotonicMs();
+          const error = anError('quota-exhausted', { resetAt: clock.toIso(clock.now() + leftMs) });
+          if (!isSet) void clock.sleep(10_000).then(() => clock.setWallClock(clock.now() + stepMs));
+          isSet = true;
+          return error;
+        },
+        clock,
+        waitForQuota: true,
+      });
+
+      expect(ending).toEqual({ kind: 'complete' });
+      expect(clock.monotonicMs()).toBeLessThan(360_000);
+    },
+  );
+
+  it('continues soon after another process has closed a breaker that opened after what the clock says now', async () => {
+    const clock = new FakeClock();
+    let isOpen = true;
+
+    const { ending } = await work({
+      benchmark: aBenchmark({
+        configs: [aConfig(), aConfig({ name: 'b', lane: 'b' })],
+        lanes: twoLanes,
+      }),
+      answer: async ({ lane }, _signal, engine) => {
+        if (lane.name === 'lab') {
+          // Keeps the work going until the breaker has closed.
+          if (isOpen) await clock.sleep(10_000);
+          return aModelResponse();
+        }
+        if (!isOpen) return aModelResponse();
+        void clock.sleep(5_000).then(async () => {
+          isOpen = false;
+          clock.setWallClock(clock.now() - 3_600_000);
+          await engine.ledger.closeBreaker('b');
+        });
+        return anError('auth-failed');
+      },
+      clock,
+    });
+
+    expect(ending).toEqual({ kind: 'complete' });
+  });
+
+  it('works on the next task of a cell as soon as the earlier one has ended', async () => {
+    const clock = new FakeClock();
+    let isRerun = false;
+
+    const { ending, events } = await work({
+      benchmark: aBenchmark({ parallel: QUESTION_COUNT }),
+      answer: async ({ cell }, _signal, engine) => {
+        if (isRerun) return aModelResponse();
+        isRerun = true;
+        // As another process does that reruns the cell.
+        using database = new DatabaseSync(join(engine.folder, 'thrice.db'));
+        database
+          .prepare(
+            `UPDATE tasks SET generation = 1, delivery = delivery + 1, visible_at = 0, holder = NULL
+             WHERE id = ?`,
+          )
+          .run(cell.id);
+        await clock.sleep(5_000);
+        return anError('content-filtered');
+      },
+      clock,
+    });
+
+    expect(ending).toEqual({ kind: 'complete' });
+    expect(outcomesOf(events)).toEqual(['failed', ...Array(QUESTION_COUNT).fill('scored')]);
+    expect(clock.monotonicMs()).toBeLessThan(limits.heartbeatMs);
+  });
+
+  it('makes no call while the store is gone, even if a refusal frees a slot, and saves what was paid', async () => {
+    const stalled = Promise.withResolvers<void>();
+    const recovered = Promise.withResolvers<void>();
+    const calls: string[] = [];
+    const countsAtEvents: Readonly<Record<string, number>>[] = [];
+
+    const { ending, events } = await work({
+      benchmark: aBenchmark({ parallel: 3 }),
+      answer: async ({ cell }, _signal, { folder }) => {
+        calls.push(cell.id);
+        const file = join(folder, 'thrice.db');
+        const callCount = calls.length;
+        if (callCount === 1) {
+          await rename(file, `${file}.away`);
+          void stalled.promise.then(async () => {
+            for (let turn = 0; turn < 20; turn += 1) await settledBy(stalled.promise);
+            await rename(`${file}.away`, file);
+          });
+        }
+        if (callCount === 2) {
+          await stalled.promise;
+          return anError('model-rate-limited', { retryAfterMs: 0 });
+        }
+        if (callCount === 3) {
+          await stalled.promise;
+          return anError('model-timeout');
+        }
+        if (callCount > 3) await recovered.promise;
+        return aModelResponse();
+      },
+      observe: (event) => {
+        if (event.kind !== 'store-stalled' && event.kind !== 'store-recovered') return;
+        countsAtEvents.push({ [event.kind]: calls.length });
+        if (event.kind === 'store-stalled') stalled.resolve();
+        else recovered.resolve();
+      },
+    });
+
+    expect(ending).toEqual({ kind: 'complete' });
+    expect(countsAtEvents).toEqual([{ 'store-stalled': 3 }, { 'store-recovered': 3 }]);
+    expect(completedConfigs(events)).toHaveLength(QUESTION_COUNT);
+    // Only the two that failed were called again.
+    expect(calls).toHaveLength(QUESTION_COUNT + 2);
+  });
+
+  it('gives up what the store does not take when it is stopped, and says how much', async () => {
+    const { ending, events } = await work({
+      benchmark: aBenchmark({ parallel: 3 }),
+      answer: async (_request, _signal, { folder }) => {
+        await rm(join(folder, 'thrice.db'), { force: true });
+        return aModelResponse();
+      },
+      observe: ({ kind }, stop) => {
+        if (kind === 'store-stalled') setTimeout(() => stop.abort());
+      },
+    });
+
+    expect(ending).toEqual({ kind: 'interrupted', unsavedCount: 3 });
+    expect(completedConfigs(events)).toEqual([]);
   });
 
   it('reports no stall while the lane of a second step is held', async () => {

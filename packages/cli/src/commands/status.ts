@@ -42,7 +42,7 @@ export async function showStatus(
     const meter = new RateMeter();
     let lastShown: string | undefined;
     while (isOngoing(status) && !signals.drain.aborted) {
-      meter.add(engine.clock.now(), status.done);
+      meter.add(engine.clock.monotonicMs(), status.done);
       // A log gets changes only; a terminal is also redrawn as rate and ETA change.
       const current = JSON.stringify(status);
       if (terminal.isInteractive || current !== lastShown) {

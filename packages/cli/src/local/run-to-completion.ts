@@ -16,6 +16,7 @@ import {
 import type { ModelClients } from '@thrice/models';
 import { closeBreakers } from '../engine/close-breakers.ts';
 import { describePause } from '../render/breaker-text.ts';
+import { countOf } from '../render/count-of.ts';
 import { createProgress } from '../render/progress.ts';
 import { reportUnscored } from '../render/report-unscored.ts';
 import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
@@ -48,8 +49,19 @@ export async function runToCompletion(order: CompletionOrder): Promise<ExitCode>
   const lanes = await closeBreakers(header, engine, order.scope ?? {});
   for (const lane of lanes) await queue.makeVisible(lane);
   const progress = await createProgress({ terminal, engine, header });
+  const governor = new SlotGovernor({
+    clock: engine.clock,
+    total: benchmark.parallel,
+    perLane: slotsPerLane(benchmark),
+    random: Math.random,
+  });
+  let isStalled = false;
   const onDrain = () =>
-    progress.note('finishing the calls in flight; press Ctrl-C again to stop now');
+    progress.note(
+      isStalled
+        ? `waiting until the answers of ${countOf(governor.inUseCount, 'call')} can be saved; press Ctrl-C again to stop now and lose them`
+        : 'finishing the calls in flight; press Ctrl-C again to stop now',
+    );
   signals.drain.addEventListener('abort', onDrain, { once: true });
   const ending = await progress.around(
     workGroup({
@@ -57,14 +69,13 @@ export async function runToCompletion(order: CompletionOrder): Promise<ExitCode>
       header,
       benchmark,
       clientFor: order.models.clientFor,
-      governor: new SlotGovernor({
-        clock: engine.clock,
-        total: benchmark.parallel,
-        perLane: slotsPerLane(benchmark),
-        random: Math.random,
-      }),
+      governor,
       random: Math.random,
-      observe: (event) => progress.observe(event),
+      observe: (event) => {
+        if (event.kind === 'store-stalled') isStalled = true;
+        if (event.kind === 'store-recovered') isStalled = false;
+        progress.observe(event);
+      },
       scope: order.scope ?? wholeGroup(header),
       waitForQuota: header.waitForQuota,
       drainSignal: signals.drain,
@@ -72,7 +83,7 @@ export async function runToCompletion(order: CompletionOrder): Promise<ExitCode>
     }),
   );
   if (signals.stop.aborted) {
-    terminal.error(`stopped; nothing paid is lost\nresume with: ${resumeCommand(order)}`);
+    terminal.error(`${describeStop(ending)}\nresume with: ${resumeCommand(order)}`);
     return exitCodes.interrupted;
   }
   const summary = await finalizeGroup(header, benchmark, earlyExitCode(ending), engine);
@@ -80,6 +91,12 @@ export async function runToCompletion(order: CompletionOrder): Promise<ExitCode>
   else terminal.print(plainText(renderSummary(summary, 'text').trimEnd()));
   terminal.error(`results: ${engine.folder}/runs/${header.group}`);
   return reportEnding(ending, summary, order);
+}
+
+function describeStop(ending: Ending): string {
+  const unsavedCount = ending.kind === 'interrupted' ? ending.unsavedCount : 0;
+  if (unsavedCount === 0) return 'stopped; nothing paid is lost';
+  return `stopped; the answers of ${countOf(unsavedCount, 'call')} could not be saved and are lost; resuming makes and pays these calls again`;
 }
 
 function wholeGroup({ runs, configs }: GroupHeader): TaskScope {

@@ -25,12 +25,11 @@ export function reportCopying(
   clock: Clock,
 ): NonNullable<CopyOrder['observe']> {
   const planned = countPlanned(header);
-  let reportedAtMs = clock.now();
+  let reportedAtMs = clock.monotonicMs();
   return ({ cells, calls }) => {
-    const nowMs = clock.now();
-    // The absolute value covers a clock that was set back: waiting for it to catch up looks like a hang.
-    if (Math.abs(nowMs - reportedAtMs) < REPORT_INTERVAL_MS) return;
-    reportedAtMs = nowMs;
+    const monotonicMs = clock.monotonicMs();
+    if (monotonicMs - reportedAtMs < REPORT_INTERVAL_MS) return;
+    reportedAtMs = monotonicMs;
     terminal.error(`${cells} of at most ${planned} cells, ${calls} new calls`);
   };
 }

@@ -1,4 +1,5 @@
 import type { Clock, GroupHeader, Ledger, WorkerEvent } from '@thrice/core';
+import type { WorkEvent } from '@thrice/local';
 import { countConfigs } from '../engine/describe-status.ts';
 import type { ConfigStatus } from '../engine/group-status.ts';
 import { plainText, type Terminal } from '../shell/terminal.ts';
@@ -25,7 +26,7 @@ type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
  */
 export class Progress {
   readonly #terminal: Terminal;
-  readonly #now: () => number;
+  readonly #monotonicMs: () => number;
   readonly #block: LiveBlock;
   readonly #meter = new RateMeter();
   readonly #configs: ReadonlyMap<string, Mutable<ConfigStatus>>;
@@ -34,21 +35,21 @@ export class Progress {
 
   constructor(init: {
     readonly terminal: Terminal;
-    readonly now: () => number;
+    readonly monotonicMs: () => number;
     readonly configs: readonly ConfigStatus[];
     /** Reads the current counts from the ledger. */
     readonly recount: () => Promise<readonly ConfigStatus[]>;
   }) {
     this.#recount = init.recount;
     this.#terminal = init.terminal;
-    this.#now = init.now;
+    this.#monotonicMs = init.monotonicMs;
     this.#block = new LiveBlock(init.terminal);
     this.#configs = new Map(init.configs.map((config) => [config.config, { ...config }]));
   }
 
   /** Shows progress until `work` settles. */
   async around<T>(work: Promise<T>): Promise<T> {
-    this.#meter.add(this.#now(), this.#doneCount());
+    this.#meter.add(this.#monotonicMs(), this.#doneCount());
     const timer = setInterval(
       () => void this.#refresh(),
       this.#terminal.isInteractive ? REDRAW_MS : LOG_MS,
@@ -74,7 +75,7 @@ export class Progress {
     this.#show();
   }
 
-  observe(event: WorkerEvent): void {
+  observe(event: WorkEvent): void {
     switch (event.kind) {
       case 'cell-completed':
         this.#complete(event.key.config, event.result);
@@ -99,6 +100,13 @@ export class Progress {
         this.note(
           `took over ${countOf(event.cells.length, 'cell')} from a dead process; its calls in flight may be paid twice: ${event.cells.map(({ config, id }) => `${config}/${id}`).join(' ')}`,
         );
+        break;
+      case 'store-stalled':
+        // Each time, even if the text is the same.
+        this.#block.note(plainText(describeStall(event)));
+        break;
+      case 'store-recovered':
+        this.#block.note('saved: every answer that was held; continuing');
         break;
     }
   }
@@ -135,7 +143,7 @@ export class Progress {
   }
 
   #show(): void {
-    this.#meter.add(this.#now(), this.#doneCount());
+    this.#meter.add(this.#monotonicMs(), this.#doneCount());
     this.#block.show(this.#terminal.isInteractive ? this.#bars() : this.#line());
   }
 
@@ -195,6 +203,16 @@ function isRetry({ error, waitMs }: Extract<WorkerEvent, { kind: 'call-failed' }
   return waitMs !== null && (error.class === 'transient' || error.class === 'rate-limited');
 }
 
+function describeStall({
+  reason,
+  callCount,
+}: Extract<WorkEvent, { kind: 'store-stalled' }>): string {
+  const stalled = `stalled: ${reason}. No more calls are made`;
+  if (callCount === 0) return `${stalled} until then; nothing paid is held`;
+  const held = `${countOf(callCount, 'call')} paid or in flight`;
+  return `${stalled}. The answers of ${held} are held until they can be saved; they are lost if this process ends before`;
+}
+
 /** Creates a progress display that starts from the group's current counts. */
 export async function createProgress({
   terminal,
@@ -210,5 +228,10 @@ export async function createProgress({
     return configs.filter(({ cells }) => cells > 0);
   };
   const configs = await recount();
-  return new Progress({ terminal, now: () => engine.clock.now(), configs, recount });
+  return new Progress({
+    terminal,
+    monotonicMs: () => engine.clock.monotonicMs(),
+    configs,
+    recount,
+  });
 }

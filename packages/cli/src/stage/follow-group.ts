@@ -39,7 +39,7 @@ export async function followGroup(order: FollowOrder): Promise<ExitCode> {
   let status = await readStatus(order);
   const progress = new Progress({
     terminal,
-    now: () => engine.clock.now(),
+    monotonicMs: () => engine.clock.monotonicMs(),
     configs: plannedConfigs(status),
     recount: async () => plannedConfigs(status),
   });

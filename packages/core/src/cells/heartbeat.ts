@@ -21,10 +21,16 @@ interface Held {
   readonly key: CellKey;
   readonly delivery: Delivery;
   readonly controller: AbortController;
-  /** When the lease was last taken or extended, ms since 1970. */
-  extendedAtMs: number;
+  extendedAt: Reading;
   /** Another worker has taken over the cell. */
   isLost: boolean;
+}
+
+/** When a lease was last taken or extended. */
+interface Reading {
+  /** Ms since 1970. */
+  readonly wallMs: number;
+  readonly monotonicMs: number;
 }
 
 /**
@@ -66,7 +72,7 @@ export class Heartbeat {
       key,
       delivery,
       controller: new AbortController(),
-      extendedAtMs: this.#clock.now(),
+      extendedAt: this.#readClock(),
       isLost: false,
     };
     this.#held.add(held);
@@ -82,12 +88,21 @@ export class Heartbeat {
 
   async #confirm(held: Held): Promise<boolean> {
     if (held.isLost) return false;
-    const nowMs = this.#clock.now();
-    // Heartbeats are much more frequent than leases are long: only a process that was suspended has to ask.
-    if (nowMs - held.extendedAtMs < limits.leaseMs / 2) return true;
+    const now = this.#readClock();
+    // Heartbeats are much more frequent than leases are long: only a process that was suspended has to ask, or one
+    // whose clock was set. Monotonic time may not pass while the machine sleeps.
+    const passedMs = Math.max(
+      Math.abs(now.wallMs - held.extendedAt.wallMs),
+      now.monotonicMs - held.extendedAt.monotonicMs,
+    );
+    if (passedMs < limits.leaseMs / 2) return true;
     const lost = await this.#ledger.extendLeases([held.key], this.#owner);
-    held.extendedAtMs = nowMs;
+    held.extendedAt = now;
     return lost.length === 0;
+  }
+
+  #readClock(): Reading {
+    return { wallMs: this.#clock.now(), monotonicMs: this.#clock.monotonicMs() };
   }
 
   /** Aborts the work on all cells, and on any cell claimed from now on. */
@@ -117,7 +132,7 @@ export class Heartbeat {
   async extendAll(): Promise<void> {
     const held = [...this.#held];
     if (held.length === 0) return;
-    const nowMs = this.#clock.now();
+    const now = this.#readClock();
     const [lost] = await Promise.all([
       this.#ledger.extendLeases(
         held.map(({ key }) => key),
@@ -125,7 +140,7 @@ export class Heartbeat {
       ),
       this.#queue.extend(held.map(({ delivery }) => delivery)),
     ]);
-    for (const cell of held) cell.extendedAtMs = nowMs;
+    for (const cell of held) cell.extendedAt = now;
     for (const key of lost) {
       const cell = held.find((candidate) => isSameCell(candidate.key, key));
       if (cell !== undefined) cell.isLost = true;

@@ -31,7 +31,8 @@ export interface GroupRecord {
  * **Idempotency.** Every method can be repeated after a crash. The second call finds the work of the
  * first and changes nothing; `commitCall`, `completeCell` and `createGroup` describe how.
  * **Leases.** An owner holds a cell from its claim until it releases or completes the cell or another
- * owner claims it. An expired lease still belongs to its owner until another owner claims the cell.
+ * owner claims it. An expired lease still belongs to its owner until another owner claims the cell. An engine that
+ * sees an owner at work may keep its leases from expiring.
  * **Limits.** Every write changes one item under one condition. There are no transactions.
  */
 export interface Ledger {

@@ -12,7 +12,8 @@ export interface Delivery {
  * The task queue, with one queue per lane.
  *
  * **Delivery.** At least once, in no guaranteed order. A task may be delivered twice, and is
- * redelivered when its holder neither acknowledges nor extends it within `limits.leaseMs`.
+ * redelivered when its holder neither acknowledges nor extends it within `limits.leaseMs`, unless the engine sees
+ * the holder at work.
  * **Idempotency.** A receipt is valid until its task is acknowledged or redelivered. Using an expired
  * receipt never throws. It usually has no effect, but an engine may still let it hide, show or remove
  * the task, so acknowledge only the tasks of done cells. A task that is sent twice may be delivered

@@ -1,9 +1,10 @@
 /**
  * The first schema.
  *
- * `tasks` is the queue: each row is a task that is visible from `visible_at` (ms since 1970) and held by a
- * worker while `holder` is set. `cells` has a row for each cell that was ever claimed. `calls` is the
- * journal: `discarded_id` is empty for the call that answers its step, and the call's id for a discarded call.
+ * `tasks` is the queue: each row is a task that is visible from `visible_at` (ms since 1970), was hidden at
+ * `hidden_at` and is held by a worker while `holder` is set. `cells` has a row for each cell that was ever claimed.
+ * `calls` is the journal: `discarded_id` is empty for the call that answers its step, and the call's id for a
+ * discarded call.
  */
 export const firstMigration = `
 CREATE TABLE groups (
@@ -31,12 +32,13 @@ CREATE TABLE tasks (
   question_offset INTEGER NOT NULL,
   question_length INTEGER NOT NULL,
   visible_at INTEGER NOT NULL,
+  hidden_at INTEGER NOT NULL,
   delivery INTEGER NOT NULL DEFAULT 0,
   holder TEXT
 ) STRICT;
 CREATE UNIQUE INDEX tasks_by_cell ON tasks (run, config, id);
 CREATE INDEX tasks_by_visibility ON tasks (group_name, lane, visible_at);
-CREATE INDEX tasks_by_holder ON tasks (holder) WHERE holder IS NOT NULL;
+CREATE INDEX tasks_by_holder ON tasks (holder, visible_at) WHERE holder IS NOT NULL;
 
 CREATE TABLE cells (
   run TEXT NOT NULL,

@@ -1,0 +1,101 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { type Simulator, startSimulator } from '@thrice/simulator';
+import { describe, expect, it } from 'vitest';
+import { committedKeys } from '../support/ledger-view.ts';
+import { callThrice, type RunningThrice, runThrice, startThrice } from '../support/run-thrice.ts';
+import { smallBenchmark } from '../support/small-benchmark.ts';
+import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.ts';
+import { endOf, waitWhileRunning } from '../support/wait-until.ts';
+
+const QUESTION_COUNT = 300;
+const PARALLEL = 32;
+const LATENCY_MS = 100;
+
+function startModel(): Promise<Simulator> {
+  const models = { a: { accuracy: 1, latencyMs: { fixed: LATENCY_MS } } };
+  // Refusals free slots while answers wait to be saved.
+  const fault = { kind: 'rate-limit', rate: 0.1, maxPerQuestion: 1, retryAfterSeconds: 0 } as const;
+  return startSimulator({ behaviour: { seed: 1, models }, faults: { seed: 1, faults: [fault] } });
+}
+
+function benchmarkFolder({ url }: Simulator): Promise<TemporaryFolder> {
+  const top = `parallel = ${PARALLEL}`;
+  return temporaryFolder(smallBenchmark({ url, questionCount: QUESTION_COUNT, top }));
+}
+
+/** Starts a run on a disk that is full when a file has so many KiB: a limit that can be raised while it runs. */
+function startLimited(folder: TemporaryFolder, limitKib: number): RunningThrice {
+  return startThrice(['run', 'benchmark.toml'], {
+    cwd: folder.path,
+    shell: `trap '' XFSZ; ulimit -S -f ${limitKib}; exec "$@"`,
+  });
+}
+
+/** Waits until no call is in flight any more. */
+async function settle(model: Simulator, run: RunningThrice): Promise<void> {
+  await run.prints(/stalled: .*\n/);
+  const before = { count: -1, polls: 0 };
+  await waitWhileRunning('no more calls are made', [run], () => {
+    const { requestCount } = model.stats();
+    before.polls = requestCount === before.count ? before.polls + 1 : 0;
+    before.count = requestCount;
+    return before.polls > 10 * LATENCY_MS;
+  });
+}
+
+function paidTwice({ requestsByQuestion }: ReturnType<Simulator['stats']>): readonly string[] {
+  return [...requestsByQuestion].flatMap(([key, { ok }]) => (ok === 1 ? [] : [`${key}: ${ok}`]));
+}
+
+describe('a run whose disk is full', () => {
+  it.each([400, 1000])(
+    'makes no more calls at %i KiB, holds what is paid, and saves it when there is space',
+    async (limitKib) => {
+      await using model = await startModel();
+      await using folder = await benchmarkFolder(model);
+      await using run = startLimited(folder, limitKib);
+      await settle(model, run);
+      const committedCount = committedKeys(folder.resolve('.thrice')).size;
+      const heldCount = model.stats().okCount - committedCount;
+
+      await promisify(execFile)('prlimit', [`--pid=${run.child.pid}`, '--fsize=unlimited']);
+      const { exitCode, stderr } = await endOf(run);
+
+      expect(stderr.replaceAll(folder.path, '<folder>')).toMatch(
+        /^stalled: <folder>\/\.thrice\/thrice\.db: the disk takes no more writes; free some space or raise the limit\. No more calls are made\. The answers of \d+ calls paid or in flight are held until they can be saved; they are lost if this process ends before$/m,
+      );
+      expect(stderr).toContain('saved: every answer that was held; continuing\n');
+      expect(heldCount).toBeGreaterThan(0);
+      expect(heldCount).toBeLessThanOrEqual(PARALLEL);
+      expect(exitCode).toBe(0);
+      expect(paidTwice(model.stats())).toEqual([]);
+      expect(model.stats().okCount).toBe(QUESTION_COUNT);
+      expect((await callThrice(['verify', 'benchmark'], { cwd: folder.path })).exitCode).toBe(0);
+    },
+  );
+
+  it('says what is lost when it is stopped, and pays only that again', async () => {
+    await using model = await startModel();
+    await using folder = await benchmarkFolder(model);
+    await using run = startLimited(folder, 400);
+    await settle(model, run);
+
+    run.child.kill('SIGINT');
+    await run.prints(/press Ctrl-C again to stop now and lose them/);
+    run.child.kill('SIGINT');
+    const stopped = await endOf(run);
+    const committedCount = committedKeys(folder.resolve('.thrice')).size;
+    const { okCount } = model.stats();
+    const lostCount = okCount - committedCount;
+    const resumed = await runThrice(['resume', 'benchmark'], { cwd: folder.path });
+
+    expect(stopped.exitCode).toBe(130);
+    expect(lostCount).toBeGreaterThan(0);
+    expect(stopped.stderr).toContain(
+      `stopped; the answers of ${lostCount} calls could not be saved and are lost; resuming makes and pays these calls again\nresume with: thrice resume benchmark-`,
+    );
+    expect(resumed.exitCode).toBe(0);
+    expect(model.stats().okCount).toBe(QUESTION_COUNT + lostCount);
+  });
+});
