@@ -31,6 +31,7 @@ import { FakeBlobStore } from '../support/fake-blob-store.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { createTestDigest } from '../support/fake-source-reader.ts';
 import { FakeTaskQueue } from '../support/fake-task-queue.ts';
+import { inProcessPatterns } from '../support/in-process-patterns.ts';
 import { openLocalStores } from '../support/local-stores.ts';
 import { type AnswerRequest, connectionReset } from '../support/sdk-faults.ts';
 
@@ -183,7 +184,12 @@ describe.each(directions)('A copy from %s', (_, openSource, openTarget) => {
       await blobs.write(header.questions.key, [
         (await engine.blobs.readText(header.questions.key)) ?? '',
       ]);
-      const stores = { ledger: engine.ledger, blobs, clock: new FakeClock() };
+      const stores = {
+        ledger: engine.ledger,
+        blobs,
+        clock: new FakeClock(),
+        patterns: inProcessPatterns,
+      };
       await finalizeGroup(header, benchmark, 130, stores);
       return { stores, texts: blobs.texts };
     };

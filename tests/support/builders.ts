@@ -17,8 +17,10 @@ import {
   type ModelOutput,
   type ModelRequest,
   type ModelResponse,
+  noAnswer,
   type OpenBreaker,
   type Question,
+  type RecordedAnswer,
   type Tally,
   ThriceError,
   type Usage,
@@ -43,12 +45,18 @@ export function aCellTask(parts: Partial<CellTask> = {}): CellTask {
   return { v: 1, ...aCellKey(), question, generation: 0, ...parts };
 }
 
+/** A recorded answer that consists only of a text. */
+export function aRecordedAnswer(parts: Partial<RecordedAnswer> = {}): RecordedAnswer {
+  return { output: '42', refusal: null, finishReason: 'stop', hasReasoning: false, ...parts };
+}
+
 /** A correct answer on the first attempt. */
 export function aCellResult(parts: Partial<CellResult> = {}): CellResult {
   return {
     outcome: 'scored',
     score: 1,
     answer: '42',
+    ...aRecordedAnswer(),
     reason: null,
     error: null,
     attempts: 1,
@@ -64,7 +72,7 @@ export function aCellResult(parts: Partial<CellResult> = {}): CellResult {
 /** The result of a cell that failed after its last attempt. */
 export function aFailedResult(parts: Partial<CellResult> = {}): CellResult {
   const error = { class: 'transient', code: 'model-timeout', message: 'no answer' } as const;
-  const nothing = { score: null, answer: null, latencyMs: null };
+  const nothing = { score: null, answer: null, ...noAnswer, latencyMs: null };
   return aCellResult({ outcome: 'failed', reason: error.code, error, ...nothing, ...parts });
 }
 
@@ -238,7 +246,7 @@ export function aRowWithoutScore(
   outcome: 'ungraded' | 'failed' | 'not-attempted',
   parts: Partial<CellRow> = {},
 ): CellRow {
-  const nothing = { score: null, answer: null, latencyMs: null, calls: [] };
+  const nothing = { score: null, answer: null, ...noAnswer, latencyMs: null, calls: [] };
   return aCellRow({ outcome, ...nothing, ...parts });
 }
 

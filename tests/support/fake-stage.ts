@@ -20,6 +20,7 @@ import { FakeLedger } from './fake-ledger.ts';
 import { type FakeAnswer, FakeModelClient } from './fake-model-client.ts';
 import { FakeTaskCounter } from './fake-task-counter.ts';
 import { FakeTaskQueue } from './fake-task-queue.ts';
+import { inProcessPatterns } from './in-process-patterns.ts';
 import { PassingClock } from './passing-clock.ts';
 import { Steps } from './steps.ts';
 
@@ -63,6 +64,7 @@ export class FakeStage {
   readonly activeGroups = new FakeActiveGroups();
   readonly deadLetterQueue = new FakeDeadLetterQueue();
   readonly requests = new FakeGroupRequests();
+  readonly patterns = inProcessPatterns;
   readonly models: FakeModelClient;
   #workerNo = 0;
 
@@ -146,6 +148,7 @@ export class FakeStage {
       activeGroups: steps.watch('activeGroups', this.activeGroups),
       deadLetterQueue: steps.watch('deadLetterQueue', this.deadLetterQueue),
       requests: steps.watch('requests', this.requests),
+      patterns: this.patterns,
     };
     return await processTask(delivery, isRedelivered, worker);
   }

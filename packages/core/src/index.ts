@@ -95,7 +95,9 @@ export {
   cellRowSchema,
   countRetries,
   hasScore,
+  noAnswer,
   type Outcome,
+  type RecordedAnswer,
 } from './domain/cell.ts';
 export { type CellTask, cellTaskSchema, type QuestionRange } from './domain/cell-task.ts';
 export {
@@ -131,6 +133,7 @@ export type {
 export { type Question, questionMessageSchema, questionSchema } from './domain/question.ts';
 export {
   createScorerRegistry,
+  type Pattern,
   type Scorer,
   type ScorerRegistry,
   type ScorerSpec,
@@ -200,6 +203,7 @@ export type {
 export type { GroupRequests, TaskCounter } from './ports/group-requests.ts';
 export type { Claim, GroupRecord, Ledger } from './ports/ledger.ts';
 export type { ClientFor, ModelClient, ModelRequest, ModelResponse } from './ports/model-client.ts';
+export type { PatternMatch, PatternMatcher } from './ports/pattern-matcher.ts';
 export type { Random } from './ports/random.ts';
 export type {
   Solver,

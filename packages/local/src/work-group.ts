@@ -9,6 +9,7 @@ import {
   Heartbeat,
   limits,
   type OpenBreaker,
+  type PatternMatcher,
   type Random,
   type ScorerRegistry,
   type SolverRegistry,
@@ -51,6 +52,7 @@ export interface WorkOrder {
   readonly solvers?: SolverRegistry | undefined;
   /** @default the built-in scorers */
   readonly scorers?: ScorerRegistry | undefined;
+  readonly patterns: PatternMatcher;
   /** Grants slots for the calls; closed when the work stops early. */
   readonly governor: WatchedGovernor;
   readonly observe: WorkerObserver;
@@ -261,7 +263,8 @@ class WorkLoop {
   }
 
   async #workOn(delivery: Delivery): Promise<void> {
-    const { engine, benchmark, clientFor, governor, random, solvers, scorers } = this.#order;
+    const { engine, benchmark, clientFor, governor, random, solvers, scorers, patterns } =
+      this.#order;
     const settlement = await executeCell(delivery, {
       owner: engine.workers.owner,
       benchmark,
@@ -276,6 +279,7 @@ class WorkLoop {
       openBreakers: this.#openBreakers,
       solvers,
       scorers,
+      patterns,
     });
     if (settlement.kind === 'acknowledge') await this.#queue.acknowledge(delivery);
     else {

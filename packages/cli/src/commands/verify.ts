@@ -2,6 +2,7 @@ import { verifyGroup as checkGroup } from '@thrice/core';
 import type { EngineOptions } from '../engine/engine.ts';
 import { findGroup } from '../engine/find-group.ts';
 import { openEngine } from '../engine/open-engine.ts';
+import { openPatterns } from '../local/compose-local.ts';
 import { countOf } from '../render/count-of.ts';
 import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
 import { plainText, type Terminal } from '../shell/terminal.ts';
@@ -14,8 +15,9 @@ export async function verifyGroup(
 ): Promise<ExitCode> {
   using engine = await openEngine(options, terminal);
   const { header, benchmark } = await findGroup(engine.ledger, name, engine.flag);
+  using patterns = openPatterns();
   const { ledger, blobs } = engine;
-  const verification = await checkGroup(header, benchmark, { ledger, blobs });
+  const verification = await checkGroup(header, benchmark, { ledger, blobs, patterns });
   const { rows, rescored, figures, mismatches } = verification;
   if (options.json === true) terminal.print(JSON.stringify(verification, null, 2));
   else {

@@ -2,6 +2,7 @@ import {
   type Benchmark,
   finalizeGroup,
   type GroupHeader,
+  type PatternMatcher,
   renderSummary,
   type Summary,
 } from '@thrice/core';
@@ -30,6 +31,7 @@ export interface CompletionOrder {
   readonly header: GroupHeader;
   readonly benchmark: Benchmark;
   readonly models: ModelClients;
+  readonly patterns: PatternMatcher;
   readonly signals: StopSignals;
   readonly folder: string;
   readonly isJson: boolean;
@@ -57,6 +59,7 @@ export async function runToCompletion(order: CompletionOrder): Promise<ExitCode>
       header,
       benchmark,
       clientFor: order.models.clientFor,
+      patterns: order.patterns,
       governor: new SlotGovernor({
         clock: engine.clock,
         total: benchmark.parallel,

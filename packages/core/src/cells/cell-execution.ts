@@ -1,7 +1,14 @@
 import type { Config, Lane } from '../domain/benchmark.ts';
 import { breakersFor, modelRefOf, type OpenBreaker } from '../domain/breaker.ts';
 import { type Call, inRecordedOrder, type Journal, type JournalEntry } from '../domain/call.ts';
-import type { Attempt, CellError, CellKey, CellRecord, CellResult } from '../domain/cell.ts';
+import {
+  type Attempt,
+  type CellError,
+  type CellKey,
+  type CellRecord,
+  type CellResult,
+  noAnswer,
+} from '../domain/cell.ts';
 import type { Question } from '../domain/question.ts';
 import { ThriceError, toThriceError } from '../errors.ts';
 import { limits } from '../limits.ts';
@@ -14,6 +21,7 @@ import { renderPrompt } from '../spec/render-prompt.ts';
 import { breakerScopeOf, decideRetry } from './decide-retry.ts';
 import type { HeldLease } from './heartbeat.ts';
 import { isServedModel } from './is-served-model.ts';
+import { toRecordedAnswer } from './replay-answer.ts';
 import type { Settlement, Worker } from './worker.ts';
 
 type CallMove = Extract<SolverMove, { readonly kind: 'call' }>;
@@ -341,6 +349,7 @@ export class CellExecution {
       outcome: 'failed',
       score: null,
       answer: null,
+      ...noAnswer,
       reason: error.code,
       error: describeError(error),
       costUsd: totalCost(calls),
@@ -351,10 +360,12 @@ export class CellExecution {
     });
   }
 
-  async #complete(question: Question, { output, finishReason }: AnswerMove): Promise<Settlement> {
+  async #complete(question: Question, move: AnswerMove): Promise<Settlement> {
     const calls = callsOf(this.#journal);
+    const answer = toRecordedAnswer(move);
     return await this.#store({
-      ...gradeAnswer(this.#config.scorer, question, output, finishReason, this.#worker.scorers),
+      ...answer,
+      ...(await gradeAnswer(this.#config.scorer, question, answer, this.#worker)),
       error: null,
       costUsd: totalCost(calls),
       latencyMs: calls.reduce((sum, { latencyMs }) => sum + latencyMs, 0),

@@ -3,7 +3,6 @@ import type { Benchmark, Config } from '../domain/benchmark.ts';
 import { type CellRow, hasScore } from '../domain/cell.ts';
 import type { GroupHeader } from '../domain/group.ts';
 import type { Question } from '../domain/question.ts';
-import type { ScorerRegistry } from '../domain/scorer.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
 import type { Ledger } from '../ports/ledger.ts';
 import type { SolverRegistry } from '../ports/solver.ts';
@@ -11,7 +10,7 @@ import { readQuestionRows } from '../results/read-rows.ts';
 import type { Summary } from '../results/summary.ts';
 import { SummaryBuilder } from '../results/summary-builder.ts';
 import { renderSummary } from '../results/summary-table.ts';
-import { gradeAnswer } from '../scorers/grade-answer.ts';
+import { type Grader, gradeAnswer } from '../scorers/grade-answer.ts';
 import {
   type ConfigFiles,
   describeFailure,
@@ -39,13 +38,11 @@ export interface Verification {
 }
 
 /** The stores {@link verifyGroup} reads. */
-export interface VerifyStores {
+export interface VerifyStores extends Grader {
   readonly ledger: Ledger;
   readonly blobs: BlobStore;
   /** @default the built-in solvers */
   readonly solvers?: SolverRegistry | undefined;
-  /** @default the built-in scorers */
-  readonly scorers?: ScorerRegistry | undefined;
 }
 
 /**
@@ -166,14 +163,12 @@ class GroupCheck {
     }
     // Paid, and never graded.
     if (row.outcome === 'failed') return;
-    const { solvers, scorers } = this.#stores;
-    const answer = replayAnswer({ config, question, journal }, solvers);
+    const answer = replayAnswer({ config, question, journal }, this.#stores.solvers);
     if (answer === undefined) {
       this.#report(`${key}: ${row.id}: the recorded calls give no answer`);
       return;
     }
-    const { output, finishReason } = answer;
-    const grade = gradeAnswer(config.scorer, question, output, finishReason, scorers);
+    const grade = await gradeAnswer(config.scorer, question, answer, this.#stores);
     this.#rescored += 1;
     if (grade.outcome === row.outcome && grade.score === row.score && grade.answer === row.answer) {
       return;

@@ -1,6 +1,6 @@
 import { readStoredQuestions } from '../cells/read-question.ts';
 import type { Config } from '../domain/benchmark.ts';
-import type { CellRecord, CellResult, CellRow } from '../domain/cell.ts';
+import { type CellRecord, type CellResult, type CellRow, noAnswer } from '../domain/cell.ts';
 import type { GroupHeader } from '../domain/group.ts';
 import type { Question } from '../domain/question.ts';
 import { limits } from '../limits.ts';
@@ -75,6 +75,10 @@ function toRow(
     outcome: result.outcome,
     score: result.score,
     answer: result.answer,
+    output: result.output,
+    refusal: result.refusal,
+    finishReason: result.finishReason,
+    hasReasoning: result.hasReasoning,
     target: question.target,
     confidence: null,
     reason: result.reason,
@@ -97,6 +101,7 @@ function describeUnfinished(cell: CellRecord | undefined): Pick<CellRow, keyof C
     outcome: 'not-attempted',
     score: null,
     answer: null,
+    ...noAnswer,
     reason: error?.code ?? null,
     error,
     attempts: cell?.attempts ?? 0,
