@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { benchHelp } from './help.ts';
 import { benchMemoryAndResume } from './memory-and-resume.ts';
 import { benchPlanning } from './planning.ts';
+import { benchRescore } from './rescore.ts';
 import { benchSlowModel } from './slow-model.ts';
 import { benchThroughput } from './throughput.ts';
 
@@ -20,6 +21,7 @@ const benches = {
   slow: benchSlowModel,
   memory: benchMemoryAndResume,
   planning: benchPlanning,
+  rescore: benchRescore,
   help: benchHelp,
 } as const;
 

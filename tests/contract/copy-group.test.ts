@@ -136,7 +136,9 @@ async function rowsOf(
 ): Promise<readonly CellRow[]> {
   const { configs } = resolveBenchmark(header.spec, header.specSource.path);
   const rows = header.runs.flatMap((run) =>
-    configs.map((config) => collect(readRows(header, run, config, stores))),
+    configs.map((config) =>
+      collect(readRows(header, run, config, { ...stores, patterns: inProcessPatterns })),
+    ),
   );
   return (await Promise.all(rows)).flat();
 }
@@ -189,6 +191,7 @@ describe.each(directions)('A copy from %s', (_, openSource, openTarget) => {
         blobs,
         clock: new FakeClock(),
         patterns: inProcessPatterns,
+        createDigest: createTestDigest,
       };
       await finalizeGroup(header, benchmark, 130, stores);
       return { stores, texts: blobs.texts };

@@ -58,6 +58,7 @@ export function aCellResult(parts: Partial<CellResult> = {}): CellResult {
     answer: '42',
     ...aRecordedAnswer(),
     reason: null,
+    grading: 1,
     error: null,
     attempts: 1,
     costUsd: null,
@@ -207,6 +208,7 @@ export function aConfig(parts: Partial<Config> = {}): Config {
     isStreamed: false,
     extraBody: undefined,
     scorer: { kind: 'exact' },
+    grading: 1,
     select: undefined,
     ...parts,
   };
@@ -229,10 +231,11 @@ export function aBenchmark(parts: Partial<Benchmark> = {}): Benchmark {
 
 /** The published row of a correct answer. */
 export function aCellRow(parts: Partial<CellRow> = {}): CellRow {
+  const { grading: _grading, ...result } = aCellResult({ calls: [aCall()] });
   return {
     schemaVersion: 1,
     ...aCellKey(),
-    ...aCellResult({ calls: [aCall()] }),
+    ...result,
     target: ['42'],
     confidence: null,
     tags: {},
@@ -305,6 +308,7 @@ export function aGroupHeader(parts: Partial<GroupHeader> = {}): GroupHeader {
     waitForQuota: false,
     keys: { lab: 'not-needed' },
     commandLine: ['run', 'benchmark.toml'],
+    scorerVersions: { exact: 1, choice: 1, includes: 1, bbh: 1, numeric: 1, regex: 1 },
     toolVersion: '0.1.0',
     commit: null,
     ...parts,

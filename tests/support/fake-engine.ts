@@ -42,6 +42,7 @@ export class FakeEngine {
   readonly events: WorkerEvent[] = [];
   readonly worker: Worker;
   readonly patterns: PatternMatcher;
+  readonly createDigest = createTestDigest;
   /** The open breakers the worker knows about. */
   readonly openBreakers = new Map<string, OpenBreaker>();
   readonly #random: Random;

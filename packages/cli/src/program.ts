@@ -98,6 +98,15 @@ function addRunCommands(program: Command, run: Run): void {
     .option(...jsonOption)
     .action(run(async () => (await import('./commands/rerun.ts')).rerunRun));
   program
+    .command('rescore')
+    .description('grade the recorded answers again, without a call; the earlier grades are kept')
+    .argument('<group>', 'group name, unique prefix, or label')
+    .option('--spec <file>', 'take the scorers from this edited spec')
+    .option(...folderOption)
+    .option(...stageOption)
+    .option(...jsonOption)
+    .action(run(async () => (await import('./commands/rescore.ts')).rescoreGroup));
+  program
     .command('cancel')
     .description('stop all work on a group; "thrice resume" continues it')
     .argument('<group>', 'group name, unique prefix, or label')

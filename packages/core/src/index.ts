@@ -107,6 +107,7 @@ export {
   type UnreadableDlqEntry,
 } from './domain/dlq-entry.ts';
 export { type DlqMessage, dlqMessageSchema } from './domain/dlq-message.ts';
+export type { Grading } from './domain/grading.ts';
 export {
   type GroupHeader,
   type GroupState,
@@ -153,12 +154,19 @@ export { type CopyCounts, type CopyOrder, copyGroup } from './groups/copy-group.
 export { dispatchTasks } from './groups/dispatch-tasks.ts';
 export {
   earlyExitCodes,
+  type FinalizeStores,
   finalizeGroup,
   groupKey,
   isPlanned,
   readRowFile,
   runKey,
 } from './groups/finalize-group.ts';
+export {
+  currentGrading,
+  type Gradings,
+  readGradings,
+  withCurrentGrading,
+} from './groups/gradings.ts';
 export {
   enqueueGroup,
   type GroupDraft,
@@ -168,13 +176,14 @@ export {
   plannedConfigs,
   storePlan,
 } from './groups/plan-group.ts';
-export { type Publication, publishResults } from './groups/publish-results.ts';
+export { type Publication, publishResults, republishGroup } from './groups/publish-results.ts';
 export {
   type ReconcilerEvent,
   type ReconcilerStores,
   reconcileGroups,
 } from './groups/reconcile-groups.ts';
 export { rerunCells } from './groups/rerun-cells.ts';
+export { addGrading, type Regrading, type SpecScorers } from './groups/rescore-group.ts';
 export {
   type ChooseTasks,
   chooseAll,
@@ -216,7 +225,7 @@ export type { SourceReader } from './ports/source-reader.ts';
 export type { Delivery, TaskQueue } from './ports/task-queue.ts';
 export { priceUsage } from './pricing/price-usage.ts';
 export { bbhAverages } from './results/bbh-averages.ts';
-export { readRows } from './results/read-rows.ts';
+export { gradeResult, type RowStores, readRows } from './results/read-rows.ts';
 export {
   type ConfigSummary,
   type ReplicateSummary,

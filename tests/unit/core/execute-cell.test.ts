@@ -140,6 +140,7 @@ describe('a cell', () => {
       finishReason: 'stop',
       hasReasoning: false,
       reason: null,
+      grading: 1,
       error: null,
       attempts: 1,
       costUsd: 1,

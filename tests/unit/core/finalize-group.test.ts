@@ -5,7 +5,6 @@ import {
   readRowFile,
   renderSummary,
   runKey,
-  scorerVersions,
   summarySchema,
 } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
@@ -131,7 +130,17 @@ describe('a finalized group', () => {
       commit: null,
       keys: { lab: 'not-needed' },
       priceTable: 'spec',
-      scorerVersions,
+      scorerVersions: { exact: 1 },
+      grading: {
+        number: 1,
+        createdAt: header.createdAt,
+        specSha256: header.specSource.sha256,
+        configs: ['a', 'b', 'left-out'].map((config) => ({
+          config,
+          scorer: { kind: 'exact' },
+          version: 1,
+        })),
+      },
       configs: [
         {
           config: 'a',

@@ -78,7 +78,12 @@ export async function runToCompletion(order: CompletionOrder): Promise<ExitCode>
     terminal.error(`stopped; nothing paid is lost\nresume with: ${resumeCommand(order)}`);
     return exitCodes.interrupted;
   }
-  const summary = await finalizeGroup(header, benchmark, earlyExitCode(ending), engine);
+  const summary = await finalizeGroup(header, benchmark, earlyExitCode(ending), {
+    ledger: engine.ledger,
+    blobs: engine.blobs,
+    clock: engine.clock,
+    patterns: order.patterns,
+  });
   if (order.isJson) terminal.print(JSON.stringify(summary, null, 2));
   else terminal.print(plainText(renderSummary(summary, 'text').trimEnd()));
   terminal.error(`results: ${engine.folder}/runs/${header.group}`);

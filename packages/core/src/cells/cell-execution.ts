@@ -375,9 +375,10 @@ export class CellExecution {
     });
   }
 
-  async #store(result: Omit<CellResult, 'finishedAt'>): Promise<Settlement> {
+  async #store(result: Omit<CellResult, 'grading' | 'finishedAt'>): Promise<Settlement> {
     const { ledger, owner, observe } = this.#worker;
-    const complete: CellResult = { ...result, finishedAt: this.#now() };
+    const { grading } = this.#config;
+    const complete: CellResult = { ...result, grading, finishedAt: this.#now() };
     const isOurs = await ledger.completeCell(this.#key, owner, complete, this.#attemptLog);
     // Another worker has the cell and may die: only the task of a done cell is acknowledged.
     if (!isOurs) return { kind: 'release', delayMs: limits.heartbeatMs };
@@ -397,7 +398,7 @@ function callsOf(journal: Journal): Call[] {
 }
 
 /** Null if there are no calls, or the cost of one is unknown. */
-function totalCost(calls: readonly Call[]): number | null {
+export function totalCost(calls: readonly Call[]): number | null {
   if (calls.length === 0) return null;
   return calls.reduce<number | null>(
     (sum, { costUsd }) => (sum === null || costUsd === null ? null : sum + costUsd),

@@ -82,6 +82,8 @@ export const cellResultSchema = z.strictObject({
   ...answerFields,
   /** Why the outcome is not `scored`, in one word; null for scored cells. */
   reason: z.string().nullable(),
+  /** Number of the grading that outcome, score, answer and reason come from. */
+  grading: z.int().min(1),
   error: cellErrorSchema.nullable(),
   /** Attempts at the cell's calls, the successful ones included. */
   attempts: z.int().min(0),

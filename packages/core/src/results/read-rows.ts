@@ -6,18 +6,26 @@ import type { Question } from '../domain/question.ts';
 import { limits } from '../limits.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
 import type { Ledger } from '../ports/ledger.ts';
+import { type Grader, gradeAnswer } from '../scorers/grade-answer.ts';
 import { createSelector } from '../spec/questions/select-questions.ts';
+
+/** What rows are read from. An answer that another grading graded is graded again on the way. */
+export interface RowStores extends Grader {
+  readonly ledger: Ledger;
+  readonly blobs: BlobStore;
+}
 
 /**
  * Reads the published rows of one config in one run from the ledger, in question order.
  *
- * Every planned cell has a row, including cells that were never attempted.
+ * Every planned cell has a row, including cells that were never attempted. Grades are those of the
+ * config's scorer.
  */
 export async function* readRows(
   header: GroupHeader,
   run: string,
   config: Config,
-  stores: { readonly ledger: Ledger; readonly blobs: BlobStore },
+  stores: RowStores,
 ): AsyncIterable<CellRow> {
   for await (const { row } of readQuestionRows(header, run, config, stores)) yield row;
 }
@@ -33,7 +41,7 @@ export async function* readQuestionRows(
   header: GroupHeader,
   run: string,
   config: Config,
-  stores: { readonly ledger: Ledger; readonly blobs: BlobStore },
+  stores: RowStores,
 ): AsyncIterable<QuestionRow> {
   let page: Question[] = [];
   const includes = createSelector(config.select);
@@ -41,23 +49,47 @@ export async function* readQuestionRows(
     if (!includes(question)) continue;
     page.push(question);
     if (page.length < limits.pageSize) continue;
-    yield* rowsOf(page, run, config, stores.ledger);
+    yield* rowsOf(page, run, config, stores);
     page = [];
   }
-  yield* rowsOf(page, run, config, stores.ledger);
+  yield* rowsOf(page, run, config, stores);
 }
 
 async function* rowsOf(
   page: readonly Question[],
   run: string,
   config: Config,
-  ledger: Ledger,
+  stores: RowStores,
 ): AsyncIterable<QuestionRow> {
   const ids = page.map(({ id }) => id);
-  const cells = await ledger.readCells(run, config.name, ids);
+  const cells = await stores.ledger.readCells(run, config.name, ids);
   for (const question of page) {
-    yield { question, row: toRow(question, run, config, cells.get(question.id)) };
+    const cell = cells.get(question.id);
+    const stored = cell?.result;
+    // Most results have the right grade: no promise for each of them.
+    const result =
+      stored === undefined || isGradedBy(config, stored)
+        ? stored
+        : await gradeResult(stored, question, config, stores);
+    yield { question, row: toRow(question, run, config, cell && { ...cell, result }) };
   }
+}
+
+/** A failed cell has no answer to grade. */
+function isGradedBy(config: Config, { outcome, grading }: CellResult): boolean {
+  return outcome === 'failed' || grading === config.grading;
+}
+
+/** Returns a result with the grade of the config's scorer, made again if another grading made it. */
+export async function gradeResult(
+  result: CellResult,
+  question: Question,
+  config: Config,
+  grader: Grader,
+): Promise<CellResult> {
+  if (isGradedBy(config, result)) return result;
+  const grade = await gradeAnswer(config.scorer, question, result, grader);
+  return { ...result, ...grade, grading: config.grading };
 }
 
 function toRow(
@@ -95,7 +127,9 @@ function toRow(
 }
 
 /** The row of a cell without a result; it shows the last error, if there was one. */
-function describeUnfinished(cell: CellRecord | undefined): Pick<CellRow, keyof CellResult> {
+function describeUnfinished(
+  cell: CellRecord | undefined,
+): Pick<CellRow, Exclude<keyof CellResult, 'grading'>> {
   const error = cell?.attemptLog.at(-1)?.error ?? null;
   return {
     outcome: 'not-attempted',
