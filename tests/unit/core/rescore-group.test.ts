@@ -22,7 +22,7 @@ import {
   anOutput,
   aQuestion,
 } from '../../support/builders.ts';
-import { crashingStores } from '../../support/crashing-stores.ts';
+import { type Crash, crashingStores } from '../../support/crashing-stores.ts';
 import { FakeEngine } from '../../support/fake-engine.ts';
 import { inProcessPatterns } from '../../support/in-process-patterns.ts';
 
@@ -152,36 +152,38 @@ describe('a crash during a rescore', () => {
     const { length: beforeCount } = (await finished()).engine.blobs.written;
 
     for (let afterWrites = 0; afterWrites < writeCount - beforeCount; afterWrites += 1) {
-      for (const isLastWriteStored of [false, true]) {
-        const { engine, group } = await finished();
-        const { ledger, blobs, queue, clock, patterns } = engine;
-        const stores = crashingStores({ ledger, blobs, queue }, { afterWrites, isLastWriteStored });
-        const dying = { ...stores, clock, patterns };
-        await expect(
-          addGrading(group, change, dying).then(() => republishGroup(group, dying)),
-        ).rejects.toThrow('the process has crashed');
-
-        // The folder of an earlier grading counts only once the list names a later one.
-        const isAdded = blobs.texts.has(groupKey(group.header.group, 'gradings.json'));
-        const whole = isAdded ? `${group.header.group}/gradings/1` : group.header.group;
-        expect(correctOf(await readSummary(engine, whole))).toEqual({ a: 0, b: 0 });
-        const { mismatches } = await verifyGroup(group.header, group.benchmark, engine);
-        const isOfEarlier = (mismatch: string) => mismatch.includes('/gradings/');
-        expect(mismatches.filter(isAdded ? isOfEarlier : () => true)).toEqual([]);
-
-        const repeated = await addGrading(group, change, engine);
-        await republishGroup(group, engine);
-
-        expect(repeated).toMatchObject({ isNew: !isAdded, grading: { number: 2 } });
-        expect(await verifyGroup(group.header, group.benchmark, engine)).toMatchObject({
-          gradings: 2,
-          mismatches: [],
-        });
-        expect(correctOf(await readSummary(engine, group.header.group))).toEqual({ a: 2, b: 0 });
-      }
+      await checkCrash(change, { afterWrites, isLastWriteStored: false });
+      await checkCrash(change, { afterWrites, isLastWriteStored: true });
     }
   });
 });
+
+async function checkCrash(change: SpecScorers, crash: Crash): Promise<void> {
+  const { engine, group } = await finished();
+  const { ledger, blobs, queue, clock, patterns } = engine;
+  const dying = { ...crashingStores({ ledger, blobs, queue }, crash), clock, patterns };
+  await expect(
+    addGrading(group, change, dying).then(() => republishGroup(group, dying)),
+  ).rejects.toThrow('the process has crashed');
+
+  // The folder of an earlier grading counts only once the list names a later one.
+  const isAdded = blobs.texts.has(groupKey(group.header.group, 'gradings.json'));
+  const whole = isAdded ? `${group.header.group}/gradings/1` : group.header.group;
+  expect(correctOf(await readSummary(engine, whole))).toEqual({ a: 0, b: 0 });
+  const { mismatches } = await verifyGroup(group.header, group.benchmark, engine);
+  const isOfEarlier = (mismatch: string) => mismatch.includes('/gradings/');
+  expect(mismatches.filter(isAdded ? isOfEarlier : () => true)).toEqual([]);
+
+  const repeated = await addGrading(group, change, engine);
+  await republishGroup(group, engine);
+
+  expect(repeated).toMatchObject({ isNew: !isAdded, grading: { number: 2 } });
+  expect(await verifyGroup(group.header, group.benchmark, engine)).toMatchObject({
+    gradings: 2,
+    mismatches: [],
+  });
+  expect(correctOf(await readSummary(engine, group.header.group))).toEqual({ a: 2, b: 0 });
+}
 
 describe('work after a rescore', () => {
   it('is graded by the current grading, whoever graded a cell', async () => {

@@ -507,7 +507,7 @@ describe('verifyGroup without a ledger', () => {
   });
 });
 
-describe('verifyGroup', () => {
+describe('verifyGroup with questions, journal and scorers at hand', () => {
   it('reports only the question file if that is not the one of the plan', async () => {
     const { engine, header } = await published();
     const { key, sha256 } = header.questions;

@@ -1,8 +1,13 @@
 import type { RecordedAnswer } from '../domain/cell.ts';
 import type { Question } from '../domain/question.ts';
-import { configureScorer, type ScorerRegistry, type ScorerSpec } from '../domain/scorer.ts';
+import {
+  configureScorer,
+  type Pattern,
+  type ScorerRegistry,
+  type ScorerSpec,
+} from '../domain/scorer.ts';
 import { limits } from '../limits.ts';
-import type { PatternMatcher } from '../ports/pattern-matcher.ts';
+import type { PatternMatch, PatternMatcher } from '../ports/pattern-matcher.ts';
 import { scorerRegistry } from './registry.ts';
 
 /** The fields of a cell's result that scoring decides. */
@@ -36,29 +41,44 @@ export async function gradeAnswer(
   scorerSpec: ScorerSpec,
   question: Question,
   recorded: RecordedAnswer,
-  { patterns, scorers = scorerRegistry, patternLimitMs = limits.patternMs }: Grader,
+  grader: Grader,
 ): Promise<Grade> {
-  const { scorer, parameters } = configureScorer(scorerSpec, scorers);
+  const { scorer, parameters } = configureScorer(scorerSpec, grader.scorers ?? scorerRegistry);
   const { output: text, refusal } = recorded;
-  if (question.target === null) return ungraded('no-target', text);
+  const { target: targets } = question;
+  if (targets === null) return ungraded('no-target', text);
   if (refusal !== null) return unparsed('refused', refusal);
   // An empty text is an answer only if the model stopped of its own accord.
   if (text === null || (text === '' && recorded.finishReason !== 'stop')) {
     return unparsed(missingTextReason(recorded), text);
   }
-  let answer = scorer.read(text, question, parameters);
-  if (typeof answer === 'object') {
-    const match = await patterns.match(answer, text, patternLimitMs);
-    if (match.kind === 'timeout') return ungraded('scorer-timeout', null);
-    if (match.kind === 'error') return ungraded('scorer-failed', null);
-    answer = match.kind === 'found' ? match.text : undefined;
+  const reading = await findAnswer(scorer.read(text, question, parameters), text, grader);
+  switch (reading.kind) {
+    case 'timeout':
+      return ungraded('scorer-timeout', null);
+    case 'error':
+      return ungraded('scorer-failed', null);
+    case 'none':
+      return unparsed(`no-${scorer.answerNoun}`, null);
+    case 'found': {
+      const { text: answer } = reading;
+      const isCorrect = targets.some((target) =>
+        scorer.matches(answer, target, question, parameters),
+      );
+      return { outcome: 'scored', score: isCorrect ? 1 : 0, answer, reason: null };
+    }
   }
-  if (answer === undefined) return unparsed(`no-${scorer.answerNoun}`, null);
-  const found = answer;
-  const isCorrect = question.target.some((target) =>
-    scorer.matches(found, target, question, parameters),
-  );
-  return { outcome: 'scored', score: isCorrect ? 1 : 0, answer, reason: null };
+}
+
+/** Runs the pattern, if a scorer returned one. */
+async function findAnswer(
+  found: string | Pattern | undefined,
+  text: string,
+  { patterns, patternLimitMs = limits.patternMs }: Grader,
+): Promise<PatternMatch> {
+  if (found === undefined) return { kind: 'none' };
+  if (typeof found === 'string') return { kind: 'found', text: found };
+  return await patterns.match(found, text, patternLimitMs);
 }
 
 function ungraded(reason: string, answer: string | null): Grade {
