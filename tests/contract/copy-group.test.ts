@@ -104,10 +104,16 @@ async function storeEveryKind({ ledger, blobs }: EngineStores): Promise<GroupHea
   await failTwice(ledger, direct('q1'));
   await ledger.claimCell(direct('q2'), 0, 'ann');
   await ledger.releaseCell(direct('q2'), 'ann', [anAttempt(), anAttempt({ costUsd: 0.5 })], 2);
-  const huge = aJournalEntry({ text: hugeText });
+  const huge = aJournalEntry({ text: hugeText, call: { costUsd: 0.25 } });
   await ledger.claimCell(direct('q3'), 0, 'ann');
   await ledger.commitCall(direct('q3'), huge);
-  const result = aCellResult({ score: 0, answer: hugeText, calls: [huge.call], costUsd: 0.25 });
+  const result = aCellResult({
+    score: 0,
+    answer: hugeText,
+    output: hugeText,
+    calls: [huge.call],
+    costUsd: 0.25,
+  });
   await ledger.completeCell(direct('q3'), 'ann', result, [anAttempt()]);
   await ledger.claimCell(few, 0, 'ann');
   await ledger.commitCall(few, aJournalEntry());
