@@ -93,7 +93,7 @@ describe('ThreadPatternMatcher', () => {
       bundles.get('Match')?.file ?? '',
     ]);
 
-    expect(stdout).toBe('found timeout\n');
+    expect(stdout).toBe('found timeout none\n');
   });
 
   it('answers the matches it was asked for before the process may exit', async () => {
@@ -103,6 +103,6 @@ describe('ThreadPatternMatcher', () => {
 
     const { stdout } = await promisify(execFile)(process.execPath, [script]);
 
-    expect(stdout).toBe('found timeout\n');
+    expect(stdout).toBe('found timeout none\n');
   });
 });
