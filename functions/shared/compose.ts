@@ -17,7 +17,9 @@ import type {
   DeadLetterQueue,
   GroupRequests,
   Ledger,
+  PatternMatcher,
 } from '@thrice/core';
+import { ThreadPatternMatcher } from '@thrice/patterns';
 import { lambdaClock } from './lambda-clock.ts';
 import { readStage } from './stage.ts';
 
@@ -45,6 +47,7 @@ export interface Composition {
   readonly activeGroups: ActiveGroups;
   readonly requests: GroupRequests;
   readonly deadLetterQueue: DeadLetterQueue;
+  readonly patterns: PatternMatcher;
 }
 
 let composition: Composition | undefined;
@@ -88,5 +91,6 @@ function createComposition(): Composition {
       queueUrls: { tasks: stage.planQueueUrl, results: stage.finalizeQueueUrl },
     }),
     deadLetterQueue: new SqsDeadLetterQueue({ client: sqs, queueUrl: stage.deadLetterQueueUrl }),
+    patterns: new ThreadPatternMatcher(clock),
   };
 }

@@ -5,6 +5,7 @@ import { benchHelp } from './help.ts';
 import { benchMemoryAndResume } from './memory-and-resume.ts';
 import { benchOwnCpu } from './own-cpu.ts';
 import { benchPlanning } from './planning.ts';
+import { benchRescore } from './rescore.ts';
 import { benchSlowModel } from './slow-model.ts';
 import { benchThroughput } from './throughput.ts';
 
@@ -22,6 +23,7 @@ const benches = {
   slow: benchSlowModel,
   memory: benchMemoryAndResume,
   planning: benchPlanning,
+  rescore: benchRescore,
   help: benchHelp,
 } as const;
 

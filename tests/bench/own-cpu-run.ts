@@ -19,6 +19,7 @@ import {
 import { parseSpec } from '../../packages/core/src/spec/parse-spec.ts';
 import { resolveBenchmark } from '../../packages/core/src/spec/resolve-benchmark.ts';
 import { aDraft } from '../support/fake-engine.ts';
+import { inProcessPatterns } from '../support/in-process-patterns.ts';
 
 // Runs a benchmark in this process over a model that answers at once, without HTTP, and prints the processor time
 // of each stage, microseconds per cell, as JSON.
@@ -98,6 +99,7 @@ await workGroup({
   header,
   benchmark,
   clientFor: () => instantModel,
+  patterns: inProcessPatterns,
   governor: new SlotGovernor({
     clock: systemClock,
     total: benchmark.parallel,
@@ -112,6 +114,11 @@ await workGroup({
   stopSignal: never,
 });
 endStage('work');
-await finalizeGroup(header, benchmark, undefined, engine);
+await finalizeGroup(header, benchmark, undefined, {
+  clock: engine.clock,
+  ledger: engine.ledger,
+  blobs: engine.blobs,
+  patterns: inProcessPatterns,
+});
 endStage('publish');
 process.stdout.write(JSON.stringify(stages));

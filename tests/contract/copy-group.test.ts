@@ -31,6 +31,7 @@ import { FakeBlobStore } from '../support/fake-blob-store.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { createTestDigest } from '../support/fake-source-reader.ts';
 import { FakeTaskQueue } from '../support/fake-task-queue.ts';
+import { inProcessPatterns } from '../support/in-process-patterns.ts';
 import { openLocalStores } from '../support/local-stores.ts';
 import { type AnswerRequest, connectionReset } from '../support/sdk-faults.ts';
 
@@ -103,13 +104,19 @@ async function storeEveryKind({ ledger, blobs }: EngineStores): Promise<GroupHea
   await failTwice(ledger, direct('q1'));
   await ledger.claimCell(direct('q2'), 0, 'ann');
   await ledger.releaseCell(direct('q2'), 'ann', [anAttempt(), anAttempt({ costUsd: 0.5 })], 2);
-  const huge = aJournalEntry({ text: hugeText });
+  const huge = aJournalEntry({ text: hugeText, call: { costUsd: 0.25 } });
   await ledger.claimCell(direct('q3'), 0, 'ann');
   await ledger.commitCall(direct('q3'), huge);
-  const result = aCellResult({ score: 0, answer: hugeText, calls: [huge.call], costUsd: 0.25 });
+  const result = aCellResult({
+    score: 0,
+    answer: hugeText,
+    output: hugeText,
+    calls: [huge.call],
+    costUsd: 0.25,
+  });
   await ledger.completeCell(direct('q3'), 'ann', result, [anAttempt()]);
   await ledger.claimCell(few, 0, 'ann');
-  await ledger.commitCall(few, aJournalEntry());
+  await ledger.commitCall(few, aJournalEntry({ call: { costUsd: 0.25 } }));
   await new Chronicle(ledger).live(
     ['q1', 'q2', 'q3'].map((id) => ({
       key: { run: 'demo-r2', config: 'direct', id },
@@ -135,7 +142,9 @@ async function rowsOf(
 ): Promise<readonly CellRow[]> {
   const { configs } = resolveBenchmark(header.spec, header.specSource.path);
   const rows = header.runs.flatMap((run) =>
-    configs.map((config) => collect(readRows(header, run, config, stores))),
+    configs.map((config) =>
+      collect(readRows(header, run, config, { ...stores, patterns: inProcessPatterns })),
+    ),
   );
   return (await Promise.all(rows)).flat();
 }
@@ -183,7 +192,13 @@ describe.each(directions)('A copy from %s', (_, openSource, openTarget) => {
       await blobs.write(header.questions.key, [
         (await engine.blobs.readText(header.questions.key)) ?? '',
       ]);
-      const stores = { ledger: engine.ledger, blobs, clock: new FakeClock() };
+      const stores = {
+        ledger: engine.ledger,
+        blobs,
+        clock: new FakeClock(),
+        patterns: inProcessPatterns,
+        createDigest: createTestDigest,
+      };
       await finalizeGroup(header, benchmark, 130, stores);
       return { stores, texts: blobs.texts };
     };

@@ -67,6 +67,31 @@ describe('commands against a stage', () => {
     expect(pulled.map(timeless)).toEqual(rows.map(timeless));
   });
 
+  it('rescore a group, whose earlier grades stay and are pulled too', async () => {
+    await using simulator = await startSimulator();
+    const files = stageBenchmark({ url: simulator.url, questionCount: 6 });
+    await using folder = await temporaryFolder({
+      ...files,
+      'exact.toml': files['benchmark.toml'].replaceAll('"includes"', '"numeric"'),
+    });
+    const cwd = folder.path;
+    const group = groupOf(await thriceIn(cloud, cwd, 'run', 'benchmark.toml'));
+    const callCount = simulator.stats().requestCount;
+
+    const rescored = await thriceIn(cloud, cwd, 'rescore', group, '--spec', 'exact.toml', '--json');
+    await waitUntil('the stage has published the new grades', async () => {
+      const { exitCode } = await thriceIn(cloud, cwd, 'verify', group);
+      return exitCode === 0;
+    });
+    const pulled = await thriceIn(cloud, cwd, 'pull', group);
+    const verified = await runThrice(['verify', group, '--json'], { cwd });
+
+    expect([rescored.exitCode, pulled.exitCode]).toEqual([0, 0]);
+    expect(JSON.parse(rescored.stdout)).toMatchObject({ isNew: true, grading: { number: 2 } });
+    expect(JSON.parse(verified.stdout)).toMatchObject({ gradings: 2, mismatches: [] });
+    expect(simulator.stats().requestCount).toBe(callCount);
+  });
+
   it('cancel a group, which empties its queue, and resume it', async () => {
     await using simulator = await startSimulator(slow);
     await using folder = await temporaryFolder(

@@ -17,8 +17,10 @@ import {
   type ModelOutput,
   type ModelRequest,
   type ModelResponse,
+  noAnswer,
   type OpenBreaker,
   type Question,
+  type RecordedAnswer,
   type Tally,
   ThriceError,
   type Usage,
@@ -43,13 +45,20 @@ export function aCellTask(parts: Partial<CellTask> = {}): CellTask {
   return { v: 1, ...aCellKey(), question, generation: 0, ...parts };
 }
 
+/** A recorded answer that consists only of a text. */
+export function aRecordedAnswer(parts: Partial<RecordedAnswer> = {}): RecordedAnswer {
+  return { output: '42', refusal: null, finishReason: 'stop', hasReasoning: false, ...parts };
+}
+
 /** A correct answer on the first attempt. */
 export function aCellResult(parts: Partial<CellResult> = {}): CellResult {
   return {
     outcome: 'scored',
     score: 1,
     answer: '42',
+    ...aRecordedAnswer(),
     reason: null,
+    grading: 1,
     error: null,
     attempts: 1,
     costUsd: null,
@@ -64,7 +73,7 @@ export function aCellResult(parts: Partial<CellResult> = {}): CellResult {
 /** The result of a cell that failed after its last attempt. */
 export function aFailedResult(parts: Partial<CellResult> = {}): CellResult {
   const error = { class: 'transient', code: 'model-timeout', message: 'no answer' } as const;
-  const nothing = { score: null, answer: null, latencyMs: null };
+  const nothing = { score: null, answer: null, ...noAnswer, latencyMs: null };
   return aCellResult({ outcome: 'failed', reason: error.code, error, ...nothing, ...parts });
 }
 
@@ -203,6 +212,7 @@ export function aConfig(parts: Partial<Config> = {}): Config {
     isStreamed: false,
     extraBody: undefined,
     scorer: { kind: 'exact' },
+    grading: 1,
     select: undefined,
     ...parts,
   };
@@ -225,10 +235,11 @@ export function aBenchmark(parts: Partial<Benchmark> = {}): Benchmark {
 
 /** The published row of a correct answer. */
 export function aCellRow(parts: Partial<CellRow> = {}): CellRow {
+  const { grading: _grading, ...result } = aCellResult({ calls: [aCall()] });
   return {
     schemaVersion: 1,
     ...aCellKey(),
-    ...aCellResult({ calls: [aCall()] }),
+    ...result,
     target: ['42'],
     confidence: null,
     tags: {},
@@ -242,7 +253,7 @@ export function aRowWithoutScore(
   outcome: 'ungraded' | 'failed' | 'not-attempted',
   parts: Partial<CellRow> = {},
 ): CellRow {
-  const nothing = { score: null, answer: null, latencyMs: null, calls: [] };
+  const nothing = { score: null, answer: null, ...noAnswer, latencyMs: null, calls: [] };
   return aCellRow({ outcome, ...nothing, ...parts });
 }
 
@@ -301,6 +312,7 @@ export function aGroupHeader(parts: Partial<GroupHeader> = {}): GroupHeader {
     waitForQuota: false,
     keys: { lab: 'not-needed' },
     commandLine: ['run', 'benchmark.toml'],
+    scorerVersions: { exact: 1, choice: 1, includes: 1, bbh: 1, numeric: 1, regex: 1 },
     toolVersion: '0.1.0',
     commit: null,
     ...parts,

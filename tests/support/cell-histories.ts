@@ -57,6 +57,8 @@ export async function storeGroup(
   const header = aGroupHeader({
     spec: aLabSpec({
       replicates: 2,
+      // The ten tokens of a call cost 0.25.
+      prices: { 'lab/m': { input: 25_000, output: 0 } },
       configs: direct ? [direct, { ...direct, name: 'few', select: { start: 0, limit: 1 } }] : [],
     }),
     questions: { key, sha256: sha256(text), count: ids.length },

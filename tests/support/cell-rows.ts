@@ -9,8 +9,8 @@ export async function readCellRows(
   config: string,
 ): Promise<readonly CellRow[]> {
   const groupFolder = join(folder, 'runs', group);
-  const entries = await readdir(groupFolder, { withFileTypes: true });
-  const runs = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
+  const names = await readdir(groupFolder);
+  const runs = names.filter((name) => name.startsWith(`${group}-r`));
   const rows = await Promise.all(
     runs.toSorted().map(async (run) => {
       const text = await readFile(join(groupFolder, run, 'cells', `${config}.jsonl`), 'utf8');

@@ -9,6 +9,7 @@ import {
   Heartbeat,
   type OpenBreaker,
   openQuestions,
+  type PatternMatcher,
   planGroup,
   type Question,
   type Random,
@@ -25,6 +26,7 @@ import { FakeLedger } from './fake-ledger.ts';
 import { type FakeAnswer, FakeModelClient } from './fake-model-client.ts';
 import { createTestDigest, FakeSourceReader } from './fake-source-reader.ts';
 import { FakeTaskQueue } from './fake-task-queue.ts';
+import { inProcessPatterns } from './in-process-patterns.ts';
 import { PassingClock } from './passing-clock.ts';
 
 /** In-memory stores, models and clock, and a worker without randomness. */
@@ -39,6 +41,8 @@ export class FakeEngine {
   readonly heartbeat: Heartbeat;
   readonly events: WorkerEvent[] = [];
   readonly worker: Worker;
+  readonly patterns: PatternMatcher;
+  readonly createDigest = createTestDigest;
   /** The open breakers the worker knows about. */
   readonly openBreakers = new Map<string, OpenBreaker>();
   readonly #random: Random;
@@ -50,10 +54,12 @@ export class FakeEngine {
       readonly answer?: FakeAnswer;
       readonly random?: Random;
       readonly solvers?: SolverRegistry;
+      readonly patterns?: PatternMatcher;
     } = {},
   ) {
     this.#random = init.random ?? countingUp();
     this.benchmark = init.benchmark ?? aBenchmark();
+    this.patterns = init.patterns ?? inProcessPatterns;
     this.models = new FakeModelClient(init.answer ?? (() => aModelResponse()));
     const { ledger, queue, clock } = this;
     this.heartbeat = new Heartbeat({ ledger, queue, clock, owner: 'worker-1' });
@@ -74,6 +80,7 @@ export class FakeEngine {
       },
       openBreakers: this.openBreakers,
       solvers: init.solvers,
+      patterns: this.patterns,
     };
   }
 

@@ -18,8 +18,10 @@ import { FakeGovernor } from './fake-governor.ts';
 import { FakeGroupRequests } from './fake-group-requests.ts';
 import { FakeLedger } from './fake-ledger.ts';
 import { type FakeAnswer, FakeModelClient } from './fake-model-client.ts';
+import { createTestDigest, sha256 } from './fake-source-reader.ts';
 import { FakeTaskCounter } from './fake-task-counter.ts';
 import { FakeTaskQueue } from './fake-task-queue.ts';
+import { inProcessPatterns } from './in-process-patterns.ts';
 import { PassingClock } from './passing-clock.ts';
 import { Steps } from './steps.ts';
 
@@ -63,6 +65,8 @@ export class FakeStage {
   readonly activeGroups = new FakeActiveGroups();
   readonly deadLetterQueue = new FakeDeadLetterQueue();
   readonly requests = new FakeGroupRequests();
+  readonly patterns = inProcessPatterns;
+  readonly createDigest = createTestDigest;
   readonly models: FakeModelClient;
   #workerNo = 0;
 
@@ -76,11 +80,12 @@ export class FakeStage {
     const modelOf = ({ model = 'lab/m' }: StageConfig) => model;
     const lanes = configs.map((config) => modelOf(config).split('/')[0] ?? '');
     const { spec } = aGroupHeader();
+    const lines = ids.map((id) => `${JSON.stringify(aQuestion({ id }))}\n`);
     const key = `questions/${group}.jsonl`;
     const header = aGroupHeader({
       group,
       createdAt: this.clock.toIso(this.clock.now()),
-      questions: { key, sha256: 'c'.repeat(64), count: ids.length },
+      questions: { key, sha256: sha256(lines.join('')), count: ids.length },
       runs: Array.from({ length: init.runCount ?? 1 }, (_, at) => `${group}-r${at + 1}`),
       configs: configs.map(({ name }) => ({ config: name, cells: ids.length, skipped: null })),
       spec: {
@@ -96,7 +101,6 @@ export class FakeStage {
         })),
       },
     });
-    const lines = ids.map((id) => `${JSON.stringify(aQuestion({ id }))}\n`);
     await this.blobs.write(key, [lines.join('')]);
     await this.ledger.createGroup(header);
     if (init.isPlanned ?? true) await this.ledger.markPlanned(group);
@@ -147,6 +151,7 @@ export class FakeStage {
       activeGroups: steps.watch('activeGroups', this.activeGroups),
       deadLetterQueue: steps.watch('deadLetterQueue', this.deadLetterQueue),
       requests: steps.watch('requests', this.requests),
+      patterns: this.patterns,
     };
     return await processTask(delivery, isRedelivered, worker);
   }

@@ -5,6 +5,7 @@ import type { LambdaContext } from '../../functions/shared/lambda-context.ts';
 import { FakeClock } from './fake-clock.ts';
 import type { FakeAnswer } from './fake-model-client.ts';
 import { FakeStage } from './fake-stage.ts';
+import { inProcessPatterns } from './in-process-patterns.ts';
 
 /** An event with one SQS message. */
 interface SqsEvent {
@@ -73,6 +74,7 @@ export class LambdaStage {
       clock: this.clock,
       ledger,
       blobs,
+      patterns: inProcessPatterns,
       activeGroups,
       requests,
       deadLetterQueue,

@@ -1,9 +1,11 @@
 import type { Stage } from '@thrice/aws';
-import type { BlobStore, Ledger } from '@thrice/core';
+import type { BlobStore, CreateDigest, Ledger, PatternMatcher } from '@thrice/core';
 import type { DynamoEmulator } from './aws-emulators.ts';
 import { openLedger } from './dynamo-ledgers.ts';
 import { FakeActiveGroups } from './fake-active-groups.ts';
 import { FakeGroupRequests } from './fake-group-requests.ts';
+import { createTestDigest } from './fake-source-reader.ts';
+import { inProcessPatterns } from './in-process-patterns.ts';
 import type { PassingClock } from './passing-clock.ts';
 
 /** A stage without workers: a real ledger, everything else in memory. */
@@ -16,6 +18,8 @@ export interface QuietStage extends AsyncDisposable {
   readonly blobs: BlobStore;
   readonly activeGroups: FakeActiveGroups;
   readonly requests: FakeGroupRequests;
+  readonly patterns: PatternMatcher;
+  readonly createDigest: CreateDigest;
 }
 
 /** Opens a stage `dev` with a queue for each of the lanes. */
@@ -42,6 +46,8 @@ export async function openQuietStage(
     blobs,
     activeGroups: new FakeActiveGroups(),
     requests: new FakeGroupRequests(),
+    patterns: inProcessPatterns,
+    createDigest: createTestDigest,
     [Symbol.asyncDispose]: () => table[Symbol.asyncDispose](),
   };
 }

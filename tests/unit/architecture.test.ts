@@ -49,9 +49,13 @@ const compositionRoots = [
 
 const rules: readonly Rule[] = [
   // Between packages: another package is imported by its index, never by a path into it.
-  importsOnly('functions import aws, models, simulator, core', {
+  importsOnly('functions import aws, models, patterns, simulator, core', {
     covers: ['functions/'],
-    allowed: ['functions/', ...indexesOf('aws', 'models', 'simulator', 'core'), ...external],
+    allowed: [
+      'functions/',
+      ...indexesOf('aws', 'models', 'patterns', 'simulator', 'core'),
+      ...external,
+    ],
     planted: file('functions/plan.ts', "import {\n  LocalEngine,\n} from '@thrice/local';"),
   }),
   importsOnly('stacks import two files of constants of core', {
@@ -64,7 +68,7 @@ const rules: readonly Rule[] = [
     allowed: [],
     planted: file(`${core}limits.ts`, "import type { Lane } from './domain/benchmark.ts';"),
   }),
-  ...['aws', 'local', 'models', 'simulator'].map((name) =>
+  ...['aws', 'local', 'models', 'patterns', 'simulator'].map((name) =>
     importsOnly(`${name} imports core`, {
       covers: [`packages/${name}/src/`],
       allowed: [`packages/${name}/src/`, ...indexesOf('core'), ...external],
@@ -85,11 +89,11 @@ const rules: readonly Rule[] = [
       ),
     }),
   ),
-  importsOnly('cli imports aws, local, models, simulator, core', {
+  importsOnly('cli imports aws, local, models, patterns, simulator, core', {
     covers: ['packages/cli/'],
     allowed: [
       'packages/cli/',
-      ...indexesOf('aws', 'local', 'models', 'simulator', 'core'),
+      ...indexesOf('aws', 'local', 'models', 'patterns', 'simulator', 'core'),
       ...external,
     ],
     planted: file('packages/cli/src/main.ts', "const cloud = await import('@thrice/local-cloud');"),
@@ -121,7 +125,11 @@ const rules: readonly Rule[] = [
   importsInCore('statistics', ['domain'], "import type { Clock } from '../ports/clock.ts';"),
   importsInCore('pricing', ['domain'], "import type { Ledger } from '../ports/ledger.ts';"),
   // `spec` and `scorers` do not know each other; `builtins.ts` joins them.
-  importsInCore('scorers', ['domain'], "import { suggestName } from '../spec/nearest-name.ts';"),
+  importsInCore(
+    'scorers',
+    ['domain', 'ports'],
+    "import { suggestName } from '../spec/nearest-name.ts';",
+  ),
   importsInCore('spec', ['domain', 'ports'], "import { scorers } from '../scorers/registry.ts';"),
   importsInCore('solvers', ['domain', 'ports'], "export { mean } from '../statistics/mean.ts';"),
   importsNever('core/cells is below dlq, groups and results', {

@@ -38,6 +38,7 @@ export function createProgram(terminal: Terminal, onExit: (code: ExitCode) => vo
     };
   addRunCommands(program, run);
   addInspectCommands(program, run);
+  addGradingCommands(program, run);
   addDlqCommands(program, run);
   addCopyCommands(program, run);
   addToolCommands(program, run);
@@ -146,6 +147,18 @@ function addInspectCommands(program: Command, run: Run): void {
     .option(...stageOption)
     .option(...jsonOption)
     .action(run(async () => (await import('./commands/summarize.ts')).summarizeGroup));
+}
+
+function addGradingCommands(program: Command, run: Run): void {
+  program
+    .command('rescore')
+    .description('grade the recorded answers again, without a call; the earlier grades are kept')
+    .argument('<group>', 'group name, unique prefix, or label')
+    .option('--spec <file>', 'take the scorers from this edited spec')
+    .option(...folderOption)
+    .option(...stageOption)
+    .option(...jsonOption)
+    .action(run(async () => (await import('./commands/rescore.ts')).rescoreGroup));
   program
     .command('verify')
     .description('recompute every published number of a group from its cells')

@@ -98,7 +98,9 @@ export {
   cellRowSchema,
   countRetries,
   hasScore,
+  noAnswer,
   type Outcome,
+  type RecordedAnswer,
 } from './domain/cell.ts';
 export { type CellTask, cellTaskSchema, type QuestionRange } from './domain/cell-task.ts';
 export {
@@ -108,6 +110,7 @@ export {
   type UnreadableDlqEntry,
 } from './domain/dlq-entry.ts';
 export { type DlqMessage, dlqMessageSchema } from './domain/dlq-message.ts';
+export type { Grading } from './domain/grading.ts';
 export {
   type GroupHeader,
   type GroupState,
@@ -134,6 +137,7 @@ export type {
 export { type Question, questionMessageSchema, questionSchema } from './domain/question.ts';
 export {
   createScorerRegistry,
+  type Pattern,
   type Scorer,
   type ScorerRegistry,
   type ScorerSpec,
@@ -153,12 +157,19 @@ export { type CopyCounts, type CopyOrder, copyGroup } from './groups/copy-group.
 export { dispatchTasks } from './groups/dispatch-tasks.ts';
 export {
   earlyExitCodes,
+  type FinalizeStores,
   finalizeGroup,
   groupKey,
   isPlanned,
   readRowFile,
   runKey,
 } from './groups/finalize-group.ts';
+export {
+  currentGrading,
+  type Gradings,
+  readGradings,
+  withCurrentGrading,
+} from './groups/gradings.ts';
 export {
   enqueueGroup,
   type GroupDraft,
@@ -168,13 +179,14 @@ export {
   plannedConfigs,
   storePlan,
 } from './groups/plan-group.ts';
-export { type Publication, publishResults } from './groups/publish-results.ts';
+export { type Publication, publishResults, republishGroup } from './groups/publish-results.ts';
 export {
   type ReconcilerEvent,
   type ReconcilerStores,
   reconcileGroups,
 } from './groups/reconcile-groups.ts';
 export { rerunCells } from './groups/rerun-cells.ts';
+export { addGrading, type Regrading, type SpecScorers } from './groups/rescore-group.ts';
 export {
   type ChooseTasks,
   chooseAll,
@@ -203,6 +215,7 @@ export type {
 export type { GroupRequests, TaskCounter } from './ports/group-requests.ts';
 export type { Claim, GroupRecord, Ledger } from './ports/ledger.ts';
 export type { ClientFor, ModelClient, ModelRequest, ModelResponse } from './ports/model-client.ts';
+export type { PatternMatch, PatternMatcher } from './ports/pattern-matcher.ts';
 export type { Random } from './ports/random.ts';
 export type {
   Solver,
@@ -215,7 +228,7 @@ export type { SourceReader } from './ports/source-reader.ts';
 export type { Delivery, TaskQueue } from './ports/task-queue.ts';
 export { priceUsage } from './pricing/price-usage.ts';
 export { bbhAverages } from './results/bbh-averages.ts';
-export { readRows } from './results/read-rows.ts';
+export { gradeResult, type RowStores, readRows } from './results/read-rows.ts';
 export {
   type ConfigSummary,
   type ReplicateSummary,

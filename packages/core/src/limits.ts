@@ -26,6 +26,8 @@ export const limits = {
   attemptLogLength: 50,
   /** Error texts are cut to this length before they are stored. */
   errorTextChars: 500,
+  /** The longest that a scorer's pattern may take on one answer. */
+  patternMs: 1_000,
   /** Questions, cells and keys are read in pages of this size. */
   pageSize: 500,
 } as const;

@@ -50,7 +50,7 @@ export interface Bundle {
  * @see https://github.com/sst/sst/blob/dev/pkg/runtime/node/build.go (2026-11)
  */
 export async function bundleFunctions(
-  functions: readonly FunctionSpec[],
+  functions: readonly Pick<FunctionSpec, 'component' | 'source' | 'isMinified'>[],
   { root, folder }: { readonly root: string; readonly folder: string },
 ): Promise<ReadonlyMap<string, Bundle>> {
   const esbuild = loadEsbuild(root);

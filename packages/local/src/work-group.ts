@@ -6,6 +6,7 @@ import {
   type GroupHeader,
   Heartbeat,
   type OpenBreaker,
+  type PatternMatcher,
   type Random,
   type ScorerRegistry,
   type Settlement,
@@ -62,6 +63,7 @@ export interface WorkOrder {
   readonly solvers?: SolverRegistry | undefined;
   /** @default the built-in scorers */
   readonly scorers?: ScorerRegistry | undefined;
+  readonly patterns: PatternMatcher;
   /** Grants slots for the calls; closed when the work stops early. */
   readonly governor: WatchedGovernor;
   readonly observe: (event: WorkEvent) => void;
@@ -304,7 +306,8 @@ class WorkLoop {
   }
 
   #execute(delivery: Delivery): Promise<Settlement> {
-    const { engine, benchmark, clientFor, governor, random, solvers, scorers } = this.#order;
+    const { engine, benchmark, clientFor, governor, random, solvers, scorers, patterns } =
+      this.#order;
     return executeCell(delivery, {
       owner: engine.workers.owner,
       benchmark,
@@ -319,6 +322,7 @@ class WorkLoop {
       openBreakers: this.#breakers.open,
       solvers,
       scorers,
+      patterns,
     });
   }
 

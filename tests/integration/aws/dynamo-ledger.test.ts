@@ -490,6 +490,22 @@ describe('DynamoLedger', () => {
       expect((await store.other.readTallies(key.run))[0]?.costUsd).toBe(0);
     });
 
+    it.each([
+      ['a large output', 'x'.repeat(300_000)],
+      // Three bytes of UTF-8 each: 100,000 characters do not fit, though 200,000 of one byte do.
+      ['an output of few, but wide characters', '語'.repeat(100_000)],
+    ])('stores %s outside the item', async (_, output) => {
+      await using store = await openLedger(dynamo);
+      const result = aCellResult({ output });
+      await store.ledger.claimCell(key, 0, 'ann');
+
+      await store.ledger.completeCell(key, 'ann', result, []);
+
+      expect(store.blobs.texts.size).toBe(1);
+      const cells = await store.other.readCells(key.run, key.config, [key.id]);
+      expect(cells.get(key.id)?.result).toEqual(result);
+    });
+
     it('discards a large result when the cell is reopened', async () => {
       await using store = await openLedger(dynamo);
       await store.ledger.claimCell(key, 0, 'ann');

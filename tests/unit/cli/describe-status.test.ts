@@ -6,6 +6,7 @@ import { areAllScored } from '../../../packages/cli/src/engine/group-status.ts';
 import { stateOfModels } from '../../../packages/cli/src/stage/stage-engine.ts';
 import { anOpenBreaker, aTally } from '../../support/builders.ts';
 import { FakeStage } from '../../support/fake-stage.ts';
+import { inProcessPatterns } from '../../support/in-process-patterns.ts';
 
 /** The status of a group of two questions, in two runs, of a priced and an unpriced config. */
 async function statusOf(
@@ -37,6 +38,7 @@ async function statusOf(
     clock: stage.clock,
     ledger: stage.ledger,
     blobs: stage.blobs,
+    patterns: inProcessPatterns,
     place: '.thrice',
     flag: '',
     readActivity: async (counted) => {

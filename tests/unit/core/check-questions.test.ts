@@ -1,8 +1,9 @@
 import { type Config, checkQuestions, gradeAnswer, openQuestions, type Select } from '@thrice/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { aConfig, anOutput, aQuestion } from '../../support/builders.ts';
+import { aConfig, aQuestion, aRecordedAnswer } from '../../support/builders.ts';
 import { createTestDigest, FakeSourceReader, sha256 } from '../../support/fake-source-reader.ts';
+import { inProcessPatterns } from '../../support/in-process-patterns.ts';
 
 type ScorerKind = Config['scorer']['kind'];
 
@@ -222,7 +223,14 @@ describe('checkQuestions for targets', () => {
           () => false,
         );
         const question = aQuestion({ target: [text], choices: colors });
-        const grade = gradeAnswer(scorerOf(kind), question, anOutput({ text }), 'stop');
+        const grade = await gradeAnswer(
+          scorerOf(kind),
+          question,
+          aRecordedAnswer({ output: text }),
+          {
+            patterns: inProcessPatterns,
+          },
+        );
 
         expect(passes && grade.score !== 1).toBe(false);
       }),

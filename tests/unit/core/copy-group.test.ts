@@ -1,4 +1,5 @@
 import {
+  addGrading,
   asDuplicate,
   type CellRecord,
   type CopyCounts,
@@ -9,6 +10,7 @@ import {
   type GroupRecord,
   limits,
   loadGroup,
+  republishGroup,
   resolveBenchmark,
   verifyGroup,
 } from '@thrice/core';
@@ -312,6 +314,53 @@ describe('the questions of a copied group', () => {
     });
 
     expect(counts.sourceLeft).toBe(8);
+  });
+});
+
+describe('the gradings of a copied group', () => {
+  const edited = { specSha256: 'e'.repeat(64), scorers: new Map([['direct', { kind: 'bbh' }]]) };
+
+  it('are those of its source, with the files of the earlier ones', async () => {
+    const { engine, group } = await worked();
+    const source = loadGroup(await recordOf(engine, group));
+    await addGrading(source, edited, engine);
+    await republishGroup(source, engine);
+    const to = new FakeEngine();
+
+    await copy(engine, to, group);
+    await republishGroup(source, { ...to, clock: engine.clock });
+
+    expect(to.blobs.texts).toEqual(engine.blobs.texts);
+    expect(await verifyGroup(source.header, source.benchmark, to)).toMatchObject({
+      gradings: 2,
+      mismatches: [],
+    });
+  });
+
+  it('are kept if the target has more of them', async () => {
+    const { engine, group } = await worked();
+    const to = new FakeEngine();
+    await copy(engine, to, group);
+    await addGrading(loadGroup(await recordOf(to, group)), edited, to);
+    const before = new Map(to.blobs.texts);
+
+    await copy(engine, to, group);
+
+    expect(to.blobs.texts).toEqual(before);
+  });
+
+  it('are refused if each side has its own, and nothing is changed', async () => {
+    const { engine, group } = await worked();
+    const to = new FakeEngine();
+    await copy(engine, to, group);
+    const other = { ...edited, scorers: new Map([['direct', { kind: 'includes' }]]) };
+    await addGrading(loadGroup(await recordOf(engine, group)), edited, engine);
+    await addGrading(loadGroup(await recordOf(to, group)), other, to);
+    const before = new Map(to.blobs.texts);
+
+    await expect(copy(engine, to, group)).rejects.toMatchObject({ code: 'already-exists' });
+
+    expect(to.blobs.texts).toEqual(before);
   });
 });
 

@@ -5,7 +5,6 @@ import {
   readRowFile,
   renderSummary,
   runKey,
-  scorerVersions,
   summarySchema,
   toSolverRegistry,
 } from '@thrice/core';
@@ -149,7 +148,17 @@ describe('a finalized group', () => {
       commit: null,
       keys: { lab: 'not-needed' },
       priceTable: 'spec',
-      scorerVersions,
+      scorerVersions: { exact: 1 },
+      grading: {
+        number: 1,
+        createdAt: header.createdAt,
+        specSha256: header.specSource.sha256,
+        configs: ['a', 'b', 'left-out'].map((config) => ({
+          config,
+          scorer: { kind: 'exact' },
+          version: 1,
+        })),
+      },
       configs: [
         {
           config: 'a',

@@ -1,13 +1,16 @@
 import {
   type FinishReason,
   gradeAnswer,
-  type ModelOutput,
+  limits,
+  type PatternMatcher,
+  type RecordedAnswer,
   type ScorerSpec,
   scorerVersions,
 } from '@thrice/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { anOutput, aQuestion } from '../../support/builders.ts';
+import { aQuestion, aRecordedAnswer } from '../../support/builders.ts';
+import { inProcessPatterns } from '../../support/in-process-patterns.ts';
 
 const everyScorer: readonly ScorerSpec[] = [
   { kind: 'exact' },
@@ -17,6 +20,7 @@ const everyScorer: readonly ScorerSpec[] = [
   { kind: 'numeric', tolerance: 0 },
   { kind: 'regex', pattern: '= (\\w+)' },
 ];
+const grader = { patterns: inProcessPatterns };
 const colors = ['red', 'green', 'blue'];
 
 describe('gradeAnswer', () => {
@@ -97,10 +101,10 @@ describe('gradeAnswer', () => {
       1,
       '42',
     ],
-  ])('%s', (_, scorer, text, target, score, answer) => {
+  ])('%s', async (_, scorer, text, target, score, answer) => {
     const question = aQuestion({ target: [target] });
 
-    const grade = gradeAnswer(scorer, question, anOutput({ text }), 'stop');
+    const grade = await gradeAnswer(scorer, question, aRecordedAnswer({ output: text }), grader);
 
     expect(grade).toEqual({ outcome: 'scored', score, answer, reason: null });
   });
@@ -110,28 +114,33 @@ describe('gradeAnswer', () => {
     ['a letter in parentheses', '(B)', 'Answer: B'],
     ["a choice's text", 'green', 'Answer: B'],
     ['a letter and the answer a text', 'B', 'Answer: green'],
-  ])('compares choices if the target is %s', (_, target, text) => {
+  ])('compares choices if the target is %s', async (_, target, text) => {
     const question = aQuestion({ target: [target], choices: colors });
 
-    const grade = gradeAnswer({ kind: 'choice' }, question, anOutput({ text }), 'stop');
+    const grade = await gradeAnswer(
+      { kind: 'choice' },
+      question,
+      aRecordedAnswer({ output: text }),
+      grader,
+    );
 
     expect(grade).toEqual({ outcome: 'scored', score: 1, answer: 'B', reason: null });
   });
 
-  it('accepts any of several targets', () => {
+  it('accepts any of several targets', async () => {
     const question = aQuestion({ target: ['forty-two', '42'] });
 
-    const grade = gradeAnswer({ kind: 'exact' }, question, anOutput({ text: '42' }), 'stop');
+    const grade = await gradeAnswer({ kind: 'exact' }, question, aRecordedAnswer(), grader);
 
     expect(grade.score).toBe(1);
   });
 
-  it('scores a correct answer even if the output was cut off after it', () => {
-    const grade = gradeAnswer(
+  it('scores a correct answer even if the output was cut off after it', async () => {
+    const grade = await gradeAnswer(
       { kind: 'bbh' },
       aQuestion(),
-      anOutput({ text: 'the answer is 42' }),
-      'length',
+      aRecordedAnswer({ output: 'the answer is 42', finishReason: 'length' }),
+      grader,
     );
 
     expect(grade).toEqual({ outcome: 'scored', score: 1, answer: '42', reason: null });
@@ -141,10 +150,15 @@ describe('gradeAnswer', () => {
     ['a choice', { kind: 'choice' }, 'no-choice'],
     ['a number', { kind: 'numeric', tolerance: 0 }, 'no-number'],
     ['a match', { kind: 'regex', pattern: 'x = (\\d+)' }, 'no-match'],
-  ])('reports a text without %s as unparsed', (_, scorer, reason) => {
+  ])('reports a text without %s as unparsed', async (_, scorer, reason) => {
     const question = aQuestion({ choices: colors });
 
-    const grade = gradeAnswer(scorer, question, anOutput({ text: 'I cannot say.' }), 'stop');
+    const grade = await gradeAnswer(
+      scorer,
+      question,
+      aRecordedAnswer({ output: 'I cannot say.' }),
+      grader,
+    );
 
     expect(grade).toEqual({ outcome: 'unparsed', score: 0, answer: null, reason });
   });
@@ -154,16 +168,86 @@ describe('gradeAnswer', () => {
   });
 });
 
+describe('gradeAnswer with a pattern of the user', () => {
+  const pattern: ScorerSpec = { kind: 'regex', pattern: '(a+)+$' };
+
+  it.each([
+    ['takes too long', { kind: 'timeout' }, 'scorer-timeout'],
+    ['cannot be run', { kind: 'error' }, 'scorer-failed'],
+  ] as const)('leaves the answer ungraded if the pattern %s', async (_, match, reason) => {
+    const patterns = { match: async () => match };
+
+    const grade = await gradeAnswer(pattern, aQuestion(), aRecordedAnswer(), { patterns });
+
+    expect(grade).toEqual({ outcome: 'ungraded', score: null, answer: null, reason });
+  });
+
+  it.each([
+    [undefined, limits.patternMs],
+    [5, 5],
+  ])('gives a pattern its time limit, here %s', async (patternLimitMs, expectedMs) => {
+    const matched: unknown[] = [];
+    const match: PatternMatcher['match'] = async (...args) => {
+      matched.push(args);
+      return { kind: 'none' };
+    };
+
+    await gradeAnswer(pattern, aQuestion(), aRecordedAnswer({ output: 'aaa' }), {
+      patterns: { match },
+      patternLimitMs,
+    });
+
+    expect(matched).toEqual([[{ source: '(a+)+$', flags: 'u' }, 'aaa', expectedMs]]);
+  });
+});
+
+describe('gradeAnswer for a long, hostile text', () => {
+  const kinds = everyScorer.filter(({ kind }) => kind !== 'regex');
+  // A scorer that takes quadratic time on one of these takes minutes, which the time limit of a test ends.
+  const pumps = [
+    ' ',
+    '(',
+    ')',
+    '.',
+    '*',
+    '1',
+    '1,',
+    '1,111,',
+    '.1',
+    '1e',
+    'answer',
+    'answer ',
+    'answer is ',
+  ];
+
+  it.each(kinds.map((scorer) => [scorer.kind, scorer] as const))(
+    '%s ends in time',
+    async (_, scorer) => {
+      for (const pump of pumps) {
+        const pumped = pump.repeat(1_000_000 / pump.length);
+        for (const output of [pumped, `answer${pumped}!`, `1${pumped}!`]) {
+          const question = aQuestion({ target: ['B'], choices: colors });
+
+          const grade = await gradeAnswer(scorer, question, aRecordedAnswer({ output }), grader);
+
+          expect(grade.outcome).not.toBe('ungraded');
+        }
+      }
+    },
+    60_000,
+  );
+});
+
 describe('gradeAnswer for an output without an answer', () => {
-  it.each<[string, Partial<ModelOutput>, FinishReason | null, string, string | null]>([
-    ['cut off', { text: null }, 'length', 'cut-off', null],
-    ['empty and cut off', { text: '' }, 'length', 'cut-off', ''],
-    ['cut off while reasoning', { text: null, reasoning: 'Hm' }, 'length', 'cut-off', null],
-    ['with reasoning only', { text: null, reasoning: 'Hm' }, 'stop', 'reasoning-only', null],
-    ['empty, with another finish reason', { text: '' }, 'other', 'no-text', ''],
-    ['empty, without a finish reason', { text: '' }, null, 'no-text', ''],
-    ['missing', { text: null }, 'stop', 'no-text', null],
-    ['refused', { text: null, refusal: 'I will not.' }, 'stop', 'refused', 'I will not.'],
+  it.each<[string, Partial<RecordedAnswer>, FinishReason | null, string, string | null]>([
+    ['cut off', { output: null }, 'length', 'cut-off', null],
+    ['empty and cut off', { output: '' }, 'length', 'cut-off', ''],
+    ['cut off while reasoning', { output: null, hasReasoning: true }, 'length', 'cut-off', null],
+    ['with reasoning only', { output: null, hasReasoning: true }, 'stop', 'reasoning-only', null],
+    ['empty, with another finish reason', { output: '' }, 'other', 'no-text', ''],
+    ['empty, without a finish reason', { output: '' }, null, 'no-text', ''],
+    ['missing', { output: null }, 'stop', 'no-text', null],
+    ['refused', { output: null, refusal: 'I will not.' }, 'stop', 'refused', 'I will not.'],
     [
       'refused, with a text beside the refusal',
       { refusal: 'I will not.' },
@@ -173,18 +257,23 @@ describe('gradeAnswer for an output without an answer', () => {
     ],
   ])(
     'is unparsed and scores 0 when the output is %s',
-    (_, output, finishReason, reason, answer) => {
-      const grade = gradeAnswer({ kind: 'exact' }, aQuestion(), anOutput(output), finishReason);
+    async (_, recorded, finishReason, reason, answer) => {
+      const grade = await gradeAnswer(
+        { kind: 'exact' },
+        aQuestion(),
+        aRecordedAnswer({ ...recorded, finishReason }),
+        grader,
+      );
 
       expect(grade).toEqual({ outcome: 'unparsed', score: 0, answer, reason });
     },
   );
 
-  it('scores an empty text if the model stopped of its own accord', () => {
-    const empty = anOutput({ text: '' });
+  it('scores an empty text if the model stopped of its own accord', async () => {
+    const empty = aRecordedAnswer({ output: '' });
 
-    const wrong = gradeAnswer({ kind: 'bbh' }, aQuestion(), empty, 'stop');
-    const right = gradeAnswer({ kind: 'exact' }, aQuestion({ target: [''] }), empty, 'stop');
+    const wrong = await gradeAnswer({ kind: 'bbh' }, aQuestion(), empty, grader);
+    const right = await gradeAnswer({ kind: 'exact' }, aQuestion({ target: [''] }), empty, grader);
 
     expect(wrong).toEqual({ outcome: 'scored', score: 0, answer: '', reason: null });
     expect(right).toEqual({ outcome: 'scored', score: 1, answer: '', reason: null });
@@ -192,40 +281,38 @@ describe('gradeAnswer for an output without an answer', () => {
 });
 
 describe('gradeAnswer for a question without a target', () => {
-  it.each<[string, Partial<ModelOutput>, string | null]>([
-    ['an answer', { text: '42' }, '42'],
-    ['no text', { text: null }, null],
-    ['a refusal', { text: null, refusal: 'I will not.' }, null],
-  ])('is ungraded when the output is %s', (_, output, answer) => {
+  it.each<[string, Partial<RecordedAnswer>, string | null]>([
+    ['an answer', { output: '42' }, '42'],
+    ['no text', { output: null }, null],
+    ['a refusal', { output: null, refusal: 'I will not.' }, null],
+  ])('is ungraded when the output is %s', async (_, recorded, answer) => {
     const question = aQuestion({ target: null });
 
-    const grade = gradeAnswer({ kind: 'exact' }, question, anOutput(output), 'stop');
+    const grade = await gradeAnswer({ kind: 'exact' }, question, aRecordedAnswer(recorded), grader);
 
     expect(grade).toEqual({ outcome: 'ungraded', score: null, answer, reason: 'no-target' });
   });
 });
 
 describe('every grade', () => {
-  it('has score 0 or 1, 0 if unparsed, null if ungraded', () => {
+  it('has score 0 or 1, 0 if unparsed, null if ungraded', async () => {
     const texts = fc.option(fc.oneof(fc.string(), fc.constantFrom('Answer: B', '42', '= x')));
 
-    fc.assert(
-      fc.property(
+    await fc.assert(
+      fc.asyncProperty(
         fc.constantFrom(...everyScorer),
         fc.record({
-          text: texts,
-          reasoning: fc.option(fc.string()),
+          output: texts,
+          hasReasoning: fc.boolean(),
           refusal: fc.option(fc.string(), { freq: 9 }),
-          images: fc.constant<ModelOutput['images']>([]),
-          toolCalls: fc.constant<ModelOutput['toolCalls']>([]),
+          finishReason: fc.constantFrom<FinishReason | null>('stop', 'length', 'other', null),
         }),
-        fc.constantFrom<FinishReason | null>('stop', 'length', 'other', null),
         fc.option(fc.array(fc.string(), { minLength: 1, maxLength: 3 })),
         fc.option(fc.array(fc.string(), { maxLength: 5 })),
-        (scorer, output, finishReason, target, choices) => {
+        async (scorer, recorded, target, choices) => {
           const question = aQuestion({ target, choices });
 
-          const grade = gradeAnswer(scorer, question, output, finishReason);
+          const grade = await gradeAnswer(scorer, question, recorded, grader);
 
           expect(grade.outcome === 'ungraded').toBe(target === null);
           expect(grade.score).toBeOneOf(
@@ -237,15 +324,20 @@ describe('every grade', () => {
     );
   });
 
-  it('is correct when the text is the target', () => {
-    fc.assert(
-      fc.property(
+  it('is correct when the text is the target', async () => {
+    await fc.assert(
+      fc.asyncProperty(
         fc.constantFrom<ScorerSpec>({ kind: 'exact' }, { kind: 'includes' }),
         fc.string(),
-        (scorer, target) => {
+        async (scorer, target) => {
           const question = aQuestion({ target: [target] });
 
-          const grade = gradeAnswer(scorer, question, anOutput({ text: target }), 'stop');
+          const grade = await gradeAnswer(
+            scorer,
+            question,
+            aRecordedAnswer({ output: target }),
+            grader,
+          );
 
           expect(grade.score).toBe(1);
         },

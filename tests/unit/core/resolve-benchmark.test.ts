@@ -144,6 +144,7 @@ describe('a resolved benchmark', () => {
       isStreamed: true,
       extraBody: { top_k: 1 },
       scorer: { kind: 'numeric', tolerance: 0.5 },
+      grading: 1,
       select: { start: 0, limit: 2 },
     });
     expect(configs[1]?.scorer).toEqual({ kind: 'numeric', tolerance: 0 });

@@ -12,7 +12,8 @@ import * as z from 'zod';
 import { describeExpectedTarget } from '../../../packages/core/src/scorers/describe-expected-target.ts';
 import { parseSpec } from '../../../packages/core/src/spec/parse-spec.ts';
 import { resolveBenchmark } from '../../../packages/core/src/spec/resolve-benchmark.ts';
-import { aGroupHeader, anOutput, aQuestion } from '../../support/builders.ts';
+import { aGroupHeader, aQuestion, aRecordedAnswer } from '../../support/builders.ts';
+import { inProcessPatterns } from '../../support/in-process-patterns.ts';
 
 const parameters = z.strictObject({
   /** The answer starts after this text. */
@@ -43,19 +44,30 @@ describe('an added scorer', () => {
     ['>par', 'scored', 1, 'par', null],
     ['>ber', 'scored', 0, 'ber', null],
     ['par', 'unparsed', 0, null, 'no-marker'],
-  ])('grades the text %j as %s with score %d', (text, outcome, score, answer, reason) => {
+  ])('grades the text %j as %s with score %d', async (text, outcome, score, answer, reason) => {
     const question = aQuestion({ target: ['paris'] });
 
-    const grade = gradeAnswer({ kind: 'prefix' }, question, anOutput({ text }), 'stop', registry);
+    const grade = await gradeAnswer(
+      { kind: 'prefix' },
+      question,
+      aRecordedAnswer({ output: text }),
+      {
+        patterns: inProcessPatterns,
+        scorers: registry,
+      },
+    );
 
     expect(grade).toEqual({ outcome, score, answer, reason });
   });
 
-  it('grades with its own parameters', () => {
+  it('grades with its own parameters', async () => {
     const scorer = { kind: 'prefix', marker: '#' };
     const question = aQuestion({ target: ['paris'] });
 
-    const grade = gradeAnswer(scorer, question, anOutput({ text: '#par' }), 'stop', registry);
+    const grade = await gradeAnswer(scorer, question, aRecordedAnswer({ output: '#par' }), {
+      patterns: inProcessPatterns,
+      scorers: registry,
+    });
 
     expect(grade.score).toBe(1);
   });
@@ -117,18 +129,18 @@ describe('a stored group', () => {
     expect(resolveBenchmark(stored, 'demo.toml').configs[0]?.scorer).toEqual(stored.scorers['q']);
   });
 
-  it('is rejected with the known kinds if its scorer is not registered', () => {
+  it('is rejected with the known kinds if its scorer is not registered', async () => {
     const resolving = () => resolveBenchmark(stored, 'demo.toml', scorerRegistry);
-    const grading = () => gradeAnswer({ kind: 'prefix' }, aQuestion(), anOutput(), 'stop');
+    const grading = gradeAnswer({ kind: 'prefix' }, aQuestion(), aRecordedAnswer(), {
+      patterns: inProcessPatterns,
+    });
 
     const known = '(expected exact, choice, includes, bbh, numeric, regex)';
     expect(resolving).toThrow(`configs[0].scorer: unknown scorer kind "prefix" ${known}`);
-    expect(grading).toThrow(
-      expect.objectContaining({
-        code: 'unsupported',
-        message: `unknown scorer kind "prefix" ${known}`,
-      }),
-    );
+    await expect(grading).rejects.toMatchObject({
+      code: 'unsupported',
+      message: `unknown scorer kind "prefix" ${known}`,
+    });
   });
 });
 
@@ -173,11 +185,13 @@ describe('the built-in scorers', () => {
     },
   );
 
-  it('treat parameters that the spec schema rejects as a bug', () => {
-    const grading = () =>
-      gradeAnswer({ kind: 'regex', pattern: '(' }, aQuestion(), anOutput(), 'stop');
+  it('treat parameters that the spec schema rejects as a bug', async () => {
+    const scorer = { kind: 'regex', pattern: '(' };
+    const grading = gradeAnswer(scorer, aQuestion(), aRecordedAnswer(), {
+      patterns: inProcessPatterns,
+    });
 
-    expect(grading).toThrow(expect.objectContaining({ code: 'invariant-violated' }));
+    await expect(grading).rejects.toMatchObject({ code: 'invariant-violated' });
   });
 });
 

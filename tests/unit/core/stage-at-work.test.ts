@@ -256,7 +256,7 @@ class StageAtWork {
   }
 
   #activeGroupStores(steps: Steps) {
-    const { ledger, blobs, queue, activeGroups, requests, clock } = this.#stage;
+    const { ledger, blobs, queue, activeGroups, requests, clock, patterns } = this.#stage;
     return {
       ledger: steps.watch('ledger', ledger),
       queue: steps.watch('queue', queue),
@@ -264,6 +264,7 @@ class StageAtWork {
       requests: steps.watch('requests', requests),
       blobs,
       clock,
+      patterns,
     };
   }
 

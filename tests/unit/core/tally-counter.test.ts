@@ -16,6 +16,7 @@ import {
 import { FakeBlobStore } from '../../support/fake-blob-store.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { FakeLedger } from '../../support/fake-ledger.ts';
+import { inProcessPatterns } from '../../support/in-process-patterns.ts';
 import { openLocalStores } from '../../support/local-stores.ts';
 
 describe('a recounted tally', () => {
@@ -124,7 +125,11 @@ async function countRows(ledger: Ledger): Promise<readonly Tally[]> {
   const counter = new TallyCounter();
   for (const run of runs) {
     for (const name of configs) {
-      const rows = readRows(header, run, aConfig({ name }), { ledger, blobs });
+      const rows = readRows(header, run, aConfig({ name }), {
+        ledger,
+        blobs,
+        patterns: inProcessPatterns,
+      });
       for await (const row of rows) counter.add(row);
     }
   }

@@ -1,17 +1,22 @@
 import {
+  type Benchmark,
   type CellResult,
   type CellRow,
   finalizeGroup,
   type GroupHeader,
   groupKey,
+  limits,
+  type PatternMatcher,
   runKey,
   type Summary,
+  scorerRegistry,
   verifyGroup,
 } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
 import {
   aBenchmark,
   aCall,
+  aConfig,
   aFailedResult,
   aModelResponse,
   anError,
@@ -30,7 +35,14 @@ describe('verifyGroup', () => {
 
     const { figures, ...found } = await verifyGroup(header, engine.benchmark, engine);
 
-    expect(found).toEqual({ rows: 8, rescored: 6, mismatches: [] });
+    expect(found).toEqual({
+      gradings: 1,
+      rows: 8,
+      rescored: 6,
+      isJournalCompared: true,
+      notRescored: [],
+      mismatches: [],
+    });
     expect(figures).toBeGreaterThan(100);
   });
 
@@ -240,9 +252,7 @@ describe('verifyGroup', () => {
 
     const { mismatches } = await verifyGroup(header, engine.benchmark, engine);
 
-    expect(mismatches).toEqual([
-      `${cells}: wrong: recorded scored 0, but the recorded answer gives scored 1`,
-    ]);
+    expect(mismatches).toEqual([`${cells}: wrong: output: published "41", the journal has "42"`]);
   });
 
   it('reports a truncated row', async () => {
@@ -379,10 +389,202 @@ describe('verifyGroup', () => {
   });
 });
 
+describe('verifyGroup without a ledger', () => {
+  it('finds nothing if nothing was changed, and says that it had no journal', async () => {
+    const { engine, header } = await published();
+
+    const { figures, ...found } = await verifyGroup(header, engine.benchmark, filesOf(engine));
+
+    expect(found).toEqual({
+      gradings: 1,
+      rows: 8,
+      rescored: 6,
+      isJournalCompared: false,
+      notRescored: [],
+      mismatches: [],
+    });
+    expect(figures).toBeGreaterThan(100);
+  });
+
+  it.each<[string, (row: CellRow) => object, string]>([
+    [
+      'a score',
+      (row) => ({ ...row, score: 1 }),
+      'wrong: recorded scored 1, but the recorded answer gives scored 0',
+    ],
+    [
+      'an answer',
+      (row) => ({ ...row, answer: '42' }),
+      'wrong: recorded scored 0, but the recorded answer gives scored 0',
+    ],
+    [
+      'an output',
+      (row) => ({ ...row, output: '42' }),
+      'wrong: recorded scored 0, but the recorded answer gives scored 1',
+    ],
+    [
+      'a grade to a timeout',
+      (row) => ({
+        ...row,
+        outcome: 'ungraded',
+        score: null,
+        answer: null,
+        reason: 'scorer-timeout',
+      }),
+      'wrong: recorded ungraded null (scorer-timeout), but the recorded answer gives scored 0',
+    ],
+    [
+      'a target',
+      (row) => ({ ...row, target: ['41'] }),
+      'wrong: target.0: published "41", recomputed "42"',
+    ],
+    [
+      'a tag',
+      (row) => ({ ...row, tags: {} }),
+      'wrong: tags.kind: published nothing, recomputed "b"',
+    ],
+    [
+      'a run',
+      (row) => ({ ...row, run: 'demo-r9' }),
+      'wrong: run: published "demo-r9", recomputed "demo-20260102T030405Z-0000-r1"',
+    ],
+    [
+      'a cost',
+      (row) => ({ ...row, costUsd: 5 }),
+      'wrong: costUsd: published 5, its calls give null',
+    ],
+    [
+      'the cost of a call',
+      (row) => ({ ...row, calls: row.calls.map((call) => ({ ...call, costUsd: 5 })) }),
+      'wrong: calls.0.costUsd: published 5, but its tokens cost null',
+    ],
+    ['its calls', (row) => ({ ...row, calls: [], costUsd: null }), 'wrong: a score without a call'],
+    [
+      'the score of a failed cell',
+      (row) => ({ ...row, outcome: 'failed' }),
+      'wrong: score: published 0, recomputed null',
+    ],
+    [
+      'the id',
+      (row) => ({ ...row, id: 'other' }),
+      'expected the row of wrong, received direct/other',
+    ],
+  ])('reports a change of %s in a row', async (_, change, mismatch) => {
+    const { engine, header, cells } = await published();
+    editRows(engine, cells, (rows) => rows.map((row) => (row.id === 'wrong' ? change(row) : row)));
+
+    const { mismatches } = await verifyGroup(header, engine.benchmark, filesOf(engine));
+
+    expect(mismatches).toContain(`${cells}: ${mismatch}`);
+  });
+
+  it('reports a row with a field that rows do not have', async () => {
+    const { engine, header, cells } = await published();
+    editRows(engine, cells, (rows) => rows.map((row) => ({ ...row, stars: 5 })));
+
+    const { mismatches } = await verifyGroup(header, engine.benchmark, filesOf(engine));
+
+    expect(mismatches).toContain(
+      `${cells}:1: expected a row of a cells file, received something else`,
+    );
+  });
+
+  it('reports tokens that do not cost what a call is said to have cost', async () => {
+    const prices = new Map([['lab/m', { input: 100_000, output: 100_000 }]]);
+    const { engine, header, cells } = await published({ prices });
+    editRows(engine, cells, (rows) =>
+      rows.map((row) => ({
+        ...row,
+        calls: row.calls.map((call) => ({ ...call, outputTokens: row.id === 'wrong' ? 3 : 2 })),
+      })),
+    );
+
+    const { mismatches } = await verifyGroup(header, engine.benchmark, filesOf(engine));
+
+    expect(mismatches).toContain(
+      `${cells}: wrong: calls.0.costUsd: published 1.2, but its tokens cost 1.3`,
+    );
+  });
+});
+
+describe('verifyGroup with questions, journal and scorers at hand', () => {
+  it('reports only the question file if that is not the one of the plan', async () => {
+    const { engine, header } = await published();
+    const { key, sha256 } = header.questions;
+    engine.blobs.texts.set(key, `{${engine.blobs.texts.get(key)}`);
+
+    const { mismatches } = await verifyGroup(header, engine.benchmark, engine);
+
+    expect(mismatches).toEqual([expect.stringMatching(`^${key}: expected sha256 ${sha256}, `)]);
+  });
+
+  it('reports a call that the journal has otherwise', async () => {
+    const { engine, header, cells } = await published();
+    const key = { run: header.runs[0] ?? '', config: 'direct', id: 'wrong' };
+    const entry = (await engine.ledger.readJournal(key)).get('answer');
+    engine.ledger.forgetJournal(key);
+    if (entry !== undefined) {
+      const call = { ...entry.call, outputTokens: 9, latencyMs: 5 };
+      await engine.ledger.commitCall(key, { ...entry, call });
+    }
+
+    const { mismatches } = await verifyGroup(header, engine.benchmark, engine);
+
+    expect(mismatches).toEqual([
+      `${cells}: wrong: calls.0.latencyMs: published 20, the journal has 5`,
+      `${cells}: wrong: calls.0.outputTokens: published 2, the journal has 9`,
+    ]);
+  });
+
+  it('does not grade again what another version of a scorer graded', async () => {
+    const { engine, header } = await published();
+    const exact = scorerRegistry.get('exact');
+    if (exact === undefined) throw new Error('expected the scorer');
+    const newer = { ...exact, version: 2, matches: () => true };
+    const scorers = new Map([['exact', newer]]);
+
+    const found = await verifyGroup(header, engine.benchmark, { ...engine, scorers });
+
+    expect(found).toMatchObject({
+      rescored: 0,
+      mismatches: [],
+      notRescored: [
+        'grading 1: direct was graded by version 1 of scorer "exact", not version 2; its grades were not made again',
+      ],
+    });
+  });
+
+  it.each([
+    ['a score', null, limits.patternMs * 10],
+    ['a timeout', 'scorer-timeout', limits.patternMs / 10],
+  ])('gives a pattern that led to %s another time limit', async (_, reason, expectedMs) => {
+    const limitsMs: number[] = [];
+    const match: PatternMatcher['match'] = async (_pattern, text, limitMs) => {
+      limitsMs.push(limitMs);
+      return reason === null ? { kind: 'found', text } : { kind: 'timeout' };
+    };
+    const configs = [aConfig({ scorer: { kind: 'regex', pattern: '.*' } })];
+    const engine = new FakeEngine({ benchmark: aBenchmark({ configs }), patterns: { match } });
+    const header = await engine.plan();
+    await engine.workAll();
+    await finalizeGroup(header, engine.benchmark, undefined, engine);
+
+    const { mismatches } = await verifyGroup(header, engine.benchmark, engine);
+
+    expect(mismatches).toEqual([]);
+    expect(limitsMs).toEqual([limits.patternMs, expectedMs]);
+  });
+});
+
+/** The published files, without the ledger. */
+function filesOf({ blobs, patterns, createDigest }: FakeEngine) {
+  return { blobs, patterns, createDigest };
+}
+
 /** Two published runs, each with a right, a wrong, a failed and an empty answer. */
-async function published() {
+async function published(parts: Partial<Benchmark> = {}) {
   const engine = new FakeEngine({
-    benchmark: aBenchmark({ replicates: 2 }),
+    benchmark: aBenchmark({ replicates: 2, ...parts }),
     answer: ({ cell }) => {
       if (cell.id === 'broken') return anError('invalid-request');
       const text = { right: '42', wrong: '41' }[cell.id] ?? '';

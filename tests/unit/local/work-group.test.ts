@@ -30,6 +30,7 @@ import { aBenchmark, aConfig, aLane, aModelResponse, anError } from '../../suppo
 import { FakeClock } from '../../support/fake-clock.ts';
 import { aDraft } from '../../support/fake-engine.ts';
 import { type FakeAnswer, FakeModelClient } from '../../support/fake-model-client.ts';
+import { inProcessPatterns } from '../../support/in-process-patterns.ts';
 import { takePermit } from '../../support/permits.ts';
 import { settledBy } from '../../support/settled-by.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
@@ -122,6 +123,7 @@ async function work(init: {
     header,
     benchmark,
     clientFor: () => models,
+    patterns: inProcessPatterns,
     random: () => 0,
     governor: init.governor ?? new SlotGovernor(slotsOf(benchmark, clock)),
     observe: (event) => {

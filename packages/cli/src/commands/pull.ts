@@ -4,10 +4,11 @@ import {
   earlyExitCodes,
   finalizeGroup,
   type LoadedGroup,
+  type PatternMatcher,
 } from '@thrice/core';
 import { createNodeDigest, type LocalEngine } from '@thrice/local';
 import { findGroup } from '../engine/find-group.ts';
-import { openEngine } from '../local/compose-local.ts';
+import { openEngine, openPatterns } from '../local/compose-local.ts';
 import { type CopyOptions, printCounts, reportCopying } from '../render/copy-report.ts';
 import { countOf } from '../render/count-of.ts';
 import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
@@ -33,8 +34,9 @@ export async function pullFrom(
 ): Promise<ExitCode> {
   const group = await findGroup(stage.ledger, name);
   using engine = openEngine(options.dir, terminal);
+  using patterns = openPatterns();
   const counts = await copyHere(group, stage, engine, terminal);
-  await writeResults(group, counts, engine);
+  await writeResults(group, counts, engine, patterns);
   printCounts(`pulled ${group.header.group} from stage ${options.stage}`, counts, {
     terminal,
     group: group.header.group,
@@ -68,10 +70,11 @@ async function copyHere(
 async function writeResults(
   { header, benchmark }: LoadedGroup,
   { targetLeft }: CopyCounts,
-  engine: LocalEngine,
+  { ledger, blobs, clock }: LocalEngine,
+  patterns: PatternMatcher,
 ): Promise<void> {
   const earlyExitCode = targetLeft === 0 ? undefined : earlyExitCodes.interrupted;
-  await finalizeGroup(header, benchmark, earlyExitCode, engine);
+  await finalizeGroup(header, benchmark, earlyExitCode, { ledger, blobs, clock, patterns });
 }
 
 function reportPull(

@@ -1,7 +1,7 @@
 import { rerunCells } from '@thrice/core';
 import type { EngineOptions } from '../engine/engine.ts';
 import { findRuns } from '../engine/find-group.ts';
-import { openExistingEngine, openModels } from '../local/compose-local.ts';
+import { openExistingEngine, openModels, openPatterns } from '../local/compose-local.ts';
 import { prepareGroup } from '../local/prepare-group.ts';
 import { runToCompletion } from '../local/run-to-completion.ts';
 import { countOf } from '../render/count-of.ts';
@@ -41,6 +41,7 @@ export async function rerunRun(
   const sentCount = await rerunCells(header, runs, configs, stores);
   terminal.error(`retrying ${countOf(sentCount, 'cell')} without a score`);
   await using models = openModels(terminal);
+  using patterns = openPatterns();
   using signals = listenForStop();
   return await runToCompletion({
     terminal,
@@ -48,6 +49,7 @@ export async function rerunRun(
     header,
     benchmark: prepared.benchmark,
     models,
+    patterns,
     signals,
     folder: options.dir,
     isJson: options.json === true,

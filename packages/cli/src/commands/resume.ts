@@ -2,7 +2,7 @@ import type { LoadedGroup } from '@thrice/core';
 import type { LocalEngine } from '@thrice/local';
 import type { EngineOptions } from '../engine/engine.ts';
 import { findGroup } from '../engine/find-group.ts';
-import { openExistingEngine, openModels } from '../local/compose-local.ts';
+import { openExistingEngine, openModels, openPatterns } from '../local/compose-local.ts';
 import { prepareGroup } from '../local/prepare-group.ts';
 import { runToCompletion } from '../local/run-to-completion.ts';
 import type { ExitCode } from '../shell/exit-codes.ts';
@@ -64,6 +64,7 @@ async function work(
 ): Promise<ExitCode> {
   await using prepared = await prepareGroup(group, engine, options.parallel);
   await using models = openModels(terminal);
+  using patterns = openPatterns();
   using signals = listenForStop();
   return await runToCompletion({
     terminal,
@@ -71,6 +72,7 @@ async function work(
     header: group.header,
     benchmark: prepared.benchmark,
     models,
+    patterns,
     signals,
     folder: options.dir,
     isJson: options.json === true,

@@ -3,7 +3,7 @@ import { mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { type GroupHeader, planGroup, withSimulator } from '@thrice/core';
 import type { LocalEngine } from '@thrice/local';
-import { openEngine, openModels } from '../local/compose-local.ts';
+import { openEngine, openModels, openPatterns } from '../local/compose-local.ts';
 import { runToCompletion } from '../local/run-to-completion.ts';
 import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
 import { folderFlag } from '../shell/place-flags.ts';
@@ -42,6 +42,7 @@ async function runLocally(
   if (simulator !== undefined) terminal.error('lane sim: the answers are simulated');
   using engine = openEngine(options.dir, terminal);
   await using models = openModels(terminal);
+  using patterns = openPatterns();
   const benchmark = withSimulator(prepared.benchmark, simulator?.url);
   using signals = listenForStop();
   const onCreated = ({ group }: GroupHeader) => {
@@ -70,6 +71,7 @@ async function runLocally(
     header,
     benchmark,
     models,
+    patterns,
     signals,
     folder: options.dir,
     isJson: options.json === true,

@@ -8,11 +8,13 @@ import type {
   Question,
 } from '@thrice/core';
 import {
+  gradeResult,
   inRecordedOrder,
   readStoredQuestions,
   renderPrompt,
   suggestName,
   ThriceError,
+  withCurrentGrading,
 } from '@thrice/core';
 import type { Engine, EngineOptions } from '../engine/engine.ts';
 import { findRuns } from '../engine/find-group.ts';
@@ -38,11 +40,13 @@ export async function showCell(
       message: `"${runName}": expected one run, received a group of ${runs.length}; choose one of ${runs.join(', ')}`,
     });
   }
-  const { configs } = group.benchmark;
+  const { configs } = await withCurrentGrading(group.header, group.benchmark, engine.blobs);
   const [config] = chooseConfigs(configs, [configName], '');
   if (config === undefined) return exitCodes.usage;
   const question = await findQuestion(group.header, id, engine);
-  const cell = (await engine.ledger.readCells(run, config.name, [id])).get(id);
+  const stored = (await engine.ledger.readCells(run, config.name, [id])).get(id);
+  const result = stored?.result && (await gradeResult(stored.result, question, config, engine));
+  const cell = stored && { ...stored, result };
   const key = { run, config: config.name, id };
   const journal = inRecordedOrder(await engine.ledger.readJournal(key));
   const discarded = await readDiscarded(key, engine);

@@ -1,7 +1,10 @@
-import { verifyGroup as checkGroup } from '@thrice/core';
+import { verifyGroup as checkGroup, type Verification } from '@thrice/core';
+import { createNodeDigest } from '@thrice/local';
 import type { EngineOptions } from '../engine/engine.ts';
 import { findGroup } from '../engine/find-group.ts';
 import { openEngine } from '../engine/open-engine.ts';
+import { openPatterns } from '../local/compose-local.ts';
+import { openPublishedGroups } from '../local/published-groups.ts';
 import { countOf } from '../render/count-of.ts';
 import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
 import { plainText, type Terminal } from '../shell/terminal.ts';
@@ -12,21 +15,47 @@ export async function verifyGroup(
   name: string,
   options: EngineOptions & { readonly json?: boolean },
 ): Promise<ExitCode> {
-  using engine = await openEngine(options, terminal);
-  const { header, benchmark } = await findGroup(engine.ledger, name, engine.flag);
-  const { ledger, blobs } = engine;
-  const verification = await checkGroup(header, benchmark, { ledger, blobs });
-  const { rows, rescored, figures, mismatches } = verification;
+  const verification = await verify(terminal, name, options);
   if (options.json === true) terminal.print(JSON.stringify(verification, null, 2));
-  else {
-    for (const mismatch of mismatches) terminal.print(plainText(mismatch));
-    const conclusion =
-      mismatches.length === 0
-        ? 'all numbers match'
-        : countOf(mismatches.length, 'mismatch', 'mismatches');
-    terminal.print(
-      `${countOf(rows, 'row')}, ${countOf(rescored, 'answer')} rescored, ${countOf(figures, 'figure')} recomputed: ${conclusion}`,
-    );
+  else print(verification, terminal);
+  return verification.mismatches.length === 0 ? exitCodes.complete : exitCodes.paused;
+}
+
+async function verify(
+  terminal: Terminal,
+  name: string,
+  options: EngineOptions,
+): Promise<Verification> {
+  const createDigest = createNodeDigest;
+  using published =
+    options.stage === undefined ? openPublishedGroups(options.dir, terminal) : undefined;
+  if (published !== undefined) {
+    using patterns = openPatterns();
+    const { header, benchmark } = await findGroup(published, name);
+    const { blobs } = published;
+    return await checkGroup(header, benchmark, { blobs, patterns, createDigest });
   }
-  return mismatches.length === 0 ? exitCodes.complete : exitCodes.paused;
+  using engine = await openEngine(options, terminal);
+  const { ledger, blobs, patterns } = engine;
+  const { header, benchmark } = await findGroup(ledger, name, engine.flag);
+  return await checkGroup(header, benchmark, { ledger, blobs, patterns, createDigest });
+}
+
+function print(verification: Verification, terminal: Terminal): void {
+  const { gradings, rows, rescored, figures, mismatches } = verification;
+  for (const line of [...mismatches, ...verification.notRescored]) terminal.print(plainText(line));
+  const conclusion =
+    mismatches.length === 0
+      ? 'all numbers match'
+      : countOf(mismatches.length, 'mismatch', 'mismatches');
+  const counts = [
+    ...(gradings === 1 ? [] : [countOf(gradings, 'grading')]),
+    countOf(rows, 'row'),
+    `${countOf(rescored, 'answer')} rescored`,
+    `${countOf(figures, 'figure')} recomputed`,
+  ];
+  terminal.print(`${counts.join(', ')}: ${conclusion}`);
+  if (!verification.isJournalCompared) {
+    terminal.print('the journal was not at hand: checked the published files alone');
+  }
 }

@@ -1,21 +1,22 @@
 import {
-  type BlobStore,
   isPlanned,
-  type Ledger,
   type LoadedGroup,
+  type RowStores,
   readRows,
   type Summary,
   SummaryBuilder,
+  withCurrentGrading,
 } from '@thrice/core';
 
-/** Computes a group's summary from the ledger, without writing anything. */
+/** Computes a group's summary from the ledger under its current grading, without writing anything. */
 export async function countSummary(
   { header, benchmark }: Pick<LoadedGroup, 'header' | 'benchmark'>,
-  stores: { readonly ledger: Ledger; readonly blobs: BlobStore },
+  stores: RowStores,
 ): Promise<Summary> {
+  const { configs } = await withCurrentGrading(header, benchmark, stores.blobs);
   const builder = new SummaryBuilder(header, benchmark.coverageFloor);
   for (const run of header.runs) {
-    for (const config of benchmark.configs) {
+    for (const config of configs) {
       if (!isPlanned(header, config.name)) continue;
       for await (const row of readRows(header, run, config, stores)) builder.add(row);
     }

@@ -1,4 +1,11 @@
-import type { BlobStore, Clock, GroupHeader, Ledger, OpenBreaker } from '@thrice/core';
+import type {
+  BlobStore,
+  Clock,
+  GroupHeader,
+  Ledger,
+  OpenBreaker,
+  PatternMatcher,
+} from '@thrice/core';
 import type { ConfigStatus, GroupStatus } from './group-status.ts';
 
 /** Options that locate a group. */
@@ -23,6 +30,7 @@ export interface Engine extends Disposable {
   readonly clock: Clock;
   readonly ledger: Ledger;
   readonly blobs: BlobStore;
+  readonly patterns: PatternMatcher;
   /** Where its files are, as shown to users: a folder or `s3://bucket`. */
   readonly place: string;
   /** Flag of suggested commands: ` --stage NAME`, ` --dir FOLDER`, or empty for the default folder. */

@@ -6,7 +6,11 @@ import { type Ledger, type LoadedGroup, loadGroup, suggestName, ThriceError } fr
  * @param flag - The flag with which `thrice ls` lists the same groups. @default none
  * @throws {ThriceError} `unknown-group` when no group matches, or a prefix matches several.
  */
-export async function findGroup(ledger: Ledger, name: string, flag = ''): Promise<LoadedGroup> {
+export async function findGroup(
+  ledger: Pick<Ledger, 'listGroups'>,
+  name: string,
+  flag = '',
+): Promise<LoadedGroup> {
   const groups = await ledger.listGroups();
   const exact = groups.find(({ header }) => header.group === name);
   const labelled = groups.find(({ header }) => header.label === name);

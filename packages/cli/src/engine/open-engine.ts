@@ -1,4 +1,4 @@
-import { openExistingEngine } from '../local/compose-local.ts';
+import { openExistingEngine, openPatterns } from '../local/compose-local.ts';
 import { readLocalActivity } from '../local/local-activity.ts';
 import { folderFlag } from '../shell/place-flags.ts';
 import type { Terminal } from '../shell/terminal.ts';
@@ -17,11 +17,13 @@ export async function openEngine(options: EngineOptions, terminal: Terminal): Pr
     return await openStageEngine(options.stage);
   }
   const engine = openExistingEngine(options.dir, terminal);
+  const patterns = openPatterns();
   const { clock, ledger, blobs, folder: place } = engine;
   return {
     clock,
     ledger,
     blobs,
+    patterns,
     place,
     flag: folderFlag(options.dir),
     readActivity: (counts) => readLocalActivity(engine, counts),
@@ -29,6 +31,9 @@ export async function openEngine(options: EngineOptions, terminal: Terminal): Pr
     takeOver: async () => {
       await engine.workers.takeOver();
     },
-    [Symbol.dispose]: () => engine[Symbol.dispose](),
+    [Symbol.dispose]: () => {
+      patterns[Symbol.dispose]();
+      engine[Symbol.dispose]();
+    },
   };
 }

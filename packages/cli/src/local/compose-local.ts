@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { type Lane, ThriceError } from '@thrice/core';
+import { type Lane, type PatternMatcher, ThriceError } from '@thrice/core';
 import { LocalEngine, systemClock } from '@thrice/local';
 import { createPooledTransport, type ModelClients, openModelClients } from '@thrice/models';
+import { ThreadPatternMatcher } from '@thrice/patterns';
 import type { Terminal } from '../shell/terminal.ts';
 
 /**
@@ -35,6 +36,11 @@ export function openModels(terminal: Terminal): ModelClients {
     clock: systemClock,
     transport: createPooledTransport(),
   });
+}
+
+/** Opens the matcher of the patterns in scorers; its thread starts with the first match. */
+export function openPatterns(): PatternMatcher & Disposable {
+  return new ThreadPatternMatcher(systemClock);
 }
 
 /** Whether a lane's key is set; never the key. */

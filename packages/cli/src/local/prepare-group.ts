@@ -8,6 +8,7 @@ import {
   type Question,
   readStoredQuestions,
   ThriceError,
+  withCurrentGrading,
   withSimulator,
 } from '@thrice/core';
 import { fileSourceReader, type LocalEngine } from '@thrice/local';
@@ -40,7 +41,8 @@ export async function prepareGroup(
     () => simulatedQuestions(source),
     resolvePath,
   );
-  const own = { ...stored, ...(parallel !== undefined && { parallel }) };
+  const graded = await withCurrentGrading(header, stored, engine.blobs);
+  const own = { ...graded, ...(parallel !== undefined && { parallel }) };
   const benchmark = withSimulator(own, simulator?.url);
   if (!isPlanned) {
     const { ledger, blobs } = engine;

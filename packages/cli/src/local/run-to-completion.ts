@@ -2,6 +2,7 @@ import {
   type Benchmark,
   finalizeGroup,
   type GroupHeader,
+  type PatternMatcher,
   renderSummary,
   type Summary,
 } from '@thrice/core';
@@ -31,6 +32,7 @@ export interface CompletionOrder {
   readonly header: GroupHeader;
   readonly benchmark: Benchmark;
   readonly models: ModelClients;
+  readonly patterns: PatternMatcher;
   readonly signals: StopSignals;
   readonly folder: string;
   readonly isJson: boolean;
@@ -69,6 +71,7 @@ export async function runToCompletion(order: CompletionOrder): Promise<ExitCode>
       header,
       benchmark,
       clientFor: order.models.clientFor,
+      patterns: order.patterns,
       governor,
       random: Math.random,
       observe: (event) => {
@@ -86,7 +89,12 @@ export async function runToCompletion(order: CompletionOrder): Promise<ExitCode>
     terminal.error(`${describeStop(ending)}\nresume with: ${resumeCommand(order)}`);
     return exitCodes.interrupted;
   }
-  const summary = await finalizeGroup(header, benchmark, earlyExitCode(ending), engine);
+  const summary = await finalizeGroup(header, benchmark, earlyExitCode(ending), {
+    ledger: engine.ledger,
+    blobs: engine.blobs,
+    clock: engine.clock,
+    patterns: order.patterns,
+  });
   if (order.isJson) terminal.print(JSON.stringify(summary, null, 2));
   else terminal.print(plainText(renderSummary(summary, 'text').trimEnd()));
   terminal.error(`results: ${engine.folder}/runs/${header.group}`);

@@ -8,6 +8,7 @@ import {
   type QuestionSource,
   resolveBenchmark,
   type SourceFile,
+  scorerVersions,
   suggestName,
   ThriceError,
 } from '@thrice/core';
@@ -170,6 +171,7 @@ async function draftGroup({
       ]),
     ),
     commandLine: [...terminal.commandLine],
+    scorerVersions,
     toolVersion,
     commit: readCommit(terminal.workingFolder),
   };

@@ -18,9 +18,11 @@ import type {
   DlqScan,
   GroupRequests,
   Ledger,
+  PatternMatcher,
   TaskQueue,
 } from '@thrice/core';
 import { systemClock } from '@thrice/local';
+import { ThreadPatternMatcher } from '@thrice/patterns';
 
 /** Attempts per AWS request: a command that watches a group for hours must outlast some throttling. */
 const MAX_ATTEMPTS = 6;
@@ -31,6 +33,7 @@ export interface CloudEngine extends Disposable {
   readonly clock: Clock;
   readonly ledger: Ledger;
   readonly blobs: BlobStore;
+  readonly patterns: PatternMatcher;
   readonly queue: TaskQueue;
   readonly activeGroups: ActiveGroups;
   readonly requests: GroupRequests;
@@ -52,11 +55,13 @@ export async function openStage(name: string): Promise<CloudEngine> {
   const stage = await findStage(dynamo, name);
   const random = Math.random;
   const blobs = new S3BlobStore({ client: s3, bucket: stage.bucketName });
+  const patterns = new ThreadPatternMatcher(systemClock);
   const table = { client: dynamo, tableName: stage.tableName, clock: systemClock, random };
   return {
     stage,
     clock: systemClock,
     blobs,
+    patterns,
     sqs,
     ledger: new DynamoLedger({ ...table, blobs }),
     activeGroups: new DynamoActiveGroups(table),
@@ -80,6 +85,7 @@ export async function openStage(name: string): Promise<CloudEngine> {
         random,
       }),
     [Symbol.dispose]: () => {
+      patterns[Symbol.dispose]();
       for (const client of [dynamo, sqs, s3]) client.destroy();
     },
   };

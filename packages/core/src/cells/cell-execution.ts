@@ -8,7 +8,14 @@ import {
   type JournalEntry,
   totalCost,
 } from '../domain/call.ts';
-import type { Attempt, CellError, CellKey, CellRecord, CellResult } from '../domain/cell.ts';
+import {
+  type Attempt,
+  type CellError,
+  type CellKey,
+  type CellRecord,
+  type CellResult,
+  noAnswer,
+} from '../domain/cell.ts';
 import type { Question } from '../domain/question.ts';
 import { ThriceError, toThriceError } from '../errors.ts';
 import { limits } from '../limits.ts';
@@ -23,6 +30,7 @@ import { backoffMs } from './backoff.ts';
 import { breakerScopeOf, decideRetry } from './decide-retry.ts';
 import type { HeldLease } from './heartbeat.ts';
 import { isServedModel } from './is-served-model.ts';
+import { toRecordedAnswer } from './replay-answer.ts';
 import type { Settlement, Worker } from './worker.ts';
 
 type CallMove = Extract<SolverMove, { readonly kind: 'call' }>;
@@ -367,6 +375,7 @@ export class CellExecution {
       outcome: 'failed',
       score: null,
       answer: null,
+      ...noAnswer,
       reason: error.code,
       error: describeError(error),
       costUsd: totalCost(calls),
@@ -377,10 +386,12 @@ export class CellExecution {
     });
   }
 
-  async #complete(question: Question, { output, finishReason }: AnswerMove): Promise<Settlement> {
+  async #complete(question: Question, move: AnswerMove): Promise<Settlement> {
     const calls = callsOf(this.#journal);
+    const answer = toRecordedAnswer(move);
     return await this.#store({
-      ...gradeAnswer(this.#config.scorer, question, output, finishReason, this.#worker.scorers),
+      ...answer,
+      ...(await gradeAnswer(this.#config.scorer, question, answer, this.#worker)),
       error: null,
       costUsd: totalCost(calls),
       latencyMs: calls.reduce((sum, { latencyMs }) => sum + latencyMs, 0),
@@ -390,9 +401,10 @@ export class CellExecution {
     });
   }
 
-  async #store(result: Omit<CellResult, 'finishedAt'>): Promise<Settlement> {
+  async #store(result: Omit<CellResult, 'grading' | 'finishedAt'>): Promise<Settlement> {
     const { ledger, owner, observe } = this.#worker;
-    const complete: CellResult = { ...result, finishedAt: this.#now() };
+    const { grading } = this.#config;
+    const complete: CellResult = { ...result, grading, finishedAt: this.#now() };
     const isOurs = await ledger.completeCell(this.#key, owner, complete, this.#attemptLog);
     // Another worker has the cell and may die: only the task of a done cell is acknowledged.
     if (!isOurs) return { kind: 'release', delayMs: limits.heartbeatMs };

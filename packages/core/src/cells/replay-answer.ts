@@ -1,5 +1,6 @@
 import type { Config } from '../domain/benchmark.ts';
 import { inRecordedOrder, type Journal } from '../domain/call.ts';
+import type { RecordedAnswer } from '../domain/cell.ts';
 import type { Question } from '../domain/question.ts';
 import type { SolverMove, SolverRegistry } from '../ports/solver.ts';
 import { solverRegistry } from '../solvers/registry.ts';
@@ -17,9 +18,17 @@ export function replayAnswer(
     journal,
   }: { readonly config: Config; readonly question: Question; readonly journal: Journal },
   solvers: SolverRegistry = solverRegistry,
-): Extract<SolverMove, { readonly kind: 'answer' }> | undefined {
+): RecordedAnswer | undefined {
   const prompt = renderPrompt(config, question);
   const input = { config, question, prompt, journal: inRecordedOrder(journal) };
   const move = solvers.get(config.solver)?.next(input);
-  return move?.kind === 'answer' ? move : undefined;
+  return move?.kind === 'answer' ? toRecordedAnswer(move) : undefined;
+}
+
+/** What a cell stores of its solver's answer. */
+export function toRecordedAnswer({
+  output: { text, refusal, reasoning },
+  finishReason,
+}: Extract<SolverMove, { readonly kind: 'answer' }>): RecordedAnswer {
+  return { output: text, refusal, finishReason, hasReasoning: reasoning !== null };
 }

@@ -6,6 +6,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { Governor } from '../ports/governor.ts';
 import type { Ledger } from '../ports/ledger.ts';
 import type { ClientFor } from '../ports/model-client.ts';
+import type { PatternMatcher } from '../ports/pattern-matcher.ts';
 import type { Random } from '../ports/random.ts';
 import type { SolverRegistry } from '../ports/solver.ts';
 import type { Heartbeat } from './heartbeat.ts';
@@ -32,6 +33,7 @@ export interface Worker {
   readonly solvers?: SolverRegistry | undefined;
   /** @default the built-in scorers */
   readonly scorers?: ScorerRegistry | undefined;
+  readonly patterns: PatternMatcher;
 }
 
 /** What to do with the delivery of a cell after the work on it. */

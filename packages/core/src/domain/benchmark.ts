@@ -36,6 +36,8 @@ export interface Config {
   readonly isStreamed: boolean;
   readonly extraBody: Readonly<Record<string, unknown>> | undefined;
   readonly scorer: ScorerSpec;
+  /** Number of the grading that the scorer comes from; 1 is the plan's. */
+  readonly grading: number;
   readonly select: Select | undefined;
 }
 

@@ -114,6 +114,11 @@ export interface DiscardedCall {
   readonly entry: JournalEntry;
 }
 
+/** Whether a call answers its step. */
+export function isAnswer({ discarded }: Call): boolean {
+  return discarded === null;
+}
+
 /** Returns an entry as a second payment for a step that another call has answered. */
 export function asDuplicate(entry: JournalEntry): JournalEntry {
   return { ...entry, call: { ...entry.call, discarded: 'duplicate' } };
@@ -137,4 +142,16 @@ export function totalCost(calls: readonly Call[]): number | null {
     (sum, { costUsd }) => (sum === null || costUsd === null ? null : sum + costUsd),
     0,
   );
+}
+
+/** The cost of a row's calls: of those that answer a step, and of the discarded ones, USD. */
+export function costsOf(calls: readonly Call[]): {
+  readonly costUsd: number | null;
+  readonly wasteUsd: number | null;
+} {
+  const waste = calls.filter((call) => !isAnswer(call));
+  return {
+    costUsd: totalCost(calls.filter(isAnswer)),
+    wasteUsd: waste.length === 0 ? 0 : totalCost(waste),
+  };
 }

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { type ErrorClass, type ErrorCode, errorCodesByClass } from '../errors.ts';
-import { callSchema } from './call.ts';
+import { callSchema, finishReasonSchema } from './call.ts';
 
 /** The key of a cell: one question under one config in one run. */
 export interface CellKey {
@@ -46,6 +46,32 @@ export const attemptSchema = z.strictObject({
 /** One failed attempt at a call; see {@link attemptSchema}. */
 export type Attempt = z.infer<typeof attemptSchema>;
 
+/**
+ * What a cell's model said, as far as grading reads it: enough to grade the answer again without the
+ * journal. All null for a cell that was not answered.
+ */
+const answerFields = {
+  /** The completion's text; null if it had none. An empty text is an answer, a missing one is not. */
+  output: z.string().nullable(),
+  /** The model's own refusal text, where the vendor marks one. */
+  refusal: z.string().nullable(),
+  /** Why the model stopped. */
+  finishReason: finishReasonSchema.nullable(),
+  /** Whether the model showed reasoning beside the text. */
+  hasReasoning: z.boolean().nullable(),
+};
+const recordedAnswerSchema = z.strictObject(answerFields);
+/** What a cell's model said, as far as grading reads it. */
+export type RecordedAnswer = Readonly<z.infer<typeof recordedAnswerSchema>>;
+
+/** The recorded answer of a cell that was not answered. */
+export const noAnswer: RecordedAnswer = {
+  output: null,
+  refusal: null,
+  finishReason: null,
+  hasReasoning: null,
+};
+
 /** What a worker writes when it completes a cell, exactly once per generation. */
 export const cellResultSchema = z.strictObject({
   outcome: outcomeSchema.exclude(['not-attempted']),
@@ -53,8 +79,11 @@ export const cellResultSchema = z.strictObject({
   score: z.number().min(0).max(1).nullable(),
   /** The answer the scorer found in the text; null if it found none. */
   answer: z.string().nullable(),
+  ...answerFields,
   /** Why the outcome is not `scored`, in one word; null for scored cells. */
   reason: z.string().nullable(),
+  /** Number of the grading that outcome, score, answer and reason come from. */
+  grading: z.int().min(1),
   error: cellErrorSchema.nullable(),
   /** Attempts at the cell's calls, the successful ones included. */
   attempts: z.int().min(0),
@@ -103,6 +132,7 @@ export const cellRowSchema = z.strictObject({
   outcome: outcomeSchema,
   score: z.number().nullable(),
   answer: z.string().nullable(),
+  ...answerFields,
   target: z.array(z.string()).nullable(),
   confidence: z.number().min(0).max(1).nullable(),
   reason: z.string().nullable(),

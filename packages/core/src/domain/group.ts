@@ -42,6 +42,8 @@ export const groupHeaderSchema = z.strictObject({
   waitForQuota: z.boolean(),
   keys: z.record(z.string(), z.enum(['present', 'missing', 'not-needed', 'unknown'])),
   commandLine: z.array(z.string()),
+  /** Versions of the scorers at planning time, by kind. */
+  scorerVersions: z.record(z.string(), z.int()),
   toolVersion: z.string(),
   commit: z.string().nullable(),
 });

@@ -8,6 +8,15 @@ export const scorerSpecSchema = z.looseObject({ kind: z.string().min(1) });
 export type ScorerSpec = Readonly<z.infer<typeof scorerSpecSchema>>;
 
 /**
+ * A pattern that a user wrote. A scorer never runs it: it returns it, and the first group of its first
+ * match, or else the whole match, is the answer.
+ */
+export interface Pattern {
+  readonly source: string;
+  readonly flags: string;
+}
+
+/**
  * Turns an answer into a score: finds the answer in a model's text, then compares it with the
  * targets. Pure: the same text, question and parameters always give the same score.
  */
@@ -25,8 +34,15 @@ export interface Scorer<Parameters extends z.ZodObject = z.ZodObject> {
   readonly needsTable: boolean;
   /** What {@link read} looks for; a text without one is unparsed with the reason `no-<noun>`. */
   readonly answerNoun: string;
-  /** Returns the answer that a text gives, or undefined if it gives none. */
-  read(text: string, question: Question, parameters: z.infer<Parameters>): string | undefined;
+  /**
+   * Returns the answer that a text gives, the user's pattern that finds it, or undefined if the text
+   * gives none. Takes time in proportion to the text, whatever the text is.
+   */
+  read(
+    text: string,
+    question: Question,
+    parameters: z.infer<Parameters>,
+  ): string | Pattern | undefined;
   /** Compares an answer that {@link read} returned with one target. */
   matches(
     answer: string,

@@ -1,5 +1,6 @@
 import { readStoredQuestions } from '../cells/read-question.ts';
 import type { Config } from '../domain/benchmark.ts';
+import { isSameGrading } from '../domain/grading.ts';
 import type { GroupHeader } from '../domain/group.ts';
 import type { Question } from '../domain/question.ts';
 import { assertNever, ThriceError } from '../errors.ts';
@@ -12,6 +13,14 @@ import type { TaskQueue } from '../ports/task-queue.ts';
 import type { LoadedGroup } from '../spec/load-group.ts';
 import { createSelector } from '../spec/questions/select-questions.ts';
 import { type CellCopy, copyCell } from './copy-cell.ts';
+import { publishedKeys } from './finalize-group.ts';
+import {
+  currentGrading,
+  type Gradings,
+  gradingFolder,
+  readGradings,
+  writeGradings,
+} from './gradings.ts';
 import { plannedConfigs } from './plan-group.ts';
 import { chooseMissing, sendTasks } from './send-tasks.ts';
 
@@ -77,8 +86,10 @@ export async function copyGroup(group: LoadedGroup, options: CopyOrder): Promise
   const { header, benchmark } = group;
   const { ledger } = options.to;
   const exists = await hasGroup(header, ledger);
+  const gradings = await chooseGradings(group, options);
   await copyQuestions(header, options);
   if (!exists) await ledger.createGroup(header, 'cancelled');
+  if (gradings !== undefined) await copyGradings(header, gradings, options);
   const configs = plannedConfigs(header, benchmark);
   const counts = await copyCells(header, configs, options);
   await copyDiscardedCalls(header, configs, options);
@@ -99,6 +110,50 @@ async function hasGroup(header: GroupHeader, ledger: Ledger): Promise<boolean> {
     code: 'already-exists',
     message: `${header.group}: expected the same group or none, received a different group of this name (created by "thrice ${existing.header.commandLine.join(' ')}"); nothing was changed`,
   });
+}
+
+/**
+ * Returns the source's gradings if the target lacks some of them.
+ *
+ * @throws {ThriceError} `already-exists` when each side has graded the answers in its own way.
+ */
+async function chooseGradings(
+  { header, benchmark }: LoadedGroup,
+  { from, to }: CopyOrder,
+): Promise<Gradings | undefined> {
+  const source = await readGradings(header, benchmark, from.blobs);
+  const target = await readGradings(header, benchmark, to.blobs);
+  const shared = Math.min(source.length, target.length);
+  const isShared = source
+    .slice(0, shared)
+    .every((grading, index) => isSameGrading(grading, target[index] ?? grading));
+  if (isShared) return source.length > target.length ? source : undefined;
+  throw new ThriceError({
+    code: 'already-exists',
+    message: `${header.group}: expected the same gradings on both sides, received different ones; grade one side with the scorers of the other ("thrice rescore"), or copy to an empty place; nothing was changed`,
+  });
+}
+
+/** Copies the files of the earlier gradings, which may show an earlier state of the group, then their list. */
+async function copyGradings(
+  header: GroupHeader,
+  gradings: Gradings,
+  { from, to }: CopyOrder,
+): Promise<void> {
+  const current = currentGrading(gradings);
+  for (const { number } of gradings) {
+    if (number === current.number) continue;
+    const folder = gradingFolder(header.group, number);
+    for (const key of publishedKeys(header, folder)) {
+      if (!(await from.blobs.has(key))) continue;
+      await to.blobs.write(key, linesOf(from.blobs, key));
+    }
+  }
+  await writeGradings(header.group, gradings, to.blobs);
+}
+
+async function* linesOf(blobs: BlobStore, key: string): AsyncIterable<string> {
+  for await (const line of blobs.readLines(key)) yield `${line}\n`;
 }
 
 async function copyQuestions(

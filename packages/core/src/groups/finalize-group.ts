@@ -1,15 +1,22 @@
-import type { Benchmark } from '../domain/benchmark.ts';
+import type { Benchmark, Config } from '../domain/benchmark.ts';
 import { type CellRow, cellRowSchema, hasScore } from '../domain/cell.ts';
+import type { Grading } from '../domain/grading.ts';
 import type { GroupHeader } from '../domain/group.ts';
 import { ThriceError } from '../errors.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { Ledger } from '../ports/ledger.ts';
-import { readRows } from '../results/read-rows.ts';
+import { type RowStores, readRows } from '../results/read-rows.ts';
 import type { Summary } from '../results/summary.ts';
 import { SummaryBuilder } from '../results/summary-builder.ts';
 import { renderSummary } from '../results/summary-table.ts';
-import { scorerVersions } from '../scorers/registry.ts';
+import { BlobWriter } from './blob-writer.ts';
+import {
+  currentGrading,
+  type Gradings,
+  gradingFolder,
+  readGradings,
+  withGrading,
+} from './gradings.ts';
 
 const EXIT_COMPLETE = 0;
 const EXIT_WITHOUT_SCORE = 1;
@@ -18,9 +25,7 @@ const EXIT_WITHOUT_SCORE = 1;
 export const earlyExitCodes = { paused: 2, interrupted: 130 } as const;
 
 /** The stores finalization reads and writes. */
-export interface FinalizeStores {
-  readonly ledger: Ledger;
-  readonly blobs: BlobStore;
+export interface FinalizeStores extends RowStores {
   readonly clock: Clock;
 }
 
@@ -34,56 +39,94 @@ export function groupKey(group: string, name: string): string {
   return `runs/${group}/${name}`;
 }
 
+/** The exit code of a group that ended early (paused, interrupted), or a function that returns it once every row was read. */
+export type EarlyExitCode = number | undefined | (() => number | undefined);
+
 /**
- * Writes everything a group publishes: rows, predictions, failures, manifests, summaries.
+ * Writes everything a group publishes under its current grading: rows, predictions, failures, manifests,
+ * summaries.
  *
  * Counts the records, not the tallies. Can be repeated: for an unchanged ledger it writes the same bytes,
  * except for `finishedAt` in the manifests. Memory use is one number per cell.
  *
- * @param endedWith - The exit code of a group that ended early (paused, interrupted), or a function that
- *   returns it after every row was read. Undefined if every task is done: the manifests then say 0, or 1
- *   if cells have no score.
+ * @param endedWith - Undefined if every task is done: the manifests then say 0, or 1 if cells have no score.
  * @param onRow - Called with each row as it is written.
  */
 export async function finalizeGroup(
   header: GroupHeader,
   benchmark: Benchmark,
-  endedWith: number | undefined | (() => number | undefined),
+  endedWith: EarlyExitCode,
   stores: FinalizeStores,
   onRow: (row: CellRow) => void = () => undefined,
 ): Promise<Summary> {
+  const gradings = await readGradings(header, benchmark, stores.blobs);
+  const current = currentGrading(gradings);
+  const edition = editionOf(header, benchmark, gradings, current.number);
+  return await publishEdition(edition, endedWith, stores, onRow);
+}
+
+/** A group under one of its gradings, and the folder of the files that show it. */
+export interface Edition {
+  readonly header: GroupHeader;
+  /** With the scorers of the grading. */
+  readonly benchmark: Benchmark;
+  readonly grading: Grading;
+  readonly folder: string;
+}
+
+/** Describes the files of one grading: the current one's are at the top of the group's folder. */
+export function editionOf(
+  header: GroupHeader,
+  benchmark: Benchmark,
+  gradings: Gradings,
+  number: number,
+): Edition {
+  const current = currentGrading(gradings);
+  return {
+    header,
+    benchmark: withGrading(benchmark, gradings, number),
+    grading: gradings.find((each) => each.number === number) ?? current,
+    folder:
+      number === current.number ? `runs/${header.group}` : gradingFolder(header.group, number),
+  };
+}
+
+/** Writes the files of one grading; see {@link finalizeGroup}. */
+export async function publishEdition(
+  edition: Edition,
+  endedWith: EarlyExitCode,
+  stores: FinalizeStores,
+  onRow: (row: CellRow) => void = () => undefined,
+): Promise<Summary> {
+  const { header, benchmark, folder } = edition;
   const group = new SummaryBuilder(header, benchmark.coverageFloor);
   const filesByRun = new Map<string, readonly ConfigFiles[]>();
   for (const run of header.runs) {
     const runSummary = new SummaryBuilder(header, benchmark.coverageFloor);
     const files: ConfigFiles[] = [];
     for (const config of benchmark.configs) {
-      const key = runKey(header.group, run, `cells/${config.name}.jsonl`);
       if (!isPlanned(header, config.name)) continue;
-      const rows = readRows(header, run, config, stores);
-      await stores.blobs.write(
-        key,
-        serializeRows(rows, (row) => {
+      files.push(
+        await writeConfig({ edition, run, config }, stores, (row) => {
           runSummary.add(row);
           group.add(row);
           onRow(row);
         }),
       );
-      files.push(await writeDerived(header, run, config.name, stores.blobs));
     }
-    await writeJson(stores.blobs, runKey(header.group, run, 'summary.json'), runSummary.build());
+    await writeJson(stores.blobs, `${folder}/${run}/summary.json`, runSummary.build());
     filesByRun.set(run, files);
   }
   const hasFailures = [...filesByRun.values()].flat().some(({ failedIds }) => failedIds.length > 0);
   const earlyExitCode = typeof endedWith === 'function' ? endedWith() : endedWith;
   const exitCode = earlyExitCode ?? finishedExitCode(hasFailures);
   for (const [run, files] of filesByRun) {
-    await writeManifest({ header, run, files, exitCode }, stores);
+    await writeManifest({ edition, run, files, exitCode }, stores);
   }
   const summary = group.build();
-  await writeJson(stores.blobs, groupKey(header.group, 'group.json'), header);
-  await writeJson(stores.blobs, groupKey(header.group, 'summary.json'), summary);
-  await stores.blobs.write(groupKey(header.group, 'summary.md'), [renderSummary(summary, 'md')]);
+  await writeJson(stores.blobs, `${folder}/group.json`, header);
+  await writeJson(stores.blobs, `${folder}/summary.json`, summary);
+  await stores.blobs.write(`${folder}/summary.md`, [renderSummary(summary, 'md')]);
   return summary;
 }
 
@@ -109,16 +152,6 @@ export function possibleExitCodes(
 /** Whether a config has cells in this group. Skipped configs have none. */
 export function isPlanned(header: GroupHeader, config: string): boolean {
   return header.configs.some((entry) => entry.config === config && entry.cells > 0);
-}
-
-async function* serializeRows(
-  rows: AsyncIterable<CellRow>,
-  observe: (row: CellRow) => void,
-): AsyncIterable<string> {
-  for await (const row of rows) {
-    observe(row);
-    yield `${JSON.stringify(row)}\n`;
-  }
 }
 
 /** Reads the rows of a published cells file. */
@@ -149,32 +182,65 @@ export interface ConfigFiles {
   readonly failedIds: readonly string[];
 }
 
-async function writeDerived(
-  header: GroupHeader,
-  run: string,
-  config: string,
-  blobs: BlobStore,
+/** The keys of all files that show a group under one grading. */
+export function publishedKeys(header: GroupHeader, folder: string): readonly string[] {
+  const planned = header.configs.filter(({ cells }) => cells > 0);
+  const perRun = [
+    'manifest.json',
+    'summary.json',
+    ...planned.flatMap(({ config }) => [
+      `cells/${config}.jsonl`,
+      `predictions_${config}.json`,
+      `failures_${config}.json`,
+    ]),
+  ];
+  return [
+    ...header.runs.flatMap((run) => perRun.map((name) => `${folder}/${run}/${name}`)),
+    ...['group.json', 'summary.json', 'summary.md'].map((name) => `${folder}/${name}`),
+  ];
+}
+
+/** Writes the rows of a config, and what derives from them, in one pass. */
+async function writeConfig(
+  {
+    edition: { header, folder },
+    run,
+    config,
+  }: { readonly edition: Edition; readonly run: string; readonly config: Config },
+  stores: FinalizeStores,
+  onRow: (row: CellRow) => void,
 ): Promise<ConfigFiles> {
-  const cells = runKey(header.group, run, `cells/${config}.jsonl`);
+  const open = (name: string) => new BlobWriter(stores.blobs, `${folder}/${run}/${name}`);
+  await using cells = open(`cells/${config.name}.jsonl`);
+  await using predictions = open(`predictions_${config.name}.json`);
+  await using failures = open(`failures_${config.name}.json`);
   const failedIds: string[] = [];
-  let predictions = 0;
-  await blobs.write(
-    runKey(header.group, run, `predictions_${config}.json`),
-    jsonArray(readWrittenRows(blobs, cells), (row) => {
-      const prediction = describePrediction(row);
-      if (prediction !== undefined) predictions += 1;
-      return prediction;
-    }),
-  );
-  await blobs.write(
-    runKey(header.group, run, `failures_${config}.json`),
-    jsonArray(readWrittenRows(blobs, cells), (row) => {
-      const failure = describeFailure(row);
-      if (failure !== undefined) failedIds.push(row.id);
-      return failure;
-    }),
-  );
-  return { config, predictions, failedIds };
+  let predictionCount = 0;
+  for await (const row of readRows(header, run, config, stores)) {
+    onRow(row);
+    const prediction = describePrediction(row);
+    const failure = describeFailure(row);
+    await cells.add(`${JSON.stringify(row)}\n`);
+    if (prediction !== undefined) {
+      await predictions.add(serializeItem(prediction, predictionCount === 0));
+      predictionCount += 1;
+    }
+    if (failure !== undefined) {
+      await failures.add(serializeItem(failure, failedIds.length === 0));
+      failedIds.push(row.id);
+    }
+  }
+  await cells.end();
+  await predictions.add(predictionCount === 0 ? '[]\n' : '\n]\n');
+  await predictions.end();
+  await failures.add(failedIds.length === 0 ? '[]\n' : '\n]\n');
+  await failures.end();
+  return { config: config.name, predictions: predictionCount, failedIds };
+}
+
+/** An item of an array with one item per line. */
+function serializeItem(item: object, isFirst: boolean): string {
+  return `${isFirst ? '[\n' : ',\n'}  ${JSON.stringify(item)}`;
 }
 
 /** Returns a row's entry in `predictions_*.json`; undefined if the cell has no answer. */
@@ -197,25 +263,6 @@ export function describeFailure(row: CellRow): object | undefined {
   };
 }
 
-/** Reads rows that this process has just written, without validating them again. */
-async function* readWrittenRows(blobs: BlobStore, key: string): AsyncIterable<CellRow> {
-  for await (const line of blobs.readLines(key)) yield JSON.parse(line) as CellRow;
-}
-
-async function* jsonArray(
-  rows: AsyncIterable<CellRow>,
-  describe: (row: CellRow) => object | undefined,
-): AsyncIterable<string> {
-  let isEmpty = true;
-  for await (const row of rows) {
-    const item = describe(row);
-    if (item === undefined) continue;
-    yield `${isEmpty ? '[\n' : ',\n'}  ${JSON.stringify(item)}`;
-    isEmpty = false;
-  }
-  yield isEmpty ? '[]\n' : '\n]\n';
-}
-
 async function writeJson(blobs: BlobStore, key: string, document: object): Promise<void> {
   await blobs.write(key, [`${JSON.stringify(document, null, 2)}\n`]);
 }
@@ -224,14 +271,14 @@ async function writeManifest(
   facts: Omit<ManifestFacts, 'finishedAt'>,
   { blobs, clock }: FinalizeStores,
 ): Promise<void> {
-  const { header, run } = facts;
+  const { edition, run } = facts;
   const manifest = describeManifest({ ...facts, finishedAt: clock.toIso(clock.now()) });
-  await writeJson(blobs, runKey(header.group, run, 'manifest.json'), manifest);
+  await writeJson(blobs, `${edition.folder}/${run}/manifest.json`, manifest);
 }
 
 /** The input of a manifest. */
 export interface ManifestFacts {
-  readonly header: GroupHeader;
+  readonly edition: Pick<Edition, 'header' | 'grading' | 'folder'>;
   readonly run: string;
   readonly files: readonly ConfigFiles[];
   readonly exitCode: number;
@@ -240,7 +287,7 @@ export interface ManifestFacts {
 
 /** Builds the `manifest.json` of a run. */
 export function describeManifest({
-  header,
+  edition: { header, grading },
   run,
   files,
   exitCode,
@@ -265,10 +312,15 @@ export function describeManifest({
     commit: header.commit,
     keys: header.keys,
     priceTable: 'spec',
-    scorerVersions,
+    scorerVersions: versionsOf(grading),
+    grading,
     configs: header.configs.map((entry) => describeConfig(entry, files)),
     exitCode,
   };
+}
+
+function versionsOf({ configs }: Grading): Readonly<Record<string, number | null>> {
+  return Object.fromEntries(configs.map(({ scorer, version }) => [scorer.kind, version]));
 }
 
 function describeConfig(

@@ -1,13 +1,21 @@
-import type { GroupHeader } from '../domain/group.ts';
+import type { GroupHeader, GroupState } from '../domain/group.ts';
 import type { ResultRequest } from '../domain/group-request.ts';
 import { countDone, countPlanned, type Tally } from '../domain/tally.ts';
 import { ThriceError } from '../errors.ts';
 import type { ActiveGroup, ActiveGroups } from '../ports/active-groups.ts';
 import type { GroupRequests } from '../ports/group-requests.ts';
 import type { GroupRecord, Ledger } from '../ports/ledger.ts';
+import type { Summary } from '../results/summary.ts';
 import { TallyCounter } from '../results/tally-counter.ts';
 import { type LoadedGroup, readGroup } from '../spec/load-group.ts';
-import { earlyExitCodes, type FinalizeStores, finalizeGroup } from './finalize-group.ts';
+import {
+  type Edition,
+  earlyExitCodes,
+  editionOf,
+  type FinalizeStores,
+  publishEdition,
+} from './finalize-group.ts';
+import { currentGrading, readGradings } from './gradings.ts';
 
 /** How often the results are written while cells keep being completed. */
 const MAX_PASSES = 3;
@@ -101,9 +109,7 @@ async function takeSnapshot(
 }
 
 /**
- * Writes every result file once.
- *
- * The exit code also comes from the records: a tally that is short would make a complete group look paused.
+ * Writes every result file once, under the current grading.
  *
  * @returns The tallies counted from the records.
  */
@@ -111,16 +117,50 @@ async function writeResults(
   { header, benchmark, state }: LoadedGroup,
   stores: FinalizeStores,
 ): Promise<readonly Tally[]> {
+  const gradings = await readGradings(header, benchmark, stores.blobs);
+  const edition = editionOf(header, benchmark, gradings, currentGrading(gradings).number);
+  return (await publishRecorded(edition, state, stores)).tallies;
+}
+
+/**
+ * Writes the files of one grading from the records alone.
+ *
+ * The exit code also comes from the records: a tally that is short would make a complete group look paused.
+ */
+export async function publishRecorded(
+  edition: Edition,
+  state: GroupState,
+  stores: FinalizeStores,
+): Promise<{ readonly summary: Summary; readonly tallies: readonly Tally[] }> {
   const counter = new TallyCounter();
   const earlyExitCode = state === 'cancelled' ? earlyExitCodes.interrupted : earlyExitCodes.paused;
-  await finalizeGroup(
-    header,
-    benchmark,
-    () => (countDone(counter.tallies()) < countPlanned(header) ? earlyExitCode : undefined),
+  const planned = countPlanned(edition.header);
+  const summary = await publishEdition(
+    edition,
+    () => (countDone(counter.tallies()) < planned ? earlyExitCode : undefined),
     stores,
     (row) => counter.add(row),
   );
-  return counter.tallies();
+  return { summary, tallies: counter.tallies() };
+}
+
+/**
+ * Writes the files of a group that nobody works on, under its current grading, and repairs its tallies.
+ *
+ * @returns The summary of the group.
+ */
+export async function republishGroup(
+  { header, benchmark, state }: Pick<LoadedGroup, 'header' | 'benchmark' | 'state'>,
+  stores: FinalizeStores,
+): Promise<Summary> {
+  const gradings = await readGradings(header, benchmark, stores.blobs);
+  const edition = editionOf(header, benchmark, gradings, currentGrading(gradings).number);
+  const { summary, tallies } = await publishRecorded(edition, state, stores);
+  for (const counted of tallies) {
+    const existing = findTally(await stores.ledger.readTallies(counted.run), counted);
+    if (!isSameTally(counted, existing)) await stores.ledger.replaceTally(existing, counted);
+  }
+  return summary;
 }
 
 async function requestMissing(

@@ -7,24 +7,32 @@ import {
   type JournalEntry,
   totalCost,
 } from '../domain/call.ts';
-import type { CellRecord, CellResult, CellRow } from '../domain/cell.ts';
+import { type CellRecord, type CellResult, type CellRow, noAnswer } from '../domain/cell.ts';
 import type { GroupHeader } from '../domain/group.ts';
 import type { Question } from '../domain/question.ts';
 import { limits } from '../limits.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
 import type { Ledger } from '../ports/ledger.ts';
+import { type Grader, gradeAnswer } from '../scorers/grade-answer.ts';
 import { createSelector } from '../spec/questions/select-questions.ts';
+
+/** What rows are read from. An answer that another grading graded is graded again on the way. */
+export interface RowStores extends Grader {
+  readonly ledger: Ledger;
+  readonly blobs: BlobStore;
+}
 
 /**
  * Reads the published rows of one config in one run from the ledger, in question order.
  *
- * Every planned cell has a row, including cells that were never attempted.
+ * Every planned cell has a row, including cells that were never attempted. Grades are those of the
+ * config's scorer.
  */
 export async function* readRows(
   header: GroupHeader,
   run: string,
   config: Config,
-  stores: { readonly ledger: Ledger; readonly blobs: BlobStore },
+  stores: RowStores,
 ): AsyncIterable<CellRow> {
   for await (const { row } of readQuestionRows(header, run, config, stores)) yield row;
 }
@@ -40,7 +48,7 @@ export async function* readQuestionRows(
   header: GroupHeader,
   run: string,
   config: Config,
-  stores: { readonly ledger: Ledger; readonly blobs: BlobStore },
+  stores: RowStores,
 ): AsyncIterable<QuestionRow> {
   let page: Question[] = [];
   const discarded = await readDiscarded(run, config.name, stores.ledger);
@@ -49,17 +57,17 @@ export async function* readQuestionRows(
     if (!includes(question)) continue;
     page.push(question);
     if (page.length < limits.pageSize) continue;
-    yield* rowsOf(page, { run, config, discarded, ledger: stores.ledger });
+    yield* rowsOf(page, { run, config, discarded, stores });
     page = [];
   }
-  yield* rowsOf(page, { run, config, discarded, ledger: stores.ledger });
+  yield* rowsOf(page, { run, config, discarded, stores });
 }
 
 /** What all rows of a config in a run have in common. */
 interface RowSource {
   readonly run: string;
   readonly config: Config;
-  readonly ledger: Ledger;
+  readonly stores: RowStores;
   /** The discarded calls by question. */
   readonly discarded: ReadonlyMap<string, readonly Call[]>;
 }
@@ -88,17 +96,44 @@ function inSentOrder(left: JournalEntry, right: JournalEntry): number {
 
 async function* rowsOf(
   page: readonly Question[],
-  { run, config, ledger, discarded }: RowSource,
+  { run, config, stores, discarded }: RowSource,
 ): AsyncIterable<QuestionRow> {
   const ids = page.map(({ id }) => id);
-  const cells = await ledger.readCells(run, config.name, ids);
+  const cells = await stores.ledger.readCells(run, config.name, ids);
   for (const question of page) {
     const cell = cells.get(question.id);
-    const result = cell?.result ?? (await describeUnfinished(cell, ledger));
+    const stored = cell?.result;
     const waste = discarded.get(question.id) ?? [];
+    // Most results have the right grade: no promise for each of them.
+    const result =
+      stored === undefined
+        ? await describeUnfinished(cell, stores.ledger)
+        : isGradedBy(config, stored)
+          ? stored
+          : await gradeResult(stored, question, config, stores);
     yield { question, row: toRow(question, { run, config: config.name, result, waste }) };
   }
 }
+
+/** A failed cell has no answer to grade. */
+function isGradedBy(config: Config, { outcome, grading }: CellResult): boolean {
+  return outcome === 'failed' || grading === config.grading;
+}
+
+/** Returns a result with the grade of the config's scorer, made again if another grading made it. */
+export async function gradeResult(
+  result: CellResult,
+  question: Question,
+  config: Config,
+  grader: Grader,
+): Promise<CellResult> {
+  if (isGradedBy(config, result)) return result;
+  const grade = await gradeAnswer(config.scorer, question, result, grader);
+  return { ...result, ...grade, grading: config.grading };
+}
+
+/** What a row shows of a cell's result. */
+type RowResult = Pick<CellRow, Exclude<keyof CellResult, 'grading'>>;
 
 function toRow(
   question: Question,
@@ -110,7 +145,7 @@ function toRow(
   }: {
     readonly run: string;
     readonly config: string;
-    readonly result: Pick<CellRow, keyof CellResult>;
+    readonly result: RowResult;
     readonly waste: readonly Call[];
   },
 ): CellRow {
@@ -122,6 +157,10 @@ function toRow(
     outcome: result.outcome,
     score: result.score,
     answer: result.answer,
+    output: result.output,
+    refusal: result.refusal,
+    finishReason: result.finishReason,
+    hasReasoning: result.hasReasoning,
     target: question.target,
     confidence: null,
     reason: result.reason,
@@ -141,7 +180,7 @@ function toRow(
 async function describeUnfinished(
   cell: CellRecord | undefined,
   ledger: Ledger,
-): Promise<Pick<CellRow, keyof CellResult>> {
+): Promise<RowResult> {
   const journal = cell === undefined ? new Map() : await ledger.readJournal(cell.key);
   const calls = callsOf(inRecordedOrder(journal));
   const error = cell?.attemptLog.at(-1)?.error ?? null;
@@ -149,6 +188,7 @@ async function describeUnfinished(
     outcome: 'not-attempted',
     score: null,
     answer: null,
+    ...noAnswer,
     reason: error?.code ?? null,
     error,
     attempts: cell?.attempts ?? 0,

@@ -10,7 +10,9 @@ const ONLY_NUMBER = new RegExp(`^(?:\\p{Sc}\\s*)?(?:${NUMBER.source})\\s*[%\\p{S
  * @returns Undefined for a text without a number.
  */
 export function extractNumber(text: string): string | undefined {
-  const match = [...text.matchAll(NUMBER)].at(-1);
+  let match: RegExpExecArray | undefined;
+  // Not an array of all: a text of a million numbers would fill the memory.
+  for (const each of text.matchAll(NUMBER)) match = each;
   if (match === undefined) return undefined;
   const before = text[match.index - 1] ?? ' ';
   const digits = match[0]

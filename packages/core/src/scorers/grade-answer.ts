@@ -1,6 +1,13 @@
-import type { FinishReason, ModelOutput } from '../domain/call.ts';
+import type { RecordedAnswer } from '../domain/cell.ts';
 import type { Question } from '../domain/question.ts';
-import { configureScorer, type ScorerRegistry, type ScorerSpec } from '../domain/scorer.ts';
+import {
+  configureScorer,
+  type Pattern,
+  type ScorerRegistry,
+  type ScorerSpec,
+} from '../domain/scorer.ts';
+import { limits } from '../limits.ts';
+import type { PatternMatch, PatternMatcher } from '../ports/pattern-matcher.ts';
 import { scorerRegistry } from './registry.ts';
 
 /** The fields of a cell's result that scoring decides. */
@@ -11,46 +18,78 @@ export interface Grade {
   readonly reason: string | null;
 }
 
+/** What grading needs besides the answer. */
+export interface Grader {
+  readonly patterns: PatternMatcher;
+  /** Where a scorer's kind is looked up. @default the built-in scorers */
+  readonly scorers?: ScorerRegistry | undefined;
+  /** The longest that a scorer's pattern may take. @default `limits.patternMs` */
+  readonly patternLimitMs?: number | undefined;
+}
+
 /**
- * Grades a model's output.
+ * Grades a recorded answer.
  *
  * - `scored`: score 0 or 1.
  * - `unparsed`: no text, or no answer in it that the scorer can read; score 0, with the reason.
- * - `ungraded`: the question has no target, so the answer is neither right nor wrong.
+ * - `ungraded`: the question has no target, so the answer is neither right nor wrong; or the scorer's
+ *   pattern took too long (`scorer-timeout`) or could not be run (`scorer-failed`).
  *
- * @param registry - Where the scorer's kind is looked up. @default the built-in scorers
- * @throws {ThriceError} `unsupported` for a kind that is not in `registry`.
+ * @throws {ThriceError} `unsupported` for a kind that is not registered.
  */
-export function gradeAnswer(
+export async function gradeAnswer(
   scorerSpec: ScorerSpec,
   question: Question,
-  output: ModelOutput,
-  finishReason: FinishReason | null,
-  registry: ScorerRegistry = scorerRegistry,
-): Grade {
-  const { scorer, parameters } = configureScorer(scorerSpec, registry);
-  const text = output.text;
-  if (question.target === null) {
-    return { outcome: 'ungraded', score: null, answer: text, reason: 'no-target' };
-  }
-  if (output.refusal !== null) return unparsed('refused', output.refusal);
+  recorded: RecordedAnswer,
+  grader: Grader,
+): Promise<Grade> {
+  const { scorer, parameters } = configureScorer(scorerSpec, grader.scorers ?? scorerRegistry);
+  const { output: text, refusal } = recorded;
+  const { target: targets } = question;
+  if (targets === null) return ungraded('no-target', text);
+  if (refusal !== null) return unparsed('refused', refusal);
   // An empty text is an answer only if the model stopped of its own accord.
-  if (text === null || (text === '' && finishReason !== 'stop')) {
-    return unparsed(missingTextReason(output, finishReason), text);
+  if (text === null || (text === '' && recorded.finishReason !== 'stop')) {
+    return unparsed(missingTextReason(recorded), text);
   }
-  const answer = scorer.read(text, question, parameters);
-  if (answer === undefined) return unparsed(`no-${scorer.answerNoun}`, null);
-  const isCorrect = question.target.some((target) =>
-    scorer.matches(answer, target, question, parameters),
-  );
-  return { outcome: 'scored', score: isCorrect ? 1 : 0, answer, reason: null };
+  const reading = await findAnswer(scorer.read(text, question, parameters), text, grader);
+  switch (reading.kind) {
+    case 'timeout':
+      return ungraded('scorer-timeout', null);
+    case 'error':
+      return ungraded('scorer-failed', null);
+    case 'none':
+      return unparsed(`no-${scorer.answerNoun}`, null);
+    case 'found': {
+      const { text: answer } = reading;
+      const isCorrect = targets.some((target) =>
+        scorer.matches(answer, target, question, parameters),
+      );
+      return { outcome: 'scored', score: isCorrect ? 1 : 0, answer, reason: null };
+    }
+  }
+}
+
+/** Runs the pattern, if a scorer returned one. */
+async function findAnswer(
+  found: string | Pattern | undefined,
+  text: string,
+  { patterns, patternLimitMs = limits.patternMs }: Grader,
+): Promise<PatternMatch> {
+  if (found === undefined) return { kind: 'none' };
+  if (typeof found === 'string') return { kind: 'found', text: found };
+  return await patterns.match(found, text, patternLimitMs);
+}
+
+function ungraded(reason: string, answer: string | null): Grade {
+  return { outcome: 'ungraded', score: null, answer, reason };
 }
 
 function unparsed(reason: string, answer: string | null): Grade {
   return { outcome: 'unparsed', score: 0, answer, reason };
 }
 
-function missingTextReason(output: ModelOutput, finishReason: FinishReason | null): string {
+function missingTextReason({ finishReason, hasReasoning }: RecordedAnswer): string {
   if (finishReason === 'length') return 'cut-off';
-  return output.reasoning === null ? 'no-text' : 'reasoning-only';
+  return hasReasoning === true ? 'reasoning-only' : 'no-text';
 }

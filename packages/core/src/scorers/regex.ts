@@ -14,10 +14,7 @@ export const regex: Scorer<typeof parameters> = {
   parameters,
   needsTable: true,
   answerNoun: 'match',
-  read: (text, _, { pattern }) => {
-    const match = new RegExp(pattern, 'u').exec(text);
-    return match?.[1] ?? match?.[0];
-  },
+  read: (_text, _question, { pattern }) => ({ source: pattern, flags: 'u' }),
   matches: (answer, target) => answer === target.trim(),
   describeExpectedTarget: (target) => describeEmptyTarget(target),
 };

@@ -168,6 +168,7 @@ function resolveConfig(
     isStreamed: config.stream,
     extraBody: config.extra_body,
     scorer: resolveScorer(spec, config.scorer, scorers),
+    grading: 1,
     select: config.select,
   };
 }

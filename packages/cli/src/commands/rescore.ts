@@ -1,0 +1,186 @@
+import {
+  addGrading,
+  checkQuestions,
+  type FinalizeStores,
+  type GroupHeader,
+  isPlanned,
+  type LoadedGroup,
+  type Regrading,
+  readStoredQuestions,
+  renderSummary,
+  republishGroup,
+  resolveBenchmark,
+  type SpecScorers,
+  type Summary,
+  ThriceError,
+} from '@thrice/core';
+import { createNodeDigest, type LocalEngine } from '@thrice/local';
+import { countSummary } from '../engine/count-summary.ts';
+import type { EngineOptions } from '../engine/engine.ts';
+import { findGroup } from '../engine/find-group.ts';
+import { openExistingEngine, openPatterns } from '../local/compose-local.ts';
+import { countOf } from '../render/count-of.ts';
+import { reportUnscored } from '../render/report-unscored.ts';
+import type { ExitCode } from '../shell/exit-codes.ts';
+import { folderFlag } from '../shell/place-flags.ts';
+import { plainText, type Terminal } from '../shell/terminal.ts';
+import { describeSpecChanges } from '../spec/compare-specs.ts';
+import { readSpecFile } from '../spec/read-spec-file.ts';
+
+/** The maximum number of changes that an error lists. */
+const MAX_CHANGES = 20;
+
+/** Options of `thrice rescore`. */
+export interface RescoreOptions extends EngineOptions {
+  readonly spec?: string;
+  readonly json?: boolean;
+}
+
+/** `thrice rescore`: grades the recorded answers again, without a call; the earlier grades are kept beside. */
+export async function rescoreGroup(
+  terminal: Terminal,
+  name: string,
+  options: RescoreOptions,
+): Promise<ExitCode> {
+  if (options.stage !== undefined)
+    return await rescoreInStage(terminal, name, options.stage, options);
+  using engine = openExistingEngine(options.dir, terminal);
+  using patterns = openPatterns();
+  const { ledger, blobs, clock, folder: place } = engine;
+  const stores = { ledger, blobs, clock, patterns };
+  const group = await findGroup(ledger, name);
+  const { regrading, summary } = await alone(group.header, engine, options, async () => {
+    const edited = await readScorers(group, options.spec, { terminal, stores });
+    return {
+      regrading: await addGrading(group, edited, stores),
+      summary: await republishGroup(group, stores),
+    };
+  });
+  report({ group, regrading, summary, place }, terminal, options);
+  return reportUnscored(summary, {
+    terminal,
+    header: group.header,
+    place,
+    flag: folderFlag(options.dir),
+  });
+}
+
+async function rescoreInStage(
+  terminal: Terminal,
+  name: string,
+  stage: string,
+  options: RescoreOptions,
+): Promise<ExitCode> {
+  const { openStageEngine } = await import('../stage/stage-engine.ts');
+  using engine = await openStageEngine(stage);
+  const { place, flag } = engine;
+  const group = await findGroup(engine.ledger, name, flag);
+  const edited = await readScorers(group, options.spec, { terminal, stores: engine });
+  const regrading = await addGrading(group, edited, engine);
+  // The stage writes the files. A writer that has not seen the new grading finds the group active again.
+  await engine.activeGroups.add(group.header.group);
+  await engine.publish(group.header.group);
+  const summary = await countSummary(group, engine);
+  report({ group, regrading, summary, place }, terminal, options);
+  return reportUnscored(summary, { terminal, header: group.header, place, flag });
+}
+
+/** Does something while this process is the only one at work on a group. */
+async function alone<T>(
+  { group }: GroupHeader,
+  { workers }: LocalEngine,
+  { dir }: RescoreOptions,
+  work: () => Promise<T>,
+): Promise<T> {
+  // Registers first: of two that start at the same time, at least one sees the other.
+  await workers.register(group);
+  try {
+    const count = workers.countOthers(group);
+    if (count === 0) return await work();
+    throw new ThriceError({
+      code: 'invalid-argument',
+      message: `${group}: expected no process at work on it, found ${count}; wait for its end, or stop it with "thrice cancel ${group}${folderFlag(dir)}", then rescore again`,
+    });
+  } finally {
+    await workers.unregister();
+  }
+}
+
+/**
+ * Reads the scorers of an edited spec and checks the stored questions with them.
+ *
+ * @returns Undefined without a spec.
+ * @throws {ThriceError} `spec-changed` when the spec differs in more than its scorers; `invalid-question` when
+ *   a scorer cannot use a stored target.
+ */
+async function readScorers(
+  { header }: LoadedGroup,
+  file: string | undefined,
+  {
+    terminal,
+    stores,
+  }: { readonly terminal: Terminal; readonly stores: Pick<FinalizeStores, 'blobs'> },
+): Promise<SpecScorers | undefined> {
+  if (file === undefined) return undefined;
+  const { spec, source } = await readSpecFile(file, terminal.workingFolder);
+  refuseChanges(file, header, describeSpecChanges(header.spec, spec, header.commandLine));
+  const scorerOf = new Map(spec.configs.map(({ name, scorer }) => [name, scorer]));
+  const configs = header.spec.configs.map((config) => ({
+    ...config,
+    scorer: scorerOf.get(config.name) ?? config.scorer,
+  }));
+  const benchmark = resolveBenchmark({ ...header.spec, scorers: spec.scorers, configs }, file);
+  const planned = benchmark.configs.filter(({ name }) => isPlanned(header, name));
+  const questions = { files: async () => [], read: () => storedQuestions(header, stores.blobs) };
+  await checkQuestions(questions, undefined, planned, createNodeDigest);
+  return {
+    specSha256: source.sha256,
+    scorers: new Map(benchmark.configs.map(({ name, scorer }) => [name, scorer])),
+  };
+}
+
+async function* storedQuestions(header: GroupHeader, blobs: FinalizeStores['blobs']) {
+  for await (const { question } of readStoredQuestions(header, blobs)) yield question;
+}
+
+function refuseChanges(file: string, header: GroupHeader, changes: readonly string[]): void {
+  if (changes.length === 0) return;
+  const shown = changes.slice(0, MAX_CHANGES).map((change) => `${file}: ${change}`);
+  const more = changes.length - shown.length;
+  throw new ThriceError({
+    code: 'spec-changed',
+    message: [
+      ...shown,
+      ...(more > 0 ? [`${file}: ${countOf(more, 'more change')}`] : []),
+      `expected no changes but in scorers since ${header.group} was planned; undo these, or start a new group with "thrice run"`,
+    ].join('\n'),
+  });
+}
+
+function report(
+  {
+    group: { header },
+    regrading: { grading, isNew },
+    summary,
+    place,
+  }: {
+    readonly group: LoadedGroup;
+    readonly regrading: Regrading;
+    readonly summary: Summary;
+    readonly place: string;
+  },
+  terminal: Terminal,
+  { json }: RescoreOptions,
+): void {
+  const { group } = header;
+  if (json === true) {
+    terminal.print(JSON.stringify({ group, grading, isNew, summary }, null, 2));
+  } else terminal.print(plainText(renderSummary(summary, 'text').trimEnd()));
+  const { number } = grading;
+  terminal.error(
+    isNew
+      ? `graded again: grading ${number}; the grades of grading ${number - 1} are in ${place}/runs/${group}/gradings/${number - 1}`
+      : `grading ${number} has these scorers already; its files were written again`,
+  );
+  terminal.error(`results: ${place}/runs/${group}`);
+}

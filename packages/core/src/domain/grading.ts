@@ -1,0 +1,50 @@
+import * as z from 'zod';
+import { scorerSpecSchema } from './scorer.ts';
+
+const gradedConfigSchema = z.strictObject({
+  config: z.string(),
+  scorer: scorerSpecSchema,
+  /** Version of the scorer's kind; null if unknown. */
+  version: z.int().nullable(),
+});
+
+/** The scorers that the answers of a group are graded with. The plan is grading 1, each rescore adds one. */
+export const gradingSchema = z.strictObject({
+  number: z.int().min(1),
+  createdAt: z.iso.datetime(),
+  /** Digest of the spec that the scorers come from. */
+  specSha256: z.string(),
+  /** One entry per config, in the spec's order. */
+  configs: z.array(gradedConfigSchema),
+});
+/** The scorers that the answers of a group are graded with. */
+export type Grading = Readonly<z.infer<typeof gradingSchema>>;
+
+/** `gradings.json`: every grading of a group, oldest first. The last one is the current one. */
+export const gradingListSchema = z.strictObject({
+  schemaVersion: z.literal(1),
+  group: z.string(),
+  gradings: z.array(gradingSchema).min(2),
+});
+
+/** Whether two gradings grade every config in the same way. */
+export function isSameGrading(left: Grading, right: Grading): boolean {
+  return left.configs.every(({ config }) => isGradedAlike(config, left, right));
+}
+
+/** Whether two gradings grade a config in the same way. */
+export function isGradedAlike(config: string, left: Grading, right: Grading): boolean {
+  const [one, other] = [left, right].map((grading) =>
+    grading.configs.find((entry) => entry.config === config),
+  );
+  return canonicalText(one) === canonicalText(other);
+}
+
+/** JSON text that does not depend on the order of keys. */
+function canonicalText(value: unknown): string {
+  return JSON.stringify(value, (_, inner: unknown) =>
+    typeof inner === 'object' && inner !== null && !Array.isArray(inner)
+      ? Object.fromEntries(Object.entries(inner).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+      : inner,
+  );
+}

@@ -1,0 +1,105 @@
+import type { Benchmark } from '../domain/benchmark.ts';
+import { type Grading, gradingListSchema, isGradedAlike } from '../domain/grading.ts';
+import type { GroupHeader } from '../domain/group.ts';
+import { ThriceError } from '../errors.ts';
+import type { BlobStore } from '../ports/blob-store.ts';
+
+/** Every grading of a group, oldest first. */
+export type Gradings = readonly [Grading, ...Grading[]];
+
+/** Key of the list of a group's gradings; absent until the first rescore. */
+export function gradingsKey(group: string): string {
+  return `runs/${group}/gradings.json`;
+}
+
+/** The folder of the files of an earlier grading, laid out as those of the current one in the group's folder. */
+export function gradingFolder(group: string, number: number): string {
+  return `runs/${group}/gradings/${number}`;
+}
+
+/**
+ * Reads the gradings of a group.
+ *
+ * @param benchmark - The benchmark as planned.
+ * @throws {ThriceError} `store-unusable` when their list is damaged.
+ */
+export async function readGradings(
+  header: GroupHeader,
+  benchmark: Benchmark,
+  blobs: BlobStore,
+): Promise<Gradings> {
+  const key = gradingsKey(header.group);
+  const text = await blobs.readText(key);
+  if (text === undefined) return [describePlanned(header, benchmark)];
+  const [first, ...others] = parseGradings(text, key);
+  return first === undefined ? [describePlanned(header, benchmark)] : [first, ...others];
+}
+
+function parseGradings(text: string, key: string): readonly Grading[] {
+  try {
+    return gradingListSchema.parse(JSON.parse(text)).gradings;
+  } catch (error) {
+    throw new ThriceError({
+      code: 'store-unusable',
+      message: `${key}: expected the gradings of a group; the file is damaged`,
+      cause: error,
+    });
+  }
+}
+
+/** The first grading: with the scorers of the plan. */
+function describePlanned(header: GroupHeader, { configs }: Benchmark): Grading {
+  return {
+    number: 1,
+    createdAt: header.createdAt,
+    specSha256: header.specSource.sha256,
+    configs: configs.map(({ name, scorer }) => ({
+      config: name,
+      scorer,
+      version: header.scorerVersions[scorer.kind] ?? null,
+    })),
+  };
+}
+
+/** Writes the list of a group's gradings: from then on, the last one is the current one. */
+export async function writeGradings(
+  group: string,
+  gradings: readonly Grading[],
+  blobs: BlobStore,
+): Promise<void> {
+  const list = { schemaVersion: 1, group, gradings };
+  await blobs.write(gradingsKey(group), [`${JSON.stringify(list, null, 2)}\n`]);
+}
+
+/** The grading that the files at the top of a group's folder show. */
+export function currentGrading(gradings: Gradings): Grading {
+  return gradings.at(-1) ?? gradings[0];
+}
+
+/**
+ * Gives the configs of a benchmark the scorers of one of its gradings.
+ *
+ * A config that an earlier grading graded alike, and each one since, keeps that one's number, so that
+ * nothing is graded again for it.
+ */
+export function withGrading(benchmark: Benchmark, gradings: Gradings, number: number): Benchmark {
+  const upTo = gradings.filter((grading) => grading.number <= number);
+  const chosen = upTo.at(-1) ?? gradings[0];
+  const configs = benchmark.configs.map((config) => {
+    const scorer = chosen.configs.find((entry) => entry.config === config.name)?.scorer;
+    const lastOther = upTo.findLast((each) => !isGradedAlike(config.name, each, chosen));
+    const since = upTo.find((each) => each.number > (lastOther?.number ?? 0)) ?? chosen;
+    return { ...config, scorer: scorer ?? config.scorer, grading: since.number };
+  });
+  return { ...benchmark, configs };
+}
+
+/** Gives the configs of a stored group the scorers of its current grading. */
+export async function withCurrentGrading(
+  header: GroupHeader,
+  benchmark: Benchmark,
+  blobs: BlobStore,
+): Promise<Benchmark> {
+  const gradings = await readGradings(header, benchmark, blobs);
+  return withGrading(benchmark, gradings, currentGrading(gradings).number);
+}

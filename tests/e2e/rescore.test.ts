@@ -1,0 +1,344 @@
+import { existsSync } from 'node:fs';
+import { cp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { CellRow, Summary } from '@thrice/core';
+import { describe, expect, it } from 'vitest';
+import { readCellRows } from '../support/cell-rows.ts';
+import { aCompletion, type HttpServer, sendJson, startHttpServer } from '../support/http-server.ts';
+import { callThrice, runThrice, startThrice } from '../support/run-thrice.ts';
+import { smallBenchmark } from '../support/small-benchmark.ts';
+import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.ts';
+import { endOf, waitUntil } from '../support/wait-until.ts';
+
+const QUESTION_COUNT = 60;
+/** Takes half a minute with the pattern `(a+)+$`. */
+const hostileText = `${'a'.repeat(28)}!`;
+
+/** Answers `It is 42`, or what `textOf` gives for the number of the question. */
+async function startModel(
+  textOf: (number: number) => string = () => 'It is 42',
+): Promise<HttpServer> {
+  return await startHttpServer((response, { body }) => {
+    const number = Number(/What is (\d+)/.exec(JSON.stringify(body))?.[1]);
+    const usage = { prompt_tokens: 10, completion_tokens: 5 };
+    sendJson(response, aCompletion({ content: textOf(number) }, { model: 'a', usage }));
+  });
+}
+
+/** The same benchmark with another scorer, under which every answer of {@link startModel} is wrong. */
+function withScorer(spec: string, scorer: string): string {
+  return spec.replace('scorer = "includes"', `scorer = "${scorer}"`);
+}
+
+interface Finished extends AsyncDisposable {
+  readonly folder: TemporaryFolder;
+  readonly server: HttpServer;
+  readonly group: string;
+}
+
+/** A folder with a finished group of one config, all answers right. */
+async function finished(questionCount = QUESTION_COUNT): Promise<Finished> {
+  const server = await startModel();
+  const prices = '[prices."lab/a"]\ninput = 1.0\noutput = 2.0';
+  const files = smallBenchmark({ url: server.url, questionCount, more: prices });
+  const spec = files['benchmark.toml'];
+  const folder = await temporaryFolder({
+    ...files,
+    'exact.toml': withScorer(spec, 'exact'),
+    'numeric.toml': withScorer(spec, 'numeric'),
+  });
+  const { exitCode, stdout } = await callThrice(['run', 'benchmark.toml'], { cwd: folder.path });
+  expect(exitCode).toBe(0);
+  return {
+    folder,
+    server,
+    group: stdout.split('\n')[0] ?? '',
+    [Symbol.asyncDispose]: async () => {
+      await server[Symbol.asyncDispose]();
+      await folder[Symbol.asyncDispose]();
+    },
+  };
+}
+
+function scoreOf({ configs }: Summary): number | null {
+  return configs[0]?.replicates[0]?.score ?? null;
+}
+
+async function readSummary(folder: TemporaryFolder, ...names: readonly string[]): Promise<Summary> {
+  const path = folder.resolve('.thrice', 'runs', ...names, 'summary.json');
+  return JSON.parse(await readFile(path, 'utf8')) as Summary;
+}
+
+/** The text of every file in a folder, by path. */
+async function textsIn(folder: string): Promise<ReadonlyMap<string, string>> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const paths = entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name));
+  const texts = paths.map(async (path) => [path, await readFile(path, 'utf8')] as const);
+  return new Map(await Promise.all(texts));
+}
+
+describe('thrice rescore', () => {
+  it('grades the recorded answers with other scorers, without a call, and keeps the earlier grades', async () => {
+    await using run = await finished();
+    const { folder, group, server } = run;
+    const callCount = server.requests.length;
+    // Without a server, any call fails.
+    await server[Symbol.asyncDispose]();
+
+    const rescored = await callThrice(['rescore', group, '--spec', 'exact.toml', '--json'], {
+      cwd: folder.path,
+    });
+    const verified = await callThrice(['verify', group, '--json'], { cwd: folder.path });
+    const summarized = await callThrice(['summarize', group, '--json'], { cwd: folder.path });
+
+    expect(rescored.exitCode).toBe(0);
+    expect(JSON.parse(rescored.stdout)).toMatchObject({
+      group,
+      isNew: true,
+      grading: { number: 2, configs: [{ config: 'a', scorer: { kind: 'exact' }, version: 1 }] },
+    });
+    expect(scoreOf(await readSummary(folder, group))).toBe(0);
+    expect(scoreOf(await readSummary(folder, group, 'gradings', '1'))).toBe(1);
+    expect(scoreOf(JSON.parse(summarized.stdout) as Summary)).toBe(0);
+    expect(JSON.parse(verified.stdout)).toMatchObject({
+      gradings: 2,
+      rows: 2 * QUESTION_COUNT,
+      rescored: 2 * QUESTION_COUNT,
+      isJournalCompared: true,
+      mismatches: [],
+    });
+    expect(server.requests.length).toBe(callCount);
+  });
+
+  it('changes nothing when it is repeated, and adds a grading for each change', async () => {
+    await using run = await finished(4);
+    const { folder, group } = run;
+    const rescore = async (...more: readonly string[]) => {
+      const { stdout } = await callThrice(['rescore', group, '--json', ...more], {
+        cwd: folder.path,
+      });
+      const { grading, isNew } = JSON.parse(stdout) as {
+        grading: { number: number };
+        isNew: boolean;
+      };
+      return [grading.number, isNew];
+    };
+
+    expect(await rescore()).toEqual([1, false]);
+    expect(await rescore('--spec', 'exact.toml')).toEqual([2, true]);
+    expect(await rescore('--spec', 'exact.toml')).toEqual([2, false]);
+    expect(await rescore()).toEqual([2, false]);
+    expect(await rescore('--spec', 'benchmark.toml')).toEqual([3, true]);
+    expect(await readdir(folder.resolve('.thrice/runs', group, 'gradings'))).toEqual(['1', '2']);
+    const { stdout } = await callThrice(['verify', group, '--json'], { cwd: folder.path });
+    expect(JSON.parse(stdout)).toMatchObject({ gradings: 3, rows: 12, mismatches: [] });
+  });
+
+  it('refuses a spec that changes more than scorers, with a list, and changes nothing', async () => {
+    await using run = await finished(4);
+    const { folder, group } = run;
+    const spec = await readFile(folder.resolve('exact.toml'), 'utf8');
+    const edited = `temperature = 0.5\n[[configs]]\nname = "b"\nmodel = "lab/a"\n`;
+    await writeFile(
+      folder.resolve('more.toml'),
+      `replicates = 2\n${spec.replace('[prices', `${edited}[prices`)}`,
+    );
+    const before = await textsIn(folder.resolve('.thrice/runs', group));
+
+    const { exitCode, stderr } = await callThrice(['rescore', group, '--spec', 'more.toml'], {
+      cwd: folder.path,
+    });
+
+    expect(exitCode).toBe(64);
+    expect(stderr).toContain('more.toml: replicates: planned 1, received 2\n');
+    expect(stderr).toContain('more.toml: configs.a.temperature: planned nothing, received 0.5\n');
+    expect(stderr).toContain('more.toml: configs.b.model: planned nothing, received "lab/a"\n');
+    expect(await textsIn(folder.resolve('.thrice/runs', group))).toEqual(before);
+  });
+
+  it('refuses a scorer that cannot use the stored targets', async () => {
+    await using run = await finished(4);
+    const { folder, group } = run;
+    const spec = await readFile(folder.resolve('benchmark.toml'), 'utf8');
+    await writeFile(folder.resolve('choice.toml'), withScorer(spec, 'choice'));
+
+    const { exitCode, stderr } = await callThrice(['rescore', group, '--spec', 'choice.toml'], {
+      cwd: folder.path,
+    });
+
+    expect(exitCode).toBe(64);
+    expect(stderr).toContain('config "a": question "q1": target: expected a single letter');
+  });
+
+  it('survives kill -9 at any point: the old grading or the new one is whole, and a repeat ends it', async () => {
+    await using run = await finished(2_000);
+    const { folder, group } = run;
+    const surroundings = { cwd: folder.path };
+    const at = (...names: readonly string[]) => folder.resolve('.thrice/runs', group, ...names);
+    // Killed while the files of the earlier grading are written, and about when the list of gradings is.
+    const moments = [at('gradings'), at('gradings/2/summary.md'), at('gradings/3/summary.md')];
+    const specs = ['exact.toml', 'numeric.toml', 'exact.toml'];
+    for (const [round, moment] of moments.entries()) {
+      const spec = specs[round] ?? '';
+      const expectedScore = spec === 'exact.toml' ? 0 : 1;
+      await using rescoring = startThrice(['rescore', group, '--spec', spec], surroundings);
+      await waitUntil(moment, () => existsSync(moment) || rescoring.child.exitCode !== null);
+      rescoring.child.kill('SIGKILL');
+      await endOf(rescoring);
+      const summary = await callThrice(['summarize', group, '--json'], surroundings);
+      const repeated = await callThrice(['rescore', group, '--spec', spec], surroundings);
+      const verified = await callThrice(['verify', group, '--json'], surroundings);
+
+      expect(rescoring.child.signalCode).toBe('SIGKILL');
+      expect(scoreOf(JSON.parse(summary.stdout) as Summary)).toBeOneOf([0, 1]);
+      expect(repeated.exitCode).toBe(0);
+      expect(scoreOf(await readSummary(folder, group))).toBe(expectedScore);
+      expect((JSON.parse(verified.stdout) as { mismatches: unknown }).mismatches).toEqual([]);
+    }
+  }, 120_000);
+});
+
+describe('thrice verify from the published files alone', () => {
+  /** A folder with only what was published: no ledger, no journal. */
+  async function published(run: Finished): Promise<TemporaryFolder> {
+    const copy = await temporaryFolder({});
+    for (const name of [join('runs', run.group), 'questions']) {
+      await cp(run.folder.resolve('.thrice', name), copy.resolve(name), { recursive: true });
+    }
+    return copy;
+  }
+
+  it('recomputes every number of every grading, and says that the journal was not at hand', async () => {
+    await using run = await finished();
+    await callThrice(['rescore', run.group, '--spec', 'exact.toml'], { cwd: run.folder.path });
+    await using copy = await published(run);
+    await rm(run.folder.resolve('.thrice'), { recursive: true });
+
+    const { exitCode, stdout } = await runThrice(['verify', run.group, '--dir', copy.path], {
+      cwd: copy.path,
+    });
+
+    expect(exitCode).toBe(0);
+    expect(stdout).toMatch(
+      /^2 gradings, 120 rows, 120 answers rescored, \d+ figures recomputed: all numbers match\n/,
+    );
+    expect(stdout).toContain('the journal was not at hand');
+  });
+
+  it.each<[string, (row: CellRow) => object]>([
+    ['an answer', (row) => ({ ...row, answer: '43' })],
+    ['an output', (row) => ({ ...row, output: 'It is 43' })],
+    ['a score', (row) => ({ ...row, score: 0 })],
+    [
+      'an outcome',
+      (row) => ({ ...row, outcome: 'ungraded', score: null, reason: 'scorer-timeout' }),
+    ],
+    ['a cost', (row) => ({ ...row, costUsd: 0 })],
+    [
+      'the cost of a call',
+      (row) => ({ ...row, calls: row.calls.map((call) => ({ ...call, costUsd: 0 })) }),
+    ],
+    [
+      'a token count',
+      (row) => ({ ...row, calls: row.calls.map((call) => ({ ...call, outputTokens: 4 })) }),
+    ],
+    ['a target', (row) => ({ ...row, target: ['41'] })],
+    ['a finish reason', (row) => ({ ...row, output: '', finishReason: 'length' })],
+  ])('notices a change of %s in a row', async (_, change) => {
+    await using run = await finished(4);
+    await using copy = await published(run);
+    const cells = copy.resolve('runs', run.group, `${run.group}-r1`, 'cells', 'a.jsonl');
+    const rows = (await readCellRows(copy.path, run.group, 'a')).map((row) =>
+      row.id === 'q2' ? change(row) : row,
+    );
+    await writeFile(cells, rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
+
+    const { exitCode, stdout } = await callThrice(['verify', run.group, '--dir', copy.path], {
+      cwd: copy.path,
+    });
+
+    expect(exitCode).toBe(2);
+    expect(stdout).toContain('cells/a.jsonl: q2: ');
+  });
+
+  it('notices a change of a question', async () => {
+    await using run = await finished(4);
+    await using copy = await published(run);
+    const [name = ''] = await readdir(copy.resolve('questions'));
+    const path = copy.resolve('questions', name);
+    await writeFile(path, (await readFile(path, 'utf8')).replace('"42"', '"41"'));
+
+    const { exitCode, stdout } = await callThrice(['verify', run.group, '--dir', copy.path], {
+      cwd: copy.path,
+    });
+
+    expect(exitCode).toBe(2);
+    expect(stdout).toMatch(/^questions\/[0-9a-f]{64}\.jsonl: expected sha256 /);
+  });
+});
+
+describe('a scorer with a pattern without end', () => {
+  it('leaves its cell ungraded with its answer, exits 1, and holds up no other cell', async () => {
+    await using server = await startModel((number) => (number === 1 ? hostileText : 'aaa'));
+    const files = smallBenchmark({
+      url: server.url,
+      more: '[scorers.endless]\nkind = "regex"\npattern = "(a+)+$"',
+    });
+    await using folder = await temporaryFolder({
+      ...files,
+      'benchmark.toml': withScorer(files['benchmark.toml'], 'endless'),
+    });
+
+    const { exitCode, stdout } = await runThrice(['run', 'benchmark.toml'], { cwd: folder.path });
+
+    const group = stdout.split('\n')[0] ?? '';
+    const rows = await readCellRows(folder.resolve('.thrice'), group, 'a');
+    expect(exitCode).toBe(1);
+    expect(rows.map(({ outcome, reason, output }) => [outcome, reason, output])).toEqual([
+      ['ungraded', 'scorer-timeout', hostileText],
+      ['scored', null, 'aaa'],
+      ['scored', null, 'aaa'],
+      ['scored', null, 'aaa'],
+    ]);
+    const verified = await callThrice(['verify', group], { cwd: folder.path });
+    expect(verified.exitCode).toBe(0);
+  });
+});
+
+describe('work after a rescore', () => {
+  it('grades new answers with the scorers of the current grading', async () => {
+    let isRefused = true;
+    await using server = await startHttpServer((response, { body }) => {
+      const isBroken = isRefused && JSON.stringify(body).includes('What is 1 ');
+      if (isBroken) sendJson(response, { error: { message: 'bad' } }, { status: 400 });
+      else sendJson(response, aCompletion({ content: 'It is 42' }, { model: 'a' }));
+    });
+    const files = smallBenchmark({ url: server.url });
+    await using folder = await temporaryFolder({
+      ...files,
+      'exact.toml': withScorer(files['benchmark.toml'], 'exact'),
+    });
+    const surroundings = { cwd: folder.path };
+    const { stdout } = await callThrice(['run', 'benchmark.toml'], surroundings);
+    const group = stdout.split('\n')[0] ?? '';
+    await callThrice(['rescore', group, '--spec', 'exact.toml'], surroundings);
+    isRefused = false;
+
+    const rerun = await callThrice(['rerun', group, '--failed'], surroundings);
+
+    const rows = await readCellRows(folder.resolve('.thrice'), group, 'a');
+    const earlier = await readFile(
+      folder.resolve('.thrice/runs', group, 'gradings/1', `${group}-r1`, 'cells/a.jsonl'),
+      'utf8',
+    );
+    const verified = await callThrice(['verify', group], surroundings);
+    const status = await callThrice(['status', group, '--json'], surroundings);
+    expect(rerun.exitCode).toBe(0);
+    expect(rows.map(({ score }) => score)).toEqual([0, 0, 0, 0]);
+    expect(earlier).toContain('"outcome":"failed"');
+    expect(verified).toMatchObject({ exitCode: 0, stderr: '' });
+    expect(JSON.parse(status.stdout)).toMatchObject({ configs: [{ scored: 4, correct: 0 }] });
+  });
+});

@@ -1,0 +1,253 @@
+import {
+  addGrading,
+  groupKey,
+  type LoadedGroup,
+  loadGroup,
+  readGradings,
+  republishGroup,
+  runKey,
+  type ScorerSpec,
+  type SpecScorers,
+  type Summary,
+  scorerRegistry,
+  verifyGroup,
+  withCurrentGrading,
+} from '@thrice/core';
+import { describe, expect, it } from 'vitest';
+import {
+  aBenchmark,
+  aConfig,
+  aModelResponse,
+  anError,
+  anOutput,
+  aQuestion,
+} from '../../support/builders.ts';
+import { type Crash, crashingStores } from '../../support/crashing-stores.ts';
+import { FakeEngine } from '../../support/fake-engine.ts';
+import { inProcessPatterns } from '../../support/in-process-patterns.ts';
+
+const questions = ['q1', 'q2', 'broken'].map((id) => aQuestion({ id }));
+
+describe('addGrading', () => {
+  it('makes the scorers of an edited spec those of the group', async () => {
+    const { engine, group } = await finished();
+
+    const regrading = await addGrading(group, edited({ a: { kind: 'includes' } }), engine);
+    const summary = await republishGroup(group, engine);
+
+    expect(regrading).toEqual({
+      isNew: true,
+      grading: {
+        number: 2,
+        createdAt: engine.clock.toIso(engine.clock.now()),
+        specSha256: 'e'.repeat(64),
+        configs: [
+          { config: 'a', scorer: { kind: 'includes' }, version: 1 },
+          { config: 'b', scorer: { kind: 'exact' }, version: 1 },
+        ],
+      },
+    });
+    expect(correctOf(summary)).toEqual({ a: 2, b: 0 });
+    expect(correctOf(await readSummary(engine, `${group.header.group}`))).toEqual({ a: 2, b: 0 });
+    expect(correctOf(await readSummary(engine, `${group.header.group}/gradings/1`))).toEqual({
+      a: 0,
+      b: 0,
+    });
+    expect(engine.models.requests.length).toBe(6);
+  });
+
+  it('leaves the results in the ledger as they were, and corrects the tallies', async () => {
+    const { engine, group } = await finished();
+    const [run = ''] = group.header.runs;
+    const before = await engine.ledger.readCells(run, 'a', ['q1']);
+
+    await addGrading(group, edited({ a: { kind: 'includes' } }), engine);
+    await republishGroup(group, engine);
+
+    expect(await engine.ledger.readCells(run, 'a', ['q1'])).toEqual(before);
+    const tallies = await engine.ledger.readTallies(run);
+    expect(tallies.map(({ config, correct }) => [config, correct])).toEqual([
+      ['a', 2],
+      ['b', 0],
+    ]);
+  });
+
+  it('adds nothing if the scorers are the current ones, whatever the order of their parameters', async () => {
+    const { engine, group } = await finished();
+    await addGrading(group, edited({ a: { kind: 'regex', pattern: 'x', more: 1 } }), engine);
+
+    const again = await addGrading(
+      group,
+      edited({ a: { more: 1, pattern: 'x', kind: 'regex' } }),
+      engine,
+    );
+
+    expect(again).toMatchObject({ isNew: false, grading: { number: 2 } });
+    expect((await readGradings(group.header, group.benchmark, engine.blobs)).length).toBe(2);
+  });
+
+  it('adds a grading if this release has another version of a scorer', async () => {
+    const { engine, group } = await finished();
+    const exact = scorerRegistry.get('exact');
+    if (exact === undefined) throw new Error('expected the scorer');
+    const scorers = new Map([['exact', { ...exact, version: 2 }]]);
+
+    const regrading = await addGrading(group, undefined, { ...engine, scorers });
+
+    expect(regrading).toMatchObject({ isNew: true, grading: { number: 2 } });
+    expect(regrading.grading.configs.map(({ version }) => version)).toEqual([2, 2]);
+  });
+
+  it('refuses a scorer that this release does not have, and changes nothing', async () => {
+    const { engine, group } = await finished();
+    const before = new Map(engine.blobs.texts);
+
+    const adding = addGrading(group, edited({ a: { kind: 'telepathy' } }), engine);
+
+    await expect(adding).rejects.toMatchObject({ code: 'unsupported' });
+    expect(engine.blobs.texts).toEqual(before);
+  });
+
+  it('grades nothing again for a config whose scorer stays', async () => {
+    const { engine, group } = await finished();
+
+    await addGrading(group, edited({ a: { kind: 'includes' } }), engine);
+
+    const { configs } = await withCurrentGrading(group.header, group.benchmark, engine.blobs);
+    expect(configs.map(({ name, grading }) => [name, grading])).toEqual([
+      ['a', 2],
+      ['b', 1],
+    ]);
+  });
+
+  it('grades again with a scorer that an earlier grading had, but not the one between', async () => {
+    const { engine, group } = await finished();
+    await addGrading(group, edited({ a: { kind: 'includes' } }), engine);
+    await addGrading(group, edited({ a: { kind: 'exact' } }), engine);
+
+    const { configs } = await withCurrentGrading(group.header, group.benchmark, engine.blobs);
+
+    expect(configs.map(({ name, grading }) => [name, grading])).toEqual([
+      ['a', 3],
+      ['b', 1],
+    ]);
+  });
+
+  it('names a damaged list of gradings', async () => {
+    const { engine, group } = await finished();
+    const key = groupKey(group.header.group, 'gradings.json');
+    engine.blobs.texts.set(key, '{');
+
+    await expect(republishGroup(group, engine)).rejects.toMatchObject({
+      code: 'store-unusable',
+      message: `${key}: expected the gradings of a group; the file is damaged`,
+    });
+  });
+});
+
+describe('a crash during a rescore', () => {
+  it('leaves the earlier grading whole or the new one, wherever it comes, and a repeat ends it', async () => {
+    const change = edited({ a: { kind: 'includes' } });
+    const { length: writeCount } = (await rescored(change)).engine.blobs.written;
+    const { length: beforeCount } = (await finished()).engine.blobs.written;
+
+    for (let afterWrites = 0; afterWrites < writeCount - beforeCount; afterWrites += 1) {
+      await checkCrash(change, { afterWrites, isLastWriteStored: false });
+      await checkCrash(change, { afterWrites, isLastWriteStored: true });
+    }
+  });
+});
+
+async function checkCrash(change: SpecScorers, crash: Crash): Promise<void> {
+  const { engine, group } = await finished();
+  const { ledger, blobs, queue, clock, patterns } = engine;
+  const dying = { ...crashingStores({ ledger, blobs, queue }, crash), clock, patterns };
+  await expect(
+    addGrading(group, change, dying).then(() => republishGroup(group, dying)),
+  ).rejects.toThrow('the process has crashed');
+
+  // The folder of an earlier grading counts only once the list names a later one.
+  const isAdded = blobs.texts.has(groupKey(group.header.group, 'gradings.json'));
+  const whole = isAdded ? `${group.header.group}/gradings/1` : group.header.group;
+  expect(correctOf(await readSummary(engine, whole))).toEqual({ a: 0, b: 0 });
+  const { mismatches } = await verifyGroup(group.header, group.benchmark, engine);
+  const isOfEarlier = (mismatch: string) => mismatch.includes('/gradings/');
+  expect(mismatches.filter(isAdded ? isOfEarlier : () => true)).toEqual([]);
+
+  const repeated = await addGrading(group, change, engine);
+  await republishGroup(group, engine);
+
+  expect(repeated).toMatchObject({ isNew: !isAdded, grading: { number: 2 } });
+  expect(await verifyGroup(group.header, group.benchmark, engine)).toMatchObject({
+    gradings: 2,
+    mismatches: [],
+  });
+  expect(correctOf(await readSummary(engine, group.header.group))).toEqual({ a: 2, b: 0 });
+}
+
+describe('work after a rescore', () => {
+  it('is graded by the current grading, whoever graded a cell', async () => {
+    const { engine, group } = await finished();
+    const { header } = group;
+    await addGrading(group, edited({ a: { kind: 'regex', pattern: '\\d+' } }), engine);
+    await republishGroup(group, engine);
+    const [run = ''] = header.runs;
+    const key = { run, config: 'a', id: 'broken' };
+    const { ledger } = engine;
+    const result = (await ledger.readCells(run, 'a', ['q1'])).get('q1')?.result;
+    if (result === undefined) throw new Error('expected a result');
+    // As a worker that began before the rescore writes it.
+    ledger.putCell({ key, state: 'done', generation: 1, attempts: 1, attemptLog: [], result });
+
+    const summary = await republishGroup(group, engine);
+
+    expect(correctOf(summary)).toEqual({ a: 3, b: 0 });
+    const earlier = runKey(header.group, `gradings/1/${run}`, 'cells/a.jsonl');
+    expect(engine.blobs.texts.get(earlier)).toContain('"outcome":"failed"');
+  });
+});
+
+/** The scorers of an edited spec; configs that are not named keep theirs. */
+function edited(scorers: Readonly<Record<string, ScorerSpec>>): SpecScorers {
+  return { specSha256: 'e'.repeat(64), scorers: new Map(Object.entries(scorers)) };
+}
+
+/** A published group of two configs whose answers `exact` finds wrong; one cell of each failed. */
+async function finished(): Promise<{ readonly engine: FakeEngine; readonly group: LoadedGroup }> {
+  const configs = [aConfig({ name: 'a' }), aConfig({ name: 'b' })];
+  const benchmark = aBenchmark({ configs });
+  const engine = new FakeEngine({
+    benchmark,
+    patterns: inProcessPatterns,
+    answer: ({ cell }) => {
+      if (cell.id === 'broken') return anError('invalid-request');
+      return aModelResponse({ output: anOutput({ text: 'It is 42' }) });
+    },
+  });
+  const header = await engine.plan(questions);
+  await engine.workAll();
+  const group: LoadedGroup = {
+    ...loadGroup({ header, state: 'active', isPlanned: true }),
+    benchmark,
+  };
+  await republishGroup(group, engine);
+  return { engine, group };
+}
+
+async function rescored(change: SpecScorers) {
+  const { engine, group } = await finished();
+  await addGrading(group, change, engine);
+  await republishGroup(group, engine);
+  return { engine, group };
+}
+
+async function readSummary(engine: FakeEngine, folder: string): Promise<Summary> {
+  const text = await engine.blobs.readText(`runs/${folder}/summary.json`);
+  return JSON.parse(text ?? 'null') as Summary;
+}
+
+function correctOf({ configs }: Summary): Readonly<Record<string, number | undefined>> {
+  return Object.fromEntries(
+    configs.map(({ config, replicates }) => [config, replicates[0]?.correct]),
+  );
+}
