@@ -307,6 +307,31 @@ describe('a scorer with a pattern without end', () => {
   });
 });
 
+describe('thrice verify after a run', () => {
+  it.each(['exact', 'includes', 'bbh', 'numeric'])(
+    'finds nothing to complain about with scorer %s',
+    async (scorer) => {
+      await using server = await startModel();
+      const files = smallBenchmark({ url: server.url });
+      await using folder = await temporaryFolder({
+        ...files,
+        'benchmark.toml': withScorer(files['benchmark.toml'], scorer),
+      });
+      const surroundings = { cwd: folder.path };
+      const { stdout } = await callThrice(['run', 'benchmark.toml'], surroundings);
+      const group = stdout.split('\n')[0] ?? '';
+
+      const verified = await callThrice(['verify', group], surroundings);
+      const rescored = await callThrice(['rescore', group, '--spec', 'benchmark.toml', '--json'], {
+        cwd: folder.path,
+      });
+
+      expect(verified.exitCode).toBe(0);
+      expect(JSON.parse(rescored.stdout)).toMatchObject({ isNew: false });
+    },
+  );
+});
+
 describe('work after a rescore', () => {
   it('grades new answers with the scorers of the current grading', async () => {
     let isRefused = true;

@@ -105,7 +105,7 @@ describe('an added scorer', () => {
 
     const { configs } = resolveBenchmark(spec, 'demo.toml', registry);
 
-    expect(configs[0]?.scorer).toEqual({ kind: 'prefix', marker: '>' });
+    expect(configs[0]?.scorer).toEqual({ kind: 'prefix' });
   });
 
   it('is suggested for a misspelled name', () => {

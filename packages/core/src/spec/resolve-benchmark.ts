@@ -29,7 +29,7 @@ export function resolveBenchmark(
     problems.push(...found.map((problem) => `configs[${index}].${problem}`));
     const lane = laneOf(config);
     lanes.set(lane, resolveLane(spec, lane));
-    return resolveConfig(spec, config, lane, scorers);
+    return resolveConfig(spec, config, lane);
   });
   for (const [name, lane] of Object.entries(spec.lanes)) {
     problems.push(...laneProblems(name, lane).map((problem) => `lanes.${name}${problem}`));
@@ -150,12 +150,7 @@ function resolveLane(spec: BenchmarkSpec, name: string): Lane {
   };
 }
 
-function resolveConfig(
-  spec: BenchmarkSpec,
-  config: ConfigSpec,
-  lane: string,
-  scorers: ScorerRegistry | undefined,
-): Config {
+function resolveConfig(spec: BenchmarkSpec, config: ConfigSpec, lane: string): Config {
   return {
     name: config.name,
     solver: config.solver,
@@ -167,17 +162,13 @@ function resolveConfig(
     maxTokens: config.max_tokens,
     isStreamed: config.stream,
     extraBody: config.extra_body,
-    scorer: resolveScorer(spec, config.scorer, scorers),
+    scorer: resolveScorer(spec, config.scorer),
     grading: 1,
     select: config.select,
   };
 }
 
-function resolveScorer(
-  spec: BenchmarkSpec,
-  name: string,
-  scorers: ScorerRegistry | undefined,
-): ScorerSpec {
-  const defaults = scorers?.get(name)?.parameters.safeParse({}).data;
-  return scorerTable(spec, name) ?? { kind: name, ...defaults };
+/** A scorer that is named by its kind has no parameters here: a stored spec must resolve to the same. */
+function resolveScorer(spec: BenchmarkSpec, name: string): ScorerSpec {
+  return scorerTable(spec, name) ?? { kind: name };
 }
