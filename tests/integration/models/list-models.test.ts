@@ -84,8 +84,9 @@ describe('listModels', () => {
     const server = await startHttpServer((response) => response.end());
     await server[Symbol.asyncDispose]();
 
-    expect((await failureOf(listModels(lane, server.url, undefined))).code).toBe(
-      'endpoint-unreachable',
-    );
+    const error = await failureOf(listModels(lane, server.url, undefined));
+
+    expect(error.code).toBe('endpoint-unreachable');
+    expect(error.message).toContain('ECONNREFUSED');
   });
 });

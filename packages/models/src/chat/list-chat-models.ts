@@ -2,6 +2,7 @@ import { ThriceError } from '@thrice/core';
 import { APIError } from 'openai/core/error';
 import { fieldOf, isRecord } from './chat-response.ts';
 import { endpointHeaders, endpointUrl } from './endpoint.ts';
+import { rootMessage } from './map-call-error.ts';
 import { parseJson } from './parse-json.ts';
 
 /** An endpoint that takes longer to list its models is unreachable, ms. */
@@ -38,7 +39,7 @@ export async function listChatModels(
 
 function mapListError(error: unknown, key: string | undefined): ThriceError {
   const status = error instanceof APIError ? (error.status as unknown) : undefined;
-  const message = error instanceof Error ? error.message : String(error);
+  const message = rootMessage(error);
   return new ThriceError({
     code: status === 401 || status === 403 ? 'auth-failed' : 'endpoint-unreachable',
     message: key === undefined ? message : message.replaceAll(key, '[key]'),
