@@ -89,9 +89,11 @@ export function describeModelClientContract(name: string, openClient: OpenModelC
     ])('keeps the text of a body that is no JSON: %s', async (_, text) => {
       await using server = await startWith(text);
 
-      const responses = [await sendTo(server), await sendTo(server, { isStreamed: true })];
+      const whole = await sendTo(server);
+      const streamed = await sendTo(server, { isStreamed: true });
 
-      for (const response of responses) {
+      expect(whole.fault?.message).toContain('expected JSON');
+      for (const response of [whole, streamed]) {
         expect(response).toMatchObject({
           raw: { text },
           usage: unknownUsage,
@@ -169,7 +171,7 @@ export function describeModelClientContract(name: string, openClient: OpenModelC
       ['a rate limit', { code: 429, message: 'slow' }, 'model-rate-limited', 'rate-limited'],
       ['a bad key', { code: 'invalid_api_key', message: 'x' }, 'auth-failed', 'misconfigured'],
       ['an overload', { type: 'overloaded_error' }, 'model-unavailable', 'transient'],
-      ['a code that is no status', { code: 20, message: 'x' }, 'unclassified', 'transient'],
+      ['a code that is no status', { code: 1_000, message: 'x' }, 'unclassified', 'transient'],
       ['odd types', { code: {}, type: 7, message: ['x'] }, 'unclassified', 'transient'],
     ])(
       'maps an error object to its error, with no tokens: %s',

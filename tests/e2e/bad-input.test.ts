@@ -438,7 +438,7 @@ const badSpecs: readonly BadInput[] = [
       'f.json': '{"seed": 1, "faults": [{"kind": "rate-limits"}]}',
     },
     stderr: [
-      `thrice: <folder>/f.json: faults[0].kind: Invalid discriminator value. Expected 'rate-limit' | 'quota' | 'unauthorized' | 'server-error' | 'overloaded' | 'reset' | 'hang' | 'drip' | 'truncated-json' | 'empty-content' | 'usage-limit' | 'wrong-model', received "rate-limits"`,
+      `thrice: <folder>/f.json: faults[0].kind: Invalid discriminator value. Expected 'rate-limit' | 'quota' | 'unauthorized' | 'server-error' | 'overloaded' | 'reset' | 'hang' | 'drip' | 'truncated-json' | 'empty-content' | 'usage-limit' | 'wrong-model' | 'content-filter' | 'no-choices' | 'error-object', received "rate-limits"`,
     ],
   },
 ];

@@ -405,7 +405,7 @@ describe('thrice doctor', () => {
         'ok   lane lab, http://<host>/v1: reachable, lists 1 model',
         'FAIL lane lab, http://<host>/v1: does not list model "a" of config "a"',
         'ok   lane gone: key not-needed',
-        'FAIL lane gone, http://<host>/v1: Connection error.',
+        'FAIL lane gone, http://<host>/v1: connect ECONNREFUSED <host> (ECONNREFUSED)',
         'FAIL lane openai: expected a key in OPENAI_API_KEY, found none',
       ),
       stderr: '',

@@ -48,12 +48,45 @@ describe('listModels', () => {
     expect(server.requests.map(({ path }) => path)).toEqual(['/v1/models']);
   });
 
+  it.each([
+    ['with a slash at its end', '/v1/', '/v1/models'],
+    ['with a query', '/v1?api-version=2', '/v1/models?api-version=2'],
+  ])('asks a base URL %s', async (_, base, path) => {
+    await using server = await startHttpServer((response) => sendJson(response, { data: [] }));
+
+    await listModels(lane, `http://127.0.0.1:${server.port}${base}`, undefined);
+
+    expect(server.requests.map((request) => request.path)).toEqual([path]);
+  });
+
+  it.each([
+    ['no JSON', '<html></html>'],
+    ['no list', { data: 'none' }],
+  ])('reports an endpoint whose body is %s', async (_, body) => {
+    await using server = await startHttpServer((response) => sendJson(response, body));
+
+    const error = await failureOf(listModels(lane, server.url, undefined));
+
+    expect(error).toMatchObject({
+      code: 'endpoint-unreachable',
+      message: 'expected a list of models, received another body',
+    });
+  });
+
+  it('lists the names that are readable', async () => {
+    const data = [{ id: 'small' }, null, { id: 7 }, 'large'];
+    await using server = await startHttpServer((response) => sendJson(response, { data }));
+
+    expect(await listModels(lane, server.url, undefined)).toEqual(['small']);
+  });
+
   it('reports an endpoint that refuses connections', async () => {
     const server = await startHttpServer((response) => response.end());
     await server[Symbol.asyncDispose]();
 
-    expect((await failureOf(listModels(lane, server.url, undefined))).code).toBe(
-      'endpoint-unreachable',
-    );
+    const error = await failureOf(listModels(lane, server.url, undefined));
+
+    expect(error.code).toBe('endpoint-unreachable');
+    expect(error.message).toContain('ECONNREFUSED');
   });
 });

@@ -433,7 +433,10 @@ describe('workGroup', () => {
     });
 
     expect(ending).toEqual({ kind: 'complete' });
-    expect(outcomesOf(events)).toEqual(['failed', ...Array(QUESTION_COUNT).fill('scored')]);
+    expect(outcomesOf(events)).toEqual([
+      'failed',
+      ...Array.from({ length: QUESTION_COUNT }, () => 'scored'),
+    ]);
     expect(clock.monotonicMs()).toBeLessThan(limits.heartbeatMs);
   });
 

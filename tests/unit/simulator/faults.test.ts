@@ -369,6 +369,23 @@ describe('what is billed', () => {
     expect(await billedFor([], { stream: true })).toMatchObject({ calls: 0 });
   });
 
+  it('is no answer whose client disconnects first', async () => {
+    const slept = Promise.withResolvers<void>();
+    const clock = new StoppedClock(() => slept.resolve());
+    const models = { '*': { accuracy: 1, latencyMs: { fixed: 500 } } };
+    const simulator = await startSimulator({ behaviour: { seed: 1, models }, clock });
+    const controller = new AbortController();
+    const asked = post(simulator, { text: 'q1', signal: controller.signal });
+    const refused = expect(asked).rejects.toThrow('aborted');
+    await slept.promise;
+
+    controller.abort();
+
+    await refused;
+    await simulator.close();
+    expect(simulator.stats().billed).toMatchObject({ calls: 0 });
+  });
+
   it('is no request without an answer', async () => {
     const simulator = await startWith([]);
     await askForError(simulator, { text: 'no recording' });
@@ -379,8 +396,10 @@ describe('what is billed', () => {
   it('adds up over requests, and is in the stats of the server', async () => {
     await using simulator = await startWith([]);
     await ask(simulator, { text: 'q1' });
+    const { billed } = simulator.stats();
     await ask(simulator, { text: 'q22' });
 
+    expect(billed).toEqual({ calls: 1, ...question });
     const response = await fetch(new URL('/thrice/stats', simulator.url));
 
     expect(await response.json()).toMatchObject({

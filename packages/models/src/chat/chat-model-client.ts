@@ -19,6 +19,7 @@ import { pickRateLimits } from '../transport/rate-limit-headers.ts';
 import { createRedact, type Redact, redactValue } from '../transport/redact.ts';
 import { describeBody } from './chat-request.ts';
 import { isRecord } from './chat-response.ts';
+import { endpointHeaders, endpointUrl } from './endpoint.ts';
 import { mapApiError, mapConnectionError, withLatency } from './map-call-error.ts';
 import { parseJson } from './parse-json.ts';
 import { readCompletion } from './read-completion.ts';
@@ -149,12 +150,7 @@ export class ChatModelClient implements ModelClient {
   }
 
   #openEndpoint(url: string, key: string | undefined): Endpoint {
-    const http = this.#transport.open(completionsUrl(url), {
-      accept: 'application/json',
-      'content-type': 'application/json',
-      'user-agent': 'thrice',
-      authorization: `Bearer ${key ?? 'none'}`,
-    });
+    const http = this.#transport.open(endpointUrl(url, '/chat/completions'), endpointHeaders(key));
     return { url, http, isLoopback: isLoopback(url), inFlight: 0 };
   }
 
@@ -203,12 +199,6 @@ async function readRefusal({ status, body }: HttpResponse): Promise<APIError> {
 function cellHeader({ cell, step }: ModelRequest): Record<string, string> {
   const parts = [cell.run, cell.config, cell.id, step];
   return { 'x-thrice-cell': parts.map(encodeURIComponent).join('/') };
-}
-
-function completionsUrl(baseUrl: string): string {
-  const url = new URL(baseUrl);
-  url.pathname = `${url.pathname.replace(/\/$/, '')}/chat/completions`;
-  return url.href;
 }
 
 function isLoopback(url: string): boolean {

@@ -1,5 +1,9 @@
 import { ThriceError } from '@thrice/core';
 import { APIError } from 'openai/core/error';
+import { fieldOf, isRecord } from './chat-response.ts';
+import { endpointHeaders, endpointUrl } from './endpoint.ts';
+import { rootMessage } from './map-call-error.ts';
+import { parseJson } from './parse-json.ts';
 
 /** An endpoint that takes longer to list its models is unreachable, ms. */
 const TIMEOUT_MS = 15_000;
@@ -14,20 +18,20 @@ export async function listChatModels(
   endpoint: string,
   key: string | undefined,
 ): Promise<readonly string[]> {
-  // Loaded here alone: the package's client takes a tenth of a second to load, and calls do not use it.
-  const { default: OpenAI } = await import('openai');
-  const client = new OpenAI({
-    baseURL: endpoint,
-    apiKey: key ?? 'none',
-    organization: null,
-    project: null,
-    maxRetries: 0,
-    timeout: TIMEOUT_MS,
-    logLevel: 'off',
-  });
   try {
-    const page = await client.models.list();
-    return page.data.map(({ id }) => id);
+    const response = await fetch(endpointUrl(endpoint, '/models'), {
+      headers: endpointHeaders(key),
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+    });
+    const text = await response.text();
+    const body = parseJson(text);
+    if (!response.ok) {
+      const json = isRecord(body) ? body : undefined;
+      throw APIError.generate(response.status, json, text, new Headers());
+    }
+    const models = fieldOf(body, 'data');
+    if (!Array.isArray(models)) throw new Error('expected a list of models, received another body');
+    return models.map((model) => fieldOf(model, 'id')).filter((id) => typeof id === 'string');
   } catch (error) {
     throw mapListError(error, key);
   }
@@ -35,7 +39,7 @@ export async function listChatModels(
 
 function mapListError(error: unknown, key: string | undefined): ThriceError {
   const status = error instanceof APIError ? (error.status as unknown) : undefined;
-  const message = error instanceof Error ? error.message : String(error);
+  const message = rootMessage(error);
   return new ThriceError({
     code: status === 401 || status === 403 ? 'auth-failed' : 'endpoint-unreachable',
     message: key === undefined ? message : message.replaceAll(key, '[key]'),

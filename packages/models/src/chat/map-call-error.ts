@@ -47,7 +47,8 @@ function statusIn(code: unknown): number | undefined {
   return typeof code === 'number' && code >= 400 && code < 600 ? code : undefined;
 }
 
-function rootMessage(error: unknown): string {
+/** The message of the first cause of an error, with its code: what broke, not who noticed. */
+export function rootMessage(error: unknown): string {
   let root = error;
   while (root instanceof Error && root.cause !== undefined) root = root.cause;
   if (!(root instanceof Error)) return String(root);

@@ -64,7 +64,8 @@ class PooledResponse implements Dispatcher.DispatchHandler, HttpResponse {
 
   /** Closes the connection of a request that has not ended. */
   stop(): void {
-    this.#fail(new Error('the request was stopped'));
+    // An error costs more than all else that this class does for a request.
+    if (!this.#isEnded) this.#fail(new Error('the request was stopped'));
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
