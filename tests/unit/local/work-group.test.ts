@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -71,7 +72,9 @@ const twoLanes = new Map([
 /** Plans a group and works on it; the clock advances whenever the worker has nothing else to do. */
 async function work(init: {
   readonly benchmark: Benchmark;
-  readonly answer: (...call: [...Parameters<FakeAnswer>, LocalEngine]) => ReturnType<FakeAnswer>;
+  readonly answer: (
+    ...call: [...Parameters<FakeAnswer>, LocalEngine, AbortController]
+  ) => ReturnType<FakeAnswer>;
   readonly clock?: FakeClock;
   readonly governor?: SlotGovernor;
   readonly waitForQuota?: boolean;
@@ -88,8 +91,10 @@ async function work(init: {
     { ledger, blobs, queueOf: (group) => engine.queueOf(group) },
   );
   const events: WorkEvent[] = [];
-  const models = new FakeModelClient((request, signal) => init.answer(request, signal, engine));
   const stop = new AbortController();
+  const models = new FakeModelClient((request, signal) =>
+    init.answer(request, signal, engine, stop),
+  );
   const ending = workGroup({
     engine,
     header,
@@ -385,6 +390,7 @@ describe('workGroup', () => {
   });
 
   it('makes no call while the store is gone, even if a refusal frees a slot, and saves what was paid', async () => {
+    const allCalled = Promise.withResolvers<void>();
     const stalled = Promise.withResolvers<void>();
     const recovered = Promise.withResolvers<void>();
     const calls: string[] = [];
@@ -396,6 +402,8 @@ describe('workGroup', () => {
         calls.push(cell.id);
         const file = join(folder, 'thrice.db');
         const callCount = calls.length;
+        if (callCount === 3) allCalled.resolve();
+        await allCalled.promise;
         if (callCount === 1) {
           await rename(file, `${file}.away`);
           void stalled.promise.then(async () => {
@@ -430,9 +438,15 @@ describe('workGroup', () => {
   });
 
   it('gives up what the store does not take when it is stopped, and says how much', async () => {
+    const allCalled = Promise.withResolvers<void>();
+    let callCount = 0;
+
     const { ending, events } = await work({
       benchmark: aBenchmark({ parallel: 3 }),
       answer: async (_request, _signal, { folder }) => {
+        callCount += 1;
+        if (callCount === 3) allCalled.resolve();
+        await allCalled.promise;
         await rm(join(folder, 'thrice.db'), { force: true });
         return aModelResponse();
       },
@@ -443,6 +457,19 @@ describe('workGroup', () => {
 
     expect(ending).toEqual({ kind: 'interrupted', unsavedCount: 3 });
     expect(completedConfigs(events)).toEqual([]);
+  });
+
+  it('ends although the store is gone after it was stopped', async () => {
+    const { ending } = await work({
+      benchmark: aBenchmark({ parallel: 3 }),
+      answer: (_request, _signal, { folder }, stop) => {
+        stop.abort();
+        rmSync(join(folder, 'thrice.db'), { force: true });
+        return anError('interrupted');
+      },
+    });
+
+    expect(ending.kind).toBe('interrupted');
   });
 
   it('reports no stall while the lane of a second step is held', async () => {
