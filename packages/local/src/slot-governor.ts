@@ -25,6 +25,8 @@ export interface WatchedGovernor extends Governor {
   readonly isStalled: boolean;
   /** Permits granted and not settled yet: calls in flight, and answers that are not in the journal yet. */
   readonly inUseCount: number;
+  /** Permits settled as answered so far: their answers are in the journal. */
+  readonly answeredCount: number;
   /** Grants nothing until {@link WatchedGovernor.resume}; nobody's wait ends. */
   pause(): void;
   resume(): void;
@@ -75,6 +77,7 @@ export class SlotGovernor implements WatchedGovernor {
   readonly #total: number;
   #free: number;
   #isPaused = false;
+  #answeredCount = 0;
 
   /**
    * @param init.total - Slots in total, >= 1.
@@ -129,7 +132,10 @@ export class SlotGovernor implements WatchedGovernor {
   /** @returns How long a refused cell should wait, ms. */
   #settle(slots: LaneSlots, end: CallEnd): number {
     const delayMs = end.kind === 'refused' ? this.#slowDown(slots, end.retryAfterMs) : 0;
-    if (end.kind === 'answered') speedUp(slots);
+    if (end.kind === 'answered') {
+      this.#answeredCount += 1;
+      speedUp(slots);
+    }
     slots.inUse -= 1;
     this.#free += 1;
     this.grantWaiting();
@@ -165,6 +171,10 @@ export class SlotGovernor implements WatchedGovernor {
 
   get inUseCount(): number {
     return this.#total - this.#free;
+  }
+
+  get answeredCount(): number {
+    return this.#answeredCount;
   }
 
   pause(): void {

@@ -110,8 +110,8 @@ class WorkLoop {
   /** Holds what the store does not take; disposed of to give that up. */
   #hold: WriteHold | undefined;
   #isStoreStalled = false;
-  /** What was given up; undefined if nothing was. */
-  #unsavedCount: number | undefined;
+  /** The governor's counts when what was held was given up; undefined if nothing was. */
+  #givenUp: Pick<WatchedGovernor, 'inUseCount' | 'answeredCount'> | undefined;
   /** Monotonic ms. */
   #refreshedAtMs = Number.NEGATIVE_INFINITY;
   /** When the governor was first seen stalled, monotonic ms; undefined if it is not. */
@@ -164,8 +164,9 @@ class WorkLoop {
     try {
       return await this.#work();
     } catch (error) {
-      if (this.#unsavedCount === undefined) throw error;
-      return { kind: 'interrupted', unsavedCount: this.#unsavedCount };
+      if (this.#givenUp === undefined) throw error;
+      await this.#drain();
+      return { kind: 'interrupted', unsavedCount: this.#countUnsaved() };
     } finally {
       await this.#drain();
       beating.abort();
@@ -181,7 +182,7 @@ class WorkLoop {
     try {
       await this.#order.engine.workers.unregister();
     } catch (error) {
-      if (this.#unsavedCount === undefined) throw error;
+      if (this.#givenUp === undefined) throw error;
     }
   }
 
@@ -205,8 +206,16 @@ class WorkLoop {
   #giveUp(): void {
     this.#hold?.retry();
     if (!this.#isStoreStalled) return;
-    this.#unsavedCount = this.#order.governor.inUseCount;
+    const { inUseCount, answeredCount } = this.#order.governor;
+    this.#givenUp = { inUseCount, answeredCount };
     this.#hold?.[Symbol.dispose]();
+  }
+
+  /** Counts the calls in use at the time of giving up without those that did fit into the store in the end. */
+  #countUnsaved(): number {
+    if (this.#givenUp === undefined) return 0;
+    const savedCount = this.#order.governor.answeredCount - this.#givenUp.answeredCount;
+    return this.#givenUp.inUseCount - savedCount;
   }
 
   async #work(): Promise<Ending> {
@@ -232,7 +241,7 @@ class WorkLoop {
     await this.#drain();
     if (this.#failure !== undefined) throw this.#failure.error;
     if (this.#isCancelled) return { kind: 'cancelled' };
-    return { kind: 'interrupted', unsavedCount: this.#unsavedCount ?? 0 };
+    return { kind: 'interrupted', unsavedCount: this.#countUnsaved() };
   }
 
   async #drain(): Promise<void> {

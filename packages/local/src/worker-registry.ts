@@ -57,7 +57,7 @@ export class WorkerRegistry {
     if (row === undefined) return false;
     const { host, pid, pid_started: started } = workerRowSchema.parse(row);
     // Without its start, a process cannot be told from another one that reuses its pid.
-    if (host !== hostIdentity() || started === '' || processStart(pid) !== started) return false;
+    if (host !== hostIdentity() || processStart(pid) !== started) return false;
     return !IDLE_STATES.includes(processState(pid) ?? '');
   }
 

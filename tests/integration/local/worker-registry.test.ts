@@ -11,6 +11,7 @@ import { aCellKey, aCellResult, aCellTask, anAttempt } from '../../support/build
 import { FakeClock } from '../../support/fake-clock.ts';
 import { type LocalStores, openLocalStores } from '../../support/local-stores.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { waitUntil } from '../../support/wait-until.ts';
 
 /** Starting processes can be slow on a busy machine. */
 const PROCESS_TIMEOUT_MS = 60_000;
@@ -42,6 +43,10 @@ class OtherWorker implements AsyncDisposable {
     await Promise.race([once(child.stdout, 'data'), failed]);
     failed.catch(() => undefined);
     return new OtherWorker(child);
+  }
+
+  signal(name: NodeJS.Signals): void {
+    this.#child.kill(name);
   }
 
   async kill(): Promise<void> {
@@ -128,6 +133,29 @@ describe('WorkerRegistry', () => {
       expect(await stores.queueOf(registry.owner).receive('lab', 5)).toEqual([]);
       const claim = await stores.ledger.claimCell(aCellKey({ id: 'claimed' }), 0, registry.owner);
       expect(claim).toEqual({ kind: 'held' });
+    },
+    PROCESS_TIMEOUT_MS,
+  );
+
+  it(
+    'sees whether another process is at work, suspended or dead',
+    async () => {
+      await using folder = await temporaryFolder();
+      using stores = await openShared(folder.path);
+      await using other = await OtherWorker.start(folder.path);
+      const owner = String(ownersOf(stores.database)[0]);
+      const { workers } = stores;
+
+      const before = workers.isAtWork(owner);
+      other.signal('SIGSTOP');
+      await waitUntil('it is suspended', () => !workers.isAtWork(owner));
+      other.signal('SIGCONT');
+      await waitUntil('it continues', () => workers.isAtWork(owner));
+      await other.kill();
+
+      expect(before).toBe(true);
+      expect(workers.isAtWork(owner)).toBe(false);
+      expect(workers.isAtWork('nobody')).toBe(false);
     },
     PROCESS_TIMEOUT_MS,
   );

@@ -26,13 +26,15 @@ async function registerSelf({ workers }: LocalStores): Promise<string> {
 /** Registers a process that other processes cannot tell to be at work. */
 function registerHidden({ database }: LocalStores, own: Readonly<Record<string, string>>): string {
   database
-    .prepare("UPDATE workers SET owner = 'hidden', host = coalesce(?, host), pid_started = ?")
-    .run(own['host'] ?? null, own['started'] ?? '');
+    .prepare(
+      "UPDATE workers SET owner = 'hidden', host = coalesce(?, host), pid_started = coalesce(?, pid_started)",
+    )
+    .run(own['host'] ?? null, own['started'] ?? null);
   return 'hidden';
 }
 
 const hiddenOwners = [
-  { what: 'of another host', host: 'elsewhere pid:[1]', started: '1' },
+  { what: 'of another host', host: 'elsewhere pid:[1]' },
   { what: 'whose pid another process uses now', started: '1' },
   { what: 'whose start is unknown', started: '' },
 ];

@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -86,7 +87,9 @@ const twoLanes = new Map([
 /** Plans a group and works on it; the clock advances whenever the worker has nothing else to do. */
 async function work(init: {
   readonly benchmark: Benchmark;
-  readonly answer: (...call: [...Parameters<FakeAnswer>, LocalEngine]) => ReturnType<FakeAnswer>;
+  readonly answer: (
+    ...call: [...Parameters<FakeAnswer>, LocalEngine, AbortController]
+  ) => ReturnType<FakeAnswer>;
   readonly clock?: FakeClock;
   readonly governor?: SlotGovernor;
   readonly waitForQuota?: boolean;
@@ -116,8 +119,10 @@ async function work(init: {
     if (claimed.kind === 'held') heldCount += 1;
     return claimed;
   };
-  const models = new FakeModelClient((request, signal) => init.answer(request, signal, engine));
   const stop = new AbortController();
+  const models = new FakeModelClient((request, signal) =>
+    init.answer(request, signal, engine, stop),
+  );
   const ending = workGroup({
     engine,
     header,
@@ -441,33 +446,33 @@ describe('workGroup', () => {
   });
 
   it('makes no call while the store is gone, even if a refusal frees a slot, and saves what was paid', async () => {
+    const allCalled = Promise.withResolvers<void>();
     const stalled = Promise.withResolvers<void>();
     const recovered = Promise.withResolvers<void>();
     const calls: string[] = [];
     const countsAtEvents: Readonly<Record<string, number>>[] = [];
+    const firstAnswers = [
+      async (file: string) => {
+        await rename(file, `${file}.away`);
+        void stalled.promise.then(async () => {
+          for (let turn = 0; turn < 20; turn += 1) await settledBy(stalled.promise);
+          await rename(`${file}.away`, file);
+        });
+        return aModelResponse();
+      },
+      () => stalled.promise.then(() => anError('model-rate-limited', { retryAfterMs: 0 })),
+      () => stalled.promise.then(() => anError('model-timeout')),
+    ];
 
     const { ending, events } = await work({
       benchmark: aBenchmark({ parallel: 3 }),
       answer: async ({ cell }, _signal, { folder }) => {
+        const answer = firstAnswers[calls.length];
         calls.push(cell.id);
-        const file = join(folder, 'thrice.db');
-        const callCount = calls.length;
-        if (callCount === 1) {
-          await rename(file, `${file}.away`);
-          void stalled.promise.then(async () => {
-            for (let turn = 0; turn < 20; turn += 1) await settledBy(stalled.promise);
-            await rename(`${file}.away`, file);
-          });
-        }
-        if (callCount === 2) {
-          await stalled.promise;
-          return anError('model-rate-limited', { retryAfterMs: 0 });
-        }
-        if (callCount === 3) {
-          await stalled.promise;
-          return anError('model-timeout');
-        }
-        if (callCount > 3) await recovered.promise;
+        if (calls.length === firstAnswers.length) allCalled.resolve();
+        await allCalled.promise;
+        if (answer !== undefined) return await answer(join(folder, 'thrice.db'));
+        await recovered.promise;
         return aModelResponse();
       },
       observe: (event) => {
@@ -486,9 +491,15 @@ describe('workGroup', () => {
   });
 
   it('gives up what the store does not take when it is stopped, and says how much', async () => {
+    const allCalled = Promise.withResolvers<void>();
+    let callCount = 0;
+
     const { ending, events } = await work({
       benchmark: aBenchmark({ parallel: 3 }),
       answer: async (_request, _signal, { folder }) => {
+        callCount += 1;
+        if (callCount === 3) allCalled.resolve();
+        await allCalled.promise;
         await rm(join(folder, 'thrice.db'), { force: true });
         return aModelResponse();
       },
@@ -499,6 +510,19 @@ describe('workGroup', () => {
 
     expect(ending).toEqual({ kind: 'interrupted', unsavedCount: 3 });
     expect(completedConfigs(events)).toEqual([]);
+  });
+
+  it('ends although the store is gone after it was stopped', async () => {
+    const { ending } = await work({
+      benchmark: aBenchmark({ parallel: 3 }),
+      answer: (_request, _signal, { folder }, stop) => {
+        stop.abort();
+        rmSync(join(folder, 'thrice.db'), { force: true });
+        return anError('interrupted');
+      },
+    });
+
+    expect(ending.kind).toBe('interrupted');
   });
 
   it('reports no stall while the lane of a second step is held', async () => {
