@@ -6,6 +6,7 @@ import {
   aCall,
   aCellResult,
   aConfig,
+  aFailedResult,
   aJournalEntry,
   anAttempt,
   aQuestion,
@@ -131,6 +132,24 @@ describe('the published rows', () => {
 
     expect(row).toMatchObject({ outcome: 'not-attempted', costUsd: 1.5, wasteUsd: 0 });
     expect(row?.calls.map(({ step }) => step)).toEqual(['draft', 'check']);
+  });
+
+  it('show a call of a failed cell that was recorded after the cell had failed', async () => {
+    const engine = new FakeEngine();
+    const header = await engine.plan();
+    const key = { run: header.runs[0] ?? '', config: 'direct', id: 'q1' };
+    const draft = aJournalEntry({ step: 'draft', position: 0, call: { costUsd: 1 } });
+    const late = aJournalEntry({ step: 'check', position: 1, call: { costUsd: 0.5 } });
+    const replayed = { ...draft.call, replayed: true };
+    const result = aFailedResult({ calls: [replayed], costUsd: 1 });
+    const state = { state: 'done', generation: 0, attempts: 1, attemptLog: [] } as const;
+    engine.ledger.putCell({ key, ...state, result });
+    for (const entry of [draft, late]) await engine.ledger.commitCall(key, entry);
+
+    const [row] = await collect(readRows(header, key.run, aConfig(), engine));
+
+    expect(row).toMatchObject({ outcome: 'failed', costUsd: 1.5 });
+    expect(row?.calls).toEqual([replayed, late.call]);
   });
 
   it('list discarded calls after the answers, in the order in which they were sent', async () => {

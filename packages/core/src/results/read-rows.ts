@@ -106,8 +106,8 @@ async function* rowsOf(
     const waste = discarded.get(question.id) ?? [];
     // Most results have the right grade: no promise for each of them.
     const result =
-      stored === undefined
-        ? await describeUnfinished(cell, stores.ledger)
+      stored === undefined || stored.outcome === 'failed'
+        ? await describeUnanswered(cell, stores.ledger)
         : isGradedBy(config, stored)
           ? stored
           : await gradeResult(stored, question, config, stores);
@@ -176,13 +176,27 @@ function toRow(
   };
 }
 
-/** The row of a cell without a result: the last error, if there was one, and the steps that are paid already. */
-async function describeUnfinished(
+/**
+ * The row of a cell without an answer, with the steps that are paid all the same.
+ *
+ * A failed cell may have more of them than its result: a worker that lost the cell records the call it had in
+ * flight after the next worker has given up.
+ */
+async function describeUnanswered(
   cell: CellRecord | undefined,
   ledger: Ledger,
 ): Promise<RowResult> {
+  const result = cell?.result ?? describeUnfinished(cell);
   const journal = cell === undefined ? new Map() : await ledger.readJournal(cell.key);
-  const calls = callsOf(inRecordedOrder(journal));
+  const late = callsOf(inRecordedOrder(journal)).filter(
+    ({ step }) => !result.calls.some((call) => call.step === step),
+  );
+  const calls = [...result.calls, ...late];
+  return { ...result, calls, costUsd: totalCost(calls) };
+}
+
+/** A cell without a result shows its last error, if there was one. */
+function describeUnfinished(cell: CellRecord | undefined): RowResult {
   const error = cell?.attemptLog.at(-1)?.error ?? null;
   return {
     outcome: 'not-attempted',
@@ -192,10 +206,10 @@ async function describeUnfinished(
     reason: error?.code ?? null,
     error,
     attempts: cell?.attempts ?? 0,
-    costUsd: totalCost(calls),
+    costUsd: null,
     latencyMs: null,
     startedAt: null,
     finishedAt: null,
-    calls,
+    calls: [],
   };
 }
