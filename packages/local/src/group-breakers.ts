@@ -25,8 +25,8 @@ interface DeferredTask {
 
 /** The wait for a breaker to close. */
 interface BreakerWait {
-  /** Of the breaker; one that opens again starts another wait. */
-  readonly openedAt: string;
+  /** One that opens again, or whose reset has changed, starts another wait. */
+  readonly breaker: OpenBreaker;
   /** Monotonic ms. */
   readonly endsAtMs: number;
   /** When the quota resets, ms since 1970; undefined if that is unknown. */
@@ -150,18 +150,20 @@ export class GroupBreakers {
 
   #isWaitOver(breaker: OpenBreaker): boolean {
     const { clock } = this.#init;
-    const { breakerKey, openedAt } = breaker;
-    const known = this.#waits.get(breakerKey);
-    const wait = known?.openedAt === openedAt ? known : this.#startWait(breaker);
-    this.#waits.set(breakerKey, wait);
+    const known = this.#waits.get(breaker.breakerKey);
+    const isSame =
+      known?.breaker.openedAt === breaker.openedAt && known.breaker.resetAt === breaker.resetAt;
+    const wait = isSame ? known : this.#startWait(breaker);
+    this.#waits.set(breaker.breakerKey, wait);
     if (clock.monotonicMs() >= wait.endsAtMs) return true;
     // A machine that was asleep comes to the reset before its monotonic time does.
     return wait.resetAtMs !== undefined && clock.now() >= wait.resetAtMs;
   }
 
   /** Starts to wait: until the reset if that is known and later than the opening, else for a backoff. */
-  #startWait({ breakerKey, openedAt, resetAt }: OpenBreaker): BreakerWait {
+  #startWait(breaker: OpenBreaker): BreakerWait {
     const { clock, observe } = this.#init;
+    const { breakerKey, openedAt, resetAt } = breaker;
     const nowMs = clock.now();
     const openedAtMs = Date.parse(openedAt);
     const resetAtMs = resetAt === null ? Number.NaN : Date.parse(resetAt);
@@ -177,7 +179,7 @@ export class GroupBreakers {
     const leftMs = Math.max(0, durationMs - Math.max(0, nowMs - openedAtMs));
     observe({ kind: 'breaker-waiting', breakerKey, untilMs: nowMs + leftMs });
     return {
-      openedAt,
+      breaker,
       endsAtMs: clock.monotonicMs() + leftMs,
       resetAtMs: isResetKnown ? resetAtMs : undefined,
     };
