@@ -25,9 +25,10 @@ function readLedger(folder: string, sql: string): readonly Row[] {
   }
 }
 
-/** The cells whose answer is committed, in the format of the cell key header. */
+/** The cells whose answer is committed, in the format of the cell key header. A discarded call is no answer. */
 export function committedKeys(folder: string): ReadonlySet<string> {
-  const rows = readLedger(folder, 'SELECT run, config, id, step FROM calls');
+  const sql = "SELECT run, config, id, step FROM calls WHERE discarded_id = ''";
+  const rows = readLedger(folder, sql);
   return new Set(
     rows.map((row) =>
       ['run', 'config', 'id', 'step']
