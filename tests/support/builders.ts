@@ -144,7 +144,7 @@ export function aJournalEntry(
     schemaVersion: 1,
     kind: 'model-call',
     step,
-    callId: parts.callId ?? `call of ${text}`,
+    callId: parts.callId ?? `call of ${text.slice(0, 20)}, ${text.length}`,
     position: parts.position ?? 0,
     generation: parts.generation ?? 0,
     failedAttempts: parts.failedAttempts ?? 0,

@@ -235,9 +235,15 @@ export class SqliteLedger implements Ledger {
   }
 
   async *listDiscardedCalls(run: string, config: string): AsyncIterable<DiscardedCall> {
-    for (const row of this.#sql.selectDiscarded.iterate(run, config)) {
-      const entry = journalEntrySchema.parse(JSON.parse(String(row['entry'])));
-      yield { id: String(row['id']), entry };
+    let lastNo = 0;
+    for (;;) {
+      const page = this.#sql.selectDiscarded.all(run, config, lastNo, limits.pageSize);
+      for (const row of page) {
+        const entry = journalEntrySchema.parse(JSON.parse(String(row['entry'])));
+        yield { id: String(row['id']), entry };
+      }
+      if (page.length < limits.pageSize) return;
+      lastNo = Number(page.at(-1)?.['call_no']);
     }
   }
 
@@ -373,8 +379,8 @@ const STATEMENTS = {
     WHERE ${THIS_CELL} AND owner = ? AND state = 'claimed'`,
   insertCall: 'INSERT INTO calls VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING',
   selectCalls: `SELECT entry FROM calls WHERE ${THIS_CELL} AND discarded_id = ''`,
-  selectDiscarded: `SELECT id, entry FROM calls
-    WHERE run = ? AND config = ? AND discarded_id <> ''`,
+  selectDiscarded: `SELECT rowid AS call_no, id, entry FROM calls
+    WHERE run = ? AND config = ? AND discarded_id <> '' AND rowid > ? ORDER BY rowid LIMIT ?`,
   addToTally: `INSERT INTO tallies VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET
     scored = scored + excluded.scored, unparsed = unparsed + excluded.unparsed,
     ungraded = ungraded + excluded.ungraded, failed = failed + excluded.failed,
