@@ -234,7 +234,8 @@ describe.each([false, true])('ChatModelClient over the simulator (streamed: %s)'
       class: 'transient',
       message: 'no answer within 0.025 s',
     });
-    expect(simulator.stats().requestCount).toBe(1);
+    // The time may be over before the request has reached the server.
+    expect(simulator.stats().requestCount).toBeLessThanOrEqual(1);
   });
 
   it('counts reasoning tokens as output tokens', async () => {
