@@ -621,6 +621,18 @@ function describeJournal(openLedger: OpenLedger): void {
       expect(await store.ledger.readTallies(key.run)).toMatchObject([{ costUsd: 0.75 }]);
     });
 
+    it('ignores a duplicate that is the answer itself', async () => {
+      await using store = await openLedger(new FakeClock());
+      const answer = aJournalEntry({ call: { costUsd: 0.25 } });
+      await store.ledger.commitCall(key, answer);
+
+      await store.other.commitCall(key, asDuplicate(answer));
+
+      expect(await discardedOf(store.ledger)).toEqual([]);
+      expect((await store.ledger.readJournal(key)).get('answer')).toEqual(answer);
+      expect((await store.ledger.readTallies(key.run)).map(({ costUsd }) => costUsd)).toEqual([]);
+    });
+
     it('lists the discarded calls of one config in one run, of all cells', async () => {
       await using store = await openLedger(new FakeClock());
       const entry = aJournalEntry({ call: { discarded: 'unclassified' } });

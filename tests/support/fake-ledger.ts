@@ -146,11 +146,12 @@ export class FakeLedger implements Ledger {
 
   async commitCall(key: CellKey, entry: JournalEntry): Promise<JournalEntry> {
     this.#note('commitCall');
+    const journal = this.#journals.get(nameOf(key)) ?? new Map<string, JournalEntry>();
     if (entry.call.discarded !== null) {
+      if (journal.get(entry.step)?.callId === entry.callId) return entry;
       this.#discarded.set(JSON.stringify([key, entry.step, entry.callId]), { key, entry });
       return entry;
     }
-    const journal = this.#journals.get(nameOf(key)) ?? new Map<string, JournalEntry>();
     this.#journals.set(nameOf(key), journal);
     const first = journal.get(entry.step) ?? entry;
     journal.set(entry.step, first);

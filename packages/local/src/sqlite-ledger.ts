@@ -193,13 +193,13 @@ export class SqliteLedger implements Ledger {
   async commitCall(key: CellKey, entry: JournalEntry): Promise<JournalEntry> {
     const text = JSON.stringify(entry);
     return await this.#commit.write(() => {
-      if (entry.call.discarded !== null) {
+      if (entry.call.discarded === null && this.#insertCall(key, entry, '', text)) return entry;
+      const first = this.#journalOf(key).get(entry.step);
+      if (first?.callId === entry.callId) return first;
+      if (first === undefined || entry.call.discarded !== null) {
         this.#insertDiscarded(key, entry, text);
         return entry;
       }
-      if (this.#insertCall(key, entry, '', text)) return entry;
-      const first = this.#journalOf(key).get(entry.step) ?? entry;
-      if (first.callId === entry.callId) return first;
       const duplicate = asDuplicate(entry);
       this.#insertDiscarded(key, duplicate, JSON.stringify(duplicate));
       return first;

@@ -580,6 +580,24 @@ describe('a copied cell', () => {
     ]);
   });
 
+  it('counts each payment once after copies there and back', async () => {
+    const { from, to } = await besideCell(
+      { state: 'done', attempts: 1, result: aCellResult({ answer: 'a' }) },
+      { state: 'done', attempts: 1, result: aCellResult({ answer: 'b' }) },
+    );
+    const [one, other] = ['a', 'b'].map((text) => aJournalEntry({ text, call: { costUsd: 0.25 } }));
+    if (one === undefined || other === undefined) throw new Error('expected two entries');
+    await from.ledger.commitCall(key, one);
+    await to.ledger.commitCall(key, other);
+
+    await copy(from, to);
+    await copy(to, from);
+    await copy(from, to);
+
+    expect(await discardedOf(from)).toEqual([{ id: key.id, entry: asDuplicate(other) }]);
+    expect(await discardedOf(to)).toEqual([{ id: key.id, entry: asDuplicate(one) }]);
+  });
+
   it('gets the discarded calls once, however often it is copied', async () => {
     const { from, to } = await besideCell({ attempts: 1 }, undefined);
     const spoiled = aJournalEntry({ call: { discarded: 'content-filtered', costUsd: 0.5 } });

@@ -270,20 +270,19 @@ export class DynamoLedger implements Ledger {
   }
 
   async commitCall(key: CellKey, entry: JournalEntry): Promise<JournalEntry> {
-    if (entry.call.discarded !== null) {
-      await this.#putDiscarded(key, entry);
-      return entry;
-    }
     const itemKey = callItemKey(key, entry.step);
-    const payload = await this.#payloads.pack(JSON.stringify(entry));
-    const item = { schemaVersion: SCHEMA_VERSION, ...payload };
-    if (await this.#table.put(itemKey, item, 'absent')) return entry;
+    const isDiscarded = entry.call.discarded !== null;
+    if (!isDiscarded) {
+      const payload = await this.#payloads.pack(JSON.stringify(entry));
+      const item = { schemaVersion: SCHEMA_VERSION, ...payload };
+      if (await this.#table.put(itemKey, item, 'absent')) return entry;
+    }
     const existing = await this.#table.get(itemKey);
-    if (existing === undefined) return entry;
-    const first = await this.#parseEntry(existing);
-    // The same call: the response to the first request was lost, or an earlier copy wrote it.
-    if (first.callId !== entry.callId) await this.#putDiscarded(key, asDuplicate(entry));
-    return first;
+    const first = existing && (await this.#parseEntry(existing));
+    // The same call: the response to the first request was lost, or a copy brings it back as a duplicate.
+    if (first?.callId === entry.callId) return first;
+    await this.#putDiscarded(key, isDiscarded ? entry : asDuplicate(entry));
+    return isDiscarded ? entry : (first ?? entry);
   }
 
   async #putDiscarded(key: CellKey, entry: JournalEntry): Promise<void> {

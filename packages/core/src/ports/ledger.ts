@@ -86,7 +86,8 @@ export interface Ledger {
    * Writes a call to the journal, whatever state the cell is in: a paid call is never lost.
    *
    * The first call that is not discarded answers its step. Every later one is kept as discarded, with the reason
-   * `duplicate`. The cost of a discarded call is added to the tally. Calls are told apart by their `callId`.
+   * `duplicate`. The cost of a discarded call is added to the tally. Calls are told apart by their `callId`: a
+   * duplicate that is the answer itself has no effect.
    *
    * @returns The entry that answers the step: the given one, or the one that was written first. For a discarded
    *   call the given one.

@@ -11,10 +11,14 @@ import { type CellRecord, type CellResult, type CellRow, noAnswer } from '../dom
 import type { GroupHeader } from '../domain/group.ts';
 import type { Question } from '../domain/question.ts';
 import { limits } from '../limits.ts';
+import { mapBounded } from '../map-bounded.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
 import type { Ledger } from '../ports/ledger.ts';
 import { type Grader, gradeAnswer } from '../scorers/grade-answer.ts';
 import { createSelector } from '../spec/questions/select-questions.ts';
+
+/** Journals read at the same time. */
+const JOURNALS_AT_ONCE = 16;
 
 /** What rows are read from. An answer that another grading graded is graded again on the way. */
 export interface RowStores extends Grader {
@@ -78,18 +82,21 @@ async function readDiscarded(
   config: string,
   ledger: Ledger,
 ): Promise<ReadonlyMap<string, readonly Call[]>> {
-  const byId = new Map<string, JournalEntry[]>();
+  const byId = new Map<string, SentCall[]>();
   for await (const { id, entry } of ledger.listDiscardedCalls(run, config)) {
-    const { raw: _, ...facts } = entry;
-    byId.set(id, [...(byId.get(id) ?? []), { ...facts, raw: null }]);
+    const { call, callId } = entry;
+    byId.set(id, [...(byId.get(id) ?? []), { call, callId }]);
   }
   return new Map(
     [...byId].map(([id, entries]) => [id, entries.toSorted(inSentOrder).map(({ call }) => call)]),
   );
 }
 
+/** What the order of discarded calls depends on. Their texts would fill the memory. */
+type SentCall = Pick<JournalEntry, 'call' | 'callId'>;
+
 /** Calls sent at the same instant are ordered by id, so that the order is always the same. */
-function inSentOrder(left: JournalEntry, right: JournalEntry): number {
+function inSentOrder(left: SentCall, right: SentCall): number {
   const [first, second] = [left, right].map(({ call, callId }) => `${call.startedAt} ${callId}`);
   return (first ?? '') < (second ?? '') ? -1 : 1;
 }
@@ -100,6 +107,7 @@ async function* rowsOf(
 ): AsyncIterable<QuestionRow> {
   const ids = page.map(({ id }) => id);
   const cells = await stores.ledger.readCells(run, config.name, ids);
+  const paid = await readPaid([...cells.values()].filter(isUnanswered), stores.ledger);
   for (const question of page) {
     const cell = cells.get(question.id);
     const stored = cell?.result;
@@ -107,7 +115,7 @@ async function* rowsOf(
     // Most results have the right grade: no promise for each of them.
     const result =
       stored === undefined || stored.outcome === 'failed'
-        ? await describeUnanswered(cell, stores.ledger)
+        ? describeUnanswered(cell, paid.get(question.id) ?? [])
         : isGradedBy(config, stored)
           ? stored
           : await gradeResult(stored, question, config, stores);
@@ -176,21 +184,35 @@ function toRow(
   };
 }
 
+function isUnanswered({ result }: CellRecord): boolean {
+  return result === undefined || result.outcome === 'failed';
+}
+
+/** Reads the calls in the journals of cells, by question. */
+async function readPaid(
+  cells: readonly CellRecord[],
+  ledger: Ledger,
+): Promise<ReadonlyMap<string, readonly Call[]>> {
+  return new Map(
+    await mapBounded(cells, JOURNALS_AT_ONCE, async ({ key }) => {
+      const calls = callsOf(inRecordedOrder(await ledger.readJournal(key)));
+      return [key.id, calls] as const;
+    }),
+  );
+}
+
 /**
  * The row of a cell without an answer, with the steps that are paid all the same.
  *
  * A failed cell may have more of them than its result: a worker that lost the cell records the call it had in
  * flight after the next worker has given up.
+ *
+ * @param paid - The calls in the cell's journal.
  */
-async function describeUnanswered(
-  cell: CellRecord | undefined,
-  ledger: Ledger,
-): Promise<RowResult> {
+function describeUnanswered(cell: CellRecord | undefined, paid: readonly Call[]): RowResult {
   const result = cell?.result ?? describeUnfinished(cell);
-  const journal = cell === undefined ? new Map() : await ledger.readJournal(cell.key);
-  const late = callsOf(inRecordedOrder(journal)).filter(
-    ({ step }) => !result.calls.some((call) => call.step === step),
-  );
+  const late = paid.filter(({ step }) => !result.calls.some((call) => call.step === step));
+  if (late.length === 0) return result;
   const calls = [...result.calls, ...late];
   return { ...result, calls, costUsd: totalCost(calls) };
 }

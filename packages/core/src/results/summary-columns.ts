@@ -63,7 +63,18 @@ export const summaryColumns: readonly SummaryColumn[] = [
   }),
   column({ title: 'n', value: totalOf(({ questions }) => questions), format: String }),
   column({ title: 'p50 s', value: medianLatency, format: formatSeconds }),
-  column({ title: 'cost', isHiddenWhenEmpty: true, value: totalCost, format: formatDollars }),
+  column({
+    title: 'cost',
+    isHiddenWhenEmpty: true,
+    value: totalOfKnown(({ costUsd }) => costUsd),
+    format: formatDollars,
+  }),
+  column({
+    title: 'waste',
+    isHiddenWhenEmpty: true,
+    value: totalOfKnown(({ wasteUsd }) => wasteUsd),
+    format: formatDollars,
+  }),
 ];
 
 /** Checks that a column's `format` accepts what its `value` returns. */
@@ -92,12 +103,13 @@ function medianLatency({ mean }: ConfigSummary): number | null {
   return typeof latency === 'object' && latency !== null ? toNumber(latency['p50S']) : null;
 }
 
-/** Unknown as soon as the cost of one replicate is. */
-function totalCost({ replicates }: ConfigSummary): number | null {
-  return replicates.reduce<number | null>(
-    (sum, { costUsd }) => (sum === null || costUsd === null ? null : sum + costUsd),
-    0,
-  );
+/** Unknown as soon as the amount of one replicate is. */
+function totalOfKnown(amount: (replicate: ReplicateSummary) => number | null) {
+  return ({ replicates }: ConfigSummary): number | null =>
+    replicates.reduce<number | null>((sum, replicate) => {
+      const amountUsd = amount(replicate);
+      return sum === null || amountUsd === null ? null : sum + amountUsd;
+    }, 0);
 }
 
 function totalOf(count: (replicate: ReplicateSummary) => number) {

@@ -1,6 +1,6 @@
 import type { ConfigSummary, Summary } from './summary.ts';
 import { type SummaryColumn, summaryColumns } from './summary-columns.ts';
-import { formatPercent, NO_FIGURE } from './summary-formats.ts';
+import { formatDollars, formatPercent, NO_FIGURE } from './summary-formats.ts';
 import { renderTable, type TableForm } from './table.ts';
 
 /**
@@ -23,6 +23,8 @@ export function renderSummary(
     .join('\n');
 }
 
+const emptyCells: ReadonlySet<string> = new Set([NO_FIGURE, '0', formatDollars(0)]);
+
 function renderColumns(
   configs: readonly ConfigSummary[],
   form: TableForm,
@@ -30,7 +32,7 @@ function renderColumns(
 ): string {
   const rendered = columns.map(({ title, isHiddenWhenEmpty, value, format }) => {
     const cells = configs.map((config) => format(value(config)));
-    const isEmpty = cells.every((cell) => cell === NO_FIGURE || cell === '0');
+    const isEmpty = cells.every((cell) => emptyCells.has(cell));
     return { title, cells, isHidden: form === 'text' && isHiddenWhenEmpty === true && isEmpty };
   });
   const shown = rendered.filter(({ isHidden }) => !isHidden);
