@@ -10,8 +10,11 @@
  * - **step**, **call**: a named place in the work of a cell; the one paid request made for it.
  * - **attempt**: one request sent for a call.
  * - **journal**: the recorded calls of a cell, by step.
+ * - **discarded call**: a paid call that answers no step; a **duplicate** is a second one for an answered step. Their
+ *   cost is the **waste**.
  * - **answer**, **grade**: the output of the model, which is paid for; the result of scoring it, which can be
  *   recomputed.
+ * - **grading**: the scorers, one per config, that the answers of a group are graded with.
  * - **outcome**: how a cell ended: `scored`, `unparsed`, `ungraded`, `failed` or `not-attempted`.
  * - **bounds**: the score if every cell without a score were wrong, and if every such cell were right.
  * - **lane**: a provider account or endpoint pool.

@@ -192,7 +192,7 @@ export class CellExecution {
     }
   }
 
-  /** Sends one call and records it before anything reads the answer. Returns a failed call as a value. */
+  /** Sends one call and records it before anything acts on the answer. Returns a failed call as a value. */
   async #callWithPermit(move: CallMove, permit: Permit): Promise<JournalEntry | FailedCall> {
     const { step, request } = move;
     // During a long wait for the permit, an earlier holder of the cell may have recorded the call.

@@ -53,7 +53,7 @@ export class Heartbeat {
     readonly owner: string;
     /**
      * Receives the error of a heartbeat that a store failed. The next heartbeat retries; a cell whose lease was
-     * lost meanwhile is stopped.
+     * lost meanwhile sends no further call.
      *
      * @default `run` throws it
      */

@@ -88,7 +88,7 @@ export const cellResultSchema = z.strictObject({
   /** Attempts at the cell's calls, the successful ones included. */
   attempts: z.int().min(0),
   costUsd: z.number().nullable(),
-  /** From the start of the first claim to completion, including waits within a delivery, ms. */
+  /** Sum of the latencies of the calls that answer the steps, ms. */
   latencyMs: z.number().nullable(),
   startedAt: z.iso.datetime(),
   finishedAt: z.iso.datetime(),
