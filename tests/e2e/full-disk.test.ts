@@ -34,7 +34,7 @@ function startLimited(folder: TemporaryFolder, limitKib: number): RunningThrice 
 
 /** Waits until no call is in flight any more. */
 async function settle(model: Simulator, run: RunningThrice): Promise<void> {
-  await run.prints(/stalled: .*\n/);
+  await run.prints(/cannot save: .*\n/);
   const before = { count: -1, polls: 0 };
   await waitWhileRunning('no more calls are made', [run], () => {
     const { requestCount } = model.stats();
@@ -63,7 +63,7 @@ describe('a run whose disk is full', () => {
       const { exitCode, stderr } = await endOf(run);
 
       expect(stderr.replaceAll(folder.path, '<folder>')).toMatch(
-        /^stalled: <folder>\/\.thrice\/thrice\.db: the disk takes no more writes; free some space or raise the limit\. No more calls are made\. The answers of \d+ calls paid or in flight are held until they can be saved; they are lost if this process ends before$/m,
+        /^cannot save: <folder>\/\.thrice\/thrice\.db: the disk takes no more writes; free some space or raise the limit\. No more calls are made\. The answers of \d+ calls paid or in flight are held until they can be saved; they are lost if this process ends before$/m,
       );
       expect(stderr).toContain('saved: every answer that was held; continuing\n');
       expect(heldCount).toBeGreaterThan(0);

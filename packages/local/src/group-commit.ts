@@ -13,7 +13,7 @@ const RETRY_MS = 50;
 /** How long to retry on a busy database: a backup or a copy of the file may lock it for minutes. */
 const BUSY_LIMIT_MS = 5 * 60_000;
 /** Pause between attempts to commit to a database that takes no writes. */
-const STALLED_RETRY_MS = 250;
+const UNWRITABLE_RETRY_MS = 250;
 
 /** The holding of writes that the database does not take; disposed of to fail them after one more attempt. */
 export interface WriteHold extends Disposable {
@@ -22,10 +22,10 @@ export interface WriteHold extends Disposable {
 }
 
 /** Learns when a database takes no writes, and when it does again. */
-export interface StallObserver {
+export interface WriteObserver {
   /** @param reason - Why, and what to do about it. */
-  onStall(reason: string): void;
-  onRecovery(): void;
+  onUnwritable(reason: string): void;
+  onWritable(): void;
 }
 
 interface Write {
@@ -43,7 +43,7 @@ type Settle = () => void;
  *
  * idle --write--> gathering --after the gather time, or flush()--> committing --> idle
  * committing --busy--> waiting --after RETRY_MS, or flush()--> committing
- * committing --full or gone, while writes are held--> stalled --after STALLED_RETRY_MS, or flush()--> committing
+ * committing --full or gone, while writes are held--> unwritable --after UNWRITABLE_RETRY_MS, or flush()--> committing
  *
  * A write's promise settles after its transaction is on disk. Writes run in the order of their arrival. A
  * write that throws changes nothing and fails alone: its batch is rolled back and the other writes run
@@ -60,9 +60,9 @@ export class GroupCommit {
   /** Settles the writes of the first batch, once they ran and until they are committed. */
   #uncommitted: readonly Settle[] | undefined;
   #busySinceMs: number | undefined;
-  /** Told about stalls while writes are held. */
-  #observer: StallObserver | undefined;
-  #isStalled = false;
+  /** Set while writes are held. */
+  #observer: WriteObserver | undefined;
+  #isUnwritable = false;
   readonly #fileIdentity: string | undefined;
   #gatherMs = MIN_GATHER_MS;
   #timer: NodeJS.Timeout | undefined;
@@ -76,13 +76,13 @@ export class GroupCommit {
   }
 
   /** Holds the writes of a database that is full, gone or locked, in their order, until it takes them. */
-  holdWrites(observer: StallObserver): WriteHold {
+  holdWrites(observer: WriteObserver): WriteHold {
     this.#observer = observer;
     return {
       retry: () => this.flush(),
       [Symbol.dispose]: () => {
         this.#observer = undefined;
-        if (this.#isStalled) this.flush();
+        if (this.#isUnwritable) this.flush();
       },
     };
   }
@@ -113,9 +113,9 @@ export class GroupCommit {
       }
       this.#batches.shift();
     }
-    if (!this.#isStalled) return;
-    this.#isStalled = false;
-    this.#observer?.onRecovery();
+    if (!this.#isUnwritable) return;
+    this.#isUnwritable = false;
+    this.#observer?.onWritable();
   }
 
   /** Returns after how long to retry, ms; undefined once the batch is committed or its writes have failed. */
@@ -126,19 +126,19 @@ export class GroupCommit {
       const mapped = mapSqliteError(error, this.#file);
       if (mapped.code === 'store-unavailable' && this.#canRetry()) return RETRY_MS;
       this.#rollBack();
-      if (this.#stall(error)) return STALLED_RETRY_MS;
+      if (this.#hold(error)) return UNWRITABLE_RETRY_MS;
       for (const { reject } of batch) reject(mapped);
     }
     return undefined;
   }
 
   /** Whether to hold the writes that failed with this error. */
-  #stall(error: unknown): boolean {
+  #hold(error: unknown): boolean {
     const reason = describeUnwritable(error, this.#file);
     if (reason === undefined || this.#observer === undefined) return false;
-    if (!this.#isStalled) {
-      this.#isStalled = true;
-      this.#observer.onStall(reason);
+    if (!this.#isUnwritable) {
+      this.#isUnwritable = true;
+      this.#observer.onUnwritable(reason);
     }
     return true;
   }
@@ -192,8 +192,8 @@ export class GroupCommit {
       return () => resolve(value);
     } catch (error) {
       // A full or failing disk fails the entire transaction, whether SQLite has ended it or not.
-      const isUnwritable = describeUnwritable(error, this.#file) !== undefined;
-      if (isUnwritable || !this.#database.isTransaction) throw error;
+      const isOfFile = describeUnwritable(error, this.#file) !== undefined;
+      if (isOfFile || !this.#database.isTransaction) throw error;
       this.#database.exec('ROLLBACK TO write; RELEASE write');
       const mapped = mapSqliteError(error, this.#file);
       return () => reject(mapped);

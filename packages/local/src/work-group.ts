@@ -48,9 +48,9 @@ export type Ending =
 export type WorkEvent =
   | WorkerEvent
   /** The store takes no writes: no more calls are made, and the answers of so many are held. */
-  | { readonly kind: 'store-stalled'; readonly reason: string; readonly callCount: number }
+  | { readonly kind: 'store-unwritable'; readonly reason: string; readonly callCount: number }
   /** The store takes writes again and has those that were held. */
-  | { readonly kind: 'store-recovered' };
+  | { readonly kind: 'store-writable' };
 
 /** What {@link workGroup} needs. */
 export interface WorkOrder {
@@ -109,7 +109,7 @@ class WorkLoop {
   #isCancelled = false;
   /** Holds what the store does not take; disposed of to give that up. */
   #hold: WriteHold | undefined;
-  #isStoreStalled = false;
+  #isStoreUnwritable = false;
   /** The governor's counts when what was held was given up; undefined if nothing was. */
   #givenUp: Pick<WatchedGovernor, 'inUseCount' | 'answeredCount'> | undefined;
   /** Monotonic ms. */
@@ -142,8 +142,8 @@ class WorkLoop {
   async run(): Promise<Ending> {
     const { engine, drainSignal, stopSignal, governor } = this.#order;
     this.#hold = engine.holdWrites({
-      onStall: (reason) => this.#pause(reason),
-      onRecovery: () => this.#resume(),
+      onUnwritable: (reason) => this.#pause(reason),
+      onWritable: () => this.#resume(),
     });
     const beating = new AbortController();
     const heartbeat = this.#heartbeat
@@ -156,7 +156,7 @@ class WorkLoop {
     };
     const stop = () => {
       this.#heartbeat.stopAll(new ThriceError({ code: 'interrupted', message: 'stopped' }));
-      if (this.#isStoreStalled) this.#giveUp();
+      if (this.#isStoreUnwritable) this.#giveUp();
       this.#wake?.();
     };
     drainSignal.addEventListener('abort', drain);
@@ -189,23 +189,23 @@ class WorkLoop {
   #pause(reason: string): void {
     const { governor, observe, stopSignal } = this.#order;
     governor.pause();
-    this.#isStoreStalled = true;
-    observe({ kind: 'store-stalled', reason, callCount: governor.inUseCount });
+    this.#isStoreUnwritable = true;
+    observe({ kind: 'store-unwritable', reason, callCount: governor.inUseCount });
     // Not from within the commit.
     if (stopSignal.aborted) queueMicrotask(() => this.#giveUp());
   }
 
   #resume(): void {
     const { governor, observe } = this.#order;
-    this.#isStoreStalled = false;
+    this.#isStoreUnwritable = false;
     governor.resume();
-    observe({ kind: 'store-recovered' });
+    observe({ kind: 'store-writable' });
   }
 
   /** Gives up what the store does not take, after one more attempt. */
   #giveUp(): void {
     this.#hold?.retry();
-    if (!this.#isStoreStalled) return;
+    if (!this.#isStoreUnwritable) return;
     const { inUseCount, answeredCount } = this.#order.governor;
     this.#givenUp = { inUseCount, answeredCount };
     this.#hold?.[Symbol.dispose]();

@@ -1,7 +1,7 @@
 import { rename, writeFile } from 'node:fs/promises';
 import { DatabaseSync } from 'node:sqlite';
 import { ThriceError } from '@thrice/core';
-import { GroupCommit, openDatabase, type StallObserver } from '@thrice/local';
+import { GroupCommit, openDatabase, type WriteObserver } from '@thrice/local';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { settledBy } from '../../support/settled-by.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
@@ -35,15 +35,15 @@ function openNumbers(onCommit: () => void = () => undefined) {
   };
 }
 
-const ignoreStalls: StallObserver = { onStall: () => undefined, onRecovery: () => undefined };
+const ignoreState: WriteObserver = { onUnwritable: () => undefined, onWritable: () => undefined };
 
 /** A held database that can be made full: it takes no page beyond those it has. */
 function openFull() {
   const numbers = openNumbers();
   const events: string[] = [];
   const hold = numbers.commit.holdWrites({
-    onStall: (reason) => events.push(reason),
-    onRecovery: () => events.push('recovered'),
+    onUnwritable: (reason) => events.push(reason),
+    onWritable: () => events.push('recovered'),
   });
   const limitPages = (count: number) => numbers.database.exec(`PRAGMA max_page_count = ${count}`);
   numbers.database.exec('CREATE TABLE filling (text TEXT)');
@@ -315,7 +315,7 @@ describe('GroupCommit', () => {
     it('holds a write whose statement returns rows', async () => {
       using database = openDatabase(':memory:');
       const commit = new GroupCommit(database, 'thrice.db');
-      using _hold = commit.holdWrites(ignoreStalls);
+      using _hold = commit.holdWrites(ignoreState);
       const [pages] = database.prepare('PRAGMA page_count').all();
       const insert = database.prepare('INSERT INTO open_breakers VALUES (?, ?) RETURNING rowid');
       database.exec(`PRAGMA max_page_count = ${Number(pages?.['page_count'])}`);
@@ -370,7 +370,7 @@ describe('GroupCommit', () => {
       using numbers = openNumbers(() => {
         if (isBroken) throw Object.assign(new Error('broken'), { errcode });
       });
-      using _hold = numbers.commit.holdWrites(ignoreStalls);
+      using _hold = numbers.commit.holdWrites(ignoreState);
       const written = numbers.commit.write(numbers.add(1));
       numbers.commit.flush();
 
@@ -388,7 +388,7 @@ describe('GroupCommit', () => {
       using numbers = openNumbers(() => {
         throw Object.assign(new Error('broken'), { errcode });
       });
-      using _hold = numbers.commit.holdWrites(ignoreStalls);
+      using _hold = numbers.commit.holdWrites(ignoreState);
 
       const written = numbers.commit.write(numbers.add(1));
 
@@ -413,7 +413,7 @@ describe('GroupCommit', () => {
       using holder = openDatabase(file);
       using database = new DatabaseSync(file, { timeout: 0 });
       const commit = new GroupCommit(database, file, 0);
-      using _hold = commit.holdWrites(ignoreStalls);
+      using _hold = commit.holdWrites(ignoreState);
       holder.exec('BEGIN IMMEDIATE');
       const written = commit.write(() =>
         database.exec("INSERT INTO open_breakers VALUES ('lab', '{}')"),
@@ -433,7 +433,10 @@ describe('GroupCommit', () => {
         using database = openDatabase(file);
         const commit = new GroupCommit(database, file);
         const reasons: string[] = [];
-        using _hold = commit.holdWrites({ ...ignoreStalls, onStall: (why) => reasons.push(why) });
+        using _hold = commit.holdWrites({
+          ...ignoreState,
+          onUnwritable: (why) => reasons.push(why),
+        });
         await rename(file, `${file}.away`);
         if (what !== 'moved') await writeFile(file, '');
         const written = commit.write(() =>

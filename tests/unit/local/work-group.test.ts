@@ -447,21 +447,21 @@ describe('workGroup', () => {
 
   it('makes no call while the store is gone, even if a refusal frees a slot, and saves what was paid', async () => {
     const allCalled = Promise.withResolvers<void>();
-    const stalled = Promise.withResolvers<void>();
+    const unwritable = Promise.withResolvers<void>();
     const recovered = Promise.withResolvers<void>();
     const calls: string[] = [];
     const countsAtEvents: Readonly<Record<string, number>>[] = [];
     const firstAnswers = [
       async (file: string) => {
         await rename(file, `${file}.away`);
-        void stalled.promise.then(async () => {
-          for (let turn = 0; turn < 20; turn += 1) await settledBy(stalled.promise);
+        void unwritable.promise.then(async () => {
+          for (let turn = 0; turn < 20; turn += 1) await settledBy(unwritable.promise);
           await rename(`${file}.away`, file);
         });
         return aModelResponse();
       },
-      () => stalled.promise.then(() => anError('model-rate-limited', { retryAfterMs: 0 })),
-      () => stalled.promise.then(() => anError('model-timeout')),
+      () => unwritable.promise.then(() => anError('model-rate-limited', { retryAfterMs: 0 })),
+      () => unwritable.promise.then(() => anError('model-timeout')),
     ];
 
     const { ending, events } = await work({
@@ -476,15 +476,15 @@ describe('workGroup', () => {
         return aModelResponse();
       },
       observe: (event) => {
-        if (event.kind !== 'store-stalled' && event.kind !== 'store-recovered') return;
+        if (event.kind !== 'store-unwritable' && event.kind !== 'store-writable') return;
         countsAtEvents.push({ [event.kind]: calls.length });
-        if (event.kind === 'store-stalled') stalled.resolve();
+        if (event.kind === 'store-unwritable') unwritable.resolve();
         else recovered.resolve();
       },
     });
 
     expect(ending).toEqual({ kind: 'complete' });
-    expect(countsAtEvents).toEqual([{ 'store-stalled': 3 }, { 'store-recovered': 3 }]);
+    expect(countsAtEvents).toEqual([{ 'store-unwritable': 3 }, { 'store-writable': 3 }]);
     expect(completedConfigs(events)).toHaveLength(QUESTION_COUNT);
     // Only the two that failed were called again.
     expect(calls).toHaveLength(QUESTION_COUNT + 2);
@@ -504,7 +504,7 @@ describe('workGroup', () => {
         return aModelResponse();
       },
       observe: ({ kind }, stop) => {
-        if (kind === 'store-stalled') setTimeout(() => stop.abort());
+        if (kind === 'store-unwritable') setTimeout(() => stop.abort());
       },
     });
 

@@ -57,10 +57,10 @@ export async function runToCompletion(order: CompletionOrder): Promise<ExitCode>
     perLane: slotsPerLane(benchmark),
     random: Math.random,
   });
-  let isStalled = false;
+  let isUnwritable = false;
   const onDrain = () =>
     progress.note(
-      isStalled
+      isUnwritable
         ? `waiting until the answers of ${countOf(governor.inUseCount, 'call')} can be saved; press Ctrl-C again to stop now and lose them`
         : 'finishing the calls in flight; press Ctrl-C again to stop now',
     );
@@ -75,8 +75,8 @@ export async function runToCompletion(order: CompletionOrder): Promise<ExitCode>
       governor,
       random: Math.random,
       observe: (event) => {
-        if (event.kind === 'store-stalled') isStalled = true;
-        if (event.kind === 'store-recovered') isStalled = false;
+        if (event.kind === 'store-unwritable') isUnwritable = true;
+        if (event.kind === 'store-writable') isUnwritable = false;
         progress.observe(event);
       },
       scope: order.scope ?? wholeGroup(header),
