@@ -38,8 +38,10 @@ export type Ending =
   /** A signal asked the process to stop. */
   | {
       readonly kind: 'interrupted';
-      /** Calls, paid or in flight, whose answers the store did not take before the stop. */
-      readonly unsavedCount: number;
+      /** Calls in flight that were stopped; the vendor may bill them. */
+      readonly stoppedCount: number;
+      /** Calls whose answers arrived, but could not be saved. */
+      readonly lostCount: number;
     }
   /** Another command cancelled the group. */
   | { readonly kind: 'cancelled' };
@@ -110,8 +112,10 @@ class WorkLoop {
   /** Holds what the store does not take; disposed of to give that up. */
   #hold: WriteHold | undefined;
   #isStoreUnwritable = false;
-  /** The governor's counts when what was held was given up; undefined if nothing was. */
-  #givenUp: Pick<WatchedGovernor, 'inUseCount' | 'answeredCount'> | undefined;
+  /** What the store does not take has been given up. */
+  #hasGivenUp = false;
+  #stoppedCount = 0;
+  #lostCount = 0;
   /** Monotonic ms. */
   #refreshedAtMs = Number.NEGATIVE_INFINITY;
   /** When the governor was first seen stalled, monotonic ms; undefined if it is not. */
@@ -164,9 +168,9 @@ class WorkLoop {
     try {
       return await this.#work();
     } catch (error) {
-      if (this.#givenUp === undefined) throw error;
+      if (!this.#hasGivenUp) throw error;
       await this.#drain();
-      return { kind: 'interrupted', unsavedCount: this.#countUnsaved() };
+      return this.#interrupted();
     } finally {
       await this.#drain();
       beating.abort();
@@ -182,7 +186,7 @@ class WorkLoop {
     try {
       await this.#order.engine.workers.unregister();
     } catch (error) {
-      if (this.#givenUp === undefined) throw error;
+      if (!this.#hasGivenUp) throw error;
     }
   }
 
@@ -206,16 +210,13 @@ class WorkLoop {
   #giveUp(): void {
     this.#hold?.retry();
     if (!this.#isStoreUnwritable) return;
-    const { inUseCount, answeredCount } = this.#order.governor;
-    this.#givenUp = { inUseCount, answeredCount };
+    this.#hasGivenUp = true;
     this.#hold?.[Symbol.dispose]();
   }
 
-  /** Counts the calls in use at the time of giving up without those that did fit into the store in the end. */
-  #countUnsaved(): number {
-    if (this.#givenUp === undefined) return 0;
-    const savedCount = this.#order.governor.answeredCount - this.#givenUp.answeredCount;
-    return this.#givenUp.inUseCount - savedCount;
+  #interrupted(): Ending {
+    const [stoppedCount, lostCount] = [this.#stoppedCount, this.#lostCount];
+    return { kind: 'interrupted', stoppedCount, lostCount };
   }
 
   async #work(): Promise<Ending> {
@@ -241,7 +242,7 @@ class WorkLoop {
     await this.#drain();
     if (this.#failure !== undefined) throw this.#failure.error;
     if (this.#isCancelled) return { kind: 'cancelled' };
-    return { kind: 'interrupted', unsavedCount: this.#countUnsaved() };
+    return this.#interrupted();
   }
 
   async #drain(): Promise<void> {
@@ -328,6 +329,7 @@ class WorkLoop {
       clock: engine.clock,
       random,
       observe: (event) => this.#observe(event),
+      hasTimeToRecord: () => !this.#hasGivenUp,
       openBreakers: this.#breakers.open,
       solvers,
       scorers,
@@ -345,6 +347,8 @@ class WorkLoop {
   }
 
   #observe(event: WorkerEvent): void {
+    if (event.kind === 'call-stopped') this.#stoppedCount += 1;
+    if (event.kind === 'call-lost') this.#lostCount += 1;
     this.#breakers.observe(event);
     this.#order.observe(event);
   }

@@ -30,7 +30,12 @@ import { additions, toJsonl } from '../../support/additions.ts';
 import { aBenchmark, aConfig, aLane, aModelResponse, anError } from '../../support/builders.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { aDraft } from '../../support/fake-engine.ts';
-import { type FakeAnswer, FakeModelClient } from '../../support/fake-model-client.ts';
+import {
+  cutOffByAbort,
+  type FakeAnswer,
+  FakeModelClient,
+  untilAborted,
+} from '../../support/fake-model-client.ts';
 import { inProcessPatterns } from '../../support/in-process-patterns.ts';
 import { takePermit } from '../../support/permits.ts';
 import { settledBy } from '../../support/settled-by.ts';
@@ -508,8 +513,64 @@ describe('workGroup', () => {
       },
     });
 
-    expect(ending).toEqual({ kind: 'interrupted', unsavedCount: 3 });
+    expect(ending).toEqual({ kind: 'interrupted', stoppedCount: 0, lostCount: 3 });
     expect(completedConfigs(events)).toEqual([]);
+  });
+
+  it('counts the calls that it stops, and records those whose response had begun to arrive', async () => {
+    let callCount = 0;
+    const discarded: (string | null)[] = [];
+
+    const { ending } = await work({
+      benchmark: aBenchmark({ parallel: 3 }),
+      answer: async (request, signal, { ledger }, stop) => {
+        callCount += 1;
+        const index = callCount;
+        if (index === 1) {
+          const commitCall = ledger.commitCall.bind(ledger);
+          ledger.commitCall = async (...call) => {
+            const entry = await commitCall(...call);
+            discarded.push(entry.call.discarded);
+            return entry;
+          };
+        }
+        if (index === 3) stop.abort();
+        return await (index === 1 ? untilAborted : cutOffByAbort)(request, signal);
+      },
+    });
+
+    expect(ending).toEqual({ kind: 'interrupted', stoppedCount: 3, lostCount: 0 });
+    expect(discarded).toEqual(['interrupted', 'interrupted']);
+  });
+
+  it('counts no discarded call as lost that has been saved', async () => {
+    const allCalled = Promise.withResolvers<void>();
+    let callCount = 0;
+
+    const { ending } = await work({
+      benchmark: aBenchmark({ parallel: QUESTION_COUNT }),
+      answer: async ({ cell }, _signal, { folder, ledger }) => {
+        callCount += 1;
+        if (callCount === QUESTION_COUNT) {
+          const file = join(folder, 'thrice.db');
+          const commitCall = ledger.commitCall.bind(ledger);
+          ledger.commitCall = async (...call) => {
+            const entry = await commitCall(...call);
+            // The store takes this call and no more: the cell's result finds it gone.
+            if (call[0].id === cell.id) await rm(file, { force: true });
+            return entry;
+          };
+          allCalled.resolve();
+        }
+        await allCalled.promise;
+        return aModelResponse({ fault: anError('content-filtered') });
+      },
+      observe: ({ kind }, stop) => {
+        if (kind === 'store-unwritable') setTimeout(() => stop.abort());
+      },
+    });
+
+    expect(ending).toEqual({ kind: 'interrupted', stoppedCount: 0, lostCount: 0 });
   });
 
   it('ends although the store is gone after it was stopped', async () => {

@@ -102,9 +102,25 @@ export async function runToCompletion(order: CompletionOrder): Promise<ExitCode>
 }
 
 function describeStop(ending: Ending): string {
-  const unsavedCount = ending.kind === 'interrupted' ? ending.unsavedCount : 0;
-  if (unsavedCount === 0) return 'stopped; nothing paid is lost';
-  return `stopped; the answers of ${countOf(unsavedCount, 'call')} could not be saved and are lost; resuming makes and pays these calls again`;
+  const { stoppedCount, lostCount } =
+    ending.kind === 'interrupted' ? ending : { stoppedCount: 0, lostCount: 0 };
+  const losses = [
+    ...(stoppedCount > 0
+      ? [
+          `${countOf(stoppedCount, 'call')} in flight ${were(stoppedCount)} stopped, which the vendor may bill`,
+        ]
+      : []),
+    ...(lostCount > 0
+      ? [
+          `the answers of ${countOf(lostCount, 'call')} could not be saved and are lost; resuming makes and pays these calls again`,
+        ]
+      : []),
+  ];
+  return ['stopped', ...(losses.length > 0 ? losses : ['nothing paid is lost'])].join('; ');
+}
+
+function were(count: number): string {
+  return count === 1 ? 'was' : 'were';
 }
 
 function wholeGroup({ runs, configs }: GroupHeader): TaskScope {

@@ -83,6 +83,10 @@ export class Progress {
       case 'call-failed':
         if (isRetry(event)) this.#retry(event.key.config);
         break;
+      case 'call-stopped':
+      case 'call-lost':
+        // The end of the command counts them.
+        break;
       case 'breaker-opened':
         this.note(describeOpenBreaker(event.breaker));
         break;
