@@ -17,6 +17,7 @@ import {
 import { GroupBreakers, nameOf } from './group-breakers.ts';
 import type { WriteHold } from './group-commit.ts';
 import type { LocalEngine } from './local-engine.ts';
+import type { WriteProblem } from './map-sqlite-error.ts';
 import { slotsPerLane, type WatchedGovernor } from './slot-governor.ts';
 import type { Backlog, SqliteTaskQueue, TaskScope } from './sqlite-task-queue.ts';
 
@@ -42,6 +43,8 @@ export type Ending =
       readonly stoppedCount: number;
       /** Calls whose answers arrived, but could not be saved. */
       readonly lostCount: number;
+      /** The store's file was deleted: nothing is left to resume. */
+      readonly isStoreDeleted: boolean;
     }
   /** Another command cancelled the group. */
   | { readonly kind: 'cancelled' };
@@ -50,7 +53,7 @@ export type Ending =
 export type WorkEvent =
   | WorkerEvent
   /** The store takes no writes: no more calls are made, and the answers of so many are held. */
-  | { readonly kind: 'store-unwritable'; readonly reason: string; readonly callCount: number }
+  | ({ readonly kind: 'store-unwritable'; readonly callCount: number } & WriteProblem)
   /** The store takes writes again and has those that were held. */
   | { readonly kind: 'store-writable' };
 
@@ -112,6 +115,7 @@ class WorkLoop {
   /** Holds what the store does not take; disposed of to give that up. */
   #hold: WriteHold | undefined;
   #isStoreUnwritable = false;
+  #isStoreDeleted = false;
   /** What the store does not take has been given up. */
   #hasGivenUp = false;
   #stoppedCount = 0;
@@ -146,7 +150,7 @@ class WorkLoop {
   async run(): Promise<Ending> {
     const { engine, drainSignal, stopSignal, governor } = this.#order;
     this.#hold = engine.holdWrites({
-      onUnwritable: (reason) => this.#pause(reason),
+      onUnwritable: (problem) => this.#pause(problem),
       onWritable: () => this.#resume(),
     });
     const beating = new AbortController();
@@ -160,6 +164,7 @@ class WorkLoop {
     };
     const stop = () => {
       this.#heartbeat.stopAll(new ThriceError({ code: 'interrupted', message: 'stopped' }));
+      // A store that is only busy yet is given up as soon as it is reported: see #pause.
       if (this.#isStoreUnwritable) this.#giveUp();
       this.#wake?.();
     };
@@ -190,11 +195,12 @@ class WorkLoop {
     }
   }
 
-  #pause(reason: string): void {
+  #pause(problem: WriteProblem): void {
     const { governor, observe, stopSignal } = this.#order;
     governor.pause();
     this.#isStoreUnwritable = true;
-    observe({ kind: 'store-unwritable', reason, callCount: governor.inUseCount });
+    this.#isStoreDeleted = problem.isDeleted;
+    observe({ kind: 'store-unwritable', ...problem, callCount: governor.inUseCount });
     // Not from within the commit.
     if (stopSignal.aborted) queueMicrotask(() => this.#giveUp());
   }
@@ -202,6 +208,7 @@ class WorkLoop {
   #resume(): void {
     const { governor, observe } = this.#order;
     this.#isStoreUnwritable = false;
+    this.#isStoreDeleted = false;
     governor.resume();
     observe({ kind: 'store-writable' });
   }
@@ -211,12 +218,16 @@ class WorkLoop {
     this.#hold?.retry();
     if (!this.#isStoreUnwritable) return;
     this.#hasGivenUp = true;
-    this.#hold?.[Symbol.dispose]();
+    this.#hold?.giveUp();
   }
 
   #interrupted(): Ending {
-    const [stoppedCount, lostCount] = [this.#stoppedCount, this.#lostCount];
-    return { kind: 'interrupted', stoppedCount, lostCount };
+    return {
+      kind: 'interrupted',
+      stoppedCount: this.#stoppedCount,
+      lostCount: this.#lostCount,
+      isStoreDeleted: this.#isStoreDeleted,
+    };
   }
 
   async #work(): Promise<Ending> {

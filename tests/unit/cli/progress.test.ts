@@ -188,6 +188,7 @@ describe('progress in a log', () => {
     const event = {
       kind: 'store-unwritable',
       reason: 'thrice.db: the disk is full; free some space',
+      isDeleted: false,
     } as const;
 
     progress.observe({ ...event, callCount: 32 });

@@ -86,7 +86,13 @@ export async function runToCompletion(order: CompletionOrder): Promise<ExitCode>
     }),
   );
   if (signals.stop.aborted) {
-    terminal.error(`${describeStop(ending)}\nresume with: ${resumeCommand(order)}`);
+    terminal.error(describeStop(ending));
+    const isGone = ending.kind === 'interrupted' && ending.isStoreDeleted;
+    terminal.error(
+      isGone
+        ? `${engine.folder}/thrice.db was deleted, and with it all answers; start a new run`
+        : `resume with: ${resumeCommand(order)}`,
+    );
     return exitCodes.interrupted;
   }
   const summary = await finalizeGroup(header, benchmark, earlyExitCode(ending), {
@@ -102,8 +108,8 @@ export async function runToCompletion(order: CompletionOrder): Promise<ExitCode>
 }
 
 function describeStop(ending: Ending): string {
-  const { stoppedCount, lostCount } =
-    ending.kind === 'interrupted' ? ending : { stoppedCount: 0, lostCount: 0 };
+  if (ending.kind !== 'interrupted') return 'stopped; nothing paid is lost';
+  const { stoppedCount, lostCount, isStoreDeleted } = ending;
   const losses = [
     ...(stoppedCount > 0
       ? [
@@ -112,11 +118,12 @@ function describeStop(ending: Ending): string {
       : []),
     ...(lostCount > 0
       ? [
-          `the answers of ${countOf(lostCount, 'call')} could not be saved and are lost; resuming makes and pays these calls again`,
+          `the answers of ${countOf(lostCount, 'call')} could not be saved and are lost${isStoreDeleted ? '' : '; resuming makes and pays these calls again'}`,
         ]
       : []),
   ];
-  return ['stopped', ...(losses.length > 0 ? losses : ['nothing paid is lost'])].join('; ');
+  if (losses.length === 0 && !isStoreDeleted) losses.push('nothing paid is lost');
+  return ['stopped', ...losses].join('; ');
 }
 
 function were(count: number): string {
