@@ -22,6 +22,8 @@ import { type Handler, handleRecords, type SqsRecord } from './sqs-event.ts';
 
 /** Time reserved at the end of an invocation, ms: to release the cell before Lambda stops it. */
 const RESERVE_MS = 15_000;
+/** The part of the reserve that is left for the release, ms; paid calls can be recorded until then. */
+const RELEASE_RESERVE_MS = 5_000;
 /** Delay of a message that is not a task, so that its receives last until newer code is deployed. */
 const POISON_DELAY_MS = 10_000;
 /** Delay of a task when a store fails, so that its receives outlast an outage of an hour. */
@@ -135,6 +137,7 @@ async function answer(
       scorers,
       random: Math.random,
       hasTimeFor: (durationMs) => context.getRemainingTimeInMillis() - RESERVE_MS > durationMs,
+      hasTimeToRecord: (waitMs) => context.getRemainingTimeInMillis() - RELEASE_RESERVE_MS > waitMs,
       observe: (event) => {
         log.info(event.kind, describeEvent(event));
         countEvent(event, delivery.lane);
@@ -172,6 +175,10 @@ function describeEvent(event: WorkerEvent): Readonly<Record<string, unknown>> {
       const { class: errorClass, code } = event.error;
       return { ...event.key, class: errorClass, code, waitMs: event.waitMs };
     }
+    case 'call-stopped':
+      return { ...event.key };
+    case 'call-lost':
+      return { ...event.key, class: event.error.class, code: event.error.code };
     case 'breaker-opened':
       return { breakerKey: event.breaker.breakerKey, code: event.breaker.error.code };
     case 'breaker-waiting':

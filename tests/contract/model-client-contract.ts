@@ -283,6 +283,37 @@ export function describeModelClientContract(name: string, openClient: OpenModelC
       },
     );
 
+    it.each([false, true])(
+      'names the reason as its fault when the signal aborts before all of it has arrived (streamed: %s)',
+      async (isStreamed) => {
+        const controller = new AbortController();
+        const reason = new ThriceError({ code: 'interrupted', message: 'stopped' });
+        const first = isStreamed
+          ? `data: ${JSON.stringify(aChunk({ content: '4' }))}\n\n`
+          : '{"choices": [';
+        const written = Promise.withResolvers<void>();
+        await using server = await startHttpServer((response) => {
+          response.writeHead(200);
+          response.write(first, () => written.resolve());
+        });
+        await using other = await startWith(aCompletion());
+        await using client = openClient();
+        const sent = client.send(requestTo(server, { isStreamed }), controller.signal);
+        await written.promise;
+        // What was written before has arrived when the response to a later call has.
+        await client.send(requestTo(other, {}, { name: 'other' }), never);
+
+        controller.abort(reason);
+
+        const { fault, usage: received, raw } = await sent;
+        expect(fault).toBe(reason);
+        expect(received).toEqual(unknownUsage);
+        expect(raw).toMatchObject(
+          isStreamed ? { choices: [{ message: { content: '4' } }] } : { text: first },
+        );
+      },
+    );
+
     it('is the answer if only the end of the response is missing', async () => {
       const body = JSON.stringify(aCompletion({ content: '42' }, { usage }));
       await using server = await startHttpServer((response) => {
@@ -437,22 +468,16 @@ export function describeModelClientContract(name: string, openClient: OpenModelC
       await expect(sendTo(server)).rejects.toMatchObject({ code: 'connection-failed' });
     });
 
-    it.each([false, true])(
-      'the signal aborts, though a part of the body arrived (streamed: %s)',
-      async (isStreamed) => {
-        const controller = new AbortController();
-        const reason = new ThriceError({ code: 'lease-lost', message: 'taken over' });
-        await using server = await startHttpServer((response) => {
-          response.writeHead(200);
-          response.write('data: {"choices":[', () => controller.abort(reason));
-        });
-        await using client = openClient();
+    it('the signal aborts before a response', async () => {
+      const controller = new AbortController();
+      const reason = new ThriceError({ code: 'lease-lost', message: 'taken over' });
+      await using server = await startHttpServer(() => controller.abort(reason));
+      await using client = openClient();
 
-        const sent = client.send(requestTo(server, { isStreamed }), controller.signal);
+      const sent = client.send(requestTo(server), controller.signal);
 
-        await expect(sent).rejects.toBe(reason);
-      },
-    );
+      await expect(sent).rejects.toBe(reason);
+    });
 
     it('the key cannot be sent', async () => {
       await using server = await startWith(aCompletion());

@@ -1,4 +1,6 @@
 import { execFile } from 'node:child_process';
+import { rm } from 'node:fs/promises';
+import { DatabaseSync } from 'node:sqlite';
 import { promisify } from 'node:util';
 import { type Simulator, startSimulator } from '@thrice/simulator';
 import { describe, expect, it } from 'vitest';
@@ -19,9 +21,12 @@ function startModel(): Promise<Simulator> {
   return startSimulator({ behaviour: { seed: 1, models }, faults: { seed: 1, faults: [fault] } });
 }
 
-function benchmarkFolder({ url }: Simulator): Promise<TemporaryFolder> {
+function benchmarkFolder(
+  { url }: Simulator,
+  questionCount = QUESTION_COUNT,
+): Promise<TemporaryFolder> {
   const top = `parallel = ${PARALLEL}`;
-  return temporaryFolder(smallBenchmark({ url, questionCount: QUESTION_COUNT, top }));
+  return temporaryFolder(smallBenchmark({ url, questionCount, top }));
 }
 
 /** Starts a run on a disk that is full when a file has so many KiB: a limit that can be raised while it runs. */
@@ -34,7 +39,7 @@ function startLimited(folder: TemporaryFolder, limitKib: number): RunningThrice 
 
 /** Waits until no call is in flight any more. */
 async function settle(model: Simulator, run: RunningThrice): Promise<void> {
-  await run.prints(/stalled: .*\n/);
+  await run.prints(/cannot save: .*\n/);
   const before = { count: -1, polls: 0 };
   await waitWhileRunning('no more calls are made', [run], () => {
     const { requestCount } = model.stats();
@@ -63,7 +68,7 @@ describe('a run whose disk is full', () => {
       const { exitCode, stderr } = await endOf(run);
 
       expect(stderr.replaceAll(folder.path, '<folder>')).toMatch(
-        /^stalled: <folder>\/\.thrice\/thrice\.db: the disk takes no more writes; free some space or raise the limit\. No more calls are made\. The answers of \d+ calls paid or in flight are held until they can be saved; they are lost if this process ends before$/m,
+        /^cannot save: <folder>\/\.thrice\/thrice\.db: the disk takes no more writes; free some space or raise the limit\. No more calls are made\. The answers of \d+ calls paid or in flight are held until they can be saved; they are lost if this process ends before$/m,
       );
       expect(stderr).toContain('saved: every answer that was held; continuing\n');
       expect(heldCount).toBeGreaterThan(0);
@@ -97,5 +102,53 @@ describe('a run whose disk is full', () => {
     );
     expect(resumed.exitCode).toBe(0);
     expect(model.stats().okCount).toBe(QUESTION_COUNT + lostCount);
+  });
+});
+
+describe('a run whose store another process keeps from it', () => {
+  /** Starts a run and waits until it saves answers. */
+  async function startCalls(folder: TemporaryFolder): Promise<RunningThrice> {
+    const run = startThrice(['run', 'benchmark.toml'], { cwd: folder.path });
+    await waitWhileRunning('answers are saved', [run], () => {
+      return committedKeys(folder.resolve('.thrice')).size > 0;
+    });
+    return run;
+  }
+
+  it('says after a few seconds that the database is locked, and stops when asked', async () => {
+    await using model = await startModel();
+    await using folder = await benchmarkFolder(model, 10 * QUESTION_COUNT);
+    await using run = await startCalls(folder);
+    using holder = new DatabaseSync(folder.resolve('.thrice/thrice.db'), { timeout: 10_000 });
+    holder.exec('BEGIN IMMEDIATE');
+
+    await run.prints(/cannot save: .*another process has locked the database; end that process\./);
+    run.child.kill('SIGINT');
+    await run.prints(/press Ctrl-C again to stop now and lose them/);
+    run.child.kill('SIGINT');
+    const stopped = await endOf(run);
+    holder.exec('ROLLBACK');
+    const lostCount = model.stats().okCount - committedKeys(folder.resolve('.thrice')).size;
+
+    expect(stopped.exitCode).toBe(130);
+    expect(stopped.stderr).toContain(`the answers of ${lostCount} calls could not be saved`);
+    expect(stopped.stderr).toContain('resume with: thrice resume benchmark-');
+  });
+
+  it('says that everything is gone when the folder was deleted, and names no resume', async () => {
+    await using model = await startModel();
+    await using folder = await benchmarkFolder(model, 10 * QUESTION_COUNT);
+    await using run = await startCalls(folder);
+
+    await rm(folder.resolve('.thrice'), { recursive: true, force: true });
+    await run.prints(/cannot save: .* was deleted, and with it all that it held/);
+    run.child.kill('SIGINT');
+    await run.prints(/press Ctrl-C again to stop now and lose them/);
+    run.child.kill('SIGINT');
+    const stopped = await endOf(run);
+
+    expect(stopped.exitCode).toBe(130);
+    expect(stopped.stderr).toMatch(/was deleted, and with it all answers; start a new run\n$/);
+    expect(stopped.stderr).not.toContain('resum');
   });
 });

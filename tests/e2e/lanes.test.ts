@@ -4,7 +4,12 @@ import type { Fault } from '@thrice/simulator';
 import { describe, expect, it } from 'vitest';
 import { additions, toJsonl } from '../support/additions.ts';
 import { countOutcomes, readCellRows } from '../support/cell-rows.ts';
-import { committedKeys, endWaits, openBreakerKeys } from '../support/ledger-view.ts';
+import {
+  committedKeys,
+  discardReasons,
+  endWaits,
+  openBreakerKeys,
+} from '../support/ledger-view.ts';
 import { repair, requestsOf, startServer } from '../support/model-servers.ts';
 import { type Outcome, runThrice, startThrice } from '../support/run-thrice.ts';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.ts';
@@ -331,37 +336,42 @@ describe('a run that the user stops', () => {
     expect(quick.stats().requestCount).toBe(count - parallel);
   });
 
-  it('aborts the calls in flight after a second Ctrl-C without losing an answer', async () => {
-    await using stuck = await startServer({
-      count,
-      faults: [{ kind: 'hang', requests: [21] }],
-    });
-    await using folder = await benchmarkFolder({
-      count,
-      lanes: { lab: { base_url: stuck.url } },
-      configs,
-    });
+  it.each<{ readonly fault: Fault; readonly recordedCount: number }>([
+    { fault: { kind: 'hang', requests: [21] }, recordedCount: 0 },
+    { fault: { kind: 'drip', requests: [21], seconds: 3_600 }, recordedCount: parallel },
+  ])(
+    'aborts the calls in flight after a second Ctrl-C and says so: $fault.kind',
+    async ({ fault, recordedCount }) => {
+      await using stuck = await startServer({ count, faults: [fault] });
+      await using folder = await benchmarkFolder({
+        count,
+        lanes: { lab: { base_url: stuck.url } },
+        configs,
+      });
 
-    await using run = startThrice(['run', 'sums.json'], { cwd: folder.path });
-    await waitWhileRunning('all slots hang', [run], () => {
-      return stuck.stats().faultCounts.hang === parallel;
-    });
-    run.child.kill('SIGINT');
-    await run.prints(/press Ctrl-C again/);
-    run.child.kill('SIGINT');
-    const stopped = await endOf(run);
-    const { requestCount } = stuck.stats();
-    await using quick = await repair(stuck, count);
-    const resumed = await runThrice(['resume', groupOf(run)], { cwd: folder.path });
+      await using run = startThrice(['run', 'sums.json'], { cwd: folder.path });
+      await waitWhileRunning('all slots hang', [run], () => {
+        return stuck.stats().faultCounts[fault.kind] === parallel;
+      });
+      run.child.kill('SIGINT');
+      await run.prints(/press Ctrl-C again/);
+      run.child.kill('SIGINT');
+      const stopped = await endOf(run);
+      const { requestCount } = stuck.stats();
+      const discarded = discardReasons(folder.resolve('.thrice'));
+      await using quick = await repair(stuck, count);
+      const resumed = await runThrice(['resume', groupOf(run)], { cwd: folder.path });
 
-    expect(stopped.exitCode).toBe(130);
-    expect(stopped.stderr).toContain(
-      `stopped; nothing paid is lost\nresume with: thrice resume ${groupOf(run)}\n`,
-    );
-    expect(requestCount).toBe(20 + parallel);
-    expect(resumed.exitCode).toBe(0);
-    expect(quick.stats().requestCount).toBe(count - 20);
-  });
+      expect(stopped.exitCode).toBe(130);
+      expect(stopped.stderr).toContain(
+        `stopped; ${parallel} calls in flight were stopped, which the vendor may bill\nresume with: thrice resume ${groupOf(run)}\n`,
+      );
+      expect(discarded).toEqual(Array.from({ length: recordedCount }, () => 'interrupted'));
+      expect(requestCount).toBe(20 + parallel);
+      expect(resumed.exitCode).toBe(0);
+      expect(quick.stats().requestCount).toBe(count - 20);
+    },
+  );
 
   it('stops when another process cancels it, and continues with resume', async () => {
     const models = { m: { accuracy: 1, latencyMs: { fixed: 300 } } };

@@ -1,4 +1,11 @@
-import { type ModelClient, type ModelRequest, type ModelResponse, ThriceError } from '@thrice/core';
+import {
+  type ModelClient,
+  type ModelRequest,
+  type ModelResponse,
+  ThriceError,
+  toThriceError,
+} from '@thrice/core';
+import { aModelResponse, aUsage } from './builders.ts';
 
 /** How a fake model handles a request: with an answer or an error. */
 export type FakeAnswer = (
@@ -45,3 +52,12 @@ export const untilAborted: FakeAnswer = (_request, signal) =>
     if (signal.aborted) stop();
     else signal.addEventListener('abort', stop, { once: true });
   });
+
+/** Resolves, when the signal aborts, with the part of a response that has arrived, as a real client does. */
+export const cutOffByAbort: FakeAnswer = async (request, signal) => {
+  const fault = await untilAborted(request, signal);
+  return aModelResponse({
+    fault: toThriceError(fault),
+    usage: aUsage({ inputTokens: null, outputTokens: null }),
+  });
+};

@@ -147,7 +147,7 @@ export class FakeStage {
       clock,
       random: () => 0,
       observe: () => undefined,
-      hasTimeFor: () => !steps.hasCrashed,
+      hasTimeToRecord: () => !steps.hasCrashed,
       activeGroups: steps.watch('activeGroups', this.activeGroups),
       deadLetterQueue: steps.watch('deadLetterQueue', this.deadLetterQueue),
       requests: steps.watch('requests', this.requests),

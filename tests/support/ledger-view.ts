@@ -38,6 +38,12 @@ export function committedKeys(folder: string): ReadonlySet<string> {
   );
 }
 
+/** The reasons of all discarded calls. */
+export function discardReasons(folder: string): readonly string[] {
+  const sql = `SELECT entry ->> '$.call.discarded' AS reason FROM calls WHERE discarded_id <> ''`;
+  return readLedger(folder, sql).map(({ reason }) => String(reason));
+}
+
 /** Whether all tasks of each group have been sent, in planning order. */
 export function arePlanned(folder: string): readonly boolean[] {
   return readLedger(folder, 'SELECT is_planned FROM groups ORDER BY rowid').map(

@@ -1,6 +1,11 @@
-import { statSync } from 'node:fs';
+import { readdirSync, type Stats, statSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
-import { describeUnwritable, mapSqliteError, movedDatabase } from './map-sqlite-error.ts';
+import {
+  describeUnwritable,
+  mapSqliteError,
+  movedDatabase,
+  type WriteProblem,
+} from './map-sqlite-error.ts';
 
 /**
  * How long the first write of a batch waits for others: as long as the last commit took, within these bounds. A
@@ -12,20 +17,23 @@ const MAX_GATHER_MS = 50;
 const RETRY_MS = 50;
 /** How long to retry on a busy database: a backup or a copy of the file may lock it for minutes. */
 const BUSY_LIMIT_MS = 5 * 60_000;
+/** How long to retry on a busy database before its observer is told: longer than another process's batches take. */
+const BUSY_REPORT_MS = 3_000;
 /** Pause between attempts to commit to a database that takes no writes. */
-const STALLED_RETRY_MS = 250;
+const UNWRITABLE_RETRY_MS = 250;
 
 /** The holding of writes that the database does not take; disposed of to fail them after one more attempt. */
 export interface WriteHold extends Disposable {
   /** Attempts to commit what is held, now. */
   retry(): void;
+  /** Ends the holding; from now on a write also fails at once if the database is busy. */
+  giveUp(): void;
 }
 
 /** Learns when a database takes no writes, and when it does again. */
-export interface StallObserver {
-  /** @param reason - Why, and what to do about it. */
-  onStall(reason: string): void;
-  onRecovery(): void;
+export interface WriteObserver {
+  onUnwritable(problem: WriteProblem): void;
+  onWritable(): void;
 }
 
 interface Write {
@@ -43,47 +51,61 @@ type Settle = () => void;
  *
  * idle --write--> gathering --after the gather time, or flush()--> committing --> idle
  * committing --busy--> waiting --after RETRY_MS, or flush()--> committing
- * committing --full or gone, while writes are held--> stalled --after STALLED_RETRY_MS, or flush()--> committing
+ * committing --full, gone or busy for BUSY_REPORT_MS, while writes are held--> unwritable --after UNWRITABLE_RETRY_MS, or flush()--> committing
  *
  * A write's promise settles after its transaction is on disk. Writes run in the order of their arrival. A
  * write that throws changes nothing and fails alone: its batch is rolled back and the other writes run
- * again. On a busy database no write fails before BUSY_LIMIT_MS have passed. While writes are held, none fails
+ * again. On a busy database no write fails before BUSY_LIMIT_MS have passed, unless the holding was given up. While writes are held, none fails
  * because the database is full, gone or busy, however long that lasts.
  */
 export class GroupCommit {
   readonly #database: DatabaseSync;
   readonly #file: string;
-  readonly #busyLimitMs: number;
+  #busyLimitMs: number;
+  readonly #monotonicMs: () => number;
   #writes: Write[] = [];
   /** Batches to commit, oldest first. A batch that waits for a busy database takes no further writes. */
   #batches: (readonly Write[])[] = [];
   /** Settles the writes of the first batch, once they ran and until they are committed. */
   #uncommitted: readonly Settle[] | undefined;
   #busySinceMs: number | undefined;
-  /** Told about stalls while writes are held. */
-  #observer: StallObserver | undefined;
-  #isStalled = false;
+  /** Set while writes are held. */
+  #observer: WriteObserver | undefined;
+  #isUnwritable = false;
   readonly #fileIdentity: string | undefined;
   #gatherMs = MIN_GATHER_MS;
   #timer: NodeJS.Timeout | undefined;
 
-  /** @param busyLimitMs - How long to retry on a busy database before its writes fail. */
-  constructor(database: DatabaseSync, file: string, busyLimitMs = BUSY_LIMIT_MS) {
+  /** @param init.busyLimitMs - How long to retry on a busy database before its writes fail. */
+  constructor(
+    database: DatabaseSync,
+    file: string,
+    {
+      busyLimitMs = BUSY_LIMIT_MS,
+      monotonicMs = () => performance.now(),
+    }: { readonly busyLimitMs?: number; readonly monotonicMs?: () => number } = {},
+  ) {
     this.#database = database;
     this.#file = file;
     this.#busyLimitMs = busyLimitMs;
+    this.#monotonicMs = monotonicMs;
     this.#fileIdentity = readIdentity(database);
   }
 
   /** Holds the writes of a database that is full, gone or locked, in their order, until it takes them. */
-  holdWrites(observer: StallObserver): WriteHold {
+  holdWrites(observer: WriteObserver): WriteHold {
     this.#observer = observer;
+    const end = () => {
+      this.#observer = undefined;
+      if (this.#isUnwritable) this.flush();
+    };
     return {
       retry: () => this.flush(),
-      [Symbol.dispose]: () => {
-        this.#observer = undefined;
-        if (this.#isStalled) this.flush();
+      giveUp: () => {
+        this.#busyLimitMs = 0;
+        end();
       },
+      [Symbol.dispose]: end,
     };
   }
 
@@ -113,9 +135,9 @@ export class GroupCommit {
       }
       this.#batches.shift();
     }
-    if (!this.#isStalled) return;
-    this.#isStalled = false;
-    this.#observer?.onRecovery();
+    if (!this.#isUnwritable) return;
+    this.#isUnwritable = false;
+    this.#observer?.onWritable();
   }
 
   /** Returns after how long to retry, ms; undefined once the batch is committed or its writes have failed. */
@@ -126,35 +148,38 @@ export class GroupCommit {
       const mapped = mapSqliteError(error, this.#file);
       if (mapped.code === 'store-unavailable' && this.#canRetry()) return RETRY_MS;
       this.#rollBack();
-      if (this.#stall(error)) return STALLED_RETRY_MS;
+      if (this.#hold(error)) return UNWRITABLE_RETRY_MS;
       for (const { reject } of batch) reject(mapped);
     }
     return undefined;
   }
 
   /** Whether to hold the writes that failed with this error. */
-  #stall(error: unknown): boolean {
-    const reason = describeUnwritable(error, this.#file);
-    if (reason === undefined || this.#observer === undefined) return false;
-    if (!this.#isStalled) {
-      this.#isStalled = true;
-      this.#observer.onStall(reason);
+  #hold(error: unknown): boolean {
+    const problem = describeUnwritable(error, this.#file);
+    if (problem === undefined || this.#observer === undefined) return false;
+    if (!this.#isUnwritable) {
+      this.#isUnwritable = true;
+      this.#observer.onUnwritable(problem);
     }
     return true;
   }
 
   #canRetry(): boolean {
-    const nowMs = performance.now();
+    const nowMs = this.#monotonicMs();
     this.#busySinceMs ??= nowMs;
-    return nowMs - this.#busySinceMs < this.#busyLimitMs;
+    const reportMs = this.#observer === undefined ? Number.POSITIVE_INFINITY : BUSY_REPORT_MS;
+    return nowMs - this.#busySinceMs < Math.min(this.#busyLimitMs, reportMs);
   }
 
   #commit(batch: readonly Write[]): void {
     // A busy COMMIT leaves its transaction open, so only COMMIT is retried, not the writes.
     this.#uncommitted ??= this.#run(batch);
     const startedMs = performance.now();
-    // SQLite would write to a file that was deleted as long as it is open, and nobody would find the answers there.
-    if (readIdentity(this.#database) !== this.#fileIdentity) throw movedDatabase();
+    // SQLite would write to a deleted file as long as it is open, and the answers would be gone with the process.
+    if (readIdentity(this.#database) !== this.#fileIdentity) {
+      throw movedDatabase(isDeleted(this.#fileIdentity));
+    }
     this.#database.exec('COMMIT');
     this.#gatherMs = clamp(performance.now() - startedMs, MIN_GATHER_MS, MAX_GATHER_MS);
     const settlements = this.#uncommitted;
@@ -192,8 +217,8 @@ export class GroupCommit {
       return () => resolve(value);
     } catch (error) {
       // A full or failing disk fails the entire transaction, whether SQLite has ended it or not.
-      const isUnwritable = describeUnwritable(error, this.#file) !== undefined;
-      if (isUnwritable || !this.#database.isTransaction) throw error;
+      const isOfFile = describeUnwritable(error, this.#file) !== undefined;
+      if (isOfFile || !this.#database.isTransaction) throw error;
       this.#database.exec('ROLLBACK TO write; RELEASE write');
       const mapped = mapSqliteError(error, this.#file);
       return () => reject(mapped);
@@ -215,6 +240,26 @@ function readIdentity(database: DatabaseSync): string | undefined {
     return `${dev}:${ino}`;
   } catch {
     return undefined;
+  }
+}
+
+/**
+ * Whether an open file is known to be in no folder any more. Only Linux shows this; elsewhere a deleted file counts
+ * as moved.
+ */
+function isDeleted(identity: string | undefined): boolean {
+  return openFiles().some(({ dev, ino, nlink }) => `${dev}:${ino}` === identity && nlink === 0);
+}
+
+function openFiles(): readonly Stats[] {
+  const folder = '/proc/self/fd';
+  try {
+    return readdirSync(folder).flatMap((name) => {
+      const file = statSync(`${folder}/${name}`, { throwIfNoEntry: false });
+      return file === undefined ? [] : [file];
+    });
+  } catch {
+    return [];
   }
 }
 

@@ -2,7 +2,7 @@
 
 export { FileBlobStore } from './file-blob-store.ts';
 export { createNodeDigest, fileSourceReader } from './file-source-reader.ts';
-export { GroupCommit, type StallObserver, type WriteHold } from './group-commit.ts';
+export { GroupCommit, type WriteHold, type WriteObserver } from './group-commit.ts';
 export { LocalEngine } from './local-engine.ts';
 export { openDatabase } from './open-database.ts';
 export { SlotGovernor, slotsPerLane, type WatchedGovernor } from './slot-governor.ts';

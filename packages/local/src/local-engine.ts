@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import type { Clock, Ledger } from '@thrice/core';
 import { FileBlobStore } from './file-blob-store.ts';
-import { GroupCommit, type StallObserver, type WriteHold } from './group-commit.ts';
+import { GroupCommit, type WriteHold, type WriteObserver } from './group-commit.ts';
 import { openDatabase } from './open-database.ts';
 import { SqliteLedger } from './sqlite-ledger.ts';
 import { SqliteTaskQueue } from './sqlite-task-queue.ts';
@@ -50,7 +50,7 @@ export class LocalEngine implements Disposable {
   }
 
   /** Holds the writes of a full disk until it takes them; see {@link GroupCommit.holdWrites}. */
-  holdWrites(observer: StallObserver): WriteHold {
+  holdWrites(observer: WriteObserver): WriteHold {
     return this.#commit.holdWrites(observer);
   }
 

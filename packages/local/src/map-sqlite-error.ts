@@ -26,6 +26,14 @@ const WRITE_FAILURES = {
 /** SQLite's own code for a file that was moved or deleted while it is open. */
 const MOVED = 1032;
 
+/** Why a database takes no writes. */
+export interface WriteProblem {
+  /** With what to do about it. */
+  readonly reason: string;
+  /** The file was deleted: it takes no writes ever again, and what it held is gone. */
+  readonly isDeleted: boolean;
+}
+
 /** Maps errors of `node:sqlite` to a {@link ThriceError}; wraps any other error as a bug. */
 export function mapSqliteError(thrown: unknown, file: string): ThriceError {
   if (thrown instanceof ThriceError) return thrown;
@@ -35,8 +43,8 @@ export function mapSqliteError(thrown: unknown, file: string): ThriceError {
 }
 
 /** Creates the error of a database whose file was moved or deleted. */
-export function movedDatabase(): Error {
-  return Object.assign(new Error('the file was moved or deleted'), { errcode: MOVED });
+export function movedDatabase(isDeleted: boolean): Error {
+  return Object.assign(new Error('the file was moved or deleted'), { errcode: MOVED, isDeleted });
 }
 
 /**
@@ -44,10 +52,18 @@ export function movedDatabase(): Error {
  *
  * @returns Undefined for other failures: a damaged file will not be repaired by waiting.
  */
-export function describeUnwritable(thrown: unknown, file: string): string | undefined {
-  const code = extendedCode(thrown);
+export function describeUnwritable(thrown: unknown, file: string): WriteProblem | undefined {
+  const isDeleted = thrown instanceof Error && 'isDeleted' in thrown && thrown.isDeleted === true;
+  const reason = isDeleted
+    ? `${file} was deleted, and with it all that it held; stop, then start a new run`
+    : describeReason(extendedCode(thrown), file);
+  return reason === undefined ? undefined : { reason, isDeleted };
+}
+
+function describeReason(code: number | undefined, file: string): string | undefined {
   if (code === undefined) return undefined;
-  if (code === MOVED) return `${file} was moved or deleted; put it back`;
+  if (code === MOVED)
+    return `${file} was moved; move the same file back, as this process does not recognize a copy`;
   if (Object.values(WRITE_FAILURES).includes(code))
     return `${file}: the disk takes no more writes; free some space or raise the limit`;
   switch (code & 0xff) {

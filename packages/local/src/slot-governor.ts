@@ -25,9 +25,7 @@ export interface WatchedGovernor extends Governor {
   readonly isStalled: boolean;
   /** Permits granted and not settled yet: calls in flight, and answers that are not in the journal yet. */
   readonly inUseCount: number;
-  /** Permits settled as answered so far: their answers are in the journal. */
-  readonly answeredCount: number;
-  /** Grants nothing until {@link WatchedGovernor.resume}; nobody's wait ends. */
+  /** Grants nothing until {@link WatchedGovernor.resume}; callers keep waiting. */
   pause(): void;
   resume(): void;
   /** Ends a stall: grants every slot that should have been granted. */
@@ -77,7 +75,6 @@ export class SlotGovernor implements WatchedGovernor {
   readonly #total: number;
   #free: number;
   #isPaused = false;
-  #answeredCount = 0;
 
   /**
    * @param init.total - Slots in total, >= 1.
@@ -132,10 +129,7 @@ export class SlotGovernor implements WatchedGovernor {
   /** @returns How long a refused cell should wait, ms. */
   #settle(slots: LaneSlots, end: CallEnd): number {
     const delayMs = end.kind === 'refused' ? this.#slowDown(slots, end.retryAfterMs) : 0;
-    if (end.kind === 'answered') {
-      this.#answeredCount += 1;
-      speedUp(slots);
-    }
+    if (end.kind === 'answered') speedUp(slots);
     slots.inUse -= 1;
     this.#free += 1;
     this.grantWaiting();
@@ -171,10 +165,6 @@ export class SlotGovernor implements WatchedGovernor {
 
   get inUseCount(): number {
     return this.#total - this.#free;
-  }
-
-  get answeredCount(): number {
-    return this.#answeredCount;
   }
 
   pause(): void {

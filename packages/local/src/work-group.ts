@@ -17,6 +17,7 @@ import {
 import { GroupBreakers, nameOf } from './group-breakers.ts';
 import type { WriteHold } from './group-commit.ts';
 import type { LocalEngine } from './local-engine.ts';
+import type { WriteProblem } from './map-sqlite-error.ts';
 import { slotsPerLane, type WatchedGovernor } from './slot-governor.ts';
 import type { Backlog, SqliteTaskQueue, TaskScope } from './sqlite-task-queue.ts';
 
@@ -38,8 +39,12 @@ export type Ending =
   /** A signal asked the process to stop. */
   | {
       readonly kind: 'interrupted';
-      /** Calls, paid or in flight, whose answers the store did not take before the stop. */
-      readonly unsavedCount: number;
+      /** Calls in flight that were stopped; the vendor may bill them. */
+      readonly stoppedCount: number;
+      /** Calls whose answers arrived, but could not be saved. */
+      readonly lostCount: number;
+      /** The store's file was deleted: nothing is left to resume. */
+      readonly isStoreDeleted: boolean;
     }
   /** Another command cancelled the group. */
   | { readonly kind: 'cancelled' };
@@ -48,9 +53,9 @@ export type Ending =
 export type WorkEvent =
   | WorkerEvent
   /** The store takes no writes: no more calls are made, and the answers of so many are held. */
-  | { readonly kind: 'store-stalled'; readonly reason: string; readonly callCount: number }
+  | ({ readonly kind: 'store-unwritable'; readonly callCount: number } & WriteProblem)
   /** The store takes writes again and has those that were held. */
-  | { readonly kind: 'store-recovered' };
+  | { readonly kind: 'store-writable' };
 
 /** What {@link workGroup} needs. */
 export interface WorkOrder {
@@ -109,9 +114,12 @@ class WorkLoop {
   #isCancelled = false;
   /** Holds what the store does not take; disposed of to give that up. */
   #hold: WriteHold | undefined;
-  #isStoreStalled = false;
-  /** The governor's counts when what was held was given up; undefined if nothing was. */
-  #givenUp: Pick<WatchedGovernor, 'inUseCount' | 'answeredCount'> | undefined;
+  #isStoreUnwritable = false;
+  #isStoreDeleted = false;
+  /** What the store does not take has been given up. */
+  #hasGivenUp = false;
+  #stoppedCount = 0;
+  #lostCount = 0;
   /** Monotonic ms. */
   #refreshedAtMs = Number.NEGATIVE_INFINITY;
   /** When the governor was first seen stalled, monotonic ms; undefined if it is not. */
@@ -142,8 +150,8 @@ class WorkLoop {
   async run(): Promise<Ending> {
     const { engine, drainSignal, stopSignal, governor } = this.#order;
     this.#hold = engine.holdWrites({
-      onStall: (reason) => this.#pause(reason),
-      onRecovery: () => this.#resume(),
+      onUnwritable: (problem) => this.#pause(problem),
+      onWritable: () => this.#resume(),
     });
     const beating = new AbortController();
     const heartbeat = this.#heartbeat
@@ -156,7 +164,8 @@ class WorkLoop {
     };
     const stop = () => {
       this.#heartbeat.stopAll(new ThriceError({ code: 'interrupted', message: 'stopped' }));
-      if (this.#isStoreStalled) this.#giveUp();
+      // A store that is only busy yet is given up as soon as it is reported: see #pause.
+      if (this.#isStoreUnwritable) this.#giveUp();
       this.#wake?.();
     };
     drainSignal.addEventListener('abort', drain);
@@ -164,9 +173,9 @@ class WorkLoop {
     try {
       return await this.#work();
     } catch (error) {
-      if (this.#givenUp === undefined) throw error;
+      if (!this.#hasGivenUp) throw error;
       await this.#drain();
-      return { kind: 'interrupted', unsavedCount: this.#countUnsaved() };
+      return this.#interrupted();
     } finally {
       await this.#drain();
       beating.abort();
@@ -182,40 +191,43 @@ class WorkLoop {
     try {
       await this.#order.engine.workers.unregister();
     } catch (error) {
-      if (this.#givenUp === undefined) throw error;
+      if (!this.#hasGivenUp) throw error;
     }
   }
 
-  #pause(reason: string): void {
+  #pause(problem: WriteProblem): void {
     const { governor, observe, stopSignal } = this.#order;
     governor.pause();
-    this.#isStoreStalled = true;
-    observe({ kind: 'store-stalled', reason, callCount: governor.inUseCount });
+    this.#isStoreUnwritable = true;
+    this.#isStoreDeleted = problem.isDeleted;
+    observe({ kind: 'store-unwritable', ...problem, callCount: governor.inUseCount });
     // Not from within the commit.
     if (stopSignal.aborted) queueMicrotask(() => this.#giveUp());
   }
 
   #resume(): void {
     const { governor, observe } = this.#order;
-    this.#isStoreStalled = false;
+    this.#isStoreUnwritable = false;
+    this.#isStoreDeleted = false;
     governor.resume();
-    observe({ kind: 'store-recovered' });
+    observe({ kind: 'store-writable' });
   }
 
   /** Gives up what the store does not take, after one more attempt. */
   #giveUp(): void {
     this.#hold?.retry();
-    if (!this.#isStoreStalled) return;
-    const { inUseCount, answeredCount } = this.#order.governor;
-    this.#givenUp = { inUseCount, answeredCount };
-    this.#hold?.[Symbol.dispose]();
+    if (!this.#isStoreUnwritable) return;
+    this.#hasGivenUp = true;
+    this.#hold?.giveUp();
   }
 
-  /** Counts the calls in use at the time of giving up without those that did fit into the store in the end. */
-  #countUnsaved(): number {
-    if (this.#givenUp === undefined) return 0;
-    const savedCount = this.#order.governor.answeredCount - this.#givenUp.answeredCount;
-    return this.#givenUp.inUseCount - savedCount;
+  #interrupted(): Ending {
+    return {
+      kind: 'interrupted',
+      stoppedCount: this.#stoppedCount,
+      lostCount: this.#lostCount,
+      isStoreDeleted: this.#isStoreDeleted,
+    };
   }
 
   async #work(): Promise<Ending> {
@@ -241,7 +253,7 @@ class WorkLoop {
     await this.#drain();
     if (this.#failure !== undefined) throw this.#failure.error;
     if (this.#isCancelled) return { kind: 'cancelled' };
-    return { kind: 'interrupted', unsavedCount: this.#countUnsaved() };
+    return this.#interrupted();
   }
 
   async #drain(): Promise<void> {
@@ -328,6 +340,7 @@ class WorkLoop {
       clock: engine.clock,
       random,
       observe: (event) => this.#observe(event),
+      hasTimeToRecord: () => !this.#hasGivenUp,
       openBreakers: this.#breakers.open,
       solvers,
       scorers,
@@ -345,6 +358,8 @@ class WorkLoop {
   }
 
   #observe(event: WorkerEvent): void {
+    if (event.kind === 'call-stopped') this.#stoppedCount += 1;
+    if (event.kind === 'call-lost') this.#lostCount += 1;
     this.#breakers.observe(event);
     this.#order.observe(event);
   }

@@ -49,14 +49,14 @@ export class WorkerRegistry {
   }
 
   /**
-   * Whether a worker is seen at work: its process is registered, of this host, and running. One that is suspended
-   * is not at work, and one that this process cannot see may or may not be.
+   * Whether a worker is seen at work: its process is registered, of this host, and running. A suspended process is
+   * not at work; whether a process that cannot be seen is at work stays unknown.
    */
   isAtWork(owner: string): boolean {
     const row = this.#database.prepare('SELECT * FROM workers WHERE owner = ?').get(owner);
     if (row === undefined) return false;
     const { host, pid, pid_started: started } = workerRowSchema.parse(row);
-    // Without its start, a process cannot be told from another one that reuses its pid.
+    // Without its start, a process cannot be told from another that reuses its pid.
     if (host !== hostIdentity() || processStart(pid) !== started) return false;
     return !IDLE_STATES.includes(processState(pid) ?? '');
   }

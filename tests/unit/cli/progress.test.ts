@@ -183,26 +183,27 @@ describe('progress in a log', () => {
     );
   });
 
-  it('reports each stall of the store and its end', () => {
+  it('reports each time that the store takes no writes, and its end', () => {
     const { progress, terminal } = startProgress();
-    const stall = {
-      kind: 'store-stalled',
+    const event = {
+      kind: 'store-unwritable',
       reason: 'thrice.db: the disk is full; free some space',
+      isDeleted: false,
     } as const;
 
-    progress.observe({ ...stall, callCount: 32 });
-    progress.observe({ kind: 'store-recovered' });
-    progress.observe({ ...stall, callCount: 32 });
-    progress.observe({ ...stall, callCount: 0 });
+    progress.observe({ ...event, callCount: 32 });
+    progress.observe({ kind: 'store-writable' });
+    progress.observe({ ...event, callCount: 32 });
+    progress.observe({ ...event, callCount: 0 });
 
-    const stalled =
-      'stalled: thrice.db: the disk is full; free some space. No more calls are made. The answers of 32 calls paid or in flight are held until they can be saved; they are lost if this process ends before\n';
+    const text =
+      'cannot save: thrice.db: the disk is full; free some space. No more calls are made. The answers of 32 calls paid or in flight are held until they can be saved; they are lost if this process ends before\n';
     expect(terminal.stderr).toBe(
       [
-        stalled,
+        text,
         'saved: every answer that was held; continuing\n',
-        stalled,
-        'stalled: thrice.db: the disk is full; free some space. No more calls are made until then; nothing paid is held\n',
+        text,
+        'cannot save: thrice.db: the disk is full; free some space. No more calls are made until then; nothing paid is held\n',
       ].join(''),
     );
   });

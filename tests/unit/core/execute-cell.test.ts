@@ -29,7 +29,7 @@ import {
 } from '../../support/builders.ts';
 import { collect } from '../../support/collect.ts';
 import { FakeEngine } from '../../support/fake-engine.ts';
-import { inTurn, untilAborted } from '../../support/fake-model-client.ts';
+import { cutOffByAbort, inTurn, untilAborted } from '../../support/fake-model-client.ts';
 
 const key = aCellKey();
 const priced = aBenchmark({ prices: new Map([['lab/m', { input: 100_000, output: 0 }]]) });
@@ -789,11 +789,12 @@ describe('an error of the store', () => {
   it('gives up on a paid answer only when the worker is out of time', async () => {
     const engine = new FakeEngine();
     engine.ledger.failNext('commitCall', anError('store-unavailable'));
-    const worker = { ...engine.worker, hasTimeFor: () => false };
+    const worker = { ...engine.worker, hasTimeToRecord: () => false };
 
     const executed = executeCell(await engine.deliver(), worker);
 
     await expect(executed).rejects.toMatchObject({ code: 'store-unavailable' });
+    expect(engine.events).toMatchObject([{ kind: 'call-lost', key }]);
   });
 
   it('leaves the cell to its lease where it cannot be given back either', async () => {
@@ -953,6 +954,28 @@ describe('a cell whose worker must stop', () => {
       attempts: 0,
       attemptLog: [],
     });
+  });
+
+  it('records the call that is stopped while its response arrives, even if the store is away at first', async () => {
+    const engine = new FakeEngine({ answer: cutOffByAbort });
+    const commitCall = engine.ledger.commitCall.bind(engine.ledger);
+    let failureCount = 0;
+    engine.ledger.commitCall = async (...call) => {
+      failureCount += 1;
+      if (failureCount <= 3) throw anError('store-unavailable');
+      return await commitCall(...call);
+    };
+    const working = engine.work(await engine.deliver());
+    await asked(engine);
+
+    engine.heartbeat.stopAll(anError('interrupted'));
+
+    expect(await working).toEqual({ kind: 'release', delayMs: 0 });
+    expect(await discardedCalls(engine)).toMatchObject([
+      { step: 'answer', discarded: 'interrupted', costUsd: null },
+    ]);
+    expect(engine.ledger.cell(key)).toMatchObject({ state: 'released', attempts: 0 });
+    expect(engine.events).toEqual([{ kind: 'call-stopped', key }]);
   });
 
   it('sends no call when it was claimed after everything was told to stop', async () => {

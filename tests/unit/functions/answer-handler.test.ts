@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { createAnswerHandler } from '../../../functions/shared/answer-handler.ts';
 import { anError } from '../../support/builders.ts';
-import { type FakeAnswer, untilAborted } from '../../support/fake-model-client.ts';
+import { collect } from '../../support/collect.ts';
+import { cutOffByAbort, type FakeAnswer, untilAborted } from '../../support/fake-model-client.ts';
 import {
   handled,
   LambdaStage,
@@ -145,6 +146,24 @@ describe('the answer function near the time limit', () => {
     expect(lambda.stage.cell()).toMatchObject({ state: 'released', attempts: 0 });
     expect(lambda.sentLater).toMatchObject([{ lane: 'lab', delayMs: 0 }]);
     expect(lambda.clock.sleeperCount).toBe(0);
+  });
+
+  it('records the call that it aborts while its response arrives, even if the store is away at first', async () => {
+    const { lambda, handler } = await openAnswer(cutOffByAbort);
+    const delivery = await lambda.stage.deliver();
+    lambda.stage.ledger.failNext('commitCall', anError('store-unavailable'));
+    const response = handler(taskEvent(delivery), lambda.startInvocation());
+    await settledBy(response);
+
+    lambda.clock.advance(lambda.limitMs - 15_000);
+    await settledBy(response);
+    lambda.clock.advance(1_000);
+
+    expect(await response).toEqual(handled);
+    expect(lambda.stage.cell()).toMatchObject({ state: 'released', attempts: 0 });
+    const { run, config } = delivery.task;
+    const discarded = await collect(lambda.stage.ledger.listDiscardedCalls(run, config));
+    expect(discarded).toMatchObject([{ entry: { call: { discarded: 'interrupted' } } }]);
   });
 
   it('does not even claim the cell in the last 15 seconds', async () => {

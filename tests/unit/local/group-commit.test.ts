@@ -1,10 +1,10 @@
-import { rename, writeFile } from 'node:fs/promises';
+import { rename, rm, writeFile } from 'node:fs/promises';
 import { DatabaseSync } from 'node:sqlite';
 import { ThriceError } from '@thrice/core';
-import { GroupCommit, openDatabase, type StallObserver } from '@thrice/local';
+import { GroupCommit, openDatabase, type WriteObserver } from '@thrice/local';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { settledBy } from '../../support/settled-by.ts';
-import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { type TemporaryFolder, temporaryFolder } from '../../support/temporary-folder.ts';
 
 /** A table of numbers in a database that counts its transactions. */
 function openNumbers(onCommit: () => void = () => undefined) {
@@ -35,15 +35,15 @@ function openNumbers(onCommit: () => void = () => undefined) {
   };
 }
 
-const ignoreStalls: StallObserver = { onStall: () => undefined, onRecovery: () => undefined };
+const ignoreState: WriteObserver = { onUnwritable: () => undefined, onWritable: () => undefined };
 
 /** A held database that can be made full: it takes no page beyond those it has. */
 function openFull() {
   const numbers = openNumbers();
   const events: string[] = [];
   const hold = numbers.commit.holdWrites({
-    onStall: (reason) => events.push(reason),
-    onRecovery: () => events.push('recovered'),
+    onUnwritable: ({ reason }) => events.push(reason),
+    onWritable: () => events.push('recovered'),
   });
   const limitPages = (count: number) => numbers.database.exec(`PRAGMA max_page_count = ${count}`);
   numbers.database.exec('CREATE TABLE filling (text TEXT)');
@@ -59,6 +59,34 @@ function openFull() {
     },
     free: () => limitPages(10_000),
     [Symbol.dispose]: () => numbers[Symbol.dispose](),
+  };
+}
+
+/** A database whose file another process has locked, with a clock that a test sets. */
+function openLocked(folder: TemporaryFolder) {
+  const file = folder.resolve('thrice.db');
+  const holder = openDatabase(file);
+  const database = new DatabaseSync(file, { timeout: 0 });
+  const clock = { nowMs: 0 };
+  const events: string[] = [];
+  const observer: WriteObserver = {
+    onUnwritable: ({ reason }) => events.push(reason),
+    onWritable: () => events.push('recovered'),
+  };
+  const commit = new GroupCommit(database, file, { monotonicMs: () => clock.nowMs });
+  holder.exec('BEGIN IMMEDIATE');
+  return {
+    file,
+    holder,
+    clock,
+    commit,
+    events,
+    observer,
+    add: () => commit.write(() => database.exec("INSERT INTO open_breakers VALUES ('lab', '{}')")),
+    [Symbol.dispose]: () => {
+      database.close();
+      holder.close();
+    },
   };
 }
 
@@ -281,7 +309,7 @@ describe('GroupCommit', () => {
     const file = folder.resolve('thrice.db');
     using holder = openDatabase(file);
     using database = new DatabaseSync(file, { timeout: 0 });
-    const commit = new GroupCommit(database, file, 0);
+    const commit = new GroupCommit(database, file, { busyLimitMs: 0 });
     holder.exec('BEGIN IMMEDIATE');
 
     const written = commit.write(() =>
@@ -315,7 +343,7 @@ describe('GroupCommit', () => {
     it('holds a write whose statement returns rows', async () => {
       using database = openDatabase(':memory:');
       const commit = new GroupCommit(database, 'thrice.db');
-      using _hold = commit.holdWrites(ignoreStalls);
+      using _hold = commit.holdWrites(ignoreState);
       const [pages] = database.prepare('PRAGMA page_count').all();
       const insert = database.prepare('INSERT INTO open_breakers VALUES (?, ?) RETURNING rowid');
       database.exec(`PRAGMA max_page_count = ${Number(pages?.['page_count'])}`);
@@ -370,7 +398,7 @@ describe('GroupCommit', () => {
       using numbers = openNumbers(() => {
         if (isBroken) throw Object.assign(new Error('broken'), { errcode });
       });
-      using _hold = numbers.commit.holdWrites(ignoreStalls);
+      using _hold = numbers.commit.holdWrites(ignoreState);
       const written = numbers.commit.write(numbers.add(1));
       numbers.commit.flush();
 
@@ -388,7 +416,7 @@ describe('GroupCommit', () => {
       using numbers = openNumbers(() => {
         throw Object.assign(new Error('broken'), { errcode });
       });
-      using _hold = numbers.commit.holdWrites(ignoreStalls);
+      using _hold = numbers.commit.holdWrites(ignoreState);
 
       const written = numbers.commit.write(numbers.add(1));
 
@@ -412,8 +440,8 @@ describe('GroupCommit', () => {
       const file = folder.resolve('thrice.db');
       using holder = openDatabase(file);
       using database = new DatabaseSync(file, { timeout: 0 });
-      const commit = new GroupCommit(database, file, 0);
-      using _hold = commit.holdWrites(ignoreStalls);
+      const commit = new GroupCommit(database, file, { busyLimitMs: 0 });
+      using _hold = commit.holdWrites(ignoreState);
       holder.exec('BEGIN IMMEDIATE');
       const written = commit.write(() =>
         database.exec("INSERT INTO open_breakers VALUES ('lab', '{}')"),
@@ -425,31 +453,93 @@ describe('GroupCommit', () => {
       await expect(written).resolves.toBeUndefined();
     });
 
-    it.each(['moved', 'deleted and made anew'])(
-      'holds writes while the file is %s',
-      async (what) => {
-        await using folder = await temporaryFolder();
-        const file = folder.resolve('thrice.db');
-        using database = openDatabase(file);
-        const commit = new GroupCommit(database, file);
-        const reasons: string[] = [];
-        using _hold = commit.holdWrites({ ...ignoreStalls, onStall: (why) => reasons.push(why) });
-        await rename(file, `${file}.away`);
-        if (what !== 'moved') await writeFile(file, '');
-        const written = commit.write(() =>
-          database.exec("INSERT INTO open_breakers VALUES ('lab', '{}')"),
-        );
-        commit.flush();
-        const early = await settledBy(written);
+    it('reports a file that is locked for three seconds, and its release', async () => {
+      await using folder = await temporaryFolder();
+      using locked = openLocked(folder);
+      const { commit, file, clock, events, holder, add } = locked;
+      using _hold = commit.holdWrites(locked.observer);
+      const written = add();
+      commit.flush();
+      clock.nowMs += 2_999;
+      commit.flush();
+      const early = [...events];
+      clock.nowMs += 1;
+      commit.flush();
 
-        await rename(`${file}.away`, file);
-        commit.flush();
-        await written;
+      holder.exec('COMMIT');
+      commit.flush();
 
-        expect(early).toBe(false);
-        expect(reasons).toEqual([`${file} was moved or deleted; put it back`]);
-      },
-    );
+      await expect(written).resolves.toBeUndefined();
+      expect(early).toEqual([]);
+      expect(events).toEqual([
+        `${file}: another process has locked the database; end that process`,
+        'recovered',
+      ]);
+    });
+
+    it('fails what finds the file locked once the holding was given up', async () => {
+      await using folder = await temporaryFolder();
+      using locked = openLocked(folder);
+      const { commit, clock, add } = locked;
+      using hold = commit.holdWrites(locked.observer);
+      const held = add();
+      commit.flush();
+      clock.nowMs += 3_000;
+      commit.flush();
+
+      hold.giveUp();
+      const later = add();
+      commit.flush();
+
+      await expect(held).rejects.toMatchObject({ code: 'store-unavailable' });
+      await expect(later).rejects.toMatchObject({ code: 'store-unavailable' });
+    });
+
+    it.runIf(process.platform === 'linux')('reports that the file was deleted', async () => {
+      await using folder = await temporaryFolder();
+      const file = folder.resolve('thrice.db');
+      using database = openDatabase(file);
+      const commit = new GroupCommit(database, file);
+      const problems: unknown[] = [];
+      const hold = commit.holdWrites({ ...ignoreState, onUnwritable: (why) => problems.push(why) });
+      await rm(file);
+      const written = commit.write(() => undefined);
+      commit.flush();
+
+      hold[Symbol.dispose]();
+
+      await expect(written).rejects.toBeInstanceOf(Error);
+      const reason = `${file} was deleted, and with it all that it held; stop, then start a new run`;
+      expect(problems).toEqual([{ reason, isDeleted: true }]);
+    });
+
+    it.each(['moved', 'replaced'])('holds writes while the file is %s', async (what) => {
+      await using folder = await temporaryFolder();
+      const file = folder.resolve('thrice.db');
+      using database = openDatabase(file);
+      const commit = new GroupCommit(database, file);
+      const reasons: string[] = [];
+      using _hold = commit.holdWrites({
+        ...ignoreState,
+        onUnwritable: ({ reason }) => reasons.push(reason),
+      });
+      await rename(file, `${file}.away`);
+      if (what === 'replaced') await writeFile(file, '');
+      const written = commit.write(() =>
+        database.exec("INSERT INTO open_breakers VALUES ('lab', '{}')"),
+      );
+      commit.flush();
+      const early = await settledBy(written);
+
+      await rename(`${file}.away`, file);
+      commit.flush();
+      await written;
+
+      expect(early).toBe(false);
+      expect(reasons).toEqual([
+        `${file} was moved; move the same file back, as this process does not recognize a copy`,
+      ]);
+    });
   });
 
   it('rejects writes after the database is closed', async () => {

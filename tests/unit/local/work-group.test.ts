@@ -1,5 +1,5 @@
-import { rmSync } from 'node:fs';
-import { rename, rm } from 'node:fs/promises';
+import { existsSync, rmSync } from 'node:fs';
+import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import {
@@ -30,7 +30,12 @@ import { additions, toJsonl } from '../../support/additions.ts';
 import { aBenchmark, aConfig, aLane, aModelResponse, anError } from '../../support/builders.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { aDraft } from '../../support/fake-engine.ts';
-import { type FakeAnswer, FakeModelClient } from '../../support/fake-model-client.ts';
+import {
+  cutOffByAbort,
+  type FakeAnswer,
+  FakeModelClient,
+  untilAborted,
+} from '../../support/fake-model-client.ts';
 import { inProcessPatterns } from '../../support/in-process-patterns.ts';
 import { takePermit } from '../../support/permits.ts';
 import { settledBy } from '../../support/settled-by.ts';
@@ -171,6 +176,11 @@ async function passTime(
 function slotsOf(benchmark: Benchmark, clock: FakeClock) {
   const perLane = slotsPerLane(benchmark);
   return { clock, total: benchmark.parallel, perLane, random: () => 0 };
+}
+
+/** Moves a file to where it is not found, once. */
+async function moveAway(file: string): Promise<void> {
+  if (existsSync(file)) await rename(file, `${file}.away`);
 }
 
 function stallsOf(events: readonly WorkEvent[]): readonly WorkEvent[] {
@@ -447,21 +457,21 @@ describe('workGroup', () => {
 
   it('makes no call while the store is gone, even if a refusal frees a slot, and saves what was paid', async () => {
     const allCalled = Promise.withResolvers<void>();
-    const stalled = Promise.withResolvers<void>();
+    const unwritable = Promise.withResolvers<void>();
     const recovered = Promise.withResolvers<void>();
     const calls: string[] = [];
     const countsAtEvents: Readonly<Record<string, number>>[] = [];
     const firstAnswers = [
       async (file: string) => {
         await rename(file, `${file}.away`);
-        void stalled.promise.then(async () => {
-          for (let turn = 0; turn < 20; turn += 1) await settledBy(stalled.promise);
+        void unwritable.promise.then(async () => {
+          for (let turn = 0; turn < 20; turn += 1) await settledBy(unwritable.promise);
           await rename(`${file}.away`, file);
         });
         return aModelResponse();
       },
-      () => stalled.promise.then(() => anError('model-rate-limited', { retryAfterMs: 0 })),
-      () => stalled.promise.then(() => anError('model-timeout')),
+      () => unwritable.promise.then(() => anError('model-rate-limited', { retryAfterMs: 0 })),
+      () => unwritable.promise.then(() => anError('model-timeout')),
     ];
 
     const { ending, events } = await work({
@@ -476,15 +486,15 @@ describe('workGroup', () => {
         return aModelResponse();
       },
       observe: (event) => {
-        if (event.kind !== 'store-stalled' && event.kind !== 'store-recovered') return;
+        if (event.kind !== 'store-unwritable' && event.kind !== 'store-writable') return;
         countsAtEvents.push({ [event.kind]: calls.length });
-        if (event.kind === 'store-stalled') stalled.resolve();
+        if (event.kind === 'store-unwritable') unwritable.resolve();
         else recovered.resolve();
       },
     });
 
     expect(ending).toEqual({ kind: 'complete' });
-    expect(countsAtEvents).toEqual([{ 'store-stalled': 3 }, { 'store-recovered': 3 }]);
+    expect(countsAtEvents).toEqual([{ 'store-unwritable': 3 }, { 'store-writable': 3 }]);
     expect(completedConfigs(events)).toHaveLength(QUESTION_COUNT);
     // Only the two that failed were called again.
     expect(calls).toHaveLength(QUESTION_COUNT + 2);
@@ -500,16 +510,87 @@ describe('workGroup', () => {
         callCount += 1;
         if (callCount === 3) allCalled.resolve();
         await allCalled.promise;
-        await rm(join(folder, 'thrice.db'), { force: true });
+        await moveAway(join(folder, 'thrice.db'));
         return aModelResponse();
       },
       observe: ({ kind }, stop) => {
-        if (kind === 'store-stalled') setTimeout(() => stop.abort());
+        if (kind === 'store-unwritable') setTimeout(() => stop.abort());
       },
     });
 
-    expect(ending).toEqual({ kind: 'interrupted', unsavedCount: 3 });
+    expect(ending).toEqual({
+      kind: 'interrupted',
+      stoppedCount: 0,
+      lostCount: 3,
+      isStoreDeleted: false,
+    });
     expect(completedConfigs(events)).toEqual([]);
+  });
+
+  it('counts the calls that it stops, and records those whose response had begun to arrive', async () => {
+    let callCount = 0;
+    const discarded: (string | null)[] = [];
+
+    const { ending } = await work({
+      benchmark: aBenchmark({ parallel: 3 }),
+      answer: async (request, signal, { ledger }, stop) => {
+        callCount += 1;
+        const index = callCount;
+        if (index === 1) {
+          const commitCall = ledger.commitCall.bind(ledger);
+          ledger.commitCall = async (...call) => {
+            const entry = await commitCall(...call);
+            discarded.push(entry.call.discarded);
+            return entry;
+          };
+        }
+        if (index === 3) stop.abort();
+        return await (index === 1 ? untilAborted : cutOffByAbort)(request, signal);
+      },
+    });
+
+    expect(ending).toEqual({
+      kind: 'interrupted',
+      stoppedCount: 3,
+      lostCount: 0,
+      isStoreDeleted: false,
+    });
+    expect(discarded).toEqual(['interrupted', 'interrupted']);
+  });
+
+  it('counts no discarded call as lost that has been saved', async () => {
+    const allCalled = Promise.withResolvers<void>();
+    let callCount = 0;
+
+    const { ending } = await work({
+      benchmark: aBenchmark({ parallel: QUESTION_COUNT }),
+      answer: async ({ cell }, _signal, { folder, ledger }) => {
+        callCount += 1;
+        if (callCount === QUESTION_COUNT) {
+          const file = join(folder, 'thrice.db');
+          const commitCall = ledger.commitCall.bind(ledger);
+          ledger.commitCall = async (...call) => {
+            const entry = await commitCall(...call);
+            // The store takes this call and no more: the cell's result finds it gone.
+            if (call[0].id === cell.id) await moveAway(file);
+            return entry;
+          };
+          allCalled.resolve();
+        }
+        await allCalled.promise;
+        return aModelResponse({ fault: anError('content-filtered') });
+      },
+      observe: ({ kind }, stop) => {
+        if (kind === 'store-unwritable') setTimeout(() => stop.abort());
+      },
+    });
+
+    expect(ending).toEqual({
+      kind: 'interrupted',
+      stoppedCount: 0,
+      lostCount: 0,
+      isStoreDeleted: false,
+    });
   });
 
   it('ends although the store is gone after it was stopped', async () => {

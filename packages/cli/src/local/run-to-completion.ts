@@ -57,10 +57,10 @@ export async function runToCompletion(order: CompletionOrder): Promise<ExitCode>
     perLane: slotsPerLane(benchmark),
     random: Math.random,
   });
-  let isStalled = false;
+  let isUnwritable = false;
   const onDrain = () =>
     progress.note(
-      isStalled
+      isUnwritable
         ? `waiting until the answers of ${countOf(governor.inUseCount, 'call')} can be saved; press Ctrl-C again to stop now and lose them`
         : 'finishing the calls in flight; press Ctrl-C again to stop now',
     );
@@ -75,8 +75,8 @@ export async function runToCompletion(order: CompletionOrder): Promise<ExitCode>
       governor,
       random: Math.random,
       observe: (event) => {
-        if (event.kind === 'store-stalled') isStalled = true;
-        if (event.kind === 'store-recovered') isStalled = false;
+        if (event.kind === 'store-unwritable') isUnwritable = true;
+        if (event.kind === 'store-writable') isUnwritable = false;
         progress.observe(event);
       },
       scope: order.scope ?? wholeGroup(header),
@@ -86,7 +86,13 @@ export async function runToCompletion(order: CompletionOrder): Promise<ExitCode>
     }),
   );
   if (signals.stop.aborted) {
-    terminal.error(`${describeStop(ending)}\nresume with: ${resumeCommand(order)}`);
+    terminal.error(describeStop(ending));
+    const isGone = ending.kind === 'interrupted' && ending.isStoreDeleted;
+    terminal.error(
+      isGone
+        ? `${engine.folder}/thrice.db was deleted, and with it all answers; start a new run`
+        : `resume with: ${resumeCommand(order)}`,
+    );
     return exitCodes.interrupted;
   }
   const summary = await finalizeGroup(header, benchmark, earlyExitCode(ending), {
@@ -102,9 +108,26 @@ export async function runToCompletion(order: CompletionOrder): Promise<ExitCode>
 }
 
 function describeStop(ending: Ending): string {
-  const unsavedCount = ending.kind === 'interrupted' ? ending.unsavedCount : 0;
-  if (unsavedCount === 0) return 'stopped; nothing paid is lost';
-  return `stopped; the answers of ${countOf(unsavedCount, 'call')} could not be saved and are lost; resuming makes and pays these calls again`;
+  if (ending.kind !== 'interrupted') return 'stopped; nothing paid is lost';
+  const { stoppedCount, lostCount, isStoreDeleted } = ending;
+  const losses = [
+    ...(stoppedCount > 0
+      ? [
+          `${countOf(stoppedCount, 'call')} in flight ${were(stoppedCount)} stopped, which the vendor may bill`,
+        ]
+      : []),
+    ...(lostCount > 0
+      ? [
+          `the answers of ${countOf(lostCount, 'call')} could not be saved and are lost${isStoreDeleted ? '' : '; resuming makes and pays these calls again'}`,
+        ]
+      : []),
+  ];
+  if (losses.length === 0 && !isStoreDeleted) losses.push('nothing paid is lost');
+  return ['stopped', ...losses].join('; ');
+}
+
+function were(count: number): string {
+  return count === 1 ? 'was' : 'were';
 }
 
 function wholeGroup({ runs, configs }: GroupHeader): TaskScope {

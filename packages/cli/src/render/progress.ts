@@ -83,6 +83,10 @@ export class Progress {
       case 'call-failed':
         if (isRetry(event)) this.#retry(event.key.config);
         break;
+      case 'call-stopped':
+      case 'call-lost':
+        // The end of the command counts them.
+        break;
       case 'breaker-opened':
         this.note(describeOpenBreaker(event.breaker));
         break;
@@ -101,11 +105,11 @@ export class Progress {
           `took over ${countOf(event.cells.length, 'cell')} from a dead process; its calls in flight may be paid twice: ${event.cells.map(({ config, id }) => `${config}/${id}`).join(' ')}`,
         );
         break;
-      case 'store-stalled':
+      case 'store-unwritable':
         // Each time, even if the text is the same.
-        this.#block.note(plainText(describeStall(event)));
+        this.#block.note(plainText(describeUnwritable(event)));
         break;
-      case 'store-recovered':
+      case 'store-writable':
         this.#block.note('saved: every answer that was held; continuing');
         break;
     }
@@ -203,14 +207,14 @@ function isRetry({ error, waitMs }: Extract<WorkerEvent, { kind: 'call-failed' }
   return waitMs !== null && (error.class === 'transient' || error.class === 'rate-limited');
 }
 
-function describeStall({
+function describeUnwritable({
   reason,
   callCount,
-}: Extract<WorkEvent, { kind: 'store-stalled' }>): string {
-  const stalled = `stalled: ${reason}. No more calls are made`;
-  if (callCount === 0) return `${stalled} until then; nothing paid is held`;
+}: Extract<WorkEvent, { kind: 'store-unwritable' }>): string {
+  const text = `cannot save: ${reason}. No more calls are made`;
+  if (callCount === 0) return `${text} until then; nothing paid is held`;
   const held = `${countOf(callCount, 'call')} paid or in flight`;
-  return `${stalled}. The answers of ${held} are held until they can be saved; they are lost if this process ends before`;
+  return `${text}. The answers of ${held} are held until they can be saved; they are lost if this process ends before`;
 }
 
 /** Creates a progress display that starts from the group's current counts. */

@@ -199,13 +199,18 @@ export class CellExecution {
     if (!(await this.#lease.confirm())) return failed(leaseLost());
     const recorded = (await this.#readJournal()).get(step);
     if (recorded !== undefined) return recorded;
+    const { signal } = this.#lease;
+    if (signal.aborted) return failed(toThriceError(signal.reason));
     const lane = this.#laneOf(request);
     const startedAtMs = this.#worker.clock.now();
     this.#callCount += 1;
     const response = await this.#worker
       .clientFor(lane)
-      .send({ ...request, lane, cell: this.#key, step }, this.#lease.signal)
+      .send({ ...request, lane, cell: this.#key, step }, signal)
       .catch(toThriceError);
+    const stop = response instanceof ThriceError ? response : response.fault;
+    if (stop?.code === 'interrupted')
+      this.#worker.observe({ kind: 'call-stopped', key: this.#key });
     if (response instanceof ThriceError) {
       // Before the permit returns: the next cell that gets it must not make the same call.
       await this.#openBreakerFor(response, request);
@@ -226,9 +231,9 @@ export class CellExecution {
     return { error, delayMs: await permit.settle(endOf(error)) };
   }
 
-  /** Records a paid call. Waits for a store that is away, for as long as the worker has time. */
+  /** Records a paid call. Waits for a store that is away, for as long as the worker has time, even once it is stopped. */
   async #commit(call: Call, { output, raw }: ModelResponse): Promise<JournalEntry> {
-    const { ledger, clock, random, hasTimeFor } = this.#worker;
+    const { ledger, clock, random, observe, hasTimeToRecord } = this.#worker;
     const entry: JournalEntry = {
       schemaVersion: 1,
       kind: 'model-call',
@@ -245,9 +250,14 @@ export class CellExecution {
       const recorded = await ledger.commitCall(this.#key, entry).catch(toThriceError);
       if (!(recorded instanceof ThriceError)) return recorded;
       const waitMs = storeBackoff(failureCount, random);
-      const canWait = !this.#lease.signal.aborted && (hasTimeFor?.(waitMs) ?? true);
-      if (recorded.code !== 'store-unavailable' || !canWait) throw recorded;
-      await clock.sleep(waitMs, this.#lease.signal);
+      const canWait = hasTimeToRecord?.(waitMs) ?? true;
+      if (recorded.code !== 'store-unavailable' || !canWait) {
+        // A stopped call is reported as such.
+        if (call.discarded !== 'interrupted')
+          observe({ kind: 'call-lost', key: this.#key, error: recorded });
+        throw recorded;
+      }
+      await clock.sleep(waitMs);
     }
   }
 

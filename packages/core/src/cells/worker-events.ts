@@ -12,6 +12,10 @@ export type WorkerEvent =
       /** Delay until the next attempt, ms; null if there is none. */
       readonly waitMs: number | null;
     }
+  /** A call in flight was stopped with its worker; the vendor may bill it. */
+  | { readonly kind: 'call-stopped'; readonly key: CellKey }
+  /** A paid call could not be recorded. */
+  | { readonly kind: 'call-lost'; readonly key: CellKey; readonly error: ThriceError }
   | { readonly kind: 'breaker-opened'; readonly breaker: OpenBreaker }
   | { readonly kind: 'breaker-waiting'; readonly breakerKey: string; readonly untilMs: number }
   /** Cells waited although nothing kept them from a call; the worker has restarted them. */

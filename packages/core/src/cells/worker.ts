@@ -27,6 +27,8 @@ export interface Worker {
   readonly observe: WorkerObserver;
   /** Whether there is time for a call of this duration. @default always */
   readonly hasTimeFor?: (durationMs: number) => boolean;
+  /** Whether there is time to wait this long until a paid call can be recorded, also after a stop. @default always */
+  readonly hasTimeToRecord?: (waitMs: number) => boolean;
   /** The open breakers, as last read; may change during the work. */
   readonly openBreakers: OpenBreakers;
   /** @default the built-in solvers */

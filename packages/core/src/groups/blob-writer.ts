@@ -29,7 +29,7 @@ export class BlobWriter implements AsyncDisposable {
       this.#state = 'settled';
       this.#onRequest?.();
     });
-    // An error is reported by `add` and `end`; nobody may be waiting for it yet.
+    // An error is reported by `add` and `end`, which may not have been called yet.
     this.#written.catch(() => undefined);
   }
 

@@ -145,7 +145,7 @@ export async function publishRecorded(
 }
 
 /**
- * Writes the files of a group that nobody works on, under its current grading, and repairs its tallies.
+ * Writes the files of a group without work in progress, under its current grading, and repairs its tallies.
  *
  * @returns The summary of the group.
  */

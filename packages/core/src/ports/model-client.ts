@@ -46,13 +46,14 @@ export interface ModelResponse {
  * Sends requests to models over one wire protocol; one attempt each, no retries of its own.
  *
  * **Payment.** `send` resolves for everything that a server sends with a 2xx status, because all of it is paid
- * for: an error object, a body that is cut off or unreadable, one that runs into the lane's timeout. It rejects
- * only where no 2xx status was received (a refusal by status, no connection, a timeout before the response), and
- * when `signal` aborts before the body has arrived.
+ * for: an error object, a body that is cut off or unreadable, one that runs into the lane's timeout, one that stops
+ * because `signal` aborts. It rejects only where no 2xx status was received: a refusal by status, no connection, a
+ * timeout or an abort before the response.
  *
  * **Errors.** Every rejection and every fault is a {@link ThriceError} of class `transient`, `rate-limited`,
- * `exhausted`, `misconfigured` or `rejected`, decided once here; nothing that a server sends is `internal`. When
- * `signal` aborts, `send` rejects with its reason, or with `interrupted` if the reason is no {@link ThriceError}.
+ * `exhausted`, `misconfigured` or `rejected`, decided once here; nothing that a server sends is `internal`. A call
+ * that ends because `signal` aborts has its reason as rejection or fault, or `interrupted` if the reason is no
+ * {@link ThriceError}.
  */
 export interface ModelClient {
   send(request: ModelRequest, signal: AbortSignal): Promise<ModelResponse>;

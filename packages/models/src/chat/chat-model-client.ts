@@ -94,7 +94,7 @@ export class ChatModelClient implements ModelClient {
   }
 
   async #call(endpoint: Endpoint, call: PendingCall): Promise<ModelResponse> {
-    const { request, signal, startedMs } = call;
+    const { request, startedMs } = call;
     const body = describeRequest(request);
     const headers = endpoint.isLoopback ? cellHeader(request) : undefined;
     const response = await endpoint.http
@@ -107,11 +107,11 @@ export class ChatModelClient implements ModelClient {
       throw this.#mapFailure(await readRefusal(response), call, rateLimits);
     }
 
-    // From here on the call is paid for: what is wrong with the response is its fault, not an exception.
+    // From here on the call is paid for: what is wrong with the response is its fault, not an exception. That it was
+    // stopped before all of it arrived is no exception either.
     const received = request.isStreamed
       ? await receiveStream(response.body, startedMs)
       : await receiveDocument(response.body);
-    if (signal.aborted && isBrokenOff(received.failure)) throw interrupted(signal);
     const latencyMs = performance.now() - startedMs;
     const raw = redactValue(received.raw, call.redact);
     const { problem, ...completion } = readCompletion(raw);
