@@ -1,10 +1,14 @@
 import {
   addGrading,
+  type BlobStore,
+  executeCell,
   groupKey,
   type LoadedGroup,
   loadGroup,
+  type PatternMatcher,
   readGradings,
   republishGroup,
+  rerunCells,
   runKey,
   type ScorerSpec,
   type SpecScorers,
@@ -16,6 +20,7 @@ import {
 import { describe, expect, it } from 'vitest';
 import {
   aBenchmark,
+  aCellResult,
   aConfig,
   aModelResponse,
   anError,
@@ -206,6 +211,101 @@ describe('work after a rescore', () => {
     expect(engine.blobs.texts.get(earlier)).toContain('"outcome":"failed"');
   });
 });
+
+describe('a rerun after a rescore that gave every cell a score', () => {
+  it('sends no cell that has a score now, and reopens none for a task sent before', async () => {
+    const { engine, group, key } = await timedOut();
+    const { header } = group;
+    const benchmark = await withCurrentGrading(header, group.benchmark, engine.blobs);
+    await rerunCells(header, header.runs, benchmark.configs, engine);
+    const before = engine.ledger.cell(key);
+    await rescoreTimedOut(engine, group);
+    const current = await withCurrentGrading(header, group.benchmark, engine.blobs);
+
+    const sentCount = await rerunCells(header, header.runs, current.configs, engine);
+    const [delivery] = await engine.queue.receive('lab', 1);
+    if (delivery === undefined) throw new Error('expected the task of the earlier rerun');
+    const settlement = await executeCell(delivery, { ...engine.worker, benchmark: current });
+
+    expect(sentCount).toBe(0);
+    expect(settlement).toEqual({ kind: 'acknowledge' });
+    expect(engine.ledger.cell(key)).toEqual(before);
+  });
+
+  it('repairs the tallies when its work is published', async () => {
+    const { engine, group, key } = await timedOut();
+    const { header } = group;
+    await rescoreTimedOut(engine, group);
+    // As a worker of a stage does, which does not know the current grading.
+    await engine.ledger.claimCell(key, 1, 'ann');
+    await engine.ledger.completeCell(key, 'ann', aCellResult(), []);
+
+    await republishGroup(group, engine, { earlyExitCode: undefined });
+
+    const tallies = await engine.ledger.readTallies(header.runs[0] ?? '');
+    expect(tallies.map(({ counts }) => counts)).toEqual([
+      { scored: 1, unparsed: 0, ungraded: 0, failed: 0 },
+    ]);
+  });
+
+  it('leaves a tally alone that changes while its work is published', async () => {
+    const { engine, group, key } = await timedOut();
+    await rescoreTimedOut(engine, group);
+    const other = { ...key, id: 'other' };
+    const blobs = onWrite(engine.blobs, 'summary.md', async () => {
+      await engine.ledger.claimCell(other, 0, 'ann');
+      await engine.ledger.completeCell(other, 'ann', aCellResult(), []);
+    });
+    await engine.ledger.claimCell(key, 1, 'ann');
+    await engine.ledger.completeCell(key, 'ann', aCellResult(), []);
+
+    await republishGroup(group, { ...engine, ledger: engine.ledger, blobs });
+
+    const tallies = await engine.ledger.readTallies(key.run);
+    expect(tallies.map(({ counts }) => counts.scored)).toEqual([3]);
+  });
+});
+
+/** A group of one cell, ungraded because the pattern of its scorer took too long. */
+async function timedOut() {
+  const scorer: ScorerSpec = { kind: 'regex', pattern: 'endless' };
+  const benchmark = aBenchmark({ configs: [aConfig({ name: 'a', scorer })] });
+  const patterns: PatternMatcher = {
+    match: async (pattern, text, limitMs) =>
+      pattern.source === 'endless'
+        ? { kind: 'timeout' }
+        : await inProcessPatterns.match(pattern, text, limitMs),
+  };
+  const engine = new FakeEngine({ benchmark, patterns });
+  const header = await engine.plan([aQuestion()]);
+  await engine.workAll();
+  const group: LoadedGroup = {
+    ...loadGroup({ header, state: 'active', isPlanned: true }),
+    benchmark,
+  };
+  await republishGroup(group, engine);
+  const key = { run: header.runs[0] ?? '', config: 'a', id: 'q1' };
+  return { engine, group, key };
+}
+
+async function rescoreTimedOut(engine: FakeEngine, group: LoadedGroup): Promise<void> {
+  await addGrading(group, edited({ a: { kind: 'exact' } }), engine);
+  await republishGroup(group, engine);
+}
+
+/** Does something before a file is written. */
+function onWrite(blobs: BlobStore, name: string, act: () => Promise<void>): BlobStore {
+  const write: BlobStore['write'] = async (key, pieces) => {
+    if (key.endsWith(name)) await act();
+    await blobs.write(key, pieces);
+  };
+  return new Proxy(blobs, {
+    get: (target, property) => {
+      const value: unknown = property === 'write' ? write : Reflect.get(target, property);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+}
 
 /** The scorers of an edited spec; configs that are not named keep theirs. */
 function edited(scorers: Readonly<Record<string, ScorerSpec>>): SpecScorers {

@@ -13,7 +13,8 @@ import type { Question } from '../domain/question.ts';
 import { limits } from '../limits.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
 import type { Ledger } from '../ports/ledger.ts';
-import { type Grader, gradeAnswer } from '../scorers/grade-answer.ts';
+import type { Grader } from '../scorers/grade-answer.ts';
+import { gradeResult, isGradedBy } from '../scorers/grade-result.ts';
 import { createSelector } from '../spec/questions/select-questions.ts';
 
 /** What rows are read from. An answer that another grading graded is graded again on the way. */
@@ -113,23 +114,6 @@ async function* rowsOf(
           : await gradeResult(stored, question, config, stores);
     yield { question, row: toRow(question, { run, config: config.name, result, waste }) };
   }
-}
-
-/** A failed cell has no answer to grade. */
-function isGradedBy(config: Config, { outcome, grading }: CellResult): boolean {
-  return outcome === 'failed' || grading === config.grading;
-}
-
-/** Returns a result with the grade of the config's scorer, made again if another grading made it. */
-export async function gradeResult(
-  result: CellResult,
-  question: Question,
-  config: Config,
-  grader: Grader,
-): Promise<CellResult> {
-  if (isGradedBy(config, result)) return result;
-  const grade = await gradeAnswer(config.scorer, question, result, grader);
-  return { ...result, ...grade, grading: config.grading };
 }
 
 /** What a row shows of a cell's result. */
