@@ -241,6 +241,7 @@ export { renderTable, type TableForm } from './results/table.ts';
 export { extractBbhAnswer } from './scorers/bbh.ts';
 export { extractChoice } from './scorers/extract-choice.ts';
 export { extractNumber } from './scorers/extract-number.ts';
+export { giveUpEndlessPatterns } from './scorers/give-up-endless-patterns.ts';
 export { type Grade, gradeAnswer } from './scorers/grade-answer.ts';
 export { gradeResult } from './scorers/grade-result.ts';
 export { scorerRegistry, scorerVersions } from './scorers/registry.ts';

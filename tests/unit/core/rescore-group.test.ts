@@ -1,9 +1,11 @@
 import {
   addGrading,
   type BlobStore,
+  type CellRow,
   executeCell,
   groupKey,
   type LoadedGroup,
+  limits,
   loadGroup,
   type PatternMatcher,
   readGradings,
@@ -29,6 +31,7 @@ import {
 } from '../../support/builders.ts';
 import { type Crash, crashingStores } from '../../support/crashing-stores.ts';
 import { FakeEngine } from '../../support/fake-engine.ts';
+import type { FakeAnswer } from '../../support/fake-model-client.ts';
 import { inProcessPatterns } from '../../support/in-process-patterns.ts';
 
 const questions = ['q1', 'q2', 'broken'].map((id) => aQuestion({ id }));
@@ -209,6 +212,74 @@ describe('work after a rescore', () => {
     expect(correctOf(summary)).toEqual({ a: 3, b: 0 });
     const earlier = runKey(header.group, `gradings/1/${run}`, 'cells/a.jsonl');
     expect(engine.blobs.texts.get(earlier)).toContain('"outcome":"failed"');
+  });
+});
+
+describe('a rescore with a pattern without end', () => {
+  const ids = ['fine', 'a', 'b', 'c', 'd', 'e', 'late', 'f'];
+  /** Ends with a timeout on every answer but those of `fine` and `late`. */
+  const answerOf = (id: string) => (['fine', 'late'].includes(id) ? '42' : 'hostile');
+
+  async function endless() {
+    let matchCount = 0;
+    const patterns: PatternMatcher = {
+      match: async (_, text) => {
+        matchCount += 1;
+        return text === 'hostile' ? { kind: 'timeout' } : { kind: 'found', text };
+      },
+    };
+    const benchmark = aBenchmark({ configs: [aConfig({ name: 'a' })], replicates: 2 });
+    const answer: FakeAnswer = ({ cell }) =>
+      aModelResponse({ output: anOutput({ text: answerOf(cell.id) }) });
+    const engine = new FakeEngine({ benchmark, patterns, answer });
+    const header = await engine.plan(ids.map((id) => aQuestion({ id })));
+    await engine.workAll();
+    const group: LoadedGroup = {
+      ...loadGroup({ header, state: 'active', isPlanned: true }),
+      benchmark,
+    };
+    await republishGroup(group, engine);
+    await addGrading(group, edited({ a: { kind: 'regex', pattern: '(a+)+$' } }), engine);
+    await republishGroup(group, engine);
+    return { engine, group, matches: () => matchCount };
+  }
+
+  it('gives the pattern up in each run, and verifies', async () => {
+    const { engine, group, matches } = await endless();
+    const { header, benchmark } = group;
+
+    const matchCount = matches();
+    const found = await verifyGroup(header, benchmark, engine);
+    const { blobs, patterns, createDigest } = engine;
+    const alone = await verifyGroup(header, benchmark, { blobs, patterns, createDigest });
+
+    // In each of two runs: the score, then the timeouts after which the pattern is given up.
+    expect(matchCount).toBe(2 * (1 + limits.patternTimeouts));
+    for (const run of header.runs) {
+      const text = await blobs.readText(runKey(header.group, run, 'cells/a.jsonl'));
+      const rows = (text ?? '').trimEnd().split('\n');
+      const reasons = rows.map((row) => (JSON.parse(row) as CellRow).reason);
+      expect(reasons).toEqual([null, ...Array<string>(7).fill('scorer-timeout')]);
+    }
+    expect(found.mismatches).toEqual([]);
+    expect(alone.mismatches).toEqual([]);
+  });
+
+  it('does not verify if too few of the timeouts occur again', async () => {
+    const { engine, group } = await endless();
+    const { blobs, createDigest } = engine;
+    const patterns: PatternMatcher = {
+      match: async (_, text) => ({ kind: 'found', text: text === 'hostile' ? '41' : text }),
+    };
+
+    const found = await verifyGroup(group.header, group.benchmark, {
+      blobs,
+      patterns,
+      createDigest,
+    });
+
+    expect(found.mismatches.length).toBe(2 * 7);
+    expect(found.mismatches[0]).toContain('recorded ungraded null (scorer-timeout), but');
   });
 });
 

@@ -141,8 +141,13 @@ export async function publishRecorded(
     endedWith === undefined
       ? () => (countDone(counter.tallies()) < planned ? earlyExitCode : undefined)
       : endedWith.earlyExitCode,
-    stores,
-    (row) => counter.add(row),
+    {
+      ...stores,
+      onRow: (row) => {
+        counter.add(row);
+        stores.onRow?.(row);
+      },
+    },
   );
   return { summary, tallies: counter.tallies() };
 }

@@ -8,6 +8,7 @@ import { limits } from '../limits.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
 import type { Ledger } from '../ports/ledger.ts';
 import type { TaskQueue } from '../ports/task-queue.ts';
+import { giveUpEndlessPatterns } from '../scorers/give-up-endless-patterns.ts';
 import type { Grader } from '../scorers/grade-answer.ts';
 import { gradeResult } from '../scorers/grade-result.ts';
 import { createSelector, type Selector } from '../spec/questions/select-questions.ts';
@@ -49,6 +50,7 @@ export function chooseFailed(
   configs: readonly Config[],
   grader: Grader,
 ): ChooseTasks {
+  const current = { ...grader, patterns: giveUpEndlessPatterns(grader.patterns) };
   const configOf = new Map(configs.map((config) => [config.name, config]));
   return async (run, name, questions) => {
     const ids = questions.map(({ question }) => question.id);
@@ -58,11 +60,11 @@ export function chooseFailed(
     for (const stored of questions) {
       const cell = cells.get(stored.question.id);
       if (cell?.result === undefined || hasScore(cell.result.outcome)) continue;
-      const current =
+      const result =
         config === undefined
           ? cell.result
-          : await gradeResult(cell.result, stored.question, config, grader);
-      if (!hasScore(current.outcome)) tasks.push(toTask(run, name, stored, cell.generation + 1));
+          : await gradeResult(cell.result, stored.question, config, current);
+      if (!hasScore(result.outcome)) tasks.push(toTask(run, name, stored, cell.generation + 1));
     }
     return tasks;
   };

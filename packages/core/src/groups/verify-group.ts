@@ -100,6 +100,7 @@ export async function verifyGroup(
       await new EditionCheck({ edition, isCurrent, stores, report }).run();
     }
   }
+  report.addTimeouts();
   const { rows, rescored, figures, notRescored, mismatches } = report;
   return {
     gradings: gradings.length,
@@ -112,6 +113,14 @@ export async function verifyGroup(
   };
 }
 
+/** What became of the recorded timeouts of a scorer. */
+interface Timeouts {
+  /** Timeouts that occurred again. */
+  count: number;
+  /** Mismatches of answers that are graded in time here: their pattern may have been given up before them. */
+  readonly others: string[];
+}
+
 /** What was found so far. */
 class Report {
   rows = 0;
@@ -119,6 +128,23 @@ class Report {
   figures = 0;
   readonly notRescored: string[] = [];
   readonly mismatches: string[] = [];
+  readonly #timeouts = new Map<string, Timeouts>();
+
+  /** The timeouts of a config's scorer, over all runs and gradings. */
+  timeoutsOf({ scorer }: Config): Timeouts {
+    const name = JSON.stringify(scorer);
+    const timeouts = this.#timeouts.get(name) ?? { count: 0, others: [] };
+    this.#timeouts.set(name, timeouts);
+    return timeouts;
+  }
+
+  /** Reports the recorded timeouts that were none, unless the pattern was given up. */
+  addTimeouts(): void {
+    for (const { count, others } of this.#timeouts.values()) {
+      if (count >= limits.patternTimeouts) continue;
+      for (const mismatch of others) this.add(mismatch);
+    }
+  }
 
   add(mismatch: string): void {
     if (this.mismatches.length < MAX_MISMATCHES) this.mismatches.push(mismatch);
@@ -462,6 +488,9 @@ class EditionCheck {
       return;
     }
     if (this.#notRescored.has(config.name)) return;
+    const timeouts = this.#report.timeoutsOf(config);
+    // Given up: the pattern was not run on the rest.
+    if (row.reason === 'scorer-timeout' && timeouts.count >= limits.patternTimeouts) return;
     const ratio = row.reason === 'scorer-timeout' ? 1 / PATTERN_LIMIT_RATIO : PATTERN_LIMIT_RATIO;
     const grade = await gradeAnswer(config.scorer, question, row, {
       ...this.#stores,
@@ -474,10 +503,11 @@ class EditionCheck {
       grade.score === score &&
       grade.answer === answer &&
       grade.reason === reason;
-    if (isSame) return;
-    this.#report.add(
-      `${where}: recorded ${describeGrade(row)}, but the recorded answer gives ${describeGrade(grade)}`,
-    );
+    const mismatch = `${where}: recorded ${describeGrade(row)}, but the recorded answer gives ${describeGrade(grade)}`;
+    if (reason !== 'scorer-timeout') {
+      if (!isSame) this.#report.add(mismatch);
+    } else if (isSame) timeouts.count += 1;
+    else timeouts.others.push(mismatch);
   }
 
   async #checkManifests(filesByRun: ReadonlyMap<string, readonly ConfigFiles[]>): Promise<void> {

@@ -13,6 +13,7 @@ import type { Question } from '../domain/question.ts';
 import { limits } from '../limits.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
 import type { Ledger } from '../ports/ledger.ts';
+import { giveUpEndlessPatterns } from '../scorers/give-up-endless-patterns.ts';
 import type { Grader } from '../scorers/grade-answer.ts';
 import { gradeResult, isGradedBy } from '../scorers/grade-result.ts';
 import { createSelector } from '../spec/questions/select-questions.ts';
@@ -44,13 +45,19 @@ export interface QuestionRow {
   readonly row: CellRow;
 }
 
-/** Like {@link readRows}, but yields each row with its question. */
+/**
+ * Like {@link readRows}, but yields each row with its question.
+ *
+ * A pattern without end is given up anew in each pass: so every reader of the same records sees the same rows,
+ * whatever it has read before.
+ */
 export async function* readQuestionRows(
   header: GroupHeader,
   run: string,
   config: Config,
-  stores: RowStores,
+  { patterns, ...others }: RowStores,
 ): AsyncIterable<QuestionRow> {
+  const stores = { ...others, patterns: giveUpEndlessPatterns(patterns) };
   let page: Question[] = [];
   const discarded = await readDiscarded(run, config.name, stores.ledger);
   const includes = createSelector(config.select);
