@@ -245,6 +245,14 @@ describe('thrice verify from the published files alone', () => {
       (row) => ({ ...row, calls: row.calls.map((call) => ({ ...call, outputTokens: 4 })) }),
     ],
     ['a target', (row) => ({ ...row, target: ['41'] })],
+    ['a latency', (row) => ({ ...row, latencyMs: (row.latencyMs ?? 0) + 1 })],
+    ['a start', (row) => ({ ...row, startedAt: '2020-01-02T03:04:05.678Z' })],
+    ['a finish', (row) => ({ ...row, finishedAt: null })],
+    [
+      'an error',
+      (row) => ({ ...row, error: { class: 'transient', code: 'model-timeout', message: 'slow' } }),
+    ],
+    ['the attempts', (row) => ({ ...row, attempts: 0 })],
     ['a finish reason', (row) => ({ ...row, output: '', finishReason: 'length' })],
   ])('notices a change of %s in a row', async (_, change) => {
     await using run = await finished(4);
@@ -261,6 +269,36 @@ describe('thrice verify from the published files alone', () => {
 
     expect(exitCode).toBe(2);
     expect(stdout).toContain('cells/a.jsonl: q2: ');
+  });
+
+  it('notices a first grading that is not the plan, and does not conclude that all numbers match for a version that it does not have', async () => {
+    await using run = await finished(4);
+    await callThrice(['rescore', run.group, '--spec', 'exact.toml'], { cwd: run.folder.path });
+    await using copy = await published(run);
+    const top = ['runs', run.group];
+    const files = [
+      copy.resolve(...top, 'gradings.json'),
+      copy.resolve(...top, `${run.group}-r1`, 'manifest.json'),
+    ];
+    const verifyWith = async (from: string, to: string) => {
+      for (const file of files) {
+        await writeFile(file, (await readFile(file, 'utf8')).replaceAll(from, to));
+      }
+      return await callThrice(['verify', run.group, '--dir', copy.path], { cwd: copy.path });
+    };
+
+    // The scorer of grading 1 becomes that of grading 2: its grades are no longer those of the plan.
+    const replanned = await verifyWith('"kind": "includes"', '"kind": "exact"');
+    await verifyWith('"kind": "exact"', '"kind": "includes"');
+    const unknown = await verifyWith('"version": 1', '"version": 99');
+
+    expect(replanned.exitCode).toBe(2);
+    expect(replanned.stdout).toContain(
+      'gradings.json: grading 1: configs.0.scorer.kind: published "exact", planned "includes"\n',
+    );
+    expect(unknown.exitCode).toBe(2);
+    expect(unknown.stdout).toContain('but not all grades were made again\n');
+    expect(unknown.stdout).not.toContain('all numbers match');
   });
 
   it('notices a change of a question', async () => {
@@ -333,6 +371,25 @@ describe('thrice verify after a run', () => {
 });
 
 describe('work after a rescore', () => {
+  it('resumes and reruns when the spec was edited in place, but not after another change', async () => {
+    await using run = await finished(4);
+    const { folder, group } = run;
+    const surroundings = { cwd: folder.path };
+    const planned = await readFile(folder.resolve('benchmark.toml'), 'utf8');
+    await writeFile(folder.resolve('benchmark.toml'), withScorer(planned, 'exact'));
+    await callThrice(['rescore', group, '--spec', 'benchmark.toml'], surroundings);
+
+    const resumed = await callThrice(['resume', group], surroundings);
+    const rerun = await callThrice(['rerun', group, '--failed'], surroundings);
+    await writeFile(folder.resolve('benchmark.toml'), withScorer(planned, 'numeric'));
+    const refused = await callThrice(['resume', group], surroundings);
+
+    expect(resumed.exitCode).toBe(0);
+    expect(rerun.exitCode).toBe(0);
+    expect(refused.exitCode).toBe(64);
+    expect(refused.stderr).toContain('benchmark.toml: changed since');
+  });
+
   it('grades new answers with the scorers of the current grading', async () => {
     let isRefused = true;
     await using server = await startHttpServer((response, { body }) => {

@@ -231,7 +231,7 @@ export type { SourceReader } from './ports/source-reader.ts';
 export type { Delivery, TaskQueue } from './ports/task-queue.ts';
 export { priceUsage } from './pricing/price-usage.ts';
 export { bbhAverages } from './results/bbh-averages.ts';
-export { gradeResult, type RowStores, readRows } from './results/read-rows.ts';
+export { type RowStores, readRows } from './results/read-rows.ts';
 export {
   type ConfigSummary,
   type ReplicateSummary,
@@ -244,7 +244,9 @@ export { renderTable, type TableForm } from './results/table.ts';
 export { extractBbhAnswer } from './scorers/bbh.ts';
 export { extractChoice } from './scorers/extract-choice.ts';
 export { extractNumber } from './scorers/extract-number.ts';
+export { giveUpEndlessPatterns } from './scorers/give-up-endless-patterns.ts';
 export { type Grade, gradeAnswer } from './scorers/grade-answer.ts';
+export { gradeResult } from './scorers/grade-result.ts';
 export { scorerRegistry, scorerVersions } from './scorers/registry.ts';
 export { solverRegistry, toSolverRegistry } from './solvers/registry.ts';
 export { requestOf, textOf } from './solvers/request-of.ts';

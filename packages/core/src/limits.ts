@@ -28,6 +28,11 @@ export const limits = {
   errorTextChars: 500,
   /** The longest that a scorer's pattern may take on one answer. */
   patternMs: 1_000,
+  /**
+   * A pattern is given up after so many timeouts in a row. One or two may be the fault of an answer; five in a
+   * row are that of the pattern, and every further one would cost another second.
+   */
+  patternTimeouts: 5,
   /** Questions, cells and keys are read in pages of this size. */
   pageSize: 500,
 } as const;

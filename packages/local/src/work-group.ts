@@ -4,6 +4,7 @@ import {
   type Delivery,
   executeCell,
   type GroupHeader,
+  giveUpEndlessPatterns,
   Heartbeat,
   type OpenBreaker,
   type PatternMatcher,
@@ -110,6 +111,7 @@ class WorkLoop {
   /** The end of the work on each cell in flight, by its name. */
   readonly #executions = new Map<string, Promise<void>>();
   readonly #breakers: GroupBreakers;
+  readonly #patterns: PatternMatcher;
   #failure: { readonly error: unknown } | undefined;
   #isCancelled = false;
   /** Holds what the store does not take; disposed of to give that up. */
@@ -129,6 +131,7 @@ class WorkLoop {
   constructor(order: WorkOrder) {
     const { engine, benchmark, header } = order;
     this.#order = order;
+    this.#patterns = giveUpEndlessPatterns(order.patterns);
     this.#queue = engine.queueOf(header.group);
     this.#heartbeat = new Heartbeat({
       ledger: engine.ledger,
@@ -327,8 +330,7 @@ class WorkLoop {
   }
 
   #execute(delivery: Delivery): Promise<Settlement> {
-    const { engine, benchmark, clientFor, governor, random, solvers, scorers, patterns } =
-      this.#order;
+    const { engine, benchmark, clientFor, governor, random, solvers, scorers } = this.#order;
     return executeCell(delivery, {
       owner: engine.workers.owner,
       benchmark,
@@ -344,7 +346,7 @@ class WorkLoop {
       openBreakers: this.#breakers.open,
       solvers,
       scorers,
-      patterns,
+      patterns: this.#patterns,
     });
   }
 

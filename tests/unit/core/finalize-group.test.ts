@@ -246,8 +246,10 @@ describe('a finalized group', () => {
         told.push('ended');
         return 2;
       },
-      engine,
-      ({ run, config, id }) => told.push(`${run.slice(-2)} ${config} ${id}`),
+      {
+        ...engine,
+        onRow: ({ run, config, id }) => told.push(`${run.slice(-2)} ${config} ${id}`),
+      },
     );
 
     const ofRun = (run: string) =>

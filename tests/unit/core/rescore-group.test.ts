@@ -1,10 +1,16 @@
 import {
   addGrading,
+  type BlobStore,
+  type CellRow,
+  executeCell,
   groupKey,
   type LoadedGroup,
+  limits,
   loadGroup,
+  type PatternMatcher,
   readGradings,
   republishGroup,
+  rerunCells,
   runKey,
   type ScorerSpec,
   type SpecScorers,
@@ -16,6 +22,7 @@ import {
 import { describe, expect, it } from 'vitest';
 import {
   aBenchmark,
+  aCellResult,
   aConfig,
   aModelResponse,
   anError,
@@ -24,6 +31,7 @@ import {
 } from '../../support/builders.ts';
 import { type Crash, crashingStores } from '../../support/crashing-stores.ts';
 import { FakeEngine } from '../../support/fake-engine.ts';
+import type { FakeAnswer } from '../../support/fake-model-client.ts';
 import { inProcessPatterns } from '../../support/in-process-patterns.ts';
 
 const questions = ['q1', 'q2', 'broken'].map((id) => aQuestion({ id }));
@@ -206,6 +214,169 @@ describe('work after a rescore', () => {
     expect(engine.blobs.texts.get(earlier)).toContain('"outcome":"failed"');
   });
 });
+
+describe('a rescore with a pattern without end', () => {
+  const ids = ['fine', 'a', 'b', 'c', 'd', 'e', 'late', 'f'];
+  /** Ends with a timeout on every answer but those of `fine` and `late`. */
+  const answerOf = (id: string) => (['fine', 'late'].includes(id) ? '42' : 'hostile');
+
+  async function endless() {
+    let matchCount = 0;
+    const patterns: PatternMatcher = {
+      match: async (_, text) => {
+        matchCount += 1;
+        return text === 'hostile' ? { kind: 'timeout' } : { kind: 'found', text };
+      },
+    };
+    const benchmark = aBenchmark({ configs: [aConfig({ name: 'a' })], replicates: 2 });
+    const answer: FakeAnswer = ({ cell }) =>
+      aModelResponse({ output: anOutput({ text: answerOf(cell.id) }) });
+    const engine = new FakeEngine({ benchmark, patterns, answer });
+    const header = await engine.plan(ids.map((id) => aQuestion({ id })));
+    await engine.workAll();
+    const group: LoadedGroup = {
+      ...loadGroup({ header, state: 'active', isPlanned: true }),
+      benchmark,
+    };
+    await republishGroup(group, engine);
+    await addGrading(group, edited({ a: { kind: 'regex', pattern: '(a+)+$' } }), engine);
+    await republishGroup(group, engine);
+    return { engine, group, matches: () => matchCount };
+  }
+
+  it('gives the pattern up in each run, and verifies', async () => {
+    const { engine, group, matches } = await endless();
+    const { header, benchmark } = group;
+
+    const matchCount = matches();
+    const found = await verifyGroup(header, benchmark, engine);
+    const { blobs, patterns, createDigest } = engine;
+    const alone = await verifyGroup(header, benchmark, { blobs, patterns, createDigest });
+
+    // In each of two runs: the score, then the timeouts after which the pattern is given up.
+    expect(matchCount).toBe(2 * (1 + limits.patternTimeouts));
+    for (const run of header.runs) {
+      const text = await blobs.readText(runKey(header.group, run, 'cells/a.jsonl'));
+      const rows = (text ?? '').trimEnd().split('\n');
+      const reasons = rows.map((row) => (JSON.parse(row) as CellRow).reason);
+      expect(reasons).toEqual([null, ...Array<string>(7).fill('scorer-timeout')]);
+    }
+    expect(found.mismatches).toEqual([]);
+    expect(alone.mismatches).toEqual([]);
+  });
+
+  it('does not verify if too few of the timeouts occur again', async () => {
+    const { engine, group } = await endless();
+    const { blobs, createDigest } = engine;
+    const patterns: PatternMatcher = {
+      match: async (_, text) => ({ kind: 'found', text: text === 'hostile' ? '41' : text }),
+    };
+
+    const found = await verifyGroup(group.header, group.benchmark, {
+      blobs,
+      patterns,
+      createDigest,
+    });
+
+    expect(found.mismatches.length).toBe(2 * 7);
+    expect(found.mismatches[0]).toContain('recorded ungraded null (scorer-timeout), but');
+  });
+});
+
+describe('a rerun after a rescore that gave every cell a score', () => {
+  it('sends no cell that has a score now, and reopens none for a task sent before', async () => {
+    const { engine, group, key } = await timedOut();
+    const { header } = group;
+    const benchmark = await withCurrentGrading(header, group.benchmark, engine.blobs);
+    await rerunCells(header, header.runs, benchmark.configs, engine);
+    const before = engine.ledger.cell(key);
+    await rescoreTimedOut(engine, group);
+    const current = await withCurrentGrading(header, group.benchmark, engine.blobs);
+
+    const sentCount = await rerunCells(header, header.runs, current.configs, engine);
+    const [delivery] = await engine.queue.receive('lab', 1);
+    if (delivery === undefined) throw new Error('expected the task of the earlier rerun');
+    const settlement = await executeCell(delivery, { ...engine.worker, benchmark: current });
+
+    expect(sentCount).toBe(0);
+    expect(settlement).toEqual({ kind: 'acknowledge' });
+    expect(engine.ledger.cell(key)).toEqual(before);
+  });
+
+  it('repairs the tallies when its work is published', async () => {
+    const { engine, group, key } = await timedOut();
+    const { header } = group;
+    await rescoreTimedOut(engine, group);
+    // As a worker of a stage does, which does not know the current grading.
+    await engine.ledger.claimCell(key, 1, 'ann');
+    await engine.ledger.completeCell(key, 'ann', aCellResult(), []);
+
+    await republishGroup(group, engine, { earlyExitCode: undefined });
+
+    const tallies = await engine.ledger.readTallies(header.runs[0] ?? '');
+    expect(tallies.map(({ counts }) => counts)).toEqual([
+      { scored: 1, unparsed: 0, ungraded: 0, failed: 0 },
+    ]);
+  });
+
+  it('leaves a tally alone that changes while its work is published', async () => {
+    const { engine, group, key } = await timedOut();
+    await rescoreTimedOut(engine, group);
+    const other = { ...key, id: 'other' };
+    const blobs = onWrite(engine.blobs, 'summary.md', async () => {
+      await engine.ledger.claimCell(other, 0, 'ann');
+      await engine.ledger.completeCell(other, 'ann', aCellResult(), []);
+    });
+    await engine.ledger.claimCell(key, 1, 'ann');
+    await engine.ledger.completeCell(key, 'ann', aCellResult(), []);
+
+    await republishGroup(group, { ...engine, ledger: engine.ledger, blobs });
+
+    const tallies = await engine.ledger.readTallies(key.run);
+    expect(tallies.map(({ counts }) => counts.scored)).toEqual([3]);
+  });
+});
+
+/** A group of one cell, ungraded because the pattern of its scorer took too long. */
+async function timedOut() {
+  const scorer: ScorerSpec = { kind: 'regex', pattern: 'endless' };
+  const benchmark = aBenchmark({ configs: [aConfig({ name: 'a', scorer })] });
+  const patterns: PatternMatcher = {
+    match: async (pattern, text, limitMs) =>
+      pattern.source === 'endless'
+        ? { kind: 'timeout' }
+        : await inProcessPatterns.match(pattern, text, limitMs),
+  };
+  const engine = new FakeEngine({ benchmark, patterns });
+  const header = await engine.plan([aQuestion()]);
+  await engine.workAll();
+  const group: LoadedGroup = {
+    ...loadGroup({ header, state: 'active', isPlanned: true }),
+    benchmark,
+  };
+  await republishGroup(group, engine);
+  const key = { run: header.runs[0] ?? '', config: 'a', id: 'q1' };
+  return { engine, group, key };
+}
+
+async function rescoreTimedOut(engine: FakeEngine, group: LoadedGroup): Promise<void> {
+  await addGrading(group, edited({ a: { kind: 'exact' } }), engine);
+  await republishGroup(group, engine);
+}
+
+/** Does something before a file is written. */
+function onWrite(blobs: BlobStore, name: string, act: () => Promise<void>): BlobStore {
+  const write: BlobStore['write'] = async (key, pieces) => {
+    if (key.endsWith(name)) await act();
+    await blobs.write(key, pieces);
+  };
+  return new Proxy(blobs, {
+    get: (target, property) => {
+      const value: unknown = property === 'write' ? write : Reflect.get(target, property);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+}
 
 /** The scorers of an edited spec; configs that are not named keep theirs. */
 function edited(scorers: Readonly<Record<string, ScorerSpec>>): SpecScorers {

@@ -27,6 +27,7 @@ import { FakeBlobStore } from '../../support/fake-blob-store.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { FakeLedger } from '../../support/fake-ledger.ts';
 import { FakeTaskQueue } from '../../support/fake-task-queue.ts';
+import { inProcessPatterns } from '../../support/in-process-patterns.ts';
 
 const key = 'questions/abc.jsonl';
 const { pageSize } = limits;
@@ -239,7 +240,7 @@ describe('chooseFailed', () => {
   it('chooses the cells that ended without a score in their next generation', async () => {
     const { ledger, ...walk } = await mixedCells();
 
-    await walk.send({ choose: chooseFailed(ledger) });
+    await walk.send({ choose: chooseFailed(ledger, [aConfig()], { patterns: inProcessPatterns }) });
 
     expect(walk.chosen()).toEqual(['failed 1', 'ungraded 4']);
   });

@@ -33,15 +33,16 @@ export async function rerunRun(
   await engine.ledger.setGroupState(header.group, 'active');
   await using prepared = await prepareGroup(group, engine);
   const configs = chooseConfigs(prepared.benchmark.configs, options.configs);
+  using patterns = openPatterns();
   const stores = {
     ledger: engine.ledger,
     blobs: engine.blobs,
     queue: engine.queueOf(header.group),
+    patterns,
   };
   const sentCount = await rerunCells(header, runs, configs, stores);
   terminal.error(`retrying ${countOf(sentCount, 'cell')} without a score`);
   await using models = openModels(terminal);
-  using patterns = openPatterns();
   using signals = listenForStop();
   return await runToCompletion({
     terminal,

@@ -20,6 +20,7 @@ import type { EngineOptions } from '../engine/engine.ts';
 import { findGroup } from '../engine/find-group.ts';
 import { openExistingEngine, openPatterns } from '../local/compose-local.ts';
 import { countOf } from '../render/count-of.ts';
+import { reportRescoring } from '../render/report-rescoring.ts';
 import { reportUnscored } from '../render/report-unscored.ts';
 import type { ExitCode } from '../shell/exit-codes.ts';
 import { folderFlag } from '../shell/place-flags.ts';
@@ -47,8 +48,9 @@ export async function rescoreGroup(
   using engine = openExistingEngine(options.dir, terminal);
   using patterns = openPatterns();
   const { ledger, blobs, clock, folder: place } = engine;
-  const stores = { ledger, blobs, clock, patterns };
   const group = await findGroup(ledger, name);
+  const onRow = reportRescoring(group.header, terminal, clock);
+  const stores = { ledger, blobs, clock, patterns, onRow };
   const { regrading, summary } = await alone(group.header, engine, options, async () => {
     const edited = await readScorers(group, options.spec, { terminal, stores });
     return {
@@ -76,7 +78,8 @@ async function rescoreInStage(
   const { place, flag } = engine;
   const group = await findGroup(engine.ledger, name, flag);
   const edited = await readScorers(group, options.spec, { terminal, stores: engine });
-  const regrading = await addGrading(group, edited, engine);
+  const onRow = reportRescoring(group.header, terminal, engine.clock);
+  const regrading = await addGrading(group, edited, { ...engine, onRow });
   // The stage writes the files. A writer that has not seen the new grading finds the group active again.
   await engine.activeGroups.add(group.header.group);
   await engine.publish(group.header.group);

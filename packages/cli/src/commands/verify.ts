@@ -18,7 +18,9 @@ export async function verifyGroup(
   const verification = await verify(terminal, name, options);
   if (options.json === true) terminal.print(JSON.stringify(verification, null, 2));
   else print(verification, terminal);
-  return verification.mismatches.length === 0 ? exitCodes.complete : exitCodes.paused;
+  const { mismatches, notRescored } = verification;
+  const isVerified = mismatches.length === 0 && notRescored.length === 0;
+  return isVerified ? exitCodes.complete : exitCodes.paused;
 }
 
 async function verify(
@@ -44,18 +46,20 @@ async function verify(
 function print(verification: Verification, terminal: Terminal): void {
   const { gradings, rows, rescored, figures, mismatches } = verification;
   for (const line of [...mismatches, ...verification.notRescored]) terminal.print(plainText(line));
-  const conclusion =
-    mismatches.length === 0
-      ? 'all numbers match'
-      : countOf(mismatches.length, 'mismatch', 'mismatches');
   const counts = [
     ...(gradings === 1 ? [] : [countOf(gradings, 'grading')]),
     countOf(rows, 'row'),
     `${countOf(rescored, 'answer')} rescored`,
     `${countOf(figures, 'figure')} recomputed`,
   ];
-  terminal.print(`${counts.join(', ')}: ${conclusion}`);
+  terminal.print(`${counts.join(', ')}: ${describeConclusion(verification)}`);
   if (!verification.isJournalCompared) {
     terminal.print('the journal was not at hand: checked the published files alone');
   }
+}
+
+function describeConclusion({ mismatches, notRescored }: Verification): string {
+  const found = countOf(mismatches.length, 'mismatch', 'mismatches');
+  if (notRescored.length > 0) return `${found}, but not all grades were made again`;
+  return mismatches.length === 0 ? 'all numbers match' : found;
 }

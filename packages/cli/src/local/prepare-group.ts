@@ -3,9 +3,11 @@ import {
   type Benchmark,
   type BlobStore,
   enqueueGroup,
+  type Grading,
   type GroupHeader,
   type LoadedGroup,
   type Question,
+  readGradings,
   readStoredQuestions,
   ThriceError,
   withCurrentGrading,
@@ -31,7 +33,7 @@ export async function prepareGroup(
   engine: LocalEngine,
   parallel?: number,
 ): Promise<PreparedGroup> {
-  await refuseChanges(header);
+  await refuseChanges(header, await readGradings(header, stored, engine.blobs));
   const file = header.specSource.path;
   const resolvePath = (path: string) => (isAbsolute(path) ? path : join(dirname(file), path));
   // Reads the stored questions: the files they came from may be on another machine.
@@ -61,16 +63,23 @@ async function* storedQuestions(header: GroupHeader, blobs: BlobStore): AsyncIte
 }
 
 /**
- * Refuses a group whose files changed after planning: mixed results would belong to no benchmark. Files
- * that cannot be read here are on another machine; the stored plan does not need them.
+ * Refuses a group whose files changed after planning: mixed results would belong to no benchmark. The spec may
+ * be that of a rescore, which differs only in scorers. Files that cannot be read here are on another machine;
+ * the stored plan does not need them.
  */
-async function refuseChanges(header: GroupHeader): Promise<void> {
-  for (const { path, sha256 } of [header.specSource, ...header.questionSources]) {
+async function refuseChanges(
+  { group, specSource, questionSources }: GroupHeader,
+  gradings: readonly Grading[],
+): Promise<void> {
+  const rescored = new Set(gradings.map(({ specSha256 }) => specSha256));
+  for (const source of [specSource, ...questionSources]) {
+    const { path, sha256 } = source;
     const current = await fileSourceReader.digestFile(path).catch(() => undefined);
     if (current === undefined || current === sha256) continue;
+    if (source === specSource && rescored.has(current)) continue;
     throw new ThriceError({
       code: 'spec-changed',
-      message: `${path}: changed since ${header.group} was planned (expected sha256 ${sha256.slice(0, 12)}, received ${current.slice(0, 12)}); restore it, or start a new group with "thrice run"`,
+      message: `${path}: changed since ${group} was planned (expected sha256 ${sha256.slice(0, 12)}, received ${current.slice(0, 12)}); restore it, or start a new group with "thrice run"`,
     });
   }
 }

@@ -1,9 +1,9 @@
 import {
   type Benchmark,
-  finalizeGroup,
   type GroupHeader,
   type PatternMatcher,
   renderSummary,
+  republishGroup,
   type Summary,
 } from '@thrice/core';
 import {
@@ -95,12 +95,12 @@ export async function runToCompletion(order: CompletionOrder): Promise<ExitCode>
     );
     return exitCodes.interrupted;
   }
-  const summary = await finalizeGroup(header, benchmark, earlyExitCode(ending), {
-    ledger: engine.ledger,
-    blobs: engine.blobs,
-    clock: engine.clock,
-    patterns: order.patterns,
-  });
+  const { ledger, blobs, clock } = engine;
+  const summary = await republishGroup(
+    { header, benchmark, state: 'active' },
+    { ledger, blobs, clock, patterns: order.patterns },
+    { earlyExitCode: earlyExitCode(ending) },
+  );
   if (order.isJson) terminal.print(JSON.stringify(summary, null, 2));
   else terminal.print(plainText(renderSummary(summary, 'text').trimEnd()));
   terminal.error(`results: ${engine.folder}/runs/${header.group}`);

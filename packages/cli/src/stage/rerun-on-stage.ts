@@ -8,6 +8,7 @@ import {
   rerunCells,
   type TaskQueue,
   ThriceError,
+  withCurrentGrading,
 } from '@thrice/core';
 import { closeBreakers } from '../engine/close-breakers.ts';
 import { countSummary } from '../engine/count-summary.ts';
@@ -34,7 +35,8 @@ export async function rerunOnStage(
   using engine = await openStageEngine(options.stage);
   const { group, runs } = await findRuns(engine.ledger, name, engine.flag);
   const { header, benchmark } = group;
-  const configs = chooseConfigs(benchmark.configs, options.configs);
+  const graded = await withCurrentGrading(header, benchmark, engine.blobs);
+  const configs = chooseConfigs(graded.configs, options.configs);
   refuseUnknownLanes([...benchmark.lanes.keys()], engine.stage);
   refuseUnfitLanes(benchmark);
   refuseCancelled(group, engine);
@@ -83,12 +85,12 @@ async function sendFailed({
   readonly configs: readonly Config[];
   readonly engine: StageEngine;
 }): Promise<readonly CellTask[]> {
-  const { ledger, blobs, activeGroups } = engine;
+  const { ledger, blobs, patterns, activeGroups } = engine;
   await activeGroups.add(header.group);
   await closeBreakers(header, engine, { configs: configs.map(({ name }) => name) });
   const sent: CellTask[] = [];
   const queue = recordSent(engine.queue, sent);
-  await rerunCells(header, runs, configs, { ledger, blobs, queue });
+  await rerunCells(header, runs, configs, { ledger, blobs, queue, patterns });
   return sent;
 }
 

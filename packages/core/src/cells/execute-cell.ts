@@ -1,10 +1,12 @@
 import type { Benchmark, Config } from '../domain/benchmark.ts';
 import { breakersFor } from '../domain/breaker.ts';
-import type { CellKey } from '../domain/cell.ts';
+import { type CellKey, hasScore } from '../domain/cell.ts';
+import type { CellTask } from '../domain/cell-task.ts';
 import { ThriceError, toThriceError } from '../errors.ts';
 import { limits } from '../limits.ts';
 import type { Solver, SolverRegistry } from '../ports/solver.ts';
 import type { Delivery } from '../ports/task-queue.ts';
+import { gradeResult, isGradedBy } from '../scorers/grade-result.ts';
 import { solverRegistry } from '../solvers/registry.ts';
 import { CellExecution } from './cell-execution.ts';
 import { readQuestion } from './read-question.ts';
@@ -29,6 +31,9 @@ export async function executeCell(delivery: Delivery, worker: Worker): Promise<S
     return { kind: 'release', delayMs: limits.deferredDelayMs, breakerKey };
   }
   const key: CellKey = { run, id, config: configName };
+  if (generation > 0 && (await isScored(delivery.task, config, worker))) {
+    return { kind: 'acknowledge' };
+  }
   const claim = await worker.ledger.claimCell(key, generation, worker.owner);
   if (claim.kind === 'done') return { kind: 'acknowledge' };
   if (claim.kind === 'held') return { kind: 'release', delayMs: limits.heartbeatMs };
@@ -41,6 +46,18 @@ export async function executeCell(delivery: Delivery, worker: Worker): Promise<S
   } catch (thrown) {
     return await execution.abort(toThriceError(thrown));
   }
+}
+
+/** Whether a cell without a score has got one from a rescore since its rerun was asked for. */
+async function isScored(
+  { run, id, config: name, question }: CellTask,
+  config: Config,
+  worker: Worker,
+): Promise<boolean> {
+  const result = (await worker.ledger.readCells(run, name, [id])).get(id)?.result;
+  if (result === undefined || isGradedBy(config, result)) return false;
+  const stored = await readQuestion(worker.blobs, question);
+  return hasScore((await gradeResult(result, stored, config, worker)).outcome);
 }
 
 function findConfig(name: string, run: string, { configs }: Benchmark): Config {

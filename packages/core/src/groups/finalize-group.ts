@@ -27,6 +27,8 @@ export const earlyExitCodes = { paused: 2, interrupted: 130 } as const;
 /** The stores finalization reads and writes. */
 export interface FinalizeStores extends RowStores {
   readonly clock: Clock;
+  /** Called with each row as it is written. */
+  readonly onRow?: ((row: CellRow) => void) | undefined;
 }
 
 /** Returns the key of a run's artifact; `docs/formats.md` describes the layout. */
@@ -50,19 +52,17 @@ export type EarlyExitCode = number | undefined | (() => number | undefined);
  * except for `finishedAt` in the manifests. Memory use is one number per cell.
  *
  * @param endedWith - Undefined if every task is done: the manifests then say 0, or 1 if cells have no score.
- * @param onRow - Called with each row as it is written.
  */
 export async function finalizeGroup(
   header: GroupHeader,
   benchmark: Benchmark,
   endedWith: EarlyExitCode,
   stores: FinalizeStores,
-  onRow: (row: CellRow) => void = () => undefined,
 ): Promise<Summary> {
   const gradings = await readGradings(header, benchmark, stores.blobs);
   const current = currentGrading(gradings);
   const edition = editionOf(header, benchmark, gradings, current.number);
-  return await publishEdition(edition, endedWith, stores, onRow);
+  return await publishEdition(edition, endedWith, stores);
 }
 
 /** A group under one of its gradings, and the folder of the files that show it. */
@@ -96,7 +96,6 @@ export async function publishEdition(
   edition: Edition,
   endedWith: EarlyExitCode,
   stores: FinalizeStores,
-  onRow: (row: CellRow) => void = () => undefined,
 ): Promise<Summary> {
   const { header, benchmark, folder } = edition;
   const group = new SummaryBuilder(header, benchmark.coverageFloor);
@@ -110,7 +109,7 @@ export async function publishEdition(
         await writeConfig({ edition, run, config }, stores, (row) => {
           runSummary.add(row);
           group.add(row);
-          onRow(row);
+          stores.onRow?.(row);
         }),
       );
     }

@@ -48,7 +48,7 @@ function parseGradings(text: string, key: string): readonly Grading[] {
 }
 
 /** The first grading: with the scorers of the plan. */
-function describePlanned(header: GroupHeader, { configs }: Benchmark): Grading {
+export function describePlanned(header: GroupHeader, { configs }: Benchmark): Grading {
   return {
     number: 1,
     createdAt: header.createdAt,

@@ -61,7 +61,8 @@ export async function publishResults(
   const { ledger, activeGroups, requests } = stores;
   const record = await readExistingGroup(group, ledger);
   const pass = await writeUntilSettled(record, stores);
-  for (const tally of pass.counted) await repairTally(tally, pass, ledger);
+  const tallies = { before: pass.before.tallies, after: pass.after.tallies };
+  for (const tally of pass.counted) await repairTally(tally, tallies, ledger);
   const cells = countPlanned(record.header);
   const done = countDone(pass.counted);
   const { activeGroup } = pass.after;
@@ -100,12 +101,11 @@ async function writeUntilSettled(record: LoadedGroup, stores: PublicationStores)
 }
 
 async function takeSnapshot(
-  { group, runs }: GroupHeader,
+  header: GroupHeader,
   { ledger, activeGroups }: PublicationStores,
 ): Promise<Snapshot> {
-  const activeGroup = (await activeGroups.list()).find((entry) => entry.group === group);
-  const byRun = await Promise.all(runs.map((run) => ledger.readTallies(run)));
-  return { tallies: byRun.flat(), activeGroup };
+  const activeGroup = (await activeGroups.list()).find(({ group }) => group === header.group);
+  return { tallies: await readAllTallies(header, ledger), activeGroup };
 }
 
 /**
@@ -125,42 +125,60 @@ async function writeResults(
 /**
  * Writes the files of one grading from the records alone.
  *
- * The exit code also comes from the records: a tally that is short would make a complete group look paused.
+ * Unless it is given, the exit code also comes from the records: a tally that is short would make a complete group look paused.
  */
 export async function publishRecorded(
   edition: Edition,
   state: GroupState,
   stores: FinalizeStores,
+  endedWith?: { readonly earlyExitCode: number | undefined },
 ): Promise<{ readonly summary: Summary; readonly tallies: readonly Tally[] }> {
   const counter = new TallyCounter();
   const earlyExitCode = state === 'cancelled' ? earlyExitCodes.interrupted : earlyExitCodes.paused;
   const planned = countPlanned(edition.header);
   const summary = await publishEdition(
     edition,
-    () => (countDone(counter.tallies()) < planned ? earlyExitCode : undefined),
-    stores,
-    (row) => counter.add(row),
+    endedWith === undefined
+      ? () => (countDone(counter.tallies()) < planned ? earlyExitCode : undefined)
+      : endedWith.earlyExitCode,
+    {
+      ...stores,
+      onRow: (row) => {
+        counter.add(row);
+        stores.onRow?.(row);
+      },
+    },
   );
   return { summary, tallies: counter.tallies() };
 }
 
 /**
- * Writes the files of a group without work in progress, under its current grading, and repairs its tallies.
+ * Writes the files of a group under its current grading and repairs its tallies. A tally that changes meanwhile
+ * is left alone: a worker is completing cells.
  *
+ * @param endedWith - As in {@link finalizeGroup}. @default what the records say
  * @returns The summary of the group.
  */
 export async function republishGroup(
   { header, benchmark, state }: Pick<LoadedGroup, 'header' | 'benchmark' | 'state'>,
   stores: FinalizeStores,
+  endedWith?: { readonly earlyExitCode: number | undefined },
 ): Promise<Summary> {
+  const { ledger } = stores;
+  const before = await readAllTallies(header, ledger);
   const gradings = await readGradings(header, benchmark, stores.blobs);
   const edition = editionOf(header, benchmark, gradings, currentGrading(gradings).number);
-  const { summary, tallies } = await publishRecorded(edition, state, stores);
-  for (const counted of tallies) {
-    const existing = findTally(await stores.ledger.readTallies(counted.run), counted);
-    if (!isSameTally(counted, existing)) await stores.ledger.replaceTally(existing, counted);
-  }
+  const { summary, tallies } = await publishRecorded(edition, state, stores, endedWith);
+  const after = await readAllTallies(header, ledger);
+  for (const counted of tallies) await repairTally(counted, { before, after }, ledger);
   return summary;
+}
+
+async function readAllTallies(
+  { runs }: GroupHeader,
+  ledger: Pick<Ledger, 'readTallies'>,
+): Promise<readonly Tally[]> {
+  return (await Promise.all(runs.map((run) => ledger.readTallies(run)))).flat();
 }
 
 async function requestMissing(
@@ -172,9 +190,13 @@ async function requestMissing(
 }
 
 /** Corrects a tally that a crash left wrong, unless the tally has changed in the meantime. */
-async function repairTally(counted: Tally, { before, after }: Pass, ledger: Ledger): Promise<void> {
-  const existing = findTally(after.tallies, counted);
-  if (!isSameTally(findTally(before.tallies, counted), existing)) return;
+async function repairTally(
+  counted: Tally,
+  { before, after }: { readonly before: readonly Tally[]; readonly after: readonly Tally[] },
+  ledger: Ledger,
+): Promise<void> {
+  const existing = findTally(after, counted);
+  if (!isSameTally(findTally(before, counted), existing)) return;
   if (!isSameTally(counted, existing)) await ledger.replaceTally(existing, counted);
 }
 

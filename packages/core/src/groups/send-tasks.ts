@@ -8,6 +8,9 @@ import { limits } from '../limits.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
 import type { Ledger } from '../ports/ledger.ts';
 import type { TaskQueue } from '../ports/task-queue.ts';
+import { giveUpEndlessPatterns } from '../scorers/give-up-endless-patterns.ts';
+import type { Grader } from '../scorers/grade-answer.ts';
+import { gradeResult } from '../scorers/grade-result.ts';
 import { createSelector, type Selector } from '../spec/questions/select-questions.ts';
 
 /** Chooses the tasks to send for some questions of a config in a run. */
@@ -34,16 +37,36 @@ export function chooseMissing(ledger: Ledger): ChooseTasks {
   };
 }
 
-/** Chooses the cells that ended without a score, in their next generation. Their calls are kept. */
-export function chooseFailed(ledger: Ledger): ChooseTasks {
-  return async (run, config, questions) => {
+/**
+ * Chooses the cells that ended without a score and have none under the current grading either, in their next
+ * generation. Their calls are kept.
+ *
+ * A cell whose score is gone since a rescore is not chosen: its recorded answer would get the same grade again.
+ *
+ * @param configs - With the scorers of the current grading.
+ */
+export function chooseFailed(
+  ledger: Ledger,
+  configs: readonly Config[],
+  grader: Grader,
+): ChooseTasks {
+  const current = { ...grader, patterns: giveUpEndlessPatterns(grader.patterns) };
+  const configOf = new Map(configs.map((config) => [config.name, config]));
+  return async (run, name, questions) => {
     const ids = questions.map(({ question }) => question.id);
-    const cells = await ledger.readCells(run, config, ids);
-    return questions.flatMap((stored) => {
+    const cells = await ledger.readCells(run, name, ids);
+    const config = configOf.get(name);
+    const tasks: CellTask[] = [];
+    for (const stored of questions) {
       const cell = cells.get(stored.question.id);
-      if (cell?.result === undefined || hasScore(cell.result.outcome)) return [];
-      return [toTask(run, config, stored, cell.generation + 1)];
-    });
+      if (cell?.result === undefined || hasScore(cell.result.outcome)) continue;
+      const result =
+        config === undefined
+          ? cell.result
+          : await gradeResult(cell.result, stored.question, config, current);
+      if (!hasScore(result.outcome)) tasks.push(toTask(run, name, stored, cell.generation + 1));
+    }
+    return tasks;
   };
 }
 

@@ -29,7 +29,13 @@ import {
   isPlanned,
   possibleExitCodes,
 } from './finalize-group.ts';
-import { currentGrading, readGradings } from './gradings.ts';
+import {
+  currentGrading,
+  describePlanned,
+  type Gradings,
+  gradingsKey,
+  readGradings,
+} from './gradings.ts';
 import { PublishedArray, PublishedFile } from './published-file.ts';
 
 /** The maximum number of mismatches to report. */
@@ -85,6 +91,7 @@ export async function verifyGroup(
   const report = new Report();
   const isJournalCompared = stores.ledger !== undefined;
   const gradings = await readGradings(header, benchmark, stores.blobs);
+  checkGradings(header, benchmark, gradings, report);
   // Everything else depends on the questions.
   if (await checkQuestionFile(header, stores, report)) {
     for (const { number } of gradings) {
@@ -93,6 +100,7 @@ export async function verifyGroup(
       await new EditionCheck({ edition, isCurrent, stores, report }).run();
     }
   }
+  report.addTimeouts();
   const { rows, rescored, figures, notRescored, mismatches } = report;
   return {
     gradings: gradings.length,
@@ -105,6 +113,14 @@ export async function verifyGroup(
   };
 }
 
+/** What became of the recorded timeouts of a scorer. */
+interface Timeouts {
+  /** Timeouts that occurred again. */
+  count: number;
+  /** Mismatches of answers that are graded in time here: their pattern may have been given up before them. */
+  readonly others: string[];
+}
+
 /** What was found so far. */
 class Report {
   rows = 0;
@@ -112,9 +128,62 @@ class Report {
   figures = 0;
   readonly notRescored: string[] = [];
   readonly mismatches: string[] = [];
+  readonly #timeouts = new Map<string, Timeouts>();
+
+  /** The timeouts of a config's scorer, over all runs and gradings. */
+  timeoutsOf({ scorer }: Config): Timeouts {
+    const name = JSON.stringify(scorer);
+    const timeouts = this.#timeouts.get(name) ?? { count: 0, others: [] };
+    this.#timeouts.set(name, timeouts);
+    return timeouts;
+  }
+
+  /** Reports the recorded timeouts that were none, unless the pattern was given up. */
+  addTimeouts(): void {
+    for (const { count, others } of this.#timeouts.values()) {
+      if (count >= limits.patternTimeouts) continue;
+      for (const mismatch of others) this.add(mismatch);
+    }
+  }
 
   add(mismatch: string): void {
     if (this.mismatches.length < MAX_MISMATCHES) this.mismatches.push(mismatch);
+  }
+
+  /** @returns The number of leaves compared. */
+  compareLeaves(where: string, given: unknown, recomputed: object, source = 'recomputed'): number {
+    // Most rows are equal, and a comparison leaf by leaf takes far longer than their text.
+    if (JSON.stringify(given) === JSON.stringify(recomputed)) return countLeaves(recomputed);
+    const published = flatten(given);
+    const expected = flatten(JSON.parse(JSON.stringify(recomputed)));
+    for (const [path, value] of expected) {
+      if (published.get(path) === value) continue;
+      this.add(
+        `${where}: ${path}: published ${published.get(path) ?? 'nothing'}, ${source} ${value}`,
+      );
+    }
+    for (const path of published.keys()) {
+      if (!expected.has(path)) {
+        this.add(`${where}: ${path}: published, but not part of the recomputed file`);
+      }
+    }
+    return expected.size;
+  }
+}
+
+/** Checks that the gradings start with the plan's and are numbered in order. */
+function checkGradings(
+  header: GroupHeader,
+  benchmark: Benchmark,
+  gradings: Gradings,
+  report: Report,
+): void {
+  const key = gradingsKey(header.group);
+  const [first, ...others] = gradings;
+  report.compareLeaves(`${key}: grading 1`, first, describePlanned(header, benchmark), 'planned');
+  for (const [index, { number }] of others.entries()) {
+    if (number === index + 2) continue;
+    report.add(`${key}: expected grading ${index + 2}, received grading ${number}`);
   }
 }
 
@@ -265,13 +334,13 @@ class EditionCheck {
     const { run, target, tags } = parsed.data;
     const { question } = cell;
     const expected = { run: cell.run, target: question.target, tags: question.tags };
-    this.#compareLeaves(`${key}: ${question.id}`, { run, target, tags }, expected);
+    this.#report.compareLeaves(`${key}: ${question.id}`, { run, target, tags }, expected);
     return parsed.data;
   }
 
   async #checkLine(key: string, published: PublishedFile, row: CellRow): Promise<void> {
     const given = await this.#readLine(key, published, row, JSON.stringify(row));
-    if (given !== undefined) this.#compareLeaves(`${key}: ${row.id}`, given, row);
+    if (given !== undefined) this.#report.compareLeaves(`${key}: ${row.id}`, given, row);
   }
 
   /**
@@ -315,6 +384,7 @@ class EditionCheck {
       return;
     }
     this.#checkCosts(where, row);
+    this.#checkCalls(where, row);
     if (this.#stores.ledger !== undefined && answers.length > 0) {
       const isRecorded = await this.#checkJournal({ where, row, question, config });
       if (!isRecorded) return;
@@ -333,7 +403,34 @@ class EditionCheck {
       );
     }
     const { costUsd, wasteUsd } = row;
-    this.#compareLeaves(where, { costUsd, wasteUsd }, costsOf(row.calls), 'its calls give');
+    this.#report.compareLeaves(where, { costUsd, wasteUsd }, costsOf(row.calls), 'its calls give');
+  }
+
+  /** Checks what follows from the outcome and the calls of a row without a look at its answer. */
+  #checkCalls(where: string, row: CellRow): void {
+    const { outcome, error, latencyMs, startedAt, finishedAt, attempts } = row;
+    if (outcome === 'not-attempted') {
+      const given = { latencyMs, startedAt, finishedAt };
+      const unknown = { latencyMs: null, startedAt: null, finishedAt: null };
+      this.#report.compareLeaves(where, given, unknown, 'a cell without a result has');
+      return;
+    }
+    if (outcome === 'failed') {
+      this.#report.compareLeaves(where, { latencyMs }, { latencyMs: null }, 'a failed cell has');
+      if (error === null) this.#report.add(`${where}: a failed cell without an error`);
+      return;
+    }
+    const answers = row.calls.filter(isAnswer);
+    const first = answers[0]?.startedAt ?? startedAt;
+    const totalMs = answers.reduce((sum, call) => sum + call.latencyMs, 0);
+    const derived = { error: null, latencyMs: totalMs, startedAt: first };
+    this.#report.compareLeaves(where, { error, latencyMs, startedAt }, derived, 'its calls give');
+    if (finishedAt === null) this.#report.add(`${where}: an answered cell without a finish`);
+    if (attempts < answers.length) {
+      this.#report.add(
+        `${where}: ${attempts} attempts, but ${answers.length} calls gave an answer`,
+      );
+    }
   }
 
   /** Checks that a row has the calls and the answer of the journal. */
@@ -360,7 +457,7 @@ class EditionCheck {
       const { replayed } = call;
       return { ...(journal.get(call.step)?.call ?? call), replayed };
     });
-    this.#compareLeaves(where, { calls: answers }, { calls }, 'the journal has');
+    this.#report.compareLeaves(where, { calls: answers }, { calls }, 'the journal has');
     // Paid, and never graded.
     if (row.outcome === 'failed' || row.outcome === 'not-attempted') return true;
     const answer = replayAnswer({ config, question, journal }, solvers);
@@ -370,7 +467,7 @@ class EditionCheck {
     }
     const { output, refusal, finishReason, hasReasoning } = row;
     const given = { output, refusal, finishReason, hasReasoning };
-    this.#compareLeaves(where, given, answer, 'the journal has');
+    this.#report.compareLeaves(where, given, answer, 'the journal has');
     return true;
   }
 
@@ -383,7 +480,7 @@ class EditionCheck {
   ): Promise<void> {
     if (row.outcome === 'failed' || row.outcome === 'not-attempted') {
       const { score, answer, output } = row;
-      this.#compareLeaves(
+      this.#report.compareLeaves(
         where,
         { score, answer, output },
         { score: null, answer: null, output: null },
@@ -391,6 +488,9 @@ class EditionCheck {
       return;
     }
     if (this.#notRescored.has(config.name)) return;
+    const timeouts = this.#report.timeoutsOf(config);
+    // Given up: the pattern was not run on the rest.
+    if (row.reason === 'scorer-timeout' && timeouts.count >= limits.patternTimeouts) return;
     const ratio = row.reason === 'scorer-timeout' ? 1 / PATTERN_LIMIT_RATIO : PATTERN_LIMIT_RATIO;
     const grade = await gradeAnswer(config.scorer, question, row, {
       ...this.#stores,
@@ -403,10 +503,11 @@ class EditionCheck {
       grade.score === score &&
       grade.answer === answer &&
       grade.reason === reason;
-    if (isSame) return;
-    this.#report.add(
-      `${where}: recorded ${describeGrade(row)}, but the recorded answer gives ${describeGrade(grade)}`,
-    );
+    const mismatch = `${where}: recorded ${describeGrade(row)}, but the recorded answer gives ${describeGrade(grade)}`;
+    if (reason !== 'scorer-timeout') {
+      if (!isSame) this.#report.add(mismatch);
+    } else if (isSame) timeouts.count += 1;
+    else timeouts.others.push(mismatch);
   }
 
   async #checkManifests(filesByRun: ReadonlyMap<string, readonly ConfigFiles[]>): Promise<void> {
@@ -454,27 +555,7 @@ class EditionCheck {
 
   #compare(key: string, published: unknown, recomputed: object): void {
     if (published === undefined) this.#report.add(`${key}: missing`);
-    else this.#report.figures += this.#compareLeaves(key, published, recomputed);
-  }
-
-  /** @returns The number of leaves compared. */
-  #compareLeaves(where: string, given: unknown, recomputed: object, source = 'recomputed'): number {
-    // Most rows are equal, and a comparison leaf by leaf takes far longer than their text.
-    if (JSON.stringify(given) === JSON.stringify(recomputed)) return countLeaves(recomputed);
-    const published = flatten(given);
-    const expected = flatten(JSON.parse(JSON.stringify(recomputed)));
-    for (const [path, value] of expected) {
-      if (published.get(path) === value) continue;
-      this.#report.add(
-        `${where}: ${path}: published ${published.get(path) ?? 'nothing'}, ${source} ${value}`,
-      );
-    }
-    for (const path of published.keys()) {
-      if (!expected.has(path)) {
-        this.#report.add(`${where}: ${path}: published, but not part of the recomputed file`);
-      }
-    }
-    return expected.size;
+    else this.#report.figures += this.#report.compareLeaves(key, published, recomputed);
   }
 }
 

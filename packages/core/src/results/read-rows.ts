@@ -14,7 +14,9 @@ import { limits } from '../limits.ts';
 import { mapBounded } from '../map-bounded.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
 import type { Ledger } from '../ports/ledger.ts';
-import { type Grader, gradeAnswer } from '../scorers/grade-answer.ts';
+import { giveUpEndlessPatterns } from '../scorers/give-up-endless-patterns.ts';
+import type { Grader } from '../scorers/grade-answer.ts';
+import { gradeResult, isGradedBy } from '../scorers/grade-result.ts';
 import { createSelector } from '../spec/questions/select-questions.ts';
 
 /** Journals read at the same time. */
@@ -47,13 +49,19 @@ export interface QuestionRow {
   readonly row: CellRow;
 }
 
-/** Like {@link readRows}, but yields each row with its question. */
+/**
+ * Like {@link readRows}, but yields each row with its question.
+ *
+ * A pattern without end is given up anew in each pass: so every reader of the same records sees the same rows,
+ * whatever it has read before.
+ */
 export async function* readQuestionRows(
   header: GroupHeader,
   run: string,
   config: Config,
-  stores: RowStores,
+  { patterns, ...others }: RowStores,
 ): AsyncIterable<QuestionRow> {
+  const stores = { ...others, patterns: giveUpEndlessPatterns(patterns) };
   let page: Question[] = [];
   const discarded = await readDiscarded(run, config.name, stores.ledger);
   const includes = createSelector(config.select);
@@ -121,23 +129,6 @@ async function* rowsOf(
           : await gradeResult(stored, question, config, stores);
     yield { question, row: toRow(question, { run, config: config.name, result, waste }) };
   }
-}
-
-/** A failed cell has no answer to grade. */
-function isGradedBy(config: Config, { outcome, grading }: CellResult): boolean {
-  return outcome === 'failed' || grading === config.grading;
-}
-
-/** Returns a result with the grade of the config's scorer, made again if another grading made it. */
-export async function gradeResult(
-  result: CellResult,
-  question: Question,
-  config: Config,
-  grader: Grader,
-): Promise<CellResult> {
-  if (isGradedBy(config, result)) return result;
-  const grade = await gradeAnswer(config.scorer, question, result, grader);
-  return { ...result, ...grade, grading: config.grading };
 }
 
 /** What a row shows of a cell's result. */

@@ -1,0 +1,21 @@
+import type { Config } from '../domain/benchmark.ts';
+import type { CellResult } from '../domain/cell.ts';
+import type { Question } from '../domain/question.ts';
+import { type Grader, gradeAnswer } from './grade-answer.ts';
+
+/** Returns a result with the grade of the config's scorer, made again if another grading made it. */
+export async function gradeResult(
+  result: CellResult,
+  question: Question,
+  config: Config,
+  grader: Grader,
+): Promise<CellResult> {
+  if (isGradedBy(config, result)) return result;
+  const grade = await gradeAnswer(config.scorer, question, result, grader);
+  return { ...result, ...grade, grading: config.grading };
+}
+
+/** Whether a result has the grade of the config's grading. A failed cell has no answer to grade. */
+export function isGradedBy(config: Config, { outcome, grading }: CellResult): boolean {
+  return outcome === 'failed' || grading === config.grading;
+}

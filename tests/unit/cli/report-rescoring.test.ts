@@ -1,0 +1,20 @@
+import { describe, expect, it } from 'vitest';
+import { reportRescoring } from '../../../packages/cli/src/render/report-rescoring.ts';
+import { aCellRow, aGroupHeader } from '../../support/builders.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
+import { fakeTerminal } from '../../support/run-thrice.ts';
+
+describe('a long rescore', () => {
+  it('reports its progress every five seconds', () => {
+    const [clock, terminal] = [new FakeClock(), fakeTerminal()];
+    const header = aGroupHeader({ configs: [{ config: 'direct', cells: 900, skipped: null }] });
+    const onRow = reportRescoring(header, terminal, clock);
+
+    onRow(aCellRow());
+    clock.advance(5_000);
+    onRow(aCellRow());
+    onRow(aCellRow());
+
+    expect(terminal.stderr).toBe('2 of at most 1800 rows written\n');
+  });
+});

@@ -1,0 +1,44 @@
+import { giveUpEndlessPatterns, limits, type PatternMatcher } from '@thrice/core';
+import { describe, expect, it } from 'vitest';
+
+const endless = { source: '(a+)+$', flags: '' };
+const { patternTimeouts } = limits;
+
+describe('giveUpEndlessPatterns', () => {
+  it('runs a pattern no more after its last timeout in a row, even where matches wait for each other', async () => {
+    const { patterns, texts } = timingOutOn('hostile');
+    const guarded = giveUpEndlessPatterns(patterns);
+    const answers = [...Array<string>(patternTimeouts).fill('hostile'), 'fine', 'fine'];
+
+    const matches = await Promise.all(answers.map((text) => guarded.match(endless, text, 10)));
+
+    expect(matches).toEqual(answers.map(() => ({ kind: 'timeout' })));
+    expect(texts).toEqual(Array<string>(patternTimeouts).fill('hostile'));
+  });
+
+  it('counts only timeouts in a row, each pattern for itself', async () => {
+    const { patterns, texts } = timingOutOn('hostile');
+    const guarded = giveUpEndlessPatterns(patterns);
+    const almost = Array<string>(patternTimeouts - 1).fill('hostile');
+    const answers = [...almost, 'fine', ...almost, 'fine'];
+
+    for (const text of answers) {
+      await guarded.match(endless, text, 10);
+      await guarded.match({ source: 'a', flags: '' }, text, 10);
+    }
+
+    expect(texts.length).toBe(2 * answers.length);
+  });
+});
+
+/** Ends with a timeout on one text, and notes the texts it ran on. */
+function timingOutOn(hostile: string) {
+  const texts: string[] = [];
+  const patterns: PatternMatcher = {
+    match: async (_, text) => {
+      texts.push(text);
+      return text === hostile ? { kind: 'timeout' } : { kind: 'found', text };
+    },
+  };
+  return { patterns, texts };
+}
