@@ -159,7 +159,8 @@ export class Chronicle {
   async #result(key: CellKey, kind: Deed['kind'], attempts: number): Promise<CellResult> {
     if (kind === 'fail') return aFailedResult({ attempts: Math.max(1, attempts) });
     const { call } = await this.#ledger.commitCall(key, this.#call());
-    const shared = { attempts: attempts + 1, calls: [call], costUsd: call.costUsd };
+    const { startedAt, latencyMs, costUsd } = call;
+    const shared = { attempts: attempts + 1, calls: [call], startedAt, latencyMs, costUsd };
     switch (kind) {
       case 'misread':
         return aCellResult({ ...shared, outcome: 'unparsed', score: 0, answer: null });
