@@ -42,7 +42,7 @@ async function reportFailure(thrown: unknown, print: (text: string) => void): Pr
 
 function describeBug(error: ThriceError): string {
   const stack = error.cause instanceof Error ? error.cause.stack : error.stack;
-  return `This is a bug in Thrice, not in your benchmark. No paid answer is lost. Please report it:\n${stack ?? ''}`;
+  return `This is a bug in Thrice, not in your benchmark. Please report it:\n${stack ?? ''}`;
 }
 
 /** Commander has already printed the message of its own errors. */

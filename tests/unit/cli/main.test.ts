@@ -1,6 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { describe, expect, it } from 'vitest';
-import { watchOutput } from '../../../packages/cli/src/main.ts';
+import { runCommand, watchOutput } from '../../../packages/cli/src/main.ts';
+import { fakeTerminal } from '../../support/run-thrice.ts';
 
 function aFailure(code: string): Error {
   return Object.assign(new Error(`${code}: write`), { code });
@@ -44,5 +45,21 @@ describe('the output of a process', () => {
     stderr.emit('error', aFailure('ENOSPC'));
 
     expect(exits).toEqual([]);
+  });
+});
+
+describe('a command that finds a bug', () => {
+  it('asks for a report and promises nothing about paid answers', async () => {
+    const terminal = fakeTerminal();
+    terminal.print = () => {
+      throw new TypeError('no such field');
+    };
+
+    const exitCode = await runCommand(['schema'], terminal);
+
+    const [message, request] = terminal.stderr.split('\n');
+    expect(exitCode).toBe(70);
+    expect(message).toBe('thrice: no such field');
+    expect(request).toBe('This is a bug in Thrice, not in your benchmark. Please report it:');
   });
 });
