@@ -106,6 +106,37 @@ describe('addGrading', () => {
     expect(regrading.grading.configs.map(({ version }) => version)).toEqual([2, 2]);
   });
 
+  it('copies the files of a grading that this release would make differently, or refuses if they are not its', async () => {
+    const { engine, group } = await rescored(edited({ a: { kind: 'includes' } }));
+    const { group: name, runs } = group.header;
+    const includes = scorerRegistry.get('includes');
+    if (includes === undefined) throw new Error('expected the scorer');
+    // A later version that finds every answer wrong.
+    const scorers = new Map([
+      ...scorerRegistry,
+      ['includes', { ...includes, version: 2, matches: () => false }],
+    ]);
+    const stores = { ...engine, scorers };
+    const before = new Map(engine.blobs.texts);
+
+    await addGrading(group, undefined, stores);
+    await republishGroup(group, stores);
+
+    const files = [...before.keys()].filter(
+      (key) => key.startsWith(`runs/${name}/`) && !key.includes('/grading'),
+    );
+    expect(files.length).toBe(11);
+    for (const key of files) {
+      const copy = key.replace(`runs/${name}/`, `runs/${name}/gradings/2/`);
+      expect([copy, engine.blobs.texts.get(copy)]).toEqual([copy, before.get(key)]);
+    }
+    expect(correctOf(await readSummary(engine, name))).toEqual({ a: 0, b: 0 });
+    engine.blobs.texts.delete(`runs/${name}/${runs[0]}/manifest.json`);
+    await expect(addGrading(group, undefined, engine)).rejects.toMatchObject({
+      code: 'unsupported',
+    });
+  });
+
   it('refuses a scorer that this release does not have, and changes nothing', async () => {
     const { engine, group } = await finished();
     const before = new Map(engine.blobs.texts);
