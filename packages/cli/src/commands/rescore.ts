@@ -1,14 +1,14 @@
 import {
-  addGrading,
+  rescoreGroup as addGrading,
   checkQuestions,
   type FinalizeStores,
   type GroupHeader,
   isPlanned,
   type LoadedGroup,
+  publishGroup,
   type Regrading,
   readStoredQuestions,
   renderSummary,
-  republishGroup,
   resolveBenchmark,
   type SpecScorers,
   type Summary,
@@ -56,7 +56,7 @@ export async function rescoreGroup(
     try {
       return {
         regrading: await addGrading(group, edited, stores),
-        summary: await republishGroup(group, stores),
+        summary: await publishGroup(group, stores),
       };
     } catch (error) {
       terminal.error('the rescore is not complete; repeat the command to complete it');

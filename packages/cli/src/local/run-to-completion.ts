@@ -2,8 +2,8 @@ import {
   type Benchmark,
   type GroupHeader,
   type PatternMatcher,
+  publishGroup,
   renderSummary,
-  republishGroup,
   type Summary,
 } from '@thrice/core';
 import {
@@ -104,7 +104,7 @@ async function publish(order: CompletionOrder, ending: Ending): Promise<Summary>
   const { engine, header, benchmark, patterns, terminal } = order;
   const { ledger, blobs, clock } = engine;
   try {
-    return await republishGroup(
+    return await publishGroup(
       { header, benchmark, state: 'active' },
       { ledger, blobs, clock, patterns },
       { earlyExitCode: earlyExitCode(ending) },

@@ -24,7 +24,7 @@ export interface SpecScorers {
   readonly scorers: ReadonlyMap<string, ScorerSpec>;
 }
 
-/** The result of {@link addGrading}. */
+/** The result of {@link rescoreGroup}. */
 export interface Regrading {
   /** The current grading. */
   readonly grading: Grading;
@@ -44,7 +44,7 @@ export interface Regrading {
  * @throws {ThriceError} `unsupported` for a scorer that this release does not have, also where the earlier
  *   grading would have to be made again with it.
  */
-export async function addGrading(
+export async function rescoreGroup(
   group: Pick<LoadedGroup, 'header' | 'benchmark' | 'state'>,
   edited: SpecScorers | undefined,
   stores: FinalizeStores,
