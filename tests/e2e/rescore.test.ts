@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { cp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { CellRow, Summary } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
@@ -172,6 +172,22 @@ describe('thrice rescore', () => {
     expect(stderr).toContain('config "a": question "q1": target: expected a single letter');
   });
 
+  it('says how to complete a rescore whose files cannot be written, and does not tell to resume', async () => {
+    await using run = await finished(4);
+    const { folder, group } = run;
+    // A file where a folder is needed fails as a full disk does.
+    await writeFile(folder.resolve('.thrice/runs', group, 'gradings'), '');
+
+    const { exitCode, stderr } = await callThrice(['rescore', group, '--spec', 'exact.toml'], {
+      cwd: folder.path,
+    });
+
+    expect(exitCode).toBe(69);
+    expect(stderr).toContain('repeat the command to complete it\n');
+    expect(stderr).toMatch(/cannot be read or written \(.*\); nothing is lost\n/);
+    expect(stderr).not.toContain('resume');
+  });
+
   it('survives kill -9 at any point: the old grading or the new one is whole, and a repeat ends it', async () => {
     await using run = await finished(2_000);
     const { folder, group } = run;
@@ -299,6 +315,29 @@ describe('thrice verify from the published files alone', () => {
     expect(unknown.exitCode).toBe(2);
     expect(unknown.stdout).toContain('but not all grades were made again\n');
     expect(unknown.stdout).not.toContain('all numbers match');
+  });
+
+  it('verifies a group beside a damaged one, and names the folders where no group has the name', async () => {
+    await using run = await finished(4);
+    await using copy = await published(run);
+    await mkdir(copy.resolve('runs', 'damaged'));
+    await writeFile(copy.resolve('runs', 'damaged', 'group.json'), '{');
+    const verify = (name: string) =>
+      callThrice(['verify', name, '--dir', copy.path], { cwd: copy.path });
+
+    const [whole, prefixed, damaged, missing] = [
+      await verify(run.group),
+      await verify(run.group.slice(0, -1)),
+      await verify('damaged'),
+      await verify('missing'),
+    ];
+
+    expect(whole.exitCode).toBe(0);
+    expect(prefixed.exitCode).toBe(0);
+    expect(damaged.stderr).toContain('damaged/group.json: expected the plan of a group');
+    expect(missing.exitCode).toBe(64);
+    expect(missing.stderr).toContain(`runs has: ${run.group}, damaged`);
+    expect(missing.stderr).not.toContain('thrice ls');
   });
 
   it('notices a change of a question', async () => {

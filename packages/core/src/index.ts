@@ -182,14 +182,14 @@ export {
   plannedConfigs,
   storePlan,
 } from './groups/plan-group.ts';
-export { type Publication, publishResults, republishGroup } from './groups/publish-results.ts';
+export { type Publication, publishGroup, publishResults } from './groups/publish-results.ts';
 export {
   type ReconcilerEvent,
   type ReconcilerStores,
   reconcileGroups,
 } from './groups/reconcile-groups.ts';
 export { rerunCells } from './groups/rerun-cells.ts';
-export { addGrading, type Regrading, type SpecScorers } from './groups/rescore-group.ts';
+export { type Regrading, rescoreGroup, type SpecScorers } from './groups/rescore-group.ts';
 export {
   type ChooseTasks,
   chooseAll,

@@ -179,7 +179,7 @@ function mapFileError(error: unknown, path: string): unknown {
     return error;
   return new ThriceError({
     code: 'store-unusable',
-    message: `${path}: cannot be read or written (${error.message}); nothing is lost, fix the problem and resume`,
+    message: `${path}: cannot be read or written (${error.message}); nothing is lost`,
     cause: error,
   });
 }

@@ -81,6 +81,8 @@ export interface WorkOrder {
   readonly drainSignal: AbortSignal;
   /** Aborts to cancel the calls in flight as well. */
   readonly stopSignal: AbortSignal;
+  /** Called with the ending while this process still counts as one that works on the group. */
+  readonly onEnd?: ((ending: Ending) => Promise<void>) | undefined;
 }
 
 /**
@@ -96,7 +98,9 @@ export async function workGroup(order: WorkOrder): Promise<Ending> {
   const loop = new WorkLoop(order);
   await order.engine.workers.register(order.header.group);
   try {
-    return await loop.run();
+    const ending = await loop.run();
+    await order.onEnd?.(ending);
+    return ending;
   } finally {
     await loop.unregister();
   }

@@ -77,9 +77,22 @@ export class WorkerRegistry {
     return await this.#commit.write(() => dead.flatMap(({ owner }) => this.#free(owner)));
   }
 
-  /** Counts the other processes that work on a group, without those detected as dead. */
-  countOthers(group: string): number {
-    return this.#others().filter((worker) => worker.group_name === group && !isDead(worker)).length;
+  /**
+   * Counts the other processes that work on a group, without those detected as dead. One that this process cannot
+   * see, of another host or container, counts while it holds a task.
+   */
+  countOthers(group: string, nowMs: number): number {
+    return this.#others().filter((worker) => {
+      if (worker.group_name !== group) return false;
+      return worker.host === hostIdentity() ? !isDead(worker) : this.#holdsTask(worker, nowMs);
+    }).length;
+  }
+
+  #holdsTask({ owner }: WorkerRow, nowMs: number): boolean {
+    const held = this.#database
+      .prepare('SELECT 1 FROM tasks WHERE holder = ? AND visible_at > ? LIMIT 1')
+      .get(owner, nowMs);
+    return held !== undefined;
   }
 
   #others(): readonly WorkerRow[] {

@@ -15,6 +15,8 @@ import { waitUntil } from '../../support/wait-until.ts';
 
 /** Starting processes can be slow on a busy machine. */
 const PROCESS_TIMEOUT_MS = 60_000;
+/** No task is held at this time. */
+const NOW_MS = 0;
 
 const packageUrl = pathToFileURL(
   resolve(import.meta.dirname, '../../../packages/local/src/index.ts'),
@@ -129,7 +131,7 @@ describe('WorkerRegistry', () => {
       const freed = await registry.takeOver();
 
       expect(freed).toEqual([]);
-      expect(registry.countOthers('demo')).toBe(1);
+      expect(registry.countOthers('demo', NOW_MS)).toBe(1);
       expect(await stores.queueOf(registry.owner).receive('lab', 5)).toEqual([]);
       const claim = await stores.ledger.claimCell(aCellKey({ id: 'claimed' }), 0, registry.owner);
       expect(claim).toEqual({ kind: 'held' });
@@ -261,8 +263,26 @@ describe('WorkerRegistry', () => {
     await registry.register('demo');
     enter(stores.database, { owner: 'second' });
 
-    expect(registry.countOthers('demo')).toBe(1);
-    expect(registry.countOthers('other')).toBe(0);
+    expect(registry.countOthers('demo', NOW_MS)).toBe(1);
+    expect(registry.countOthers('other', NOW_MS)).toBe(0);
+  });
+
+  it('counts a worker of another host only while it holds a task', async () => {
+    const clock = new FakeClock();
+    using stores = openLocalStores(':memory:', clock);
+    const registry = new WorkerRegistry(stores.database, stores.commit);
+    await registry.register('demo');
+    enter(stores.database, { owner: 'far', host: 'elsewhere' });
+    const queue = stores.queueOf('far');
+    await queue.send('lab', [aCellTask()]);
+
+    const idle = registry.countOthers('demo', clock.now());
+    await queue.receive('lab', 1);
+    const working = registry.countOthers('demo', clock.now());
+    clock.advance(limits.leaseMs);
+    const lapsed = registry.countOthers('demo', clock.now());
+
+    expect([idle, working, lapsed]).toEqual([0, 1, 0]);
   });
 
   it('gives each worker a unique name', () => {

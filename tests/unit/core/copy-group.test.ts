@@ -1,5 +1,4 @@
 import {
-  addGrading,
   asDuplicate,
   type CellRecord,
   type CopyCounts,
@@ -10,7 +9,8 @@ import {
   type GroupRecord,
   limits,
   loadGroup,
-  republishGroup,
+  publishGroup,
+  rescoreGroup,
   resolveBenchmark,
   verifyGroup,
 } from '@thrice/core';
@@ -323,12 +323,12 @@ describe('the gradings of a copied group', () => {
   it('are those of its source, with the files of the earlier ones', async () => {
     const { engine, group } = await worked();
     const source = loadGroup(await recordOf(engine, group));
-    await addGrading(source, edited, engine);
-    await republishGroup(source, engine);
+    await rescoreGroup(source, edited, engine);
+    await publishGroup(source, engine);
     const to = new FakeEngine();
 
     await copy(engine, to, group);
-    await republishGroup(source, { ...to, clock: engine.clock });
+    await publishGroup(source, { ...to, clock: engine.clock });
 
     expect(to.blobs.texts).toEqual(engine.blobs.texts);
     expect(await verifyGroup(source.header, source.benchmark, to)).toMatchObject({
@@ -341,7 +341,7 @@ describe('the gradings of a copied group', () => {
     const { engine, group } = await worked();
     const to = new FakeEngine();
     await copy(engine, to, group);
-    await addGrading(loadGroup(await recordOf(to, group)), edited, to);
+    await rescoreGroup(loadGroup(await recordOf(to, group)), edited, to);
     const before = new Map(to.blobs.texts);
 
     await copy(engine, to, group);
@@ -354,8 +354,8 @@ describe('the gradings of a copied group', () => {
     const to = new FakeEngine();
     await copy(engine, to, group);
     const other = { ...edited, scorers: new Map([['direct', { kind: 'includes' }]]) };
-    await addGrading(loadGroup(await recordOf(engine, group)), edited, engine);
-    await addGrading(loadGroup(await recordOf(to, group)), other, to);
+    await rescoreGroup(loadGroup(await recordOf(engine, group)), edited, engine);
+    await rescoreGroup(loadGroup(await recordOf(to, group)), other, to);
     const before = new Map(to.blobs.texts);
 
     await expect(copy(engine, to, group)).rejects.toMatchObject({ code: 'already-exists' });

@@ -1,5 +1,4 @@
 import {
-  addGrading,
   type BlobStore,
   type CellRow,
   executeCell,
@@ -8,9 +7,10 @@ import {
   limits,
   loadGroup,
   type PatternMatcher,
+  publishGroup,
   readGradings,
-  republishGroup,
   rerunCells,
+  rescoreGroup,
   runKey,
   type ScorerSpec,
   type SpecScorers,
@@ -36,12 +36,12 @@ import { inProcessPatterns } from '../../support/in-process-patterns.ts';
 
 const questions = ['q1', 'q2', 'broken'].map((id) => aQuestion({ id }));
 
-describe('addGrading', () => {
+describe('rescoreGroup', () => {
   it('makes the scorers of an edited spec those of the group', async () => {
     const { engine, group } = await finished();
 
-    const regrading = await addGrading(group, edited({ a: { kind: 'includes' } }), engine);
-    const summary = await republishGroup(group, engine);
+    const regrading = await rescoreGroup(group, edited({ a: { kind: 'includes' } }), engine);
+    const summary = await publishGroup(group, engine);
 
     expect(regrading).toEqual({
       isNew: true,
@@ -69,8 +69,8 @@ describe('addGrading', () => {
     const [run = ''] = group.header.runs;
     const before = await engine.ledger.readCells(run, 'a', ['q1']);
 
-    await addGrading(group, edited({ a: { kind: 'includes' } }), engine);
-    await republishGroup(group, engine);
+    await rescoreGroup(group, edited({ a: { kind: 'includes' } }), engine);
+    await publishGroup(group, engine);
 
     expect(await engine.ledger.readCells(run, 'a', ['q1'])).toEqual(before);
     const tallies = await engine.ledger.readTallies(run);
@@ -82,9 +82,9 @@ describe('addGrading', () => {
 
   it('adds nothing if the scorers are the current ones, whatever the order of their parameters', async () => {
     const { engine, group } = await finished();
-    await addGrading(group, edited({ a: { kind: 'regex', pattern: 'x', more: 1 } }), engine);
+    await rescoreGroup(group, edited({ a: { kind: 'regex', pattern: 'x', more: 1 } }), engine);
 
-    const again = await addGrading(
+    const again = await rescoreGroup(
       group,
       edited({ a: { more: 1, pattern: 'x', kind: 'regex' } }),
       engine,
@@ -100,17 +100,48 @@ describe('addGrading', () => {
     if (exact === undefined) throw new Error('expected the scorer');
     const scorers = new Map([['exact', { ...exact, version: 2 }]]);
 
-    const regrading = await addGrading(group, undefined, { ...engine, scorers });
+    const regrading = await rescoreGroup(group, undefined, { ...engine, scorers });
 
     expect(regrading).toMatchObject({ isNew: true, grading: { number: 2 } });
     expect(regrading.grading.configs.map(({ version }) => version)).toEqual([2, 2]);
+  });
+
+  it('copies the files of a grading that this release would make differently, or refuses if they are not its', async () => {
+    const { engine, group } = await rescored(edited({ a: { kind: 'includes' } }));
+    const { group: name, runs } = group.header;
+    const includes = scorerRegistry.get('includes');
+    if (includes === undefined) throw new Error('expected the scorer');
+    // A later version that finds every answer wrong.
+    const scorers = new Map([
+      ...scorerRegistry,
+      ['includes', { ...includes, version: 2, matches: () => false }],
+    ]);
+    const stores = { ...engine, scorers };
+    const before = new Map(engine.blobs.texts);
+
+    await rescoreGroup(group, undefined, stores);
+    await publishGroup(group, stores);
+
+    const files = [...before.keys()].filter(
+      (key) => key.startsWith(`runs/${name}/`) && !key.includes('/grading'),
+    );
+    expect(files.length).toBe(11);
+    for (const key of files) {
+      const copy = key.replace(`runs/${name}/`, `runs/${name}/gradings/2/`);
+      expect([copy, engine.blobs.texts.get(copy)]).toEqual([copy, before.get(key)]);
+    }
+    expect(correctOf(await readSummary(engine, name))).toEqual({ a: 0, b: 0 });
+    engine.blobs.texts.delete(`runs/${name}/${runs[0]}/manifest.json`);
+    await expect(rescoreGroup(group, undefined, engine)).rejects.toMatchObject({
+      code: 'unsupported',
+    });
   });
 
   it('refuses a scorer that this release does not have, and changes nothing', async () => {
     const { engine, group } = await finished();
     const before = new Map(engine.blobs.texts);
 
-    const adding = addGrading(group, edited({ a: { kind: 'telepathy' } }), engine);
+    const adding = rescoreGroup(group, edited({ a: { kind: 'telepathy' } }), engine);
 
     await expect(adding).rejects.toMatchObject({ code: 'unsupported' });
     expect(engine.blobs.texts).toEqual(before);
@@ -119,7 +150,7 @@ describe('addGrading', () => {
   it('grades nothing again for a config whose scorer stays', async () => {
     const { engine, group } = await finished();
 
-    await addGrading(group, edited({ a: { kind: 'includes' } }), engine);
+    await rescoreGroup(group, edited({ a: { kind: 'includes' } }), engine);
 
     const { configs } = await withCurrentGrading(group.header, group.benchmark, engine.blobs);
     expect(configs.map(({ name, grading }) => [name, grading])).toEqual([
@@ -130,8 +161,8 @@ describe('addGrading', () => {
 
   it('grades again with a scorer that an earlier grading had, but not the one between', async () => {
     const { engine, group } = await finished();
-    await addGrading(group, edited({ a: { kind: 'includes' } }), engine);
-    await addGrading(group, edited({ a: { kind: 'exact' } }), engine);
+    await rescoreGroup(group, edited({ a: { kind: 'includes' } }), engine);
+    await rescoreGroup(group, edited({ a: { kind: 'exact' } }), engine);
 
     const { configs } = await withCurrentGrading(group.header, group.benchmark, engine.blobs);
 
@@ -146,7 +177,7 @@ describe('addGrading', () => {
     const key = groupKey(group.header.group, 'gradings.json');
     engine.blobs.texts.set(key, '{');
 
-    await expect(republishGroup(group, engine)).rejects.toMatchObject({
+    await expect(publishGroup(group, engine)).rejects.toMatchObject({
       code: 'store-unusable',
       message: `${key}: expected the gradings of a group; the file is damaged`,
     });
@@ -171,7 +202,7 @@ async function checkCrash(change: SpecScorers, crash: Crash): Promise<void> {
   const { ledger, blobs, queue, clock, patterns } = engine;
   const dying = { ...crashingStores({ ledger, blobs, queue }, crash), clock, patterns };
   await expect(
-    addGrading(group, change, dying).then(() => republishGroup(group, dying)),
+    rescoreGroup(group, change, dying).then(() => publishGroup(group, dying)),
   ).rejects.toThrow('the process has crashed');
 
   // The folder of an earlier grading counts only once the list names a later one.
@@ -182,8 +213,8 @@ async function checkCrash(change: SpecScorers, crash: Crash): Promise<void> {
   const isOfEarlier = (mismatch: string) => mismatch.includes('/gradings/');
   expect(mismatches.filter(isAdded ? isOfEarlier : () => true)).toEqual([]);
 
-  const repeated = await addGrading(group, change, engine);
-  await republishGroup(group, engine);
+  const repeated = await rescoreGroup(group, change, engine);
+  await publishGroup(group, engine);
 
   expect(repeated).toMatchObject({ isNew: !isAdded, grading: { number: 2 } });
   expect(await verifyGroup(group.header, group.benchmark, engine)).toMatchObject({
@@ -197,8 +228,8 @@ describe('work after a rescore', () => {
   it('is graded by the current grading, whoever graded a cell', async () => {
     const { engine, group } = await finished();
     const { header } = group;
-    await addGrading(group, edited({ a: { kind: 'regex', pattern: '\\d+' } }), engine);
-    await republishGroup(group, engine);
+    await rescoreGroup(group, edited({ a: { kind: 'regex', pattern: '\\d+' } }), engine);
+    await publishGroup(group, engine);
     const [run = ''] = header.runs;
     const key = { run, config: 'a', id: 'broken' };
     const { ledger } = engine;
@@ -207,7 +238,7 @@ describe('work after a rescore', () => {
     // As a worker that began before the rescore writes it.
     ledger.putCell({ key, state: 'done', generation: 1, attempts: 1, attemptLog: [], result });
 
-    const summary = await republishGroup(group, engine);
+    const summary = await publishGroup(group, engine);
 
     expect(correctOf(summary)).toEqual({ a: 3, b: 0 });
     const earlier = runKey(header.group, `gradings/1/${run}`, 'cells/a.jsonl');
@@ -238,9 +269,9 @@ describe('a rescore with a pattern without end', () => {
       ...loadGroup({ header, state: 'active', isPlanned: true }),
       benchmark,
     };
-    await republishGroup(group, engine);
-    await addGrading(group, edited({ a: { kind: 'regex', pattern: '(a+)+$' } }), engine);
-    await republishGroup(group, engine);
+    await publishGroup(group, engine);
+    await rescoreGroup(group, edited({ a: { kind: 'regex', pattern: '(a+)+$' } }), engine);
+    await publishGroup(group, engine);
     return { engine, group, matches: () => matchCount };
   }
 
@@ -311,7 +342,7 @@ describe('a rerun after a rescore that gave every cell a score', () => {
     await engine.ledger.claimCell(key, 1, 'ann');
     await engine.ledger.completeCell(key, 'ann', aCellResult(), []);
 
-    await republishGroup(group, engine, { earlyExitCode: undefined });
+    await publishGroup(group, engine, { earlyExitCode: undefined });
 
     const tallies = await engine.ledger.readTallies(header.runs[0] ?? '');
     expect(tallies.map(({ counts }) => counts)).toEqual([
@@ -330,7 +361,7 @@ describe('a rerun after a rescore that gave every cell a score', () => {
     await engine.ledger.claimCell(key, 1, 'ann');
     await engine.ledger.completeCell(key, 'ann', aCellResult(), []);
 
-    await republishGroup(group, { ...engine, ledger: engine.ledger, blobs });
+    await publishGroup(group, { ...engine, ledger: engine.ledger, blobs });
 
     const tallies = await engine.ledger.readTallies(key.run);
     expect(tallies.map(({ counts }) => counts.scored)).toEqual([3]);
@@ -354,14 +385,14 @@ async function timedOut() {
     ...loadGroup({ header, state: 'active', isPlanned: true }),
     benchmark,
   };
-  await republishGroup(group, engine);
+  await publishGroup(group, engine);
   const key = { run: header.runs[0] ?? '', config: 'a', id: 'q1' };
   return { engine, group, key };
 }
 
 async function rescoreTimedOut(engine: FakeEngine, group: LoadedGroup): Promise<void> {
-  await addGrading(group, edited({ a: { kind: 'exact' } }), engine);
-  await republishGroup(group, engine);
+  await rescoreGroup(group, edited({ a: { kind: 'exact' } }), engine);
+  await publishGroup(group, engine);
 }
 
 /** Does something before a file is written. */
@@ -401,14 +432,14 @@ async function finished(): Promise<{ readonly engine: FakeEngine; readonly group
     ...loadGroup({ header, state: 'active', isPlanned: true }),
     benchmark,
   };
-  await republishGroup(group, engine);
+  await publishGroup(group, engine);
   return { engine, group };
 }
 
 async function rescored(change: SpecScorers) {
   const { engine, group } = await finished();
-  await addGrading(group, change, engine);
-  await republishGroup(group, engine);
+  await rescoreGroup(group, change, engine);
+  await publishGroup(group, engine);
   return { engine, group };
 }
 

@@ -100,6 +100,7 @@ async function work(init: {
   readonly waitForQuota?: boolean;
   readonly Engine?: typeof LocalEngine;
   readonly observe?: (event: WorkEvent, stop: AbortController) => void;
+  readonly onEnd?: (engine: LocalEngine, ending: Ending) => void;
 }): Promise<{
   readonly ending: Ending;
   readonly events: readonly WorkEvent[];
@@ -145,6 +146,7 @@ async function work(init: {
     waitForQuota: init.waitForQuota ?? false,
     drainSignal: stop.signal,
     stopSignal: stop.signal,
+    onEnd: async (end) => init.onEnd?.(engine, end),
   });
   await passTime(ending, { engine, clock, header, stop });
   return { ending: await ending, events, heldCount };
@@ -202,6 +204,18 @@ function breakerKeysOf({ openBreakers }: Extract<Ending, { readonly kind: 'pause
 }
 
 describe('workGroup', () => {
+  it('counts its process as one at work until what follows its end is done', async () => {
+    const seen: unknown[] = [];
+
+    await work({
+      benchmark: aBenchmark(),
+      answer: () => aModelResponse(),
+      onEnd: ({ workers }, { kind }) => seen.push([kind, workers.isAtWork(workers.owner)]),
+    });
+
+    expect(seen).toEqual([['complete', true]]);
+  });
+
   it.each([0, 1])(
     'reports and ends a stall when a bug stops all progress and %i permits were never returned',
     async (leakedCount) => {

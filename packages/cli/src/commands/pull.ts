@@ -36,7 +36,7 @@ export async function pullFrom(
   using engine = openEngine(options.dir, terminal);
   using patterns = openPatterns();
   const counts = await copyHere(group, stage, engine, terminal);
-  await writeResults(group, counts, engine, patterns);
+  await finalize(group, counts, engine, patterns);
   printCounts(`pulled ${group.header.group} from stage ${options.stage}`, counts, {
     terminal,
     group: group.header.group,
@@ -67,7 +67,7 @@ async function copyHere(
   return counts;
 }
 
-async function writeResults(
+async function finalize(
   { header, benchmark }: LoadedGroup,
   { targetLeft }: CopyCounts,
   { ledger, blobs, clock }: LocalEngine,

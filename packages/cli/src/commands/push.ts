@@ -65,8 +65,8 @@ export async function pushTo(
 }
 
 /** Refuses a group that local processes work on: both sides would pay for the same cells. */
-function refuseRunning(group: string, { workers }: LocalEngine, { dir }: CopyOptions): void {
-  const count = workers.countOthers(group);
+function refuseRunning(group: string, { workers, clock }: LocalEngine, { dir }: CopyOptions): void {
+  const count = workers.countOthers(group, clock.now());
   if (count === 0) return;
   throw new ThriceError({
     code: 'invalid-argument',

@@ -1,14 +1,14 @@
 import {
-  addGrading,
+  rescoreGroup as addGrading,
   checkQuestions,
   type FinalizeStores,
   type GroupHeader,
   isPlanned,
   type LoadedGroup,
+  publishGroup,
   type Regrading,
   readStoredQuestions,
   renderSummary,
-  republishGroup,
   resolveBenchmark,
   type SpecScorers,
   type Summary,
@@ -51,12 +51,17 @@ export async function rescoreGroup(
   const group = await findGroup(ledger, name);
   const onRow = reportRescoring(group.header, terminal, clock);
   const stores = { ledger, blobs, clock, patterns, onRow };
-  const { regrading, summary } = await alone(group.header, engine, options, async () => {
+  const { regrading, summary } = await alone(group.header, engine, async () => {
     const edited = await readScorers(group, options.spec, { terminal, stores });
-    return {
-      regrading: await addGrading(group, edited, stores),
-      summary: await republishGroup(group, stores),
-    };
+    try {
+      return {
+        regrading: await addGrading(group, edited, stores),
+        summary: await publishGroup(group, stores),
+      };
+    } catch (error) {
+      terminal.error('the rescore is not complete; repeat the command to complete it');
+      throw error;
+    }
   });
   report({ group, regrading, summary, place }, terminal, options);
   return reportUnscored(summary, {
@@ -91,18 +96,17 @@ async function rescoreInStage(
 /** Does something while this process is the only one at work on a group. */
 async function alone<T>(
   { group }: GroupHeader,
-  { workers }: LocalEngine,
-  { dir }: RescoreOptions,
+  { workers, clock }: LocalEngine,
   work: () => Promise<T>,
 ): Promise<T> {
   // Registers first: of two that start at the same time, at least one sees the other.
   await workers.register(group);
   try {
-    const count = workers.countOthers(group);
+    const count = workers.countOthers(group, clock.now());
     if (count === 0) return await work();
     throw new ThriceError({
       code: 'invalid-argument',
-      message: `${group}: expected no process at work on it, found ${count}; wait for its end, or stop it with "thrice cancel ${group}${folderFlag(dir)}", then rescore again`,
+      message: `${group}: expected no process at work on it, found ${count}; wait for its end, then rescore again`,
     });
   } finally {
     await workers.unregister();

@@ -104,7 +104,8 @@ async function detach(
   // A status command right after this one must already find the background process at work.
   for (let waitedMs = 0; waitedMs < REGISTER_LIMIT_MS; waitedMs += REGISTER_POLL_MS) {
     const hasExited = child.exitCode !== null || child.signalCode !== null;
-    if (hasExited || signals.drain.aborted || engine.workers.countOthers(group) > 0) break;
+    const isAtWork = engine.workers.countOthers(group, engine.clock.now()) > 0;
+    if (hasExited || signals.drain.aborted || isAtWork) break;
     await engine.clock.sleep(REGISTER_POLL_MS, signals.drain);
   }
   if (options.json === true) terminal.print(JSON.stringify({ group }));

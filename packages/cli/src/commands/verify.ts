@@ -33,7 +33,7 @@ async function verify(
     options.stage === undefined ? openPublishedGroups(options.dir, terminal) : undefined;
   if (published !== undefined) {
     using patterns = openPatterns();
-    const { header, benchmark } = await findGroup(published, name);
+    const { header, benchmark } = await published.findGroup(name);
     const { blobs } = published;
     return await checkGroup(header, benchmark, { blobs, patterns, createDigest });
   }

@@ -1,4 +1,11 @@
-import { type Ledger, type LoadedGroup, loadGroup, suggestName, ThriceError } from '@thrice/core';
+import {
+  type GroupRecord,
+  type Ledger,
+  type LoadedGroup,
+  loadGroup,
+  suggestName,
+  ThriceError,
+} from '@thrice/core';
 
 /**
  * Finds a group by its name, a unique prefix of it, or its label (the newest group with that label).
@@ -11,7 +18,21 @@ export async function findGroup(
   name: string,
   flag = '',
 ): Promise<LoadedGroup> {
-  const groups = await ledger.listGroups();
+  return chooseGroup(await ledger.listGroups(), name, `"thrice ls${flag}" lists all groups`);
+}
+
+/**
+ * Chooses a group as {@link findGroup} does.
+ *
+ * @param groups - Newest first.
+ * @param listing - Where an error says that all groups can be found.
+ * @throws {ThriceError} `unknown-group`.
+ */
+export function chooseGroup(
+  groups: readonly GroupRecord[],
+  name: string,
+  listing: string,
+): LoadedGroup {
   const exact = groups.find(({ header }) => header.group === name);
   const labelled = groups.find(({ header }) => header.label === name);
   const prefixed = groups.filter(({ header }) => header.group.startsWith(name));
@@ -21,7 +42,7 @@ export async function findGroup(
   const remedy =
     prefixed.length > 1
       ? `expected a unique prefix, received one of ${prefixed.length} groups: ${prefixed.map(({ header }) => header.group).join(', ')}; use a longer one`
-      : `no group has this name, prefix or label${suggestName(name, names)}; "thrice ls${flag}" lists all groups`;
+      : `no group has this name, prefix or label${suggestName(name, names)}; ${listing}`;
   throw new ThriceError({ code: 'unknown-group', message: `"${name}": ${remedy}` });
 }
 

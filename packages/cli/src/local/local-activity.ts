@@ -12,7 +12,7 @@ export async function readLocalActivity(
     lane,
     left: entries.reduce((sum, { count }) => sum + count, 0),
   }));
-  const workers = engine.workers.countOthers(header.group);
+  const workers = engine.workers.countOthers(header.group, engine.clock.now());
   const isLeft = lanes.some(({ left }) => left > 0);
   if (workers > 0) return { workers, lanes, state: 'running' };
   if (isLeft) return { workers, lanes, state: 'paused' };

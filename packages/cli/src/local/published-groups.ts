@@ -1,13 +1,25 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { type GroupRecord, groupHeaderSchema, groupKey, ThriceError } from '@thrice/core';
+import {
+  type GroupRecord,
+  groupHeaderSchema,
+  groupKey,
+  type LoadedGroup,
+  ThriceError,
+} from '@thrice/core';
 import { FileBlobStore, fileSourceReader } from '@thrice/local';
+import { chooseGroup } from '../engine/find-group.ts';
 import type { Terminal } from '../shell/terminal.ts';
 
 /** Published files in a folder without a ledger, for example a copy of `runs` and `questions`. */
 export interface PublishedGroups extends Disposable {
   readonly blobs: FileBlobStore;
-  readonly listGroups: () => Promise<readonly GroupRecord[]>;
+  /**
+   * Finds a group as `findGroup` does. A damaged plan is an error only where the name means its folder.
+   *
+   * @throws {ThriceError} `unknown-group`; `invalid-file` for a damaged plan.
+   */
+  readonly findGroup: (name: string) => Promise<LoadedGroup>;
 }
 
 /** Opens the published files in a folder; undefined if it has a ledger, or no such files. */
@@ -17,33 +29,46 @@ export function openPublishedGroups(dir: string, terminal: Terminal): PublishedG
   const blobs = new FileBlobStore(folder);
   return {
     blobs,
-    listGroups: () => listGroups(folder, blobs),
+    findGroup: (name) => findPublished(name, folder, blobs),
     [Symbol.dispose]: () => blobs[Symbol.dispose](),
   };
 }
 
-async function listGroups(folder: string, blobs: FileBlobStore): Promise<readonly GroupRecord[]> {
-  const names = (await fileSourceReader.listFolder(join(folder, 'runs'))) ?? [];
+async function findPublished(
+  name: string,
+  folder: string,
+  blobs: FileBlobStore,
+): Promise<LoadedGroup> {
+  const all = (await fileSourceReader.listFolder(join(folder, 'runs'))) ?? [];
   const groups: GroupRecord[] = [];
-  for (const name of names) {
-    const key = groupKey(name, 'group.json');
+  for (const each of all.includes(name) ? [name] : all) {
+    const key = groupKey(each, 'group.json');
     if (!(await blobs.has(key))) continue;
-    const header = parseHeader((await blobs.readText(key)) ?? '', join(folder, key));
-    groups.push({ header, state: 'active', isPlanned: true });
+    const header = parseHeader((await blobs.readText(key)) ?? '');
+    if (header !== undefined) groups.push({ header, state: 'active', isPlanned: true });
+    else if (each.startsWith(name)) throw damagedPlan(join(folder, key));
   }
-  return groups.toSorted((left, right) =>
+  const newestFirst = groups.toSorted((left, right) =>
     left.header.createdAt < right.header.createdAt ? 1 : -1,
+  );
+  return chooseGroup(
+    newestFirst,
+    name,
+    `${join(folder, 'runs')} has: ${all.toSorted().join(', ')}`,
   );
 }
 
-function parseHeader(text: string, path: string): GroupRecord['header'] {
+function parseHeader(text: string): GroupRecord['header'] | undefined {
   try {
     return groupHeaderSchema.parse(JSON.parse(text));
-  } catch (error) {
-    throw new ThriceError({
-      code: 'invalid-file',
-      message: `${path}: expected the plan of a group, received something else`,
-      cause: error,
-    });
+  } catch {
+    return undefined;
   }
+}
+
+function damagedPlan(path: string): ThriceError {
+  return new ThriceError({
+    code: 'invalid-file',
+    message: `${path}: expected the plan of a group, received something else`,
+  });
 }

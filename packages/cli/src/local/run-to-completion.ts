@@ -2,8 +2,8 @@ import {
   type Benchmark,
   type GroupHeader,
   type PatternMatcher,
+  publishGroup,
   renderSummary,
-  republishGroup,
   type Summary,
 } from '@thrice/core';
 import {
@@ -65,6 +65,7 @@ export async function runToCompletion(order: CompletionOrder): Promise<ExitCode>
         : 'finishing the calls in flight; press Ctrl-C again to stop now',
     );
   signals.drain.addEventListener('abort', onDrain, { once: true });
+  let summary: Summary | undefined;
   const ending = await progress.around(
     workGroup({
       engine,
@@ -83,9 +84,13 @@ export async function runToCompletion(order: CompletionOrder): Promise<ExitCode>
       waitForQuota: header.waitForQuota,
       drainSignal: signals.drain,
       stopSignal: signals.stop,
+      // A rescore meanwhile would leave files of one grading that say they are of another.
+      onEnd: async (end) => {
+        if (!signals.stop.aborted) summary = await publish(order, end);
+      },
     }),
   );
-  if (signals.stop.aborted) {
+  if (summary === undefined) {
     terminal.error(describeStop(ending));
     const isGone = ending.kind === 'interrupted' && ending.isStoreDeleted;
     terminal.error(
@@ -95,16 +100,25 @@ export async function runToCompletion(order: CompletionOrder): Promise<ExitCode>
     );
     return exitCodes.interrupted;
   }
-  const { ledger, blobs, clock } = engine;
-  const summary = await republishGroup(
-    { header, benchmark, state: 'active' },
-    { ledger, blobs, clock, patterns: order.patterns },
-    { earlyExitCode: earlyExitCode(ending) },
-  );
   if (order.isJson) terminal.print(JSON.stringify(summary, null, 2));
   else terminal.print(plainText(renderSummary(summary, 'text').trimEnd()));
   terminal.error(`results: ${engine.folder}/runs/${header.group}`);
   return reportEnding(ending, summary, order);
+}
+
+async function publish(order: CompletionOrder, ending: Ending): Promise<Summary> {
+  const { engine, header, benchmark, patterns, terminal } = order;
+  const { ledger, blobs, clock } = engine;
+  try {
+    return await publishGroup(
+      { header, benchmark, state: 'active' },
+      { ledger, blobs, clock, patterns },
+      { earlyExitCode: earlyExitCode(ending) },
+    );
+  } catch (error) {
+    terminal.error(`the results could not be written; write them with: ${resumeCommand(order)}`);
+    throw error;
+  }
 }
 
 function describeStop(ending: Ending): string {

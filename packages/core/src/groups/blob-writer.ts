@@ -29,7 +29,7 @@ export class BlobWriter implements AsyncDisposable {
       this.#state = 'settled';
       this.#onRequest?.();
     });
-    // An error is reported by `add` and `end`, which may not have been called yet.
+    // An error is reported by `add` and `end`; there may be no such call in progress yet.
     this.#written.catch(() => undefined);
   }
 

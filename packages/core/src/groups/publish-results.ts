@@ -92,7 +92,8 @@ interface Pass {
 async function writeUntilSettled(record: LoadedGroup, stores: PublicationStores): Promise<Pass> {
   let before = await takeSnapshot(record.header, stores);
   for (let passCount = 1; ; passCount += 1) {
-    const counted = await writeResults(record, stores);
+    const edition = await currentEdition(record, stores);
+    const { tallies: counted } = await publishRecorded(edition, record.state, stores);
     const after = await takeSnapshot(record.header, stores);
     const isSettled = isUnchanged(before, after);
     if (isSettled || passCount === MAX_PASSES) return { counted, before, after, isSettled };
@@ -108,18 +109,13 @@ async function takeSnapshot(
   return { tallies: await readAllTallies(header, ledger), activeGroup };
 }
 
-/**
- * Writes every result file once, under the current grading.
- *
- * @returns The tallies counted from the records.
- */
-async function writeResults(
-  { header, benchmark, state }: LoadedGroup,
-  stores: FinalizeStores,
-): Promise<readonly Tally[]> {
-  const gradings = await readGradings(header, benchmark, stores.blobs);
-  const edition = editionOf(header, benchmark, gradings, currentGrading(gradings).number);
-  return (await publishRecorded(edition, state, stores)).tallies;
+/** Describes the files of a group's current grading. */
+async function currentEdition(
+  { header, benchmark }: Pick<LoadedGroup, 'header' | 'benchmark'>,
+  { blobs }: FinalizeStores,
+): Promise<Edition> {
+  const gradings = await readGradings(header, benchmark, blobs);
+  return editionOf(header, benchmark, gradings, currentGrading(gradings).number);
 }
 
 /**
@@ -159,15 +155,14 @@ export async function publishRecorded(
  * @param endedWith - As in {@link finalizeGroup}. @default what the records say
  * @returns The summary of the group.
  */
-export async function republishGroup(
+export async function publishGroup(
   { header, benchmark, state }: Pick<LoadedGroup, 'header' | 'benchmark' | 'state'>,
   stores: FinalizeStores,
   endedWith?: { readonly earlyExitCode: number | undefined },
 ): Promise<Summary> {
   const { ledger } = stores;
   const before = await readAllTallies(header, ledger);
-  const gradings = await readGradings(header, benchmark, stores.blobs);
-  const edition = editionOf(header, benchmark, gradings, currentGrading(gradings).number);
+  const edition = await currentEdition({ header, benchmark }, stores);
   const { summary, tallies } = await publishRecorded(edition, state, stores, endedWith);
   const after = await readAllTallies(header, ledger);
   for (const counted of tallies) await repairTally(counted, { before, after }, ledger);
