@@ -8,6 +8,7 @@ import {
   type ModelRequest,
   type ModelResponse,
   ThriceError,
+  toThriceError,
 } from '@thrice/core';
 import { createPooledTransport, openModelClients } from '@thrice/models';
 import { type Fault, type SimulatorClock, startSimulator } from '@thrice/simulator';
@@ -895,9 +896,10 @@ describe('when a call of ChatModelClient is stopped', () => {
     });
     await using client = openClient();
 
-    const error = await failureOf(
-      client.send(requestTo(server, { isStreamed }), controller.signal),
-    );
+    // A response that has begun to arrive is paid for, so it is returned with its fault.
+    const error = await client
+      .send(requestTo(server, { isStreamed }), controller.signal)
+      .then(({ fault }) => fault, toThriceError);
 
     expect(error).toMatchObject({ code: 'interrupted', class: 'conflict' });
     // The client closes the socket.
