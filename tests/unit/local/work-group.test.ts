@@ -522,9 +522,12 @@ describe('workGroup', () => {
       benchmark: aBenchmark({ parallel: 3 }),
       answer: async (_request, _signal, { folder }) => {
         callCount += 1;
-        if (callCount === 3) allCalled.resolve();
+        if (callCount === 3) {
+          await moveAway(join(folder, 'thrice.db'));
+          // Only now, so that all answers arrive before the store is found unwritable.
+          allCalled.resolve();
+        }
         await allCalled.promise;
-        await moveAway(join(folder, 'thrice.db'));
         return aModelResponse();
       },
       observe: ({ kind }, stop) => {
