@@ -31,7 +31,7 @@ export {
   parseSpec,
   resolveBenchmark,
 } from './builtins.ts';
-export { backoffMs } from './cells/backoff.ts';
+export { backoffMs, retryDelayMs } from './cells/backoff.ts';
 export { describeError } from './cells/cell-execution.ts';
 export { breakerScopeOf, decideRetry, type RetryDecision } from './cells/decide-retry.ts';
 export { executeCell } from './cells/execute-cell.ts';

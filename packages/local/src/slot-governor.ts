@@ -1,13 +1,12 @@
 import {
   type Benchmark,
-  backoffMs,
   type CallEnd,
   type Clock,
   type Governor,
   type Grant,
-  limits,
   type PermitRequest,
   type Random,
+  retryDelayMs,
   ThriceError,
 } from '@thrice/core';
 
@@ -140,13 +139,13 @@ export class SlotGovernor implements WatchedGovernor {
   #slowDown(slots: LaneSlots, retryAfterMs: number | undefined): number {
     const nowMs = this.#clock.monotonicMs();
     slots.refusals += 1;
-    if (slots.refusals < REFUSALS_TO_HOLD) return retryAfterMs ?? this.#backoff(1);
+    if (slots.refusals < REFUSALS_TO_HOLD) return retryAfterMs ?? retryDelayMs(1, this.#random);
     // Calls in flight at the same time are refused together; they count as one hold.
     if (nowMs >= slots.heldUntilMs) {
       slots.holds += 1;
       slots.window = Math.max(1, Math.floor(slots.window / 2));
     }
-    const delayMs = retryAfterMs ?? this.#backoff(slots.holds);
+    const delayMs = retryAfterMs ?? retryDelayMs(slots.holds, this.#random);
     slots.heldUntilMs = Math.max(slots.heldUntilMs, nowMs + delayMs);
     return delayMs;
   }
@@ -206,14 +205,6 @@ export class SlotGovernor implements WatchedGovernor {
       // The hold may not be over, because it is long or the timer fired early: the next alarm covers the rest.
       this.#alarm = undefined;
       this.grantWaiting();
-    });
-  }
-
-  #backoff(holds: number): number {
-    return backoffMs(holds, {
-      baseMs: limits.backoffBaseMs,
-      capMs: limits.backoffCapMs,
-      random: this.#random,
     });
   }
 

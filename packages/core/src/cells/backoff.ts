@@ -1,3 +1,4 @@
+import { limits } from '../limits.ts';
 import type { Random } from '../ports/random.ts';
 
 /**
@@ -21,4 +22,10 @@ export function backoffMs(
 ): number {
   const delayMs = Math.min(capMs, baseMs * 2 ** Math.min(failureCount - 1, 30));
   return delayMs / 2 + (delayMs / 2) * random();
+}
+
+/** {@link backoffMs} between two attempts at a call, or at recording one. */
+export function retryDelayMs(failureCount: number, random: Random): number {
+  const { backoffBaseMs: baseMs, backoffCapMs: capMs } = limits;
+  return backoffMs(failureCount, { baseMs, capMs, random });
 }

@@ -21,12 +21,11 @@ import { ThriceError, toThriceError } from '../errors.ts';
 import { limits } from '../limits.ts';
 import type { CallEnd, Permit } from '../ports/governor.ts';
 import type { ModelResponse } from '../ports/model-client.ts';
-import type { Random } from '../ports/random.ts';
 import type { Solver, SolverMove, StepRequest } from '../ports/solver.ts';
 import { priceUsage } from '../pricing/price-usage.ts';
 import { gradeAnswer } from '../scorers/grade-answer.ts';
 import { renderPrompt } from '../spec/render-prompt.ts';
-import { backoffMs } from './backoff.ts';
+import { retryDelayMs } from './backoff.ts';
 import { breakerScopeOf, decideRetry } from './decide-retry.ts';
 import type { HeldLease } from './heartbeat.ts';
 import { isServedModel } from './is-served-model.ts';
@@ -249,7 +248,7 @@ export class CellExecution {
     for (let failureCount = 1; ; failureCount += 1) {
       const recorded = await ledger.commitCall(this.#key, entry).catch(toThriceError);
       if (!(recorded instanceof ThriceError)) return recorded;
-      const waitMs = storeBackoff(failureCount, random);
+      const waitMs = retryDelayMs(failureCount, random);
       const canWait = hasTimeToRecord?.(waitMs) ?? true;
       if (recorded.code !== 'store-unavailable' || !canWait) {
         // A stopped call is reported as such.
@@ -491,11 +490,6 @@ function withPayment(
 ): ThriceError {
   const paid = { ...details, latencyMs, costUsd: costUsd ?? undefined };
   return new ThriceError({ code, message, details: paid, cause });
-}
-
-function storeBackoff(failureCount: number, random: Random): number {
-  const { backoffBaseMs: baseMs, backoffCapMs: capMs } = limits;
-  return backoffMs(failureCount, { baseMs, capMs, random });
 }
 
 function leaseLost(): ThriceError {

@@ -1,7 +1,7 @@
 import { assertNever, type ThriceError } from '../errors.ts';
 import { limits } from '../limits.ts';
 import type { Random } from '../ports/random.ts';
-import { backoffMs } from './backoff.ts';
+import { retryDelayMs } from './backoff.ts';
 
 /** What happens to a cell whose call failed. */
 export type RetryDecision =
@@ -40,7 +40,9 @@ export function decideRetry(
   switch (error.class) {
     case 'transient':
       if (attempts >= maxAttempts) return { kind: 'fail' };
-      return retryOrRelease(Math.max(error.details.retryAfterMs ?? 0, backoff(attempts, random)));
+      return retryOrRelease(
+        Math.max(error.details.retryAfterMs ?? 0, retryDelayMs(attempts, random)),
+      );
     case 'rate-limited':
       return { kind: 'slow-down' };
     case 'exhausted':
@@ -70,12 +72,4 @@ function retryOrRelease(delayMs: number): RetryDecision {
   return delayMs <= limits.inDeliveryWaitMs
     ? { kind: 'retry', waitMs: delayMs }
     : { kind: 'release', delayMs };
-}
-
-function backoff(failureCount: number, random: Random): number {
-  return backoffMs(failureCount, {
-    baseMs: limits.backoffBaseMs,
-    capMs: limits.backoffCapMs,
-    random,
-  });
 }

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { type ErrorClass, type ErrorCode, errorCodesByClass } from '../errors.ts';
-import { callSchema, finishReasonSchema } from './call.ts';
+import { callSchema, finishReasonSchema, isAnswer } from './call.ts';
 
 /** The key of a cell: one question under one config in one run. */
 export interface CellKey {
@@ -107,7 +107,7 @@ export function countRetries({
   outcome,
   calls,
 }: Pick<CellResult, 'attempts' | 'calls'> & { readonly outcome: Outcome }): number {
-  const answerCount = calls.filter(({ discarded }) => discarded === null).length;
+  const answerCount = calls.filter(isAnswer).length;
   const neededCount = answerCount + (outcome === 'failed' ? 1 : 0);
   return Math.max(0, attempts - Math.max(1, neededCount));
 }

@@ -1,4 +1,5 @@
 import type { Benchmark, Config } from '../domain/benchmark.ts';
+import { isAnswer } from '../domain/call.ts';
 import { type CellRow, cellRowSchema, hasScore } from '../domain/cell.ts';
 import type { Grading } from '../domain/grading.ts';
 import type { GroupHeader } from '../domain/group.ts';
@@ -245,7 +246,7 @@ function serializeItem(item: object, isFirst: boolean): string {
 /** Returns a row's entry in `predictions_*.json`; undefined if the cell has no answer. */
 export function describePrediction(row: CellRow): object | undefined {
   if (row.outcome === 'failed' || row.outcome === 'not-attempted') return undefined;
-  if (!row.calls.some(({ discarded }) => discarded === null)) return undefined;
+  if (!row.calls.some(isAnswer)) return undefined;
   return { id: row.id, answer_text: row.answer, answer_confidence: row.confidence };
 }
 

@@ -3,6 +3,7 @@ import type { Config } from '../domain/benchmark.ts';
 import {
   type Call,
   callsOf,
+  costsOf,
   inRecordedOrder,
   type JournalEntry,
   totalCost,
@@ -171,7 +172,7 @@ function toRow(
     finishedAt: result.finishedAt,
     tags: question.tags,
     calls: [...result.calls, ...waste],
-    wasteUsd: waste.length === 0 ? 0 : totalCost(waste),
+    wasteUsd: costsOf(waste).wasteUsd,
   };
 }
 

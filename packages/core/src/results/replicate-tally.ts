@@ -1,3 +1,4 @@
+import { isAnswer } from '../domain/call.ts';
 import type { CellRow } from '../domain/cell.ts';
 import { quantile } from '../statistics/quantile.ts';
 import { wilsonInterval } from '../statistics/wilson-interval.ts';
@@ -45,7 +46,7 @@ export class ReplicateTally {
       this.#scoreSquareSum += row.score * row.score;
       if (row.score === 1) this.#correct += 1;
     }
-    const calls = row.calls.filter(({ discarded }) => discarded === null);
+    const calls = row.calls.filter(isAnswer);
     if (calls.some(({ finishReason }) => finishReason === 'length')) this.#truncated += 1;
     for (const call of calls) {
       this.#cost.add(call.costUsd);
