@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { type ErrorCode, errorCodesByClass } from '../errors.ts';
+import { sumKnown } from './known-sum.ts';
 import { imagePartSchema, toolCallSchema } from './message.ts';
 
 /** Why a model stopped: the unified value beside the vendor's own word. */
@@ -137,11 +138,7 @@ export function callsOf(journal: Journal): Call[] {
 
 /** The cost of calls, USD; null if there are none, or the cost of one is unknown. */
 export function totalCost(calls: readonly Call[]): number | null {
-  if (calls.length === 0) return null;
-  return calls.reduce<number | null>(
-    (sum, { costUsd }) => (sum === null || costUsd === null ? null : sum + costUsd),
-    0,
-  );
+  return sumKnown(calls.map(({ costUsd }) => costUsd));
 }
 
 /** The cost of a row's calls: of those that answer a step, and of the discarded ones, USD. */

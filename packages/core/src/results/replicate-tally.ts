@@ -1,25 +1,9 @@
 import { isAnswer } from '../domain/call.ts';
 import type { CellRow } from '../domain/cell.ts';
+import { KnownSum } from '../domain/known-sum.ts';
 import { quantile } from '../statistics/quantile.ts';
 import { wilsonInterval } from '../statistics/wilson-interval.ts';
 import type { ReplicateSummary } from './summary.ts';
-
-/** A sum that is unknown as soon as one amount is. */
-class KnownSum {
-  #sum = 0;
-  #count = 0;
-  #hasUnknown = false;
-
-  add(amount: number | null): void {
-    this.#count += 1;
-    if (amount === null) this.#hasUnknown = true;
-    else this.#sum += amount;
-  }
-
-  value(): number | null {
-    return this.#hasUnknown || this.#count === 0 ? null : this.#sum;
-  }
-}
 
 /** Tallies the rows of one config in one run, one at a time. Keeps one number per cell in memory. */
 export class ReplicateTally {

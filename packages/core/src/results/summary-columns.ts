@@ -1,3 +1,4 @@
+import { sumKnown } from '../domain/known-sum.ts';
 import type { ConfigSummary, ReplicateSummary } from './summary.ts';
 import {
   formatDollars,
@@ -103,13 +104,8 @@ function medianLatency({ mean }: ConfigSummary): number | null {
   return typeof latency === 'object' && latency !== null ? toNumber(latency['p50S']) : null;
 }
 
-/** Unknown as soon as the amount of one replicate is. */
 function totalOfKnown(amount: (replicate: ReplicateSummary) => number | null) {
-  return ({ replicates }: ConfigSummary): number | null =>
-    replicates.reduce<number | null>((sum, replicate) => {
-      const amountUsd = amount(replicate);
-      return sum === null || amountUsd === null ? null : sum + amountUsd;
-    }, 0);
+  return ({ replicates }: ConfigSummary): number | null => sumKnown(replicates.map(amount));
 }
 
 function totalOf(count: (replicate: ReplicateSummary) => number) {
