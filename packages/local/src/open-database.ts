@@ -8,7 +8,13 @@ import { firstMigration } from './migrations/0001-first.ts';
 
 /** "Thrc": distinguishes Thrice's files from other programs' SQLite files. */
 const APPLICATION_ID = 0x54687263;
+/**
+ * Each migration leads to the next version. Before the first release a changed schema is no migration of its own:
+ * the first one changes, and so does the version that it leads to.
+ */
 const MIGRATIONS = [firstMigration];
+const FIRST_VERSION = 2;
+const VERSION = FIRST_VERSION + MIGRATIONS.length - 1;
 /** Pause between two attempts to switch a new file to WAL, ms. */
 const WAL_RETRY_MS = 10;
 /** How long opening waits for another process's transaction. */
@@ -22,8 +28,8 @@ const BUSY_TIMEOUT_MS = 1_000;
  * Uses WAL with full synchronization, so committed data survives a crash of the machine.
  *
  * @param file - A path, or `:memory:`.
- * @throws {ThriceError} `store-unusable` if the file is damaged, unwritable, from a newer version, or not
- *   a Thrice database.
+ * @throws {ThriceError} `store-unusable` if the file is damaged, unwritable, from a newer or an unreleased version,
+ *   or not a Thrice database.
  */
 export function openDatabase(file: string): DatabaseSync {
   let database: DatabaseSync | undefined;
@@ -76,22 +82,29 @@ function checkOwnership(database: DatabaseSync, file: string): void {
       message: `${file}: expected a Thrice database, received another program's SQLite file; choose another folder with --dir`,
     });
   }
-  if (version > MIGRATIONS.length) {
+  if (version > VERSION) {
     throw new ThriceError({
       code: 'store-unusable',
-      message: `${file}: expected a database of version ${MIGRATIONS.length} or older, received version ${version}; update Thrice`,
+      message: `${file}: expected a database of version ${VERSION} or older, received version ${version}; update Thrice`,
+    });
+  }
+  if (version > 0 && version < FIRST_VERSION) {
+    throw new ThriceError({
+      code: 'store-unusable',
+      message: `${file}: expected a database of version ${FIRST_VERSION} or newer, received version ${version}, which was never released; finish its groups with the commit that wrote it, or choose another folder with --dir`,
     });
   }
 }
 
 function migrate(database: DatabaseSync): void {
-  if (readPragma(database, 'user_version') === MIGRATIONS.length) return;
+  if (readPragma(database, 'user_version') === VERSION) return;
   database.exec('BEGIN EXCLUSIVE');
   // Read again, because another process may have upgraded the file while this one waited.
   const version = readPragma(database, 'user_version');
-  for (const migration of MIGRATIONS.slice(version)) database.exec(migration);
+  const done = version === 0 ? 0 : version - FIRST_VERSION + 1;
+  for (const migration of MIGRATIONS.slice(done)) database.exec(migration);
   database.exec(
-    `PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${MIGRATIONS.length}; COMMIT`,
+    `PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${VERSION}; COMMIT`,
   );
 }
 

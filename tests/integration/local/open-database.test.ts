@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
@@ -109,6 +110,32 @@ describe('openDatabase', () => {
         message: expect.stringContaining('received version 999; update Thrice') as string,
       }),
     );
+  });
+
+  it('rejects a file of a version that was never released', async () => {
+    await using folder = await temporaryFolder();
+    const file = folder.resolve('thrice.db');
+    const older = openDatabase(file);
+    older.exec('PRAGMA user_version = 1');
+    older.close();
+
+    expect(() => openDatabase(file)).toThrow(
+      expect.objectContaining({
+        code: 'store-unusable',
+        message: expect.stringContaining('received version 1, which was never released') as string,
+      }),
+    );
+  });
+
+  it('has a version for each schema: raise it when the digest changes', () => {
+    using database = openDatabase(':memory:');
+
+    const sql = database.prepare('SELECT sql FROM sqlite_schema ORDER BY name').all();
+    const digest = createHash('sha256').update(JSON.stringify(sql)).digest('hex').slice(0, 12);
+    expect({ version: pragma(database, 'user_version'), digest }).toEqual({
+      version: 2,
+      digest: 'd85d5839d42c',
+    });
   });
 
   it('rejects a file that is not a database', async () => {
