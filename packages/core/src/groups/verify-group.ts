@@ -1,23 +1,12 @@
 import { readStoredQuestions } from '../cells/read-question.ts';
-import { replayAnswer } from '../cells/replay-answer.ts';
 import type { Benchmark, Config } from '../domain/benchmark.ts';
-import { modelRefOf } from '../domain/breaker.ts';
-import { costsOf, isAnswer } from '../domain/call.ts';
-import { type CellRow, cellRowSchema, hasScore } from '../domain/cell.ts';
+import { type CellRow, cellRowSchema } from '../domain/cell.ts';
 import type { GroupHeader } from '../domain/group.ts';
 import type { Question } from '../domain/question.ts';
-import { limits } from '../limits.ts';
-import type { BlobStore } from '../ports/blob-store.ts';
-import type { CreateDigest } from '../ports/digest.ts';
-import type { Ledger } from '../ports/ledger.ts';
-import type { SolverRegistry } from '../ports/solver.ts';
-import { priceUsage } from '../pricing/price-usage.ts';
 import { readQuestionRows } from '../results/read-rows.ts';
 import type { Summary } from '../results/summary.ts';
 import { SummaryBuilder } from '../results/summary-builder.ts';
 import { renderSummary } from '../results/summary-table.ts';
-import { type Grader, gradeAnswer } from '../scorers/grade-answer.ts';
-import { scorerRegistry } from '../scorers/registry.ts';
 import { createSelector } from '../spec/questions/select-questions.ts';
 import {
   type ConfigFiles,
@@ -37,14 +26,8 @@ import {
   readGradings,
 } from './gradings.ts';
 import { PublishedArray, PublishedFile } from './published-file.ts';
-
-/** The maximum number of mismatches to report. */
-const MAX_MISMATCHES = 50;
-/**
- * How much longer a pattern may take here than when the answer was graded. An answer that was left ungraded
- * for a timeout gets as much less time: if it is graded even then, it was not a timeout.
- */
-const PATTERN_LIMIT_RATIO = 10;
+import { RowCheck, type VerifyStores } from './row-check.ts';
+import { VerificationReport } from './verification-report.ts';
 
 /** The result of {@link verifyGroup}. */
 export interface Verification {
@@ -64,16 +47,6 @@ export interface Verification {
   readonly mismatches: readonly string[];
 }
 
-/** The stores {@link verifyGroup} reads. */
-export interface VerifyStores extends Grader {
-  /** Undefined where only the published files are at hand. */
-  readonly ledger?: Ledger | undefined;
-  readonly blobs: BlobStore;
-  readonly createDigest: CreateDigest;
-  /** @default the built-in solvers */
-  readonly solvers?: SolverRegistry | undefined;
-}
-
 /**
  * Recomputes everything a group published and reports the differences.
  *
@@ -88,7 +61,7 @@ export async function verifyGroup(
   benchmark: Benchmark,
   stores: VerifyStores,
 ): Promise<Verification> {
-  const report = new Report();
+  const report = new VerificationReport();
   const isJournalCompared = stores.ledger !== undefined;
   const gradings = await readGradings(header, benchmark, stores.blobs);
   checkGradings(header, benchmark, gradings, report);
@@ -113,70 +86,12 @@ export async function verifyGroup(
   };
 }
 
-/** What became of the recorded timeouts of a scorer. */
-interface Timeouts {
-  /** Timeouts that occurred again. */
-  count: number;
-  /** Mismatches of answers that are graded in time here: their pattern may have been given up before them. */
-  readonly others: string[];
-}
-
-/** What was found so far. */
-class Report {
-  rows = 0;
-  rescored = 0;
-  figures = 0;
-  readonly notRescored: string[] = [];
-  readonly mismatches: string[] = [];
-  readonly #timeouts = new Map<string, Timeouts>();
-
-  /** The timeouts of a config's scorer, over all runs and gradings. */
-  timeoutsOf({ scorer }: Config): Timeouts {
-    const name = JSON.stringify(scorer);
-    const timeouts = this.#timeouts.get(name) ?? { count: 0, others: [] };
-    this.#timeouts.set(name, timeouts);
-    return timeouts;
-  }
-
-  /** Reports the recorded timeouts that were none, unless the pattern was given up. */
-  addTimeouts(): void {
-    for (const { count, others } of this.#timeouts.values()) {
-      if (count >= limits.patternTimeouts) continue;
-      for (const mismatch of others) this.add(mismatch);
-    }
-  }
-
-  add(mismatch: string): void {
-    if (this.mismatches.length < MAX_MISMATCHES) this.mismatches.push(mismatch);
-  }
-
-  /** @returns The number of leaves compared. */
-  compareLeaves(where: string, given: unknown, recomputed: object, source = 'recomputed'): number {
-    // Most rows are equal, and a comparison leaf by leaf takes far longer than their text.
-    if (JSON.stringify(given) === JSON.stringify(recomputed)) return countLeaves(recomputed);
-    const published = flatten(given);
-    const expected = flatten(JSON.parse(JSON.stringify(recomputed)));
-    for (const [path, value] of expected) {
-      if (published.get(path) === value) continue;
-      this.add(
-        `${where}: ${path}: published ${published.get(path) ?? 'nothing'}, ${source} ${value}`,
-      );
-    }
-    for (const path of published.keys()) {
-      if (!expected.has(path)) {
-        this.add(`${where}: ${path}: published, but not part of the recomputed file`);
-      }
-    }
-    return expected.size;
-  }
-}
-
 /** Checks that the gradings start with the plan's and are numbered in order. */
 function checkGradings(
   header: GroupHeader,
   benchmark: Benchmark,
   gradings: Gradings,
-  report: Report,
+  report: VerificationReport,
 ): void {
   const key = gradingsKey(header.group);
   const [first, ...others] = gradings;
@@ -191,7 +106,7 @@ function checkGradings(
 async function checkQuestionFile(
   { questions: { key, sha256 } }: GroupHeader,
   { blobs, createDigest }: VerifyStores,
-  report: Report,
+  report: VerificationReport,
 ): Promise<boolean> {
   const digest = createDigest();
   for await (const line of blobs.readLines(key)) digest.update(`${line}\n`);
@@ -206,23 +121,21 @@ class EditionCheck {
   /** Whether its rows are to be those of the ledger. An earlier edition shows what there was at its time. */
   readonly #isCurrent: boolean;
   readonly #stores: VerifyStores;
-  readonly #report: Report;
-  readonly #notRescored: ReadonlySet<string>;
+  readonly #report: VerificationReport;
+  readonly #rows: RowCheck;
   #hasNotAttempted = false;
 
   constructor(init: {
     readonly edition: Edition;
     readonly isCurrent: boolean;
     readonly stores: VerifyStores;
-    readonly report: Report;
+    readonly report: VerificationReport;
   }) {
     this.#edition = init.edition;
     this.#isCurrent = init.isCurrent;
     this.#stores = init.stores;
     this.#report = init.report;
-    const unknown = describeOtherVersions(init.edition, init.stores);
-    this.#notRescored = new Set(unknown.keys());
-    init.report.notRescored.push(...unknown.values());
+    this.#rows = new RowCheck(init);
   }
 
   async run(): Promise<void> {
@@ -272,7 +185,7 @@ class EditionCheck {
       this.#report.rows += 1;
       for (const builder of builders) builder.add(row);
       if (row.outcome === 'not-attempted') this.#hasNotAttempted = true;
-      await this.#checkRow(`${cells}: ${row.id}`, row, question, config);
+      await this.#rows.check(`${cells}: ${row.id}`, row, question, config);
       const prediction = describePrediction(row);
       const failure = describeFailure(row);
       if (prediction !== undefined) predictionCount += 1;
@@ -377,139 +290,6 @@ class EditionCheck {
     return undefined;
   }
 
-  async #checkRow(where: string, row: CellRow, question: Question, config: Config): Promise<void> {
-    const answers = row.calls.filter(isAnswer);
-    if (answers.length === 0 && hasScore(row.outcome)) {
-      this.#report.add(`${where}: a score without a call`);
-      return;
-    }
-    this.#checkCosts(where, row);
-    this.#checkCalls(where, row);
-    if (this.#stores.ledger !== undefined && answers.length > 0) {
-      const isRecorded = await this.#checkJournal({ where, row, question, config });
-      if (!isRecorded) return;
-    }
-    await this.#checkGrade(where, row, question, config);
-  }
-
-  /** Checks that the tokens of each call, at the spec's price, give its cost, and the calls the cell's. */
-  #checkCosts(where: string, row: CellRow): void {
-    const { prices } = this.#edition.benchmark;
-    for (const [index, call] of row.calls.entries()) {
-      const costUsd = priceUsage(prices.get(modelRefOf(call)), call);
-      if (costUsd === call.costUsd) continue;
-      this.#report.add(
-        `${where}: calls.${index}.costUsd: published ${call.costUsd}, but its tokens cost ${costUsd}`,
-      );
-    }
-    const { costUsd, wasteUsd } = row;
-    this.#report.compareLeaves(where, { costUsd, wasteUsd }, costsOf(row.calls), 'its calls give');
-  }
-
-  /** Checks what follows from the outcome and the calls of a row without a look at its answer. */
-  #checkCalls(where: string, row: CellRow): void {
-    const { outcome, error, latencyMs, startedAt, finishedAt, attempts } = row;
-    if (outcome === 'not-attempted') {
-      const given = { latencyMs, startedAt, finishedAt };
-      const unknown = { latencyMs: null, startedAt: null, finishedAt: null };
-      this.#report.compareLeaves(where, given, unknown, 'a cell without a result has');
-      return;
-    }
-    if (outcome === 'failed') {
-      this.#report.compareLeaves(where, { latencyMs }, { latencyMs: null }, 'a failed cell has');
-      if (error === null) this.#report.add(`${where}: a failed cell without an error`);
-      return;
-    }
-    const answers = row.calls.filter(isAnswer);
-    const first = answers[0]?.startedAt ?? startedAt;
-    const totalMs = answers.reduce((sum, call) => sum + call.latencyMs, 0);
-    const derived = { error: null, latencyMs: totalMs, startedAt: first };
-    this.#report.compareLeaves(where, { error, latencyMs, startedAt }, derived, 'its calls give');
-    if (finishedAt === null) this.#report.add(`${where}: an answered cell without a finish`);
-    if (attempts < answers.length) {
-      this.#report.add(
-        `${where}: ${attempts} attempts, but ${answers.length} calls gave an answer`,
-      );
-    }
-  }
-
-  /** Checks that a row has the calls and the answer of the journal. */
-  async #checkJournal({
-    where,
-    row,
-    question,
-    config,
-  }: {
-    readonly where: string;
-    readonly row: CellRow;
-    readonly question: Question;
-    readonly config: Config;
-  }): Promise<boolean> {
-    const { ledger, solvers } = this.#stores;
-    const journal = (await ledger?.readJournal(row)) ?? new Map<string, never>();
-    const answers = row.calls.filter(isAnswer);
-    if (answers.some(({ step }) => !journal.has(step))) {
-      this.#report.add(`${where}: its call is missing from the journal`);
-      return false;
-    }
-    const calls = answers.map((call) => {
-      // Whether the journal answered is a fact of the delivery that completed the cell, not of the call.
-      const { replayed } = call;
-      return { ...(journal.get(call.step)?.call ?? call), replayed };
-    });
-    this.#report.compareLeaves(where, { calls: answers }, { calls }, 'the journal has');
-    // Paid, and never graded.
-    if (row.outcome === 'failed' || row.outcome === 'not-attempted') return true;
-    const answer = replayAnswer({ config, question, journal }, solvers);
-    if (answer === undefined) {
-      this.#report.add(`${where}: the recorded calls give no answer`);
-      return false;
-    }
-    const { output, refusal, finishReason, hasReasoning } = row;
-    const given = { output, refusal, finishReason, hasReasoning };
-    this.#report.compareLeaves(where, given, answer, 'the journal has');
-    return true;
-  }
-
-  /** Checks that grading the recorded answer again gives the recorded grade. */
-  async #checkGrade(
-    where: string,
-    row: CellRow,
-    question: Question,
-    config: Config,
-  ): Promise<void> {
-    if (row.outcome === 'failed' || row.outcome === 'not-attempted') {
-      const { score, answer, output } = row;
-      this.#report.compareLeaves(
-        where,
-        { score, answer, output },
-        { score: null, answer: null, output: null },
-      );
-      return;
-    }
-    if (this.#notRescored.has(config.name)) return;
-    const timeouts = this.#report.timeoutsOf(config);
-    // Given up: the pattern was not run on the rest.
-    if (row.reason === 'scorer-timeout' && timeouts.count >= limits.patternTimeouts) return;
-    const ratio = row.reason === 'scorer-timeout' ? 1 / PATTERN_LIMIT_RATIO : PATTERN_LIMIT_RATIO;
-    const grade = await gradeAnswer(config.scorer, question, row, {
-      ...this.#stores,
-      patternLimitMs: limits.patternMs * ratio,
-    });
-    this.#report.rescored += 1;
-    const { outcome, score, answer, reason } = row;
-    const isSame =
-      grade.outcome === outcome &&
-      grade.score === score &&
-      grade.answer === answer &&
-      grade.reason === reason;
-    const mismatch = `${where}: recorded ${describeGrade(row)}, but the recorded answer gives ${describeGrade(grade)}`;
-    if (reason !== 'scorer-timeout') {
-      if (!isSame) this.#report.add(mismatch);
-    } else if (isSame) timeouts.count += 1;
-    else timeouts.others.push(mismatch);
-  }
-
   async #checkManifests(filesByRun: ReadonlyMap<string, readonly ConfigFiles[]>): Promise<void> {
     const files = [...filesByRun.values()].flat();
     const hasFailures = files.some(({ failedIds }) => failedIds.length > 0);
@@ -559,53 +339,10 @@ class EditionCheck {
   }
 }
 
-/** Says why configs cannot be graded again here: another version of their scorer graded them. */
-function describeOtherVersions(
-  { grading }: Edition,
-  { scorers = scorerRegistry }: VerifyStores,
-): ReadonlyMap<string, string> {
-  return new Map(
-    grading.configs.flatMap(({ config, scorer: { kind }, version }) => {
-      const own = scorers.get(kind)?.version;
-      if (own !== undefined && (version === null || version === own)) return [];
-      const here = own === undefined ? 'which this release does not have' : `not version ${own}`;
-      const reason = `grading ${grading.number}: ${config} was graded by version ${version ?? '(unknown)'} of scorer "${kind}", ${here}; its grades were not made again`;
-      return [[config, reason]];
-    }),
-  );
-}
-
-function describeGrade({
-  outcome,
-  score,
-  reason,
-}: Pick<CellRow, 'outcome' | 'score' | 'reason'>): string {
-  return `${outcome} ${score}${reason === null ? '' : ` (${reason})`}`;
-}
-
-function countLeaves(value: unknown): number {
-  if (typeof value !== 'object' || value === null) return 1;
-  return Object.values(value).reduce((sum: number, inner) => sum + countLeaves(inner), 0);
-}
-
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
     return null;
   }
-}
-
-/** Maps the path of every leaf of a document to its JSON text. */
-function flatten(
-  value: unknown,
-  path = '',
-  leaves = new Map<string, string>(),
-): Map<string, string> {
-  if (typeof value === 'object' && value !== null) {
-    for (const [key, inner] of Object.entries(value)) {
-      flatten(inner, path === '' ? key : `${path}.${key}`, leaves);
-    }
-  } else leaves.set(path, JSON.stringify(value) ?? 'undefined');
-  return leaves;
 }

@@ -1,0 +1,215 @@
+import { replayAnswer } from '../cells/replay-answer.ts';
+import type { Benchmark, Config } from '../domain/benchmark.ts';
+import { modelRefOf } from '../domain/breaker.ts';
+import { costsOf, isAnswer } from '../domain/call.ts';
+import { type CellRow, hasScore } from '../domain/cell.ts';
+import type { Question } from '../domain/question.ts';
+import { limits } from '../limits.ts';
+import type { BlobStore } from '../ports/blob-store.ts';
+import type { CreateDigest } from '../ports/digest.ts';
+import type { Ledger } from '../ports/ledger.ts';
+import type { SolverRegistry } from '../ports/solver.ts';
+import { priceUsage } from '../pricing/price-usage.ts';
+import { type Grader, gradeAnswer } from '../scorers/grade-answer.ts';
+import { scorerRegistry } from '../scorers/registry.ts';
+import type { Edition } from './finalize-group.ts';
+import type { VerificationReport } from './verification-report.ts';
+
+/**
+ * How much longer a pattern may take here than when the answer was graded. An answer that was left ungraded
+ * for a timeout gets as much less time: if it is graded even then, it was not a timeout.
+ */
+const PATTERN_LIMIT_RATIO = 10;
+
+/** The stores a verification reads. */
+export interface VerifyStores extends Grader {
+  /** Undefined where only the published files are at hand. */
+  readonly ledger?: Ledger | undefined;
+  readonly blobs: BlobStore;
+  readonly createDigest: CreateDigest;
+  /** @default the built-in solvers */
+  readonly solvers?: SolverRegistry | undefined;
+}
+
+/** Checks single rows of one grading: costs, calls, journal, grade. */
+export class RowCheck {
+  readonly #benchmark: Benchmark;
+  readonly #stores: VerifyStores;
+  readonly #report: VerificationReport;
+  /** Configs whose grades cannot be made again here. */
+  readonly #notRescored: ReadonlySet<string>;
+
+  constructor({
+    edition,
+    stores,
+    report,
+  }: {
+    readonly edition: Edition;
+    readonly stores: VerifyStores;
+    readonly report: VerificationReport;
+  }) {
+    this.#benchmark = edition.benchmark;
+    this.#stores = stores;
+    this.#report = report;
+    const unknown = describeOtherVersions(edition, stores);
+    this.#notRescored = new Set(unknown.keys());
+    report.notRescored.push(...unknown.values());
+  }
+
+  async check(where: string, row: CellRow, question: Question, config: Config): Promise<void> {
+    const answers = row.calls.filter(isAnswer);
+    if (answers.length === 0 && hasScore(row.outcome)) {
+      this.#report.add(`${where}: a score without a call`);
+      return;
+    }
+    this.#checkCosts(where, row);
+    this.#checkCalls(where, row);
+    if (this.#stores.ledger !== undefined && answers.length > 0) {
+      const isRecorded = await this.#checkJournal({ where, row, question, config });
+      if (!isRecorded) return;
+    }
+    await this.#checkGrade(where, row, question, config);
+  }
+
+  /** Checks that the tokens of each call, at the spec's price, give its cost, and the calls the cell's. */
+  #checkCosts(where: string, row: CellRow): void {
+    const { prices } = this.#benchmark;
+    for (const [index, call] of row.calls.entries()) {
+      const costUsd = priceUsage(prices.get(modelRefOf(call)), call);
+      if (costUsd === call.costUsd) continue;
+      this.#report.add(
+        `${where}: calls.${index}.costUsd: published ${call.costUsd}, but its tokens cost ${costUsd}`,
+      );
+    }
+    const { costUsd, wasteUsd } = row;
+    this.#report.compareLeaves(where, { costUsd, wasteUsd }, costsOf(row.calls), 'its calls give');
+  }
+
+  /** Checks what follows from the outcome and the calls of a row without a look at its answer. */
+  #checkCalls(where: string, row: CellRow): void {
+    const { outcome, error, latencyMs, startedAt, finishedAt, attempts } = row;
+    if (outcome === 'not-attempted') {
+      const given = { latencyMs, startedAt, finishedAt };
+      const unknown = { latencyMs: null, startedAt: null, finishedAt: null };
+      this.#report.compareLeaves(where, given, unknown, 'a cell without a result has');
+      return;
+    }
+    if (outcome === 'failed') {
+      this.#report.compareLeaves(where, { latencyMs }, { latencyMs: null }, 'a failed cell has');
+      if (error === null) this.#report.add(`${where}: a failed cell without an error`);
+      return;
+    }
+    const answers = row.calls.filter(isAnswer);
+    const first = answers[0]?.startedAt ?? startedAt;
+    const totalMs = answers.reduce((sum, call) => sum + call.latencyMs, 0);
+    const derived = { error: null, latencyMs: totalMs, startedAt: first };
+    this.#report.compareLeaves(where, { error, latencyMs, startedAt }, derived, 'its calls give');
+    if (finishedAt === null) this.#report.add(`${where}: an answered cell without a finish`);
+    if (attempts < answers.length) {
+      this.#report.add(
+        `${where}: ${attempts} attempts, but ${answers.length} calls gave an answer`,
+      );
+    }
+  }
+
+  /** Checks that a row has the calls and the answer of the journal. */
+  async #checkJournal({
+    where,
+    row,
+    question,
+    config,
+  }: {
+    readonly where: string;
+    readonly row: CellRow;
+    readonly question: Question;
+    readonly config: Config;
+  }): Promise<boolean> {
+    const { ledger, solvers } = this.#stores;
+    const journal = (await ledger?.readJournal(row)) ?? new Map<string, never>();
+    const answers = row.calls.filter(isAnswer);
+    if (answers.some(({ step }) => !journal.has(step))) {
+      this.#report.add(`${where}: its call is missing from the journal`);
+      return false;
+    }
+    const calls = answers.map((call) => {
+      // Whether the journal answered is a fact of the delivery that completed the cell, not of the call.
+      const { replayed } = call;
+      return { ...(journal.get(call.step)?.call ?? call), replayed };
+    });
+    this.#report.compareLeaves(where, { calls: answers }, { calls }, 'the journal has');
+    // Paid, and never graded.
+    if (row.outcome === 'failed' || row.outcome === 'not-attempted') return true;
+    const answer = replayAnswer({ config, question, journal }, solvers);
+    if (answer === undefined) {
+      this.#report.add(`${where}: the recorded calls give no answer`);
+      return false;
+    }
+    const { output, refusal, finishReason, hasReasoning } = row;
+    const given = { output, refusal, finishReason, hasReasoning };
+    this.#report.compareLeaves(where, given, answer, 'the journal has');
+    return true;
+  }
+
+  /** Checks that grading the recorded answer again gives the recorded grade. */
+  async #checkGrade(
+    where: string,
+    row: CellRow,
+    question: Question,
+    config: Config,
+  ): Promise<void> {
+    if (row.outcome === 'failed' || row.outcome === 'not-attempted') {
+      const { score, answer, output } = row;
+      this.#report.compareLeaves(
+        where,
+        { score, answer, output },
+        { score: null, answer: null, output: null },
+      );
+      return;
+    }
+    if (this.#notRescored.has(config.name)) return;
+    const timeouts = this.#report.timeoutsOf(config);
+    // Given up: the pattern was not run on the rest.
+    if (row.reason === 'scorer-timeout' && timeouts.count >= limits.patternTimeouts) return;
+    const ratio = row.reason === 'scorer-timeout' ? 1 / PATTERN_LIMIT_RATIO : PATTERN_LIMIT_RATIO;
+    const grade = await gradeAnswer(config.scorer, question, row, {
+      ...this.#stores,
+      patternLimitMs: limits.patternMs * ratio,
+    });
+    this.#report.rescored += 1;
+    const { outcome, score, answer, reason } = row;
+    const isSame =
+      grade.outcome === outcome &&
+      grade.score === score &&
+      grade.answer === answer &&
+      grade.reason === reason;
+    const mismatch = `${where}: recorded ${describeGrade(row)}, but the recorded answer gives ${describeGrade(grade)}`;
+    if (reason !== 'scorer-timeout') {
+      if (!isSame) this.#report.add(mismatch);
+    } else if (isSame) timeouts.count += 1;
+    else timeouts.others.push(mismatch);
+  }
+}
+
+/** Says why configs cannot be graded again here: another version of their scorer graded them. */
+function describeOtherVersions(
+  { grading }: Edition,
+  { scorers = scorerRegistry }: VerifyStores,
+): ReadonlyMap<string, string> {
+  return new Map(
+    grading.configs.flatMap(({ config, scorer: { kind }, version }) => {
+      const own = scorers.get(kind)?.version;
+      if (own !== undefined && (version === null || version === own)) return [];
+      const here = own === undefined ? 'which this release does not have' : `not version ${own}`;
+      const reason = `grading ${grading.number}: ${config} was graded by version ${version ?? '(unknown)'} of scorer "${kind}", ${here}; its grades were not made again`;
+      return [[config, reason]];
+    }),
+  );
+}
+
+function describeGrade({
+  outcome,
+  score,
+  reason,
+}: Pick<CellRow, 'outcome' | 'score' | 'reason'>): string {
+  return `${outcome} ${score}${reason === null ? '' : ` (${reason})`}`;
+}

@@ -1,0 +1,81 @@
+import type { Config } from '../domain/benchmark.ts';
+import { limits } from '../limits.ts';
+
+/** The maximum number of mismatches to report. */
+const MAX_MISMATCHES = 50;
+/** What became of the recorded timeouts of a scorer. */
+export interface Timeouts {
+  /** Timeouts that occurred again. */
+  count: number;
+  /** Mismatches of answers that are graded in time here: their pattern may have been given up before them. */
+  readonly others: string[];
+}
+
+/** What a verification found so far. */
+export class VerificationReport {
+  rows = 0;
+  rescored = 0;
+  figures = 0;
+  readonly notRescored: string[] = [];
+  readonly mismatches: string[] = [];
+  readonly #timeouts = new Map<string, Timeouts>();
+
+  /** The timeouts of a config's scorer, over all runs and gradings. */
+  timeoutsOf({ scorer }: Config): Timeouts {
+    const name = JSON.stringify(scorer);
+    const timeouts = this.#timeouts.get(name) ?? { count: 0, others: [] };
+    this.#timeouts.set(name, timeouts);
+    return timeouts;
+  }
+
+  /** Reports the recorded timeouts that were none, unless the pattern was given up. */
+  addTimeouts(): void {
+    for (const { count, others } of this.#timeouts.values()) {
+      if (count >= limits.patternTimeouts) continue;
+      for (const mismatch of others) this.add(mismatch);
+    }
+  }
+
+  add(mismatch: string): void {
+    if (this.mismatches.length < MAX_MISMATCHES) this.mismatches.push(mismatch);
+  }
+
+  /** @returns The number of leaves compared. */
+  compareLeaves(where: string, given: unknown, recomputed: object, source = 'recomputed'): number {
+    // Most rows are equal, and a comparison leaf by leaf takes far longer than their text.
+    if (JSON.stringify(given) === JSON.stringify(recomputed)) return countLeaves(recomputed);
+    const published = flatten(given);
+    const expected = flatten(JSON.parse(JSON.stringify(recomputed)));
+    for (const [path, value] of expected) {
+      if (published.get(path) === value) continue;
+      this.add(
+        `${where}: ${path}: published ${published.get(path) ?? 'nothing'}, ${source} ${value}`,
+      );
+    }
+    for (const path of published.keys()) {
+      if (!expected.has(path)) {
+        this.add(`${where}: ${path}: published, but not part of the recomputed file`);
+      }
+    }
+    return expected.size;
+  }
+}
+
+function countLeaves(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 1;
+  return Object.values(value).reduce((sum: number, inner) => sum + countLeaves(inner), 0);
+}
+
+/** Maps the path of every leaf of a document to its JSON text. */
+function flatten(
+  value: unknown,
+  path = '',
+  leaves = new Map<string, string>(),
+): Map<string, string> {
+  if (typeof value === 'object' && value !== null) {
+    for (const [key, inner] of Object.entries(value)) {
+      flatten(inner, path === '' ? key : `${path}.${key}`, leaves);
+    }
+  } else leaves.set(path, JSON.stringify(value) ?? 'undefined');
+  return leaves;
+}
