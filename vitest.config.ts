@@ -32,7 +32,7 @@ export default defineConfig({
           name: 'integration',
           include: ['tests/integration/**/*.test.ts'],
           globalSetup,
-          testTimeout: 60_000,
+          testTimeout: 180_000,
           hookTimeout: 60_000,
         },
       },
@@ -43,7 +43,8 @@ export default defineConfig({
           globalSetup,
           // Each starts processes of its own; side by side they would only slow each other down.
           fileParallelism: false,
-          testTimeout: 300_000,
+          // Ends what never ends: on a busy machine a test takes ten times as long as on an idle one.
+          testTimeout: 900_000,
           hookTimeout: 60_000,
         },
       },
@@ -54,7 +55,7 @@ export default defineConfig({
           globalSetup,
           // They share the folder that SST builds in.
           fileParallelism: false,
-          testTimeout: 60_000,
+          testTimeout: 180_000,
           hookTimeout: 60_000,
         },
       },

@@ -109,7 +109,7 @@ async function readStats(replay: RunningThrice): Promise<Pick<SimulatorStats, 'b
 async function nextWrite(file: string): Promise<void> {
   const watcher = watch(file);
   try {
-    await within(120, `a write to ${file}`, once(watcher, 'change'));
+    await within(600, `a write to ${file}`, once(watcher, 'change'));
   } finally {
     watcher.close();
   }

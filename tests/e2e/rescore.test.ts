@@ -213,7 +213,7 @@ describe('thrice rescore', () => {
       expect(scoreOf(await readSummary(folder, group))).toBe(expectedScore);
       expect((JSON.parse(verified.stdout) as { mismatches: unknown }).mismatches).toEqual([]);
     }
-  }, 120_000);
+  });
 });
 
 describe('thrice verify from the published files alone', () => {

@@ -1,18 +1,19 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Outcome, RunningThrice } from './run-thrice.ts';
 
-const POLL_MS = 1;
+/** Often enough to see a state pass, and seldom enough to leave the processor to what is awaited. */
+const POLL_MS = 5;
 
 /**
  * Polls until a condition holds, for processes that do not report their progress.
  *
  * @param what - The awaited condition, for the error message.
- * @param maxPolls - Polls before it throws, at least a millisecond apart.
+ * @param maxPolls - Polls before it throws, at least 5 ms apart: 10 minutes, which only what never ends exceeds.
  */
 export async function waitUntil(
   what: string,
   condition: () => boolean | Promise<boolean>,
-  maxPolls = 200_000,
+  maxPolls = 120_000,
 ): Promise<void> {
   for (let poll = 0; poll < maxPolls; poll += 1) {
     if (await condition()) return;
@@ -59,5 +60,5 @@ export async function waitWhileRunning(
 
 /** Waits for a command to end, bounded for a command that never does: a busy machine may need minutes. */
 export async function endOf(thrice: RunningThrice): Promise<Outcome> {
-  return await within(240, 'the end of the command', thrice.ended);
+  return await within(600, 'the end of the command', thrice.ended);
 }
