@@ -7,19 +7,19 @@ import {
 } from '@thrice/core';
 import type OpenAI from 'openai';
 
-type Body = Omit<OpenAI.ChatCompletionCreateParams, 'stream' | 'stream_options'>;
+type Body = OpenAI.ChatCompletionCreateParams;
 type ContentParts = (
   | OpenAI.ChatCompletionContentPartText
   | OpenAI.ChatCompletionContentPartImage
 )[];
 
 /**
- * Builds the body of a chat completion, without the fields that only streaming adds.
+ * Builds the body of a chat completion.
  *
  * @throws {ThriceError} `invalid-request` for an image in a message of any role but `user`.
  */
-export function describeBody(request: ModelRequest): Body {
-  const { model, messages, tools, temperature, maxTokens, lane, extraBody } = request;
+export function describeCompletion(request: ModelRequest): Body {
+  const { model, messages, tools, temperature, maxTokens, lane, isStreamed, extraBody } = request;
   return {
     model,
     messages: messages.map(toChatMessage),
@@ -27,6 +27,7 @@ export function describeBody(request: ModelRequest): Body {
     ...(temperature === undefined ? {} : { temperature }),
     ...(maxTokens === undefined ? {} : { [lane.maxTokensField]: maxTokens }),
     ...extraBody,
+    ...(isStreamed ? { stream: true, stream_options: { include_usage: true } } : { stream: false }),
   };
 }
 

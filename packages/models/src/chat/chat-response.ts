@@ -1,5 +1,7 @@
 import type { FinishReason, ModelOutput, Usage } from '@thrice/core';
 import * as z from 'zod';
+import { emptyToNull, NO_TOKENS, readCount, readError } from '../call/body-fields.ts';
+import { fieldOf, isRecord } from '../call/json-value.ts';
 import { contentSchema, imagesSchema, sortContent, toImage } from './message-parts.ts';
 
 const toolCallsSchema = z
@@ -44,14 +46,6 @@ export const chatChunkSchema = z.object({
     .nullish(),
 });
 
-/** The tokens of a call that no model worked on. */
-const NO_TOKENS: Usage = {
-  inputTokens: 0,
-  cachedInputTokens: 0,
-  outputTokens: 0,
-  reasoningTokens: 0,
-};
-
 /**
  * Returns the token counts of a body, whatever the rest of it is; null, never 0, for a count that the vendor does
  * not report.
@@ -70,29 +64,6 @@ export function readUsage(raw: unknown): Usage {
       fieldOf(fieldOf(usage, 'completion_tokens_details'), 'reasoning_tokens'),
     ),
   };
-}
-
-/** The error object of a body, or its error text; undefined if it has none. */
-export function readError(raw: unknown): object | string | undefined {
-  const error = fieldOf(raw, 'error');
-  if (isRecord(error)) return error;
-  return typeof error === 'string' && error !== '' ? error : undefined;
-}
-
-/** The model that a body names; null if it names none. */
-export function readServedModel(raw: unknown): string | null {
-  const model = fieldOf(raw, 'model');
-  return typeof model === 'string' ? model : null;
-}
-
-/** Whether a value is a JSON object. */
-export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-/** A property of a JSON object; undefined if the value is none. */
-export function fieldOf(value: unknown, name: string): unknown {
-  return isRecord(value) ? value[name] : undefined;
 }
 
 /** The unified finish reason; null if the response has none. */
@@ -137,13 +108,4 @@ function isErrorAlone(raw: unknown): boolean {
   const choices = fieldOf(raw, 'choices');
   const hasChoice = Array.isArray(choices) && choices.length > 0;
   return readError(raw) !== undefined && !hasChoice;
-}
-
-/** An unreadable count is unknown; the answer is kept. */
-function readCount(value: unknown): number | null {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : null;
-}
-
-function emptyToNull(text: string | null | undefined): string | null {
-  return text === undefined || text === '' ? null : text;
 }
