@@ -300,6 +300,14 @@ async function countSockets(): Promise<number> {
 }
 
 describe('how the chat protocol reads a response', () => {
+  const firstUsage = { prompt_tokens: 12, completion_tokens: 3 };
+  const reported = {
+    inputTokens: 12,
+    cachedInputTokens: null,
+    outputTokens: 3,
+    reasoningTokens: null,
+  };
+
   it('reads cached and reasoning tokens', async () => {
     const usage = {
       prompt_tokens: 100,
@@ -324,6 +332,44 @@ describe('how the chat protocol reads a response', () => {
     };
     expect(responses.map((response) => response.usage)).toEqual([counts, counts]);
   }, 60_000);
+
+  it.each<[string, readonly unknown[], object]>([
+    ['without usage', [{}], reported],
+    ['with null for usage', [{ usage: null }], reported],
+    ['with an empty usage', [{ usage: {} }], reported],
+    [
+      'with null for a count',
+      [{ usage: { prompt_tokens: null, completion_tokens: 4 } }],
+      { ...reported, outputTokens: 4 },
+    ],
+    [
+      'with usage',
+      [{ usage: { prompt_tokens: 12, completion_tokens: 9 } }, { usage: null }],
+      { ...reported, outputTokens: 9 },
+    ],
+  ])('has the usage of a stream whose later chunk is one %s', async (_, later, expected) => {
+    await using server = await streamWith(
+      { ...aChunk({ content: '42' }), usage: firstUsage },
+      ...later.map((rest) => ({ ...aChunk({}, 'stop'), ...(rest as object) })),
+    );
+
+    const response = await sendTo(server, { isStreamed: true });
+
+    expect(response.usage).toEqual(expected);
+    expect(response.fault).toBeUndefined();
+  });
+
+  it('keeps the usage of a stream whose chunk is unreadable', async () => {
+    await using server = await streamWith({ choices: 'none', usage: firstUsage });
+
+    const response = await sendTo(server, { isStreamed: true });
+
+    expect(response).toMatchObject({
+      usage: reported,
+      fault: { code: 'truncated-response' },
+      raw: { usage: firstUsage },
+    });
+  });
 
   it.each([
     ['no usage', {}],
@@ -796,6 +842,26 @@ describe('what the chat protocol sends', () => {
       });
     },
   );
+
+  it('sends the other parameters of a config under their own names', async () => {
+    await using server = await answerWith(aCompletion());
+
+    await sendTo(server, {
+      topP: 0.9,
+      seed: 7,
+      stop: ['END'],
+      serviceTier: 'flex',
+      reasoningEffort: 'low',
+    });
+
+    expect(server.requests[0]?.body).toMatchObject({
+      top_p: 0.9,
+      seed: 7,
+      stop: ['END'],
+      service_tier: 'flex',
+      reasoning_effort: 'low',
+    });
+  });
 
   it('merges the extra body last', async () => {
     await using server = await answerWith(aCompletion());

@@ -19,13 +19,19 @@ type ContentParts = (
  * @throws {ThriceError} `invalid-request` for an image in a message of any role but `user`.
  */
 export function describeCompletion(request: ModelRequest): Body {
-  const { model, messages, tools, temperature, maxTokens, lane, isStreamed, extraBody } = request;
+  const { model, messages, tools, temperature, maxTokens, topP, seed, stop, lane } = request;
+  const { serviceTier, reasoningEffort, isStreamed, extraBody } = request;
   return {
     model,
     messages: messages.map(toChatMessage),
     ...(tools.length === 0 ? {} : { tools: tools.map(toChatTool) }),
     ...(temperature === undefined ? {} : { temperature }),
     ...(maxTokens === undefined ? {} : { [lane.maxTokensField]: maxTokens }),
+    ...(topP === undefined ? {} : { top_p: topP }),
+    ...(seed === undefined ? {} : { seed }),
+    ...(stop === undefined ? {} : { stop: [...stop] }),
+    ...(serviceTier === undefined ? {} : { service_tier: serviceTier as 'auto' }),
+    ...(reasoningEffort === undefined ? {} : { reasoning_effort: reasoningEffort }),
     ...extraBody,
     ...(isStreamed ? { stream: true, stream_options: { include_usage: true } } : { stream: false }),
   };
