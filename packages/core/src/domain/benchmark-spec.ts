@@ -62,6 +62,9 @@ export const selectSchema = z.strictObject({
 /** A deterministic subset of the questions. */
 export type Select = z.infer<typeof selectSchema>;
 
+/** The wire protocols that a lane's endpoints may speak. */
+export const protocolSchema = z.enum(['chat', 'responses', 'anthropic']);
+
 const laneSchema = z.strictObject({
   base_url: baseUrlSchema.optional(),
   endpoints: z.array(baseUrlSchema).min(1).optional(),
@@ -69,9 +72,7 @@ const laneSchema = z.strictObject({
   max_concurrency: z.int().min(1).max(10_000).optional(),
   timeout_s: secondsSchema.optional(),
   max_tokens_field: z.enum(['max_tokens', 'max_completion_tokens']).optional(),
-  protocol: z
-    .enum(['chat'], { error: 'expected "chat", the only protocol of this version' })
-    .optional(),
+  protocol: protocolSchema.optional(),
   /** File with the bundled simulator's models, relative to the spec; lane `sim` only. */
   behaviour: z.string().min(1).optional(),
   /** File with the bundled simulator's faults, relative to the spec; lane `sim` only. */

@@ -1,8 +1,9 @@
-import type { Price, ReasoningEffort, Select } from './benchmark-spec.ts';
+import type * as z from 'zod';
+import type { Price, protocolSchema, ReasoningEffort, Select } from './benchmark-spec.ts';
 import type { ScorerSpec } from './scorer.ts';
 
 /** A wire protocol; each has a model client of its own. */
-export type Protocol = 'chat';
+export type Protocol = z.infer<typeof protocolSchema>;
 
 /** A provider account or endpoint pool: what shares one rate limit, one breaker, one queue. */
 export interface Lane {

@@ -141,7 +141,7 @@ function resolveLane(spec: BenchmarkSpec, name: string): Lane {
   const endpoints = own ?? (builtin === undefined ? [] : [builtin.baseUrl]);
   return {
     name,
-    protocol: given?.protocol ?? 'chat',
+    protocol: given?.protocol ?? builtin?.protocol ?? 'chat',
     endpoints: endpoints.map((endpoint) => endpoint.replace(/\/+$/, '')),
     apiKeyEnv: given?.api_key_env ?? builtin?.apiKeyEnv,
     maxConcurrency: given?.max_concurrency,
