@@ -68,7 +68,9 @@ export class AssembledResponse implements StreamAssembly {
     const hasItems = this.#items.size + this.#openItems.size > 0;
     return {
       ...rest,
-      ...((this.#isFinished || hasItems) && { output: isWhole ? output : this.#collectItems() }),
+      ...((Array.isArray(output) || hasItems) && {
+        output: isWhole ? output : this.#collectItems(),
+      }),
       ...(error !== undefined && { error }),
     };
   }
