@@ -266,6 +266,7 @@ export { type ParsedRow, parseQuestionRow } from './spec/questions/parse-questio
 export { createSelector } from './spec/questions/select-questions.ts';
 export { checkTemplate, renderPrompt } from './spec/render-prompt.ts';
 export { defaultName, withSimulator } from './spec/resolve-benchmark.ts';
+export { type Vendor, vendorOf } from './spec/vendors.ts';
 export { mean } from './statistics/mean.ts';
 export { quantile } from './statistics/quantile.ts';
 export { sampleVariance } from './statistics/sample-variance.ts';

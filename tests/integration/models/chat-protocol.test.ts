@@ -359,6 +359,20 @@ describe('how the chat protocol reads a response', () => {
     expect(response.fault).toBeUndefined();
   });
 
+  // https://github.com/northes/go-moonshot/issues/17 (2024-06-06)
+  it('reads the usage that a stream has in its last choice', async () => {
+    const usage = { prompt_tokens: 19, completion_tokens: 13, total_tokens: 32 };
+    const last = { index: 0, delta: {}, finish_reason: 'stop', usage };
+    await using server = await streamWith(aChunk({ content: '42' }), {
+      ...aChunk({}),
+      choices: [last],
+    });
+
+    const response = await sendTo(server, { isStreamed: true });
+
+    expect(response.usage).toMatchObject({ inputTokens: 19, outputTokens: 13 });
+  });
+
   it('keeps the usage of a stream whose chunk is unreadable', async () => {
     await using server = await streamWith({ choices: 'none', usage: firstUsage });
 
@@ -405,6 +419,25 @@ describe('how the chat protocol reads a response', () => {
     [
       'reasoning under its other name',
       { content: '42', reasoning: 'hm' },
+      { text: '42', reasoning: 'hm', refusal: null },
+    ],
+    [
+      'reasoning under a third name, beside reasoning that is unreadable',
+      { content: '42', reasoning: { effort: 'high' }, thinking: 'hm' },
+      { text: '42', reasoning: 'hm', refusal: null },
+    ],
+    [
+      // https://openrouter.ai/docs/guides/best-practices/reasoning-tokens (2026-11)
+      'reasoning in parts',
+      {
+        content: '42',
+        reasoning_details: [
+          { type: 'reasoning.summary', summary: 'h', format: 'unknown', index: 0 },
+          { type: 'reasoning.text', text: 'm', signature: null, index: 1 },
+          { type: 'reasoning.encrypted', data: 'zzz', index: 2 },
+          null,
+        ],
+      },
       { text: '42', reasoning: 'hm', refusal: null },
     ],
     ['a refusal', { content: null, refusal: 'no' }, { text: null, reasoning: null, refusal: 'no' }],
@@ -811,6 +844,21 @@ describe('what the chat protocol sends', () => {
         },
       },
     ]);
+  });
+
+  // https://docs.mistral.ai/api; https://github.com/posit-dev/chatlas/pull/145 (2025-08-14)
+  it('names the seed as Mistral does, and leaves out the options that it refuses', async () => {
+    await using server = await streamWith(aChunk({ content: '42' }, 'stop'));
+    await using client = openClient();
+
+    await client.send(requestTo(server, { isStreamed: true, seed: 0 }, { name: 'mistral' }), never);
+
+    expect(server.requests[0]?.body).toEqual({
+      model: 'm',
+      messages: [{ role: 'user', content: 'What is 6 x 7?' }],
+      random_seed: 0,
+      stream: true,
+    });
   });
 
   it('requests the usage of a stream', async () => {

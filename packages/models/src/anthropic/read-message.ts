@@ -23,7 +23,7 @@ const contentSchema = z.array(
         type: z.literal('tool_use'),
         id: z.string(),
         name: z.string(),
-        input: z.unknown(),
+        input: z.unknown().optional(),
       }),
       z.object({ type: z.literal('other') }),
     ])

@@ -95,7 +95,7 @@ export class LaneModelClient implements ModelClient {
       : await receiveDocument(response.body);
     const latencyMs = performance.now() - startedMs;
     const raw = redactValue(received.raw, call.redact);
-    const { problem, ...answer } = this.#protocol.readAnswer(raw);
+    const { problem, ...answer } = this.#protocol.readAnswer(raw, { lane: request.lane });
     const failure = received.failure ?? problem;
     return {
       endpoint: endpoint.url,

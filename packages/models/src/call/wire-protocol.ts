@@ -1,4 +1,4 @@
-import type { ModelRequest, ModelResponse, ThriceError } from '@thrice/core';
+import type { Lane, ModelRequest, ModelResponse, ThriceError } from '@thrice/core';
 import type { APIError } from 'openai/core/error';
 
 /** What the body of a successful response says, and what is wrong with it. */
@@ -9,6 +9,12 @@ export interface ReadAnswer
   > {
   /** `APIError` for an error object; undefined for an answer. */
   readonly problem: ThriceError | APIError | undefined;
+}
+
+/** What a body is read with. */
+export interface AnswerContext {
+  /** The lane that was called: vendors of one protocol differ. */
+  readonly lane: Lane;
 }
 
 /** The answer that the events of a stream add up to. */
@@ -50,7 +56,7 @@ export interface WireProtocol {
    */
   describeRequest(request: ModelRequest): object;
   /** Reads the document of a successful response, whatever it is. Never throws. */
-  readAnswer(raw: unknown): ReadAnswer;
+  readAnswer(raw: unknown, context: AnswerContext): ReadAnswer;
   /** Starts to assemble the stream of a successful response. */
   startAssembly(): StreamAssembly;
 }

@@ -26,6 +26,8 @@ export class AssembledCompletion implements StreamAssembly {
     if (!parsed.success) throw unreadableEvent();
     const { model, choices } = parsed.data;
     const choice = choices?.[0];
+    // Kimi's place: https://github.com/earendil-works/pi/issues/2017 (2026-03-10).
+    this.#addUsage(choice?.usage);
     this.#hasChunk = true;
     this.#model ??= model;
     this.#finishReason = choice?.finish_reason ?? this.#finishReason;

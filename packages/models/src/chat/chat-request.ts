@@ -6,12 +6,15 @@ import {
   ThriceError,
 } from '@thrice/core';
 import type OpenAI from 'openai';
+import { wireNamesOf } from '../vendors/wire-names.ts';
 
 type Body = OpenAI.ChatCompletionCreateParams;
 type ContentParts = (
   | OpenAI.ChatCompletionContentPartText
   | OpenAI.ChatCompletionContentPartImage
 )[];
+
+const STREAM_OPTIONS = { stream_options: { include_usage: true } };
 
 /**
  * Builds the body of a chat completion.
@@ -21,6 +24,7 @@ type ContentParts = (
 export function describeCompletion(request: ModelRequest): Body {
   const { model, messages, tools, temperature, maxTokens, topP, seed, stop, lane } = request;
   const { serviceTier, reasoningEffort, isStreamed, extraBody } = request;
+  const names = wireNamesOf(lane);
   return {
     model,
     messages: messages.map(toChatMessage),
@@ -28,12 +32,14 @@ export function describeCompletion(request: ModelRequest): Body {
     ...(temperature === undefined ? {} : { temperature }),
     ...(maxTokens === undefined ? {} : { [lane.maxTokensField]: maxTokens }),
     ...(topP === undefined ? {} : { top_p: topP }),
-    ...(seed === undefined ? {} : { seed }),
+    ...(seed === undefined ? {} : { [names.seed]: seed }),
     ...(stop === undefined ? {} : { stop: [...stop] }),
     ...(serviceTier === undefined ? {} : { service_tier: serviceTier as 'auto' }),
     ...(reasoningEffort === undefined ? {} : { reasoning_effort: reasoningEffort }),
     ...extraBody,
-    ...(isStreamed ? { stream: true, stream_options: { include_usage: true } } : { stream: false }),
+    ...(isStreamed
+      ? { stream: true, ...(names.takesStreamOptions && STREAM_OPTIONS) }
+      : { stream: false }),
   };
 }
 

@@ -1,8 +1,10 @@
-import type { FinishReason, ModelOutput, Usage } from '@thrice/core';
+import type { FinishReason, ModelOutput, Usage, Vendor } from '@thrice/core';
 import * as z from 'zod';
-import { emptyToNull, NO_TOKENS, readCount, readError } from '../call/body-fields.ts';
+import { emptyToNull, NO_TOKENS, readError } from '../call/body-fields.ts';
 import { fieldOf, isRecord } from '../call/json-value.ts';
+import { readChatUsage } from '../vendors/read-usage.ts';
 import { contentSchema, imagesSchema, sortContent, toImage } from './message-parts.ts';
+import { readReasoning, reasoningFields } from './reasoning-fields.ts';
 
 const toolCallsSchema = z
   .array(
@@ -22,9 +24,7 @@ const messageSchema = z.object({
   images: imagesSchema,
   tool_calls: toolCallsSchema,
   refusal: z.string().nullish(),
-  /** Vendors send reasoning under one of these two names, or as parts of the content. */
-  reasoning_content: z.string().nullish(),
-  reasoning: z.string().nullish(),
+  ...reasoningFields,
 });
 
 /**
@@ -42,7 +42,13 @@ export const chatCompletionSchema = z.object({
 export const chatChunkSchema = z.object({
   model: z.string().nullish(),
   choices: z
-    .array(z.object({ delta: messageSchema.nullish(), finish_reason: z.string().nullish() }))
+    .array(
+      z.object({
+        delta: messageSchema.nullish(),
+        finish_reason: z.string().nullish(),
+        usage: z.unknown().optional(),
+      }),
+    )
     .nullish(),
 });
 
@@ -53,17 +59,10 @@ export const chatChunkSchema = z.object({
  * An error object in place of a completion is the exception: no completion was made, as with a refusal by status,
  * so the counts that it does not report are known to be 0.
  */
-export function readUsage(raw: unknown): Usage {
+export function readUsage(raw: unknown, vendor: Vendor | undefined): Usage {
   const usage = fieldOf(raw, 'usage');
   if (!isRecord(usage) && isErrorAlone(raw)) return NO_TOKENS;
-  return {
-    inputTokens: readCount(fieldOf(usage, 'prompt_tokens')),
-    cachedInputTokens: readCount(fieldOf(fieldOf(usage, 'prompt_tokens_details'), 'cached_tokens')),
-    outputTokens: readCount(fieldOf(usage, 'completion_tokens')),
-    reasoningTokens: readCount(
-      fieldOf(fieldOf(usage, 'completion_tokens_details'), 'reasoning_tokens'),
-    ),
-  };
+  return readChatUsage(usage, vendor);
 }
 
 /** The unified finish reason; null if the response has none. */
@@ -96,10 +95,7 @@ export function mapOutput(message: z.infer<typeof messageSchema>): ModelOutput {
       name: called?.name ?? '',
       arguments: called?.arguments ?? '',
     })),
-    reasoning:
-      emptyToNull(message.reasoning_content) ??
-      emptyToNull(message.reasoning) ??
-      emptyToNull(thinking),
+    reasoning: readReasoning(message) ?? emptyToNull(thinking),
     refusal: emptyToNull(message.refusal),
   };
 }

@@ -1,12 +1,12 @@
-import { ThriceError } from '@thrice/core';
+import { ThriceError, vendorOf } from '@thrice/core';
 import { APIError } from 'openai/core/error';
 import { readError, readServedModel } from '../call/body-fields.ts';
-import type { ReadAnswer } from '../call/wire-protocol.ts';
+import type { AnswerContext, ReadAnswer } from '../call/wire-protocol.ts';
 import { mapLimitText } from '../vendors/map-limit-text.ts';
 import { chatCompletionSchema, mapFinishReason, mapOutput, readUsage } from './chat-response.ts';
 
 /** Reads the body of a successful response, whatever it is. Never throws. */
-export function readCompletion(raw: unknown): ReadAnswer {
+export function readCompletion(raw: unknown, { lane }: AnswerContext): ReadAnswer {
   const { data: completion } = chatCompletionSchema.safeParse(raw);
   const choice = completion?.choices[0];
   const output = mapOutput(choice?.message ?? {});
@@ -15,7 +15,7 @@ export function readCompletion(raw: unknown): ReadAnswer {
     output,
     finishReason: mapFinishReason(choice?.finish_reason),
     rawFinishReason: choice?.finish_reason ?? null,
-    usage: readUsage(raw),
+    usage: readUsage(raw, vendorOf(lane)),
     problem: findProblem(raw, choice !== undefined, output.text),
   };
 }
