@@ -137,7 +137,12 @@ export type {
   ToolCall,
   ToolDefinition,
 } from './domain/message.ts';
-export { type Question, questionMessageSchema, questionSchema } from './domain/question.ts';
+export {
+  type Question,
+  type QuestionMessage,
+  questionMessageSchema,
+  questionSchema,
+} from './domain/question.ts';
 export {
   createScorerRegistry,
   type Pattern,

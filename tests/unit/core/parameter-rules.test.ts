@@ -47,6 +47,16 @@ describe('a parameter that the model refuses for all questions is an error of th
   });
 });
 
+it('background mode over responses, which nothing waits for, is an error of the spec', () => {
+  const config = { model: 'lab/m', extra_body: { background: true } };
+  const lab = { base_url: 'http://127.0.0.1:4000/v1' };
+
+  expect(problemsOf(config, { lab: { ...lab, protocol: 'responses' } })).toEqual([
+    'configs[0].extra_body.background: not supported by this version; raise timeout_s',
+  ]);
+  expect(problemsOf(config, { lab })).toEqual([]);
+});
+
 describe('a parameter that the model takes is accepted', () => {
   it.each<[string, Fields]>([
     ['openai/o3', { temperature: 1, reasoning_effort: 'low', max_tokens: 9, seed: 7 }],

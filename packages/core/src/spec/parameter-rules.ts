@@ -1,4 +1,4 @@
-import type { Lane, ModelParameters, Protocol } from '../domain/benchmark.ts';
+import type { Config, Lane, ModelParameters, Protocol } from '../domain/benchmark.ts';
 import type { ReasoningEffort } from '../domain/benchmark-spec.ts';
 import { type Vendor, vendorOfHost } from './vendors.ts';
 
@@ -173,8 +173,12 @@ const SPEC_NAMES = {
 export function parameterProblems(
   lane: Pick<Lane, 'name' | 'protocol' | 'endpoints'>,
   model: string,
-  parameters: ModelParameters,
+  parameters: ModelParameters & Pick<Config, 'extraBody'>,
 ): readonly string[] {
+  if (lane.protocol === 'responses' && parameters.extraBody?.['background'] === true) {
+    // The answer would be one that has not ended, paid for again with each attempt.
+    return ['extra_body.background: not supported by this version; raise timeout_s'];
+  }
   // Behind a proxy or a stand-in, its own rules hold.
   const vendor = vendorOfHost(lane.endpoints[0]);
   return RULES.filter((rule) => appliesTo(rule, { vendor, ...lane }, model, parameters))
