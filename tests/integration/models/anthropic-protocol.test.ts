@@ -42,7 +42,11 @@ describe('what the anthropic protocol sends', () => {
       stop: ['END'],
       serviceTier: 'standard_only',
       reasoningEffort: 'max',
-      extraBody: { thinking: { type: 'adaptive' }, max_tokens: 65 },
+      extraBody: {
+        thinking: { type: 'adaptive' },
+        max_tokens: 65,
+        output_config: { format: null },
+      },
     });
 
     expect(body).toMatchObject({
@@ -51,7 +55,7 @@ describe('what the anthropic protocol sends', () => {
       max_tokens: 65,
       stop_sequences: ['END'],
       service_tier: 'standard_only',
-      output_config: { effort: 'max' },
+      output_config: { effort: 'max', format: null },
       thinking: { type: 'adaptive' },
     });
   });

@@ -41,7 +41,7 @@ describe('what the responses protocol sends', () => {
       maxTokens: 64,
       serviceTier: 'flex',
       reasoningEffort: 'xhigh',
-      extraBody: { store: true, reasoning: { effort: 'low', summary: 'auto' } },
+      extraBody: { store: true, reasoning: { summary: 'auto' } },
     });
 
     expect(body).toMatchObject({
@@ -49,7 +49,7 @@ describe('what the responses protocol sends', () => {
       top_p: 0.5,
       max_output_tokens: 64,
       service_tier: 'flex',
-      reasoning: { effort: 'low', summary: 'auto' },
+      reasoning: { effort: 'xhigh', summary: 'auto' },
       store: true,
     });
   });

@@ -8,6 +8,7 @@ import {
   type ToolCall,
 } from '@thrice/core';
 import { isRecord } from '../call/json-value.ts';
+import { mergeBody } from '../call/merge-body.ts';
 import { parseJson } from '../call/parse-json.ts';
 
 /**
@@ -48,7 +49,7 @@ export function describeMessage(request: ModelRequest): object {
   const { model, tools, temperature, topP, maxTokens, stop, serviceTier, reasoningEffort } =
     request;
   const { system, messages } = toMessages(request.messages);
-  return {
+  const body = {
     model,
     messages,
     max_tokens: maxTokens ?? DEFAULT_MAX_TOKENS,
@@ -59,9 +60,8 @@ export function describeMessage(request: ModelRequest): object {
     ...(stop === undefined ? {} : { stop_sequences: stop }),
     ...(serviceTier === undefined ? {} : { service_tier: serviceTier }),
     ...(reasoningEffort === undefined ? {} : { output_config: { effort: reasoningEffort } }),
-    ...request.extraBody,
-    stream: request.isStreamed,
   };
+  return { ...mergeBody(body, request.extraBody), stream: request.isStreamed };
 }
 
 /** Splits off the system messages, which the protocol has a field for. */

@@ -6,6 +6,7 @@ import {
   ThriceError,
 } from '@thrice/core';
 import type OpenAI from 'openai';
+import { mergeBody } from '../call/merge-body.ts';
 
 type Body = OpenAI.Responses.ResponseCreateParams;
 type InputItem = OpenAI.Responses.ResponseInputItem;
@@ -19,10 +20,10 @@ type InputPart = OpenAI.Responses.ResponseInputText | OpenAI.Responses.ResponseI
  *
  * @throws {ThriceError} `invalid-request` for an image in a message of the system or the model.
  */
-export function describeResponse(request: ModelRequest): Body {
+export function describeResponse(request: ModelRequest): object {
   const { model, messages, tools, temperature, topP, maxTokens, serviceTier, reasoningEffort } =
     request;
-  return {
+  const body: Body = {
     model,
     input: messages.flatMap(toInputItems),
     store: false,
@@ -32,9 +33,8 @@ export function describeResponse(request: ModelRequest): Body {
     ...(maxTokens === undefined ? {} : { max_output_tokens: maxTokens }),
     ...(serviceTier === undefined ? {} : { service_tier: serviceTier as 'auto' }),
     ...(reasoningEffort === undefined ? {} : { reasoning: { effort: reasoningEffort } }),
-    ...request.extraBody,
-    stream: request.isStreamed,
   };
+  return { ...mergeBody({ ...body }, request.extraBody), stream: request.isStreamed };
 }
 
 function toInputItems(message: Message): InputItem[] {
