@@ -8,14 +8,8 @@ import {
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { aLane, aModelRequest } from '../support/builders.ts';
-import {
-  aChunk,
-  aCompletion,
-  type HttpServer,
-  sendEvents,
-  sendJson,
-  startHttpServer,
-} from '../support/http-server.ts';
+import { type HttpServer, sendEvents, sendJson, startHttpServer } from '../support/http-server.ts';
+import type { ProtocolBodies } from '../support/protocol-bodies.ts';
 
 /** Opens a client whose lanes have this key. */
 export type OpenModelClient = (key?: string) => ModelClient & AsyncDisposable;
@@ -28,18 +22,28 @@ const unknownUsage = {
   reasoningTokens: null,
 };
 const noTokens = { inputTokens: 0, cachedInputTokens: 0, outputTokens: 0, reasoningTokens: 0 };
-const usage = { prompt_tokens: 12, completion_tokens: 3 };
 const readUsage = { ...unknownUsage, inputTokens: 12, outputTokens: 3 };
 const paidClasses = ['transient', 'rate-limited', 'exhausted', 'misconfigured', 'rejected'];
 const canary = 'sk-canary-5f1e0c9a77d24b';
-
-function requestTo(
-  { url }: { readonly url: string },
-  parts: Partial<ModelRequest> = {},
-  lane: Partial<Lane> = {},
-): ModelRequest {
-  return aModelRequest({ lane: aLane({ endpoints: [url], ...lane }), ...parts });
-}
+/** Types of events, items, blocks and parts. */
+const EVENT_TYPES = [
+  'message',
+  'thinking',
+  'reasoning',
+  'function_call',
+  'tool_use',
+  'error',
+  'message_start',
+  'message_delta',
+  'content_block_start',
+  'content_block_delta',
+  'text_delta',
+  'input_json_delta',
+  'response.output_item.added',
+  'response.output_item.done',
+  'response.output_text.delta',
+  'response.completed',
+];
 
 async function startWith(body: unknown): Promise<HttpServer> {
   return await startHttpServer((response) => sendJson(response, body));
@@ -52,8 +56,34 @@ async function streamWith(...events: readonly unknown[]): Promise<HttpServer> {
   });
 }
 
-/** The promises of {@link ModelClient}, for the chat protocol. */
-export function describeModelClientContract(name: string, openClient: OpenModelClient): void {
+/** The promises of {@link ModelClient}, for a wire protocol. */
+export function describeModelClientContract(
+  name: string,
+  bodies: ProtocolBodies,
+  openClient: OpenModelClient,
+): void {
+  const { protocol, usage } = bodies;
+  const anAnswer = bodies.answer('42');
+  /** The first bytes of a body that does not end, and what they are kept as. */
+  const partOf = (isStreamed: boolean) =>
+    isStreamed
+      ? {
+          first: bodies
+            .begin('4')
+            .map((event) => `data: ${JSON.stringify(event)}\n\n`)
+            .join(''),
+          kept: bodies.begun('4'),
+        }
+      : { first: '{"choices": [', kept: { text: '{"choices": [' } };
+
+  function requestTo(
+    { url }: { readonly url: string },
+    parts: Partial<ModelRequest> = {},
+    lane: Partial<Lane> = {},
+  ): ModelRequest {
+    return aModelRequest({ lane: aLane({ protocol, endpoints: [url], ...lane }), ...parts });
+  }
+
   async function sendTo(
     server: { readonly url: string },
     parts: Partial<ModelRequest> = {},
@@ -65,7 +95,7 @@ export function describeModelClientContract(name: string, openClient: OpenModelC
 
   describe(`what ${name} returns for a 2xx status`, () => {
     it('is the answer, without a fault', async () => {
-      const body = aCompletion({ content: '42' }, { usage });
+      const body = bodies.answer('42', { usage });
       await using server = await startWith(body);
 
       const response = await sendTo(server);
@@ -112,19 +142,10 @@ export function describeModelClientContract(name: string, openClient: OpenModelC
       ['an array', []],
       ['an array of errors', [{ error: { message: 'no' } }]],
       ['an empty object', {}],
-      ['no choices', { model: 'm' }],
-      ['null for choices', { choices: null }],
-      ['an object for choices', { choices: { message: { content: '42' } } }],
-      ['null for a choice', { choices: [null] }],
-      ['null for the message', { choices: [{ message: null }] }],
-      ['an array for the message', { choices: [{ message: [] }] }],
-      ['a number for the content', aCompletion({ content: 7 })],
-      ['an object for the content', aCompletion({ content: { text: '42' } })],
-      ['a number for the model', aCompletion({}, { model: 7 })],
-      ['a number for the finish reason', { choices: [{ message: {}, finish_reason: 7 }] }],
+      ...bodies.others,
       ['true for the error', { error: true }],
       ['an array for the error', { error: [] }],
-    ])('keeps a body that is no completion: %s', async (_, body) => {
+    ])('keeps a body that is no answer: %s', async (_, body) => {
       await using server = await startWith(JSON.stringify(body));
 
       const response = await sendTo(server);
@@ -138,8 +159,11 @@ export function describeModelClientContract(name: string, openClient: OpenModelC
     });
 
     it.each<[string, unknown]>([
-      ['without choices', { model: 'm', usage }],
-      ['with choices of another shape', { model: 'm', choices: 'none', usage }],
+      ['without an answer', { model: 'm', usage }],
+      [
+        'with an answer of another shape',
+        { model: 'm', choices: 'none', output: 'none', content: 'none', usage },
+      ],
       ['with an error object', { error: { message: 'no' }, model: 'm', usage }],
     ])('keeps the usage and the model of a body %s', async (_, body) => {
       await using server = await startWith(body);
@@ -150,20 +174,17 @@ export function describeModelClientContract(name: string, openClient: OpenModelC
       expect(response.fault).toBeInstanceOf(ThriceError);
     });
 
-    it.each<[string, unknown]>([
-      ['an array', []],
-      ['a text', 'many'],
-      ['counts of other types', { prompt_tokens: '12', completion_tokens: 1e30 }],
-      ['negative and broken counts', { prompt_tokens: -1, completion_tokens: 1.5 }],
-      ['details of other types', { prompt_tokens_details: [7], completion_tokens_details: 'x' }],
-    ])('reads the answer beside an unreadable usage: %s', async (_, unreadable) => {
-      await using server = await startWith(aCompletion({ content: '42' }, { usage: unreadable }));
+    it.each<[string, unknown]>([['an array', []], ['a text', 'many'], ...bodies.unreadableUsages])(
+      'reads the answer beside an unreadable usage: %s',
+      async (_, unreadable) => {
+        await using server = await startWith(bodies.answer('42', { usage: unreadable }));
 
-      const response = await sendTo(server);
+        const response = await sendTo(server);
 
-      expect(response).toMatchObject({ usage: unknownUsage, output: { text: '42' } });
-      expect(response.fault).toBeUndefined();
-    });
+        expect(response).toMatchObject({ usage: unknownUsage, output: { text: '42' } });
+        expect(response.fault).toBeUndefined();
+      },
+    );
 
     it.each<[string, unknown, string, string]>([
       ['a quota', { code: 'insufficient_quota', message: 'x' }, 'quota-exhausted', 'exhausted'],
@@ -189,9 +210,9 @@ export function describeModelClientContract(name: string, openClient: OpenModelC
       },
     );
 
-    it('does not know the tokens of a stream that an error ends after its first chunk', async () => {
+    it('does not know the tokens of a stream that an error ends after its first text', async () => {
       const error = { type: 'overloaded_error', message: 'Overloaded' };
-      await using server = await streamWith(aChunk({ content: '4' }), { error });
+      await using server = await streamWith(...bodies.begin('4'), { error });
 
       const response = await sendTo(server, { isStreamed: true });
 
@@ -199,7 +220,7 @@ export function describeModelClientContract(name: string, openClient: OpenModelC
         fault: { code: 'model-unavailable' },
         usage: unknownUsage,
         output: { text: '4' },
-        raw: { choices: [{ message: { content: '4' } }], error },
+        raw: { ...bodies.begun('4'), error },
       });
     });
 
@@ -216,7 +237,7 @@ export function describeModelClientContract(name: string, openClient: OpenModelC
 
     it('keeps the text and the tokens of a limit notice in place of an answer', async () => {
       const content = 'Claude AI usage limit reached|1767326675';
-      await using server = await startWith(aCompletion({ content }, { usage }));
+      await using server = await startWith(bodies.answer(content, { usage }));
 
       const response = await sendTo(server);
 
@@ -228,8 +249,7 @@ export function describeModelClientContract(name: string, openClient: OpenModelC
     });
 
     it('leaves a content filter and another served model to the caller', async () => {
-      const choices = [{ message: { content: '4' }, finish_reason: 'content_filter' }];
-      await using server = await startWith({ model: 'cheaper', choices, usage });
+      await using server = await startWith({ ...bodies.filtered, usage });
 
       const response = await sendTo(server);
 
@@ -244,9 +264,7 @@ export function describeModelClientContract(name: string, openClient: OpenModelC
     it.each([false, true])(
       'is a body that breaks off, as far as it arrived (streamed: %s)',
       async (isStreamed) => {
-        const first = isStreamed
-          ? `data: ${JSON.stringify(aChunk({ content: '4' }))}\n\n`
-          : '{"choices": [';
+        const { first, kept } = partOf(isStreamed);
         await using server = await startHttpServer((response) => {
           const type = isStreamed ? 'text/event-stream' : 'application/json';
           response.writeHead(200, { 'content-type': type, 'content-length': '10000' });
@@ -257,18 +275,14 @@ export function describeModelClientContract(name: string, openClient: OpenModelC
 
         expect(response.fault).toMatchObject({ code: 'connection-failed', class: 'transient' });
         expect(response.usage).toEqual(unknownUsage);
-        expect(response.raw).toMatchObject(
-          isStreamed ? { choices: [{ message: { content: '4' } }] } : { text: first },
-        );
+        expect(response.raw).toMatchObject(kept);
       },
     );
 
     it.each([false, true])(
       'is a body that takes longer than the timeout, as far as it arrived (streamed: %s)',
       async (isStreamed) => {
-        const first = isStreamed
-          ? `data: ${JSON.stringify(aChunk({ content: '4' }))}\n\n`
-          : '{"choices": [';
+        const { first, kept } = partOf(isStreamed);
         await using server = await startHttpServer((response) => {
           response.writeHead(200);
           response.write(first);
@@ -277,9 +291,7 @@ export function describeModelClientContract(name: string, openClient: OpenModelC
         const response = await sendTo(server, { isStreamed }, { timeoutMs: 200 });
 
         expect(response.fault).toMatchObject({ code: 'model-timeout', class: 'transient' });
-        expect(response.raw).toMatchObject(
-          isStreamed ? { choices: [{ message: { content: '4' } }] } : { text: first },
-        );
+        expect(response.raw).toMatchObject(kept);
       },
     );
 
@@ -288,15 +300,13 @@ export function describeModelClientContract(name: string, openClient: OpenModelC
       async (isStreamed) => {
         const controller = new AbortController();
         const reason = new ThriceError({ code: 'interrupted', message: 'stopped' });
-        const first = isStreamed
-          ? `data: ${JSON.stringify(aChunk({ content: '4' }))}\n\n`
-          : '{"choices": [';
+        const { first, kept } = partOf(isStreamed);
         const written = Promise.withResolvers<void>();
         await using server = await startHttpServer((response) => {
           response.writeHead(200);
           response.write(first, () => written.resolve());
         });
-        await using other = await startWith(aCompletion());
+        await using other = await startWith(anAnswer);
         await using client = openClient();
         const sent = client.send(requestTo(server, { isStreamed }), controller.signal);
         await written.promise;
@@ -308,14 +318,12 @@ export function describeModelClientContract(name: string, openClient: OpenModelC
         const { fault, usage: received, raw } = await sent;
         expect(fault).toBe(reason);
         expect(received).toEqual(unknownUsage);
-        expect(raw).toMatchObject(
-          isStreamed ? { choices: [{ message: { content: '4' } }] } : { text: first },
-        );
+        expect(raw).toMatchObject(kept);
       },
     );
 
     it('is the answer if only the end of the response is missing', async () => {
-      const body = JSON.stringify(aCompletion({ content: '42' }, { usage }));
+      const body = JSON.stringify(bodies.answer('42', { usage }));
       await using server = await startHttpServer((response) => {
         response.writeHead(200);
         response.write(body, () => response.socket?.end());
@@ -328,50 +336,12 @@ export function describeModelClientContract(name: string, openClient: OpenModelC
     });
 
     it('is the document that a server sends in place of a stream', async () => {
-      await using server = await startWith(aCompletion({ content: '42' }, { usage }));
+      await using server = await startWith(bodies.answer('42', { usage }));
 
       const response = await sendTo(server, { isStreamed: true });
 
       expect(response.fault).toBeUndefined();
       expect(response).toMatchObject({ output: { text: '42' }, usage: readUsage, ttftMs: null });
-    });
-
-    it.each<[string, readonly unknown[], object]>([
-      ['without usage', [{}], readUsage],
-      ['with null for usage', [{ usage: null }], readUsage],
-      ['with an empty usage', [{ usage: {} }], readUsage],
-      [
-        'with null for a count',
-        [{ usage: { prompt_tokens: null, completion_tokens: 4 } }],
-        { ...readUsage, outputTokens: 4 },
-      ],
-      [
-        'with usage',
-        [{ usage: { prompt_tokens: 12, completion_tokens: 9 } }, { usage: null }],
-        { ...readUsage, outputTokens: 9 },
-      ],
-    ])('has the usage of a stream whose later chunk is one %s', async (_, later, expected) => {
-      await using server = await streamWith(
-        { ...aChunk({ content: '42' }), usage },
-        ...later.map((rest) => ({ ...aChunk({}, 'stop'), ...(rest as object) })),
-      );
-
-      const response = await sendTo(server, { isStreamed: true });
-
-      expect(response.usage).toEqual(expected);
-      expect(response.fault).toBeUndefined();
-    });
-
-    it('keeps the usage of a stream whose chunk is unreadable', async () => {
-      await using server = await streamWith({ choices: 'none', usage });
-
-      const response = await sendTo(server, { isStreamed: true });
-
-      expect(response).toMatchObject({
-        usage: readUsage,
-        fault: { code: 'truncated-response' },
-        raw: { usage },
-      });
     });
 
     it.each(['[', '{"a":'])('is kept as a text if it nests %s too deeply', async (opening) => {
@@ -402,12 +372,15 @@ export function describeModelClientContract(name: string, openClient: OpenModelC
       const names = ['error', 'choices', 'message', 'delta', 'content', 'usage', 'model', 'code'];
       const key = fc.oneof(
         fc.constantFrom(...names, 'finish_reason', 'tool_calls', 'function', 'images', 'type'),
+        fc.constantFrom('output', 'status', 'item', 'response', 'output_index', 'stop_reason'),
+        fc.constantFrom('index', 'content_block', 'text', 'input', '__proto__', 'constructor'),
         fc.string(),
       );
       const { json } = fc.letrec((tie) => ({
         json: fc.oneof(
           { depthSize: 'medium', withCrossShrink: true },
           fc.constantFrom(null, true, 0, -1, 1.5, 429, '', 'text', canary),
+          fc.constantFrom(...EVENT_TYPES),
           fc.array(tie('json'), { maxLength: 3 }),
           fc.dictionary(key, tie('json'), { maxKeys: 6 }),
         ),
@@ -435,7 +408,7 @@ export function describeModelClientContract(name: string, openClient: OpenModelC
       [302, 'unclassified'],
     ])('the status is no 2xx: %i is %s', async (status, code) => {
       await using server = await startHttpServer((response) =>
-        sendJson(response, aCompletion(), { status }),
+        sendJson(response, anAnswer, { status }),
       );
 
       await expect(sendTo(server)).rejects.toMatchObject({ code, details: { status } });
@@ -480,7 +453,7 @@ export function describeModelClientContract(name: string, openClient: OpenModelC
     });
 
     it('the key cannot be sent', async () => {
-      await using server = await startWith(aCompletion());
+      await using server = await startWith(anAnswer);
       await using client = openClient('sk-with\nline');
 
       const sent = client.send(requestTo(server), never);
@@ -491,11 +464,12 @@ export function describeModelClientContract(name: string, openClient: OpenModelC
   });
 
   it(`${name} removes white space around a key`, async () => {
-    await using server = await startWith(aCompletion());
+    await using server = await startWith(anAnswer);
     await using client = openClient(`${canary}\n`);
 
     await client.send(requestTo(server), never);
 
-    expect(server.requests[0]?.headers.authorization).toBe(`Bearer ${canary}`);
+    const [header, value] = bodies.keyHeader(canary);
+    expect(server.requests[0]?.headers[header]).toBe(value);
   });
 }

@@ -537,9 +537,11 @@ const badQuestions: readonly BadInput[] = [
     stderr: ['thrice: <folder>/questions.jsonl:1: tags: expected a table, received "hard"'],
   },
   {
-    name: 'attachments',
+    name: 'an attachment that is a path',
     files: withQuestions('{"id": "q1", "question": "1?", "attachments": ["a.png"]}\n'),
-    stderr: ['thrice: <folder>/questions.jsonl:1: attachments: not supported by this version'],
+    stderr: [
+      'thrice: <folder>/questions.jsonl:1: attachments[0]: expected an image as a data URL (data:image/png;base64,...) or an http or https address (this version reads no files), received "a.png"',
+    ],
   },
   {
     name: 'an empty file',

@@ -220,7 +220,7 @@ function addToolCommands(program: Command, run: Run): void {
   program
     .command('simulate')
     .description(
-      'start an OpenAI-compatible model server: recorded or simulated answers, faults on demand',
+      'start a model server: recorded or simulated answers over three protocols, faults on demand',
     )
     .option('--replay <path>', 'recorded answers: JSONL, or a folder of BIG-Bench Hard recordings')
     .option('--behaviour <file>', 'simulated models (JSON)')

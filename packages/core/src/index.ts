@@ -137,7 +137,12 @@ export type {
   ToolCall,
   ToolDefinition,
 } from './domain/message.ts';
-export { type Question, questionMessageSchema, questionSchema } from './domain/question.ts';
+export {
+  type Question,
+  type QuestionMessage,
+  questionMessageSchema,
+  questionSchema,
+} from './domain/question.ts';
 export {
   createScorerRegistry,
   type Pattern,
@@ -266,6 +271,7 @@ export { type ParsedRow, parseQuestionRow } from './spec/questions/parse-questio
 export { createSelector } from './spec/questions/select-questions.ts';
 export { checkTemplate, renderPrompt } from './spec/render-prompt.ts';
 export { defaultName, withSimulator } from './spec/resolve-benchmark.ts';
+export { type Vendor, vendorOf } from './spec/vendors.ts';
 export { mean } from './statistics/mean.ts';
 export { quantile } from './statistics/quantile.ts';
 export { sampleVariance } from './statistics/sample-variance.ts';

@@ -1,4 +1,5 @@
 import type { Lane } from '@thrice/core';
+import { listEndpointModels } from './call/list-endpoint-models.ts';
 import { protocols } from './protocols.ts';
 
 /**
@@ -13,5 +14,5 @@ export async function listModels(
   endpoint: string,
   key: string | undefined,
 ): Promise<readonly string[]> {
-  return await protocols[protocol].listModels(endpoint, key);
+  return await listEndpointModels(protocols[protocol], endpoint, key);
 }

@@ -1,5 +1,5 @@
 import type { ClientFor, ModelClient, Protocol } from '@thrice/core';
-import type { ModelClientInit } from './chat/chat-model-client.ts';
+import { LaneModelClient, type ModelClientInit } from './call/lane-model-client.ts';
 import { protocols } from './protocols.ts';
 
 /** The model clients of a process, one per wire protocol. Disposing of them closes their connections. */
@@ -12,7 +12,7 @@ export function openModelClients(init: ModelClientInit): ModelClients {
   const clients = new Map<Protocol, ModelClient>();
   return {
     clientFor: ({ protocol }) => {
-      const client = clients.get(protocol) ?? protocols[protocol].openClient(init);
+      const client = clients.get(protocol) ?? new LaneModelClient(protocols[protocol], init);
       clients.set(protocol, client);
       return client;
     },

@@ -1,15 +1,12 @@
-import type { ModelClient, Protocol } from '@thrice/core';
-import { ChatModelClient, type ModelClientInit } from './chat/chat-model-client.ts';
-import { listChatModels } from './chat/list-chat-models.ts';
-
-/** What a wire protocol provides. */
-interface ProtocolAdapter {
-  readonly openClient: (init: ModelClientInit) => ModelClient;
-  /** Lists the names of an endpoint's models; see `listModels`. */
-  readonly listModels: (endpoint: string, key: string | undefined) => Promise<readonly string[]>;
-}
+import type { Protocol } from '@thrice/core';
+import { anthropicProtocol } from './anthropic/anthropic-protocol.ts';
+import type { WireProtocol } from './call/wire-protocol.ts';
+import { chatProtocol } from './chat/chat-protocol.ts';
+import { responsesProtocol } from './responses/responses-protocol.ts';
 
 /** The wire protocols that a lane can name. */
-export const protocols: Readonly<Record<Protocol, ProtocolAdapter>> = {
-  chat: { openClient: (init) => new ChatModelClient(init), listModels: listChatModels },
+export const protocols: Readonly<Record<Protocol, WireProtocol>> = {
+  chat: chatProtocol,
+  responses: responsesProtocol,
+  anthropic: anthropicProtocol,
 };

@@ -1,6 +1,7 @@
-import type { FinishReason, ModelAnswer } from './simulated-model.ts';
+import type { ModelAnswer } from './simulated-model.ts';
 
-const streamPieceChars = 24;
+const STREAM_PIECE_CHARS = 24;
+const EVENT_START = 'data: {';
 
 /** Token counts as a response reports them. */
 export interface ReportedTokens {
@@ -15,75 +16,21 @@ export interface AnswerBody {
   readonly pieces: readonly string[];
   /** What the body reports; undefined if it reports no tokens. */
   readonly tokens: ReportedTokens | undefined;
+  /** How many of the pieces it takes to report them. @default all */
+  readonly reportingCount?: number;
+  /** What the first piece of a stream reports. @default nothing */
+  readonly firstTokens?: ReportedTokens;
 }
 
 /** An answer and the other fields of its response. */
 export interface RenderInput {
   readonly answer: ModelAnswer;
-  /** False for a body that reports the tokens of the answer, but has no choices. */
-  readonly hasChoices: boolean;
+  /** False for a body that reports the tokens of the answer, but does not have it. */
+  readonly hasAnswer: boolean;
   readonly id: string;
   readonly model: string;
   readonly createdSeconds: number;
   readonly promptTokens: number;
-}
-
-/** Renders a `chat.completion` object. */
-export function renderJsonBody(input: RenderInput): AnswerBody {
-  const { answer, hasChoices, id, model, createdSeconds } = input;
-  const choice = {
-    index: 0,
-    message: { role: 'assistant', content: answer.text, refusal: null },
-    logprobs: null,
-    finish_reason: answer.finishReason,
-  };
-  const body = JSON.stringify({
-    id,
-    object: 'chat.completion',
-    created: createdSeconds,
-    model,
-    ...(hasChoices && { choices: [choice] }),
-    usage: usageOf(input),
-    system_fingerprint: 'fp_simulator',
-  });
-  return { contentType: 'application/json', pieces: [body], tokens: tokensOf(input) };
-}
-
-/** Renders an error object in a body that is otherwise successful, as one event for a stream. */
-export function renderErrorBody(body: string, isStream: boolean): AnswerBody {
-  return isStream
-    ? { contentType: 'text/event-stream', pieces: [`data: ${body}\n\n`], tokens: undefined }
-    : { contentType: 'application/json', pieces: [body], tokens: undefined };
-}
-
-/**
- * Renders the server-sent events of a streamed answer: role, text, finish reason, `[DONE]`.
- *
- * @param includesUsage - Adds a last chunk with empty choices and the usage.
- */
-export function renderStreamBody(input: RenderInput, includesUsage: boolean): AnswerBody {
-  const { answer, hasChoices, id, model, createdSeconds } = input;
-  const usage = includesUsage ? { usage: null } : {};
-  const toEvent = (choices: readonly unknown[], extra: object = usage) => {
-    const head = { id, object: 'chat.completion.chunk', created: createdSeconds, model };
-    return `data: ${JSON.stringify({ ...head, choices, ...extra })}\n\n`;
-  };
-  const toChoice = (delta: object, finishReason: FinishReason | null = null) => [
-    { index: 0, delta, logprobs: null, finish_reason: finishReason },
-  ];
-
-  const pieces: string[] = [];
-  if (hasChoices) {
-    pieces.push(toEvent(toChoice({ role: 'assistant', content: '' })));
-    for (const content of splitText(answer.text, streamPieceChars)) {
-      pieces.push(toEvent(toChoice({ content })));
-    }
-    pieces.push(toEvent(toChoice({}, answer.finishReason)));
-  }
-  if (includesUsage) pieces.push(toEvent([], { usage: usageOf(input) }));
-  pieces.push('data: [DONE]\n\n');
-  const tokens = includesUsage ? tokensOf(input) : undefined;
-  return { contentType: 'text/event-stream', pieces, tokens };
 }
 
 /**
@@ -91,29 +38,53 @@ export function renderStreamBody(input: RenderInput, includesUsage: boolean): An
  *
  * @returns A shorter body whose last JSON value cannot be parsed.
  */
-export function truncateBody({ contentType, pieces }: AnswerBody): AnswerBody {
+export function truncateBody({ contentType, pieces, firstTokens }: AnswerBody): AnswerBody {
   const whole = pieces.join('');
   const middle = Math.floor(whole.length / 2);
   const truncate = (chars: number): AnswerBody => ({
     contentType,
     pieces: [whole.slice(0, chars)],
-    tokens: undefined,
+    tokens: firstTokens,
   });
   if (contentType === 'application/json') return truncate(middle);
   // A cut between two events would only end the stream early, so cut inside the next event.
-  const nextEvent = whole.indexOf('{"id"', middle);
-  const cut = nextEvent < 0 ? whole.lastIndexOf('{"id"') : nextEvent;
-  return truncate(cut + 12);
+  const nextEvent = whole.indexOf(EVENT_START, middle);
+  const cut = nextEvent < 0 ? whole.lastIndexOf(EVENT_START) : nextEvent;
+  return truncate(cut + EVENT_START.length + 11);
 }
 
-/** The tokens that the first bytes of a body report: those of a JSON body only if it is whole. */
+/** The tokens that the first bytes of a body report. */
 export function tokensWithin(
-  { contentType, pieces, tokens }: AnswerBody,
+  { pieces, tokens, firstTokens, reportingCount = pieces.length }: AnswerBody,
   byteCount: number,
 ): ReportedTokens | undefined {
-  // The last event, `[DONE]`, reports nothing.
-  const reporting = contentType === 'application/json' ? pieces : pieces.slice(0, -1);
-  return byteCount >= Buffer.byteLength(reporting.join('')) ? tokens : undefined;
+  const isWithin = (count: number) =>
+    byteCount >= Buffer.byteLength(pieces.slice(0, count).join(''));
+  if (isWithin(reportingCount)) return tokens;
+  return isWithin(1) ? firstTokens : undefined;
+}
+
+/** Renders a body of one JSON document. */
+export function jsonBody(document: object, tokens?: ReportedTokens): AnswerBody {
+  return { contentType: 'application/json', pieces: [JSON.stringify(document)], tokens };
+}
+
+/** Renders a server-sent event, named after the type of its data. */
+export function namedEvent(data: {
+  readonly type: string;
+  readonly [name: string]: unknown;
+}): string {
+  return `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`;
+}
+
+/** Splits the text of an answer as a model streams it. */
+export function splitAnswer({ text }: ModelAnswer): string[] {
+  return splitText(text, STREAM_PIECE_CHARS);
+}
+
+/** The tokens that the response to a request reports. */
+export function tokensOf({ answer, promptTokens }: RenderInput): ReportedTokens {
+  return { inputTokens: promptTokens, outputTokens: answer.completionTokens };
 }
 
 /** Splits text into pieces of about the given length without splitting a surrogate pair. */
@@ -128,18 +99,4 @@ export function splitText(text: string, pieceChars: number): string[] {
     start = end;
   }
   return pieces;
-}
-
-function tokensOf({ answer, promptTokens }: RenderInput): ReportedTokens {
-  return { inputTokens: promptTokens, outputTokens: answer.completionTokens };
-}
-
-function usageOf({ answer, promptTokens }: RenderInput) {
-  return {
-    prompt_tokens: promptTokens,
-    completion_tokens: answer.completionTokens,
-    total_tokens: promptTokens + answer.completionTokens,
-    prompt_tokens_details: { cached_tokens: 0 },
-    completion_tokens_details: { reasoning_tokens: answer.reasoningTokens },
-  };
 }

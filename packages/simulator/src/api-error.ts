@@ -1,4 +1,4 @@
-/** An error response in OpenAI's format. */
+/** An error response; its type and code are OpenAI's. */
 export interface ApiError {
   /** HTTP status, 400..599. */
   readonly status: number;
@@ -9,9 +9,14 @@ export interface ApiError {
   readonly headers?: readonly string[];
 }
 
-/** Renders the body of an error. */
-export function errorBody({ message, type, code }: ApiError): string {
-  return JSON.stringify({ error: { message, type, param: null, code } });
+/** Whether a request was refused. */
+export function isApiError(value: object): value is ApiError {
+  return 'status' in value && 'message' in value;
+}
+
+/** The body of an error in OpenAI's format. */
+export function errorObject({ message, type, code }: ApiError): object {
+  return { error: { message, type, param: null, code } };
 }
 
 /** The request is invalid: 400 `invalid_request_error`. */

@@ -1,8 +1,8 @@
 import { type ApiError, modelNotFound } from './api-error.ts';
 import type { CellKey } from './cell-key.ts';
-import type { ChatRequest } from './chat-request.ts';
 import { composeResult } from './compose-result.ts';
 import type { Behaviour, Distribution, ModelBehaviour } from './load-behaviour.ts';
+import type { PromptRequest } from './prompt-request.ts';
 import { createQuestionFinder } from './question-finder.ts';
 import { drawNormal, type RandomStream, seededRandom } from './seeded-random.ts';
 import { estimateTokens, type ModelAnswer, type SimulatedModel } from './simulated-model.ts';
@@ -37,7 +37,7 @@ export function createBehaviourModel(
   const modelNames = Object.keys(behaviour.models).filter((name) => name !== anyModel);
   const behaviours = new Map(Object.entries(behaviour.models));
 
-  function answer(request: ChatRequest, cell: CellKey | undefined): ModelAnswer | ApiError {
+  function answer(request: PromptRequest, cell: CellKey | undefined): ModelAnswer | ApiError {
     const model = behaviours.get(request.model) ?? behaviours.get(anyModel);
     if (model === undefined) return modelNotFound(request.model);
     const question = findQuestion(request, cell);

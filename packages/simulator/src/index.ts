@@ -1,5 +1,5 @@
 /**
- * An OpenAI-compatible model server for tests, demos and acceptance runs.
+ * A model server for tests, demos and acceptance runs.
  *
  * It answers from recordings (found by question text and arm), from simulated models with a given accuracy
  * and latency, or with one fixed text, and can inject faults. Every decision is seeded and independent of

@@ -1,14 +1,15 @@
 import type { ServerResponse } from 'node:http';
 import {
   type AnswerBody,
+  jsonBody,
   type ReportedTokens,
-  renderErrorBody,
   tokensWithin,
   truncateBody,
 } from './answer-body.ts';
-import { type ApiError, errorBody } from './api-error.ts';
+import type { ApiError } from './api-error.ts';
 import type { PlannedFault } from './fault-plan.ts';
 import type { FaultOf } from './load-faults.ts';
+import type { ServedProtocol } from './protocols/served-protocol.ts';
 import { instantAnswer, type ModelAnswer } from './simulated-model.ts';
 import type { SimulatorClock } from './system-clock.ts';
 import {
@@ -29,6 +30,8 @@ export interface FaultContext {
   /** The answer or error the model would have given. */
   readonly reply: ModelAnswer | ApiError;
   readonly isStream: boolean;
+  /** The protocol of the request. */
+  readonly protocol: ServedProtocol;
   /** Renders an answer in the requested format. */
   readonly render: (answer: ModelAnswer, options?: RenderOptions) => AnswerBody;
   /** Records what is billed once the body that is about to be sent has been sent. */
@@ -46,20 +49,20 @@ export interface RenderOptions {
   /** @default the requested model */
   readonly servedModel?: string;
   /** @default true */
-  readonly hasChoices?: boolean;
+  readonly hasAnswer?: boolean;
 }
 
 /** Responds to a request as the fault prescribes. */
 export async function injectFault(planned: PlannedFault, context: FaultContext): Promise<void> {
   const { fault, windowRestSeconds } = planned;
-  const { response, reply, render, noteBody } = context;
+  const { response, reply, render, noteBody, protocol } = context;
   switch (fault.kind) {
     case 'rate-limit':
     case 'quota':
     case 'unauthorized':
     case 'server-error':
     case 'overloaded':
-      writeError(response, errorOfFault(fault, windowRestSeconds));
+      writeError(response, errorOfFault(fault, windowRestSeconds), protocol.describeError);
       return;
     case 'usage-limit': {
       const seconds = fault.resetSeconds ?? windowRestSeconds ?? defaultUsageLimitSeconds;
@@ -70,7 +73,7 @@ export async function injectFault(planned: PlannedFault, context: FaultContext):
     }
     case 'error-object': {
       const error = errorOfFault({ kind: fault.error ?? 'server-error' }, windowRestSeconds);
-      writeBody(response, renderErrorBody(errorBody(error), context.isStream));
+      writeBody(response, errorInBody(error, context));
       return;
     }
     case 'hang':
@@ -86,10 +89,17 @@ export async function injectFault(planned: PlannedFault, context: FaultContext):
     case 'content-filter':
     case 'no-choices':
       // The plan picks these faults only for requests that have an answer.
-      if ('status' in reply) writeError(response, reply);
+      if ('status' in reply) writeError(response, reply, protocol.describeError);
       else await corruptAnswer(fault, reply, context);
       return;
   }
+}
+
+/** An error in a body that is otherwise successful, as one event for a stream. */
+function errorInBody(error: ApiError, { protocol, isStream }: FaultContext): AnswerBody {
+  if (!isStream) return jsonBody(protocol.describeError(error));
+  const pieces = [protocol.errorEvent(error)];
+  return { contentType: 'text/event-stream', pieces, tokens: undefined };
 }
 
 type CorruptingFault = FaultOf<
@@ -124,7 +134,7 @@ function corruptBody(
     case 'content-filter':
       return render({ ...answer, finishReason: 'content_filter' });
     case 'no-choices':
-      return render(answer, { hasChoices: false });
+      return render(answer, { hasAnswer: false });
   }
 }
 

@@ -1,12 +1,12 @@
 import type { CellKey } from './cell-key.ts';
-import type { ChatRequest } from './chat-request.ts';
+import type { PromptRequest } from './prompt-request.ts';
 import type { SimulatedQuestion } from './simulated-question.ts';
 
 const anchorChars = 16;
 
 /** Finds the known question a request is about. */
 export type QuestionFinder = (
-  request: ChatRequest,
+  request: PromptRequest,
   cell: CellKey | undefined,
 ) => SimulatedQuestion | undefined;
 

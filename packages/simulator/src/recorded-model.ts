@@ -1,6 +1,6 @@
 import { type ApiError, invalidRequest } from './api-error.ts';
-import type { ChatRequest } from './chat-request.ts';
 import type { Recording, Recordings } from './load-recordings.ts';
+import type { PromptRequest } from './prompt-request.ts';
 import { chainOfThoughtTail } from './question-text.ts';
 import {
   type FinishReason,
@@ -24,7 +24,7 @@ export function createRecordedModel(recordings: Recordings): SimulatedModel {
 
 function findAnswer(
   answers: ReadonlyMap<string, ModelAnswer>,
-  { question, arm }: ChatRequest,
+  { question, arm }: PromptRequest,
 ): ModelAnswer | ApiError {
   if (question === undefined || arm === undefined) {
     return invalidRequest('No user message to find a recording for.', noRecordingCode);

@@ -1,6 +1,6 @@
 import type { ApiError } from './api-error.ts';
 import type { CellKey } from './cell-key.ts';
-import type { ChatRequest } from './chat-request.ts';
+import type { PromptRequest } from './prompt-request.ts';
 
 /** Why a simulated model stopped, in OpenAI's terms. */
 export type FinishReason = 'stop' | 'length' | 'content_filter';
@@ -21,7 +21,7 @@ export interface SimulatedModel {
   /** Model names for `GET /v1/models`; empty if every name is served. */
   readonly modelNames: readonly string[];
   /** Depends only on its arguments, never on earlier requests. */
-  answer(request: ChatRequest, cell: CellKey | undefined): ModelAnswer | ApiError;
+  answer(request: PromptRequest, cell: CellKey | undefined): ModelAnswer | ApiError;
 }
 
 /** Estimates tokens by the usual rule of thumb of four characters per token. */

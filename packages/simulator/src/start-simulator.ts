@@ -6,13 +6,16 @@ import {
   type ServerResponse,
 } from 'node:http';
 import { ThriceError } from '@thrice/core';
-import { createChatHandler } from './answer-chat.ts';
+import { createRequestHandler } from './answer-request.ts';
 import { modelNotFound, unknownUrl } from './api-error.ts';
 import { createBehaviourModel } from './behaviour-model.ts';
 import { createFaultPlan } from './fault-plan.ts';
 import type { Behaviour } from './load-behaviour.ts';
 import type { Faults } from './load-faults.ts';
 import type { Recordings } from './load-recordings.ts';
+import { anthropicProtocol } from './protocols/anthropic-protocol.ts';
+import { chatProtocol } from './protocols/chat-protocol.ts';
+import { responsesProtocol } from './protocols/responses-protocol.ts';
 import { createRecordedModel } from './recorded-model.ts';
 import { openRequestLog } from './request-log.ts';
 import { RequestCounter, type SimulatorStats } from './request-stats.ts';
@@ -46,21 +49,26 @@ export interface SimulatorOptions {
 
 /** A running model server. */
 export interface Simulator extends AsyncDisposable {
-  /** Base URL for an OpenAI client: `http://<host>:<port>/v1`. */
+  /** Base URL for a client of OpenAI: `http://<host>:<port>/v1`. */
   readonly url: string;
   stats(): SimulatorStats;
   /** Closes all connections and completes the log. A second call has no effect. */
   close(): Promise<void>;
 }
 
+/** The wire protocols, by the path of their requests. */
+const protocols = new Map(
+  [chatProtocol, responsesProtocol, anthropicProtocol].map((protocol) => [protocol.path, protocol]),
+);
+
 /** Longer than any client keeps an idle connection, so that no request hits a closing socket. */
 const keepAliveTimeoutMs = 75_000;
 const backlog = 4096;
 
 /**
- * Starts an OpenAI-compatible model server.
+ * Starts a model server that speaks chat completions, responses and Anthropic's messages.
  *
- * Endpoints: `POST /v1/chat/completions` (JSON and SSE), `GET /v1/models`, `GET /v1/models/<name>`,
+ * Endpoints: `POST /v1/chat/completions`, `/v1/responses` and `/v1/messages` (JSON and SSE), `GET /v1/models`, `GET /v1/models/<name>`,
  * `GET /thrice/stats`.
  *
  * @throws {ThriceError} `invalid-argument` when the server cannot listen on the host and port;
@@ -72,12 +80,12 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
   const counter = new RequestCounter();
   const log = options.log === undefined ? undefined : openLog(options.log);
   const faultPlan = faults === undefined ? undefined : createFaultPlan(faults);
-  const chat = createChatHandler({ model, faultPlan, counter, log, clock });
+  const handler = createRequestHandler({ model, faultPlan, counter, log, clock });
 
   const server = createHttpServer((request, response) => {
     const path = pathOf(request);
-    if (request.method === 'POST' && path === '/v1/chat/completions')
-      chat.handle(request, response);
+    const protocol = request.method === 'POST' ? protocols.get(path) : undefined;
+    if (protocol !== undefined) handler.handle(request, response, protocol);
     else answerOtherRequest(`${request.method ?? ''} ${path}`, response, model, counter);
   });
   try {
@@ -90,7 +98,7 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
   let closing: Promise<void> | undefined;
   const close = async () => {
     closing ??= stopServer(server).then(() => {
-      chat.abandonAll();
+      handler.abandonAll();
       log?.close();
     });
     await closing;
@@ -119,7 +127,7 @@ function createModel(options: SimulatorOptions): SimulatedModel {
   };
 }
 
-/** Answers every request except chat completions. */
+/** Answers every request that is not to a model. */
 function answerOtherRequest(
   route: string,
   response: ServerResponse,

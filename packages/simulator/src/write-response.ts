@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { type AnswerBody, splitText } from './answer-body.ts';
-import { type ApiError, errorBody } from './api-error.ts';
+import { type ApiError, errorObject } from './api-error.ts';
 import type { SimulatorClock } from './system-clock.ts';
 
 const dripPieceCount = 20;
@@ -25,9 +25,17 @@ export function writeJson(
   response.end(body);
 }
 
-/** Sends an error in OpenAI's format. */
-export function writeError(response: ServerResponse, error: ApiError): void {
-  writeJson(response, error.status, errorBody(error), error.headers);
+/**
+ * Sends an error.
+ *
+ * @param describe - How the protocol renders it. @default OpenAI's format
+ */
+export function writeError(
+  response: ServerResponse,
+  error: ApiError,
+  describe: (error: ApiError) => object = errorObject,
+): void {
+  writeJson(response, error.status, JSON.stringify(describe(error)), error.headers);
 }
 
 /** Sends a 200 response with its whole body immediately. */

@@ -73,6 +73,21 @@ describe('listModels', () => {
     });
   });
 
+  it('lists the models of an Anthropic endpoint with its headers, on one page', async () => {
+    await using server = await startHttpServer((response) =>
+      sendJson(response, { data: [{ type: 'model', id: 'claude-opus-5' }], has_more: false }),
+    );
+    const anthropic = aLane({ protocol: 'anthropic' });
+
+    const names = await listModels(anthropic, server.url, canary);
+
+    expect(names).toEqual(['claude-opus-5']);
+    expect(server.requests[0]).toMatchObject({
+      path: '/v1/models?limit=1000',
+      headers: { 'x-api-key': canary, 'anthropic-version': '2023-06-01' },
+    });
+  });
+
   it('lists the names that are readable', async () => {
     const data = [{ id: 'small' }, null, { id: 7 }, 'large'];
     await using server = await startHttpServer((response) => sendJson(response, { data }));

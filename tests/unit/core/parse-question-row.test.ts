@@ -180,12 +180,44 @@ describe('parseQuestionRow', () => {
       ['metadata: expected a table, received "x"'],
     ],
     [
-      'attachments',
-      { id: 'q1', question: 'Why?', attachments: [] },
-      ['attachments: not supported by this version'],
+      'an attachment that is a path',
+      { id: 'q1', question: 'Why?', attachments: ['a.png'] },
+      [
+        'attachments[0]: expected an image as a data URL (data:image/png;base64,...) or an http or https address (this version reads no files), received "a.png"',
+      ],
+    ],
+    [
+      'parts in a message of the model',
+      {
+        id: 'q1',
+        messages: [{ role: 'assistant', content: [{ type: 'text', text: 'x' }] }],
+      },
+      [
+        'messages[0].content: expected a text: only a message of the user has parts, received [{"type":"text","text":"x"}]',
+      ],
     ],
   ])('rejects %s', (_, row, problems) => {
     expect(parseQuestionRow(row)).toEqual({ problems });
+  });
+
+  it('reads images beside the question and in its messages', () => {
+    const attachments = ['data:image/png;base64,iVBORw0KGgo=', 'https://example.org/a.png'];
+    const content = [
+      { type: 'text', text: 'Why?' },
+      { type: 'image_url', image_url: { url: 'https://example.org/a.png' } },
+    ];
+
+    const beside = parseQuestionRow({ id: 'q1', question: 'Why?', attachments });
+    const within = parseQuestionRow({ id: 'q1', messages: [{ role: 'user', content }] });
+
+    expect(beside.question?.attachments).toEqual(attachments);
+    expect(within.question?.messages).toEqual([{ role: 'user', content }]);
+  });
+
+  it('reads an empty list of attachments as none', () => {
+    const { question } = parseQuestionRow({ id: 'q1', question: 'Why?', attachments: [] });
+
+    expect(question).toStrictEqual(parseQuestionRow({ id: 'q1', question: 'Why?' }).question);
   });
 
   it.each(['', '.', '..', ' x', 'x\n', 'a#b', 'a\u0000b', 'a\u2028b', 'é'.repeat(41), '\ud800'])(

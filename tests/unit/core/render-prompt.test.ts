@@ -18,6 +18,35 @@ describe('renderPrompt', () => {
     expect(messages).toEqual([{ role: 'user', content: 'Which?\n\n(A) red\n(B) blue' }]);
   });
 
+  it('sends the images of a question after its prompt', () => {
+    const attachments = ['https://example.org/a.png'];
+    const image = { kind: 'image', url: 'https://example.org/a.png' };
+
+    const prompts = [
+      renderPrompt(aConfig({ prompt: 'Q: {{question}}' }), aQuestion({ attachments })),
+      renderPrompt(
+        aConfig({ system: 'Be brief.' }),
+        aQuestion({
+          question: null,
+          messages: [
+            { role: 'user', content: [{ type: 'text', text: 'Why?' }] },
+            { role: 'assistant', content: 'Because.' },
+          ],
+          attachments,
+        }),
+      ),
+    ];
+
+    expect(prompts).toEqual([
+      [{ role: 'user', content: [{ kind: 'text', text: 'Q: What is 6 x 7?' }, image] }],
+      [
+        { role: 'system', content: 'Be brief.' },
+        { role: 'user', content: [{ kind: 'text', text: 'Why?' }, image] },
+        { role: 'assistant', content: 'Because.' },
+      ],
+    ]);
+  });
+
   it("returns the question's own messages if it has any", () => {
     const own = [
       { role: 'user', content: 'a' },

@@ -33,7 +33,7 @@ describe('a resolved benchmark', () => {
 
   it.each([
     ['openai', 'https://api.openai.com/v1', 'OPENAI_API_KEY', 'max_completion_tokens'],
-    ['anthropic', 'https://api.anthropic.com/v1', 'ANTHROPIC_API_KEY', 'max_tokens'],
+    ['anthropic', 'https://api.anthropic.com/v1', 'ANTHROPIC_API_KEY', 'max_tokens', 'anthropic'],
     [
       'gemini',
       'https://generativelanguage.googleapis.com/v1beta/openai',
@@ -44,7 +44,7 @@ describe('a resolved benchmark', () => {
     ['deepseek', 'https://api.deepseek.com/v1', 'DEEPSEEK_API_KEY', 'max_tokens'],
     ['grok', 'https://api.x.ai/v1', 'GROK_API_KEY', 'max_tokens'],
     ['mistral', 'https://api.mistral.ai/v1', 'MISTRAL_API_KEY', 'max_tokens'],
-  ])('knows the lane %s', (lane, url, apiKeyEnv, maxTokensField) => {
+  ])('knows the lane %s', (lane, url, apiKeyEnv, maxTokensField, protocol = 'chat') => {
     const spec = specOf({ configs: [{ name: 'a', model: `${lane}/some/model` }] });
 
     const benchmark = resolveBenchmark(spec, 'demo.toml');
@@ -52,7 +52,7 @@ describe('a resolved benchmark', () => {
     expect(benchmark.configs[0]).toMatchObject({ lane, model: 'some/model' });
     expect(benchmark.lanes.get(lane)).toEqual({
       name: lane,
-      protocol: 'chat',
+      protocol,
       endpoints: [url],
       apiKeyEnv,
       maxConcurrency: undefined,
@@ -118,8 +118,13 @@ describe('a resolved benchmark', () => {
           model: 'openai/gpt-5.2',
           system: 'Be brief.',
           prompt: '{{question}}',
-          temperature: 0,
+          temperature: 1,
           max_tokens: 9,
+          top_p: 1,
+          seed: 7,
+          stop: 'END',
+          service_tier: 'flex',
+          reasoning_effort: 'low',
           stream: true,
           extra_body: { top_k: 1 },
           scorer: 'near',
@@ -139,8 +144,13 @@ describe('a resolved benchmark', () => {
       model: 'gpt-5.2',
       system: 'Be brief.',
       prompt: '{{question}}',
-      temperature: 0,
+      temperature: 1,
       maxTokens: 9,
+      topP: 1,
+      seed: 7,
+      stop: ['END'],
+      serviceTier: 'flex',
+      reasoningEffort: 'low',
       isStreamed: true,
       extraBody: { top_k: 1 },
       scorer: { kind: 'numeric', tolerance: 0.5 },

@@ -1,4 +1,9 @@
-import { type BenchmarkSpec, type QuestionSource, SIMULATOR_LANE } from '@thrice/core';
+import {
+  type BenchmarkSpec,
+  type QuestionMessage,
+  type QuestionSource,
+  SIMULATOR_LANE,
+} from '@thrice/core';
 import type { SimulatedQuestion, Simulator } from '@thrice/simulator';
 
 /**
@@ -29,14 +34,19 @@ export async function* simulatedQuestions(
   source: Pick<QuestionSource, 'read'>,
 ): AsyncIterable<SimulatedQuestion> {
   for await (const { id, question, messages, target, choices } of source.read()) {
-    const text = question ?? messages?.at(-1)?.content ?? '';
     yield {
       id,
-      question: text,
+      question: question ?? textOf(messages?.at(-1)?.content ?? ''),
       ...(target === null ? {} : { target }),
       ...(choices === null ? {} : { choices }),
     };
   }
+}
+
+/** The text of a message: what the simulator reads of it. */
+function textOf(content: QuestionMessage['content']): string {
+  if (typeof content === 'string') return content;
+  return content.map((part) => (part.type === 'text' ? part.text : '')).join('');
 }
 
 async function collect<T>(items: AsyncIterable<T>): Promise<readonly T[]> {

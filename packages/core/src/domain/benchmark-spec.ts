@@ -62,6 +62,9 @@ export const selectSchema = z.strictObject({
 /** A deterministic subset of the questions. */
 export type Select = z.infer<typeof selectSchema>;
 
+/** The wire protocols that a lane's endpoints may speak. */
+export const protocolSchema = z.enum(['chat', 'responses', 'anthropic']);
+
 const laneSchema = z.strictObject({
   base_url: baseUrlSchema.optional(),
   endpoints: z.array(baseUrlSchema).min(1).optional(),
@@ -69,9 +72,7 @@ const laneSchema = z.strictObject({
   max_concurrency: z.int().min(1).max(10_000).optional(),
   timeout_s: secondsSchema.optional(),
   max_tokens_field: z.enum(['max_tokens', 'max_completion_tokens']).optional(),
-  protocol: z
-    .enum(['chat'], { error: 'expected "chat", the only protocol of this version' })
-    .optional(),
+  protocol: protocolSchema.optional(),
   /** File with the bundled simulator's models, relative to the spec; lane `sim` only. */
   behaviour: z.string().min(1).optional(),
   /** File with the bundled simulator's faults, relative to the spec; lane `sim` only. */
@@ -89,6 +90,23 @@ export const priceSchema = z.strictObject({
 /** USD per million tokens. */
 export type Price = z.infer<typeof priceSchema>;
 
+/**
+ * How much a model reasons. Every vendor knows some of these values; `extra_body` takes any other.
+ *
+ * @see https://platform.openai.com/docs/api-reference/chat/create (`ReasoningEffort` of the `openai` package 7.55.0)
+ */
+export const reasoningEffortSchema = z.enum([
+  'none',
+  'minimal',
+  'low',
+  'medium',
+  'high',
+  'xhigh',
+  'max',
+]);
+/** How much a model reasons. */
+export type ReasoningEffort = z.infer<typeof reasoningEffortSchema>;
+
 function createConfigSchema(solver: z.ZodType<string>) {
   return z.strictObject({
     name: configNameSchema,
@@ -101,6 +119,11 @@ function createConfigSchema(solver: z.ZodType<string>) {
     prompt_file: z.string().min(1).optional(),
     temperature: z.number().min(0).max(2).optional(),
     max_tokens: z.int().min(1).optional(),
+    top_p: z.number().min(0).max(1).optional(),
+    seed: z.int().optional(),
+    stop: z.union([z.string().min(1), z.array(z.string().min(1)).min(1)]).optional(),
+    service_tier: z.string().min(1).optional(),
+    reasoning_effort: reasoningEffortSchema.optional(),
     stream: z.boolean().default(false),
     extra_body: z.record(z.string(), z.unknown()).optional(),
     scorer: z.string().min(1).default('exact'),

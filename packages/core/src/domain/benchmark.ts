@@ -1,8 +1,9 @@
-import type { Price, Select } from './benchmark-spec.ts';
+import type * as z from 'zod';
+import type { Price, protocolSchema, ReasoningEffort, Select } from './benchmark-spec.ts';
 import type { ScorerSpec } from './scorer.ts';
 
 /** A wire protocol; each has a model client of its own. */
-export type Protocol = 'chat';
+export type Protocol = z.infer<typeof protocolSchema>;
 
 /** A provider account or endpoint pool: what shares one rate limit, one breaker, one queue. */
 export interface Lane {
@@ -20,8 +21,23 @@ export interface Lane {
   readonly maxTokensField: 'max_tokens' | 'max_completion_tokens';
 }
 
+/** How a model is asked to answer; undefined leaves it to the vendor. */
+export interface ModelParameters {
+  /** 0..2 */
+  readonly temperature: number | undefined;
+  /** The most tokens that an answer may take, reasoning included. */
+  readonly maxTokens: number | undefined;
+  /** 0..1 */
+  readonly topP: number | undefined;
+  readonly seed: number | undefined;
+  /** Texts that end the answer. */
+  readonly stop: readonly string[] | undefined;
+  readonly serviceTier: string | undefined;
+  readonly reasoningEffort: ReasoningEffort | undefined;
+}
+
 /** A named system under test. */
-export interface Config {
+export interface Config extends ModelParameters {
   readonly name: string;
   /** The kind of solver that answers: `direct`. */
   readonly solver: string;
@@ -31,8 +47,6 @@ export interface Config {
   readonly system: string | undefined;
   /** The prompt template; undefined sends the question as it is. */
   readonly prompt: string | undefined;
-  readonly temperature: number | undefined;
-  readonly maxTokens: number | undefined;
   readonly isStreamed: boolean;
   readonly extraBody: Readonly<Record<string, unknown>> | undefined;
   readonly scorer: ScorerSpec;

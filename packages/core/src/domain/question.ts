@@ -22,11 +22,42 @@ function isSafeId(id: string): boolean {
   return !/[\p{Cc}\p{Zl}\p{Zp}#]/u.test(id);
 }
 
-/** One text-only chat message of a question row, in OpenAI's format. */
-export const questionMessageSchema = z.strictObject({
-  role: z.enum(['system', 'user', 'assistant']),
-  content: z.string(),
-});
+/** An image of a question: its bytes, or an address that the vendor fetches. */
+export const imageUrlSchema = z
+  .string()
+  .regex(
+    /^(?:data:image\/[\w.+-]+;base64,|https?:\/\/)/,
+    'expected an image as a data URL (data:image/png;base64,...) or an http or https address (this version reads no files)',
+  );
+
+/** The content of a message in OpenAI's format: a text, or parts in order. */
+const questionContentSchema = z.union([
+  z.string(),
+  z
+    .array(
+      z.discriminatedUnion('type', [
+        z.strictObject({ type: z.literal('text'), text: z.string() }),
+        z.strictObject({
+          type: z.literal('image_url'),
+          image_url: z.strictObject({ url: imageUrlSchema }),
+        }),
+      ]),
+    )
+    .min(1),
+]);
+
+/** One chat message of a question row, in OpenAI's format. No vendor takes an image of any role but `user`. */
+export const questionMessageSchema = z
+  .strictObject({
+    role: z.enum(['system', 'user', 'assistant']),
+    content: questionContentSchema,
+  })
+  .refine(({ role, content }) => role === 'user' || typeof content === 'string', {
+    path: ['content'],
+    error: 'expected a text: only a message of the user has parts',
+  });
+/** One chat message of a question row. */
+export type QuestionMessage = z.infer<typeof questionMessageSchema>;
 
 /** A question in the normalized form that planning stores and workers read. */
 export const questionSchema = z.strictObject({
@@ -38,6 +69,8 @@ export const questionSchema = z.strictObject({
   target: z.array(z.string()).nullable(),
   choices: z.array(z.string()).nullable(),
   rubric: z.unknown(),
+  /** Images that are sent after the prompt. Absent for none. */
+  attachments: z.array(imageUrlSchema).min(1).optional(),
   tags: z.record(z.string(), z.string()),
   metadata: z.record(z.string(), z.unknown()),
 });

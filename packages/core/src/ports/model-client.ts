@@ -1,4 +1,4 @@
-import type { Lane } from '../domain/benchmark.ts';
+import type { Lane, ModelParameters } from '../domain/benchmark.ts';
 import type { FinishReason, ModelOutput, Usage } from '../domain/call.ts';
 import type { CellKey } from '../domain/cell.ts';
 import type { Message, ToolDefinition } from '../domain/message.ts';
@@ -6,14 +6,12 @@ import type { ThriceError } from '../errors.ts';
 import type { RateLimitHeaders } from './governor.ts';
 
 /** One request to a model. */
-export interface ModelRequest {
+export interface ModelRequest extends ModelParameters {
   readonly lane: Lane;
   readonly model: string;
   readonly messages: readonly Message[];
   /** Tools that the model may call; empty for none. */
   readonly tools: readonly ToolDefinition[];
-  readonly temperature: number | undefined;
-  readonly maxTokens: number | undefined;
   readonly isStreamed: boolean;
   /** Merged into the body last: what the fields above cannot say. */
   readonly extraBody: Readonly<Record<string, unknown>> | undefined;

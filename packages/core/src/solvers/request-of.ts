@@ -5,8 +5,23 @@ import type { StepRequest } from '../ports/solver.ts';
 
 /** A call to the model of a config, with the parameters of the config. */
 export function requestOf(config: Config, messages: readonly Message[]): StepRequest {
-  const { lane, model, temperature, maxTokens, isStreamed, extraBody } = config;
-  return { lane, model, messages, tools: [], temperature, maxTokens, isStreamed, extraBody };
+  const { lane, model, isStreamed, extraBody } = config;
+  const { temperature, maxTokens, topP, seed, stop, serviceTier, reasoningEffort } = config;
+  return {
+    lane,
+    model,
+    messages,
+    tools: [],
+    temperature,
+    maxTokens,
+    topP,
+    seed,
+    stop,
+    serviceTier,
+    reasoningEffort,
+    isStreamed,
+    extraBody,
+  };
 }
 
 /** The text of an output, for the next message; empty if there is none. */

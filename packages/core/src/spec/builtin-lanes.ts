@@ -3,10 +3,13 @@ export interface BuiltinLane {
   readonly baseUrl: string;
   readonly apiKeyEnv: string;
   readonly maxTokensField?: 'max_completion_tokens';
+  /** @default 'chat' */
+  readonly protocol?: 'anthropic';
 }
 
 /**
- * The providers' OpenAI-compatible endpoints, as their documentation gives them.
+ * The providers' endpoints, as their documentation gives them: OpenAI-compatible ones, except Anthropic's, whose
+ * compatible endpoint is documented as no "production-ready solution".
  *
  * @see https://platform.openai.com/docs/api-reference (newer models reject `max_tokens`)
  * @see https://docs.anthropic.com/en/api/openai-sdk
@@ -20,7 +23,11 @@ export const builtinLanes: Readonly<Record<string, BuiltinLane>> = {
     apiKeyEnv: 'OPENAI_API_KEY',
     maxTokensField: 'max_completion_tokens',
   },
-  anthropic: { baseUrl: 'https://api.anthropic.com/v1', apiKeyEnv: 'ANTHROPIC_API_KEY' },
+  anthropic: {
+    baseUrl: 'https://api.anthropic.com/v1',
+    apiKeyEnv: 'ANTHROPIC_API_KEY',
+    protocol: 'anthropic',
+  },
   gemini: {
     baseUrl: 'https://generativelanguage.googleapis.com/v1beta/openai',
     apiKeyEnv: 'GEMINI_API_KEY',

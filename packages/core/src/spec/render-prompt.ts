@@ -1,7 +1,7 @@
 import type { Config } from '../domain/benchmark.ts';
 import { renderChoices } from '../domain/choices.ts';
-import type { Message } from '../domain/message.ts';
-import type { Question } from '../domain/question.ts';
+import type { ContentPart, Message } from '../domain/message.ts';
+import type { Question, QuestionMessage } from '../domain/question.ts';
 import { ThriceError } from '../errors.ts';
 
 const PLACEHOLDER = /\{\{([^{}]*)\}\}/g;
@@ -22,20 +22,49 @@ export function checkTemplate(template: string): readonly string[] {
  * Renders the messages of a config's first call for a question.
  *
  * Without a template, sends the question's own messages, or its text with any choices below it as
- * `(A) ...` lines.
+ * `(A) ...` lines. The images of the question follow the prompt, in its last message of the user.
  *
  * @throws {ThriceError} `invalid-question` if the template names a field that the question lacks.
  */
 export function renderPrompt(config: Config, question: Question): readonly Message[] {
   const system: Message[] =
     config.system === undefined ? [] : [{ role: 'system', content: config.system }];
+  return [...system, ...attachImages(renderQuestion(config, question), question)];
+}
+
+function renderQuestion(config: Config, question: Question): readonly Message[] {
   if (config.prompt !== undefined) {
-    return [...system, { role: 'user', content: renderTemplate(config.prompt, question) }];
+    return [{ role: 'user', content: renderTemplate(config.prompt, question) }];
   }
-  if (question.messages !== null) return [...system, ...question.messages];
+  if (question.messages !== null) return question.messages.map(toMessage);
   const parts = [question.question ?? ''];
   if (question.choices !== null) parts.push(renderChoices(question.choices));
-  return [...system, { role: 'user', content: parts.join('\n\n') }];
+  return [{ role: 'user', content: parts.join('\n\n') }];
+}
+
+function toMessage({ role, content }: QuestionMessage): Message {
+  if (typeof content === 'string') return { role, content };
+  const parts = content.map(
+    (part): ContentPart =>
+      part.type === 'text'
+        ? { kind: 'text', text: part.text }
+        : { kind: 'image', url: part.image_url.url },
+  );
+  return { role, content: parts };
+}
+
+function attachImages(
+  messages: readonly Message[],
+  { attachments = [] }: Question,
+): readonly Message[] {
+  const images = attachments.map((url): ContentPart => ({ kind: 'image', url }));
+  const last = messages.findLastIndex(({ role }) => role === 'user');
+  const message = messages[last];
+  if (images.length === 0 || message?.role !== 'user') return messages;
+  const { content } = message;
+  const parts: readonly ContentPart[] =
+    typeof content === 'string' ? [{ kind: 'text', text: content }] : content;
+  return messages.with(last, { role: 'user', content: [...parts, ...images] });
 }
 
 function renderTemplate(template: string, question: Question): string {

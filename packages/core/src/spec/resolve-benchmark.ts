@@ -3,8 +3,10 @@ import type { BenchmarkSpec } from '../domain/benchmark-spec.ts';
 import { describeUnknownKind, type ScorerRegistry, type ScorerSpec } from '../domain/scorer.ts';
 import { builtinLanes, SIMULATOR_LANE } from './builtin-lanes.ts';
 import { suggestName } from './nearest-name.ts';
+import { parameterProblems } from './parameter-rules.ts';
 import { invalidSpec } from './parse-spec.ts';
 import { checkTemplate } from './render-prompt.ts';
+import { vendorOf } from './vendors.ts';
 
 type ConfigSpec = BenchmarkSpec['configs'][number];
 type LaneSpec = BenchmarkSpec['lanes'][string];
@@ -27,9 +29,14 @@ export function resolveBenchmark(
   const configs = spec.configs.map((config, index) => {
     const found = configProblems(spec, config, index, scorers);
     problems.push(...found.map((problem) => `configs[${index}].${problem}`));
-    const lane = laneOf(config);
-    lanes.set(lane, resolveLane(spec, lane));
-    return resolveConfig(spec, config, lane);
+    const name = laneOf(config);
+    const lane = resolveLane(spec, name);
+    lanes.set(name, lane);
+    const resolved = resolveConfig(spec, config, name);
+    // A group that was planned stays readable, whatever vendors refuse by now.
+    const refused = scorers === undefined ? [] : parameterProblems(lane, resolved.model, resolved);
+    problems.push(...refused.map((problem) => `configs[${index}].${problem}`));
+    return resolved;
   });
   for (const [name, lane] of Object.entries(spec.lanes)) {
     problems.push(...laneProblems(name, lane).map((problem) => `lanes.${name}${problem}`));
@@ -139,14 +146,15 @@ function resolveLane(spec: BenchmarkSpec, name: string): Lane {
   const builtin = builtinLanes[name];
   const own = given?.endpoints ?? (given?.base_url === undefined ? undefined : [given.base_url]);
   const endpoints = own ?? (builtin === undefined ? [] : [builtin.baseUrl]);
+  const vendor = builtinLanes[vendorOf({ name, endpoints }) ?? ''];
   return {
     name,
-    protocol: given?.protocol ?? 'chat',
+    protocol: given?.protocol ?? builtin?.protocol ?? 'chat',
     endpoints: endpoints.map((endpoint) => endpoint.replace(/\/+$/, '')),
     apiKeyEnv: given?.api_key_env ?? builtin?.apiKeyEnv,
     maxConcurrency: given?.max_concurrency,
     timeoutMs: (given?.timeout_s ?? spec.timeout_s) * 1000,
-    maxTokensField: given?.max_tokens_field ?? builtin?.maxTokensField ?? 'max_tokens',
+    maxTokensField: given?.max_tokens_field ?? vendor?.maxTokensField ?? 'max_tokens',
   };
 }
 
@@ -160,6 +168,11 @@ function resolveConfig(spec: BenchmarkSpec, config: ConfigSpec, lane: string): C
     prompt: config.prompt,
     temperature: config.temperature,
     maxTokens: config.max_tokens,
+    topP: config.top_p,
+    seed: config.seed,
+    stop: typeof config.stop === 'string' ? [config.stop] : config.stop,
+    serviceTier: config.service_tier,
+    reasoningEffort: config.reasoning_effort,
     isStreamed: config.stream,
     extraBody: config.extra_body,
     scorer: resolveScorer(spec, config.scorer),

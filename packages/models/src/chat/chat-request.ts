@@ -6,27 +6,40 @@ import {
   ThriceError,
 } from '@thrice/core';
 import type OpenAI from 'openai';
+import { wireNamesOf } from '../vendors/wire-names.ts';
 
-type Body = Omit<OpenAI.ChatCompletionCreateParams, 'stream' | 'stream_options'>;
+type Body = OpenAI.ChatCompletionCreateParams;
 type ContentParts = (
   | OpenAI.ChatCompletionContentPartText
   | OpenAI.ChatCompletionContentPartImage
 )[];
 
+const STREAM_OPTIONS = { stream_options: { include_usage: true } };
+
 /**
- * Builds the body of a chat completion, without the fields that only streaming adds.
+ * Builds the body of a chat completion.
  *
  * @throws {ThriceError} `invalid-request` for an image in a message of any role but `user`.
  */
-export function describeBody(request: ModelRequest): Body {
-  const { model, messages, tools, temperature, maxTokens, lane, extraBody } = request;
+export function describeCompletion(request: ModelRequest): Body {
+  const { model, messages, tools, temperature, maxTokens, topP, seed, stop, lane } = request;
+  const { serviceTier, reasoningEffort, isStreamed, extraBody } = request;
+  const names = wireNamesOf(lane);
   return {
     model,
     messages: messages.map(toChatMessage),
     ...(tools.length === 0 ? {} : { tools: tools.map(toChatTool) }),
     ...(temperature === undefined ? {} : { temperature }),
     ...(maxTokens === undefined ? {} : { [lane.maxTokensField]: maxTokens }),
+    ...(topP === undefined ? {} : { top_p: topP }),
+    ...(seed === undefined ? {} : { [names.seed]: seed }),
+    ...(stop === undefined ? {} : { stop: [...stop] }),
+    ...(serviceTier === undefined ? {} : { service_tier: serviceTier as 'auto' }),
+    ...(reasoningEffort === undefined ? {} : { reasoning_effort: reasoningEffort }),
     ...extraBody,
+    ...(isStreamed
+      ? { stream: true, ...(names.takesStreamOptions && STREAM_OPTIONS) }
+      : { stream: false }),
   };
 }
 

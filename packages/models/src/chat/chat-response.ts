@@ -1,6 +1,10 @@
-import type { FinishReason, ModelOutput, Usage } from '@thrice/core';
+import type { FinishReason, ModelOutput, Usage, Vendor } from '@thrice/core';
 import * as z from 'zod';
+import { emptyToNull, NO_TOKENS, readError } from '../call/body-fields.ts';
+import { fieldOf, isRecord } from '../call/json-value.ts';
+import { readChatUsage } from '../vendors/read-usage.ts';
 import { contentSchema, imagesSchema, sortContent, toImage } from './message-parts.ts';
+import { readReasoning, reasoningFields } from './reasoning-fields.ts';
 
 const toolCallsSchema = z
   .array(
@@ -20,9 +24,7 @@ const messageSchema = z.object({
   images: imagesSchema,
   tool_calls: toolCallsSchema,
   refusal: z.string().nullish(),
-  /** Vendors send reasoning under one of these two names, or as parts of the content. */
-  reasoning_content: z.string().nullish(),
-  reasoning: z.string().nullish(),
+  ...reasoningFields,
 });
 
 /**
@@ -40,17 +42,15 @@ export const chatCompletionSchema = z.object({
 export const chatChunkSchema = z.object({
   model: z.string().nullish(),
   choices: z
-    .array(z.object({ delta: messageSchema.nullish(), finish_reason: z.string().nullish() }))
+    .array(
+      z.object({
+        delta: messageSchema.nullish(),
+        finish_reason: z.string().nullish(),
+        usage: z.unknown().optional(),
+      }),
+    )
     .nullish(),
 });
-
-/** The tokens of a call that no model worked on. */
-const NO_TOKENS: Usage = {
-  inputTokens: 0,
-  cachedInputTokens: 0,
-  outputTokens: 0,
-  reasoningTokens: 0,
-};
 
 /**
  * Returns the token counts of a body, whatever the rest of it is; null, never 0, for a count that the vendor does
@@ -59,40 +59,10 @@ const NO_TOKENS: Usage = {
  * An error object in place of a completion is the exception: no completion was made, as with a refusal by status,
  * so the counts that it does not report are known to be 0.
  */
-export function readUsage(raw: unknown): Usage {
+export function readUsage(raw: unknown, vendor: Vendor | undefined): Usage {
   const usage = fieldOf(raw, 'usage');
   if (!isRecord(usage) && isErrorAlone(raw)) return NO_TOKENS;
-  return {
-    inputTokens: readCount(fieldOf(usage, 'prompt_tokens')),
-    cachedInputTokens: readCount(fieldOf(fieldOf(usage, 'prompt_tokens_details'), 'cached_tokens')),
-    outputTokens: readCount(fieldOf(usage, 'completion_tokens')),
-    reasoningTokens: readCount(
-      fieldOf(fieldOf(usage, 'completion_tokens_details'), 'reasoning_tokens'),
-    ),
-  };
-}
-
-/** The error object of a body, or its error text; undefined if it has none. */
-export function readError(raw: unknown): object | string | undefined {
-  const error = fieldOf(raw, 'error');
-  if (isRecord(error)) return error;
-  return typeof error === 'string' && error !== '' ? error : undefined;
-}
-
-/** The model that a body names; null if it names none. */
-export function readServedModel(raw: unknown): string | null {
-  const model = fieldOf(raw, 'model');
-  return typeof model === 'string' ? model : null;
-}
-
-/** Whether a value is a JSON object. */
-export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-/** A property of a JSON object; undefined if the value is none. */
-export function fieldOf(value: unknown, name: string): unknown {
-  return isRecord(value) ? value[name] : undefined;
+  return readChatUsage(usage, vendor);
 }
 
 /** The unified finish reason; null if the response has none. */
@@ -125,10 +95,7 @@ export function mapOutput(message: z.infer<typeof messageSchema>): ModelOutput {
       name: called?.name ?? '',
       arguments: called?.arguments ?? '',
     })),
-    reasoning:
-      emptyToNull(message.reasoning_content) ??
-      emptyToNull(message.reasoning) ??
-      emptyToNull(thinking),
+    reasoning: readReasoning(message) ?? emptyToNull(thinking),
     refusal: emptyToNull(message.refusal),
   };
 }
@@ -137,13 +104,4 @@ function isErrorAlone(raw: unknown): boolean {
   const choices = fieldOf(raw, 'choices');
   const hasChoice = Array.isArray(choices) && choices.length > 0;
   return readError(raw) !== undefined && !hasChoice;
-}
-
-/** An unreadable count is unknown; the answer is kept. */
-function readCount(value: unknown): number | null {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : null;
-}
-
-function emptyToNull(text: string | null | undefined): string | null {
-  return text === undefined || text === '' ? null : text;
 }

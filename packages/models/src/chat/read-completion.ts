@@ -1,27 +1,12 @@
-import { type ModelResponse, ThriceError } from '@thrice/core';
+import { ThriceError, vendorOf } from '@thrice/core';
 import { APIError } from 'openai/core/error';
+import { readError, readServedModel } from '../call/body-fields.ts';
+import type { AnswerContext, ReadAnswer } from '../call/wire-protocol.ts';
 import { mapLimitText } from '../vendors/map-limit-text.ts';
-import {
-  chatCompletionSchema,
-  mapFinishReason,
-  mapOutput,
-  readError,
-  readServedModel,
-  readUsage,
-} from './chat-response.ts';
-
-/** What a body says, and what is wrong with it. */
-export interface ReadCompletion
-  extends Pick<
-    ModelResponse,
-    'servedModel' | 'output' | 'finishReason' | 'rawFinishReason' | 'usage'
-  > {
-  /** `APIError` for an error object; undefined for a completion. */
-  readonly problem: ThriceError | APIError | undefined;
-}
+import { chatCompletionSchema, mapFinishReason, mapOutput, readUsage } from './chat-response.ts';
 
 /** Reads the body of a successful response, whatever it is. Never throws. */
-export function readCompletion(raw: unknown): ReadCompletion {
+export function readCompletion(raw: unknown, { lane }: AnswerContext): ReadAnswer {
   const { data: completion } = chatCompletionSchema.safeParse(raw);
   const choice = completion?.choices[0];
   const output = mapOutput(choice?.message ?? {});
@@ -30,7 +15,7 @@ export function readCompletion(raw: unknown): ReadCompletion {
     output,
     finishReason: mapFinishReason(choice?.finish_reason),
     rawFinishReason: choice?.finish_reason ?? null,
-    usage: readUsage(raw),
+    usage: readUsage(raw, vendorOf(lane)),
     problem: findProblem(raw, choice !== undefined, output.text),
   };
 }
@@ -39,7 +24,7 @@ function findProblem(
   raw: unknown,
   isCompletion: boolean,
   text: string | null,
-): ReadCompletion['problem'] {
+): ReadAnswer['problem'] {
   const error = readError(raw);
   // As the package throws it for an error event of a stream.
   if (error !== undefined) return new APIError(undefined, error, undefined, undefined);

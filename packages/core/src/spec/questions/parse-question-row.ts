@@ -21,7 +21,17 @@ const TAG_FIELDS = new Set([
   'difficulty',
   'level',
 ]);
-const FIELDS = ['id', 'question', 'messages', 'target', 'choices', 'rubric', 'tags', 'metadata'];
+const FIELDS = [
+  'id',
+  'question',
+  'messages',
+  'target',
+  'choices',
+  'rubric',
+  'attachments',
+  'tags',
+  'metadata',
+];
 
 /** The question of a row, or its problems, one per line. */
 export type ParsedRow =
@@ -66,12 +76,12 @@ function draftQuestion(row: object): Draft {
   const problems: string[] = [];
   for (const [key, value] of Object.entries(row)) {
     const field = fieldOf(key, row);
-    if (key === 'attachments') problems.push('attachments: not supported by this version');
-    else if (key === 'tags' || key === 'metadata') problems.push(...addEntries(key, value, tables));
+    if (key === 'tags' || key === 'metadata') problems.push(...addEntries(key, value, tables));
     else if (field !== undefined) fields[field] = value;
     else tables[TAG_FIELDS.has(key) ? 'tags' : 'metadata'][key] = value;
   }
   fields['id'] = numberToText(fields['id']);
+  fields['attachments'] = emptyToUndefined(fields['attachments']);
   fields['target'] = toTargets(fields['target']);
   fields['choices'] = numbersToTexts(fields['choices']);
   fields['tags'] = Object.fromEntries(
@@ -121,6 +131,12 @@ function textProblems(fields: Record<string, unknown>, keys: readonly string[]):
   return Array.isArray(messages) && messages.length === 0
     ? ['messages: expected at least one message, received none']
     : [];
+}
+
+/** A question without images has no list of them. */
+function emptyToUndefined(attachments: unknown): unknown {
+  const isEmpty = attachments === null || (Array.isArray(attachments) && attachments.length === 0);
+  return isEmpty ? undefined : attachments;
 }
 
 function toTargets(target: unknown): unknown {

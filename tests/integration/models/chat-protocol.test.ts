@@ -92,201 +92,204 @@ async function streamWith(...events: readonly unknown[]): Promise<HttpServer> {
   });
 }
 
-describe.each([false, true])('ChatModelClient over the simulator (streamed: %s)', (isStreamed) => {
-  it('returns the answer with its model, finish reason, tokens and latency', async () => {
-    await using simulator = await startSimulator({ clock: instantClock });
+describe.each([false, true])(
+  'The chat protocol over the simulator (streamed: %s)',
+  (isStreamed) => {
+    it('returns the answer with its model, finish reason, tokens and latency', async () => {
+      await using simulator = await startSimulator({ clock: instantClock });
 
-    const response = await sendTo(simulator, { isStreamed });
+      const response = await sendTo(simulator, { isStreamed });
 
-    expect(response).toMatchObject({
-      endpoint: simulator.url,
-      servedModel: 'm',
-      output: { text: 'The answer is 42.', reasoning: null, refusal: null },
-      finishReason: 'stop',
-      rawFinishReason: 'stop',
-      usage: { inputTokens: 4, cachedInputTokens: 0, outputTokens: 5, reasoningTokens: 0 },
-      latencyMs: expect.any(Number) as number,
-      ttftMs: isStreamed ? (expect.any(Number) as number) : null,
-    });
-    expect(response.ttftMs ?? 0).toBeLessThanOrEqual(response.latencyMs);
-  });
-
-  it.each<[Fault, string, Readonly<Record<string, unknown>>]>([
-    [{ kind: 'rate-limit' }, 'model-rate-limited', { status: 429, retryAfterMs: undefined }],
-    [{ kind: 'rate-limit', retryAfterSeconds: 3 }, 'model-rate-limited', { retryAfterMs: 3_000 }],
-    [{ kind: 'quota' }, 'quota-exhausted', { status: 429, resetAt: undefined }],
-    [
-      { kind: 'quota', resetSeconds: 30 },
-      'quota-exhausted',
-      { resetAt: '2026-01-02T03:04:35.000Z' },
-    ],
-    [{ kind: 'unauthorized' }, 'auth-failed', { status: 401 }],
-    [{ kind: 'server-error' }, 'model-unavailable', { status: 500 }],
-    [{ kind: 'server-error', status: 503 }, 'model-unavailable', { status: 503 }],
-    [{ kind: 'overloaded' }, 'model-unavailable', { status: 529 }],
-    [{ kind: 'reset' }, 'connection-failed', {}],
-    [{ kind: 'hang', seconds: 1 }, 'connection-failed', {}],
-  ])('rejects %j as %s after one request', async (fault, code, details) => {
-    const faults = { seed: 7, faults: [fault] };
-    await using simulator = await startSimulator({ faults, clock: instantClock });
-
-    const error = await failureOf(sendTo(simulator, { isStreamed }));
-
-    expect(error).toMatchObject({ code, details });
-    expect(error.details.latencyMs).toBeGreaterThan(0);
-    expect(simulator.stats().requestCount).toBe(1);
-  });
-
-  it.each<[Fault, string, Readonly<Record<string, unknown>>]>([
-    [
-      { kind: 'usage-limit', resetSeconds: 30 },
-      'quota-exhausted',
-      { resetAt: '2026-01-02T03:04:35.000Z' },
-    ],
-    [{ kind: 'reset', afterBytes: 40 }, 'connection-failed', {}],
-    [{ kind: 'truncated-json' }, 'truncated-response', {}],
-  ])('returns %j as a paid response with the fault %s', async (fault, code, details) => {
-    const faults = { seed: 7, faults: [fault] };
-    await using simulator = await startSimulator({ faults, clock: instantClock });
-
-    const error = await faultOf(sendTo(simulator, { isStreamed }));
-
-    expect(error).toMatchObject({ code, details });
-    expect(error.details.latencyMs).toBeGreaterThan(0);
-    expect(simulator.stats().requestCount).toBe(1);
-  });
-
-  it('returns the tokens of everything that the simulator bills', async () => {
-    const rate = 0.1;
-    const faults: Fault[] = [
-      { kind: 'wrong-model', servedModel: 'cheaper', rate },
-      { kind: 'content-filter', rate },
-      { kind: 'no-choices', rate },
-      { kind: 'usage-limit', rate },
-      { kind: 'empty-content', rate },
-      { kind: 'error-object', rate },
-      { kind: 'error-object', error: 'quota', rate },
-      { kind: 'truncated-json', rate },
-      { kind: 'reset', afterBytes: 40, rate },
-      { kind: 'rate-limit', rate },
-      { kind: 'reset', rate },
-      { kind: 'drip', seconds: 1, rate },
-    ];
-    const simulator = await startSimulator({ faults: { seed: 7, faults }, clock: instantClock });
-    await using client = openClient();
-    const paid = { calls: 0, inputTokens: 0, outputTokens: 0 };
-
-    for (let index = 0; index < 300; index += 1) {
-      const messages = [{ role: 'user' as const, content: `What is 6 x ${index}?` }];
-      const request = requestTo(simulator, { isStreamed, messages });
-      const sent = await client.send(request, never).catch((error: unknown) => error);
-      if (sent instanceof ThriceError) continue;
-      const { inputTokens, outputTokens } = (sent as ModelResponse).usage;
-      paid.calls += (outputTokens ?? 0) > 0 ? 1 : 0;
-      paid.inputTokens += inputTokens ?? 0;
-      paid.outputTokens += outputTokens ?? 0;
-    }
-
-    await simulator.close();
-    const { billed, faultCounts } = simulator.stats();
-    expect(Object.keys(faultCounts)).toHaveLength(10);
-    expect(paid).toEqual(billed);
-  });
-
-  it('returns an empty text as an answer', async () => {
-    const faults: Fault[] = [{ kind: 'empty-content' }];
-    await using simulator = await startSimulator({ faults: { seed: 7, faults } });
-
-    const response = await sendTo(simulator, { isStreamed });
-
-    expect(response.output.text).toBe('');
-    expect(response.finishReason).toBe('length');
-    expect(response.ttftMs).toBeNull();
-  });
-
-  it('returns the name of the model that answered', async () => {
-    const faults: Fault[] = [{ kind: 'wrong-model', servedModel: 'cheaper' }];
-    await using simulator = await startSimulator({ faults: { seed: 7, faults } });
-
-    expect((await sendTo(simulator, { isStreamed })).servedModel).toBe('cheaper');
-  });
-
-  it('waits for a body that arrives slowly, in small pieces', async () => {
-    const faults: Fault[] = [{ kind: 'drip', seconds: 30 }];
-    await using simulator = await startSimulator({
-      faults: { seed: 7, faults },
-      clock: instantClock,
+      expect(response).toMatchObject({
+        endpoint: simulator.url,
+        servedModel: 'm',
+        output: { text: 'The answer is 42.', reasoning: null, refusal: null },
+        finishReason: 'stop',
+        rawFinishReason: 'stop',
+        usage: { inputTokens: 4, cachedInputTokens: 0, outputTokens: 5, reasoningTokens: 0 },
+        latencyMs: expect.any(Number) as number,
+        ttftMs: isStreamed ? (expect.any(Number) as number) : null,
+      });
+      expect(response.ttftMs ?? 0).toBeLessThanOrEqual(response.latencyMs);
     });
 
-    expect((await sendTo(simulator, { isStreamed })).output.text).toBe('The answer is 42.');
-  });
+    it.each<[Fault, string, Readonly<Record<string, unknown>>]>([
+      [{ kind: 'rate-limit' }, 'model-rate-limited', { status: 429, retryAfterMs: undefined }],
+      [{ kind: 'rate-limit', retryAfterSeconds: 3 }, 'model-rate-limited', { retryAfterMs: 3_000 }],
+      [{ kind: 'quota' }, 'quota-exhausted', { status: 429, resetAt: undefined }],
+      [
+        { kind: 'quota', resetSeconds: 30 },
+        'quota-exhausted',
+        { resetAt: '2026-01-02T03:04:35.000Z' },
+      ],
+      [{ kind: 'unauthorized' }, 'auth-failed', { status: 401 }],
+      [{ kind: 'server-error' }, 'model-unavailable', { status: 500 }],
+      [{ kind: 'server-error', status: 503 }, 'model-unavailable', { status: 503 }],
+      [{ kind: 'overloaded' }, 'model-unavailable', { status: 529 }],
+      [{ kind: 'reset' }, 'connection-failed', {}],
+      [{ kind: 'hang', seconds: 1 }, 'connection-failed', {}],
+    ])('rejects %j as %s after one request', async (fault, code, details) => {
+      const faults = { seed: 7, faults: [fault] };
+      await using simulator = await startSimulator({ faults, clock: instantClock });
 
-  it('fails a call that takes longer than the timeout of the lane', async () => {
-    const faults: Fault[] = [{ kind: 'hang' }];
-    await using simulator = await startSimulator({ faults: { seed: 7, faults } });
-    await using client = openClient();
+      const error = await failureOf(sendTo(simulator, { isStreamed }));
 
-    const error = await failureOf(
-      client.send(requestTo(simulator, { isStreamed }, { timeoutMs: 25 }), never),
-    );
-
-    expect(error).toMatchObject({
-      code: 'model-timeout',
-      class: 'transient',
-      message: 'no answer within 0.025 s',
+      expect(error).toMatchObject({ code, details });
+      expect(error.details.latencyMs).toBeGreaterThan(0);
+      expect(simulator.stats().requestCount).toBe(1);
     });
-    // The time may be over before the request has reached the server.
-    expect(simulator.stats().requestCount).toBeLessThanOrEqual(1);
-  });
 
-  it('counts reasoning tokens as output tokens', async () => {
-    const model = { accuracy: 1, outputTokens: { fixed: 7 }, reasoningTokens: { fixed: 100 } };
-    await using simulator = await startSimulator({
-      behaviour: { seed: 1, models: { m: model } },
+    it.each<[Fault, string, Readonly<Record<string, unknown>>]>([
+      [
+        { kind: 'usage-limit', resetSeconds: 30 },
+        'quota-exhausted',
+        { resetAt: '2026-01-02T03:04:35.000Z' },
+      ],
+      [{ kind: 'reset', afterBytes: 40 }, 'connection-failed', {}],
+      [{ kind: 'truncated-json' }, 'truncated-response', {}],
+    ])('returns %j as a paid response with the fault %s', async (fault, code, details) => {
+      const faults = { seed: 7, faults: [fault] };
+      await using simulator = await startSimulator({ faults, clock: instantClock });
+
+      const error = await faultOf(sendTo(simulator, { isStreamed }));
+
+      expect(error).toMatchObject({ code, details });
+      expect(error.details.latencyMs).toBeGreaterThan(0);
+      expect(simulator.stats().requestCount).toBe(1);
     });
 
-    const { usage } = await sendTo(simulator, { isStreamed });
+    it('returns the tokens of everything that the simulator bills', async () => {
+      const rate = 0.1;
+      const faults: Fault[] = [
+        { kind: 'wrong-model', servedModel: 'cheaper', rate },
+        { kind: 'content-filter', rate },
+        { kind: 'no-choices', rate },
+        { kind: 'usage-limit', rate },
+        { kind: 'empty-content', rate },
+        { kind: 'error-object', rate },
+        { kind: 'error-object', error: 'quota', rate },
+        { kind: 'truncated-json', rate },
+        { kind: 'reset', afterBytes: 40, rate },
+        { kind: 'rate-limit', rate },
+        { kind: 'reset', rate },
+        { kind: 'drip', seconds: 1, rate },
+      ];
+      const simulator = await startSimulator({ faults: { seed: 7, faults }, clock: instantClock });
+      await using client = openClient();
+      const paid = { calls: 0, inputTokens: 0, outputTokens: 0 };
 
-    expect(usage).toMatchObject({ outputTokens: 107, reasoningTokens: 100 });
-  });
-
-  it('reports a model that the endpoint does not serve', async () => {
-    const models = { other: { accuracy: 1 } };
-    await using simulator = await startSimulator({ behaviour: { seed: 1, models } });
-
-    const error = await failureOf(sendTo(simulator, { isStreamed }));
-
-    expect(error).toMatchObject({ code: 'unknown-model', class: 'misconfigured' });
-  });
-
-  it('leaks no connection when calls fail', async () => {
-    const faults: Fault[] = [
-      { kind: 'truncated-json', rate: 0.05 },
-      { kind: 'reset', afterBytes: 40, rate: 0.05 },
-      { kind: 'server-error', rate: 0.05 },
-    ];
-    await using simulator = await startSimulator({ faults: { seed: 7, faults } });
-    await using client = openClient();
-    const request = requestTo(simulator, { isStreamed });
-    const [callCount, concurrency] = [2_000, 20];
-    const before = await countSockets();
-    let most = 0;
-
-    let next = 0;
-    const work = async () => {
-      while (next < callCount) {
-        next += 1;
-        if (next % 100 === 0) most = Math.max(most, await countSockets());
-        await client.send(request, never).catch(() => undefined);
+      for (let index = 0; index < 300; index += 1) {
+        const messages = [{ role: 'user' as const, content: `What is 6 x ${index}?` }];
+        const request = requestTo(simulator, { isStreamed, messages });
+        const sent = await client.send(request, never).catch((error: unknown) => error);
+        if (sent instanceof ThriceError) continue;
+        const { inputTokens, outputTokens } = (sent as ModelResponse).usage;
+        paid.calls += (outputTokens ?? 0) > 0 ? 1 : 0;
+        paid.inputTokens += inputTokens ?? 0;
+        paid.outputTokens += outputTokens ?? 0;
       }
-    };
-    await Promise.all(Array.from({ length: concurrency }, work));
 
-    // Both ends of every connection are in this process, and the pool opens up to two per caller.
-    expect(simulator.stats().requestCount).toBe(callCount);
-    expect(most - before).toBeLessThanOrEqual(4 * concurrency);
-  });
-});
+      await simulator.close();
+      const { billed, faultCounts } = simulator.stats();
+      expect(Object.keys(faultCounts)).toHaveLength(10);
+      expect(paid).toEqual(billed);
+    });
+
+    it('returns an empty text as an answer', async () => {
+      const faults: Fault[] = [{ kind: 'empty-content' }];
+      await using simulator = await startSimulator({ faults: { seed: 7, faults } });
+
+      const response = await sendTo(simulator, { isStreamed });
+
+      expect(response.output.text).toBe('');
+      expect(response.finishReason).toBe('length');
+      expect(response.ttftMs).toBeNull();
+    });
+
+    it('returns the name of the model that answered', async () => {
+      const faults: Fault[] = [{ kind: 'wrong-model', servedModel: 'cheaper' }];
+      await using simulator = await startSimulator({ faults: { seed: 7, faults } });
+
+      expect((await sendTo(simulator, { isStreamed })).servedModel).toBe('cheaper');
+    });
+
+    it('waits for a body that arrives slowly, in small pieces', async () => {
+      const faults: Fault[] = [{ kind: 'drip', seconds: 30 }];
+      await using simulator = await startSimulator({
+        faults: { seed: 7, faults },
+        clock: instantClock,
+      });
+
+      expect((await sendTo(simulator, { isStreamed })).output.text).toBe('The answer is 42.');
+    });
+
+    it('fails a call that takes longer than the timeout of the lane', async () => {
+      const faults: Fault[] = [{ kind: 'hang' }];
+      await using simulator = await startSimulator({ faults: { seed: 7, faults } });
+      await using client = openClient();
+
+      const error = await failureOf(
+        client.send(requestTo(simulator, { isStreamed }, { timeoutMs: 25 }), never),
+      );
+
+      expect(error).toMatchObject({
+        code: 'model-timeout',
+        class: 'transient',
+        message: 'no answer within 0.025 s',
+      });
+      // The time may be over before the request has reached the server.
+      expect(simulator.stats().requestCount).toBeLessThanOrEqual(1);
+    });
+
+    it('counts reasoning tokens as output tokens', async () => {
+      const model = { accuracy: 1, outputTokens: { fixed: 7 }, reasoningTokens: { fixed: 100 } };
+      await using simulator = await startSimulator({
+        behaviour: { seed: 1, models: { m: model } },
+      });
+
+      const { usage } = await sendTo(simulator, { isStreamed });
+
+      expect(usage).toMatchObject({ outputTokens: 107, reasoningTokens: 100 });
+    });
+
+    it('reports a model that the endpoint does not serve', async () => {
+      const models = { other: { accuracy: 1 } };
+      await using simulator = await startSimulator({ behaviour: { seed: 1, models } });
+
+      const error = await failureOf(sendTo(simulator, { isStreamed }));
+
+      expect(error).toMatchObject({ code: 'unknown-model', class: 'misconfigured' });
+    });
+
+    it('leaks no connection when calls fail', async () => {
+      const faults: Fault[] = [
+        { kind: 'truncated-json', rate: 0.05 },
+        { kind: 'reset', afterBytes: 40, rate: 0.05 },
+        { kind: 'server-error', rate: 0.05 },
+      ];
+      await using simulator = await startSimulator({ faults: { seed: 7, faults } });
+      await using client = openClient();
+      const request = requestTo(simulator, { isStreamed });
+      const [callCount, concurrency] = [2_000, 20];
+      const before = await countSockets();
+      let most = 0;
+
+      let next = 0;
+      const work = async () => {
+        while (next < callCount) {
+          next += 1;
+          if (next % 100 === 0) most = Math.max(most, await countSockets());
+          await client.send(request, never).catch(() => undefined);
+        }
+      };
+      await Promise.all(Array.from({ length: concurrency }, work));
+
+      // Both ends of every connection are in this process, and the pool opens up to two per caller.
+      expect(simulator.stats().requestCount).toBe(callCount);
+      expect(most - before).toBeLessThanOrEqual(4 * concurrency);
+    });
+  },
+);
 
 async function countSockets(): Promise<number> {
   const links = await readdir('/proc/self/fd');
@@ -296,7 +299,15 @@ async function countSockets(): Promise<number> {
   return targets.filter((target) => target.startsWith('socket:')).length;
 }
 
-describe('how ChatModelClient reads a response', () => {
+describe('how the chat protocol reads a response', () => {
+  const firstUsage = { prompt_tokens: 12, completion_tokens: 3 };
+  const reported = {
+    inputTokens: 12,
+    cachedInputTokens: null,
+    outputTokens: 3,
+    reasoningTokens: null,
+  };
+
   it('reads cached and reasoning tokens', async () => {
     const usage = {
       prompt_tokens: 100,
@@ -321,6 +332,58 @@ describe('how ChatModelClient reads a response', () => {
     };
     expect(responses.map((response) => response.usage)).toEqual([counts, counts]);
   }, 60_000);
+
+  it.each<[string, readonly unknown[], object]>([
+    ['without usage', [{}], reported],
+    ['with null for usage', [{ usage: null }], reported],
+    ['with an empty usage', [{ usage: {} }], reported],
+    [
+      'with null for a count',
+      [{ usage: { prompt_tokens: null, completion_tokens: 4 } }],
+      { ...reported, outputTokens: 4 },
+    ],
+    [
+      'with usage',
+      [{ usage: { prompt_tokens: 12, completion_tokens: 9 } }, { usage: null }],
+      { ...reported, outputTokens: 9 },
+    ],
+  ])('has the usage of a stream whose later chunk is one %s', async (_, later, expected) => {
+    await using server = await streamWith(
+      { ...aChunk({ content: '42' }), usage: firstUsage },
+      ...later.map((rest) => ({ ...aChunk({}, 'stop'), ...(rest as object) })),
+    );
+
+    const response = await sendTo(server, { isStreamed: true });
+
+    expect(response.usage).toEqual(expected);
+    expect(response.fault).toBeUndefined();
+  });
+
+  // https://github.com/northes/go-moonshot/issues/17 (2024-06-06)
+  it('reads the usage that a stream has in its last choice', async () => {
+    const usage = { prompt_tokens: 19, completion_tokens: 13, total_tokens: 32 };
+    const last = { index: 0, delta: {}, finish_reason: 'stop', usage };
+    await using server = await streamWith(aChunk({ content: '42' }), {
+      ...aChunk({}),
+      choices: [last],
+    });
+
+    const response = await sendTo(server, { isStreamed: true });
+
+    expect(response.usage).toMatchObject({ inputTokens: 19, outputTokens: 13 });
+  });
+
+  it('keeps the usage of a stream whose chunk is unreadable', async () => {
+    await using server = await streamWith({ choices: 'none', usage: firstUsage });
+
+    const response = await sendTo(server, { isStreamed: true });
+
+    expect(response).toMatchObject({
+      usage: reported,
+      fault: { code: 'truncated-response' },
+      raw: { usage: firstUsage },
+    });
+  });
 
   it.each([
     ['no usage', {}],
@@ -356,6 +419,25 @@ describe('how ChatModelClient reads a response', () => {
     [
       'reasoning under its other name',
       { content: '42', reasoning: 'hm' },
+      { text: '42', reasoning: 'hm', refusal: null },
+    ],
+    [
+      'reasoning under a third name, beside reasoning that is unreadable',
+      { content: '42', reasoning: { effort: 'high' }, thinking: 'hm' },
+      { text: '42', reasoning: 'hm', refusal: null },
+    ],
+    [
+      // https://openrouter.ai/docs/guides/best-practices/reasoning-tokens (2026-11)
+      'reasoning in parts',
+      {
+        content: '42',
+        reasoning_details: [
+          { type: 'reasoning.summary', summary: 'h', format: 'unknown', index: 0 },
+          { type: 'reasoning.text', text: 'm', signature: null, index: 1 },
+          { type: 'reasoning.encrypted', data: 'zzz', index: 2 },
+          null,
+        ],
+      },
       { text: '42', reasoning: 'hm', refusal: null },
     ],
     ['a refusal', { content: null, refusal: 'no' }, { text: null, reasoning: null, refusal: 'no' }],
@@ -653,7 +735,7 @@ describe('how ChatModelClient reads a response', () => {
   });
 });
 
-describe('what ChatModelClient sends', () => {
+describe('what the chat protocol sends', () => {
   it('sends images, tools, tool calls and tool results in the format of the protocol', async () => {
     await using server = await answerWith(aCompletion());
     const url = 'data:image/png;base64,iVBORw0KGgo=';
@@ -764,6 +846,21 @@ describe('what ChatModelClient sends', () => {
     ]);
   });
 
+  // https://docs.mistral.ai/api; https://github.com/posit-dev/chatlas/pull/145 (2025-08-14)
+  it('names the seed as Mistral does, and leaves out the options that it refuses', async () => {
+    await using server = await streamWith(aChunk({ content: '42' }, 'stop'));
+    await using client = openClient();
+
+    await client.send(requestTo(server, { isStreamed: true, seed: 0 }, { name: 'mistral' }), never);
+
+    expect(server.requests[0]?.body).toEqual({
+      model: 'm',
+      messages: [{ role: 'user', content: 'What is 6 x 7?' }],
+      random_seed: 0,
+      stream: true,
+    });
+  });
+
   it('requests the usage of a stream', async () => {
     await using server = await streamWith(aChunk({ content: '42' }, 'stop'));
 
@@ -793,6 +890,26 @@ describe('what ChatModelClient sends', () => {
       });
     },
   );
+
+  it('sends the other parameters of a config under their own names', async () => {
+    await using server = await answerWith(aCompletion());
+
+    await sendTo(server, {
+      topP: 0.9,
+      seed: 7,
+      stop: ['END'],
+      serviceTier: 'flex',
+      reasoningEffort: 'low',
+    });
+
+    expect(server.requests[0]?.body).toMatchObject({
+      top_p: 0.9,
+      seed: 7,
+      stop: ['END'],
+      service_tier: 'flex',
+      reasoning_effort: 'low',
+    });
+  });
 
   it('merges the extra body last', async () => {
     await using server = await answerWith(aCompletion());
@@ -871,7 +988,7 @@ describe('what ChatModelClient sends', () => {
   });
 });
 
-describe('when a call of ChatModelClient is stopped', () => {
+describe('when a call over the chat protocol is stopped', () => {
   it('sends nothing if the signal has already aborted', async () => {
     await using server = await answerWith(aCompletion());
     await using client = openClient();

@@ -1,8 +1,8 @@
 import { type ApiError, invalidRequest } from './api-error.ts';
 import { type Arm, readQuestionText } from './question-text.ts';
 
-/** The parts of a chat completion request that determine the answer. */
-export interface ChatRequest {
+/** The parts of a request that determine its answer. */
+export interface PromptRequest {
   readonly model: string;
   /** Text of the last user message; `undefined` if there is none. */
   readonly userText: string | undefined;
@@ -12,15 +12,15 @@ export interface ChatRequest {
   /** Number of characters in all messages, for the token estimate. */
   readonly promptChars: number;
   readonly isStream: boolean;
+  /** A stream reports its tokens. */
   readonly includesUsage: boolean;
 }
 
-/**
- * Parses the body of a chat completion request.
- *
- * Written by hand instead of with a schema for speed: throughput benchmarks run it for every request.
- */
-export function parseChatRequest(body: string): ChatRequest | ApiError {
+/** A JSON object. */
+export type Fields = Readonly<Record<string, unknown>>;
+
+/** Parses the body of a request, which names a model. */
+export function parseFields(body: string): Fields | ApiError {
   let parsed: unknown;
   try {
     parsed = JSON.parse(body);
@@ -28,26 +28,18 @@ export function parseChatRequest(body: string): ChatRequest | ApiError {
     return invalidRequest('We could not parse the JSON body of your request.');
   }
   if (!isRecord(parsed)) return invalidRequest('Expected the body to be a JSON object.');
-  const model = parsed['model'];
-  const messages = parsed['messages'];
-  if (typeof model !== 'string' || model === '') {
-    return invalidRequest("Missing required parameter: 'model'.");
-  }
-  if (!Array.isArray(messages) || messages.length === 0) {
-    return invalidRequest("Missing required parameter: 'messages'.");
-  }
+  const { model } = parsed;
+  if (typeof model === 'string' && model !== '') return parsed;
+  return invalidRequest("Missing required parameter: 'model'.");
+}
+
+/** The question of a request, found in its messages. */
+export function readPrompt(
+  messages: readonly unknown[],
+): Pick<PromptRequest, 'userText' | 'question' | 'arm' | 'promptChars'> {
   const { userText, promptChars } = readMessages(messages);
-  const streamOptions = parsed['stream_options'];
   const found = userText === undefined ? undefined : readQuestionText(userText);
-  return {
-    model,
-    userText,
-    question: found?.question,
-    arm: found?.arm,
-    promptChars,
-    isStream: parsed['stream'] === true,
-    includesUsage: isRecord(streamOptions) && streamOptions['include_usage'] === true,
-  };
+  return { userText, question: found?.question, arm: found?.arm, promptChars };
 }
 
 function readMessages(messages: readonly unknown[]): { userText?: string; promptChars: number } {
@@ -62,8 +54,8 @@ function readMessages(messages: readonly unknown[]): { userText?: string; prompt
   return userText === undefined ? { promptChars } : { userText, promptChars };
 }
 
-/** Reads message content: a string, or a list of parts of which only text parts are used. */
-function readContent(content: unknown): string {
+/** Reads the content of a message: a string, or a list of parts of which only text parts are used. */
+export function readContent(content: unknown): string {
   if (typeof content === 'string') return content;
   if (!Array.isArray(content)) return '';
   let text = '';
@@ -73,6 +65,7 @@ function readContent(content: unknown): string {
   return text;
 }
 
-function isRecord(value: unknown): value is Record<string, unknown> {
+/** Whether a value is a JSON object. */
+export function isRecord(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

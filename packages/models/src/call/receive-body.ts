@@ -4,10 +4,11 @@ import { readText } from '../transport/http-transport.ts';
 import { assembleStream } from './assemble-stream.ts';
 import { mapConnectionError } from './map-call-error.ts';
 import { parseJson } from './parse-json.ts';
+import type { StreamAssembly } from './wire-protocol.ts';
 
 /** The body of a successful response, as far as it arrived. */
 export interface ReceivedBody {
-  /** The JSON document, or the assembled chunks of a stream; `{ text }` for a body that is neither. */
+  /** The JSON document, or the assembled events of a stream; `{ text }` for a body that is neither. */
   readonly raw: unknown;
   /** From the start of the call to the first text of a stream, ms; null if there was none. */
   readonly ttftMs: number | null;
@@ -24,9 +25,10 @@ export async function receiveDocument(body: AsyncIterable<Uint8Array>): Promise<
 /** Receives a body that should be a stream of events. Never throws: what arrived is paid for. */
 export async function receiveStream(
   body: AsyncIterable<Uint8Array>,
+  assembly: StreamAssembly,
   startedMs: number,
 ): Promise<ReceivedBody> {
-  const { text, ...stream } = await assembleStream(body, startedMs);
+  const { text, ...stream } = await assembleStream(body, assembly, startedMs);
   // Some servers answer with a document all the same.
   return text === undefined ? stream : readDocument(text, stream.failure);
 }

@@ -5,6 +5,7 @@ import {
   openModelClients,
 } from '@thrice/models';
 import { FakeClock } from '../support/fake-clock.ts';
+import { protocolBodies } from '../support/protocol-bodies.ts';
 import { describeModelClientContract, type OpenModelClient } from './model-client-contract.ts';
 
 function openOver(createTransport: () => HttpTransport): OpenModelClient {
@@ -21,5 +22,12 @@ function openOver(createTransport: () => HttpTransport): OpenModelClient {
   };
 }
 
-describeModelClientContract('chat over pooled connections', openOver(createPooledTransport));
-describeModelClientContract('chat over fetch', openOver(createFetchTransport));
+for (const bodies of Object.values(protocolBodies)) {
+  const { protocol } = bodies;
+  describeModelClientContract(
+    `${protocol} over pooled connections`,
+    bodies,
+    openOver(createPooledTransport),
+  );
+  describeModelClientContract(`${protocol} over fetch`, bodies, openOver(createFetchTransport));
+}

@@ -1,24 +1,20 @@
 import { hash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import {
-  type AnswerBody,
-  type ReportedTokens,
-  renderJsonBody,
-  renderStreamBody,
-} from './answer-body.ts';
+import type { AnswerBody, ReportedTokens } from './answer-body.ts';
 import { type CellKey, cellKeyHeader, parseCellKey } from './cell-key.ts';
-import { type ChatRequest, parseChatRequest } from './chat-request.ts';
 import type { FaultPlan, PlannedFault } from './fault-plan.ts';
 import { injectFault, type RenderOptions } from './inject-fault.ts';
 import type { FaultKind } from './load-faults.ts';
+import type { PromptRequest } from './prompt-request.ts';
+import type { ServedProtocol } from './protocols/served-protocol.ts';
 import type { RequestLog, RequestLogEntry } from './request-log.ts';
 import { questionKey, type RequestCounter } from './request-stats.ts';
 import { estimateTokens, type ModelAnswer, type SimulatedModel } from './simulated-model.ts';
 import type { SimulatorClock } from './system-clock.ts';
 import { writeBody, writeError, writePacedBody } from './write-response.ts';
 
-/** Services shared by all chat requests. */
-export interface ChatServices {
+/** Services shared by all requests. */
+export interface RequestServices {
   readonly model: SimulatedModel;
   readonly faultPlan: FaultPlan | undefined;
   readonly counter: RequestCounter;
@@ -26,9 +22,9 @@ export interface ChatServices {
   readonly clock: SimulatorClock;
 }
 
-/** Answers `POST /v1/chat/completions`. */
-export interface ChatHandler {
-  handle(request: IncomingMessage, response: ServerResponse): void;
+/** Answers the requests to models. */
+export interface RequestHandler {
+  handle(request: IncomingMessage, response: ServerResponse, protocol: ServedProtocol): void;
   /** Counts and logs open requests as aborted. Call it after all connections have been destroyed. */
   abandonAll(): void;
 }
@@ -38,7 +34,7 @@ interface Exchange {
   readonly requestNumber: number;
   readonly cellHeader: string | undefined;
   readonly cell: CellKey | undefined;
-  chat: ChatRequest | undefined;
+  prompt: PromptRequest | undefined;
   questionKey: string | undefined;
   fault: FaultKind | undefined;
   /** The response, if fully sent, is a real answer. */
@@ -50,21 +46,27 @@ interface Exchange {
 }
 
 /** Builds the handler: reads a request, finds its answer, may inject a fault, sends, counts and logs. */
-export function createChatHandler(services: ChatServices): ChatHandler {
+export function createRequestHandler(services: RequestServices): RequestHandler {
   const { counter, clock } = services;
   const pendingSettlers = new Set<() => void>();
   let firstRequestMs: number | undefined;
 
-  function handle(request: IncomingMessage, response: ServerResponse): void {
+  function handle(
+    request: IncomingMessage,
+    response: ServerResponse,
+    protocol: ServedProtocol,
+  ): void {
     const nowMs = clock.now();
     firstRequestMs ??= nowMs;
     const elapsedMs = nowMs - firstRequestMs;
     const exchange = openExchange(request, counter);
     settleWhenEnded({ response, exchange, services, pendingSettlers });
     readBody(request, (body) => {
-      answer({ body, response, exchange, services, elapsedMs }).catch((error: unknown) => {
-        failInternally(response, error);
-      });
+      answer({ body, response, protocol, exchange, services, elapsedMs }).catch(
+        (error: unknown) => {
+          failInternally(response, error);
+        },
+      );
     });
   }
 
@@ -83,7 +85,7 @@ function openExchange(request: IncomingMessage, counter: RequestCounter): Exchan
     requestNumber: counter.open(),
     cellHeader,
     cell: cellHeader === undefined ? undefined : parseCellKey(cellHeader),
-    chat: undefined,
+    prompt: undefined,
     questionKey: undefined,
     fault: undefined,
     isRealAnswer: false,
@@ -95,34 +97,35 @@ function openExchange(request: IncomingMessage, counter: RequestCounter): Exchan
 async function answer(input: {
   readonly body: string;
   readonly response: ServerResponse;
+  readonly protocol: ServedProtocol;
   readonly exchange: Exchange;
-  readonly services: ChatServices;
+  readonly services: RequestServices;
   readonly elapsedMs: number;
 }): Promise<void> {
-  const { body, response, exchange, services, elapsedMs } = input;
+  const { body, response, protocol, exchange, services, elapsedMs } = input;
   const { model, faultPlan, counter, clock } = services;
-  const chat = parseChatRequest(body);
-  if ('status' in chat) {
-    writeError(response, chat);
+  const prompt = protocol.parse(body, response.req.headers);
+  if ('status' in prompt) {
+    writeError(response, prompt, protocol.describeError);
     return;
   }
-  exchange.chat = chat;
-  const key = questionKey({ ...chat, cell: exchange.cellHeader });
+  exchange.prompt = prompt;
+  const key = questionKey({ ...prompt, cell: exchange.cellHeader });
   exchange.questionKey = key;
   const askedBeforeCount = key === undefined ? 0 : counter.ask(key);
 
-  const reply = model.answer(chat, exchange.cell);
+  const reply = model.answer(prompt, exchange.cell);
   const isAnswer = !('status' in reply);
   const planned = faultPlan?.pick({
     requestNumber: exchange.requestNumber,
     elapsedMs,
-    model: chat.model,
+    model: prompt.model,
     questionKey: key ?? '',
     askedBeforeCount,
     hasAnswer: isAnswer,
   });
   const render = (modelAnswer: ModelAnswer, options: RenderOptions = {}) =>
-    renderAnswer(modelAnswer, { chat, options, exchange, clock });
+    renderAnswer(modelAnswer, { prompt, protocol, options, exchange, clock });
   const noteBody = ({ tokens }: AnswerBody) => {
     exchange.tokens = tokens;
   };
@@ -132,12 +135,13 @@ async function answer(input: {
       exchange.isCut = true;
       exchange.tokens = tokens;
     };
-    const { isStream } = chat;
-    await injectFault(planned, { response, clock, reply, isStream, render, noteBody, noteCut });
+    const { isStream } = prompt;
+    const rendering = { isStream, protocol, render, noteBody, noteCut };
+    await injectFault(planned, { response, clock, reply, ...rendering });
     return;
   }
   if (!isAnswer) {
-    writeError(response, reply);
+    writeError(response, reply, protocol.describeError);
     return;
   }
   exchange.isRealAnswer = true;
@@ -150,22 +154,23 @@ async function answer(input: {
 function renderAnswer(
   answer: ModelAnswer,
   context: {
-    readonly chat: ChatRequest;
+    readonly prompt: PromptRequest;
+    readonly protocol: ServedProtocol;
     readonly options: RenderOptions;
     readonly exchange: Exchange;
     readonly clock: SimulatorClock;
   },
 ) {
-  const { chat, options, exchange, clock } = context;
+  const { prompt, protocol, options, exchange, clock } = context;
   const input = {
     answer,
-    hasChoices: options.hasChoices ?? true,
-    id: `chatcmpl-sim-${exchange.requestNumber}`,
-    model: options.servedModel ?? chat.model,
+    hasAnswer: options.hasAnswer ?? true,
+    id: `sim-${exchange.requestNumber}`,
+    model: options.servedModel ?? prompt.model,
     createdSeconds: Math.floor(clock.now() / 1000),
-    promptTokens: estimateTokens(chat.promptChars),
+    promptTokens: estimateTokens(prompt.promptChars),
   };
-  return chat.isStream ? renderStreamBody(input, chat.includesUsage) : renderJsonBody(input);
+  return protocol.render(input, prompt);
 }
 
 function noteFault({ fault }: PlannedFault, exchange: Exchange, counter: RequestCounter): void {
@@ -179,7 +184,7 @@ function noteFault({ fault }: PlannedFault, exchange: Exchange, counter: Request
 function settleWhenEnded(input: {
   readonly response: ServerResponse;
   readonly exchange: Exchange;
-  readonly services: ChatServices;
+  readonly services: RequestServices;
   readonly pendingSettlers: Set<() => void>;
 }): void {
   const { response, exchange, pendingSettlers } = input;
@@ -210,8 +215,8 @@ function toLogEntry(input: {
   readonly nowMs: number;
 }): RequestLogEntry {
   const { response, exchange, isSent, isOk, nowMs } = input;
-  const { chat, cellHeader, fault, isCut } = exchange;
-  const { model = null, arm = null, question } = chat ?? {};
+  const { prompt, cellHeader, fault, isCut } = exchange;
+  const { model = null, arm = null, question } = prompt ?? {};
   return {
     at: new Date(nowMs).toISOString(),
     cell: cellHeader ?? null,

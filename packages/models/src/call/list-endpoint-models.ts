@@ -1,26 +1,28 @@
 import { ThriceError } from '@thrice/core';
 import { APIError } from 'openai/core/error';
-import { fieldOf, isRecord } from './chat-response.ts';
 import { endpointHeaders, endpointUrl } from './endpoint.ts';
+import { fieldOf, isRecord } from './json-value.ts';
 import { rootMessage } from './map-call-error.ts';
 import { parseJson } from './parse-json.ts';
+import type { WireProtocol } from './wire-protocol.ts';
 
 /** An endpoint that takes longer to list its models is unreachable, ms. */
 const TIMEOUT_MS = 15_000;
 
 /**
- * Lists the names of an endpoint's models over the OpenAI protocol.
+ * Lists the names of an endpoint's models.
  *
  * @param endpoint - Base URL.
  * @throws {ThriceError} `auth-failed` for a rejected key, `endpoint-unreachable` for any other failure.
  */
-export async function listChatModels(
+export async function listEndpointModels(
+  protocol: WireProtocol,
   endpoint: string,
   key: string | undefined,
 ): Promise<readonly string[]> {
   try {
-    const response = await fetch(endpointUrl(endpoint, '/models'), {
-      headers: endpointHeaders(key),
+    const response = await fetch(endpointUrl(endpoint, protocol.modelsPath), {
+      headers: endpointHeaders(protocol, key),
       signal: AbortSignal.timeout(TIMEOUT_MS),
     });
     const text = await response.text();

@@ -9,34 +9,15 @@ import {
 } from '@thrice/core';
 import { APIError } from 'openai/core/error';
 import { CallTimeout } from '../transport/call-timeout.ts';
-import {
-  type HttpEndpoint,
-  type HttpResponse,
-  type HttpTransport,
-  readText,
-} from '../transport/http-transport.ts';
+import { type HttpResponse, type HttpTransport, readText } from '../transport/http-transport.ts';
 import { pickRateLimits } from '../transport/rate-limit-headers.ts';
-import { createRedact, type Redact, redactValue } from '../transport/redact.ts';
-import { describeBody } from './chat-request.ts';
-import { isRecord } from './chat-response.ts';
-import { endpointHeaders, endpointUrl } from './endpoint.ts';
+import { type Redact, redactValue } from '../transport/redact.ts';
+import { isRecord } from './json-value.ts';
+import { chooseEndpoint, type LaneEndpoint, type OpenLane, openLane } from './lane-endpoints.ts';
 import { mapApiError, mapConnectionError, withLatency } from './map-call-error.ts';
 import { parseJson } from './parse-json.ts';
-import { readCompletion } from './read-completion.ts';
 import { receiveDocument, receiveStream } from './receive-body.ts';
-
-interface Endpoint {
-  readonly url: string;
-  readonly http: HttpEndpoint;
-  readonly isLoopback: boolean;
-  inFlight: number;
-}
-
-interface OpenLane {
-  readonly endpoints: readonly [Endpoint, ...Endpoint[]];
-  /** Removes the lane's key from a text; undefined if the lane has no key. */
-  readonly redact: Redact | undefined;
-}
+import type { WireProtocol } from './wire-protocol.ts';
 
 /** A call to an endpoint. */
 interface PendingCall {
@@ -58,34 +39,34 @@ export interface ModelClientInit {
 }
 
 /**
- * Chat completions over the OpenAI protocol. Types, errors and the decoding of streams are those of the `openai`
- * package; its client is not used, because it costs more than everything else that a call needs.
+ * Calls the models of lanes that speak one wire protocol. Errors and the decoding of streams are those of the
+ * `openai` package; its client is not used, because it costs more than everything else that a call needs.
  *
- * A call goes to the lane's endpoint with the fewest calls in flight. The client reads a lane's key once
- * and removes it from every response and error.
+ * The client reads a lane's key once and removes it from every response and error.
  */
-export class ChatModelClient implements ModelClient {
+export class LaneModelClient implements ModelClient {
+  readonly #protocol: WireProtocol;
   readonly #keyOf: (lane: Lane) => string | undefined;
   readonly #clock: Clock;
   readonly #transport: HttpTransport;
   readonly #lanes = new Map<string, OpenLane>();
 
-  constructor({ keyOf, clock, transport }: ModelClientInit) {
+  constructor(protocol: WireProtocol, { keyOf, clock, transport }: ModelClientInit) {
+    this.#protocol = protocol;
     this.#keyOf = keyOf;
     this.#clock = clock;
     this.#transport = transport;
   }
 
   async send(request: ModelRequest, signal: AbortSignal): Promise<ModelResponse> {
-    const { endpoints, redact } = this.#laneOf(request.lane);
+    const lane = this.#laneOf(request.lane);
     if (signal.aborted) throw interrupted(signal);
-    const endpoint = endpoints.reduce((idle, next) =>
-      next.inFlight < idle.inFlight ? next : idle,
-    );
+    const endpoint = chooseEndpoint(lane);
     const startedMs = performance.now();
     const timeout = new CallTimeout(request.lane.timeoutMs, signal);
     endpoint.inFlight += 1;
     try {
+      const { redact } = lane;
       return await this.#call(endpoint, { request, redact, signal, timeout, startedMs });
     } finally {
       endpoint.inFlight -= 1;
@@ -93,9 +74,9 @@ export class ChatModelClient implements ModelClient {
     }
   }
 
-  async #call(endpoint: Endpoint, call: PendingCall): Promise<ModelResponse> {
+  async #call(endpoint: LaneEndpoint, call: PendingCall): Promise<ModelResponse> {
     const { request, startedMs } = call;
-    const body = describeRequest(request);
+    const body = JSON.stringify(this.#protocol.describeRequest(request));
     const headers = endpoint.isLoopback ? cellHeader(request) : undefined;
     const response = await endpoint.http
       .post({ body, headers, stop: call.timeout })
@@ -110,15 +91,15 @@ export class ChatModelClient implements ModelClient {
     // From here on the call is paid for: what is wrong with the response is its fault, not an exception. That it was
     // stopped before all of it arrived is no exception either.
     const received = request.isStreamed
-      ? await receiveStream(response.body, startedMs)
+      ? await receiveStream(response.body, this.#protocol.startAssembly(), startedMs)
       : await receiveDocument(response.body);
     const latencyMs = performance.now() - startedMs;
     const raw = redactValue(received.raw, call.redact);
-    const { problem, ...completion } = readCompletion(raw);
+    const { problem, ...answer } = this.#protocol.readAnswer(raw, { lane: request.lane });
     const failure = received.failure ?? problem;
     return {
       endpoint: endpoint.url,
-      ...completion,
+      ...answer,
       latencyMs,
       ttftMs: received.ttftMs,
       rateLimits,
@@ -130,28 +111,13 @@ export class ChatModelClient implements ModelClient {
   #laneOf(lane: Lane): OpenLane {
     const known = this.#lanes.get(lane.name);
     if (known !== undefined) return known;
-    const key = this.#keyOf(lane)?.trim();
-    if (key !== undefined && !SENDABLE_KEY.test(key)) {
-      throw new ThriceError({
-        code: 'auth-failed',
-        message: `lane "${lane.name}": expected an API key that a header can carry, received one with other characters`,
-      });
-    }
-    const [first, ...others] = lane.endpoints.map((url) => this.#openEndpoint(url, key));
-    if (first === undefined) {
-      throw new ThriceError({
-        code: 'endpoint-unreachable',
-        message: `lane "${lane.name}": expected an endpoint, found none`,
-      });
-    }
-    const opened: OpenLane = { endpoints: [first, ...others], redact: createRedact(key) };
+    const opened = openLane(lane, {
+      key: this.#keyOf(lane),
+      protocol: this.#protocol,
+      transport: this.#transport,
+    });
     this.#lanes.set(lane.name, opened);
     return opened;
-  }
-
-  #openEndpoint(url: string, key: string | undefined): Endpoint {
-    const http = this.#transport.open(endpointUrl(url, '/chat/completions'), endpointHeaders(key));
-    return { url, http, isLoopback: isLoopback(url), inFlight: 0 };
   }
 
   /** Translates what went wrong with a call, with its latency and without the lane's key. */
@@ -172,16 +138,6 @@ export class ChatModelClient implements ModelClient {
   }
 }
 
-/** The characters of a header's value. */
-const SENDABLE_KEY = /^[\t\x20-\x7e\x80-\xff]*$/;
-
-function describeRequest(request: ModelRequest): string {
-  const streaming = request.isStreamed
-    ? { stream: true, stream_options: { include_usage: true } }
-    : { stream: false };
-  return JSON.stringify({ ...describeBody(request), ...streaming });
-}
-
 /** Whether the connection ended first; a call that is stopped ends its connection. */
 function isBrokenOff(failure: ThriceError | APIError | undefined): boolean {
   return failure instanceof ThriceError && failure.code === 'connection-failed';
@@ -199,11 +155,6 @@ async function readRefusal({ status, body }: HttpResponse): Promise<APIError> {
 function cellHeader({ cell, step }: ModelRequest): Record<string, string> {
   const parts = [cell.run, cell.config, cell.id, step];
   return { 'x-thrice-cell': parts.map(encodeURIComponent).join('/') };
-}
-
-function isLoopback(url: string): boolean {
-  const { hostname } = new URL(url);
-  return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname);
 }
 
 function interrupted({ reason }: AbortSignal): ThriceError {

@@ -1,0 +1,37 @@
+/** The vendors whose differences are known; any other speaks a protocol as it is described. */
+export type Vendor = 'openai' | 'anthropic' | 'gemini' | 'kimi' | 'deepseek' | 'grok' | 'mistral';
+
+/** The hosts of the vendors' APIs, as their documentation names them; see `builtinLanes`. */
+const HOSTS: readonly { readonly host: RegExp; readonly vendor: Vendor }[] = [
+  { host: /^api\.openai\.com$/, vendor: 'openai' },
+  // https://learn.microsoft.com/azure/ai-foundry/openai/api-version-lifecycle (2026-11)
+  { host: /\.openai\.azure\.com$/, vendor: 'openai' },
+  { host: /^api\.anthropic\.com$/, vendor: 'anthropic' },
+  { host: /^generativelanguage\.googleapis\.com$/, vendor: 'gemini' },
+  // https://platform.kimi.ai/docs (2026-11): one host for each region.
+  { host: /^api\.moonshot\.(ai|cn)$/, vendor: 'kimi' },
+  { host: /^api\.deepseek\.com$/, vendor: 'deepseek' },
+  { host: /^api\.x\.ai$/, vendor: 'grok' },
+  { host: /^api\.mistral\.ai$/, vendor: 'mistral' },
+];
+
+/** Returns the vendor that an endpoint belongs to. */
+export function vendorOfHost(endpoint: string | undefined): Vendor | undefined {
+  const host = /^https?:\/\/([^/:?#]+)/i.exec(endpoint ?? '')?.[1]?.toLowerCase() ?? '';
+  return HOSTS.find((known) => known.host.test(host))?.vendor;
+}
+
+/**
+ * Returns the vendor that a lane speaks like: the one that its endpoints belong to, or else, behind a proxy, the one
+ * that it is named after.
+ */
+export function vendorOf({
+  name,
+  endpoints,
+}: {
+  readonly name: string;
+  readonly endpoints: readonly string[];
+}): Vendor | undefined {
+  const byHost = vendorOfHost(endpoints[0]);
+  return byHost ?? HOSTS.find(({ vendor }) => vendor === name)?.vendor;
+}

@@ -1,0 +1,33 @@
+import type { Usage } from '@thrice/core';
+import { fieldOf, isRecord } from './json-value.ts';
+
+/** The tokens of a call that no model worked on. */
+export const NO_TOKENS: Usage = {
+  inputTokens: 0,
+  cachedInputTokens: 0,
+  outputTokens: 0,
+  reasoningTokens: 0,
+};
+
+/** The error object of a body, or its error text; undefined if it has none. */
+export function readError(raw: unknown): object | string | undefined {
+  const error = fieldOf(raw, 'error');
+  if (isRecord(error)) return error;
+  return typeof error === 'string' && error !== '' ? error : undefined;
+}
+
+/** The model that a body names; null if it names none. */
+export function readServedModel(raw: unknown): string | null {
+  const model = fieldOf(raw, 'model');
+  return typeof model === 'string' ? model : null;
+}
+
+/** A token count; null for one that is missing or unreadable: the answer is kept. */
+export function readCount(value: unknown): number | null {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : null;
+}
+
+/** A text; null for one that is missing or empty. */
+export function emptyToNull(text: string | null | undefined): string | null {
+  return text === undefined || text === '' ? null : text;
+}

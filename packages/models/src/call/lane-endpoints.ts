@@ -1,0 +1,74 @@
+import { type Lane, ThriceError } from '@thrice/core';
+import type { HttpEndpoint, HttpTransport } from '../transport/http-transport.ts';
+import { createRedact, type Redact } from '../transport/redact.ts';
+import { endpointHeaders, endpointUrl } from './endpoint.ts';
+import type { WireProtocol } from './wire-protocol.ts';
+
+/** One endpoint of a lane. */
+export interface LaneEndpoint {
+  readonly url: string;
+  readonly http: HttpEndpoint;
+  readonly isLoopback: boolean;
+  /** Calls that have not ended. */
+  inFlight: number;
+}
+
+/** The endpoints of a lane, with its key. */
+export interface OpenLane {
+  readonly endpoints: readonly [LaneEndpoint, ...LaneEndpoint[]];
+  /** Removes the lane's key from a text; undefined if the lane has no key. */
+  readonly redact: Redact | undefined;
+}
+
+/**
+ * Opens the endpoints of a lane.
+ *
+ * @throws {ThriceError} `auth-failed` for a key that cannot be sent, `endpoint-unreachable` for a lane without
+ *   endpoints.
+ */
+export function openLane(
+  lane: Lane,
+  {
+    key: given,
+    protocol,
+    transport,
+  }: {
+    readonly key: string | undefined;
+    readonly protocol: WireProtocol;
+    readonly transport: HttpTransport;
+  },
+): OpenLane {
+  const key = given?.trim();
+  if (key !== undefined && !SENDABLE_KEY.test(key)) {
+    throw new ThriceError({
+      code: 'auth-failed',
+      message: `lane "${lane.name}": expected an API key that a header can carry, received one with other characters`,
+    });
+  }
+  const [first, ...others] = lane.endpoints.map((url) => ({
+    url,
+    http: transport.open(endpointUrl(url, protocol.path), endpointHeaders(protocol, key)),
+    isLoopback: isLoopback(url),
+    inFlight: 0,
+  }));
+  if (first === undefined) {
+    throw new ThriceError({
+      code: 'endpoint-unreachable',
+      message: `lane "${lane.name}": expected an endpoint, found none`,
+    });
+  }
+  return { endpoints: [first, ...others], redact: createRedact(key) };
+}
+
+/** Chooses the endpoint with the fewest calls in flight. */
+export function chooseEndpoint({ endpoints }: OpenLane): LaneEndpoint {
+  return endpoints.reduce((idle, next) => (next.inFlight < idle.inFlight ? next : idle));
+}
+
+/** The characters of a header's value. */
+const SENDABLE_KEY = /^[\t\x20-\x7e\x80-\xff]*$/;
+
+function isLoopback(url: string): boolean {
+  const { hostname } = new URL(url);
+  return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname);
+}

@@ -1,0 +1,95 @@
+import { parseSpec, resolveBenchmark, type ThriceError, vendorOf } from '@thrice/core';
+import { describe, expect, it } from 'vitest';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** The problems of a spec with one config. */
+function problemsOf(config: Fields, lanes: Fields = {}): readonly string[] {
+  const document = { questions: 'questions.jsonl', lanes, configs: [{ name: 'a', ...config }] };
+  const spec = parseSpec(document, 'demo.toml');
+  try {
+    resolveBenchmark(spec, 'demo.toml');
+    return [];
+  } catch (error) {
+    return (error as ThriceError).details.problems ?? [];
+  }
+}
+
+describe('a parameter that the model refuses for all questions is an error of the spec', () => {
+  it.each<[string, Fields, string]>([
+    ['openai/o3', { temperature: 0 }, 'configs[0].temperature: expected 1 for o3'],
+    ['openai/o4-mini', { top_p: 0.5 }, 'configs[0].top_p: expected 1'],
+    ['openai/o3', { reasoning_effort: 'minimal' }, 'expected low or medium or high for o3'],
+    ['openai/gpt-5-mini-2025-08-07', { temperature: 0.2 }, 'configs[0].temperature: expected 1'],
+    ['openai/gpt-5.1', { reasoning_effort: 'minimal' }, 'expected none or low or medium or high'],
+    ['openai/gpt-5.2', { temperature: 0, reasoning_effort: 'high' }, 'configs[0].temperature'],
+    ['anthropic/claude-opus-4-7', { temperature: 0 }, 'configs[0].temperature: expected none'],
+    ['anthropic/claude-sonnet-5-5', { top_p: 1 }, 'configs[0].top_p: expected none'],
+    ['anthropic/claude-opus-4-1', { seed: 7 }, 'configs[0].seed: expected none'],
+    ['anthropic/claude-opus-4-5', { reasoning_effort: 'none' }, 'expected low or medium or high'],
+    ['kimi/kimi-k2.6', { temperature: 0 }, 'configs[0].temperature: expected 1 or 0.6'],
+    ['kimi/kimi-k2.5', { top_p: 1 }, 'configs[0].top_p: expected 0.95'],
+    ['grok/grok-4.20-reasoning', { reasoning_effort: 'low' }, 'reasoning_effort: expected none'],
+    ['grok/grok-4.3', { reasoning_effort: 'xhigh' }, 'expected none or low or medium or high'],
+  ])('%s with %j', (model, parameters, expected) => {
+    const problems = problemsOf({ model, ...parameters });
+
+    expect(problems).toEqual([expect.stringContaining(expected)]);
+    expect(problems[0]).toMatch(/https?:|types of/);
+  });
+
+  it.each([{ seed: 7 }, { stop: ['END'] }])('anything over responses with %j', (parameters) => {
+    const lanes = { openai: { protocol: 'responses' } };
+
+    const problems = problemsOf({ model: 'openai/gpt-4.1', ...parameters }, lanes);
+
+    expect(problems).toHaveLength(1);
+  });
+});
+
+it('background mode over responses, which nothing waits for, is an error of the spec', () => {
+  const config = { model: 'lab/m', extra_body: { background: true } };
+  const lab = { base_url: 'http://127.0.0.1:4000/v1' };
+
+  expect(problemsOf(config, { lab: { ...lab, protocol: 'responses' } })).toEqual([
+    'configs[0].extra_body.background: not supported by this version; raise timeout_s',
+  ]);
+  expect(problemsOf(config, { lab })).toEqual([]);
+});
+
+describe('a parameter that the model takes is accepted', () => {
+  it.each<[string, Fields]>([
+    ['openai/o3', { temperature: 1, reasoning_effort: 'low', max_tokens: 9, seed: 7 }],
+    ['openai/gpt-5', { reasoning_effort: 'minimal' }],
+    ['openai/gpt-5-chat-latest', { temperature: 0 }],
+    ['openai/gpt-5.2', { temperature: 0, reasoning_effort: 'none' }],
+    ['openai/gpt-5.2', { temperature: 0 }],
+    ['openai/gpt-4.1', { temperature: 0, top_p: 0.5, stop: 'END' }],
+    ['anthropic/claude-opus-4-6', { temperature: 0, stop: ['END'] }],
+    ['kimi/kimi-k2-0905-preview', { temperature: 0 }],
+    ['kimi/kimi-k2.6', { temperature: 0.6, top_p: 0.95 }],
+    ['mistral/mistral-large-latest', { temperature: 0, seed: 7 }],
+  ])('%s with %j', (model, parameters) => {
+    expect(problemsOf({ model, ...parameters })).toEqual([]);
+  });
+
+  it('behind an address that is not its own', () => {
+    const lanes = { openai: { base_url: 'http://127.0.0.1:4000/v1' } };
+
+    expect(problemsOf({ model: 'openai/o3', temperature: 0 }, lanes)).toEqual([]);
+  });
+});
+
+describe('vendorOf', () => {
+  it.each([
+    ['lab', 'https://api.x.ai/v1', 'grok'],
+    ['lab', 'https://my-resource.openai.azure.com/openai/v1', 'openai'],
+    ['lab', 'https://API.MOONSHOT.CN/v1', 'kimi'],
+    ['lab', 'https://api.x.ai.example.org/v1', undefined],
+    ['gemini', 'http://127.0.0.1:4000/v1', 'gemini'],
+    ['openai', 'https://api.deepseek.com/v1', 'deepseek'],
+    ['lab', 'http://127.0.0.1:4000/v1', undefined],
+  ])('takes lane %s at %s for %s', (name, endpoint, vendor) => {
+    expect(vendorOf({ name, endpoints: [endpoint] })).toBe(vendor);
+  });
+});
