@@ -116,7 +116,7 @@ describe.runIf(hasSharedData)('acceptance of the sweeps in a stage', () => {
     const counts = [...simulator.stats().requestsByQuestion.values()];
     expect(counts).toHaveLength(2 * (6511 + 3187));
     expect(counts.filter(({ requests }) => requests !== 1)).toEqual([]);
-  }, 900_000);
+  }, 1_800_000);
 
   it('finishes one lane while the other is exhausted, and the other once it is repaired', async () => {
     const count = 40;

@@ -115,7 +115,8 @@ describe.concurrent('the local cloud', { timeout: 60_000 }, () => {
     await using toy = await openToyCloud({
       batchSize: 2,
       windowSeconds: 1,
-      visibilitySeconds: 4,
+      // Long enough for a busy machine to hand a received batch to the function.
+      visibilitySeconds: 12,
       maxReceiveCount: 2,
     });
 
