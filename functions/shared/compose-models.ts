@@ -1,5 +1,5 @@
 import type { Clock } from '@thrice/core';
-import { createFetchTransport, type ModelClients, openModelClients } from '@thrice/models';
+import { type ModelClients, openModelClients, openTransport } from '@thrice/models';
 import { readApiKey } from './stage.ts';
 
 /** Opens the model clients; they read each lane's key from the stage's secrets, by the lane's name for it. */
@@ -7,7 +7,6 @@ export function openModels(clock: Clock): ModelClients {
   return openModelClients({
     keyOf: ({ apiKeyEnv }) => (apiKeyEnv === undefined ? undefined : readApiKey(apiKeyEnv)),
     clock,
-    // One call at a time needs no pool: built-in fetch keeps its connection and is not in the bundle.
-    transport: createFetchTransport(),
+    transport: openTransport({ environment: process.env }),
   });
 }

@@ -1,6 +1,8 @@
 import { once } from 'node:events';
 import { createServer as createTcpServer, type Socket } from 'node:net';
-import { createFetchTransport, createPooledTransport, type HttpResponse } from '@thrice/models';
+import { gzipSync } from 'node:zlib';
+import { ThriceError } from '@thrice/core';
+import { type HttpResponse, openTransport } from '@thrice/models';
 import { describe, expect, it } from 'vitest';
 import { type HttpServer, sendJson, startHttpServer } from '../support/http-server.ts';
 import { settledBy } from '../support/settled-by.ts';
@@ -21,15 +23,16 @@ function aStopSource() {
   };
 }
 
-/** The pieces of a body, and what it threw. */
-async function readAll({ body }: HttpResponse): Promise<{ text: string; failure: unknown }> {
+const MEBIBYTE = 1024 * 1024;
+
+/** A body as far as it arrived, and why the rest did not. */
+async function readAll(response: HttpResponse): Promise<{ text: string; failure: unknown }> {
   let text = '';
-  try {
-    for await (const piece of body) text += Buffer.from(piece).toString();
-  } catch (failure) {
-    return { text, failure };
-  }
-  return { text, failure: undefined };
+  const failure = await response.readBody(MEBIBYTE, (piece) => {
+    text += piece.toString();
+    return false;
+  });
+  return { text, failure };
 }
 
 /** Sends a part of a body whose length is known. */
@@ -40,9 +43,9 @@ async function startCutServer(onSent: (socket: Socket | null) => void): Promise<
   });
 }
 
-const transports = { pooled: createPooledTransport, fetch: createFetchTransport } as const;
+const createTransport = () => openTransport({ environment: {} });
 
-describe.each(Object.entries(transports))('the HTTP transport: %s', (_, createTransport) => {
+describe('the HTTP transport', () => {
   it('posts the body with the headers of the endpoint and of the request', async () => {
     await using server = await startHttpServer((response) => sendJson(response, { ok: true }));
     await using transport = createTransport();
@@ -104,7 +107,7 @@ describe.each(Object.entries(transports))('the HTTP transport: %s', (_, createTr
     expect((await readAll(response)).text).toBe('{"ok":true}');
   });
 
-  it('yields the first piece of a body before the last is sent', async () => {
+  it('passes on the first piece of a body before the last is sent', async () => {
     let sendRest: () => void = () => undefined;
     await using server = await startHttpServer((response) => {
       response.writeHead(200);
@@ -113,17 +116,18 @@ describe.each(Object.entries(transports))('the HTTP transport: %s', (_, createTr
     });
     await using transport = createTransport();
 
-    const { body } = await transport.open(server.url, {}).post({ body: '{}', stop: running });
+    const response = await transport.open(server.url, {}).post({ body: '{}', stop: running });
 
     let text = '';
-    for await (const piece of body) {
-      text += Buffer.from(piece).toString();
+    await response.readBody(MEBIBYTE, (piece) => {
+      text += piece.toString();
       sendRest();
-    }
+      return false;
+    });
     expect(text).toBe('first last');
   });
 
-  it('throws where a body breaks off, after all that arrived', async () => {
+  it('reports where a body breaks off, after all that arrived', async () => {
     await using server = await startCutServer((socket) => socket?.end());
     await using transport = createTransport();
 
@@ -131,7 +135,7 @@ describe.each(Object.entries(transports))('the HTTP transport: %s', (_, createTr
 
     const { text, failure } = await readAll(response);
     expect(text).toBe('{"id":');
-    expect(failure).toBeInstanceOf(Error);
+    expect(failure).toMatchObject({ code: 'connection-failed' });
   });
 
   it('rejects a request that is stopped before its response', async () => {
@@ -159,22 +163,21 @@ describe.each(Object.entries(transports))('the HTTP transport: %s', (_, createTr
       response.write('first');
     });
     await using transport = createTransport();
-    const { body } = await transport.open(server.url, {}).post({ body: '{}', stop });
+    const response = await transport.open(server.url, {}).post({ body: '{}', stop });
 
     let text = '';
-    const reading = (async () => {
-      for await (const piece of body) {
-        text += Buffer.from(piece).toString();
-        stop.stop();
-      }
-    })();
+    const failure = await response.readBody(MEBIBYTE, (piece) => {
+      text += piece.toString();
+      stop.stop();
+      return false;
+    });
 
-    await expect(reading).rejects.toThrow();
+    expect(failure).toMatchObject({ code: 'connection-failed' });
     expect(text).toBe('first');
     await closed;
   });
 
-  it('closes the connection of a body that is not read to its end', async () => {
+  it('closes the connection of a body whose reader throws', async () => {
     let closed: Promise<unknown> = Promise.resolve();
     await using server = await startHttpServer((response) => {
       closed = once(response, 'close');
@@ -182,14 +185,59 @@ describe.each(Object.entries(transports))('the HTTP transport: %s', (_, createTr
       response.write('first');
     });
     await using transport = createTransport();
-    const { body } = await transport.open(server.url, {}).post({ body: '{}', stop: running });
+    const response = await transport.open(server.url, {}).post({ body: '{}', stop: running });
 
-    for await (const piece of body) {
-      expect(Buffer.from(piece).toString()).toBe('first');
-      break;
+    const failure = await response.readBody(MEBIBYTE, () => {
+      throw new ThriceError({ code: 'truncated-response', message: 'enough' });
+    });
+
+    expect(failure).toMatchObject({ message: 'enough' });
+    await closed;
+  });
+
+  it('reads no more than its reader needs, and uses the connection again if the body ends', async () => {
+    await using server = await startHttpServer((response) => {
+      response.writeHead(200);
+      response.write('data: [DONE]\n\n');
+      response.end();
+    });
+    await using transport = createTransport();
+    const endpoint = transport.open(server.url, {});
+
+    const texts: string[] = [];
+    for (let call = 0; call < 2; call += 1) {
+      const response = await endpoint.post({ body: '{}', stop: running });
+      const failure = await response.readBody(MEBIBYTE, (piece) => {
+        texts.push(piece.toString());
+        return true;
+      });
+      expect(failure).toBeUndefined();
+      // The connection is free a turn later.
+      await settledBy(new Promise(() => undefined));
     }
 
-    await closed;
+    expect(texts).toEqual(['data: [DONE]\n\n', 'data: [DONE]\n\n']);
+    expect(new Set(server.remotePorts).size).toBe(1);
+  });
+
+  it.each([
+    ['as it arrives', undefined, Buffer.alloc(2 * MEBIBYTE, 'a')],
+    ['decoded', 'gzip', gzipSync(Buffer.alloc(2 * MEBIBYTE, 'a'))],
+  ])('ends a body that is longer than it may be, %s', async (_, encoding, body) => {
+    await using server = await startHttpServer((response) => {
+      response.writeHead(200, encoding === undefined ? {} : { 'content-encoding': encoding });
+      response.end(body);
+    });
+    await using transport = createTransport();
+
+    const response = await transport.open(server.url, {}).post({ body: '{}', stop: running });
+    const { text, failure } = await readAll(response);
+
+    expect(failure).toMatchObject({
+      code: 'truncated-response',
+      message: 'the body is longer than 1 MiB; the rest was not read',
+    });
+    expect(text.length).toBeLessThanOrEqual(MEBIBYTE);
   });
 
   it('rejects a request to a server that accepts no connection', async () => {

@@ -14,6 +14,8 @@ export interface HttpServer extends AsyncDisposable {
   readonly url: string;
   readonly port: number;
   readonly requests: readonly ReceivedRequest[];
+  /** The client's end of the connection of each request. */
+  readonly remotePorts: readonly number[];
 }
 
 /** Starts a server on a free port of this machine. */
@@ -21,6 +23,7 @@ export async function startHttpServer(
   answer: (response: ServerResponse, request: ReceivedRequest) => void,
 ): Promise<HttpServer> {
   const requests: ReceivedRequest[] = [];
+  const remotePorts: number[] = [];
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -29,6 +32,7 @@ export async function startHttpServer(
       const body = (text === '' ? {} : JSON.parse(text)) as ReceivedRequest['body'];
       const received = { path: request.url ?? '', headers: request.headers, body };
       requests.push(received);
+      remotePorts.push(request.socket.remotePort ?? 0);
       answer(response, received);
     });
   });
@@ -40,6 +44,7 @@ export async function startHttpServer(
     url: `http://127.0.0.1:${port}/v1`,
     port,
     requests,
+    remotePorts,
     [Symbol.asyncDispose]: async () => {
       await new Promise<void>((resolve) => {
         server.close(() => resolve());

@@ -1,5 +1,5 @@
 import type { ModelRequest, ModelResponse, Protocol } from '@thrice/core';
-import { createPooledTransport, openModelClients } from '@thrice/models';
+import { openModelClients, openTransport } from '@thrice/models';
 import { aLane, aModelRequest } from './builders.ts';
 import { FakeClock } from './fake-clock.ts';
 import { type ReceivedRequest, sendEvents, sendJson, startHttpServer } from './http-server.ts';
@@ -20,7 +20,7 @@ export async function sendOver(
   const { clientFor, ...clients } = openModelClients({
     keyOf: () => undefined,
     clock: new FakeClock('2026-01-02T03:04:05.000Z'),
-    transport: createPooledTransport(),
+    transport: openTransport({ environment: {} }),
   });
   await using _ = clients;
   const lane = aLane({ protocol, endpoints: [server.url] });

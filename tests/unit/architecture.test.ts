@@ -43,6 +43,8 @@ const compositionRoots = [
   // `npm run cloud`, and the child process that stands in for Lambda's.
   'packages/local-cloud/src/main.ts',
   'packages/local-cloud/src/lambda-environment.ts',
+  // The functions: the proxies and certificates of the network.
+  'functions/shared/compose-models.ts',
   // `npm run platform` and `npm run synth`.
   'packages/local-cloud/src/synth/',
 ];

@@ -3,14 +3,13 @@
 export { LaneModelClient, type ModelClientInit } from './call/lane-model-client.ts';
 export { listModels } from './list-models.ts';
 export { type ModelClients, openModelClients } from './open-model-clients.ts';
-export { createFetchTransport } from './transport/fetch-transport.ts';
 export type {
   HttpEndpoint,
   HttpRequest,
   HttpResponse,
   HttpTransport,
 } from './transport/http-transport.ts';
-export { createPooledTransport } from './transport/pooled-transport.ts';
+export { openTransport, type TransportInit } from './transport/open-transport.ts';
 export { mapHttpError } from './vendors/map-http-error.ts';
 export { mapLimitText } from './vendors/map-limit-text.ts';
 export { parseDuration, parseRetryAfter } from './vendors/parse-reset.ts';

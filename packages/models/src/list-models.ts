@@ -1,18 +1,26 @@
 import type { Lane } from '@thrice/core';
 import { listEndpointModels } from './call/list-endpoint-models.ts';
 import { protocols } from './protocols.ts';
+import type { HttpTransport } from './transport/http-transport.ts';
+
+/** Which models to list. */
+interface ListModelsInit {
+  readonly lane: Pick<Lane, 'protocol'>;
+  /** One of the lane's base URLs. */
+  readonly endpoint: string;
+  /** The lane's API key; undefined if it needs none. */
+  readonly key: string | undefined;
+  readonly transport: HttpTransport;
+}
 
 /**
  * Lists the names of the models that an endpoint of a lane serves; empty if the endpoint lists none.
  *
- * @param endpoint - One of the lane's base URLs.
- * @param key - The lane's API key; undefined if it needs none.
  * @throws {ThriceError} `auth-failed` for a rejected key, `endpoint-unreachable` for any other failure.
  */
-export async function listModels(
-  { protocol }: Lane,
-  endpoint: string,
-  key: string | undefined,
-): Promise<readonly string[]> {
-  return await listEndpointModels(protocols[protocol], endpoint, key);
+export async function listModels({
+  lane: { protocol },
+  ...server
+}: ListModelsInit): Promise<readonly string[]> {
+  return await listEndpointModels({ protocol: protocols[protocol], ...server });
 }

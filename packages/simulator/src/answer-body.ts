@@ -2,6 +2,8 @@ import type { ModelAnswer } from './simulated-model.ts';
 
 const STREAM_PIECE_CHARS = 24;
 const EVENT_START = 'data: {';
+/** What ends an answer, in the protocols that the simulator speaks. */
+const FINISH = /"(?:finish|stop)_reason":"|"type":"response\.(?:completed|incomplete)"/;
 
 /** Token counts as a response reports them. */
 export interface ReportedTokens {
@@ -47,9 +49,11 @@ export function truncateBody({ contentType, pieces, firstTokens }: AnswerBody): 
     tokens: firstTokens,
   });
   if (contentType === 'application/json') return truncate(middle);
-  // A cut between two events would only end the stream early, so cut inside the next event.
+  // A cut between two events would only end the stream early, so cut inside an event, and no later than in the one
+  // that ends the answer: what follows is not missed.
+  const finishing = whole.lastIndexOf(EVENT_START, whole.search(FINISH));
   const nextEvent = whole.indexOf(EVENT_START, middle);
-  const cut = nextEvent < 0 ? whole.lastIndexOf(EVENT_START) : nextEvent;
+  const cut = nextEvent < 0 ? finishing : Math.min(nextEvent, finishing);
   return truncate(cut + EVENT_START.length + 11);
 }
 

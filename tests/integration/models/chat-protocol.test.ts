@@ -10,7 +10,7 @@ import {
   ThriceError,
   toThriceError,
 } from '@thrice/core';
-import { createPooledTransport, openModelClients } from '@thrice/models';
+import { openModelClients, openTransport } from '@thrice/models';
 import { type Fault, type SimulatorClock, startSimulator } from '@thrice/simulator';
 import { describe, expect, it } from 'vitest';
 import { aLane, aModelRequest, anOutput } from '../../support/builders.ts';
@@ -41,7 +41,7 @@ function openClient(key?: string): ModelClient & AsyncDisposable {
   const { clientFor, ...clients } = openModelClients({
     keyOf: () => key,
     clock: new FakeClock(startIso),
-    transport: createPooledTransport(),
+    transport: openTransport({ environment: {} }),
   });
   return {
     ...clients,

@@ -1,13 +1,21 @@
 import { inspect } from 'node:util';
-import { ThriceError } from '@thrice/core';
-import { listModels } from '@thrice/models';
+import { type Protocol, ThriceError } from '@thrice/core';
+import { listModels, openTransport } from '@thrice/models';
 import { startSimulator } from '@thrice/simulator';
 import { describe, expect, it } from 'vitest';
 import { aLane } from '../../support/builders.ts';
 import { sendJson, startHttpServer } from '../../support/http-server.ts';
 
 const canary = 'sk-canary-5f1e0c9a77d24b';
-const lane = aLane({ protocol: 'chat' });
+
+async function listFrom(
+  endpoint: string,
+  key: string | undefined,
+  protocol: Protocol = 'chat',
+): Promise<readonly string[]> {
+  await using transport = openTransport({ environment: {} });
+  return await listModels({ lane: aLane({ protocol }), endpoint, key, transport });
+}
 
 async function failureOf(listed: Promise<unknown>): Promise<ThriceError> {
   const outcome = await listed.catch((error: unknown) => error);
@@ -20,13 +28,13 @@ describe('listModels', () => {
     const models = { small: { accuracy: 1 }, large: { accuracy: 1 } };
     await using simulator = await startSimulator({ behaviour: { seed: 1, models } });
 
-    expect(await listModels(lane, simulator.url, undefined)).toEqual(['small', 'large']);
+    expect(await listFrom(simulator.url, undefined)).toEqual(['small', 'large']);
   });
 
   it('returns an empty list if the endpoint lists no models', async () => {
     await using simulator = await startSimulator();
 
-    expect(await listModels(lane, simulator.url, canary)).toEqual([]);
+    expect(await listFrom(simulator.url, canary)).toEqual([]);
   });
 
   it.each([
@@ -41,7 +49,7 @@ describe('listModels', () => {
       sendJson(response, { error: echo }, options);
     });
 
-    const error = await failureOf(listModels(lane, server.url, canary));
+    const error = await failureOf(listFrom(server.url, canary));
 
     expect(error.code).toBe(code);
     expect(inspect(error, { depth: 20, showHidden: true })).not.toContain(canary);
@@ -54,7 +62,7 @@ describe('listModels', () => {
   ])('asks a base URL %s', async (_, base, path) => {
     await using server = await startHttpServer((response) => sendJson(response, { data: [] }));
 
-    await listModels(lane, `http://127.0.0.1:${server.port}${base}`, undefined);
+    await listFrom(`http://127.0.0.1:${server.port}${base}`, undefined);
 
     expect(server.requests.map((request) => request.path)).toEqual([path]);
   });
@@ -65,7 +73,7 @@ describe('listModels', () => {
   ])('reports an endpoint whose body is %s', async (_, body) => {
     await using server = await startHttpServer((response) => sendJson(response, body));
 
-    const error = await failureOf(listModels(lane, server.url, undefined));
+    const error = await failureOf(listFrom(server.url, undefined));
 
     expect(error).toMatchObject({
       code: 'endpoint-unreachable',
@@ -77,9 +85,7 @@ describe('listModels', () => {
     await using server = await startHttpServer((response) =>
       sendJson(response, { data: [{ type: 'model', id: 'claude-opus-5' }], has_more: false }),
     );
-    const anthropic = aLane({ protocol: 'anthropic' });
-
-    const names = await listModels(anthropic, server.url, canary);
+    const names = await listFrom(server.url, canary, 'anthropic');
 
     expect(names).toEqual(['claude-opus-5']);
     expect(server.requests[0]).toMatchObject({
@@ -92,14 +98,14 @@ describe('listModels', () => {
     const data = [{ id: 'small' }, null, { id: 7 }, 'large'];
     await using server = await startHttpServer((response) => sendJson(response, { data }));
 
-    expect(await listModels(lane, server.url, undefined)).toEqual(['small']);
+    expect(await listFrom(server.url, undefined)).toEqual(['small']);
   });
 
   it('reports an endpoint that refuses connections', async () => {
     const server = await startHttpServer((response) => response.end());
     await server[Symbol.asyncDispose]();
 
-    const error = await failureOf(listModels(lane, server.url, undefined));
+    const error = await failureOf(listFrom(server.url, undefined));
 
     expect(error.code).toBe('endpoint-unreachable');
     expect(error.message).toContain('ECONNREFUSED');

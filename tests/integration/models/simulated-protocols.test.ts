@@ -1,5 +1,5 @@
 import { type Lane, type ModelRequest, type ModelResponse, ThriceError } from '@thrice/core';
-import { createPooledTransport, openModelClients } from '@thrice/models';
+import { openModelClients, openTransport } from '@thrice/models';
 import { type Fault, type Simulator, type SimulatorClock, startSimulator } from '@thrice/simulator';
 import { describe, expect, it } from 'vitest';
 import { aLane, aModelRequest } from '../../support/builders.ts';
@@ -35,7 +35,7 @@ describe.each([
     const { clientFor, ...clients } = openModelClients({
       keyOf: () => undefined,
       clock: new FakeClock(startIso),
-      transport: createPooledTransport(),
+      transport: openTransport({ environment: {} }),
     });
     await using _ = clients;
     const opened = aLane({ protocol, endpoints: [simulator.url], ...lane });

@@ -8,8 +8,8 @@ import {
   withSimulator,
 } from '@thrice/core';
 import { createNodeDigest, fileSourceReader } from '@thrice/local';
-import { listModels } from '@thrice/models';
-import { keyOf, keyStatus } from '../local/compose-local.ts';
+import { type HttpTransport, listModels } from '@thrice/models';
+import { keyOf, keyStatus, openHttpTransport } from '../local/compose-local.ts';
 import { countOf } from '../render/count-of.ts';
 import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
 import { plainText, type Terminal } from '../shell/terminal.ts';
@@ -20,6 +20,13 @@ import { readSpecFile } from '../spec/read-spec-file.ts';
 interface Finding {
   readonly isFine: boolean;
   readonly what: string;
+}
+
+/** What the checks of a lane need. */
+interface LaneCheck {
+  readonly benchmark: Benchmark;
+  readonly terminal: Terminal;
+  readonly transport: HttpTransport;
 }
 
 /** `thrice doctor`: checks everything a run needs, without spending or creating anything. */
@@ -46,8 +53,9 @@ export async function checkBenchmark(
       what: `${file}: ${countOf(checked.count, 'question')}, ${countOf(configs.length, 'config')}, ${countOf(cellCount * benchmark.replicates, 'cell')}`,
     },
   ];
+  await using transport = openHttpTransport(terminal);
   for (const lane of benchmark.lanes.values()) {
-    findings.push(...(await checkLane(lane, benchmark, terminal)));
+    findings.push(...(await checkLane(lane, { benchmark, terminal, transport })));
   }
   if (options.json === true) terminal.print(JSON.stringify(findings, null, 2));
   else
@@ -56,7 +64,8 @@ export async function checkBenchmark(
   return findings.every(({ isFine }) => isFine) ? exitCodes.complete : exitCodes.unavailable;
 }
 
-async function checkLane(lane: Lane, benchmark: Benchmark, terminal: Terminal): Promise<Finding[]> {
+async function checkLane(lane: Lane, check: LaneCheck): Promise<Finding[]> {
+  const { terminal } = check;
   const status = keyStatus(lane, terminal);
   if (status === 'missing') {
     return [
@@ -69,21 +78,26 @@ async function checkLane(lane: Lane, benchmark: Benchmark, terminal: Terminal): 
   const key: Finding = { isFine: true, what: `lane ${lane.name}: key ${status}` };
   const endpoints = await Promise.all(
     lane.endpoints.map((endpoint) =>
-      checkEndpoint(lane, endpoint, benchmark, keyOf(lane, terminal)),
+      checkEndpoint({ lane, endpoint, key: keyOf(lane, terminal), ...check }),
     ),
   );
   return [key, ...endpoints.flat()];
 }
 
-async function checkEndpoint(
-  lane: Lane,
-  endpoint: string,
-  benchmark: Benchmark,
-  key: string | undefined,
-): Promise<Finding[]> {
+async function checkEndpoint({
+  lane,
+  endpoint,
+  key,
+  benchmark,
+  transport,
+}: LaneCheck & {
+  readonly lane: Lane;
+  readonly endpoint: string;
+  readonly key: string | undefined;
+}): Promise<Finding[]> {
   const where = `lane ${lane.name}, ${endpoint}`;
   try {
-    const names = await listModels(lane, endpoint, key);
+    const names = await listModels({ lane, endpoint, key, transport });
     const wanted = benchmark.configs.filter((config) => config.lane === lane.name);
     const missing = names.length === 0 ? [] : wanted.filter(({ model }) => !names.includes(model));
     return [

@@ -2,7 +2,12 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type Lane, type PatternMatcher, ThriceError } from '@thrice/core';
 import { LocalEngine, systemClock } from '@thrice/local';
-import { createPooledTransport, type ModelClients, openModelClients } from '@thrice/models';
+import {
+  type HttpTransport,
+  type ModelClients,
+  openModelClients,
+  openTransport,
+} from '@thrice/models';
 import { ThreadPatternMatcher } from '@thrice/patterns';
 import type { Terminal } from '../shell/terminal.ts';
 
@@ -34,8 +39,13 @@ export function openModels(terminal: Terminal): ModelClients {
   return openModelClients({
     keyOf: (lane) => keyOf(lane, terminal),
     clock: systemClock,
-    transport: createPooledTransport(),
+    transport: openHttpTransport(terminal),
   });
+}
+
+/** Opens the transport of requests to models, with the proxies and certificates of the environment. */
+export function openHttpTransport({ environment }: Terminal): HttpTransport {
+  return openTransport({ environment });
 }
 
 /** Opens the matcher of the patterns in scorers; its thread starts with the first match. */

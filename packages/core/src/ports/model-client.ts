@@ -31,7 +31,7 @@ export interface ModelResponse {
   readonly latencyMs: number;
   readonly ttftMs: number | null;
   readonly rateLimits: RateLimitHeaders;
-  /** The body as received, a stream assembled; `{ text }`, as far as it arrived, where it is not JSON. */
+  /** The body as received, a stream assembled; `{ text }`, its beginning as far as it arrived, where it is not JSON. */
   readonly raw: unknown;
   /**
    * Why the response is no usable answer; it is paid for all the same. The other fields hold what could be read.

@@ -1,93 +1,141 @@
 import { ThriceError } from '@thrice/core';
-import type OpenAI from 'openai';
 import { APIError } from 'openai/core/error';
-import { Stream } from 'openai/core/streaming';
-import { decodeText } from '../transport/http-transport.ts';
-import { mapConnectionError } from './map-call-error.ts';
-import { isTooDeep } from './parse-json.ts';
+import { EventDecoder, type ServerEvent } from '../transport/event-decoder.ts';
+import { bodyTooLong } from '../transport/map-transport-error.ts';
+import { readError } from './body-fields.ts';
+import { fieldOf, isRecord } from './json-value.ts';
+import { parseJson } from './parse-json.ts';
 import type { StreamAssembly } from './wire-protocol.ts';
 
-/** A stream, assembled into the document that it stands for. */
-export interface AssembledStream {
-  /** The events as far as they are readable, and the error object that ended them. */
-  readonly raw: unknown;
-  /** What arrived, if no event did; otherwise undefined. */
-  readonly text: string | undefined;
-  /** From `startedMs` to the first text, ms; null if there was none. */
-  readonly ttftMs: number | null;
+/**
+ * The longest document or event: several images fit, and the values that hostile JSON of this size becomes take some 700 MB.
+ */
+export const MAX_DOCUMENT_BYTES = 32 * 1024 * 1024;
+
+/** The body of a successful response, as far as it arrived. */
+export interface ReceivedBody {
   /**
-   * Why the stream is incomplete; undefined if it is complete. `APIError` for an error event, `connection-failed`
-   * for a body that breaks off, `truncated-response` for an unreadable event or a stream without the end of its answer.
+   * The JSON document, or the assembled events of a stream; `{ text }` for a body that is neither, or is too long,
+   * and then no more than its beginning.
    */
+  readonly raw: unknown;
+  /** From the start of the call to the first text of a stream, ms; null if there was none. */
+  readonly ttftMs: number | null;
+  /** Why the body is incomplete; undefined if it is complete. `APIError` for an error event of a stream. */
   readonly failure: ThriceError | APIError | undefined;
 }
 
-/**
- * Reads a stream of server-sent events to its end, or as far as it arrives, and assembles them. Never throws.
- *
- * @param assembly - Of the protocol that the server speaks.
- * @param startedMs - When the request was sent, by `performance.now()`.
- */
-export async function assembleStream(
-  body: AsyncIterable<Uint8Array>,
-  assembly: StreamAssembly,
-  startedMs: number,
-): Promise<AssembledStream> {
-  const pieces: Uint8Array[] = [];
-  let hasEvent = false;
-  let ttftMs: number | null = null;
-  let failure: AssembledStream['failure'];
-  try {
-    for await (const raw of decodeEvents(remember(body, pieces, () => hasEvent))) {
-      hasEvent = true;
-      addEvent(assembly, raw);
-      if (ttftMs === null && assembly.hasText()) ttftMs = performance.now() - startedMs;
-    }
-    if (!assembly.isFinished()) failure = truncated('the stream ended without a finish reason');
-  } catch (error) {
-    failure = error instanceof ThriceError || error instanceof APIError ? error : unreadableEvent();
+/** A stream of server-sent events, assembled as it arrives into the document that it stands for. */
+export class AssembledStream {
+  readonly #assembly: StreamAssembly;
+  readonly #startedMs: number;
+  readonly #decoder = new EventDecoder();
+  #bytesOfEvent = 0;
+  #ttftMs: number | null = null;
+  #error: object | string | undefined;
+  #unreadable: ThriceError | undefined;
+  #hasEvent = false;
+  #isOver = false;
+
+  constructor(assembly: StreamAssembly, startedMs: number) {
+    this.#assembly = assembly;
+    this.#startedMs = startedMs;
   }
-  const error = failure instanceof APIError ? failure.error : undefined;
-  hasEvent ||= error !== undefined;
-  return {
-    raw: assembly.build(isTooDeep(error) ? undefined : error),
-    text: hasEvent ? undefined : decodeText(pieces),
-    ttftMs,
-    failure,
-  };
-}
 
-function addEvent(assembly: StreamAssembly, event: unknown): void {
-  if (isTooDeep(event)) throw unreadableEvent();
-  assembly.add(event);
-}
-
-/** Yields the body, and keeps its pieces until the first event has arrived. */
-async function* remember(
-  body: AsyncIterable<Uint8Array>,
-  pieces: Uint8Array[],
-  hasEvent: () => boolean,
-): AsyncGenerator<Uint8Array, void> {
-  try {
-    for await (const piece of body) {
-      if (!hasEvent()) pieces.push(piece);
-      yield piece;
-    }
-  } catch (error) {
-    throw mapConnectionError(error);
+  /** Whether anything of the stream could be read. */
+  get hasEvent(): boolean {
+    return this.#hasEvent;
   }
-}
 
-/** Decodes with the `openai` package, which reads only the body of the response and logs to the client. */
-function decodeEvents(body: AsyncIterable<Uint8Array>): AsyncIterable<unknown> {
-  const response = { body } as unknown as Response;
-  const silent = { logLevel: 'off' } as OpenAI;
-  return Stream.fromSSEResponse(response, new AbortController(), silent);
+  /**
+   * Adds a piece of the body.
+   *
+   * @returns Whether the stream is over: nothing follows its end mark or an error.
+   * @throws {ThriceError} `truncated-response` for an event that is too long.
+   */
+  add(piece: Buffer): boolean {
+    const events = this.#decoder.push(piece);
+    this.#bytesOfEvent = events.length > 0 ? 0 : this.#bytesOfEvent + piece.length;
+    if (this.#bytesOfEvent > MAX_DOCUMENT_BYTES) throw bodyTooLong(MAX_DOCUMENT_BYTES);
+    for (const event of events) this.#addEvent(event);
+    return this.#isOver;
+  }
+
+  /**
+   * Ends the stream. An answer that the model has ended is complete, even if the end mark is missing or the
+   * connection broke afterwards.
+   *
+   * @param failure - Why the rest of the body did not arrive; undefined if all of it did.
+   */
+  end(failure: ThriceError | undefined): ReceivedBody {
+    const problem = this.#findProblem(failure);
+    return {
+      raw: this.#assembly.build(this.#error),
+      ttftMs: this.#ttftMs,
+      failure: problem,
+    };
+  }
+
+  #findProblem(failure: ThriceError | undefined): ReceivedBody['failure'] {
+    const unreadable = this.#unreadable;
+    for (const event of this.#decoder.flush()) this.#addEvent(event);
+    if (this.#error !== undefined) {
+      return new APIError(undefined, this.#error as object, undefined, undefined);
+    }
+    if (unreadable !== undefined) return unreadable;
+    if (this.#assembly.isFinished()) return undefined;
+    return failure ?? this.#unreadable ?? truncated('the stream ended without a finish reason');
+  }
+
+  #addEvent(event: ServerEvent): void {
+    const data = event.data.trim();
+    // A heartbeat, or something after the end.
+    if (data === '' || this.#isOver) return;
+    if (data === '[DONE]') {
+      this.#isOver = true;
+      return;
+    }
+    const value = parseJson(data);
+    this.#error = errorOf(event, value);
+    this.#isOver = this.#error !== undefined;
+    this.#hasEvent ||= this.#isOver || value !== undefined;
+    if (!this.#isOver) this.#assemble(value);
+  }
+
+  /** Reads on after an unreadable event: the tokens come last. One that follows the answer is no loss. */
+  #assemble(value: unknown): void {
+    try {
+      if (value === undefined) throw unreadableEvent();
+      this.#assembly.add(value);
+      if (this.#ttftMs === null && this.#assembly.hasText()) {
+        this.#ttftMs = performance.now() - this.#startedMs;
+      }
+    } catch (error) {
+      if (error instanceof APIError) {
+        this.#error = error.error as object | undefined;
+        this.#isOver = true;
+        return;
+      }
+      if (this.#assembly.isFinished()) return;
+      this.#unreadable ??= error instanceof ThriceError ? error : unreadableEvent();
+    }
+  }
 }
 
 /** An event that cannot be read as part of an answer. */
 export function unreadableEvent(): ThriceError {
   return truncated('expected an event of a streamed answer, received something else');
+}
+
+/**
+ * The error that an event reports: in the field `error`, as most servers do, or as the event itself, by its name or,
+ * from older vLLM servers, by its `object`.
+ */
+function errorOf({ name, data }: ServerEvent, value: unknown): object | string | undefined {
+  const error = readError(value);
+  if (error !== undefined) return error;
+  if (name !== 'error' && fieldOf(value, 'object') !== 'error') return undefined;
+  return isRecord(value) ? value : data;
 }
 
 function truncated(message: string): ThriceError {

@@ -1,5 +1,6 @@
 import { type Lane, ThriceError } from '@thrice/core';
 import type { HttpEndpoint, HttpTransport } from '../transport/http-transport.ts';
+import { isLoopback } from '../transport/is-loopback.ts';
 import { createRedact, type Redact } from '../transport/redact.ts';
 import { endpointHeaders, endpointUrl } from './endpoint.ts';
 import type { WireProtocol } from './wire-protocol.ts';
@@ -67,8 +68,3 @@ export function chooseEndpoint({ endpoints }: OpenLane): LaneEndpoint {
 
 /** The characters of a header's value. */
 const SENDABLE_KEY = /^[\t\x20-\x7e\x80-\xff]*$/;
-
-function isLoopback(url: string): boolean {
-  const { hostname } = new URL(url);
-  return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname);
-}

@@ -10,13 +10,15 @@ import {
 import { APIError } from 'openai/core/error';
 import { CallTimeout } from '../transport/call-timeout.ts';
 import { type HttpResponse, type HttpTransport, readText } from '../transport/http-transport.ts';
+import { mapTransportError } from '../transport/map-transport-error.ts';
 import { pickRateLimits } from '../transport/rate-limit-headers.ts';
 import { type Redact, redactValue } from '../transport/redact.ts';
+import { refuseDetour } from '../transport/refuse-detour.ts';
 import { isRecord } from './json-value.ts';
 import { chooseEndpoint, type LaneEndpoint, type OpenLane, openLane } from './lane-endpoints.ts';
-import { mapApiError, mapConnectionError, withLatency } from './map-call-error.ts';
+import { mapApiError, withLatency } from './map-call-error.ts';
 import { parseJson } from './parse-json.ts';
-import { receiveDocument, receiveStream } from './receive-body.ts';
+import { receiveBody } from './receive-body.ts';
 import type { WireProtocol } from './wire-protocol.ts';
 
 /** A call to an endpoint. */
@@ -34,7 +36,6 @@ export interface ModelClientInit {
   /** Returns the lane's API key; undefined if it needs none. */
   readonly keyOf: (lane: Lane) => string | undefined;
   readonly clock: Clock;
-  /** Passed in because undici's pool adds 0.8 MB to a bundle. */
   readonly transport: HttpTransport;
 }
 
@@ -81,18 +82,17 @@ export class LaneModelClient implements ModelClient {
     const response = await endpoint.http
       .post({ body, headers, stop: call.timeout })
       .catch((error: unknown) => {
-        throw this.#mapFailure(mapConnectionError(error), call, {});
+        throw this.#mapFailure(mapTransportError(error), call, {});
       });
     const rateLimits = pickRateLimits(response.headers);
     if (response.status < 200 || response.status > 299) {
-      throw this.#mapFailure(await readRefusal(response), call, rateLimits);
+      throw this.#mapFailure(await readRefusal(response, endpoint.url), call, rateLimits);
     }
 
     // From here on the call is paid for: what is wrong with the response is its fault, not an exception. That it was
     // stopped before all of it arrived is no exception either.
-    const received = request.isStreamed
-      ? await receiveStream(response.body, this.#protocol.startAssembly(), startedMs)
-      : await receiveDocument(response.body);
+    const startAssembly = () => this.#protocol.startAssembly();
+    const received = await receiveBody(response, startAssembly, startedMs);
     const latencyMs = performance.now() - startedMs;
     const raw = redactValue(received.raw, call.redact);
     const { problem, ...answer } = this.#protocol.readAnswer(raw, { lane: request.lane });
@@ -143,12 +143,18 @@ function isBrokenOff(failure: ThriceError | APIError | undefined): boolean {
   return failure instanceof ThriceError && failure.code === 'connection-failed';
 }
 
-/** Reads a response that refuses by its status, as the package does. */
-async function readRefusal({ status, body }: HttpResponse): Promise<APIError> {
-  const { text } = await readText(body);
+/** The longest body of a refusal that is read: it explains one error. */
+const MAX_REFUSAL_BYTES = 1024 * 1024;
+
+/** Reads a response that refuses by its status, as the package does, or that the API has not sent. */
+async function readRefusal(response: HttpResponse, url: string): Promise<ThriceError | APIError> {
+  const { text } = await readText(response, MAX_REFUSAL_BYTES);
+  const detour = refuseDetour(response, url);
+  if (detour !== undefined) return detour;
   const parsed = parseJson(text);
   const json = isRecord(parsed) ? parsed : undefined;
-  return APIError.generate(status, json, json === undefined ? text : undefined, new Headers());
+  const message = json === undefined ? text : undefined;
+  return APIError.generate(response.status, json, message, new Headers());
 }
 
 /** Names the cell of a call for the log of a local endpoint. Vendors do not receive it. */

@@ -19,11 +19,6 @@ export function mapApiError(error: APIError, context: CallErrorContext): ThriceE
   return new ThriceError({ code, message, details: { ...details, rateLimits } });
 }
 
-/** Translates what a transport throws: no connection, or one that broke. */
-export function mapConnectionError(error: unknown): ThriceError {
-  return new ThriceError({ code: 'connection-failed', message: rootMessage(error), cause: error });
-}
-
 /** Returns the same error with the latency of its call. */
 export function withLatency(error: ThriceError, latencyMs: number): ThriceError {
   const { code, message, details, cause } = error;
@@ -45,13 +40,4 @@ function describeRefusal(error: APIError, rateLimits: RateLimitHeaders): HttpRef
 /** An error object inside a successful response may have its status as a number in `code`. */
 function statusIn(code: unknown): number | undefined {
   return typeof code === 'number' && code >= 400 && code < 600 ? code : undefined;
-}
-
-/** The message of the first cause of an error, with its code: what broke, not who noticed. */
-export function rootMessage(error: unknown): string {
-  let root = error;
-  while (root instanceof Error && root.cause !== undefined) root = root.cause;
-  if (!(root instanceof Error)) return String(root);
-  const code = 'code' in root && typeof root.code === 'string' ? ` (${root.code})` : '';
-  return `${root.message}${code}`;
 }

@@ -13,8 +13,7 @@ export function parseJson(text: string): unknown {
   return text.length > 2 * MAX_DEPTH && isTooDeep(value) ? undefined : value;
 }
 
-/** Whether a JSON value is nested too deeply to be read. */
-export function isTooDeep(value: unknown, maxDepth = MAX_DEPTH): boolean {
+function isTooDeep(value: unknown, maxDepth = MAX_DEPTH): boolean {
   if (typeof value !== 'object' || value === null) return false;
   if (maxDepth === 0) return true;
   return Object.values(value).some((inner) => isTooDeep(inner, maxDepth - 1));

@@ -23,6 +23,7 @@ export interface StreamAssembly {
    * Adds the JSON of one event.
    *
    * @throws {ThriceError} `truncated-response` for an unreadable event. What was added before is kept.
+   * @throws {APIError} For an event that only the protocol knows as an error. It ends the stream.
    */
   add(event: unknown): void;
   /** Whether the model has said anything. */

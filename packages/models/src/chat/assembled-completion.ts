@@ -25,12 +25,14 @@ export class AssembledCompletion implements StreamAssembly {
     const parsed = chatChunkSchema.safeParse(raw);
     if (!parsed.success) throw unreadableEvent();
     const { model, choices } = parsed.data;
-    const choice = choices?.[0];
+    // With `n` in the extra body, other answers arrive in chunks of their own.
+    const choice = choices?.find(({ index }) => (index ?? 0) === 0);
     // Kimi's place: https://github.com/earendil-works/pi/issues/2017 (2026-03-10).
     this.#addUsage(choice?.usage);
     this.#hasChunk = true;
     this.#model ??= model;
-    this.#finishReason = choice?.finish_reason ?? this.#finishReason;
+    // Some servers send an empty reason with every chunk.
+    this.#finishReason = choice?.finish_reason || this.#finishReason;
     this.#message.add(choice?.delta ?? {});
   }
 
@@ -52,12 +54,23 @@ export class AssembledCompletion implements StreamAssembly {
     };
   }
 
-  /** A later count replaces an earlier one; a later chunk that has none erases nothing. */
   #addUsage(usage: unknown): void {
-    if (!isRecord(usage)) return;
-    const reported = Object.entries(usage).filter(([, count]) => count !== null);
-    this.#usage = { ...this.#usage, ...Object.fromEntries(reported) };
+    if (isRecord(usage)) this.#usage = mergeUsage(this.#usage, usage);
   }
+}
+
+/** A later count replaces an earlier one; null, 0 or an unreadable one erases nothing: tokens are never taken back. */
+function mergeUsage(
+  earlier: Readonly<Record<string, unknown>> | undefined,
+  later: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, unknown>> {
+  const reported = Object.entries(later).flatMap(([name, count]) => {
+    const known = earlier?.[name];
+    if (isRecord(known) && isRecord(count)) return [[name, mergeUsage(known, count)]];
+    const erases = count === 0 || typeof count !== 'number';
+    return count === null || (erases && typeof known === 'number') ? [] : [[name, count]];
+  });
+  return { ...earlier, ...(Object.fromEntries(reported) as object) };
 }
 
 /** The message that the deltas of a stream add up to. */

@@ -44,6 +44,7 @@ export const chatChunkSchema = z.object({
   choices: z
     .array(
       z.object({
+        index: z.int().nullish().catch(null),
         delta: messageSchema.nullish(),
         finish_reason: z.string().nullish(),
         usage: z.unknown().optional(),

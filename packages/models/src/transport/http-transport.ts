@@ -1,3 +1,5 @@
+import type { ThriceError } from '@thrice/core';
+
 /** Headers by lowercase name; several of one name are in an array. */
 export type HttpHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
@@ -9,11 +11,15 @@ export interface StopSource {
 
 /** A request to an endpoint. */
 export interface HttpRequest {
-  /** JSON. */
-  readonly body: string;
   /** In addition to the endpoint's own. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly stop: StopSource;
+}
+
+/** A request with a body. */
+export interface HttpPost extends HttpRequest {
+  /** JSON. */
+  readonly body: string;
 }
 
 /** A response whose head has arrived. */
@@ -21,25 +27,40 @@ export interface HttpResponse {
   readonly status: number;
   readonly headers: HttpHeaders;
   /**
-   * The body, to be read once. Throws where it breaks off, after all that arrived. Closes the connection if it is
-   * not read to its end.
+   * Reads the body, once, without its content encoding. Every response has to be read: one that is not keeps its
+   * connection.
+   *
+   * @param maxBytes - A body that is longer, encoded or decoded, ends there, and its connection is closed.
+   * @param onPiece - Called for each piece as it arrives. Returns true once it needs no more: the rest is not read.
+   *   What it throws ends the body as well, and closes the connection.
+   * @returns Why the body is incomplete, after all that arrived; undefined if it is complete, or if `onPiece`
+   *   needed no more: `connection-failed` if it breaks off or is stopped, `truncated-response` if it is too long or
+   *   cannot be decoded.
    */
-  readonly body: AsyncIterable<Uint8Array>;
+  readBody(maxBytes: number, onPiece: (piece: Buffer) => boolean): Promise<ThriceError | undefined>;
 }
 
-/** One URL, to which requests are sent. */
+/**
+ * One URL, to which requests are sent, each of them once: one that fails is not sent again, not even on a kept
+ * connection that the server was closing, because the server may have received it. No redirect is followed.
+ *
+ * Requests resolve when the head of the response has arrived, whatever its status.
+ *
+ * @throws {ThriceError} If no head arrives: `connection-failed`, also for a request that was stopped;
+ *   `endpoint-unreachable` for a proxy that refuses or a certificate that cannot be verified; `truncated-response`
+ *   for something that is not HTTP.
+ */
 export interface HttpEndpoint {
-  /**
-   * Posts a request, once, and follows no redirect. Resolves when the head of the response has arrived.
-   *
-   * @throws {Error} If none arrives: no connection, or the request was stopped.
-   */
-  post(request: HttpRequest): Promise<HttpResponse>;
+  post(request: HttpPost): Promise<HttpResponse>;
+  get(request: HttpRequest): Promise<HttpResponse>;
 }
 
 /** Sends HTTP requests over connections that it keeps open. */
 export interface HttpTransport extends AsyncDisposable {
-  /** @param headers - Sent with every request. */
+  /**
+   * @param headers - Sent with every request.
+   * @throws {ThriceError} `endpoint-unreachable` for a proxy or certificates in the environment that are unusable.
+   */
   open(url: string, headers: Readonly<Record<string, string>>): HttpEndpoint;
 }
 
@@ -47,25 +68,23 @@ export interface HttpTransport extends AsyncDisposable {
 export interface ReceivedText {
   readonly text: string;
   /** Why the rest did not arrive; undefined for a complete body. */
-  readonly failure: unknown;
+  readonly failure: ThriceError | undefined;
 }
 
-/** Reads a body as UTF-8, to its end or as far as it arrives. */
-export async function readText(body: AsyncIterable<Uint8Array>): Promise<ReceivedText> {
-  const pieces: Uint8Array[] = [];
-  let failure: unknown;
-  try {
-    for await (const piece of body) pieces.push(piece);
-  } catch (error) {
-    failure = error;
-  }
+/** Reads a body as UTF-8, to its end or as far as it arrives; see {@link HttpResponse.readBody}. */
+export async function readText(response: HttpResponse, maxBytes: number): Promise<ReceivedText> {
+  const pieces: Buffer[] = [];
+  const failure = await response.readBody(maxBytes, (piece) => {
+    pieces.push(piece);
+    return false;
+  });
   return { text: decodeText(pieces), failure };
 }
 
 /** Decodes UTF-8 without its byte order mark. */
-export function decodeText(pieces: readonly Uint8Array[]): string {
+export function decodeText(pieces: readonly Buffer[]): string {
   const [first] = pieces;
-  const bytes = pieces.length === 1 && first instanceof Buffer ? first : Buffer.concat(pieces);
+  const bytes = pieces.length === 1 && first !== undefined ? first : Buffer.concat(pieces);
   const text = bytes.toString('utf8');
   return text.startsWith('\uFEFF') ? text.slice(1) : text;
 }
