@@ -135,6 +135,37 @@ describe('gradeAnswer', () => {
     expect(grade.score).toBe(1);
   });
 
+  it.each(everyScorer.map((scorer) => [scorer.kind, scorer] as const))(
+    '%s never sees the reasoning in a text',
+    async (_, scorer) => {
+      const question = aQuestion({ target: ['B'], choices: colors });
+      const answer = scorer.kind === 'numeric' ? '42' : '= B';
+      const reasoning = '<think>Is it (A), 41 or = A? The answer is A</think>';
+      const gradeOf = (output: string) =>
+        gradeAnswer(scorer, question, aRecordedAnswer({ output }), grader);
+
+      expect(await gradeOf(`${reasoning}${answer}`)).toEqual(await gradeOf(answer));
+    },
+  );
+
+  it.each([
+    ['choice', 'The first option says that red'],
+    ['numeric', 'Adding them up, we'],
+    ['regex', 'Adding them up, we'],
+  ])('%s reports a text that the limit ended before an answer as cut off', async (kind, output) => {
+    const scorer = everyScorer.find((each) => each.kind === kind);
+    const recorded = aRecordedAnswer({ output, finishReason: 'length' });
+
+    const grade = await gradeAnswer(
+      scorer ?? { kind },
+      aQuestion({ choices: colors }),
+      recorded,
+      grader,
+    );
+
+    expect(grade).toEqual({ outcome: 'unparsed', score: 0, answer: null, reason: 'cut-off' });
+  });
+
   it('scores a correct answer even if the output was cut off after it', async () => {
     const grade = await gradeAnswer(
       { kind: 'bbh' },
@@ -241,12 +272,14 @@ describe('gradeAnswer for a long, hostile text', () => {
 describe('gradeAnswer for an output without an answer', () => {
   it.each<[string, Partial<RecordedAnswer>, FinishReason | null, string, string | null]>([
     ['cut off', { output: null }, 'length', 'cut-off', null],
-    ['empty and cut off', { output: '' }, 'length', 'cut-off', ''],
+    ['empty and cut off', { output: '' }, 'length', 'cut-off', null],
     ['cut off while reasoning', { output: null, hasReasoning: true }, 'length', 'cut-off', null],
     ['with reasoning only', { output: null, hasReasoning: true }, 'stop', 'reasoning-only', null],
-    ['empty, with another finish reason', { output: '' }, 'other', 'no-text', ''],
-    ['empty, without a finish reason', { output: '' }, null, 'no-text', ''],
+    ['empty, with another finish reason', { output: '' }, 'other', 'no-text', null],
+    ['empty, without a finish reason', { output: '' }, null, 'no-text', null],
     ['missing', { output: null }, 'stop', 'no-text', null],
+    ['reasoning in the text only', { output: '<think>42</think>' }, 'stop', 'reasoning-only', null],
+    ['reasoning that the limit ended', { output: '<think>42, or' }, 'length', 'cut-off', null],
     ['refused', { output: null, refusal: 'I will not.' }, 'stop', 'refused', 'I will not.'],
     [
       'refused, with a text beside the refusal',

@@ -16,6 +16,14 @@ export interface Pattern {
   readonly flags: string;
 }
 
+/** What a model said, as a scorer reads it. */
+export interface AnswerText {
+  /** Without the reasoning that the model wrote into it. */
+  readonly text: string;
+  /** Whether the token limit ended the text: its last words may be part of a thought, not the answer. */
+  readonly isCutOff: boolean;
+}
+
 /**
  * Turns an answer into a score: finds the answer in a model's text, then compares it with the
  * targets. Pure: the same text, question and parameters always give the same score.
@@ -32,14 +40,17 @@ export interface Scorer<Parameters extends z.ZodObject = z.ZodObject> {
   readonly parameters: Parameters;
   /** True if a config cannot use the scorer by its kind alone, because a parameter is required. */
   readonly needsTable: boolean;
-  /** What {@link read} looks for; a text without one is unparsed with the reason `no-<noun>`. */
+  /**
+   * What {@link read} looks for; a text without one is unparsed with the reason `no-<noun>`, or
+   * `cut-off` if the token limit ended it.
+   */
   readonly answerNoun: string;
   /**
    * Returns the answer that a text gives, the user's pattern that finds it, or undefined if the text
    * gives none. Takes time in proportion to the text, whatever the text is.
    */
   read(
-    text: string,
+    answer: AnswerText,
     question: Question,
     parameters: z.infer<Parameters>,
   ): string | Pattern | undefined;

@@ -9,11 +9,11 @@ const parameters = z.strictObject({});
 /** Correct if the choice that the text settles on is the target's, given as a letter or as its text. */
 export const choice: Scorer<typeof parameters> = {
   kind: 'choice',
-  version: 1,
+  version: 2,
   parameters,
   needsTable: false,
   answerNoun: 'choice',
-  read: (text, { choices }) => extractChoice(text, choices ?? []),
+  read: ({ text }, { choices }) => extractChoice(text, choices ?? []),
   matches: (answer, target, { choices }) =>
     answer === (extractChoice(target, choices ?? []) ?? target.trim()),
   describeExpectedTarget: (target, { choices }) =>

@@ -7,11 +7,11 @@ const parameters = z.strictObject({});
 /** Correct if the text contains the target, ignoring case. */
 export const includes: Scorer<typeof parameters> = {
   kind: 'includes',
-  version: 1,
+  version: 2,
   parameters,
   needsTable: false,
   answerNoun: 'answer',
-  read: (text) => text.trim(),
+  read: ({ text }) => text.trim(),
   matches: (answer, target) => answer.toLowerCase().includes(target.trim().toLowerCase()),
   describeExpectedTarget: (target) => describeEmptyTarget(target),
 };

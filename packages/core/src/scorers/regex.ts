@@ -10,7 +10,7 @@ const parameters = z.strictObject({
 /** Correct if the first match of a pattern equals the trimmed target. */
 export const regex: Scorer<typeof parameters> = {
   kind: 'regex',
-  version: 1,
+  version: 2,
   parameters,
   needsTable: true,
   answerNoun: 'match',
