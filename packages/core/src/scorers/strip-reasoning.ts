@@ -38,7 +38,7 @@ const ANSWER_MARK =
   /<\|(?:START|END)_(?:RESPONSE|TEXT)\|>|\[END FINAL RESPONSE\]|<\|(?:begin|end)_of_solution\|>/gu;
 
 /** Granite has no marks but these words; either may also occur alone, in an answer. */
-const GRANITE = /^\s*here(?:'s| is) my thought process:/iu;
+const GRANITE = /^\s*here(?:'s| is) my thought \w+:/iu;
 const GRANITE_RESPONSE = /\bhere(?:'s| is) my response:/giu;
 
 /**

@@ -1,0 +1,20 @@
+/**
+ * What a rule reads in a text: the letter of a choice, in upper case, or null for a declaration that
+ * settles on no single choice, such as "A or B". A rule that finds nothing returns undefined instead,
+ * and the next rule is asked.
+ */
+export interface Reading {
+  readonly letter: string | null;
+}
+
+/** A reading and where in the text it starts. */
+export interface PlacedReading extends Reading {
+  readonly index: number;
+}
+
+/** Returns the letter that all readings share; null if they differ, undefined if there are none. */
+export function agree(readings: readonly Reading[]): Reading | undefined {
+  const [first] = readings;
+  if (first === undefined) return undefined;
+  return { letter: readings.every(({ letter }) => letter === first.letter) ? first.letter : null };
+}
