@@ -101,6 +101,87 @@ describe('gradeAnswer', () => {
       1,
       '42',
     ],
+    [
+      'regex reads its group "answer" rather than its first one',
+      { kind: 'regex', pattern: '(x|y) = (?<answer>\\d+)' },
+      'y = 42',
+      '42',
+      1,
+      '42',
+    ],
+    [
+      'regex reads the first match',
+      { kind: 'regex', pattern: 'x = (.*)', match: 'first' },
+      'x = 41 \nx = 42 ',
+      '42',
+      0,
+      '41',
+    ],
+    [
+      'regex reads the last match on request, trimmed',
+      { kind: 'regex', pattern: 'x = (.*)', match: 'last' },
+      'x = 41 \nx = 42 ',
+      '42',
+      1,
+      '42',
+    ],
+    ['includes finds a part of a word', { kind: 'includes' }, 'A party.', 'art', 1, 'A party.'],
+    [
+      'includes finds only whole words on request',
+      { kind: 'includes', word: true },
+      'A party.',
+      'art',
+      0,
+      'A party.',
+    ],
+    [
+      'includes finds a word after a longer one, in any case',
+      { kind: 'includes', word: true },
+      'The party of ART',
+      'art',
+      1,
+      'The party of ART',
+    ],
+    [
+      'includes knows the letters of all scripts',
+      { kind: 'includes', word: true },
+      'Größe',
+      'größ',
+      0,
+      'Größe',
+    ],
+    [
+      'includes finds whole words in any script',
+      { kind: 'includes', word: true },
+      'Это Москва.',
+      'москва',
+      1,
+      'Это Москва.',
+    ],
+    [
+      'includes finds a number that is not a part of another',
+      { kind: 'includes', word: true },
+      'In 1492 or 149',
+      '149',
+      1,
+      'In 1492 or 149',
+    ],
+    [
+      'includes needs no boundary beside a sign',
+      { kind: 'includes', word: true },
+      'It costs US$5',
+      '$5',
+      1,
+      'It costs US$5',
+    ],
+    [
+      'includes does not cut an emoji or a rare letter in half',
+      { kind: 'includes', word: true },
+      '𠮷art',
+      'art',
+      0,
+      '𠮷art',
+    ],
   ])('%s', async (_, scorer, text, target, score, answer) => {
     const question = aQuestion({ target: [target] });
 
@@ -228,7 +309,9 @@ describe('gradeAnswer with a pattern of the user', () => {
       patternLimitMs,
     });
 
-    expect(matched).toEqual([[{ source: '(a+)+$', flags: 'u' }, 'aaa', expectedMs]]);
+    expect(matched).toEqual([
+      [{ source: '(a+)+$', flags: 'u', match: 'first' }, 'aaa', expectedMs],
+    ]);
   });
 });
 

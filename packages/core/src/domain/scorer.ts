@@ -8,12 +8,14 @@ export const scorerSpecSchema = z.looseObject({ kind: z.string().min(1) });
 export type ScorerSpec = Readonly<z.infer<typeof scorerSpecSchema>>;
 
 /**
- * A pattern that a user wrote. A scorer never runs it: it returns it, and the first group of its first
- * match, or else the whole match, is the answer.
+ * A pattern that a user wrote. A scorer never runs it: it returns it. The answer is the group named `answer` of
+ * a match, or else its first group, or else the whole match; trimmed.
  */
 export interface Pattern {
   readonly source: string;
   readonly flags: string;
+  /** Which match of the text counts. */
+  readonly match: 'first' | 'last';
 }
 
 /** What a model said, as a scorer reads it. */
