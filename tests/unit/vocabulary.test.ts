@@ -58,6 +58,7 @@ const replacedWords: readonly ReplacedWord[] = [
       'packages/core/src/scorers/choice.ts',
       'packages/core/src/scorers/choice/boxed.ts',
       'packages/core/src/scorers/choice/json-answer.ts',
+      'packages/core/src/scorers/choice/last-matches.ts',
       'packages/core/src/scorers/choice/lines.ts',
       'packages/core/src/scorers/choice/read-choice.ts',
       'packages/core/src/scorers/choice/read-choice-text.ts',

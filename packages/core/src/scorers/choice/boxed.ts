@@ -1,3 +1,4 @@
+import { lastMatches } from './last-matches.ts';
 import { findChoice } from './read-choice-text.ts';
 import { readLetter } from './read-letter.ts';
 import type { PlacedReading } from './reading.ts';
@@ -9,7 +10,7 @@ const BOX_CHARS = 2000;
 
 /** Finds the last `\boxed{}` that holds a letter or the text of a choice; others hold formulas. */
 export function findBoxed(text: string, choices: readonly string[]): PlacedReading | undefined {
-  const boxes = [...text.matchAll(BOX)].slice(-MAX_BOXES).reverse();
+  const boxes = lastMatches(text, BOX, MAX_BOXES).reverse();
   for (const { 0: opening, index } of boxes) {
     const content = readBraces(text.slice(index + opening.length).slice(0, BOX_CHARS));
     const letter = findChoice(content, choices);

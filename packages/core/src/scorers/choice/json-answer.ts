@@ -1,3 +1,4 @@
+import { lastMatches } from './last-matches.ts';
 import { findChoice } from './read-choice-text.ts';
 import { readLetter } from './read-letter.ts';
 import { agree, type Reading } from './reading.ts';
@@ -16,7 +17,7 @@ const MAX_FIELDS = 100;
 
 /** Reads the field of a JSON object that holds the answer: `{"reasoning": "...", "answer": "B"}`. */
 export function readJsonAnswer(text: string, choices: readonly string[]): Reading | undefined {
-  const fields = [...text.matchAll(FIELD)].slice(-MAX_FIELDS);
+  const fields = lastMatches(text, FIELD, MAX_FIELDS);
   for (const key of KEYS) {
     const readings = fields
       .filter(({ groups }) => key.test(groups?.['key'] ?? ''))

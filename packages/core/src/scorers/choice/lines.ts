@@ -12,7 +12,9 @@ const LABELLED =
 /** Nothing but letters: "A, C", "A and B", "(A), (C)". */
 const ONLY_LETTERS =
   /^\s*(?:both |either )?["'([]{0,2}[A-Z]["')\]]{0,2}(?:\s?(?:[,;/|&+]|and|or|y|e|o|ou|et|und|oder|и|или|和|或|と){1,2}\s?["'([]{0,2}[A-Z]["')\]]{0,2}){1,25}\s?[.!]?\s*$/u;
-/** Lines looked at for a label, from either end. */
+/** The longest line that can be of a letter only. */
+const LONE_CHARS = 60;
+/** Lines looked at for a label, from the start. */
 const MAX_LINES = 200;
 
 /** Reads a line of a single letter. A text that is only a small letter counts as well. */
@@ -24,13 +26,15 @@ export function readLoneLetter(text: string): Reading | undefined {
       [...trimmed.matchAll(/(?<!\p{L})[A-Z](?!\p{L})/gu)].map(([letter]) => ({ letter })),
     );
   }
-  const letters = [];
+  return agree(loneLetters(text));
+}
+
+function* loneLetters(text: string): Generator<Reading> {
   for (const line of text.split('\n')) {
-    if (line.length > 60) continue;
+    if (line.length > LONE_CHARS) continue;
     const letter = LONE.exec(line.replace(BULLET, ''))?.groups?.['letter'];
-    if (letter !== undefined) letters.push({ letter });
+    if (letter !== undefined) yield { letter };
   }
-  return agree(letters);
 }
 
 /**

@@ -1,3 +1,5 @@
+/** "✅ Answer: B". */
+const PICTURE = /\p{Extended_Pictographic}[\ufe0f\u200d]?/gu;
 const INVISIBLE = /[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/gu;
 /** Tokens of chat templates that some servers leave in the text. */
 const CHAT_TOKEN = /<\|[a-z_]{1,30}\|>|<\/?s>|\[\/?INST\]/giu;
@@ -18,6 +20,7 @@ export function toPlainText(text: string): string {
   const plain = text
     .normalize('NFKC')
     .replace(LINE_BREAK, '\n')
+    .replace(PICTURE, '')
     .replace(INVISIBLE, '')
     .replace(CHAT_TOKEN, '')
     .replace(ANSWER_TAG, (_, slash: string) => (slash === '' ? '\nAnswer: ' : '\n'))

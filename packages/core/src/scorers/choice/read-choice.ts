@@ -1,5 +1,6 @@
 import { choiceLetter } from '../../domain/choices.ts';
 import type { AnswerText } from '../../domain/scorer.ts';
+import { anyOf } from './alternatives.ts';
 import { findBoxed } from './boxed.ts';
 import { readJsonAnswer } from './json-answer.ts';
 import { readLabel, readLoneLetter } from './lines.ts';
@@ -25,8 +26,18 @@ const hints: readonly Rule[] = [
 ];
 
 /** Words with which models take back what they said. */
-const CORRECTION =
-  /(?<!\p{L})(?:wait|actually|correction|on second thoughts?|scratch that|let me (?:re-?(?:consider|check|think|evaluate|examine|visit|do)|correct|fix)|(?:I|i) (?:made|was|have made) (?:a mistake|an error|mistaken|wrong)|my mistake|sorry|apologies|oops|I meant|I need to correct|after (?:re|further)\p{L}*|no,|hold on|instead,? (?=\(?[A-Z])|but (?=(?:option )?\(?[A-Z]\)? (?:is|would be|must be))|Korrektur|Moment|rectification|corrección|espera|correzione|correção|поправка|等等|不对|更正|いや|訂正|아니,|정정)/giu;
+const CORRECTION = new RegExp(
+  `(?<!\\p{L})${anyOf(String.raw`
+    wait | actually | correction | on second thoughts? | scratch that | hold on | no, | my mistake | sorry | apologies
+    oops | let me (?:re-?(?:consider|check|think|evaluate|examine|visit|do)|correct|fix) | after (?:re|further)\p{L}*
+    I (?:made|was|have made) (?:a mistake|an error|mistaken|wrong) | I meant | I need to correct
+    instead,? (?=\(?[A-Z]) | but (?=(?:option )?\(?[A-Z]\)? (?:is|would be|must be))
+    Korrektur | Moment | rectification | corrección | espera | correzione | correção | поправка
+  `)}|等等|不对|更正|いや|訂正|아니,|정정`,
+  'giu',
+);
+/** Models that complete text invent the next question after their answer. */
+const NEXT_QUESTION = /\n[^\S\n]{0,9}(?:question|q)\s?\d{0,3}\s?[:.]\s/iu;
 
 /**
  * Reads the choice that a text settles on.
@@ -55,9 +66,17 @@ export function isOffered(letter: string, choices: readonly string[]): boolean {
 function readWhole(text: string, choices: readonly string[]): Reading | undefined {
   return (
     readWholeChoice(text, choices) ??
+    readBeforeNextQuestion(text, choices) ??
     readCorrected(text, choices) ??
     ask([...declarations, ...hints], text, choices)
   );
+}
+
+/** Reads what comes before a question that the model added itself, if that is an answer. */
+function readBeforeNextQuestion(text: string, choices: readonly string[]): Reading | undefined {
+  const end = text.search(NEXT_QUESTION);
+  if (end === -1) return undefined;
+  return ask([...declarations, readLoneLetter, readLabel], text.slice(0, end), choices);
 }
 
 /** A text that is that of a choice, such as "Both A and B", unless it also names another by its letter. */

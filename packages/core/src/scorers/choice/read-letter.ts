@@ -1,3 +1,4 @@
+import { anyOf } from './alternatives.ts';
 import type { Reading } from './reading.ts';
 
 /**
@@ -16,32 +17,45 @@ const LETTER = '[A-Za-zأابجدАБВГДС]';
 /** Words of which the letter may be a part, on either side of it. Han, kana and Hangul need no space. */
 const WORD = String.raw`\p{Script=Latin}\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Arabic}\p{N}_`;
 const OPENING = String.raw`(?:[\s"'“”‘’«»「『【〔([{<:：]|\\boxed|->|=>|→|⇒|-|–|—)`;
-/** "option B", "la letra B", "die Antwort B": words between a statement and its letter. */
-const NOUN =
-  "(?:answer choice|answer|options?|choice|letter|statement|alternative|number|letra|opci[óo]n|opção|alternativa|inciso|lettre|lettera|proposition|l['’]option|opzione|réponse|respuesta|risposta|resposta|antwort|buchstabe|вариант|буква|ответ|选项|選項|选择|選択肢|선택지|보기|الخيار|الحرف|the|la|le|el|l['’]|die|der|das|a(?= (?:letra|alternativa|opção|[A-Z](?!\\p{L}))))";
+/** Words between a statement and its letter: "option B", "la letra B", "die Antwort B". */
+const NOUN = anyOf(String.raw`
+  answer choice | answer | options? | choice | letter | statement | alternative | number
+  letra | opci[óo]n | opção | alternativa | inciso | lettre | lettera | proposition | l['’]option | opzione
+  réponse | respuesta | risposta | resposta | antwort | buchstabe | вариант | буква | ответ
+  选项 | 選項 | 选择 | 選択肢 | 선택지 | 보기 | الخيار | الحرف
+  the | la | le | el | l['’] | die | der | das | a(?= (?:letra|alternativa|opção|[A-Z](?!\p{L})))
+`);
 /** "is therefore B", "is most likely B". */
-const ADVERB =
-  '(?:therefore|thus|hence|then|clearly|(?:most )?likely|most probably|probably|definitely|actually|indeed|simply|still|certainly|obviously|really|just|in fact|only|then|now|also)';
+const ADVERB = anyOf(`
+  therefore | thus | hence | then | clearly | (?:most )?likely | most probably | probably | definitely | actually
+  indeed | simply | still | certainly | obviously | really | just | in fact | only | now | also
+  daher | somit | folglich | donc | por tanto | entonces | quindi | portanto | logo | значит
+`);
 const START = new RegExp(
   `^${OPENING}{0,12}(?:(?:${ADVERB}|${NOUN})${OPENING}{1,6}){0,4}(?:${NOUN}${OPENING}{0,6})?(?<letter>${LETTER})`,
   'iu',
 );
 const CLOSING = /^\s?["'”’»」』】〕)\]}>]{1,6}/u;
 const OPENED = /[([{【〔「『<]\s*$/u;
+const AND = anyOf(`
+  and | or | und | oder | et | ou | y | o | e | и | или | 和 | 或 | 及 | と | および | または | 또는 | 와 | 과
+`);
 /** A letter and a second one: "A or B", "A/B", "A, C", "A and B are". */
 const SECOND = new RegExp(
-  `^\\s?(?:[,;/|&+、]|(?:,\\s?)?(?:and|or|und|oder|et|ou|y|o|e|и|или|和|或|及|と|および|または|또는|와|과))\\s?(?:and |or |& )?(?:option |choice )?["'([]?([A-Z])(?=["')\\]]?(?:\\s?[.,;/|&!?\\n)\\]]|\\s+(?:and|or|are|both)(?![${WORD}])|\\s*$))`,
+  `^\\s?(?:[,;/|&+、]|(?:,\\s?)?${AND})\\s?(?:and |or |& )?(?:option |choice )?["'([]?(?<second>[A-Z])(?=["')\\]]?(?:\\s?[.,;/|&!?\\n)\\]]|\\s+(?:and|or|are|both)(?![${WORD}])|\\s*$))`,
   'u',
 );
-/** "B is wrong" states nothing about B being the answer; "A is B" and "V = 3" are no choices either. */
+/** What follows a letter that is denied: "B is wrong". */
 const DENIED = new RegExp(
-  String.raw`^["')\]]?\s?(?:` +
-    [
-      String.raw`(?:is|are|was|seems|looks|can|could|does|do|would|must be|being)(?:n['’]t| ?not|(?: also| clearly| definitely| likely| probably| therefore| then| thus| simply| just)? (?:not|in(?:correct|valid|accurate)|wrong|false|unlikely|implausible|impossible|ruled out|eliminated|excluded|out\b))`,
-      String.raw`(?:ist|wäre) (?:nicht|falsch)|(?:n['’]est|est (?:fausse?|incorrecte?))|(?:no es|es (?:incorrecta?|falsa?))|(?:non è|è (?:sbagliata?|errata?|falsa?))|(?:não (?:é|está)|(?:é|está) (?:incorreta?|errada?|falsa?))|не\s|неверн|неправильн`,
-      String.raw`(?:是|为)?(?:错|不正确|不对|不是|不符)|選項?不|ではな|ではあり|じゃな|は(?:誤|不正解|間違)|(?:가|이|는|은)?\s?(?:아니|아닙|틀)|(?:ليس|خطأ)`,
-    ].join('|') +
-    ')',
+  `^["')\\]]?\\s?${anyOf(String.raw`
+    (?:is|are|was|can|could|does|do|would)(?:n['’]t| ?not)
+    (?:is|are|was|seems|looks|must be)(?: \p{L}+ly| also| thus| just)? (?:not|in(?:correct|valid|accurate)|wrong|false)
+    (?:is|are|was|seems|looks|can be|must be)(?: \p{L}+ly)? (?:unlikely|im\p{L}+ible|ruled out|eliminated|excluded|out)(?!\p{L})
+    (?:ist|wäre) (?:nicht|falsch) | n['’]est | est (?:fausse?|incorrecte?) | no es | es (?:incorrecta?|falsa?)
+    non è | è (?:sbagliata?|errata?|falsa?) | não (?:é|está) | (?:é|está) (?:incorreta?|errada?|falsa?)
+    не\s | неверн | неправильн | (?:是|为)?(?:错|不正确|不对|不是|不符) | 選項?不
+    ではな | ではあり | じゃな | は(?:誤|不正解|間違) | (?:가|이|는|은)?\s?(?:아니|아닙|틀) | ليس | خطأ
+  `)}`,
   'iu',
 );
 const PART_OF_WORD = new RegExp(
@@ -53,8 +67,14 @@ const NEXT_WORD = /^[^\S\n]+["'([]?(?<word>[\p{L}]+)/u;
 /** Letters that are words of their own before another word, in one language or another. */
 const WORD_LETTERS = /^[AIEOYUSKCАВС]$/iu;
 /** Words after which even "A" is a letter: "the answer is A because". */
-const CONNECTIVES =
-  /^(?:because|since|as|due|given|for|with|which|where|based|from|and|but|instead|rather|not|or|is|was|so|then|therefore|per|according|if|when|weil|denn|da|car|parce|porque|pues|ya|perché|poiché|pois|так|потому|поскольку|no)$/iu;
+const CONNECTIVE = new RegExp(
+  `^${anyOf(`
+    because | since | as | due | given | for | with | which | where | based | from | and | but | instead | rather
+    not | or | is | was | so | then | therefore | per | according | if | when
+    weil | denn | da | car | parce | porque | pues | ya | perché | poiché | pois | так | потому | поскольку | no
+  `)}$`,
+  'iu',
+);
 
 /** How far into a text a letter is looked for, and how much after it is taken into account. */
 const WINDOW = 240;
@@ -81,7 +101,7 @@ export function readLetter(
   const rest = after.slice(closing.length);
   const letter = written === AMBIGUOUS ? null : toLatin(written);
   const end = index + match[0].length + closing.length;
-  const second = SECOND.exec(rest)?.[1];
+  const second = SECOND.exec(rest)?.groups?.['second'];
   if (second !== undefined && second !== letter) return { letter: null, end };
   if (/^\s?\?/u.test(rest) || FORMULA.test(rest) || DENIED.test(rest)) return undefined;
   return isEnclosed || !isWord(written, after) ? { letter, end } : undefined;
@@ -92,7 +112,7 @@ function isWord(written: string, after: string): boolean {
   const word = NEXT_WORD.exec(after)?.groups?.['word'];
   if (word === undefined) return false;
   const isLowerCase = written !== written.toUpperCase();
-  return (isLowerCase || WORD_LETTERS.test(written)) && !CONNECTIVES.test(word);
+  return (isLowerCase || WORD_LETTERS.test(written)) && !CONNECTIVE.test(word);
 }
 
 function toLatin(letter: string): string {

@@ -13,8 +13,11 @@ export interface PlacedReading extends Reading {
 }
 
 /** Returns the letter that all readings share; null if they differ, undefined if there are none. */
-export function agree(readings: readonly Reading[]): Reading | undefined {
-  const [first] = readings;
-  if (first === undefined) return undefined;
-  return { letter: readings.every(({ letter }) => letter === first.letter) ? first.letter : null };
+export function agree(readings: Iterable<Reading>): Reading | undefined {
+  let shared: Reading | undefined;
+  for (const { letter } of readings) {
+    if (shared !== undefined && letter !== shared.letter) return { letter: null };
+    shared = { letter };
+  }
+  return shared;
 }

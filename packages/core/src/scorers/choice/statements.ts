@@ -1,3 +1,5 @@
+import { anyOf } from './alternatives.ts';
+import { lastMatches } from './last-matches.ts';
 import { findChoice } from './read-choice-text.ts';
 import { readLetter } from './read-letter.ts';
 import type { PlacedReading, Reading } from './reading.ts';
@@ -7,48 +9,69 @@ import type { PlacedReading, Reading } from './reading.ts';
  *
  * @see https://github.com/openai/simple-evals/blob/main/common.py (`MULTILINGUAL_ANSWER_REGEXES`)
  */
-const SPACED_NOUNS = [
-  // English. An option or choice alone is no answer: "the option I prefer is".
-  String.raw`answers?|ans|option selected|final (?:choice|option|selection|response|decision)|solution(?=\s?:)`,
-  '(?:correct|right|best|chosen|selected|preferred|appropriate|suitable|accurate|valid|my|the only|most likely|most plausible|supported) (?:answer choice|option|choice|response|selection|letter|alternative|pick|guess|explanation|conclusion)',
-  '(?:correct|incorrect|true|false|right|wrong|supported|inaccurate|accurate) statement',
-  // German, Dutch.
-  'antwort(?:option|möglichkeit)?|lösung|(?:richtige|korrekte|beste) (?:option|aussage|wahl)|antwoord',
-  // French.
-  'réponse|(?:bonne|meilleure) (?:option|proposition)|(?:option|proposition) correcte',
-  // Spanish, Portuguese, Italian.
-  'respuesta|(?:opci[óo]n|alternativa) correcta|resposta|gabarito|(?:opção|alternativa) (?:correta|certa)|risposta|(?:opzione|alternativa) (?:corretta|giusta)',
-  // Russian, Ukrainian, Polish, Czech.
-  'ответ(?:ом)?|(?:правильный|верный) вариант(?: ответа)?|відповідь|odpowied[źz]|odpověď',
-  // Indonesian, Turkish, Vietnamese, Swahili, Yoruba.
-  'jawaban(?:nya)?|cevap|yanıt|đáp án|câu trả lời|jibu|ìdáhùn|idahun',
-  // Arabic, Persian, Hebrew, Hindi, Bengali, Thai.
-  'ال[إا]جابة|[إا]جابة|الجواب|جواب|الخيار الصحيح|الاختيار الصحيح|پاسخ|תשובה|उत्तर|উত্তর|คำตอบ',
-];
-const JOINED_NOUNS = [
-  // Chinese. "Choose" needs no copula: 故选B.
-  '(?:最终|正确|最佳)?(?:答案|选项)(?=[^\\n]{0,12}[:：是为選选应])|答案|答(?=\\s?[:：])|答曰|答复|答覆|正確選項',
-  '(?<![不别勿能可])(?:故|应|應|所以|因此|本题|我|就|只能)?[选選]择?(?=\\s?[(（「]?[A-ZＡ-Ｚ](?![A-Za-z]))',
-  // Japanese, Korean.
-  '答え|正解|解答|回答|正しい(?:選択肢|もの)|정답|답변|답|올바른\\s?(?:선택지|보기)|선택',
-];
+const SPACED_NOUN = anyOf(String.raw`
+  # English. An option or choice alone is no answer: "the option I prefer is".
+  answers?(?! (?:choices|options|key)) | ans | option selected | solution(?=\s?:)
+  final (?:choice|option|selection|response|decision)
+  ${anyOf('correct | right | best | chosen | selected | preferred | appropriate | suitable | accurate | valid')} ${anyOf('option | choice | response | selection | letter | alternative | pick | guess')}
+  ${anyOf('my | the only | most likely | most plausible | supported')} ${anyOf('option | choice | selection | pick | guess | explanation | conclusion')}
+  (?:in)?(?:correct|accurate) statement | (?:true|false|right|wrong|supported) statement
+  # German and Dutch.
+  antwort(?:option|möglichkeit)? | lösung | (?:richtige|korrekte|beste) (?:option|aussage|wahl)
+  (?:richtig|korrekt)(?= ist) | antwoord
+  # French, Spanish, Portuguese and Italian.
+  réponse | (?:bonne|meilleure) (?:option|proposition) | (?:option|proposition) correcte
+  respuesta | (?:opci[óo]n|alternativa) correcta | risposta | (?:opzione|alternativa) (?:corretta|giusta)
+  resposta | gabarito | (?:opção|alternativa) (?:correta|certa)
+  # Russian, Ukrainian, Polish and Czech.
+  ответ(?:ом)? | (?:правильный|верный) вариант(?: ответа)? | відповідь | odpowied[źz] | odpověď
+  # Indonesian, Turkish, Vietnamese, Swahili and Yoruba.
+  jawaban(?:nya)? | cevap | yanıt | đáp án | câu trả lời | jibu | ìdáhùn | idahun
+  # Arabic, Persian, Hebrew, Hindi, Bengali and Thai.
+  ال[إا]جابة | [إا]جابة | الجواب | جواب | الخيار الصحيح | الاختيار الصحيح
+  پاسخ | תשובה | उत्तर | উত্তর | คำตอบ
+`);
+const JOINED_NOUN = anyOf(String.raw`
+  # Chinese. "Choose" needs no copula: 故选B.
+  (?:最终|正确|最佳)?选项(?=[^\n]{0,12}[:：是为選选应]) | 答案 | 答(?=\s?[:：]) | 答曰 | 答复 | 答覆 | 正確選項
+  (?<![不别勿能可])[选選]择?(?=\s?[(（「]?[A-ZＡ-Ｚ](?![A-Za-z]))
+  # Japanese and Korean.
+  答え | 正解 | 解答 | 回答 | 正しい(?:選択肢|もの) | 정답 | 답변 | 답 | 올바른\s?(?:선택지|보기) | 선택
+`);
 /** A key of a JSON object is left to its own rule. */
 const NOUN = new RegExp(
-  String.raw`(?<![\p{L}\p{N}])(?:${SPACED_NOUNS.join('|')})(?!\p{L}|"\s?:)|(?:${JOINED_NOUNS.join('|')})`,
+  String.raw`(?<![\p{L}\p{N}])${SPACED_NOUN}(?!\p{L}|"\s?:)|${JOINED_NOUN}`,
   'giu',
 );
 
-/** What joins the noun and the letter: a colon, a dash, or "is" in some language. */
+const SPACED_COPULA = anyOf(`
+  is | (?:would|should|must|will|can only|could only) be | has to be | seems to be | appears to be
+  turns out to be | becomes | remains
+  ist | lautet | wäre | est | serait | es | sería | seria | è | é | sarebbe | jest | je | är | on
+  adalah | ialah | là | هي | هو | است | है
+`);
+/** What joins the noun and the letter: a mark, a heading's line end, or "is" in some language. */
 const COPULA = new RegExp(
-  String.raw`[:=：→⇒]|=>|->|\s[-–—]|^\s?[-–—(]|['’]s(?!\p{L})|(?<!\p{L})(?:` +
-    'is|would be|should be|must be|will be|has to be|can only be|could only be|seems to be|appears to be|turns out to be|becomes|remains|' +
-    'ist|lautet|wäre|est|serait|es|sería|seria|è|é|sarebbe|jest|je|adalah|ialah|là|är|on|هي|هو|است|है' +
-    String.raw`)(?!\p{L})|应该是|應該是|应该?为|应选|应是|是|为|為|选择?|選擇?|は|が|은|는|이|가`,
+  anyOf(String.raw`
+    [:=：→⇒] | => | -> | \s[-–—] | ^\s?[-–—(|] | ^[^\S\n]{0,3}\n | ['’]s(?!\p{L})
+    (?<!\p{L})${SPACED_COPULA}(?!\p{L})
+    应该是 | 應該是 | 应该?为 | 应选 | 应是 | 是 | 为 | 為 | 选择? | 選擇? | は | が | 은 | 는 | 이 | 가
+  `),
   'giu',
 );
+
+const DETERMINER = '(?: the| my| an?)?(?: correct| right| best| final)?';
 /** "If the answer is B", "I don't think the answer is B", "the wrong answer is B" state nothing. */
-const NO_STATEMENT =
-  /(?:(?<!\p{L})(?:if|whether|suppose|supposing|assum(?:e|ing)|unless|wrong|incorrect|initial|previous|original|earlier|tentative|sample|example|student['’]?s|user['’]?s)(?: that)?(?: the| my)?(?: correct| right| best| final)?|(?:n['’]t|not|never|nor|doubt)(?: think| believe| say| sure| mean| agree)?(?: that| if| whether)?(?: the| my| an?)?(?: correct| right| best| final)?|不|非|错误的?)\s?$/iu;
+const NO_STATEMENT = new RegExp(
+  `${anyOf(String.raw`
+    (?<!\p{L})(?:if|whether|suppose|supposing|assum(?:e|ing)|unless)(?: that)?${DETERMINER}
+    (?<!\p{L})(?:wrong|incorrect|initial|previous|original|earlier|tentative|sample|example)
+    (?<!\p{L})(?:possible|potential|plausible|alternative|other|remaining|student['’]?s|user['’]?s)
+    (?:n['’]t|not|never|nor|doubt)(?: think| believe| say| sure| mean| agree)?(?: that| if| whether)?${DETERMINER}
+    不 | 非 | 错误的?
+  `)}\\s?$`,
+  'iu',
+);
 
 /** Nouns looked at, from the end of the text: no text says "answer" more often after its last statement. */
 const MAX_NOUNS = 500;
@@ -61,7 +84,7 @@ const MAX_PAYLOAD_CHARS = 2000;
  * "Die richtige Antwort ist B", "故选B", also with the text of a choice in place of its letter.
  */
 export function findStatement(text: string, choices: readonly string[]): PlacedReading | undefined {
-  const nouns = [...text.matchAll(NOUN)].slice(-MAX_NOUNS).reverse();
+  const nouns = lastMatches(text, NOUN, MAX_NOUNS).reverse();
   for (const { 0: noun, index } of nouns) {
     if (NO_STATEMENT.test(text.slice(Math.max(0, index - 40), index))) continue;
     const reading = readAfterNoun(text, index + noun.length, choices);
@@ -86,6 +109,7 @@ function readAfterNoun(
     )
       break;
     const payloadIndex = start + index + copula.length;
+    if (startsList(text, payloadIndex)) continue;
     const reading = readPayload(text, payloadIndex, choices);
     if (reading !== undefined) return { ...reading, index: payloadIndex };
   }
@@ -98,6 +122,21 @@ function readPayload(text: string, index: number, choices: readonly string[]): R
   return reading?.letter === null || reading === undefined
     ? (readText(text, index, choices) ?? reading)
     : reading;
+}
+
+/** Whether a list of the choices follows, as after "Possible answers:": two labelled lines, or three labels. */
+function startsList(text: string, index: number): boolean {
+  const window = text.slice(index, index + 240);
+  const labels = [...window.matchAll(/(?<=^\s{0,9}|\s)[(]?(?<letter>[A-Z])[.):]\s/gu)];
+  const [first, second, third] = labels.map(({ groups }) => groups?.['letter']?.charCodeAt(0) ?? 0);
+  if (
+    first === undefined ||
+    second !== first + 1 ||
+    window.slice(0, labels[0]?.index).trim() !== ''
+  ) {
+    return false;
+  }
+  return third === first + 2 || window.slice(0, labels[1]?.index).trimStart().includes('\n');
 }
 
 /** A letter right after its noun: "故选B", "Answer (B)", "ANSWER B". */
@@ -117,7 +156,7 @@ function readText(
   if (choices.length === 0) return undefined;
   const payload = text.slice(index, index + MAX_PAYLOAD_CHARS).trimStart();
   const [line = ''] = payload.split('\n', 1);
-  const [words = ''] = line.split(/[.;(]\s|,\s(?:not|because|since|as|which)\s/u, 1);
+  const [words = ''] = line.split(/[.;(]\s|,\s/u, 1);
   const letter = findChoice(line, choices) ?? findChoice(words, choices);
   return letter === undefined ? undefined : { letter };
 }
