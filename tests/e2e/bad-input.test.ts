@@ -922,6 +922,12 @@ describe('with groups in its folder, thrice refuses', () => {
         'thrice: "q9": expected a question of trial-one-<time>, found none with this id; did you mean "q1"?',
     },
     {
+      name: 'to show a run without a question',
+      argv: ['show', 'trial-one'],
+      stderr:
+        'thrice: show: expected a run, a config and a question id, or --unparsed with a run or group and at most a config',
+    },
+    {
       name: 'to show an unknown config',
       argv: ['show', 'trial-one', 'nowhere', 'q1'],
       stderr: 'thrice: unknown config "nowhere" (expected a)',

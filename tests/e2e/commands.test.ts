@@ -50,6 +50,15 @@ function lines(...texts: readonly string[]): string {
   return texts.map((text) => `${text}\n`).join('');
 }
 
+/** One answer without a number, which also tries to clear the terminal, and one with. */
+const wordlessAnswer: SimulatorOptions = {
+  recordings: [1, 2].map((number) => ({
+    question: `What is ${number} and what is missing to 42?`,
+    arm: 'direct' as const,
+    prediction: number === 1 ? 'I do not know.\u001b[J' : '42',
+  })),
+};
+
 /** Wrong answers, except for one text that tries to control the terminal. */
 const hostileAnswers: SimulatorOptions = {
   recordings: [1, 2, 3, 4].map((number) => ({
@@ -184,8 +193,75 @@ describe('thrice show', () => {
   });
 });
 
+describe('thrice show --unparsed', () => {
+  /** Config a is read by `includes`; config b asks for a number, of which one answer has none. */
+  const unparsed = async (url: string) =>
+    await temporaryFolder(
+      smallBenchmark({
+        url,
+        questionCount: 2,
+        top: 'replicates = 2',
+        more: '[[configs]]\nname = "b"\nmodel = "lab/b"\nscorer = "numeric"',
+      }),
+    );
+
+  it('lists the answers that no scorer could read, over all runs of a group', async () => {
+    await using simulator = await startSimulator(wordlessAnswer);
+    await using folder = await unparsed(simulator.url);
+    await call(folder, 'run', 'benchmark.toml', '--label', 'trial');
+
+    const { exitCode, stdout } = await call(folder, 'show', 'trial', '--unparsed');
+    const { stdout: ofConfig } = await call(folder, 'show', 'trial', 'a', '--unparsed');
+
+    expect(exitCode).toBe(0);
+    expect(stdout).toBe(
+      lines(
+        '── trial-<time>-r1 b q1: no-number, finish reason stop ──',
+        'I do not know.\\x1b[J',
+        '',
+        '── trial-<time>-r2 b q1: no-number, finish reason stop ──',
+        'I do not know.\\x1b[J',
+        '',
+        '2 of 8 cells unparsed, each with score 0',
+      ),
+    );
+    expect(ofConfig).toBe(lines('0 of 4 cells unparsed, each with score 0'));
+  });
+
+  it('prints them as JSON, for one run', async () => {
+    await using simulator = await startSimulator(wordlessAnswer);
+    await using folder = await unparsed(simulator.url);
+    await call(folder, 'run', 'benchmark.toml', '--label', 'trial');
+    const group = await groupOf(folder);
+
+    const { stdout } = await callThrice(['show', `${group}-r2`, '--unparsed', '--json'], {
+      cwd: folder.path,
+    });
+
+    expect(JSON.parse(stdout)).toEqual({
+      group,
+      cells: 4,
+      unparsed: [
+        {
+          run: `${group}-r2`,
+          config: 'b',
+          id: 'q1',
+          reason: 'no-number',
+          finishReason: 'stop',
+          hasReasoning: false,
+          target: ['42'],
+          output: 'I do not know.\u001b[J',
+          refusal: null,
+        },
+      ],
+    });
+  });
+});
+
 describe('thrice summarize', () => {
   const argv = ['summarize', 'trial', '--by', 'topic'];
+  const legend =
+    'score: the mean over scored and unparsed cells, an unparsed answer scoring 0; ungraded, failed and not attempted cells count only in coverage and bounds';
 
   it('prints a table without empty columns', async () => {
     await using simulator = await startSimulator(hostileAnswers);
@@ -201,6 +277,8 @@ describe('thrice summarize', () => {
         'config  score      ci95     bounds  coverage  scored  unparsed  n  p50 s',
         'a        25.0  4.6–69.9  25.0–25.0     100.0       4         0  4   <s>',
         'b        25.0  4.6–69.9  25.0–25.0     100.0       4         0  4   <s>',
+        '',
+        legend,
         '',
         'config  topic  score  correct  with score  cells',
         'a       sums    50.0        1           2      2',
@@ -224,6 +302,8 @@ describe('thrice summarize', () => {
         '| config | score |  sd |     ci95 |    bounds | coverage | scored | unparsed | ungraded | failed | not attempted |   n | p50 s | cost |   waste |',
         '| ------ | ----: | --: | -------: | --------: | -------: | -----: | -------: | -------: | -----: | ------------: | --: | ----: | ---: | ------: |',
         '| a      |  25.0 |   – | 4.6–69.9 | 25.0–25.0 |    100.0 |      4 |        0 |        0 |      0 |             0 |   4 |  <s> |    – | $0.0000 |',
+        '',
+        legend,
         '',
         '| config | topic | score | correct | with score | cells |',
         '| ------ | ----- | ----: | ------: | ---------: | ----: |',

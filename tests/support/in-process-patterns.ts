@@ -2,8 +2,11 @@ import type { PatternMatcher } from '@thrice/core';
 
 /** Runs patterns at once, for tests whose patterns are harmless. */
 export const inProcessPatterns: PatternMatcher = {
-  match: async ({ source, flags }, text) => {
-    const match = new RegExp(source, flags).exec(text);
-    return match === null ? { kind: 'none' } : { kind: 'found', text: match[1] ?? match[0] };
+  match: async ({ source, flags, match }, text) => {
+    const found = [...text.matchAll(new RegExp(source, `${flags}g`))].at(
+      match === 'first' ? 0 : -1,
+    );
+    if (found === undefined) return { kind: 'none' };
+    return { kind: 'found', text: (found.groups?.['answer'] ?? found[1] ?? found[0]).trim() };
   },
 };

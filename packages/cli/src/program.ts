@@ -127,14 +127,17 @@ function addInspectCommands(program: Command, run: Run): void {
     .action(run(async () => (await import('./commands/ls.ts')).listGroups));
   program
     .command('show')
-    .description('show one cell: prompt, calls, answer, grading, error history')
-    .argument('<run>', 'run name')
-    .argument('<config>', 'config name')
-    .argument('<id>', 'question id')
+    .description(
+      'show one cell: prompt, calls, answer, grading, error history; or all unparsed answers',
+    )
+    .argument('<run>', 'run name; with --unparsed also a group')
+    .argument('[config]', 'config name; optional with --unparsed')
+    .argument('[id]', 'question id')
+    .option('--unparsed', 'list the cells whose answer the scorer could not read, with their text')
     .option(...folderOption)
     .option(...stageOption)
     .option(...jsonOption)
-    .action(run(async () => (await import('./commands/show.ts')).showCell));
+    .action(run(async () => (await import('./commands/show.ts')).show));
   program
     .command('summarize')
     .description('print the results table over replicates')

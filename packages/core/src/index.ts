@@ -247,7 +247,7 @@ export { SummaryBuilder } from './results/summary-builder.ts';
 export { renderSummary, renderTagTable } from './results/summary-table.ts';
 export { renderTable, type TableForm } from './results/table.ts';
 export { extractBbhAnswer } from './scorers/bbh.ts';
-export { extractChoice } from './scorers/extract-choice.ts';
+
 export { extractNumber } from './scorers/extract-number.ts';
 export { giveUpEndlessPatterns } from './scorers/give-up-endless-patterns.ts';
 export { type Grade, gradeAnswer } from './scorers/grade-answer.ts';

@@ -9,14 +9,22 @@ const threadSource = `
 const { parentPort } = require('node:worker_threads');
 parentPort.on('message', ({ pattern, text }) => {
   try {
-    const match = new RegExp(pattern.source, pattern.flags).exec(text);
-    parentPort.postMessage(
-      match === null ? { kind: 'none' } : { kind: 'found', text: match[1] ?? match[0] },
-    );
+    const found = findMatch(pattern, text);
+    parentPort.postMessage(found === null ? { kind: 'none' } : { kind: 'found', text: readMatch(found) });
   } catch {
     parentPort.postMessage({ kind: 'error' });
   }
 });
+function findMatch({ source, flags, match }, text) {
+  if (match === 'first') return new RegExp(source, flags).exec(text);
+  let last = null;
+  // Not an array of all: a million matches would fill the memory.
+  for (const each of text.matchAll(new RegExp(source, flags + 'g'))) last = each;
+  return last;
+}
+function readMatch(match) {
+  return (match.groups?.answer ?? match[1] ?? match[0]).trim();
+}
 parentPort.postMessage({ kind: 'ready' });
 `;
 

@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import type { Pattern, PatternMatch } from '@thrice/core';
 import { systemClock } from '@thrice/local';
 import { ThreadPatternMatcher } from '@thrice/patterns';
 import { describe, expect, it } from 'vitest';
@@ -9,28 +10,46 @@ import { FakeClock } from '../../support/fake-clock.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 /** Takes half a minute on this text, and twice as long for each further character. */
-const endless = { source: '(a+)+$', flags: 'u' };
+const endless: Pattern = { source: '(a+)+$', flags: 'u', match: 'first' };
 const hostileText = `${'a'.repeat(28)}!`;
-const word = { source: '= (\\w+)', flags: 'u' };
+const word: Pattern = { source: '= (\\w+)', flags: 'u', match: 'first' };
 const LIMIT_MS = 60_000;
 
 describe('ThreadPatternMatcher', () => {
-  it.each([
+  it.each<[string, Pattern, string, PatternMatch]>([
     ['the first group', word, 'x = four, y = two', { kind: 'found', text: 'four' }],
     [
       'the whole match without a group',
-      { source: '\\d+', flags: 'u' },
+      { source: '\\d+', flags: 'u', match: 'first' },
       'a 42',
       { kind: 'found', text: '42' },
     ],
     [
       'the whole match if the group took no part',
-      { source: 'x|(y)', flags: 'u' },
+      { source: 'x|(y)', flags: 'u', match: 'first' },
       'x',
       { kind: 'found', text: 'x' },
     ],
+    [
+      'the group named answer, trimmed',
+      { source: '(x|y) =(?<answer>[^,]+)', flags: 'u', match: 'first' },
+      'x = four , y = two',
+      { kind: 'found', text: 'four' },
+    ],
+    [
+      'the last match',
+      { ...word, match: 'last' },
+      'x = four, y = two',
+      { kind: 'found', text: 'two' },
+    ],
+    ['nothing as the last match', { ...word, match: 'last' }, 'four', { kind: 'none' }],
     ['nothing', word, 'four', { kind: 'none' }],
-    ['an error for a pattern that is none', { source: '(', flags: 'u' }, 'x', { kind: 'error' }],
+    [
+      'an error for a pattern that is none',
+      { source: '(', flags: 'u', match: 'first' },
+      'x',
+      { kind: 'error' },
+    ],
   ])('finds %s', async (_, pattern, text, expected) => {
     using patterns = new ThreadPatternMatcher(systemClock);
 
@@ -71,7 +90,11 @@ describe('ThreadPatternMatcher', () => {
 
   it('reports a thread that runs out of memory as an error, and recovers', async () => {
     using patterns = new ThreadPatternMatcher(systemClock);
-    const greedy = { source: `(?:${'(a?)'.repeat(20_000)})*b`, flags: 'u' };
+    const greedy: Pattern = {
+      source: `(?:${'(a?)'.repeat(20_000)})*b`,
+      flags: 'u',
+      match: 'first',
+    };
 
     const greedyMatch = await patterns.match(greedy, 'a'.repeat(1_000), LIMIT_MS);
     const next = await patterns.match(word, '= two', LIMIT_MS);

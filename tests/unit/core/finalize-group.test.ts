@@ -5,6 +5,7 @@ import {
   readRowFile,
   renderSummary,
   runKey,
+  scorerVersions,
   summarySchema,
   toSolverRegistry,
 } from '@thrice/core';
@@ -148,7 +149,7 @@ describe('a finalized group', () => {
       commit: null,
       keys: { lab: 'not-needed' },
       priceTable: 'spec',
-      scorerVersions: { exact: 1 },
+      scorerVersions: { exact: scorerVersions['exact'] },
       grading: {
         number: 1,
         createdAt: header.createdAt,
@@ -156,7 +157,7 @@ describe('a finalized group', () => {
         configs: ['a', 'b', 'left-out'].map((config) => ({
           config,
           scorer: { kind: 'exact' },
-          version: 1,
+          version: scorerVersions['exact'],
         })),
       },
       configs: [

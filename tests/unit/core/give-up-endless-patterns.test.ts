@@ -1,7 +1,7 @@
-import { giveUpEndlessPatterns, limits, type PatternMatcher } from '@thrice/core';
+import { giveUpEndlessPatterns, limits, type Pattern, type PatternMatcher } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
 
-const endless = { source: '(a+)+$', flags: '' };
+const endless: Pattern = { source: '(a+)+$', flags: '', match: 'first' };
 const { patternTimeouts } = limits;
 
 describe('giveUpEndlessPatterns', () => {
@@ -24,7 +24,7 @@ describe('giveUpEndlessPatterns', () => {
 
     for (const text of answers) {
       await guarded.match(endless, text, 10);
-      await guarded.match({ source: 'a', flags: '' }, text, 10);
+      await guarded.match({ source: 'a', flags: '', match: 'first' }, text, 10);
     }
 
     expect(texts.length).toBe(2 * answers.length);

@@ -101,6 +101,87 @@ describe('gradeAnswer', () => {
       1,
       '42',
     ],
+    [
+      'regex reads its group "answer" rather than its first one',
+      { kind: 'regex', pattern: '(x|y) = (?<answer>\\d+)' },
+      'y = 42',
+      '42',
+      1,
+      '42',
+    ],
+    [
+      'regex reads the first match',
+      { kind: 'regex', pattern: 'x = (.*)', match: 'first' },
+      'x = 41 \nx = 42 ',
+      '42',
+      0,
+      '41',
+    ],
+    [
+      'regex reads the last match on request, trimmed',
+      { kind: 'regex', pattern: 'x = (.*)', match: 'last' },
+      'x = 41 \nx = 42 ',
+      '42',
+      1,
+      '42',
+    ],
+    ['includes finds a part of a word', { kind: 'includes' }, 'A party.', 'art', 1, 'A party.'],
+    [
+      'includes finds only whole words on request',
+      { kind: 'includes', word: true },
+      'A party.',
+      'art',
+      0,
+      'A party.',
+    ],
+    [
+      'includes finds a word after a longer one, in any case',
+      { kind: 'includes', word: true },
+      'The party of ART',
+      'art',
+      1,
+      'The party of ART',
+    ],
+    [
+      'includes knows the letters of all scripts',
+      { kind: 'includes', word: true },
+      'Größe',
+      'größ',
+      0,
+      'Größe',
+    ],
+    [
+      'includes finds whole words in any script',
+      { kind: 'includes', word: true },
+      'Это Москва.',
+      'москва',
+      1,
+      'Это Москва.',
+    ],
+    [
+      'includes finds a number that is not a part of another',
+      { kind: 'includes', word: true },
+      'In 1492 or 149',
+      '149',
+      1,
+      'In 1492 or 149',
+    ],
+    [
+      'includes needs no boundary beside a sign',
+      { kind: 'includes', word: true },
+      'It costs US$5',
+      '$5',
+      1,
+      'It costs US$5',
+    ],
+    [
+      'includes does not cut an emoji or a rare letter in half',
+      { kind: 'includes', word: true },
+      '𠮷art',
+      'art',
+      0,
+      '𠮷art',
+    ],
   ])('%s', async (_, scorer, text, target, score, answer) => {
     const question = aQuestion({ target: [target] });
 
@@ -133,6 +214,37 @@ describe('gradeAnswer', () => {
     const grade = await gradeAnswer({ kind: 'exact' }, question, aRecordedAnswer(), grader);
 
     expect(grade.score).toBe(1);
+  });
+
+  it.each(everyScorer.map((scorer) => [scorer.kind, scorer] as const))(
+    '%s never sees the reasoning in a text',
+    async (_, scorer) => {
+      const question = aQuestion({ target: ['B'], choices: colors });
+      const answer = scorer.kind === 'numeric' ? '42' : '= B';
+      const reasoning = '<think>Is it (A), 41 or = A? The answer is A</think>';
+      const gradeOf = (output: string) =>
+        gradeAnswer(scorer, question, aRecordedAnswer({ output }), grader);
+
+      expect(await gradeOf(`${reasoning}${answer}`)).toEqual(await gradeOf(answer));
+    },
+  );
+
+  it.each([
+    ['choice', 'The first option says that red'],
+    ['numeric', 'Adding them up, we'],
+    ['regex', 'Adding them up, we'],
+  ])('%s reports a text that the limit ended before an answer as cut off', async (kind, output) => {
+    const scorer = everyScorer.find((each) => each.kind === kind);
+    const recorded = aRecordedAnswer({ output, finishReason: 'length' });
+
+    const grade = await gradeAnswer(
+      scorer ?? { kind },
+      aQuestion({ choices: colors }),
+      recorded,
+      grader,
+    );
+
+    expect(grade).toEqual({ outcome: 'unparsed', score: 0, answer: null, reason: 'cut-off' });
   });
 
   it('scores a correct answer even if the output was cut off after it', async () => {
@@ -197,7 +309,9 @@ describe('gradeAnswer with a pattern of the user', () => {
       patternLimitMs,
     });
 
-    expect(matched).toEqual([[{ source: '(a+)+$', flags: 'u' }, 'aaa', expectedMs]]);
+    expect(matched).toEqual([
+      [{ source: '(a+)+$', flags: 'u', match: 'first' }, 'aaa', expectedMs],
+    ]);
   });
 });
 
@@ -241,12 +355,14 @@ describe('gradeAnswer for a long, hostile text', () => {
 describe('gradeAnswer for an output without an answer', () => {
   it.each<[string, Partial<RecordedAnswer>, FinishReason | null, string, string | null]>([
     ['cut off', { output: null }, 'length', 'cut-off', null],
-    ['empty and cut off', { output: '' }, 'length', 'cut-off', ''],
+    ['empty and cut off', { output: '' }, 'length', 'cut-off', null],
     ['cut off while reasoning', { output: null, hasReasoning: true }, 'length', 'cut-off', null],
     ['with reasoning only', { output: null, hasReasoning: true }, 'stop', 'reasoning-only', null],
-    ['empty, with another finish reason', { output: '' }, 'other', 'no-text', ''],
-    ['empty, without a finish reason', { output: '' }, null, 'no-text', ''],
+    ['empty, with another finish reason', { output: '' }, 'other', 'no-text', null],
+    ['empty, without a finish reason', { output: '' }, null, 'no-text', null],
     ['missing', { output: null }, 'stop', 'no-text', null],
+    ['reasoning in the text only', { output: '<think>42</think>' }, 'stop', 'reasoning-only', null],
+    ['reasoning that the limit ended', { output: '<think>42, or' }, 'length', 'cut-off', null],
     ['refused', { output: null, refusal: 'I will not.' }, 'stop', 'refused', 'I will not.'],
     [
       'refused, with a text beside the refusal',

@@ -16,6 +16,7 @@ import {
   type SpecScorers,
   type Summary,
   scorerRegistry,
+  scorerVersions,
   verifyGroup,
   withCurrentGrading,
 } from '@thrice/core';
@@ -50,8 +51,8 @@ describe('rescoreGroup', () => {
         createdAt: engine.clock.toIso(engine.clock.now()),
         specSha256: 'e'.repeat(64),
         configs: [
-          { config: 'a', scorer: { kind: 'includes' }, version: 1 },
-          { config: 'b', scorer: { kind: 'exact' }, version: 1 },
+          { config: 'a', scorer: { kind: 'includes' }, version: scorerVersions['includes'] },
+          { config: 'b', scorer: { kind: 'exact' }, version: scorerVersions['exact'] },
         ],
       },
     });
@@ -98,12 +99,12 @@ describe('rescoreGroup', () => {
     const { engine, group } = await finished();
     const exact = scorerRegistry.get('exact');
     if (exact === undefined) throw new Error('expected the scorer');
-    const scorers = new Map([['exact', { ...exact, version: 2 }]]);
+    const scorers = new Map([['exact', { ...exact, version: 9 }]]);
 
     const regrading = await rescoreGroup(group, undefined, { ...engine, scorers });
 
     expect(regrading).toMatchObject({ isNew: true, grading: { number: 2 } });
-    expect(regrading.grading.configs.map(({ version }) => version)).toEqual([2, 2]);
+    expect(regrading.grading.configs.map(({ version }) => version)).toEqual([9, 9]);
   });
 
   it('copies the files of a grading that this release would make differently, or refuses if they are not its', async () => {
@@ -114,7 +115,7 @@ describe('rescoreGroup', () => {
     // A later version that finds every answer wrong.
     const scorers = new Map([
       ...scorerRegistry,
-      ['includes', { ...includes, version: 2, matches: () => false }],
+      ['includes', { ...includes, version: 9, matches: () => false }],
     ]);
     const stores = { ...engine, scorers };
     const before = new Map(engine.blobs.texts);

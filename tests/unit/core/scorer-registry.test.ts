@@ -27,7 +27,7 @@ const prefix: Scorer<typeof parameters> = {
   parameters,
   needsTable: false,
   answerNoun: 'marker',
-  read: (text, _, { marker }) => text.split(marker)[1],
+  read: ({ text }, _, { marker }) => text.split(marker)[1],
   matches: (answer, target) => target.startsWith(answer),
   describeExpectedTarget: (target, _, { marker }) =>
     target.includes(marker) ? `a text without "${marker}"` : undefined,

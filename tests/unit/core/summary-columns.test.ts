@@ -30,7 +30,7 @@ describe('an added column', () => {
     const builder = new SummaryBuilder(aGroupHeader({ group: 'demo' }), 0);
     builder.add(aCellRow());
 
-    expect(renderSummary(builder.build(), form, columns)).toBe(table);
+    expect(renderSummary(builder.build(), form, columns)).toContain(table);
   });
 });
 

@@ -90,6 +90,7 @@ describe('the summary table', () => {
         'config  score     bounds  coverage  scored  unparsed  failed  n  p50 s',
         'direct      –  50.0–75.0      75.0       3         0       1  4   0.02',
         '',
+        'score: the mean over scored and unparsed cells, an unparsed answer scoring 0; ungraded, failed and not attempted cells count only in coverage and bounds',
         'direct: no headline, coverage is below the floor of 98.0',
         '',
         "direct: withheld (coverage 75.0 %) paper's 23 tasks (variants averaged)",
@@ -129,6 +130,8 @@ describe('the summary table', () => {
         '',
         'config  score        ci95       bounds  coverage  scored  unparsed  n  p50 s',
         'direct  100.0  20.7–100.0  100.0–100.0     100.0       1         0  1   0.02',
+        '',
+        'score: the mean over scored and unparsed cells, an unparsed answer scoring 0; ungraded, failed and not attempted cells count only in coverage and bounds',
         '',
       ].join('\n'),
     );

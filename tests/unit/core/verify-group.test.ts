@@ -363,7 +363,7 @@ describe('verifyGroup', () => {
       `:1: published demo-20260102T030405Z-0000: 5 questions, 2 replicates, recomputed ${heading}`,
     ],
     ['missing', () => '', `:1: published nothing, recomputed ${heading}`],
-    ['longer', (text) => `${text}score 99\n`, ':8: published score 99, recomputed nothing'],
+    ['longer', (text) => `${text}score 99\n`, ':9: published score 99, recomputed nothing'],
   ])('reports a rendered summary that is %s', async (_, change, mismatch) => {
     const { engine, header } = await published();
     const key = groupKey(header.group, 'summary.md');
@@ -540,7 +540,7 @@ describe('verifyGroup with questions, journal and scorers at hand', () => {
     const { engine, header } = await published();
     const exact = scorerRegistry.get('exact');
     if (exact === undefined) throw new Error('expected the scorer');
-    const newer = { ...exact, version: 2, matches: () => true };
+    const newer = { ...exact, version: 9, matches: () => true };
     const scorers = new Map([['exact', newer]]);
 
     const found = await verifyGroup(header, engine.benchmark, { ...engine, scorers });
@@ -549,7 +549,7 @@ describe('verifyGroup with questions, journal and scorers at hand', () => {
       rescored: 0,
       mismatches: [],
       notRescored: [
-        'grading 1: direct was graded by version 1 of scorer "exact", not version 2; its grades were not made again',
+        `grading 1: direct was graded by version ${exact.version} of scorer "exact", not version 9; its grades were not made again`,
       ],
     });
   });

@@ -16,20 +16,44 @@ import {
   ThriceError,
   withCurrentGrading,
 } from '@thrice/core';
-import type { Engine, EngineOptions } from '../engine/engine.ts';
+import type { Engine } from '../engine/engine.ts';
 import { findRuns } from '../engine/find-group.ts';
 import { openEngine } from '../engine/open-engine.ts';
 import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
 import { plainText, type Terminal } from '../shell/terminal.ts';
 import { chooseConfigs } from '../spec/prepare-run.ts';
+import { type ShowOptions, showUnparsed } from './show-unparsed.ts';
 
-/** `thrice show`: prints everything known about one cell. */
-export async function showCell(
+/** `thrice show`: prints one cell, or with `--unparsed` the answers that could not be read. */
+export async function show(
+  terminal: Terminal,
+  name: string,
+  configName: string | undefined,
+  id: string | undefined,
+  options: ShowOptions,
+): Promise<ExitCode> {
+  if (options.unparsed === true && id === undefined) {
+    return await showUnparsed(terminal, name, configName, options);
+  }
+  if (options.unparsed !== true && configName !== undefined && id !== undefined) {
+    return await showCell(terminal, name, { configName, id, options });
+  }
+  throw new ThriceError({
+    code: 'invalid-argument',
+    message:
+      'show: expected a run, a config and a question id, or --unparsed with a run or group and at most a config',
+  });
+}
+
+/** Prints everything known about one cell. */
+async function showCell(
   terminal: Terminal,
   runName: string,
-  configName: string,
-  id: string,
-  options: EngineOptions & { readonly json?: boolean },
+  {
+    configName,
+    id,
+    options,
+  }: { readonly configName: string; readonly id: string; readonly options: ShowOptions },
 ): Promise<ExitCode> {
   using engine = await openEngine(options, terminal);
   const { group, runs } = await findRuns(engine.ledger, runName, engine.flag);
@@ -124,9 +148,9 @@ function section(title: string, text: string): string {
 function describeCall({ call, output }: JournalEntry): string {
   const facts = [
     `model ${call.model}, served ${call.servedModel ?? 'unknown'}, endpoint ${call.endpoint}`,
-    `started ${call.startedAt}, ${Math.round(call.latencyMs)} ms, waited ${Math.round(call.waitMs)} ms, first token ${show(call.ttftMs, ' ms')}`,
-    `tokens in ${show(call.inputTokens)} (cached ${show(call.cachedInputTokens)}), out ${show(call.outputTokens)} (reasoning ${show(call.reasoningTokens)}), cost ${show(call.costUsd, ' USD')}`,
-    `finish reason ${show(call.rawFinishReason)}`,
+    `started ${call.startedAt}, ${Math.round(call.latencyMs)} ms, waited ${Math.round(call.waitMs)} ms, first token ${showValue(call.ttftMs, ' ms')}`,
+    `tokens in ${showValue(call.inputTokens)} (cached ${showValue(call.cachedInputTokens)}), out ${showValue(call.outputTokens)} (reasoning ${showValue(call.reasoningTokens)}), cost ${showValue(call.costUsd, ' USD')}`,
+    `finish reason ${showValue(call.rawFinishReason)}`,
   ];
   const texts = [
     output.reasoning === null ? '' : `[reasoning]\n${output.reasoning}`,
@@ -146,7 +170,7 @@ function describeGrading(config: Config, question: Question, cell: CellRecord | 
     `scorer ${config.scorer.kind}`,
     `target ${question.target === null ? '(none)' : question.target.join(' | ')}`,
     `answer ${result?.answer ?? '(none)'}`,
-    `outcome ${outcome}${result?.reason ? ` (${result.reason})` : ''}, score ${show(result?.score)}`,
+    `outcome ${outcome}${result?.reason ? ` (${result.reason})` : ''}, score ${showValue(result?.score)}`,
     ...(result?.error
       ? [`error ${result.error.class}/${result.error.code}: ${result.error.message}`]
       : []),
@@ -164,6 +188,6 @@ function describeAttempts(cell: CellRecord | undefined): string {
     .join('\n');
 }
 
-function show(value: number | string | null | undefined, unit = ''): string {
+function showValue(value: number | string | null | undefined, unit = ''): string {
   return value === null || value === undefined ? 'unknown' : `${value}${unit}`;
 }

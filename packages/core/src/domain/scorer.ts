@@ -8,12 +8,22 @@ export const scorerSpecSchema = z.looseObject({ kind: z.string().min(1) });
 export type ScorerSpec = Readonly<z.infer<typeof scorerSpecSchema>>;
 
 /**
- * A pattern that a user wrote. A scorer never runs it: it returns it, and the first group of its first
- * match, or else the whole match, is the answer.
+ * A pattern that a user wrote. A scorer never runs it: it returns it. The answer is the group named `answer` of
+ * a match, or else its first group, or else the whole match; trimmed.
  */
 export interface Pattern {
   readonly source: string;
   readonly flags: string;
+  /** Which match of the text counts. */
+  readonly match: 'first' | 'last';
+}
+
+/** What a model said, as a scorer reads it. */
+export interface AnswerText {
+  /** Without the reasoning that the model wrote into it. */
+  readonly text: string;
+  /** Whether the token limit ended the text: its last words may be part of a thought, not the answer. */
+  readonly isCutOff: boolean;
 }
 
 /**
@@ -32,14 +42,17 @@ export interface Scorer<Parameters extends z.ZodObject = z.ZodObject> {
   readonly parameters: Parameters;
   /** True if a config cannot use the scorer by its kind alone, because a parameter is required. */
   readonly needsTable: boolean;
-  /** What {@link read} looks for; a text without one is unparsed with the reason `no-<noun>`. */
+  /**
+   * What {@link read} looks for; a text without one is unparsed with the reason `no-<noun>`, or
+   * `cut-off` if the token limit ended it.
+   */
   readonly answerNoun: string;
   /**
    * Returns the answer that a text gives, the user's pattern that finds it, or undefined if the text
    * gives none. Takes time in proportion to the text, whatever the text is.
    */
   read(
-    text: string,
+    answer: AnswerText,
     question: Question,
     parameters: z.infer<Parameters>,
   ): string | Pattern | undefined;

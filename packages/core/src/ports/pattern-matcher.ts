@@ -2,7 +2,7 @@ import type { Pattern } from '../domain/scorer.ts';
 
 /** How the match of a pattern ended. */
 export type PatternMatch =
-  /** The pattern's first group, or else its whole match. */
+  /** The match's group `answer`, or else its first group, or else the whole match; trimmed. */
   | { readonly kind: 'found'; readonly text: string }
   | { readonly kind: 'none' }
   /** The time limit ended before the match did. */
@@ -18,7 +18,7 @@ export type PatternMatch =
  */
 export interface PatternMatcher {
   /**
-   * Finds the first match of a pattern in a text.
+   * Finds the first or last match of a pattern in a text, as the pattern says.
    *
    * @param limitMs - The longest that the match may take, > 0.
    */

@@ -9,7 +9,7 @@ import { renderTable, type TableForm } from './table.ts';
  *
  * Below the coverage floor, the headline, its interval and every named average are withheld; the
  * bounds show what the score can be. The text form omits columns without figures to fit a terminal;
- * the other forms have every column.
+ * the other forms have every column. Below the table, CSV apart, a line says what counts as what.
  */
 export function renderSummary(
   summary: Summary,
@@ -22,6 +22,10 @@ export function renderSummary(
     .filter((part) => part !== '')
     .join('\n');
 }
+
+/** What counts as what, for a reader who knows the table only. */
+const LEGEND =
+  'score: the mean over scored and unparsed cells, an unparsed answer scoring 0; ungraded, failed and not attempted cells count only in coverage and bounds';
 
 const emptyCells: ReadonlySet<string> = new Set([NO_FIGURE, '0', formatDollars(0)]);
 
@@ -88,7 +92,7 @@ function notes(summary: Summary): string[] {
     return count === 0 ? [] : [`${config}: ${count} answers were cut off by their token limit`];
   });
   const averages = summary.configs.flatMap((entry) => averageLines(entry, summary.coverageFloor));
-  return [[...lines, ...truncated].join('\n'), averages.join('\n')]
+  return [[LEGEND, ...lines, ...truncated].join('\n'), averages.join('\n')]
     .filter((part) => part !== '')
     .map((part) => `${part}\n`);
 }

@@ -7,11 +7,11 @@ const parameters = z.strictObject({});
 /** BIG-Bench Hard's own rule: the answer that {@link extractBbhAnswer} reads equals the target. */
 export const bbh: Scorer<typeof parameters> = {
   kind: 'bbh',
-  version: 1,
+  version: 2,
   parameters,
   needsTable: false,
   answerNoun: 'answer',
-  read: (text) => extractBbhAnswer(text),
+  read: ({ text }) => extractBbhAnswer(text),
   // Not trimmed: the published accuracies compare the target as it is.
   matches: (answer, target) => answer === target,
   describeExpectedTarget: () => undefined,

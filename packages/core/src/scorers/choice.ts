@@ -1,29 +1,39 @@
 import * as z from 'zod';
 import { choiceLetter } from '../domain/choices.ts';
 import type { Scorer } from '../domain/scorer.ts';
+import { isOffered, readChoice } from './choice/read-choice.ts';
+import { findChoice } from './choice/read-choice-text.ts';
 import { describeEmptyTarget } from './describe-empty-target.ts';
-import { extractChoice, readTargetChoice } from './extract-choice.ts';
+
+const ONLY_LETTER = /^[\s*"'([]{0,9}([A-Z])[\s).:*"'\]]{0,9}$/iu;
 
 const parameters = z.strictObject({});
 
 /** Correct if the choice that the text settles on is the target's, given as a letter or as its text. */
 export const choice: Scorer<typeof parameters> = {
   kind: 'choice',
-  version: 1,
+  version: 2,
   parameters,
   needsTable: false,
   answerNoun: 'choice',
-  read: (text, { choices }) => extractChoice(text, choices ?? []),
-  matches: (answer, target, { choices }) =>
-    answer === (extractChoice(target, choices ?? []) ?? target.trim()),
+  read: (answer, { choices }) => readChoice(answer, choices ?? []),
+  matches: (answer, target, { choices }) => answer === readTarget(target, choices ?? []),
   describeExpectedTarget: (target, { choices }) =>
     describeEmptyTarget(target) ?? describeChoice(target, choices ?? []),
 };
 
+/** Returns the letter of a target that is only the letter of a choice, or only the text of one. */
+function readTarget(target: string, choices: readonly string[]): string | undefined {
+  const letter = ONLY_LETTER.exec(target)?.[1]?.toUpperCase();
+  return letter !== undefined && isOffered(letter, choices) ? letter : findChoice(target, choices);
+}
+
 function describeChoice(target: string, choices: readonly string[]): string | undefined {
-  const letter = readTargetChoice(target, choices);
-  // A choice's own text may look like a letter ("option B"); then `matches` reads another choice.
-  if (letter !== undefined && letter === extractChoice(target, choices)) return undefined;
+  const letter = readTarget(target, choices);
+  // A choice's own text may look like a letter ("option B"), so that as an answer it is another choice.
+  const isRead =
+    letter !== undefined && letter === readChoice({ text: target, isCutOff: false }, choices);
+  if (isRead) return undefined;
   if (choices.length === 0) return 'a single letter';
   const letters =
     choices.length === 1 ? 'the letter A' : `a letter of A to ${choiceLetter(choices.length - 1)}`;

@@ -6,11 +6,11 @@ const parameters = z.strictObject({});
 /** Correct if the whole text equals the target, both trimmed. */
 export const exact: Scorer<typeof parameters> = {
   kind: 'exact',
-  version: 1,
+  version: 2,
   parameters,
   needsTable: false,
   answerNoun: 'answer',
-  read: (text) => text.trim(),
+  read: ({ text }) => text.trim(),
   matches: (answer, target) => answer === target.trim(),
   // Even an empty target is usable: an empty answer matches it.
   describeExpectedTarget: () => undefined,

@@ -1,6 +1,7 @@
 import type { RecordedAnswer } from '../domain/cell.ts';
 import type { Question } from '../domain/question.ts';
 import {
+  type AnswerText,
   configureScorer,
   type Pattern,
   type ScorerRegistry,
@@ -9,6 +10,7 @@ import {
 import { limits } from '../limits.ts';
 import type { PatternMatch, PatternMatcher } from '../ports/pattern-matcher.ts';
 import { scorerRegistry } from './registry.ts';
+import { stripReasoning } from './strip-reasoning.ts';
 
 /** The fields of a cell's result that scoring decides. */
 export interface Grade {
@@ -31,7 +33,8 @@ export interface Grader {
  * Grades a recorded answer.
  *
  * - `scored`: score 0 or 1.
- * - `unparsed`: no text, or no answer in it that the scorer can read; score 0, with the reason.
+ * - `unparsed`: no text, nothing but reasoning (`reasoning-only`), or no answer in it that the scorer can
+ *   read (`no-...`, or `cut-off` if the token limit ended the text before one); score 0, with the reason.
  * - `ungraded`: the question has no target, so the answer is neither right nor wrong; or the scorer's
  *   pattern took too long (`scorer-timeout`) or could not be run (`scorer-failed`).
  *
@@ -48,18 +51,17 @@ export async function gradeAnswer(
   const { target: targets } = question;
   if (targets === null) return ungraded('no-target', text);
   if (refusal !== null) return unparsed('refused', refusal);
-  // An empty text is an answer only if the model stopped of its own accord.
-  if (text === null || (text === '' && recorded.finishReason !== 'stop')) {
-    return unparsed(missingTextReason(recorded), text);
-  }
-  const reading = await findAnswer(scorer.read(text, question, parameters), text, grader);
+  const answerText = toAnswerText(recorded);
+  if (answerText === undefined) return unparsed(missingTextReason(recorded), null);
+  const found = scorer.read(answerText, question, parameters);
+  const reading = await findAnswer(found, answerText.text, grader);
   switch (reading.kind) {
     case 'timeout':
       return ungraded('scorer-timeout', null);
     case 'error':
       return ungraded('scorer-failed', null);
     case 'none':
-      return unparsed(`no-${scorer.answerNoun}`, null);
+      return unparsed(answerText.isCutOff ? 'cut-off' : `no-${scorer.answerNoun}`, null);
     case 'found': {
       const { text: answer } = reading;
       const isCorrect = targets.some((target) =>
@@ -68,6 +70,15 @@ export async function gradeAnswer(
       return { outcome: 'scored', score: isCorrect ? 1 : 0, answer, reason: null };
     }
   }
+}
+
+/** Returns what a scorer reads; undefined if the model gave no answer, not even a bad one. */
+function toAnswerText({ output, finishReason }: RecordedAnswer): AnswerText | undefined {
+  if (output === null) return undefined;
+  const text = stripReasoning(output);
+  // An empty text is an answer only if the model stopped of its own accord.
+  const isAnswer = text !== '' || (output === '' && finishReason === 'stop');
+  return isAnswer ? { text, isCutOff: finishReason === 'length' } : undefined;
 }
 
 /** Runs the pattern, if a scorer returned one. */
@@ -89,7 +100,7 @@ function unparsed(reason: string, answer: string | null): Grade {
   return { outcome: 'unparsed', score: 0, answer, reason };
 }
 
-function missingTextReason({ finishReason, hasReasoning }: RecordedAnswer): string {
+function missingTextReason({ output, finishReason, hasReasoning }: RecordedAnswer): string {
   if (finishReason === 'length') return 'cut-off';
-  return hasReasoning === true ? 'reasoning-only' : 'no-text';
+  return hasReasoning === true || output ? 'reasoning-only' : 'no-text';
 }

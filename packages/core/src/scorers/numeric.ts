@@ -11,11 +11,11 @@ const parameters = z.strictObject({
 /** Correct if the last number in the text is within a tolerance of the target. */
 export const numeric: Scorer<typeof parameters> = {
   kind: 'numeric',
-  version: 1,
+  version: 2,
   parameters,
   needsTable: false,
   answerNoun: 'number',
-  read: (text) => extractNumber(text),
+  read: ({ text }) => extractNumber(text),
   matches: (answer, target, _, { tolerance }) => {
     const [actual, expected] = [parseNumber(answer), parseNumber(target)];
     if (actual === undefined || expected === undefined) return false;

@@ -3,18 +3,23 @@ import type { Scorer } from '../domain/scorer.ts';
 import { describeEmptyTarget } from './describe-empty-target.ts';
 
 const parameters = z.strictObject({
-  /** A JavaScript pattern. Its first group is the answer; without a group, the whole match is. */
+  /**
+   * A JavaScript pattern. Its group named `answer` is the answer, or else its first group; without a group, the
+   * whole match is.
+   */
   pattern: z.string().min(1).refine(isPattern, { error: 'expected a valid regular expression' }),
+  /** Which match counts. */
+  match: z.enum(['first', 'last']).default('first'),
 });
 
-/** Correct if the first match of a pattern equals the trimmed target. */
+/** Correct if what a pattern finds equals the target, both trimmed. */
 export const regex: Scorer<typeof parameters> = {
   kind: 'regex',
-  version: 1,
+  version: 2,
   parameters,
   needsTable: true,
   answerNoun: 'match',
-  read: (_text, _question, { pattern }) => ({ source: pattern, flags: 'u' }),
+  read: (_answer, _question, { pattern, match }) => ({ source: pattern, flags: 'u', match }),
   matches: (answer, target) => answer === target.trim(),
   describeExpectedTarget: (target) => describeEmptyTarget(target),
 };

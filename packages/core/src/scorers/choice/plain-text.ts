@@ -1,0 +1,32 @@
+/** "✅ Answer: B". */
+const PICTURE = /\p{Extended_Pictographic}[\ufe0f\u200d]?/gu;
+const INVISIBLE = /[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/gu;
+/** Tokens of chat templates that some servers leave in the text. */
+const CHAT_TOKEN = /<\|[a-z_]{1,30}\|>|<\/?s>|\[\/?INST\]/giu;
+const ANSWER_TAG = /<(\/?)(?:final_?)?(?:answer|output|response|solution|choice|option)>/giu;
+const LATEX_STYLE =
+  /\\(?:text(?:bf|it|rm|tt|sf)?|math(?:bf|rm|it|sf)|boldsymbol|bf|rm|emph)\s?\{([^{}]{0,300})\}/gu;
+const LATEX_MARK = /\\[()[\],;! ]|\$/gu;
+const EMPHASIS = /\*|`|~~|(?<![\p{L}\p{N}])_+|_+(?![\p{L}\p{N}])/gu;
+const LINE_MARK = /^[ \t]*(?:#{1,6}|>)[ \t]*/gmu;
+/** Text of one line break each, without carriage returns. */
+const LINE_BREAK = /\r\n?|\u2028|\u2029/gu;
+
+/**
+ * Removes what only decorates a text, so that the rules meet `B` whether the model wrote `**B**`,
+ * `$\text{B}$`, `（Ｂ）` or `<answer>B</answer>`. A tag becomes the label "Answer:". `\boxed{}` stays.
+ */
+export function toPlainText(text: string): string {
+  const plain = text
+    .normalize('NFKC')
+    .replace(LINE_BREAK, '\n')
+    .replace(PICTURE, '')
+    .replace(INVISIBLE, '')
+    .replace(CHAT_TOKEN, '')
+    .replace(ANSWER_TAG, (_, slash: string) => (slash === '' ? '\nAnswer: ' : '\n'))
+    .replace(LATEX_MARK, '')
+    .replace(EMPHASIS, '')
+    .replace(LINE_MARK, '');
+  // Twice, for a style within a style.
+  return plain.replace(LATEX_STYLE, '$1').replace(LATEX_STYLE, '$1');
+}

@@ -1,0 +1,56 @@
+import { choiceLetter } from '../../domain/choices.ts';
+import type { Reading } from './reading.ts';
+
+/** The longest line that is searched for the text of a choice. */
+const LINE_CHARS = 300;
+const END_MARKS = /^[\s"'“”‘’«»「」()[\]{}.,;:!*]$/u;
+const DENIAL =
+  /(?<!\p{L})(?:not|no|never|neither|nor|cannot|rather than|instead of|wrong|incorrect|except|unlike|nicht|kein|pas|non|não|не|нет)(?!\p{L})|n['’]t(?!\p{L})|不|ない|아니/iu;
+
+/** Returns the letter of the choice whose text this is, ignoring case, white space and marks at the ends. */
+export function findChoice(text: string, choices: readonly string[]): string | undefined {
+  const wanted = normalize(text);
+  if (wanted === '') return undefined;
+  const index = choices.findIndex((choice) => normalize(choice) === wanted);
+  return index === -1 ? undefined : choiceLetter(index);
+}
+
+/** Returns the letter of the only choice whose text a line of prose contains, unless the line denies something. */
+export function findMentionedChoice(line: string, choices: readonly string[]): Reading | undefined {
+  if (line.length > LINE_CHARS) return undefined;
+  const prose = normalize(line);
+  const mentioned = choices
+    .map((choice, index) => ({ words: normalize(choice), letter: choiceLetter(index) }))
+    .filter(({ words }) => containsWords(prose, words));
+  // "green tea" also contains "green": the longer choice is meant.
+  const meant = mentioned.filter(
+    ({ words }) => !mentioned.some((other) => other.words !== words && other.words.includes(words)),
+  );
+  const [only, another] = meant;
+  if (only === undefined || another !== undefined) return undefined;
+  return DENIAL.test(prose.replace(only.words, '')) ? undefined : { letter: only.letter };
+}
+
+function containsWords(prose: string, words: string): boolean {
+  // A letter or a sign is found everywhere.
+  if (words.length < 2 && !/\d/u.test(words)) return false;
+  const index = prose.indexOf(words);
+  if (index === -1) return false;
+  const before = prose.slice(Math.max(0, index - 2), index);
+  const after = prose.slice(index + words.length, index + words.length + 2);
+  return !/[\p{L}\p{N}]$|\d[.,]$/u.test(before) && !/^(?:[\p{L}\p{N}]|[.,]\d)/u.test(after);
+}
+
+/** Trims in a loop: a pattern such as `[.*]+$` takes quadratic time on a long run of periods. */
+function normalize(text: string): string {
+  let start = 0;
+  let end = text.length;
+  while (start < end && END_MARKS.test(text.charAt(start))) start += 1;
+  while (end > start && END_MARKS.test(text.charAt(end - 1))) end -= 1;
+  return text
+    .slice(start, end)
+    .normalize('NFKC')
+    .replace(/[‐‑‒–—−]/gu, '-')
+    .replace(/\s+/gu, ' ')
+    .toLowerCase();
+}
