@@ -37,7 +37,6 @@ const replacedWords: readonly ReplacedWord[] = [
       'deadLetterConfig',
       // Names.
       'letters, digits',
-      'letter, digit',
       'lower-case letters',
       'plain letters',
       'one wrong letter',

@@ -247,11 +247,10 @@ export { SummaryBuilder } from './results/summary-builder.ts';
 export { renderSummary, renderTagTable } from './results/summary-table.ts';
 export { renderTable, type TableForm } from './results/table.ts';
 export { extractBbhAnswer } from './scorers/bbh.ts';
-
-export { extractNumber } from './scorers/extract-number.ts';
 export { giveUpEndlessPatterns } from './scorers/give-up-endless-patterns.ts';
 export { type Grade, gradeAnswer } from './scorers/grade-answer.ts';
 export { gradeResult } from './scorers/grade-result.ts';
+export { extractNumber } from './scorers/numeric/extract-number.ts';
 export { scorerRegistry, scorerVersions } from './scorers/registry.ts';
 export { solverRegistry, toSolverRegistry } from './solvers/registry.ts';
 export { requestOf, textOf } from './solvers/request-of.ts';

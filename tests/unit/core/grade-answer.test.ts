@@ -59,7 +59,7 @@ describe('gradeAnswer', () => {
       'It is 1,000.0',
       '1000',
       1,
-      '1000.0',
+      '1000',
     ],
     [
       'numeric accepts a number at the tolerance',

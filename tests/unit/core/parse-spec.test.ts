@@ -46,7 +46,7 @@ describe('a spec', () => {
       },
       prices: { 'lab/m': { input: 0.6, cached_input: 0.06, output: 0.6 } },
       scorers: {
-        near: { kind: 'numeric', tolerance: 0.1 },
+        near: { kind: 'numeric', tolerance: 0.1, relative_tolerance: 0.01 },
         word: { kind: 'regex', pattern: '(\\w+)$', match: 'last' },
       },
       configs: [

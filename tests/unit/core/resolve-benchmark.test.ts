@@ -153,7 +153,7 @@ describe('a resolved benchmark', () => {
       reasoningEffort: 'low',
       isStreamed: true,
       extraBody: { top_k: 1 },
-      scorer: { kind: 'numeric', tolerance: 0.5 },
+      scorer: { kind: 'numeric', tolerance: 0.5, relative_tolerance: 0 },
       grading: 1,
       select: { start: 0, limit: 2 },
     });

@@ -1,0 +1,90 @@
+import type { AnswerText } from '../../domain/scorer.ts';
+import { dropSideNumbers } from './drop-side-numbers.ts';
+import { findNumbers } from './find-numbers.ts';
+import { dropBold, toPlainText } from './plain-text.ts';
+import { formatQuantity, type Quantity } from './quantity.ts';
+import { NONE, type Reading, readSentence, readValue, startsWithValue } from './read-clause.ts';
+import { readStatements } from './read-statements.ts';
+
+/** What a server should have cut: the end of the answer, and what the model made up after it. */
+const END_OF_ANSWER = /<\|(?:im_end|im_start|eot_id|end|endoftext|end_of_text)\|>|<\/s>/;
+const NEXT_QUESTION = /\n[ \t]{0,20}(?:Question|Problem|Human|User|Q)[ ]?:/;
+/** How much of a line is read where nothing says where in it the answer is. */
+const LINE_LENGTH = 2000;
+/** The longest text that can be a quantity: two numbers of the longest kind that is read. */
+const QUANTITY_LENGTH = 5000;
+/** A short first line, and an explanation of it. */
+const EXPLAINED =
+  /^\s{0,20}([^\n]{1,40})\n\s{0,20}(?:explanation|because|since|reason(?:ing)?|here(?:'s| is) (?:how|why)|justification|breakdown|calculation|working)/i;
+const SENTENCE_END = /(?<=[.!?])[ ]+|\|/;
+const BOLD = /\*\*([^*\n]{1,200})\*\*/g;
+
+/**
+ * Returns the number that a text gives as its answer, in the one form of {@link formatQuantity}.
+ *
+ * An explicit statement wins: "the answer is", `\boxed{}`, `#### 18`, a JSON field, in several languages; of
+ * several the last. Without one it is the number that is explained in the lines after it, or else the number that the last line with a number puts in bold, sets equal, or
+ * names last, but no confidence, exponent, step number, date or total ("out of 10"), and nothing in parentheses.
+ *
+ * @returns Undefined if the text gives no number or leaves open which, as with a range or two solutions, or if
+ *   the token limit ended it before a statement.
+ */
+export function extractNumber(answer: AnswerText): string | undefined {
+  const reading = readAnswer(answer);
+  return reading.kind === 'number' ? formatQuantity(reading.quantity) : undefined;
+}
+
+/** Returns the quantity that a text consists of; undefined for any other text. */
+export function parseQuantity(text: string): Quantity | undefined {
+  if (text.length > QUANTITY_LENGTH) return undefined;
+  const plain = dropBold(toPlainText(text)).trim();
+  const [number, another] = findNumbers(plain);
+  if (number === undefined || another !== undefined) return undefined;
+  const rest = `${plain.slice(0, number.start)}${plain.slice(number.end)}`;
+  return /^[\s$]*(?:\p{Sc}|°)?[\s$]*$/u.test(rest) ? number.quantity : undefined;
+}
+
+function readAnswer({ text, isCutOff }: AnswerText): Reading {
+  const marked = toPlainText(cutAfterAnswer(text));
+  const plain = dropSideNumbers(dropBold(marked));
+  const next = plain.search(NEXT_QUESTION);
+  const first = next === -1 ? NONE : readStatements(plain.slice(0, next), false);
+  if (first.kind !== 'none') return first;
+  const stated = readStatements(plain, isCutOff);
+  if (stated.kind !== 'none' || isCutOff) return stated;
+  const explained = EXPLAINED.exec(plain)?.[1];
+  if (explained !== undefined && startsWithValue(explained)) return readValue(explained);
+  return readLastLine(marked.split('\n'), plain.split('\n'));
+}
+
+function cutAfterAnswer(text: string): string {
+  const end = text.search(END_OF_ANSWER);
+  return end > 0 && text.slice(0, end).trim() !== '' ? text.slice(0, end) : text;
+}
+
+/** Reads the last line with a number. */
+function readLastLine(markedLines: readonly string[], plainLines: readonly string[]): Reading {
+  for (let index = plainLines.length - 1; index >= 0; index -= 1) {
+    const line = (plainLines[index] ?? '').slice(-LINE_LENGTH);
+    if (!/\d/.test(line)) continue;
+    const reading = readBold((markedLines[index] ?? '').slice(-LINE_LENGTH), line);
+    if (reading.kind !== 'none') return reading;
+    for (const sentence of line.split(SENTENCE_END).reverse()) {
+      const inSentence = readSentence(sentence.replace(/[{}]/g, ' '));
+      if (inSentence.kind !== 'none') return inSentence;
+    }
+  }
+  return NONE;
+}
+
+/** Reads the last number in bold, unless it is one of those that do not count. */
+function readBold(markedLine: string, plainLine: string): Reading {
+  const counted = new Set(
+    findNumbers(plainLine).map(({ quantity }) => quantity && formatQuantity(quantity)),
+  );
+  for (const [, bold = ''] of [...markedLine.matchAll(BOLD)].reverse()) {
+    const reading = startsWithValue(bold) ? readValue(bold) : readSentence(bold);
+    if (reading.kind === 'number' && counted.has(formatQuantity(reading.quantity))) return reading;
+  }
+  return NONE;
+}

@@ -1,0 +1,59 @@
+import { plainCharacters } from './plain-characters.ts';
+import { plainLatex } from './plain-latex.ts';
+
+/**
+ * Rewrites a text so that numbers and words look alike however they were typed: ASCII digits and signs, LaTeX
+ * commands as the characters they print, no markup but bold and `\boxed{...}`.
+ */
+export function toPlainText(text: string): string {
+  return dropMarkup(plainLatex(plainCharacters(text)));
+}
+
+/** Removes what marks bold text. A power in Python's notation (`10**5`) stays. */
+export function dropBold(text: string): string {
+  return text.replace(/(?<!\d)\*\*|\*\*(?!\d)/g, '');
+}
+
+/** Markup, and what replaces it, where a text has the sign that it needs. */
+const MARKUP: readonly (readonly [sign: string, pattern: RegExp, replacement: string])[] = [
+  // GSM8K's calculator annotations.
+  ['<<', /<<[^<>\n]{0,300}>>/g, ''],
+  // Struck-out text.
+  ['~~', /~~[^~\n]{1,300}~~/g, ''],
+  ['<', /<sup>/gi, '^'],
+  ['<', /<(?!\/?(?:final_?)?answer>)\/?[a-zA-Z][^<>\n]{0,100}>/gi, ' '],
+  // A range, an approximation, or LaTeX's space.
+  ['~', / ?~ ?(?=\d)(?<=\d ?~ ?)/g, '–'],
+  ['~', /~(?= ?[$\d])/g, '≈'],
+  ['~', /~/g, ' '],
+  ['`', /`/g, ' '],
+  ['__', /__/g, ' '],
+  // List items and quotes.
+  ['- ', /^[ \t]{0,20}-[ \t]+/gm, ''],
+  ['* ', /^[ \t]{0,20}\*[ \t]+/gm, ''],
+  ['+ ', /^[ \t]{0,20}\+[ \t]+/gm, ''],
+  ['•', /^[ \t]{0,20}•[ \t]+/gm, ''],
+  ['> ', /^[ \t]{0,20}>[ \t]+/gm, ''],
+  ['=>', /=>/g, '→'],
+  ['->', /->/g, '→'],
+  ['sqrt', /\bsqrt\b/g, '√'],
+  ['inus ', /(?<=(?:^|[:=(]|\bis)[ ]{0,2})minus (?=\$?\d)/gim, '-'],
+  ['egative ', /(?<=(?:^|[:=(]|\bis)[ ]{0,2})negative (?=\$?\d)/gim, '-'],
+  ['\t', /\t/g, ' '],
+  ['\r', /\r/g, ' '],
+  ['&', /&nbsp;|&#160;/g, ' '],
+];
+
+function dropMarkup(text: string): string {
+  return MARKUP.reduce(
+    (rest, [sign, pattern, replacement]) =>
+      rest.includes(sign) ? rest.replace(pattern, replacement) : rest,
+    dropListNumbers(text),
+  );
+}
+
+/** Removes the numbers of a list. One line that begins with "42." is no list, which begins with 1. */
+function dropListNumbers(text: string): string {
+  const isList = /^[ \t]{0,20}(?:\*\*)?\(?1[.)][ \t]/m.test(text);
+  return isList ? text.replace(/^([ \t]{0,20}(?:\*\*)?)\(?\d{1,3}[.)][ \t]+(?=\S)/gm, '$1') : text;
+}
