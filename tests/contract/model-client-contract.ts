@@ -140,7 +140,6 @@ export function describeModelClientContract(
       ['a number', 7],
       ['a text', '"42"'],
       ['an array', []],
-      ['an array of errors', [{ error: { message: 'no' } }]],
       ['an empty object', {}],
       ...bodies.others,
       ['true for the error', { error: true }],

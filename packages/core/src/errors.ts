@@ -59,8 +59,10 @@ export interface ErrorDetails {
   readonly retryAfterMs?: number | undefined;
   /** When an exhausted quota resets, ISO-8601 UTC. */
   readonly resetAt?: string | undefined;
-  /** HTTP status of the response, if there was one. */
+  /** HTTP status of the response, or the one that its body names, if there was one. */
   readonly status?: number | undefined;
+  /** Whose breaker the error opens, if it opens one; absent where its code decides. */
+  readonly breakerScope?: 'lane' | 'model' | undefined;
   /** Additional lines for the user, one per problem. */
   readonly problems?: readonly string[] | undefined;
   /** How long the failed request took, in milliseconds. */

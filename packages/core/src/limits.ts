@@ -10,6 +10,8 @@ export const limits = {
   backoffBaseMs: 500,
   /** Largest retry delay before jitter. */
   backoffCapMs: 60_000,
+  /** The longest that a rate limit holds a lane; a longer one blocks it, like an exhausted quota. */
+  longestHoldMs: 300_000,
   /** First wait for an exhausted lane without a known reset time. */
   quotaBackoffBaseMs: 5_000,
   /** Largest wait for an exhausted lane without a known reset time. */

@@ -1,6 +1,8 @@
 import { mapLimitText } from '@thrice/models';
 import { describe, expect, it } from 'vitest';
 
+const nowMs = Date.parse('2026-01-02T03:04:05.000Z');
+
 describe('mapLimitText', () => {
   it('takes a text of more than 200 characters as an answer, even if it reads as a notice', () => {
     const notice = (length: number) => {
@@ -8,7 +10,7 @@ describe('mapLimitText', () => {
       return `${'x'.repeat(length - ending.length)}${ending}`;
     };
 
-    expect(mapLimitText(notice(200))?.code).toBe('quota-exhausted');
-    expect(mapLimitText(notice(201))).toBeUndefined();
+    expect(mapLimitText(notice(200), nowMs)?.code).toBe('quota-exhausted');
+    expect(mapLimitText(notice(201), nowMs)).toBeUndefined();
   });
 });

@@ -11,8 +11,7 @@ function aRefusal(
   const { headers = {}, ...rest } = parts;
   return {
     status: 400,
-    codes: [],
-    message: 'no',
+    body: { error: { message: 'no' } },
     header: (name) => headers[name] ?? null,
     ...rest,
   };
@@ -25,12 +24,16 @@ describe('mapHttpError', () => {
     [402, 'quota-exhausted'],
     [403, 'auth-failed'],
     [404, 'endpoint-unreachable'],
-    [405, 'invalid-request'],
+    [405, 'endpoint-unreachable'],
     [408, 'model-timeout'],
+    [407, 'auth-failed'],
     [409, 'model-unavailable'],
+    [410, 'unknown-model'],
     [413, 'context-too-long'],
     [422, 'invalid-request'],
+    [425, 'model-unavailable'],
     [429, 'model-rate-limited'],
+    [498, 'model-unavailable'],
     [500, 'model-unavailable'],
     [502, 'model-unavailable'],
     [503, 'model-unavailable'],
@@ -72,8 +75,17 @@ describe('mapHttpError', () => {
     [undefined, 'invalid_api_key', 'auth-failed'],
     [undefined, 'something_new', 'unclassified'],
   ])('maps %s with the code or type %s to %s', (status, word, code) => {
-    const asCode = mapHttpError(aRefusal({ status, codes: [word, ''] }), nowMs, 0);
-    const asType = mapHttpError(aRefusal({ status, codes: ['', word] }), nowMs, 0);
+    const error = { message: 'no' };
+    const asCode = mapHttpError(
+      aRefusal({ status, body: { error: { ...error, code: word } } }),
+      nowMs,
+      0,
+    );
+    const asType = mapHttpError(
+      aRefusal({ status, body: { error: { ...error, type: word } } }),
+      nowMs,
+      0,
+    );
 
     expect([asCode.code, asType.code]).toEqual([code, code]);
   });
@@ -88,23 +100,24 @@ describe('mapHttpError', () => {
     [404, 'The model `gpt-9` does not exist', 'unknown-model'],
     [404, 'Not Found', 'endpoint-unreachable'],
     [404, 'no remodelled route', 'endpoint-unreachable'],
+    [405, 'Not Allowed', 'endpoint-unreachable'],
     [400, "This model's maximum context length is 8192 tokens.", 'context-too-long'],
     [400, 'prompt is too long: 250000 tokens > 200000 maximum', 'context-too-long'],
     [422, 'exceeds the context window', 'context-too-long'],
     [400, 'temperature must be at most 1', 'invalid-request'],
   ])('maps %s by its text where status and code are ambiguous: %s', (status, message, code) => {
-    expect(mapHttpError(aRefusal({ status, message }), nowMs, 0).code).toBe(code);
+    expect(mapHttpError(aRefusal({ status, body: { message } }), nowMs, 0).code).toBe(code);
   });
 
   it('keeps status, latency and text', () => {
-    const error = mapHttpError(aRefusal({ status: 503, message: 'Busy' }), nowMs, 12);
+    const error = mapHttpError(aRefusal({ status: 503, body: 'Busy' }), nowMs, 12);
 
     expect(error).toMatchObject({ class: 'transient', message: '503 Busy' });
-    expect(error.details).toEqual({ status: 503, latencyMs: 12, retryAfterMs: undefined });
+    expect(error.details).toEqual({ status: 503, latencyMs: 12 });
   });
 
   it('omits the status if there is none', () => {
-    const error = mapHttpError(aRefusal({ status: undefined, message: 'Busy' }), nowMs, 0);
+    const error = mapHttpError(aRefusal({ status: undefined, body: 'Busy' }), nowMs, 0);
 
     expect(error.message).toBe('Busy');
     expect(error.details.status).toBeUndefined();
@@ -115,7 +128,8 @@ describe('mapHttpError', () => {
     [{ 'retry-after': '0' }, 0],
     [{ 'retry-after-ms': '250', 'retry-after': '3' }, 250],
     [{ 'retry-after': 'Fri, 02 Jan 2026 03:04:35 GMT' }, 30_000],
-    [{ 'x-ratelimit-reset-requests': '6m0s' }, 360_000],
+    [{ 'x-ratelimit-reset-requests': '4m59s' }, 299_000],
+    [{ 'retry-after': '300' }, 300_000],
     [{}, undefined],
   ])('reads the wait of a rate limit with %j', (headers, retryAfterMs) => {
     const error = mapHttpError(aRefusal({ status: 429, headers }), nowMs, 0);
@@ -134,5 +148,85 @@ describe('mapHttpError', () => {
 
     expect(error.details.resetAt).toBe(resetAt);
     expect(error.details.retryAfterMs).toBeUndefined();
+  });
+
+  it.each([
+    [{ 'retry-after': '301' }, '2026-01-02T03:09:06.000Z'],
+    [{ 'x-ratelimit-reset-requests': '6m0s' }, '2026-01-02T03:10:05.000Z'],
+    [{ 'retry-after': '86400' }, '2026-01-03T03:04:05.000Z'],
+  ])(
+    'takes a rate limit of more than five minutes as an exhausted quota with %j',
+    (headers, resetAt) => {
+      const error = mapHttpError(aRefusal({ status: 429, headers }), nowMs, 0);
+
+      expect(error.code).toBe('quota-exhausted');
+      expect(error.details).toMatchObject({ resetAt, breakerScope: 'lane' });
+    },
+  );
+
+  it.each([400, 401, 404])(
+    'keeps no wait of a %i, whatever limits the response reports',
+    (status) => {
+      const headers = { 'x-ratelimit-reset-requests': '30s' };
+
+      const { details } = mapHttpError(aRefusal({ status, headers }), nowMs, 0);
+
+      expect(details).not.toHaveProperty('retryAfterMs');
+      expect(details).not.toHaveProperty('resetAt');
+    },
+  );
+
+  it.each([
+    [{ error: { message: 'out of credit', code: 'insufficient_quota' } }, 'lane'],
+    [
+      { error: { message: 'x', details: [{ quotaId: 'RequestsPerDayPerProjectPerModel' }] } },
+      'model',
+    ],
+    [{ error: { message: 'x', details: [{ quotaId: 'RequestsPerDayPerProject' }] } }, 'lane'],
+  ])('names whose breaker an exhausted quota opens: %j', (body, breakerScope) => {
+    const { code, details } = mapHttpError(aRefusal({ status: 429, body }), nowMs, 0);
+
+    expect(code).toBe('quota-exhausted');
+    expect(details.breakerScope).toBe(breakerScope);
+  });
+
+  it('decides by nothing that the vendor only repeats', () => {
+    const echo = 'insufficient quota: the context length is exceeded';
+    const body = {
+      detail: [{ type: 'missing', loc: ['body'], msg: 'Field required', input: { message: echo } }],
+    };
+
+    expect(mapHttpError(aRefusal({ status: 422, body }), nowMs, 0).code).toBe('invalid-request');
+  });
+
+  it('shows what a gateway passes on instead of that it passes something on', () => {
+    const raw = '{"error":{"message":"one image at most"}}';
+    const body = { error: { message: 'Provider returned error', metadata: { raw } } };
+
+    expect(mapHttpError(aRefusal({ body }), nowMs, 0).message).toBe('400 one image at most');
+  });
+
+  it('shows the title of a web page', () => {
+    const body = '<html><head><title>502 Bad\n Gateway</title></head><body>nginx</body></html>';
+
+    expect(mapHttpError(aRefusal({ status: 502, body }), nowMs, 0).message).toBe(
+      '502 502 Bad Gateway',
+    );
+  });
+
+  it('reads a hostile body of a million characters in linear time', () => {
+    const bodies = [
+      'a'.repeat(1_000_000),
+      '{'.repeat(1_000_000),
+      `<html>${'<title>'.repeat(140_000)}`,
+      `try again in ${'1h '.repeat(300_000)}`,
+      { error: { message: `model ${'not '.repeat(250_000)}` } },
+      { error: { message: '{"error":'.repeat(110_000) } },
+      Array.from({ length: 100_000 }, () => ({ error: { message: 'x', code: 'y' } })),
+    ];
+
+    for (const body of bodies) {
+      expect(mapHttpError(aRefusal({ body }), nowMs, 0).code).toBe('invalid-request');
+    }
   });
 });

@@ -12,6 +12,8 @@ function readRows<Row>(name: string): Row[] {
     .map((line) => JSON.parse(line) as Row);
 }
 
+const nowMs = Date.parse('2026-01-02T03:04:05.000Z');
+
 describe('mapLimitText', () => {
   it.each([
     'usage limit reached',
@@ -19,17 +21,20 @@ describe('mapLimitText', () => {
     'You’ve hit your weekly limit · resets Oct 3, 9am',
     "  You're out of extra usage · resets 7:30pm (Asia/Calcutta)\n",
   ])('recognizes %j as an exhausted quota', (text) => {
-    expect(mapLimitText(text)).toMatchObject({ code: 'quota-exhausted', message: text.trim() });
+    expect(mapLimitText(text, nowMs)).toMatchObject({
+      code: 'quota-exhausted',
+      message: text.trim(),
+    });
   });
 
   it('reads the reset time that a notice names', () => {
-    const error = mapLimitText('Claude AI usage limit reached|1753441200');
+    const error = mapLimitText('Claude AI usage limit reached|1753441200', nowMs);
 
     expect(error?.details.resetAt).toBe('2025-07-25T11:00:00.000Z');
   });
 
   it('recognizes a rate limit', () => {
-    expect(mapLimitText('API Error: Rate limit reached')?.code).toBe('model-rate-limited');
+    expect(mapLimitText('API Error: Rate limit reached', nowMs)?.code).toBe('model-rate-limited');
   });
 
   it.each([
@@ -44,7 +49,7 @@ describe('mapLimitText', () => {
     'API Error: Rate limit reached. So the answer is (B).',
     'usage limit reached\nThe answer is 42.',
   ])('reads %j as an answer', (text) => {
-    expect(mapLimitText(text)).toBeUndefined();
+    expect(mapLimitText(text, nowMs)).toBeUndefined();
   });
 
   describe.runIf(hasSharedData)('on recorded texts', () => {
@@ -53,7 +58,7 @@ describe('mapLimitText', () => {
         'echo/exhaustion_vectors.jsonl',
       ).filter(({ stream }) => stream === 'stdout' || stream === 'tty');
 
-      const found = vectors.map(({ text }) => mapLimitText(text)?.class);
+      const found = vectors.map(({ text }) => mapLimitText(text, nowMs)?.class);
 
       expect(vectors).toHaveLength(4);
       expect(found).toEqual(vectors.map((vector) => vector.class));
@@ -67,7 +72,7 @@ describe('mapLimitText', () => {
         ({ prediction }) => prediction,
       );
 
-      const errors = predictions.filter((text) => mapLimitText(text) !== undefined);
+      const errors = predictions.filter((text) => mapLimitText(text, nowMs) !== undefined);
 
       expect(predictions).toHaveLength(count);
       expect(errors).toEqual([]);

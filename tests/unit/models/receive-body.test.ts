@@ -46,7 +46,7 @@ function event(value: unknown): string {
 /** What a stream of these events says, and what is wrong with it. */
 async function read(...events: readonly unknown[]) {
   const { raw, failure } = await receive(events.map(event));
-  const { output, usage, finishReason, problem } = readCompletion(raw, { lane: aLane() });
+  const { output, usage, finishReason, problem } = readCompletion(raw, { lane: aLane(), nowMs: 0 });
   return { text: output.text, usage, finishReason, failure: failure ?? problem };
 }
 
@@ -77,7 +77,7 @@ describe('receiveBody', () => {
       const { raw, failure } = await receive(arrived);
 
       expect(failure).toBeUndefined();
-      expect(readCompletion(raw, { lane: aLane() })).toMatchObject({
+      expect(readCompletion(raw, { lane: aLane(), nowMs: 0 })).toMatchObject({
         output: { text: '42' },
         finishReason: 'stop',
       });
@@ -146,7 +146,7 @@ describe('a stream', () => {
     const { raw, failure } = await receive([event(answer), 'data: {"id"'], brokenOff);
 
     expect(failure).toBe(brokenOff);
-    expect(readCompletion(raw, { lane: aLane() }).output.text).toBe('42');
+    expect(readCompletion(raw, { lane: aLane(), nowMs: 0 }).output.text).toBe('42');
   });
 
   it.each<[string, readonly unknown[], string]>([
@@ -374,7 +374,7 @@ describe('what a server sends', () => {
         const pieces = [bytes.subarray(0, cut), bytes.subarray(cut)];
 
         const { raw, failure, ttftMs } = await receive(pieces, isCut ? brokenOff : undefined);
-        const { problem } = readCompletion(raw, { lane: aLane() });
+        const { problem } = readCompletion(raw, { lane: aLane(), nowMs: 0 });
 
         expect(JSON.stringify(raw)).toBeTypeOf('string');
         expect(ttftMs === null || ttftMs > 0).toBe(true);

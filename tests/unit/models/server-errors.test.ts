@@ -6,7 +6,7 @@ describe('mapHttpError', () => {
     const statuses = Array.from({ length: 100 }, (_, index) => 500 + index);
 
     const others = statuses.filter((status) => {
-      const refusal = { status, codes: [], message: 'no', header: () => null };
+      const refusal = { status, body: 'no', header: () => null };
       return mapHttpError(refusal, 0, 0).class !== 'transient';
     });
 

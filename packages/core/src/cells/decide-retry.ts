@@ -62,8 +62,8 @@ export function decideRetry(
 
 /** Whose breaker an error opens: the lane's, that of one model on it, or none. */
 export function breakerScopeOf(error: ThriceError): 'lane' | 'model' | undefined {
-  if (error.class === 'exhausted') return 'lane';
-  if (error.class !== 'misconfigured') return undefined;
+  if (error.class !== 'exhausted' && error.class !== 'misconfigured') return undefined;
+  if (error.details.breakerScope !== undefined) return error.details.breakerScope;
   const isAboutModel = error.code === 'unknown-model' || error.code === 'wrong-served-model';
   return isAboutModel ? 'model' : 'lane';
 }

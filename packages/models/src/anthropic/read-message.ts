@@ -1,16 +1,11 @@
 import { type FinishReason, type ModelOutput, ThriceError, type Usage } from '@thrice/core';
 import { APIError } from 'openai/core/error';
 import * as z from 'zod';
-import {
-  emptyToNull,
-  NO_TOKENS,
-  readCount,
-  readError,
-  readServedModel,
-} from '../call/body-fields.ts';
+import { emptyToNull, NO_TOKENS, readCount, readServedModel } from '../call/body-fields.ts';
 import { fieldOf, isRecord } from '../call/json-value.ts';
-import type { ReadAnswer } from '../call/wire-protocol.ts';
+import type { AnswerContext, ReadAnswer } from '../call/wire-protocol.ts';
 import { mapLimitText } from '../vendors/map-limit-text.ts';
+import { findError } from '../vendors/read-error.ts';
 
 /** The content of a message: blocks in order. Only the raw body keeps those that say nothing, and their signatures. */
 const contentSchema = z.array(
@@ -32,7 +27,7 @@ const contentSchema = z.array(
 type Content = z.infer<typeof contentSchema>;
 
 /** Reads the body of a successful response, whatever it is. Never throws. */
-export function readMessage(raw: unknown): ReadAnswer {
+export function readMessage(raw: unknown, { nowMs }: Pick<AnswerContext, 'nowMs'>): ReadAnswer {
   const { data: content } = contentSchema.safeParse(fieldOf(raw, 'content'));
   const reason = fieldOf(raw, 'stop_reason');
   const rawFinishReason = typeof reason === 'string' ? reason : null;
@@ -44,7 +39,7 @@ export function readMessage(raw: unknown): ReadAnswer {
     finishReason,
     rawFinishReason,
     usage: readMessageUsage(raw),
-    problem: findProblem(raw, content !== undefined, output.text),
+    problem: findProblem(raw, content !== undefined, output.text, nowMs),
   };
 }
 
@@ -108,7 +103,7 @@ function readRefusal(raw: unknown): string | null {
  */
 function readMessageUsage(raw: unknown): Usage {
   const usage = fieldOf(raw, 'usage');
-  if (!isRecord(usage) && readError(raw) !== undefined && !Array.isArray(fieldOf(raw, 'content'))) {
+  if (!isRecord(usage) && findError(raw) !== undefined && !Array.isArray(fieldOf(raw, 'content'))) {
     return NO_TOKENS;
   }
   const uncached = readCount(fieldOf(usage, 'input_tokens'));
@@ -122,10 +117,15 @@ function readMessageUsage(raw: unknown): Usage {
   };
 }
 
-function findProblem(raw: unknown, isMessage: boolean, text: string | null): ReadAnswer['problem'] {
-  const error = readError(raw);
-  if (error !== undefined) return new APIError(undefined, error, undefined, undefined);
-  if (isMessage) return text === null ? undefined : mapLimitText(text);
+function findProblem(
+  raw: unknown,
+  isMessage: boolean,
+  text: string | null,
+  nowMs: number,
+): ReadAnswer['problem'] {
+  const error = findError(raw);
+  if (error !== undefined) return new APIError(undefined, { error }, undefined, undefined);
+  if (isMessage) return text === null ? undefined : mapLimitText(text, nowMs);
   return new ThriceError({
     code: 'truncated-response',
     message: 'expected a message with its content, received another body',

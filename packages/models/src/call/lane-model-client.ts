@@ -14,7 +14,6 @@ import { mapTransportError } from '../transport/map-transport-error.ts';
 import { pickRateLimits } from '../transport/rate-limit-headers.ts';
 import { type Redact, redactValue } from '../transport/redact.ts';
 import { refuseDetour } from '../transport/refuse-detour.ts';
-import { isRecord } from './json-value.ts';
 import { chooseEndpoint, type LaneEndpoint, type OpenLane, openLane } from './lane-endpoints.ts';
 import { mapApiError, withLatency } from './map-call-error.ts';
 import { parseJson } from './parse-json.ts';
@@ -95,7 +94,8 @@ export class LaneModelClient implements ModelClient {
     const received = await receiveBody(response, startAssembly, startedMs);
     const latencyMs = performance.now() - startedMs;
     const raw = redactValue(received.raw, call.redact);
-    const { problem, ...answer } = this.#protocol.readAnswer(raw, { lane: request.lane });
+    const context = { lane: request.lane, nowMs: this.#clock.now() };
+    const { problem, ...answer } = this.#protocol.readAnswer(raw, context);
     const failure = received.failure ?? problem;
     return {
       endpoint: endpoint.url,
@@ -146,15 +146,13 @@ function isBrokenOff(failure: ThriceError | APIError | undefined): boolean {
 /** The longest body of a refusal that is read: it explains one error. */
 const MAX_REFUSAL_BYTES = 1024 * 1024;
 
-/** Reads a response that refuses by its status, as the package does, or that the API has not sent. */
+/** Reads a response that refuses by its status, whatever its body is, or that the API has not sent. */
 async function readRefusal(response: HttpResponse, url: string): Promise<ThriceError | APIError> {
   const { text } = await readText(response, MAX_REFUSAL_BYTES);
   const detour = refuseDetour(response, url);
   if (detour !== undefined) return detour;
-  const parsed = parseJson(text);
-  const json = isRecord(parsed) ? parsed : undefined;
-  const message = json === undefined ? text : undefined;
-  return APIError.generate(response.status, json, message, new Headers());
+  const refused = (parseJson(text) ?? text) as object;
+  return new APIError(response.status, refused, undefined, undefined);
 }
 
 /** Names the cell of a call for the log of a local endpoint. Vendors do not receive it. */

@@ -14,7 +14,11 @@ export interface CallErrorContext {
 /** Translates an error object: of a response that refuses by its status, or inside a successful one. */
 export function mapApiError(error: APIError, context: CallErrorContext): ThriceError {
   const { nowMs, latencyMs, rateLimits } = context;
-  const refusal = describeRefusal(error, rateLimits);
+  const refusal: HttpRefusal = {
+    status: error.status,
+    body: error.error,
+    header: (name) => rateLimits[name] ?? null,
+  };
   const { code, message, details } = mapHttpError(refusal, nowMs, latencyMs);
   return new ThriceError({ code, message, details: { ...details, rateLimits } });
 }
@@ -23,21 +27,4 @@ export function mapApiError(error: APIError, context: CallErrorContext): ThriceE
 export function withLatency(error: ThriceError, latencyMs: number): ThriceError {
   const { code, message, details, cause } = error;
   return new ThriceError({ code, message, details: { ...details, latencyMs }, cause });
-}
-
-function describeRefusal(error: APIError, rateLimits: RateLimitHeaders): HttpRefusal {
-  // Typed as the vendor documents them; any server may send anything.
-  const [code, type] = [error.code, error.type] as readonly unknown[];
-  return {
-    status: error.status ?? statusIn(code),
-    codes: [code, type].filter((name) => typeof name === 'string'),
-    // The package puts the HTTP status in front of the message.
-    message: error.status === undefined ? error.message : error.message.replace(/^\d{3} /, ''),
-    header: (name) => rateLimits[name] ?? null,
-  };
-}
-
-/** An error object inside a successful response may have its status as a number in `code`. */
-function statusIn(code: unknown): number | undefined {
-  return typeof code === 'number' && code >= 400 && code < 600 ? code : undefined;
 }

@@ -15,6 +15,8 @@ export interface ReadAnswer
 export interface AnswerContext {
   /** The lane that was called: vendors of one protocol differ. */
   readonly lane: Lane;
+  /** Now, ms since 1970, for notices that name a time of day. */
+  readonly nowMs: number;
 }
 
 /** The answer that the events of a stream add up to. */

@@ -1,7 +1,9 @@
 import type { FinishReason, ModelOutput, Usage, Vendor } from '@thrice/core';
 import * as z from 'zod';
-import { emptyToNull, NO_TOKENS, readError } from '../call/body-fields.ts';
+import { emptyToNull, NO_TOKENS } from '../call/body-fields.ts';
 import { fieldOf, isRecord } from '../call/json-value.ts';
+import { isFilterReason } from '../vendors/map-unfinished.ts';
+import { findError } from '../vendors/read-error.ts';
 import { readChatUsage } from '../vendors/read-usage.ts';
 import { contentSchema, imagesSchema, sortContent, toImage } from './message-parts.ts';
 import { readReasoning, reasoningFields } from './reasoning-fields.ts';
@@ -34,7 +36,7 @@ const messageSchema = z.object({
 export const chatCompletionSchema = z.object({
   model: z.string().nullish(),
   choices: z
-    .array(z.object({ message: messageSchema, finish_reason: z.string().nullish() }))
+    .array(z.object({ message: messageSchema.nullish(), finish_reason: z.string().nullish() }))
     .min(1),
 });
 
@@ -78,10 +80,8 @@ export function mapFinishReason(reason: string | null | undefined): FinishReason
     case 'tool_calls':
     case 'function_call':
       return 'tool-calls';
-    case 'content_filter':
-      return 'content-filter';
     default:
-      return 'other';
+      return isFilterReason(reason) ? 'content-filter' : 'other';
   }
 }
 
@@ -104,5 +104,5 @@ export function mapOutput(message: z.infer<typeof messageSchema>): ModelOutput {
 function isErrorAlone(raw: unknown): boolean {
   const choices = fieldOf(raw, 'choices');
   const hasChoice = Array.isArray(choices) && choices.length > 0;
-  return readError(raw) !== undefined && !hasChoice;
+  return findError(raw) !== undefined && !hasChoice;
 }

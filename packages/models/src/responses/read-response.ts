@@ -1,13 +1,14 @@
 import { type FinishReason, ThriceError, type Usage } from '@thrice/core';
 import { APIError } from 'openai/core/error';
-import { NO_TOKENS, readCount, readError, readServedModel } from '../call/body-fields.ts';
+import { NO_TOKENS, readCount, readServedModel } from '../call/body-fields.ts';
 import { fieldOf, isRecord } from '../call/json-value.ts';
-import type { ReadAnswer } from '../call/wire-protocol.ts';
+import type { AnswerContext, ReadAnswer } from '../call/wire-protocol.ts';
 import { mapLimitText } from '../vendors/map-limit-text.ts';
+import { findError } from '../vendors/read-error.ts';
 import { mapItems, responseItemsSchema } from './response-items.ts';
 
 /** Reads the body of a successful response, whatever it is. Never throws. */
-export function readResponse(raw: unknown): ReadAnswer {
+export function readResponse(raw: unknown, { nowMs }: Pick<AnswerContext, 'nowMs'>): ReadAnswer {
   const { data: items } = responseItemsSchema.safeParse(fieldOf(raw, 'output'));
   const output = mapItems(items ?? []);
   const rawFinishReason = readEnd(raw);
@@ -17,7 +18,7 @@ export function readResponse(raw: unknown): ReadAnswer {
     finishReason: mapEnd(rawFinishReason, output.toolCalls.length > 0),
     rawFinishReason,
     usage: readResponseUsage(raw),
-    problem: findProblem(raw, items !== undefined, output.text),
+    problem: findProblem(raw, items !== undefined, output.text, nowMs),
   };
 }
 
@@ -46,7 +47,7 @@ function mapEnd(end: string | null, hasToolCalls: boolean): FinishReason | null 
 
 function readResponseUsage(raw: unknown): Usage {
   const usage = fieldOf(raw, 'usage');
-  if (!isRecord(usage) && readError(raw) !== undefined && !Array.isArray(fieldOf(raw, 'output'))) {
+  if (!isRecord(usage) && findError(raw) !== undefined && !Array.isArray(fieldOf(raw, 'output'))) {
     return NO_TOKENS;
   }
   return {
@@ -63,15 +64,16 @@ function findProblem(
   raw: unknown,
   isResponse: boolean,
   text: string | null,
+  nowMs: number,
 ): ReadAnswer['problem'] {
-  const error = readError(raw);
-  if (error !== undefined) return new APIError(undefined, error, undefined, undefined);
+  const error = findError(raw);
+  if (error !== undefined) return new APIError(undefined, { error }, undefined, undefined);
   const status = fieldOf(raw, 'status');
   if (status === 'failed' || status === 'cancelled') {
     return new ThriceError({ code: 'model-unavailable', message: `the response is ${status}` });
   }
   const isEnded = status !== 'queued' && status !== 'in_progress';
-  if (isResponse && isEnded) return text === null ? undefined : mapLimitText(text);
+  if (isResponse && isEnded) return text === null ? undefined : mapLimitText(text, nowMs);
   return new ThriceError({
     code: 'truncated-response',
     message: 'expected a response with its output, received another body',

@@ -1,3 +1,6 @@
+import type { ErrorReading } from './read-error.ts';
+import { nextInstantOf } from './wall-clock.ts';
+
 const UNIT_MS: Readonly<Record<string, number>> = {
   ms: 1,
   s: 1_000,
@@ -9,32 +12,49 @@ const UNIT_MS: Readonly<Record<string, number>> = {
 const NUMBER = /^\d+(\.\d+)?$/;
 /** Longer waits are ignored, ms: quotas reset within a month. */
 const MAX_WAIT_MS = 366 * 86_400_000;
+/** Numbers from here on are seconds since 1970, and from there on milliseconds: no wait lasts 30 years. */
+const EPOCH_SECONDS = 1e9;
+const EPOCH_MS = 1e12;
 /** An HTTP date begins with its day; `Date.parse` alone reads almost anything as a date. */
-const DATE = /^(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*,? |\d{4}-\d\d-\d\dT)/i;
+const DATE = /^(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*,? |\d{4}-\d\d-\d\d[T ])/i;
 
 /** Response headers by lowercase name. */
 export type HeaderLookup = (name: string) => string | null;
 
 /**
- * Returns how long a response asks callers to wait.
+ * How long the body of an error asks callers to wait: in a field of its own, or in its text.
  *
- * Read in this order: `retry-after-ms`, `retry-after` (seconds or an HTTP date), and the reset of the
- * exhausted request limit (`x-ratelimit-reset-requests`, as in `6m0s`).
+ * @param nowMs - Now, ms since 1970.
+ * @returns Milliseconds, 0..366 days; undefined if it does not say.
+ */
+export function readStatedWait(
+  { text, resets }: Pick<ErrorReading, 'text' | 'resets'>,
+  nowMs: number,
+): number | undefined {
+  const fields = [...resets.values()].map((value) => parseWait(value, nowMs));
+  return firstWait([...fields, waitInText(text, nowMs)]);
+}
+
+/**
+ * How long the headers of a response ask callers to wait.
  *
- * @param nowMs - Now, ms since 1970, for dates.
+ * Read in this order: `retry-after-ms`, `retry-after`, the reset of each limit that is used up (the latest of them),
+ * and any other reset (the earliest).
+ *
+ * @param nowMs - Now, ms since 1970, for instants.
  * @returns Milliseconds, 0..366 days; undefined if no header is readable.
  * @see https://www.rfc-editor.org/rfc/rfc9110#field.retry-after
  */
 export function parseRetryAfter(header: HeaderLookup, nowMs: number): number | undefined {
   const inMs = header('retry-after-ms') ?? '';
-  const text = header('retry-after') ?? '';
-  const waitsMs = [
+  const limits = readLimits(header, nowMs);
+  const used = limits.filter(({ isUsedUp }) => isUsedUp).map(({ waitMs }) => waitMs);
+  return firstWait([
     NUMBER.test(inMs) ? Number(inMs) : undefined,
-    NUMBER.test(text) ? Number(text) * 1000 : undefined,
-    DATE.test(text) ? Math.max(0, Date.parse(text) - nowMs) : undefined,
-    parseDuration(header('x-ratelimit-reset-requests')),
-  ];
-  return waitsMs.find((waitMs) => waitMs !== undefined && waitMs <= MAX_WAIT_MS);
+    parseWait(header('retry-after'), nowMs),
+    used.length > 0 ? Math.max(...used) : undefined,
+    limits.length > 0 ? Math.min(...limits.map(({ waitMs }) => waitMs)) : undefined,
+  ]);
 }
 
 /** Parses a duration such as `1s`, `6m0s` or `250ms` into milliseconds; plain numbers are seconds. */
@@ -44,4 +64,110 @@ export function parseDuration(text: string | null): number | undefined {
   if (!/^(\d+(\.\d+)?(ms|[smhd]))+$/.test(text)) return undefined;
   const parts = [...text.matchAll(/(\d+(?:\.\d+)?)(ms|[smhd])/g)];
   return parts.reduce((sum, [, count, unit = '']) => sum + Number(count) * (UNIT_MS[unit] ?? 0), 0);
+}
+
+/** Parses a wait: seconds, a duration, seconds or milliseconds since 1970, or a date. Ms, or undefined. */
+function parseWait(text: string | null, nowMs: number): number | undefined {
+  if (text === null) return undefined;
+  if (NUMBER.test(text) && Number(text) >= EPOCH_SECONDS) {
+    const instant = Number(text);
+    return Math.max(0, (instant >= EPOCH_MS ? instant : instant * 1000) - nowMs);
+  }
+  if (DATE.test(text)) {
+    const waitMs = Date.parse(text) - nowMs;
+    return Number.isNaN(waitMs) ? undefined : Math.max(0, waitMs);
+  }
+  return parseDuration(text);
+}
+
+/** The first wait that is one: no longer than the longest. */
+function firstWait(waitsMs: readonly (number | undefined)[]): number | undefined {
+  const waitMs = waitsMs.find((each) => each !== undefined && each <= MAX_WAIT_MS);
+  return waitMs === undefined ? undefined : Math.ceil(waitMs);
+}
+
+/** A limit that headers report, and how long until it is renewed. */
+interface ReportedLimit {
+  readonly waitMs: number;
+  /** Nothing of it is left. Vendors report limits that have much left, too, and those reset later or sooner. */
+  readonly isUsedUp: boolean;
+}
+
+/**
+ * The names under which vendors report limits: the reset, and what says that nothing is left.
+ *
+ * OpenAI (https://platform.openai.com/docs/guides/rate-limits), Anthropic
+ * (https://docs.claude.com/en/api/rate-limits), Cerebras (https://inference-docs.cerebras.ai/support/rate-limits),
+ * Fireworks, OpenRouter, GitHub and the IETF draft (ratelimit-*). 2026-11.
+ */
+const LIMITS: readonly { readonly reset: string; readonly left: string }[] = [
+  ...['requests', 'tokens', 'tokens-minute', 'requests-day', 'tokens-day', 'requests-minute'].map(
+    (name) => ({ reset: `x-ratelimit-reset-${name}`, left: `x-ratelimit-remaining-${name}` }),
+  ),
+  ...['requests', 'tokens', 'input-tokens', 'output-tokens'].map((name) => ({
+    reset: `anthropic-ratelimit-${name}-reset`,
+    left: `anthropic-ratelimit-${name}-remaining`,
+  })),
+  { reset: 'anthropic-ratelimit-unified-reset', left: 'anthropic-ratelimit-unified-status' },
+  { reset: 'x-ratelimit-reset', left: 'x-ratelimit-remaining' },
+  { reset: 'ratelimit-reset', left: 'ratelimit-remaining' },
+];
+
+function readLimits(header: HeaderLookup, nowMs: number): readonly ReportedLimit[] {
+  return LIMITS.flatMap(({ reset, left }) => {
+    const waitMs = parseWait(header(reset), nowMs);
+    if (waitMs === undefined || waitMs > MAX_WAIT_MS) return [];
+    const rest = header(left);
+    return [{ waitMs, isUsedUp: rest === '0' || rest === 'rejected' }];
+  });
+}
+
+/** A duration in a sentence: `18.642s`, `6m0s`, `1 seconds`, `2 hours`. */
+const SPAN = String.raw`(\d+(?:\.\d+)?)\s{0,2}(milliseconds?|minutes?|mins?|seconds?|secs?|hours?|days?|ms|[smhd])(?![a-z])`;
+const SPANS = new RegExp(
+  String.raw`\b(?:try again (?:in|after)|retry(?:ing)? (?:in|after)|wait(?: for)?|again in|resets? in|reset after|available in)\s{1,3}(?:about |~)?((?:${SPAN}[\s,]{0,2}(?:and )?){1,5})`,
+  'i',
+);
+const EACH_SPAN = new RegExp(SPAN, 'gi');
+/** `regain access on 2025-07-01 at 00:00 UTC`, `Limit resets at: 2026-01-02 03:05:00 UTC`, `until 2026-...Z`. */
+const INSTANT =
+  /\b(?:access on|resets? (?:at|on)|until|again (?:at|after|on)):? {0,2}(\d{4}-\d\d-\d\d)(?:[T ]|,? at )(\d\d:\d\d(?::\d\d)?)(?:\.\d{1,9})? ?(?:utc|z|gmt|\+00:00)/i;
+/** `resets 3:50pm (Asia/Tokyo)`, `will reset at 1pm (Etc/GMT+5)`, `resets Oct 6, 10am (Europe/Berlin)`. */
+const CLOCK =
+  /\bresets?(?: at| on)? (?:(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6} (\d{1,2})(?:,|,? at)? )?(\d{1,2})(?::(\d\d))? ?(am|pm) ?\(([A-Za-z0-9_+/-]{2,40})\)/i;
+const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
+
+/** How long a sentence asks callers to wait, ms. */
+function waitInText(text: string, nowMs: number): number | undefined {
+  return spanIn(text) ?? instantIn(text, nowMs) ?? clockTimeIn(text, nowMs);
+}
+
+function spanIn(text: string): number | undefined {
+  const spans = SPANS.exec(text)?.[1];
+  if (spans === undefined) return undefined;
+  return [...spans.matchAll(EACH_SPAN)].reduce((sum, [, count, unit = '']) => {
+    const name = /^(?:ms|milli)/i.test(unit) ? 'ms' : unit.slice(0, 1).toLowerCase();
+    return sum + Number(count) * (UNIT_MS[name] ?? 0);
+  }, 0);
+}
+
+function instantIn(text: string, nowMs: number): number | undefined {
+  const [, date, time] = INSTANT.exec(text) ?? [];
+  return date === undefined ? undefined : parseWait(`${date}T${time}Z`, nowMs);
+}
+
+/** The time on a clock says nothing without its zone. */
+function clockTimeIn(text: string, nowMs: number): number | undefined {
+  const [, month, day, hour, minute, half, zone] = CLOCK.exec(text) ?? [];
+  if (hour === undefined || zone === undefined || Number(hour) > 12) return undefined;
+  const time = {
+    hour: (Number(hour) % 12) + (half?.toLowerCase() === 'pm' ? 12 : 0),
+    minute: Number(minute ?? 0),
+    date:
+      month === undefined
+        ? undefined
+        : { month: MONTHS.indexOf(month.toLowerCase()) + 1, day: Number(day) },
+  };
+  const instantMs = nextInstantOf(time, zone, nowMs);
+  return instantMs === undefined ? undefined : instantMs - nowMs;
 }
