@@ -20,6 +20,6 @@ export async function takePermit(
 export const answered: CallEnd = { kind: 'answered', usage: aUsage(), rateLimits: {} };
 
 /** The end of a call that the vendor refused because of a rate limit. */
-export function refused(retryAfterMs?: number): CallEnd {
-  return { kind: 'refused', retryAfterMs, rateLimits: {} };
+export function refused(retryAfterMs?: number, reason = '429 too many requests'): CallEnd {
+  return { kind: 'refused', retryAfterMs, rateLimits: {}, reason };
 }

@@ -129,6 +129,7 @@ export {
   resultRequestSchema,
   type WalkPosition,
 } from './domain/group-request.ts';
+export { type LaneWait, laneWaitSchema } from './domain/lane-wait.ts';
 export type {
   ContentPart,
   ImagePart,

@@ -4,8 +4,10 @@ import {
   breakersFor,
   type Clock,
   type Delivery,
+  type LaneWait,
   type Ledger,
   limits,
+  modelRefOf,
   type OpenBreaker,
   type OpenBreakers,
   type WorkerEvent,
@@ -31,6 +33,8 @@ interface BreakerWait {
   readonly endsAtMs: number;
   /** When the quota resets, ms since 1970; undefined if that is unknown. */
   readonly resetAtMs: number | undefined;
+  /** When the wait ends, for people. */
+  readonly until: string;
 }
 
 /** What {@link GroupBreakers} needs. */
@@ -85,6 +89,15 @@ export class GroupBreakers {
   /** Whether the work waits until the breaker closes instead of ending as paused. */
   isWaitedFor(breaker: OpenBreaker): boolean {
     return this.#init.waitForQuota && breaker.error.class === 'exhausted';
+  }
+
+  /** The breakers that the work waits for, and until when. */
+  get waits(): readonly LaneWait[] {
+    return [...this.#waits.values()].map(({ breaker, until }) => ({
+      breakerKey: breaker.breakerKey,
+      until,
+      reason: breaker.error.message,
+    }));
   }
 
   /** Notes a task that waits for a breaker, unless the breaker has closed meanwhile. */
@@ -145,7 +158,9 @@ export class GroupBreakers {
 
   #forgetReopenCount(configName: string): void {
     const config = this.#init.benchmark.configs.find(({ name }) => name === configName);
-    if (config !== undefined) this.#reopenCounts.delete(config.lane);
+    if (config === undefined) return;
+    this.#reopenCounts.delete(config.lane);
+    this.#reopenCounts.delete(modelRefOf(config));
   }
 
   #isWaitOver(breaker: OpenBreaker): boolean {
@@ -182,6 +197,7 @@ export class GroupBreakers {
       breaker,
       endsAtMs: clock.monotonicMs() + leftMs,
       resetAtMs: isResetKnown ? resetAtMs : undefined,
+      until: clock.toIso(nowMs + leftMs),
     };
   }
 }

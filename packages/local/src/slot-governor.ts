@@ -4,6 +4,7 @@ import {
   type Clock,
   type Governor,
   type Grant,
+  type LaneWait,
   type PermitRequest,
   type Random,
   retryDelayMs,
@@ -22,6 +23,13 @@ export interface WatchedGovernor extends Governor {
    * the end of a hold, and for longer only because of a bug.
    */
   readonly isStalled: boolean;
+  /** The lanes that make no calls for now because their vendor refused some. */
+  readonly laneWaits: readonly LaneWait[];
+  /**
+   * The lanes whose vendor has refused calls for so long without answering one, and what it said last. Each is
+   * reported once; then its time starts again.
+   */
+  takeRefusedLanes(forMs: number): readonly Pick<LaneWait, 'breakerKey' | 'reason'>[];
   /** Permits granted and not settled yet: calls in flight, and answers that are not in the journal yet. */
   readonly inUseCount: number;
   /** Grants nothing until {@link WatchedGovernor.resume}; callers keep waiting. */
@@ -51,6 +59,10 @@ interface LaneSlots {
   holds: number;
   /** Refusals since the last answer. */
   refusals: number;
+  /** When the first of these refusals was, monotonic ms; undefined without one. */
+  refusedSinceMs: number | undefined;
+  /** The latest time until which a refused cell waits, since the last answer, and why; undefined without a refusal. */
+  wait: { readonly untilMs: number; readonly until: string; readonly reason: string } | undefined;
 }
 
 /**
@@ -100,6 +112,8 @@ export class SlotGovernor implements WatchedGovernor {
           heldUntilMs: 0,
           holds: 0,
           refusals: 0,
+          refusedSinceMs: undefined,
+          wait: undefined,
         },
       ]),
     );
@@ -128,6 +142,7 @@ export class SlotGovernor implements WatchedGovernor {
   /** @returns How long a refused cell should wait, ms. */
   #settle(slots: LaneSlots, end: CallEnd): number {
     const delayMs = end.kind === 'refused' ? this.#slowDown(slots, end.retryAfterMs) : 0;
+    if (end.kind === 'refused') this.#noteWait(slots, delayMs, end.reason);
     if (end.kind === 'answered') speedUp(slots);
     slots.inUse -= 1;
     this.#free += 1;
@@ -150,6 +165,13 @@ export class SlotGovernor implements WatchedGovernor {
     return delayMs;
   }
 
+  #noteWait(slots: LaneSlots, delayMs: number, reason: string): void {
+    slots.refusedSinceMs ??= this.#clock.monotonicMs();
+    const untilMs = this.#clock.monotonicMs() + delayMs;
+    if (untilMs <= (slots.wait?.untilMs ?? 0)) return;
+    slots.wait = { untilMs, until: this.#clock.toIso(this.#clock.now() + delayMs), reason };
+  }
+
   close(): void {
     this.#closed.abort();
     this.#alarm?.cancel.abort();
@@ -160,6 +182,26 @@ export class SlotGovernor implements WatchedGovernor {
 
   get isStalled(): boolean {
     return this.#free > 0 && this.#grantableLanes(this.#clock.monotonicMs()).length > 0;
+  }
+
+  get laneWaits(): readonly LaneWait[] {
+    const nowMs = this.#clock.monotonicMs();
+    return [...this.#lanes].flatMap(([breakerKey, { wait, inUse, waiters, heldUntilMs }]) => {
+      if (wait === undefined || wait.untilMs <= nowMs || inUse > 0) return [];
+      // Of a lane that is not held, only the refused cells wait; others would be in flight.
+      const isWaiting = nowMs < heldUntilMs || waiters.size === 0;
+      return isWaiting ? [{ breakerKey, until: wait.until, reason: wait.reason }] : [];
+    });
+  }
+
+  takeRefusedLanes(forMs: number): readonly Pick<LaneWait, 'breakerKey' | 'reason'>[] {
+    const sinceMs = this.#clock.monotonicMs() - forMs;
+    return [...this.#lanes].flatMap(([breakerKey, slots]) => {
+      const isLong = (slots.refusedSinceMs ?? Number.POSITIVE_INFINITY) <= sinceMs;
+      if (!isLong || slots.refusals < REFUSALS_TO_HOLD || slots.wait === undefined) return [];
+      slots.refusedSinceMs = undefined;
+      return [{ breakerKey, reason: slots.wait.reason }];
+    });
   }
 
   get inUseCount(): number {
@@ -281,6 +323,8 @@ export function slotsPerLane({ lanes, parallel }: Benchmark): ReadonlyMap<string
 function speedUp(slots: LaneSlots): void {
   slots.refusals = 0;
   slots.holds = 0;
+  slots.refusedSinceMs = undefined;
+  slots.wait = undefined;
   slots.window = Math.min(slots.limit, slots.window + 1);
 }
 

@@ -6,6 +6,8 @@ import {
   type GroupHeader,
   giveUpEndlessPatterns,
   Heartbeat,
+  type LaneWait,
+  limits,
   type OpenBreaker,
   type PatternMatcher,
   type Random,
@@ -55,6 +57,11 @@ export type WorkEvent =
   | WorkerEvent
   /** The store takes no writes: no more calls are made, and the answers of so many are held. */
   | ({ readonly kind: 'store-unwritable'; readonly callCount: number } & WriteProblem)
+  /** What the work waits for has changed; nothing if it is empty. */
+  | {
+      readonly kind: 'lanes-waiting';
+      readonly waits: readonly LaneWait[];
+    }
   /** The store takes writes again and has those that were held. */
   | { readonly kind: 'store-writable' };
 
@@ -131,6 +138,8 @@ class WorkLoop {
   /** When the governor was first seen stalled, monotonic ms; undefined if it is not. */
   #stalledSinceMs: number | undefined;
   #wake: (() => void) | undefined;
+  /** What was last reported to be waited for, as JSON. */
+  #reportedWaits = '[]';
 
   constructor(order: WorkOrder) {
     const { engine, benchmark, header } = order;
@@ -380,7 +389,45 @@ class WorkLoop {
     const takenOver = await engine.workers.takeOver();
     if (takenOver.length > 0) observe({ kind: 'cells-taken-over', cells: takenOver });
     await this.#breakers.refresh();
+    await this.#blockRefusedLanes();
+    await this.#reportWaits();
     this.#watchForStall(monotonicMs);
+  }
+
+  /** Blocks the lanes whose vendor only refuses, as it would if the vendor said that this lasts. */
+  async #blockRefusedLanes(): Promise<void> {
+    const { engine, governor } = this.#order;
+    const { clock, ledger } = engine;
+    for (const { breakerKey, reason } of governor.takeRefusedLanes(limits.longestHoldMs)) {
+      const minutes = limits.longestHoldMs / 60_000;
+      const breaker: OpenBreaker = {
+        schemaVersion: 1,
+        breakerKey,
+        error: {
+          class: 'exhausted',
+          code: 'quota-exhausted',
+          message: `every call was refused for ${minutes} minutes: ${reason}`.slice(
+            0,
+            limits.errorTextChars,
+          ),
+        },
+        openedAt: clock.toIso(clock.now()),
+        resetAt: null,
+      };
+      this.#observe({ kind: 'breaker-opened', breaker });
+      await ledger.openBreaker(breaker);
+    }
+  }
+
+  /** Tells the user, and those who ask from another process, what the work waits for. */
+  async #reportWaits(): Promise<void> {
+    const { engine, governor, observe } = this.#order;
+    const waits = [...governor.laneWaits, ...this.#breakers.waits];
+    const reported = JSON.stringify(waits);
+    if (reported === this.#reportedWaits) return;
+    this.#reportedWaits = reported;
+    observe({ kind: 'lanes-waiting', waits });
+    await engine.workers.reportWaits(waits);
   }
 
   /** Reports a stall and ends it. A stall is a bug of the governor, but it must not stop a run. */

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 import type { DatabaseSync } from 'node:sqlite';
-import type { CellKey } from '@thrice/core';
+import { type CellKey, type LaneWait, laneWaitSchema } from '@thrice/core';
 import * as z from 'zod';
 import type { GroupCommit } from './group-commit.ts';
 
@@ -12,7 +12,9 @@ const workerRowSchema = z.object({
   pid: z.number(),
   pid_started: z.string(),
   group_name: z.string(),
+  waits: z.string(),
 });
+const waitsSchema = z.array(laneWaitSchema);
 const cellKeySchema = z.object({ run: z.string(), config: z.string(), id: z.string() });
 
 /** The states of a process that is dead (`Z`, `X`) or suspended (`T`, `t`), on Linux. */
@@ -43,9 +45,25 @@ export class WorkerRegistry {
     const started = processStart(process.pid) ?? '';
     await this.#commit.write(() =>
       this.#database
-        .prepare('INSERT INTO workers VALUES (?, ?, ?, ?, ?)')
+        .prepare("INSERT INTO workers VALUES (?, ?, ?, ?, ?, '[]')")
         .run(this.owner, hostIdentity(), process.pid, started, group),
     );
+  }
+
+  /** Replaces what this process waits for, for those who ask how a group is doing. */
+  async reportWaits(waits: readonly LaneWait[]): Promise<void> {
+    await this.#commit.write(() =>
+      this.#database
+        .prepare('UPDATE workers SET waits = ? WHERE owner = ?')
+        .run(JSON.stringify(waits), this.owner),
+    );
+  }
+
+  /** What the other processes that work on a group wait for, without those detected as dead. */
+  waitsOfOthers(group: string): readonly LaneWait[] {
+    return this.#others()
+      .filter((worker) => worker.group_name === group && !isDead(worker))
+      .flatMap(({ waits }) => waitsSchema.parse(JSON.parse(waits)));
   }
 
   /**

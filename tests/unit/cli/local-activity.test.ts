@@ -45,8 +45,38 @@ describe('the activity of a group on this machine', () => {
       expect(activity).toEqual({
         state,
         workers: hasWorker ? 1 : 0,
-        lanes: hasTasks ? [{ lane: 'lab', left: 1 }] : [],
+        lanes: hasTasks ? [{ lane: 'lab', left: 1, wait: null }] : [],
       });
     },
   );
+
+  it('shows the longest wait of the processes for each lane, as long as they work', async () => {
+    await using folder = await temporaryFolder();
+    const clock = new FakeClock();
+    using engine = new LocalEngine(folder.path, clock);
+    using first = new LocalEngine(folder.path, clock);
+    using second = new LocalEngine(folder.path, clock);
+    const waitUntil = (until: string, breakerKey = 'lab') => ({ breakerKey, until, reason: '429' });
+    for (const { workers } of [first, second]) await workers.register('demo');
+    await first.queueOf('demo').send('lab', [aCellTask()]);
+    const readWait = async () => {
+      const counts = { header: aGroupHeader(), configs: [config], openBreakers: [] };
+      return (await readLocalActivity(engine, counts)).lanes[0]?.wait;
+    };
+
+    await first.workers.reportWaits([
+      waitUntil('2026-01-02T03:04:35.000Z'),
+      waitUntil('2026-01-02T09:00:00.000Z', 'lab/m'),
+    ]);
+    await second.workers.reportWaits([waitUntil('2026-01-02T03:05:05.000Z')]);
+    const whileBothWait = await readWait();
+    await second.workers.unregister();
+    const whileOneWaits = await readWait();
+    await first.workers.reportWaits([]);
+    const afterwards = await readWait();
+
+    expect(whileBothWait).toEqual({ until: '2026-01-02T03:05:05.000Z', reason: '429' });
+    expect(whileOneWaits).toEqual({ until: '2026-01-02T03:04:35.000Z', reason: '429' });
+    expect(afterwards).toBeNull();
+  });
 });

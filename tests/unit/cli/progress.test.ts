@@ -46,6 +46,7 @@ function startProgress(
   const progress = new Progress({
     terminal,
     monotonicMs: () => clock.nowMs,
+    now: () => Date.parse('2026-01-02T03:04:05.000Z') + clock.nowMs,
     configs,
     recount: async () => counted.value,
   });
@@ -75,6 +76,42 @@ describe('progress in a log', () => {
     );
 
     expect(terminal.stderr).toBe('2/8 cells, 0.5/s, ETA 12s, >= $0.5000, 1 retry, 1 failed\n');
+  });
+
+  it('says what the work waits for, and expects no end before', async () => {
+    const { progress, terminal, clock } = startProgress();
+    const reason = '429 Rate limit reached\u001b[2J';
+    const waits = [{ breakerKey: 'lab', until: '2026-01-02T03:05:05.000Z', reason }];
+
+    await progress.around(
+      Promise.resolve().then(() => {
+        for (let count = 0; count < 3; count += 1) complete(progress, 'a');
+        progress.observe({ kind: 'lanes-waiting', waits });
+        clock.nowMs = 4_000;
+      }),
+    );
+
+    expect(terminal.stderr).toContain('3/8 cells, 0.8/s, ETA 56s,');
+    expect(terminal.stderr).toContain(
+      '; waiting for lane lab until 2026-01-02T03:05:05.000Z: 429 Rate limit reached',
+    );
+    expect(terminal.stderr).not.toContain('\u001b');
+  });
+
+  it('waits for nothing once everything is done', async () => {
+    const { progress, terminal } = startProgress({}, [
+      aConfigStatus({ cells: 1, notAttempted: 1 }),
+    ]);
+    const waits = [{ breakerKey: 'lab', until: '2026-01-02T03:05:05.000Z', reason: '429' }];
+
+    await progress.around(
+      Promise.resolve().then(() => {
+        progress.observe({ kind: 'lanes-waiting', waits });
+        complete(progress, 'a');
+      }),
+    );
+
+    expect(terminal.stderr).not.toContain('waiting');
   });
 
   it('includes earlier cells in the counts, but not in the rate', async () => {

@@ -24,7 +24,7 @@ const status: GroupStatus = {
       retries: 5,
     },
   ],
-  lanes: [{ lane: 'lab', left: 1 }],
+  lanes: [{ lane: 'lab', left: 1, wait: null }],
   openBreakers: [],
 };
 
@@ -54,6 +54,15 @@ describe('a status', () => {
     const [first] = renderStatus({ ...status, workers: null }, undefined).split('\n');
 
     expect(first).toBe('demo: running, 3/4 cells');
+  });
+
+  it('shows until when a lane waits, and why', () => {
+    const wait = { until: '2026-01-02T03:05:05.000Z', reason: '429 tokens per minute' };
+    const lanes = [{ lane: 'lab', left: 1, wait }];
+
+    expect(renderStatus({ ...status, lanes }, 0.5).split('\n')[3]).toBe(
+      'lane lab: 1 left, waiting until 2026-01-02T03:05:05.000Z: 429 tokens per minute',
+    );
   });
 
   it('escapes what a vendor said about a blocked lane', () => {

@@ -41,6 +41,19 @@ describe('the breaker that an error opens', () => {
   );
 });
 
+describe('the breaker that an error opens, where the error says whose', () => {
+  it.each([
+    ['quota-exhausted', 'model'],
+    ['quota-exhausted', 'lane'],
+    ['unknown-model', 'lane'],
+    ['model-unavailable', undefined],
+  ] as const)('for %s is that of the %s', (code, scope) => {
+    const breakerScope = scope ?? 'model';
+
+    expect(breakerScopeOf(anError(code, { breakerScope }))).toBe(scope);
+  });
+});
+
 describe('the decision after a failure', () => {
   it.each(everyCode.map((code) => [code, classOfCode(code)] as const))(
     'for %s is that of class %s',

@@ -689,7 +689,7 @@ describe('a response without a usable answer', () => {
     await engine.work(await engine.deliver());
 
     expect(engine.governor.ends).toEqual([
-      { kind: 'refused', retryAfterMs: 9_000, rateLimits: {} },
+      { kind: 'refused', retryAfterMs: 9_000, rateLimits: {}, reason: fault.message },
     ]);
   });
 
@@ -1113,12 +1113,13 @@ describe('a wait for a slot', () => {
 
 describe('a refusal as one call too many', () => {
   it('is reported to the governor, which says how long the cell waits', async () => {
-    const engine = new FakeEngine({ answer: () => anError('model-rate-limited') });
+    const error = anError('model-rate-limited');
+    const engine = new FakeEngine({ answer: () => error });
 
     const settlement = await engine.work(await engine.deliver());
 
     expect(engine.governor.ends).toEqual([
-      { kind: 'refused', retryAfterMs: undefined, rateLimits: {} },
+      { kind: 'refused', retryAfterMs: undefined, rateLimits: {}, reason: error.message },
     ]);
     expect(settlement).toEqual({ kind: 'release', delayMs: 250 });
   });

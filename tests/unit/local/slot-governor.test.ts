@@ -672,4 +672,61 @@ describe('a lane whose calls are refused', () => {
 
     expect(counts).toEqual([0, 4, 8]);
   });
+
+  it('says until when it waits and why, also for a single refusal, until an answer arrives', async () => {
+    const clock = new FakeClock();
+    const governor = governorOf(2, { a: 2, b: 1 }, clock);
+    const refuseWith = async (retryAfterMs: number, reason: string) => {
+      const permit = await takePermit(governor, 'a');
+      await permit.settle(refused(retryAfterMs, reason));
+    };
+
+    const before = governor.laneWaits;
+    await refuseWith(5_000, '429 slow down');
+    const afterOne = governor.laneWaits;
+    await refuseWith(60_000, '429 tokens per minute');
+    const afterMore = governor.laneWaits;
+    clock.advance(60_000);
+    const afterTheWait = governor.laneWaits;
+
+    expect(before).toEqual([]);
+    expect(afterOne).toEqual([
+      { breakerKey: 'a', until: '2026-01-02T03:04:10.000Z', reason: '429 slow down' },
+    ]);
+    expect(afterMore).toEqual([
+      { breakerKey: 'a', until: '2026-01-02T03:05:05.000Z', reason: '429 tokens per minute' },
+    ]);
+    expect(afterTheWait).toEqual([]);
+  });
+
+  it('does not wait while it makes calls or once one is answered', async () => {
+    const governor = governorOf(2, { a: 2 });
+    const answers = await takePermit(governor, 'a');
+
+    await refuse(governor, 5_000);
+    const whileCalling = governor.laneWaits;
+    await answers.settle(answered);
+    const afterAnAnswer = governor.laneWaits;
+
+    expect([whileCalling, afterAnAnswer]).toEqual([[], []]);
+  });
+
+  it('counts as refused for as long as no call is answered, and is reported once', async () => {
+    const clock = new FakeClock();
+    const governor = governorOf(2, { a: 2, b: 1 }, clock);
+    const takeAfter = async (ms: number) => {
+      clock.advance(ms);
+      await refuse(governor, 0);
+      return governor.takeRefusedLanes(60_000).map(({ breakerKey }) => breakerKey);
+    };
+
+    const atFirst = await takeAfter(0);
+    const almost = await takeAfter(59_999);
+    const then = await takeAfter(1);
+    const again = await takeAfter(59_999);
+    await (await takePermit(governor, 'a')).settle(answered);
+    const afterAnAnswer = await takeAfter(60_000);
+
+    expect([atFirst, almost, then, again, afterAnAnswer]).toEqual([[], [], ['a'], [], []]);
+  });
 });

@@ -642,4 +642,53 @@ describe('workGroup', () => {
     expect(ending).toEqual({ kind: 'complete' });
     expect(stallsOf(events)).toEqual([]);
   });
+
+  it('tells what a refused lane waits for until it calls again, and others who ask', async () => {
+    let refusedCount = 0;
+    const told: unknown[] = [];
+
+    const { events } = await work({
+      benchmark: aBenchmark({ parallel: 1 }),
+      answer: () => {
+        if (refusedCount === 2) return aModelResponse();
+        refusedCount += 1;
+        return anError('model-rate-limited', { retryAfterMs: 100_000 });
+      },
+      observe: (event) => {
+        if (event.kind === 'lanes-waiting')
+          told.push(event.waits.map(({ breakerKey }) => breakerKey));
+      },
+    });
+
+    expect(told).toEqual([['lab'], []]);
+    expect(events.filter(({ kind }) => kind === 'cell-completed')).toHaveLength(QUESTION_COUNT);
+  });
+
+  it('blocks a lane that has only been refused for five minutes, whatever the requested waits', async () => {
+    let callCount = 0;
+
+    const { ending, events } = await work({
+      benchmark: aBenchmark({ parallel: 2 }),
+      answer: () => {
+        callCount += 1;
+        return anError('model-rate-limited', { retryAfterMs: 45_000 });
+      },
+    });
+
+    expect(ending).toMatchObject({
+      kind: 'paused',
+      openBreakers: [
+        {
+          breakerKey: 'lab',
+          error: {
+            class: 'exhausted',
+            message: expect.stringMatching(/^every call was refused for 5 minutes: /),
+          },
+          resetAt: null,
+        },
+      ],
+    });
+    expect(callCount).toBeLessThan(30);
+    expect(stallsOf(events)).toEqual([]);
+  });
 });

@@ -1,4 +1,4 @@
-import type { OpenBreaker } from '@thrice/core';
+import type { LaneWait, OpenBreaker } from '@thrice/core';
 
 /** The status of one config of a group, over all of its runs. */
 export interface ConfigStatus {
@@ -31,6 +31,14 @@ export type GroupActivity =
   | 'complete'
   | 'incomplete';
 
+/** The cells of a lane that are left. */
+export interface LaneStatus {
+  readonly lane: string;
+  readonly left: number;
+  /** Until when the processes that work on the group make no call to it, and why; null without, and in a stage. */
+  readonly wait: Pick<LaneWait, 'until' | 'reason'> | null;
+}
+
 /** The status of a group. */
 export interface GroupStatus {
   readonly group: string;
@@ -42,8 +50,7 @@ export interface GroupStatus {
   /** Processes working on it; null in a stage, where they are not visible. */
   readonly workers: number | null;
   readonly configs: readonly ConfigStatus[];
-  /** Cells left, by lane. */
-  readonly lanes: readonly { readonly lane: string; readonly left: number }[];
+  readonly lanes: readonly LaneStatus[];
   readonly openBreakers: readonly OpenBreaker[];
 }
 

@@ -1,4 +1,4 @@
-import type { OpenBreaker } from '@thrice/core';
+import type { LaneWait, OpenBreaker } from '@thrice/core';
 
 /** Describes an open breaker while other work continues. */
 export function describeOpenBreaker(breaker: OpenBreaker): string {
@@ -10,6 +10,11 @@ export function describeOpenBreaker(breaker: OpenBreaker): string {
 export function describePause(breaker: OpenBreaker): string {
   const { breakerKey, error } = breaker;
   return `paused: ${describeBreakerKey(breakerKey)} is blocked: ${error.message}${describeReset(breaker)}`;
+}
+
+/** Describes what work waits for. */
+export function describeWait({ breakerKey, until, reason }: LaneWait): string {
+  return `waiting for ${describeBreakerKey(breakerKey)} until ${until}: ${reason}`;
 }
 
 /** Names the lane (`lane openai`) or the model (`model openai/gpt-9`) of a breaker. */

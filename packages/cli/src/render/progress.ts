@@ -1,9 +1,9 @@
-import type { Clock, GroupHeader, Ledger, WorkerEvent } from '@thrice/core';
+import type { Clock, GroupHeader, LaneWait, Ledger, OpenBreaker, WorkerEvent } from '@thrice/core';
 import type { WorkEvent } from '@thrice/local';
 import { countConfigs } from '../engine/describe-status.ts';
 import type { ConfigStatus } from '../engine/group-status.ts';
 import { plainText, type Terminal } from '../shell/terminal.ts';
-import { describeBreakerKey, describeOpenBreaker } from './breaker-text.ts';
+import { describeBreakerKey, describeOpenBreaker, describeWait } from './breaker-text.ts';
 import { countOf } from './count-of.ts';
 import { LiveBlock } from './live-block.ts';
 import { describeDuration, RateMeter } from './rate-meter.ts';
@@ -27,15 +27,19 @@ type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
 export class Progress {
   readonly #terminal: Terminal;
   readonly #monotonicMs: () => number;
+  readonly #now: () => number;
   readonly #block: LiveBlock;
   readonly #meter = new RateMeter();
   readonly #configs: ReadonlyMap<string, Mutable<ConfigStatus>>;
   readonly #noted = new Set<string>();
   readonly #recount: () => Promise<readonly ConfigStatus[]>;
+  #waits: readonly LaneWait[] = [];
 
   constructor(init: {
     readonly terminal: Terminal;
     readonly monotonicMs: () => number;
+    /** Ms since 1970. */
+    readonly now: () => number;
     readonly configs: readonly ConfigStatus[];
     /** Reads the current counts from the ledger. */
     readonly recount: () => Promise<readonly ConfigStatus[]>;
@@ -43,6 +47,7 @@ export class Progress {
     this.#recount = init.recount;
     this.#terminal = init.terminal;
     this.#monotonicMs = init.monotonicMs;
+    this.#now = init.now;
     this.#block = new LiveBlock(init.terminal);
     this.#configs = new Map(init.configs.map((config) => [config.config, { ...config }]));
   }
@@ -88,12 +93,15 @@ export class Progress {
         // The end of the command counts them.
         break;
       case 'breaker-opened':
-        this.note(describeOpenBreaker(event.breaker));
+        this.#noteBreaker(event.breaker);
         break;
       case 'breaker-waiting':
         this.note(
           `waiting for ${describeBreakerKey(event.breakerKey)} until ${new Date(event.untilMs).toISOString()}`,
         );
+        break;
+      case 'lanes-waiting':
+        this.#waits = event.waits;
         break;
       case 'stalled':
         this.note(
@@ -132,6 +140,16 @@ export class Progress {
     if (config !== undefined) config.retries += 1;
   }
 
+  /** Each cell of a blocked lane reports it, with a reset that differs by the time between their calls. */
+  #noteBreaker(breaker: OpenBreaker): void {
+    const { breakerKey, error, resetAt } = breaker;
+    const minute = resetAt?.slice(0, 'yyyy-mm-ddThh:mm'.length);
+    const seen = JSON.stringify([breakerKey, error.message, minute]);
+    if (this.#noted.has(seen)) return;
+    this.#noted.add(seen);
+    this.note(describeOpenBreaker(breaker));
+  }
+
   /** Prints a permanent line above the bars, once per text: each cell of a blocked lane reports it. */
   note(text: string): void {
     if (this.#noted.has(text)) return;
@@ -146,6 +164,10 @@ export class Progress {
     );
   }
 
+  #cellCount(): number {
+    return [...this.#configs.values()].reduce((sum, { cells }) => sum + cells, 0);
+  }
+
   #show(): void {
     this.#meter.add(this.#monotonicMs(), this.#doneCount());
     this.#block.show(this.#terminal.isInteractive ? this.#bars() : this.#line());
@@ -153,10 +175,10 @@ export class Progress {
 
   #totals(): { readonly done: number; readonly cells: number; readonly text: string } {
     const all = [...this.#configs.values()];
-    const cells = all.reduce((sum, config) => sum + config.cells, 0);
+    const cells = this.#cellCount();
     const done = this.#doneCount();
     const perSecond = this.#meter.perSecond();
-    const eta = perSecond === undefined || perSecond === 0 ? undefined : (cells - done) / perSecond;
+    const eta = this.#eta(cells - done, perSecond);
     const retries = all.reduce((sum, config) => sum + config.retries, 0);
     const failed = all.reduce((sum, config) => sum + config.failed, 0);
     const text = [
@@ -169,6 +191,21 @@ export class Progress {
     return { done, cells, text };
   }
 
+  /** Seconds until the end: no sooner than the longest wait. */
+  #eta(leftCount: number, perSecond: number | undefined): number | undefined {
+    const eta = perSecond === undefined || perSecond === 0 ? undefined : leftCount / perSecond;
+    const waits = this.#waits.map(({ until }) => (Date.parse(until) - this.#now()) / 1_000);
+    if (waits.length === 0) return eta;
+    return Math.max(0, eta ?? 0, ...waits);
+  }
+
+  /** What the work waits for, a line each. */
+  #waitLines(): readonly string[] {
+    return this.#doneCount() === this.#cellCount()
+      ? []
+      : this.#waits.map((wait) => plainText(describeWait(wait)));
+  }
+
   /** Describes the known spend; configs without a price make it a lower bound. */
   #spend(configs: readonly ConfigStatus[]): string {
     const known = configs.flatMap(({ costUsd }) => (costUsd === null ? [] : [costUsd]));
@@ -179,7 +216,7 @@ export class Progress {
 
   #line(): string {
     const { done, cells, text } = this.#totals();
-    return `${done}/${cells} cells, ${text}`;
+    return [`${done}/${cells} cells, ${text}`, ...this.#waitLines()].join('; ');
   }
 
   #bars(): string {
@@ -198,7 +235,7 @@ export class Progress {
       if (config.failed > 0) parts.push(`${config.failed} failed`);
       return `${name} ${progressBar(done, config.cells, barChars)} ${parts.join('  ')}`;
     });
-    return [...lines, this.#totals().text].join('\n');
+    return [...lines, ...this.#waitLines(), this.#totals().text].join('\n');
   }
 }
 
@@ -235,6 +272,7 @@ export async function createProgress({
   return new Progress({
     terminal,
     monotonicMs: () => engine.clock.monotonicMs(),
+    now: () => engine.clock.now(),
     configs,
     recount,
   });

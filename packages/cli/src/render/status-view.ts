@@ -38,7 +38,10 @@ export function renderStatus(status: GroupStatus, perSecond: number | undefined)
     'retries',
     'cost',
   ];
-  const lanes = status.lanes.map(({ lane, left }) => `lane ${lane}: ${left} left`);
+  const lanes = status.lanes.map(({ lane, left, wait }) => {
+    const waiting = wait === null ? '' : `, waiting until ${wait.until}: ${wait.reason}`;
+    return plainText(`lane ${lane}: ${left} left${waiting}`);
+  });
   const openBreakers = status.openBreakers.map((breaker) =>
     plainText(describeOpenBreaker(breaker)),
   );

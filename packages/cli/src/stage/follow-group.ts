@@ -40,6 +40,7 @@ export async function followGroup(order: FollowOrder): Promise<ExitCode> {
   const progress = new Progress({
     terminal,
     monotonicMs: () => engine.clock.monotonicMs(),
+    now: () => engine.clock.now(),
     configs: plannedConfigs(status),
     recount: async () => plannedConfigs(status),
   });

@@ -37,6 +37,7 @@ async function readStageActivity(
     ([lane, entries]) => ({
       lane,
       left: entries.reduce((sum, { notAttempted }) => sum + notAttempted, 0),
+      wait: null,
     }),
   );
   if (unfinished.length > 0) {

@@ -428,10 +428,10 @@ export function describeError(error: ThriceError): CellError {
   return { class: error.class, code: error.code, message };
 }
 
-function endOf({ class: errorClass, details }: ThriceError): CallEnd {
+function endOf({ class: errorClass, message, details }: ThriceError): CallEnd {
   if (errorClass !== 'rate-limited') return { kind: 'failed' };
   const { retryAfterMs, rateLimits = {} } = details;
-  return { kind: 'refused', retryAfterMs, rateLimits };
+  return { kind: 'refused', retryAfterMs, rateLimits, reason: message };
 }
 
 function failed(error: ThriceError): FailedCall {

@@ -22,6 +22,8 @@ export type CallEnd =
       /** How long the vendor asks to wait; undefined where it does not say. */
       readonly retryAfterMs: number | undefined;
       readonly rateLimits: RateLimitHeaders;
+      /** What the vendor said, for people. */
+      readonly reason: string;
     }
   /** The call failed in another way, or was never sent. */
   | { readonly kind: 'failed' };

@@ -89,6 +89,7 @@ CREATE TABLE workers (
   host TEXT NOT NULL,
   pid INTEGER NOT NULL,
   pid_started TEXT NOT NULL,
-  group_name TEXT NOT NULL
+  group_name TEXT NOT NULL,
+  waits TEXT NOT NULL
 ) STRICT;
 `;
