@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
-import { limits } from '@thrice/core';
+import { type LaneWait, limits } from '@thrice/core';
 import { WorkerRegistry } from '@thrice/local';
 import { describe, expect, it } from 'vitest';
 import { aCellKey, aCellResult, aCellTask, anAttempt } from '../../support/builders.ts';
@@ -79,14 +79,22 @@ function enter(
     readonly host?: string;
     readonly pid?: number;
     readonly started?: string;
+    readonly waits?: readonly LaneWait[];
   },
 ): void {
   const [own] = database.prepare('SELECT host, pid_started FROM workers').all();
   const host = worker.host ?? String(own?.['host']);
   const started = worker.started ?? String(own?.['pid_started']);
   database
-    .prepare('INSERT INTO workers VALUES (?, ?, ?, ?, ?)')
-    .run(worker.owner, host, worker.pid ?? process.pid, started, 'demo');
+    .prepare('INSERT INTO workers VALUES (?, ?, ?, ?, ?, ?)')
+    .run(
+      worker.owner,
+      host,
+      worker.pid ?? process.pid,
+      started,
+      'demo',
+      JSON.stringify(worker.waits ?? []),
+    );
 }
 
 function ownersOf(database: DatabaseSync): unknown[] {
@@ -311,3 +319,20 @@ async function untilZombie(pid: number): Promise<void> {
     });
   }
 }
+
+describe('the waits of the processes of a group', () => {
+  it('are those of living processes', async () => {
+    await using folder = await temporaryFolder();
+    using stores = await openShared(folder.path);
+    const registry = new WorkerRegistry(stores.database, stores.commit);
+    await registry.register('demo');
+    const waitFor = (breakerKey: string) => [
+      { breakerKey, until: '2026-01-02T03:05:05.000Z', reason: '429' },
+    ];
+    enter(stores.database, { owner: 'living', waits: waitFor('a') });
+    enter(stores.database, { owner: 'dead', started: '1', waits: waitFor('b') });
+
+    expect(registry.waitsOfOthers('demo')).toEqual(waitFor('a'));
+    expect(registry.waitsOfOthers('other')).toEqual([]);
+  });
+});

@@ -675,19 +675,14 @@ describe('workGroup', () => {
       },
     });
 
-    expect(ending).toMatchObject({
-      kind: 'paused',
-      openBreakers: [
-        {
-          breakerKey: 'lab',
-          error: {
-            class: 'exhausted',
-            message: expect.stringMatching(/^every call was refused for 5 minutes: /),
-          },
-          resetAt: null,
-        },
-      ],
+    const [breaker, ...others] = ending.kind === 'paused' ? ending.openBreakers : [];
+    expect(breaker).toMatchObject({
+      breakerKey: 'lab',
+      error: { class: 'exhausted' },
+      resetAt: null,
     });
+    expect(breaker?.error.message).toMatch(/^every call was refused for 5 minutes: /);
+    expect(others).toEqual([]);
     expect(callCount).toBeLessThan(30);
     expect(stallsOf(events)).toEqual([]);
   });

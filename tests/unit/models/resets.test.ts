@@ -138,6 +138,16 @@ describe('the reset of a limit', () => {
     expect(parseRetryAfter(headersOf({ ...both, 'retry-after': '3' }), nowMs)).toBe(3_000);
   });
 
+  it.each([
+    // Within hours of a change of the clocks.
+    ['America/New_York', 3, 30, '2026-03-08T05:00:00Z', '2026-03-08T07:30:00Z'],
+    ['America/New_York', 3, 30, '2026-11-01T04:00:00Z', '2026-11-01T08:30:00Z'],
+    ['Australia/Lord_Howe', 2, 15, '2026-04-04T12:00:00Z', '2026-04-04T15:45:00Z'],
+    ['Asia/Kathmandu', 0, 0, '2026-01-02T03:04:05Z', '2026-01-02T18:15:00Z'],
+  ])('is the instant at which clocks in %s show %i:%i', (zone, hour, minute, now, resetAt) => {
+    expect(nextInstantOf({ hour, minute }, zone, Date.parse(now))).toBe(Date.parse(resetAt));
+  });
+
   it('of a day is midnight where the vendor says, in summer and winter', () => {
     expect(nextMidnight('America/Los_Angeles', nowMs)).toBe(Date.parse('2026-01-02T08:00:00Z'));
     expect(nextMidnight('America/Los_Angeles', Date.parse('2026-07-02T06:59:59Z'))).toBe(

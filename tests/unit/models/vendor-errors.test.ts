@@ -43,6 +43,18 @@ describe('the error table', () => {
     expect(new Set(vectors.map(({ id }) => id)).size).toBe(vectors.length);
   });
 
+  it('finds an error in an array in a successful response', () => {
+    const { problem } = readCompletion([{ error: { code: 429, message: 'slow down' } }], {
+      lane: aLane(),
+      nowMs: 0,
+    });
+    const body = problem !== undefined && 'error' in problem ? problem.error : undefined;
+
+    const error = mapHttpError({ status: undefined, body, header: () => null }, 0, 0);
+
+    expect(error).toMatchObject({ code: 'model-rate-limited', message: 'slow down' });
+  });
+
   it.each(vectors)('reads $id ($where $status) as $expected.code', (vector) => {
     expect(describeError(errorOf(vector))).toEqual(vector.expected);
   });
