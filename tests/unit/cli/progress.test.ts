@@ -78,6 +78,20 @@ describe('progress in a log', () => {
     expect(terminal.stderr).toBe('2/8 cells, 0.5/s, ETA 12s, >= $0.5000, 1 retry, 1 failed\n');
   });
 
+  it('notes a blocked lane once for calls that were in flight together, and again when it is blocked again', async () => {
+    const { progress, terminal } = startProgress();
+    const openUntil = (resetAt: string) => {
+      const breaker = anOpenBreaker({ resetAt });
+      progress.observe({ kind: 'breaker-opened', breaker });
+    };
+
+    openUntil('2026-01-02T03:05:05.000Z');
+    openUntil('2026-01-02T03:05:05.120Z');
+    openUntil('2026-01-02T03:05:20.000Z');
+
+    expect(terminal.stderr.match(/^blocked: lane lab: .*until \S+$/gm)).toHaveLength(2);
+  });
+
   it('says what the work waits for, and expects no end before', async () => {
     const { progress, terminal, clock } = startProgress();
     const reason = '429 Rate limit reached\u001b[2J';

@@ -13,6 +13,8 @@ import { progressBar } from './status-view.ts';
 const REDRAW_MS = 250;
 /** Interval between two lines in a log, ms. */
 const LOG_MS = 5_000;
+/** Resets that differ by less were told by calls that were in flight together, ms. */
+const SAME_RESET_MS = 500;
 /** Terminals narrower than this get short bars. */
 const NARROW_COLUMNS = 80;
 
@@ -32,6 +34,8 @@ export class Progress {
   readonly #meter = new RateMeter();
   readonly #configs: ReadonlyMap<string, Mutable<ConfigStatus>>;
   readonly #noted = new Set<string>();
+  /** When the blocked lanes and models that were noted reset, ms since 1970; NaN where unknown. */
+  readonly #notedResets = new Map<string, number>();
   readonly #recount: () => Promise<readonly ConfigStatus[]>;
   #waits: readonly LaneWait[] = [];
 
@@ -143,10 +147,11 @@ export class Progress {
   /** Each cell of a blocked lane reports it, with a reset that differs by the time between their calls. */
   #noteBreaker(breaker: OpenBreaker): void {
     const { breakerKey, error, resetAt } = breaker;
-    const minute = resetAt?.slice(0, 'yyyy-mm-ddThh:mm'.length);
-    const seen = JSON.stringify([breakerKey, error.message, minute]);
-    if (this.#noted.has(seen)) return;
-    this.#noted.add(seen);
+    const resetMs = Date.parse(resetAt ?? '');
+    const opening = `${breakerKey} ${error.message}`;
+    const isSame = Math.abs(resetMs - (this.#notedResets.get(opening) ?? 0)) < SAME_RESET_MS;
+    if (isSame) return;
+    this.#notedResets.set(opening, resetMs);
     this.note(describeOpenBreaker(breaker));
   }
 
