@@ -137,6 +137,9 @@ const CLOCK =
   /\bresets?(?: at| on)? (?:(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6} (\d{1,2})(?:,|,? at)? )?(\d{1,2})(?::(\d\d))? ?(am|pm) ?\(([A-Za-z0-9_+/-]{2,40})\)/i;
 const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
 
+/** Azure API Management: `Quota will be replenished in 05:12:09`, or in `1.05:12:09` days. */
+const CLOCK_SPAN = /\breplenished in (?:(\d{1,2})\.)?(\d\d):(\d\d):(\d\d)\b/i;
+
 /** How long a sentence asks callers to wait, ms. */
 function waitInText(text: string, nowMs: number): number | undefined {
   return spanIn(text) ?? instantIn(text, nowMs) ?? clockTimeIn(text, nowMs);
@@ -144,11 +147,18 @@ function waitInText(text: string, nowMs: number): number | undefined {
 
 function spanIn(text: string): number | undefined {
   const spans = SPANS.exec(text)?.[1];
-  if (spans === undefined) return undefined;
+  if (spans === undefined) return clockSpanIn(text);
   return [...spans.matchAll(EACH_SPAN)].reduce((sum, [, count, unit = '']) => {
     const name = /^(?:ms|milli)/i.test(unit) ? 'ms' : unit.slice(0, 1).toLowerCase();
     return sum + Number(count) * (UNIT_MS[name] ?? 0);
   }, 0);
+}
+
+function clockSpanIn(text: string): number | undefined {
+  const [, days = '0', hours, minutes, seconds] = CLOCK_SPAN.exec(text) ?? [];
+  if (hours === undefined) return undefined;
+  const minuteCount = (Number(days) * 24 + Number(hours)) * 60 + Number(minutes);
+  return minuteCount * 60_000 + Number(seconds) * 1_000;
 }
 
 function instantIn(text: string, nowMs: number): number | undefined {
