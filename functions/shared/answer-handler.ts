@@ -179,6 +179,10 @@ function describeEvent(event: WorkerEvent): Readonly<Record<string, unknown>> {
       return { ...event.key };
     case 'call-lost':
       return { ...event.key, class: event.error.class, code: event.error.code };
+    case 'other-model-served': {
+      const { key, lane, model, servedModel } = event;
+      return { ...key, lane, model, servedModel };
+    }
     case 'breaker-opened':
       return { breakerKey: event.breaker.breakerKey, code: event.breaker.error.code };
     case 'breaker-waiting':

@@ -216,6 +216,7 @@ export function aConfig(parts: Partial<Config> = {}): Config {
     serviceTier: undefined,
     reasoningEffort: undefined,
     isStreamed: false,
+    servedModel: undefined,
     extraBody: undefined,
     scorer: { kind: 'exact' },
     grading: 1,
@@ -335,6 +336,7 @@ export function aLane(parts: Partial<Lane> = {}): Lane {
     maxConcurrency: undefined,
     timeoutMs: 60_000,
     maxTokensField: 'max_tokens',
+    servedModel: 'pin',
     ...parts,
   };
 }

@@ -636,11 +636,48 @@ describe('an answer of another model', () => {
         breakerKey: 'lab/m',
         error: {
           code: 'wrong-served-model',
-          message: 'expected an answer of "m", received one of "m-mini"',
+          message:
+            'expected an answer of "m", received one of "m-mini"; if that is the same model, set served_model = "warn" or "allow" in [lanes.lab] or the config, and start a new group',
         },
       },
     ]);
     expect(engine.ledger.cell(key)?.attemptLog).toMatchObject([{ costUsd: 1, latencyMs: 70 }]);
+  });
+
+  it.each([
+    ['warn', undefined, ['other-model-served', 'cell-completed']],
+    ['allow', undefined, ['cell-completed']],
+    ['pin', 'warn', ['other-model-served', 'cell-completed']],
+    ['warn', 'allow', ['cell-completed']],
+  ] as const)(
+    'counts where the lane says %s and the config %s',
+    async (ofLane, ofConfig, events) => {
+      const engine = new FakeEngine({
+        benchmark: aBenchmark({
+          lanes: new Map([['lab', aLane({ servedModel: ofLane })]]),
+          configs: [aConfig({ servedModel: ofConfig })],
+        }),
+        answer: () => aModelResponse({ servedModel: 'm-mini' }),
+      });
+
+      const settlement = await engine.work(await engine.deliver());
+
+      expect(settlement).toEqual({ kind: 'acknowledge' });
+      expect(engine.events.map(({ kind }) => kind)).toEqual(events);
+      expect(engine.ledger.cell(key)?.result?.calls).toMatchObject([{ servedModel: 'm-mini' }]);
+    },
+  );
+
+  it('blocks the model where the config says pin and the lane warn', async () => {
+    const engine = new FakeEngine({
+      benchmark: aBenchmark({
+        lanes: new Map([['lab', aLane({ servedModel: 'warn' })]]),
+        configs: [aConfig({ servedModel: 'pin' })],
+      }),
+      answer: () => aModelResponse({ servedModel: 'm-mini' }),
+    });
+
+    expect(await engine.work(await engine.deliver())).toEqual(blockedBy('lab/m'));
   });
 });
 

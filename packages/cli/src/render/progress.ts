@@ -87,6 +87,11 @@ export class Progress {
       case 'call-lost':
         // The end of the command counts them.
         break;
+      case 'other-model-served':
+        this.note(
+          `warning: ${event.lane}/${event.model} is answered by "${event.servedModel}"; the answers count, because served_model is "warn"`,
+        );
+        break;
       case 'breaker-opened':
         this.note(describeOpenBreaker(event.breaker));
         break;

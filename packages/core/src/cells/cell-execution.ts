@@ -1,4 +1,5 @@
 import type { Config, Lane } from '../domain/benchmark.ts';
+import type { ServedModelPolicy } from '../domain/benchmark-spec.ts';
 import { breakersFor, modelRefOf, type OpenBreaker } from '../domain/breaker.ts';
 import {
   type Call,
@@ -215,12 +216,13 @@ export class CellExecution {
       await this.#openBreakerFor(response, request);
       return { error: response, delayMs: await permit.settle(endOf(response)) };
     }
-    const fault = findFault(response, request.model);
+    const fault = this.#findFault(response, request);
     const facts = this.#describeCall(move, response, startedAtMs, permit.waitMs);
     const call: Call = { ...facts, discarded: fault?.code ?? null };
     // Recorded first, whatever is wrong with it: the vendor has been paid.
     const entry = await this.#commit(call, response);
     if (fault === undefined) {
+      this.#reportOtherModel(response, request);
       const { usage, rateLimits } = response;
       await permit.settle({ kind: 'answered', usage, rateLimits });
       return entry;
@@ -292,6 +294,26 @@ export class CellExecution {
       rawFinishReason: response.rawFinishReason,
       replayed: false,
     };
+  }
+
+  /** Returns why a response does not answer its step; undefined if it does. */
+  #findFault(response: ModelResponse, request: StepRequest): ThriceError | undefined {
+    if (response.fault !== undefined) return response.fault;
+    if (this.#servedModelPolicy(request) === 'pin' && isOtherModel(response, request.model))
+      return wrongServedModel(response, request);
+    if (response.finishReason !== 'content-filter') return undefined;
+    return new ThriceError({ code: 'content-filtered', message: 'the vendor filtered the answer' });
+  }
+
+  #reportOtherModel(response: ModelResponse, request: StepRequest): void {
+    const { lane, model } = request;
+    if (this.#servedModelPolicy(request) !== 'warn' || !isOtherModel(response, model)) return;
+    const servedModel = response.servedModel ?? '';
+    this.#worker.observe({ kind: 'other-model-served', key: this.#key, lane, model, servedModel });
+  }
+
+  #servedModelPolicy(request: StepRequest): ServedModelPolicy {
+    return this.#config.servedModel ?? this.#laneOf(request).servedModel;
   }
 
   #now(): string {
@@ -467,20 +489,19 @@ function tooManySteps(kind: string): ThriceError {
   });
 }
 
-/** Returns why a response does not answer its step; undefined if it does. */
-function findFault(
-  { fault, servedModel, finishReason }: ModelResponse,
-  requestedModel: string,
-): ThriceError | undefined {
-  if (fault !== undefined) return fault;
-  if (!isServedModel(requestedModel, servedModel)) {
-    return new ThriceError({
-      code: 'wrong-served-model',
-      message: `expected an answer of "${requestedModel}", received one of "${servedModel ?? ''}"`,
-    });
-  }
-  if (finishReason !== 'content-filter') return undefined;
-  return new ThriceError({ code: 'content-filtered', message: 'the vendor filtered the answer' });
+/** Whether a response names another model than its request. */
+function isOtherModel({ servedModel, endpoint }: ModelResponse, requested: string): boolean {
+  return !isServedModel({ requested, served: servedModel, endpoint });
+}
+
+function wrongServedModel(
+  { servedModel }: ModelResponse,
+  { lane, model }: StepRequest,
+): ThriceError {
+  return new ThriceError({
+    code: 'wrong-served-model',
+    message: `expected an answer of "${model}", received one of "${servedModel ?? ''}"; if that is the same model, set served_model = "warn" or "allow" in [lanes.${lane}] or the config, and start a new group`,
+  });
 }
 
 /** Returns the same error with what the call took and cost. */

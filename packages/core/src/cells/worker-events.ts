@@ -16,6 +16,14 @@ export type WorkerEvent =
   | { readonly kind: 'call-stopped'; readonly key: CellKey }
   /** A paid call could not be recorded. */
   | { readonly kind: 'call-lost'; readonly key: CellKey; readonly error: ThriceError }
+  /** An answer by another model than the requested one was taken, and the spec asks to be told. */
+  | {
+      readonly kind: 'other-model-served';
+      readonly key: CellKey;
+      readonly lane: string;
+      readonly model: string;
+      readonly servedModel: string;
+    }
   | { readonly kind: 'breaker-opened'; readonly breaker: OpenBreaker }
   | { readonly kind: 'breaker-waiting'; readonly breakerKey: string; readonly untilMs: number }
   /** Cells waited although nothing kept them from a call; the worker has restarted them. */

@@ -155,6 +155,7 @@ function resolveLane(spec: BenchmarkSpec, name: string): Lane {
     maxConcurrency: given?.max_concurrency,
     timeoutMs: (given?.timeout_s ?? spec.timeout_s) * 1000,
     maxTokensField: given?.max_tokens_field ?? vendor?.maxTokensField ?? 'max_tokens',
+    servedModel: given?.served_model ?? 'pin',
   };
 }
 
@@ -174,6 +175,7 @@ function resolveConfig(spec: BenchmarkSpec, config: ConfigSpec, lane: string): C
     serviceTier: config.service_tier,
     reasoningEffort: config.reasoning_effort,
     isStreamed: config.stream,
+    servedModel: config.served_model,
     extraBody: config.extra_body,
     scorer: resolveScorer(spec, config.scorer),
     grading: 1,
