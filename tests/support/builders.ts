@@ -282,6 +282,7 @@ export function anOpenBreaker(parts: Partial<OpenBreaker> = {}): OpenBreaker {
     error: { class: 'exhausted', code: 'quota-exhausted', message: '429 no quota' },
     openedAt: instant,
     resetAt: null,
+    probeAt: null,
     ...parts,
   };
 }

@@ -37,6 +37,7 @@ export { breakerScopeOf, decideRetry, type RetryDecision } from './cells/decide-
 export { executeCell } from './cells/execute-cell.ts';
 export { Heartbeat } from './cells/heartbeat.ts';
 export { isServedModel } from './cells/is-served-model.ts';
+export { LaneHealth } from './cells/lane-health.ts';
 export { processTask, type TaskWorker } from './cells/process-task.ts';
 export {
   parseStoredQuestion,
@@ -66,6 +67,7 @@ export {
 } from './domain/benchmark-spec.ts';
 export {
   breakersFor,
+  isOutage,
   laneOf,
   mayCallOtherModels,
   modelRefOf,

@@ -507,6 +507,66 @@ describe('a rate limit', () => {
   });
 });
 
+describe('a cell whose lane is out', () => {
+  const refused = () => anError('connection-failed', { isUnsent: true });
+
+  it('waits for the breaker after three requests that never left, with no attempt used up', async () => {
+    const engine = new FakeEngine({ answer: refused });
+
+    const settlement = await engine.work(await engine.deliver());
+
+    expect(settlement).toEqual(blockedBy('lab'));
+    expect(engine.models.requests).toHaveLength(3);
+    expect(engine.ledger.cell(key)).toMatchObject({ state: 'released', attempts: 0 });
+    expect(await engine.ledger.listOpenBreakers()).toMatchObject([
+      {
+        breakerKey: 'lab',
+        error: { class: 'transient', code: 'connection-failed' },
+        resetAt: null,
+        probeAt: engine.clock.toIso(engine.clock.now() + 1_000),
+      },
+    ]);
+  });
+
+  it('gets the attempts back that failed before the outage showed', async () => {
+    const engine = new FakeEngine({ answer: () => anError('model-unavailable') });
+    for (const cell of ['q2', 'q3', 'q4']) {
+      const call = { cell, startedAtMs: engine.clock.monotonicMs() };
+      engine.worker.laneHealth.noteFailure('lab', anError('model-unavailable'), call);
+    }
+    const delivery = await engine.deliver();
+    engine.models.become(() => {
+      const call = { cell: 'q5', startedAtMs: engine.clock.monotonicMs() };
+      const failure = anError('model-unavailable');
+      // The fifth cell fails while this one waits to be called again.
+      if (engine.models.requests.length === 2)
+        engine.worker.laneHealth.noteFailure('lab', failure, call);
+      return failure;
+    });
+
+    const settlement = await engine.work(delivery);
+
+    expect(settlement).toEqual(blockedBy('lab'));
+    expect(engine.ledger.cell(key)?.attempts).toBe(0);
+  });
+
+  it('is called again at once where another endpoint of the lane works', async () => {
+    let count = 0;
+    const engine = new FakeEngine({
+      answer: () => {
+        count += 1;
+        const details = { isUnsent: true, hasHealthyEndpoint: true };
+        return count < 9 ? anError('connection-failed', details) : aModelResponse();
+      },
+    });
+
+    const settlement = await engine.work(await engine.deliver());
+
+    expect(settlement).toEqual({ kind: 'acknowledge' });
+    expect(engine.ledger.cell(key)?.result).toMatchObject({ outcome: 'scored', attempts: 1 });
+  });
+});
+
 describe('an error of the lane', () => {
   it('opens the breaker before another cell can have the permit', async () => {
     const engine = new FakeEngine({ answer: () => anError('quota-exhausted') });
@@ -538,6 +598,7 @@ describe('an error of the lane', () => {
       schemaVersion: 1,
       breakerKey: 'lab',
       error: { class: 'exhausted', code: 'quota-exhausted', message: 'some quota-exhausted' },
+      probeAt: null,
       openedAt: engine.clock.toIso(engine.clock.now()),
       resetAt,
     };

@@ -30,6 +30,7 @@ import { retryDelayMs } from './backoff.ts';
 import { breakerScopeOf, decideRetry } from './decide-retry.ts';
 import type { HeldLease } from './heartbeat.ts';
 import { isServedModel } from './is-served-model.ts';
+import { isServerResponse, type LaneDiagnosis } from './lane-health.ts';
 import { toRecordedAnswer } from './replay-answer.ts';
 import type { Settlement, Worker } from './worker.ts';
 
@@ -41,6 +42,8 @@ interface FailedCall {
   readonly error: ThriceError;
   /** How long the governor wants the cell to wait; only for a rate limit. */
   readonly delayMs: number;
+  /** What it says about the lane's servers; undefined where none was asked, or where one has answered. */
+  readonly diagnosis?: LaneDiagnosis;
 }
 
 /**
@@ -63,6 +66,8 @@ export class CellExecution {
   #journal: Journal = new Map();
   /** Failed attempts of the cell in this generation, over all of its steps and deliveries. */
   #failedAttempts: number;
+  /** The last of them, as far as they are the lane's if it turns out to be out. */
+  #suspectAttempts = 0;
   /** Calls sent in this delivery. */
   #callCount = 0;
   /** The step in progress, for the log of failed attempts. */
@@ -184,8 +189,10 @@ export class CellExecution {
     }
     try {
       const [breaker] = breakersFor(move.request, this.#worker.openBreakers);
-      if (breaker !== undefined)
+      if (breaker !== undefined) {
+        if (breaker.error.class === 'transient') this.#takeBackAttempts();
         return await this.#release(limits.deferredDelayMs, breaker.breakerKey);
+      }
       return await this.#callWithPermit(move, granted.permit);
     } finally {
       await granted.permit.settle({ kind: 'failed' });
@@ -202,7 +209,8 @@ export class CellExecution {
     const { signal } = this.#lease;
     if (signal.aborted) return failed(toThriceError(signal.reason));
     const lane = this.#laneOf(request);
-    const startedAtMs = this.#worker.clock.now();
+    const { clock } = this.#worker;
+    const [startedAtMs, startedMs] = [clock.now(), clock.monotonicMs()];
     this.#callCount += 1;
     const response = await this.#worker
       .clientFor(lane)
@@ -212,9 +220,14 @@ export class CellExecution {
     if (stop?.code === 'interrupted')
       this.#worker.observe({ kind: 'call-stopped', key: this.#key });
     if (response instanceof ThriceError) {
+      const diagnosis = this.#worker.laneHealth.noteFailure(request.lane, response, {
+        cell: `${this.#key.run} ${this.#key.config} ${this.#key.id}`,
+        startedAtMs: startedMs,
+      });
       // Before the permit returns: the next cell that gets it must not make the same call.
-      await this.#openBreakerFor(response, request);
-      return { error: response, delayMs: await permit.settle(endOf(response)) };
+      await this.#openBreakerFor(response, request, diagnosis);
+      if (isServerResponse(response)) this.#reportResponse(request);
+      return { error: response, delayMs: await permit.settle(endOf(response)), diagnosis };
     }
     const fault = this.#findFault(response, request);
     const facts = this.#describeCall(move, response, startedAtMs, permit.waitMs);
@@ -222,6 +235,9 @@ export class CellExecution {
     // Recorded first, whatever is wrong with it: the vendor has been paid.
     const entry = await this.#commit(call, response);
     if (fault === undefined) {
+      this.#worker.laneHealth.noteResponse(request.lane, startedMs);
+      this.#suspectAttempts = 0;
+      this.#reportResponse(request);
       this.#reportOtherModel(response, request);
       const { usage, rateLimits } = response;
       await permit.settle({ kind: 'answered', usage, rateLimits });
@@ -229,7 +245,15 @@ export class CellExecution {
     }
     const error = withPayment(fault, call);
     await this.#openBreakerFor(error, request);
+    if (isServerResponse(error)) {
+      this.#worker.laneHealth.noteResponse(request.lane, startedMs);
+      this.#reportResponse(request);
+    }
     return { error, delayMs: await permit.settle(endOf(error)) };
+  }
+
+  #reportResponse({ lane, model }: StepRequest): void {
+    this.#worker.observe({ kind: 'server-responded', key: this.#key, lane, model });
   }
 
   /** Records a paid call. Waits for a store that is away, for as long as the worker has time, even once it is stopped. */
@@ -322,13 +346,14 @@ export class CellExecution {
 
   /** Acts on a failed call. Returns undefined to attempt the step again. */
   async #handle(
-    { error, delayMs }: FailedCall,
+    { error, delayMs, diagnosis }: FailedCall,
     target: Pick<StepRequest, 'lane' | 'model'>,
   ): Promise<Settlement | undefined> {
-    if (isAttempt(error)) this.#failedAttempts += 1;
+    this.#countAttempt(error, diagnosis);
     const next = decideRetry(error, {
       attempts: this.#stepAttempts(),
       maxAttempts: this.#worker.benchmark.maxAttempts,
+      isLaneOut: diagnosis?.outage !== undefined,
       random: this.#worker.random,
     });
     switch (next.kind) {
@@ -345,7 +370,10 @@ export class CellExecution {
         return await this.#release(delayMs);
       case 'blocked':
         this.#record(error, limits.deferredDelayMs);
-        return await this.#release(limits.deferredDelayMs, breakerKeyOf(error, target));
+        return await this.#release(
+          limits.deferredDelayMs,
+          breakerKeyOf(error, target) ?? target.lane,
+        );
       case 'fail':
         this.#record(error, null);
         return await this.#fail(error);
@@ -356,6 +384,19 @@ export class CellExecution {
         await this.#release(0);
         throw error;
     }
+  }
+
+  #countAttempt(error: ThriceError, diagnosis: LaneDiagnosis | undefined): void {
+    if (diagnosis?.outage !== undefined) this.#takeBackAttempts();
+    if (!isAttempt(error) || diagnosis?.isAttempt === false) return;
+    this.#failedAttempts += 1;
+    this.#suspectAttempts = diagnosis?.isSuspect === true ? this.#suspectAttempts + 1 : 0;
+  }
+
+  /** Uncounts attempts that failed because the lane was out, which shows only after some. */
+  #takeBackAttempts(): void {
+    this.#failedAttempts -= this.#suspectAttempts;
+    this.#suspectAttempts = 0;
   }
 
   /** Whether a call after this wait would end before the worker has to. */
@@ -384,15 +425,21 @@ export class CellExecution {
   }
 
   /** Opens the breaker of the lane or the model, if the error is about one of them. */
-  async #openBreakerFor(error: ThriceError, target: Pick<StepRequest, 'lane' | 'model'>) {
-    const breakerKey = breakerKeyOf(error, target);
+  async #openBreakerFor(
+    error: ThriceError,
+    target: Pick<StepRequest, 'lane' | 'model'>,
+    diagnosis?: LaneDiagnosis,
+  ): Promise<void> {
+    const outage = diagnosis?.isOpening === true ? diagnosis.outage : undefined;
+    const breakerKey = outage === undefined ? breakerKeyOf(error, target) : target.lane;
     if (breakerKey === undefined) return;
     const breaker: OpenBreaker = {
       schemaVersion: 1,
       breakerKey,
       error: describeError(error),
-      openedAt: this.#now(),
+      openedAt: outage?.since ?? this.#now(),
       resetAt: error.details.resetAt ?? null,
+      probeAt: outage?.probeAt ?? null,
     };
     // Before the write, so that the other cells of this worker know at once.
     this.#worker.observe({ kind: 'breaker-opened', breaker });

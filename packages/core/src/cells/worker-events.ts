@@ -12,6 +12,13 @@ export type WorkerEvent =
       /** Delay until the next attempt, ms; null if there is none. */
       readonly waitMs: number | null;
     }
+  /** A server responded to a call: with an answer, or with a refusal that is no failure of its own. */
+  | {
+      readonly kind: 'server-responded';
+      readonly key: CellKey;
+      readonly lane: string;
+      readonly model: string;
+    }
   /** A call in flight was stopped with its worker; the vendor may bill it. */
   | { readonly kind: 'call-stopped'; readonly key: CellKey }
   /** A paid call could not be recorded. */
