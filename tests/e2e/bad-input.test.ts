@@ -336,6 +336,13 @@ const badSpecs: readonly BadInput[] = [
     ],
   },
   {
+    name: 'a prompt without the question',
+    files: withConfig('prompt = "Answer."'),
+    stderr: [
+      'thrice: benchmark.toml: configs[0].prompt: expected {{question}} or {{messages}}, received a template with neither: every question would be sent the same way',
+    ],
+  },
+  {
     name: 'a policy for served models that does not exist',
     files: withConfig('served_model = "pinned"'),
     stderr: [

@@ -200,7 +200,7 @@ describe('a resolved benchmark', () => {
     ],
     [
       'a prompt given twice',
-      { configs: [{ name: 'a', model: 'openai/x', prompt: 'p', prompt_file: 'p.txt' }] },
+      { configs: [{ name: 'a', model: 'openai/x', prompt: '{{question}}', prompt_file: 'p.txt' }] },
       'configs[0].prompt_file: expected either prompt or prompt_file, received both',
     ],
     [

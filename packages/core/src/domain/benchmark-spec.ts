@@ -136,7 +136,8 @@ function createConfigSchema(solver: z.ZodType<string>) {
     stream: z.boolean().default(false),
     served_model: servedModelSchema.optional(),
     extra_body: z.record(z.string(), z.unknown()).optional(),
-    scorer: z.string().min(1).default('exact'),
+    /** `exact` if it is left out. */
+    scorer: z.string().min(1).optional(),
     select: selectSchema.optional(),
     confidence: unsupported('ask for it in the prompt'),
   });
