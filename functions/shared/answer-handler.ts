@@ -139,6 +139,8 @@ async function answer(
       hasTimeFor: (durationMs) => context.getRemainingTimeInMillis() - RESERVE_MS > durationMs,
       hasTimeToRecord: (waitMs) => context.getRemainingTimeInMillis() - RELEASE_RESERVE_MS > waitMs,
       observe: (event) => {
+        // One per call: the end of the cell is logged.
+        if (event.kind === 'server-responded') return;
         log.info(event.kind, describeEvent(event));
         countEvent(event, delivery.lane);
       },
@@ -175,10 +177,16 @@ function describeEvent(event: WorkerEvent): Readonly<Record<string, unknown>> {
       const { class: errorClass, code } = event.error;
       return { ...event.key, class: errorClass, code, waitMs: event.waitMs };
     }
+    case 'server-responded':
+      return { lane: event.lane };
     case 'call-stopped':
       return { ...event.key };
     case 'call-lost':
       return { ...event.key, class: event.error.class, code: event.error.code };
+    case 'other-model-served': {
+      const { key, lane, model, servedModel } = event;
+      return { ...key, lane, model, servedModel };
+    }
     case 'breaker-opened':
       return { breakerKey: event.breaker.breakerKey, code: event.breaker.error.code };
     case 'breaker-waiting':

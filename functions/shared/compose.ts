@@ -10,14 +10,15 @@ import {
   SqsTaskQueue,
   type Stage,
 } from '@thrice/aws';
-import type {
-  ActiveGroups,
-  BlobStore,
-  Clock,
-  DeadLetterQueue,
-  GroupRequests,
-  Ledger,
-  PatternMatcher,
+import {
+  type ActiveGroups,
+  type BlobStore,
+  type Clock,
+  type DeadLetterQueue,
+  type GroupRequests,
+  LaneHealth,
+  type Ledger,
+  type PatternMatcher,
 } from '@thrice/core';
 import { ThreadPatternMatcher } from '@thrice/patterns';
 import { lambdaClock } from './lambda-clock.ts';
@@ -48,6 +49,8 @@ export interface Composition {
   readonly requests: GroupRequests;
   readonly deadLetterQueue: DeadLetterQueue;
   readonly patterns: PatternMatcher;
+  /** What the calls of this execution environment have shown, over its invocations. */
+  readonly laneHealth: LaneHealth;
 }
 
 let composition: Composition | undefined;
@@ -92,5 +95,6 @@ function createComposition(): Composition {
     }),
     deadLetterQueue: new SqsDeadLetterQueue({ client: sqs, queueUrl: stage.deadLetterQueueUrl }),
     patterns: new ThreadPatternMatcher(clock),
+    laneHealth: new LaneHealth({ clock, random }),
   };
 }

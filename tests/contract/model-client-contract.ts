@@ -437,7 +437,37 @@ export function describeModelClientContract(
     it('the connection closes before a response', async () => {
       await using server = await startHttpServer((response) => response.socket?.destroy());
 
-      await expect(sendTo(server)).rejects.toMatchObject({ code: 'connection-failed' });
+      await expect(sendTo(server)).rejects.toMatchObject({
+        code: 'connection-failed',
+        details: { isUnsent: false, hasHealthyEndpoint: false },
+      });
+    });
+
+    it('no connection is made', async () => {
+      const server = await startWith(anAnswer);
+      await server[Symbol.asyncDispose]();
+
+      await expect(sendTo(server)).rejects.toMatchObject({
+        code: 'connection-failed',
+        details: { isUnsent: true, hasHealthyEndpoint: false },
+      });
+    });
+
+    it('one of several endpoints is dead: the others get the calls', async () => {
+      const dead = await startWith(anAnswer);
+      await dead[Symbol.asyncDispose]();
+      await using live = await startWith(anAnswer);
+      await using client = openClient();
+      const lane = aLane({ endpoints: [dead.url, live.url] });
+
+      const first = client.send(aModelRequest({ lane }), never);
+
+      await expect(first).rejects.toMatchObject({
+        details: { isUnsent: true, hasHealthyEndpoint: true },
+      });
+      for (let call = 0; call < 5; call += 1) {
+        expect((await client.send(aModelRequest({ lane }), never)).endpoint).toBe(live.url);
+      }
     });
 
     it('the signal aborts before a response', async () => {

@@ -105,7 +105,7 @@ const badSpecs: readonly BadInput[] = [
     name: 'an unknown key in a lane',
     files: withLane('api_key = "LAB_KEY"'),
     stderr: [
-      'thrice: benchmark.toml: lanes.lab.api_key: unknown key (expected base_url, endpoints, api_key_env, max_concurrency, timeout_s, max_tokens_field, protocol, behaviour, faults)',
+      'thrice: benchmark.toml: lanes.lab.api_key: unknown key (expected base_url, endpoints, api_key_env, max_concurrency, timeout_s, max_tokens_field, served_model, protocol, behaviour, faults)',
     ],
   },
   {
@@ -333,6 +333,20 @@ const badSpecs: readonly BadInput[] = [
     files: { ...withConfig('prompt = "{{question}}"\nprompt_file = "p.txt"'), 'p.txt': 'x' },
     stderr: [
       'thrice: benchmark.toml: configs[0].prompt_file: expected either prompt or prompt_file, received both',
+    ],
+  },
+  {
+    name: 'a prompt without the question',
+    files: withConfig('prompt = "Answer."'),
+    stderr: [
+      'thrice: benchmark.toml: configs[0].prompt: expected {{question}} or {{messages}}, received a template with neither: every question would be sent the same way',
+    ],
+  },
+  {
+    name: 'a policy for served models that does not exist',
+    files: withConfig('served_model = "pinned"'),
+    stderr: [
+      'thrice: benchmark.toml: configs[0].served_model: expected "pin", "warn" or "allow", received "pinned"',
     ],
   },
   {

@@ -38,7 +38,8 @@ function timeless(text: string): string {
     .replaceAll(/\d{8}T\d{6}Z-[\da-f]{4}/g, '<time>')
     .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '<instant>')
     .replaceAll(/127\.0\.0\.1:\d+/g, '<host>')
-    .replaceAll(/\d+ ms/g, '<n> ms');
+    .replaceAll(/\d+ ms/g, '<n> ms')
+    .replaceAll(/in \d+\.\d s/g, 'in <n> s');
 }
 
 async function call(folder: TemporaryFolder, ...argv: readonly string[]): Promise<Outcome> {
@@ -456,10 +457,59 @@ describe('thrice doctor', () => {
         'ok   benchmark.toml: 4 questions, 1 config, 4 cells',
         'ok   lane lab: key not-needed',
         'ok   lane lab, http://<host>/v1: reachable, lists no models',
+        'ok   lane lab, model a: answered by a in <n> s, 6 + 5 tokens, finish reason stop',
       ),
       stderr: '',
     });
-    expect(simulator.stats().requestCount).toBe(0);
+    expect(simulator.stats().requestCount).toBe(1);
+  });
+
+  it('calls every model, streamed where its config streams, and shows what came back', async () => {
+    await using simulator = await startSimulator({
+      faults: {
+        seed: 1,
+        faults: [
+          { kind: 'unauthorized', model: 'denied' },
+          { kind: 'wrong-model', model: 'swapped', servedModel: 'cheaper' },
+        ],
+      },
+    });
+    const swapped = '[[configs]]\nname = "s"\nmodel = "lab/swapped"\nstream = true\n';
+    await using folder = await temporaryFolder(
+      smallBenchmark({ url: simulator.url, configs: ['denied', 'b'], more: swapped }),
+    );
+
+    const { exitCode, stdout } = await call(folder, 'doctor', 'benchmark.toml', '--json');
+
+    expect(exitCode).toBe(69);
+    expect(JSON.parse(stdout).probes).toMatchObject([
+      {
+        model: 'denied',
+        isFine: false,
+        error: {
+          class: 'misconfigured',
+          code: 'auth-failed',
+          status: 401,
+          remedy: 'set the right key in the variable that api_key_env names',
+        },
+      },
+      {
+        model: 'b',
+        isFine: true,
+        isStreamed: false,
+        servedModel: 'b',
+        finishReason: 'stop',
+        error: null,
+      },
+      {
+        model: 'swapped',
+        isFine: false,
+        isStreamed: true,
+        servedModel: 'cheaper',
+        error: { code: 'wrong-served-model' },
+      },
+    ]);
+    expect(simulator.stats().requestCount).toBe(3);
   });
 
   it('names a missing key, a missing model and an unreachable endpoint', async () => {
@@ -485,8 +535,10 @@ describe('thrice doctor', () => {
         'ok   lane lab, http://<host>/v1: reachable, lists 1 model',
         'FAIL lane lab, http://<host>/v1: does not list model "a" of config "a"',
         'ok   lane gone: key not-needed',
-        'FAIL lane gone, http://<host>/v1: connect ECONNREFUSED <host> (ECONNREFUSED)',
+        'FAIL lane gone, http://<host>/v1: connect ECONNREFUSED <host>',
         'FAIL lane openai: expected a key in OPENAI_API_KEY, found none',
+        'FAIL lane lab, model a: unknown-model (misconfigured, status 404): 404 The model `a` does not exist or you do not have access to it.; correct model',
+        'FAIL lane gone, model g: connection-failed (transient): connect ECONNREFUSED <host>; check base_url, the network, and that the server runs',
       ),
       stderr: '',
     });

@@ -157,7 +157,7 @@ describe('a model that is missing', () => {
 
     expect(paused.exitCode).toBe(2);
     expect(paused.stderr).toContain(
-      'paused: model lab/impostor is blocked: expected an answer of "impostor", received one of "cheaper-1"\n',
+      'paused: model lab/impostor is blocked: expected an answer of "impostor", received one of "cheaper-1"; if that is the same model, set served_model = "warn" or "allow" in [lanes.lab] or the config, and start a new group\n',
     );
     expect(paused.stderr).toContain(
       'paused: model lab/gone is blocked: 404 The model `gone` does not exist',

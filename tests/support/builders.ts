@@ -216,6 +216,7 @@ export function aConfig(parts: Partial<Config> = {}): Config {
     serviceTier: undefined,
     reasoningEffort: undefined,
     isStreamed: false,
+    servedModel: undefined,
     extraBody: undefined,
     scorer: { kind: 'exact' },
     grading: 1,
@@ -281,6 +282,7 @@ export function anOpenBreaker(parts: Partial<OpenBreaker> = {}): OpenBreaker {
     error: { class: 'exhausted', code: 'quota-exhausted', message: '429 no quota' },
     openedAt: instant,
     resetAt: null,
+    probeAt: null,
     ...parts,
   };
 }
@@ -335,6 +337,7 @@ export function aLane(parts: Partial<Lane> = {}): Lane {
     maxConcurrency: undefined,
     timeoutMs: 60_000,
     maxTokensField: 'max_tokens',
+    servedModel: 'pin',
     ...parts,
   };
 }

@@ -7,6 +7,7 @@ import {
   type GroupDraft,
   type GroupHeader,
   Heartbeat,
+  LaneHealth,
   type OpenBreaker,
   openQuestions,
   type PatternMatcher,
@@ -71,10 +72,12 @@ export class FakeEngine {
       clientFor: () => this.models,
       governor: this.governor,
       heartbeat: this.heartbeat,
+      laneHealth: new LaneHealth({ clock, random: () => 0 }),
       clock,
       random: () => 0,
       observe: (event) => {
-        this.events.push(event);
+        // One per call, which the fake model client counts.
+        if (event.kind !== 'server-responded') this.events.push(event);
         if (event.kind === 'breaker-opened')
           this.openBreakers.set(event.breaker.breakerKey, event.breaker);
       },

@@ -6,6 +6,7 @@ import {
   type GroupHeader,
   groupOfRun,
   Heartbeat,
+  LaneHealth,
   processTask,
   type Settlement,
   type TaskWorker,
@@ -58,6 +59,8 @@ const base_url = 'http://127.0.0.1:1800/v1';
 /** All stores and services of a cloud stage, in memory. */
 export class FakeStage {
   readonly clock = new PassingClock();
+  /** As one execution environment sees it over its invocations. */
+  readonly laneHealth = new LaneHealth({ clock: this.clock, random: () => 0 });
   readonly ledger = new FakeLedger(this.clock);
   readonly blobs = new FakeBlobStore();
   readonly queue = new FakeTaskQueue(this.clock);
@@ -144,6 +147,7 @@ export class FakeStage {
       clientFor: () => models,
       governor: new FakeGovernor(),
       heartbeat: new Heartbeat({ ledger, queue, clock, owner }),
+      laneHealth: this.laneHealth,
       clock,
       random: () => 0,
       observe: () => undefined,

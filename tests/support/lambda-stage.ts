@@ -75,6 +75,7 @@ export class LambdaStage {
       ledger,
       blobs,
       patterns: inProcessPatterns,
+      laneHealth: this.stage.laneHealth,
       activeGroups,
       requests,
       deadLetterQueue,

@@ -216,7 +216,9 @@ function addCopyCommands(program: Command, run: Run): void {
 function addToolCommands(program: Command, run: Run): void {
   program
     .command('doctor')
-    .description('check spec, questions, keys, endpoints and models before a cent is spent')
+    .description(
+      'check spec, questions, keys and endpoints, and call each model once, which costs a few tokens',
+    )
     .argument('<spec>', 'benchmark spec, TOML or JSON')
     .option(...jsonOption)
     .action(run(async () => (await import('./commands/doctor.ts')).checkBenchmark));

@@ -69,6 +69,10 @@ export interface ErrorDetails {
   readonly latencyMs?: number | undefined;
   /** The rate-limit headers of the response, lowercase names. */
   readonly rateLimits?: Readonly<Record<string, string>> | undefined;
+  /** The request certainly never left: there was no connection to send it over. */
+  readonly isUnsent?: boolean | undefined;
+  /** Another endpoint of the lane works, as far as is known. */
+  readonly hasHealthyEndpoint?: boolean | undefined;
   /** The known cost of the failed request, USD. */
   readonly costUsd?: number | undefined;
 }

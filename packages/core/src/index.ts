@@ -37,6 +37,7 @@ export { breakerScopeOf, decideRetry, type RetryDecision } from './cells/decide-
 export { executeCell } from './cells/execute-cell.ts';
 export { Heartbeat } from './cells/heartbeat.ts';
 export { isServedModel } from './cells/is-served-model.ts';
+export { LaneHealth } from './cells/lane-health.ts';
 export { processTask, type TaskWorker } from './cells/process-task.ts';
 export {
   parseStoredQuestion,
@@ -66,6 +67,7 @@ export {
 } from './domain/benchmark-spec.ts';
 export {
   breakersFor,
+  isOutage,
   laneOf,
   mayCallOtherModels,
   modelRefOf,
@@ -256,6 +258,7 @@ export { scorerRegistry, scorerVersions } from './scorers/registry.ts';
 export { solverRegistry, toSolverRegistry } from './solvers/registry.ts';
 export { requestOf, textOf } from './solvers/request-of.ts';
 export { SIMULATOR_LANE } from './spec/builtin-lanes.ts';
+export { checkPlan, type PlanProblem } from './spec/check-plan.ts';
 export { directPrefix } from './spec/datasets/bbh.ts';
 export { describeIssues } from './spec/describe-issues.ts';
 export { describeJsonError } from './spec/describe-json-error.ts';

@@ -18,6 +18,18 @@ export const limits = {
   quotaBackoffCapMs: 1_800_000,
   /** Fixed wait for an exhausted lane without a known reset time, where openings are not counted. */
   halfOpenAfterMs: 300_000,
+  /** Requests in a row that find nothing to connect to: the lane's servers are out. */
+  outageUnsentRequests: 3,
+  /** Cells in a row whose requests break off or end in a server error: the lane's servers are out. */
+  outageCells: 5,
+  /** First wait until a call finds out whether a lane that is out works again. */
+  outageProbeBaseMs: 2_000,
+  /** Largest such wait. */
+  outageProbeCapMs: 30_000,
+  /** How long a run waits for a lane that is out before it pauses. */
+  outagePatienceMs: 1_800_000,
+  /** The same for a lane that has not responded to the process yet: more likely a wrong URL. */
+  outageFirstPatienceMs: 60_000,
   /** The longest model call in a stage; it leaves the function a minute of its 15 for everything else. */
   stageCallMs: 840_000,
   /** How long the message of a deferred cell (its model is blocked) stays invisible. */

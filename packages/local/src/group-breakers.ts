@@ -4,8 +4,10 @@ import {
   breakersFor,
   type Clock,
   type Delivery,
+  isOutage,
   type LaneWait,
   type Ledger,
+  laneOf,
   limits,
   modelRefOf,
   type OpenBreaker,
@@ -13,7 +15,7 @@ import {
   type WorkerEvent,
   type WorkerObserver,
 } from '@thrice/core';
-import type { Backlog, SqliteTaskQueue } from './sqlite-task-queue.ts';
+import type { Backlog, SqliteTaskQueue, TaskScope } from './sqlite-task-queue.ts';
 
 /** How long a breaker that has just opened may be missing in the ledger, ms. */
 const WRITE_MS = 1_000;
@@ -46,27 +48,51 @@ interface BreakersInit {
   readonly observe: WorkerObserver;
   /** Wait for exhausted lanes instead of ending as paused. */
   readonly waitForQuota: boolean;
+  /** Whether the lane's servers have responded to this process; see `LaneHealth`. */
+  readonly hasResponded: (lane: string) => boolean;
+  /** The part of the group that is worked on. */
+  readonly scope: TaskScope;
+  /** Keys of breakers that are half-open from the start: the user says that they can close. */
+  readonly halfOpen: ReadonlySet<string>;
 }
 
-/** The open breakers, as one process that works on a group knows them, and the tasks that wait for them. */
+/**
+ * The open breakers, as one process that works on a group knows them, and the tasks that wait for them.
+ *
+ * A breaker is open --its wait is over--> half-open --a call is answered--> closed, or --the call opens it again-->
+ * open. While it is half-open, one cell at a time may call: its probe. In the ledger a half-open breaker is open.
+ */
 export class GroupBreakers {
   readonly #init: BreakersInit;
   readonly #openBreakers = new Map<string, OpenBreaker>();
   /** When each breaker was opened by a cell of this process, monotonic ms. */
   readonly #openedHereMs = new Map<string, number>();
   readonly #waits = new Map<string, BreakerWait>();
+  /** The half-open breakers, with the name of the task that is their probe while there is one. */
+  readonly #halfOpen = new Map<string, string | undefined>();
+  /** Half-open breakers that a response has closed, until the ledger knows it. */
+  readonly #answered = new Set<string>();
+  /** When this process first saw each outage, monotonic ms. */
+  readonly #outageSeenMs = new Map<string, number>();
+  #hasRefreshed = false;
   /** Deferred tasks by name, until they are started again or their breaker closes. */
   readonly #deferredTasks = new Map<string, DeferredTask>();
-  /** How often each breaker has opened again without an answer since it closed; drives the backoff. */
+  /** How often each breaker has been half-open without an answer; drives the backoff. */
   readonly #reopenCounts = new Map<string, number>();
 
   constructor(init: BreakersInit) {
     this.#init = init;
   }
 
-  /** By key; changes during the work. */
-  get open(): OpenBreakers {
-    return this.#openBreakers;
+  /** The open breakers that a task has to respect, by key; changes during the work. */
+  openFor(delivery: Delivery): OpenBreakers {
+    if (this.#halfOpen.size === 0) return this.#openBreakers;
+    const name = nameOf(delivery);
+    const own = new Set(
+      [...this.#halfOpen].flatMap(([key, probe]) => (probe === name ? [key] : [])),
+    );
+    if (own.size === 0) return this.#openBreakers;
+    return new Map([...this.#openBreakers].filter(([key]) => !own.has(key)));
   }
 
   /** The breakers that block a whole backlog: its config's, or those that each of its tasks waits for. */
@@ -80,15 +106,61 @@ export class GroupBreakers {
     return deferred.flatMap(({ breakerKey }) => this.#openBreakers.get(breakerKey) ?? []);
   }
 
-  /** The breaker that blocks a config, if one does. */
+  /** The breaker that blocks all cells of a config, if one does; a half-open one lets one cell pass. */
   breakerOf(configName: string): OpenBreaker | undefined {
+    return this.#breakersOf(configName).find(({ breakerKey }) => !this.#halfOpen.has(breakerKey));
+  }
+
+  /** Whether every breaker of a config is closed. */
+  isUnblocked(configName: string): boolean {
+    return this.#breakersOf(configName).length === 0;
+  }
+
+  /** Whether any breaker is half-open. */
+  get hasHalfOpen(): boolean {
+    return this.#halfOpen.size > 0;
+  }
+
+  /** Whether a cell of a config can be the probe of the breakers that block it. */
+  isReadyForProbe(configName: string): boolean {
+    const breakers = this.#breakersOf(configName);
+    return breakers.length > 0 && breakers.every(({ breakerKey }) => this.#isReady(breakerKey));
+  }
+
+  #isReady(breakerKey: string): boolean {
+    return this.#halfOpen.has(breakerKey) && this.#halfOpen.get(breakerKey) === undefined;
+  }
+
+  #breakersOf(configName: string): readonly OpenBreaker[] {
     const config = this.#init.benchmark.configs.find(({ name }) => name === configName);
-    return config === undefined ? undefined : breakersFor(config, this.#openBreakers)[0];
+    return config === undefined ? [] : breakersFor(config, this.#openBreakers);
+  }
+
+  /** Makes a task the probe of the half-open breakers of its config. */
+  startProbe(delivery: Delivery): void {
+    for (const { breakerKey } of this.#breakersOf(delivery.task.config)) {
+      if (this.#isReady(breakerKey)) this.#halfOpen.set(breakerKey, nameOf(delivery));
+    }
+  }
+
+  /** Notes that the work on a task has ended; if it was a probe without a result, another cell may be one. */
+  endProbe(delivery: Delivery): void {
+    const name = nameOf(delivery);
+    for (const [breakerKey, probe] of this.#halfOpen) {
+      if (probe === name) this.#halfOpen.set(breakerKey, undefined);
+    }
   }
 
   /** Whether the work waits until the breaker closes instead of ending as paused. */
   isWaitedFor(breaker: OpenBreaker): boolean {
-    return this.#init.waitForQuota && breaker.error.class === 'exhausted';
+    if (!isOutage(breaker)) return this.#init.waitForQuota && breaker.error.class === 'exhausted';
+    const { breakerKey } = breaker;
+    const nowMs = this.#init.clock.monotonicMs();
+    const sinceMs = this.#outageSeenMs.get(breakerKey) ?? nowMs;
+    this.#outageSeenMs.set(breakerKey, sinceMs);
+    const { outagePatienceMs, outageFirstPatienceMs } = limits;
+    const hasResponded = this.#init.hasResponded(laneOf(breakerKey));
+    return nowMs - sinceMs < (hasResponded ? outagePatienceMs : outageFirstPatienceMs);
   }
 
   /** The breakers that the work waits for, and until when. */
@@ -118,36 +190,79 @@ export class GroupBreakers {
       const { breakerKey } = event.breaker;
       this.#openBreakers.set(breakerKey, event.breaker);
       this.#openedHereMs.set(breakerKey, this.#init.clock.monotonicMs());
+      this.#halfOpen.delete(breakerKey);
+      this.#answered.delete(breakerKey);
     }
-    if (event.kind === 'cell-completed' && this.#reopenCounts.size > 0)
-      this.#forgetReopenCount(event.key.config);
+    if (event.kind === 'server-responded' && this.#halfOpen.size > 0) {
+      for (const breakerKey of [event.lane, modelRefOf(event)]) {
+        if (!this.#halfOpen.delete(breakerKey)) continue;
+        this.#openBreakers.delete(breakerKey);
+        this.#reopenCounts.delete(breakerKey);
+        this.#answered.add(breakerKey);
+      }
+    }
   }
 
-  /** Reads the open breakers from the ledger, and closes those whose wait is over. */
+  /** Closes the breakers that a response has closed for the other processes, and lets their cells go. */
+  async closeAnswered(): Promise<void> {
+    for (const breakerKey of this.#answered) {
+      await this.#init.ledger.closeBreaker(breakerKey);
+      await this.#init.queue.makeVisible(laneOf(breakerKey));
+      // One that has opened again meanwhile stays.
+      if (this.#answered.delete(breakerKey)) this.#forget(breakerKey);
+    }
+  }
+
+  /** Reads the open breakers from the ledger, and half-opens those whose wait is over. */
   async refresh(): Promise<void> {
-    const { ledger, clock } = this.#init;
-    const listed = await ledger.listOpenBreakers();
+    await this.closeAnswered();
+    const listed = await this.#init.ledger.listOpenBreakers();
+    this.#forgetClosed(listed);
+    const isFirst = !this.#hasRefreshed;
+    this.#hasRefreshed = true;
+    for (const breaker of listed) {
+      const { breakerKey } = breaker;
+      if (this.#answered.has(breakerKey)) continue;
+      this.#openBreakers.set(breakerKey, breaker);
+      if (this.#halfOpen.has(breakerKey)) continue;
+      const isTried = isFirst && this.#init.halfOpen.has(breakerKey);
+      const isDue = this.isWaitedFor(breaker) && this.#isWaitOver(breaker);
+      if (isTried || isDue) await this.#halfOpenBreaker(breakerKey);
+    }
+  }
+
+  /** Forgets the breakers that another process has closed. */
+  #forgetClosed(listed: readonly OpenBreaker[]): void {
+    const nowMs = this.#init.clock.monotonicMs();
     const breakerKeys = new Set(listed.map(({ breakerKey }) => breakerKey));
     for (const breakerKey of this.#openBreakers.keys()) {
       // A breaker that has just opened may not be in the ledger yet.
       const sinceMs = this.#openedHereMs.get(breakerKey) ?? Number.NEGATIVE_INFINITY;
-      const isSettled = clock.monotonicMs() - sinceMs >= WRITE_MS;
-      if (isSettled && !breakerKeys.has(breakerKey)) this.#forget(breakerKey);
-    }
-    for (const breaker of listed) {
-      this.#openBreakers.set(breaker.breakerKey, breaker);
-      if (this.isWaitedFor(breaker) && this.#isWaitOver(breaker)) await this.#close(breaker);
+      if (nowMs - sinceMs >= WRITE_MS && !breakerKeys.has(breakerKey)) this.#forget(breakerKey);
     }
   }
 
-  async #close({ breakerKey }: OpenBreaker): Promise<void> {
-    await this.#init.ledger.closeBreaker(breakerKey);
-    await this.#init.queue.makeVisible(breakerKey);
-    this.#forget(breakerKey);
+  async #halfOpenBreaker(breakerKey: string): Promise<void> {
+    const { queue, ledger, scope } = this.#init;
     this.#reopenCounts.set(breakerKey, (this.#reopenCounts.get(breakerKey) ?? 0) + 1);
+    const hasProbe = (await queue.readBacklog()).some(
+      ({ run, config }) =>
+        scope.runs.includes(run) &&
+        scope.configs.includes(config) &&
+        this.#breakersOf(config).some((breaker) => breaker.breakerKey === breakerKey),
+    );
+    if (hasProbe) this.#halfOpen.set(breakerKey, undefined);
+    else {
+      // Only solvers call it, beside their config's own model: no cell is sure to.
+      await ledger.closeBreaker(breakerKey);
+      this.#forget(breakerKey);
+    }
+    await queue.makeVisible(laneOf(breakerKey));
   }
 
   #forget(breakerKey: string): void {
+    this.#outageSeenMs.delete(breakerKey);
+    this.#halfOpen.delete(breakerKey);
     this.#openBreakers.delete(breakerKey);
     this.#openedHereMs.delete(breakerKey);
     this.#waits.delete(breakerKey);
@@ -156,18 +271,13 @@ export class GroupBreakers {
     }
   }
 
-  #forgetReopenCount(configName: string): void {
-    const config = this.#init.benchmark.configs.find(({ name }) => name === configName);
-    if (config === undefined) return;
-    this.#reopenCounts.delete(config.lane);
-    this.#reopenCounts.delete(modelRefOf(config));
-  }
-
   #isWaitOver(breaker: OpenBreaker): boolean {
     const { clock } = this.#init;
     const known = this.#waits.get(breaker.breakerKey);
     const isSame =
-      known?.breaker.openedAt === breaker.openedAt && known.breaker.resetAt === breaker.resetAt;
+      known?.breaker.openedAt === breaker.openedAt &&
+      known.breaker.resetAt === breaker.resetAt &&
+      known.breaker.probeAt === breaker.probeAt;
     const wait = isSame ? known : this.#startWait(breaker);
     this.#waits.set(breaker.breakerKey, wait);
     if (clock.monotonicMs() >= wait.endsAtMs) return true;
@@ -175,13 +285,13 @@ export class GroupBreakers {
     return wait.resetAtMs !== undefined && clock.now() >= wait.resetAtMs;
   }
 
-  /** Starts to wait: until the reset if that is known and later than the opening, else for a backoff. */
+  /** Starts to wait: until the probe or reset if that is known and later than the opening, else for a backoff. */
   #startWait(breaker: OpenBreaker): BreakerWait {
     const { clock, observe } = this.#init;
-    const { breakerKey, openedAt, resetAt } = breaker;
+    const { breakerKey, openedAt, resetAt, probeAt } = breaker;
     const nowMs = clock.now();
     const openedAtMs = Date.parse(openedAt);
-    const resetAtMs = resetAt === null ? Number.NaN : Date.parse(resetAt);
+    const resetAtMs = Date.parse(probeAt ?? resetAt ?? '');
     const isResetKnown = resetAtMs > openedAtMs;
     const durationMs = isResetKnown
       ? resetAtMs - openedAtMs
@@ -192,7 +302,8 @@ export class GroupBreakers {
         });
     // The clock may have been set back after the breaker opened.
     const leftMs = Math.max(0, durationMs - Math.max(0, nowMs - openedAtMs));
-    observe({ kind: 'breaker-waiting', breakerKey, untilMs: nowMs + leftMs });
+    if (!isOutage(breaker))
+      observe({ kind: 'breaker-waiting', breakerKey, untilMs: nowMs + leftMs });
     return {
       breaker,
       endsAtMs: clock.monotonicMs() + leftMs,

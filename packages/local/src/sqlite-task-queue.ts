@@ -188,9 +188,15 @@ export class SqliteTaskQueue implements TaskQueue {
     return Number(changes);
   }
 
-  /** Cancels the delays of a lane's tasks: every task that is not held becomes visible immediately. */
+  /**
+   * Cancels the delays of a lane's tasks: every task that is not held becomes visible immediately, after those that
+   * are visible already.
+   */
   async makeVisible(lane: string): Promise<void> {
-    await this.#commit.write(() => this.#sql.makeVisible.run(this.#group, lane, this.#clock.now()));
+    await this.#commit.write(() => {
+      const nowMs = this.#clock.now();
+      this.#sql.makeVisible.run(nowMs, this.#group, lane, nowMs);
+    });
   }
 }
 
@@ -224,7 +230,7 @@ const STATEMENTS = {
     WHERE cells.run = tasks.run AND cells.config = tasks.config AND cells.id = tasks.id
       AND cells.state = 'done'
       AND (cells.outcome IN ('scored', 'unparsed') OR cells.generation >= tasks.generation))`,
-  makeVisible: `UPDATE tasks SET visible_at = 0, hidden_at = 0
+  makeVisible: `UPDATE tasks SET visible_at = ?, hidden_at = 0
     WHERE group_name = ? AND lane = ? AND holder IS NULL AND visible_at > ?`,
 } as const;
 

@@ -6,6 +6,7 @@ import {
   type GroupHeader,
   giveUpEndlessPatterns,
   Heartbeat,
+  LaneHealth,
   type LaneWait,
   limits,
   type OpenBreaker,
@@ -88,6 +89,8 @@ export interface WorkOrder {
   readonly drainSignal: AbortSignal;
   /** Aborts to cancel the calls in flight as well. */
   readonly stopSignal: AbortSignal;
+  /** Keys of breakers that are half-open from the start. @default none */
+  readonly halfOpen?: ReadonlySet<string> | undefined;
   /** Called with the ending while this process still counts as one that works on the group. */
   readonly onEnd?: ((ending: Ending) => Promise<void>) | undefined;
 }
@@ -122,6 +125,7 @@ class WorkLoop {
   /** The end of the work on each cell in flight, by its name. */
   readonly #executions = new Map<string, Promise<void>>();
   readonly #breakers: GroupBreakers;
+  readonly #laneHealth: LaneHealth;
   readonly #patterns: PatternMatcher;
   #failure: { readonly error: unknown } | undefined;
   #isCancelled = false;
@@ -153,6 +157,7 @@ class WorkLoop {
       owner: engine.workers.owner,
     });
     this.#laneLimits = slotsPerLane(benchmark);
+    this.#laneHealth = new LaneHealth({ clock: engine.clock, random: order.random });
     this.#breakers = new GroupBreakers({
       benchmark,
       ledger: engine.ledger,
@@ -160,6 +165,9 @@ class WorkLoop {
       queue: this.#queue,
       observe: order.observe,
       waitForQuota: order.waitForQuota,
+      hasResponded: (lane) => this.#laneHealth.hasResponded(lane),
+      scope: order.scope,
+      halfOpen: order.halfOpen ?? new Set(),
     });
   }
 
@@ -248,6 +256,7 @@ class WorkLoop {
 
   async #work(): Promise<Ending> {
     for (;;) {
+      await this.#breakers.closeAnswered();
       await this.#refresh();
       const stop = await this.#stopReason();
       if (stop !== undefined) return stop;
@@ -297,17 +306,35 @@ class WorkLoop {
   async #startCells(): Promise<number> {
     const counts = await Promise.all(
       [...this.#laneLimits].map(async ([lane, slots]) => {
+        const probeCount = await this.#startProbes(lane);
         const room = Math.ceil(slots * (1 + AHEAD_RATIO)) - (this.#inFlight.get(lane) ?? 0);
-        if (room <= 0) return 0;
+        if (room <= 0) return probeCount;
         const configs = this.#unblockedConfigs(lane);
-        if (configs.length === 0) return 0;
+        if (configs.length === 0) return probeCount;
         const scope = { runs: this.#order.scope.runs, configs };
         const deliveries = await this.#queue.receive(lane, room, scope);
         for (const delivery of deliveries) this.#start(delivery);
-        return deliveries.length;
+        return probeCount + deliveries.length;
       }),
     );
     return counts.reduce((sum, count) => sum + count, 0);
+  }
+
+  /** Starts one cell for each half-open breaker that has no probe yet. Returns how many it started. */
+  async #startProbes(lane: string): Promise<number> {
+    if (!this.#breakers.hasHalfOpen) return 0;
+    const { benchmark, scope } = this.#order;
+    let count = 0;
+    for (const { name, lane: own } of benchmark.configs) {
+      if (own !== lane || !scope.configs.includes(name)) continue;
+      if (!this.#breakers.isReadyForProbe(name)) continue;
+      const [delivery] = await this.#queue.receive(lane, 1, { runs: scope.runs, configs: [name] });
+      if (delivery === undefined) continue;
+      this.#breakers.startProbe(delivery);
+      this.#start(delivery);
+      count += 1;
+    }
+    return count;
   }
 
   /** The configs of a lane that no breaker blocks. */
@@ -315,7 +342,7 @@ class WorkLoop {
     return this.#order.benchmark.configs
       .filter((config) => config.lane === lane)
       .map(({ name }) => name)
-      .filter((name) => this.#breakers.breakerOf(name) === undefined)
+      .filter((name) => this.#breakers.isUnblocked(name))
       .filter((name) => this.#order.scope.configs.includes(name));
   }
 
@@ -337,6 +364,7 @@ class WorkLoop {
       .then((settlement) => this.#settle(delivery, settlement))
       .catch((error: unknown) => this.#fail(error))
       .finally(() => {
+        this.#breakers.endProbe(delivery);
         this.#count(delivery.lane, -1);
         this.#wake?.();
       });
@@ -356,7 +384,8 @@ class WorkLoop {
       random,
       observe: (event) => this.#observe(event),
       hasTimeToRecord: () => !this.#hasGivenUp,
-      openBreakers: this.#breakers.open,
+      openBreakers: this.#breakers.openFor(delivery),
+      laneHealth: this.#laneHealth,
       solvers,
       scorers,
       patterns: this.#patterns,
@@ -413,9 +442,10 @@ class WorkLoop {
         },
         openedAt: clock.toIso(clock.now()),
         resetAt: null,
+        probeAt: null,
       };
-      this.#observe({ kind: 'breaker-opened', breaker });
       await ledger.openBreaker(breaker);
+      this.#observe({ kind: 'breaker-opened', breaker });
     }
   }
 

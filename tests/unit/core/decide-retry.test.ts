@@ -13,7 +13,7 @@ import { describe, expect, it } from 'vitest';
 import { anError } from '../../support/builders.ts';
 
 const everyCode = Object.values(errorCodesByClass).flat() as readonly ErrorCode[];
-const first = { attempts: 1, maxAttempts: 5, random: () => 0 };
+const first = { attempts: 1, maxAttempts: 5, isLaneOut: false, random: () => 0 };
 
 /** What a cell's first failure leads to, by class. */
 const firstDecision: Readonly<Record<ErrorClass, RetryDecision>> = {
@@ -95,6 +95,18 @@ describe('the decision after a failure', () => {
     expect(asked(30_000)).toEqual({ kind: 'release', delayMs: 30_000 });
   });
 
+  it('after a transport failure is to wait for the lane while it is out', () => {
+    const step = decideRetry(anError('connection-failed'), { ...first, isLaneOut: true });
+
+    expect(step).toEqual({ kind: 'blocked' });
+  });
+
+  it('waits as after the first attempt where none has counted', () => {
+    const step = decideRetry(anError('connection-failed'), { ...first, attempts: 0 });
+
+    expect(step).toEqual({ kind: 'retry', waitMs: 250 });
+  });
+
   it('never fails a cell for a rate limit, however many its attempts', () => {
     const step = decideRetry(anError('model-rate-limited'), { ...first, attempts: 99 });
 
@@ -110,6 +122,7 @@ describe('the decision after a failure', () => {
           const step = decideRetry(anError('model-timeout'), {
             attempts,
             maxAttempts: 51,
+            isLaneOut: false,
             random: () => draw,
           });
 

@@ -507,6 +507,66 @@ describe('a rate limit', () => {
   });
 });
 
+describe('a cell whose lane is out', () => {
+  const refused = () => anError('connection-failed', { isUnsent: true });
+
+  it('waits for the breaker after three requests that never left, with no attempt used up', async () => {
+    const engine = new FakeEngine({ answer: refused });
+
+    const settlement = await engine.work(await engine.deliver());
+
+    expect(settlement).toEqual(blockedBy('lab'));
+    expect(engine.models.requests).toHaveLength(3);
+    expect(engine.ledger.cell(key)).toMatchObject({ state: 'released', attempts: 0 });
+    expect(await engine.ledger.listOpenBreakers()).toMatchObject([
+      {
+        breakerKey: 'lab',
+        error: { class: 'transient', code: 'connection-failed' },
+        resetAt: null,
+        probeAt: engine.clock.toIso(engine.clock.now() + 1_000),
+      },
+    ]);
+  });
+
+  it('gets the attempts back that failed before the outage showed', async () => {
+    const engine = new FakeEngine({ answer: () => anError('model-unavailable') });
+    for (const cell of ['q2', 'q3', 'q4']) {
+      const call = { cell, startedAtMs: engine.clock.monotonicMs() };
+      engine.worker.laneHealth.noteFailure('lab', anError('model-unavailable'), call);
+    }
+    const delivery = await engine.deliver();
+    engine.models.become(() => {
+      const call = { cell: 'q5', startedAtMs: engine.clock.monotonicMs() };
+      const failure = anError('model-unavailable');
+      // The fifth cell fails while this one waits to be called again.
+      if (engine.models.requests.length === 2)
+        engine.worker.laneHealth.noteFailure('lab', failure, call);
+      return failure;
+    });
+
+    const settlement = await engine.work(delivery);
+
+    expect(settlement).toEqual(blockedBy('lab'));
+    expect(engine.ledger.cell(key)?.attempts).toBe(0);
+  });
+
+  it('is called again at once where another endpoint of the lane works', async () => {
+    let count = 0;
+    const engine = new FakeEngine({
+      answer: () => {
+        count += 1;
+        const details = { isUnsent: true, hasHealthyEndpoint: true };
+        return count < 9 ? anError('connection-failed', details) : aModelResponse();
+      },
+    });
+
+    const settlement = await engine.work(await engine.deliver());
+
+    expect(settlement).toEqual({ kind: 'acknowledge' });
+    expect(engine.ledger.cell(key)?.result).toMatchObject({ outcome: 'scored', attempts: 1 });
+  });
+});
+
 describe('an error of the lane', () => {
   it('opens the breaker before another cell can have the permit', async () => {
     const engine = new FakeEngine({ answer: () => anError('quota-exhausted') });
@@ -538,6 +598,7 @@ describe('an error of the lane', () => {
       schemaVersion: 1,
       breakerKey: 'lab',
       error: { class: 'exhausted', code: 'quota-exhausted', message: 'some quota-exhausted' },
+      probeAt: null,
       openedAt: engine.clock.toIso(engine.clock.now()),
       resetAt,
     };
@@ -636,11 +697,48 @@ describe('an answer of another model', () => {
         breakerKey: 'lab/m',
         error: {
           code: 'wrong-served-model',
-          message: 'expected an answer of "m", received one of "m-mini"',
+          message:
+            'expected an answer of "m", received one of "m-mini"; if that is the same model, set served_model = "warn" or "allow" in [lanes.lab] or the config, and start a new group',
         },
       },
     ]);
     expect(engine.ledger.cell(key)?.attemptLog).toMatchObject([{ costUsd: 1, latencyMs: 70 }]);
+  });
+
+  it.each([
+    ['warn', undefined, ['other-model-served', 'cell-completed']],
+    ['allow', undefined, ['cell-completed']],
+    ['pin', 'warn', ['other-model-served', 'cell-completed']],
+    ['warn', 'allow', ['cell-completed']],
+  ] as const)(
+    'counts where the lane says %s and the config %s',
+    async (ofLane, ofConfig, events) => {
+      const engine = new FakeEngine({
+        benchmark: aBenchmark({
+          lanes: new Map([['lab', aLane({ servedModel: ofLane })]]),
+          configs: [aConfig({ servedModel: ofConfig })],
+        }),
+        answer: () => aModelResponse({ servedModel: 'm-mini' }),
+      });
+
+      const settlement = await engine.work(await engine.deliver());
+
+      expect(settlement).toEqual({ kind: 'acknowledge' });
+      expect(engine.events.map(({ kind }) => kind)).toEqual(events);
+      expect(engine.ledger.cell(key)?.result?.calls).toMatchObject([{ servedModel: 'm-mini' }]);
+    },
+  );
+
+  it('blocks the model where the config says pin and the lane warn', async () => {
+    const engine = new FakeEngine({
+      benchmark: aBenchmark({
+        lanes: new Map([['lab', aLane({ servedModel: 'warn' })]]),
+        configs: [aConfig({ servedModel: 'pin' })],
+      }),
+      answer: () => aModelResponse({ servedModel: 'm-mini' }),
+    });
+
+    expect(await engine.work(await engine.deliver())).toEqual(blockedBy('lab/m'));
   });
 });
 

@@ -19,7 +19,7 @@ describe('a spec', () => {
       lanes: {},
       prices: {},
       scorers: {},
-      configs: [{ ...config, solver: 'direct', stream: false, scorer: 'exact' }],
+      configs: [{ ...config, solver: 'direct', stream: false }],
     });
   });
 

@@ -198,6 +198,25 @@ describe('a task of a blocked lane', () => {
     expect(stage.requests.results).toEqual([]);
   });
 
+  it('is deferred with no attempt used up when its lane is out, after a few calls over all tasks', async () => {
+    const stage = new FakeStage(() => anError('connection-failed', { isUnsent: true }));
+    await stage.enter({ ids: ['q1', 'q2'] });
+
+    const settlements = [
+      await stage.answer(await stage.deliver({ id: 'q1' })),
+      await stage.answer(await stage.deliver({ id: 'q2' })),
+    ];
+
+    expect(settlements).toEqual([done, done]);
+    expect(await stage.deferred()).toEqual(['lab demo']);
+    expect(await stage.ledger.listOpenBreakers()).toMatchObject([
+      { breakerKey: 'lab', error: { code: 'connection-failed' } },
+    ]);
+    expect(stage.cell()).toMatchObject({ state: 'released', attempts: 0 });
+    expect(stage.models.requests).toHaveLength(3);
+    expect(stage.deadLetterQueue.sent).toEqual([]);
+  });
+
   it.each(['lab', 'lab/m'])('is deferred at %s without a claim or a call', async (breakerKey) => {
     const stage = new FakeStage();
     await stage.enter();

@@ -41,6 +41,28 @@ describe('a blocked lane', () => {
     expect(due).toEqual([{ kind: 'breaker-closed', breakerKey: 'lab' }]);
   });
 
+  it('gets one cell when it is due for a call after an outage, and the others if it stays unblocked', async () => {
+    const stage = new FakeStage();
+    const { group } = await stage.enter();
+    const error = { class: 'transient', code: 'connection-failed', message: 'refused' } as const;
+    const probeAt = instant(stage, MINUTE_MS);
+    await stage.ledger.openBreaker(anOpenBreaker({ error, probeAt, openedAt: instant(stage, 0) }));
+    await stage.activeGroups.defer('lab', group);
+
+    const early = await runRound(stage);
+    stage.clock.advance(MINUTE_MS);
+    const due = await runRound(stage);
+    const next = await runRound(stage);
+
+    const of = { breakerKey: 'lab', group };
+    expect(early).toEqual([]);
+    expect(due).toEqual([
+      { kind: 'breaker-closed', breakerKey: 'lab' },
+      { kind: 'breaker-half-opened', ...of },
+    ]);
+    expect(next).toEqual([{ kind: 'deferred-cells-resumed', ...of }]);
+  });
+
   it('stays blocked if it is misconfigured', async () => {
     const stage = new FakeStage();
     const breaker = anOpenBreaker({ error: misconfigured, resetAt: instant(stage, MINUTE_MS) });

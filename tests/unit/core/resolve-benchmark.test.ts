@@ -58,6 +58,7 @@ describe('a resolved benchmark', () => {
       maxConcurrency: undefined,
       timeoutMs: 120_000,
       maxTokensField,
+      servedModel: 'pin',
     });
   });
 
@@ -68,6 +69,7 @@ describe('a resolved benchmark', () => {
           base_url: 'http://127.0.0.1:9/v1//',
           api_key_env: 'MY_KEY',
           timeout_s: 1.5,
+          served_model: 'warn',
           max_concurrency: 3,
           max_tokens_field: 'max_tokens',
         },
@@ -84,6 +86,7 @@ describe('a resolved benchmark', () => {
       maxConcurrency: 3,
       timeoutMs: 1_500,
       maxTokensField: 'max_tokens',
+      servedModel: 'warn',
     });
   });
 
@@ -127,6 +130,7 @@ describe('a resolved benchmark', () => {
           reasoning_effort: 'low',
           stream: true,
           extra_body: { top_k: 1 },
+          served_model: 'allow',
           scorer: 'near',
           select: { limit: 2 },
         },
@@ -152,6 +156,7 @@ describe('a resolved benchmark', () => {
       serviceTier: 'flex',
       reasoningEffort: 'low',
       isStreamed: true,
+      servedModel: 'allow',
       extraBody: { top_k: 1 },
       scorer: { kind: 'numeric', tolerance: 0.5, relative_tolerance: 0 },
       grading: 1,
@@ -195,7 +200,7 @@ describe('a resolved benchmark', () => {
     ],
     [
       'a prompt given twice',
-      { configs: [{ name: 'a', model: 'openai/x', prompt: 'p', prompt_file: 'p.txt' }] },
+      { configs: [{ name: 'a', model: 'openai/x', prompt: '{{question}}', prompt_file: 'p.txt' }] },
       'configs[0].prompt_file: expected either prompt or prompt_file, received both',
     ],
     [

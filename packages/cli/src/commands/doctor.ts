@@ -1,5 +1,6 @@
 import {
   type Benchmark,
+  checkPlan,
   checkQuestions,
   type Lane,
   openQuestions,
@@ -9,11 +10,12 @@ import {
 } from '@thrice/core';
 import { createNodeDigest, fileSourceReader } from '@thrice/local';
 import { type HttpTransport, listModels } from '@thrice/models';
-import { keyOf, keyStatus, openHttpTransport } from '../local/compose-local.ts';
+import { keyOf, keyStatus, openHttpTransport, openModels } from '../local/compose-local.ts';
 import { countOf } from '../render/count-of.ts';
 import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
 import { plainText, type Terminal } from '../shell/terminal.ts';
 import { simulatedQuestions, startBundledSimulator } from '../spec/bundled-simulator.ts';
+import { type Probe, probeModels } from '../spec/probe-models.ts';
 import { readSpecFile } from '../spec/read-spec-file.ts';
 
 /** The result of one check. */
@@ -29,7 +31,7 @@ interface LaneCheck {
   readonly transport: HttpTransport;
 }
 
-/** `thrice doctor`: checks everything a run needs, without spending or creating anything. */
+/** `thrice doctor`: checks everything a run needs. Creates nothing; one small call per model costs a few tokens. */
 export async function checkBenchmark(
   terminal: Terminal,
   file: string,
@@ -52,16 +54,52 @@ export async function checkBenchmark(
       isFine: true,
       what: `${file}: ${countOf(checked.count, 'question')}, ${countOf(configs.length, 'config')}, ${countOf(cellCount * benchmark.replicates, 'cell')}`,
     },
+    ...checkPlan(spec, resolved, checked).map(({ severity, message }) => ({
+      isFine: severity === 'warning',
+      what: `${file}: ${severity}: ${message}`,
+    })),
   ];
   await using transport = openHttpTransport(terminal);
   for (const lane of benchmark.lanes.values()) {
     findings.push(...(await checkLane(lane, { benchmark, terminal, transport })));
   }
-  if (options.json === true) terminal.print(JSON.stringify(findings, null, 2));
+  const probes = await callModels(benchmark, terminal);
+  findings.push(...probes.map(describeProbe));
+  if (options.json === true) terminal.print(JSON.stringify({ findings, probes }, null, 2));
   else
     for (const { isFine, what } of findings)
       terminal.print(plainText(`${isFine ? 'ok  ' : 'FAIL'} ${what}`));
   return findings.every(({ isFine }) => isFine) ? exitCodes.complete : exitCodes.unavailable;
+}
+
+async function callModels(benchmark: Benchmark, terminal: Terminal): Promise<readonly Probe[]> {
+  const lanes = [...benchmark.lanes.values()].filter(
+    (lane) => keyStatus(lane, terminal) !== 'missing',
+  );
+  await using models = openModels(terminal);
+  return await probeModels(benchmark, lanes, models);
+}
+
+function describeProbe(probe: Probe): Finding {
+  const { lane, model, isStreamed, isFine, error } = probe;
+  const where = `lane ${lane}, model ${model}${isStreamed ? ', streamed' : ''}`;
+  if (error === null) return { isFine, what: `${where}: ${describeAnswer(probe)}` };
+  const status = error.status === null ? '' : `, status ${error.status}`;
+  const remedy = error.remedy === null ? '' : `; ${error.remedy}`;
+  return {
+    isFine,
+    what: `${where}: ${error.code} (${error.class}${status}): ${error.message}${remedy}`,
+  };
+}
+
+function describeAnswer(probe: Probe): string {
+  const { servedModel, latencyMs, inputTokens, outputTokens, finishReason } = probe;
+  return [
+    `answered by ${servedModel ?? 'a model without a name'}`,
+    latencyMs === null ? '' : ` in ${(latencyMs / 1_000).toFixed(1)} s`,
+    `, ${inputTokens ?? 'unknown'} + ${outputTokens ?? 'unknown'} tokens`,
+    `, finish reason ${finishReason ?? 'unknown'}`,
+  ].join('');
 }
 
 async function checkLane(lane: Lane, check: LaneCheck): Promise<Finding[]> {

@@ -6,28 +6,42 @@ import {
   mayCallOtherModels,
 } from '@thrice/core';
 
+/** Which breakers {@link chooseBreakers} chooses. */
+export interface BreakerChoice {
+  /** Configs whose breakers to choose. @default all of the group */
+  readonly configs?: readonly string[];
+  /** Whether a breaker stays open until a known reset in the future. @default whether the group waits for quotas */
+  readonly awaitsResets?: boolean;
+}
+
 /**
- * Closes the breakers of a group that the user starts or resumes, which means that its lanes work again.
+ * Chooses the breakers of a group that the user starts or resumes, which means that its lanes work again.
  *
- * @param which.configs - Configs whose breakers to close. @default all of the group
- * @param which.awaitsResets - Whether a breaker stays open until a known reset in the future.
- *   @default whether the group waits for quotas
- * @returns The lanes of these configs.
+ * @returns The keys of these breakers, and the lanes of the configs.
  */
-export async function closeBreakers(
+export async function chooseBreakers(
   header: GroupHeader,
   { ledger, clock }: { readonly ledger: Ledger; readonly clock: Clock },
-  which: { readonly configs?: readonly string[]; readonly awaitsResets?: boolean } = {},
-): Promise<ReadonlySet<string>> {
-  const { configs, awaitsResets = header.waitForQuota } = which;
+  { configs, awaitsResets = header.waitForQuota }: BreakerChoice = {},
+): Promise<{ readonly breakerKeys: ReadonlySet<string>; readonly lanes: ReadonlySet<string> }> {
   const chosen = header.spec.configs.filter(({ name }) => configs?.includes(name) ?? true);
   const lanes = new Set(chosen.map(({ model }) => laneOf(model)));
   const isAnyLane = chosen.some(mayCallOtherModels);
   const nowIso = clock.toIso(clock.now());
-  for (const { breakerKey, resetAt } of await ledger.listOpenBreakers()) {
-    const isAwaited = awaitsResets && resetAt !== null && resetAt > nowIso;
-    const isChosen = isAnyLane || lanes.has(laneOf(breakerKey));
-    if (isChosen && !isAwaited) await ledger.closeBreaker(breakerKey);
-  }
+  const breakerKeys = (await ledger.listOpenBreakers())
+    .filter(({ resetAt }) => !(awaitsResets && resetAt !== null && resetAt > nowIso))
+    .filter(({ breakerKey }) => isAnyLane || lanes.has(laneOf(breakerKey)))
+    .map(({ breakerKey }) => breakerKey);
+  return { breakerKeys: new Set(breakerKeys), lanes };
+}
+
+/** Closes the breakers that {@link chooseBreakers} chooses. Returns the lanes of the configs. */
+export async function closeBreakers(
+  header: GroupHeader,
+  stores: { readonly ledger: Ledger; readonly clock: Clock },
+  choice: BreakerChoice = {},
+): Promise<ReadonlySet<string>> {
+  const { breakerKeys, lanes } = await chooseBreakers(header, stores, choice);
+  for (const breakerKey of breakerKeys) await stores.ledger.closeBreaker(breakerKey);
   return lanes;
 }

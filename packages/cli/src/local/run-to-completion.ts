@@ -15,7 +15,7 @@ import {
   workGroup,
 } from '@thrice/local';
 import type { ModelClients } from '@thrice/models';
-import { closeBreakers } from '../engine/close-breakers.ts';
+import { chooseBreakers } from '../engine/close-breakers.ts';
 import { describePause } from '../render/breaker-text.ts';
 import { countOf } from '../render/count-of.ts';
 import { createProgress } from '../render/progress.ts';
@@ -48,7 +48,7 @@ export interface CompletionOrder {
 export async function runToCompletion(order: CompletionOrder): Promise<ExitCode> {
   const { engine, header, benchmark, terminal, signals } = order;
   const queue = engine.queueOf(header.group);
-  const lanes = await closeBreakers(header, engine, order.scope ?? {});
+  const { breakerKeys, lanes } = await chooseBreakers(header, engine, order.scope ?? {});
   for (const lane of lanes) await queue.makeVisible(lane);
   const progress = await createProgress({ terminal, engine, header });
   const governor = new SlotGovernor({
@@ -82,6 +82,7 @@ export async function runToCompletion(order: CompletionOrder): Promise<ExitCode>
       },
       scope: order.scope ?? wholeGroup(header),
       waitForQuota: header.waitForQuota,
+      halfOpen: breakerKeys,
       drainSignal: signals.drain,
       stopSignal: signals.stop,
       // A rescore meanwhile would leave files of one grading that say they are of another.

@@ -22,6 +22,7 @@ export function describeBreakerKey(breakerKey: string): string {
   return `${breakerKey.includes('/') ? 'model' : 'lane'} ${breakerKey}`;
 }
 
-function describeReset({ resetAt }: OpenBreaker): string {
+function describeReset({ resetAt, probeAt, openedAt }: OpenBreaker): string {
+  if (probeAt !== null) return `; since ${openedAt}, next call at ${probeAt}`;
   return resetAt === null ? '' : `; until ${resetAt}`;
 }

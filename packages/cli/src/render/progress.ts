@@ -92,9 +92,15 @@ export class Progress {
       case 'call-failed':
         if (isRetry(event)) this.#retry(event.key.config);
         break;
+      case 'server-responded':
       case 'call-stopped':
       case 'call-lost':
-        // The end of the command counts them.
+        // Nothing to show: the end of the command counts what was stopped or lost.
+        break;
+      case 'other-model-served':
+        this.note(
+          `warning: ${event.lane}/${event.model} is answered by "${event.servedModel}"; the answers count, because served_model is "warn"`,
+        );
         break;
       case 'breaker-opened':
         this.#noteBreaker(event.breaker);

@@ -2,9 +2,12 @@ import { execFileSync } from 'node:child_process';
 import {
   type Benchmark,
   type BenchmarkSpec,
+  checkPlan,
   checkQuestions,
   type GroupDraft,
+  invalidSpec,
   openQuestions,
+  type PlanProblem,
   type QuestionSource,
   resolveBenchmark,
   type SourceFile,
@@ -72,8 +75,21 @@ export async function prepareRun(
       ? checkKeys(benchmark, spec.skip_missing_keys, terminal)
       : new Map<string, string>();
   const checked = await checkQuestions(source, spec.select, benchmark.configs, createNodeDigest);
+  refuseWaste(checkPlan(spec, benchmark, checked), file, terminal);
   const draft = await draftGroup({ read, spec, source, benchmark, options, terminal });
   return { spec, benchmark, source, checked, draft, skipped, resolvePath: read.resolvePath };
+}
+
+/** Shows the warnings about a plan. @throws {ThriceError} `invalid-spec` for an error in it. */
+function refuseWaste(problems: readonly PlanProblem[], file: string, terminal: Terminal): void {
+  const errors = problems.filter(({ severity }) => severity === 'error');
+  if (errors.length > 0) {
+    throw invalidSpec(
+      file,
+      errors.map(({ message }) => message),
+    );
+  }
+  for (const { message } of problems) terminal.error(`warning: ${file}: ${message}`);
 }
 
 function applyOptions(spec: BenchmarkSpec, options: RunOptions): BenchmarkSpec {

@@ -1,6 +1,7 @@
 import {
   type GroupHeader,
   groupKey,
+  isOutage,
   type LoadedGroup,
   renderSummary,
   type Summary,
@@ -88,8 +89,9 @@ function plannedConfigs({ configs }: GroupStatus): GroupStatus['configs'] {
   return configs.filter(({ cells }) => cells > 0);
 }
 
-function isOver({ state }: GroupStatus, { waitForQuota }: GroupHeader): boolean {
-  if (state === 'waiting') return !waitForQuota;
+function isOver({ state, openBreakers }: GroupStatus, { waitForQuota }: GroupHeader): boolean {
+  // An outage ends within minutes as a rule; a quota may take days.
+  if (state === 'waiting') return !waitForQuota && !openBreakers.some(isOutage);
   return state !== 'planning' && state !== 'running' && state !== 'publishing';
 }
 

@@ -1,4 +1,4 @@
-import { breakersFor, laneOf, type OpenBreaker, toOpenBreakers } from '@thrice/core';
+import { breakersFor, isOutage, laneOf, type OpenBreaker, toOpenBreakers } from '@thrice/core';
 import type { Activity, Engine, GroupCounts } from '../engine/engine.ts';
 import { areAllScored, type ConfigStatus } from '../engine/group-status.ts';
 import { stageFlag } from '../shell/place-flags.ts';
@@ -58,6 +58,9 @@ export function stateOfModels(
   const open = toOpenBreakers(openBreakers);
   const blocking = models.map((model) => breakersFor(model, open)[0]);
   if (blocking.includes(undefined)) return 'running';
-  const unblocksByItself = blocking.some((breaker) => breaker?.error.class === 'exhausted');
+  const unblocksByItself = blocking.some(
+    (breaker) =>
+      breaker !== undefined && (isOutage(breaker) || breaker.error.class === 'exhausted'),
+  );
   return unblocksByItself ? 'waiting' : 'paused';
 }

@@ -1,4 +1,5 @@
 import type { Config, Lane } from '../domain/benchmark.ts';
+import type { ServedModelPolicy } from '../domain/benchmark-spec.ts';
 import { breakersFor, modelRefOf, type OpenBreaker } from '../domain/breaker.ts';
 import {
   type Call,
@@ -29,6 +30,7 @@ import { retryDelayMs } from './backoff.ts';
 import { breakerScopeOf, decideRetry } from './decide-retry.ts';
 import type { HeldLease } from './heartbeat.ts';
 import { isServedModel } from './is-served-model.ts';
+import { isServerResponse, type LaneDiagnosis } from './lane-health.ts';
 import { toRecordedAnswer } from './replay-answer.ts';
 import type { Settlement, Worker } from './worker.ts';
 
@@ -40,6 +42,8 @@ interface FailedCall {
   readonly error: ThriceError;
   /** How long the governor wants the cell to wait; only for a rate limit. */
   readonly delayMs: number;
+  /** What it says about the lane's servers; undefined where none was asked, or where one has answered. */
+  readonly diagnosis?: LaneDiagnosis;
 }
 
 /**
@@ -62,6 +66,8 @@ export class CellExecution {
   #journal: Journal = new Map();
   /** Failed attempts of the cell in this generation, over all of its steps and deliveries. */
   #failedAttempts: number;
+  /** The last of them, as far as they are the lane's if it turns out to be out. */
+  #suspectAttempts = 0;
   /** Calls sent in this delivery. */
   #callCount = 0;
   /** The step in progress, for the log of failed attempts. */
@@ -183,8 +189,10 @@ export class CellExecution {
     }
     try {
       const [breaker] = breakersFor(move.request, this.#worker.openBreakers);
-      if (breaker !== undefined)
+      if (breaker !== undefined) {
+        if (breaker.error.class === 'transient') this.#takeBackAttempts();
         return await this.#release(limits.deferredDelayMs, breaker.breakerKey);
+      }
       return await this.#callWithPermit(move, granted.permit);
     } finally {
       await granted.permit.settle({ kind: 'failed' });
@@ -201,7 +209,8 @@ export class CellExecution {
     const { signal } = this.#lease;
     if (signal.aborted) return failed(toThriceError(signal.reason));
     const lane = this.#laneOf(request);
-    const startedAtMs = this.#worker.clock.now();
+    const { clock } = this.#worker;
+    const [startedAtMs, startedMs] = [clock.now(), clock.monotonicMs()];
     this.#callCount += 1;
     const response = await this.#worker
       .clientFor(lane)
@@ -211,23 +220,40 @@ export class CellExecution {
     if (stop?.code === 'interrupted')
       this.#worker.observe({ kind: 'call-stopped', key: this.#key });
     if (response instanceof ThriceError) {
+      const diagnosis = this.#worker.laneHealth.noteFailure(request.lane, response, {
+        cell: `${this.#key.run} ${this.#key.config} ${this.#key.id}`,
+        startedAtMs: startedMs,
+      });
       // Before the permit returns: the next cell that gets it must not make the same call.
-      await this.#openBreakerFor(response, request);
-      return { error: response, delayMs: await permit.settle(endOf(response)) };
+      await this.#openBreakerFor(response, request, diagnosis);
+      if (isServerResponse(response)) this.#reportResponse(request);
+      return { error: response, delayMs: await permit.settle(endOf(response)), diagnosis };
     }
-    const fault = findFault(response, request.model);
+    const fault = this.#findFault(response, request);
     const facts = this.#describeCall(move, response, startedAtMs, permit.waitMs);
     const call: Call = { ...facts, discarded: fault?.code ?? null };
     // Recorded first, whatever is wrong with it: the vendor has been paid.
     const entry = await this.#commit(call, response);
     if (fault === undefined) {
+      this.#worker.laneHealth.noteResponse(request.lane, startedMs);
+      this.#suspectAttempts = 0;
+      this.#reportResponse(request);
+      this.#reportOtherModel(response, request);
       const { usage, rateLimits } = response;
       await permit.settle({ kind: 'answered', usage, rateLimits });
       return entry;
     }
     const error = withPayment(fault, call);
     await this.#openBreakerFor(error, request);
+    if (isServerResponse(error)) {
+      this.#worker.laneHealth.noteResponse(request.lane, startedMs);
+      this.#reportResponse(request);
+    }
     return { error, delayMs: await permit.settle(endOf(error)) };
+  }
+
+  #reportResponse({ lane, model }: StepRequest): void {
+    this.#worker.observe({ kind: 'server-responded', key: this.#key, lane, model });
   }
 
   /** Records a paid call. Waits for a store that is away, for as long as the worker has time, even once it is stopped. */
@@ -294,19 +320,40 @@ export class CellExecution {
     };
   }
 
+  /** Returns why a response does not answer its step; undefined if it does. */
+  #findFault(response: ModelResponse, request: StepRequest): ThriceError | undefined {
+    if (response.fault !== undefined) return response.fault;
+    if (this.#servedModelPolicy(request) === 'pin' && isOtherModel(response, request.model))
+      return wrongServedModel(response, request);
+    if (response.finishReason !== 'content-filter') return undefined;
+    return new ThriceError({ code: 'content-filtered', message: 'the vendor filtered the answer' });
+  }
+
+  #reportOtherModel(response: ModelResponse, request: StepRequest): void {
+    const { lane, model } = request;
+    if (this.#servedModelPolicy(request) !== 'warn' || !isOtherModel(response, model)) return;
+    const servedModel = response.servedModel ?? '';
+    this.#worker.observe({ kind: 'other-model-served', key: this.#key, lane, model, servedModel });
+  }
+
+  #servedModelPolicy(request: StepRequest): ServedModelPolicy {
+    return this.#config.servedModel ?? this.#laneOf(request).servedModel;
+  }
+
   #now(): string {
     return this.#worker.clock.toIso(this.#worker.clock.now());
   }
 
   /** Acts on a failed call. Returns undefined to attempt the step again. */
   async #handle(
-    { error, delayMs }: FailedCall,
+    { error, delayMs, diagnosis }: FailedCall,
     target: Pick<StepRequest, 'lane' | 'model'>,
   ): Promise<Settlement | undefined> {
-    if (isAttempt(error)) this.#failedAttempts += 1;
+    this.#countAttempt(error, diagnosis);
     const next = decideRetry(error, {
       attempts: this.#stepAttempts(),
       maxAttempts: this.#worker.benchmark.maxAttempts,
+      isLaneOut: diagnosis?.outage !== undefined,
       random: this.#worker.random,
     });
     switch (next.kind) {
@@ -323,7 +370,10 @@ export class CellExecution {
         return await this.#release(delayMs);
       case 'blocked':
         this.#record(error, limits.deferredDelayMs);
-        return await this.#release(limits.deferredDelayMs, breakerKeyOf(error, target));
+        return await this.#release(
+          limits.deferredDelayMs,
+          breakerKeyOf(error, target) ?? target.lane,
+        );
       case 'fail':
         this.#record(error, null);
         return await this.#fail(error);
@@ -334,6 +384,19 @@ export class CellExecution {
         await this.#release(0);
         throw error;
     }
+  }
+
+  #countAttempt(error: ThriceError, diagnosis: LaneDiagnosis | undefined): void {
+    if (diagnosis?.outage !== undefined) this.#takeBackAttempts();
+    if (!isAttempt(error) || diagnosis?.isAttempt === false) return;
+    this.#failedAttempts += 1;
+    this.#suspectAttempts = diagnosis?.isSuspect === true ? this.#suspectAttempts + 1 : 0;
+  }
+
+  /** Uncounts attempts that failed because the lane was out, which shows only after some. */
+  #takeBackAttempts(): void {
+    this.#failedAttempts -= this.#suspectAttempts;
+    this.#suspectAttempts = 0;
   }
 
   /** Whether a call after this wait would end before the worker has to. */
@@ -362,15 +425,21 @@ export class CellExecution {
   }
 
   /** Opens the breaker of the lane or the model, if the error is about one of them. */
-  async #openBreakerFor(error: ThriceError, target: Pick<StepRequest, 'lane' | 'model'>) {
-    const breakerKey = breakerKeyOf(error, target);
+  async #openBreakerFor(
+    error: ThriceError,
+    target: Pick<StepRequest, 'lane' | 'model'>,
+    diagnosis?: LaneDiagnosis,
+  ): Promise<void> {
+    const outage = diagnosis?.isOpening === true ? diagnosis.outage : undefined;
+    const breakerKey = outage === undefined ? breakerKeyOf(error, target) : target.lane;
     if (breakerKey === undefined) return;
     const breaker: OpenBreaker = {
       schemaVersion: 1,
       breakerKey,
       error: describeError(error),
-      openedAt: this.#now(),
+      openedAt: outage?.since ?? this.#now(),
       resetAt: error.details.resetAt ?? null,
+      probeAt: outage?.probeAt ?? null,
     };
     // Before the write, so that the other cells of this worker know at once.
     this.#worker.observe({ kind: 'breaker-opened', breaker });
@@ -467,20 +536,19 @@ function tooManySteps(kind: string): ThriceError {
   });
 }
 
-/** Returns why a response does not answer its step; undefined if it does. */
-function findFault(
-  { fault, servedModel, finishReason }: ModelResponse,
-  requestedModel: string,
-): ThriceError | undefined {
-  if (fault !== undefined) return fault;
-  if (!isServedModel(requestedModel, servedModel)) {
-    return new ThriceError({
-      code: 'wrong-served-model',
-      message: `expected an answer of "${requestedModel}", received one of "${servedModel ?? ''}"`,
-    });
-  }
-  if (finishReason !== 'content-filter') return undefined;
-  return new ThriceError({ code: 'content-filtered', message: 'the vendor filtered the answer' });
+/** Whether a response names another model than its request. */
+function isOtherModel({ servedModel, endpoint }: ModelResponse, requested: string): boolean {
+  return !isServedModel({ requested, served: servedModel, endpoint });
+}
+
+function wrongServedModel(
+  { servedModel }: ModelResponse,
+  { lane, model }: StepRequest,
+): ThriceError {
+  return new ThriceError({
+    code: 'wrong-served-model',
+    message: `expected an answer of "${model}", received one of "${servedModel ?? ''}"; if that is the same model, set served_model = "warn" or "allow" in [lanes.${lane}] or the config, and start a new group`,
+  });
 }
 
 /** Returns the same error with what the call took and cost. */

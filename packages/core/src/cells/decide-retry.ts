@@ -30,18 +30,22 @@ export function decideRetry(
   {
     attempts,
     maxAttempts,
+    isLaneOut,
     random,
   }: {
     readonly attempts: number;
     readonly maxAttempts: number;
+    /** The failure belongs to an outage of the lane. */
+    readonly isLaneOut: boolean;
     readonly random: Random;
   },
 ): RetryDecision {
   switch (error.class) {
     case 'transient':
       if (attempts >= maxAttempts) return { kind: 'fail' };
+      if (isLaneOut) return { kind: 'blocked' };
       return retryOrRelease(
-        Math.max(error.details.retryAfterMs ?? 0, retryDelayMs(attempts, random)),
+        Math.max(error.details.retryAfterMs ?? 0, retryDelayMs(Math.max(1, attempts), random)),
       );
     case 'rate-limited':
       return { kind: 'slow-down' };

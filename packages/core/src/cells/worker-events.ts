@@ -12,10 +12,25 @@ export type WorkerEvent =
       /** Delay until the next attempt, ms; null if there is none. */
       readonly waitMs: number | null;
     }
+  /** A server responded to a call: with an answer, or with a refusal that is no failure of its own. */
+  | {
+      readonly kind: 'server-responded';
+      readonly key: CellKey;
+      readonly lane: string;
+      readonly model: string;
+    }
   /** A call in flight was stopped with its worker; the vendor may bill it. */
   | { readonly kind: 'call-stopped'; readonly key: CellKey }
   /** A paid call could not be recorded. */
   | { readonly kind: 'call-lost'; readonly key: CellKey; readonly error: ThriceError }
+  /** An answer by another model than the requested one was taken, and the spec asks to be told. */
+  | {
+      readonly kind: 'other-model-served';
+      readonly key: CellKey;
+      readonly lane: string;
+      readonly model: string;
+      readonly servedModel: string;
+    }
   | { readonly kind: 'breaker-opened'; readonly breaker: OpenBreaker }
   | { readonly kind: 'breaker-waiting'; readonly breakerKey: string; readonly untilMs: number }
   /** Cells waited although nothing kept them from a call; the worker has restarted them. */

@@ -10,6 +10,7 @@ import type { PatternMatcher } from '../ports/pattern-matcher.ts';
 import type { Random } from '../ports/random.ts';
 import type { SolverRegistry } from '../ports/solver.ts';
 import type { Heartbeat } from './heartbeat.ts';
+import type { LaneHealth } from './lane-health.ts';
 import type { WorkerObserver } from './worker-events.ts';
 
 /** What the work on a cell needs. */
@@ -22,6 +23,8 @@ export interface Worker {
   readonly clientFor: ClientFor;
   readonly governor: Governor;
   readonly heartbeat: Heartbeat;
+  /** What this process knows of the lanes' servers. */
+  readonly laneHealth: LaneHealth;
   readonly clock: Clock;
   readonly random: Random;
   readonly observe: WorkerObserver;

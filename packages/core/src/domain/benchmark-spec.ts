@@ -65,6 +65,14 @@ export type Select = z.infer<typeof selectSchema>;
 /** The wire protocols that a lane's endpoints may speak. */
 export const protocolSchema = z.enum(['chat', 'responses', 'anthropic']);
 
+/**
+ * What an answer by another model than the requested one means: `pin` discards it and blocks the model, `warn` takes it
+ * and says so, `allow` takes it.
+ */
+const servedModelSchema = z.enum(['pin', 'warn', 'allow']);
+/** What an answer by another model means; see {@link servedModelSchema}. */
+export type ServedModelPolicy = z.infer<typeof servedModelSchema>;
+
 const laneSchema = z.strictObject({
   base_url: baseUrlSchema.optional(),
   endpoints: z.array(baseUrlSchema).min(1).optional(),
@@ -72,6 +80,7 @@ const laneSchema = z.strictObject({
   max_concurrency: z.int().min(1).max(10_000).optional(),
   timeout_s: secondsSchema.optional(),
   max_tokens_field: z.enum(['max_tokens', 'max_completion_tokens']).optional(),
+  served_model: servedModelSchema.optional(),
   protocol: protocolSchema.optional(),
   /** File with the bundled simulator's models, relative to the spec; lane `sim` only. */
   behaviour: z.string().min(1).optional(),
@@ -125,8 +134,10 @@ function createConfigSchema(solver: z.ZodType<string>) {
     service_tier: z.string().min(1).optional(),
     reasoning_effort: reasoningEffortSchema.optional(),
     stream: z.boolean().default(false),
+    served_model: servedModelSchema.optional(),
     extra_body: z.record(z.string(), z.unknown()).optional(),
-    scorer: z.string().min(1).default('exact'),
+    /** `exact` if it is left out. */
+    scorer: z.string().min(1).optional(),
     select: selectSchema.optional(),
     confidence: unsupported('ask for it in the prompt'),
   });

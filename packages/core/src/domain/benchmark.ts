@@ -1,5 +1,11 @@
 import type * as z from 'zod';
-import type { Price, protocolSchema, ReasoningEffort, Select } from './benchmark-spec.ts';
+import type {
+  Price,
+  protocolSchema,
+  ReasoningEffort,
+  Select,
+  ServedModelPolicy,
+} from './benchmark-spec.ts';
 import type { ScorerSpec } from './scorer.ts';
 
 /** A wire protocol; each has a model client of its own. */
@@ -19,6 +25,8 @@ export interface Lane {
   /** One model call, ms. */
   readonly timeoutMs: number;
   readonly maxTokensField: 'max_tokens' | 'max_completion_tokens';
+  /** What an answer by another model means, unless the config says it. */
+  readonly servedModel: ServedModelPolicy;
 }
 
 /** How a model is asked to answer; undefined leaves it to the vendor. */
@@ -48,6 +56,8 @@ export interface Config extends ModelParameters {
   /** The prompt template; undefined sends the question as it is. */
   readonly prompt: string | undefined;
   readonly isStreamed: boolean;
+  /** What an answer by another model means; undefined leaves it to the lane. */
+  readonly servedModel: ServedModelPolicy | undefined;
   readonly extraBody: Readonly<Record<string, unknown>> | undefined;
   readonly scorer: ScorerSpec;
   /** Number of the grading that the scorer comes from; 1 is the plan's. */

@@ -4,19 +4,28 @@ import { cellErrorSchema } from './cell.ts';
 /**
  * The open circuit breaker of a lane (`openai`) or of one model on it (`openai/gpt-9`): no calls for now.
  *
- * Opens on `exhausted` and `misconfigured`: ten thousand equal failures help nobody.
+ * Opens on `exhausted` and `misconfigured`, and on transport failures in a row: ten thousand equal failures help
+ * nobody.
  */
 export const openBreakerSchema = z.strictObject({
   schemaVersion: z.literal(1),
   /** `lane` or `lane/model`. */
   breakerKey: z.string(),
   error: cellErrorSchema,
+  /** Of an outage: when its first call failed. */
   openedAt: z.iso.datetime(),
   /** When the vendor said that calls work again; null if it did not say. */
   resetAt: z.iso.datetime().nullable(),
+  /** Of an outage: when one call finds out whether the lane works again; null for any other error. */
+  probeAt: z.iso.datetime().nullable(),
 });
 /** An open circuit breaker; see {@link openBreakerSchema}. */
 export type OpenBreaker = z.infer<typeof openBreakerSchema>;
+
+/** Whether a breaker is open because the lane's servers are out: one call at a time finds out whether they work. */
+export function isOutage({ probeAt }: OpenBreaker): boolean {
+  return probeAt !== null;
+}
 
 /** The open breakers by their key. */
 export type OpenBreakers = ReadonlyMap<string, OpenBreaker>;

@@ -111,12 +111,14 @@ async function closeDueBreakers(
 }
 
 /**
- * Whether a blocked lane may get another call: at its reset time if known and not in the past when the
- * breaker opened, otherwise after `limits.halfOpenAfterMs`. Never after a misconfiguration, which does
- * not go away by itself.
+ * Whether a blocked lane may get another call: when it is due for its probe after an outage; at its reset time if
+ * known and not in the past when the breaker opened, otherwise after `limits.halfOpenAfterMs`. Never after a
+ * misconfiguration, which does not go away by itself.
  */
 function isDue(breaker: OpenBreaker, clock: Clock): boolean {
-  const { error, openedAt } = breaker;
+  const { error, openedAt, probeAt } = breaker;
+  if (probeAt !== null)
+    return probeAt <= clock.toIso(clock.now()) || isAhead(probeAt, limits.halfOpenAfterMs, clock);
   if (error.class !== 'exhausted') return false;
   if (isAhead(openedAt, limits.halfOpenAfterMs, clock)) return true;
   if (hasReset(breaker)) return hasPassedReset(breaker, clock);

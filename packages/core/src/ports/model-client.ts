@@ -52,6 +52,9 @@ export interface ModelResponse {
  * `exhausted`, `misconfigured` or `rejected`, decided once here; nothing that a server sends is `internal`. A call
  * that ends because `signal` aborts has its reason as rejection or fault, or `interrupted` if the reason is no
  * {@link ThriceError}.
+ *
+ * **Endpoints.** A call goes to an endpoint that works, as far as is known. A transient rejection says in its details
+ * whether the request never left (`isUnsent`) and whether another endpoint of the lane works (`hasHealthyEndpoint`).
  */
 export interface ModelClient {
   send(request: ModelRequest, signal: AbortSignal): Promise<ModelResponse>;

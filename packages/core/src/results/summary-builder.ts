@@ -3,12 +3,14 @@ import type { GroupHeader } from '../domain/group.ts';
 import { type DatasetAverages, datasetAverages } from './dataset-averages.ts';
 import { replicateMoments } from './replicate-moments.ts';
 import { ReplicateTally } from './replicate-tally.ts';
+import { ServedModelTally } from './served-model-tally.ts';
 import type { ConfigSummary, Summary } from './summary.ts';
 import { TagTally } from './tag-tally.ts';
 
 interface ConfigTallies {
   readonly byRun: Map<string, ReplicateTally>;
   readonly tags: TagTally;
+  readonly servedModels: ServedModelTally;
 }
 
 /** Builds the summary of a run or of a whole group from rows, in any order of configs and runs. */
@@ -35,6 +37,7 @@ export class SummaryBuilder {
     const replicate = tallies.byRun.get(row.run) ?? new ReplicateTally(row.run);
     tallies.byRun.set(row.run, replicate);
     replicate.add(row);
+    tallies.servedModels.add(row);
     tallies.tags.add(row, tallies.byRun.keys().next().value === row.run);
   }
 
@@ -66,10 +69,11 @@ export class SummaryBuilder {
       byTag,
       // An average is a headline too: withhold it below the floor.
       averages: averages.map((each) => (isWithheld ? { ...each, value: null } : each)),
+      servedModels: tallies.servedModels.summarize(),
     };
   }
 }
 
 function newTallies(): ConfigTallies {
-  return { byRun: new Map(), tags: new TagTally() };
+  return { byRun: new Map(), tags: new TagTally(), servedModels: new ServedModelTally() };
 }

@@ -91,8 +91,16 @@ function notes(summary: Summary): string[] {
     const count = replicates.reduce((sum, replicate) => sum + replicate.truncated, 0);
     return count === 0 ? [] : [`${config}: ${count} answers were cut off by their token limit`];
   });
+  const otherModels = summary.configs.flatMap(({ config, servedModels }) =>
+    servedModels
+      .filter(({ isOther }) => isOther)
+      .map(
+        ({ model, servedModel, calls }) =>
+          `${config}: answers of ${model} from "${servedModel}": ${calls}`,
+      ),
+  );
   const averages = summary.configs.flatMap((entry) => averageLines(entry, summary.coverageFloor));
-  return [[LEGEND, ...lines, ...truncated].join('\n'), averages.join('\n')]
+  return [[LEGEND, ...lines, ...truncated, ...otherModels].join('\n'), averages.join('\n')]
     .filter((part) => part !== '')
     .map((part) => `${part}\n`);
 }

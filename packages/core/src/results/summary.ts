@@ -74,6 +74,19 @@ const averageSchema = z.strictObject({
 /** A named average over tag values that a dataset's authors publish. */
 export type NamedAverage = z.infer<typeof averageSchema>;
 
+const servedModelSchema = z.strictObject({
+  /** The model that was requested, as a spec writes it. */
+  model: z.string(),
+  /** The name in the responses. */
+  servedModel: z.string(),
+  /** The name is not one under which the requested model is served. */
+  isOther: z.boolean(),
+  /** Calls that it answered, over all replicates. */
+  calls: count,
+});
+/** A model that gave answers of a config. */
+export type ServedModelSummary = z.infer<typeof servedModelSchema>;
+
 /** Means or variances of the numeric fields of a replicate, by field. */
 const momentsSchema = z.record(z.string(), z.union([amount, z.record(z.string(), amount)]));
 /** Means or variances of the numeric fields of a replicate; `latency` is nested as there. */
@@ -96,6 +109,7 @@ export const summarySchema = z.strictObject({
       variance: momentsSchema,
       byTag: z.record(z.string(), z.record(z.string(), tagSummarySchema)),
       averages: z.array(averageSchema),
+      servedModels: z.array(servedModelSchema),
     }),
   ),
 });

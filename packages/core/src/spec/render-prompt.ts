@@ -8,14 +8,27 @@ const PLACEHOLDER = /\{\{([^{}]*)\}\}/g;
 const FIELD = /^(question|choices|tags\.[^.]+|metadata\..+)$/;
 
 /** Returns the problems of a prompt template: placeholders that name no field of a question. */
-export function checkTemplate(template: string): readonly string[] {
-  return [...template.matchAll(PLACEHOLDER)]
-    .map(([, field = '']) => field.trim())
+export function checkTemplate(template: string): string[] {
+  return fieldsOf(template)
     .filter((field) => !FIELD.test(field))
     .map(
       (field) =>
         `unknown field {{${field}}} (expected question, choices, tags.NAME or metadata.NAME)`,
     );
+}
+
+/** Whether a template has the question in it. */
+export function usesQuestion(template: string): boolean {
+  return fieldsOf(template).some((field) => field === 'question' || field === 'messages');
+}
+
+/** Whether a template has the choices in it. */
+export function usesChoices(template: string): boolean {
+  return fieldsOf(template).includes('choices');
+}
+
+function fieldsOf(template: string): readonly string[] {
+  return [...template.matchAll(PLACEHOLDER)].map(([, field = '']) => field.trim());
 }
 
 /**

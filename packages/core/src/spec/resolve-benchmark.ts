@@ -5,7 +5,7 @@ import { builtinLanes, SIMULATOR_LANE } from './builtin-lanes.ts';
 import { suggestName } from './nearest-name.ts';
 import { parameterProblems } from './parameter-rules.ts';
 import { invalidSpec } from './parse-spec.ts';
-import { checkTemplate } from './render-prompt.ts';
+import { checkTemplate, usesQuestion } from './render-prompt.ts';
 import { vendorOf } from './vendors.ts';
 
 type ConfigSpec = BenchmarkSpec['configs'][number];
@@ -76,6 +76,13 @@ export function defaultName(file: string): string {
   return name === '' ? 'benchmark' : name;
 }
 
+const UNUSED_QUESTION =
+  'expected {{question}} or {{messages}}, received a template with neither: every question would be sent the same way';
+
+function scorerNameOf({ scorer = 'exact' }: ConfigSpec): string {
+  return scorer;
+}
+
 function laneOf(config: ConfigSpec): string {
   return config.model.slice(0, config.model.indexOf('/'));
 }
@@ -98,12 +105,16 @@ function configProblems(
       `model: unknown lane "${lane}"${suggestName(lane, known)} (expected a built-in lane or a [lanes.${lane}] table)`,
     );
   }
-  if (scorers !== undefined) problems.push(...scorerProblems(spec, config.scorer, scorers));
+  if (scorers !== undefined) problems.push(...scorerProblems(spec, scorerNameOf(config), scorers));
   if (config.prompt !== undefined && config.prompt_file !== undefined) {
     problems.push('prompt_file: expected either prompt or prompt_file, received both');
   }
   if (config.prompt !== undefined) {
-    problems.push(...checkTemplate(config.prompt).map((problem) => `prompt: ${problem}`));
+    const found = checkTemplate(config.prompt);
+    // What a stored group asked, it asked; and a misspelled field is problem enough.
+    if (scorers !== undefined && found.length === 0 && !usesQuestion(config.prompt))
+      found.push(UNUSED_QUESTION);
+    problems.push(...found.map((problem) => `prompt: ${problem}`));
   }
   return problems;
 }
@@ -155,6 +166,7 @@ function resolveLane(spec: BenchmarkSpec, name: string): Lane {
     maxConcurrency: given?.max_concurrency,
     timeoutMs: (given?.timeout_s ?? spec.timeout_s) * 1000,
     maxTokensField: given?.max_tokens_field ?? vendor?.maxTokensField ?? 'max_tokens',
+    servedModel: given?.served_model ?? 'pin',
   };
 }
 
@@ -174,8 +186,9 @@ function resolveConfig(spec: BenchmarkSpec, config: ConfigSpec, lane: string): C
     serviceTier: config.service_tier,
     reasoningEffort: config.reasoning_effort,
     isStreamed: config.stream,
+    servedModel: config.served_model,
     extraBody: config.extra_body,
-    scorer: resolveScorer(spec, config.scorer),
+    scorer: resolveScorer(spec, scorerNameOf(config)),
     grading: 1,
     select: config.select,
   };

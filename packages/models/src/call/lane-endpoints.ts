@@ -1,8 +1,9 @@
-import { type Lane, ThriceError } from '@thrice/core';
+import { type Clock, type Lane, ThriceError } from '@thrice/core';
 import type { HttpEndpoint, HttpTransport } from '../transport/http-transport.ts';
 import { isLoopback } from '../transport/is-loopback.ts';
 import { createRedact, type Redact } from '../transport/redact.ts';
 import { endpointHeaders, endpointUrl } from './endpoint.ts';
+import { EndpointPool } from './endpoint-pool.ts';
 import type { WireProtocol } from './wire-protocol.ts';
 
 /** One endpoint of a lane. */
@@ -10,13 +11,11 @@ export interface LaneEndpoint {
   readonly url: string;
   readonly http: HttpEndpoint;
   readonly isLoopback: boolean;
-  /** Calls that have not ended. */
-  inFlight: number;
 }
 
 /** The endpoints of a lane, with its key. */
 export interface OpenLane {
-  readonly endpoints: readonly [LaneEndpoint, ...LaneEndpoint[]];
+  readonly pool: EndpointPool<LaneEndpoint>;
   /** Removes the lane's key from a text; undefined if the lane has no key. */
   readonly redact: Redact | undefined;
 }
@@ -33,10 +32,12 @@ export function openLane(
     key: given,
     protocol,
     transport,
+    clock,
   }: {
     readonly key: string | undefined;
     readonly protocol: WireProtocol;
     readonly transport: HttpTransport;
+    readonly clock: Clock;
   },
 ): OpenLane {
   const key = given?.trim();
@@ -50,7 +51,6 @@ export function openLane(
     url,
     http: transport.open(endpointUrl(url, protocol.path), endpointHeaders(protocol, key)),
     isLoopback: isLoopback(url),
-    inFlight: 0,
   }));
   if (first === undefined) {
     throw new ThriceError({
@@ -58,12 +58,8 @@ export function openLane(
       message: `lane "${lane.name}": expected an endpoint, found none`,
     });
   }
-  return { endpoints: [first, ...others], redact: createRedact(key) };
-}
-
-/** Chooses the endpoint with the fewest calls in flight. */
-export function chooseEndpoint({ endpoints }: OpenLane): LaneEndpoint {
-  return endpoints.reduce((idle, next) => (next.inFlight < idle.inFlight ? next : idle));
+  const pool = new EndpointPool([first, ...others], { monotonicMs: () => clock.monotonicMs() });
+  return { pool, redact: createRedact(key) };
 }
 
 /** The characters of a header's value. */

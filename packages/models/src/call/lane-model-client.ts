@@ -6,6 +6,7 @@ import {
   type ModelResponse,
   type RateLimitHeaders,
   ThriceError,
+  toThriceError,
 } from '@thrice/core';
 import { APIError } from 'openai/core/error';
 import { CallTimeout } from '../transport/call-timeout.ts';
@@ -14,8 +15,9 @@ import { mapTransportError } from '../transport/map-transport-error.ts';
 import { pickRateLimits } from '../transport/rate-limit-headers.ts';
 import { type Redact, redactValue } from '../transport/redact.ts';
 import { refuseDetour } from '../transport/refuse-detour.ts';
-import { chooseEndpoint, type LaneEndpoint, type OpenLane, openLane } from './lane-endpoints.ts';
-import { mapApiError, withLatency } from './map-call-error.ts';
+import type { EndpointOutcome } from './endpoint-pool.ts';
+import { type LaneEndpoint, type OpenLane, openLane } from './lane-endpoints.ts';
+import { mapApiError, withDetails } from './map-call-error.ts';
 import { parseJson } from './parse-json.ts';
 import { receiveBody } from './receive-body.ts';
 import type { WireProtocol } from './wire-protocol.ts';
@@ -61,15 +63,21 @@ export class LaneModelClient implements ModelClient {
   async send(request: ModelRequest, signal: AbortSignal): Promise<ModelResponse> {
     const lane = this.#laneOf(request.lane);
     if (signal.aborted) throw interrupted(signal);
-    const endpoint = chooseEndpoint(lane);
+    const { endpoint, end } = lane.pool.choose();
     const startedMs = performance.now();
     const timeout = new CallTimeout(request.lane.timeoutMs, signal);
-    endpoint.inFlight += 1;
     try {
       const { redact } = lane;
-      return await this.#call(endpoint, { request, redact, signal, timeout, startedMs });
+      const call = { request, redact, signal, timeout, startedMs };
+      const response = await this.#call(endpoint, call);
+      end(outcomeOf(response.fault));
+      return response;
+    } catch (thrown) {
+      const error = toThriceError(thrown);
+      end(outcomeOf(error));
+      if (error.class !== 'transient') throw error;
+      throw withDetails(error, { hasHealthyEndpoint: lane.pool.hasHealthy });
     } finally {
-      endpoint.inFlight -= 1;
       timeout.clear();
     }
   }
@@ -115,6 +123,7 @@ export class LaneModelClient implements ModelClient {
       key: this.#keyOf(lane),
       protocol: this.#protocol,
       transport: this.#transport,
+      clock: this.#clock,
     });
     this.#lanes.set(lane.name, opened);
     return opened;
@@ -134,7 +143,21 @@ export class LaneModelClient implements ModelClient {
     }
     if (isBrokenOff(error) && signal.aborted) return interrupted(signal);
     if (isBrokenOff(error) && timeout.isOver) return timedOut(request.lane, latencyMs, error);
-    return redactError(withLatency(error, latencyMs), redact);
+    return redactError(withDetails(error, { latencyMs }), redact);
+  }
+}
+
+/** What the end of a call says about its endpoint; undefined is an answer. */
+function outcomeOf(error: ThriceError | undefined): EndpointOutcome {
+  if (error?.class === 'conflict' || error?.class === 'internal') return 'unknown';
+  switch (error?.code) {
+    case 'connection-failed':
+      return 'unreachable';
+    case 'model-unavailable':
+    case 'model-timeout':
+      return 'failing';
+    default:
+      return 'responded';
   }
 }
 

@@ -1,4 +1,4 @@
-import { type RateLimitHeaders, ThriceError } from '@thrice/core';
+import { type ErrorDetails, type RateLimitHeaders, ThriceError } from '@thrice/core';
 import type { APIError } from 'openai/core/error';
 import { type HttpRefusal, mapHttpError } from '../vendors/map-http-error.ts';
 
@@ -23,8 +23,8 @@ export function mapApiError(error: APIError, context: CallErrorContext): ThriceE
   return new ThriceError({ code, message, details: { ...details, rateLimits } });
 }
 
-/** Returns the same error with the latency of its call. */
-export function withLatency(error: ThriceError, latencyMs: number): ThriceError {
+/** Returns the same error with more details. */
+export function withDetails(error: ThriceError, added: ErrorDetails): ThriceError {
   const { code, message, details, cause } = error;
-  return new ThriceError({ code, message, details: { ...details, latencyMs }, cause });
+  return new ThriceError({ code, message, details: { ...details, ...added }, cause });
 }

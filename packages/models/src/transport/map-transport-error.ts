@@ -15,6 +15,12 @@ const NOT_HTTP = /^HPE_/;
 const UNDECODABLE = /^(Z_|ERR__|ERR_BROTLI|ZSTD_)/;
 /** What OpenSSL reports of a server that answers in plain HTTP. */
 const NOT_TLS = /wrong version number|packet length too long/;
+/**
+ * What Node reports before there is a connection: the request certainly never left.
+ * https://nodejs.org/api/errors.html#common-system-errors (2026-11)
+ */
+const NOT_CONNECTED =
+  /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EAI_FAIL|EHOSTUNREACH|EHOSTDOWN|ENETUNREACH|ENETDOWN)$/;
 /** A proxy that does not know who asks, or does not let them through, answers the next request alike. */
 const PROXY_REFUSAL = /\b(401|403|407)\b/;
 
@@ -26,7 +32,8 @@ export function mapTransportError(error: unknown): ThriceError {
   const text = cause instanceof Error ? cause.message : String(cause);
   const described = name === '' || text.includes(name) ? text : `${text} (${name})`;
   const [code, message] = classify(name, described);
-  return new ThriceError({ code, message, cause: error });
+  const details = code === 'connection-failed' ? { isUnsent: NOT_CONNECTED.test(name) } : {};
+  return new ThriceError({ code, message, details, cause: error });
 }
 
 /** The error of a body that is longer than it may be. */

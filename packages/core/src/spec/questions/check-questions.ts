@@ -1,11 +1,13 @@
 import type { Config } from '../../domain/benchmark.ts';
 import type { Select } from '../../domain/benchmark-spec.ts';
+import type { MessageContent } from '../../domain/message.ts';
 import type { Question } from '../../domain/question.ts';
 import type { ScorerSpec } from '../../domain/scorer.ts';
 import { ThriceError, toThriceError } from '../../errors.ts';
 import type { CreateDigest } from '../../ports/digest.ts';
+import { contextWindowOf } from '../context-windows.ts';
 import { showValue } from '../describe-issues.ts';
-import { renderPrompt } from '../render-prompt.ts';
+import { renderPrompt, usesChoices } from '../render-prompt.ts';
 import type { QuestionSource } from './load-questions.ts';
 import { createSelector } from './select-questions.ts';
 
@@ -19,6 +21,17 @@ export interface CheckedQuestions {
   readonly sha256: string;
   /** The number of cells in one run, by config. */
   readonly cellCounts: ReadonlyMap<string, number>;
+  /** The number of questions with a target, by config. */
+  readonly targetCounts: ReadonlyMap<string, number>;
+  /** The longest prompt of each config whose model has a known context window. */
+  readonly longestPrompts: ReadonlyMap<string, LongestPrompt>;
+}
+
+/** The longest prompt of a config. */
+export interface LongestPrompt {
+  /** Of its question. */
+  readonly id: string;
+  readonly chars: number;
 }
 
 /**
@@ -55,6 +68,10 @@ export async function checkQuestions(
     config,
     includes: createSelector(config.select),
     count: 0,
+    targetCount: 0,
+    hasWindow: contextWindowOf(config.model) !== undefined,
+    longest: { id: '', chars: -1 },
+    dropsChoices: config.prompt !== undefined && !usesChoices(config.prompt),
   }));
   const problems: string[] = [];
   let count = 0;
@@ -64,6 +81,17 @@ export async function checkQuestions(
     for (const entry of perConfig) {
       if (!entry.includes(question)) continue;
       entry.count += 1;
+      if (question.target !== null) entry.targetCount += 1;
+      if (entry.hasWindow) entry.longest = longerPrompt(entry.longest, entry.config, question);
+      if (
+        entry.dropsChoices &&
+        question.choices !== null &&
+        entry.config.scorer.kind === 'choice'
+      ) {
+        problems.push(droppedChoices(entry.config, question));
+        // Once says it all.
+        entry.dropsChoices = false;
+      }
       problems.push(...renderProblems(entry.config, question));
       problems.push(...targetProblems(entry.config, question, describeExpectedTarget));
     }
@@ -82,6 +110,12 @@ export async function checkQuestions(
     count,
     sha256: digest.hex(),
     cellCounts: new Map(perConfig.map((entry) => [entry.config.name, entry.count])),
+    targetCounts: new Map(perConfig.map((entry) => [entry.config.name, entry.targetCount])),
+    longestPrompts: new Map(
+      perConfig
+        .filter(({ hasWindow }) => hasWindow)
+        .map(({ config, longest }) => [config.name, longest]),
+    ),
   };
 }
 
@@ -108,6 +142,29 @@ export async function* selectQuestions(
 /** Returns the stored form of a question: one JSON line, with its line feed. */
 export function serializeQuestion(question: Question): string {
   return `${JSON.stringify(question)}\n`;
+}
+
+function droppedChoices({ name }: Config, { id }: Question): string {
+  return `config "${name}": prompt: expected {{choices}}, because question "${id}" has choices and the scorer "choice" reads one of them; received a template without them`;
+}
+
+function longerPrompt(longest: LongestPrompt, config: Config, question: Question): LongestPrompt {
+  const chars = promptChars(config, question);
+  return chars > longest.chars ? { id: question.id, chars } : longest;
+}
+
+/** Characters of a prompt; 0 for one that cannot be rendered, which is a problem of its own. */
+function promptChars(config: Config, question: Question): number {
+  try {
+    return renderPrompt(config, question).reduce((sum, { content }) => sum + charsOf(content), 0);
+  } catch {
+    return 0;
+  }
+}
+
+function charsOf(content: MessageContent): number {
+  if (typeof content === 'string') return content.length;
+  return content.reduce((sum, part) => sum + (part.kind === 'text' ? part.text.length : 0), 0);
 }
 
 function renderProblems(config: Config, question: Question): readonly string[] {

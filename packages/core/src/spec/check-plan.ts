@@ -1,0 +1,90 @@
+import type { Benchmark, Config } from '../domain/benchmark.ts';
+import type { BenchmarkSpec } from '../domain/benchmark-spec.ts';
+import { contextWindowOf } from './context-windows.ts';
+import type { CheckedQuestions } from './questions/check-questions.ts';
+
+/** Characters of a token, as a rule of thumb for English text. */
+const CHARS_PER_TOKEN = 4;
+/** A prompt that is estimated at so many times a context window does not fit, however rough the estimate. */
+const FAR_OVER = 2;
+
+/** Something about a plan that would waste its calls, or may. */
+export interface PlanProblem {
+  /** An error keeps a run from starting; a warning is shown. */
+  readonly severity: 'error' | 'warning';
+  /** Key path, what was expected, what was received, and what to do. */
+  readonly message: string;
+}
+
+/**
+ * Checks what a spec and its questions mean together, before the first call.
+ *
+ * What is wrong in one of them alone is found when they are read: here are the plans that can run but would be
+ * paid for in vain.
+ *
+ * @param spec - As its author wrote it: only a scorer that it names asks for targets.
+ */
+export function checkPlan(
+  spec: BenchmarkSpec,
+  benchmark: Benchmark,
+  checked: CheckedQuestions,
+): readonly PlanProblem[] {
+  return benchmark.configs.flatMap((config, index) => [
+    ...targetProblems(config, index, { spec, checked }),
+    ...twinProblems(config, index, benchmark),
+    ...windowProblems(config, index, checked),
+  ]);
+}
+
+function targetProblems(
+  { name, scorer }: Config,
+  index: number,
+  { spec, checked }: { readonly spec: BenchmarkSpec; readonly checked: CheckedQuestions },
+): readonly PlanProblem[] {
+  if ((checked.targetCounts.get(name) ?? 0) > 0) return [];
+  const isNamed = spec.configs.find((config) => config.name === name)?.scorer !== undefined;
+  return [
+    {
+      severity: isNamed ? 'error' : 'warning',
+      message: `configs[${index}].scorer: expected questions with a target for the scorer "${scorer.kind}" of config "${name}", received none; every answer would be ungraded. Add a target (or answer, correct_answer) to the questions${isNamed ? ', or leave the scorer out to collect answers only' : ''}`,
+    },
+  ];
+}
+
+/** Two configs that ask the same cost twice as much and show nothing but chance. */
+function twinProblems(
+  config: Config,
+  index: number,
+  { configs }: Benchmark,
+): readonly PlanProblem[] {
+  const earlier = configs.findIndex((other) => describeCall(other) === describeCall(config));
+  if (earlier >= index) return [];
+  return [
+    {
+      severity: 'warning',
+      message: `configs[${index}]: expected a config that differs from the others, received "${config.name}", which asks and scores the same as configs[${earlier}] "${configs[earlier]?.name ?? ''}"; remove one, or set replicates to repeat a config`,
+    },
+  ];
+}
+
+function describeCall({ name: _name, ...config }: Config): string {
+  return JSON.stringify(config);
+}
+
+function windowProblems(
+  { name, model }: Config,
+  index: number,
+  { longestPrompts }: CheckedQuestions,
+): readonly PlanProblem[] {
+  const window = contextWindowOf(model);
+  const longest = longestPrompts.get(name);
+  if (window === undefined || longest === undefined) return [];
+  const tokens = Math.ceil(longest.chars / CHARS_PER_TOKEN);
+  if (tokens <= window.tokens) return [];
+  return [
+    {
+      severity: tokens > FAR_OVER * window.tokens ? 'error' : 'warning',
+      message: `configs[${index}].model: expected prompts within the ${window.tokens} tokens of "${model}" (${window.source}), received one of about ${tokens} (an estimate: ${longest.chars} characters, ${CHARS_PER_TOKEN} a token) for question "${longest.id}"; shorten it, or leave such questions out with select`,
+    },
+  ];
+}

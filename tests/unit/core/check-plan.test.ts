@@ -1,0 +1,131 @@
+import {
+  type Benchmark,
+  checkPlan,
+  checkQuestions,
+  openQuestions,
+  type PlanProblem,
+  parseSpec,
+  type Question,
+  resolveBenchmark,
+} from '@thrice/core';
+import { describe, expect, it } from 'vitest';
+import { aQuestion } from '../../support/builders.ts';
+import { createTestDigest, FakeSourceReader } from '../../support/fake-source-reader.ts';
+
+/** Checks a spec with these configs and questions, as `run` does before its first call. */
+async function check(
+  configs: readonly Readonly<Record<string, unknown>>[],
+  questions: readonly Question[] = [aQuestion()],
+): Promise<readonly PlanProblem[]> {
+  const spec = parseSpec({ questions: '/q.jsonl', configs }, 'demo.toml');
+  const benchmark: Benchmark = resolveBenchmark(spec, 'demo.toml');
+  const text = questions.map((question) => `${JSON.stringify(question)}\n`).join('');
+  const reader = new FakeSourceReader({ '/q.jsonl': text });
+  const source = openQuestions('/q.jsonl', (path) => path, reader);
+  const checked = await checkQuestions(source, undefined, benchmark.configs, createTestDigest);
+  return checkPlan(spec, benchmark, checked);
+}
+
+const config = { name: 'a', model: 'openai/gpt-4' };
+
+describe('a plan', () => {
+  it('has no problem where questions have targets and fit, and configs differ', async () => {
+    expect(await check([config, { ...config, name: 'b', temperature: 1 }])).toEqual([]);
+  });
+
+  it.each([
+    [{ ...config, scorer: 'exact' }, 'error'],
+    [config, 'warning'],
+  ])('without a target for the scorer of %j is a matter of %s', async (given, severity) => {
+    const problems = await check([given], [aQuestion({ target: null })]);
+
+    expect(problems).toMatchObject([{ severity }]);
+    expect(problems[0]?.message).toContain(
+      'configs[0].scorer: expected questions with a target for the scorer "exact" of config "a", received none',
+    );
+  });
+
+  it('may have questions without a target beside others', async () => {
+    const questions = [aQuestion({ id: 'q1', target: null }), aQuestion({ id: 'q2' })];
+
+    expect(await check([{ ...config, scorer: 'exact' }], questions)).toEqual([]);
+  });
+
+  it('warns of a config that asks the same as another', async () => {
+    const problems = await check([
+      config,
+      { name: 'b', model: 'openai/o3' },
+      { ...config, name: 'c' },
+    ]);
+
+    expect(problems).toMatchObject([{ severity: 'warning' }]);
+    expect(problems[0]?.message).toContain(
+      'configs[2]: expected a config that differs from the others, received "c", which asks and scores the same as configs[0] "a"',
+    );
+  });
+
+  it.each([
+    [4 * 8_192 - 7, undefined],
+    [4 * 8_192 + 4, 'warning'],
+    [8 * 8_192 + 8, 'error'],
+  ])(
+    'with a question of %i characters for a window of 8192 tokens: %s',
+    async (chars, severity) => {
+      const questions = [aQuestion(), aQuestion({ id: 'long', question: 'x'.repeat(chars) })];
+
+      const problems = await check([config], questions);
+
+      expect(problems.map((problem) => problem.severity)).toEqual(
+        severity === undefined ? [] : [severity],
+      );
+      if (severity !== undefined) expect(problems[0]?.message).toContain('an estimate');
+      if (severity !== undefined) expect(problems[0]?.message).toContain('question "long"');
+    },
+  );
+
+  it('counts the whole prompt of a template against the window', async () => {
+    const prompt = `${'y'.repeat(4 * 8_192)}{{question}}`;
+
+    expect(await check([{ ...config, prompt }])).toMatchObject([{ severity: 'warning' }]);
+  });
+
+  it('says nothing of a model whose window is not known', async () => {
+    const questions = [aQuestion({ question: 'x'.repeat(100_000) })];
+
+    expect(await check([{ name: 'a', model: 'openai/some-model' }], questions)).toEqual([]);
+  });
+});
+
+describe('a template', () => {
+  it('without the question is an error of the spec', () => {
+    const configs = [{ ...config, prompt: 'Answer {{metadata.topic}}.' }];
+
+    expect(() =>
+      resolveBenchmark(parseSpec({ questions: 'q.jsonl', configs }, 'demo.toml'), 'demo.toml'),
+    ).toThrow(
+      'demo.toml: configs[0].prompt: expected {{question}} or {{messages}}, received a template with neither',
+    );
+  });
+
+  const choices = ['one', 'two'];
+
+  it('without the choices is an error, once, for a scorer that needs them', async () => {
+    const questions = ['q1', 'q2'].map((id) => aQuestion({ id, choices, target: ['A'] }));
+    const given = { ...config, prompt: '{{question}}', scorer: 'choice' };
+
+    await expect(check([given], questions)).rejects.toMatchObject({
+      code: 'invalid-question',
+      message:
+        'config "a": prompt: expected {{choices}}, because question "q1" has choices and the scorer "choice" reads one of them; received a template without them',
+    });
+  });
+
+  it('may leave out choices that no scorer needs, or that the questions do not have', async () => {
+    const template = { ...config, prompt: '{{question}}' };
+
+    expect(await check([template], [aQuestion({ choices })])).toEqual([]);
+    expect(
+      await check([{ ...template, scorer: 'choice' }], [aQuestion({ target: ['A'] })]),
+    ).toEqual([]);
+  });
+});
