@@ -45,10 +45,14 @@ interface Choice {
 /** The part of a completion, or of one chunk, that is compared. */
 interface Completion {
   readonly choices?: readonly Choice[];
-  readonly usage?: {
-    readonly prompt_tokens?: number;
-    readonly completion_tokens?: number;
-  } | null;
+  readonly usage?: TokenCounts | null;
+}
+
+interface TokenCounts {
+  readonly prompt_tokens?: number;
+  readonly completion_tokens?: number;
+  readonly total_tokens?: number;
+  readonly completion_tokens_details?: { readonly reasoning_tokens?: number } | null;
 }
 
 /** The classes of the statuses that the servers send; the taxonomy is docs/errors.md. */
@@ -126,8 +130,16 @@ function answer(outputs: readonly Output[], parts: readonly Completion[]): Expec
     kind: 'answer',
     text: contents.length === 0 ? null : contents.join(''),
     inputTokens: usage?.prompt_tokens ?? null,
-    outputTokens: usage?.completion_tokens ?? null,
+    outputTokens: countOutput(usage),
   };
+}
+
+/** Some servers leave the reasoning out of the completion's tokens, but not out of the total. */
+function countOutput(usage: TokenCounts | null | undefined): number | null {
+  const { prompt_tokens: input, completion_tokens: output, total_tokens: total } = usage ?? {};
+  if (input === undefined || output === undefined) return output ?? null;
+  const reasoning = usage?.completion_tokens_details?.reasoning_tokens ?? 0;
+  return total === input + output + reasoning ? output + reasoning : output;
 }
 
 function failure(errorClass: ErrorClass, why: string): ExpectedReading {
