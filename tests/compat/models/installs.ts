@@ -1,18 +1,16 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { tmpdir, userInfo } from 'node:os';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { versions } from './versions.ts';
 
 const run = promisify(execFile);
 /** Compiling llama.cpp takes half an hour on two busy cores. */
 const INSTALL_MS = 3 * 3_600_000;
-/** Kept between runs; Git ignores it. */
-const scratchFolder = resolve(
-  import.meta.dirname,
-  '../../../node_modules/.cache/thrice-compat-models',
-);
+/** Kept between runs, and out of reach of `npm ci`. */
+const scratchFolder = join(tmpdir(), `thrice-compat-models-${userInfo().username}`);
 
 /** The parts of a package that are installed on request. */
 const extras = { litellm: '[proxy]', gguf: '' } as const;
@@ -97,7 +95,7 @@ export async function makeTinyModel(): Promise<string> {
 async function once(folder: string, install: () => Promise<void>): Promise<void> {
   const done = join(folder, '.installed');
   if (existsSync(done)) return;
-  await mkdir(folder, { recursive: true });
+  await mkdir(folder, { recursive: true, mode: 0o700 });
   await install();
   await writeFile(done, '');
 }
