@@ -11,7 +11,7 @@ FEED_FORWARD = 64
 CONTEXT = 4096
 WORDS = ["▁the", "▁answer", "▁is", "▁42", "▁é", "▁中", "▁", "."]
 
-# Thrice's own chat models are asked for a completion: a template without roles is enough.
+# No model with random weights needs to know who said what.
 TEMPLATE = "{% for message in messages %}{{ message['content'] }} {% endfor %}"
 
 

@@ -6,7 +6,7 @@ import type { ModelServer } from '../model-server.ts';
 import { findFreePort, startServer } from '../server-process.ts';
 import { versions } from '../versions.ts';
 
-/** Errors as OpenAI sends them: the requests before the tenth get one each, some questions always. */
+/** Errors in OpenAI's form: the first nine requests get one each, two questions always. */
 const errorsInOrder = [
   [429, 'Rate limit reached for gpt-4o on requests per min.', 'requests', 'rate_limit_exceeded'],
   [500, 'The server had an error while processing your request.', 'server_error', null],
@@ -27,7 +27,7 @@ const errorsByQuestion = [
   ],
 ] as const;
 
-/** Of McKinsey's Ark: on Express 5, with rules. In a stream it sends an error as an event, with status 200. */
+/** On Express 5, with rules. In a stream it sends an error as an event, with status 200. */
 export const mockLlm: ModelServer = {
   name: 'mock-llm',
   version: versions['mock-llm'].version,
