@@ -423,8 +423,16 @@ function parseCell(key: CellKey, row: CellRow): CellRecord {
   };
 }
 
-function parseResult(row: CellRow): CellResult | undefined {
-  return row.result === null ? undefined : cellResultSchema.parse(JSON.parse(row.result));
+/** Checks the shape only: this ledger wrote it, and every result is read again when the group is published. */
+function parseResult({ result }: CellRow): CellResult | undefined {
+  if (result === null) return undefined;
+  const parsed: unknown = JSON.parse(result);
+  return isResult(parsed) ? parsed : cellResultSchema.parse(parsed);
+}
+
+function isResult(value: unknown): value is CellResult {
+  if (typeof value !== 'object' || value === null) return false;
+  return 'outcome' in value && 'grading' in value && 'calls' in value && Array.isArray(value.calls);
 }
 
 function parseAttemptLog(text: unknown): readonly Attempt[] {

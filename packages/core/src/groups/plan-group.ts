@@ -78,7 +78,9 @@ export async function storePlan(
   { ledger, blobs }: Omit<PlanStores, 'queue'>,
 ): Promise<GroupHeader> {
   const key = `questions/${checked.sha256}.jsonl`;
-  if (!(await blobs.has(key))) await blobs.write(key, serializeAll(source, draft.spec.select));
+  if (!(await blobs.has(key))) {
+    await blobs.write(key, checked.lines ?? serializeAll(source, draft.spec.select));
+  }
   const createdAt = clock.toIso(clock.now());
   const stem = `${draft.label}-${compactInstant(createdAt)}`;
   // Parsing fixes the key order, so a header that is read and written again keeps the same bytes.

@@ -11,6 +11,8 @@ import { createSelector } from './select-questions.ts';
 
 /** Checking stops after this many problems. */
 const MAX_PROBLEMS = 20;
+/** Questions of up to so many characters in all are kept in memory, so that they are not read twice. */
+const MAX_KEPT_CHARS = 32 * 1024 * 1024;
 
 /** The result of checking all questions. */
 export interface CheckedQuestions {
@@ -19,6 +21,8 @@ export interface CheckedQuestions {
   readonly sha256: string;
   /** The number of cells in one run, by config. */
   readonly cellCounts: ReadonlyMap<string, number>;
+  /** The selected questions as stored; undefined if they are too many to keep. */
+  readonly lines: readonly string[] | undefined;
 }
 
 /**
@@ -58,9 +62,15 @@ export async function checkQuestions(
   }));
   const problems: string[] = [];
   let count = 0;
+  let lines: string[] | undefined = [];
+  let keptChars = 0;
   for await (const question of selectQuestions(source, select)) {
     count += 1;
-    digest.update(serializeQuestion(question));
+    const line = serializeQuestion(question);
+    digest.update(line);
+    keptChars += line.length;
+    if (keptChars > MAX_KEPT_CHARS) lines = undefined;
+    lines?.push(line);
     for (const entry of perConfig) {
       if (!entry.includes(question)) continue;
       entry.count += 1;
@@ -82,6 +92,7 @@ export async function checkQuestions(
     count,
     sha256: digest.hex(),
     cellCounts: new Map(perConfig.map((entry) => [entry.config.name, entry.count])),
+    lines,
   };
 }
 
