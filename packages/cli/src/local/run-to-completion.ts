@@ -30,6 +30,8 @@ export interface CompletionOrder {
   readonly terminal: Terminal;
   readonly engine: LocalEngine;
   readonly header: GroupHeader;
+  /** Whether all tasks of the group were sent. */
+  readonly isPlanned: boolean;
   readonly benchmark: Benchmark;
   readonly models: ModelClients;
   readonly patterns: PatternMatcher;
@@ -70,6 +72,7 @@ export async function runToCompletion(order: CompletionOrder): Promise<ExitCode>
     workGroup({
       engine,
       header,
+      isPlanned: order.isPlanned,
       benchmark,
       clientFor: order.models.clientFor,
       patterns: order.patterns,
