@@ -187,7 +187,14 @@ export {
   plannedConfigs,
   storePlan,
 } from './groups/plan-group.ts';
-export { type Publication, publishGroup, publishResults } from './groups/publish-results.ts';
+export {
+  type Publication,
+  publishGroup,
+  publishResults,
+  repairTallies,
+  type WrittenResults,
+  writeResults,
+} from './groups/publish-results.ts';
 export {
   type ReconcilerEvent,
   type ReconcilerStores,
