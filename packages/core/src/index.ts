@@ -169,6 +169,7 @@ export {
   finalizeGroup,
   groupKey,
   isPlanned,
+  plannedConfigs,
   readRowFile,
   runKey,
 } from './groups/finalize-group.ts';
@@ -184,7 +185,6 @@ export {
   type GroupPlan,
   type PlanStores,
   planGroup,
-  plannedConfigs,
   storePlan,
 } from './groups/plan-group.ts';
 export {

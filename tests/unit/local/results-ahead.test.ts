@@ -3,6 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import {
+  type Benchmark,
   type CellKey,
   type CellResult,
   checkQuestions,
@@ -31,7 +32,11 @@ import { type TemporaryFolder, temporaryFolder } from '../../support/temporary-f
 /** One page of questions and one question more. */
 const QUESTION_COUNT = limits.pageSize + 1;
 const OWNER = 'worker';
-const benchmark = aBenchmark({ configs: [aConfig({ scorer: { kind: 'numeric', tolerance: 0 } })] });
+const scorer = { kind: 'numeric', tolerance: 0 } as const;
+const oneConfig = aBenchmark({ configs: [aConfig({ scorer })] });
+const twoConfigs = aBenchmark({
+  configs: [aConfig({ name: 'a', scorer }), aConfig({ name: 'b', scorer })],
+});
 const questions = additions(QUESTION_COUNT);
 const ids = questions.map(({ id }) => id);
 
@@ -40,16 +45,21 @@ class Work implements AsyncDisposable {
   readonly clock: FakeClock;
   readonly engine: LocalEngine;
   readonly header: GroupHeader;
+  readonly benchmark: Benchmark;
   readonly #folder: TemporaryFolder;
 
-  private constructor(init: Pick<Work, 'clock' | 'engine' | 'header'>, folder: TemporaryFolder) {
+  private constructor(
+    init: Pick<Work, 'clock' | 'engine' | 'header' | 'benchmark'>,
+    folder: TemporaryFolder,
+  ) {
     this.clock = init.clock;
     this.engine = init.engine;
     this.header = init.header;
+    this.benchmark = init.benchmark;
     this.#folder = folder;
   }
 
-  static async plan(): Promise<Work> {
+  static async plan(benchmark = oneConfig): Promise<Work> {
     const folder = await temporaryFolder({ 'q.jsonl': toJsonl(questions) });
     const clock = new FakeClock();
     const engine = new LocalEngine(folder.path, clock);
@@ -60,18 +70,18 @@ class Work implements AsyncDisposable {
       { benchmark, draft: aDraft(), source, checked, skipped, clock, random: () => 0 },
       { ledger: engine.ledger, blobs: engine.blobs, queueOf: (group) => engine.queueOf(group) },
     );
-    return new Work({ clock, engine, header }, folder);
+    return new Work({ clock, engine, header, benchmark }, folder);
   }
 
   /** Prepares the results; there is always time. */
   prepare(): ResultsAhead {
-    const { engine, header } = this;
+    const { engine, header, benchmark } = this;
     const patterns = inProcessPatterns;
     return new ResultsAhead({ engine, header, benchmark, patterns, hasTime: () => true });
   }
 
-  keyOf(id: string): CellKey {
-    return { run: this.header.runs[0] ?? '', config: benchmark.configs[0]?.name ?? '', id };
+  keyOf(id: string, config = this.benchmark.configs[0]?.name ?? ''): CellKey {
+    return { run: this.header.runs[0] ?? '', config, id };
   }
 
   /** Completes cells as a worker does, their tasks included. */
@@ -82,21 +92,22 @@ class Work implements AsyncDisposable {
   ): Promise<void> {
     const { ledger } = this.engine;
     const queue = this.engine.queueOf(this.header.group);
-    const deliveries = await queue.receive('lab', QUESTION_COUNT);
+    const deliveries = await queue.receive('lab', 2 * QUESTION_COUNT);
     await Promise.all(
       deliveries.map(async (delivery) => {
-        const { id } = delivery.task;
+        const { id, config } = delivery.task;
         if (!chosen.includes(id)) return await queue.release(delivery, 0);
-        await ledger.claimCell(this.keyOf(id), generation, OWNER);
-        await ledger.completeCell(this.keyOf(id), OWNER, result, []);
+        await ledger.claimCell(this.keyOf(id, config), generation, OWNER);
+        await ledger.completeCell(this.keyOf(id, config), OWNER, result, []);
         await queue.acknowledge(delivery);
       }),
     );
   }
 
-  /** Lets the preparation do what it can. */
-  async passTime(): Promise<void> {
-    for (let turn = 0; turn < 20; turn += 1) {
+  /** Lets the preparation do what it can, or a certain thing. */
+  async passTime(isDone?: () => boolean): Promise<void> {
+    const turnCount = isDone === undefined ? 20 : 10_000;
+    for (let turn = 0; turn < turnCount && isDone?.() !== true; turn += 1) {
       await settledBy(Promise.withResolvers().promise);
       this.clock.advance(100);
     }
@@ -119,9 +130,13 @@ class Work implements AsyncDisposable {
   async expectedFiles(earlyExitCode?: number): Promise<Readonly<Record<string, string>>> {
     const { ledger, blobs, clock } = this.engine;
     const stores = { ledger, blobs, clock, patterns: inProcessPatterns };
-    await publishGroup({ header: this.header, benchmark, state: 'active' }, stores, {
-      earlyExitCode,
-    });
+    await publishGroup(
+      { header: this.header, benchmark: this.benchmark, state: 'active' },
+      stores,
+      {
+        earlyExitCode,
+      },
+    );
     return this.files();
   }
 
@@ -177,12 +192,28 @@ describe('results that are prepared ahead', () => {
     await work.passTime();
     const beforeFirst = [...read];
     await work.complete(ids.slice(0, 1));
-    await work.passTime();
+    await work.passTime(() => read.length === 2);
     const afterLast = [...read];
     await ahead.publish(undefined);
 
     expect([beforeFirst, afterLast]).toEqual([[], [limits.pageSize, 1]]);
     expect(read).toEqual(afterLast);
+  });
+
+  it('are prepared for configs side by side, which are worked on at the same time', async () => {
+    await using work = await Work.plan(twoConfigs);
+    await using ahead = work.prepare();
+
+    const begun = () => Object.keys(work.files()).filter((path) => path.includes('/cells/'));
+
+    await work.complete(ids.slice(0, limits.pageSize));
+    await work.passTime(() => begun().length === 2);
+    const begunCount = begun().length;
+    await work.complete(ids);
+    await ahead.publish(undefined);
+
+    expect(begunCount).toBe(2);
+    expect(work.files()).toEqual(await work.expectedFiles());
   });
 
   it('show the cells that are not done when the work ends early', async () => {
@@ -233,7 +264,7 @@ describe('results that are prepared ahead', () => {
     await using work = await Work.plan();
     await using ahead = work.prepare();
     await work.complete(ids.slice(0, -1));
-    await work.passTime();
+    await work.passTime(() => Object.keys(work.files()).length === 3);
     const before = Object.keys(work.files());
 
     await ahead.abandon();

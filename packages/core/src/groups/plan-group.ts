@@ -1,4 +1,4 @@
-import type { Benchmark, Config } from '../domain/benchmark.ts';
+import type { Benchmark } from '../domain/benchmark.ts';
 import { type GroupHeader, groupHeaderSchema } from '../domain/group.ts';
 import { ThriceError } from '../errors.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
@@ -12,7 +12,7 @@ import {
   serializeQuestion,
 } from '../spec/questions/check-questions.ts';
 import type { QuestionSource } from '../spec/questions/load-questions.ts';
-import { isPlanned } from './finalize-group.ts';
+import { plannedConfigs } from './finalize-group.ts';
 import { chooseAll, sendTasks } from './send-tasks.ts';
 
 /** Names tried before planning fails: this many collisions mean that the random source is broken. */
@@ -125,11 +125,6 @@ export async function enqueueGroup(
   );
   if (next !== undefined) throw interrupted(header.group);
   await stores.ledger.markPlanned(header.group);
-}
-
-/** Returns the configs that have cells in a group. */
-export function plannedConfigs(header: GroupHeader, benchmark: Benchmark): readonly Config[] {
-  return benchmark.configs.filter(({ name }) => isPlanned(header, name));
 }
 
 async function* serializeAll(

@@ -12,7 +12,7 @@ import { createSelector } from './select-questions.ts';
 /** Checking stops after this many problems. */
 const MAX_PROBLEMS = 20;
 /** Questions of up to so many characters in all are kept in memory, so that they are not read twice. */
-const MAX_KEPT_CHARS = 32 * 1024 * 1024;
+const MAX_KEPT_CHARS = 24 * 1024 * 1024;
 
 /** The result of checking all questions. */
 export interface CheckedQuestions {
