@@ -97,6 +97,7 @@ endStage('plan');
 await workGroup({
   engine,
   header,
+  isPlanned: true,
   benchmark,
   clientFor: () => instantModel,
   patterns: inProcessPatterns,

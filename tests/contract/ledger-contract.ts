@@ -645,6 +645,17 @@ function describeJournal(openLedger: OpenLedger): void {
       const listed = await discardedOf(store.ledger);
       expect(listed.map(({ id }) => id).sort()).toEqual([...ids].sort());
     });
+
+    it('lists the discarded calls of some cells', async () => {
+      await using store = await openLedger(new FakeClock());
+      const entry = aJournalEntry({ call: { discarded: 'unclassified' } });
+      for (const id of ['q1', 'q10', 'q2']) await store.ledger.commitCall(aCellKey({ id }), entry);
+
+      const ids = ['q2', 'q1', 'q3'];
+      const listed = await collect(store.ledger.listDiscardedCalls(key.run, key.config, ids));
+
+      expect(listed.map(({ id }) => id).sort()).toEqual(['q1', 'q2']);
+    });
   });
 }
 

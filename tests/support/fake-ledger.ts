@@ -162,8 +162,13 @@ export class FakeLedger implements Ledger {
     return first;
   }
 
-  async *listDiscardedCalls(run: string, config: string): AsyncIterable<DiscardedCall> {
+  async *listDiscardedCalls(
+    run: string,
+    config: string,
+    ids?: readonly string[],
+  ): AsyncIterable<DiscardedCall> {
     for (const { key, entry } of this.#discarded.values()) {
+      if (ids?.includes(key.id) === false) continue;
       if (key.run === run && key.config === config) yield { id: key.id, entry };
     }
   }

@@ -172,6 +172,7 @@ export {
   finalizeGroup,
   groupKey,
   isPlanned,
+  plannedConfigs,
   readRowFile,
   runKey,
 } from './groups/finalize-group.ts';
@@ -187,10 +188,16 @@ export {
   type GroupPlan,
   type PlanStores,
   planGroup,
-  plannedConfigs,
   storePlan,
 } from './groups/plan-group.ts';
-export { type Publication, publishGroup, publishResults } from './groups/publish-results.ts';
+export {
+  type Publication,
+  publishGroup,
+  publishResults,
+  repairTallies,
+  type WrittenResults,
+  writeResults,
+} from './groups/publish-results.ts';
 export {
   type ReconcilerEvent,
   type ReconcilerStores,

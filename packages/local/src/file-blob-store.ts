@@ -3,6 +3,7 @@ import {
   closeSync,
   createReadStream,
   fsyncSync,
+  mkdirSync,
   openSync,
   readSync,
   renameSync,
@@ -86,6 +87,28 @@ export class FileBlobStore implements BlobStore, Disposable {
   async has(key: string): Promise<boolean> {
     const found = await stat(this.#path(key)).catch(() => undefined);
     return found?.isFile() ?? false;
+  }
+
+  /** Shows a blob under another key, replacing any existing one. */
+  rename(key: string, newKey: string): void {
+    const path = this.#path(newKey);
+    try {
+      mkdirSync(dirname(path), { recursive: true });
+      renameSync(this.#path(key), path);
+    } catch (error) {
+      throw mapFileError(error, path);
+    }
+    this.#closeReplaced(path);
+  }
+
+  /** Removes every blob whose key starts with a folder. */
+  async removeFolder(folder: string): Promise<void> {
+    const path = this.#path(folder);
+    try {
+      await rm(path, { recursive: true, force: true });
+    } catch (error) {
+      throw mapFileError(error, path);
+    }
   }
 
   [Symbol.dispose](): void {

@@ -5,6 +5,7 @@ export { createNodeDigest, fileSourceReader } from './file-source-reader.ts';
 export { GroupCommit, type WriteHold, type WriteObserver } from './group-commit.ts';
 export { LocalEngine } from './local-engine.ts';
 export { openDatabase } from './open-database.ts';
+export { ResultsAhead } from './results-ahead.ts';
 export { SlotGovernor, slotsPerLane, type WatchedGovernor } from './slot-governor.ts';
 export { SqliteLedger } from './sqlite-ledger.ts';
 export { type Backlog, SqliteTaskQueue, type TaskScope } from './sqlite-task-queue.ts';

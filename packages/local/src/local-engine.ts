@@ -13,7 +13,7 @@ import { WorkerRegistry } from './worker-registry.ts';
 export class LocalEngine implements Disposable {
   readonly clock: Clock;
   readonly folder: string;
-  readonly ledger: Ledger;
+  readonly ledger: Ledger & Pick<SqliteLedger, 'areFinal'>;
   readonly blobs: FileBlobStore;
   readonly workers: WorkerRegistry;
   readonly #database: DatabaseSync;
@@ -47,6 +47,14 @@ export class LocalEngine implements Disposable {
     const { clock, workers } = this;
     const init = { commit: this.#commit, clock, group, workers, owner: workers.owner };
     return new SqliteTaskQueue(this.#database, init);
+  }
+
+  /** Watches for commits of other processes, to any group. Returns whether there was one since the call. */
+  watchOthers(): () => boolean {
+    const version = this.#database.prepare('PRAGMA data_version');
+    const read = () => version.get()?.['data_version'];
+    const first = read();
+    return () => read() !== first;
   }
 
   /** Holds the writes of a full disk until it takes them; see {@link GroupCommit.holdWrites}. */

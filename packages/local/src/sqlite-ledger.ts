@@ -234,14 +234,24 @@ export class SqliteLedger implements Ledger {
     );
   }
 
-  async *listDiscardedCalls(run: string, config: string): AsyncIterable<DiscardedCall> {
+  async *listDiscardedCalls(
+    run: string,
+    config: string,
+    ids?: readonly string[],
+  ): AsyncIterable<DiscardedCall> {
+    if (ids === undefined) {
+      yield* this.#allDiscarded(run, config);
+      return;
+    }
+    const rows = this.#sql.selectDiscardedOf.all(JSON.stringify(ids), run, config);
+    yield* rows.map(parseDiscarded);
+  }
+
+  *#allDiscarded(run: string, config: string): Iterable<DiscardedCall> {
     let lastNo = 0;
     for (;;) {
       const page = this.#sql.selectDiscarded.all(run, config, lastNo, limits.pageSize);
-      for (const row of page) {
-        const entry = journalEntrySchema.parse(JSON.parse(String(row['entry'])));
-        yield { id: String(row['id']), entry };
-      }
+      yield* page.map(parseDiscarded);
       if (page.length < limits.pageSize) return;
       lastNo = Number(page.at(-1)?.['call_no']);
     }
@@ -310,6 +320,11 @@ export class SqliteLedger implements Ledger {
         return [[id, parseCell({ run, config, id }, cellRowSchema.parse(row))]];
       }),
     );
+  }
+
+  /** Whether cells have a result and no task: only another command would change them. */
+  areFinal(run: string, config: string, ids: readonly string[]): boolean {
+    return ids.every((id) => this.#sql.isFinal.get(run, config, id) !== undefined);
   }
 
   async readTallies(run: string): Promise<readonly Tally[]> {
@@ -381,6 +396,10 @@ const STATEMENTS = {
   selectCalls: `SELECT entry FROM calls WHERE ${THIS_CELL} AND discarded_id = ''`,
   selectDiscarded: `SELECT rowid AS call_no, id, entry FROM calls
     WHERE run = ? AND config = ? AND discarded_id <> '' AND rowid > ? ORDER BY rowid LIMIT ?`,
+  selectDiscardedOf: `SELECT calls.id, entry FROM json_each(?) AS wanted CROSS JOIN calls
+    ON run = ? AND config = ? AND calls.id = wanted.value AND discarded_id <> ''`,
+  isFinal: `SELECT 1 FROM cells WHERE ${THIS_CELL} AND state = 'done' AND NOT EXISTS
+    (SELECT 1 FROM tasks WHERE run = cells.run AND config = cells.config AND id = cells.id)`,
   addToTally: `INSERT INTO tallies VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET
     scored = scored + excluded.scored, unparsed = unparsed + excluded.unparsed,
     ungraded = ungraded + excluded.ungraded, failed = failed + excluded.failed,
@@ -393,6 +412,11 @@ const STATEMENTS = {
   deleteBreaker: 'DELETE FROM open_breakers WHERE breaker_key = ?',
   selectBreakers: 'SELECT breaker FROM open_breakers ORDER BY breaker_key',
 } as const;
+
+function parseDiscarded(row: Readonly<Record<string, unknown>>): DiscardedCall {
+  const entry = journalEntrySchema.parse(JSON.parse(String(row['entry'])));
+  return { id: String(row['id']), entry };
+}
 
 function parseTally(row: unknown): Tally {
   const { scored, unparsed, ungraded, failed, cost_usd, ...rest } = tallyRowSchema.parse(row);
@@ -423,8 +447,16 @@ function parseCell(key: CellKey, row: CellRow): CellRecord {
   };
 }
 
-function parseResult(row: CellRow): CellResult | undefined {
-  return row.result === null ? undefined : cellResultSchema.parse(JSON.parse(row.result));
+/** Checks the shape only: this ledger wrote it, and every result is read again when the group is published. */
+function parseResult({ result }: CellRow): CellResult | undefined {
+  if (result === null) return undefined;
+  const parsed: unknown = JSON.parse(result);
+  return isResult(parsed) ? parsed : cellResultSchema.parse(parsed);
+}
+
+function isResult(value: unknown): value is CellResult {
+  if (typeof value !== 'object' || value === null) return false;
+  return 'outcome' in value && 'grading' in value && 'calls' in value && Array.isArray(value.calls);
 }
 
 function parseAttemptLog(text: unknown): readonly Attempt[] {

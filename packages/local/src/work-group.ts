@@ -2,6 +2,7 @@ import {
   type Benchmark,
   type ClientFor,
   type Delivery,
+  enqueueGroup,
   executeCell,
   type GroupHeader,
   giveUpEndlessPatterns,
@@ -15,6 +16,7 @@ import {
   type ScorerRegistry,
   type Settlement,
   type SolverRegistry,
+  type TaskQueue,
   ThriceError,
   type WorkerEvent,
 } from '@thrice/core';
@@ -70,6 +72,8 @@ export type WorkEvent =
 export interface WorkOrder {
   readonly engine: LocalEngine;
   readonly header: GroupHeader;
+  /** Whether all tasks of the group were sent. If not, the work begins with the first while the rest is sent. */
+  readonly isPlanned: boolean;
   readonly benchmark: Benchmark;
   readonly clientFor: ClientFor;
   readonly random: Random;
@@ -127,6 +131,10 @@ class WorkLoop {
   readonly #breakers: GroupBreakers;
   readonly #laneHealth: LaneHealth;
   readonly #patterns: PatternMatcher;
+  /** Set once every task of the group is sent: only then can the work be complete. */
+  #isPlanned: boolean;
+  /** Aborts the planning when the work stops. */
+  readonly #planning = new AbortController();
   #failure: { readonly error: unknown } | undefined;
   #isCancelled = false;
   /** Holds what the store does not take; disposed of to give that up. */
@@ -141,13 +149,16 @@ class WorkLoop {
   #refreshedAtMs = Number.NEGATIVE_INFINITY;
   /** When the governor was first seen stalled, monotonic ms; undefined if it is not. */
   #stalledSinceMs: number | undefined;
-  #wake: (() => void) | undefined;
   /** What was last reported to be waited for, as JSON. */
   #reportedWaits = '[]';
+  /** Something has happened that the loop has not looked at yet. */
+  #isWoken = false;
+  #endIdle: (() => void) | undefined;
 
   constructor(order: WorkOrder) {
     const { engine, benchmark, header } = order;
     this.#order = order;
+    this.#isPlanned = order.isPlanned;
     this.#patterns = giveUpEndlessPatterns(order.patterns);
     this.#queue = engine.queueOf(header.group);
     this.#heartbeat = new Heartbeat({
@@ -181,16 +192,17 @@ class WorkLoop {
     const heartbeat = this.#heartbeat
       .run(beating.signal)
       .catch((error: unknown) => this.#fail(error));
+    const planning = this.#plan();
     const drain = () => {
       // At once: the loop may wait for a store that takes no writes.
       governor.close();
-      this.#wake?.();
+      this.#wake();
     };
     const stop = () => {
       this.#heartbeat.stopAll(new ThriceError({ code: 'interrupted', message: 'stopped' }));
       // A store that is only busy yet is given up as soon as it is reported: see #pause.
       if (this.#isStoreUnwritable) this.#giveUp();
-      this.#wake?.();
+      this.#wake();
     };
     drainSignal.addEventListener('abort', drain);
     stopSignal.addEventListener('abort', stop);
@@ -201,10 +213,12 @@ class WorkLoop {
       await this.#drain();
       return this.#interrupted();
     } finally {
+      this.#planning.abort();
       await this.#drain();
       beating.abort();
       await heartbeat;
       this.#hold[Symbol.dispose]();
+      await planning;
       drainSignal.removeEventListener('abort', drain);
       stopSignal.removeEventListener('abort', stop);
     }
@@ -254,6 +268,26 @@ class WorkLoop {
     };
   }
 
+  /** Sends the tasks that are missing, page by page, until the work stops. */
+  async #plan(): Promise<void> {
+    if (this.#isPlanned) return;
+    const { engine, header, benchmark } = this.#order;
+    const queue: Pick<TaskQueue, 'send'> = {
+      send: async (lane, tasks) => {
+        await this.#queue.send(lane, tasks);
+        this.#wake();
+      },
+    };
+    const stores = { ledger: engine.ledger, blobs: engine.blobs, queue };
+    try {
+      await enqueueGroup(header, benchmark, stores, this.#planning.signal);
+      this.#isPlanned = true;
+      this.#wake();
+    } catch (error) {
+      if (!this.#planning.signal.aborted) this.#fail(error);
+    }
+  }
+
   async #work(): Promise<Ending> {
     for (;;) {
       await this.#breakers.closeAnswered();
@@ -263,8 +297,10 @@ class WorkLoop {
       const startedCount = await this.#startCells();
       if (startedCount > 0) continue;
       if (this.#inFlightCount() === 0) {
+        // Read first: a task that is sent meanwhile may be missing in the backlog.
+        const isPlanned = this.#isPlanned;
         const backlog = await this.#queue.readBacklog();
-        const ending = this.#endingOf(backlog);
+        const ending = isPlanned ? this.#endingOf(backlog) : undefined;
         if (ending !== undefined) return ending;
         await this.#idle(this.#idleMs(backlog));
       } else await this.#idle(IDLE_MS);
@@ -274,6 +310,7 @@ class WorkLoop {
   async #stopReason(): Promise<Ending | undefined> {
     const isStopped = this.#order.drainSignal.aborted || this.#order.stopSignal.aborted;
     if (this.#failure === undefined && !this.#isCancelled && !isStopped) return undefined;
+    this.#planning.abort();
     this.#order.governor.close();
     await this.#drain();
     if (this.#failure !== undefined) throw this.#failure.error;
@@ -366,7 +403,7 @@ class WorkLoop {
       .finally(() => {
         this.#breakers.endProbe(delivery);
         this.#count(delivery.lane, -1);
-        this.#wake?.();
+        this.#wake();
       });
   }
 
@@ -473,7 +510,7 @@ class WorkLoop {
 
   #fail(error: unknown): void {
     this.#failure ??= { error };
-    this.#wake?.();
+    this.#wake();
   }
 
   #count(lane: string, change: 1 | -1): void {
@@ -493,10 +530,17 @@ class WorkLoop {
     return Math.min(REFRESH_MS, Math.max(IDLE_MS, Math.min(...visibleAtMs) - nowMs));
   }
 
+  #wake(): void {
+    this.#isWoken = true;
+    this.#endIdle?.();
+  }
+
+  /** Sleeps until something happens. What has happened since the last sleep counts. */
   async #idle(idleMs: number): Promise<void> {
     const woken = new AbortController();
-    this.#wake = () => woken.abort();
-    await this.#order.engine.clock.sleep(idleMs, woken.signal);
-    this.#wake = undefined;
+    this.#endIdle = () => woken.abort();
+    if (!this.#isWoken) await this.#order.engine.clock.sleep(idleMs, woken.signal);
+    this.#endIdle = undefined;
+    this.#isWoken = false;
   }
 }

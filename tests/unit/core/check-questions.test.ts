@@ -47,6 +47,16 @@ describe('checkQuestions', () => {
     expect(checked.sha256).toBe(sha256(`${JSON.stringify(stored)}\n`));
   });
 
+  it('keeps the selected questions as they are stored', async () => {
+    const checked = await check(three, { select: { start: 1 } });
+
+    expect(checked.lines?.map((line) => (JSON.parse(line) as { id: string }).id)).toEqual([
+      'q2',
+      'q3',
+    ]);
+    expect(sha256((checked.lines ?? []).join(''))).toBe(checked.sha256);
+  });
+
   it("applies a config's selection within the spec's", async () => {
     const configs = [aConfig({ select: { start: 1, tags: { kind: ['a'] } } })];
 

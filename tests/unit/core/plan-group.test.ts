@@ -83,6 +83,17 @@ describe('a planned group', () => {
     expect(engine.blobs.texts.get(header.questions.key)).toBe(text);
   });
 
+  it('stores questions that are too many to keep in memory', async () => {
+    const engine = new FakeEngine();
+    const long = aQuestion({ id: 'long', question: 'x'.repeat(32 * 1024 * 1024) });
+
+    const header = await engine.plan([...two, long]);
+
+    expect(sha256(engine.blobs.texts.get(header.questions.key) ?? '')).toBe(
+      header.questions.sha256,
+    );
+  });
+
   it('has only the questions that its spec selects', async () => {
     const engine = new FakeEngine();
 

@@ -19,6 +19,15 @@ describe('a summary', () => {
     });
   });
 
+  it('lists planned configs in the order of the plan, whichever has the first row', () => {
+    const configs = ['a', 'b'].map((config) => ({ config, cells: 1, skipped: null }));
+    const header = aGroupHeader({ configs });
+
+    const summary = build([aCellRow({ config: 'b' }), aCellRow({ config: 'a' })], { header });
+
+    expect(summary.configs.map(({ config }) => config)).toEqual(['a', 'b']);
+  });
+
   it('lists each config with its replicates, in the order of their rows', () => {
     const summary = build([
       aCellRow({ config: 'b', run: 'demo-r1' }),

@@ -92,6 +92,7 @@ async function work(init: {
     engine,
     header,
     benchmark,
+    isPlanned: true,
     clientFor: () => models,
     patterns: inProcessPatterns,
     random: () => 0,

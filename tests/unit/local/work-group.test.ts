@@ -5,12 +5,13 @@ import { DatabaseSync } from 'node:sqlite';
 import {
   type Benchmark,
   checkQuestions,
+  enqueueGroup,
   type GroupHeader,
   limits,
   openQuestions,
-  planGroup,
   type Solver,
   solverRegistry,
+  storePlan,
   toSolverRegistry,
 } from '@thrice/core';
 import {
@@ -89,6 +90,21 @@ const twoLanes = new Map([
   ['b', aLane({ name: 'b' })],
 ]);
 
+/** An engine whose queue takes the tasks of the second run only when it is told to. */
+class SlowlyPlannedEngine extends LocalEngine {
+  readonly secondRun = Promise.withResolvers<void>();
+
+  override queueOf(group: string): SqliteTaskQueue {
+    const queue = super.queueOf(group);
+    const send = queue.send.bind(queue);
+    queue.send = async (lane, tasks) => {
+      if (tasks[0]?.run.endsWith('-r2') === true) await this.secondRun.promise;
+      await send(lane, tasks);
+    };
+    return queue;
+  }
+}
+
 /** Plans a group and works on it; the clock advances whenever the worker has nothing else to do. */
 async function work(init: {
   readonly benchmark: Benchmark;
@@ -99,8 +115,10 @@ async function work(init: {
   readonly governor?: SlotGovernor;
   readonly waitForQuota?: boolean;
   readonly Engine?: typeof LocalEngine;
+  /** Whether all tasks are sent before the work begins. @default true */
+  readonly isPlanned?: boolean;
   readonly observe?: (event: WorkEvent, stop: AbortController) => void;
-  readonly onEnd?: (engine: LocalEngine, ending: Ending) => void;
+  readonly onEnd?: (engine: LocalEngine, ending: Ending) => Promise<void>;
 }): Promise<{
   readonly ending: Ending;
   readonly events: readonly WorkEvent[];
@@ -112,11 +130,16 @@ async function work(init: {
   using engine = new Engine(folder.path, clock);
   const source = openQuestions('q.jsonl', (path) => folder.resolve(path), fileSourceReader);
   const checked = await checkQuestions(source, undefined, benchmark.configs, createNodeDigest);
-  const { ledger, blobs } = engine;
-  const header = await planGroup(
+  const { ledger } = engine;
+  const header = await storePlan(
     { benchmark, draft: aDraft(), source, checked, skipped: new Map(), clock, random: () => 0 },
-    { ledger, blobs, queueOf: (group) => engine.queueOf(group) },
+    engine,
   );
+  const { isPlanned = true } = init;
+  if (isPlanned) {
+    const queue = engine.queueOf(header.group);
+    await enqueueGroup(header, benchmark, { ledger, blobs: engine.blobs, queue });
+  }
   const events: WorkEvent[] = [];
   let heldCount = 0;
   const claimCell = ledger.claimCell.bind(ledger);
@@ -132,6 +155,7 @@ async function work(init: {
   const ending = workGroup({
     engine,
     header,
+    isPlanned,
     benchmark,
     clientFor: () => models,
     patterns: inProcessPatterns,
@@ -146,7 +170,7 @@ async function work(init: {
     waitForQuota: init.waitForQuota ?? false,
     drainSignal: stop.signal,
     stopSignal: stop.signal,
-    onEnd: async (end) => init.onEnd?.(engine, end),
+    onEnd: async (end) => await init.onEnd?.(engine, end),
   });
   await passTime(ending, { engine, clock, header, stop });
   return { ending: await ending, events, heldCount };
@@ -210,10 +234,64 @@ describe('workGroup', () => {
     await work({
       benchmark: aBenchmark(),
       answer: () => aModelResponse(),
-      onEnd: ({ workers }, { kind }) => seen.push([kind, workers.isAtWork(workers.owner)]),
+      onEnd: async ({ workers }, { kind }) => {
+        seen.push([kind, workers.isAtWork(workers.owner)]);
+      },
     });
 
     expect(seen).toEqual([['complete', true]]);
+  });
+
+  describe('on a group that is not planned yet', () => {
+    it('works on the first tasks, and waits for the others before it is complete', async () => {
+      const clock = new FakeClock();
+      let callCount = 0;
+
+      const { ending, events } = await work({
+        benchmark: aBenchmark({ replicates: 2 }),
+        answer: (_request, _signal, engine) => {
+          callCount += 1;
+          if (callCount === QUESTION_COUNT && engine instanceof SlowlyPlannedEngine) {
+            // Long after the queue has become empty.
+            void clock.sleep(60_000).then(() => engine.secondRun.resolve());
+          }
+          return aModelResponse();
+        },
+        clock,
+        Engine: SlowlyPlannedEngine,
+        isPlanned: false,
+        onEnd: async ({ ledger }) => {
+          expect((await ledger.listGroups())[0]?.isPlanned).toBe(true);
+        },
+      });
+
+      expect(ending).toEqual({ kind: 'complete' });
+      expect(outcomesOf(events)).toEqual(
+        Array.from({ length: 2 * QUESTION_COUNT }, () => 'scored'),
+      );
+    });
+
+    it('leaves the rest of the plan to the next work when it is stopped', async () => {
+      const planned: boolean[] = [];
+
+      const { ending, events } = await work({
+        benchmark: aBenchmark({ replicates: 3 }),
+        answer: (request, signal, engine, stop) => {
+          stop.abort();
+          if (engine instanceof SlowlyPlannedEngine) engine.secondRun.resolve();
+          return cutOffByAbort(request, signal);
+        },
+        Engine: SlowlyPlannedEngine,
+        isPlanned: false,
+        onEnd: async ({ ledger }) => {
+          planned.push(...(await ledger.listGroups()).map(({ isPlanned }) => isPlanned));
+        },
+      });
+
+      expect(ending.kind).toBe('interrupted');
+      expect(planned).toEqual([false]);
+      expect(completedConfigs(events)).toEqual([]);
+    });
   });
 
   it.each([0, 1])(

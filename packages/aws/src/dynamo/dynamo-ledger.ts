@@ -293,10 +293,15 @@ export class DynamoLedger implements Ledger {
     if (costUsd !== null) await this.#updateTally(key, { costUsd });
   }
 
-  async *listDiscardedCalls(run: string, config: string): AsyncIterable<DiscardedCall> {
+  async *listDiscardedCalls(
+    run: string,
+    config: string,
+    ids?: readonly string[],
+  ): AsyncIterable<DiscardedCall> {
     const { pk, prefix } = discardedCallsOf(run, config);
     for await (const item of this.#table.query(pk, { prefix })) {
       const { id } = parseItem(discardedItemSchema, item, this.#table.name);
+      if (ids?.includes(id) === false) continue;
       yield { id, entry: await this.#parseEntry(item) };
     }
   }

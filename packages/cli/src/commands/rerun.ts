@@ -48,6 +48,7 @@ export async function rerunRun(
     terminal,
     engine,
     header,
+    isPlanned: group.isPlanned,
     benchmark: prepared.benchmark,
     models,
     patterns,

@@ -70,6 +70,7 @@ async function work(
     terminal,
     engine,
     header: group.header,
+    isPlanned: group.isPlanned,
     benchmark: prepared.benchmark,
     models,
     patterns,

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { type GroupHeader, planGroup, withSimulator } from '@thrice/core';
+import { type GroupPlan, planGroup, storePlan, withSimulator } from '@thrice/core';
 import type { LocalEngine } from '@thrice/local';
 import { openEngine, openModels, openPatterns } from '../local/compose-local.ts';
 import { runToCompletion } from '../local/run-to-completion.ts';
@@ -45,30 +45,17 @@ async function runLocally(
   using patterns = openPatterns();
   const benchmark = withSimulator(prepared.benchmark, simulator?.url);
   using signals = listenForStop();
-  const onCreated = ({ group }: GroupHeader) => {
-    if (options.json === true) terminal.error(group);
-    else terminal.print(group);
-  };
-  const header = await planGroup(
-    {
-      benchmark,
-      draft,
-      source,
-      checked,
-      skipped,
-      clock: engine.clock,
-      random: Math.random,
-      onCreated,
-      signal: signals.drain,
-    },
-    { ledger: engine.ledger, blobs: engine.blobs, queueOf: (group) => engine.queueOf(group) },
-  );
+  const { clock } = engine;
+  const plan = { benchmark, draft, source, checked, skipped, clock, random: Math.random };
   if (options.detach === true)
-    return await detach(header.group, { terminal, engine, signals, options });
+    return await planAndDetach(plan, { terminal, engine, signals, options });
+  const header = await storePlan(plan, engine);
+  printName(header.group, terminal, options);
   return await runToCompletion({
     terminal,
     engine,
     header,
+    isPlanned: false,
     benchmark,
     models,
     patterns,
@@ -78,8 +65,14 @@ async function runLocally(
   });
 }
 
-async function detach(
-  group: string,
+function printName(group: string, terminal: Terminal, { json }: RunOptions): void {
+  if (json === true) terminal.error(group);
+  else terminal.print(group);
+}
+
+/** Sends every task, then starts a process that works on them. */
+async function planAndDetach(
+  plan: GroupPlan,
   {
     terminal,
     engine,
@@ -92,6 +85,18 @@ async function detach(
     readonly options: RunOptions;
   },
 ): Promise<ExitCode> {
+  const { group } = await planGroup(
+    {
+      ...plan,
+      signal: signals.drain,
+      onCreated: (header) => printName(header.group, terminal, options),
+    },
+    {
+      ledger: engine.ledger,
+      blobs: engine.blobs,
+      queueOf: (name) => engine.queueOf(name),
+    },
+  );
   const { folder } = engine;
   const log = `${folder}/runs/${group}.log`;
   mkdirSync(dirname(log), { recursive: true });

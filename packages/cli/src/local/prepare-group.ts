@@ -2,7 +2,6 @@ import { dirname, isAbsolute, join } from 'node:path';
 import {
   type Benchmark,
   type BlobStore,
-  enqueueGroup,
   type Grading,
   type GroupHeader,
   type LoadedGroup,
@@ -23,13 +22,13 @@ export interface PreparedGroup extends AsyncDisposable {
 }
 
 /**
- * Prepares a stored group for more work: checks its sources, completes its plan, starts its simulator.
+ * Prepares a stored group for more work: checks its sources, starts its simulator.
  *
  * @param parallel - Overrides the spec's.
  * @throws {ThriceError} `spec-changed` when the spec or a questions file changed after planning.
  */
 export async function prepareGroup(
-  { header, benchmark: stored, isPlanned }: LoadedGroup,
+  { header, benchmark: stored }: LoadedGroup,
   engine: LocalEngine,
   parallel?: number,
 ): Promise<PreparedGroup> {
@@ -46,10 +45,6 @@ export async function prepareGroup(
   const graded = await withCurrentGrading(header, stored, engine.blobs);
   const own = { ...graded, ...(parallel !== undefined && { parallel }) };
   const benchmark = withSimulator(own, simulator?.url);
-  if (!isPlanned) {
-    const { ledger, blobs } = engine;
-    await enqueueGroup(header, benchmark, { ledger, blobs, queue: engine.queueOf(header.group) });
-  }
   return {
     benchmark,
     [Symbol.asyncDispose]: async () => {

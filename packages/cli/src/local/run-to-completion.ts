@@ -9,6 +9,7 @@ import {
 import {
   type Ending,
   type LocalEngine,
+  ResultsAhead,
   SlotGovernor,
   slotsPerLane,
   type TaskScope,
@@ -30,6 +31,8 @@ export interface CompletionOrder {
   readonly terminal: Terminal;
   readonly engine: LocalEngine;
   readonly header: GroupHeader;
+  /** Whether all tasks of the group were sent. */
+  readonly isPlanned: boolean;
   readonly benchmark: Benchmark;
   readonly models: ModelClients;
   readonly patterns: PatternMatcher;
@@ -65,18 +68,23 @@ export async function runToCompletion(order: CompletionOrder): Promise<ExitCode>
         : 'finishing the calls in flight; press Ctrl-C again to stop now',
     );
   signals.drain.addEventListener('abort', onDrain, { once: true });
+  await using ahead = new ResultsAhead(order);
   let summary: Summary | undefined;
   const ending = await progress.around(
     workGroup({
       engine,
       header,
+      isPlanned: order.isPlanned,
       benchmark,
       clientFor: order.models.clientFor,
       patterns: order.patterns,
       governor,
       random: Math.random,
       observe: (event) => {
-        if (event.kind === 'store-unwritable') isUnwritable = true;
+        if (event.kind === 'store-unwritable') {
+          isUnwritable = true;
+          void ahead.abandon();
+        }
         if (event.kind === 'store-writable') isUnwritable = false;
         progress.observe(event);
       },
@@ -87,7 +95,7 @@ export async function runToCompletion(order: CompletionOrder): Promise<ExitCode>
       stopSignal: signals.stop,
       // A rescore meanwhile would leave files of one grading that say they are of another.
       onEnd: async (end) => {
-        if (!signals.stop.aborted) summary = await publish(order, end);
+        if (!signals.stop.aborted) summary = await publish(order, end, ahead);
       },
     }),
   );
@@ -107,15 +115,19 @@ export async function runToCompletion(order: CompletionOrder): Promise<ExitCode>
   return reportEnding(ending, summary, order);
 }
 
-async function publish(order: CompletionOrder, ending: Ending): Promise<Summary> {
+async function publish(
+  order: CompletionOrder,
+  ending: Ending,
+  ahead: ResultsAhead,
+): Promise<Summary> {
   const { engine, header, benchmark, patterns, terminal } = order;
   const { ledger, blobs, clock } = engine;
   try {
-    return await publishGroup(
-      { header, benchmark, state: 'active' },
-      { ledger, blobs, clock, patterns },
-      { earlyExitCode: earlyExitCode(ending) },
-    );
+    const endedWith = { earlyExitCode: earlyExitCode(ending) };
+    const prepared = await ahead.publish(endedWith.earlyExitCode);
+    if (prepared !== undefined) return prepared;
+    const stores = { ledger, blobs, clock, patterns };
+    return await publishGroup({ header, benchmark, state: 'active' }, stores, endedWith);
   } catch (error) {
     terminal.error(`the results could not be written; write them with: ${resumeCommand(order)}`);
     throw error;

@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import {
   type Benchmark,
   type BenchmarkSpec,
@@ -74,9 +74,11 @@ export async function prepareRun(
     options.stage === undefined
       ? checkKeys(benchmark, spec.skip_missing_keys, terminal)
       : new Map<string, string>();
-  const checked = await checkQuestions(source, spec.select, benchmark.configs, createNodeDigest);
+  const [draft, checked] = await Promise.all([
+    draftGroup({ read, spec, source, benchmark, options, terminal }),
+    checkQuestions(source, spec.select, benchmark.configs, createNodeDigest),
+  ]);
   refuseWaste(checkPlan(spec, benchmark, checked), file, terminal);
-  const draft = await draftGroup({ read, spec, source, benchmark, options, terminal });
   return { spec, benchmark, source, checked, draft, skipped, resolvePath: read.resolvePath };
 }
 
@@ -168,6 +170,7 @@ async function draftGroup({
   readonly options: RunOptions;
   readonly terminal: Terminal;
 }): Promise<GroupDraft> {
+  const commit = readCommit(terminal.workingFolder);
   return {
     benchmark: benchmark.name,
     label: checkLabel(options.label ?? benchmark.name),
@@ -189,7 +192,7 @@ async function draftGroup({
     commandLine: [...terminal.commandLine],
     scorerVersions,
     toolVersion,
-    commit: readCommit(terminal.workingFolder),
+    commit: await commit,
   };
 }
 
@@ -210,15 +213,11 @@ async function digestFiles(paths: readonly string[]): Promise<SourceFile[]> {
   );
 }
 
-/** Reads the commit of the working folder, where a benchmark's own files usually are. */
-function readCommit(folder: string): string | null {
-  try {
-    return execFileSync('git', ['rev-parse', 'HEAD'], {
-      cwd: folder,
-      encoding: 'utf8',
-      stdio: ['ignore', 'pipe', 'ignore'],
-    }).trim();
-  } catch {
-    return null;
-  }
+/** Reads the commit of the working folder, where a benchmark's own files usually are; null outside of a repository. */
+function readCommit(folder: string): Promise<string | null> {
+  return new Promise((resolve) => {
+    execFile('git', ['rev-parse', 'HEAD'], { cwd: folder }, (error, stdout) => {
+      resolve(error === null ? stdout.trim() : null);
+    });
+  });
 }

@@ -2,6 +2,9 @@ import * as z from 'zod';
 
 /** The longest id that fits in a DynamoDB sort key and, percent-encoded, in a file name. */
 const MAX_ID_BYTES = 80;
+/** UTF-8 takes no more than this for a unit of a string's length. */
+const MAX_BYTES_PER_UNIT = 3;
+const encoder = new TextEncoder();
 
 /**
  * A question's id, which users type and which becomes part of keys and file names.
@@ -18,7 +21,8 @@ export const questionIdSchema = z
 
 function isSafeId(id: string): boolean {
   if (id === '.' || id === '..' || id !== id.trim() || !id.isWellFormed()) return false;
-  if (new TextEncoder().encode(id).length > MAX_ID_BYTES) return false;
+  const isShort = id.length * MAX_BYTES_PER_UNIT <= MAX_ID_BYTES;
+  if (!isShort && encoder.encode(id).length > MAX_ID_BYTES) return false;
   return !/[\p{Cc}\p{Zl}\p{Zp}#]/u.test(id);
 }
 

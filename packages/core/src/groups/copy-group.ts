@@ -13,7 +13,7 @@ import type { TaskQueue } from '../ports/task-queue.ts';
 import type { LoadedGroup } from '../spec/load-group.ts';
 import { createSelector } from '../spec/questions/select-questions.ts';
 import { type CellCopy, copyCell } from './copy-cell.ts';
-import { publishedKeys } from './finalize-group.ts';
+import { plannedConfigs, publishedKeys } from './finalize-group.ts';
 import {
   currentGrading,
   type Gradings,
@@ -21,7 +21,6 @@ import {
   readGradings,
   writeGradings,
 } from './gradings.ts';
-import { plannedConfigs } from './plan-group.ts';
 import { chooseMissing, sendTasks } from './send-tasks.ts';
 
 /** Cells copied concurrently: hides the latency of a remote store and fills a local store's batches. */

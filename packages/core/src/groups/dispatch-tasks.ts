@@ -5,7 +5,8 @@ import { ThriceError } from '../errors.ts';
 import type { ActiveGroups } from '../ports/active-groups.ts';
 import type { GroupRequests } from '../ports/group-requests.ts';
 import { readGroup } from '../spec/load-group.ts';
-import { type PlanStores, plannedConfigs } from './plan-group.ts';
+import { plannedConfigs } from './finalize-group.ts';
+import type { PlanStores } from './plan-group.ts';
 import { type ChooseTasks, chooseAll, chooseMissing, sendTasks } from './send-tasks.ts';
 
 /** The stores and services a dispatch request needs. */

@@ -4,6 +4,7 @@ import { type CellRow, cellRowSchema, hasScore } from '../domain/cell.ts';
 import type { Grading } from '../domain/grading.ts';
 import type { GroupHeader } from '../domain/group.ts';
 import { ThriceError } from '../errors.ts';
+import { mapBounded } from '../map-bounded.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
 import type { Clock } from '../ports/clock.ts';
 import { type RowStores, readRows } from '../results/read-rows.ts';
@@ -19,6 +20,8 @@ import {
   withGrading,
 } from './gradings.ts';
 
+/** Configs that are written side by side while they are worked on: their cells become final at the same time. */
+const CONFIGS_AT_ONCE = 8;
 const EXIT_COMPLETE = 0;
 const EXIT_WITHOUT_SCORE = 1;
 
@@ -103,17 +106,16 @@ export async function publishEdition(
   const filesByRun = new Map<string, readonly ConfigFiles[]>();
   for (const run of header.runs) {
     const runSummary = new SummaryBuilder(header, benchmark.coverageFloor);
-    const files: ConfigFiles[] = [];
-    for (const config of benchmark.configs) {
-      if (!isPlanned(header, config.name)) continue;
-      files.push(
-        await writeConfig({ edition, run, config }, stores, (row) => {
-          runSummary.add(row);
-          group.add(row);
-          stores.onRow?.(row);
-        }),
-      );
-    }
+    const onRow = (row: CellRow) => {
+      runSummary.add(row);
+      group.add(row);
+      stores.onRow?.(row);
+    };
+    const configs = plannedConfigs(header, benchmark);
+    const atOnce = stores.untilFinal === undefined ? 1 : CONFIGS_AT_ONCE;
+    const files = await mapBounded(configs, atOnce, (config) =>
+      writeConfig({ edition, run, config }, stores, onRow),
+    );
     await writeJson(stores.blobs, `${folder}/${run}/summary.json`, runSummary.build());
     filesByRun.set(run, files);
   }
@@ -152,6 +154,11 @@ export function possibleExitCodes(
 /** Whether a config has cells in this group. Skipped configs have none. */
 export function isPlanned(header: GroupHeader, config: string): boolean {
   return header.configs.some((entry) => entry.config === config && entry.cells > 0);
+}
+
+/** Returns the configs that have cells in a group. */
+export function plannedConfigs(header: GroupHeader, benchmark: Benchmark): readonly Config[] {
+  return benchmark.configs.filter(({ name }) => isPlanned(header, name));
 }
 
 /** Reads the rows of a published cells file. */

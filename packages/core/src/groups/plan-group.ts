@@ -1,4 +1,4 @@
-import type { Benchmark, Config } from '../domain/benchmark.ts';
+import type { Benchmark } from '../domain/benchmark.ts';
 import { type GroupHeader, groupHeaderSchema } from '../domain/group.ts';
 import { ThriceError } from '../errors.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
@@ -12,7 +12,7 @@ import {
   serializeQuestion,
 } from '../spec/questions/check-questions.ts';
 import type { QuestionSource } from '../spec/questions/load-questions.ts';
-import { isPlanned } from './finalize-group.ts';
+import { plannedConfigs } from './finalize-group.ts';
 import { chooseAll, sendTasks } from './send-tasks.ts';
 
 /** Names tried before planning fails: this many collisions mean that the random source is broken. */
@@ -78,7 +78,9 @@ export async function storePlan(
   { ledger, blobs }: Omit<PlanStores, 'queue'>,
 ): Promise<GroupHeader> {
   const key = `questions/${checked.sha256}.jsonl`;
-  if (!(await blobs.has(key))) await blobs.write(key, serializeAll(source, draft.spec.select));
+  if (!(await blobs.has(key))) {
+    await blobs.write(key, checked.lines ?? serializeAll(source, draft.spec.select));
+  }
   const createdAt = clock.toIso(clock.now());
   const stem = `${draft.label}-${compactInstant(createdAt)}`;
   // Parsing fixes the key order, so a header that is read and written again keeps the same bytes.
@@ -123,11 +125,6 @@ export async function enqueueGroup(
   );
   if (next !== undefined) throw interrupted(header.group);
   await stores.ledger.markPlanned(header.group);
-}
-
-/** Returns the configs that have cells in a group. */
-export function plannedConfigs(header: GroupHeader, benchmark: Benchmark): readonly Config[] {
-  return benchmark.configs.filter(({ name }) => isPlanned(header, name));
 }
 
 async function* serializeAll(

@@ -9,6 +9,7 @@ import type { Summary } from '../results/summary.ts';
 import { TallyCounter } from '../results/tally-counter.ts';
 import { type LoadedGroup, readGroup } from '../spec/load-group.ts';
 import {
+  type EarlyExitCode,
   type Edition,
   earlyExitCodes,
   editionOf,
@@ -127,8 +128,8 @@ export async function publishRecorded(
   edition: Edition,
   state: GroupState,
   stores: FinalizeStores,
-  endedWith?: { readonly earlyExitCode: number | undefined },
-): Promise<{ readonly summary: Summary; readonly tallies: readonly Tally[] }> {
+  endedWith?: { readonly earlyExitCode: EarlyExitCode },
+): Promise<WrittenResults> {
   const counter = new TallyCounter();
   const earlyExitCode = state === 'cancelled' ? earlyExitCodes.interrupted : earlyExitCodes.paused;
   const planned = countPlanned(edition.header);
@@ -148,6 +149,27 @@ export async function publishRecorded(
   return { summary, tallies: counter.tallies() };
 }
 
+/** The files of a group under its current grading, as written. */
+export interface WrittenResults {
+  readonly summary: Summary;
+  /** Counted from the records. */
+  readonly tallies: readonly Tally[];
+}
+
+/**
+ * Writes the files of a group under its current grading.
+ *
+ * @param endedWith - As in {@link finalizeGroup}. @default what the records say
+ */
+export async function writeResults(
+  { header, benchmark, state }: Pick<LoadedGroup, 'header' | 'benchmark' | 'state'>,
+  stores: FinalizeStores,
+  endedWith?: { readonly earlyExitCode: EarlyExitCode },
+): Promise<WrittenResults> {
+  const edition = await currentEdition({ header, benchmark }, stores);
+  return await publishRecorded(edition, state, stores, endedWith);
+}
+
 /**
  * Writes the files of a group under its current grading and repairs its tallies. A tally that changes meanwhile
  * is left alone: a worker is completing cells.
@@ -156,17 +178,27 @@ export async function publishRecorded(
  * @returns The summary of the group.
  */
 export async function publishGroup(
-  { header, benchmark, state }: Pick<LoadedGroup, 'header' | 'benchmark' | 'state'>,
+  group: Pick<LoadedGroup, 'header' | 'benchmark' | 'state'>,
   stores: FinalizeStores,
-  endedWith?: { readonly earlyExitCode: number | undefined },
+  endedWith?: { readonly earlyExitCode: EarlyExitCode },
 ): Promise<Summary> {
   const { ledger } = stores;
-  const before = await readAllTallies(header, ledger);
-  const edition = await currentEdition({ header, benchmark }, stores);
-  const { summary, tallies } = await publishRecorded(edition, state, stores, endedWith);
-  const after = await readAllTallies(header, ledger);
+  const before = await readAllTallies(group.header, ledger);
+  const { summary, tallies } = await writeResults(group, stores, endedWith);
+  const after = await readAllTallies(group.header, ledger);
   for (const counted of tallies) await repairTally(counted, { before, after }, ledger);
   return summary;
+}
+
+/** Corrects the tallies of a group that nobody works on. */
+export async function repairTallies(
+  header: GroupHeader,
+  tallies: readonly Tally[],
+  ledger: Ledger,
+): Promise<void> {
+  const existing = await readAllTallies(header, ledger);
+  const both = { before: existing, after: existing };
+  for (const counted of tallies) await repairTally(counted, both, ledger);
 }
 
 async function readAllTallies(

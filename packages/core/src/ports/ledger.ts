@@ -95,8 +95,16 @@ export interface Ledger {
   commitCall(key: CellKey, entry: JournalEntry): Promise<JournalEntry>;
   /** Reads the calls that answer the steps of a cell, keyed by step. */
   readJournal(key: CellKey): Promise<ReadonlyMap<string, JournalEntry>>;
-  /** Lists the discarded calls of a config in a run, in no particular order. */
-  listDiscardedCalls(run: string, config: string): AsyncIterable<DiscardedCall>;
+  /**
+   * Lists the discarded calls of a config in a run, in no particular order.
+   *
+   * @param ids - Questions, at most `limits.pageSize`. @default all
+   */
+  listDiscardedCalls(
+    run: string,
+    config: string,
+    ids?: readonly string[],
+  ): AsyncIterable<DiscardedCall>;
   /**
    * Writes the result of a cell exactly once.
    *

@@ -27,6 +27,14 @@ const JOURNALS_AT_ONCE = 16;
 export interface RowStores extends Grader {
   readonly ledger: Ledger;
   readonly blobs: BlobStore;
+  /**
+   * Waits until the rows of some cells are final, where rows are read while their group is worked on.
+   *
+   * @default no wait: rows are read as they are
+   */
+  readonly untilFinal?:
+    | ((run: string, config: string, ids: readonly string[]) => Promise<void>)
+    | undefined;
 }
 
 /**
@@ -64,7 +72,11 @@ export async function* readQuestionRows(
 ): AsyncIterable<QuestionRow> {
   const stores = { ...others, patterns: giveUpEndlessPatterns(patterns) };
   let page: Question[] = [];
-  const discarded = await readDiscarded(run, config.name, stores.ledger);
+  // At once where rows are final, because a stage cannot list those of some cells for less.
+  const discarded =
+    stores.untilFinal === undefined
+      ? await readDiscarded(run, config.name, stores.ledger)
+      : undefined;
   const includes = createSelector(config.select);
   for await (const { question } of readStoredQuestions(header, stores.blobs)) {
     if (!includes(question)) continue;
@@ -81,8 +93,8 @@ interface RowSource {
   readonly run: string;
   readonly config: Config;
   readonly stores: RowStores;
-  /** The discarded calls by question. */
-  readonly discarded: ReadonlyMap<string, readonly Call[]>;
+  /** The discarded calls by question; undefined to read those of each page. */
+  readonly discarded: ReadonlyMap<string, readonly Call[]> | undefined;
 }
 
 /** Reads the discarded calls by question, each question's in the order in which they were sent. */
@@ -90,9 +102,10 @@ async function readDiscarded(
   run: string,
   config: string,
   ledger: Ledger,
+  ids?: readonly string[],
 ): Promise<ReadonlyMap<string, readonly Call[]>> {
   const byId = new Map<string, SentCall[]>();
-  for await (const { id, entry } of ledger.listDiscardedCalls(run, config)) {
+  for await (const { id, entry } of ledger.listDiscardedCalls(run, config, ids)) {
     const { call, callId } = entry;
     byId.set(id, [...(byId.get(id) ?? []), { call, callId }]);
   }
@@ -115,12 +128,14 @@ async function* rowsOf(
   { run, config, stores, discarded }: RowSource,
 ): AsyncIterable<QuestionRow> {
   const ids = page.map(({ id }) => id);
+  await stores.untilFinal?.(run, config.name, ids);
+  const wastes = discarded ?? (await readDiscarded(run, config.name, stores.ledger, ids));
   const cells = await stores.ledger.readCells(run, config.name, ids);
   const paid = await readPaid([...cells.values()].filter(isUnanswered), stores.ledger);
   for (const question of page) {
     const cell = cells.get(question.id);
     const stored = cell?.result;
-    const waste = discarded.get(question.id) ?? [];
+    const waste = wastes.get(question.id) ?? [];
     // Most results have the right grade: no promise for each of them.
     const result =
       stored === undefined || stored.outcome === 'failed'

@@ -51,8 +51,16 @@ export class SummaryBuilder {
       specSha256: header.specSource.sha256,
       questionsSha256: header.questions.sha256,
       coverageFloor: this.#coverageFloor,
-      configs: [...this.#byConfig].map(([config, tallies]) => this.#summarize(config, tallies)),
+      configs: this.#inPlannedOrder().map(([config, tallies]) => this.#summarize(config, tallies)),
     };
+  }
+
+  /** Configs that were written side by side add their first rows in any order. */
+  #inPlannedOrder(): readonly (readonly [string, ConfigTallies])[] {
+    const names = this.#header.configs.map(({ config }) => config);
+    return [...this.#byConfig].toSorted(
+      ([left], [right]) => names.indexOf(left) - names.indexOf(right),
+    );
   }
 
   #summarize(config: string, tallies: ConfigTallies): ConfigSummary {

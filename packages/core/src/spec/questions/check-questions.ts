@@ -13,6 +13,8 @@ import { createSelector } from './select-questions.ts';
 
 /** Checking stops after this many problems. */
 const MAX_PROBLEMS = 20;
+/** Questions of up to so many characters in all are kept in memory, so that they are not read twice. */
+const MAX_KEPT_CHARS = 24 * 1024 * 1024;
 
 /** The result of checking all questions. */
 export interface CheckedQuestions {
@@ -25,6 +27,8 @@ export interface CheckedQuestions {
   readonly targetCounts: ReadonlyMap<string, number>;
   /** The longest prompt of each config whose model has a known context window. */
   readonly longestPrompts: ReadonlyMap<string, LongestPrompt>;
+  /** The selected questions as stored; undefined if they are too many to keep. */
+  readonly lines: readonly string[] | undefined;
 }
 
 /** The longest prompt of a config. */
@@ -75,9 +79,15 @@ export async function checkQuestions(
   }));
   const problems: string[] = [];
   let count = 0;
+  let lines: string[] | undefined = [];
+  let keptChars = 0;
   for await (const question of selectQuestions(source, select)) {
     count += 1;
-    digest.update(serializeQuestion(question));
+    const line = serializeQuestion(question);
+    digest.update(line);
+    keptChars += line.length;
+    if (keptChars > MAX_KEPT_CHARS) lines = undefined;
+    lines?.push(line);
     for (const entry of perConfig) {
       if (!entry.includes(question)) continue;
       entry.count += 1;
@@ -116,6 +126,7 @@ export async function checkQuestions(
         .filter(({ hasWindow }) => hasWindow)
         .map(({ config, longest }) => [config.name, longest]),
     ),
+    lines,
   };
 }
 
