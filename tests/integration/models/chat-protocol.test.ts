@@ -686,6 +686,8 @@ describe('how the chat protocol reads a response', () => {
   it.each<[string, readonly unknown[], string]>([
     ['ends without a finish reason', [aChunk({ content: '4' })], 'truncated-response'],
     ['is empty', [], 'truncated-response'],
+    // LiteLLM's proxy 1.106.2 before a server whose body is not JSON.
+    ['stops without a word', [aChunk({}, 'stop'), aChunk({})], 'truncated-response'],
     ['is broken', [aChunk({ content: '4' }), '{"id": "c'], 'truncated-response'],
     ['has an unreadable chunk', [{ choices: 'none' }], 'truncated-response'],
     [

@@ -29,13 +29,12 @@ const vectorSchema = z.strictObject({
 });
 type Vector = z.infer<typeof vectorSchema>;
 
-const vectors = readFileSync('tests/fixtures/vendor-errors.jsonl', 'utf8')
-  .split('\n')
-  .filter((line) => line !== '')
-  .map((line) => vectorSchema.parse(JSON.parse(line)));
+const vectors = readVectors('vendor-errors.jsonl');
+/** Wordings that no source was found for: they hold the table's patterns in place and prove nothing about vendors. */
+const unsourced = readVectors('vendor-errors-unsourced.jsonl');
 
 describe('the error table', () => {
-  it('is tried on at least 150 recorded shapes of at least 30 vendors', () => {
+  it('is tried on at least 150 published shapes of at least 30 vendors', () => {
     const vendors = new Set(vectors.map(({ vendor }) => vendor));
 
     expect(vectors.length).toBeGreaterThanOrEqual(150);
@@ -55,10 +54,17 @@ describe('the error table', () => {
     expect(error).toMatchObject({ code: 'model-rate-limited', message: 'slow down' });
   });
 
-  it.each(vectors)('reads $id ($where $status) as $expected.code', (vector) => {
+  it.each([...vectors, ...unsourced])('reads $id ($where $status) as $expected.code', (vector) => {
     expect(describeError(errorOf(vector))).toEqual(vector.expected);
   });
 });
+
+function readVectors(name: string): readonly Vector[] {
+  return readFileSync(`tests/fixtures/${name}`, 'utf8')
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => vectorSchema.parse(JSON.parse(line)));
+}
 
 function errorOf({ where, status, headers, body, now }: Vector): Finding | undefined {
   const nowMs = Date.parse(now);

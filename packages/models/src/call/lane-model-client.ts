@@ -16,6 +16,7 @@ import { pickRateLimits } from '../transport/rate-limit-headers.ts';
 import { type Redact, redactValue } from '../transport/redact.ts';
 import { refuseDetour } from '../transport/refuse-detour.ts';
 import type { EndpointOutcome } from './endpoint-pool.ts';
+import { findMissingAnswer } from './find-missing-answer.ts';
 import { type LaneEndpoint, type OpenLane, openLane } from './lane-endpoints.ts';
 import { mapApiError, withDetails } from './map-call-error.ts';
 import { parseJson } from './parse-json.ts';
@@ -104,7 +105,7 @@ export class LaneModelClient implements ModelClient {
     const raw = redactValue(received.raw, call.redact);
     const context = { lane: request.lane, nowMs: this.#clock.now() };
     const { problem, ...answer } = this.#protocol.readAnswer(raw, context);
-    const failure = received.failure ?? problem;
+    const failure = received.failure ?? problem ?? findMissingAnswer(answer);
     return {
       endpoint: endpoint.url,
       ...answer,

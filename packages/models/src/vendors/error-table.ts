@@ -167,8 +167,9 @@ const ACCESS_ROWS: readonly ErrorRow[] = [
     word: /^(?:model_not_found|model_not_available|model_not_supported|model_decommissioned|invalid_model|unknown_model|unavailable_model|deploymentnotfound|operationnotsupported|model_not_exist|modelnotfound|key_model_access_denied|team_model_access_denied)$/,
   },
   {
+    // `no_db_connection`: a LiteLLM proxy without a database knows no key but its own.
     code: 'auth-failed',
-    word: /^(?:invalid_api_key|wrong_api_key|api_key_invalid|incorrect_api_key|invalid_authentication_error|authentication_error|unauthorized|unauthenticated|unauthenticated:.*|unsupported_country_region_territory|account_deactivated|key_blocked|expired_key|api_key_service_blocked)$/,
+    word: /^(?:invalid_api_key|wrong_api_key|api_key_invalid|incorrect_api_key|invalid_authentication_error|authentication_error|unauthorized|unauthenticated|unauthenticated:.*|unsupported_country_region_territory|account_deactivated|key_blocked|expired_key|no_db_connection|api_key_service_blocked)$/,
   },
   {
     code: 'auth-failed',
