@@ -1,21 +1,32 @@
-import { parseSpec, resolveBenchmark, type ThriceError, vendorOf } from '@thrice/core';
+import { checkPlan, parseSpec, resolveBenchmark, type ThriceError, vendorOf } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** The problems of a spec with one config. */
+const checked: Parameters<typeof checkPlan>[2] = {
+  count: 1,
+  sha256: '0'.repeat(64),
+  cellCounts: new Map([['a', 1]]),
+  targetCounts: new Map([['a', 1]]),
+  longestPrompts: new Map(),
+  lines: undefined,
+};
+
+/** The errors and warnings of a spec with one config. */
 function problemsOf(config: Fields, lanes: Fields = {}): readonly string[] {
   const document = { questions: 'questions.jsonl', lanes, configs: [{ name: 'a', ...config }] };
   const spec = parseSpec(document, 'demo.toml');
   try {
-    resolveBenchmark(spec, 'demo.toml');
-    return [];
+    const benchmark = resolveBenchmark(spec, 'demo.toml');
+    return checkPlan(spec, benchmark, checked).map(
+      ({ severity, message }) => `${severity}: ${message}`,
+    );
   } catch (error) {
-    return (error as ThriceError).details.problems ?? [];
+    return ((error as ThriceError).details.problems ?? []).map((problem) => `error: ${problem}`);
   }
 }
 
-describe('a parameter that the model refuses for all questions is an error of the spec', () => {
+describe('a parameter that the model refuses for all questions', () => {
   it.each<[string, Fields, string]>([
     ['openai/o3', { temperature: 0 }, 'configs[0].temperature: expected 1 for o3'],
     ['openai/o4-mini', { top_p: 0.5 }, 'configs[0].top_p: expected 1'],
@@ -25,26 +36,37 @@ describe('a parameter that the model refuses for all questions is an error of th
     ['openai/gpt-5.2', { temperature: 0, reasoning_effort: 'high' }, 'configs[0].temperature'],
     ['anthropic/claude-opus-4-7', { temperature: 0 }, 'configs[0].temperature: expected none'],
     ['anthropic/claude-sonnet-5-5', { top_p: 1 }, 'configs[0].top_p: expected none'],
-    ['anthropic/claude-opus-4-1', { seed: 7 }, 'configs[0].seed: expected none'],
-    ['anthropic/claude-opus-4-5', { reasoning_effort: 'none' }, 'expected low or medium or high'],
     ['kimi/kimi-k2.6', { temperature: 0 }, 'configs[0].temperature: expected 1 or 0.6'],
     ['kimi/kimi-k2.5', { top_p: 1 }, 'configs[0].top_p: expected 0.95'],
     ['grok/grok-4.20-reasoning', { reasoning_effort: 'low' }, 'reasoning_effort: expected none'],
     ['grok/grok-4.3', { reasoning_effort: 'xhigh' }, 'expected none or low or medium or high'],
-  ])('%s with %j', (model, parameters, expected) => {
+  ])('is worth a warning: %s with %j', (model, parameters, expected) => {
     const problems = problemsOf({ model, ...parameters });
 
     expect(problems).toEqual([expect.stringContaining(expected)]);
-    expect(problems[0]).toMatch(/https?:|types of/);
+    expect(problems[0]).toMatch(/^warning: .*https?:/);
   });
 
-  it.each([{ seed: 7 }, { stop: ['END'] }])('anything over responses with %j', (parameters) => {
-    const lanes = { openai: { protocol: 'responses' } };
+  it.each<[string, Fields, string]>([
+    ['anthropic/claude-opus-4-1', { seed: 7 }, 'configs[0].seed: expected none'],
+    ['anthropic/claude-opus-4-5', { reasoning_effort: 'none' }, 'expected low or medium or high'],
+  ])('is an error where the protocol cannot say it: %s with %j', (model, parameters, expected) => {
+    const problems = problemsOf({ model, ...parameters });
 
-    const problems = problemsOf({ model: 'openai/gpt-4.1', ...parameters }, lanes);
-
-    expect(problems).toHaveLength(1);
+    expect(problems).toEqual([expect.stringContaining(expected)]);
+    expect(problems[0]).toMatch(/^error: .*types of/);
   });
+
+  it.each([{ seed: 7 }, { stop: ['END'] }])(
+    'is an error over responses, which has no field for it: %j',
+    (parameters) => {
+      const lanes = { openai: { protocol: 'responses' } };
+
+      const problems = problemsOf({ model: 'openai/gpt-4.1', ...parameters }, lanes);
+
+      expect(problems).toEqual([expect.stringMatching(/^error: /)]);
+    },
+  );
 });
 
 it('background mode over responses, which nothing waits for, is an error of the spec', () => {
@@ -52,7 +74,7 @@ it('background mode over responses, which nothing waits for, is an error of the 
   const lab = { base_url: 'http://127.0.0.1:4000/v1' };
 
   expect(problemsOf(config, { lab: { ...lab, protocol: 'responses' } })).toEqual([
-    'configs[0].extra_body.background: not supported by this version; raise timeout_s',
+    'error: configs[0].extra_body.background: not supported by this version; raise timeout_s',
   ]);
   expect(problemsOf(config, { lab })).toEqual([]);
 });

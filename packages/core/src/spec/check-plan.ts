@@ -1,6 +1,7 @@
 import type { Benchmark, Config } from '../domain/benchmark.ts';
 import type { BenchmarkSpec } from '../domain/benchmark-spec.ts';
 import { contextWindowOf } from './context-windows.ts';
+import { parameterProblems } from './parameter-rules.ts';
 import type { CheckedQuestions } from './questions/check-questions.ts';
 
 /** Characters of a token, as a rule of thumb for English text. */
@@ -33,7 +34,22 @@ export function checkPlan(
     ...targetProblems(config, index, { spec, checked }),
     ...twinProblems(config, index, benchmark),
     ...windowProblems(config, index, checked),
+    ...refusedParameters(config, index, benchmark),
   ]);
+}
+
+/** What the vendor refuses costs nothing, but fails every cell of the config. */
+function refusedParameters(
+  config: Config,
+  index: number,
+  { lanes }: Benchmark,
+): readonly PlanProblem[] {
+  const lane = lanes.get(config.lane);
+  if (lane === undefined) return [];
+  return parameterProblems(lane, config.model, config, 'vendor').map((problem) => ({
+    severity: 'warning',
+    message: `configs[${index}].${problem}; leave it out, or see with "thrice doctor"`,
+  }));
 }
 
 function targetProblems(

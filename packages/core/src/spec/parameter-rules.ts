@@ -31,7 +31,7 @@ const CLAUDE_SAMPLING =
 const KIMI_SAMPLING =
   'https://platform.kimi.ai/docs/guide/migrating-from-openai-to-kimi: 1.0 with thinking, 0.6 without; https://github.com/HKUDS/nanobot/pull/4967 (2026-07-17)';
 
-/** What vendors refuse with status 400, for all questions alike. */
+/** What vendors refuse with status 400, for all questions alike, and what a protocol has no field for. */
 const RULES: readonly Rule[] = [
   {
     vendor: 'openai',
@@ -163,25 +163,30 @@ const SPEC_NAMES = {
 } as const;
 
 /**
- * Returns what the model of a config would refuse of its parameters, for all questions alike. Nothing is left out or
- * changed silently: an author who asked for `temperature = 0` must know that the model has another.
+ * Returns what cannot be said of a config's parameters, for all questions alike. Nothing is left out or changed
+ * silently: an author who asked for `temperature = 0` must know that the model has another.
  *
  * What `extra_body` says is sent as it is.
  *
+ * @param ruledBy - `protocol`: what its requests have no field for, which is an error of the spec. `vendor`: what the
+ *   model was seen to refuse, which is worth a warning: vendors change their minds without telling.
  * @returns Problems, each with its key in the spec in front.
  */
 export function parameterProblems(
   lane: Pick<Lane, 'name' | 'protocol' | 'endpoints'>,
   model: string,
   parameters: ModelParameters & Pick<Config, 'extraBody'>,
+  ruledBy: 'protocol' | 'vendor',
 ): readonly string[] {
-  if (lane.protocol === 'responses' && parameters.extraBody?.['background'] === true) {
+  const asksForBackground = parameters.extraBody?.['background'] === true;
+  if (ruledBy === 'protocol' && lane.protocol === 'responses' && asksForBackground) {
     // The answer would be one that has not ended, paid for again with each attempt.
     return ['extra_body.background: not supported by this version; raise timeout_s'];
   }
   // Behind a proxy or a stand-in, its own rules hold.
   const vendor = vendorOfHost(lane.endpoints[0]);
-  return RULES.filter((rule) => appliesTo(rule, { vendor, ...lane }, model, parameters))
+  return RULES.filter((rule) => ruledBy in rule)
+    .filter((rule) => appliesTo(rule, { vendor, ...lane }, model, parameters))
     .filter(({ parameter, accepts }) => {
       const value = parameters[parameter];
       return value !== undefined && !accepts.some((accepted) => accepted === value);

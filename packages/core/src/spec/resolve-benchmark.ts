@@ -33,9 +33,10 @@ export function resolveBenchmark(
     const lane = resolveLane(spec, name);
     lanes.set(name, lane);
     const resolved = resolveConfig(spec, config, name);
-    // A group that was planned stays readable, whatever vendors refuse by now.
-    const refused = scorers === undefined ? [] : parameterProblems(lane, resolved.model, resolved);
-    problems.push(...refused.map((problem) => `configs[${index}].${problem}`));
+    // A group that was planned stays readable, whatever the rules are by now.
+    const unsayable =
+      scorers === undefined ? [] : parameterProblems(lane, resolved.model, resolved, 'protocol');
+    problems.push(...unsayable.map((problem) => `configs[${index}].${problem}`));
     return resolved;
   });
   for (const [name, lane] of Object.entries(spec.lanes)) {
