@@ -106,6 +106,19 @@ describe('a server that refuses every tenth question because of its filter', () 
         ),
     ],
     [
+      'status 403',
+      // https://github.com/theopenco/llmgateway/pull/1785 (xAI)
+      (response: Parameters<typeof sendJson>[0]) =>
+        sendJson(
+          response,
+          {
+            code: 'permission-denied',
+            error: 'Content violates usage guidelines: SAFETY_CHECK_TYPE_CSAM',
+          },
+          { status: 403 },
+        ),
+    ],
+    [
       'finish reason content_filter',
       // https://platform.openai.com/docs/api-reference/chat/object (finish_reason)
       (response: Parameters<typeof sendJson>[0]) =>
