@@ -20,9 +20,11 @@ import { readSpecFile } from '../spec/read-spec-file.ts';
 
 /** The result of one check. */
 interface Finding {
-  readonly isFine: boolean;
+  readonly severity: 'ok' | 'warning' | 'error';
   readonly what: string;
 }
+
+const LABELS = { ok: 'ok  ', warning: 'warn', error: 'FAIL' } as const;
 
 /** What the checks of a lane need. */
 interface LaneCheck {
@@ -51,12 +53,12 @@ export async function checkBenchmark(
   const cellCount = [...checked.cellCounts.values()].reduce((sum, count) => sum + count, 0);
   const findings: Finding[] = [
     {
-      isFine: true,
+      severity: 'ok',
       what: `${file}: ${countOf(checked.count, 'question')}, ${countOf(configs.length, 'config')}, ${countOf(cellCount * benchmark.replicates, 'cell')}`,
     },
     ...checkPlan(spec, resolved, checked).map(({ severity, message }) => ({
-      isFine: severity === 'warning',
-      what: `${file}: ${severity}: ${message}`,
+      severity,
+      what: `${file}: ${message}`,
     })),
   ];
   await using transport = openHttpTransport(terminal);
@@ -67,9 +69,10 @@ export async function checkBenchmark(
   findings.push(...probes.map(describeProbe));
   if (options.json === true) terminal.print(JSON.stringify({ findings, probes }, null, 2));
   else
-    for (const { isFine, what } of findings)
-      terminal.print(plainText(`${isFine ? 'ok  ' : 'FAIL'} ${what}`));
-  return findings.every(({ isFine }) => isFine) ? exitCodes.complete : exitCodes.unavailable;
+    for (const { severity, what } of findings)
+      terminal.print(plainText(`${LABELS[severity]} ${what}`));
+  const hasFailed = findings.some(({ severity }) => severity === 'error');
+  return hasFailed ? exitCodes.unavailable : exitCodes.complete;
 }
 
 async function callModels(benchmark: Benchmark, terminal: Terminal): Promise<readonly Probe[]> {
@@ -83,11 +86,12 @@ async function callModels(benchmark: Benchmark, terminal: Terminal): Promise<rea
 function describeProbe(probe: Probe): Finding {
   const { lane, model, isStreamed, isFine, error } = probe;
   const where = `lane ${lane}, model ${model}${isStreamed ? ', streamed' : ''}`;
-  if (error === null) return { isFine, what: `${where}: ${describeAnswer(probe)}` };
+  const severity = isFine ? 'ok' : 'error';
+  if (error === null) return { severity, what: `${where}: ${describeAnswer(probe)}` };
   const status = error.status === null ? '' : `, status ${error.status}`;
   const remedy = error.remedy === null ? '' : `; ${error.remedy}`;
   return {
-    isFine,
+    severity,
     what: `${where}: ${error.code} (${error.class}${status}): ${error.message}${remedy}`,
   };
 }
@@ -108,12 +112,12 @@ async function checkLane(lane: Lane, check: LaneCheck): Promise<Finding[]> {
   if (status === 'missing') {
     return [
       {
-        isFine: false,
+        severity: 'error',
         what: `lane ${lane.name}: expected a key in ${lane.apiKeyEnv ?? ''}, found none`,
       },
     ];
   }
-  const key: Finding = { isFine: true, what: `lane ${lane.name}: key ${status}` };
+  const key: Finding = { severity: 'ok', what: `lane ${lane.name}: key ${status}` };
   const endpoints = await Promise.all(
     lane.endpoints.map((endpoint) =>
       checkEndpoint({ lane, endpoint, key: keyOf(lane, terminal), ...check }),
@@ -140,15 +144,17 @@ async function checkEndpoint({
     const missing = names.length === 0 ? [] : wanted.filter(({ model }) => !names.includes(model));
     return [
       {
-        isFine: true,
+        severity: 'ok',
         what: `${where}: reachable, lists ${names.length === 0 ? 'no models' : countOf(names.length, 'model')}`,
       },
-      ...missing.map(({ name, model }) => ({
-        isFine: false,
-        what: `${where}: does not list model "${model}" of config "${name}"`,
-      })),
+      ...missing.map(
+        ({ name, model }): Finding => ({
+          severity: 'error',
+          what: `${where}: does not list model "${model}" of config "${name}"`,
+        }),
+      ),
     ];
   } catch (error) {
-    return [{ isFine: false, what: `${where}: ${toThriceError(error).message}` }];
+    return [{ severity: 'error', what: `${where}: ${toThriceError(error).message}` }];
   }
 }
