@@ -404,13 +404,19 @@ describe('a connection', () => {
     expect(error).toMatchObject({ code: 'connection-failed' });
   });
 
-  it('whose body is shorter than its length is read as far as it goes', async () => {
-    await using server = await startAnswering(ok('content-length: 99999\r\n'), body);
+  it.each([
+    ['kept', 'content-length: 99999\r\n'],
+    ['closed', 'connection: close\r\ncontent-length: 99999\r\n'],
+  ])(
+    'that was to be %s, whose body is shorter than its length, is read as far as it goes',
+    async (_, headers) => {
+      await using server = await startAnswering(ok(headers), body);
 
-    const { fault, output } = await sendTo(server);
+      const { fault, output } = await sendTo(server);
 
-    expect([fault, output.text]).toEqual([undefined, '42']);
-  });
+      expect([fault, output.text]).toEqual([undefined, '42']);
+    },
+  );
 
   it('whose body is longer than its length is read to its length, and not used again', async () => {
     const bytes = Buffer.byteLength(body);
@@ -425,12 +431,19 @@ describe('a connection', () => {
     expect(server.connectionCount).toBe(2);
   });
 
-  it('whose last chunk is missing is read as far as it goes', async () => {
-    const chunk = `${Buffer.byteLength(body).toString(16)}\r\n${body}\r\n`;
-    await using server = await startAnswering(ok('transfer-encoding: chunked\r\n'), chunk);
+  it.each([
+    ['kept', ''],
+    ['closed', 'connection: close\r\n'],
+  ])(
+    'that was to be %s, whose last chunk is missing, is read as far as it goes',
+    async (_, headers) => {
+      const chunk = `${Buffer.byteLength(body).toString(16)}\r\n${body}\r\n`;
+      const head = ok(`${headers}transfer-encoding: chunked\r\n`);
+      await using server = await startAnswering(head, chunk);
 
-    expect((await sendTo(server)).output.text).toBe('42');
-  });
+      expect((await sendTo(server)).output.text).toBe('42');
+    },
+  );
 
   it('that the server closes as the next request is sent loses that request, which is not repeated', async () => {
     const requests: string[] = [];
@@ -472,6 +485,23 @@ describe('a connection', () => {
     await response.readBody(MEBIBYTE, () => false);
 
     expect(response.status).toBe(200);
+  });
+
+  it('that is being opened ends with the transport', async () => {
+    const connected = Promise.withResolvers<Promise<unknown>>();
+    // Accepts, but never shakes hands.
+    await using server = await startRawServer((socket) => connected.resolve(once(socket, 'close')));
+    const transport = openTransport({ environment: {} });
+    const posted = transport
+      .open(server.url.replace('http:', 'https:'), {})
+      .post({ body: '{}', stop: { onStop: () => undefined } });
+    const failed = posted.catch((error: unknown) => error);
+    const closed = await connected.promise;
+
+    await transport[Symbol.asyncDispose]();
+
+    expect(await failed).toMatchObject({ code: 'connection-failed' });
+    await closed;
   });
 
   it('that does not open in time is an error of its own', async () => {

@@ -116,7 +116,9 @@ describe('a proxy of the environment', () => {
   it.each([
     ['NO_PROXY', '*'],
     ['NO_PROXY', 'models.invalid'],
+    ['NO_PROXY', 'invalid:1'],
     ['no_proxy', 'other.test, .invalid'],
+    ['no_proxy', 'OTHER.test *.invalid'],
   ])('is not used for the hosts of %s=%s', async (name, value) => {
     await using proxy = await startProxy();
     const environment = { HTTP_PROXY: proxy.url, [name]: value };
@@ -126,6 +128,19 @@ describe('a proxy of the environment', () => {
     expect(error.code).toBe('endpoint-unreachable');
     expect(proxy.requests).toEqual([]);
   });
+
+  it.each(['other.invalid', 'dels.invalid', 'models.invalid:2', ' , '])(
+    'is used for the other hosts: NO_PROXY=%s',
+    async (value) => {
+      await using server = await startPlainServer();
+      await using proxy = await startProxy();
+      const environment = { HTTP_PROXY: proxy.url, NO_PROXY: value };
+
+      const models = await listFrom(`http://models.invalid:${server.port}/v1`, environment);
+
+      expect(models).toEqual(['small']);
+    },
+  );
 
   it.each([
     ['http', 407, '407 the proxy asks for credentials: add them to the URL of the proxy'],

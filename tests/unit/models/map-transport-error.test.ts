@@ -14,17 +14,23 @@ describe('mapTransportError', () => {
     ['ENOTFOUND', 'getaddrinfo ENOTFOUND models.test', 'connection-failed', 'transient'],
     ['EPROTO', 'write EPROTO tlsv1 alert internal error', 'connection-failed', 'transient'],
     ['EPROTO', 'write EPROTO wrong version number', 'endpoint-unreachable', 'misconfigured'],
+    [
+      'ERR_SSL_WRONG_VERSION_NUMBER',
+      'wrong version number',
+      'endpoint-unreachable',
+      'misconfigured',
+    ],
     ['CERT_HAS_EXPIRED', 'certificate has expired', 'endpoint-unreachable', 'misconfigured'],
     ['ERR_TLS_CERT_ALTNAME_INVALID', 'altnames', 'endpoint-unreachable', 'misconfigured'],
     ['SELF_SIGNED_CERT_IN_CHAIN', 'self-signed', 'endpoint-unreachable', 'misconfigured'],
     ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'unable', 'endpoint-unreachable', 'misconfigured'],
-    ['HPE_HEADER_OVERFLOW', 'Parse Error: Header overflow', 'truncated-response', 'transient'],
+    ['UND_ERR_HEADERS_OVERFLOW', 'Headers Overflow Error', 'truncated-response', 'transient'],
     ['HPE_INVALID_CONSTANT', 'Parse Error: Expected HTTP/', 'truncated-response', 'transient'],
+    ['UND_ERR_RES_CONTENT_LENGTH_MISMATCH', 'mismatch', 'truncated-response', 'transient'],
+    ['UND_ERR_SOCKET', 'other side closed', 'connection-failed', 'transient'],
     ['Z_DATA_ERROR', 'incorrect header check', 'truncated-response', 'transient'],
     ['ERR__ERROR_FORMAT_CL_SPACE', 'Decompression failed', 'truncated-response', 'transient'],
     ['ZSTD_error_prefix_unknown', 'Unknown frame', 'truncated-response', 'transient'],
-    ['ERR_PROXY_TUNNEL', 'HTTP/1.1 407 Refused', 'endpoint-unreachable', 'misconfigured'],
-    ['ERR_PROXY_TUNNEL', 'HTTP/1.1 503 Busy', 'connection-failed', 'transient'],
   ])('maps %s (%s) to %s', (code, message, expected, errorClass) => {
     const cause = anError(code, message);
 
@@ -42,6 +48,12 @@ describe('mapTransportError', () => {
       'socket hang up (ECONNRESET)',
     );
     expect(mapTransportError('no').message).toBe('no');
+  });
+
+  it('maps an error of the HTTP parser, which has no code', () => {
+    const cause = Object.assign(new Error('Expected HTTP/'), { name: 'HTTPParserError' });
+
+    expect(mapTransportError(cause)).toMatchObject({ code: 'truncated-response' });
   });
 
   it('keeps an error of Thrice', () => {

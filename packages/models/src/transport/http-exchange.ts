@@ -1,7 +1,6 @@
-import type { ClientRequest, IncomingMessage } from 'node:http';
-import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { ThriceError } from '@thrice/core';
+import type { Dispatcher } from 'undici';
 import { openDecoder } from './content-encoding.ts';
 import type { HttpHeaders, HttpResponse, StopSource } from './http-transport.ts';
 import { bodyTooLong, mapTransportError } from './map-transport-error.ts';
@@ -11,21 +10,29 @@ import { bodyTooLong, mapTransportError } from './map-transport-error.ts';
  * and then its connection can be used again.
  */
 const REST_MS = 1_000;
+/**
+ * What undici reports of a body that is cut off on a connection that was to close after it; on others, it reports a
+ * closed socket.
+ * https://github.com/nodejs/undici/blob/v8.12.4/lib/dispatcher/client-h1.js
+ */
+const CUT_OFF = /^Response body length does not match|Invalid EOF state/;
 
 /**
- * One request and its response.
+ * One request and its response, as undici reports their progress.
  *
- * States: connecting; waiting for the head; head received; body being read; over. A failure before the head rejects
+ * States: waiting for a connection; sent; head received; body being read; over. A failure before the head rejects
  * it, a later one ends the body.
  */
-export class HttpExchange implements HttpResponse {
-  readonly #request: ClientRequest;
+export class HttpExchange implements Dispatcher.DispatchHandler, HttpResponse {
+  status = 0;
+  headers: HttpHeaders = {};
   readonly #head = Promise.withResolvers<HttpResponse>();
   readonly #end = Promise.withResolvers<ThriceError | undefined>();
-  #connecting: NodeJS.Timeout | undefined;
-  #response: IncomingMessage | undefined;
+  #controller: Dispatcher.DispatchController | undefined;
   #decoder: Duplex | undefined;
-  #onPiece: (piece: Buffer) => boolean = () => true;
+  #onPiece: ((piece: Buffer) => boolean) | undefined;
+  /** What came in the same packet as the head, before anybody could read it. */
+  readonly #early: Buffer[] = [];
   #maxBytes = 0;
   #receivedBytes = 0;
   #decodedBytes = 0;
@@ -33,16 +40,12 @@ export class HttpExchange implements HttpResponse {
   /** All of the body has arrived, though some of it may not be decoded yet. */
   #isReceived = false;
   #isOver = false;
+  #closing: NodeJS.Timeout | undefined;
 
-  constructor(request: ClientRequest, stop: StopSource, connectTimeoutMs: number) {
-    this.#request = request;
-    request.on('error', this.#breakOff);
-    request.on('response', this.#receive);
-    request.on('close', this.#closed);
-    if (!request.reusedSocket) this.#limitConnecting(connectTimeoutMs);
+  constructor(stop: StopSource) {
     stop.onStop(() => {
       // An error costs more than all else that this class does for a request.
-      if (!this.#isOver) this.#breakOff(new Error('the request was stopped'));
+      if (!this.#isReceived && !this.#isOver) this.#breakOff(new Error('the request was stopped'));
     });
   }
 
@@ -51,59 +54,60 @@ export class HttpExchange implements HttpResponse {
     return this.#head.promise;
   }
 
-  get status(): number {
-    return this.#response?.statusCode ?? 0;
-  }
-
-  get headers(): HttpHeaders {
-    return this.#response?.headers ?? {};
-  }
-
   async readBody(
     maxBytes: number,
     onPiece: (piece: Buffer) => boolean,
   ): Promise<ThriceError | undefined> {
     this.#maxBytes = maxBytes;
     this.#onPiece = onPiece;
-    if (this.#failure !== undefined) this.#settle(this.#failure);
-    this.#response?.on('data', this.#decode);
+    for (const piece of this.#early.splice(0)) this.#decode(piece);
+    if (this.#isReceived || this.#failure !== undefined) this.#endInput();
     return await this.#end.promise;
   }
 
-  #limitConnecting(connectTimeoutMs: number): void {
-    this.#connecting = setTimeout(() => {
-      this.#breakOff(new Error(`no connection within ${connectTimeoutMs / 1000} s`));
-    }, connectTimeoutMs);
-    const connected = () => clearTimeout(this.#connecting);
-    this.#request.on('socket', (socket: Socket) => {
-      // A socket that comes through a tunnel has shaken hands already.
-      if ('secureConnecting' in socket && socket.secureConnecting === true) {
-        socket.once('secureConnect', connected);
-      } else if (socket.connecting) {
-        socket.once('connect', connected);
-      } else {
-        connected();
-      }
-    });
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    if (this.#failure !== undefined) controller.abort(this.#failure);
   }
 
-  readonly #receive = (response: IncomingMessage) => {
-    clearTimeout(this.#connecting);
-    this.#response = response;
-    response.on('error', this.#breakOff);
-    response.on('end', this.#endInput);
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    headers: HttpHeaders,
+  ): void {
+    // The head of an informational response; the real one follows.
+    if (status < 200) return;
+    this.status = status;
+    this.headers = headers;
     this.#head.resolve(this);
-  };
+  }
 
-  readonly #decode = (piece: Buffer) => {
+  onResponseData(_controller: Dispatcher.DispatchController, piece: Buffer): void {
+    if (this.#onPiece === undefined) this.#early.push(piece);
+    else this.#decode(piece);
+  }
+
+  onResponseEnd(): void {
+    this.#isReceived = true;
+    clearTimeout(this.#closing);
+    if (this.#onPiece !== undefined) this.#endInput();
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController | null, error: Error): void {
+    clearTimeout(this.#closing);
+    const isCutOff = this.status > 0 && CUT_OFF.test(error.message);
+    this.#breakOff(isCutOff ? new Error('the connection closed') : error);
+  }
+
+  #decode(piece: Buffer): void {
     if (this.#isOver) return;
     if (this.#receivedBytes === 0) this.#openDecoder(piece);
     this.#receivedBytes += piece.length;
     if (this.#isOver) return;
     if (this.#receivedBytes > this.#maxBytes) this.#close(bodyTooLong(this.#maxBytes));
     else if (this.#decoder === undefined) this.#deliver(piece);
-    else if (!this.#decoder.write(piece)) this.#response?.pause();
-  };
+    else if (!this.#decoder.write(piece)) this.#controller?.pause();
+  }
 
   #openDecoder(first: Buffer): void {
     try {
@@ -111,56 +115,49 @@ export class HttpExchange implements HttpResponse {
     } catch (error) {
       this.#close(mapTransportError(error));
     }
-    this.#decoder?.on('data', this.#deliver);
-    this.#decoder?.on('drain', () => this.#response?.resume());
+    this.#decoder?.on('data', (piece: Buffer) => this.#deliver(piece));
+    this.#decoder?.on('drain', () => this.#controller?.resume());
     this.#decoder?.on('error', (error) => this.#close(mapTransportError(error)));
     this.#decoder?.on('end', () => this.#settle(this.#failure));
   }
 
-  readonly #deliver = (piece: Buffer) => {
+  #deliver(piece: Buffer): void {
     if (this.#isOver) return;
     this.#decodedBytes += piece.length;
     try {
       if (this.#decodedBytes > this.#maxBytes) throw bodyTooLong(this.#maxBytes);
-      if (this.#onPiece(piece)) this.#leaveRest();
+      if (this.#onPiece?.(piece) === true) this.#leaveRest();
     } catch (error) {
       this.#close(mapTransportError(error));
     }
-  };
+  }
 
   #leaveRest(): void {
     this.#settle(undefined);
-    const closing = setTimeout(() => this.#request.destroy(), REST_MS).unref();
-    this.#response?.once('close', () => clearTimeout(closing));
+    if (this.#isReceived) return;
+    this.#closing = setTimeout(() => {
+      this.#controller?.abort(new Error('the rest of the body is not needed'));
+    }, REST_MS).unref();
   }
 
-  /** Without an error before it, as after an offer of another protocol. */
-  readonly #closed = () => {
-    if (!this.#isReceived && !this.#isOver) this.#breakOff(new Error('the connection closed'));
-  };
-
-  readonly #endInput = () => {
-    this.#isReceived = true;
-    if (this.#decoder === undefined) this.#settle(undefined);
-    else this.#decoder.end();
-  };
-
-  /** What has arrived of an encoded body is decoded before the failure is reported. */
-  readonly #breakOff = (error: Error) => {
+  /** What has arrived of an encoded body is decoded before a failure is reported. */
+  #breakOff(error: Error): void {
     if (this.#isReceived || this.#isOver || this.#failure !== undefined) return;
-    const failure = mapTransportError(error);
-    this.#failure = failure;
-    clearTimeout(this.#connecting);
-    this.#head.reject(failure);
-    this.#request.destroy();
-    if (this.#decoder === undefined) this.#settle(failure);
+    this.#failure = mapTransportError(error);
+    this.#head.reject(this.#failure);
+    this.#controller?.abort(this.#failure);
+    if (this.#onPiece !== undefined) this.#endInput();
+  }
+
+  #endInput(): void {
+    if (this.#decoder === undefined) this.#settle(this.#failure);
     else this.#decoder.end();
-  };
+  }
 
   #close(failure: ThriceError): void {
     this.#settle(failure);
     this.#decoder?.destroy();
-    this.#request.destroy();
+    this.#controller?.abort(failure);
   }
 
   #settle(failure: ThriceError | undefined): void {

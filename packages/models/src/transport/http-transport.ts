@@ -27,8 +27,8 @@ export interface HttpResponse {
   readonly status: number;
   readonly headers: HttpHeaders;
   /**
-   * Reads the body, once, without its content encoding. Every response has to be read: one that is not keeps its
-   * connection.
+   * Reads the body, once, without its content encoding. Every response has to be read, and at once: until then it
+   * keeps its connection, and what arrives of it stays in memory.
    *
    * @param maxBytes - A body that is longer, encoded or decoded, ends there, and its connection is closed.
    * @param onPiece - Called for each piece as it arrives. Returns true once it needs no more: the rest is not read.

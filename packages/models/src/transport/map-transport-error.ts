@@ -9,8 +9,12 @@ const CERTIFICATE =
   /^(CERT_\w+|UNABLE_TO_\w+|SELF_SIGNED_CERT_IN_CHAIN|DEPTH_ZERO_SELF_SIGNED_CERT|INVALID_CA|PATH_LENGTH_EXCEEDED|INVALID_PURPOSE|HOSTNAME_MISMATCH|ERR_TLS_CERT_ALTNAME_INVALID)$/;
 /** An authority that this machine does not know, rather than a certificate that is wrong. */
 const UNKNOWN_AUTHORITY = /^(UNABLE_TO_\w+|SELF_SIGNED_CERT_IN_CHAIN|DEPTH_ZERO_SELF_SIGNED_CERT)$/;
-/** What Node's HTTP parser reports: https://github.com/nodejs/llhttp (2026-11). */
-const NOT_HTTP = /^HPE_/;
+/**
+ * What the HTTP parsers report of a malformed response: undici's with only a name, or as a mismatch of lengths, and
+ * Node's, for the tunnel of a proxy, with a code.
+ * https://github.com/nodejs/undici/blob/v8.12.4/lib/dispatcher/client-h1.js, https://github.com/nodejs/llhttp (2026-11)
+ */
+const NOT_HTTP = /^(HTTPParserError$|UND_ERR_RES_CONTENT_LENGTH_MISMATCH$|HPE_)/;
 /** What Node's decoders of content encodings report. */
 const UNDECODABLE = /^(Z_|ERR__|ERR_BROTLI|ZSTD_)/;
 /** What OpenSSL reports of a server that answers in plain HTTP. */
@@ -21,14 +25,12 @@ const NOT_TLS = /wrong version number|packet length too long/;
  */
 const NOT_CONNECTED =
   /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EAI_FAIL|EHOSTUNREACH|EHOSTDOWN|ENETUNREACH|ENETDOWN)$/;
-/** A proxy that does not know who asks, or does not let them through, answers the next request alike. */
-const PROXY_REFUSAL = /\b(401|403|407)\b/;
 
-/** Translates what Node reports of a request that does not reach its end; keeps an error of Thrice. */
+/** Translates what Node and undici report of a request that does not reach its end; keeps an error of Thrice. */
 export function mapTransportError(error: unknown): ThriceError {
   if (error instanceof ThriceError) return error;
   const cause = rootCause(error);
-  const name = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
+  const name = nameOf(cause);
   const text = cause instanceof Error ? cause.message : String(cause);
   const described = name === '' || text.includes(name) ? text : `${text} (${name})`;
   const [code, message] = classify(name, described);
@@ -55,20 +57,24 @@ function classify(name: string, text: string): readonly [ErrorCode, string] {
   if (CERTIFICATE.test(name)) {
     return ['endpoint-unreachable', `the certificate of the server is refused: ${text}`];
   }
-  if (name === 'EPROTO' && NOT_TLS.test(text)) {
+  if (NOT_TLS.test(text)) {
     return ['endpoint-unreachable', 'the server does not speak TLS, as https:// promises'];
   }
-  if (name === 'HPE_HEADER_OVERFLOW') {
+  if (name === 'UND_ERR_HEADERS_OVERFLOW') {
     return ['truncated-response', `the head of the response is longer than 64 KiB: ${text}`];
   }
   if (NOT_HTTP.test(name)) return ['truncated-response', `the response is not HTTP: ${text}`];
   if (UNDECODABLE.test(name)) {
     return ['truncated-response', `the body is not encoded as its content-encoding says: ${text}`];
   }
-  if (name === 'ERR_PROXY_TUNNEL' && PROXY_REFUSAL.test(text)) {
-    return ['endpoint-unreachable', `the proxy refuses: ${text}`];
-  }
   return ['connection-failed', text];
+}
+
+/** The code of an error; undici's parser has only a name. */
+function nameOf(cause: unknown): string {
+  if (!(cause instanceof Error)) return '';
+  if (cause.name === 'HTTPParserError') return cause.name;
+  return 'code' in cause ? String(cause.code) : '';
 }
 
 /** What broke, not what noticed; of several addresses that were tried, the first. */
