@@ -1,5 +1,6 @@
 import { classOfCode, type ErrorDetails, limits, ThriceError } from '@thrice/core';
-import { ERROR_TABLE, type ErrorRow, NO_STATUS } from './error-table.ts';
+import { type ErrorRow, NO_STATUS } from './errors/error-row.ts';
+import { ERROR_TABLE } from './errors/error-table.ts';
 import { type HeaderLookup, parseRetryAfter, readStatedWait } from './parse-reset.ts';
 import { type ErrorReading, readError } from './read-error.ts';
 
@@ -53,10 +54,16 @@ function describes(
 ): boolean {
   const { reading, status, statedMs } = error;
   if (row.status !== undefined && !row.status.includes(status ?? NO_STATUS)) return false;
-  if (row.word !== undefined && !reading.words.some((word) => row.word?.test(word))) return false;
-  if (row.text !== undefined && !row.text.test(reading.text)) return false;
+  if (row.words?.some((word) => isAmong(reading.words, word)) === false) return false;
+  if (row.texts?.some((text) => text.test(reading.text)) === false) return false;
   if (row.isPage === true && !reading.isPage) return false;
   return row.hasStatedWait !== true || statedMs !== undefined;
+}
+
+function isAmong(words: readonly string[], wanted: string | RegExp): boolean {
+  return typeof wanted === 'string'
+    ? words.includes(wanted)
+    : words.some((word) => wanted.test(word));
 }
 
 /** The wait, for errors that end with time. Headers report limits with every response, whatever is wrong with it. */

@@ -122,20 +122,43 @@ function readLimits(header: HeaderLookup, nowMs: number): readonly ReportedLimit
   });
 }
 
+const UNITS = [
+  'milliseconds?',
+  'minutes?',
+  'mins?',
+  'seconds?',
+  'secs?',
+  'hours?',
+  'days?',
+  'ms',
+  '[smhd]',
+].join('|');
 /** A duration in a sentence: `18.642s`, `6m0s`, `1 seconds`, `2 hours`. */
-const SPAN = String.raw`(\d+(?:\.\d+)?)\s{0,2}(milliseconds?|minutes?|mins?|seconds?|secs?|hours?|days?|ms|[smhd])(?![a-z])`;
+const SPAN = String.raw`(\d+(?:\.\d+)?)\s{0,2}(${UNITS})(?![a-z])`;
+/** What sentences say before the durations that they ask callers to wait. */
+const BEFORE_SPANS = [
+  'try again (?:in|after)',
+  'retry(?:ing)? (?:in|after)',
+  'wait(?: for)?',
+  'again in',
+  'resets? in',
+  'reset after',
+  'available in',
+].join('|');
 const SPANS = new RegExp(
-  String.raw`\b(?:try again (?:in|after)|retry(?:ing)? (?:in|after)|wait(?: for)?|again in|resets? in|reset after|available in)\s{1,3}(?:about |~)?((?:${SPAN}[\s,]{0,2}(?:and )?){1,5})`,
+  String.raw`\b(?:${BEFORE_SPANS})\s{1,3}(?:about |~)?((?:${SPAN}[\s,]{0,2}(?:and )?){1,5})`,
   'i',
 );
 const EACH_SPAN = new RegExp(SPAN, 'gi');
 /** `regain access on 2025-07-01 at 00:00 UTC`, `Limit resets at: 2026-01-02 03:05:00 UTC`, `until 2026-...Z`. */
 const INSTANT =
   /\b(?:access on|resets? (?:at|on)|until|again (?:at|after|on)):? {0,2}(\d{4}-\d\d-\d\d)(?:[T ]|,? at )(\d\d:\d\d(?::\d\d)?)(?:\.\d{1,9})? ?(?:utc|z|gmt|\+00:00)/i;
-/** `resets 3:50pm (Asia/Tokyo)`, `will reset at 1pm (Etc/GMT+5)`, `resets Oct 6, 10am (Europe/Berlin)`. */
-const CLOCK =
-  /\bresets?(?: at| on)? (?:(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6} (\d{1,2})(?:,|,? at)? )?(\d{1,2})(?::(\d\d))? ?(am|pm) ?\(([A-Za-z0-9_+/-]{2,40})\)/i;
 const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
+const DAY = String.raw`(${MONTHS.join('|')})[a-z]{0,6} (\d{1,2})(?:,|,? at)?`;
+const TIME = String.raw`(\d{1,2})(?::(\d\d))? ?(am|pm)`;
+const ZONE = String.raw`\(([A-Za-z0-9_+/-]{2,40})\)`;
+/** `resets 3:50pm (Asia/Tokyo)`, `will reset at 1pm (Etc/GMT+5)`, `resets Oct 6, 10am (Europe/Berlin)`. */
+const CLOCK = new RegExp(String.raw`\bresets?(?: at| on)? (?:${DAY} )?${TIME} ?${ZONE}`, 'i');
 
 /** Azure API Management: `Quota will be replenished in 05:12:09`, or in `1.05:12:09` days. */
 const CLOCK_SPAN = /\breplenished in (?:(\d{1,2})\.)?(\d\d):(\d\d):(\d\d)\b/i;

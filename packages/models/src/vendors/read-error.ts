@@ -80,9 +80,21 @@ const ECHO_NAMES = new Set([
   'ctx',
   'headers.set-cookie',
 ]);
-/** Texts of gateways that only say that something failed behind them. */
-const EMPTY_TEXT =
-  /^(?:provider returned error|error|bad request|not found|forbidden|unauthorized|too many requests|payment required|internal server error|requestfailed|error from provider|unknown error)\.?$/i;
+/** Texts of gateways that only say that something failed behind them, in lower case, without a full stop. */
+const EMPTY_TEXTS = new Set([
+  'provider returned error',
+  'error from provider',
+  'error',
+  'unknown error',
+  'bad request',
+  'unauthorized',
+  'payment required',
+  'forbidden',
+  'not found',
+  'too many requests',
+  'internal server error',
+  'requestfailed',
+]);
 
 /**
  * Reads an error body of any vendor: an object, an array, a text, a web page, and errors nested in any of them as
@@ -97,7 +109,7 @@ export function readError(body: unknown): ErrorReading {
   const texts = [...found.texts];
   const words = [...found.words];
   return {
-    message: texts.find((text) => !EMPTY_TEXT.test(text)) ?? texts[0] ?? words[0] ?? '',
+    message: texts.find((text) => !isEmptyText(text)) ?? texts[0] ?? words[0] ?? '',
     text: texts.join('\n'),
     words,
     status: found.status,
@@ -206,6 +218,10 @@ function readPage(page: string): ErrorReading {
     /<title>([^<]*)/i.exec(head)?.[1] ?? /<h1[^>]{0,80}>([^<]*)/i.exec(head)?.[1] ?? 'a web page';
   const message = title.trim().replace(/\s+/g, ' ').slice(0, 200);
   return { message, text: message, words: [], status: undefined, resets: new Map(), isPage: true };
+}
+
+function isEmptyText(text: string): boolean {
+  return EMPTY_TEXTS.has(text.toLowerCase().replace(/\.$/, ''));
 }
 
 function isSaid(value: unknown): boolean {
