@@ -10,5 +10,6 @@ export { SlotGovernor, slotsPerLane, type WatchedGovernor } from './slot-governo
 export { SqliteLedger } from './sqlite-ledger.ts';
 export { type Backlog, SqliteTaskQueue, type TaskScope } from './sqlite-task-queue.ts';
 export { systemClock } from './system-clock.ts';
-export { type Ending, type WorkEvent, type WorkOrder, workGroup } from './work-group.ts';
+export { workGroup } from './work-group.ts';
+export type { Ending, WorkEvent, WorkOrder } from './work-order.ts';
 export { WorkerRegistry } from './worker-registry.ts';

@@ -1,31 +1,24 @@
 import {
-  type Benchmark,
-  type ClientFor,
   type Delivery,
   enqueueGroup,
   executeCell,
-  type GroupHeader,
   giveUpEndlessPatterns,
   Heartbeat,
   LaneHealth,
-  type LaneWait,
   limits,
   type OpenBreaker,
   type PatternMatcher,
-  type Random,
-  type ScorerRegistry,
   type Settlement,
-  type SolverRegistry,
   type TaskQueue,
   ThriceError,
   type WorkerEvent,
 } from '@thrice/core';
 import { GroupBreakers, nameOf } from './group-breakers.ts';
 import type { WriteHold } from './group-commit.ts';
-import type { LocalEngine } from './local-engine.ts';
 import type { WriteProblem } from './map-sqlite-error.ts';
-import { slotsPerLane, type WatchedGovernor } from './slot-governor.ts';
-import type { Backlog, SqliteTaskQueue, TaskScope } from './sqlite-task-queue.ts';
+import { slotsPerLane } from './slot-governor.ts';
+import type { Backlog, SqliteTaskQueue } from './sqlite-task-queue.ts';
+import type { Ending, WorkOrder } from './work-order.ts';
 
 /** Interval at which open breakers, the group's state and dead workers are read, ms. */
 const REFRESH_MS = 1_000;
@@ -35,69 +28,6 @@ const IDLE_MS = 100;
 const STALL_MS = 30_000;
 /** Cells in flight beyond the slots, as a ratio: they are claimed or completed while others call. */
 const AHEAD_RATIO = 2;
-
-/** How the work on a group ended. */
-export type Ending =
-  /** All tasks are done. */
-  | { readonly kind: 'complete' }
-  /** The remaining tasks wait for a blocked lane or model. */
-  | { readonly kind: 'paused'; readonly openBreakers: readonly OpenBreaker[] }
-  /** A signal asked the process to stop. */
-  | {
-      readonly kind: 'interrupted';
-      /** Calls in flight that were stopped; the vendor may bill them. */
-      readonly stoppedCount: number;
-      /** Calls whose answers arrived, but could not be saved. */
-      readonly lostCount: number;
-      /** The store's file was deleted: nothing is left to resume. */
-      readonly isStoreDeleted: boolean;
-    }
-  /** Another command cancelled the group. */
-  | { readonly kind: 'cancelled' };
-
-/** An event of the work on a group. */
-export type WorkEvent =
-  | WorkerEvent
-  /** The store takes no writes: no more calls are made, and the answers of so many are held. */
-  | ({ readonly kind: 'store-unwritable'; readonly callCount: number } & WriteProblem)
-  /** What the work waits for has changed; nothing if it is empty. */
-  | {
-      readonly kind: 'lanes-waiting';
-      readonly waits: readonly LaneWait[];
-    }
-  /** The store takes writes again and has those that were held. */
-  | { readonly kind: 'store-writable' };
-
-/** What {@link workGroup} needs. */
-export interface WorkOrder {
-  readonly engine: LocalEngine;
-  readonly header: GroupHeader;
-  /** Whether all tasks of the group were sent. If not, the work begins with the first while the rest is sent. */
-  readonly isPlanned: boolean;
-  readonly benchmark: Benchmark;
-  readonly clientFor: ClientFor;
-  readonly random: Random;
-  /** @default the built-in solvers */
-  readonly solvers?: SolverRegistry | undefined;
-  /** @default the built-in scorers */
-  readonly scorers?: ScorerRegistry | undefined;
-  readonly patterns: PatternMatcher;
-  /** Grants slots for the calls; closed when the work stops early. */
-  readonly governor: WatchedGovernor;
-  readonly observe: (event: WorkEvent) => void;
-  /** The part of the group to work on. */
-  readonly scope: TaskScope;
-  /** Wait for exhausted lanes instead of ending as paused. */
-  readonly waitForQuota: boolean;
-  /** Aborts to start no more cells and finish those in flight. */
-  readonly drainSignal: AbortSignal;
-  /** Aborts to cancel the calls in flight as well. */
-  readonly stopSignal: AbortSignal;
-  /** Keys of breakers that are half-open from the start. @default none */
-  readonly halfOpen?: ReadonlySet<string> | undefined;
-  /** Called with the ending while this process still counts as one that works on the group. */
-  readonly onEnd?: ((ending: Ending) => Promise<void>) | undefined;
-}
 
 /**
  * Works on a group until nothing is left to do or it is told to stop.
