@@ -18,6 +18,7 @@ import type { WriteHold } from './group-commit.ts';
 import type { WriteProblem } from './map-sqlite-error.ts';
 import { slotsPerLane } from './slot-governor.ts';
 import type { Backlog, SqliteTaskQueue } from './sqlite-task-queue.ts';
+import { WakeableSleep } from './wakeable-sleep.ts';
 import type { Ending, WorkOrder } from './work-order.ts';
 
 /** Interval at which open breakers, the group's state and dead workers are read, ms. */
@@ -81,13 +82,12 @@ class WorkLoop {
   #stalledSinceMs: number | undefined;
   /** What was last reported to be waited for, as JSON. */
   #reportedWaits = '[]';
-  /** Something has happened that the loop has not looked at yet. */
-  #isWoken = false;
-  #endIdle: (() => void) | undefined;
+  readonly #idle: WakeableSleep;
 
   constructor(order: WorkOrder) {
     const { engine, benchmark, header } = order;
     this.#order = order;
+    this.#idle = new WakeableSleep(engine.clock);
     this.#isPlanned = order.isPlanned;
     this.#patterns = giveUpEndlessPatterns(order.patterns);
     this.#queue = engine.queueOf(header.group);
@@ -126,13 +126,13 @@ class WorkLoop {
     const drain = () => {
       // At once: the loop may wait for a store that takes no writes.
       governor.close();
-      this.#wake();
+      this.#idle.wake();
     };
     const stop = () => {
       this.#heartbeat.stopAll(new ThriceError({ code: 'interrupted', message: 'stopped' }));
       // A store that is only busy yet is given up as soon as it is reported: see #pause.
       if (this.#isStoreUnwritable) this.#giveUp();
-      this.#wake();
+      this.#idle.wake();
     };
     drainSignal.addEventListener('abort', drain);
     stopSignal.addEventListener('abort', stop);
@@ -205,14 +205,14 @@ class WorkLoop {
     const queue: Pick<TaskQueue, 'send'> = {
       send: async (lane, tasks) => {
         await this.#queue.send(lane, tasks);
-        this.#wake();
+        this.#idle.wake();
       },
     };
     const stores = { ledger: engine.ledger, blobs: engine.blobs, queue };
     try {
       await enqueueGroup(header, benchmark, stores, this.#planning.signal);
       this.#isPlanned = true;
-      this.#wake();
+      this.#idle.wake();
     } catch (error) {
       if (!this.#planning.signal.aborted) this.#fail(error);
     }
@@ -232,8 +232,8 @@ class WorkLoop {
         const backlog = await this.#queue.readBacklog();
         const ending = isPlanned ? this.#endingOf(backlog) : undefined;
         if (ending !== undefined) return ending;
-        await this.#idle(this.#idleMs(backlog));
-      } else await this.#idle(IDLE_MS);
+        await this.#idle.sleep(this.#idleMs(backlog));
+      } else await this.#idle.sleep(IDLE_MS);
     }
   }
 
@@ -249,7 +249,7 @@ class WorkLoop {
   }
 
   async #drain(): Promise<void> {
-    while (this.#inFlightCount() > 0) await this.#idle(IDLE_MS);
+    while (this.#inFlightCount() > 0) await this.#idle.sleep(IDLE_MS);
   }
 
   /** Undefined while there is work, or something to wait for. */
@@ -333,7 +333,7 @@ class WorkLoop {
       .finally(() => {
         this.#breakers.endProbe(delivery);
         this.#count(delivery.lane, -1);
-        this.#wake();
+        this.#idle.wake();
       });
   }
 
@@ -440,7 +440,7 @@ class WorkLoop {
 
   #fail(error: unknown): void {
     this.#failure ??= { error };
-    this.#wake();
+    this.#idle.wake();
   }
 
   #count(lane: string, change: 1 | -1): void {
@@ -458,19 +458,5 @@ class WorkLoop {
       .filter(({ config }) => this.#breakers.breakerOf(config) === undefined)
       .map(({ nextVisibleAtMs }) => nextVisibleAtMs);
     return Math.min(REFRESH_MS, Math.max(IDLE_MS, Math.min(...visibleAtMs) - nowMs));
-  }
-
-  #wake(): void {
-    this.#isWoken = true;
-    this.#endIdle?.();
-  }
-
-  /** Sleeps until something happens. What has happened since the last sleep counts. */
-  async #idle(idleMs: number): Promise<void> {
-    const woken = new AbortController();
-    this.#endIdle = () => woken.abort();
-    if (!this.#isWoken) await this.#order.engine.clock.sleep(idleMs, woken.signal);
-    this.#endIdle = undefined;
-    this.#isWoken = false;
   }
 }
