@@ -5,7 +5,6 @@ import {
   giveUpEndlessPatterns,
   Heartbeat,
   LaneHealth,
-  limits,
   type OpenBreaker,
   type PatternMatcher,
   type Settlement,
@@ -13,6 +12,7 @@ import {
   ThriceError,
   type WorkerEvent,
 } from '@thrice/core';
+import { blockRefusedLanes } from './block-refused-lanes.ts';
 import { GroupBreakers, nameOf } from './group-breakers.ts';
 import type { WriteHold } from './group-commit.ts';
 import type { WriteProblem } from './map-sqlite-error.ts';
@@ -385,35 +385,9 @@ class WorkLoop {
     const takenOver = await engine.workers.takeOver();
     if (takenOver.length > 0) observe({ kind: 'cells-taken-over', cells: takenOver });
     await this.#breakers.refresh();
-    await this.#blockRefusedLanes();
+    await blockRefusedLanes(this.#order, (event) => this.#observe(event));
     await this.#reportWaits();
     this.#watchForStall(monotonicMs);
-  }
-
-  /** Blocks the lanes whose vendor only refuses, as it would if the vendor said that this lasts. */
-  async #blockRefusedLanes(): Promise<void> {
-    const { engine, governor } = this.#order;
-    const { clock, ledger } = engine;
-    for (const { breakerKey, reason } of governor.takeRefusedLanes(limits.longestHoldMs)) {
-      const minutes = limits.longestHoldMs / 60_000;
-      const breaker: OpenBreaker = {
-        schemaVersion: 1,
-        breakerKey,
-        error: {
-          class: 'exhausted',
-          code: 'quota-exhausted',
-          message: `every call was refused for ${minutes} minutes: ${reason}`.slice(
-            0,
-            limits.errorTextChars,
-          ),
-        },
-        openedAt: clock.toIso(clock.now()),
-        resetAt: null,
-        probeAt: null,
-      };
-      await ledger.openBreaker(breaker);
-      this.#observe({ kind: 'breaker-opened', breaker });
-    }
   }
 
   /** Tells the user, and those who ask from another process, what the work waits for. */
