@@ -18,6 +18,7 @@ import type { WriteHold } from './group-commit.ts';
 import type { WriteProblem } from './map-sqlite-error.ts';
 import { slotsPerLane } from './slot-governor.ts';
 import type { Backlog, SqliteTaskQueue } from './sqlite-task-queue.ts';
+import { WaitReport } from './wait-report.ts';
 import { WakeableSleep } from './wakeable-sleep.ts';
 import type { Ending, WorkOrder } from './work-order.ts';
 
@@ -80,13 +81,13 @@ class WorkLoop {
   #refreshedAtMs = Number.NEGATIVE_INFINITY;
   /** When the governor was first seen stalled, monotonic ms; undefined if it is not. */
   #stalledSinceMs: number | undefined;
-  /** What was last reported to be waited for, as JSON. */
-  #reportedWaits = '[]';
+  readonly #waitReport: WaitReport;
   readonly #idle: WakeableSleep;
 
   constructor(order: WorkOrder) {
     const { engine, benchmark, header } = order;
     this.#order = order;
+    this.#waitReport = new WaitReport(order);
     this.#idle = new WakeableSleep(engine.clock);
     this.#isPlanned = order.isPlanned;
     this.#patterns = giveUpEndlessPatterns(order.patterns);
@@ -376,7 +377,7 @@ class WorkLoop {
   }
 
   async #refresh(): Promise<void> {
-    const { engine, header, observe } = this.#order;
+    const { engine, governor, header, observe } = this.#order;
     const monotonicMs = engine.clock.monotonicMs();
     if (monotonicMs - this.#refreshedAtMs < REFRESH_MS) return;
     this.#refreshedAtMs = monotonicMs;
@@ -386,19 +387,8 @@ class WorkLoop {
     if (takenOver.length > 0) observe({ kind: 'cells-taken-over', cells: takenOver });
     await this.#breakers.refresh();
     await blockRefusedLanes(this.#order, (event) => this.#observe(event));
-    await this.#reportWaits();
+    await this.#waitReport.update([...governor.laneWaits, ...this.#breakers.waits]);
     this.#watchForStall(monotonicMs);
-  }
-
-  /** Tells the user, and those who ask from another process, what the work waits for. */
-  async #reportWaits(): Promise<void> {
-    const { engine, governor, observe } = this.#order;
-    const waits = [...governor.laneWaits, ...this.#breakers.waits];
-    const reported = JSON.stringify(waits);
-    if (reported === this.#reportedWaits) return;
-    this.#reportedWaits = reported;
-    observe({ kind: 'lanes-waiting', waits });
-    await engine.workers.reportWaits(waits);
   }
 
   /** Reports a stall and ends it. A stall is a bug of the governor, but it must not stop a run. */
