@@ -18,6 +18,7 @@ import type { WriteHold } from './group-commit.ts';
 import type { WriteProblem } from './map-sqlite-error.ts';
 import { slotsPerLane } from './slot-governor.ts';
 import type { Backlog, SqliteTaskQueue } from './sqlite-task-queue.ts';
+import { StallWatchdog } from './stall-watchdog.ts';
 import { WaitReport } from './wait-report.ts';
 import { WakeableSleep } from './wakeable-sleep.ts';
 import type { Ending, WorkOrder } from './work-order.ts';
@@ -26,8 +27,6 @@ import type { Ending, WorkOrder } from './work-order.ts';
 const REFRESH_MS = 1_000;
 /** Longest sleep of an idle loop while cells are in flight, ms. */
 const IDLE_MS = 100;
-/** After this long, ms, a stall of the governor is a bug. */
-const STALL_MS = 30_000;
 /** Cells in flight beyond the slots, as a ratio: they are claimed or completed while others call. */
 const AHEAD_RATIO = 2;
 
@@ -79,14 +78,14 @@ class WorkLoop {
   #lostCount = 0;
   /** Monotonic ms. */
   #refreshedAtMs = Number.NEGATIVE_INFINITY;
-  /** When the governor was first seen stalled, monotonic ms; undefined if it is not. */
-  #stalledSinceMs: number | undefined;
+  readonly #watchdog: StallWatchdog;
   readonly #waitReport: WaitReport;
   readonly #idle: WakeableSleep;
 
   constructor(order: WorkOrder) {
     const { engine, benchmark, header } = order;
     this.#order = order;
+    this.#watchdog = new StallWatchdog(order);
     this.#waitReport = new WaitReport(order);
     this.#idle = new WakeableSleep(engine.clock);
     this.#isPlanned = order.isPlanned;
@@ -388,18 +387,7 @@ class WorkLoop {
     await this.#breakers.refresh();
     await blockRefusedLanes(this.#order, (event) => this.#observe(event));
     await this.#waitReport.update([...governor.laneWaits, ...this.#breakers.waits]);
-    this.#watchForStall(monotonicMs);
-  }
-
-  /** Reports a stall and ends it. A stall is a bug of the governor, but it must not stop a run. */
-  #watchForStall(monotonicMs: number): void {
-    const { governor, observe } = this.#order;
-    if (!governor.isStalled) this.#stalledSinceMs = undefined;
-    else this.#stalledSinceMs ??= monotonicMs;
-    if (monotonicMs - (this.#stalledSinceMs ?? monotonicMs) < STALL_MS) return;
-    this.#stalledSinceMs = undefined;
-    observe({ kind: 'stalled', cellCount: this.#inFlightCount(), forMs: STALL_MS });
-    governor.recover();
+    this.#watchdog.check(monotonicMs, this.#inFlightCount());
   }
 
   #fail(error: unknown): void {
