@@ -1,6 +1,5 @@
 import {
   type Delivery,
-  enqueueGroup,
   executeCell,
   giveUpEndlessPatterns,
   Heartbeat,
@@ -8,10 +7,10 @@ import {
   type OpenBreaker,
   type PatternMatcher,
   type Settlement,
-  type TaskQueue,
   ThriceError,
   type WorkerEvent,
 } from '@thrice/core';
+import { BackgroundPlanning } from './background-planning.ts';
 import { blockRefusedLanes } from './block-refused-lanes.ts';
 import { GroupBreakers, nameOf } from './group-breakers.ts';
 import type { WriteHold } from './group-commit.ts';
@@ -62,10 +61,7 @@ class WorkLoop {
   readonly #breakers: GroupBreakers;
   readonly #laneHealth: LaneHealth;
   readonly #patterns: PatternMatcher;
-  /** Set once every task of the group is sent: only then can the work be complete. */
-  #isPlanned: boolean;
-  /** Aborts the planning when the work stops. */
-  readonly #planning = new AbortController();
+  readonly #planning: BackgroundPlanning;
   #failure: { readonly error: unknown } | undefined;
   #isCancelled = false;
   /** Holds what the store does not take; disposed of to give that up. */
@@ -88,9 +84,13 @@ class WorkLoop {
     this.#watchdog = new StallWatchdog(order);
     this.#waitReport = new WaitReport(order);
     this.#idle = new WakeableSleep(engine.clock);
-    this.#isPlanned = order.isPlanned;
     this.#patterns = giveUpEndlessPatterns(order.patterns);
     this.#queue = engine.queueOf(header.group);
+    this.#planning = new BackgroundPlanning({
+      order,
+      queue: this.#queue,
+      onProgress: () => this.#idle.wake(),
+    });
     this.#heartbeat = new Heartbeat({
       ledger: engine.ledger,
       queue: this.#queue,
@@ -122,7 +122,7 @@ class WorkLoop {
     const heartbeat = this.#heartbeat
       .run(beating.signal)
       .catch((error: unknown) => this.#fail(error));
-    const planning = this.#plan();
+    const planning = this.#planning.run().catch((error: unknown) => this.#fail(error));
     const drain = () => {
       // At once: the loop may wait for a store that takes no writes.
       governor.close();
@@ -143,7 +143,7 @@ class WorkLoop {
       await this.#drain();
       return this.#interrupted();
     } finally {
-      this.#planning.abort();
+      this.#planning.stop();
       await this.#drain();
       beating.abort();
       await heartbeat;
@@ -198,26 +198,6 @@ class WorkLoop {
     };
   }
 
-  /** Sends the tasks that are missing, page by page, until the work stops. */
-  async #plan(): Promise<void> {
-    if (this.#isPlanned) return;
-    const { engine, header, benchmark } = this.#order;
-    const queue: Pick<TaskQueue, 'send'> = {
-      send: async (lane, tasks) => {
-        await this.#queue.send(lane, tasks);
-        this.#idle.wake();
-      },
-    };
-    const stores = { ledger: engine.ledger, blobs: engine.blobs, queue };
-    try {
-      await enqueueGroup(header, benchmark, stores, this.#planning.signal);
-      this.#isPlanned = true;
-      this.#idle.wake();
-    } catch (error) {
-      if (!this.#planning.signal.aborted) this.#fail(error);
-    }
-  }
-
   async #work(): Promise<Ending> {
     for (;;) {
       await this.#breakers.closeAnswered();
@@ -228,7 +208,7 @@ class WorkLoop {
       if (startedCount > 0) continue;
       if (this.#inFlightCount() === 0) {
         // Read first: a task that is sent meanwhile may be missing in the backlog.
-        const isPlanned = this.#isPlanned;
+        const { isPlanned } = this.#planning;
         const backlog = await this.#queue.readBacklog();
         const ending = isPlanned ? this.#endingOf(backlog) : undefined;
         if (ending !== undefined) return ending;
@@ -240,7 +220,7 @@ class WorkLoop {
   async #stopReason(): Promise<Ending | undefined> {
     const isStopped = this.#order.drainSignal.aborted || this.#order.stopSignal.aborted;
     if (this.#failure === undefined && !this.#isCancelled && !isStopped) return undefined;
-    this.#planning.abort();
+    this.#planning.stop();
     this.#order.governor.close();
     await this.#drain();
     if (this.#failure !== undefined) throw this.#failure.error;
