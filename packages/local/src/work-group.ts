@@ -13,8 +13,7 @@ import {
 import { BackgroundPlanning } from './background-planning.ts';
 import { blockRefusedLanes } from './block-refused-lanes.ts';
 import { GroupBreakers, nameOf } from './group-breakers.ts';
-import type { WriteHold } from './group-commit.ts';
-import type { WriteProblem } from './map-sqlite-error.ts';
+import { HeldWrites } from './held-writes.ts';
 import { slotsPerLane } from './slot-governor.ts';
 import type { Backlog, SqliteTaskQueue } from './sqlite-task-queue.ts';
 import { StallWatchdog } from './stall-watchdog.ts';
@@ -64,12 +63,7 @@ class WorkLoop {
   readonly #planning: BackgroundPlanning;
   #failure: { readonly error: unknown } | undefined;
   #isCancelled = false;
-  /** Holds what the store does not take; disposed of to give that up. */
-  #hold: WriteHold | undefined;
-  #isStoreUnwritable = false;
-  #isStoreDeleted = false;
-  /** What the store does not take has been given up. */
-  #hasGivenUp = false;
+  readonly #heldWrites: HeldWrites;
   #stoppedCount = 0;
   #lostCount = 0;
   /** Monotonic ms. */
@@ -81,6 +75,7 @@ class WorkLoop {
   constructor(order: WorkOrder) {
     const { engine, benchmark, header } = order;
     this.#order = order;
+    this.#heldWrites = new HeldWrites(order);
     this.#watchdog = new StallWatchdog(order);
     this.#waitReport = new WaitReport(order);
     this.#idle = new WakeableSleep(engine.clock);
@@ -113,11 +108,8 @@ class WorkLoop {
   }
 
   async run(): Promise<Ending> {
-    const { engine, drainSignal, stopSignal, governor } = this.#order;
-    this.#hold = engine.holdWrites({
-      onUnwritable: (problem) => this.#pause(problem),
-      onWritable: () => this.#resume(),
-    });
+    const { drainSignal, stopSignal, governor } = this.#order;
+    this.#heldWrites.start();
     const beating = new AbortController();
     const heartbeat = this.#heartbeat
       .run(beating.signal)
@@ -130,8 +122,7 @@ class WorkLoop {
     };
     const stop = () => {
       this.#heartbeat.stopAll(new ThriceError({ code: 'interrupted', message: 'stopped' }));
-      // A store that is only busy yet is given up as soon as it is reported: see #pause.
-      if (this.#isStoreUnwritable) this.#giveUp();
+      this.#heldWrites.stop();
       this.#idle.wake();
     };
     drainSignal.addEventListener('abort', drain);
@@ -139,7 +130,7 @@ class WorkLoop {
     try {
       return await this.#work();
     } catch (error) {
-      if (!this.#hasGivenUp) throw error;
+      if (!this.#heldWrites.hasGivenUp) throw error;
       await this.#drain();
       return this.#interrupted();
     } finally {
@@ -147,7 +138,7 @@ class WorkLoop {
       await this.#drain();
       beating.abort();
       await heartbeat;
-      this.#hold[Symbol.dispose]();
+      this.#heldWrites[Symbol.dispose]();
       await planning;
       drainSignal.removeEventListener('abort', drain);
       stopSignal.removeEventListener('abort', stop);
@@ -159,34 +150,8 @@ class WorkLoop {
     try {
       await this.#order.engine.workers.unregister();
     } catch (error) {
-      if (!this.#hasGivenUp) throw error;
+      if (!this.#heldWrites.hasGivenUp) throw error;
     }
-  }
-
-  #pause(problem: WriteProblem): void {
-    const { governor, observe, stopSignal } = this.#order;
-    governor.pause();
-    this.#isStoreUnwritable = true;
-    this.#isStoreDeleted = problem.isDeleted;
-    observe({ kind: 'store-unwritable', ...problem, callCount: governor.inUseCount });
-    // Not from within the commit.
-    if (stopSignal.aborted) queueMicrotask(() => this.#giveUp());
-  }
-
-  #resume(): void {
-    const { governor, observe } = this.#order;
-    this.#isStoreUnwritable = false;
-    this.#isStoreDeleted = false;
-    governor.resume();
-    observe({ kind: 'store-writable' });
-  }
-
-  /** Gives up what the store does not take, after one more attempt. */
-  #giveUp(): void {
-    this.#hold?.retry();
-    if (!this.#isStoreUnwritable) return;
-    this.#hasGivenUp = true;
-    this.#hold?.giveUp();
   }
 
   #interrupted(): Ending {
@@ -194,7 +159,7 @@ class WorkLoop {
       kind: 'interrupted',
       stoppedCount: this.#stoppedCount,
       lostCount: this.#lostCount,
-      isStoreDeleted: this.#isStoreDeleted,
+      isStoreDeleted: this.#heldWrites.isStoreDeleted,
     };
   }
 
@@ -330,7 +295,7 @@ class WorkLoop {
       clock: engine.clock,
       random,
       observe: (event) => this.#observe(event),
-      hasTimeToRecord: () => !this.#hasGivenUp,
+      hasTimeToRecord: () => !this.#heldWrites.hasGivenUp,
       openBreakers: this.#breakers.openFor(delivery),
       laneHealth: this.#laneHealth,
       solvers,
