@@ -12,7 +12,8 @@ import {
 } from '@thrice/core';
 import { BackgroundPlanning } from './background-planning.ts';
 import { blockRefusedLanes } from './block-refused-lanes.ts';
-import { GroupBreakers, nameOf } from './group-breakers.ts';
+import { CellsInFlight } from './cells-in-flight.ts';
+import { GroupBreakers } from './group-breakers.ts';
 import { HeldWrites } from './held-writes.ts';
 import { slotsPerLane } from './slot-governor.ts';
 import type { Backlog, SqliteTaskQueue } from './sqlite-task-queue.ts';
@@ -54,9 +55,7 @@ class WorkLoop {
   readonly #queue: SqliteTaskQueue;
   readonly #heartbeat: Heartbeat;
   readonly #laneLimits: ReadonlyMap<string, number>;
-  readonly #inFlight = new Map<string, number>();
-  /** The end of the work on each cell in flight, by its name. */
-  readonly #executions = new Map<string, Promise<void>>();
+  readonly #inFlight: CellsInFlight;
   readonly #breakers: GroupBreakers;
   readonly #laneHealth: LaneHealth;
   readonly #patterns: PatternMatcher;
@@ -91,6 +90,15 @@ class WorkLoop {
       queue: this.#queue,
       clock: engine.clock,
       owner: engine.workers.owner,
+    });
+    this.#inFlight = new CellsInFlight({
+      execute: (delivery) => this.#execute(delivery),
+      settle: (delivery, settlement) => this.#settle(delivery, settlement),
+      onFailure: (error) => this.#fail(error),
+      onEnd: (delivery) => {
+        this.#breakers.endProbe(delivery);
+        this.#idle.wake();
+      },
     });
     this.#laneLimits = slotsPerLane(benchmark);
     this.#laneHealth = new LaneHealth({ clock: engine.clock, random: order.random });
@@ -171,7 +179,7 @@ class WorkLoop {
       if (stop !== undefined) return stop;
       const startedCount = await this.#startCells();
       if (startedCount > 0) continue;
-      if (this.#inFlightCount() === 0) {
+      if (this.#inFlight.count === 0) {
         // Read first: a task that is sent meanwhile may be missing in the backlog.
         const { isPlanned } = this.#planning;
         const backlog = await this.#queue.readBacklog();
@@ -194,7 +202,7 @@ class WorkLoop {
   }
 
   async #drain(): Promise<void> {
-    while (this.#inFlightCount() > 0) await this.#idle.sleep(IDLE_MS);
+    while (this.#inFlight.count > 0) await this.#idle.sleep(IDLE_MS);
   }
 
   /** Undefined while there is work, or something to wait for. */
@@ -219,7 +227,7 @@ class WorkLoop {
     const counts = await Promise.all(
       [...this.#laneLimits].map(async ([lane, slots]) => {
         const probeCount = await this.#startProbes(lane);
-        const room = Math.ceil(slots * (1 + AHEAD_RATIO)) - (this.#inFlight.get(lane) ?? 0);
+        const room = Math.ceil(slots * (1 + AHEAD_RATIO)) - this.#inFlight.countOn(lane);
         if (room <= 0) return probeCount;
         const configs = this.#unblockedConfigs(lane);
         if (configs.length === 0) return probeCount;
@@ -259,27 +267,8 @@ class WorkLoop {
   }
 
   #start(delivery: Delivery): void {
-    const name = nameOf(delivery);
     this.#breakers.start(delivery);
-    this.#count(delivery.lane, 1);
-    // A rerun may send the next task of a cell while this process still works on the earlier one.
-    const earlier = this.#executions.get(name);
-    const execution =
-      earlier === undefined ? this.#execute(delivery) : earlier.then(() => this.#execute(delivery));
-    const forget = () => {
-      if (this.#executions.get(name) === ended) this.#executions.delete(name);
-    };
-    // Before its task is settled: a task that is released without a delay may be back at once.
-    const ended = execution.then(forget, forget);
-    this.#executions.set(name, ended);
-    void execution
-      .then((settlement) => this.#settle(delivery, settlement))
-      .catch((error: unknown) => this.#fail(error))
-      .finally(() => {
-        this.#breakers.endProbe(delivery);
-        this.#count(delivery.lane, -1);
-        this.#idle.wake();
-      });
+    this.#inFlight.start(delivery);
   }
 
   #execute(delivery: Delivery): Promise<Settlement> {
@@ -332,20 +321,12 @@ class WorkLoop {
     await this.#breakers.refresh();
     await blockRefusedLanes(this.#order, (event) => this.#observe(event));
     await this.#waitReport.update([...governor.laneWaits, ...this.#breakers.waits]);
-    this.#watchdog.check(monotonicMs, this.#inFlightCount());
+    this.#watchdog.check(monotonicMs, this.#inFlight.count);
   }
 
   #fail(error: unknown): void {
     this.#failure ??= { error };
     this.#idle.wake();
-  }
-
-  #count(lane: string, change: 1 | -1): void {
-    this.#inFlight.set(lane, (this.#inFlight.get(lane) ?? 0) + change);
-  }
-
-  #inFlightCount(): number {
-    return [...this.#inFlight.values()].reduce((sum, count) => sum + count, 0);
   }
 
   /** Time until the next task of an unblocked config is visible, ms, at most until the next refresh. */
