@@ -50,6 +50,15 @@ export async function workGroup(order: WorkOrder): Promise<Ending> {
   }
 }
 
+/**
+ * The loop that receives tasks and executes their cells, as many at a time as the lanes allow.
+ *
+ * working --nothing is left to do--> complete
+ * working --what is left waits for an open breaker--> paused
+ * working --drain, stop, cancel or a failure--> draining --no cell is in flight--> interrupted, cancelled or failed
+ *
+ * Whatever happens beside it (a cell ends, tasks are sent, a signal aborts) only notes that and wakes the loop.
+ */
 class WorkLoop {
   readonly #order: WorkOrder;
   readonly #queue: SqliteTaskQueue;
@@ -60,16 +69,16 @@ class WorkLoop {
   readonly #laneHealth: LaneHealth;
   readonly #patterns: PatternMatcher;
   readonly #planning: BackgroundPlanning;
-  #failure: { readonly error: unknown } | undefined;
-  #isCancelled = false;
   readonly #heldWrites: HeldWrites;
-  #stoppedCount = 0;
-  #lostCount = 0;
-  /** Monotonic ms. */
-  #refreshedAtMs = Number.NEGATIVE_INFINITY;
   readonly #watchdog: StallWatchdog;
   readonly #waitReport: WaitReport;
   readonly #idle: WakeableSleep;
+  #failure: { readonly error: unknown } | undefined;
+  #isCancelled = false;
+  #stoppedCount = 0;
+  #lostCount = 0;
+  /** When the loop last refreshed what it knows, monotonic ms. */
+  #refreshedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(order: WorkOrder) {
     const { engine, benchmark, header } = order;
@@ -177,19 +186,27 @@ class WorkLoop {
       await this.#refresh();
       const stop = await this.#stopReason();
       if (stop !== undefined) return stop;
-      const startedCount = await this.#startCells();
-      if (startedCount > 0) continue;
-      if (this.#inFlight.count === 0) {
-        // Read first: a task that is sent meanwhile may be missing in the backlog.
-        const { isPlanned } = this.#planning;
-        const backlog = await this.#queue.readBacklog();
-        const ending = isPlanned ? this.#endingOf(backlog) : undefined;
-        if (ending !== undefined) return ending;
-        await this.#idle.sleep(this.#idleMs(backlog));
-      } else await this.#idle.sleep(IDLE_MS);
+      if ((await this.#startCells()) > 0) continue;
+      const ending = await this.#waitForMore();
+      if (ending !== undefined) return ending;
     }
   }
 
+  /** Sleeps until more may be done. Returns the ending instead if no cell is in flight and nothing is left to do. */
+  async #waitForMore(): Promise<Ending | undefined> {
+    if (this.#inFlight.count > 0) {
+      await this.#idle.sleep(IDLE_MS);
+      return undefined;
+    }
+    // Read first: a task that is sent meanwhile may be missing in the backlog.
+    const { isPlanned } = this.#planning;
+    const backlog = await this.#queue.readBacklog();
+    const ending = isPlanned ? this.#endingOf(backlog) : undefined;
+    if (ending === undefined) await this.#idle.sleep(this.#idleMs(backlog));
+    return ending;
+  }
+
+  /** Ends the work if it has to stop. Undefined while it may continue. */
   async #stopReason(): Promise<Ending | undefined> {
     const isStopped = this.#order.drainSignal.aborted || this.#order.stopSignal.aborted;
     if (this.#failure === undefined && !this.#isCancelled && !isStopped) return undefined;
@@ -201,6 +218,7 @@ class WorkLoop {
     return this.#interrupted();
   }
 
+  /** Waits until no cell is in flight. */
   async #drain(): Promise<void> {
     while (this.#inFlight.count > 0) await this.#idle.sleep(IDLE_MS);
   }
@@ -309,6 +327,7 @@ class WorkLoop {
     this.#order.observe(event);
   }
 
+  /** Reads what other processes have changed, and looks after the lanes. */
   async #refresh(): Promise<void> {
     const { engine, governor, header, observe } = this.#order;
     const monotonicMs = engine.clock.monotonicMs();
