@@ -10,10 +10,10 @@ import type {
   SolverRegistry,
   WorkerEvent,
 } from '@thrice/core';
-import type { LocalEngine } from './local-engine.ts';
-import type { WriteProblem } from './map-sqlite-error.ts';
+import type { LocalEngine } from '../local-engine.ts';
+import type { WriteProblem } from '../store/map-sqlite-error.ts';
+import type { TaskScope } from '../store/sqlite-task-queue.ts';
 import type { WatchedGovernor } from './slot-governor.ts';
-import type { TaskScope } from './sqlite-task-queue.ts';
 
 /** An order to work on a group, with what the work needs. */
 export interface WorkOrder {

@@ -1,5 +1,5 @@
-import type { WriteHold } from './group-commit.ts';
-import type { WriteProblem } from './map-sqlite-error.ts';
+import type { WriteHold } from '../store/group-commit.ts';
+import type { WriteProblem } from '../store/map-sqlite-error.ts';
 import type { WorkOrder } from './work-order.ts';
 
 /**

@@ -10,13 +10,13 @@ import {
   ThriceError,
   type WorkerEvent,
 } from '@thrice/core';
+import type { Backlog, SqliteTaskQueue } from '../store/sqlite-task-queue.ts';
 import { BackgroundPlanning } from './background-planning.ts';
 import { blockRefusedLanes } from './block-refused-lanes.ts';
 import { CellsInFlight } from './cells-in-flight.ts';
 import { GroupBreakers } from './group-breakers.ts';
 import { HeldWrites } from './held-writes.ts';
 import { slotsPerLane } from './slot-governor.ts';
-import type { Backlog, SqliteTaskQueue } from './sqlite-task-queue.ts';
 import { StallWatchdog } from './stall-watchdog.ts';
 import { WaitReport } from './wait-report.ts';
 import { WakeableSleep } from './wakeable-sleep.ts';
