@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { type CreateDigest, type SourceReader, ThriceError } from '@thrice/core';
-import { readFileLines } from './file-blob-store.ts';
+import { readFileLines } from './store/file-blob-store.ts';
 
 /** Reads the user's files from the local disk. */
 export const fileSourceReader: SourceReader = {

@@ -1,13 +1,13 @@
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import type { Clock, Ledger } from '@thrice/core';
-import { FileBlobStore } from './file-blob-store.ts';
-import { GroupCommit, type WriteHold, type WriteObserver } from './group-commit.ts';
-import { openDatabase } from './open-database.ts';
-import { SqliteLedger } from './sqlite-ledger.ts';
-import { SqliteTaskQueue } from './sqlite-task-queue.ts';
+import { FileBlobStore } from './store/file-blob-store.ts';
+import { GroupCommit, type WriteHold, type WriteObserver } from './store/group-commit.ts';
+import { openDatabase } from './store/open-database.ts';
+import { SqliteLedger } from './store/sqlite-ledger.ts';
+import { SqliteTaskQueue } from './store/sqlite-task-queue.ts';
+import { WorkerRegistry } from './store/worker-registry.ts';
 import { systemClock } from './system-clock.ts';
-import { WorkerRegistry } from './worker-registry.ts';
 
 /** The local engine: one folder with `thrice.db` and the artifacts. */
 export class LocalEngine implements Disposable {

@@ -11,7 +11,7 @@ import { temporaryFolder } from '../../support/temporary-folder.ts';
 /** Starting processes can be slow on a busy machine. */
 const PROCESS_TIMEOUT_MS = 60_000;
 
-const source = resolve(import.meta.dirname, '../../../packages/local/src/file-blob-store.ts');
+const source = resolve(import.meta.dirname, '../../../packages/local/src/store/file-blob-store.ts');
 const unusable = { code: 'store-unusable' } satisfies Partial<ThriceError>;
 
 describe('FileBlobStore', () => {

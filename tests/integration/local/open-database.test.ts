@@ -13,7 +13,7 @@ import { temporaryFolder } from '../../support/temporary-folder.ts';
 /** Starting processes can be slow on a busy machine. */
 const PROCESS_TIMEOUT_MS = 60_000;
 
-const source = resolve(import.meta.dirname, '../../../packages/local/src/open-database.ts');
+const source = resolve(import.meta.dirname, '../../../packages/local/src/store/open-database.ts');
 
 function pragma(database: DatabaseSync, name: string): unknown {
   return database.prepare(`PRAGMA ${name}`).get()?.[name];

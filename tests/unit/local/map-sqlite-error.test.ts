@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import { ThriceError } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
-import { mapSqliteError } from '../../../packages/local/src/map-sqlite-error.ts';
+import { mapSqliteError } from '../../../packages/local/src/store/map-sqlite-error.ts';
 
 function sqliteError(errcode: number): Error {
   return Object.assign(new Error('what SQLite says'), { code: 'ERR_SQLITE_ERROR', errcode });

@@ -8,8 +8,8 @@ import {
   type WrittenResults,
   writeResults,
 } from '@thrice/core';
-import type { LocalEngine } from './local-engine.ts';
-import { StagedBlobs } from './staged-blobs.ts';
+import type { LocalEngine } from '../local-engine.ts';
+import { StagedBlobs } from '../store/staged-blobs.ts';
 
 /** Interval between two pages of rows, ms. */
 const PACE_MS = 100;

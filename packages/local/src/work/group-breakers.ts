@@ -15,7 +15,7 @@ import {
   type WorkerEvent,
   type WorkerObserver,
 } from '@thrice/core';
-import type { Backlog, SqliteTaskQueue, TaskScope } from './sqlite-task-queue.ts';
+import type { Backlog, SqliteTaskQueue, TaskScope } from '../store/sqlite-task-queue.ts';
 
 /** How long a breaker that has just opened may be missing in the ledger, ms. */
 const WRITE_MS = 1_000;

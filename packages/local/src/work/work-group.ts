@@ -1,0 +1,359 @@
+import {
+  type Delivery,
+  executeCell,
+  giveUpEndlessPatterns,
+  Heartbeat,
+  LaneHealth,
+  type OpenBreaker,
+  type PatternMatcher,
+  type Settlement,
+  ThriceError,
+  type WorkerEvent,
+} from '@thrice/core';
+import type { Backlog, SqliteTaskQueue } from '../store/sqlite-task-queue.ts';
+import { BackgroundPlanning } from './background-planning.ts';
+import { blockRefusedLanes } from './block-refused-lanes.ts';
+import { CellsInFlight } from './cells-in-flight.ts';
+import { GroupBreakers } from './group-breakers.ts';
+import { HeldWrites } from './held-writes.ts';
+import { slotsPerLane } from './slot-governor.ts';
+import { StallWatchdog } from './stall-watchdog.ts';
+import { WaitReport } from './wait-report.ts';
+import { WakeableSleep } from './wakeable-sleep.ts';
+import type { Ending, WorkOrder } from './work-order.ts';
+
+/** Interval at which open breakers, the group's state and dead workers are read, ms. */
+const REFRESH_MS = 1_000;
+/** Longest sleep of an idle loop while cells are in flight, ms. */
+const IDLE_MS = 100;
+/** Cells in flight beyond the slots, as a ratio: they are claimed or completed while others call. */
+const AHEAD_RATIO = 2;
+
+/**
+ * Works on a group until nothing is left to do or it is told to stop.
+ *
+ * Several processes can work on a group at the same time: they share its queue. While the store is full or gone,
+ * no call is made, and what is paid is held until the store takes it or the work is told to stop.
+ *
+ * @throws {ThriceError} `store-unusable` when the store fails; class `internal` for a bug. Cells in flight
+ *   are finished first, so that no paid call is lost.
+ */
+export async function workGroup(order: WorkOrder): Promise<Ending> {
+  const loop = new WorkLoop(order);
+  await order.engine.workers.register(order.header.group);
+  try {
+    const ending = await loop.run();
+    await order.onEnd?.(ending);
+    return ending;
+  } finally {
+    await loop.unregister();
+  }
+}
+
+/**
+ * The loop that receives tasks and executes their cells, as many at a time as the lanes allow.
+ *
+ * working --nothing is left to do--> complete
+ * working --what is left waits for an open breaker--> paused
+ * working --drain, stop, cancel or a failure--> draining --no cell is in flight--> interrupted, cancelled or failed
+ *
+ * Whatever happens beside it (a cell ends, tasks are sent, a signal aborts) only notes that and wakes the loop.
+ */
+class WorkLoop {
+  readonly #order: WorkOrder;
+  readonly #queue: SqliteTaskQueue;
+  readonly #heartbeat: Heartbeat;
+  readonly #laneLimits: ReadonlyMap<string, number>;
+  readonly #inFlight: CellsInFlight;
+  readonly #breakers: GroupBreakers;
+  readonly #laneHealth: LaneHealth;
+  readonly #patterns: PatternMatcher;
+  readonly #planning: BackgroundPlanning;
+  readonly #heldWrites: HeldWrites;
+  readonly #watchdog: StallWatchdog;
+  readonly #waitReport: WaitReport;
+  readonly #idle: WakeableSleep;
+  #failure: { readonly error: unknown } | undefined;
+  #isCancelled = false;
+  #stoppedCount = 0;
+  #lostCount = 0;
+  /** When the loop last refreshed what it knows, monotonic ms. */
+  #refreshedAtMs = Number.NEGATIVE_INFINITY;
+
+  constructor(order: WorkOrder) {
+    const { engine, benchmark, header } = order;
+    this.#order = order;
+    this.#heldWrites = new HeldWrites(order);
+    this.#watchdog = new StallWatchdog(order);
+    this.#waitReport = new WaitReport(order);
+    this.#idle = new WakeableSleep(engine.clock);
+    this.#patterns = giveUpEndlessPatterns(order.patterns);
+    this.#queue = engine.queueOf(header.group);
+    this.#planning = new BackgroundPlanning({
+      order,
+      queue: this.#queue,
+      onProgress: () => this.#idle.wake(),
+    });
+    this.#heartbeat = new Heartbeat({
+      ledger: engine.ledger,
+      queue: this.#queue,
+      clock: engine.clock,
+      owner: engine.workers.owner,
+    });
+    this.#inFlight = new CellsInFlight({
+      execute: (delivery) => this.#execute(delivery),
+      settle: (delivery, settlement) => this.#settle(delivery, settlement),
+      onFailure: (error) => this.#fail(error),
+      onEnd: (delivery) => {
+        this.#breakers.endProbe(delivery);
+        this.#idle.wake();
+      },
+    });
+    this.#laneLimits = slotsPerLane(benchmark);
+    this.#laneHealth = new LaneHealth({ clock: engine.clock, random: order.random });
+    this.#breakers = new GroupBreakers({
+      benchmark,
+      ledger: engine.ledger,
+      clock: engine.clock,
+      queue: this.#queue,
+      observe: order.observe,
+      waitForQuota: order.waitForQuota,
+      hasResponded: (lane) => this.#laneHealth.hasResponded(lane),
+      scope: order.scope,
+      halfOpen: order.halfOpen ?? new Set(),
+    });
+  }
+
+  async run(): Promise<Ending> {
+    const { drainSignal, stopSignal, governor } = this.#order;
+    this.#heldWrites.start();
+    const beating = new AbortController();
+    const heartbeat = this.#heartbeat
+      .run(beating.signal)
+      .catch((error: unknown) => this.#fail(error));
+    const planning = this.#planning.run().catch((error: unknown) => this.#fail(error));
+    const drain = () => {
+      // At once: the loop may wait for a store that takes no writes.
+      governor.close();
+      this.#idle.wake();
+    };
+    const stop = () => {
+      this.#heartbeat.stopAll(new ThriceError({ code: 'interrupted', message: 'stopped' }));
+      this.#heldWrites.stop();
+      this.#idle.wake();
+    };
+    drainSignal.addEventListener('abort', drain);
+    stopSignal.addEventListener('abort', stop);
+    try {
+      return await this.#work();
+    } catch (error) {
+      if (!this.#heldWrites.hasGivenUp) throw error;
+      await this.#drain();
+      return this.#interrupted();
+    } finally {
+      this.#planning.stop();
+      await this.#drain();
+      beating.abort();
+      await heartbeat;
+      this.#heldWrites[Symbol.dispose]();
+      await planning;
+      drainSignal.removeEventListener('abort', drain);
+      stopSignal.removeEventListener('abort', stop);
+    }
+  }
+
+  /** Removes this process from the registry. That it is still there harms nothing once it has ended. */
+  async unregister(): Promise<void> {
+    try {
+      await this.#order.engine.workers.unregister();
+    } catch (error) {
+      if (!this.#heldWrites.hasGivenUp) throw error;
+    }
+  }
+
+  #interrupted(): Ending {
+    return {
+      kind: 'interrupted',
+      stoppedCount: this.#stoppedCount,
+      lostCount: this.#lostCount,
+      isStoreDeleted: this.#heldWrites.isStoreDeleted,
+    };
+  }
+
+  async #work(): Promise<Ending> {
+    for (;;) {
+      await this.#breakers.closeAnswered();
+      await this.#refresh();
+      const stop = await this.#stopReason();
+      if (stop !== undefined) return stop;
+      if ((await this.#startCells()) > 0) continue;
+      const ending = await this.#waitForMore();
+      if (ending !== undefined) return ending;
+    }
+  }
+
+  /** Sleeps until more may be done. Returns the ending instead if no cell is in flight and nothing is left to do. */
+  async #waitForMore(): Promise<Ending | undefined> {
+    if (this.#inFlight.count > 0) {
+      await this.#idle.sleep(IDLE_MS);
+      return undefined;
+    }
+    // Read first: a task that is sent meanwhile may be missing in the backlog.
+    const { isPlanned } = this.#planning;
+    const backlog = await this.#queue.readBacklog();
+    const ending = isPlanned ? this.#endingOf(backlog) : undefined;
+    if (ending === undefined) await this.#idle.sleep(this.#idleMs(backlog));
+    return ending;
+  }
+
+  /** Ends the work if it has to stop. Undefined while it may continue. */
+  async #stopReason(): Promise<Ending | undefined> {
+    const isStopped = this.#order.drainSignal.aborted || this.#order.stopSignal.aborted;
+    if (this.#failure === undefined && !this.#isCancelled && !isStopped) return undefined;
+    this.#planning.stop();
+    this.#order.governor.close();
+    await this.#drain();
+    if (this.#failure !== undefined) throw this.#failure.error;
+    if (this.#isCancelled) return { kind: 'cancelled' };
+    return this.#interrupted();
+  }
+
+  /** Waits until no cell is in flight. */
+  async #drain(): Promise<void> {
+    while (this.#inFlight.count > 0) await this.#idle.sleep(IDLE_MS);
+  }
+
+  /** Undefined while there is work, or something to wait for. */
+  #endingOf(whole: readonly Backlog[]): Ending | undefined {
+    const { runs, configs } = this.#order.scope;
+    const backlog = whole.filter(
+      ({ run, config }) => runs.includes(run) && configs.includes(config),
+    );
+    if (backlog.length === 0) return { kind: 'complete' };
+    const openBreakers = new Map<string, OpenBreaker>();
+    for (const each of backlog) {
+      const breakers = this.#breakers.blockersOf(each);
+      if (breakers.length === 0) return undefined;
+      if (breakers.some((breaker) => this.#breakers.isWaitedFor(breaker))) return undefined;
+      for (const breaker of breakers) openBreakers.set(breaker.breakerKey, breaker);
+    }
+    return { kind: 'paused', openBreakers: [...openBreakers.values()] };
+  }
+
+  /** Receives and starts as many cells as there is room for. Returns how many it started. */
+  async #startCells(): Promise<number> {
+    const counts = await Promise.all(
+      [...this.#laneLimits].map(async ([lane, slots]) => {
+        const probeCount = await this.#startProbes(lane);
+        const room = Math.ceil(slots * (1 + AHEAD_RATIO)) - this.#inFlight.countOn(lane);
+        if (room <= 0) return probeCount;
+        const configs = this.#unblockedConfigs(lane);
+        if (configs.length === 0) return probeCount;
+        const scope = { runs: this.#order.scope.runs, configs };
+        const deliveries = await this.#queue.receive(lane, room, scope);
+        for (const delivery of deliveries) this.#start(delivery);
+        return probeCount + deliveries.length;
+      }),
+    );
+    return counts.reduce((sum, count) => sum + count, 0);
+  }
+
+  /** Starts one cell for each half-open breaker that has no probe yet. Returns how many it started. */
+  async #startProbes(lane: string): Promise<number> {
+    if (!this.#breakers.hasHalfOpen) return 0;
+    const { benchmark, scope } = this.#order;
+    let count = 0;
+    for (const { name, lane: own } of benchmark.configs) {
+      if (own !== lane || !scope.configs.includes(name)) continue;
+      if (!this.#breakers.isReadyForProbe(name)) continue;
+      const [delivery] = await this.#queue.receive(lane, 1, { runs: scope.runs, configs: [name] });
+      if (delivery === undefined) continue;
+      this.#breakers.startProbe(delivery);
+      this.#start(delivery);
+      count += 1;
+    }
+    return count;
+  }
+
+  /** The configs of a lane that no breaker blocks. */
+  #unblockedConfigs(lane: string): readonly string[] {
+    return this.#order.benchmark.configs
+      .filter((config) => config.lane === lane)
+      .map(({ name }) => name)
+      .filter((name) => this.#breakers.isUnblocked(name))
+      .filter((name) => this.#order.scope.configs.includes(name));
+  }
+
+  #start(delivery: Delivery): void {
+    this.#breakers.start(delivery);
+    this.#inFlight.start(delivery);
+  }
+
+  #execute(delivery: Delivery): Promise<Settlement> {
+    const { engine, benchmark, clientFor, governor, random, solvers, scorers } = this.#order;
+    return executeCell(delivery, {
+      owner: engine.workers.owner,
+      benchmark,
+      ledger: engine.ledger,
+      blobs: engine.blobs,
+      clientFor,
+      governor,
+      heartbeat: this.#heartbeat,
+      clock: engine.clock,
+      random,
+      observe: (event) => this.#observe(event),
+      hasTimeToRecord: () => !this.#heldWrites.hasGivenUp,
+      openBreakers: this.#breakers.openFor(delivery),
+      laneHealth: this.#laneHealth,
+      solvers,
+      scorers,
+      patterns: this.#patterns,
+    });
+  }
+
+  async #settle(delivery: Delivery, settlement: Settlement): Promise<void> {
+    if (settlement.kind === 'acknowledge') {
+      await this.#queue.acknowledge(delivery);
+      return;
+    }
+    this.#breakers.defer(delivery, settlement.breakerKey);
+    await this.#queue.release(delivery, settlement.delayMs);
+  }
+
+  #observe(event: WorkerEvent): void {
+    if (event.kind === 'call-stopped') this.#stoppedCount += 1;
+    if (event.kind === 'call-lost') this.#lostCount += 1;
+    this.#breakers.observe(event);
+    this.#order.observe(event);
+  }
+
+  /** Reads what other processes have changed, and looks after the lanes. */
+  async #refresh(): Promise<void> {
+    const { engine, governor, header, observe } = this.#order;
+    const monotonicMs = engine.clock.monotonicMs();
+    if (monotonicMs - this.#refreshedAtMs < REFRESH_MS) return;
+    this.#refreshedAtMs = monotonicMs;
+    const group = await engine.ledger.readGroup(header.group);
+    this.#isCancelled = group?.state === 'cancelled';
+    const takenOver = await engine.workers.takeOver();
+    if (takenOver.length > 0) observe({ kind: 'cells-taken-over', cells: takenOver });
+    await this.#breakers.refresh();
+    await blockRefusedLanes(this.#order, (event) => this.#observe(event));
+    await this.#waitReport.update([...governor.laneWaits, ...this.#breakers.waits]);
+    this.#watchdog.check(monotonicMs, this.#inFlight.count);
+  }
+
+  #fail(error: unknown): void {
+    this.#failure ??= { error };
+    this.#idle.wake();
+  }
+
+  /** Time until the next task of an unblocked config is visible, ms, at most until the next refresh. */
+  #idleMs(backlog: readonly Backlog[]): number {
+    const nowMs = this.#order.engine.clock.now();
+    const visibleAtMs = backlog
+      .filter(({ config }) => this.#breakers.breakerOf(config) === undefined)
+      .map(({ nextVisibleAtMs }) => nextVisibleAtMs);
+    return Math.min(REFRESH_MS, Math.max(IDLE_MS, Math.min(...visibleAtMs) - nowMs));
+  }
+}

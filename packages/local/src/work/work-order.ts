@@ -1,0 +1,79 @@
+import type {
+  Benchmark,
+  ClientFor,
+  GroupHeader,
+  LaneWait,
+  OpenBreaker,
+  PatternMatcher,
+  Random,
+  ScorerRegistry,
+  SolverRegistry,
+  WorkerEvent,
+} from '@thrice/core';
+import type { LocalEngine } from '../local-engine.ts';
+import type { WriteProblem } from '../store/map-sqlite-error.ts';
+import type { TaskScope } from '../store/sqlite-task-queue.ts';
+import type { WatchedGovernor } from './slot-governor.ts';
+
+/** An order to work on a group, with what the work needs. */
+export interface WorkOrder {
+  readonly engine: LocalEngine;
+  readonly header: GroupHeader;
+  /** Whether all tasks of the group were sent. If not, the work begins with the first while the rest is sent. */
+  readonly isPlanned: boolean;
+  readonly benchmark: Benchmark;
+  readonly clientFor: ClientFor;
+  readonly random: Random;
+  /** @default the built-in solvers */
+  readonly solvers?: SolverRegistry | undefined;
+  /** @default the built-in scorers */
+  readonly scorers?: ScorerRegistry | undefined;
+  readonly patterns: PatternMatcher;
+  /** Grants slots for the calls; closed when the work stops early. */
+  readonly governor: WatchedGovernor;
+  readonly observe: (event: WorkEvent) => void;
+  /** The part of the group to work on. */
+  readonly scope: TaskScope;
+  /** Wait for exhausted lanes instead of ending as paused. */
+  readonly waitForQuota: boolean;
+  /** Aborts to start no more cells and finish those in flight. */
+  readonly drainSignal: AbortSignal;
+  /** Aborts to cancel the calls in flight as well. */
+  readonly stopSignal: AbortSignal;
+  /** Keys of breakers that are half-open from the start. @default none */
+  readonly halfOpen?: ReadonlySet<string> | undefined;
+  /** Called with the ending while this process still counts as one that works on the group. */
+  readonly onEnd?: ((ending: Ending) => Promise<void>) | undefined;
+}
+
+/** How the work on a group ended. */
+export type Ending =
+  /** All tasks are done. */
+  | { readonly kind: 'complete' }
+  /** The remaining tasks wait for a blocked lane or model. */
+  | { readonly kind: 'paused'; readonly openBreakers: readonly OpenBreaker[] }
+  /** A signal asked the process to stop. */
+  | {
+      readonly kind: 'interrupted';
+      /** Calls in flight that were stopped; the vendor may bill them. */
+      readonly stoppedCount: number;
+      /** Calls whose answers arrived, but could not be saved. */
+      readonly lostCount: number;
+      /** The store's file was deleted: nothing is left to resume. */
+      readonly isStoreDeleted: boolean;
+    }
+  /** Another command cancelled the group. */
+  | { readonly kind: 'cancelled' };
+
+/** An event of the work on a group. */
+export type WorkEvent =
+  | WorkerEvent
+  /** The store takes no writes: no more calls are made, and the answers of so many are held. */
+  | ({ readonly kind: 'store-unwritable'; readonly callCount: number } & WriteProblem)
+  /** What the work waits for has changed; nothing if it is empty. */
+  | {
+      readonly kind: 'lanes-waiting';
+      readonly waits: readonly LaneWait[];
+    }
+  /** The store takes writes again and has those that were held. */
+  | { readonly kind: 'store-writable' };
