@@ -5,6 +5,7 @@ import {
   type DiscardedCall,
   type Ledger,
   limits,
+  type Submission,
   type Tally,
   type ThriceError,
 } from '@thrice/core';
@@ -16,6 +17,8 @@ import {
   aFailedResult,
   aGroupHeader,
   aJournalEntry,
+  anAcceptedSubmission,
+  anAnnouncedSubmission,
   anAttempt,
   anOpenBreaker,
   aTally,
@@ -50,6 +53,7 @@ export function describeLedgerContract(
     describeLeases(openLedger);
     describeReleases(openLedger);
     describeJournal(openLedger);
+    describeSubmissions(openLedger);
     describeCompletion(openLedger);
     describeGenerations(openLedger);
     describeReading(openLedger);
@@ -661,6 +665,85 @@ function describeJournal(openLedger: OpenLedger): void {
 
 async function discardedOf(ledger: Ledger): Promise<readonly DiscardedCall[]> {
   return await collect(ledger.listDiscardedCalls(key.run, key.config));
+}
+
+function describeSubmissions(openLedger: OpenLedger): void {
+  describe('a submission', () => {
+    const key = aCellKey();
+    const announced = anAnnouncedSubmission();
+    const accepted = anAcceptedSubmission();
+
+    it('is read by step, of its own cell only', async () => {
+      await using store = await openLedger(new FakeClock());
+      const other = anAcceptedSubmission({ step: 'judge-1', responseId: 'resp_2' });
+      await store.ledger.replaceSubmission(key, undefined, announced);
+      await store.ledger.replaceSubmission(key, undefined, other);
+
+      expect(await store.other.readSubmissions(key)).toEqual(
+        new Map([
+          ['answer', announced],
+          ['judge-1', other],
+        ]),
+      );
+      expect(await store.other.readSubmissions(aCellKey({ id: 'q2' }))).toEqual(new Map());
+    });
+
+    it('is replaced by what has become of it, and by that of the next attempt', async () => {
+      await using store = await openLedger(new FakeClock());
+      const { endpoint: _, responseId: __, ...facts } = accepted;
+      const ended: Submission = { ...facts, state: 'ended', reason: 'model-unavailable' };
+      const next = anAnnouncedSubmission({ callId: 'worker-2 0 1' });
+
+      const areReplaced = [
+        await store.ledger.replaceSubmission(key, undefined, announced),
+        await store.other.replaceSubmission(key, announced, accepted),
+        await store.ledger.replaceSubmission(key, accepted, ended),
+        await store.other.replaceSubmission(key, ended, next),
+      ];
+
+      expect(areReplaced).toEqual([true, true, true, true]);
+      expect(await store.ledger.readSubmissions(key)).toEqual(new Map([['answer', next]]));
+    });
+
+    it('is kept where another worker has replaced what was read', async () => {
+      await using store = await openLedger(new FakeClock());
+      const next = anAnnouncedSubmission({ callId: 'worker-2 0 1' });
+      await store.ledger.replaceSubmission(key, undefined, announced);
+      await store.other.replaceSubmission(key, announced, accepted);
+
+      const areReplaced = [
+        await store.ledger.replaceSubmission(key, undefined, next),
+        await store.ledger.replaceSubmission(key, announced, next),
+        await store.ledger.replaceSubmission(key, next, announced),
+      ];
+
+      expect(areReplaced).toEqual([false, false, false]);
+      expect(await store.other.readSubmissions(key)).toEqual(new Map([['answer', accepted]]));
+    });
+
+    it('may be written again', async () => {
+      await using store = await openLedger(new FakeClock());
+      await store.ledger.replaceSubmission(key, undefined, announced);
+
+      const again = await store.other.replaceSubmission(key, undefined, announced);
+
+      expect(again).toBe(true);
+    });
+
+    it('of one of several workers at once is stored', async () => {
+      await using store = await openLedger(new FakeClock());
+      const next = anAnnouncedSubmission({ callId: 'worker-2 0 1' });
+
+      const areReplaced = await Promise.all([
+        store.ledger.replaceSubmission(key, undefined, announced),
+        store.other.replaceSubmission(key, undefined, next),
+      ]);
+
+      expect(areReplaced.filter((isReplaced) => isReplaced)).toEqual([true]);
+      const stored = await store.ledger.readSubmissions(key);
+      expect(stored.get('answer')).toEqual(areReplaced[0] ? announced : next);
+    });
+  });
 }
 
 function describeCompletion(openLedger: OpenLedger): void {

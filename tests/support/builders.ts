@@ -1,4 +1,5 @@
 import {
+  type AcceptedSubmission,
   type Attempt,
   type Benchmark,
   type Call,
@@ -21,6 +22,7 @@ import {
   type OpenBreaker,
   type Question,
   type RecordedAnswer,
+  type Submission,
   scorerVersions,
   type Tally,
   ThriceError,
@@ -153,6 +155,29 @@ export function aJournalEntry(
     output: anOutput({ text, ...parts.output }),
     raw: { choices: [{ message: { content: text } }] },
   };
+}
+
+/** A submission that the vendor has accepted as `resp_1`. */
+export function anAcceptedSubmission(parts: Partial<AcceptedSubmission> = {}): AcceptedSubmission {
+  return {
+    schemaVersion: 1,
+    state: 'accepted',
+    step: 'answer',
+    callId: 'worker-1 0 1',
+    submittedAtMs: 0,
+    waitMs: 0,
+    endpoint: 'http://127.0.0.1:1800/v1',
+    responseId: 'resp_1',
+    ...parts,
+  };
+}
+
+/** A submission whose response the vendor has not named yet. */
+export function anAnnouncedSubmission(
+  parts: { readonly step?: string; readonly callId?: string } = {},
+): Submission {
+  const { endpoint: _, responseId: __, ...facts } = anAcceptedSubmission(parts);
+  return { ...facts, state: 'announced' };
 }
 
 /** A model response with a text and the finish reason `stop`. */

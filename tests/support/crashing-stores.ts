@@ -23,6 +23,7 @@ const ledgerWrites: ReadonlySet<PropertyKey> = new Set<keyof Ledger>([
   'extendLeases',
   'releaseCell',
   'commitCall',
+  'replaceSubmission',
   'completeCell',
 ]);
 

@@ -13,10 +13,12 @@ import {
   type GroupRecord,
   type GroupState,
   hasScore,
+  isSameSubmission,
   type JournalEntry,
   type Ledger,
   limits,
   type OpenBreaker,
+  type Submission,
   type Tally,
   ThriceError,
 } from '@thrice/core';
@@ -36,6 +38,7 @@ export class FakeLedger implements Ledger {
   readonly #cells = new Map<string, StoredCell>();
   readonly #journals = new Map<string, Map<string, JournalEntry>>();
   readonly #discarded = new Map<string, { readonly key: CellKey; readonly entry: JournalEntry }>();
+  readonly #submissions = new Map<string, Map<string, Submission>>();
   readonly #openBreakers = new Map<string, OpenBreaker>();
   /** How far each tally deviates from the cell records, by run and config. */
   readonly #shifts = new Map<string, Tally>();
@@ -176,6 +179,25 @@ export class FakeLedger implements Ledger {
   async readJournal(key: CellKey): Promise<ReadonlyMap<string, JournalEntry>> {
     this.#note('readJournal');
     return new Map(this.#journals.get(nameOf(key)));
+  }
+
+  async readSubmissions(key: CellKey): Promise<ReadonlyMap<string, Submission>> {
+    this.#note('readSubmissions');
+    return new Map(this.#submissions.get(nameOf(key)));
+  }
+
+  async replaceSubmission(
+    key: CellKey,
+    existing: Submission | undefined,
+    submission: Submission,
+  ): Promise<boolean> {
+    this.#note('replaceSubmission');
+    const submissions = this.#submissions.get(nameOf(key)) ?? new Map<string, Submission>();
+    const stored = submissions.get(submission.step);
+    if (isSameSubmission(stored, submission)) return true;
+    if (!isSameSubmission(stored, existing)) return false;
+    this.#submissions.set(nameOf(key), submissions.set(submission.step, submission));
+    return true;
   }
 
   async completeCell(

@@ -153,6 +153,12 @@ export {
   type ScorerRegistry,
   type ScorerSpec,
 } from './domain/scorer.ts';
+export {
+  type AcceptedSubmission,
+  isSameSubmission,
+  type Submission,
+  submissionSchema,
+} from './domain/submission.ts';
 export { countDone, countPlanned, isCounted, type Tally } from './domain/tally.ts';
 export {
   assertNever,

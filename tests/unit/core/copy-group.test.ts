@@ -23,6 +23,8 @@ import {
   aGroupHeader,
   aJournalEntry,
   aModelResponse,
+  anAcceptedSubmission,
+  anAnnouncedSubmission,
   anAttempt,
   anError,
   aQuestion,
@@ -540,6 +542,28 @@ describe('a copied cell', () => {
 
     expect(done(counts)).toEqual({ ...nothing, cells: 1, copied: 1 });
     expect(to.ledger.cell(key)).toEqual(aCell({ attempts: 2 }));
+  });
+
+  it('expects the response that its source was waiting for', async () => {
+    const { from, to } = await besideCell({ state: 'released', attempts: 1 }, { attempts: 0 });
+    const submission = anAcceptedSubmission();
+    await from.ledger.replaceSubmission(key, undefined, submission);
+    await to.ledger.replaceSubmission(key, undefined, anAnnouncedSubmission({ callId: 'w 0 1' }));
+
+    await copy(from, to);
+
+    expect(await to.ledger.readSubmissions(key)).toEqual(new Map([['answer', submission]]));
+  });
+
+  it('keeps the response that its own worker was waiting for', async () => {
+    const { from, to } = await besideCell({ state: 'released', attempts: 1 }, { attempts: 0 });
+    const submission = anAcceptedSubmission({ callId: 'w 0 1', responseId: 'resp_2' });
+    await from.ledger.replaceSubmission(key, undefined, anAcceptedSubmission());
+    await to.ledger.replaceSubmission(key, undefined, submission);
+
+    await copy(from, to);
+
+    expect(await to.ledger.readSubmissions(key)).toEqual(new Map([['answer', submission]]));
   });
 
   it('keeps the answer that the target paid for and gets no result of a different answer', async () => {

@@ -37,6 +37,13 @@ export const callItemSchema = itemSchema.extend(payloadSchema.shape);
 /** A discarded call; its payload is its journal entry. */
 export const discardedItemSchema = itemSchema.extend({ id: z.string(), ...payloadSchema.shape });
 
+/** The latest submission of a step, stored as its payload. */
+export const submissionItemSchema = itemSchema.extend({
+  callId: z.string(),
+  state: z.string(),
+  ...payloadSchema.shape,
+});
+
 /** A group; its payload is its header. */
 export const groupItemSchema = itemSchema.extend({
   group: z.string(),
@@ -127,6 +134,20 @@ export function discardedCallsOf(
   config: string,
 ): { readonly pk: string; readonly prefix: string } {
   return { pk: cellPartition(run, config), prefix: 'discarded#' };
+}
+
+/** The key of the latest submission of a step. */
+export function submissionItemKey(key: CellKey, step: string): ItemKey {
+  const { pk, prefix } = submissionsOf(key);
+  return { pk, sk: `${prefix}${step}` };
+}
+
+/** The partition and sort key prefix of a cell's submissions. */
+export function submissionsOf({ run, config, id }: CellKey): {
+  readonly pk: string;
+  readonly prefix: string;
+} {
+  return { pk: cellPartition(run, config), prefix: `submission#${id}#` };
 }
 
 /** The key of a group. */

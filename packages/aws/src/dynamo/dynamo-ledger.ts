@@ -18,6 +18,7 @@ import {
   type GroupState,
   groupHeaderSchema,
   hasScore,
+  isSameSubmission,
   type JournalEntry,
   journalEntrySchema,
   type Ledger,
@@ -25,6 +26,8 @@ import {
   mapBounded,
   type OpenBreaker,
   openBreakerSchema,
+  type Submission,
+  submissionSchema,
   type Tally,
   ThriceError,
 } from '@thrice/core';
@@ -51,6 +54,9 @@ import {
   laneListKey,
   parseItem,
   runPartition,
+  submissionItemKey,
+  submissionItemSchema,
+  submissionsOf,
   TALLY_PREFIX,
   type TallyItem,
   tallyItemKey,
@@ -318,6 +324,37 @@ export class DynamoLedger implements Ledger {
   async #parseEntry(item: Attributes): Promise<JournalEntry> {
     const text = await this.#payloads.unpack(parseItem(callItemSchema, item, this.#table.name));
     return journalEntrySchema.parse(JSON.parse(text ?? ''));
+  }
+
+  async readSubmissions(key: CellKey): Promise<ReadonlyMap<string, Submission>> {
+    const { pk, prefix } = submissionsOf(key);
+    const items = await collect(this.#table.query(pk, { prefix }), (item) => item);
+    const submissions = await Promise.all(items.map((item) => this.#parseSubmission(item)));
+    return new Map(submissions.map((submission) => [submission.step, submission]));
+  }
+
+  async replaceSubmission(
+    key: CellKey,
+    existing: Submission | undefined,
+    submission: Submission,
+  ): Promise<boolean> {
+    const itemKey = submissionItemKey(key, submission.step);
+    const { callId, state } = submission;
+    const payload = await this.#payloads.pack(JSON.stringify(submission));
+    const item = { schemaVersion: SCHEMA_VERSION, callId, state, ...payload };
+    const unchanged = existing && { callId: existing.callId, state: existing.state };
+    if (await this.#table.put(itemKey, item, unchanged ?? 'absent')) return true;
+    // This call has made the change itself if the response to its first request was lost.
+    const stored = await this.#table.get(itemKey);
+    return (
+      stored !== undefined && isSameSubmission(await this.#parseSubmission(stored), submission)
+    );
+  }
+
+  async #parseSubmission(item: Attributes): Promise<Submission> {
+    const parsed = parseItem(submissionItemSchema, item, this.#table.name);
+    const text = await this.#payloads.unpack(parsed);
+    return submissionSchema.parse(JSON.parse(text ?? ''));
   }
 
   async completeCell(

@@ -6,6 +6,7 @@ import {
   type CellResult,
   hasScore,
 } from '../domain/cell.ts';
+import { isSameSubmission } from '../domain/submission.ts';
 import type { Ledger } from '../ports/ledger.ts';
 
 /**
@@ -61,6 +62,7 @@ export async function copyCell(pair: CellPair, from: Ledger, to: Ledger): Promis
   if (lease === 'kept' || lease === 'done') {
     return { outcome: 'kept', callCount, isDone: lease === 'done' || target?.result !== undefined };
   }
+  await copySubmissions(source, from, to);
   const result = isSameJournal ? source.result : undefined;
   const isWritten = await writeCell({ source, result, leased: lease }, to);
   const isDone = isWritten && result !== undefined;
@@ -105,6 +107,24 @@ async function commitCalls(
     if (!isSame(await to.commitCall(key, entry), entry)) allStored = false;
   }
   return allStored;
+}
+
+/** Copies the responses that are still expected, so that the target polls them and asks for no others. */
+async function copySubmissions(
+  { key, result }: CellRecord,
+  from: Ledger,
+  to: Ledger,
+): Promise<void> {
+  if (result !== undefined) return;
+  const [submissions, existing] = await Promise.all([
+    from.readSubmissions(key),
+    to.readSubmissions(key),
+  ]);
+  for (const [step, submission] of submissions) {
+    const stored = existing.get(step);
+    const isExpected = stored?.state === 'accepted' || isSameSubmission(stored, submission);
+    if (!isExpected) await to.replaceSubmission(key, stored, submission);
+  }
 }
 
 /**

@@ -2,6 +2,7 @@ import type { OpenBreaker } from '../domain/breaker.ts';
 import type { DiscardedCall, JournalEntry } from '../domain/call.ts';
 import type { Attempt, CellKey, CellRecord, CellResult } from '../domain/cell.ts';
 import type { GroupHeader, GroupState } from '../domain/group.ts';
+import type { Submission } from '../domain/submission.ts';
 import type { Tally } from '../domain/tally.ts';
 
 /** The outcome of a claim. */
@@ -105,6 +106,21 @@ export interface Ledger {
     config: string,
     ids?: readonly string[],
   ): AsyncIterable<DiscardedCall>;
+  /** Reads the latest submission of each step of a cell, keyed by step. */
+  readSubmissions(key: CellKey): Promise<ReadonlyMap<string, Submission>>;
+  /**
+   * Writes the latest submission of its step, or what has become of it, whatever state the cell is in.
+   *
+   * @param existing - The step's submission that `readSubmissions` returned; undefined if there was none. Submissions
+   *   are told apart by call id and state.
+   * @returns Whether `submission` is stored now. If not, the stored one is no longer `existing`, and nothing is
+   *   changed.
+   */
+  replaceSubmission(
+    key: CellKey,
+    existing: Submission | undefined,
+    submission: Submission,
+  ): Promise<boolean>;
   /**
    * Writes the result of a cell exactly once.
    *

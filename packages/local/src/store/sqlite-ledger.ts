@@ -18,12 +18,15 @@ import {
   groupHeaderSchema,
   groupStateSchema,
   hasScore,
+  isSameSubmission,
   type JournalEntry,
   journalEntrySchema,
   type Ledger,
   limits,
   type OpenBreaker,
   openBreakerSchema,
+  type Submission,
+  submissionSchema,
   type Tally,
   ThriceError,
 } from '@thrice/core';
@@ -257,6 +260,28 @@ export class SqliteLedger implements Ledger {
     }
   }
 
+  async readSubmissions(key: CellKey): Promise<ReadonlyMap<string, Submission>> {
+    const rows = this.#sql.selectSubmissions.all(key.run, key.config, key.id);
+    const submissions = rows.map((row) => parseSubmission(row));
+    return new Map(submissions.map((submission) => [submission.step, submission]));
+  }
+
+  async replaceSubmission(
+    { run, config, id }: CellKey,
+    existing: Submission | undefined,
+    submission: Submission,
+  ): Promise<boolean> {
+    const text = JSON.stringify(submission);
+    return await this.#commit.write(() => {
+      const row = this.#sql.selectSubmission.get(run, config, id, submission.step);
+      const stored = row === undefined ? undefined : parseSubmission(row);
+      if (isSameSubmission(stored, submission)) return true;
+      if (!isSameSubmission(stored, existing)) return false;
+      this.#sql.upsertSubmission.run(run, config, id, submission.step, text);
+      return true;
+    });
+  }
+
   async completeCell(
     key: CellKey,
     owner: string,
@@ -400,6 +425,10 @@ const STATEMENTS = {
     ON run = ? AND config = ? AND calls.id = wanted.value AND discarded_id <> ''`,
   isFinal: `SELECT 1 FROM cells WHERE ${THIS_CELL} AND state = 'done' AND NOT EXISTS
     (SELECT 1 FROM tasks WHERE run = cells.run AND config = cells.config AND id = cells.id)`,
+  selectSubmissions: `SELECT submission FROM submissions WHERE ${THIS_CELL}`,
+  selectSubmission: `SELECT submission FROM submissions WHERE ${THIS_CELL} AND step = ?`,
+  upsertSubmission: `INSERT INTO submissions VALUES (?, ?, ?, ?, ?)
+    ON CONFLICT DO UPDATE SET submission = excluded.submission`,
   addToTally: `INSERT INTO tallies VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET
     scored = scored + excluded.scored, unparsed = unparsed + excluded.unparsed,
     ungraded = ungraded + excluded.ungraded, failed = failed + excluded.failed,
@@ -416,6 +445,10 @@ const STATEMENTS = {
 function parseDiscarded(row: Readonly<Record<string, unknown>>): DiscardedCall {
   const entry = journalEntrySchema.parse(JSON.parse(String(row['entry'])));
   return { id: String(row['id']), entry };
+}
+
+function parseSubmission(row: Readonly<Record<string, unknown>>): Submission {
+  return submissionSchema.parse(JSON.parse(String(row['submission'])));
 }
 
 function parseTally(row: unknown): Tally {

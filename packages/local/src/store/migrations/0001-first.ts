@@ -4,7 +4,7 @@
  * `tasks` is the queue: each row is a task that is visible from `visible_at` (ms since 1970), was hidden at
  * `hidden_at` and is held by a worker while `holder` is set. `cells` has a row for each cell that was ever claimed.
  * `calls` is the journal: `discarded_id` is empty for the call that answers its step, and the call's id for a
- * discarded call.
+ * discarded call. `submissions` has the latest response that was asked for in the background, of each step.
  */
 export const firstMigration = `
 CREATE TABLE groups (
@@ -65,6 +65,15 @@ CREATE TABLE calls (
   PRIMARY KEY (run, config, id, step, discarded_id)
 ) STRICT;
 CREATE INDEX discarded_calls ON calls (run, config) WHERE discarded_id <> '';
+
+CREATE TABLE submissions (
+  run TEXT NOT NULL,
+  config TEXT NOT NULL,
+  id TEXT NOT NULL,
+  step TEXT NOT NULL,
+  submission TEXT NOT NULL,
+  PRIMARY KEY (run, config, id, step)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE tallies (
   run TEXT NOT NULL,
