@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AnswerBody, ReportedTokens } from './answer-body.ts';
+import type { BackgroundResponses } from './background-responses.ts';
 import { type CellKey, cellKeyHeader, parseCellKey } from './cell-key.ts';
 import type { FaultPlan, PlannedFault } from './fault-plan.ts';
 import { injectFault, type RenderOptions } from './inject-fault.ts';
@@ -17,6 +18,7 @@ import { writeBody, writeError, writePacedBody } from './write-response.ts';
 export interface RequestServices {
   readonly model: SimulatedModel;
   readonly faultPlan: FaultPlan | undefined;
+  readonly background: BackgroundResponses;
   readonly counter: RequestCounter;
   readonly log: RequestLog | undefined;
   readonly clock: SimulatorClock;
@@ -125,7 +127,7 @@ async function answer(input: {
     hasAnswer: isAnswer,
   });
   const render = (modelAnswer: ModelAnswer, options: RenderOptions = {}) =>
-    renderAnswer(modelAnswer, { prompt, protocol, options, exchange, clock });
+    renderAnswer(modelAnswer, { prompt, protocol, options, exchange, services });
   const noteBody = ({ tokens }: AnswerBody) => {
     exchange.tokens = tokens;
   };
@@ -147,7 +149,8 @@ async function answer(input: {
   exchange.isRealAnswer = true;
   const answerBody = render(reply);
   noteBody(answerBody);
-  if (reply.latencyMs > 0) await writePacedBody(response, answerBody, reply.latencyMs, clock);
+  const waitsForAnswer = reply.latencyMs > 0 && !prompt.isBackground;
+  if (waitsForAnswer) await writePacedBody(response, answerBody, reply.latencyMs, clock);
   else writeBody(response, answerBody);
 }
 
@@ -158,19 +161,19 @@ function renderAnswer(
     readonly protocol: ServedProtocol;
     readonly options: RenderOptions;
     readonly exchange: Exchange;
-    readonly clock: SimulatorClock;
+    readonly services: RequestServices;
   },
 ) {
-  const { prompt, protocol, options, exchange, clock } = context;
+  const { prompt, protocol, options, exchange, services } = context;
   const input = {
     answer,
     hasAnswer: options.hasAnswer ?? true,
     id: `sim-${exchange.requestNumber}`,
     model: options.servedModel ?? prompt.model,
-    createdSeconds: Math.floor(clock.now() / 1000),
+    createdSeconds: Math.floor(services.clock.now() / 1000),
     promptTokens: estimateTokens(prompt.promptChars),
   };
-  return protocol.render(input, prompt);
+  return prompt.isBackground ? services.background.begin(input) : protocol.render(input, prompt);
 }
 
 function noteFault({ fault }: PlannedFault, exchange: Exchange, counter: RequestCounter): void {

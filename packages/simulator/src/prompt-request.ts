@@ -12,6 +12,8 @@ export interface PromptRequest {
   /** Number of characters in all messages, for the token estimate. */
   readonly promptChars: number;
   readonly isStream: boolean;
+  /** The answer is not waited for: it will be asked for by its name. */
+  readonly isBackground: boolean;
   /** A stream reports its tokens. */
   readonly includesUsage: boolean;
 }

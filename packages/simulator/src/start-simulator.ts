@@ -7,7 +7,8 @@ import {
 } from 'node:http';
 import { ThriceError } from '@thrice/core';
 import { createRequestHandler } from './answer-request.ts';
-import { modelNotFound, unknownUrl } from './api-error.ts';
+import { isApiError, modelNotFound, unknownUrl } from './api-error.ts';
+import { BackgroundResponses } from './background-responses.ts';
 import { createBehaviourModel } from './behaviour-model.ts';
 import { createFaultPlan } from './fault-plan.ts';
 import type { Behaviour } from './load-behaviour.ts';
@@ -68,8 +69,8 @@ const backlog = 4096;
 /**
  * Starts a model server that speaks chat completions, responses and Anthropic's messages.
  *
- * Endpoints: `POST /v1/chat/completions`, `/v1/responses` and `/v1/messages` (JSON and SSE), `GET /v1/models`, `GET /v1/models/<name>`,
- * `GET /thrice/stats`.
+ * Endpoints: `POST /v1/chat/completions`, `/v1/responses` and `/v1/messages` (JSON and SSE), `GET /v1/responses/<id>` and
+ * `POST /v1/responses/<id>/cancel` for responses in the background, `GET /v1/models`, `GET /v1/models/<name>`, `GET /thrice/stats`.
  *
  * @throws {ThriceError} `invalid-argument` when the server cannot listen on the host and port;
  *   `invalid-file` when the log cannot be opened.
@@ -80,13 +81,17 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
   const counter = new RequestCounter();
   const log = options.log === undefined ? undefined : openLog(options.log);
   const faultPlan = faults === undefined ? undefined : createFaultPlan(faults);
-  const handler = createRequestHandler({ model, faultPlan, counter, log, clock });
+  const background = new BackgroundResponses(clock);
+  const handler = createRequestHandler({ model, faultPlan, background, counter, log, clock });
 
   const server = createHttpServer((request, response) => {
     const path = pathOf(request);
     const protocol = request.method === 'POST' ? protocols.get(path) : undefined;
     if (protocol !== undefined) handler.handle(request, response, protocol);
-    else answerOtherRequest(`${request.method ?? ''} ${path}`, response, model, counter);
+    else {
+      const route = `${request.method ?? ''} ${path}`;
+      answerOtherRequest(route, response, { model, background, counter });
+    }
   });
   try {
     await listen(server, port, host);
@@ -131,11 +136,22 @@ function createModel(options: SimulatorOptions): SimulatedModel {
 function answerOtherRequest(
   route: string,
   response: ServerResponse,
-  { modelNames }: SimulatedModel,
-  counter: RequestCounter,
+  {
+    model: { modelNames },
+    background,
+    counter,
+  }: {
+    readonly model: SimulatedModel;
+    readonly background: BackgroundResponses;
+    readonly counter: RequestCounter;
+  },
 ): void {
+  const document = background.answer(route);
   const modelPrefix = 'GET /v1/models/';
-  if (route === 'GET /v1/models') {
+  if (document !== undefined) {
+    if (isApiError(document)) writeError(response, document);
+    else writeJson(response, 200, JSON.stringify(document));
+  } else if (route === 'GET /v1/models') {
     writeJson(response, 200, JSON.stringify({ object: 'list', data: modelNames.map(toModel) }));
   } else if (route.startsWith(modelPrefix)) {
     const name = decodeName(route.slice(modelPrefix.length));

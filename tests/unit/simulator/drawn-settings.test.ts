@@ -16,6 +16,7 @@ const request = {
   arm: undefined,
   promptChars: 20,
   isStream: false,
+  isBackground: false,
   includesUsage: false,
 };
 

@@ -62,7 +62,11 @@ describe('the simulator refuses over responses, as the vendor does,', () => {
   it.each<[string, Fields, string]>([
     ['an unknown parameter', { input: 'Why?', seed: 7 }, "Unknown parameter: 'seed'."],
     ['no input', {}, "Missing required parameter: 'input'."],
-    ['background mode', { input: 'Why?', background: true }, 'Background mode is not simulated.'],
+    [
+      'background mode without a store',
+      { input: 'Why?', background: true, store: false },
+      'Background mode requires store to be true.',
+    ],
   ])('%s', async (_, body, message) => {
     const { status, body: answer } = await post('/responses', { model: 'm', ...body });
 

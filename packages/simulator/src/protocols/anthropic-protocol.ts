@@ -98,6 +98,7 @@ function parseMessage(body: string, headers: IncomingHttpHeaders): PromptRequest
     ...prompt,
     promptChars: prompt.promptChars + readContent(system).length,
     isStream: stream === true,
+    isBackground: false,
     includesUsage: true,
   };
 }

@@ -32,6 +32,7 @@ function parseChat(body: string): PromptRequest | ApiError {
     model: String(fields['model']),
     ...readPrompt(messages),
     isStream: stream === true,
+    isBackground: false,
     includesUsage: isRecord(streamOptions) && streamOptions['include_usage'] === true,
   };
 }

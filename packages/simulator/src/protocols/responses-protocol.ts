@@ -51,7 +51,7 @@ const PARAMETERS = new Set([
   'user',
 ]);
 
-/** OpenAI's responses, without background mode. */
+/** OpenAI's responses. Those in the background are polled at `BackgroundResponses`. */
 export const responsesProtocol: ServedProtocol = {
   path: '/v1/responses',
   parse: parseResponse,
@@ -69,8 +69,16 @@ function parseResponse(body: string): PromptRequest | ApiError {
   if (unknown !== undefined) {
     return invalidRequest(`Unknown parameter: '${unknown}'.`, 'unknown_parameter');
   }
-  const { input, background, stream } = fields;
-  if (background === true) return invalidRequest('Background mode is not simulated.');
+  const { input, background, store, stream } = fields;
+  const isBackground = background === true;
+  // The vendor's guide: "Background sampling requires `store=true`; stateless requests are rejected." The words of its
+  // refusal were not to be found. https://platform.openai.com/docs/guides/background (2025-10)
+  if (isBackground && store === false) {
+    return invalidRequest('Background mode requires store to be true.');
+  }
+  if (isBackground && stream === true) {
+    return invalidRequest('Streams in background mode are not simulated.');
+  }
   const messages = typeof input === 'string' ? [{ role: 'user', content: input }] : input;
   if (!Array.isArray(messages) || messages.length === 0) {
     return invalidRequest("Missing required parameter: 'input'.", 'missing_required_parameter');
@@ -79,12 +87,18 @@ function parseResponse(body: string): PromptRequest | ApiError {
     model: String(fields['model']),
     ...readPrompt(messages),
     isStream: stream === true,
+    isBackground,
     includesUsage: true,
   };
 }
 
-function describeResponse(input: RenderInput, isEnded = true) {
+/** How far a response is. */
+export type ResponseStatus = 'queued' | 'in_progress' | 'ended' | 'cancelled';
+
+/** Describes a response; it has an output and tokens once it has ended. */
+export function describeResponse(input: RenderInput, state: ResponseStatus = 'ended') {
   const { answer, hasAnswer, id, model, createdSeconds } = input;
+  const isEnded = state === 'ended';
   const isWhole = answer.finishReason === 'stop';
   const ended = isWhole ? 'completed' : 'incomplete';
   const reason = answer.finishReason === 'length' ? 'max_output_tokens' : answer.finishReason;
@@ -92,7 +106,7 @@ function describeResponse(input: RenderInput, isEnded = true) {
     id: `resp_${id}`,
     object: 'response',
     created_at: createdSeconds,
-    status: isEnded ? ended : 'in_progress',
+    status: state === 'ended' ? ended : state,
     error: null,
     incomplete_details: isWhole || !isEnded ? null : { reason },
     instructions: null,
@@ -140,7 +154,7 @@ function renderEvents(input: RenderInput): AnswerBody {
   const add = (type: string, fields: object) => {
     pieces.push(namedEvent({ type, sequence_number: pieces.length, ...fields }));
   };
-  add('response.created', { response: describeResponse(input, false) });
+  add('response.created', { response: describeResponse(input, 'in_progress') });
   if (hasAnswer) {
     const at = { item_id: `msg_${id}`, output_index: 0, content_index: 0 };
     const item = describeItem(input, 'in_progress');
