@@ -26,6 +26,7 @@ export const errorCodesByClass = {
     'model-unavailable',
     'truncated-response',
     'connection-failed',
+    'unknown-response',
     'store-unavailable',
     'unclassified',
   ],

@@ -238,7 +238,15 @@ export type {
 } from './ports/governor.ts';
 export type { GroupRequests, TaskCounter } from './ports/group-requests.ts';
 export type { Claim, GroupRecord, Ledger } from './ports/ledger.ts';
-export type { ClientFor, ModelClient, ModelRequest, ModelResponse } from './ports/model-client.ts';
+export type {
+  BackgroundClient,
+  BackgroundReply,
+  BackgroundResponse,
+  ClientFor,
+  ModelClient,
+  ModelRequest,
+  ModelResponse,
+} from './ports/model-client.ts';
 export type { PatternMatch, PatternMatcher } from './ports/pattern-matcher.ts';
 export type { Random } from './ports/random.ts';
 export type {

@@ -32,6 +32,16 @@ export const limits = {
   outageFirstPatienceMs: 60_000,
   /** The longest model call in a stage; it leaves the function a minute of its 15 for everything else. */
   stageCallMs: 840_000,
+  /** The longest request to submit, poll or cancel a response in the background. */
+  backgroundRequestMs: 60_000,
+  /** The first wait before a response in the background is polled, and the longest. */
+  pollBaseMs: 5_000,
+  pollCapMs: 60_000,
+  /**
+   * How long a vendor may not know a response that it has just accepted. Azure took up to 33 seconds:
+   * https://github.com/dotnet/extensions/issues/7704 (2026-08).
+   */
+  responseVisibleMs: 120_000,
   /** How long the message of a deferred cell (its model is blocked) stays invisible. */
   deferredDelayMs: 5_000,
   /** Steps of a cell at most: it is a bug of a solver to request more. */

@@ -58,6 +58,53 @@ export interface ModelResponse {
  */
 export interface ModelClient {
   send(request: ModelRequest, signal: AbortSignal): Promise<ModelResponse>;
+  /** Undefined for a protocol without a background mode. */
+  readonly background?: BackgroundClient | undefined;
+}
+
+/** A response that a vendor prepares in the background. */
+export interface BackgroundResponse {
+  readonly endpoint: string;
+  /** The vendor's name of it. */
+  readonly responseId: string;
+}
+
+/** What a vendor says about a response in the background. */
+export type BackgroundReply =
+  | ({ readonly kind: 'pending'; readonly rateLimits: RateLimitHeaders } & BackgroundResponse)
+  /** As `send` would have returned it; its latency is that of the last request. */
+  | { readonly kind: 'ended'; readonly response: ModelResponse };
+
+/**
+ * Asks for responses whose preparation outlasts a connection.
+ *
+ * Payment and errors are those of {@link ModelClient}. Each request has `limits.backgroundRequestMs`; the lane's
+ * timeout is for the caller, who knows when the response was submitted.
+ */
+export interface BackgroundClient {
+  /**
+   * Submits a request, whose response the vendor then keeps under a name. A server that answers at once is taken at
+   * its word.
+   *
+   * @param callId - The caller's name of the call, which the vendor keeps with the response, for people to find.
+   */
+  submit(request: ModelRequest, callId: string, signal: AbortSignal): Promise<BackgroundReply>;
+  /**
+   * Asks once how far a response is.
+   *
+   * @throws {ThriceError} `unknown-response` where the vendor says that it does not know the name.
+   */
+  poll(
+    request: ModelRequest,
+    response: BackgroundResponse,
+    signal: AbortSignal,
+  ): Promise<BackgroundReply>;
+  /** Asks the vendor to stop; one that has ended in the meantime stays as it is. Fails as `poll` does. */
+  cancel(
+    request: ModelRequest,
+    response: BackgroundResponse,
+    signal: AbortSignal,
+  ): Promise<BackgroundReply>;
 }
 
 /** Chooses the client that speaks a lane's wire protocol. */

@@ -64,10 +64,13 @@ export class EndpointPool<Endpoint> {
   /**
    * Chooses the endpoint of the next call: one that is half-open, else the healthy one with the fewest
    * calls in flight. If all sit out, the one that is due first.
+   *
+   * @param isWanted - Finds the only endpoint that can answer the call, whatever its health. @default any can
    */
-  choose(): EndpointChoice<Endpoint> {
+  choose(isWanted?: (endpoint: Endpoint) => boolean): EndpointChoice<Endpoint> {
     const startedMs = this.#monotonicMs();
-    const member = this.#dueForProbe(startedMs) ?? this.#leastLoaded() ?? this.#nextDue();
+    const wanted = isWanted && this.#members.find(({ endpoint }) => isWanted(endpoint));
+    const member = wanted ?? this.#dueForProbe(startedMs) ?? this.#leastLoaded() ?? this.#nextDue();
     const isProbe = !isHealthy(member) && !member.hasProbe;
     if (isProbe) member.hasProbe = true;
     member.inFlight += 1;

@@ -10,6 +10,8 @@ import type { WireProtocol } from './wire-protocol.ts';
 export interface LaneEndpoint {
   readonly url: string;
   readonly http: HttpEndpoint;
+  /** Opens another path below the base URL. */
+  readonly open: (path: string) => HttpEndpoint;
   readonly isLoopback: boolean;
 }
 
@@ -47,11 +49,11 @@ export function openLane(
       message: `lane "${lane.name}": expected an API key that a header can carry, received one with other characters`,
     });
   }
-  const [first, ...others] = lane.endpoints.map((url) => ({
-    url,
-    http: transport.open(endpointUrl(url, protocol.path), endpointHeaders(protocol, key)),
-    isLoopback: isLoopback(url),
-  }));
+  const headers = endpointHeaders(protocol, key);
+  const [first, ...others] = lane.endpoints.map((url): LaneEndpoint => {
+    const open = (path: string) => transport.open(endpointUrl(url, path), headers);
+    return { url, http: open(protocol.path), open, isLoopback: isLoopback(url) };
+  });
   if (first === undefined) {
     throw new ThriceError({
       code: 'endpoint-unreachable',

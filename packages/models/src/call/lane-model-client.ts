@@ -1,4 +1,5 @@
 import {
+  type BackgroundClient,
   type Clock,
   type Lane,
   type ModelClient,
@@ -15,7 +16,9 @@ import { mapTransportError } from '../transport/map-transport-error.ts';
 import { pickRateLimits } from '../transport/rate-limit-headers.ts';
 import { type Redact, redactValue } from '../transport/redact.ts';
 import { refuseDetour } from '../transport/refuse-detour.ts';
+import { createBackgroundClient } from './background-client.ts';
 import type { EndpointOutcome } from './endpoint-pool.ts';
+import type { EndpointRequest } from './endpoint-request.ts';
 import { findMissingAnswer } from './find-missing-answer.ts';
 import { type LaneEndpoint, type OpenLane, openLane } from './lane-endpoints.ts';
 import { mapApiError, withDetails } from './map-call-error.ts';
@@ -24,11 +27,8 @@ import { receiveBody } from './receive-body.ts';
 import type { WireProtocol } from './wire-protocol.ts';
 
 /** A call to an endpoint. */
-interface PendingCall {
-  readonly request: ModelRequest;
+interface PendingCall extends EndpointRequest {
   readonly redact: Redact | undefined;
-  /** The caller's. */
-  readonly signal: AbortSignal;
   readonly timeout: CallTimeout;
   readonly startedMs: number;
 }
@@ -62,14 +62,35 @@ export class LaneModelClient implements ModelClient {
   }
 
   async send(request: ModelRequest, signal: AbortSignal): Promise<ModelResponse> {
+    return await this.#request({
+      request,
+      signal,
+      timeoutMs: request.lane.timeoutMs,
+      exchange: async ({ http }, init) => {
+        const body = JSON.stringify(this.#protocol.describeRequest(request));
+        return await http.post({ ...init, body });
+      },
+    });
+  }
+
+  get background(): BackgroundClient | undefined {
+    const { background } = this.#protocol;
+    if (background === undefined) return undefined;
+    return createBackgroundClient(background, (request) => this.#request(request));
+  }
+
+  async #request(sent: EndpointRequest): Promise<ModelResponse> {
+    const { request, signal, timeoutMs, endpoint: wanted } = sent;
     const lane = this.#laneOf(request.lane);
     if (signal.aborted) throw interrupted(signal);
-    const { endpoint, end } = lane.pool.choose();
+    const { endpoint, end } = lane.pool.choose(
+      wanted === undefined ? undefined : ({ url }) => url === wanted,
+    );
     const startedMs = performance.now();
-    const timeout = new CallTimeout(request.lane.timeoutMs, signal);
+    const timeout = new CallTimeout(timeoutMs, signal);
     try {
       const { redact } = lane;
-      const call = { request, redact, signal, timeout, startedMs };
+      const call = { ...sent, redact, timeout, startedMs };
       const response = await this.#call(endpoint, call);
       end(outcomeOf(response.fault));
       return response;
@@ -85,10 +106,9 @@ export class LaneModelClient implements ModelClient {
 
   async #call(endpoint: LaneEndpoint, call: PendingCall): Promise<ModelResponse> {
     const { request, startedMs } = call;
-    const body = JSON.stringify(this.#protocol.describeRequest(request));
     const headers = endpoint.isLoopback ? cellHeader(request) : undefined;
-    const response = await endpoint.http
-      .post({ body, headers, stop: call.timeout })
+    const response = await call
+      .exchange(endpoint, { headers, stop: call.timeout })
       .catch((error: unknown) => {
         throw this.#mapFailure(mapTransportError(error), call, {});
       });
@@ -136,14 +156,14 @@ export class LaneModelClient implements ModelClient {
     call: PendingCall,
     rateLimits: RateLimitHeaders,
   ): ThriceError {
-    const { request, redact, signal, timeout, startedMs } = call;
+    const { redact, signal, timeout, timeoutMs, startedMs } = call;
     const latencyMs = performance.now() - startedMs;
     if (error instanceof APIError) {
       const context = { nowMs: this.#clock.now(), latencyMs, rateLimits };
       return redactError(mapApiError(error, context), redact);
     }
     if (isBrokenOff(error) && signal.aborted) return interrupted(signal);
-    if (isBrokenOff(error) && timeout.isOver) return timedOut(request.lane, latencyMs, error);
+    if (isBrokenOff(error) && timeout.isOver) return timedOut(timeoutMs, latencyMs, error);
     return redactError(withDetails(error, { latencyMs }), redact);
   }
 }
@@ -194,7 +214,7 @@ function interrupted({ reason }: AbortSignal): ThriceError {
   });
 }
 
-function timedOut({ timeoutMs }: Lane, latencyMs: number, cause: unknown): ThriceError {
+function timedOut(timeoutMs: number, latencyMs: number, cause: unknown): ThriceError {
   const message = `no answer within ${timeoutMs / 1000} s`;
   return new ThriceError({ code: 'model-timeout', message, details: { latencyMs }, cause });
 }

@@ -40,6 +40,25 @@ export interface StreamAssembly {
   build(error: unknown): object;
 }
 
+/** What a wire protocol says of responses in the background. */
+export interface BackgroundProtocol {
+  /**
+   * Builds the body of a request whose response the vendor keeps.
+   *
+   * @param callId - Kept with the response.
+   * @throws {ThriceError} `invalid-request` for what the protocol cannot say.
+   */
+  describeRequest(request: ModelRequest, callId: string): object;
+  /** Where a response is retrieved, below the base URL. */
+  retrievePath(responseId: string): string;
+  /** Where the cancellation of a response is posted, below the base URL. */
+  cancelPath(responseId: string): string;
+  /** Whether a body is a response that has not ended. */
+  isPending(raw: unknown): boolean;
+  /** Reads the name of a response; undefined if it has none that is usable within a path. */
+  readName(raw: unknown): string | undefined;
+}
+
 /** What a wire protocol says of a call; everything else about a call is the same for all of them. */
 export interface WireProtocol {
   /** Where calls are posted, below the base URL. */
@@ -62,4 +81,6 @@ export interface WireProtocol {
   readAnswer(raw: unknown, context: AnswerContext): ReadAnswer;
   /** Starts to assemble the stream of a successful response. */
   startAssembly(): StreamAssembly;
+  /** Undefined if it has no background mode. */
+  readonly background?: BackgroundProtocol;
 }

@@ -21,12 +21,31 @@ type InputPart = OpenAI.Responses.ResponseInputText | OpenAI.Responses.ResponseI
  * @throws {ThriceError} `invalid-request` for an image in a message of the system or the model.
  */
 export function describeResponse(request: ModelRequest): object {
+  return describe(request, { store: false });
+}
+
+/**
+ * Builds the body of a response in the background. The vendor has to store it, or it is gone after 10 minutes, and the
+ * worker that asked for it may be away for longer.
+ *
+ * @param callId - Stored with the response as metadata: at most 512 characters.
+ * @throws {ThriceError} `invalid-request` for an image in a message of the system or the model.
+ * @see https://developers.openai.com/api/docs/guides/background (2026-11)
+ */
+export function describeBackgroundResponse(request: ModelRequest, callId: string): object {
+  return describe(request, { background: true, store: true, metadata: { thrice_call: callId } });
+}
+
+function describe(
+  request: ModelRequest,
+  storage: Pick<Body, 'background' | 'store' | 'metadata'>,
+): object {
   const { model, messages, tools, temperature, topP, maxTokens, serviceTier, reasoningEffort } =
     request;
   const body: Body = {
     model,
     input: messages.flatMap(toInputItems),
-    store: false,
+    ...storage,
     ...(tools.length === 0 ? {} : { tools: tools.map(toFunctionTool) }),
     ...(temperature === undefined ? {} : { temperature }),
     ...(topP === undefined ? {} : { top_p: topP }),

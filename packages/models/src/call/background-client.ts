@@ -1,0 +1,76 @@
+import {
+  type BackgroundClient,
+  type BackgroundReply,
+  type BackgroundResponse,
+  limits,
+  type ModelRequest,
+  type ModelResponse,
+  ThriceError,
+  toThriceError,
+} from '@thrice/core';
+import type { EndpointRequest } from './endpoint-request.ts';
+import type { BackgroundProtocol } from './wire-protocol.ts';
+
+/** Sends a request to an endpoint of its lane. */
+type Send = (request: EndpointRequest) => Promise<ModelResponse>;
+
+/** Creates a client of the background mode of a wire protocol. */
+export function createBackgroundClient(protocol: BackgroundProtocol, send: Send): BackgroundClient {
+  const sendInTime = async (request: Omit<EndpointRequest, 'timeoutMs'>) =>
+    await send({ ...request, timeoutMs: limits.backgroundRequestMs });
+  const toReply = (response: ModelResponse, responseId: string | undefined): BackgroundReply => {
+    if (responseId === undefined || !protocol.isPending(response.raw)) {
+      return { kind: 'ended', response };
+    }
+    const { endpoint, rateLimits } = response;
+    return { kind: 'pending', endpoint, responseId, rateLimits };
+  };
+  const ask = async (
+    request: ModelRequest,
+    { endpoint, responseId }: BackgroundResponse,
+    rest: Pick<EndpointRequest, 'signal' | 'exchange'>,
+  ) => {
+    const response = await sendInTime({ request, endpoint, ...rest }).catch((error: unknown) => {
+      throw mapNotFound(toThriceError(error), responseId);
+    });
+    // The name is the one that was asked for, whatever the body says.
+    return toReply(response, responseId);
+  };
+  return {
+    submit: async (request, callId, signal) => {
+      const body = () => JSON.stringify(protocol.describeRequest(request, callId));
+      const response = await sendInTime({
+        request,
+        signal,
+        exchange: async ({ http }, init) => await http.post({ ...init, body: body() }),
+      });
+      return toReply(response, protocol.readName(response.raw));
+    },
+    poll: async (request, response, signal) => {
+      const path = protocol.retrievePath(response.responseId);
+      return await ask(request, response, {
+        signal,
+        exchange: async ({ open }, init) => await open(path).get(init),
+      });
+    },
+    cancel: async (request, response, signal) => {
+      const path = protocol.cancelPath(response.responseId);
+      return await ask(request, response, {
+        signal,
+        exchange: async ({ open }, init) => await open(path).post({ ...init, body: '' }),
+      });
+    },
+  };
+}
+
+/**
+ * A vendor that does not know a response names it. Any other 404 says nothing about the response: OpenAI sends them in
+ * disruptions (https://github.com/zed-industries/zed/pull/63705, 2026-09), and a gateway for a path that it does not
+ * route.
+ */
+function mapNotFound(error: ThriceError, responseId: string): ThriceError {
+  const { message, details } = error;
+  if (details.status !== 404) return error;
+  const code = message.includes(responseId) ? 'unknown-response' : 'unclassified';
+  return new ThriceError({ code, message, details });
+}
