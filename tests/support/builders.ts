@@ -241,6 +241,7 @@ export function aConfig(parts: Partial<Config> = {}): Config {
     serviceTier: undefined,
     reasoningEffort: undefined,
     isStreamed: false,
+    isBackground: false,
     servedModel: undefined,
     extraBody: undefined,
     scorer: { kind: 'exact' },
@@ -333,7 +334,14 @@ export function aGroupHeader(parts: Partial<GroupHeader> = {}): GroupHeader {
       prices: {},
       scorers: {},
       configs: [
-        { name: 'direct', solver: 'direct', model: 'lab/m', stream: false, scorer: 'exact' },
+        {
+          name: 'direct',
+          solver: 'direct',
+          model: 'lab/m',
+          stream: false,
+          background: false,
+          scorer: 'exact',
+        },
       ],
     },
     specSource: { path: 'benchmark.toml', sha256: 'a'.repeat(64) },

@@ -1,9 +1,14 @@
 import {
+  type BackgroundClient,
+  type BackgroundReply,
+  type BackgroundResponse,
   type ModelClient,
   type ModelRequest,
   type ModelResponse,
+  NO_OUTPUT,
   ThriceError,
   toThriceError,
+  UNKNOWN_USAGE,
 } from '@thrice/core';
 import { aModelResponse, aUsage } from './builders.ts';
 
@@ -16,6 +21,7 @@ export type FakeAnswer = (
 /** A model with programmed answers that records its requests. */
 export class FakeModelClient implements ModelClient {
   readonly requests: ModelRequest[] = [];
+  readonly background = new FakeBackgroundClient();
   #answer: FakeAnswer;
 
   constructor(answer: FakeAnswer) {
@@ -33,6 +39,56 @@ export class FakeModelClient implements ModelClient {
     if (answer instanceof Error) throw answer;
     return answer;
   }
+}
+
+/** What a fake vendor replies. */
+export type FakeReply = ModelResponse | 'pending' | Error;
+
+/** A vendor's background mode with programmed replies that records what it is asked. */
+export class FakeBackgroundClient implements BackgroundClient {
+  /** The call ids of the requests that were submitted; the first gets the response `resp_1`. */
+  readonly callIds: string[] = [];
+  /** The names of the responses that were asked for, or cancelled. */
+  readonly polled: string[] = [];
+  readonly cancelled: string[] = [];
+  onSubmit: () => FakeReply | Promise<FakeReply> = () => 'pending';
+  onPoll: (responseId: string) => FakeReply | Promise<FakeReply> = () => aModelResponse();
+  onCancel: () => FakeReply = () => aCancelledResponse();
+
+  async submit(request: ModelRequest, callId: string): Promise<BackgroundReply> {
+    this.callIds.push(callId);
+    const responseId = `resp_${this.callIds.length}`;
+    return toReply(await this.onSubmit(), request, responseId);
+  }
+
+  async poll(request: ModelRequest, { responseId }: BackgroundResponse): Promise<BackgroundReply> {
+    this.polled.push(responseId);
+    return toReply(await this.onPoll(responseId), request, responseId);
+  }
+
+  async cancel(
+    request: ModelRequest,
+    { responseId }: BackgroundResponse,
+  ): Promise<BackgroundReply> {
+    this.cancelled.push(responseId);
+    return toReply(this.onCancel(), request, responseId);
+  }
+}
+
+/** What a vendor sends of a response that was cancelled. */
+export function aCancelledResponse(): ModelResponse {
+  const message = 'the response is cancelled';
+  return aModelResponse({
+    output: NO_OUTPUT,
+    usage: UNKNOWN_USAGE,
+    fault: new ThriceError({ code: 'model-unavailable', message }),
+  });
+}
+
+function toReply(reply: FakeReply, { lane }: ModelRequest, responseId: string): BackgroundReply {
+  if (reply instanceof Error) throw reply;
+  if (reply !== 'pending') return { kind: 'ended', response: reply };
+  return { kind: 'pending', endpoint: lane.endpoints[0] ?? '', responseId, rateLimits: {} };
 }
 
 /** Returns the answers one after another, then repeats the last one. */

@@ -100,6 +100,7 @@ export class FakeStage {
           solver: config.solver ?? 'direct',
           model: modelOf(config),
           stream: false,
+          background: false,
           scorer: 'exact',
         })),
       },

@@ -89,6 +89,8 @@ export {
   journalEntrySchema,
   type ModelCallEntry,
   type ModelOutput,
+  NO_OUTPUT,
+  UNKNOWN_USAGE,
   type Usage,
 } from './domain/call.ts';
 export {

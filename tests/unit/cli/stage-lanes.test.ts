@@ -3,7 +3,7 @@ import {
   refuseUnfitLanes,
   refuseUnknownLanes,
 } from '../../../packages/cli/src/stage/stage-lanes.ts';
-import { aBenchmark, aLane } from '../../support/builders.ts';
+import { aBenchmark, aConfig, aLane } from '../../support/builders.ts';
 
 const stage = {
   stage: 'dev',
@@ -49,8 +49,18 @@ describe('the lanes of a group in a stage', () => {
       expect.objectContaining({
         code: 'invalid-argument',
         message:
-          'lane "lab": expected a timeout_s of at most 840 in a stage, where functions run for 15 minutes, received 841; lower it in [lanes.lab]',
+          'lane "lab": expected a timeout_s of at most 840 in a stage, where functions run for 15 minutes, received 841; lower it in [lanes.lab], or set background = true in its configs',
       }),
     );
+  });
+
+  it('may have answers in the background that take a day', () => {
+    const lane = aLane({ protocol: 'responses', timeoutMs: 86_400_000 });
+    const configs = [aConfig({ isBackground: true })];
+
+    expect(() => refuseUnfitLanes({ ...lanesOf(lane), configs })).not.toThrow();
+    expect(() =>
+      refuseUnfitLanes({ ...lanesOf(lane), configs: [...configs, aConfig({ name: 'other' })] }),
+    ).toThrow('timeout_s of at most 840');
   });
 });

@@ -69,14 +69,50 @@ describe('a parameter that the model refuses for all questions', () => {
   );
 });
 
-it('background mode over responses, which nothing waits for, is an error of the spec', () => {
-  const config = { model: 'lab/m', extra_body: { background: true } };
-  const lab = { base_url: 'http://127.0.0.1:4000/v1' };
+describe('background mode', () => {
+  const base_url = 'http://127.0.0.1:4000/v1';
+  const lanes = { lab: { base_url, protocol: 'responses' } };
+  const config = { model: 'lab/m', background: true };
 
-  expect(problemsOf(config, { lab: { ...lab, protocol: 'responses' } })).toEqual([
-    'error: configs[0].extra_body.background: not supported by this version; raise timeout_s',
-  ]);
-  expect(problemsOf(config, { lab })).toEqual([]);
+  it('is accepted over responses, with other fields in the extra body', () => {
+    expect(problemsOf({ ...config, extra_body: { metadata: { a: 'b' } } }, lanes)).toEqual([]);
+    expect(problemsOf({ ...config, extra_body: { store: true } }, lanes)).toEqual([]);
+  });
+
+  it.each<[string, Fields, Fields, string]>([
+    [
+      'over another protocol',
+      {},
+      { lab: { base_url } },
+      'background: expected a lane with protocol = "responses", the only one with a background mode, received lane "lab" with "chat"',
+    ],
+    [
+      'of a stream',
+      { stream: true },
+      lanes,
+      'stream: expected none with background = true, which polls, received true',
+    ],
+    [
+      'that stores nothing',
+      { extra_body: { store: false } },
+      lanes,
+      'extra_body.store: expected none with background = true, which needs true',
+    ],
+    [
+      'that nothing waits for',
+      { background: false, extra_body: { background: true } },
+      lanes,
+      'extra_body.background: expected background = true beside it instead',
+    ],
+  ])('%s is an error of the spec', (_, parts, ofLanes, expected) => {
+    expect(problemsOf({ ...config, ...parts }, ofLanes)).toEqual([`error: configs[0].${expected}`]);
+  });
+
+  it('in the extra body over another protocol is left to the server', () => {
+    const other = { model: 'lab/m', extra_body: { background: true } };
+
+    expect(problemsOf(other, { lab: { base_url } })).toEqual([]);
+  });
 });
 
 describe('a parameter that the model takes is accepted', () => {

@@ -19,7 +19,7 @@ describe('a spec', () => {
       lanes: {},
       prices: {},
       scorers: {},
-      configs: [{ ...config, solver: 'direct', stream: false }],
+      configs: [{ ...config, solver: 'direct', stream: false, background: false }],
     });
   });
 
@@ -58,6 +58,7 @@ describe('a spec', () => {
           temperature: 0,
           max_tokens: 1024,
           stream: true,
+          background: true,
           extra_body: { chat_template_kwargs: { enable_thinking: false } },
           scorer: 'near',
           select: { start: 0, tags: { a: ['b'] } },

@@ -156,6 +156,7 @@ describe('a resolved benchmark', () => {
       serviceTier: 'flex',
       reasoningEffort: 'low',
       isStreamed: true,
+      isBackground: false,
       servedModel: 'allow',
       extraBody: { top_k: 1 },
       scorer: { kind: 'numeric', tolerance: 0.5, relative_tolerance: 0 },

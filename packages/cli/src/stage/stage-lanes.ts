@@ -21,7 +21,7 @@ export function refuseUnknownLanes(lanes: readonly string[], stage: Stage): void
  *
  * @throws {ThriceError} `invalid-argument` for the first such lane.
  */
-export function refuseUnfitLanes({ lanes }: Benchmark): void {
+export function refuseUnfitLanes({ lanes, configs }: Benchmark): void {
   for (const { name, endpoints, timeoutMs } of lanes.values()) {
     if (endpoints.length === 0) {
       throw new ThriceError({
@@ -29,10 +29,11 @@ export function refuseUnfitLanes({ lanes }: Benchmark): void {
         message: `lane "${name}": expected a base_url that the stage can reach, received none; set [lanes.${name}] base_url`,
       });
     }
-    if (timeoutMs > limits.stageCallMs) {
+    const isWaitedFor = configs.some(({ lane, isBackground }) => lane === name && !isBackground);
+    if (isWaitedFor && timeoutMs > limits.stageCallMs) {
       throw new ThriceError({
         code: 'invalid-argument',
-        message: `lane "${name}": expected a timeout_s of at most ${limits.stageCallMs / 1_000} in a stage, where functions run for 15 minutes, received ${timeoutMs / 1_000}; lower it in [lanes.${name}]`,
+        message: `lane "${name}": expected a timeout_s of at most ${limits.stageCallMs / 1_000} in a stage, where functions run for 15 minutes, received ${timeoutMs / 1_000}; lower it in [lanes.${name}], or set background = true in its configs`,
       });
     }
   }

@@ -8,6 +8,7 @@ import {
   type Journal,
   type JournalEntry,
   totalCost,
+  UNKNOWN_USAGE,
 } from '../domain/call.ts';
 import {
   type Attempt,
@@ -18,14 +19,16 @@ import {
   noAnswer,
 } from '../domain/cell.ts';
 import type { Question } from '../domain/question.ts';
-import { ThriceError, toThriceError } from '../errors.ts';
+import type { Submission } from '../domain/submission.ts';
+import { assertNever, ThriceError, toThriceError } from '../errors.ts';
 import { limits } from '../limits.ts';
 import type { CallEnd, Permit } from '../ports/governor.ts';
-import type { ModelResponse } from '../ports/model-client.ts';
+import type { ModelClient, ModelRequest, ModelResponse } from '../ports/model-client.ts';
 import type { Solver, SolverMove, StepRequest } from '../ports/solver.ts';
 import { priceUsage } from '../pricing/price-usage.ts';
 import { gradeAnswer } from '../scorers/grade-answer.ts';
 import { renderPrompt } from '../spec/render-prompt.ts';
+import { BackgroundCall, type BackgroundProgress } from './background-call.ts';
 import { retryDelayMs } from './backoff.ts';
 import { breakerScopeOf, decideRetry } from './decide-retry.ts';
 import type { HeldLease } from './heartbeat.ts';
@@ -44,6 +47,15 @@ interface FailedCall {
   readonly delayMs: number;
   /** What it says about the lane's servers; undefined where none was asked, or where one has answered. */
   readonly diagnosis?: LaneDiagnosis;
+}
+
+/** When a call was sent, and under which id. */
+interface SentRequest {
+  readonly callId: string;
+  readonly startedAtMs: number;
+  /** Monotonic; of a response in the background, when it was last asked for. */
+  readonly startedMs: number;
+  readonly waitMs: number;
 }
 
 /**
@@ -146,8 +158,7 @@ export class CellExecution {
     if (this.#stepAttempts() >= this.#worker.benchmark.maxAttempts) {
       return await this.#failExhausted();
     }
-    if (this.#callCount > 0 && !this.#hasTimeAfter(0, move.request.lane))
-      return await this.#release(0);
+    if (this.#callCount > 0 && !this.#hasTimeAfter(0, move.request)) return await this.#release(0);
     for (;;) {
       const called = await this.#callModel(move);
       if (!('error' in called)) return called;
@@ -200,7 +211,10 @@ export class CellExecution {
   }
 
   /** Sends one call and records it before anything acts on the answer. Returns a failed call as a value. */
-  async #callWithPermit(move: CallMove, permit: Permit): Promise<JournalEntry | FailedCall> {
+  async #callWithPermit(
+    move: CallMove,
+    permit: Permit,
+  ): Promise<JournalEntry | FailedCall | Settlement> {
     const { step, request } = move;
     // During a long wait for the permit, an earlier holder of the cell may have recorded the call.
     if (!(await this.#lease.confirm())) return failed(leaseLost());
@@ -208,34 +222,144 @@ export class CellExecution {
     if (recorded !== undefined) return recorded;
     const { signal } = this.#lease;
     if (signal.aborted) return failed(toThriceError(signal.reason));
-    const lane = this.#laneOf(request);
-    const { clock } = this.#worker;
-    const [startedAtMs, startedMs] = [clock.now(), clock.monotonicMs()];
     this.#callCount += 1;
-    const response = await this.#worker
-      .clientFor(lane)
-      .send({ ...request, lane, cell: this.#key, step }, signal)
+    const sent = this.#describeRequest(permit.waitMs);
+    if (request.isBackground) return await this.#callInBackground(move, permit, sent);
+    const response = await this.#clientOf(request)
+      .send(this.#toModelRequest(move), signal)
       .catch(toThriceError);
     const stop = response instanceof ThriceError ? response : response.fault;
-    if (stop?.code === 'interrupted')
-      this.#worker.observe({ kind: 'call-stopped', key: this.#key });
-    if (response instanceof ThriceError) {
-      const diagnosis = this.#worker.laneHealth.noteFailure(request.lane, response, {
-        cell: `${this.#key.run} ${this.#key.config} ${this.#key.id}`,
-        startedAtMs: startedMs,
-      });
-      // Before the permit returns: the next cell that gets it must not make the same call.
-      await this.#openBreakerFor(response, request, diagnosis);
-      if (isServerResponse(response)) this.#reportResponse(request);
-      return { error: response, delayMs: await permit.settle(endOf(response)), diagnosis };
+    if (stop?.code === 'interrupted') this.#reportStop();
+    return response instanceof ThriceError
+      ? await this.#endUnpaid(request, response, { permit, sent })
+      : await this.#endPaid(move, response, { permit, sent });
+  }
+
+  /** Submits a call, or asks how far it is. While the vendor works on it, the cell waits in the queue. */
+  async #callInBackground(
+    move: CallMove,
+    permit: Permit,
+    sent: SentRequest,
+  ): Promise<JournalEntry | FailedCall | Settlement> {
+    const { step, request } = move;
+    const { ledger, random } = this.#worker;
+    const call = this.#openBackgroundCall(move);
+    const isFirst = this.#isFirst && this.#callCount === 1;
+    const existing = isFirst ? undefined : (await ledger.readSubmissions(this.#key)).get(step);
+    // Told to the vendor: without the name of the worker, which has that of its host.
+    const callId = `${sent.startedAtMs} ${this.#callCount} ${random().toString(36).slice(2)}`;
+    const progress = await call.advance(existing, { callId, waitMs: sent.waitMs });
+    switch (progress.kind) {
+      case 'pending': {
+        this.#worker.laneHealth.noteResponse(request.lane, sent.startedMs);
+        this.#reportResponse(request);
+        const { rateLimits } = progress;
+        await permit.settle({ kind: 'answered', usage: UNKNOWN_USAGE, rateLimits });
+        return await this.#release(progress.delayMs);
+      }
+      case 'failed': {
+        const { error, isExpected } = progress;
+        // Stopping to ask loses nothing.
+        if (error.code === 'interrupted' && existing?.state !== 'accepted') this.#reportStop();
+        const ended = await this.#endUnpaid(request, error, { permit, sent });
+        return isExpected ? asNoAttempt(ended) : ended;
+      }
+      case 'ended': {
+        const ended = await this.#endInBackground(move, progress, { permit, sent });
+        if ('error' in ended) await call.end(progress.submission, ended.error.code);
+        return ended;
+      }
+      default:
+        return assertNever(progress);
     }
+  }
+
+  /** Records a response that has ended, as a call that took since its submission. */
+  async #endInBackground(
+    move: CallMove,
+    { submission, response }: Extract<BackgroundProgress, { readonly kind: 'ended' }>,
+    { permit, sent }: { readonly permit: Permit; readonly sent: SentRequest },
+  ): Promise<JournalEntry | FailedCall> {
+    if (response.fault?.code === 'interrupted') this.#reportStop();
+    const { callId, submittedAtMs: startedAtMs, waitMs, state } = submission;
+    const tookMs = Math.max(0, this.#worker.clock.now() - startedAtMs);
+    const latencyMs = state === 'accepted' ? tookMs : response.latencyMs;
+    return await this.#endPaid(
+      move,
+      { ...response, latencyMs },
+      { permit, sent: { callId, startedAtMs, waitMs, startedMs: sent.startedMs } },
+    );
+  }
+
+  #openBackgroundCall(move: CallMove): BackgroundCall {
+    const { ledger, clock } = this.#worker;
+    const { background: client } = this.#clientOf(move.request);
+    if (client === undefined) throw noBackgroundMode(move.request);
+    return new BackgroundCall({
+      key: this.#key,
+      request: this.#toModelRequest(move),
+      client,
+      signal: this.#lease.signal,
+      ledger,
+      clock,
+      persist: (write) => this.#persist(write),
+      onUnknown: (submission) => this.#record(unknownSubmission(submission), 0),
+    });
+  }
+
+  #describeRequest(waitMs: number): SentRequest {
+    const { owner, clock } = this.#worker;
+    return {
+      callId: `${owner} ${this.#startedAtMs} ${this.#callCount}`,
+      startedAtMs: clock.now(),
+      startedMs: clock.monotonicMs(),
+      waitMs,
+    };
+  }
+
+  #clientOf(request: StepRequest): ModelClient {
+    return this.#worker.clientFor(this.#laneOf(request));
+  }
+
+  #toModelRequest({ step, request }: CallMove): ModelRequest {
+    const { isBackground: _, ...parameters } = request;
+    return { ...parameters, lane: this.#laneOf(request), cell: this.#key, step };
+  }
+
+  #reportStop(): void {
+    this.#worker.observe({ kind: 'call-stopped', key: this.#key });
+  }
+
+  /** Ends a request that brought no response that is paid for. */
+  async #endUnpaid(
+    request: StepRequest,
+    error: ThriceError,
+    { permit, sent }: { readonly permit: Permit; readonly sent: SentRequest },
+  ): Promise<FailedCall> {
+    const diagnosis = this.#worker.laneHealth.noteFailure(request.lane, error, {
+      cell: `${this.#key.run} ${this.#key.config} ${this.#key.id}`,
+      startedAtMs: sent.startedMs,
+    });
+    // Before the permit returns: the next cell that gets it must not make the same call.
+    await this.#openBreakerFor(error, request, diagnosis);
+    if (isServerResponse(error)) this.#reportResponse(request);
+    return { error, delayMs: await permit.settle(endOf(error)), diagnosis };
+  }
+
+  /** Records a response, which is paid for, before anything acts on it. */
+  async #endPaid(
+    move: CallMove,
+    response: ModelResponse,
+    { permit, sent }: { readonly permit: Permit; readonly sent: SentRequest },
+  ): Promise<JournalEntry | FailedCall> {
+    const { request } = move;
     const fault = this.#findFault(response, request);
-    const facts = this.#describeCall(move, response, startedAtMs, permit.waitMs);
+    const facts = this.#describeCall(move, response, sent);
     const call: Call = { ...facts, discarded: fault?.code ?? null };
     // Recorded first, whatever is wrong with it: the vendor has been paid.
-    const entry = await this.#commit(call, response);
+    const entry = await this.#commit(call, sent.callId, response);
     if (fault === undefined) {
-      this.#worker.laneHealth.noteResponse(request.lane, startedMs);
+      this.#worker.laneHealth.noteResponse(request.lane, sent.startedMs);
       this.#suspectAttempts = 0;
       this.#reportResponse(request);
       this.#reportOtherModel(response, request);
@@ -246,7 +370,7 @@ export class CellExecution {
     const error = withPayment(fault, call);
     await this.#openBreakerFor(error, request);
     if (isServerResponse(error)) {
-      this.#worker.laneHealth.noteResponse(request.lane, startedMs);
+      this.#worker.laneHealth.noteResponse(request.lane, sent.startedMs);
       this.#reportResponse(request);
     }
     return { error, delayMs: await permit.settle(endOf(error)) };
@@ -256,14 +380,13 @@ export class CellExecution {
     this.#worker.observe({ kind: 'server-responded', key: this.#key, lane, model });
   }
 
-  /** Records a paid call. Waits for a store that is away, for as long as the worker has time, even once it is stopped. */
-  async #commit(call: Call, { output, raw }: ModelResponse): Promise<JournalEntry> {
-    const { ledger, clock, random, observe, hasTimeToRecord } = this.#worker;
+  async #commit(call: Call, callId: string, { output, raw }: ModelResponse): Promise<JournalEntry> {
+    const { ledger, observe } = this.#worker;
     const entry: JournalEntry = {
       schemaVersion: 1,
       kind: 'model-call',
       step: call.step,
-      callId: `${this.#worker.owner} ${this.#startedAtMs} ${this.#callCount}`,
+      callId,
       position: this.#journal.size,
       generation: this.#generation,
       failedAttempts: this.#failedAttempts,
@@ -271,18 +394,32 @@ export class CellExecution {
       output,
       raw,
     };
+    try {
+      return await this.#persist(() => ledger.commitCall(this.#key, entry));
+    } catch (thrown) {
+      const error = toThriceError(thrown);
+      // A stopped call is reported as such.
+      if (call.discarded !== 'interrupted') observe({ kind: 'call-lost', key: this.#key, error });
+      throw error;
+    }
+  }
+
+  /**
+   * Writes what is paid for to the ledger. Waits for a store that is away, for as long as the worker has time, even
+   * once it is stopped.
+   */
+  async #persist<T>(write: () => Promise<T>): Promise<T> {
+    const { clock, random, hasTimeToRecord } = this.#worker;
     for (let failureCount = 1; ; failureCount += 1) {
-      const recorded = await ledger.commitCall(this.#key, entry).catch(toThriceError);
-      if (!(recorded instanceof ThriceError)) return recorded;
-      const waitMs = retryDelayMs(failureCount, random);
-      const canWait = hasTimeToRecord?.(waitMs) ?? true;
-      if (recorded.code !== 'store-unavailable' || !canWait) {
-        // A stopped call is reported as such.
-        if (call.discarded !== 'interrupted')
-          observe({ kind: 'call-lost', key: this.#key, error: recorded });
-        throw recorded;
+      try {
+        return await write();
+      } catch (thrown) {
+        const error = toThriceError(thrown);
+        const waitMs = retryDelayMs(failureCount, random);
+        const canWait = hasTimeToRecord?.(waitMs) ?? true;
+        if (error.code !== 'store-unavailable' || !canWait) throw error;
+        await clock.sleep(waitMs);
       }
-      await clock.sleep(waitMs);
     }
   }
 
@@ -298,8 +435,7 @@ export class CellExecution {
   #describeCall(
     { step, request }: CallMove,
     response: ModelResponse,
-    startedAtMs: number,
-    waitMs: number,
+    { startedAtMs, waitMs }: SentRequest,
   ): Omit<Call, 'discarded'> {
     const price = this.#worker.benchmark.prices.get(modelRefOf(request));
     return {
@@ -347,7 +483,7 @@ export class CellExecution {
   /** Acts on a failed call. Returns undefined to attempt the step again. */
   async #handle(
     { error, delayMs, diagnosis }: FailedCall,
-    target: Pick<StepRequest, 'lane' | 'model'>,
+    target: Pick<StepRequest, 'lane' | 'model' | 'isBackground'>,
   ): Promise<Settlement | undefined> {
     this.#countAttempt(error, diagnosis);
     const next = decideRetry(error, {
@@ -359,7 +495,7 @@ export class CellExecution {
     switch (next.kind) {
       case 'retry':
         this.#record(error, next.waitMs);
-        if (!this.#hasTimeAfter(next.waitMs, target.lane)) return await this.#release(next.waitMs);
+        if (!this.#hasTimeAfter(next.waitMs, target)) return await this.#release(next.waitMs);
         await this.#worker.clock.sleep(next.waitMs, this.#lease.signal);
         return undefined;
       case 'release':
@@ -400,9 +536,13 @@ export class CellExecution {
   }
 
   /** Whether a call after this wait would end before the worker has to. */
-  #hasTimeAfter(waitMs: number, lane: string): boolean {
+  #hasTimeAfter(
+    waitMs: number,
+    { lane, isBackground }: Pick<StepRequest, 'lane' | 'isBackground'>,
+  ): boolean {
     const timeoutMs = this.#worker.benchmark.lanes.get(lane)?.timeoutMs ?? 0;
-    return this.#worker.hasTimeFor?.(waitMs + timeoutMs) ?? true;
+    const callMs = isBackground ? limits.backgroundRequestMs : timeoutMs;
+    return this.#worker.hasTimeFor?.(waitMs + callMs) ?? true;
   }
 
   #record(error: ThriceError, waitMs: number | null): void {
@@ -520,6 +660,27 @@ function breakerKeyOf(
   const scope = breakerScopeOf(error);
   if (scope === undefined) return undefined;
   return scope === 'lane' ? target.lane : modelRefOf(target);
+}
+
+/** A failure that uses up no attempt, because the response that was asked about is still expected. */
+function asNoAttempt({ diagnosis, ...call }: FailedCall): FailedCall {
+  const isAttempt = { isAttempt: false, isSuspect: false };
+  const outage = { outage: diagnosis?.outage, isOpening: diagnosis?.isOpening === true };
+  return { ...call, diagnosis: { ...outage, ...isAttempt } };
+}
+
+function unknownSubmission({ callId }: Submission): ThriceError {
+  return new ThriceError({
+    code: 'worker-died',
+    message: `the last worker died while it submitted call ${callId}: the vendor may have accepted and billed it`,
+  });
+}
+
+function noBackgroundMode({ lane }: StepRequest): ThriceError {
+  return new ThriceError({
+    code: 'invariant-violated',
+    message: `a step asks for a background response of lane "${lane}", whose protocol has none`,
+  });
 }
 
 function stepRequestedTwice(kind: string, step: string): ThriceError {

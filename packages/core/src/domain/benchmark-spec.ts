@@ -134,6 +134,7 @@ function createConfigSchema(solver: z.ZodType<string>) {
     service_tier: z.string().min(1).optional(),
     reasoning_effort: reasoningEffortSchema.optional(),
     stream: z.boolean().default(false),
+    background: z.boolean().default(false),
     served_model: servedModelSchema.optional(),
     extra_body: z.record(z.string(), z.unknown()).optional(),
     /** `exact` if it is left out. */

@@ -56,6 +56,8 @@ export interface Config extends ModelParameters {
   /** The prompt template; undefined sends the question as it is. */
   readonly prompt: string | undefined;
   readonly isStreamed: boolean;
+  /** Answers are submitted and polled; only over the protocol `responses`. */
+  readonly isBackground: boolean;
   /** What an answer by another model means; undefined leaves it to the lane. */
   readonly servedModel: ServedModelPolicy | undefined;
   readonly extraBody: Readonly<Record<string, unknown>> | undefined;

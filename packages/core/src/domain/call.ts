@@ -22,6 +22,14 @@ export interface Usage {
   readonly reasoningTokens: number | null;
 }
 
+/** The tokens of a call whose vendor has not said how many there were. */
+export const UNKNOWN_USAGE: Usage = {
+  inputTokens: null,
+  cachedInputTokens: null,
+  outputTokens: null,
+  reasoningTokens: null,
+};
+
 const errorCodes = Object.values(errorCodesByClass).flat() as [ErrorCode, ...ErrorCode[]];
 /**
  * Why a paid call does not answer its step: the code of the error found in it, or `duplicate` if another call had
@@ -73,6 +81,14 @@ export const modelOutputSchema = z.strictObject({
 });
 /** What the model said. */
 export type ModelOutput = z.infer<typeof modelOutputSchema>;
+/** The output of a call that brought none. */
+export const NO_OUTPUT: ModelOutput = {
+  text: null,
+  images: [],
+  toolCalls: [],
+  reasoning: null,
+  refusal: null,
+};
 
 /** A recorded model call: its facts, its output, and the untouched response body. */
 const modelCallEntrySchema = z.strictObject({

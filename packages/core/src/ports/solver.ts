@@ -18,6 +18,8 @@ export interface SolverInput {
 export interface StepRequest extends Omit<ModelRequest, 'lane' | 'cell' | 'step'> {
   /** The lane's name. */
   readonly lane: string;
+  /** The vendor prepares the response while nobody waits for it. */
+  readonly isBackground: boolean;
 }
 
 /** The next step of a solver, or its answer. */

@@ -5,7 +5,7 @@ import type { StepRequest } from '../ports/solver.ts';
 
 /** A call to the model of a config, with the parameters of the config. */
 export function requestOf(config: Config, messages: readonly Message[]): StepRequest {
-  const { lane, model, isStreamed, extraBody } = config;
+  const { lane, model, isStreamed, isBackground, extraBody } = config;
   const { temperature, maxTokens, topP, seed, stop, serviceTier, reasoningEffort } = config;
   return {
     lane,
@@ -20,6 +20,7 @@ export function requestOf(config: Config, messages: readonly Message[]): StepReq
     serviceTier,
     reasoningEffort,
     isStreamed,
+    isBackground,
     extraBody,
   };
 }

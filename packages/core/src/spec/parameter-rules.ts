@@ -175,14 +175,11 @@ const SPEC_NAMES = {
 export function parameterProblems(
   lane: Pick<Lane, 'name' | 'protocol' | 'endpoints'>,
   model: string,
-  parameters: ModelParameters & Pick<Config, 'extraBody'>,
+  parameters: ModelParameters & BackgroundParameters,
   ruledBy: 'protocol' | 'vendor',
 ): readonly string[] {
-  const asksForBackground = parameters.extraBody?.['background'] === true;
-  if (ruledBy === 'protocol' && lane.protocol === 'responses' && asksForBackground) {
-    // The answer would be one that has not ended, paid for again with each attempt.
-    return ['extra_body.background: not supported by this version; raise timeout_s'];
-  }
+  const problems = ruledBy === 'protocol' ? backgroundProblems(lane, parameters) : [];
+  if (problems.length > 0) return problems;
   // Behind a proxy or a stand-in, its own rules hold.
   const vendor = vendorOfHost(lane.endpoints[0]);
   return RULES.filter((rule) => ruledBy in rule)
@@ -196,6 +193,34 @@ export function parameterProblems(
       const received = JSON.stringify(parameters[parameter]);
       return `${SPEC_NAMES[parameter]}: expected ${expected} for ${model} on lane "${lane.name}", which refuses others, received ${received} (${source})`;
     });
+}
+
+type BackgroundParameters = Pick<Config, 'extraBody' | 'isBackground' | 'isStreamed'>;
+
+function backgroundProblems(
+  { name, protocol }: Pick<Lane, 'name' | 'protocol'>,
+  { extraBody = {}, isBackground, isStreamed }: BackgroundParameters,
+): readonly string[] {
+  if (!isBackground) {
+    // The answer would be one that has not ended, paid for again with each attempt.
+    const isAsked = protocol === 'responses' && extraBody['background'] === true;
+    return isAsked ? ['extra_body.background: expected background = true beside it instead'] : [];
+  }
+  if (protocol !== 'responses') {
+    return [
+      `background: expected a lane with protocol = "responses", the only one with a background mode, received lane "${name}" with "${protocol}"`,
+    ];
+  }
+  return [
+    ...(isStreamed
+      ? ['stream: expected none with background = true, which polls, received true']
+      : []),
+    ...['background', 'store']
+      .filter((field) => extraBody[field] !== undefined && extraBody[field] !== true)
+      .map(
+        (field) => `extra_body.${field}: expected none with background = true, which needs true`,
+      ),
+  ];
 }
 
 function appliesTo(

@@ -187,6 +187,7 @@ function resolveConfig(spec: BenchmarkSpec, config: ConfigSpec, lane: string): C
     serviceTier: config.service_tier,
     reasoningEffort: config.reasoning_effort,
     isStreamed: config.stream,
+    isBackground: config.background,
     servedModel: config.served_model,
     extraBody: config.extra_body,
     scorer: resolveScorer(spec, scorerNameOf(config)),
