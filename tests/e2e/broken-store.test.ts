@@ -162,18 +162,19 @@ describe('on a database that is not usable', () => {
     await using simulator = await startSimulator();
     await using folder = await finishedFolder(simulator);
     const { requestCount } = simulator.stats();
+    const version = versionOf(database(folder));
     execute(database(folder), 'PRAGMA user_version = 99');
     const before = await readFile(database(folder));
 
     const outcomes = await refusals(folder, commands);
     const after = await readFile(database(folder));
-    execute(database(folder), 'PRAGMA user_version = 1');
+    execute(database(folder), `PRAGMA user_version = ${version}`);
     const resumed = await callThrice(['resume', 'benchmark'], { cwd: folder.path });
 
     expect(outcomes).toEqual(
       commands.map(() =>
         refusal(
-          '<folder>/.thrice/thrice.db: expected a database of version 1 or older, received version 99; update Thrice',
+          `<folder>/.thrice/thrice.db: expected a database of version ${version} or older, received version 99; update Thrice`,
         ),
       ),
     );
@@ -188,6 +189,11 @@ async function overwriteEnd(file: string): Promise<void> {
   const bytes = await readFile(file);
   bytes.fill(0xa5, 8192);
   await writeFile(file, bytes);
+}
+
+function versionOf(file: string): number {
+  using opened = new DatabaseSync(file);
+  return Number(opened.prepare('PRAGMA user_version').get()?.['user_version']);
 }
 
 function execute(file: string, sql: string): void {

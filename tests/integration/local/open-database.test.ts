@@ -133,8 +133,8 @@ describe('openDatabase', () => {
     const sql = database.prepare('SELECT sql FROM sqlite_schema ORDER BY name').all();
     const digest = createHash('sha256').update(JSON.stringify(sql)).digest('hex').slice(0, 12);
     expect({ version: pragma(database, 'user_version'), digest }).toEqual({
-      version: 2,
-      digest: 'd85d5839d42c',
+      version: 3,
+      digest: '12acc18184a9',
     });
   });
 
