@@ -39,6 +39,7 @@ describe('openDatabase', () => {
       'groups',
       'open_breakers',
       'question_files',
+      'submissions',
       'tallies',
       'tasks',
       'workers',
