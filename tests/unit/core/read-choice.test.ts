@@ -31,6 +31,15 @@ const statement = fc.constantFrom(
   (letter: string) => String.raw`\boxed{\text{${letter}}}`,
   (letter: string) => `<answer>${letter}</answer>`,
 );
+/** What models write after a statement: it names other letters and has the words of corrections, but settles nothing. */
+const explanation = fc.constantFrom(
+  'The wait times decrease. A is correct only for other queues.',
+  'Sorry for the brevity: option B actually ignores friction.',
+  'A closer look shows why. The enzyme actually cleaves elsewhere, and C is right if the sample is pure.',
+  'Many would choose B instead of checking the sign.\n\nI hope this helps!',
+  'Option A matches the first law, option B the second.',
+  'No, option C is not relevant here.',
+);
 /** Pieces of which hostile and half-formed answers consist. */
 const pieces = fc.string({
   unit: fc.constantFrom(
@@ -76,6 +85,7 @@ describe('readChoice', () => {
     ],
     ['a text of a choice in any case', 'The Sky.', 'D'],
     ['a text of a choice after a label, in quotes', 'Answer: "green"', 'B'],
+    ['the letter of a circled numeral', '정답: ③', 'C'],
     ['the last of several statements', 'The answer is A. The answer is B.', 'B'],
   ])('reads %s', (_, text, letter) => {
     expect(readChoice({ text, isCutOff: false }, four)).toBe(letter);
@@ -94,6 +104,22 @@ describe('readChoice', () => {
 
         expect(readChoice({ text, isCutOff: false }, choices)).toBe(letter);
       }),
+    );
+  });
+
+  it('reads the letter of a statement amid a longer text', () => {
+    fc.assert(
+      fc.property(
+        someLetter,
+        statement,
+        explanation,
+        explanation,
+        ({ choices, letter }, form, before, after) => {
+          const text = `${before}\n\n${form(letter)}\n\n${after}`;
+
+          expect(readChoice({ text, isCutOff: false }, choices)).toBe(letter);
+        },
+      ),
     );
   });
 
@@ -157,6 +183,17 @@ describe('readChoice', () => {
       'therefore ',
       '答案',
       '选A',
+    ],
+    ...[
+      'wait',
+      'no, ',
+      'corresponds to option A ',
+      '####',
+      '【',
+      'is option a',
+      '③',
+      ' (A) ',
+      '<|im_end|>',
     ],
     ...['\\boxed{', '\\text{', '{"answer": "x"', '<answer>', '\nQuestion: ', 'green '],
   ])('takes linear time on a run of %j', (unit) => {

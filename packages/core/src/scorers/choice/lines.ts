@@ -14,6 +14,8 @@ const ONLY_LETTERS =
   /^\s*(?:both |either )?["'([]{0,2}[A-Z]["')\]]{0,2}(?:\s?(?:[,;/|&+]|and|or|y|e|o|ou|et|und|oder|и|или|和|或|と){1,2}\s?["'([]{0,2}[A-Z]["')\]]{0,2}){1,25}\s?[.!]?\s*$/u;
 /** The longest line that can be of a letter only. */
 const LONE_CHARS = 60;
+/** How much of the last line is searched for a label. */
+const LAST_LABEL_CHARS = 1000;
 /** Lines looked at for a label, from the start. */
 const MAX_LINES = 200;
 
@@ -35,6 +37,17 @@ function* loneLetters(text: string): Generator<Reading> {
     const letter = LONE.exec(line.replace(BULLET, ''))?.groups?.['letter'];
     if (letter !== undefined) yield { letter };
   }
+}
+
+/** Reads the label in mid-line of a choice with whose own text the answer ends: "... in 1 minute. (D) 4 minutes". */
+export function readLastLabel(text: string, choices: readonly string[]): Reading | undefined {
+  const line = text.trimEnd().split('\n').at(-1)?.slice(-LAST_LABEL_CHARS).trim() ?? '';
+  const labels = [...line.matchAll(/(?<=^|\s)[(]?(?<letter>[A-Z])[).:]\s/gu)];
+  const [label, another] = labels;
+  if (label === undefined || label.index === 0 || another !== undefined) return undefined;
+  const letter = label.groups?.['letter'];
+  const isOwnText = findChoice(line.slice(label.index + label[0].length), choices) === letter;
+  return letter !== undefined && isOwnText ? { letter } : undefined;
 }
 
 /**
@@ -74,6 +87,9 @@ interface Label {
 
 function readLabelled(line: string, index: number, choices: readonly string[]): Label | undefined {
   const text = line.replace(BULLET, '');
+  // The text of a choice may itself begin like a label: "B. cereus".
+  const whole = findChoice(text, choices);
+  if (whole !== undefined && text.length > 3) return { letter: whole, index, isOwnText: true };
   const groups = LABELLED.exec(text)?.groups;
   const written = groups?.['letter'];
   if (written === undefined) return undefined;

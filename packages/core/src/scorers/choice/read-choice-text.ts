@@ -15,6 +15,35 @@ export function findChoice(text: string, choices: readonly string[]): string | u
   return index === -1 ? undefined : choiceLetter(index);
 }
 
+/** How many characters of a text are compared with the choices. */
+const LEADING_CHARS = 2000;
+const OPENING = /^[\s"'“”‘’«「([{]{0,9}(?:the\s)?/iu;
+/** What follows a choice that is complete, not the beginning of another phrase. */
+const COMPLETE =
+  /^["'”’»」)\]}]{0,3}\s?(?:$|[.,](?!\d)|[;:!\n(–—]|(?:because|since|as|which|due|and not|not)(?!\p{L}))/u;
+
+/** Finds the longest choice with whose text another text goes on at an index. A single character is a letter. */
+export function findLeadingChoice(
+  text: string,
+  index: number,
+  choices: readonly string[],
+): { readonly letter: string; readonly end: number } | undefined {
+  const window = text.slice(index, index + LEADING_CHARS);
+  const opening = OPENING.exec(window)?.[0] ?? '';
+  const payload = window.slice(opening.length);
+  const found = choices
+    .map((choice, at) => ({ words: trimMarks(choice), letter: choiceLetter(at) }))
+    .filter(({ words }) => words.length > 1 && startsWith(payload, words))
+    .sort((one, other) => other.words.length - one.words.length)
+    .at(0);
+  return found && { letter: found.letter, end: index + opening.length + found.words.length };
+}
+
+function startsWith(payload: string, words: string): boolean {
+  const start = payload.slice(0, words.length);
+  return normalize(start) === normalize(words) && COMPLETE.test(payload.slice(words.length));
+}
+
 /** Returns the letter of the only choice whose text a line of prose contains, unless the line denies something. */
 export function findMentionedChoice(line: string, choices: readonly string[]): Reading | undefined {
   if (line.length > LINE_CHARS) return undefined;
@@ -42,13 +71,16 @@ function containsWords(prose: string, words: string): boolean {
 }
 
 /** Trims in a loop: a pattern such as `[.*]+$` takes quadratic time on a long run of periods. */
-function normalize(text: string): string {
+function trimMarks(text: string): string {
   let start = 0;
   let end = text.length;
   while (start < end && END_MARKS.test(text.charAt(start))) start += 1;
   while (end > start && END_MARKS.test(text.charAt(end - 1))) end -= 1;
-  return text
-    .slice(start, end)
+  return text.slice(start, end);
+}
+
+function normalize(text: string): string {
+  return trimMarks(text)
     .normalize('NFKC')
     .replace(/[‐‑‒–—−]/gu, '-')
     .replace(/\s+/gu, ' ')

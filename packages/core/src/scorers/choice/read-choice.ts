@@ -1,9 +1,10 @@
 import { choiceLetter } from '../../domain/choices.ts';
 import type { AnswerText } from '../../domain/scorer.ts';
-import { anyOf } from './alternatives.ts';
+import { cutAfterTurn, textBeforeNextTurn } from '../run-on-text.ts';
 import { findBoxed } from './boxed.ts';
+import { textAfterCorrection } from './corrections.ts';
 import { readJsonAnswer } from './json-answer.ts';
-import { readLabel, readLoneLetter } from './lines.ts';
+import { readLabel, readLastLabel, readLoneLetter } from './lines.ts';
 import { toPlainText } from './plain-text.ts';
 import { findChoice, findMentionedChoice } from './read-choice-text.ts';
 import type { Reading } from './reading.ts';
@@ -22,22 +23,9 @@ const hints: readonly Rule[] = [
   readPraised,
   readChosen,
   readTrailing,
+  readLastLabel,
   readChoiceText,
 ];
-
-/** Words with which models take back what they said. */
-const CORRECTION = new RegExp(
-  `(?<!\\p{L})${anyOf(String.raw`
-    wait | actually | correction | on second thoughts? | scratch that | hold on | no, | my mistake | sorry | apologies
-    oops | let me (?:re-?(?:consider|check|think|evaluate|examine|visit|do)|correct|fix) | after (?:re|further)\p{L}*
-    I (?:made|was|have made) (?:a mistake|an error|mistaken|wrong) | I meant | I need to correct
-    instead,? (?=\(?[A-Z]) | but (?=(?:option )?\(?[A-Z]\)? (?:is|would be|must be))
-    Korrektur | Moment | rectification | corrección | espera | correzione | correção | поправка
-  `)}|等等|不对|更正|いや|訂正|아니,|정정`,
-  'giu',
-);
-/** Models that complete text invent the next question after their answer. */
-const NEXT_QUESTION = /\n[^\S\n]{0,9}(?:question|q)\s?\d{0,3}\s?[:.]\s/iu;
 
 /**
  * Reads the choice that a text settles on.
@@ -52,7 +40,7 @@ export function readChoice(
   { text, isCutOff }: AnswerText,
   choices: readonly string[],
 ): string | undefined {
-  const plain = toPlainText(text);
+  const plain = toPlainText(cutAfterTurn(text));
   const reading = isCutOff ? readCutOff(plain, choices) : readWhole(plain, choices);
   const letter = reading?.letter;
   return typeof letter === 'string' && isOffered(letter, choices) ? letter : undefined;
@@ -66,17 +54,18 @@ export function isOffered(letter: string, choices: readonly string[]): boolean {
 function readWhole(text: string, choices: readonly string[]): Reading | undefined {
   return (
     readWholeChoice(text, choices) ??
-    readBeforeNextQuestion(text, choices) ??
+    readBeforeNextTurn(text, choices) ??
     readCorrected(text, choices) ??
     ask([...declarations, ...hints], text, choices)
   );
 }
 
 /** Reads what comes before a question that the model added itself, if that is an answer. */
-function readBeforeNextQuestion(text: string, choices: readonly string[]): Reading | undefined {
-  const end = text.search(NEXT_QUESTION);
-  if (end === -1) return undefined;
-  return ask([...declarations, readLoneLetter, readLabel], text.slice(0, end), choices);
+function readBeforeNextTurn(text: string, choices: readonly string[]): Reading | undefined {
+  const before = textBeforeNextTurn(text);
+  return before === undefined
+    ? undefined
+    : ask([...declarations, readLoneLetter, readLabel], before, choices);
 }
 
 /** A text that is that of a choice, such as "Both A and B", unless it also names another by its letter. */
@@ -93,15 +82,13 @@ function readCutOff(text: string, choices: readonly string[]): Reading | undefin
 
 /** Reads what follows the last correction, if that settles on a choice. */
 function readCorrected(text: string, choices: readonly string[]): Reading | undefined {
-  let end: number | undefined;
-  for (const { 0: words, index } of text.matchAll(CORRECTION)) end = index + words.length;
-  if (end === undefined) return undefined;
-  const rest = text.slice(end).replace(/^[\s,.:;!—–-]+/u, '');
-  const reading = ask(
-    [...declarations, readLoneLetter, readPraised, readChosen, readTrailing],
-    rest,
-    choices,
-  );
+  const rest = textAfterCorrection(text);
+  if (rest === undefined) return undefined;
+  const [sentence = ''] = rest.split(/(?<=[.!?])\s|\n/u, 1);
+  const reading =
+    ask(declarations, rest, choices) ??
+    readPraised(sentence) ??
+    ask([readLoneLetter, readChosen, readTrailing], rest, choices);
   return reading?.letter === null ? undefined : reading;
 }
 

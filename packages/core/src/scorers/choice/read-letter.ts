@@ -1,3 +1,4 @@
+import { choiceLetter } from '../../domain/choices.ts';
 import { anyOf } from './alternatives.ts';
 import type { Reading } from './reading.ts';
 
@@ -11,9 +12,11 @@ const SAME_LETTER: Readonly<Record<string, string>> = {
   ...{ أ: 'A', ا: 'A', ب: 'B', ج: 'C', د: 'D' },
   ...{ А: 'A', Б: 'B', Г: 'D', Д: 'E', С: 'C' },
 };
+/** Korean, Japanese and Chinese exams number their choices so. */
+const CIRCLED = '①②③④⑤⑥⑦⑧⑨⑩';
 /** Third in a Cyrillic list, but a typist's Latin B. */
 const AMBIGUOUS = 'В';
-const LETTER = '[A-Za-zأابجدАБВГДС]';
+const LETTER = `[A-Za-zأابجدАБВГДС${CIRCLED}]`;
 /** Words of which the letter may be a part, on either side of it. Han, kana and Hangul need no space. */
 const WORD = String.raw`\p{Script=Latin}\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Arabic}\p{N}_`;
 const OPENING = String.raw`(?:[\s"'“”‘’«»「『【〔([{<:：]|\\boxed|->|=>|→|⇒|-|–|—)`;
@@ -42,18 +45,19 @@ const AND = anyOf(`
 `);
 /** A letter and a second one: "A or B", "A/B", "A, C", "A and B are". */
 const SECOND = new RegExp(
-  `^\\s?(?:[,;/|&+、]|(?:,\\s?)?${AND})\\s?(?:and |or |& )?(?:option |choice )?["'([]?(?<second>[A-Z])(?=["')\\]]?(?:\\s?[.,;/|&!?\\n)\\]]|\\s+(?:and|or|are|both)(?![${WORD}])|\\s*$))`,
+  `^\\s?(?:[,;/|&+、]|(?:,\\s?)?${AND})\\s?(?:and |or |& )?(?:option |choice )?["'([]?(?<second>[A-Z])(?=["')\\]]?(?:\\s?[.,;/|&!?\\n)\\]、]|\\s+(?:and|or|are|both)(?![${WORD}])|\\s*$))`,
   'u',
 );
 /** What follows a letter that is denied: "B is wrong". */
 const DENIED = new RegExp(
-  `^["')\\]]?\\s?${anyOf(String.raw`
+  `^["')\\]]?,?\\s?${anyOf(String.raw`
     (?:is|are|was|can|could|does|do|would)(?:n['’]t| ?not)
     (?:is|are|was|seems|looks|must be)(?: \p{L}+ly| also| thus| just)? (?:not|in(?:correct|valid|accurate)|wrong|false)
     (?:is|are|was|seems|looks|can be|must be)(?: \p{L}+ly)? (?:unlikely|im\p{L}+ible|ruled out|eliminated|excluded|out)(?!\p{L})
     (?:ist|wäre) (?:nicht|falsch) | n['’]est | est (?:fausse?|incorrecte?) | no es | es (?:incorrecta?|falsa?)
     non è | è (?:sbagliata?|errata?|falsa?) | não (?:é|está) | (?:é|está) (?:incorreta?|errada?|falsa?)
     не\s | неверн | неправильн | (?:是|为)?(?:错|不正确|不对|不是|不符) | 選項?不
+    [^.!?;\n]{0,80}, (?:which|but (?:it|this|that)) is (?:incorrect|wrong|not (?:the )?(?:correct|right))
     ではな | ではあり | じゃな | は(?:誤|不正解|間違) | (?:가|이|는|은)?\s?(?:아니|아닙|틀) | ليس | خطأ
   `)}`,
   'iu',
@@ -116,6 +120,8 @@ function isWord(written: string, after: string): boolean {
 }
 
 function toLatin(letter: string): string {
+  const circledIndex = CIRCLED.indexOf(letter);
+  if (circledIndex !== -1) return choiceLetter(circledIndex);
   const upper = letter.toUpperCase();
   return SAME_LETTER[upper] ?? upper;
 }

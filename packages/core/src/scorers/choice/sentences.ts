@@ -1,6 +1,6 @@
 import { anyOf } from './alternatives.ts';
 import { lastMatches } from './last-matches.ts';
-import { readLetter } from './read-letter.ts';
+import { readPayload } from './read-payload.ts';
 import { agree, type Reading } from './reading.ts';
 
 /** A letter of its own, with what may stand between it and its verb: `(B)`, `C (14 symbols)`. */
@@ -19,13 +19,13 @@ const IS =
 
 /** "B is the correct answer": a letter and what is said of it. */
 const NAMED = new RegExp(
-  `${LETTER}${IS}${ADVERBS}(?:(?:(?:single |one |most )?${PRAISE}\\s){1,3}${anyOf(ANSWER)}|my (?:final )?(?:answer|choice)|the answer)(?!\\p{L})`,
+  `${LETTER}${IS}${ADVERBS}(?:(?:(?:single |one |most )?${PRAISE}\\s){1,3}${anyOf(ANSWER)}|my (?:final )?(?:answer|choice)|the answer|the one)(?!\\p{L})`,
   'gu',
 );
 /** "B is correct" and its like in other languages. */
 const CORRECT = new RegExp(
   `${LETTER}${anyOf(String.raw`
-    ${IS}${ADVERBS}(?:correct|right|best|true|valid|accurate)
+    ${IS}${ADVERBS}(?:correct|right|best|true|valid|accurate|appropriate)
     ${IS}${ADVERBS}(?:the )?most (?:likely|appropriate|accurate|suitable|plausible|probable|reasonable|consistent)
     \s(?:fits|matches|describes|represents|answers|explains) (?:best|perfectly)
     \sbest (?:fits|matches|describes|represents|answers|explains|captures)
@@ -83,6 +83,12 @@ const CONCLUDED = new RegExp(
 const SENTENCE_END =
   /^\s?(?:$|[.;!\n。]|,\s(?:not|because|since|as|which|and not)|because|since|as the|\()/u;
 
+/** "This corresponds to option (E)", "our choice is option C", but not "consider option C". */
+const REFERENCE =
+  /(?<!\p{L})(?:(?:correspond|point)(?:s|ing)? to|match(?:es|ing)?|is)(?: the| answer){0,2}:?(?= (?:option|choice|answer|letter) [(]?(?:[A-Z](?!\p{L})|[a-z](?=[).,;]|$)))/gmu;
+/** What makes a letter right in another case only: "A if she were pregnant", "A only for adults". */
+const CONDITION = /^\s?(?:only|if|when|unless|were)(?!\p{L})/u;
+
 /** What comes before a letter that is only supposed: "if B is correct", "I don't think option B is". */
 const HYPOTHESIS = new RegExp(
   `${anyOf(String.raw`
@@ -94,7 +100,7 @@ const HYPOTHESIS = new RegExp(
 );
 /** What comes before a letter at the end: "it must be B", but not "vitamin C". */
 const LEADS_TO_LETTER =
-  /(?:^|[.!?;:,\n–—-]|[→⇒∴]|->|=>|(?<!\p{L})(?:is|['’]s|be|was|ist|est|es|è|é|choose|pick|select|answer|so|therefore|thus|hence|leaving|leaves))\s*$/iu;
+  /(?:^|[.!?;:,\n–—-]|[→⇒∴]|->|=>|(?<!\p{L}|(?<!\p{L})[A-Z]\s)(?:is|['’]s|be|was|ist|est|es|è|é|choose|pick|select|answer|so|therefore|thus|hence|leaving|leaves))\s*$/iu;
 const TRAILING = /(?<enclosed>[([]?)["'“]?(?<letter>[A-Z])["'”]?[)\]]?[.!。]?\s*$/u;
 const DENIAL =
   /(?<!\p{L})(?:not|never|nor|neither|except|eliminate|rules? out|exclude|wrong|incorrect|if|whether)(?!\p{L})|n['’]t(?!\p{L})/iu;
@@ -108,8 +114,12 @@ export function readPraised(text: string): Reading | undefined {
 }
 
 /** Reads the letter that the text chooses or concludes with: "I'd pick B", "which leaves D". The last one wins. */
-export function readChosen(text: string): Reading | undefined {
-  return readAfter(text, CHOSEN, () => true) ?? readAfter(text, CONCLUDED, endsSentence);
+export function readChosen(text: string, choices: readonly string[]): Reading | undefined {
+  return (
+    readAfter(text, choices, { pattern: CHOSEN, isComplete: isUnconditional }) ??
+    readAfter(text, choices, { pattern: CONCLUDED, isComplete: endsSentence }) ??
+    readAfter(text, choices, { pattern: REFERENCE, isComplete: endsSentence })
+  );
 }
 
 /** Reads the letter at the very end of the text: "..., so it must be B". */
@@ -131,8 +141,8 @@ function readNamed(text: string, pattern: RegExp): Reading | undefined {
   const readings: { readonly letter: string | null }[] = [];
   for (const { index, 0: match, groups } of lastMatches(text, pattern, MAX_MATCHES)) {
     const before = text.slice(Math.max(0, index - 40), index);
-    const after = text.slice(index + match.length, index + match.length + 2);
-    if (HYPOTHESIS.test(before) || /^\s?\?/u.test(after)) continue;
+    const after = text.slice(index + match.length, index + match.length + 20);
+    if (HYPOTHESIS.test(before) || /^\s?\?/u.test(after) || CONDITION.test(after)) continue;
     readings.push({ letter: groups?.['letter'] ?? null });
   }
   return agree(readings);
@@ -140,16 +150,26 @@ function readNamed(text: string, pattern: RegExp): Reading | undefined {
 
 function readAfter(
   text: string,
-  pattern: RegExp,
-  isComplete: (text: string, end: number) => boolean,
+  choices: readonly string[],
+  { pattern, isComplete }: Lead,
 ): Reading | undefined {
   for (const { index, 0: match } of lastMatches(text, pattern, MAX_MATCHES).reverse()) {
-    const reading = readLetter(text, index + match.length);
+    const reading = readPayload(text, index + match.length, choices);
     if (reading !== undefined && isComplete(text, reading.end)) return { letter: reading.letter };
   }
   return undefined;
 }
 
+/** What leads to a letter, and whether what follows the letter lets it count. */
+interface Lead {
+  readonly pattern: RegExp;
+  readonly isComplete: (text: string, end: number) => boolean;
+}
+
 function endsSentence(text: string, end: number): boolean {
   return SENTENCE_END.test(text.slice(end, end + 20));
+}
+
+function isUnconditional(text: string, end: number): boolean {
+  return !CONDITION.test(text.slice(end, end + 20));
 }

@@ -2,7 +2,8 @@ import { anyOf } from './alternatives.ts';
 import { lastMatches } from './last-matches.ts';
 import { findChoice } from './read-choice-text.ts';
 import { readLetter } from './read-letter.ts';
-import type { PlacedReading, Reading } from './reading.ts';
+import { readPayload } from './read-payload.ts';
+import type { PlacedReading } from './reading.ts';
 
 /**
  * Words for "answer", by language. What a model says of it, up to the copula or colon, may come between.
@@ -13,7 +14,7 @@ const SPACED_NOUN = anyOf(String.raw`
   # English. An option or choice alone is no answer: "the option I prefer is".
   answers?(?! (?:choices|options|key)) | ans | option selected | solution(?=\s?:)
   final (?:choice|option|selection|response|decision)
-  ${anyOf('correct | right | best | chosen | selected | preferred | appropriate | suitable | accurate | valid')} ${anyOf('option | choice | response | selection | letter | alternative | pick | guess')}
+  ${anyOf('correct | right | best | chosen | selected | preferred | appropriate | suitable | accurate | valid | closest | nearest | matching')} ${anyOf('option | choice | response | selection | letter | alternative | pick | guess')}
   ${anyOf('my | the only | most likely | most plausible | supported')} ${anyOf('option | choice | selection | pick | guess | explanation | conclusion')}
   (?:in)?(?:correct|accurate) statement | (?:true|false|right|wrong|supported) statement
   # German and Dutch.
@@ -26,7 +27,7 @@ const SPACED_NOUN = anyOf(String.raw`
   # Russian, Ukrainian, Polish and Czech.
   ответ(?:ом)? | (?:правильный|верный) вариант(?: ответа)? | відповідь | odpowied[źz] | odpověď
   # Indonesian, Turkish, Vietnamese, Swahili and Yoruba.
-  jawaban(?:nya)? | cevap | yanıt | đáp án | câu trả lời | jibu | ìdáhùn | idahun
+  svar(?:et)? | jawaban(?:nya)? | cevap | yanıt | đáp án | câu trả lời | jibu | ìdáhùn | idahun
   # Arabic, Persian, Hebrew, Hindi, Bengali and Thai.
   ال[إا]جابة | [إا]جابة | الجواب | جواب | الخيار الصحيح | الاختيار الصحيح
   پاسخ | תשובה | उत्तर | উত্তর | คำตอบ
@@ -66,7 +67,8 @@ const NO_STATEMENT = new RegExp(
   `${anyOf(String.raw`
     (?<!\p{L})(?:if|whether|suppose|supposing|assum(?:e|ing)|unless)(?: that)?${DETERMINER}
     (?<!\p{L})(?:wrong|incorrect|initial|previous|original|earlier|tentative|sample|example)
-    (?<!\p{L})(?:possible|potential|plausible|alternative|other|remaining|student['’]?s|user['’]?s)
+    (?<!\p{L})(?:possible|potential|plausible|alternative|other|remaining)
+    (?<!\p{L})students? | (?<!\p{L})users? | (?<!(?<!\p{L})(?:let|here|it|that))['’]s
     (?:n['’]t|not|never|nor|doubt)(?: think| believe| say| sure| mean| agree)?(?: that| if| whether)?${DETERMINER}
     不 | 非 | 错误的?
   `)}\\s?$`,
@@ -110,18 +112,11 @@ function readAfterNoun(
       break;
     const payloadIndex = start + index + copula.length;
     if (startsList(text, payloadIndex)) continue;
-    const reading = readPayload(text, payloadIndex, choices);
+    const reading =
+      readPayload(text, payloadIndex, choices) ?? readLine(text, payloadIndex, choices);
     if (reading !== undefined) return { ...reading, index: payloadIndex };
   }
   return undefined;
-}
-
-/** The text of a choice may look like several letters: "A and B". */
-function readPayload(text: string, index: number, choices: readonly string[]): Reading | undefined {
-  const reading = readLetter(text, index);
-  return reading?.letter === null || reading === undefined
-    ? (readText(text, index, choices) ?? reading)
-    : reading;
 }
 
 /** Whether a list of the choices follows, as after "Possible answers:": two labelled lines, or three labels. */
@@ -139,16 +134,18 @@ function startsList(text: string, index: number): boolean {
   return third === first + 2 || window.slice(0, labels[1]?.index).trimStart().includes('\n');
 }
 
-/** A letter right after its noun: "故选B", "Answer (B)", "ANSWER B". */
+/** A letter right after its noun: "故选B", "Answer (B)", "ANSWER B", "the correct answer, B, is". */
 function readDirect(text: string, start: number): PlacedReading | undefined {
-  const direct = /^\s{0,2}[([]?[A-Z](?=[)\]]?\s?(?:$|[.,;\n。，]|[\p{Script=Han}]))/u;
+  const direct =
+    /^(?:\s{0,2}[([]?[A-Z](?=[)\]]?\s?(?:$|[.,;\n。，]|[\p{Script=Han}]))|,\s[([]?[A-Z](?=[)\]]?,))/u;
   if (!direct.test(text.slice(start, start + 8))) return undefined;
-  const reading = readLetter(text, start);
-  return reading && { ...reading, index: start };
+  const index = text.charAt(start) === ',' ? start + 1 : start;
+  const reading = readLetter(text, index);
+  return reading && { ...reading, index };
 }
 
 /** Reads the rest of the line, or the next line if nothing else is on this one, as the text of a choice. */
-function readText(
+function readLine(
   text: string,
   index: number,
   choices: readonly string[],
