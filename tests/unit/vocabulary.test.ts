@@ -73,6 +73,7 @@ const replacedWords: readonly ReplacedWord[] = [
       'tests/unit/core/read-choice.test.ts',
       'tests/unit/core/choice-corpus.test.ts',
       'tests/fixtures/answers/choice.jsonl',
+      'tests/fixtures/answers/choice-words.jsonl',
       'tests/unit/core/grade-answer.test.ts',
       'tests/unit/simulator/behaviour.test.ts',
     ],

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { gradeAnswer } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
+import { readChoice } from '../../../packages/core/src/scorers/choice/read-choice.ts';
 import { aQuestion, aRecordedAnswer } from '../../support/builders.ts';
 import { inProcessPatterns } from '../../support/in-process-patterns.ts';
 
@@ -18,11 +19,19 @@ const lineSchema = z.strictObject({
   source: z.union([z.url(), z.literal('written for the corpus')]),
 });
 
-const file = new URL('../../fixtures/answers/choice.jsonl', import.meta.url);
-const corpus = readFileSync(file, 'utf8')
-  .trim()
-  .split('\n')
-  .map((line) => lineSchema.parse(JSON.parse(line)));
+/** A sentence and the words that the scorer must know in the place of `{}`, one at a time. */
+const wordsSchema = z.strictObject({
+  template: z.string().includes('{}'),
+  words: z.array(z.string()).min(1),
+  expected: z.string().nullable(),
+});
+
+const corpus = readLines('choice.jsonl').map((line) => lineSchema.parse(line));
+const sentences = readLines('choice-words.jsonl')
+  .map((line) => wordsSchema.parse(line))
+  .flatMap(({ template, words, expected }) =>
+    words.map((word) => ({ text: template.replace('{}', word), expected })),
+  );
 
 describe('the choice scorer reads', () => {
   it.each(corpus)('$expected in $text: $why', async ({ text, choices, finishReason, expected }) => {
@@ -37,6 +46,14 @@ describe('the choice scorer reads', () => {
   });
 });
 
+describe('the choice scorer knows each of its words and reads', () => {
+  it.each(sentences)('$expected in $text', ({ text, expected }) => {
+    const letter = readChoice({ text, isCutOff: false }, ['first', 'second', 'third', 'fourth']);
+
+    expect(letter ?? null).toBe(expected);
+  });
+});
+
 describe('the corpus of choices', () => {
   it('has at least 220 different texts', () => {
     const texts = corpus.map(({ text, choices, finishReason }) =>
@@ -47,6 +64,13 @@ describe('the corpus of choices', () => {
     expect(texts.length).toBeGreaterThanOrEqual(220);
   });
 });
+
+function readLines(name: string): unknown[] {
+  return readFileSync(new URL(`../../fixtures/answers/${name}`, import.meta.url), 'utf8')
+    .trim()
+    .split('\n')
+    .map((line): unknown => JSON.parse(line));
+}
 
 function toChoices(choices: number | string[]): string[] | null {
   if (choices === 0) return null;

@@ -22,17 +22,16 @@ const WORD = String.raw`\p{Script=Latin}\p{Script=Cyrillic}\p{Script=Greek}\p{Sc
 const OPENING = String.raw`(?:[\s"'“”‘’«»「『【〔([{<:：]|\\boxed|->|=>|→|⇒|-|–|—)`;
 /** Words between a statement and its letter: "option B", "la letra B", "die Antwort B". */
 const NOUN = anyOf(String.raw`
-  answer choice | answer | options? | choice | letter | statement | alternative | number
-  letra | opci[óo]n | opção | alternativa | inciso | lettre | lettera | proposition | l['’]option | opzione
-  réponse | respuesta | risposta | resposta | antwort | buchstabe | вариант | буква | ответ
+  answer | (?:l['’])?options? | choice | letter | statement
+  letra | opci[óo]n | opção | lettre | lettera | proposition | (?:l['’])?(?:alternativa|opzione)
+  buchstabe | вариант | буква
   选项 | 選項 | 选择 | 選択肢 | 선택지 | 보기 | الخيار | الحرف
   the | la | le | el | l['’] | die | der | das | a(?= (?:letra|alternativa|opção|[A-Z](?!\p{L})))
 `);
 /** "is therefore B", "is most likely B". */
-const ADVERB = anyOf(`
-  therefore | thus | hence | then | clearly | (?:most )?likely | most probably | probably | definitely | actually
-  indeed | simply | still | certainly | obviously | really | just | in fact | only | now | also
-  daher | somit | folglich | donc | por tanto | entonces | quindi | portanto | logo | значит
+const ADVERB = anyOf(String.raw`
+  (?:most )?\p{Ll}{2,12}ly | therefore | then | indeed | just | still | now | in fact
+  somit | por tanto | entonces | logo | значит
 `);
 const START = new RegExp(
   `^${OPENING}{0,12}(?:(?:${ADVERB}|${NOUN})${OPENING}{1,6}){0,4}(?:${NOUN}${OPENING}{0,6})?(?<letter>${LETTER})`,

@@ -5,9 +5,8 @@ import { agree, type Reading } from './reading.ts';
 
 /** A letter of its own, with what may stand between it and its verb: `(B)`, `C (14 symbols)`. */
 const LETTER = String.raw`(?<![\p{Script=Latin}\p{Script=Cyrillic}\p{N}'’\-/_.])(?<letter>[A-Z])[)\]"'”’]{0,2}(?:\s?[:,]?\s?\([^()\n]{1,80}\))?`;
-const ADVERBS = `(?:${anyOf(`
-  the | clearly | definitely | indeed | therefore | thus | hence | likely | most likely | probably | certainly
-  obviously | actually | only | also | in fact | by far | undoubtedly
+const ADVERBS = `(?:${anyOf(String.raw`
+  the | (?:most )?\p{Ll}{2,12}ly | indeed | therefore | thus | also | by far
 `)},?\\s)*`;
 const PRAISE = anyOf(`
   correct | right | best | final | likely | accurate | appropriate | suitable | plausible | probable | proper
@@ -43,15 +42,14 @@ const CORRECT = new RegExp(
   'gu',
 );
 
-const AUXILIARIES = `(?: ${anyOf(`
-  would | will | am | are | shall | should | must | have to | had to | can | could | do | therefore | thus | also
-  still | definitely | confidently | strongly | tentatively | personally | probably | just | now | only | going to
-  confident | sure | certain | convinced
+const AUXILIARIES = `(?: ${anyOf(String.raw`
+  would | will | am | should | must | have to | can | do | still | just | now | going to
+  \p{Ll}{2,12}ly
 `)})*`;
 const CHOOSE = anyOf(`
-  choose | chose | choosing | pick | picked | picking | select | selected | selecting | go(?:ing)? with | went with
+  choose | chose | pick | picked | select | selected | go(?:ing)? with | went with
   opt(?:ing)? for | say | answer | vote for | settl(?:e|ing) on | conclude | guess | prefer | recommend | suggest
-  lean(?:ing)? towards? | stick(?:ing)? with | think | believe | suspect | mean | meant | it is | it['’]s
+  lean(?:ing)? towards? | stick(?:ing)? with | think | believe | suspect | mean | meant
 `);
 const THAT = anyOf(`
   that | it is | it['’]s | it must be | it should be
@@ -71,10 +69,10 @@ const CHOSEN = new RegExp(
 /** "Therefore, B.", "that leaves D", "not B but C", "rather C". */
 const CONCLUDED = new RegExp(
   `(?<!\\p{L})${anyOf(`
-    therefore | thus | hence | consequently | accordingly | so | ergo | finally | final | conclusion | in conclusion
-    in summary | that leaves | which leaves | leaves | leaving | narrows (?:it )?down to | (?:most )?likely | probably
-    definitely | certainly | not [(]?[A-Z][)]?,? but(?: rather)? | rather | instead | it is | it['’]s | is actually
-    it must be | must be | has to be
+    therefore | thus | hence | consequently | so | ergo | finally | conclusion
+    in summary | leaves | leaving | narrows (?:it )?down to | (?:most )?likely | probably
+    definitely | not [(]?[A-Z][)]?,? but(?: rather)? | rather | instead | it is | it['’]s
+    must be
     daher | also | folglich | donc | por lo tanto | portanto | quindi | таким образом
   `)}(?: (?:us|only|with|me|just))*[,:]?(?=\\s)|[∴→⇒]|[=-]>`,
   'giu',

@@ -28,16 +28,16 @@ const SPACED_NOUN = anyOf(String.raw`
   ответ(?:ом)? | (?:правильный|верный) вариант(?: ответа)? | відповідь | odpowied[źz] | odpověď
   # Indonesian, Turkish, Vietnamese, Swahili and Yoruba.
   svar(?:et)? | jawaban(?:nya)? | cevap | yanıt | đáp án | câu trả lời | jibu | ìdáhùn | idahun
-  # Arabic, Persian, Hebrew, Hindi, Bengali and Thai.
+  # Arabic, Persian, Hebrew, Hindi, Bengali and Thai, as Unicode normalizes them.
   ال[إا]جابة | [إا]جابة | الجواب | جواب | الخيار الصحيح | الاختيار الصحيح
-  پاسخ | תשובה | उत्तर | উত্তর | คำตอบ
+  پاسخ | תשובה | उत्तर | উত্তর | คําตอบ
 `);
 const JOINED_NOUN = anyOf(String.raw`
   # Chinese. "Choose" needs no copula: 故选B.
   (?:最终|正确|最佳)?选项(?=[^\n]{0,12}[:：是为選选应]) | 答案 | 答(?=\s?[:：]) | 答曰 | 答复 | 答覆 | 正確選項
   (?<![不别勿能可])[选選]择?(?=\s?[(（「]?[A-ZＡ-Ｚ](?![A-Za-z]))
   # Japanese and Korean.
-  答え | 正解 | 解答 | 回答 | 正しい(?:選択肢|もの) | 정답 | 답변 | 답 | 올바른\s?(?:선택지|보기) | 선택
+  答え | 正解 | 解答 | 回答 | 正しい(?:選択肢|もの) | 답 | 선택
 `);
 /** A key of a JSON object is left to its own rule. */
 const NOUN = new RegExp(
@@ -49,14 +49,14 @@ const SPACED_COPULA = anyOf(`
   is | (?:would|should|must|will|can only|could only) be | has to be | seems to be | appears to be
   turns out to be | becomes | remains
   ist | lautet | wäre | est | serait | es | sería | seria | è | é | sarebbe | jest | je | är | on
-  adalah | ialah | là | هي | هو | است | है
+  adalah | là | هي | هو | است | है
 `);
 /** What joins the noun and the letter: a mark, a heading's line end, or "is" in some language. */
 const COPULA = new RegExp(
   anyOf(String.raw`
-    [:=：→⇒] | => | -> | \s[-–—] | ^\s?[-–—(|] | ^[^\S\n]{0,3}\n | ['’]s(?!\p{L})
+    [:=：→⇒] | \s[-–—] | ^\s?[-–—(|] | ^[^\S\n]{0,3}\n | ['’]s(?!\p{L})
     (?<!\p{L})${SPACED_COPULA}(?!\p{L})
-    应该是 | 應該是 | 应该?为 | 应选 | 应是 | 是 | 为 | 為 | 选择? | 選擇? | は | が | 은 | 는 | 이 | 가
+    是 | 为 | 為 | 選擇? | は | が | 은 | 는 | 이 | 가
   `),
   'giu',
 );
