@@ -5,6 +5,18 @@ import { readLetter } from './read-letter.ts';
 import { readPayload } from './read-payload.ts';
 import type { PlacedReading } from './reading.ts';
 
+/** "The most suitable option": an option or a choice alone is no answer. */
+const QUALITY = anyOf(`
+  correct | right | best | chosen | selected | preferred | appropriate | suitable | accurate | valid
+  closest | nearest | matching
+`);
+const CHOICE = anyOf(
+  'option | choice | response | selection | letter | alternative | pick | guess',
+);
+/** "The most likely explanation". */
+const LIKELY = anyOf('my | the only | most likely | most plausible | supported');
+const CONCLUSION = anyOf('option | choice | selection | pick | guess | explanation | conclusion');
+
 /**
  * Words for "answer", by language. What a model says of it, up to the copula or colon, may come between.
  *
@@ -14,8 +26,7 @@ const SPACED_NOUN = anyOf(String.raw`
   # English. An option or choice alone is no answer: "the option I prefer is".
   answers?(?! (?:choices|options|key)) | ans | option selected | solution(?=\s?:)
   final (?:choice|option|selection|response|decision)
-  ${anyOf('correct | right | best | chosen | selected | preferred | appropriate | suitable | accurate | valid | closest | nearest | matching')} ${anyOf('option | choice | response | selection | letter | alternative | pick | guess')}
-  ${anyOf('my | the only | most likely | most plausible | supported')} ${anyOf('option | choice | selection | pick | guess | explanation | conclusion')}
+  ${QUALITY} ${CHOICE} | ${LIKELY} ${CONCLUSION}
   (?:in)?(?:correct|accurate) statement | (?:true|false|right|wrong|supported) statement
   # German and Dutch.
   antwort(?:option|möglichkeit)? | lösung | (?:richtige|korrekte|beste) (?:option|aussage|wahl)
