@@ -15,9 +15,10 @@ import { readContent } from './read-content.ts';
 const CLAUSE_LENGTH = 2000;
 /** Where a clause ends: with its line or its sentence, but not at the period of an abbreviation. */
 const CLAUSE_END =
-  /\n|[!?](?=[\s"')*\]]|$)|(?<!\b(?:approx|ca|appr|vs|no|resp|e\.g|i\.e|U\.S|Rs))\.(?=[\s"')$*\]]|$)/iu;
+  /\n|[!?](?! ?=)(?=[\s"')*\]]|$)|(?<!\b(?:approx|ca|appr|vs|no|resp|e\.g|i\.e|U\.S|Rs))\.(?=[\s"')$*\]]|$)/iu;
 const NO_ANSWER =
   /^[\s"'$:([{]*(?:undefined|no (?:real |such )?(?:solutions?|answer|number)|none|null|infinit|∞|[-+]∞|impossible|cannot|can't|can not|does not exist|doesn't exist|unknown|indeterminate|not enough|insufficient|n\/a)/iu;
+
 /**
  * Reads what a text explicitly states as its answer: the last statement that names a number wins, whatever its
  * form. A correction ("actually 43") counts only after a statement that it can correct.
