@@ -50,6 +50,9 @@ const ANOTHER = [
 const LIST = new RegExp(`^${UNIT}${ANOTHER}`, 'iu');
 /** The same without a unit in between: "3 and 5", but not "4 boxes and 5 balls". */
 const BARE_LIST = new RegExp(`^[ $]{0,3}${ANOTHER}`, 'iu');
+/** Two amounts of different things: "3 apps and 29 files", "14 kids on Tuesday and 16 kids on Wednesday". */
+const PAIR =
+  /^[ ]\p{L}[\p{L}'-]{0,20}(?:[ ](?:[\p{L}'-]{1,20}|\d{1,6})){0,4},?[ ]and[ ](?:only |just )?$/u;
 const EQUATION = /^[^.,;:\n]{0,40}=[ $({]*$/u;
 const ABOUT = '(?:about|approximately|approx|roughly|around|rounded|etwa|environ)';
 const APPROXIMATION = new RegExp(
@@ -190,8 +193,14 @@ function isJoined(text: string, a: FoundNumber, b: FoundNumber): boolean {
     OPERATION.test(gap) ||
     RANGE.test(gap) ||
     isCompound(text, a, b) ||
+    (PAIR.test(gap) && isCount(text, b) && !isSame(a, b)) ||
     isOther(text, a, b)
   );
+}
+
+/** Whether a number is a whole one with its noun: "29 files". */
+function isCount(text: string, { start, end }: FoundNumber): boolean {
+  return /^\d[\d,]* \p{L}/u.test(text.slice(start, end + 2));
 }
 
 /** Whether a sentence gives a rate of one thing and of another: "$2 per child and $5 per adult". */
