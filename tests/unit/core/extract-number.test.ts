@@ -145,6 +145,31 @@ describe('extractNumber for a long, hostile text', () => {
       '答案',
     ],
     ...['"answer": "1', 'confidence: 1 ', 'not 1 ', 'actually 1 ', '1 million', '±1'],
+    ...[
+      '(1, ',
+      '1 is ',
+      ', 1 more than ',
+      'wrong answer is 1 ',
+      'if the answer is 1 ',
+      '1 of the ',
+    ],
+    ...[
+      'http://',
+      'Therefore 1. ',
+      '1 per a and ',
+      '1 hour 1 ',
+      '1 in 1 days ',
+      'the $1 a ',
+      '\nB: 1',
+    ],
+    ...[
+      'the answer is one hundred ',
+      'Antwort 1.000 ',
+      'I cannot ',
+      'because ',
+      'Note 1. ',
+      '1! = ',
+    ],
   ];
 
   it.each(pumps)(
@@ -199,7 +224,7 @@ const statements: readonly ((number: string) => string)[] = [
   (number) => `2 + 2 = 4.\n\n\\boxed{${number}}`,
   (number) => `So it costs $5.\n#### ${number}`,
   (number) => `{"steps": 3, "answer": "${number.replaceAll('\\', '\\\\')}", "confidence": 0.9}`,
-  (number) => `Die Antwort lautet: ${number}`,
+  (number) => `La réponse est ${number}`,
   (number) => `x = ${number}`,
 ];
 

@@ -19,7 +19,7 @@ const parameters = z.strictObject({
  */
 export const numeric: Scorer<typeof parameters> = {
   kind: 'numeric',
-  version: 3,
+  version: 4,
   parameters,
   needsTable: false,
   answerNoun: 'number',

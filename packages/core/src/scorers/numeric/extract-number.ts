@@ -1,4 +1,5 @@
 import type { AnswerText } from '../../domain/scorer.ts';
+import { isRefusal, isRemark } from './drop-remarks.ts';
 import { dropSideNumbers } from './drop-side-numbers.ts';
 import { findNumbers } from './find-numbers.ts';
 import { dropBold, toPlainText } from './plain-text.ts';
@@ -8,7 +9,7 @@ import { readStatements } from './read-statements.ts';
 
 /** What a server should have cut: the end of the answer, and what the model made up after it. */
 const END_OF_ANSWER = /<\|(?:im_end|im_start|eot_id|end|endoftext|end_of_text)\|>|<\/s>/;
-const NEXT_QUESTION = /\n[ \t]{0,20}(?:Question|Problem|Human|User|Q)[ ]?:/;
+const NEXT_QUESTION = /\n[ \t]{0,20}(?:Question|Problem|Human|User|Assistant|Q)[ ]?:/;
 /** How much of a line is read where nothing says where in it the answer is. */
 const LINE_LENGTH = 2000;
 /** The longest text that can be a quantity: two numbers of the longest kind that is read. */
@@ -17,14 +18,20 @@ const QUANTITY_LENGTH = 5000;
 const EXPLAINED =
   /^\s{0,20}([^\n]{1,40})\n\s{0,20}(?:explanation|because|since|reason(?:ing)?|here(?:'s| is) (?:how|why)|justification|breakdown|calculation|working)/i;
 const SENTENCE_END = /(?<=[.!?])[ ]+|\|/;
+const CONCLUSION = /^\s{0,9}(?:so|therefore|thus|hence|in (?:total|conclusion)|overall)\b.*\d/i;
+/** Of these, the words that conclude a whole text; "so" also opens its steps. */
+const IN_CONCLUSION = /^\s{0,9}(?:therefore|thus|in conclusion|overall)\b/i;
+/** What shows that a sentence still computes. */
+const STEP = /=|\b(?:so|then|now|after|next|left|remain(?:s|ing)?|total|gives?|makes?)\b/i;
 const BOLD = /\*\*([^*\n]{1,200})\*\*/g;
 
 /**
  * Returns the number that a text gives as its answer, in the one form of {@link formatQuantity}.
  *
  * An explicit statement wins: "the answer is", `\boxed{}`, `#### 18`, a JSON field, in several languages; of
- * several the last. Without one it is the number that is explained in the lines after it, or else the number that the last line with a number puts in bold, sets equal, or
- * names last, but no confidence, exponent, step number, date or total ("out of 10"), and nothing in parentheses.
+ * several the last. Without one it is the number that is explained in the lines after it, or else the number that
+ * the last line with a number puts in bold, sets equal, or names last. Confidences, exponents, step numbers,
+ * dates, totals ("out of 10"), parentheses, checks and notes do not count.
  *
  * @returns Undefined if the text gives no number or leaves open which, as with a range or two solutions, or if
  *   the token limit ended it before a statement.
@@ -54,7 +61,10 @@ function readAnswer({ text, isCutOff }: AnswerText): Reading {
   if (stated.kind !== 'none' || isCutOff) return stated;
   const explained = EXPLAINED.exec(plain)?.[1];
   if (explained !== undefined && startsWithValue(explained)) return readValue(explained);
-  return readLastLine(marked.split('\n'), plain.split('\n'));
+  if (isRefusal(plain)) return NONE;
+  const lines = { marked: marked.split('\n'), plain: plain.split('\n') };
+  const reading = readLastLine(lines, (sentence) => !isRemark(sentence));
+  return reading.kind === 'none' ? readLastLine(lines, () => true) : reading;
 }
 
 function cutAfterAnswer(text: string): string {
@@ -62,19 +72,41 @@ function cutAfterAnswer(text: string): string {
   return end > 0 && text.slice(0, end).trim() !== '' ? text.slice(0, end) : text;
 }
 
-/** Reads the last line with a number. */
-function readLastLine(markedLines: readonly string[], plainLines: readonly string[]): Reading {
-  for (let index = plainLines.length - 1; index >= 0; index -= 1) {
-    const line = (plainLines[index] ?? '').slice(-LINE_LENGTH);
-    if (!/\d/.test(line)) continue;
-    const reading = readBold((markedLines[index] ?? '').slice(-LINE_LENGTH), line);
+/** A text line by line, with and without its marks of bold text. */
+interface Lines {
+  readonly marked: readonly string[];
+  readonly plain: readonly string[];
+}
+
+/** Reads the last line with a number, of the sentences that count. */
+function readLastLine(lines: Lines, isCounted: (sentence: string) => boolean): Reading {
+  for (let index = lines.plain.length - 1; index >= 0; index -= 1) {
+    const line = (lines.plain[index] ?? '').slice(-LINE_LENGTH);
+    if (!/\d/.test(line) || !isCounted(line)) continue;
+    const bold = readBold((lines.marked[index] ?? '').slice(-LINE_LENGTH), line);
+    const reading = bold.kind === 'none' ? readLine(line, isCounted) : bold;
     if (reading.kind !== 'none') return reading;
-    for (const sentence of line.split(SENTENCE_END).reverse()) {
-      const inSentence = readSentence(sentence.replace(/[{}]/g, ' '));
-      if (inSentence.kind !== 'none') return inSentence;
-    }
   }
   return NONE;
+}
+
+/** Reads the last sentence with a number. */
+function readLine(line: string, isCounted: (sentence: string) => boolean): Reading {
+  for (const sentence of sentencesUntilConclusion(line).reverse()) {
+    if (!isCounted(sentence)) continue;
+    const reading = readSentence(sentence.replace(/[{}]/g, ' '));
+    if (reading.kind !== 'none') return reading;
+  }
+  return NONE;
+}
+
+/** The sentences of a line. Those after a conclusion only explain it, unless they compute. */
+function sentencesUntilConclusion(line: string): string[] {
+  const sentences = line.split(SENTENCE_END);
+  const last = sentences.findLastIndex((sentence) => CONCLUSION.test(sentence));
+  const after = sentences.slice(last + 1);
+  const isFinal = IN_CONCLUSION.test(sentences[last] ?? '') && !STEP.test(after.join(' '));
+  return isFinal ? sentences.slice(0, last + 1) : sentences;
 }
 
 /** Reads the last number in bold, unless it is one of those that do not count. */

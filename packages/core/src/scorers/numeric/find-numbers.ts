@@ -54,12 +54,45 @@ const MONTH_RIGHT = new RegExp(String.raw`[ ]${MONTH}\b`, 'y');
 const CONTEXT_LENGTH = 20;
 
 /** What makes digits a part of a term, a relation or a time. */
-const TERM_RIGHT =
-  /[ ]?[*×·]?[ ]?[√π∞]|(?:[ ]?[*×·][ ]?)?[xyzn](?![\p{L}])|[ie](?!\p{L})|[ ]?\^|\*\*\d|:\d|_\d|[ ]?±[ ]?√|\(\d|[ ]in[ ]\d{1,3}(?![\d.,]*[ ]?[\p{L}\d%])|\.?[ ]?\\(?!(?:[bp]?mod|boxed)\b)[a-zA-Z]/uy;
-const TERM_LEFT =
-  /(?:√[ ]?\(?|\b(?:ln|log|sin|cos|tan|exp)[ ]?\(?|[±<≤≥≠][ ]?|(?<!=)>[ ]?|(?:(?<!\p{L})[a-zπ]|[)\]√])[ ]?[-+*×·/÷][ ]?|\)[-+]?|\)\/\(|\d:|\\(?:[dt]?frac|binom)[ ]?\(?)$/u;
+const TERM_RIGHT = new RegExp(
+  [
+    // 4√2, 2π, 3x, 2i
+    '[ ]?[*×·]?[ ]?[√π∞]',
+    String.raw`(?:[ ]?[*×·][ ]?)?[xyzn](?![\p{L}])`,
+    String.raw`[ie](?!\p{L})`,
+    // 2^5, 5! = 120
+    String.raw`[ ]?\^|\*\*\d`,
+    '![ ]?=',
+    // 5:30, 101_2, 3(4 + 5)
+    String.raw`:\d|_\d|\(\d`,
+    '[ ]?±[ ]?√',
+    // "1 in 6"
+    String.raw`[ ]in[ ]\d{1,3}(?![\d.,]*[ ]?[\p{L}\d%])`,
+    // A LaTeX command.
+    String.raw`\.?[ ]?\\(?!(?:[bp]?mod|boxed)\b)[a-zA-Z]`,
+  ].join('|'),
+  'uy',
+);
+const TERM_LEFT = new RegExp(
+  `(?:${[
+    String.raw`√[ ]?\(?`,
+    String.raw`\b(?:ln|log|sin|cos|tan|exp)[ ]?\(?`,
+    // x < 5, but not x => 5
+    '[±<≤≥≠][ ]?|(?<!=)>[ ]?',
+    // x + 5, (a)·5, )(5
+    String.raw`(?:(?<!\p{L})[a-zπ]|[)\]√])[ ]?[-+*×·/÷][ ]?`,
+    String.raw`\)[-+]?|\)\/\(`,
+    String.raw`\d:`,
+    String.raw`\\(?:[dt]?frac|binom)[ ]?\(?`,
+  ].join('|')})$`,
+  'u',
+);
 const OPENING = /[([{]$/;
 const CLOSING = /[)\]}]/y;
+const UNIT_RIGHT = /[ ]?[\p{L}%]/uy;
+/** The rest of a point or an interval, which has no words: "(3, π/2)", "[5, ∞)". Three digits are thousands. */
+const TUPLE_RIGHT =
+  /[ ]?,(?!\d{3}(?!\d))(?:[^()[\]\n\p{L}]|\p{L}(?!\p{L})|\((?:[^()\n\p{L}]|\p{L}(?!\p{L})){0,40}\)){1,80}[)\]]/uy;
 
 /** Finds the numbers of a plain text, in order. Names, subscripts, exponents, dates and ordinals are left out. */
 export function findNumbers(text: string): readonly FoundNumber[] {
@@ -72,7 +105,11 @@ export function findNumbers(text: string): readonly FoundNumber[] {
     from = end;
     const left = text.slice(Math.max(0, prefix.start - CONTEXT_LENGTH), prefix.start);
     if (isPartOfName(left, text, end)) continue;
-    const isTerm = TERM_LEFT.test(left) || isAt(TERM_RIGHT, text, end) || isPair(left, text, end);
+    const isTerm =
+      TERM_LEFT.test(left) ||
+      isAt(TERM_RIGHT, text, end) ||
+      isPair(left, text, end) ||
+      isChance(left, text, end);
     found.push({
       start: prefix.start,
       end,
@@ -186,8 +223,15 @@ function isPartOfName(left: string, text: string, end: number): boolean {
 
 /** Whether the digits are two: a point, an interval or a set, as in (1,2) and [0,1). */
 function isPair(left: string, text: string, end: number): boolean {
-  if (!OPENING.test(left) || !isAt(CLOSING, text, end)) return false;
+  if (!OPENING.test(left)) return false;
+  if (isAt(TUPLE_RIGHT, text, end)) return true;
+  if (!isAt(CLOSING, text, end)) return false;
   return /(?<!\d)\d+,(?:\d{1,2}|\d{4,})$/.test(text.slice(Math.max(0, end - CONTEXT_LENGTH), end));
+}
+
+/** The 6 of "1 in 6", but not the 10 of "15 in 10 minutes". */
+function isChance(left: string, text: string, end: number): boolean {
+  return /(?<![\d.,])\d{1,3} in $/.test(left) && !isAt(UNIT_RIGHT, text, end);
 }
 
 function withSign({ value, isPercent }: Quantity, isNegative: boolean): Quantity {

@@ -1,3 +1,8 @@
+import { lastMatches } from '../choice/last-matches.ts';
+
+/** How many are read at most. Before so many, an earlier one has no say. */
+const MAX_STATEMENTS = 1000;
+
 /** A place where a text says what its answer is. */
 export interface Statement {
   readonly kind: 'words' | 'correction' | 'box' | 'hashes' | 'field' | 'tag' | 'reversed';
@@ -12,8 +17,16 @@ export interface Statement {
   readonly link: string;
 }
 
-/** "The final answer to question 3 is", "Answer:", "answer =". */
-const ENGLISH = String.raw`\b(?:(?:the|my|our)\s)?(?:(?:final|correct|overall|exact|right|numerical|numeric)\s)?(?:answers?|final\s(?:result|value|number|total|count|amount|solution))\b(?:\s(?:to|for|of|in)\s[^.:=?\n]{0,60}?(?=\s?(?:is\b|are\b|was\b|:|=)))?`;
+/** The nouns of a statement, with what may stand between them and the link. */
+const ENGLISH = [
+  String.raw`\b(?:(?:the|my|our)\s)?`,
+  String.raw`(?:(?:final|correct|overall|exact|right|numerical|numeric)\s)?`,
+  String.raw`(?:answers?|final\s(?:result|value|number|total|count|amount|solution))\b`,
+  // "to question 3"
+  String.raw`(?:\s(?:to|for|of|in)\s[^.:=?\n]{0,60}?(?=\s?(?:is\b|are\b|was\b|:|=)))?`,
+  // "(in dollars)"
+  String.raw`(?:\s\([^()\n]{1,40}\)(?=\s?(?:is\b|are\b|was\b|:|=)))?`,
+].join('');
 const WESTERN = [
   'Antwort|Lösung|Endergebnis|Ergebnis',
   'réponse(?: finale| correcte)?',
@@ -30,11 +43,44 @@ const WESTERN = [
   'vastaus|válasz|răspuns(?:ul)?',
   'ответ|відповідь|отговор',
 ].join('|');
-const EASTERN =
-  '(?:最终|最後的?|正确|最终的|最終)?(?:答案|答え|解答|回答)|(?:최종 ?)?(?:정답|답변|답)|(?:ال)?(?:إجابة|جواب)(?: النهائية?)?|پاسخ|उत्तर|উত্তর|సమాధానం|คำตอบ|விடை|பதில்|ઉત્તર|תשובה';
-/** What joins it to its value. */
-const LINK = String.raw`(?<link>(?:\s?(?:is|are|was|be|equals|(?:should|must|will|would) be|comes (?:out )?to|turns out to be|therefore|ist|lautet|beträgt|est|es|è|é|jest|to|brzmi|är|er|adalah|ialah|là|ni|равен|равно|это|је|on|है|হল|হলো|คือ|是|为|為|就是|应该是|等于|は|이|은|는|هي|هو|است|=|->|→|[—–-](?=\s)))?\s?[:=]?)`;
+const EASTERN = [
+  '(?:最终|最後的?|正确|最终的|最終)?(?:答案|答え|解答|回答)',
+  '(?:최종 ?)?(?:정답|답변|답)',
+  '(?:ال)?(?:إجابة|جواب)(?: النهائية?)?',
+  'پاسخ|תשובה',
+  'उत्तर|উত্তর|సమాధానం|ઉત્તર',
+  'คำตอบ|விடை|பதில்',
+].join('|');
+/** Labels of one line. */
+const LABEL = String.raw`^(?:A|Ans|Final|Conclusion)(?=\.?:)`;
+/** Beside a B, an A is no answer but the first of several things. */
+const OTHER_LABEL = /^[ \t]{0,20}B\.?:/m;
+
+/** Verbs and signs that join the noun to its value. */
+const LINKS = [
+  'is|are|was|be|equals',
+  '(?:should|must|will|would) be',
+  '(?:comes (?:out )?|turns out )to(?: be)?',
+  'therefore',
+  'ist|lautet|beträgt|est|es|è|é|är|er',
+  'jest|to|brzmi|je|равен|равно|это',
+  'adalah|ialah|là|ni|on',
+  'है|হল|হলো|คือ',
+  '是|为|為|就是|应该是|等于|は|이|은|는',
+  'هي|هو|است',
+  '=|->|→',
+  String.raw`[—–-](?=\s)`,
+];
+const LINK = String.raw`(?<link>(?:\s?(?:${LINKS.join('|')}))?\s?[:=]?)`;
 const QUOTED_KEY = String.raw`["'](?:final[_ -]?)?(?:answer|result)["']\s{0,5}:\s{0,5}["']?`;
+const CORRECTIONS = [
+  String.raw`correction\s?:`,
+  '(?:should|must) (?:have been|be|read)',
+  'I meant?|make that',
+  "actually,?(?: it(?:'s| is)| that(?:'s| is)| the (?:total|result|value|number) is)?",
+  "wait,?(?: no[,:]?)?(?: it(?:'s| is))?",
+  "no, (?:it(?:'s| is))",
+];
 
 const MARK = new RegExp(
   [
@@ -43,15 +89,19 @@ const MARK = new RegExp(
     `(?<field>${QUOTED_KEY})`,
     '(?<tag><(?:final_?)?answer>)',
     String.raw`(?<reversed>\b(?:is|as|are) (?:thus |therefore )?(?:the|my|our) (?:final |correct )?answers?\b(?!\s?(?:to|is|:)))`,
-    `(?<words>(?:${ENGLISH}|(?<!\\p{L})(?:${WESTERN})(?!\\p{L})|${EASTERN}|^(?:A|Ans|Final|Conclusion)(?=\\.?:))\\.?${LINK})`,
-    String.raw`(?<correction>\b(?:correction\s?:|(?:should|must) (?:have been|be|read)|I meant?|make that|actually,?(?: it(?:'s| is)| that(?:'s| is)| the (?:total|result|value|number) is)?|wait,?(?: no[,:]?)?(?: it(?:'s| is))?|no, (?:it(?:'s| is))))`,
+    `(?<words>(?:${ENGLISH}|(?<!\\p{L})(?:${WESTERN})(?!\\p{L})|${EASTERN}|${LABEL})\\.?${LINK})`,
+    String.raw`(?<correction>\b(?:${CORRECTIONS.join('|')}))`,
   ].join('|'),
   'gimu',
 );
 
-/** Finds where a text says what its answer is, in order. */
+/** Finds the last places where a text says what its answer is, in order. */
 export function findStatements(text: string): readonly Statement[] {
-  const found = [...text.matchAll(MARK)].map(({ 0: mark, index, groups }) => ({
+  const labelsSeveral = OTHER_LABEL.test(text);
+  const marks = lastMatches(text, MARK, MAX_STATEMENTS).filter(
+    ({ 0: mark }) => !(labelsSeveral && /^A\.?:/.test(mark)),
+  );
+  const found = marks.map(({ 0: mark, index, groups }) => ({
     kind: kindOf(groups),
     start: index,
     end: index + mark.length,

@@ -6,24 +6,51 @@ const UNITS =
     ' ',
   );
 const TENS = 'twenty thirty forty fifty sixty seventy eighty ninety'.split(' ');
-const WORD = new RegExp(
-  String.raw`^\W*(?:(?<tens>${TENS.join('|')})(?:[- ](?<ones>${UNITS.slice(1, 10).join('|')}))?|(?<units>${UNITS.join('|')}))\b(?![- ](?:hundred|thousand|million|billion|of|half|halves|quarters?|(?:third|fifth|sixth|seventh|eighth|ninth|tenth)s?)\b)`,
+const SCALES: Readonly<Record<string, number>> = {
+  hundred: 100,
+  thousand: 1000,
+  million: 1_000_000,
+};
+const WORD = `(?:${[...UNITS, ...TENS, ...Object.keys(SCALES)].join('|')})`;
+/** Number words, up to twelve: "one hundred and five thousand two hundred". */
+const NUMBER = new RegExp(
+  String.raw`^\W*(?:an? (?=hundred|thousand|million))?(${WORD}(?:(?:-|,? (?:and )?)${WORD}){0,12})\b(?![- ](?:billion|dozen|of|half|halves|quarters?|(?:third|fifth|sixth|seventh|eighth|ninth|tenth)s?)\b)`,
   'i',
 );
 
-/** Reads the small number in words that an English clause begins with: "forty-two apples". */
+/** Reads the number in words that an English clause begins with: "forty-two apples", "one hundred and five". */
 export function readNumberWord(clause: string): Reading | undefined {
-  const groups = WORD.exec(clause)?.groups;
-  if (groups === undefined || /\d/.test(clause)) return undefined;
-  const { tens = '', ones = '', units = '' } = groups;
-  const [tensIndex, onesIndex] = [
-    TENS.indexOf(tens.toLowerCase()),
-    UNITS.indexOf(ones.toLowerCase()),
-  ];
-  const value =
-    tens === ''
-      ? UNITS.indexOf(units.toLowerCase())
-      : (tensIndex + 2) * 10 + Math.max(onesIndex, 0);
+  const words = NUMBER.exec(clause)?.[1];
+  if (words === undefined || /\d/.test(clause)) return undefined;
+  const value = countWords(words.toLowerCase().match(/[a-z]+/g) ?? []);
+  if (value === undefined) return undefined;
   const quantity = { value: createDecimal(String(value), 0), isPercent: false };
   return { kind: 'number', quantity, isAtEnd: false };
+}
+
+interface Count {
+  /** The thousands and millions so far, and what follows them. */
+  readonly total: number;
+  readonly group: number;
+  /** What may still be added to the group: less than this. */
+  readonly limit: number;
+}
+
+const START: Count = { total: 0, group: 0, limit: 1000 };
+
+/** Undefined for words in an order that makes no number, as in "two three". */
+function countWords(words: readonly string[]): number | undefined {
+  const count = words
+    .filter((word) => word !== 'and')
+    .reduce<Count | undefined>((soFar, word) => soFar && addWord(soFar, word), START);
+  return count && count.total + count.group;
+}
+
+function addWord({ total, group, limit }: Count, word: string): Count | undefined {
+  const scale = SCALES[word];
+  if (scale === 100)
+    return group < 10 ? { total, group: (group || 1) * 100, limit: 100 } : undefined;
+  if (scale !== undefined) return { ...START, total: total + (group || 1) * scale };
+  const value = UNITS.includes(word) ? UNITS.indexOf(word) : (TENS.indexOf(word) + 2) * 10;
+  return value < limit ? { total, group: group + value, limit: value >= 20 ? 10 : 1 } : undefined;
 }

@@ -6,7 +6,26 @@ import { plainLatex } from './plain-latex.ts';
  * commands as the characters they print, no markup but bold and `\boxed{...}`.
  */
 export function toPlainText(text: string): string {
-  return dropMarkup(plainLatex(plainCharacters(text)));
+  return joinThousands(dropMarkup(plainLatex(plainCharacters(text))));
+}
+
+/** Words for an answer in languages that part thousands with a point. */
+const POINT_LANGUAGE = new RegExp(
+  String.raw`(?<!\p{L})(?:${[
+    'Antwort|Lösung|Endergebnis|Ergebnis|insgesamt',
+    'respuesta|solución|en total',
+    'risposta|soluzione|in totale',
+    'resposta|solução|no total',
+    'antwoord|in totaal',
+    'jawaban(?:nya)?|cevap|yanıt|đáp (?:án|số)',
+  ].join('|')})(?!\p{L})`,
+  'iu',
+);
+const POINT_THOUSANDS = /(?<!\d|\d[ .,'_])([1-9]\d{0,2})\.(\d{3})(?!\d|[.,']\d)/g;
+
+/** Removes the point of "1.000" where the text is in a language in which that is a thousand. */
+function joinThousands(text: string): string {
+  return POINT_LANGUAGE.test(text) ? text.replace(POINT_THOUSANDS, '$1$2') : text;
 }
 
 /** Removes what marks bold text. A power in Python's notation (`10**5`) stays. */
@@ -18,6 +37,8 @@ export function dropBold(text: string): string {
 const MARKUP: readonly (readonly [sign: string, pattern: RegExp, replacement: string])[] = [
   // GSM8K's calculator annotations.
   ['<<', /<<[^<>\n]{0,300}>>/g, ''],
+  // Addresses of pages.
+  ['://', /\bhttps?:\/\/[^\s<>"')\]}]{1,2000}/gi, ' '],
   // Struck-out text.
   ['~~', /~~[^~\n]{1,300}~~/g, ''],
   ['<', /<sup>/gi, '^'],

@@ -1,3 +1,5 @@
+import { isCompound } from './compound.ts';
+import { dropAdjuncts } from './drop-adjuncts.ts';
 import { type FoundNumber, findNumbers } from './find-numbers.ts';
 import { isWithin, type Quantity } from './quantity.ts';
 
@@ -13,42 +15,79 @@ export type Reading =
 export const NONE: Reading = { kind: 'none' };
 export const UNCLEAR: Reading = { kind: 'unclear' };
 
-const FILLER =
-  "(?:about|approximately|approx\\.?|roughly|around|nearly|exactly|precisely|simply|just|only|but|indeed|therefore|thus|now|actually|still|equals?|equal to|a total of|total of|an? |either|it is|it's|that is|that's|rather|etwa|ungefähr|genau|rund|environ|circa|ca\\.?|unos|aproximadamente|约|大约|約|около|примерно)";
+/** Words between a link and its value. */
+const FILLER = `(?:${[
+  'about|approximately|approx\\.?|roughly|around|nearly|exactly|precisely',
+  'simply|just|only|but|indeed|therefore|thus|now|actually|still|either|rather',
+  "equals?|equal to|a total of|total of|an? |it is|it's|that is|that's",
+  'etwa|ungefähr|genau|rund|environ|circa|ca\\.?|unos|aproximadamente',
+  '约|大约|約|около|примерно',
+].join('|')})`;
 /** A clause that begins with its value: "about $5", "x = 5", "≈ 3". */
 const STARTS_WITH_VALUE = new RegExp(
-  String.raw`^[\s$:=≈"'“«([*_|→⇒…]{0,12}(?:${FILLER}[\s:,]{0,3}){0,4}(?:[^\d=≈.,;\n]{0,60}[=≈]\s?)?[\s$("'“([]{0,6}[-+–—]?[ ]?(?:[A-Z]{0,3}\p{Sc}|Rs\.?|[A-Z]{3}\b)?[ ]?[-+]?\.?\d`,
+  [
+    String.raw`^[\s$:=≈"'“«([*_|→⇒…]{0,12}`,
+    String.raw`(?:${FILLER}[\s:,]{0,3}){0,4}`,
+    String.raw`(?:[^\d=≈.,;\n]{0,60}[=≈]\s?)?`,
+    String.raw`[\s$("'“([]{0,6}[-+–—]?[ ]?(?:[A-Z]{0,3}\p{Sc}|Rs\.?|[A-Z]{3}\b)?[ ]?[-+]?\.?\d`,
+  ].join(''),
   'iu',
 );
 const OPERATION =
   /^[ $]*(?:[-+–—*×·÷/^]|\*\*|[xX]|plus|minus|times|divided by|multiplied by|mod)[ $]*$/u;
-const UNIT = String.raw`[ $%°]{0,4}(?:[\p{L}/]{1,15}\.?[ ]?)?[$)]?`;
+const UNIT = String.raw`[ $%°]{0,4}(?:(?:per )?[\p{L}/]{1,15}\.?[ ]?)?[$)]?`;
 const RANGE = new RegExp(
   String.raw`^${UNIT}[ $]{0,4}(?:[–—-]|(?<!\p{L})(?:to|through|up to|bis|à|hasta|до)|至|到|から|부터|에서)[ $]*$`,
   'iu',
 );
 /** Another value of the same kind: "5 and -3", "5 hours and 30 minutes", "x = 5 or x = -3". */
-const ANOTHER = String.raw`[ $]{0,4}(?:[,;&|]|,?[ ]?(?<!\p{L})(?:and|or|und|oder|et|ou|y|e|o|и|или)(?!\p{L})|或|和|と|または|및)[ $(]*(?:(?:and|or|also)[ $]+)?(?:[\p{L}_'][\p{L}\d_']{0,11}[ ]?=[ $]*)?$`;
+const ANOTHER = [
+  '[ $]{0,4}(?:[,;&|]',
+  String.raw`|,?[ ]?(?<!\p{L})(?:and|or|und|oder|et|ou|y|e|o|и|или)(?!\p{L})`,
+  '|或|和|と|または|및)[ $(]*',
+  String.raw`(?:(?:and|or|also)[ $]+)?(?:[\p{L}_'][\p{L}\d_']{0,11}[ ]?=[ $]*)?$`,
+].join('');
 const LIST = new RegExp(`^${UNIT}${ANOTHER}`, 'iu');
 /** The same without a unit in between: "3 and 5", but not "4 boxes and 5 balls". */
 const BARE_LIST = new RegExp(`^[ $]{0,3}${ANOTHER}`, 'iu');
+/** Two amounts of different things: "3 apps and 29 files", "14 kids on Tuesday and 16 kids on Wednesday". */
+const PAIR =
+  /^[ ]\p{L}[\p{L}'-]{0,20}(?:[ ](?:[\p{L}'-]{1,20}|\d{1,6})){0,4},?[ ]and[ ](?:only |just )?$/u;
 const EQUATION = /^[^.,;:\n]{0,40}=[ $({]*$/u;
-const APPROXIMATION =
-  /^[ $(,]*(?:≈|(?:which is |that is |or )?(?:about|approximately|approx|roughly|around|rounded|etwa|environ)\b[^.;\n\d]{0,20})[ $]*$/iu;
+const ABOUT = '(?:about|approximately|approx|roughly|around|rounded|etwa|environ)';
+const APPROXIMATION = new RegExp(
+  [
+    String.raw`^[ $(,]*(?:≈|(?:which is |that is |or )?${ABOUT}\b[^.;\n\d]{0,20})[ $]*$`,
+    // "8/3 gallons or about 2.67 gallons"
+    String.raw`^[ $)]{0,4}\p{L}{1,15},? (?:or|which is|that is) ${ABOUT}[ $]*$`,
+  ].join('|'),
+  'iu',
+);
 
 /** Returns whether a clause begins with its value. */
 export function startsWithValue(clause: string): boolean {
   return STARTS_WITH_VALUE.test(clause);
 }
 
+/** A value that says how it compares, so that a result must follow: "3 more than 39", "$12 per hour". */
+const RELATION =
+  /^[ $]{0,3}(?:\p{L}{1,15} )?(?:more|less|fewer|greater|higher|times)\b|^ per\b[^=\n]{0,80}=/iu;
+const RESULT_LEFT = /(?:=|,? (?:which (?:is|equals|makes|gives)|i\.e\.,?|that is,?))[ $(]*$/i;
+
 /**
  * Reads a clause that begins with its value: the value is the result of an equation, and is exact rather than
- * its approximation. What follows in other words does not count; a second value on the same footing makes the
- * clause unclear.
+ * its approximation. What follows in other words does not count, unless the value only compares ("3 more than
+ * 39, which is 42"); a second value on the same footing makes the clause unclear.
  */
 export function readValue(clause: string): Reading {
   const text = dropAsides(clause);
-  return readChain(text, findNumbers(text), 0);
+  const numbers = findNumbers(text);
+  const [first, last] = [numbers[0], numbers.at(-1)];
+  if (first && last && first !== last && RELATION.test(text.slice(first.end, first.end + 100))) {
+    const before = text.slice(Math.max(first.end, last.start - 20), last.start);
+    if (RESULT_LEFT.test(before)) return toReading(text, last);
+  }
+  return readChain(text, numbers, 0);
 }
 
 /**
@@ -57,9 +96,10 @@ export function readValue(clause: string): Reading {
  */
 export function readSentence(sentence: string): Reading {
   const text = dropAsides(sentence);
-  const numbers = dropYear(text, findNumbers(text));
+  const numbers = dropAdjuncts(text, findNumbers(text));
   const last = numbers.at(-1);
   if (last === undefined) return NONE;
+  if (isParallel(text, numbers)) return UNCLEAR;
   const equation = numbers.findLastIndex(({ start }) =>
     /=[ $({]*$/.test(text.slice(0, start).slice(-8)),
   );
@@ -100,7 +140,7 @@ function readChain(text: string, numbers: readonly FoundNumber[], from: number):
   const segments: Segment[] = [{ numbers: [first], isApproximation: false }];
   let previous = first;
   for (const next of rest) {
-    const joint = findJoint(text.slice(previous.end, next.start));
+    const joint = findJoint(text, previous, next);
     if (joint === 'range' || (joint === 'list' && !isSame(previous, next))) return UNCLEAR;
     if (joint === 'other') break;
     if (joint === 'operation') segments.at(-1)?.numbers.push(next);
@@ -124,7 +164,9 @@ const JOINTS: readonly (readonly [joint: Joint, pattern: RegExp])[] = [
   ['equation', EQUATION],
 ];
 
-function findJoint(gap: string): Joint {
+function findJoint(text: string, a: FoundNumber, b: FoundNumber): Joint {
+  if (isCompound(text, a, b)) return 'range';
+  const gap = text.slice(a.end, b.start);
   return JOINTS.find(([, pattern]) => pattern.test(gap))?.[0] ?? 'other';
 }
 
@@ -146,7 +188,30 @@ function toReading(text: string, { quantity, end }: FoundNumber): Reading {
 function isJoined(text: string, a: FoundNumber, b: FoundNumber): boolean {
   const gap = text.slice(a.end, b.start);
   const isBare = /^[ $]*$/.test(gap);
-  return isBare || OPERATION.test(gap) || RANGE.test(gap) || isOther(text, a, b);
+  return (
+    isBare ||
+    OPERATION.test(gap) ||
+    RANGE.test(gap) ||
+    isCompound(text, a, b) ||
+    (PAIR.test(gap) && isCount(text, b) && !isSame(a, b)) ||
+    isOther(text, a, b)
+  );
+}
+
+/** Whether a number is a whole one with its noun: "29 files". */
+function isCount(text: string, { start, end }: FoundNumber): boolean {
+  return /^\d[\d,]* \p{L}/u.test(text.slice(start, end + 2));
+}
+
+/** Whether a sentence gives a rate of one thing and of another: "$2 per child and $5 per adult". */
+function isParallel(text: string, numbers: readonly FoundNumber[]): boolean {
+  const [last, ...others] = numbers.toReversed();
+  if (last === undefined || !/^ per \p{L}/u.test(text.slice(last.end, last.end + 8))) return false;
+  return others.some(
+    (number) =>
+      !isSame(number, last) &&
+      /^ per \p{L}{1,20},? and\b/u.test(text.slice(number.end, number.end + 40)),
+  );
 }
 
 function isOther(text: string, a: FoundNumber, b: FoundNumber): boolean {
@@ -170,16 +235,4 @@ function dropAsides(text: string): string {
   if (first === -1 || !text.includes('(')) return text;
   const inner = /(?<=[\s%°])\([^()]{0,400}\)/g;
   return text.slice(0, first) + text.slice(first).replace(inner, '').replace(inner, '');
-}
-
-/** Leaves out the year at the end of a sentence that has another number: "it cost $5 in 2020". */
-function dropYear(text: string, numbers: readonly FoundNumber[]): readonly FoundNumber[] {
-  const last = numbers.at(-1);
-  if (last === undefined || numbers.length < 2) return numbers;
-  const isYear =
-    /^(?:1[5-9]|20)\d\d$/.test(text.slice(last.start, last.end)) &&
-    /\b(?:in|since|by|of|year|during|until|from|im Jahr|en)[ ]$/.test(
-      text.slice(0, last.start).slice(-12),
-    );
-  return isYear ? numbers.slice(0, -1) : numbers;
 }

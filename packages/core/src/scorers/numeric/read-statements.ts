@@ -15,9 +15,10 @@ import { readContent } from './read-content.ts';
 const CLAUSE_LENGTH = 2000;
 /** Where a clause ends: with its line or its sentence, but not at the period of an abbreviation. */
 const CLAUSE_END =
-  /\n|[!?](?=[\s"')*\]]|$)|(?<!\b(?:approx|ca|appr|vs|no|resp|e\.g|i\.e|U\.S|Rs))\.(?=[\s"')$*\]]|$)/iu;
+  /\n|[!?](?! ?=)(?=[\s"')*\]]|$)|(?<!\b(?:approx|ca|appr|vs|no|resp|e\.g|i\.e|U\.S|Rs))\.(?=[\s"')$*\]]|$)/iu;
 const NO_ANSWER =
   /^[\s"'$:([{]*(?:undefined|no (?:real |such )?(?:solutions?|answer|number)|none|null|infinit|∞|[-+]∞|impossible|cannot|can't|can not|does not exist|doesn't exist|unknown|indeterminate|not enough|insufficient|n\/a)/iu;
+
 /**
  * Reads what a text explicitly states as its answer: the last statement that names a number wins, whatever its
  * form. A correction ("actually 43") counts only after a statement that it can correct.
@@ -81,13 +82,27 @@ function readWords(rest: string, { mark, link }: Statement): Reading {
   const lead = /^[\s:=*]{0,20}/.exec(rest)?.[0] ?? '';
   const clause = endClause(rest.slice(lead.length));
   if (link === '') return readBareMark(lead, clause, rest);
-  if (startsWithValue(clause)) return readValue(clause);
+  if (startsWithValue(clause)) {
+    const isList =
+      lead.includes('\n') && isBareNumber(clause) && isBareNumber(nextLine(rest, lead, clause));
+    return isList ? UNCLEAR : readValue(clause);
+  }
   if (NO_ANSWER.test(clause)) return UNCLEAR;
   const word = readNumberWord(clause);
   if (word !== undefined) return word;
   if (lead.includes('\n')) return NONE;
   // "Answer: First, she ..." opens an explanation; "Final answer: she has 5" and "the answer is that ..." do not.
   return /\p{L}/u.test(link) || /final|最终/iu.test(mark) ? readSentence(clause) : NONE;
+}
+
+/** The line after a clause. */
+function nextLine(rest: string, lead: string, clause: string): string {
+  const [empty, line = ''] = rest.slice(lead.length + clause.length).split('\n', 2);
+  return empty?.trim() === '' ? line : '';
+}
+
+function isBareNumber(line: string): boolean {
+  return /^\s{0,9}-?\d[\d.,]{0,20}\s{0,9}$/.test(line);
 }
 
 /** A heading ("Final answer" and a line break), or a mark with nothing but its value. */
