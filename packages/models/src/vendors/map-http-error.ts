@@ -1,7 +1,12 @@
 import { classOfCode, type ErrorDetails, limits, ThriceError } from '@thrice/core';
 import { type ErrorRow, NO_STATUS } from './errors/error-row.ts';
 import { ERROR_TABLE } from './errors/error-table.ts';
-import { type HeaderLookup, parseRetryAfter, readStatedWait } from './parse-reset.ts';
+import {
+  type HeaderLookup,
+  parseNextReset,
+  parseRetryAfter,
+  readStatedWait,
+} from './parse-reset.ts';
 import { type ErrorReading, readError } from './read-error.ts';
 
 /** An error response, in the terms of the protocol. */
@@ -30,7 +35,7 @@ export function mapHttpError(refusal: HttpRefusal, nowMs: number, latencyMs: num
   const row = ERROR_TABLE.find((each) => describes(each, { reading, status, statedMs })) ?? UNKNOWN;
   const waitMs =
     row.resetAtMs === undefined
-      ? (parseRetryAfter(refusal.header, nowMs) ?? statedMs)
+      ? (parseRetryAfter(refusal.header, nowMs) ?? statedMs ?? nextResetFor(row, refusal, nowMs))
       : row.resetAtMs(nowMs) - nowMs;
   const isLong = row.code === 'model-rate-limited' && (waitMs ?? 0) > limits.longestHoldMs;
   const code = isLong ? 'quota-exhausted' : row.code;
@@ -64,6 +69,11 @@ function isAmong(words: readonly string[], wanted: string | RegExp): boolean {
   return typeof wanted === 'string'
     ? words.includes(wanted)
     : words.some((word) => wanted.test(word));
+}
+
+/** Limits per minute and second come with every response: they say nothing about when spent credit comes back. */
+function nextResetFor(row: ErrorRow, { header }: HttpRefusal, nowMs: number): number | undefined {
+  return row.code === 'quota-exhausted' ? undefined : parseNextReset(header, nowMs);
 }
 
 /** The wait, for errors that end with time. Headers report limits with every response, whatever is wrong with it. */
