@@ -30,12 +30,12 @@ const UNKNOWN: ErrorRow = { code: 'unclassified' };
  */
 export function mapHttpError(refusal: HttpRefusal, nowMs: number, latencyMs: number): ThriceError {
   const reading = readError(refusal.body);
-  const statedMs = readStatedWait(reading, nowMs);
   const status = refusal.status ?? reading.status;
-  const row = ERROR_TABLE.find((each) => describes(each, { reading, status, statedMs })) ?? UNKNOWN;
+  const saidMs = parseRetryAfter(refusal.header, nowMs) ?? readStatedWait(reading, nowMs);
+  const row = ERROR_TABLE.find((each) => describes(each, { reading, status, saidMs })) ?? UNKNOWN;
   const waitMs =
     row.resetAtMs === undefined
-      ? (parseRetryAfter(refusal.header, nowMs) ?? statedMs ?? nextResetFor(row, refusal, nowMs))
+      ? (saidMs ?? nextResetFor(row, refusal, nowMs))
       : row.resetAtMs(nowMs) - nowMs;
   const isLong = row.code === 'model-rate-limited' && (waitMs ?? 0) > limits.longestHoldMs;
   const code = isLong ? 'quota-exhausted' : row.code;
@@ -54,15 +54,15 @@ function describes(
   error: {
     readonly reading: ErrorReading;
     readonly status: number | undefined;
-    readonly statedMs: number | undefined;
+    readonly saidMs: number | undefined;
   },
 ): boolean {
-  const { reading, status, statedMs } = error;
+  const { reading, status, saidMs } = error;
   if (row.status !== undefined && !row.status.includes(status ?? NO_STATUS)) return false;
   if (row.words?.some((word) => isAmong(reading.words, word)) === false) return false;
   if (row.texts?.some((text) => text.test(reading.text)) === false) return false;
   if (row.isPage === true && !reading.isPage) return false;
-  return row.hasStatedWait !== true || statedMs !== undefined;
+  return row.hasStatedWait !== true || saidMs !== undefined;
 }
 
 function isAmong(words: readonly string[], wanted: string | RegExp): boolean {

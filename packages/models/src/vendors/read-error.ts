@@ -195,6 +195,8 @@ class ErrorWalk {
 
   #readNumber(value: number, name: string): void {
     if (RESET_NAMES.has(name)) this.resets.set(name, String(value));
+    // MiniMax's codes; 0 is success: https://platform.minimax.io/docs/api-reference/errorcode (2026-11).
+    if (name === 'status_code' && value >= 1_000) this.words.add(`status_code:${value}`);
     if (STATUS_NAMES.has(name) && value >= 400 && value < 600) this.status = value;
   }
 }
