@@ -33,9 +33,9 @@ const RATE_LIMITED = [
 /** https://github.com/anthropics/claude-code/issues/65116: as long as the help that it adds. */
 const FILTERED =
   /^api error: claude code is unable to respond to this request, which appears to violate our usage policy\b/i;
-/** `API Error: 529 {...}`, `API Error: 400 Output blocked by content filtering policy`. */
+/** `API Error: 529 {...}`, `API Error: 503 no healthy upstream` of Envoy, `API Error: 400 Output blocked by ...`. */
 const QUOTED =
-  /^api error: (?:(?<status>[45]\d\d) )?(?<body>\{.*\}|output blocked by content filtering policy)$/is;
+  /^api error: (?:(?<status>[45]\d\d) )?(?<body>\{.*\}|output blocked by content filtering policy|no healthy upstream)$/is;
 
 /**
  * Recognizes a usage notice that replaces the answer in a successful response.

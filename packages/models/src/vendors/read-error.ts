@@ -184,6 +184,7 @@ class ErrorWalk {
       return;
     }
     if (WORD_NAMES.has(name) && value.length <= 120) this.words.add(value.toLowerCase());
+    if (name === 'param' && value === 'model') this.words.add('param:model');
     if (name !== '' && !TEXT_NAMES.has(name)) return;
     const inner = findInner(cutEcho(value));
     const text = value.slice(0, MAX_TEXT_CHARS).trim();

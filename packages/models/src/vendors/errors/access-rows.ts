@@ -1,7 +1,7 @@
 import { type ErrorRow, NO_STATUS } from './error-row.ts';
 
 /** The statuses with which vendors refuse a key. */
-const KEY_REFUSALS = [NO_STATUS, 400, 401, 403, 422];
+const KEY_REFUSALS = [NO_STATUS, 400, 401, 403, 422, 451];
 
 /** The statuses with which vendors refuse the name of a model. */
 const MODEL_REFUSALS = [NO_STATUS, 400, 401, 403, 404, 410, 422];
@@ -33,6 +33,8 @@ export const ACCESS_ROWS: readonly ErrorRow[] = [
       'unknown_model',
       // LiteLLM.
       'key_model_access_denied',
+      // OpenAI's name of the parameter, whatever it says about it.
+      'param:model',
       // Without a source.
       'team_model_access_denied',
       'unavailable_model',
@@ -148,7 +150,7 @@ export const ACCESS_ROWS: readonly ErrorRow[] = [
       /\bnot a valid model\b/i,
       /\bno endpoints (?:found|available)\b/i,
       // Bedrock.
-      /\bmodel identifier is invalid\b/i,
+      /\bmodel (?:name|id|identifier) is (?:invalid|not valid)\b/i,
       // NVIDIA.
       /\bFunction '[^']{1,80}': Not found for account\b/i,
       // Without a source.
@@ -167,7 +169,9 @@ export const ACCESS_ROWS: readonly ErrorRow[] = [
       /\bnot allowed to use publisher model\b/i,
       /\bpublisher model\b.{0,200}\bis not servable\b/i,
       // Bedrock.
-      /\bdon't have access to the model\b/i,
+      /\b(?:don['’]t|doesn['’]t|do not|does not) have access to (?:the|this|that) model\b/i,
+      /\b(?:doesn['’]t|does not) support the model\b/i,
+      /\bat 'modelId' failed to satisfy\b/i,
       /\bon-demand throughput\b/i,
       // Together.
       /\bunable to access (?:non-serverless )?model\b/i,
