@@ -80,7 +80,7 @@ describe('an error that repeats the request', () => {
     expect(texts.map((message) => readError({ message }).text)).toEqual(texts);
   });
 
-  it('takes linear time, however many quotes and brackets it has', () => {
+  it('takes linear time, however many quotes and braces it has', () => {
     const filled = (piece: string) => piece.repeat(200_000 / piece.length);
     const pieces = ["{'a':", "[('", "'a ", "a'", '“', '` ', '"\n', '\\', '{"a', "passed in '"];
 

@@ -71,7 +71,7 @@ describe('mapHttpError', () => {
     [500, { message: 'the service for an insufficient balance is down' }, 'model-unavailable'],
     [500, { message: 'Upstream error: Insufficient credits. Add more' }, 'quota-exhausted'],
     [500, { message: 'insufficient balance (1008)', type: 'api_error' }, 'quota-exhausted'],
-  ])('closes no lane for what a server says about itself: %i %j', (status, error, code) => {
+  ])('blocks no lane for what a server says about itself: %i %j', (status, error, code) => {
     expect(detailsOf(status, error)).toMatchObject({ code });
   });
 

@@ -16,7 +16,7 @@ const ATOM = /(?:[Tt]rue|[Ff]alse|None|null|-?\d[\d.eE+-]*)(?![\w.])/y;
  * Proxies written in Python pass errors on in this form, and repeat requests in it. What follows the first thing that
  * no literal contains is not read. Takes linear time and never throws.
  *
- * @param start - Offset of the opening bracket.
+ * @param start - Offset of its first character.
  */
 export function parseRepr(text: string, start: number): ReprValue {
   const reader = new ReprReader(text, start);

@@ -185,7 +185,10 @@ class ErrorWalk {
     }
     if (WORD_NAMES.has(name) && value.length <= 120) this.words.add(value.toLowerCase());
     if (name === 'param' && value === 'model') this.words.add('param:model');
-    if (name !== '' && !TEXT_NAMES.has(name)) return;
+    if (name === '' || TEXT_NAMES.has(name)) this.#readSentence(value, depth);
+  }
+
+  #readSentence(value: string, depth: number): void {
     const inner = findInner(cutEcho(value));
     const text = value.slice(0, MAX_TEXT_CHARS).trim();
     if (text !== '' && inner?.around !== '') this.texts.add(text);
