@@ -438,6 +438,26 @@ describe('workGroup', () => {
     expect(completedConfigs(events)).toHaveLength(QUESTION_COUNT);
   });
 
+  it('waits longer after each probe that fails at the reset that the vendor named', async () => {
+    const clock = new FakeClock();
+    const paidAtMs = clock.monotonicMs() + 600_000;
+    let refusalCount = 0;
+
+    const { ending } = await work({
+      benchmark: aBenchmark({ configs: [aConfig()], parallel: 1 }),
+      answer: () => {
+        if (clock.monotonicMs() >= paidAtMs) return aModelResponse();
+        refusalCount += 1;
+        return anError('quota-exhausted', { resetAt: clock.toIso(clock.now() + 6) });
+      },
+      clock,
+      waitForQuota: true,
+    });
+
+    expect(ending).toEqual({ kind: 'complete' });
+    expect(refusalCount).toBeLessThan(12);
+  });
+
   it.each([0, 1_500])(
     'waits no longer than a refusal asks for, with Retry-After of %i ms',
     async (retryAfterMs) => {

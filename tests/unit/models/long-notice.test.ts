@@ -6,8 +6,8 @@ const nowMs = Date.parse('2026-01-02T03:04:05.000Z');
 describe('mapLimitText', () => {
   it('takes a text of more than 200 characters as an answer, even if it reads as a notice', () => {
     const notice = (length: number) => {
-      const ending = ' usage limit reached';
-      return `${'x'.repeat(length - ending.length)}${ending}`;
+      const start = "You've hit your usage limit. Upgrade to Pro (https://";
+      return `${start}${'x'.repeat(length - start.length)}`;
     };
 
     expect(mapLimitText(notice(200), nowMs)?.code).toBe('quota-exhausted');

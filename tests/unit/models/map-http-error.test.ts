@@ -133,7 +133,10 @@ describe('mapHttpError', () => {
 
   it.each([
     [{ 'retry-after': '3' }, 3_000],
-    [{ 'retry-after': '0' }, 0],
+    [{ 'retry-after': '0' }, undefined],
+    [{ 'retry-after': 'Wed, 21 Oct 2015 07:28:00 GMT' }, undefined],
+    [{ 'retry-after': '0', 'x-ratelimit-reset-requests': '2s' }, 2_000],
+    [{ 'x-ratelimit-remaining': '-1', 'x-ratelimit-reset': '60' }, 60_000],
     [{ 'retry-after-ms': '250', 'retry-after': '3' }, 250],
     [{ 'retry-after': 'Fri, 02 Jan 2026 03:04:35 GMT' }, 30_000],
     [{ 'x-ratelimit-reset-requests': '4m59s' }, 299_000],
@@ -148,7 +151,11 @@ describe('mapHttpError', () => {
 
   it.each([
     [{ 'retry-after': '60' }, '2026-01-02T03:05:05.000Z'],
-    [{ 'x-ratelimit-reset-requests': '30s' }, '2026-01-02T03:04:35.000Z'],
+    [
+      { 'x-ratelimit-remaining-requests': '0', 'x-ratelimit-reset-requests': '30s' },
+      '2026-01-02T03:04:35.000Z',
+    ],
+    [{ 'x-ratelimit-reset-requests': '30s' }, undefined],
     [{ 'retry-after': '9'.repeat(20) }, undefined],
     [{}, undefined],
   ])('reads the reset time of a quota with %j', (headers, resetAt) => {

@@ -16,8 +16,9 @@ const nowMs = Date.parse('2026-01-02T03:04:05.000Z');
 
 describe('mapLimitText', () => {
   it.each([
-    'usage limit reached',
     'Claude AI usage limit reached.',
+    'usage limit reached|1753441200',
+    "🖐 You've hit your usage limit. Try again in 2 hours 1 minute.",
     'You’ve hit your weekly limit · resets Oct 3, 9am',
     "  You're out of extra usage · resets 7:30pm (Asia/Calcutta)\n",
   ])('recognizes %j as an exhausted quota', (text) => {
@@ -33,6 +34,12 @@ describe('mapLimitText', () => {
     expect(error?.details.resetAt).toBe('2025-07-25T11:00:00.000Z');
   });
 
+  it('recognizes an error that it quotes without its status by the form of the vendor', () => {
+    const text = 'API Error: {"type":"error","error":{"type":"overloaded_error"}}';
+
+    expect(mapLimitText(text, nowMs)?.code).toBe('model-unavailable');
+  });
+
   it('recognizes a rate limit', () => {
     expect(mapLimitText('API Error: Rate limit reached', nowMs)?.code).toBe('model-rate-limited');
   });
@@ -40,6 +47,11 @@ describe('mapLimitText', () => {
   it.each([
     '',
     '42',
+    'Usage limit reached.',
+    'error code usage limit reached',
+    'Your rate limit resets on Monday.',
+    "You've hit your usage limit.",
+    'API Error: {"error": "insufficient_quota"}',
     'The usage limit reached its maximum in 1987.',
     'The answer is: usage limit reached',
     'Once the usage limit reached zero, the machine stopped.',

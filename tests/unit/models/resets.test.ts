@@ -1,6 +1,7 @@
 import { mapHttpError, parseRetryAfter } from '@thrice/models';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { parseNextReset } from '../../../packages/models/src/vendors/parse-reset.ts';
 import { nextInstantOf, nextMidnight } from '../../../packages/models/src/vendors/wall-clock.ts';
 
 const nowMs = Date.parse('2026-01-02T03:04:05.000Z');
@@ -34,13 +35,14 @@ describe('the reset of a limit', () => {
     ['until 2026-01-02T03:04:35.123Z', 30_000],
     ['Your limit will reset at 1pm (Etc/GMT+5).', 53_755_000],
     ['resets Oct 6, 10am (Europe/Berlin)', Date.parse('2026-10-06T08:00:00Z') - nowMs],
-    ['regain access on 2025-07-01 at 00:00 UTC', 0],
   ])('is read from "%s"', (text, waitMs) => {
     expect(waitIn(text)).toBe(waitMs);
   });
 
   it.each([
     'Please try again later.',
+    'Please try again in 0s.',
+    'regain access on 2025-07-01 at 00:00 UTC',
     'resets Oct 6, 10am',
     'resets 3pm (Middle/Earth)',
     'resets 13pm (Asia/Tokyo)',
@@ -85,7 +87,11 @@ describe('the reset of a limit', () => {
           'anthropic-ratelimit-tokens-reset',
         ]) {
           for (const value of values) {
-            expect(parseRetryAfter(headersOf({ [name]: value }), nowMs)).toBe(seconds * 1_000);
+            const header = headersOf({ [name]: value });
+
+            expect(parseRetryAfter(header, nowMs) ?? parseNextReset(header, nowMs)).toBe(
+              seconds * 1_000,
+            );
           }
         }
       }),
@@ -136,6 +142,45 @@ describe('the reset of a limit', () => {
     };
     expect(parseRetryAfter(headersOf(both), nowMs)).toBe(60_000);
     expect(parseRetryAfter(headersOf({ ...both, 'retry-after': '3' }), nowMs)).toBe(3_000);
+  });
+
+  it('says nothing where headers only report limits of which something is left', () => {
+    const headers = {
+      'x-ratelimit-remaining-requests': '499',
+      'x-ratelimit-reset-requests': '120ms',
+      'x-ratelimit-remaining-tokens': '1000',
+      'x-ratelimit-reset-tokens': '58s',
+    };
+    const header = headersOf(headers);
+    const message = 'Limit 30000, Used 29000, Requested 11000. Please try again in 20s.';
+
+    const { details } = mapHttpError({ status: 429, body: { error: { message } }, header }, 0, 0);
+
+    expect(details.retryAfterMs).toBe(20_000);
+    expect(parseRetryAfter(header, nowMs)).toBeUndefined();
+    expect(parseNextReset(header, nowMs)).toBeUndefined();
+  });
+
+  it('is not that of a limit per minute where the credit is spent', () => {
+    const body = { error: { message: 'no', code: 'insufficient_quota' } };
+    const resetOf = (headers: Readonly<Record<string, string>>) =>
+      mapHttpError({ status: 429, body, header: headersOf(headers) }, nowMs, 0).details.resetAt;
+
+    expect(
+      resetOf({ 'x-ratelimit-remaining-requests': '9999', 'x-ratelimit-reset-requests': '6ms' }),
+    ).toBeUndefined();
+    expect(resetOf({ 'anthropic-ratelimit-requests-reset': '2026-01-02T03:04:06Z' })).toBe(
+      undefined,
+    );
+    expect(resetOf({ 'retry-after': '60' })).toBe('2026-01-02T03:05:05.000Z');
+  });
+
+  it('is read from the wait rather than from the instant, which depends on the clock', () => {
+    const body = { error: { message: 'no', resets_at: 1777936568, resets_in_seconds: 120 } };
+
+    const { details } = mapHttpError({ status: 429, body, header: () => null }, nowMs, 0);
+
+    expect(details.retryAfterMs).toBe(120_000);
   });
 
   it.each([

@@ -285,21 +285,22 @@ export class GroupBreakers {
     return wait.resetAtMs !== undefined && clock.now() >= wait.resetAtMs;
   }
 
-  /** Starts to wait: until the probe or reset if that is known and later than the opening, else for a backoff. */
+  /**
+   * Starts to wait: until the probe or reset if that is known and later than the opening, else for a backoff. A reset
+   * after which the lane refused again is not believed before the backoff ends.
+   */
   #startWait(breaker: OpenBreaker): BreakerWait {
     const { clock, observe } = this.#init;
     const { breakerKey, openedAt, resetAt, probeAt } = breaker;
     const nowMs = clock.now();
     const openedAtMs = Date.parse(openedAt);
-    const resetAtMs = Date.parse(probeAt ?? resetAt ?? '');
-    const isResetKnown = resetAtMs > openedAtMs;
-    const durationMs = isResetKnown
-      ? resetAtMs - openedAtMs
-      : backoffMs((this.#reopenCounts.get(breakerKey) ?? 0) + 1, {
-          baseMs: limits.quotaBackoffBaseMs,
-          capMs: limits.quotaBackoffCapMs,
-          random: () => 0.5,
-        });
+    const resetMs = Date.parse(probeAt ?? resetAt ?? '') - openedAtMs;
+    const isResetKnown = resetMs > 0;
+    const isBelieved = isOutage(breaker) || !this.#reopenCounts.has(breakerKey);
+    const durationMs = Math.max(
+      isResetKnown ? resetMs : 0,
+      isResetKnown && isBelieved ? 0 : this.#backoffOf(breakerKey),
+    );
     // The clock may have been set back after the breaker opened.
     const leftMs = Math.max(0, durationMs - Math.max(0, nowMs - openedAtMs));
     if (!isOutage(breaker))
@@ -307,9 +308,18 @@ export class GroupBreakers {
     return {
       breaker,
       endsAtMs: clock.monotonicMs() + leftMs,
-      resetAtMs: isResetKnown ? resetAtMs : undefined,
+      resetAtMs: isResetKnown ? openedAtMs + durationMs : undefined,
       until: clock.toIso(nowMs + leftMs),
     };
+  }
+
+  /** Doubles with each probe that was not answered, ms. */
+  #backoffOf(breakerKey: string): number {
+    return backoffMs((this.#reopenCounts.get(breakerKey) ?? 0) + 1, {
+      baseMs: limits.quotaBackoffBaseMs,
+      capMs: limits.quotaBackoffCapMs,
+      random: () => 0.5,
+    });
   }
 }
 

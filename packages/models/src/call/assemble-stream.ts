@@ -129,13 +129,19 @@ export function unreadableEvent(): ThriceError {
 
 /**
  * The error that an event reports: in the field `error`, as most servers do, or as the event itself, by its name or,
- * from older vLLM servers, by its `object`.
+ * from older vLLM servers, by its `object`. Bedrock's exceptions are an object with nothing but a message.
  */
 function errorOf({ name, data }: ServerEvent, value: unknown): object | string | undefined {
   const error = readError(value);
   if (error !== undefined) return error;
-  if (name !== 'error' && fieldOf(value, 'object') !== 'error') return undefined;
+  const isNamed = name === 'error' || fieldOf(value, 'object') === 'error';
+  if (!isNamed && !isMessageAlone(value)) return undefined;
   return isRecord(value) ? value : data;
+}
+
+function isMessageAlone(value: unknown): boolean {
+  if (!isRecord(value) || typeof value['message'] !== 'string') return false;
+  return Object.keys(value).length === 1;
 }
 
 function truncated(message: string): ThriceError {

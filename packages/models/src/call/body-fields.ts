@@ -1,4 +1,5 @@
 import type { Usage } from '@thrice/core';
+import { isSaid } from '../vendors/read-error.ts';
 import { fieldOf, isRecord } from './json-value.ts';
 
 /** The tokens of a call that no model worked on. */
@@ -12,7 +13,7 @@ export const NO_TOKENS: Usage = {
 /** The error object of a body, or its error text; undefined if it has none. */
 export function readError(raw: unknown): object | string | undefined {
   const error = fieldOf(raw, 'error');
-  if (isRecord(error)) return error;
+  if (isRecord(error) && isSaid(error)) return error;
   return typeof error === 'string' && error !== '' ? error : undefined;
 }
 

@@ -1,7 +1,12 @@
 import { classOfCode, type ErrorDetails, limits, ThriceError } from '@thrice/core';
 import { type ErrorRow, NO_STATUS } from './errors/error-row.ts';
 import { ERROR_TABLE } from './errors/error-table.ts';
-import { type HeaderLookup, parseRetryAfter, readStatedWait } from './parse-reset.ts';
+import {
+  type HeaderLookup,
+  parseNextReset,
+  parseRetryAfter,
+  readStatedWait,
+} from './parse-reset.ts';
 import { type ErrorReading, readError } from './read-error.ts';
 
 /** An error response, in the terms of the protocol. */
@@ -25,12 +30,12 @@ const UNKNOWN: ErrorRow = { code: 'unclassified' };
  */
 export function mapHttpError(refusal: HttpRefusal, nowMs: number, latencyMs: number): ThriceError {
   const reading = readError(refusal.body);
-  const statedMs = readStatedWait(reading, nowMs);
   const status = refusal.status ?? reading.status;
-  const row = ERROR_TABLE.find((each) => describes(each, { reading, status, statedMs })) ?? UNKNOWN;
+  const saidMs = parseRetryAfter(refusal.header, nowMs) ?? readStatedWait(reading, nowMs);
+  const row = ERROR_TABLE.find((each) => describes(each, { reading, status, saidMs })) ?? UNKNOWN;
   const waitMs =
     row.resetAtMs === undefined
-      ? (parseRetryAfter(refusal.header, nowMs) ?? statedMs)
+      ? (saidMs ?? nextResetFor(row, refusal, nowMs))
       : row.resetAtMs(nowMs) - nowMs;
   const isLong = row.code === 'model-rate-limited' && (waitMs ?? 0) > limits.longestHoldMs;
   const code = isLong ? 'quota-exhausted' : row.code;
@@ -49,21 +54,26 @@ function describes(
   error: {
     readonly reading: ErrorReading;
     readonly status: number | undefined;
-    readonly statedMs: number | undefined;
+    readonly saidMs: number | undefined;
   },
 ): boolean {
-  const { reading, status, statedMs } = error;
+  const { reading, status, saidMs } = error;
   if (row.status !== undefined && !row.status.includes(status ?? NO_STATUS)) return false;
   if (row.words?.some((word) => isAmong(reading.words, word)) === false) return false;
   if (row.texts?.some((text) => text.test(reading.text)) === false) return false;
   if (row.isPage === true && !reading.isPage) return false;
-  return row.hasStatedWait !== true || statedMs !== undefined;
+  return row.hasStatedWait !== true || saidMs !== undefined;
 }
 
 function isAmong(words: readonly string[], wanted: string | RegExp): boolean {
   return typeof wanted === 'string'
     ? words.includes(wanted)
     : words.some((word) => wanted.test(word));
+}
+
+/** Limits per minute and second come with every response: they say nothing about when spent credit comes back. */
+function nextResetFor(row: ErrorRow, { header }: HttpRefusal, nowMs: number): number | undefined {
+  return row.code === 'quota-exhausted' ? undefined : parseNextReset(header, nowMs);
 }
 
 /** The wait, for errors that end with time. Headers report limits with every response, whatever is wrong with it. */

@@ -25,36 +25,57 @@ export type HeaderLookup = (name: string) => string | null;
  * How long the body of an error asks callers to wait: in a field of its own, or in its text.
  *
  * @param nowMs - Now, ms since 1970.
- * @returns Milliseconds, 0..366 days; undefined if it does not say.
+ * @returns Milliseconds, more than 0, at most 366 days; undefined if it does not say.
  */
 export function readStatedWait(
   { text, resets }: Pick<ErrorReading, 'text' | 'resets'>,
   nowMs: number,
 ): number | undefined {
-  const fields = [...resets.values()].map((value) => parseWait(value, nowMs));
-  return firstWait([...fields, waitInText(text, nowMs)]);
+  const fields = [...resets].sort(
+    ([a], [b]) => Number(isInstantName(a)) - Number(isInstantName(b)),
+  );
+  const waits = fields.map(([, value]) => parseWait(value, nowMs));
+  return firstWait([...waits, waitInText(text, nowMs)]);
+}
+
+/** An instant depends on whose clock is right; a wait beside it does not. */
+function isInstantName(name: string): boolean {
+  return name === 'resets_at' || name === 'x-ratelimit-reset';
 }
 
 /**
- * How long the headers of a response ask callers to wait.
+ * How long the headers of a response ask callers to wait: `retry-after-ms`, else `retry-after`, else until the latest
+ * reset of the limits that are used up.
  *
- * Read in this order: `retry-after-ms`, `retry-after`, the reset of each limit that is used up (the latest of them),
- * and any other reset (the earliest).
+ * A wait of 0 and an instant in the past say nothing about when to call again: the call was refused just now.
  *
  * @param nowMs - Now, ms since 1970, for instants.
- * @returns Milliseconds, 0..366 days; undefined if no header is readable.
+ * @returns Milliseconds, more than 0, at most 366 days; undefined if no header says it.
  * @see https://www.rfc-editor.org/rfc/rfc9110#field.retry-after
  */
 export function parseRetryAfter(header: HeaderLookup, nowMs: number): number | undefined {
   const inMs = header('retry-after-ms') ?? '';
-  const limits = readLimits(header, nowMs);
-  const used = limits.filter(({ isUsedUp }) => isUsedUp).map(({ waitMs }) => waitMs);
+  const used = readLimits(header, nowMs).filter(({ left }) => left === 'none');
   return firstWait([
     NUMBER.test(inMs) ? Number(inMs) : undefined,
     parseWait(header('retry-after'), nowMs),
-    used.length > 0 ? Math.max(...used) : undefined,
-    limits.length > 0 ? Math.min(...limits.map(({ waitMs }) => waitMs)) : undefined,
+    used.length > 0 ? Math.max(...used.map(({ waitMs }) => waitMs)) : undefined,
   ]);
+}
+
+/**
+ * The earliest reset among the limits of which the headers do not say what is left.
+ *
+ * A limit of which something is left is not what refused the call.
+ *
+ * @param nowMs - Now, ms since 1970, for instants.
+ * @returns Milliseconds, more than 0, at most 366 days; undefined if there is none.
+ */
+export function parseNextReset(header: HeaderLookup, nowMs: number): number | undefined {
+  const waits = readLimits(header, nowMs)
+    .filter(({ left, waitMs }) => left === 'unknown' && waitMs > 0)
+    .map(({ waitMs }) => waitMs);
+  return waits.length > 0 ? firstWait([Math.min(...waits)]) : undefined;
 }
 
 /** Parses a duration such as `1s`, `6m0s` or `250ms` into milliseconds; plain numbers are seconds. */
@@ -74,23 +95,29 @@ function parseWait(text: string | null, nowMs: number): number | undefined {
     return Math.max(0, (instant >= EPOCH_MS ? instant : instant * 1000) - nowMs);
   }
   if (DATE.test(text)) {
-    const waitMs = Date.parse(text) - nowMs;
+    const waitMs = Date.parse(withZone(text)) - nowMs;
     return Number.isNaN(waitMs) ? undefined : Math.max(0, waitMs);
   }
   return parseDuration(text);
 }
 
-/** The first wait that is one: no longer than the longest. */
+/** An instant without a zone is in UTC, wherever this machine is. */
+function withZone(text: string): string {
+  if (/(?:[zZ]|\b(?:[A-Z]{2,4})|[+-]\d\d:?\d\d)$/.test(text)) return text;
+  return /^\d/.test(text) ? `${text}Z` : `${text} GMT`;
+}
+
+/** The first wait that is one: longer than 0, and no longer than the longest. */
 function firstWait(waitsMs: readonly (number | undefined)[]): number | undefined {
-  const waitMs = waitsMs.find((each) => each !== undefined && each <= MAX_WAIT_MS);
+  const waitMs = waitsMs.find((each) => each !== undefined && each > 0 && each <= MAX_WAIT_MS);
   return waitMs === undefined ? undefined : Math.ceil(waitMs);
 }
 
 /** A limit that headers report, and how long until it is renewed. */
 interface ReportedLimit {
   readonly waitMs: number;
-  /** Nothing of it is left. Vendors report limits that have much left, too, and those reset later or sooner. */
-  readonly isUsedUp: boolean;
+  /** Vendors report limits that have much left, too, and those reset later or sooner. */
+  readonly left: 'none' | 'some' | 'unknown';
 }
 
 /**
@@ -117,9 +144,14 @@ function readLimits(header: HeaderLookup, nowMs: number): readonly ReportedLimit
   return LIMITS.flatMap(({ reset, left }) => {
     const waitMs = parseWait(header(reset), nowMs);
     if (waitMs === undefined || waitMs > MAX_WAIT_MS) return [];
-    const rest = header(left);
-    return [{ waitMs, isUsedUp: rest === '0' || rest === 'rejected' }];
+    return [{ waitMs, left: readLeft(header(left)) }];
   });
+}
+
+/** @param text - A count, which may have fallen below 0, or Anthropic's `rejected` or `allowed`. */
+function readLeft(text: string | null): ReportedLimit['left'] {
+  if (text === null || text === '') return 'unknown';
+  return text === 'rejected' || Number(text) <= 0 ? 'none' : 'some';
 }
 
 const UNITS = [

@@ -1,8 +1,11 @@
+import { parseRepr } from './parse-repr.ts';
+import { cutEcho, withoutEcho } from './without-echo.ts';
+
 /** What an error body says, wherever and however nested it says it. */
 export interface ErrorReading {
   /** For people: the outermost text that says more than that something failed. */
   readonly message: string;
-  /** Every text of the body, outermost first, one per line, shortened. */
+  /** What the vendor says in it: every text, outermost first, one per line, shortened, without what repeats the request. */
   readonly text: string;
   /** Codes, types, reasons and quota names, lowercase, as far as they are words. */
   readonly words: readonly string[];
@@ -78,6 +81,8 @@ const ECHO_NAMES = new Set([
   'request',
   'links',
   'ctx',
+  'content',
+  'arguments',
   'headers.set-cookie',
 ]);
 /** Texts of gateways that only say that something failed behind them, in lower case, without a full stop. */
@@ -110,7 +115,7 @@ export function readError(body: unknown): ErrorReading {
   const words = [...found.words];
   return {
     message: texts.find((text) => !isEmptyText(text)) ?? texts[0] ?? words[0] ?? '',
-    text: texts.join('\n'),
+    text: [...found.said].join('\n'),
     words,
     status: found.status,
     resets: found.resets,
@@ -146,6 +151,7 @@ function codesBeside({ code, type, error_type }: Readonly<Record<string, unknown
 
 class ErrorWalk {
   readonly texts = new Set<string>();
+  readonly said = new Set<string>();
   readonly words = new Set<string>();
   readonly resets = new Map<string, string>();
   status: number | undefined;
@@ -178,33 +184,60 @@ class ErrorWalk {
       return;
     }
     if (WORD_NAMES.has(name) && value.length <= 120) this.words.add(value.toLowerCase());
-    if (name !== '' && !TEXT_NAMES.has(name)) return;
-    const json = parseInner(value);
+    if (name === 'param' && value === 'model') this.words.add('param:model');
+    if (name === '' || TEXT_NAMES.has(name)) this.#readSentence(value, depth);
+  }
+
+  #readSentence(value: string, depth: number): void {
+    const inner = findInner(cutEcho(value));
     const text = value.slice(0, MAX_TEXT_CHARS).trim();
-    if (text !== '' && json?.isWhole !== true) this.texts.add(text);
-    if (json !== undefined) this.read(json.value, '', depth + 1);
+    if (text !== '' && inner?.around !== '') this.texts.add(text);
+    const said = withoutEcho((inner?.around ?? value).slice(0, MAX_TEXT_CHARS)).trim();
+    if (said !== '') this.said.add(said);
+    if (inner !== undefined) this.read(inner.value, '', depth + 1);
   }
 
   #readNumber(value: number, name: string): void {
     if (RESET_NAMES.has(name)) this.resets.set(name, String(value));
+    // MiniMax's codes; 0 is success: https://platform.minimax.io/docs/api-reference/errorcode (2026-11).
+    if (name === 'status_code' && value >= 1_000) this.words.add(`status_code:${value}`);
     if (STATUS_NAMES.has(name) && value >= 400 && value < 600) this.status = value;
   }
 }
 
-/** JSON that a text is or ends with, as in `429 {"error": ...}`. */
-function parseInner(
-  text: string,
-): { readonly value: unknown; readonly isWhole: boolean } | undefined {
+/** A value inside a text, and the text around it. */
+interface InnerValue {
+  readonly value: unknown;
+  readonly around: string;
+}
+
+/** The value that a text is or contains, as JSON or as Python prints it: `429 {"error": ...}`. */
+function findInner(text: string): InnerValue | undefined {
+  if (text.length > MAX_JSON_CHARS) return undefined;
+  return findJson(text) ?? findRepr(text);
+}
+
+function findJson(text: string): InnerValue | undefined {
   const from = text.search(/[[{]/);
-  if (from < 0 || text.length > MAX_JSON_CHARS) return undefined;
+  if (from < 0) return undefined;
   const to = Math.max(text.lastIndexOf('}'), text.lastIndexOf(']')) + 1;
   try {
     const value: unknown = JSON.parse(text.slice(from, to));
-    if (typeof value !== 'object') return undefined;
-    return { value, isWhole: text.slice(0, from).trim() === '' };
+    return typeof value === 'object' ? { value, around: around(text, from, to) } : undefined;
   } catch {
     return undefined;
   }
+}
+
+function findRepr(text: string): InnerValue | undefined {
+  const from = text.search(/\[?\{['"]/);
+  if (from < 0) return undefined;
+  const { value, end } = parseRepr(text, from);
+  return { value, around: around(text, from, end) };
+}
+
+function around(text: string, from: number, to: number): string {
+  return `${text.slice(0, from).trim()} ${text.slice(to).trim()}`.trim();
 }
 
 function isPage(text: string): boolean {
@@ -224,10 +257,16 @@ function isEmptyText(text: string): boolean {
   return EMPTY_TEXTS.has(text.toLowerCase().replace(/\.$/, ''));
 }
 
-function isSaid(value: unknown): boolean {
+/** Whether the field of an error says anything: some servers send it empty with every answer. */
+export function isSaid(value: unknown): boolean {
   if (typeof value === 'string') return value !== '';
   if (Array.isArray(value)) return value.length > 0;
-  return isObject(value);
+  return isObject(value) && Object.values(value).some(isFilled);
+}
+
+function isFilled(value: unknown): boolean {
+  if (typeof value === 'object' && value !== null) return Object.keys(value).length > 0;
+  return Boolean(value);
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {

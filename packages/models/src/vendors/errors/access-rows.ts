@@ -1,10 +1,10 @@
 import { type ErrorRow, NO_STATUS } from './error-row.ts';
 
 /** The statuses with which vendors refuse a key. */
-const KEY_REFUSALS = [NO_STATUS, 400, 401, 403, 422];
+const KEY_REFUSALS = [NO_STATUS, 400, 401, 403, 422, 451];
 
 /** The statuses with which vendors refuse the name of a model. */
-const MODEL_REFUSALS = [NO_STATUS, 400, 401, 403, 404, 410, 422, 500];
+const MODEL_REFUSALS = [NO_STATUS, 400, 401, 403, 404, 410, 422];
 
 /** Keys, permissions and names of models, for the statuses that say no more than that the request was refused. */
 export const ACCESS_ROWS: readonly ErrorRow[] = [
@@ -26,12 +26,15 @@ export const ACCESS_ROWS: readonly ErrorRow[] = [
       'model_decommissioned',
       // Together.
       'model_not_available',
+      'dedicated_endpoint_not_running',
       // Hugging Face.
       'model_not_supported',
       // GitHub Models.
       'unknown_model',
       // LiteLLM.
       'key_model_access_denied',
+      // OpenAI's name of the parameter, whatever it says about it.
+      'param:model',
       // Without a source.
       'team_model_access_denied',
       'unavailable_model',
@@ -59,14 +62,23 @@ export const ACCESS_ROWS: readonly ErrorRow[] = [
       // A LiteLLM proxy without a database knows no key but its own.
       'no_db_connection',
       // Without a source.
-      'unauthenticated',
-      'unauthorized',
       'incorrect_api_key',
       'account_deactivated',
       'key_blocked',
       'expired_key',
       'api_key_service_blocked',
     ],
+  },
+  {
+    // The phrase of a status, which says nothing beside another status; without a source.
+    code: 'auth-failed',
+    status: KEY_REFUSALS,
+    words: ['unauthenticated', 'unauthorized'],
+  },
+  {
+    // MiniMax: the key is refused, or invalid.
+    code: 'auth-failed',
+    words: ['status_code:1004', 'status_code:2049'],
   },
   {
     // The key.
@@ -86,6 +98,7 @@ export const ACCESS_ROWS: readonly ErrorRow[] = [
       // Bedrock.
       /\bsecurity token included in the request is (?:invalid|expired)\b/i,
       // Without a source.
+      /\b(?:missing|invalid) subscription key\b/i,
       /\blogin fail\b/i,
       /\bno auth credentials\b/i,
     ],
@@ -137,7 +150,7 @@ export const ACCESS_ROWS: readonly ErrorRow[] = [
       /\bnot a valid model\b/i,
       /\bno endpoints (?:found|available)\b/i,
       // Bedrock.
-      /\bmodel identifier is invalid\b/i,
+      /\bmodel (?:name|id|identifier) is (?:invalid|not valid)\b/i,
       // NVIDIA.
       /\bFunction '[^']{1,80}': Not found for account\b/i,
       // Without a source.
@@ -154,11 +167,16 @@ export const ACCESS_ROWS: readonly ErrorRow[] = [
     texts: [
       // Vertex AI.
       /\bnot allowed to use publisher model\b/i,
+      /\bpublisher model\b.{0,200}\bis not servable\b/i,
       // Bedrock.
-      /\bdon't have access to the model\b/i,
+      /\b(?:don['’]t|doesn['’]t|do not|does not) have access to (?:the|this|that) model\b/i,
+      /\b(?:doesn['’]t|does not) support the model\b/i,
+      /\bat 'modelId' failed to satisfy\b/i,
       /\bon-demand throughput\b/i,
       // Together.
-      /\bunable to access model\b/i,
+      /\bunable to access (?:non-serverless )?model\b/i,
+      // Hugging Face.
+      /\bmodel not supported by provider\b/i,
       // Without a source.
       /\bno access to model\b/i,
       /\baccess to model denied\b/i,
@@ -167,6 +185,18 @@ export const ACCESS_ROWS: readonly ErrorRow[] = [
       /\bprior to using this model\b/i,
       /\ball providers have been ignored\b/i,
     ],
+  },
+  {
+    // AIHubMix.
+    code: 'unknown-model',
+    status: [...MODEL_REFUSALS, 503],
+    texts: [/^incorrect model ID\b/im],
+  },
+  {
+    // nginx: the address says http, the server speaks https.
+    code: 'endpoint-unreachable',
+    status: [400],
+    texts: [/\bplain HTTP request was sent to HTTPS port\b/i],
   },
   {
     // LM Studio answers any path with 200.

@@ -85,9 +85,9 @@ export const CONTEXT_ROWS: readonly ErrorRow[] = [
     ],
   },
   {
-    // Any wording, with a status of bad requests.
+    // Any wording, with a status of bad requests. Bedrock throttles with "too many tokens, please wait".
     code: 'context-too-long',
     status: [NO_STATUS, 400, 413, 422],
-    texts: [/\bcontext (?:length|window|size)\b/i, /\btoo many tokens\b/i],
+    texts: [/\bcontext (?:length|window|size)\b/i, /\btoo many tokens\b(?!, please wait)/i],
   },
 ];

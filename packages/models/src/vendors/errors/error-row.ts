@@ -20,7 +20,7 @@ export interface ErrorRow {
   readonly words?: readonly (string | RegExp)[];
   /** The text of the body matches at least one of these. */
   readonly texts?: readonly RegExp[];
-  /** The body itself says how long to wait. */
+  /** The body or a header says how long to wait. */
   readonly hasStatedWait?: true;
   /** It is a web page, of a proxy rather than of the API; without this, rows read pages like other bodies. */
   readonly isPage?: true;

@@ -43,6 +43,20 @@ export const LIMIT_ROWS: readonly ErrorRow[] = [
     resetAtMs: midnightUtc,
   },
   {
+    // Groq's limits of a day are of one model.
+    code: 'model-rate-limited',
+    breakerScope: 'model',
+    status: [NO_STATUS, 429],
+    texts: [/\brate limit reached for model\b.{0,200}\b[TR]PD\b/i],
+    hasStatedWait: true,
+  },
+  {
+    code: 'quota-exhausted',
+    breakerScope: 'model',
+    status: [NO_STATUS, 429],
+    texts: [/\brate limit reached for model\b.{0,200}\b[TR]PD\b/i],
+  },
+  {
     // A limit of a day or a month that says when it lets calls through again.
     code: 'model-rate-limited',
     status: [NO_STATUS, 403, 429],
@@ -65,7 +79,7 @@ export const LIMIT_ROWS: readonly ErrorRow[] = [
       // Cohere's trial keys.
       /\bAPI calls \/ month\b/i,
       // Without a source.
-      /\bdaily (?:request|token|usage|quota)\b/i,
+      /\bdaily (?:(?:request|token|usage) )?(?:limit|quota)\b/i,
     ],
   },
   {

@@ -6,10 +6,17 @@ const REFUSALS = [NO_STATUS, 400, 401, 402, 403, 412, 422, 429];
 /** No credit, or a usage limit: nothing works until somebody pays or the limit resets. Whatever the status. */
 export const QUOTA_ROWS: readonly ErrorRow[] = [
   {
-    // LiteLLM's budget of one model, Volcengine's limit of one; both without a source.
+    // LiteLLM's budget of one model, without a source; Volcengine's limit of one.
     code: 'quota-exhausted',
     breakerScope: 'model',
+    status: REFUSALS,
     texts: [/\bexceeded budget for model\b/i, /\breached the set inference limit\b/i],
+  },
+  {
+    // Alibaba: the free quota of one model.
+    code: 'quota-exhausted',
+    breakerScope: 'model',
+    words: ['allocationquota.freetieronly'],
   },
   {
     code: 'quota-exhausted',
@@ -30,15 +37,17 @@ export const QUOTA_ROWS: readonly ErrorRow[] = [
       'budget_exceeded',
       // Alibaba.
       'arrearage',
-      'allocationquota.freetieronly',
       // Novita.
       'not_enough_balance',
       // OpenRouter.
       'openrouter_credits',
+      // MiniMax.
+      'status_code:1008',
+      // AIHubMix.
+      'insufficient_user_quota',
       // Without a source.
       'openrouter_key_limit',
       'insufficientquota',
-      'quota_exceeded',
       'billing_hard_limit_reached',
       'billing_not_active',
       'insufficient_balance',
@@ -50,6 +59,18 @@ export const QUOTA_ROWS: readonly ErrorRow[] = [
       'accountoverdueerror',
       'payment_required',
     ],
+  },
+  {
+    // Copilot. With a server's status, it may be any quota inside the server.
+    code: 'quota-exhausted',
+    status: REFUSALS,
+    words: ['quota_exceeded'],
+  },
+  {
+    // MiniMax, and gateways that pass on a refusal as a failure: nothing else in the text comes first.
+    code: 'quota-exhausted',
+    status: [500, 502, 503],
+    texts: [/^(?:upstream error: )?insufficient (?:quota|balance|credits?)\b/im],
   },
   {
     // The quota of a plan.
@@ -113,7 +134,8 @@ export const QUOTA_ROWS: readonly ErrorRow[] = [
       // OpenAI.
       /\bhit your usage limit\b/i,
       // xAI, Fireworks.
-      /\bspend(?:ing)? limit\b/i,
+      /\b(?:reached|exceeded|hit)\b[^(]{0,60}\bspend(?:ing)? limit\b/i,
+      /\bspend(?:ing)? limit (?:has been |was )?(?:reached|exceeded|hit)\b/i,
       // LiteLLM.
       /\bbudget has been exceeded\b/i,
       // Without a source.

@@ -2,7 +2,8 @@ import type { ErrorRow } from './error-row.ts';
 
 /** By status alone. */
 export const STATUS_ROWS: readonly ErrorRow[] = [
-  { code: 'auth-failed', status: [401, 407] },
+  // 451: not where the caller is.
+  { code: 'auth-failed', status: [401, 407, 451] },
   // A firewall's page may be about what the prompt contains, or about the number of calls. No API sends it.
   { code: 'model-unavailable', status: [403], isPage: true },
   { code: 'auth-failed', status: [403] },

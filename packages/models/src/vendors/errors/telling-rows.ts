@@ -1,4 +1,5 @@
 import type { ErrorRow } from './error-row.ts';
+import { RATE_LIMIT_WORDS } from './word-rows.ts';
 
 /**
  * What a single word tells about the statuses that mean the most different things. A wording that nobody has seen
@@ -17,6 +18,8 @@ export const TELLING_ROWS: readonly ErrorRow[] = [
     ],
   },
   { code: 'model-rate-limited', status: [429], hasStatedWait: true },
+  // Vendors advertise what more money buys beside limits that end by themselves.
+  { code: 'model-rate-limited', status: [429], words: RATE_LIMIT_WORDS },
   {
     code: 'quota-exhausted',
     status: [403, 429],

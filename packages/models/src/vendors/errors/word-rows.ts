@@ -1,36 +1,42 @@
 import type { ErrorRow } from './error-row.ts';
 
+/** Codes and types of rate limits. */
+export const RATE_LIMIT_WORDS: readonly (string | RegExp)[] = [
+  // OpenAI, Anthropic, Groq, SambaNova.
+  'rate_limit_exceeded',
+  'rate_limit_error',
+  'tokens',
+  // Gemini, xAI.
+  'resource_exhausted',
+  'resource-exhausted',
+  // Mistral.
+  'rate_limited',
+  // Moonshot.
+  'rate_limit_reached_error',
+  'engine_overloaded_error',
+  // Cerebras.
+  'too_many_requests_error',
+  // GitHub Models.
+  'ratelimitreached',
+  // LiteLLM.
+  'throttling_error',
+  // MiniMax.
+  'status_code:1002',
+  'status_code:1039',
+  // Without a source.
+  'rate_limit',
+  'requests',
+  'too_many_requests',
+  'throttlingexception',
+  /^throttling\..*$/,
+  'queue_exceeded',
+];
+
 /** By words alone, for an error that comes without any status. */
 export const WORD_ROWS: readonly ErrorRow[] = [
   {
     code: 'model-rate-limited',
-    words: [
-      // OpenAI, Anthropic, Groq, SambaNova.
-      'rate_limit_exceeded',
-      'rate_limit_error',
-      'tokens',
-      // Gemini, xAI.
-      'resource_exhausted',
-      'resource-exhausted',
-      // Mistral.
-      'rate_limited',
-      // Moonshot.
-      'rate_limit_reached_error',
-      'engine_overloaded_error',
-      // Cerebras.
-      'too_many_requests_error',
-      // GitHub Models.
-      'ratelimitreached',
-      // LiteLLM.
-      'throttling_error',
-      // Without a source.
-      'rate_limit',
-      'requests',
-      'too_many_requests',
-      'throttlingexception',
-      /^throttling\..*$/,
-      'queue_exceeded',
-    ],
+    words: RATE_LIMIT_WORDS,
   },
   {
     // Anthropic, Vertex AI, xAI.
@@ -55,6 +61,10 @@ export const WORD_ROWS: readonly ErrorRow[] = [
       'internalservererror',
       // Text Generation Inference.
       'generation',
+      // MiniMax.
+      'status_code:1000',
+      'status_code:1024',
+      'status_code:1033',
       // Without a source.
       'incomplete_generation',
       'internal',
@@ -64,9 +74,9 @@ export const WORD_ROWS: readonly ErrorRow[] = [
     ],
   },
   {
-    // Anthropic, Gemini; the first without a source.
+    // Anthropic, Gemini, MiniMax; the first without a source.
     code: 'model-timeout',
-    words: ['timeout', 'timeout_error', 'deadline_exceeded'],
+    words: ['timeout', 'timeout_error', 'deadline_exceeded', 'status_code:1001'],
   },
   {
     // Anthropic, vLLM, Gemini.
@@ -91,7 +101,12 @@ export const WORD_ROWS: readonly ErrorRow[] = [
   },
   {
     code: 'model-rate-limited',
-    texts: [/\brate[ -]limit(?:ed| reached| exceeded)\b/i, /\btoo many requests\b/i],
+    texts: [
+      /\brate[ -]limit(?:ed| reached| exceeded)\b/i,
+      /\btoo many requests\b/i,
+      // Bedrock.
+      /\btoo many tokens, please wait\b/i,
+    ],
   },
   { code: 'invalid-request', texts: [/\binvalid params?\b/i] },
   {
