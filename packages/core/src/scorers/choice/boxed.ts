@@ -1,4 +1,4 @@
-import { lastMatches } from './last-matches.ts';
+import { lastMatches } from '../last-matches.ts';
 import { findChoice } from './read-choice-text.ts';
 import { readLetter } from './read-letter.ts';
 import type { PlacedReading } from './reading.ts';

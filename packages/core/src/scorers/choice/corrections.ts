@@ -1,5 +1,5 @@
+import { lastMatches } from '../last-matches.ts';
 import { anyOf } from './alternatives.ts';
-import { lastMatches } from './last-matches.ts';
 
 /** A correction is a clause of its own: "Wait, it is C", not "the wait times decrease". */
 const CLAUSE_START = anyOf(String.raw`

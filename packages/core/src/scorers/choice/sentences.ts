@@ -1,5 +1,5 @@
+import { lastMatches } from '../last-matches.ts';
 import { anyOf } from './alternatives.ts';
-import { lastMatches } from './last-matches.ts';
 import { readPayload } from './read-payload.ts';
 import { agree, type Reading } from './reading.ts';
 

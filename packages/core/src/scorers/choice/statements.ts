@@ -1,5 +1,5 @@
+import { lastMatches } from '../last-matches.ts';
 import { anyOf } from './alternatives.ts';
-import { lastMatches } from './last-matches.ts';
 import { findChoice } from './read-choice-text.ts';
 import { readLetter } from './read-letter.ts';
 import { readPayload } from './read-payload.ts';

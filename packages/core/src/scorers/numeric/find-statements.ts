@@ -1,4 +1,4 @@
-import { lastMatches } from '../choice/last-matches.ts';
+import { lastMatches } from '../last-matches.ts';
 
 /** How many are read at most. Before so many, an earlier one has no say. */
 const MAX_STATEMENTS = 1000;
