@@ -180,10 +180,8 @@ function errorOfFault(
         type: 'insufficient_quota',
         code: 'insufficient_quota',
         message: 'You exceeded your current quota, please check your plan and billing details.',
-        headers: secondsHeader(
-          'x-ratelimit-reset-requests',
+        headers: usedUpHeaders(
           fault.resetSeconds ?? (windowRestSeconds && Math.ceil(windowRestSeconds)),
-          's',
         ),
       };
     case 'unauthorized':
@@ -208,6 +206,13 @@ function errorOfFault(
         message: 'Overloaded',
       };
   }
+}
+
+/** A reset says something only of a limit that is used up. */
+function usedUpHeaders(resetSeconds: number | undefined): readonly string[] {
+  if (resetSeconds === undefined) return [];
+  const reset = secondsHeader('x-ratelimit-reset-requests', resetSeconds, 's');
+  return ['x-ratelimit-remaining-requests', '0', ...reset];
 }
 
 function secondsHeader(name: string, seconds: number | undefined, unit: string): readonly string[] {

@@ -673,7 +673,7 @@ describe('how the chat protocol reads a response', () => {
     ['a quota text', { error: { message: 'Insufficient balance' } }, 'quota-exhausted'],
     ['a numeric code', { error: { code: 429, message: 'slow down' } }, 'model-rate-limited'],
     ['a server code', { error: { code: 502, message: 'bad gateway' } }, 'model-unavailable'],
-    ['a notice', aCompletion({ content: 'usage limit reached' }), 'quota-exhausted'],
+    ['a notice', aCompletion({ content: 'Claude AI usage limit reached' }), 'quota-exhausted'],
   ])('returns a successful status with %s with its fault', async (_, body, code) => {
     await using server = await answerWith(body);
 
