@@ -1,7 +1,7 @@
 /**
  * Returns the last matches of a pattern, in the order of the text.
  *
- * Never holds many more than that: all matches of a text of a million letters would fill the memory.
+ * Never holds many more than that: all matches of a text of a million characters would fill the memory.
  */
 export function lastMatches(text: string, pattern: RegExp, count: number): RegExpExecArray[] {
   const matches: RegExpExecArray[] = [];
