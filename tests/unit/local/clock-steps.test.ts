@@ -77,6 +77,25 @@ describe('a cell whose lease ends by the clock', () => {
   });
 });
 
+describe('a task whose delay was canceled', () => {
+  it('stays visible when the clock is set back afterwards', async () => {
+    using opened = open();
+    const { clock, stores } = opened;
+    const queue = stores.queueOf('demo');
+    await queue.send('lab', [aCellTask()]);
+    const [received] = await queue.receive('lab', 1);
+    if (received !== undefined) await queue.release(received, 60_000);
+    await queue.makeVisible('lab');
+    step(clock, BACK_MS);
+
+    // The first look notices the step.
+    const first = await queue.receive('lab', 1);
+    const second = await queue.receive('lab', 1);
+
+    expect([...first, ...second]).toHaveLength(1);
+  });
+});
+
 describe('a cell whose lease began after what the clock says now', () => {
   it('is free one lease after it is next asked for', async () => {
     using opened = open();

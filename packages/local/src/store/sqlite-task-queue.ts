@@ -195,7 +195,8 @@ export class SqliteTaskQueue implements TaskQueue {
   async makeVisible(lane: string): Promise<void> {
     await this.#commit.write(() => {
       const nowMs = this.#clock.now();
-      this.#sql.makeVisible.run(nowMs, this.#group, lane, nowMs);
+      // Hidden since now for no time: a wait that a clock set back restarts.
+      this.#sql.makeVisible.run(nowMs, nowMs, this.#group, lane, nowMs);
     });
   }
 }
@@ -230,7 +231,7 @@ const STATEMENTS = {
     WHERE cells.run = tasks.run AND cells.config = tasks.config AND cells.id = tasks.id
       AND cells.state = 'done'
       AND (cells.outcome IN ('scored', 'unparsed') OR cells.generation >= tasks.generation))`,
-  makeVisible: `UPDATE tasks SET visible_at = ?, hidden_at = 0
+  makeVisible: `UPDATE tasks SET visible_at = ?, hidden_at = ?
     WHERE group_name = ? AND lane = ? AND holder IS NULL AND visible_at > ?`,
 } as const;
 
