@@ -1,6 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { glob, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import * as z from 'zod';
 import type { Measurement } from './bench.ts';
 import {
   median,
@@ -17,6 +19,10 @@ const CONCURRENCY = 64;
 const ROUNDS = 3;
 /** promptfoo 0.1xx over the same kind of cases at 64 concurrent, cases a second on two cores. */
 const PROMPTFOO_PER_SECOND = 160;
+
+const timeSchema = z.iso.datetime().transform((text) => Date.parse(text));
+/** When a cell was begun and recorded, ms. */
+const timesSchema = z.object({ startedAt: timeSchema, finishedAt: timeSchema });
 
 /** Cells a second against a bare loop over the default `openai` client, in turn, same server. */
 export async function benchThroughput(folder: string): Promise<readonly Measurement[]> {
@@ -39,9 +45,10 @@ export async function benchThroughput(folder: string): Promise<readonly Measurem
   });
   for (let round = 0; round < ROUNDS; round += 1) {
     bare.push(await runBareLoop(simulator.url));
-    const run = await runThrice(['run', spec, '--dir', join(folder, `throughput-${round}`)]);
+    const store = join(folder, `throughput-${round}`);
+    const run = await runThrice(['run', spec, '--dir', store]);
     whole.push(CELLS / run.seconds);
-    working.push(lastRate(run.log));
+    working.push(await workingRate(store));
     const dir = join(folder, `small-${round}`);
     small.push(SMALL_CELLS / (await runThrice(['run', smallSpec, '--dir', dir])).seconds);
   }
@@ -76,10 +83,16 @@ export async function benchThroughput(folder: string): Promise<readonly Measurem
   ];
 }
 
-/** The rate of the last progress line. */
-function lastRate(log: string): number {
-  const rates = [...log.matchAll(/, ([\d.]+)\/s/g)];
-  return Number(rates.at(-1)?.[1] ?? Number.NaN);
+/** Cells a second from the first call to the last result, of the only run of a folder. */
+async function workingRate(store: string): Promise<number> {
+  const times: z.infer<typeof timesSchema>[] = [];
+  for await (const file of glob(join(store, 'runs/*/*/cells/*.jsonl'))) {
+    const rows = (await readFile(file, 'utf8')).trim().split('\n');
+    for (const row of rows) times.push(timesSchema.parse(JSON.parse(row)));
+  }
+  const startedMs = times.reduce((first, row) => Math.min(first, row.startedAt), Infinity);
+  const finishedMs = times.reduce((last, row) => Math.max(last, row.finishedAt), 0);
+  return (times.length * 1000) / (finishedMs - startedMs);
 }
 
 async function runBareLoop(url: string): Promise<number> {
