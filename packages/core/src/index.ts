@@ -300,6 +300,7 @@ export {
   summarySchema,
 } from './results/summary.ts';
 export { SummaryBuilder } from './results/summary-builder.ts';
+export { formatDollars } from './results/summary-formats.ts';
 export { renderSummary, renderTagTable } from './results/summary-table.ts';
 export { renderTable, type TableForm, wrapLine } from './results/table.ts';
 export { extractBbhAnswer } from './scorers/bbh.ts';
@@ -338,3 +339,4 @@ export { mean } from './statistics/mean.ts';
 export { quantile } from './statistics/quantile.ts';
 export { sampleVariance } from './statistics/sample-variance.ts';
 export { wilsonInterval } from './statistics/wilson-interval.ts';
+export { countOf, cutList } from './wording.ts';

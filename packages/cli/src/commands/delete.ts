@@ -1,6 +1,8 @@
 import {
+  countOf,
   type Deletion,
   deleteGroup,
+  formatDollars,
   type GroupRecord,
   markForDeletion,
   sumKnown,
@@ -11,7 +13,6 @@ import type { Engine, EngineOptions } from '../engine/engine.ts';
 import { chooseGroup } from '../engine/find-group.ts';
 import type { GroupStatus } from '../engine/group-status.ts';
 import { openEngine } from '../engine/open-engine.ts';
-import { countOf } from '../render/count-of.ts';
 import { describeUnseen } from '../render/dlq-view.ts';
 import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
 import { listenForStop } from '../shell/stop-signals.ts';
@@ -136,7 +137,7 @@ async function isConfirmed(
 
 function describeCandidate({ group, cells, done, configs }: GroupStatus): string {
   const cost = sumKnown(configs.map(({ costUsd }) => costUsd));
-  const spent = cost === null ? '' : `, $${cost.toFixed(4)} spent`;
+  const spent = cost === null ? '' : `, ${formatDollars(cost)} spent`;
   return `${group} (${done}/${cells} cells${spent})`;
 }
 

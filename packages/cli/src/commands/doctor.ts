@@ -2,6 +2,7 @@ import {
   type Benchmark,
   checkPlan,
   checkQuestions,
+  countOf,
   type Lane,
   openQuestions,
   resolveBenchmark,
@@ -17,7 +18,6 @@ import {
   openModels,
   openQuestionFiles,
 } from '../local/compose-local.ts';
-import { countOf } from '../render/count-of.ts';
 import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
 import { plainText, type Terminal } from '../shell/terminal.ts';
 import { simulatedQuestions, startBundledSimulator } from '../spec/bundled-simulator.ts';

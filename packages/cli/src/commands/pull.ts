@@ -1,6 +1,7 @@
 import {
   type CopyCounts,
   copyGroup,
+  countOf,
   earlyExitCodes,
   finalizeGroup,
   type LoadedGroup,
@@ -11,7 +12,6 @@ import { findGroup } from '../engine/find-group.ts';
 import { openEngine, openPatterns } from '../local/compose-local.ts';
 import { ProgressFile } from '../local/progress-file.ts';
 import { type CopyOptions, printCounts, reportCopying } from '../render/copy-report.ts';
-import { countOf } from '../render/count-of.ts';
 import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
 import { folderFlag, stageFlag } from '../shell/place-flags.ts';
 import type { Terminal } from '../shell/terminal.ts';
@@ -37,10 +37,7 @@ export async function pullFrom(
   using engine = openEngine(options.dir, terminal);
   using patterns = openPatterns();
   const counts = await copyHere(group, stage, engine, terminal);
-  {
-    await using _progressFile = new ProgressFile(group.header, engine);
-    await finalize(group, counts, engine, patterns);
-  }
+  await finalize(group, counts, engine, patterns);
   printCounts(`pulled ${group.header.group} from stage ${options.stage}`, counts, {
     terminal,
     group: group.header.group,
@@ -74,9 +71,11 @@ async function copyHere(
 async function finalize(
   group: LoadedGroup,
   { targetLeft }: CopyCounts,
-  { ledger, blobs, clock }: LocalEngine,
+  engine: LocalEngine,
   patterns: PatternMatcher,
 ): Promise<void> {
+  const { ledger, blobs, clock } = engine;
+  await using _progressFile = new ProgressFile(group.header, engine);
   const earlyExitCode = targetLeft === 0 ? undefined : earlyExitCodes.interrupted;
   await finalizeGroup(group, { ledger, blobs, clock, patterns }, { earlyExitCode });
 }

@@ -1,6 +1,7 @@
 import {
   type CopyCounts,
   copyGroup,
+  countOf,
   type GroupHeader,
   type LoadedGroup,
   plannedConfigs,
@@ -10,7 +11,6 @@ import { createNodeDigest, type LocalEngine } from '@thrice/local';
 import { findGroup } from '../engine/find-group.ts';
 import { openExistingEngine } from '../local/compose-local.ts';
 import { type CopyOptions, printCounts, reportCopying } from '../render/copy-report.ts';
-import { countOf } from '../render/count-of.ts';
 import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
 import { folderFlag } from '../shell/place-flags.ts';
 import type { Terminal } from '../shell/terminal.ts';

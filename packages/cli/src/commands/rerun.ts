@@ -1,10 +1,9 @@
-import { rerunCells } from '@thrice/core';
+import { countOf, rerunCells } from '@thrice/core';
 import type { EngineOptions } from '../engine/engine.ts';
 import { findRuns } from '../engine/find-group.ts';
 import { openExistingEngine, openModels, openPatterns } from '../local/compose-local.ts';
 import { prepareGroup } from '../local/prepare-group.ts';
 import { runToCompletion } from '../local/run-to-completion.ts';
-import { countOf } from '../render/count-of.ts';
 import type { ExitCode } from '../shell/exit-codes.ts';
 import { listenForStop } from '../shell/stop-signals.ts';
 import type { Terminal } from '../shell/terminal.ts';

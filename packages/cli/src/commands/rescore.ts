@@ -3,13 +3,13 @@ import {
   type BenchmarkSpec,
   checkQuestions,
   compareSpecs,
+  cutList,
   type FinalizeStores,
   finalizeGroup,
   type GroupHeader,
   isPlanned,
   type LoadedGroup,
   type Regrading,
-  readStoredQuestions,
   renderChange,
   resolveBenchmark,
   type SpecChange,
@@ -21,9 +21,9 @@ import { createNodeDigest } from '@thrice/local';
 import { countSummary } from '../engine/count-summary.ts';
 import type { EngineOptions } from '../engine/engine.ts';
 import { findGroup } from '../engine/find-group.ts';
+import { storedQuestions } from '../engine/stored-questions.ts';
 import { alone } from '../local/alone.ts';
 import { openExistingEngine, openPatterns } from '../local/compose-local.ts';
-import { countOf } from '../render/count-of.ts';
 import { printSummary } from '../render/print-summary.ts';
 import { reportRescoring } from '../render/report-rescoring.ts';
 import { reportUnscored } from '../render/report-unscored.ts';
@@ -32,9 +32,6 @@ import { folderFlag } from '../shell/place-flags.ts';
 import type { Terminal } from '../shell/terminal.ts';
 import { applyOverrides } from '../spec/apply-overrides.ts';
 import { readSpecFile } from '../spec/read-spec-file.ts';
-
-/** The maximum number of changes that an error lists. */
-const MAX_CHANGES = 20;
 
 /** Options of `thrice rescore`. */
 export interface RescoreOptions extends EngineOptions {
@@ -132,10 +129,6 @@ async function readScorers(
   };
 }
 
-async function* storedQuestions(header: GroupHeader, blobs: FinalizeStores['blobs']) {
-  for await (const { question } of readStoredQuestions(header, blobs)) yield question;
-}
-
 function withoutScorers({ scorers: _scorers, configs, ...spec }: BenchmarkSpec): BenchmarkSpec {
   const answering = configs.map(({ scorer: _scorer, ...config }) => config);
   return { ...spec, scorers: {}, configs: answering };
@@ -143,13 +136,11 @@ function withoutScorers({ scorers: _scorers, configs, ...spec }: BenchmarkSpec):
 
 function refuseChanges(file: string, header: GroupHeader, changes: readonly SpecChange[]): void {
   if (changes.length === 0) return;
-  const shown = changes.slice(0, MAX_CHANGES).map((change) => `${file}: ${renderChange(change)}`);
-  const more = changes.length - shown.length;
+  const lines = cutList(changes.map(renderChange)).map((change) => `${file}: ${change}`);
   throw new ThriceError({
     code: 'spec-changed',
     message: [
-      ...shown,
-      ...(more > 0 ? [`${file}: ${countOf(more, 'more change')}`] : []),
+      ...lines,
       `expected no changes but in scorers since ${header.group} was planned; undo these; those that leave the questions asked as they were are taken into the group by: thrice resume ${header.group} --spec ${file}`,
     ].join('\n'),
   });

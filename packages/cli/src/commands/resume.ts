@@ -1,4 +1,5 @@
 import {
+  cutList,
   editGroup,
   type GroupHeader,
   type LoadedGroup,
@@ -17,9 +18,6 @@ import { listenForStop } from '../shell/stop-signals.ts';
 import type { Terminal } from '../shell/terminal.ts';
 import { type EditOptions, prepareEdit } from '../spec/prepare-edit.ts';
 import type { StageEngine } from '../stage/stage-engine.ts';
-
-/** The maximum number of changes that are listed. */
-const MAX_CHANGES = 20;
 
 /** Options of `thrice resume`. */
 export interface ResumeOptions extends EditOptions {
@@ -83,9 +81,7 @@ async function reload(group: LoadedGroup, ledger: LocalEngine['ledger']): Promis
 
 function reportEdit(before: GroupHeader, { group, edits }: GroupHeader, terminal: Terminal): void {
   const changes = edits.slice(before.edits.length).flatMap((edit) => edit.changes);
-  const shown = changes.slice(0, MAX_CHANGES).map((change) => `edited: ${renderChange(change)}`);
-  if (changes.length > shown.length)
-    shown.push(`edited: and ${changes.length - shown.length} more`);
+  const shown = cutList(changes.map(renderChange)).map((change) => `edited: ${change}`);
   if (shown.length === 0) shown.push(`the spec asks for nothing else than the plan of ${group}`);
   for (const line of shown) terminal.error(line);
 }

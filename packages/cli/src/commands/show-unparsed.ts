@@ -1,9 +1,8 @@
 import type { CellRow, Config, GroupHeader, RowStores } from '@thrice/core';
-import { isPlanned, readRows, withCurrentGrading } from '@thrice/core';
+import { countOf, isPlanned, readRows, withCurrentGrading } from '@thrice/core';
 import type { EngineOptions } from '../engine/engine.ts';
 import { findRuns } from '../engine/find-group.ts';
 import { openEngine } from '../engine/open-engine.ts';
-import { countOf } from '../render/count-of.ts';
 import { renderUnparsed, unparsedToJson } from '../render/unparsed-view.ts';
 import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
 import type { Terminal } from '../shell/terminal.ts';

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { openQuestions, ThriceError } from '@thrice/core';
+import { countOf, openQuestions, ThriceError } from '@thrice/core';
 import { fileSourceReader } from '@thrice/local';
 import {
   loadBehaviour,
@@ -8,7 +8,6 @@ import {
   type SimulatedQuestion,
   startSimulator,
 } from '@thrice/simulator';
-import { countOf } from '../render/count-of.ts';
 import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
 import { listenForStop } from '../shell/stop-signals.ts';
 import type { Terminal } from '../shell/terminal.ts';

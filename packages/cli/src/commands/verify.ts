@@ -1,5 +1,6 @@
 import {
   verifyGroup as checkGroup,
+  countOf,
   groupKey,
   type LoadedGroup,
   ThriceError,
@@ -12,7 +13,6 @@ import { findGroup, newestGroup } from '../engine/find-group.ts';
 import { openEngine } from '../engine/open-engine.ts';
 import { openPatterns } from '../local/compose-local.ts';
 import { openPublishedGroups } from '../local/published-groups.ts';
-import { countOf } from '../render/count-of.ts';
 import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
 import { plainText, type Terminal } from '../shell/terminal.ts';
 

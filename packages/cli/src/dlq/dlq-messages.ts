@@ -1,4 +1,5 @@
 import {
+  countOf,
   type DlqFilter,
   type DlqList,
   type DlqReport,
@@ -11,7 +12,6 @@ import {
   replayMessages,
 } from '@thrice/core';
 import { findRuns } from '../engine/find-group.ts';
-import { countOf } from '../render/count-of.ts';
 import {
   describeList,
   describeReport,

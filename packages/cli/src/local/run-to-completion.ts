@@ -1,5 +1,6 @@
 import {
   type Benchmark,
+  countOf,
   finalizeGroup,
   type GroupHeader,
   type PatternMatcher,
@@ -17,7 +18,6 @@ import {
 import type { ModelClients } from '@thrice/models';
 import { chooseBreakers } from '../engine/close-breakers.ts';
 import { describePause } from '../render/breaker-text.ts';
-import { countOf } from '../render/count-of.ts';
 import { failureToJson } from '../render/failure-text.ts';
 import { printSummary } from '../render/print-summary.ts';
 import { createProgress } from '../render/progress.ts';

@@ -2,11 +2,11 @@ import {
   type Clock,
   type CopyCounts,
   type CopyOrder,
+  countOf,
   countPlanned,
   type GroupHeader,
 } from '@thrice/core';
 import type { Terminal } from '../shell/terminal.ts';
-import { countOf } from './count-of.ts';
 
 /** Interval between two progress lines of a copy, ms. */
 const REPORT_INTERVAL_MS = 5_000;

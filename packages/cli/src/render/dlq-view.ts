@@ -1,5 +1,6 @@
 import {
   type CellDlqEntry,
+  countOf,
   type DlqCell,
   type DlqCellState,
   type DlqList,
@@ -9,7 +10,6 @@ import {
   type UnreadableDlqEntry,
 } from '@thrice/core';
 import { plainText } from '../shell/terminal.ts';
-import { countOf } from './count-of.ts';
 
 /** Characters of an unreadable message that are shown. */
 const BODY_CHARS = 300;

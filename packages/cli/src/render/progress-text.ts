@@ -1,9 +1,8 @@
-import { type LaneWait, sumKnown } from '@thrice/core';
+import { countOf, formatDollars, type LaneWait, sumKnown } from '@thrice/core';
 import type { ConfigStatus } from '../engine/group-status.ts';
 import { sum } from '../engine/sum.ts';
 import { plainText } from '../shell/terminal.ts';
 import { describeWait } from './breaker-text.ts';
-import { countOf } from './count-of.ts';
 import { describeDuration } from './rate-meter.ts';
 import { NARROW_COLUMNS, progressBar } from './status-view.ts';
 
@@ -139,5 +138,5 @@ function describeSpend(configs: readonly ConfigStatus[]): string {
   const known = configs.flatMap(({ costUsd }) => (costUsd === null ? [] : [costUsd]));
   const spent = sumKnown(known);
   if (spent === null) return 'cost unknown';
-  return `${known.length < configs.length ? '>= ' : ''}$${spent.toFixed(4)}`;
+  return `${known.length < configs.length ? '>= ' : ''}${formatDollars(spent)}`;
 }

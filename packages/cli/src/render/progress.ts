@@ -1,10 +1,10 @@
 import type { Clock, GroupHeader, LaneWait, Ledger, OpenBreaker, WorkerEvent } from '@thrice/core';
+import { countOf } from '@thrice/core';
 import type { WorkEvent } from '@thrice/local';
 import { countConfigs } from '../engine/describe-status.ts';
 import type { ConfigStatus } from '../engine/group-status.ts';
 import { plainText, type Terminal } from '../shell/terminal.ts';
 import { describeBreakerKey, describeOpenBreaker } from './breaker-text.ts';
-import { countOf } from './count-of.ts';
 import { LiveBlock } from './live-block.ts';
 import { type ProgressFigures, renderProgressBlock, renderProgressLine } from './progress-text.ts';
 import { RateMeter } from './rate-meter.ts';

@@ -1,8 +1,7 @@
-import { type GroupHeader, type Summary, wrapLine } from '@thrice/core';
+import { countOf, type GroupHeader, type Summary, wrapLine } from '@thrice/core';
 import { sum } from '../engine/sum.ts';
 import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
 import type { Terminal } from '../shell/terminal.ts';
-import { countOf } from './count-of.ts';
 import { findRemedy, type GroupPlace } from './remedies.ts';
 
 /** Longer texts of errors are cut, characters. */

@@ -1,4 +1,4 @@
-import { renderTable, sumKnown } from '@thrice/core';
+import { countOf, formatDollars, renderTable, sumKnown } from '@thrice/core';
 import { plainText } from '../shell/terminal.ts';
 import type {
   CodeVersion,
@@ -9,7 +9,6 @@ import type {
   StageOverview,
 } from '../stage/stage-overview.ts';
 import { describeOpenBreaker } from './breaker-text.ts';
-import { countOf } from './count-of.ts';
 import { describeDuration } from './rate-meter.ts';
 
 /** Groups that are shown; a stage may have thousands. */
@@ -46,7 +45,7 @@ function describeCode({ version, digest }: CodeVersion): string {
 function describeGroups(groups: readonly StageGroup[]): string {
   if (groups.length === 0) return 'no active group';
   const spent = sumKnown(groups.map(({ costUsd }) => costUsd));
-  const cost = spent === null ? '' : `, $${spent.toFixed(4)} spent on them`;
+  const cost = spent === null ? '' : `, ${formatDollars(spent)} spent on them`;
   return `${countOf(groups.length, 'active group')}${cost}`;
 }
 
@@ -99,7 +98,7 @@ function renderGroups(groups: readonly StageGroup[], width: number | undefined):
       state,
       `${done}/${cells}`,
       String(failed),
-      costUsd === null ? '–' : `$${costUsd.toFixed(4)}`,
+      formatDollars(costUsd),
     ]);
   const header = ['group', 'state', 'done', 'failed', 'cost'];
   const table = renderTable(header, rows, 'text', width).trimEnd();

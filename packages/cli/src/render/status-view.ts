@@ -1,8 +1,7 @@
-import { type ResendNote, renderTable } from '@thrice/core';
+import { countOf, formatDollars, type ResendNote, renderTable } from '@thrice/core';
 import type { ConfigStatus, GroupStatus } from '../engine/group-status.ts';
 import { plainText } from '../shell/terminal.ts';
 import { describeOpenBreaker } from './breaker-text.ts';
-import { countOf } from './count-of.ts';
 import { describeDuration } from './rate-meter.ts';
 
 const BAR_CHARS = 20;
@@ -51,7 +50,7 @@ function renderConfigs(configs: readonly ConfigStatus[], width: number | undefin
       progressBar(done, config.cells, barChars),
       `${done}/${config.cells}`,
       ...counts.map((name) => String(config[name])),
-      config.costUsd === null ? '–' : `$${config.costUsd.toFixed(4)}`,
+      formatDollars(config.costUsd),
     ];
   });
   return renderTable(['config', '', 'done', ...counts, 'cost'], rows, 'text', width);

@@ -1,6 +1,7 @@
 import {
   type CellTask,
   type Config,
+  countOf,
   type GroupHeader,
   type GroupRecord,
   type Ledger,
@@ -13,7 +14,6 @@ import {
 import { closeBreakers } from '../engine/close-breakers.ts';
 import { countSummary } from '../engine/count-summary.ts';
 import { findRuns } from '../engine/find-group.ts';
-import { countOf } from '../render/count-of.ts';
 import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
 import { listenForStop } from '../shell/stop-signals.ts';
 import type { Terminal } from '../shell/terminal.ts';

@@ -6,6 +6,7 @@ import { ThriceError } from '../errors.ts';
 import type { CreateDigest } from '../ports/digest.ts';
 import { compareSpecs, renderChange } from '../spec/compare-specs.ts';
 import type { LoadedGroup } from '../spec/load-group.ts';
+import { cutList } from '../wording.ts';
 import { listAnswerChanges, type ResolvedPlan } from './answer-changes.ts';
 import { compareQuestions } from './compare-questions.ts';
 import type { FinalizeStores } from './edition.ts';
@@ -21,9 +22,6 @@ import {
   writePlan,
 } from './plan-group.ts';
 import { rescoreGroup } from './rescore-group.ts';
-
-/** The maximum number of differences that an error lists. */
-const MAX_PROBLEMS = 20;
 
 /** An edited spec of a stored group, checked as a plan of its own. */
 export interface PlanEdit
@@ -73,13 +71,10 @@ async function refuseOtherAnswers(edit: PlanEdit, stores: EditStores): Promise<v
   ];
   if (problems.length === 0) return;
   const file = edit.draft.specSource.path;
-  const shown = problems.slice(0, MAX_PROBLEMS).map((problem) => `${file}: ${problem}`);
-  const more = problems.length - shown.length;
   throw new ThriceError({
     code: 'spec-changed',
     message: [
-      ...shown,
-      ...(more > 0 ? [`${file}: and ${more} more`] : []),
+      ...cutList(problems).map((problem) => `${file}: ${problem}`),
       `${edit.group.header.group} has answers that this would change or drop; undo it, or add it as a config or question of another name, or start a new group with "thrice run"`,
     ].join('\n'),
     details: { problems },

@@ -1,3 +1,4 @@
+import { countOf } from '../wording.ts';
 import type { ConfigSummary, Summary } from './summary.ts';
 import { type SummaryColumn, summaryColumns } from './summary-columns.ts';
 import { formatDollars, formatPercent, formatPlain, NO_FIGURE } from './summary-formats.ts';
@@ -165,10 +166,6 @@ function averageLines(
       : formatAverage(value);
     return `${config}: ${shown} ${label}`;
   });
-}
-
-function countOf(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
 /** Four decimals, as the published averages have. */
