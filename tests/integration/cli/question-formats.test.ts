@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { appendFile, readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
@@ -87,6 +87,22 @@ describe('thrice run', () => {
     expect(stderr).toContain('downloading hf://datasets/openai/gsm8k/main/test.jsonl (0.0 MB)');
     expect(resumed.exitCode).toBe(0);
     expect(server.requests.filter(({ path }) => path.endsWith('/completions'))).toHaveLength(1);
+  });
+
+  it('resumes a group whose table only gained blank rows', async () => {
+    await using server = await startModel('4');
+    await using folder = await benchmark(server, {
+      questions: '"q.csv"',
+      rest: '[columns]\ntarget = "gold"',
+      files: { 'q.csv': 'question,gold\nHow many?,4\n' },
+    });
+    await run(folder);
+    await appendFile(folder.resolve('q.csv'), '\n\n');
+
+    const { exitCode, stderr } = await callThrice(['resume', 'trial'], { cwd: folder.path });
+
+    expect(stderr).not.toContain('spec-changed');
+    expect(exitCode).toBe(0);
   });
 
   it.each([

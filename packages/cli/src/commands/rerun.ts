@@ -29,9 +29,10 @@ export async function rerunRun(
   using engine = openExistingEngine(options.dir, terminal);
   const { group, runs } = await findRuns(engine.ledger, name);
   const { header } = group;
-  await engine.ledger.setGroupState(header.group, 'active');
-  await using prepared = await prepareGroup(group, engine, options);
+  await using prepared = await prepareGroup(group, engine, terminal, options);
   const configs = chooseConfigs(prepared.benchmark.configs, options.configs);
+  // Whatever is refused above leaves the group as it was.
+  await engine.ledger.setGroupState(header.group, 'active');
   using patterns = openPatterns();
   const stores = {
     ledger: engine.ledger,

@@ -135,7 +135,7 @@ async function work(
   engine: LocalEngine,
   options: ResumeOptions,
 ): Promise<ExitCode> {
-  await using prepared = await prepareGroup(group, engine, options);
+  await using prepared = await prepareGroup(group, engine, terminal, options);
   await using models = openModels(terminal);
   using patterns = openPatterns();
   using signals = listenForStop();

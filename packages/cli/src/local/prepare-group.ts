@@ -1,30 +1,30 @@
-import { dirname, isAbsolute, join, resolve } from 'node:path';
+import { dirname } from 'node:path';
 import {
   type Benchmark,
-  type BlobStore,
   checkQuestions,
   compareSpecs,
+  cutList,
   type Grading,
   type GroupHeader,
   type LoadedGroup,
   openQuestions,
-  type Question,
   readGradings,
-  readStoredQuestions,
   renderChange,
+  type SourceReader,
   ThriceError,
   withCurrentGrading,
   withSimulator,
 } from '@thrice/core';
 import { createNodeDigest, fileSourceReader, type LocalEngine } from '@thrice/local';
 import type { Simulator } from '@thrice/simulator';
+import { storedQuestions } from '../engine/stored-questions.ts';
 import { folderFlag } from '../shell/place-flags.ts';
+import type { Terminal } from '../shell/terminal.ts';
 import { applyOverrides } from '../spec/apply-overrides.ts';
 import { simulatedQuestions, startBundledSimulator } from '../spec/bundled-simulator.ts';
+import { pathResolver } from '../spec/path-resolver.ts';
 import { readSpecFile } from '../spec/read-spec-file.ts';
-
-/** The maximum number of changes that an error lists. */
-const MAX_CHANGES = 20;
+import { openQuestionFiles } from './compose-local.ts';
 
 /** A stored group prepared for more work. */
 export interface PreparedGroup extends AsyncDisposable {
@@ -41,17 +41,17 @@ export interface PreparedGroup extends AsyncDisposable {
 export async function prepareGroup(
   { header, benchmark: stored }: LoadedGroup,
   engine: LocalEngine,
+  terminal: Terminal,
   { dir, parallel }: { readonly dir: string; readonly parallel?: number | undefined },
 ): Promise<PreparedGroup> {
-  await refuseChanges(header, await readGradings(header, engine.blobs), dir);
-  const file = header.specSource.path;
-  const resolvePath = (path: string) => (isAbsolute(path) ? path : join(dirname(file), path));
+  const files = openQuestionFiles(terminal);
+  await refuseChanges(header, await readGradings(header, engine.blobs), files, dir);
   // Reads the stored questions: the files they came from may be on another machine.
   const source = { read: () => storedQuestions(header, engine.blobs) };
   const simulator: Simulator | undefined = await startBundledSimulator(
     header.spec,
     () => simulatedQuestions(source),
-    resolvePath,
+    pathResolver(header.specSource.path),
   );
   const graded = await withCurrentGrading(header, stored, engine.blobs);
   const own = { ...graded, ...(parallel !== undefined && { parallel }) };
@@ -64,10 +64,6 @@ export async function prepareGroup(
   };
 }
 
-async function* storedQuestions(header: GroupHeader, blobs: BlobStore): AsyncIterable<Question> {
-  for await (const { question } of readStoredQuestions(header, blobs)) yield question;
-}
-
 /**
  * Refuses a group whose files changed after planning, rather than ignore the changes. They may differ in comments and
  * blank lines, and the spec may be that of a rescore, which differs only in scorers. Files that cannot be read here are on
@@ -76,6 +72,7 @@ async function* storedQuestions(header: GroupHeader, blobs: BlobStore): AsyncIte
 async function refuseChanges(
   header: GroupHeader,
   gradings: readonly Grading[],
+  files: SourceReader,
   dir: string,
 ): Promise<void> {
   const { group, specSource, questionSources } = header;
@@ -89,9 +86,9 @@ async function refuseChanges(
     const isSame =
       source === specSource
         ? rescored.has(current) || changes?.length === 0
-        : await isAskingTheSame(header);
+        : await isAskingTheSame(header, files);
     if (isSame) continue;
-    const lines = (changes ?? []).slice(0, MAX_CHANGES).map((change) => `${path}: ${change}`);
+    const lines = cutList(changes ?? []).map((change) => `${path}: ${change}`);
     throw new ThriceError({
       code: 'spec-changed',
       message: [
@@ -103,10 +100,12 @@ async function refuseChanges(
 }
 
 /** Whether the files of a group still have the questions that it stored, whatever else has changed in them. */
-async function isAskingTheSame({ spec, specSource, questions }: GroupHeader): Promise<boolean> {
+async function isAskingTheSame(
+  { spec, specSource, questions }: GroupHeader,
+  files: SourceReader,
+): Promise<boolean> {
   try {
-    const resolvePath = (path: string) => resolve(dirname(specSource.path), path);
-    const source = openQuestions(spec.questions, resolvePath, fileSourceReader);
+    const source = openQuestions(spec.questions, pathResolver(specSource.path), files, spec);
     const { sha256 } = await checkQuestions(source, spec.select, [], createNodeDigest);
     return sha256 === questions.sha256;
   } catch {

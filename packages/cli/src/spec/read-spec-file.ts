@@ -1,4 +1,4 @@
-import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import {
   type BenchmarkSpec,
   invalidSpec,
@@ -8,9 +8,10 @@ import {
   ThriceError,
   toThriceError,
 } from '@thrice/core';
-import { createNodeDigest, fileSourceReader, isAddress } from '@thrice/local';
+import { createNodeDigest, fileSourceReader } from '@thrice/local';
 import { parse as parseToml } from 'smol-toml';
 import { describeSyntax } from './describe-syntax.ts';
+import { pathResolver } from './path-resolver.ts';
 
 /** A parsed spec, with its prompt files inlined. */
 export interface SpecFile {
@@ -32,9 +33,7 @@ export async function readSpecFile(file: string, workingFolder: string): Promise
   const path = resolve(workingFolder, file);
   const text = await readSpecText(path);
   const parsed = parseSpec(parseDocument(text, file), file);
-  const folder = dirname(path);
-  const resolvePath = (inner: string) =>
-    isAbsolute(inner) || isAddress(inner) ? inner : join(folder, inner);
+  const resolvePath = pathResolver(path);
   return {
     file,
     spec: await inlinePrompts(parsed, file, resolvePath),
