@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AnswerBody, ReportedTokens } from './answer-body.ts';
+import type { ApiError } from './api-error.ts';
 import type { BackgroundResponses } from './background-responses.ts';
 import { type CellKey, cellKeyHeader, parseCellKey, replicateOf } from './cell-key.ts';
 import type { FaultPlan, PlannedFault } from './fault-plan.ts';
@@ -8,6 +9,8 @@ import { injectFault, type RenderOptions } from './inject-fault.ts';
 import type { FaultKind } from './load-faults.ts';
 import type { PromptRequest } from './prompt-request.ts';
 import type { ServedProtocol } from './protocols/served-protocol.ts';
+import type { RateLimiter } from './rate-limiter.ts';
+import type { RateWindow } from './rate-windows.ts';
 import type { RequestLog, RequestLogEntry } from './request-log.ts';
 import { questionKey, type RequestCounter } from './request-stats.ts';
 import { estimateTokens, type ModelAnswer, type SimulatedModel } from './simulated-model.ts';
@@ -18,6 +21,7 @@ import { writeBody, writeError, writePacedBody } from './write-response.ts';
 export interface RequestServices {
   readonly model: SimulatedModel;
   readonly faultPlan: FaultPlan | undefined;
+  readonly rateLimiter: RateLimiter | undefined;
   readonly background: BackgroundResponses;
   readonly counter: RequestCounter;
   readonly log: RequestLog | undefined;
@@ -27,6 +31,8 @@ export interface RequestServices {
 /** Answers the requests to models. */
 export interface RequestHandler {
   handle(request: IncomingMessage, response: ServerResponse, protocol: ServedProtocol): void;
+  /** What the rate limit has done until now. */
+  rateWindows(): readonly RateWindow[];
   /** Counts and logs open requests as aborted. Call it after all connections have been destroyed. */
   abandonAll(): void;
 }
@@ -39,6 +45,8 @@ interface Exchange {
   prompt: PromptRequest | undefined;
   questionKey: string | undefined;
   fault: FaultKind | undefined;
+  /** The rate limit has admitted it. */
+  isAdmitted: boolean;
   /** The response, if fully sent, is a real answer. */
   isRealAnswer: boolean;
   /** The connection was ended by a fault, not by the client. */
@@ -74,6 +82,10 @@ export function createRequestHandler(services: RequestServices): RequestHandler 
 
   return {
     handle,
+    rateWindows: () =>
+      firstRequestMs === undefined
+        ? []
+        : (services.rateLimiter?.windows(clock.now() - firstRequestMs) ?? []),
     abandonAll: () => {
       for (const settle of pendingSettlers) settle();
     },
@@ -90,6 +102,7 @@ function openExchange(request: IncomingMessage, counter: RequestCounter): Exchan
     prompt: undefined,
     questionKey: undefined,
     fault: undefined,
+    isAdmitted: false,
     isRealAnswer: false,
     isCut: false,
     tokens: undefined,
@@ -117,6 +130,11 @@ async function answer(input: {
   const askedBeforeCount = key === undefined ? 0 : counter.ask(key);
 
   const reply = model.answer(prompt, exchange.cell);
+  const refusal = askForAdmission(reply, { prompt, response, exchange, services, elapsedMs });
+  if (refusal !== undefined) {
+    writeError(response, refusal, protocol.describeError);
+    return;
+  }
   const isAnswer = !('status' in reply);
   const planned = faultPlan?.pick({
     requestNumber: exchange.requestNumber,
@@ -153,6 +171,39 @@ async function answer(input: {
   const waitsForAnswer = reply.latencyMs > 0 && !prompt.isBackground;
   if (waitsForAnswer) await writePacedBody(response, answerBody, reply.latencyMs, clock);
   else writeBody(response, answerBody);
+}
+
+/** Asks the rate limit, whose headers every response has. Returns the refusal, if it is one. */
+function askForAdmission(
+  reply: ModelAnswer | ApiError,
+  context: {
+    readonly prompt: PromptRequest;
+    readonly response: ServerResponse;
+    readonly exchange: Exchange;
+    readonly services: RequestServices;
+    readonly elapsedMs: number;
+  },
+): ApiError | undefined {
+  const { prompt, response, exchange, services, elapsedMs } = context;
+  const { rateLimiter, counter, clock } = services;
+  if (rateLimiter === undefined) return undefined;
+  const outputTokens = 'status' in reply ? 0 : reply.completionTokens;
+  const tokens = estimateTokens(prompt.promptChars) + outputTokens;
+  const { refusal, headers } = rateLimiter.admit({
+    elapsedMs,
+    nowMs: clock.now(),
+    tokens,
+    run: exchange.cell?.run,
+  });
+  for (let index = 0; index < headers.length; index += 2) {
+    response.setHeader(headers[index] ?? '', headers[index + 1] ?? '');
+  }
+  exchange.isAdmitted = refusal === undefined;
+  if (refusal !== undefined) {
+    exchange.fault = 'rate-limit';
+    counter.injected('rate-limit');
+  }
+  return refusal;
 }
 
 function drawKeyOf({ run, config, id, step }: CellKey): string {
@@ -196,7 +247,7 @@ function settleWhenEnded(input: {
   readonly pendingSettlers: Set<() => void>;
 }): void {
   const { response, exchange, pendingSettlers } = input;
-  const { counter, log, clock } = input.services;
+  const { counter, rateLimiter, log, clock } = input.services;
   const { socket } = response.req;
 
   const abandon = () => settle(false);
@@ -211,6 +262,7 @@ function settleWhenEnded(input: {
     const isOk = isSent && exchange.isRealAnswer;
     if (exchange.tokens !== undefined && (isSent || exchange.isCut)) counter.bill(exchange.tokens);
     counter.close(exchange.questionKey, isOk);
+    if (exchange.isAdmitted) rateLimiter?.release();
     log?.append(toLogEntry({ response, exchange, isSent, isOk, nowMs: clock.now() }));
   }
 }

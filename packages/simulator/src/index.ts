@@ -14,8 +14,10 @@ export {
   type ModelBehaviour,
 } from './load-behaviour.ts';
 export { type Fault, type FaultKind, type Faults, loadFaults } from './load-faults.ts';
+export type { RateLimit } from './load-rate-limit.ts';
 export { loadRecordings, type Recording, type Recordings } from './load-recordings.ts';
 export type { Arm } from './question-text.ts';
+export type { RateWindow } from './rate-windows.ts';
 export type { RequestLogEntry } from './request-log.ts';
 export {
   type BilledTokens,

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { rateLimitSchema } from './load-rate-limit.ts';
 import { readJsonFile } from './read-input-file.ts';
 
 const secondsSchema = z.number().min(0);
@@ -98,14 +99,19 @@ export type FaultKind = Fault['kind'];
 /** The faults of one or several kinds. */
 export type FaultOf<Kind extends FaultKind> = Extract<Fault, { kind: Kind }>;
 
-const faultsSchema = z.strictObject({ seed: z.int(), faults: z.array(faultSchema) });
-/** Faults in order of precedence: the first one that matches a request is injected. */
+const faultsSchema = z.strictObject({
+  seed: z.int(),
+  faults: z.array(faultSchema),
+  /** What it refuses is not looked at by the faults. */
+  rateLimit: rateLimitSchema.optional(),
+});
+/** Faults in order of precedence: the first one that matches a request is injected. And the provider's rate limit. */
 export type Faults = z.infer<typeof faultsSchema>;
 
 /**
  * Loads a fault file.
  *
- * @param path - JSON: `{ seed, faults: [ { kind, <conditions>, <parameters> } ] }`.
+ * @param path - JSON: `{ seed, faults: [ { kind, <conditions>, <parameters> } ], rateLimit? }`.
  * @throws {ThriceError} `invalid-file` naming key path, expected and received.
  */
 export async function loadFaults(path: string): Promise<Faults> {

@@ -1,5 +1,6 @@
 import type { ReportedTokens } from './answer-body.ts';
 import type { FaultKind } from './load-faults.ts';
+import type { RateWindow } from './rate-windows.ts';
 
 /** How often one question was asked, and how often it got a real answer. */
 export interface QuestionCounts {
@@ -20,6 +21,8 @@ export interface SimulatorStats {
   /** By {@link questionKey}. */
   readonly requestsByQuestion: ReadonlyMap<string, QuestionCounts>;
   readonly billed: BilledTokens;
+  /** What the rate limit did since the first request, in windows of ten seconds; empty without one. */
+  readonly rateWindows: readonly RateWindow[];
 }
 
 /**
@@ -91,8 +94,9 @@ export class RequestCounter {
   }
 
   /** Returns a copy that later requests do not change. */
-  snapshot(): SimulatorStats {
+  snapshot(rateWindows: readonly RateWindow[]): SimulatorStats {
     return {
+      rateWindows,
       requestCount: this.#requestCount,
       okCount: this.#okCount,
       faultCounts: Object.fromEntries(this.#faultCounts),

@@ -17,6 +17,7 @@ import type { Recordings } from './load-recordings.ts';
 import { anthropicProtocol } from './protocols/anthropic-protocol.ts';
 import { chatProtocol } from './protocols/chat-protocol.ts';
 import { responsesProtocol } from './protocols/responses-protocol.ts';
+import { RateLimiter } from './rate-limiter.ts';
 import { createRecordedModel } from './recorded-model.ts';
 import { openRequestLog } from './request-log.ts';
 import { RequestCounter, type SimulatorStats } from './request-stats.ts';
@@ -81,8 +82,12 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
   const counter = new RequestCounter();
   const log = options.log === undefined ? undefined : openLog(options.log);
   const faultPlan = faults === undefined ? undefined : createFaultPlan(faults);
+  const rateLimiter =
+    faults?.rateLimit === undefined ? undefined : new RateLimiter(faults.rateLimit);
   const background = new BackgroundResponses(clock);
-  const handler = createRequestHandler({ model, faultPlan, background, counter, log, clock });
+  const services = { model, faultPlan, rateLimiter, background, counter, log, clock };
+  const handler = createRequestHandler(services);
+  const stats = () => counter.snapshot(handler.rateWindows());
 
   const server = createHttpServer((request, response) => {
     const path = pathOf(request);
@@ -90,7 +95,7 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
     if (protocol !== undefined) handler.handle(request, response, protocol);
     else {
       const route = `${request.method ?? ''} ${path}`;
-      answerOtherRequest(route, response, { model, background, counter });
+      answerOtherRequest(route, response, { model, background, stats });
     }
   });
   try {
@@ -110,7 +115,7 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
   };
   return {
     url: `${originOf(server, host)}/v1`,
-    stats: () => counter.snapshot(),
+    stats,
     close,
     [Symbol.asyncDispose]: close,
   };
@@ -139,11 +144,11 @@ function answerOtherRequest(
   {
     model: { modelNames },
     background,
-    counter,
+    stats,
   }: {
     readonly model: SimulatedModel;
     readonly background: BackgroundResponses;
-    readonly counter: RequestCounter;
+    readonly stats: () => SimulatorStats;
   },
 ): void {
   const document = background.answer(route);
@@ -159,9 +164,9 @@ function answerOtherRequest(
     if (isServed) writeJson(response, 200, JSON.stringify(toModel(name)));
     else writeError(response, modelNotFound(name));
   } else if (route === 'GET /thrice/stats') {
-    const stats = counter.snapshot();
-    const requestsByQuestion = Object.fromEntries(stats.requestsByQuestion);
-    writeJson(response, 200, JSON.stringify({ ...stats, requestsByQuestion }));
+    const counts = stats();
+    const requestsByQuestion = Object.fromEntries(counts.requestsByQuestion);
+    writeJson(response, 200, JSON.stringify({ ...counts, requestsByQuestion }));
   } else {
     const [method = '', path = ''] = route.split(' ');
     writeError(response, unknownUrl(method, path));

@@ -46,7 +46,7 @@ describe('the counts of requests', () => {
     counter.open();
     counter.ask('q1');
 
-    const { requestsByQuestion } = counter.snapshot();
+    const { requestsByQuestion } = counter.snapshot([]);
     counter.ask('q1');
     counter.close('q1', true);
 

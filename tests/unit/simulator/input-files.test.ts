@@ -235,6 +235,35 @@ describe('loadFaults', () => {
     expect(await loadFaults(folder.at('f.json'))).toEqual(faults);
   });
 
+  it('reads a rate limit that changes', async () => {
+    const change = { afterSeconds: 60, requestsPerMinute: 600 };
+    const rateLimit = { requestsPerMinute: 1200, maxConcurrency: 8, headers: 'openai', change };
+    const faults = { seed: 7, faults: [], rateLimit };
+    await using folder = await openFolder({ 'f.json': JSON.stringify(faults) });
+
+    expect(await loadFaults(folder.at('f.json'))).toEqual(faults);
+  });
+
+  it.each<[string, unknown, string]>([
+    [
+      'without a time',
+      { requestsPerMinute: 6 },
+      'change: expected afterSeconds or afterRequests, received {"requestsPerMinute":6}',
+    ],
+    [
+      'of another limit',
+      { afterRequests: 5, tokensPerMinute: 6 },
+      'change: expected only limits that the rate limit has',
+    ],
+  ])('rejects a change of a rate limit %s', async (_name, change, expected) => {
+    const faults = { seed: 7, faults: [], rateLimit: { requestsPerMinute: 60, change } };
+    const files = { 'f.json': JSON.stringify(faults) };
+
+    const [problem] = await problemsWith(loadFaults, files, 'f.json');
+
+    expect(problem).toContain(expected);
+  });
+
   it.each<[string, unknown, string[]]>([
     [
       'an unknown kind',

@@ -288,6 +288,7 @@ describe('stats', () => {
       maxOpenCount: 1,
       requestsByQuestion: new Map([['direct: q', { requests: 1, ok: 0 }]]),
       billed: { calls: 0, inputTokens: 0, outputTokens: 0 },
+      rateWindows: [],
     });
   });
 
@@ -320,6 +321,7 @@ describe('stats', () => {
       maxOpenCount: 1,
       requestsByQuestion: { 'direct: q': { requests: 2, ok: 1 } },
       billed: { calls: 1, inputTokens: 1, outputTokens: 5 },
+      rateWindows: [],
     });
   });
 });
