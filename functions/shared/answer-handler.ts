@@ -207,7 +207,7 @@ function describeEvent(event: WorkerEvent): Readonly<Record<string, unknown>> {
     case 'breaker-opened':
       return { breakerKey: event.breaker.breakerKey, code: event.breaker.error.code };
     case 'breaker-waiting':
-      return { breakerKey: event.breakerKey };
+      return { breakerKey: event.breaker.breakerKey };
     case 'stalled':
       return { cellCount: event.cellCount, forMs: event.forMs };
     case 'cells-taken-over':

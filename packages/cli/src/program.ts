@@ -8,6 +8,10 @@ type CommandRunner = (terminal: Terminal, ...args: never[]) => Promise<ExitCode>
 
 const folderOption = ['--dir <folder>', 'folder of runs and results', '.thrice'] as const;
 const stageOption = ['--stage <name>', 'use a deployed SST stage instead of this machine'] as const;
+const waitOption = [
+  '--wait-for-quota',
+  'wait for exhausted quotas to reset instead of pausing',
+] as const;
 const jsonOption = ['--json', 'print a single JSON document to stdout and nothing else'] as const;
 
 /**
@@ -77,7 +81,7 @@ function addRunCommands(program: Command, run: Run): void {
     )
     .option('--parallel <n>', 'maximum number of cells in flight', wholeNumberTo(10_000))
     .option('--skip-missing-keys', 'skip configs whose key is not set')
-    .option('--wait-for-quota', 'wait for exhausted quotas to reset instead of pausing')
+    .option(...waitOption)
     .option('--detach', 'run in the background and return at once')
     .option(...stageOption)
     .addOption(
@@ -105,6 +109,7 @@ function addRunCommands(program: Command, run: Run): void {
     .option('--limit <n>', 'with --spec: only the first <n> questions', wholeNumberTo(999_999_999))
     .option('--replicates <n>', 'with --spec: independent repetitions', wholeNumberTo(1000))
     .option('--parallel <n>', 'maximum number of cells in flight', wholeNumberTo(10_000))
+    .option(...waitOption)
     .option(...folderOption)
     .option(...stageOption)
     .option(...jsonOption)
@@ -120,6 +125,7 @@ function addRunCommands(program: Command, run: Run): void {
     .argument('<run>', 'run name, or a group for all of its runs')
     .requiredOption('--failed', 'retry the cells that ended without a score')
     .option('--configs <names>', 'retry only these configs, separated by commas', nameList)
+    .option(...waitOption)
     .option(...folderOption)
     .option(...stageOption)
     .option(...jsonOption)

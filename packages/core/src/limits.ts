@@ -23,9 +23,9 @@ export const limits = {
    * pace of the lane is searched. Longer than 64 workers need to be served at a call per second.
    */
   laneWaitMs: 90_000,
-  /** First wait for an exhausted lane without a known reset time. */
-  quotaBackoffBaseMs: 5_000,
-  /** Largest wait for an exhausted lane without a known reset time. */
+  /** First wait for an exhausted lane whose reset is unknown, past or not believed, before jitter. */
+  quotaBackoffBaseMs: 30_000,
+  /** Largest such wait. */
   quotaBackoffCapMs: 1_800_000,
   /** Fixed wait for an exhausted lane without a known reset time, where openings are not counted. */
   halfOpenAfterMs: 300_000,

@@ -114,6 +114,28 @@ describe('progress in a log', () => {
     expect(terminal.stderr).toBe(text);
   });
 
+  it('prints a line every five minutes while everything waits, and at the end', async () => {
+    vi.useFakeTimers();
+    const { progress, terminal, clock } = startProgress();
+    const waits = [{ breakerKey: 'lab', until: '2026-01-02T09:00:00.000Z', reason: '429' }];
+    const end = Promise.withResolvers<void>();
+    const shown = progress.around(end.promise);
+
+    progress.observe({ kind: 'lanes-waiting', waits, areAllWaiting: true });
+    for (let count = 0; count < 126; count += 1) {
+      clock.nowMs += 5_000;
+      await vi.advanceTimersByTimeAsync(5_000);
+    }
+    const whileWaiting = terminal.stderr.match(/0\/8 cells/g)?.length;
+    progress.observe({ kind: 'lanes-waiting', waits: [], areAllWaiting: false });
+    end.resolve();
+    await shown;
+    vi.useRealTimers();
+
+    expect(whileWaiting).toBe(3);
+    expect(terminal.stderr.match(/0\/8 cells/g)).toHaveLength(4);
+  });
+
   it('includes earlier cells in the counts', async () => {
     const before = aConfigStatus({ scored: 3, correct: 2, notAttempted: 1, costUsd: 1 });
     const { progress, terminal, clock } = startProgress({}, [before]);
@@ -204,7 +226,7 @@ describe('progress in a log', () => {
 
     progress.observe({
       kind: 'breaker-waiting',
-      breakerKey: 'lab',
+      breaker: anOpenBreaker(),
       untilMs: Date.parse('2026-01-02T03:04:05.000Z'),
     });
     progress.observe({
@@ -216,7 +238,7 @@ describe('progress in a log', () => {
 
     expect(terminal.stderr).toBe(
       [
-        'waiting for lane lab until 2026-01-02T03:04:05.000Z\n',
+        'waiting for lane lab until 2026-01-02T03:04:05.000Z: 429 no quota\n',
         'took over 2 cells from a process that died; 1 call was in flight and may be paid twice\n',
         'took over 1 cell from a process that died; none of its calls was in flight\n',
       ].join(''),

@@ -458,6 +458,62 @@ describe('workGroup', () => {
     expect(refusalCount).toBeLessThan(12);
   });
 
+  it.each([
+    { reset: 'unknown', resetAfterMs: undefined },
+    { reset: 'past', resetAfterMs: -60_000 },
+  ])(
+    'waits 30 s and then twice as long each time for a quota whose reset is $reset',
+    async ({ resetAfterMs }) => {
+      const clock = new FakeClock();
+      const refusedAtMs: number[] = [];
+
+      const { ending, events } = await work({
+        benchmark: aBenchmark({ configs: [aConfig()], parallel: 1 }),
+        answer: () => {
+          if (refusedAtMs.length === 5) return aModelResponse();
+          refusedAtMs.push(clock.monotonicMs());
+          return resetAfterMs === undefined
+            ? anError('quota-exhausted')
+            : anError('quota-exhausted', { resetAt: clock.toIso(clock.now() + resetAfterMs) });
+        },
+        clock,
+        waitForQuota: true,
+      });
+
+      expect(ending).toEqual({ kind: 'complete' });
+      const waitsSeconds = refusedAtMs
+        .slice(1)
+        .map((atMs, index) => Math.round((atMs - (refusedAtMs[index] ?? 0)) / 2_000) * 2);
+      // Half of each wait is drawn; the fake draws 0.
+      expect(waitsSeconds).toEqual([16, 30, 60, 120]);
+      const told = events.filter(
+        (event) => event.kind === 'lanes-waiting' && event.areAllWaiting && event.waits.length > 0,
+      );
+      expect(told.length).toBeGreaterThanOrEqual(5);
+    },
+  );
+
+  it('ends a wait of unknown length when the machine wakes up after it', async () => {
+    const clock = new FakeClock();
+    let callCount = 0;
+
+    const { ending } = await work({
+      benchmark: aBenchmark({ configs: [aConfig()], parallel: 1 }),
+      answer: () => {
+        callCount += 1;
+        if (callCount > 1) return aModelResponse();
+        // The machine sleeps for an hour: monotonic time stands still meanwhile.
+        void clock.sleep(3_000).then(() => clock.setWallClock(clock.now() + 3_600_000));
+        return anError('quota-exhausted');
+      },
+      clock,
+      waitForQuota: true,
+    });
+
+    expect(ending).toEqual({ kind: 'complete' });
+    expect(clock.monotonicMs()).toBeLessThan(10_000);
+  });
+
   it.each([0, 1_500])(
     'waits no longer than a refusal asks for, with Retry-After of %i ms',
     async (retryAfterMs) => {

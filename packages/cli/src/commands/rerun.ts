@@ -12,6 +12,7 @@ import { chooseConfigs } from '../spec/apply-overrides.ts';
 /** Options of `thrice rerun`. */
 export interface RerunOptions extends EngineOptions {
   readonly configs?: readonly string[];
+  readonly waitForQuota?: boolean;
   readonly json?: boolean;
 }
 
@@ -55,6 +56,7 @@ export async function rerunRun(
     signals,
     folder: options.dir,
     isJson: options.json === true,
+    waitForQuota: options.waitForQuota,
     scope: { runs, configs: configs.map(({ name }) => name) },
   });
 }

@@ -23,6 +23,7 @@ import type { StageEngine } from '../stage/stage-engine.ts';
 export interface ResumeOptions extends EditOptions {
   readonly spec?: string;
   readonly parallel?: number;
+  readonly waitForQuota?: boolean;
   readonly json?: boolean;
 }
 
@@ -150,5 +151,6 @@ async function work(
     signals,
     folder: options.dir,
     isJson: options.json === true,
+    waitForQuota: options.waitForQuota,
   });
 }

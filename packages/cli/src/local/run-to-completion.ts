@@ -44,6 +44,12 @@ export interface CompletionOrder {
   readonly isJson: boolean;
   /** The part of the group to work on. @default all of it */
   readonly scope?: TaskScope;
+  /** Wait for exhausted lanes instead of pausing. @default whether the group was started so */
+  readonly waitForQuota?: boolean | undefined;
+  /** Interval between two lines of progress where it is not redrawn, ms. @default 5 seconds */
+  readonly logMs?: number;
+  /** Told whether everything that is left waits for blocked lanes. */
+  readonly onWaiting?: (areAllWaiting: boolean) => void;
 }
 
 /**
@@ -54,9 +60,13 @@ export interface CompletionOrder {
 export async function runToCompletion(order: CompletionOrder): Promise<ExitCode> {
   const { engine, header, benchmark, terminal, signals } = order;
   const queue = engine.queueOf(header.group);
-  const { breakers, lanes } = await chooseBreakers(header, engine, order.scope ?? {});
+  const waitForQuota = order.waitForQuota ?? header.waitForQuota;
+  const { breakers, lanes } = await chooseBreakers(header, engine, {
+    ...order.scope,
+    awaitsResets: waitForQuota,
+  });
   for (const lane of lanes) await queue.makeVisible(lane);
-  const progress = await createProgress({ terminal, engine, header });
+  const progress = await createProgress({ terminal, engine, header, logMs: order.logMs });
   const governor = new SlotGovernor({
     clock: engine.clock,
     total: benchmark.parallel,
@@ -90,6 +100,7 @@ export async function runToCompletion(order: CompletionOrder): Promise<ExitCode>
           void ahead.abandon();
         }
         if (event.kind === 'store-writable') isUnwritable = false;
+        if (event.kind === 'lanes-waiting') order.onWaiting?.(event.areAllWaiting);
         progress.observe(event);
         if (event.kind === 'cells-taken-over' && event.inFlight.length > 0) {
           const { folder, clock } = engine;
@@ -98,7 +109,7 @@ export async function runToCompletion(order: CompletionOrder): Promise<ExitCode>
         }
       },
       scope: order.scope ?? wholeGroup(header),
-      waitForQuota: header.waitForQuota,
+      waitForQuota,
       halfOpen: new Set(breakers.map(({ breakerKey }) => breakerKey)),
       drainSignal: signals.drain,
       stopSignal: signals.stop,

@@ -4,7 +4,7 @@ import type { WorkEvent } from '@thrice/local';
 import { countConfigs } from '../engine/describe-status.ts';
 import type { ConfigStatus } from '../engine/group-status.ts';
 import { plainText, type Terminal } from '../shell/terminal.ts';
-import { describeBreakerKey, describeOpenBreaker } from './breaker-text.ts';
+import { describeOpenBreaker, describeWait } from './breaker-text.ts';
 import { LiveBlock } from './live-block.ts';
 import { type ProgressFigures, renderProgressBlock, renderProgressLine } from './progress-text.ts';
 import { RateMeter } from './rate-meter.ts';
@@ -13,6 +13,8 @@ import { RateMeter } from './rate-meter.ts';
 const REDRAW_MS = 250;
 /** Interval between two lines in a log, ms. */
 const LOG_MS = 5_000;
+/** The same while everything that is left waits, possibly for hours. */
+const WAITING_LOG_MS = 300_000;
 /** Resets that differ by less were told by calls that were in flight together, ms. */
 const SAME_RESET_MS = 500;
 
@@ -35,7 +37,11 @@ export class Progress {
   /** When the blocked lanes and models that were noted reset, ms since 1970; NaN where unknown. */
   readonly #notedResets = new Map<string, number>();
   readonly #recount: () => Promise<readonly ConfigStatus[]>;
+  readonly #logMs: number;
   #waits: readonly LaneWait[] = [];
+  #areAllWaiting = false;
+  /** When a line was last printed in a log, monotonic ms. */
+  #loggedAtMs = Number.NEGATIVE_INFINITY;
   #hasEnded = false;
 
   constructor(init: {
@@ -46,7 +52,10 @@ export class Progress {
     readonly configs: readonly ConfigStatus[];
     /** Reads the current counts from the ledger. */
     readonly recount: () => Promise<readonly ConfigStatus[]>;
+    /** Interval between two lines in a log, ms. @default 5 seconds */
+    readonly logMs?: number | undefined;
   }) {
+    this.#logMs = init.logMs ?? LOG_MS;
     this.#recount = init.recount;
     this.#terminal = init.terminal;
     this.#monotonicMs = init.monotonicMs;
@@ -61,7 +70,7 @@ export class Progress {
     this.#meter.add(this.#monotonicMs(), this.#doneCount());
     const timer = setInterval(
       () => void this.#refresh(),
-      this.#terminal.isInteractive ? REDRAW_MS : LOG_MS,
+      this.#terminal.isInteractive ? REDRAW_MS : this.#logMs,
     );
     try {
       return await work;
@@ -111,11 +120,16 @@ export class Progress {
         break;
       case 'breaker-waiting':
         this.note(
-          `waiting for ${describeBreakerKey(event.breakerKey)} until ${new Date(event.untilMs).toISOString()}`,
+          describeWait({
+            breakerKey: event.breaker.breakerKey,
+            until: new Date(event.untilMs).toISOString(),
+            reason: event.breaker.error.message,
+          }),
         );
         break;
       case 'lanes-waiting':
         this.#waits = event.waits;
+        this.#areAllWaiting = event.areAllWaiting;
         break;
       case 'stalled':
         this.note(
@@ -180,6 +194,7 @@ export class Progress {
   #show(tookSeconds?: number): void {
     this.#meter.add(this.#monotonicMs(), this.#doneCount());
     const { isInteractive, columns } = this.#terminal;
+    if (!isInteractive && !this.#isLineDue(tookSeconds)) return;
     const figures: ProgressFigures = {
       configs: [...this.#configs.values()],
       perSecond: this.#meter.perSecond(),
@@ -190,6 +205,15 @@ export class Progress {
     this.#block.show(
       isInteractive ? renderProgressBlock(figures, columns) : renderProgressLine(figures),
     );
+  }
+
+  /** Whether a log gets another line: rarely while nothing happens, and always at the end. */
+  #isLineDue(tookSeconds: number | undefined): boolean {
+    const nowMs = this.#monotonicMs();
+    const intervalMs = this.#areAllWaiting && tookSeconds === undefined ? WAITING_LOG_MS : 0;
+    if (nowMs - this.#loggedAtMs < intervalMs) return false;
+    this.#loggedAtMs = nowMs;
+    return true;
   }
 }
 
@@ -223,10 +247,13 @@ export async function createProgress({
   terminal,
   engine,
   header,
+  logMs,
 }: {
   readonly terminal: Terminal;
   readonly engine: { readonly ledger: Ledger; readonly clock: Clock };
   readonly header: GroupHeader;
+  /** Interval between two lines in a log, ms. @default 5 seconds */
+  readonly logMs?: number | undefined;
 }): Promise<Progress> {
   const recount = async () => {
     const configs = await countConfigs(header, engine);
@@ -239,5 +266,6 @@ export async function createProgress({
     now: () => engine.clock.now(),
     configs,
     recount,
+    logMs,
   });
 }

@@ -39,7 +39,7 @@ export type WorkerEvent =
       readonly servedModel: string;
     }
   | { readonly kind: 'breaker-opened'; readonly breaker: OpenBreaker }
-  | { readonly kind: 'breaker-waiting'; readonly breakerKey: string; readonly untilMs: number }
+  | { readonly kind: 'breaker-waiting'; readonly breaker: OpenBreaker; readonly untilMs: number }
   /** Cells waited although nothing kept them from a call; the worker has restarted them. */
   | { readonly kind: 'stalled'; readonly cellCount: number; readonly forMs: number }
   /** Cells that a dead worker held. Where a call of it was in flight, that may be paid twice. */

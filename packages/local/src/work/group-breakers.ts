@@ -12,6 +12,7 @@ import {
   modelRefOf,
   type OpenBreaker,
   type OpenBreakers,
+  type Random,
   type WorkerEvent,
   type WorkerObserver,
 } from '@thrice/core';
@@ -33,8 +34,8 @@ interface BreakerWait {
   readonly breaker: OpenBreaker;
   /** Monotonic ms. */
   readonly endsAtMs: number;
-  /** When the quota resets, ms since 1970; undefined if that is unknown. */
-  readonly resetAtMs: number | undefined;
+  /** When it ends by the wall clock, ms since 1970: monotonic time stands still while the machine is asleep. */
+  readonly endsAtWallMs: number;
   /** When the wait ends, for people. */
   readonly until: string;
 }
@@ -44,6 +45,7 @@ interface BreakersInit {
   readonly benchmark: Benchmark;
   readonly ledger: Ledger;
   readonly clock: Clock;
+  readonly random: Random;
   readonly queue: SqliteTaskQueue;
   readonly observe: WorkerObserver;
   /** Wait for exhausted lanes instead of ending as paused. */
@@ -282,9 +284,7 @@ export class GroupBreakers {
       known.breaker.probeAt === breaker.probeAt;
     const wait = isSame ? known : this.#startWait(breaker);
     this.#waits.set(breaker.breakerKey, wait);
-    if (clock.monotonicMs() >= wait.endsAtMs) return true;
-    // A machine that was asleep comes to the reset before its monotonic time does.
-    return wait.resetAtMs !== undefined && clock.now() >= wait.resetAtMs;
+    return clock.monotonicMs() >= wait.endsAtMs || clock.now() >= wait.endsAtWallMs;
   }
 
   /**
@@ -305,12 +305,11 @@ export class GroupBreakers {
     );
     // The clock may have been set back after the breaker opened.
     const leftMs = Math.max(0, durationMs - Math.max(0, nowMs - openedAtMs));
-    if (!isOutage(breaker))
-      observe({ kind: 'breaker-waiting', breakerKey, untilMs: nowMs + leftMs });
+    if (!isOutage(breaker)) observe({ kind: 'breaker-waiting', breaker, untilMs: nowMs + leftMs });
     return {
       breaker,
       endsAtMs: clock.monotonicMs() + leftMs,
-      resetAtMs: isResetKnown ? openedAtMs + durationMs : undefined,
+      endsAtWallMs: nowMs + leftMs,
       until: clock.toIso(nowMs + leftMs),
     };
   }
@@ -320,7 +319,7 @@ export class GroupBreakers {
     return backoffMs((this.#reopenCounts.get(breakerKey) ?? 0) + 1, {
       baseMs: limits.quotaBackoffBaseMs,
       capMs: limits.quotaBackoffCapMs,
-      random: () => 0.5,
+      random: this.#init.random,
     });
   }
 }

@@ -4,20 +4,20 @@ import type { WorkOrder } from './work-order.ts';
 /** Tells the user, and those who ask from another process, what the work waits for. */
 export class WaitReport {
   readonly #order: Pick<WorkOrder, 'engine' | 'observe'>;
-  /** What was last reported to be waited for, as JSON. */
-  #reportedWaits = '[]';
+  /** What was last reported, as JSON. */
+  #reported = '[[],false]';
 
   constructor(order: Pick<WorkOrder, 'engine' | 'observe'>) {
     this.#order = order;
   }
 
   /** Reports what is waited for, unless nothing has changed since the last report. */
-  async update(waits: readonly LaneWait[]): Promise<void> {
+  async update(waits: readonly LaneWait[], areAllWaiting: boolean): Promise<void> {
     const { engine, observe } = this.#order;
-    const reported = JSON.stringify(waits);
-    if (reported === this.#reportedWaits) return;
-    this.#reportedWaits = reported;
-    observe({ kind: 'lanes-waiting', waits });
+    const reported = JSON.stringify([waits, areAllWaiting]);
+    if (reported === this.#reported) return;
+    this.#reported = reported;
+    observe({ kind: 'lanes-waiting', waits, areAllWaiting });
     await engine.workers.reportWaits(waits);
   }
 }

@@ -78,6 +78,8 @@ class WorkLoop {
   readonly #idle: WakeableSleep;
   #failure: { readonly error: unknown } | undefined;
   #isCancelled = false;
+  /** Everything that is left waits for open breakers. */
+  #areAllWaiting = false;
   #stoppedCount = 0;
   #lostCount = 0;
   /** When the loop last refreshed what it knows, monotonic ms. */
@@ -120,6 +122,7 @@ class WorkLoop {
       benchmark,
       ledger: engine.ledger,
       clock: engine.clock,
+      random: order.random,
       queue: this.#queue,
       observe: order.observe,
       waitForQuota: order.waitForQuota,
@@ -191,7 +194,10 @@ class WorkLoop {
       await this.#refresh();
       const stop = await this.#stopReason();
       if (stop !== undefined) return stop;
-      if ((await this.#startCells()) > 0) continue;
+      if ((await this.#startCells()) > 0) {
+        this.#areAllWaiting = false;
+        continue;
+      }
       const ending = await this.#waitForMore();
       if (ending !== undefined) return ending;
     }
@@ -207,6 +213,8 @@ class WorkLoop {
     const { isPlanned } = this.#planning;
     const backlog = await this.#queue.readBacklog();
     const ending = isPlanned ? this.#endingOf(backlog) : undefined;
+    this.#areAllWaiting =
+      isPlanned && this.#ownOf(backlog).every((each) => this.#breakers.blockersOf(each).length > 0);
     if (ending === undefined) await this.#idle.sleep(this.#idleMs(backlog));
     return ending;
   }
@@ -228,12 +236,15 @@ class WorkLoop {
     while (this.#inFlight.count > 0) await this.#idle.sleep(IDLE_MS);
   }
 
+  /** The part of a backlog that is worked on. */
+  #ownOf(backlog: readonly Backlog[]): readonly Backlog[] {
+    const { runs, configs } = this.#order.scope;
+    return backlog.filter(({ run, config }) => runs.includes(run) && configs.includes(config));
+  }
+
   /** Undefined while there is work, or something to wait for. */
   #endingOf(whole: readonly Backlog[]): Ending | undefined {
-    const { runs, configs } = this.#order.scope;
-    const backlog = whole.filter(
-      ({ run, config }) => runs.includes(run) && configs.includes(config),
-    );
+    const backlog = this.#ownOf(whole);
     if (backlog.length === 0) return { kind: 'complete' };
     const openBreakers = new Map<string, OpenBreaker>();
     for (const each of backlog) {
@@ -343,7 +354,10 @@ class WorkLoop {
     const takenOver = await takeOverCells(engine);
     if (takenOver.cells.length > 0) observe({ kind: 'cells-taken-over', ...takenOver });
     await this.#breakers.refresh();
-    await this.#waitReport.update([...governor.laneWaits, ...this.#breakers.waits]);
+    await this.#waitReport.update(
+      [...governor.laneWaits, ...this.#breakers.waits],
+      this.#areAllWaiting,
+    );
     this.#watchdog.check(monotonicMs, this.#inFlight.count);
   }
 

@@ -74,6 +74,8 @@ export type WorkEvent =
   | {
       readonly kind: 'lanes-waiting';
       readonly waits: readonly LaneWait[];
+      /** Whether everything that is left waits, for breakers: no call is made until one of these waits ends. */
+      readonly areAllWaiting: boolean;
     }
   /** The store takes writes again and has those that were held. */
   | { readonly kind: 'store-writable' };
