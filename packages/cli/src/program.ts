@@ -115,10 +115,13 @@ function addRunCommands(program: Command, run: Run): void {
     .option(...jsonOption)
     .action(run(async () => (await import('./commands/resume.ts')).resumeGroup));
   program
-    .command('work', { hidden: true })
-    .argument('<group>')
+    .command('work')
+    .description('work on whatever is left, oldest group first, until stopped; waits for quotas')
+    .argument('[group]', 'only this group, to its end')
+    .option('--all', 'all groups, which is also what it does without a group')
+    .option(...waitOption)
     .option(...folderOption)
-    .action(run(async () => (await import('./commands/resume.ts')).workOnGroup));
+    .action(run(async () => (await import('./commands/work.ts')).work));
   program
     .command('rerun')
     .description('retry the cells without a score; results join the same run')

@@ -45,10 +45,13 @@ describe('the described commands', () => {
   });
 
   it('include those of dlq, and no hidden one', () => {
-    const paths = allOf(thrice).map(({ path }) => path.join(' '));
+    const program = createProgram(fakeTerminal(), () => undefined);
+    program.command('internal', { hidden: true });
+
+    const paths = allOf(describeCommand(program)).map(({ path }) => path.join(' '));
 
     expect(paths).toEqual(expect.arrayContaining(['', 'run', 'dlq', 'dlq replay', 'completion']));
-    expect(paths).not.toContain('work');
+    expect(paths).not.toContain('internal');
   });
 });
 

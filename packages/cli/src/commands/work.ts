@@ -1,0 +1,150 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import {
+  type GroupRecord,
+  groupKey,
+  loadGroup,
+  type PatternMatcher,
+  ThriceError,
+  toThriceError,
+} from '@thrice/core';
+import type { LocalEngine } from '@thrice/local';
+import { chooseBreakers } from '../engine/close-breakers.ts';
+import { keyStatus, openEngine, openModels, openPatterns } from '../local/compose-local.ts';
+import { prepareGroup } from '../local/prepare-group.ts';
+import { runToCompletion } from '../local/run-to-completion.ts';
+import { type GroupStore, workOnAll } from '../local/work-on-all.ts';
+import { describeFailure } from '../render/failure-text.ts';
+import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
+import { listenForStop, type StopSignals } from '../shell/stop-signals.ts';
+import type { Terminal } from '../shell/terminal.ts';
+import { type ResumeOptions, workOnGroup } from './resume.ts';
+
+/** Interval between two lines about the progress of a group, ms. */
+const PROGRESS_MS = 60_000;
+
+/** Options of `thrice work`. */
+export interface WorkOptions extends ResumeOptions {
+  readonly all?: boolean;
+}
+
+/**
+ * `thrice work`: works on one group to its end, as `run --detach` has it, or on whatever is left in the store until it
+ * is stopped.
+ */
+export async function work(
+  terminal: Terminal,
+  name: string | undefined,
+  options: WorkOptions,
+): Promise<ExitCode> {
+  if (name === undefined) return await workOnWholeStore(terminal, options);
+  if (options.all !== true) return await workOnGroup(terminal, name, options);
+  throw new ThriceError({
+    code: 'invalid-argument',
+    message: `work: expected a group or --all, received both; leave out "${name}" or --all`,
+  });
+}
+
+/** What the work on each group shares. */
+interface Shared {
+  readonly terminal: Terminal;
+  readonly options: WorkOptions;
+  readonly patterns: PatternMatcher;
+  readonly signals: StopSignals;
+}
+
+async function workOnWholeStore(terminal: Terminal, options: WorkOptions): Promise<ExitCode> {
+  using engine = openEngine(options.dir, terminal);
+  using patterns = openPatterns();
+  using signals = listenForStop();
+  const shared = { terminal, options, patterns, signals };
+  terminal.error(`working on whatever is left in ${engine.folder}; press Ctrl-C to stop`);
+  await workOnAll({
+    store: storeOf(engine),
+    clock: engine.clock,
+    workOn: (record, onWaiting) => workOnOne(record, onWaiting, shared),
+    report: (group, event) => terminal.error(`${group}: ${event}`),
+    describeError: (error) => describeFailure(toThriceError(error)).join('\n'),
+    drainSignal: signals.drain,
+  });
+  return exitCodes.interrupted;
+}
+
+function storeOf(engine: LocalEngine): GroupStore {
+  const { ledger, workers, clock, folder } = engine;
+  return {
+    listGroups: () => ledger.listGroups(),
+    isLeft: async ({ header: { group }, isPlanned }) => {
+      if (workers.countOthers(group, clock.now()) > 0) return false;
+      const isDone = isPlanned && (await engine.queueOf(group).readBacklog()).length === 0;
+      // Killed after its last cell, before its results were written.
+      return !isDone || !existsSync(join(folder, groupKey(group, 'summary.json')));
+    },
+    breakersOf: async ({ header }) =>
+      (await chooseBreakers(header, engine, { awaitsResets: false })).breakers,
+  };
+}
+
+async function workOnOne(
+  record: GroupRecord,
+  onWaiting: (areAllWaiting: boolean) => void,
+  { terminal, options, patterns, signals }: Shared,
+): Promise<ExitCode> {
+  // Each group has an engine of its own, as if another process worked on it.
+  using engine = openEngine(options.dir, terminal);
+  const group = loadGroup(record);
+  await using prepared = await prepareGroup(group, engine, terminal, options);
+  refuseMissingKeys(record, prepared.benchmark, terminal);
+  // Clients know a lane by its name, which may mean another one in another group.
+  await using models = openModels(terminal);
+  return await runToCompletion({
+    terminal: linesOf(record.header.group, terminal),
+    engine,
+    header: group.header,
+    isPlanned: group.isPlanned,
+    benchmark: prepared.benchmark,
+    models,
+    patterns,
+    // Signals of its own: what listens to them goes when the work on the group ends.
+    signals: {
+      drain: AbortSignal.any([signals.drain]),
+      stop: AbortSignal.any([signals.stop]),
+      [Symbol.dispose]: () => undefined,
+    },
+    folder: options.dir,
+    isJson: false,
+    waitForQuota: true,
+    logMs: PROGRESS_MS,
+    onWaiting,
+  });
+}
+
+/** A call without its key would block the lane for the processes that have it. */
+function refuseMissingKeys(
+  { header }: GroupRecord,
+  { configs, lanes }: ReturnType<typeof loadGroup>['benchmark'],
+  terminal: Terminal,
+): void {
+  for (const { config, cells } of header.configs) {
+    const name = configs.find((each) => each.name === config)?.lane ?? '';
+    const lane = lanes.get(name);
+    if (cells === 0 || lane === undefined || keyStatus(lane, terminal) !== 'missing') continue;
+    throw new ThriceError({
+      code: 'missing-key',
+      message: `lane ${name}: expected its key in ${lane.apiKeyEnv ?? ''}, which is not set; set it where this command starts, then start it again`,
+    });
+  }
+}
+
+/** A terminal for the work on one of several groups: lines that name it, and nothing that is redrawn. */
+function linesOf(group: string, terminal: Terminal): Terminal {
+  return {
+    ...terminal,
+    isInteractive: false,
+    print: () => undefined,
+    draw: () => undefined,
+    error: (text) => {
+      for (const line of text.split('\n')) terminal.error(`${group}: ${line}`);
+    },
+  };
+}

@@ -1,0 +1,167 @@
+import { type Clock, type GroupRecord, limits, type OpenBreaker } from '@thrice/core';
+import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
+
+/** Interval at which groups are looked for, ms. */
+const LOOK_MS = 2_000;
+
+/** What {@link workOnAll} finds in the store. */
+export interface GroupStore {
+  /** Lists groups, newest first. */
+  listGroups(): Promise<readonly GroupRecord[]>;
+  /** Whether a group has cells or results left that no other process works on. */
+  isLeft(record: GroupRecord): Promise<boolean>;
+  /** The open breakers that can block a group. */
+  breakersOf(record: GroupRecord): Promise<readonly OpenBreaker[]>;
+}
+
+/** What {@link workOnAll} needs. */
+export interface WorkOnAllOrder {
+  readonly store: GroupStore;
+  readonly clock: Clock;
+  /** Works on a group until nothing is left to do, and says whether everything that is left waits. */
+  readonly workOn: (
+    record: GroupRecord,
+    onWaiting: (areAllWaiting: boolean) => void,
+  ) => Promise<ExitCode>;
+  /** Told what happens to a group, one line each. */
+  readonly report: (group: string, event: string) => void;
+  /** Describes what ended the work on a group with an error. */
+  readonly describeError: (error: unknown) => string;
+  /** Aborts to start no more groups; returns when those at work have ended. */
+  readonly drainSignal: AbortSignal;
+}
+
+/** A group that cannot be worked on for now. */
+interface SetAside {
+  /** The breakers that were open then. */
+  readonly breakers: string;
+  /** When it is tried again although nothing has changed, monotonic ms; never after a misconfiguration. */
+  readonly untilMs: number;
+}
+
+/**
+ * Works on whatever is left in a store, oldest group first, until it is told to stop.
+ *
+ * A group is worked on alone until it is done or everything that is left of it waits for blocked lanes; then the next
+ * begins beside it. So a group whose quota ran out delays no other, and continues at its reset.
+ *
+ * left --seen twice, and all at work wait--> at work --complete--> done
+ * at work --it pauses or fails--> set aside --its breakers change, or its time is over--> left
+ */
+export async function workOnAll(order: WorkOnAllOrder): Promise<void> {
+  const { clock, drainSignal } = order;
+  const work = new AllWork(order);
+  while (!drainSignal.aborted) {
+    await work.look();
+    await clock.sleep(LOOK_MS, drainSignal);
+  }
+  await work.end();
+}
+
+class AllWork {
+  readonly #order: WorkOnAllOrder;
+  /** The groups at work, and whether everything that is left of each waits. */
+  readonly #waiting = new Map<string, boolean>();
+  readonly #endings = new Set<Promise<void>>();
+  readonly #setAside = new Map<string, SetAside>();
+  /** Groups that nobody worked on at the last look: a command that has just created one starts to within this time. */
+  #seen: ReadonlySet<string> = new Set();
+
+  constructor(order: WorkOnAllOrder) {
+    this.#order = order;
+  }
+
+  /** Starts the oldest group that is left, unless one is at work that does not wait. */
+  async look(): Promise<void> {
+    if (![...this.#waiting.values()].every(Boolean)) return;
+    try {
+      const left = await this.#listLeft();
+      const next = left.find(({ header }) => this.#seen.has(header.group));
+      this.#seen = new Set(left.map(({ header }) => header.group));
+      if (next !== undefined) this.#start(next);
+    } catch (error) {
+      this.#order.report('store', this.#order.describeError(error));
+    }
+  }
+
+  /** Resolves when no group is at work any more. */
+  async end(): Promise<void> {
+    await Promise.all(this.#endings);
+  }
+
+  async #listLeft(): Promise<readonly GroupRecord[]> {
+    const { store } = this.#order;
+    const left: GroupRecord[] = [];
+    for (const record of (await store.listGroups()).toReversed()) {
+      const { group } = record.header;
+      if (record.state !== 'active' || this.#waiting.has(group)) continue;
+      if (await this.#isSetAside(record)) continue;
+      if (await store.isLeft(record)) left.push(record);
+    }
+    return left;
+  }
+
+  async #isSetAside(record: GroupRecord): Promise<boolean> {
+    const { store, clock } = this.#order;
+    const aside = this.#setAside.get(record.header.group);
+    if (aside === undefined) return false;
+    if (clock.monotonicMs() >= aside.untilMs) return false;
+    return signatureOf(await store.breakersOf(record)) === aside.breakers;
+  }
+
+  #start(record: GroupRecord): void {
+    const { group } = record.header;
+    this.#setAside.delete(group);
+    this.#waiting.set(group, false);
+    const ending = this.#workOn(record).finally(() => {
+      this.#waiting.delete(group);
+      this.#endings.delete(ending);
+    });
+    this.#endings.add(ending);
+  }
+
+  async #workOn(record: GroupRecord): Promise<void> {
+    const { report, workOn, describeError, drainSignal } = this.#order;
+    const { group } = record.header;
+    report(group, 'working');
+    try {
+      const exitCode = await workOn(record, (areAllWaiting) => {
+        this.#waiting.set(group, areAllWaiting);
+      });
+      report(group, describeEnd(exitCode));
+      if (exitCode === exitCodes.paused) await this.#setGroupAside(record);
+    } catch (error) {
+      report(group, describeError(error));
+      if (!drainSignal.aborted) await this.#setGroupAside(record);
+    }
+  }
+
+  async #setGroupAside(record: GroupRecord): Promise<void> {
+    const { store, clock } = this.#order;
+    const breakers = await store.breakersOf(record).catch(() => []);
+    const isForGood = breakers.some(({ error }) => error.class === 'misconfigured');
+    this.#setAside.set(record.header.group, {
+      breakers: signatureOf(breakers),
+      untilMs: isForGood
+        ? Number.POSITIVE_INFINITY
+        : clock.monotonicMs() + limits.quotaBackoffCapMs,
+    });
+  }
+}
+
+function signatureOf(breakers: readonly OpenBreaker[]): string {
+  return JSON.stringify(breakers.map(({ breakerKey, openedAt }) => [breakerKey, openedAt]).sort());
+}
+
+function describeEnd(exitCode: ExitCode): string {
+  switch (exitCode) {
+    case exitCodes.complete:
+      return 'complete';
+    case exitCodes.withoutScore:
+      return 'finished; some cells have no score';
+    case exitCodes.paused:
+      return 'paused; set aside until its lanes change';
+    default:
+      return 'stopped';
+  }
+}
