@@ -18,6 +18,7 @@ import {
 } from '@thrice/local';
 import { parseSpec } from '../../packages/core/src/spec/parse-spec.ts';
 import { resolveBenchmark } from '../../packages/core/src/spec/resolve-benchmark.ts';
+import { aUsage } from '../support/builders.ts';
 import { aDraft } from '../support/fake-engine.ts';
 import { inProcessPatterns } from '../support/in-process-patterns.ts';
 
@@ -31,7 +32,7 @@ const answer: ModelResponse = {
   output: { text: 'The answer is 42.', images: [], toolCalls: [], reasoning: null, refusal: null },
   finishReason: 'stop',
   rawFinishReason: 'stop',
-  usage: { inputTokens: 110, cachedInputTokens: null, outputTokens: 6, reasoningTokens: null },
+  usage: aUsage({ inputTokens: 110, outputTokens: 6 }),
   latencyMs: 1,
   ttftMs: null,
   rateLimits: {},

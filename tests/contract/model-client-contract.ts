@@ -7,7 +7,7 @@ import {
 } from '@thrice/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { aLane, aModelRequest } from '../support/builders.ts';
+import { aLane, aModelRequest, aUsage } from '../support/builders.ts';
 import { type HttpServer, sendEvents, sendJson, startHttpServer } from '../support/http-server.ts';
 import type { ProtocolBodies } from '../support/protocol-bodies.ts';
 
@@ -15,13 +15,16 @@ import type { ProtocolBodies } from '../support/protocol-bodies.ts';
 export type OpenModelClient = (key?: string) => ModelClient & AsyncDisposable;
 
 const never = new AbortController().signal;
-const unknownUsage = {
-  inputTokens: null,
-  cachedInputTokens: null,
-  outputTokens: null,
-  reasoningTokens: null,
+const unknownUsage = aUsage({ inputTokens: null, outputTokens: null });
+const noTokens = {
+  ...unknownUsage,
+  inputTokens: 0,
+  cachedInputTokens: 0,
+  cacheWriteTokens: 0,
+  longCacheWriteTokens: 0,
+  outputTokens: 0,
+  reasoningTokens: 0,
 };
-const noTokens = { inputTokens: 0, cachedInputTokens: 0, outputTokens: 0, reasoningTokens: 0 };
 const readUsage = { ...unknownUsage, inputTokens: 12, outputTokens: 3 };
 const paidClasses = ['transient', 'rate-limited', 'exhausted', 'misconfigured', 'rejected'];
 const canary = 'sk-canary-5f1e0c9a77d24b';

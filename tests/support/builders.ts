@@ -115,8 +115,11 @@ export function aCall(parts: Partial<Call> = {}): Call {
     waitMs: 0,
     inputTokens: 10,
     cachedInputTokens: null,
+    cacheWriteTokens: null,
+    longCacheWriteTokens: null,
     outputTokens: 2,
     reasoningTokens: null,
+    serviceTier: null,
     costUsd: null,
     finishReason: 'stop',
     rawFinishReason: 'stop',
@@ -205,8 +208,11 @@ export function aUsage(parts: Partial<Usage> = {}): Usage {
   return {
     inputTokens: 10,
     cachedInputTokens: null,
+    cacheWriteTokens: null,
+    longCacheWriteTokens: null,
     outputTokens: 2,
     reasoningTokens: null,
+    serviceTier: null,
     ...parts,
   };
 }

@@ -149,6 +149,7 @@ export type {
   ToolCall,
   ToolDefinition,
 } from './domain/message.ts';
+export type { Price } from './domain/price.ts';
 export {
   type Question,
   type QuestionMessage,
@@ -290,7 +291,7 @@ export type {
 export type { SourceReader, TableRow } from './ports/source-reader.ts';
 export type { GroupWork, StretchClaim, Stretches } from './ports/stretches.ts';
 export type { Delivery, TaskQueue } from './ports/task-queue.ts';
-export { priceUsage } from './pricing/price-usage.ts';
+export { highestCost, priceUsage, type TokenBounds } from './pricing/price-usage.ts';
 export { bbhAverages } from './results/bbh-averages.ts';
 export { type RowStores, readRows } from './results/read-rows.ts';
 export {

@@ -1,6 +1,6 @@
 import type { ModelRequest } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
-import { anOutput } from '../../support/builders.ts';
+import { anOutput, aUsage } from '../../support/builders.ts';
 import { aMessage } from '../../support/protocol-bodies.ts';
 import { sendOver } from '../../support/send-over.ts';
 
@@ -214,11 +214,23 @@ describe('how the anthropic protocol reads a message', () => {
       {
         input_tokens: 50,
         cache_creation_input_tokens: 248,
+        cache_creation: { ephemeral_5m_input_tokens: 148, ephemeral_1h_input_tokens: 100 },
         cache_read_input_tokens: 1_800,
+        service_tier: 'standard',
+        speed: 'standard',
+        inference_geo: 'global',
         output_tokens: 503,
         output_tokens_details: { thinking_tokens: 400 },
       },
-      { inputTokens: 2_098, cachedInputTokens: 1_800, outputTokens: 503, reasoningTokens: 400 },
+      {
+        inputTokens: 2_098,
+        cachedInputTokens: 1_800,
+        cacheWriteTokens: 248,
+        longCacheWriteTokens: 100,
+        outputTokens: 503,
+        reasoningTokens: 400,
+        serviceTier: 'standard',
+      },
     ],
     [
       {
@@ -228,12 +240,19 @@ describe('how the anthropic protocol reads a message', () => {
         output_tokens: 3,
         output_tokens_details: null,
       },
-      { inputTokens: 50, cachedInputTokens: null, outputTokens: 3, reasoningTokens: null },
+      aUsage({ inputTokens: 50, outputTokens: 3 }),
     ],
     [
-      { output_tokens: 3 },
-      { inputTokens: null, cachedInputTokens: null, outputTokens: 3, reasoningTokens: null },
+      {
+        input_tokens: 5,
+        output_tokens: 3,
+        service_tier: 'priority',
+        speed: 'fast',
+        inference_geo: 'us',
+      },
+      aUsage({ inputTokens: 5, outputTokens: 3, serviceTier: 'priority fast us' }),
     ],
+    [{ output_tokens: 3 }, aUsage({ inputTokens: null, outputTokens: 3 })],
   ])('counts cached input as input: %j', async (usage, expected) => {
     const { response } = await sendOver('anthropic', { body: aMessage([], { usage }) });
 

@@ -13,7 +13,7 @@ import {
 import { openModelClients, openTransport } from '@thrice/models';
 import { type Fault, type SimulatorClock, startSimulator } from '@thrice/simulator';
 import { describe, expect, it } from 'vitest';
-import { aLane, aModelRequest, anOutput } from '../../support/builders.ts';
+import { aLane, aModelRequest, anOutput, aUsage } from '../../support/builders.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import {
   aChunk,
@@ -301,35 +301,34 @@ async function countSockets(): Promise<number> {
 
 describe('how the chat protocol reads a response', () => {
   const firstUsage = { prompt_tokens: 12, completion_tokens: 3 };
-  const reported = {
-    inputTokens: 12,
-    cachedInputTokens: null,
-    outputTokens: 3,
-    reasoningTokens: null,
-  };
+  const reported = aUsage({ inputTokens: 12, outputTokens: 3 });
 
-  it('reads cached and reasoning tokens', async () => {
+  it('reads cached, written and reasoning tokens, and the service tier', async () => {
     const usage = {
       prompt_tokens: 100,
       completion_tokens: 20,
-      prompt_tokens_details: { cached_tokens: 64 },
+      prompt_tokens_details: { cached_tokens: 64, cache_write_tokens: 16 },
       completion_tokens_details: { reasoning_tokens: 5 },
     };
-    await using whole = await answerWith(aCompletion({ content: '42' }, { usage }));
+    const tier = { service_tier: 'priority' };
+    await using whole = await answerWith(aCompletion({ content: '42' }, { usage, ...tier }));
     await using streamed = await streamWith(aChunk({ content: '42' }, 'stop'), {
       ...aChunk({}),
+      ...tier,
       choices: [],
       usage,
     });
 
     const responses = [await sendTo(whole), await sendTo(streamed, { isStreamed: true })] as const;
 
-    const counts = {
+    const counts = aUsage({
       inputTokens: 100,
       cachedInputTokens: 64,
+      cacheWriteTokens: 16,
       outputTokens: 20,
       reasoningTokens: 5,
-    };
+      serviceTier: 'priority',
+    });
     expect(responses.map((response) => response.usage)).toEqual([counts, counts]);
   }, 60_000);
 
@@ -396,12 +395,7 @@ describe('how the chat protocol reads a response', () => {
 
     const responses = [await sendTo(whole), await sendTo(streamed, { isStreamed: true })] as const;
 
-    const unknown = {
-      inputTokens: null,
-      cachedInputTokens: null,
-      outputTokens: null,
-      reasoningTokens: null,
-    };
+    const unknown = aUsage({ inputTokens: null, outputTokens: null });
     expect(responses.map(({ usage, output }) => [usage, output.text])).toEqual([
       [unknown, '42'],
       [unknown, '42'],

@@ -125,12 +125,16 @@ describe('how the responses protocol reads a response', () => {
   it('returns the text, the summary of the reasoning, and the tokens', async () => {
     const usage = {
       input_tokens: 328,
-      input_tokens_details: { cached_tokens: 256, cache_write_tokens: 0 },
+      input_tokens_details: {
+        cached_tokens: 256,
+        cache_write_tokens: 64,
+        cache_write_tokens_details: { ttl_30m_tokens: 60, ttl_12h_tokens: 4 },
+      },
       output_tokens: 52,
       output_tokens_details: { reasoning_tokens: 40 },
       total_tokens: 380,
     };
-    const body = aResponse([reasoningItem, aMessageItem('42')], { usage });
+    const body = aResponse([reasoningItem, aMessageItem('42')], { usage, service_tier: 'flex' });
 
     const { response } = await sendOver('responses', { body });
 
@@ -138,7 +142,15 @@ describe('how the responses protocol reads a response', () => {
       output: anOutput({ text: '42', reasoning: 'First.\n\nSecond.' }),
       finishReason: 'stop',
       rawFinishReason: 'completed',
-      usage: { inputTokens: 328, cachedInputTokens: 256, outputTokens: 52, reasoningTokens: 40 },
+      usage: {
+        inputTokens: 328,
+        cachedInputTokens: 256,
+        cacheWriteTokens: 64,
+        longCacheWriteTokens: 4,
+        outputTokens: 52,
+        reasoningTokens: 40,
+        serviceTier: 'flex',
+      },
       fault: undefined,
     });
   });

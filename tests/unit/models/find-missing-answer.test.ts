@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { findMissingAnswer } from '../../../packages/models/src/call/find-missing-answer.ts';
+import { aUsage } from '../../support/builders.ts';
 
 type Answer = Parameters<typeof findMissingAnswer>[0];
 
@@ -7,7 +8,7 @@ function anAnswer(output: Partial<Answer['output']>, rest: Partial<Answer> = {})
   return {
     output: { text: null, images: [], toolCalls: [], reasoning: null, refusal: null, ...output },
     finishReason: 'stop',
-    usage: { inputTokens: 9, cachedInputTokens: null, outputTokens: null, reasoningTokens: null },
+    usage: aUsage({ inputTokens: 9, outputTokens: null }),
     ...rest,
   };
 }
@@ -29,7 +30,7 @@ describe('findMissingAnswer', () => {
       anAnswer(
         {},
         {
-          usage: { inputTokens: 9, cachedInputTokens: 0, outputTokens: 12, reasoningTokens: 12 },
+          usage: aUsage({ outputTokens: 12, reasoningTokens: 12 }),
         },
       ),
     ],

@@ -1,4 +1,4 @@
-import type { Usage, Vendor } from '@thrice/core';
+import type { Vendor } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
 import { readChatUsage } from '../../../packages/models/src/vendors/read-usage.ts';
 
@@ -120,8 +120,8 @@ describe('readChatUsage', () => {
   it.each(vectors)('reads the usage of $source', ({ vendor, usage, expected }) => {
     const [inputTokens, cachedInputTokens, outputTokens, reasoningTokens] = expected;
 
-    const counts: Usage = { inputTokens, cachedInputTokens, outputTokens, reasoningTokens };
-    expect(readChatUsage(usage, vendor)).toEqual(counts);
+    const counts = { inputTokens, cachedInputTokens, outputTokens, reasoningTokens };
+    expect(readChatUsage(usage, vendor)).toMatchObject(counts);
   });
 
   it('counts the reasoning apart for a vendor that does, where a total is missing', () => {

@@ -149,7 +149,7 @@ function describeCall({ call, output }: JournalEntry): string {
   const facts = [
     `model ${call.model}, served ${call.servedModel ?? 'unknown'}, endpoint ${call.endpoint}`,
     `started ${call.startedAt}, ${Math.round(call.latencyMs)} ms, waited ${Math.round(call.waitMs)} ms, first token ${showValue(call.ttftMs, ' ms')}`,
-    `tokens in ${showValue(call.inputTokens)} (cached ${showValue(call.cachedInputTokens)}), out ${showValue(call.outputTokens)} (reasoning ${showValue(call.reasoningTokens)}), cost ${showCost(call.costUsd)}`,
+    `tokens in ${showValue(call.inputTokens)} (cached ${showValue(call.cachedInputTokens)}, written to the cache ${showValue(call.cacheWriteTokens)}), out ${showValue(call.outputTokens)} (reasoning ${showValue(call.reasoningTokens)}), service tier ${showValue(call.serviceTier)}, cost ${showCost(call.costUsd)}`,
     `finish reason ${showValue(call.rawFinishReason)}`,
   ];
   const texts = [

@@ -463,6 +463,8 @@ export class CellExecution {
     { startedAtMs, waitMs }: SentRequest,
   ): Omit<Call, 'discarded'> {
     const price = this.#worker.benchmark.prices.get(modelRefOf(request));
+    const serviceTier = response.usage.serviceTier ?? request.serviceTier ?? null;
+    const usage = { ...response.usage, serviceTier };
     return {
       step,
       lane: request.lane,
@@ -474,8 +476,8 @@ export class CellExecution {
       latencyMs: Math.round(response.latencyMs),
       ttftMs: response.ttftMs === null ? null : Math.round(response.ttftMs),
       waitMs,
-      ...response.usage,
-      costUsd: priceUsage(price, response.usage),
+      ...usage,
+      costUsd: priceUsage(price, usage),
       finishReason: response.finishReason,
       rawFinishReason: response.rawFinishReason,
       replayed: false,

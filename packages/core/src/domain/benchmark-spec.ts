@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { priceSchema } from './price.ts';
 import { questionColumnsSchema } from './question-columns.ts';
 import { type Scorer, type ScorerSpec, scorerSpecSchema } from './scorer.ts';
 
@@ -93,15 +94,6 @@ const laneSchema = z.strictObject({
   rpm: unsupported('bound the lane with max_concurrency'),
   tpm: unsupported('bound the lane with max_concurrency'),
 });
-
-/** USD per million tokens. */
-export const priceSchema = z.strictObject({
-  input: z.number().min(0),
-  cached_input: z.number().min(0).optional(),
-  output: z.number().min(0),
-});
-/** USD per million tokens. */
-export type Price = z.infer<typeof priceSchema>;
 
 /**
  * How much a model reasons. Every vendor knows some of these values; `extra_body` takes any other.

@@ -1,11 +1,11 @@
 import type * as z from 'zod';
 import type {
-  Price,
   protocolSchema,
   ReasoningEffort,
   Select,
   ServedModelPolicy,
 } from './benchmark-spec.ts';
+import type { Price } from './price.ts';
 import type { ScorerSpec } from './scorer.ts';
 
 /** A wire protocol; each has a model client of its own. */

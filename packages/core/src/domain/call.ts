@@ -14,20 +14,33 @@ export const finishReasonSchema = z.enum([
 /** Why a model stopped. */
 export type FinishReason = z.infer<typeof finishReasonSchema>;
 
-/** Tokens as the vendor counted them; unknown is null, never 0. */
+/** What a call is billed by: tokens as the vendor counted them, and its service tier; unknown is null, never 0. */
 export interface Usage {
+  /** All input, cached or not. */
   readonly inputTokens: number | null;
+  /** Of the input, what was read from the vendor's cache. */
   readonly cachedInputTokens: number | null;
+  /** Of the input, what was written to the vendor's cache. */
+  readonly cacheWriteTokens: number | null;
+  /** Of the cache writes, those for the longer of the vendor's lifetimes. */
+  readonly longCacheWriteTokens: number | null;
+  /** All output, reasoning or not. */
   readonly outputTokens: number | null;
+  /** Of the output, the reasoning. */
   readonly reasoningTokens: number | null;
+  /** The service tier that served the call, in the vendor's word; `batch` for a call in a batch. */
+  readonly serviceTier: string | null;
 }
 
 /** The tokens of a call whose vendor has not said how many there were. */
 export const UNKNOWN_USAGE: Usage = {
   inputTokens: null,
   cachedInputTokens: null,
+  cacheWriteTokens: null,
+  longCacheWriteTokens: null,
   outputTokens: null,
   reasoningTokens: null,
+  serviceTier: null,
 };
 
 const errorCodes = Object.values(errorCodesByClass).flat() as [ErrorCode, ...ErrorCode[]];
@@ -55,8 +68,12 @@ export const callSchema = z.strictObject({
   waitMs: z.number(),
   inputTokens: z.int().nullable(),
   cachedInputTokens: z.int().nullable(),
+  cacheWriteTokens: z.int().nullable(),
+  longCacheWriteTokens: z.int().nullable(),
   outputTokens: z.int().nullable(),
   reasoningTokens: z.int().nullable(),
+  /** The service tier that served the call, or that was asked for where the response names none. */
+  serviceTier: z.string().nullable(),
   costUsd: z.number().nullable(),
   finishReason: finishReasonSchema.nullable(),
   rawFinishReason: z.string().nullable(),

@@ -1,7 +1,13 @@
 import { type FinishReason, type ModelOutput, ThriceError, type Usage } from '@thrice/core';
 import { APIError } from 'openai/core/error';
 import * as z from 'zod';
-import { emptyToNull, NO_TOKENS, readCount, readServedModel } from '../call/body-fields.ts';
+import {
+  emptyToNull,
+  NO_TOKENS,
+  readCount,
+  readServedModel,
+  readServiceTier,
+} from '../call/body-fields.ts';
 import { fieldOf, isRecord } from '../call/json-value.ts';
 import type { AnswerContext, ReadAnswer } from '../call/wire-protocol.ts';
 import { mapLimitText } from '../vendors/map-limit-text.ts';
@@ -112,9 +118,31 @@ function readMessageUsage(raw: unknown): Usage {
   return {
     inputTokens: uncached === null ? null : uncached + (written ?? 0) + (cached ?? 0),
     cachedInputTokens: cached,
+    cacheWriteTokens: written,
+    longCacheWriteTokens: readCount(
+      fieldOf(fieldOf(usage, 'cache_creation'), 'ephemeral_1h_input_tokens'),
+    ),
     outputTokens: readCount(fieldOf(usage, 'output_tokens')),
     reasoningTokens: readCount(fieldOf(fieldOf(usage, 'output_tokens_details'), 'thinking_tokens')),
+    serviceTier: readTier(usage),
   };
+}
+
+/**
+ * Returns what a message is billed as. Fast mode and inference in the US alone are no service tiers for the vendor, but
+ * have prices of their own.
+ *
+ * @see https://platform.claude.com/docs/en/about-claude/pricing (2026-11)
+ */
+function readTier(usage: unknown): string | null {
+  const tier = readServiceTier(fieldOf(usage, 'service_tier'));
+  const surcharges = [
+    fieldOf(usage, 'speed') === 'fast' ? 'fast' : undefined,
+    fieldOf(usage, 'inference_geo') === 'us' ? 'us' : undefined,
+  ].filter((name) => name !== undefined);
+  if (surcharges.length === 0) return tier;
+  const isStandard = tier === null || tier === 'standard';
+  return [...(isStandard ? [] : [tier]), ...surcharges].join(' ');
 }
 
 function findProblem(

@@ -6,8 +6,11 @@ import { fieldOf, isRecord } from './json-value.ts';
 export const NO_TOKENS: Usage = {
   inputTokens: 0,
   cachedInputTokens: 0,
+  cacheWriteTokens: 0,
+  longCacheWriteTokens: 0,
   outputTokens: 0,
   reasoningTokens: 0,
+  serviceTier: null,
 };
 
 /** The error object of a body, or its error text; undefined if it has none. */
@@ -26,6 +29,11 @@ export function readServedModel(raw: unknown): string | null {
 /** A token count; null for one that is missing or unreadable: the answer is kept. */
 export function readCount(value: unknown): number | null {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : null;
+}
+
+/** The service tier that a body or its usage names; null if it names none. */
+export function readServiceTier(value: unknown): string | null {
+  return typeof value === 'string' && value.length <= 64 ? emptyToNull(value) : null;
 }
 
 /** A text; null for one that is missing or empty. */

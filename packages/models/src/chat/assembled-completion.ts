@@ -17,11 +17,13 @@ export class AssembledCompletion implements StreamAssembly {
   readonly #message = new AssembledMessage();
   #model: string | null | undefined;
   #finishReason: string | null | undefined;
+  #serviceTier: unknown;
   #usage: Readonly<Record<string, unknown>> | undefined;
   #hasChunk = false;
 
   add(raw: unknown): void {
     this.#addUsage(fieldOf(raw, 'usage'));
+    this.#serviceTier = fieldOf(raw, 'service_tier') ?? this.#serviceTier;
     const parsed = chatChunkSchema.safeParse(raw);
     if (!parsed.success) throw unreadableEvent();
     const { model, choices } = parsed.data;
@@ -50,6 +52,7 @@ export class AssembledCompletion implements StreamAssembly {
       model: this.#model,
       choices: this.#hasChunk ? [choice] : [],
       usage: this.#usage,
+      service_tier: this.#serviceTier,
       ...(error !== undefined && { error }),
     };
   }

@@ -1,6 +1,6 @@
 import type { FinishReason, ModelOutput, Usage, Vendor } from '@thrice/core';
 import * as z from 'zod';
-import { emptyToNull, NO_TOKENS } from '../call/body-fields.ts';
+import { emptyToNull, NO_TOKENS, readServiceTier } from '../call/body-fields.ts';
 import { fieldOf, isRecord } from '../call/json-value.ts';
 import { isFilterReason } from '../vendors/map-unfinished.ts';
 import { findError } from '../vendors/read-error.ts';
@@ -65,7 +65,8 @@ export const chatChunkSchema = z.object({
 export function readUsage(raw: unknown, vendor: Vendor | undefined): Usage {
   const usage = fieldOf(raw, 'usage');
   if (!isRecord(usage) && isErrorAlone(raw)) return NO_TOKENS;
-  return readChatUsage(usage, vendor);
+  const serviceTier = readServiceTier(fieldOf(raw, 'service_tier'));
+  return { ...readChatUsage(usage, vendor), serviceTier };
 }
 
 /** The unified finish reason; null if the response has none. */

@@ -1,6 +1,6 @@
 import { type FinishReason, ThriceError, type Usage } from '@thrice/core';
 import { APIError } from 'openai/core/error';
-import { NO_TOKENS, readCount, readServedModel } from '../call/body-fields.ts';
+import { NO_TOKENS, readCount, readServedModel, readServiceTier } from '../call/body-fields.ts';
 import { fieldOf, isRecord } from '../call/json-value.ts';
 import type { AnswerContext, ReadAnswer } from '../call/wire-protocol.ts';
 import { mapLimitText } from '../vendors/map-limit-text.ts';
@@ -45,18 +45,24 @@ function mapEnd(end: string | null, hasToolCalls: boolean): FinishReason | null 
   }
 }
 
+/** @see `ResponseUsage` in the types of `openai` 7.55.0 (2026-11) */
 function readResponseUsage(raw: unknown): Usage {
   const usage = fieldOf(raw, 'usage');
   if (!isRecord(usage) && findError(raw) !== undefined && !Array.isArray(fieldOf(raw, 'output'))) {
     return NO_TOKENS;
   }
+  const input = fieldOf(usage, 'input_tokens_details');
+  const writes = fieldOf(input, 'cache_write_tokens_details');
   return {
     inputTokens: readCount(fieldOf(usage, 'input_tokens')),
-    cachedInputTokens: readCount(fieldOf(fieldOf(usage, 'input_tokens_details'), 'cached_tokens')),
+    cachedInputTokens: readCount(fieldOf(input, 'cached_tokens')),
+    cacheWriteTokens: readCount(fieldOf(input, 'cache_write_tokens')),
+    longCacheWriteTokens: readCount(fieldOf(writes, 'ttl_12h_tokens')),
     outputTokens: readCount(fieldOf(usage, 'output_tokens')),
     reasoningTokens: readCount(
       fieldOf(fieldOf(usage, 'output_tokens_details'), 'reasoning_tokens'),
     ),
+    serviceTier: readServiceTier(fieldOf(raw, 'service_tier')),
   };
 }
 

@@ -12,6 +12,11 @@ const CACHED_INPUT: readonly (readonly string[])[] = [
   ['cached_tokens'],
 ];
 
+/** Where vendors report the input that they wrote to their cache: `openai` 7.55.0, `PromptTokensDetails` (2026-11). */
+const CACHE_WRITES: readonly (readonly string[])[] = [
+  ['prompt_tokens_details', 'cache_write_tokens'],
+];
+
 /** Where vendors report the tokens of the reasoning. */
 const REASONING: readonly (readonly string[])[] = [
   ['completion_tokens_details', 'reasoning_tokens'],
@@ -29,7 +34,10 @@ const REASONING: readonly (readonly string[])[] = [
 const REASONING_APART: ReadonlySet<Vendor | undefined> = new Set<Vendor>(['grok', 'gemini']);
 
 /** Returns the token counts of a chat completion's `usage`; null, never 0, for a count that it does not report. */
-export function readChatUsage(usage: unknown, vendor: Vendor | undefined): Usage {
+export function readChatUsage(
+  usage: unknown,
+  vendor: Vendor | undefined,
+): Omit<Usage, 'serviceTier'> {
   const inputTokens = readCount(fieldOf(usage, 'prompt_tokens'));
   const completionTokens = readCount(fieldOf(usage, 'completion_tokens'));
   const counts = {
@@ -41,6 +49,8 @@ export function readChatUsage(usage: unknown, vendor: Vendor | undefined): Usage
   return {
     inputTokens,
     cachedInputTokens: readFirst(usage, CACHED_INPUT),
+    cacheWriteTokens: readFirst(usage, CACHE_WRITES),
+    longCacheWriteTokens: null,
     ...countOutput(counts, vendor),
   };
 }
