@@ -353,6 +353,7 @@ export function aGroupHeader(parts: Partial<GroupHeader> = {}): GroupHeader {
       ],
     },
     specSource: { path: 'benchmark.toml', sha256: 'a'.repeat(64) },
+    builtinPrices: { version: '2026-01-01', prices: {} },
     questionSources: [{ path: 'questions.jsonl', sha256: 'b'.repeat(64) }],
     dataset: null,
     questions: { key: 'questions/abc.jsonl', sha256: 'c'.repeat(64), count: 1 },

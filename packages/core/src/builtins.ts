@@ -4,7 +4,9 @@ import {
   createBenchmarkSpecSchema,
   type Select,
 } from './domain/benchmark-spec.ts';
+import type { Price } from './domain/price.ts';
 import type { CreateDigest } from './ports/digest.ts';
+import { builtinPrice } from './pricing/builtin-price.ts';
 import { describeExpectedTarget } from './scorers/describe-expected-target.ts';
 import { scorerRegistry } from './scorers/registry.ts';
 import { solverRegistry } from './solvers/registry.ts';
@@ -16,10 +18,11 @@ import {
   checkQuestions as checkQuestionsWith,
 } from './spec/questions/check-questions.ts';
 import type { QuestionSource } from './spec/questions/load-questions.ts';
-import { resolveBenchmark as resolveBenchmarkWith } from './spec/resolve-benchmark.ts';
+import { modelsOf, resolveBenchmark as resolveBenchmarkWith } from './spec/resolve-benchmark.ts';
+import { builtinLaneOf } from './spec/vendors.ts';
 
-// Joins what `spec` and `scorers` must not know of each other: the spec functions below are those of
-// `spec`, with the built-in scorers and datasets.
+// Joins what `spec`, `scorers` and `pricing` must not know of each other: the spec functions below are those of
+// `spec`, with the built-in scorers, datasets and prices.
 
 /**
  * The schema of a benchmark as its author writes it: built-in scorers and datasets only. Marked as pure, so that the
@@ -50,7 +53,21 @@ export function parseSpec(document: unknown, file: string): BenchmarkSpec {
  * @throws {ThriceError} `invalid-spec` for an unknown name or one that is used twice.
  */
 export function resolveBenchmark(spec: BenchmarkSpec, file: string): Benchmark {
-  return resolveBenchmarkWith(spec, file, scorerRegistry);
+  const benchmark = resolveBenchmarkWith(spec, file, scorerRegistry);
+  return { ...benchmark, prices: new Map([...builtinPricesOf(benchmark), ...benchmark.prices]) };
+}
+
+/** The built-in prices of the models that configs ask, by `lane/model`. */
+function builtinPricesOf({ configs, lanes }: Benchmark): ReadonlyMap<string, Price> {
+  const models = configs.flatMap(modelsOf);
+  return new Map(
+    models.flatMap(({ lane: name, model }) => {
+      const lane = lanes.get(name);
+      const builtinLane = lane === undefined ? undefined : builtinLaneOf(lane);
+      const price = builtinLane === undefined ? undefined : builtinPrice(builtinLane, model);
+      return price === undefined ? [] : [[`${name}/${model}`, price] as const];
+    }),
+  );
 }
 
 /**

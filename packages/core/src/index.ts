@@ -123,12 +123,14 @@ export {
 export { type DlqMessage, dlqMessageSchema } from './domain/dlq-message.ts';
 export type { Grading } from './domain/grading.ts';
 export {
+  type BuiltinPrices,
   type GroupEdit,
   type GroupHeader,
   type GroupState,
   groupHeaderSchema,
   groupOfRun,
   groupStateSchema,
+  pricesOf,
   type SourceFile,
   type SpecOverrides,
 } from './domain/group.ts';
@@ -291,6 +293,8 @@ export type {
 export type { SourceReader, TableRow } from './ports/source-reader.ts';
 export type { GroupWork, StretchClaim, Stretches } from './ports/stretches.ts';
 export type { Delivery, TaskQueue } from './ports/task-queue.ts';
+export { builtinPrice } from './pricing/builtin-price.ts';
+export { BUILTIN_PRICES_VERSION, builtinPriceLists } from './pricing/builtin-prices.ts';
 export { highestCost, priceUsage, type TokenBounds } from './pricing/price-usage.ts';
 export { bbhAverages } from './results/bbh-averages.ts';
 export { type RowStores, readRows } from './results/read-rows.ts';

@@ -1,5 +1,6 @@
 import {
   type BenchmarkSpec,
+  BUILTIN_PRICES_VERSION,
   benchmarkSpecSchema,
   checkQuestions,
   editGroup,
@@ -234,6 +235,22 @@ describe('an edit of a group', () => {
     await expect(group.edit(aSpec({}, { timeout_s: 600 }))).rejects.toMatchObject({
       code: 'spec-changed',
     });
+  });
+
+  it('takes the built-in prices of the release that makes it', async () => {
+    const model = 'openai/gpt-5.2';
+    const lanes = { openai: { base_url: 'http://127.0.0.1:1/v1' } };
+    const group = await Group.of(aSpec({ model }, { lanes }));
+    const earlier = { version: '2025-01-01', prices: { [model]: { input: 9, output: 9 } } };
+    const planned = { ...group.header, builtinPrices: earlier };
+    await group.engine.ledger.replaceHeader(group.header, planned);
+    group.header = planned;
+
+    const edited = await group.edit(aSpec({ model }, { lanes, timeout_s: 300 }));
+
+    expect(edited.builtinPrices.version).toBe(BUILTIN_PRICES_VERSION);
+    expect(edited.builtinPrices.prices).toMatchObject({ [model]: { input: 1.75 } });
+    expect(await group.mismatches()).toEqual([]);
   });
 
   it('keeps the files of every grading verifiable, whatever is added after', async () => {

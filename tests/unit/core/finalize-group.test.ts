@@ -153,7 +153,7 @@ describe('a finalized group', () => {
       toolVersion: '0.1.0',
       commit: null,
       keys: { lab: 'not-needed' },
-      priceTable: 'spec',
+      priceTable: header.builtinPrices,
       scorerVersions: { exact: scorerVersions['exact'] },
       grading: {
         number: 1,

@@ -1,9 +1,18 @@
-import { type CellTask, enqueueGroup, groupKey, limits, readQuestion } from '@thrice/core';
+import {
+  BUILTIN_PRICES_VERSION,
+  type CellTask,
+  enqueueGroup,
+  groupKey,
+  limits,
+  loadGroup,
+  readQuestion,
+} from '@thrice/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
   aBenchmark,
   aConfig,
+  aGroupHeader,
   aLane,
   anError,
   aPlannedConfig,
@@ -41,6 +50,28 @@ describe('a planned group', () => {
       ],
       configs: [{ config: 'direct', cells: 2, skipped: null }],
     });
+  });
+
+  it('keeps the built-in prices of its time, whatever release works on it', async () => {
+    const own = { input: 1, output: 2 };
+    const builtin = { input: 3, output: 4 };
+    const prices = new Map([
+      ['lab/m', own],
+      ['spare/m', builtin],
+    ]);
+    const engine = new FakeEngine({ benchmark: { ...twoLanes, prices } });
+    const { spec } = aGroupHeader();
+
+    const header = await engine.plan(two, {
+      draft: { spec: { ...spec, prices: { 'lab/m': own } } },
+    });
+
+    expect(header.builtinPrices).toEqual({
+      version: BUILTIN_PRICES_VERSION,
+      prices: { 'spare/m': builtin },
+    });
+    const { benchmark } = loadGroup({ header, state: 'active', isPlanned: true });
+    expect(benchmark.prices).toEqual(prices);
   });
 
   it('has a unique name even if another group was planned elsewhere in the same second', async () => {

@@ -31,6 +31,31 @@ describe('a resolved benchmark', () => {
     expect(benchmark.prices.get('openai/gpt-5.2')).toEqual({ input: 1, output: 2 });
   });
 
+  it.each<[string, string, string | undefined, number | undefined]>([
+    ['the price of its built-in lane', 'openai/gpt-5.2-2025-12-11', undefined, 1.75],
+    ['the same behind a proxy', 'openai/gpt-5.2', 'http://127.0.0.1:9/v1', 1.75],
+    [
+      'the same through a lane of its own name',
+      'second/gpt-5.2',
+      'https://api.openai.com/v1',
+      1.75,
+    ],
+    [
+      'none at an address that bills otherwise',
+      'kimi/kimi-k3',
+      'https://api.moonshot.cn/v1',
+      undefined,
+    ],
+    ['none of another server', 'lab/gpt-5.2', 'http://127.0.0.1:9/v1', undefined],
+    ['none that is not listed', 'openai/gpt-99', undefined, undefined],
+  ])('gives a model %s: %s', (_, model, address, input) => {
+    const lane = model.slice(0, model.indexOf('/'));
+    const lanes = address === undefined ? {} : { [lane]: { base_url: address } };
+    const spec = specOf({ lanes, configs: [{ name: 'a', model }] });
+
+    expect(resolveBenchmark(spec, 'demo.toml').prices.get(model)?.input).toBe(input);
+  });
+
   it.each([
     ['openai', 'https://api.openai.com/v1', 'OPENAI_API_KEY', 'max_completion_tokens'],
     ['anthropic', 'https://api.anthropic.com/v1', 'ANTHROPIC_API_KEY', 'max_tokens', 'anthropic'],

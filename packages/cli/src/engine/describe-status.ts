@@ -1,4 +1,11 @@
-import { type GroupHeader, type GroupRecord, type Ledger, laneOf, type Tally } from '@thrice/core';
+import {
+  type GroupHeader,
+  type GroupRecord,
+  type Ledger,
+  laneOf,
+  pricesOf,
+  type Tally,
+} from '@thrice/core';
 import type { Engine } from './engine.ts';
 import type { ConfigStatus, GroupActivity, GroupStatus } from './group-status.ts';
 import { sum } from './sum.ts';
@@ -56,7 +63,7 @@ export async function countConfigs(
   { ledger }: { readonly ledger: Ledger },
 ): Promise<readonly ConfigStatus[]> {
   const byRun = await Promise.all(header.runs.map((run) => ledger.readTallies(run)));
-  const priced = new Set(Object.keys(header.spec.prices));
+  const priced = pricesOf(header);
   return header.configs.map(({ config, cells }) => {
     const model = header.spec.configs.find(({ name }) => name === config)?.model ?? '';
     const tallies = byRun.flat().filter((tally) => tally.config === config);

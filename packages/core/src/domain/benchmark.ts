@@ -78,6 +78,6 @@ export interface Benchmark {
   readonly coverageFloor: number;
   readonly lanes: ReadonlyMap<string, Lane>;
   readonly configs: readonly Config[];
-  /** By `lane/model`. */
+  /** By `lane/model`: the prices of the spec, and the built-in ones of the other models that configs ask. */
   readonly prices: ReadonlyMap<string, Price>;
 }

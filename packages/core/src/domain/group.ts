@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { storedBenchmarkSpecSchema } from './benchmark-spec.ts';
+import { type Price, priceSchema } from './price.ts';
 import { scorerSpecSchema } from './scorer.ts';
 
 /**
@@ -29,6 +30,15 @@ const overridesSchema = z.strictObject({
 });
 /** What the options of a command replaced in the spec of a group; the group keeps them when its spec is edited. */
 export type SpecOverrides = Readonly<z.infer<typeof overridesSchema>>;
+
+const builtinPricesSchema = z.strictObject({
+  /** Version of the table that they are from. */
+  version: z.string(),
+  /** By `lane/model`: of the models that the plan asks and its spec does not price. */
+  prices: z.record(z.string(), priceSchema),
+});
+/** The built-in prices of a plan, which stay its prices whatever release works on it. */
+export type BuiltinPrices = Readonly<z.infer<typeof builtinPricesSchema>>;
 
 const groupEditSchema = z.strictObject({
   at: z.iso.datetime(),
@@ -60,6 +70,7 @@ export const groupHeaderSchema = z.strictObject({
   createdAt: z.iso.datetime(),
   spec: storedBenchmarkSpecSchema,
   specSource: sourceFileSchema,
+  builtinPrices: builtinPricesSchema,
   questionSources: z.array(sourceFileSchema),
   /** The name of the dataset, which selects its published averages; null for question files. */
   dataset: z.string().nullable(),
@@ -92,6 +103,14 @@ export type GroupHeader = z.infer<typeof groupHeaderSchema>;
 /** The keys of the questions that a group asks and those that it asked before its edits. */
 export function questionKeysOf({ questions, edits }: GroupHeader): ReadonlySet<string> {
   return new Set([questions.key, ...edits.map(({ before }) => before.questions.key)]);
+}
+
+/** Returns the prices of a plan by `lane/model`: those of its spec, and the built-in ones of its other models. */
+export function pricesOf({
+  builtinPrices,
+  spec,
+}: Pick<GroupHeader, 'builtinPrices' | 'spec'>): ReadonlyMap<string, Price> {
+  return new Map([...Object.entries(builtinPrices.prices), ...Object.entries(spec.prices)]);
 }
 
 /** Returns the group of a run named `<group>-r<k>`. */

@@ -14,6 +14,7 @@ import { isPlanned } from './edition.ts';
 import { currentGrading, readGradings } from './gradings.ts';
 import { hasAnswers } from './has-answers.ts';
 import {
+  builtinPricesOf,
   type GroupPlan,
   planConfigs,
   questionsOf,
@@ -171,6 +172,7 @@ function editHeader(
     keys: { ...header.keys, ...draft.keys },
   };
   if (canonicalText(edited) === canonicalText(header)) return undefined;
+  const builtinPrices = builtinPricesOf(benchmark, draft);
   const questionChange = {
     key: 'questions',
     was: `${header.questions.count} questions`,
@@ -184,7 +186,7 @@ function editHeader(
     changes: [...changes, ...(questions.key === header.questions.key ? [] : [questionChange])],
     before,
   };
-  return groupHeaderSchema.parse({ ...edited, edits: [...header.edits, edit] });
+  return groupHeaderSchema.parse({ ...edited, builtinPrices, edits: [...header.edits, edit] });
 }
 
 function editedMeanwhile({ group }: GroupHeader): ThriceError {

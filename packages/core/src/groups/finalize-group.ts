@@ -234,7 +234,7 @@ export function describeManifest({
     toolVersion: header.toolVersion,
     commit: header.commit,
     keys: header.keys,
-    priceTable: 'spec',
+    priceTable: header.builtinPrices,
     scorerVersions: versionsOf(grading),
     grading,
     configs: header.configs.map((entry) => describeConfig(entry, files)),

@@ -1,5 +1,5 @@
 import type { Benchmark } from '../domain/benchmark.ts';
-import { type GroupHeader, groupHeaderSchema } from '../domain/group.ts';
+import { type BuiltinPrices, type GroupHeader, groupHeaderSchema } from '../domain/group.ts';
 import { ThriceError } from '../errors.ts';
 import type { ActiveGroups } from '../ports/active-groups.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
@@ -7,6 +7,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { Ledger } from '../ports/ledger.ts';
 import type { Random } from '../ports/random.ts';
 import type { TaskQueue } from '../ports/task-queue.ts';
+import { BUILTIN_PRICES_VERSION } from '../pricing/builtin-prices.ts';
 import { scorerVersions } from '../scorers/registry.ts';
 import {
   type CheckedQuestions,
@@ -30,7 +31,14 @@ export interface PlanStores {
 /** The parts of a group's header that the caller provides before the group has a name. */
 export type GroupDraft = Omit<
   GroupHeader,
-  'schemaVersion' | 'group' | 'createdAt' | 'runs' | 'questions' | 'configs' | 'edits'
+  | 'schemaVersion'
+  | 'group'
+  | 'createdAt'
+  | 'runs'
+  | 'questions'
+  | 'configs'
+  | 'builtinPrices'
+  | 'edits'
 >;
 
 /** The input of planning. */
@@ -104,6 +112,7 @@ export async function storePlan(
       group,
       createdAt,
       questions,
+      builtinPrices: builtinPricesOf(benchmark, draft),
       runs: runsOf(group, benchmark.replicates),
       configs: planConfigs({ benchmark, checked, skipped }),
       edits: [],
@@ -145,6 +154,15 @@ export async function writePlan(header: GroupHeader, blobs: BlobStore): Promise<
 /** The names of the runs of a group. */
 export function runsOf(group: string, replicates: number): string[] {
   return Array.from({ length: replicates }, (_, index) => `${group}-r${index + 1}`);
+}
+
+/** The prices of a plan that its spec does not give. */
+export function builtinPricesOf(
+  { prices }: Benchmark,
+  { spec }: Pick<GroupHeader, 'spec'>,
+): BuiltinPrices {
+  const builtin = [...prices].filter(([model]) => !Object.hasOwn(spec.prices, model));
+  return { version: BUILTIN_PRICES_VERSION, prices: Object.fromEntries(builtin) };
 }
 
 /** Plans the configs of a group. */

@@ -35,20 +35,26 @@ export function priceUsage(price: Price | undefined, usage: Usage): number | nul
   const rates = ratesFor(price, { inputTokens, serviceTier });
   if (rates === undefined) return null;
   if (rates.reasoning !== undefined && usage.reasoningTokens === null) return null;
-  // Parts that a vendor counts wrongly are no more than the whole.
-  const cached = Math.min(usage.cachedInputTokens ?? 0, inputTokens);
-  const written = Math.min(usage.cacheWriteTokens ?? 0, inputTokens - cached);
-  const writtenLong = Math.min(usage.longCacheWriteTokens ?? 0, written);
   const reasoning = Math.min(usage.reasoningTokens ?? 0, outputTokens);
-  const write = rates.cache_write ?? rates.input;
   return (
-    ((inputTokens - cached - written) * rates.input +
-      cached * (rates.cached_input ?? rates.input) +
-      (written - writtenLong) * write +
-      writtenLong * (rates.long_cache_write ?? write) +
+    (inputCost(rates, inputTokens, usage) +
       (outputTokens - reasoning) * rates.output +
       reasoning * (rates.reasoning ?? rates.output)) /
     TOKENS_PER_PRICE
+  );
+}
+
+/** Parts that a vendor counts wrongly are no more than the whole. */
+function inputCost(rates: Rates, inputTokens: number, usage: Usage): number {
+  const cached = Math.min(usage.cachedInputTokens ?? 0, inputTokens);
+  const written = Math.min(usage.cacheWriteTokens ?? 0, inputTokens - cached);
+  const writtenLong = Math.min(usage.longCacheWriteTokens ?? 0, written);
+  const write = rates.cache_write ?? rates.input;
+  return (
+    (inputTokens - cached - written) * rates.input +
+    cached * (rates.cached_input ?? rates.input) +
+    (written - writtenLong) * write +
+    writtenLong * (rates.long_cache_write ?? write)
   );
 }
 

@@ -11,7 +11,7 @@ import {
   totalCost,
 } from '../domain/call.ts';
 import { type CellRecord, type CellResult, type CellRow, noAnswer } from '../domain/cell.ts';
-import type { GroupHeader } from '../domain/group.ts';
+import { type GroupHeader, pricesOf } from '../domain/group.ts';
 import type { Question } from '../domain/question.ts';
 import { limits } from '../limits.ts';
 import { mapBounded } from '../map-bounded.ts';
@@ -108,7 +108,7 @@ export async function* readRowPages(
     stores.untilFinal === undefined
       ? await readDiscarded(run, config.name, stores.ledger)
       : undefined;
-  const source = { run, config, discarded, stores, prices: pricesOf(header) };
+  const source = { run, config, discarded, stores, prices: editedPricesOf(header) };
   const selector = createSelector(config.select, from?.selector);
   let page: Question[] = [];
   let offset = from?.offset ?? 0;
@@ -146,11 +146,11 @@ interface RowSource {
   readonly prices: Prices | undefined;
 }
 
-type Prices = GroupHeader['spec']['prices'];
+type Prices = ReturnType<typeof pricesOf>;
 
 /** The prices of an edited plan, which are those of every call, also of earlier ones. */
-function pricesOf({ edits, spec }: GroupHeader): Prices | undefined {
-  return edits.length === 0 ? undefined : spec.prices;
+function editedPricesOf(header: GroupHeader): Prices | undefined {
+  return header.edits.length === 0 ? undefined : pricesOf(header);
 }
 
 /** Reads the discarded calls by question, each question's in the order in which they were sent. */
@@ -254,7 +254,7 @@ function toRow(
 function withPrices(row: CellRow, prices: Prices): CellRow {
   const calls = row.calls.map((call) => ({
     ...call,
-    costUsd: priceUsage(prices[modelRefOf(call)], call),
+    costUsd: priceUsage(prices.get(modelRefOf(call)), call),
   }));
   return { ...row, calls, ...costsOf(calls) };
 }

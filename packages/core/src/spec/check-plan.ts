@@ -55,8 +55,8 @@ function rootAddresses({ lanes }: Benchmark): readonly PlanProblem[] {
 }
 
 /** A misspelled model leaves its costs unknown. */
-function unusedPrices({ prices }: BenchmarkSpec, { configs }: Benchmark): readonly PlanProblem[] {
-  const models = configs.map(({ lane, model }) => `${lane}/${model}`);
+function unusedPrices({ prices }: BenchmarkSpec, benchmark: Benchmark): readonly PlanProblem[] {
+  const models = benchmark.configs.map(({ lane, model }) => `${lane}/${model}`);
   const unused = Object.keys(prices).filter((model) => !models.includes(model));
   // A table of prices for several benchmarks is no mistake.
   return unused
@@ -70,8 +70,12 @@ function unusedPrices({ prices }: BenchmarkSpec, { configs }: Benchmark): readon
     .filter(({ meant }) => meant !== undefined)
     .map(({ model, meant }) => ({
       severity: 'warning',
-      message: `prices."${model}": expected the model of a config, received one that none asks; did you mean "${meant}"? Its costs are unknown`,
+      message: `prices."${model}": expected the model of a config, received one that none asks; did you mean "${meant}"? ${describeUnpriced(meant, benchmark)}`,
     }));
+}
+
+function describeUnpriced(model: string | undefined, { prices }: Benchmark): string {
+  return prices.has(model ?? '') ? 'Its price is the built-in one' : 'Its costs are unknown';
 }
 
 /** What the vendor refuses costs nothing, but fails every cell of the config. */

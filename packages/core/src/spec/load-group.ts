@@ -1,5 +1,5 @@
 import type { Benchmark } from '../domain/benchmark.ts';
-import type { GroupHeader } from '../domain/group.ts';
+import { type GroupHeader, pricesOf } from '../domain/group.ts';
 import type { GroupRecord, Ledger } from '../ports/ledger.ts';
 import { resolveBenchmark } from './resolve-benchmark.ts';
 
@@ -18,10 +18,12 @@ export function loadGroup(record: GroupRecord): LoadedGroup {
  *
  * Any scorer, solver and dataset is accepted: they were checked when the group was planned.
  */
-export function benchmarkOf({ spec, specSource, configs }: GroupHeader): Benchmark {
+export function benchmarkOf(header: GroupHeader): Benchmark {
+  const { spec, specSource, configs } = header;
   const benchmark = resolveBenchmark(spec, specSource.path);
   return {
     ...benchmark,
+    prices: pricesOf(header),
     configs: benchmark.configs.map((config) => {
       const planned = configs.find((entry) => entry.config === config.name);
       return { ...config, scorer: planned?.scorer ?? config.scorer };

@@ -76,6 +76,14 @@ export function withSimulator(benchmark: Benchmark, url: string | undefined): Be
   return { ...benchmark, lanes };
 }
 
+/** Returns every model that a config may ask. */
+export function modelsOf({
+  lane,
+  model,
+}: Config): readonly { readonly lane: string; readonly model: string }[] {
+  return [{ lane, model }];
+}
+
 /** Returns the name of a benchmark whose spec gives none: the file's stem, as a valid name. */
 export function defaultName(file: string): string {
   const stem = (file.split('/').at(-1) ?? '').replace(/\.[^.]*$/, '').toLowerCase();

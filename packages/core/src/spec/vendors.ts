@@ -1,3 +1,5 @@
+import { builtinLanes } from './builtin-lanes.ts';
+
 /** The vendors whose differences are known; any other speaks a protocol as it is described. */
 export type Vendor = 'openai' | 'anthropic' | 'gemini' | 'kimi' | 'deepseek' | 'grok' | 'mistral';
 
@@ -17,8 +19,30 @@ const HOSTS: readonly { readonly host: RegExp; readonly vendor: Vendor }[] = [
 
 /** Returns the vendor that an endpoint belongs to. */
 export function vendorOfHost(endpoint: string | undefined): Vendor | undefined {
-  const host = /^https?:\/\/([^/:?#]+)/i.exec(endpoint ?? '')?.[1]?.toLowerCase() ?? '';
+  const host = hostOf(endpoint);
   return HOSTS.find((known) => known.host.test(host))?.vendor;
+}
+
+function hostOf(endpoint: string | undefined): string {
+  return /^https?:\/\/([^/:?#]+)/i.exec(endpoint ?? '')?.[1]?.toLowerCase() ?? '';
+}
+
+/**
+ * Returns the built-in lane whose models a lane serves at the built-in prices: the lane of that name, unless it is
+ * pointed at a vendor that has other prices, such as another region's, or any lane with the address of a built-in one.
+ */
+export function builtinLaneOf({
+  name,
+  endpoints,
+}: {
+  readonly name: string;
+  readonly endpoints: readonly string[];
+}): string | undefined {
+  const host = hostOf(endpoints[0]);
+  const byHost = Object.entries(builtinLanes).find(([, { baseUrl }]) => hostOf(baseUrl) === host);
+  if (byHost !== undefined) return byHost[0];
+  const isOfVendor = HOSTS.some((known) => known.host.test(host));
+  return Object.hasOwn(builtinLanes, name) && !isOfVendor ? name : undefined;
 }
 
 /**
