@@ -176,10 +176,7 @@ function errorOfFault(
       };
     case 'quota':
       return {
-        status: 429,
-        type: 'insufficient_quota',
-        code: 'insufficient_quota',
-        message: 'You exceeded your current quota, please check your plan and billing details.',
+        ...quotaRefusals[fault.status ?? 429],
         headers: usedUpHeaders(
           fault.resetSeconds ?? (windowRestSeconds && Math.ceil(windowRestSeconds)),
         ),
@@ -207,6 +204,33 @@ function errorOfFault(
       };
   }
 }
+
+/**
+ * How vendors refuse a call because the quota or the credit of an account is used up:
+ * https://platform.openai.com/docs/guides/error-codes, https://github.com/danilofalcao/jarvis/issues/62 (DeepSeek) and
+ * https://github.com/anthropics/claude-quickstarts/issues/229 (2026-11).
+ */
+const quotaRefusals = {
+  429: {
+    status: 429,
+    type: 'insufficient_quota',
+    code: 'insufficient_quota',
+    message: 'You exceeded your current quota, please check your plan and billing details.',
+  },
+  402: {
+    status: 402,
+    type: 'unknown_error',
+    code: 'invalid_request_error',
+    message: 'Insufficient Balance',
+  },
+  400: {
+    status: 400,
+    type: 'invalid_request_error',
+    code: null,
+    message:
+      'Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or purchase credits.',
+  },
+} as const satisfies Record<number, ApiError>;
 
 /** A reset says something only of a limit that is used up. */
 function usedUpHeaders(resetSeconds: number | undefined): readonly string[] {

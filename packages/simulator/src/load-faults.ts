@@ -38,6 +38,8 @@ const faultSchema = z.discriminatedUnion('kind', [
   z.strictObject({
     kind: z.literal('quota'),
     ...usualConditions,
+    /** The refusal of OpenAI (429), of DeepSeek (402) or of Anthropic (400). @default 429 */
+    status: z.union([z.literal(429), z.literal(402), z.literal(400)]).optional(),
     /** Sent as `x-ratelimit-reset-requests`. Absent: the rest of the window, or no header without one. */
     resetSeconds: secondsSchema.optional(),
   }),

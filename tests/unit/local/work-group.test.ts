@@ -12,6 +12,7 @@ import {
   type Solver,
   solverRegistry,
   storePlan,
+  type ThriceError,
   toSolverRegistry,
 } from '@thrice/core';
 import {
@@ -25,7 +26,9 @@ import {
   type WorkEvent,
   workGroup,
 } from '@thrice/local';
+import { mapHttpError } from '@thrice/models';
 import { describe, expect, it } from 'vitest';
+import { mapLimitText } from '../../../packages/models/src/vendors/map-limit-text.ts';
 import { twoStepSolver } from '../../fixtures/toy/two-step-solver.ts';
 import { additions, toJsonl } from '../../support/additions.ts';
 import { aBenchmark, aConfig, aLane, aModelResponse, anError } from '../../support/builders.ts';
@@ -492,6 +495,62 @@ describe('workGroup', () => {
       expect(told.length).toBeGreaterThanOrEqual(5);
     },
   );
+
+  it.each<{ form: string; refuse: (resetAtMs: number, nowMs: number) => ThriceError | undefined }>([
+    {
+      form: 'a header',
+      refuse: (resetAtMs, nowMs) => {
+        const headers = new Map([
+          ['x-ratelimit-remaining-requests', '0'],
+          ['x-ratelimit-reset-requests', `${Math.ceil((resetAtMs - nowMs) / 1000)}s`],
+        ]);
+        const body = { error: { code: 'insufficient_quota', message: 'no quota' } };
+        const header = (name: string) => headers.get(name) ?? null;
+        return mapHttpError({ status: 429, body, header }, nowMs, 0);
+      },
+    },
+    {
+      form: 'an epoch',
+      refuse: (resetAtMs, nowMs) =>
+        mapLimitText(`Claude AI usage limit reached|${resetAtMs / 1000}`, nowMs),
+    },
+    {
+      form: 'the text of a clock',
+      refuse: (resetAtMs, nowMs) => {
+        const time = new Date(resetAtMs).toISOString().slice(12, 16);
+        return mapLimitText(`You've hit your limit · resets ${time}am (Etc/UTC)`, nowMs);
+      },
+    },
+  ])('completes over the windows of a quota whose reset $form announces', async ({ refuse }) => {
+    const windowMs = 120_000;
+    const perWindow = 2;
+    const parallel = 2;
+    const clock = new FakeClock('2026-01-02T03:04:00.000Z');
+    const windowOf = () => Math.floor(clock.now() / windowMs);
+    const answered = new Map<number, number>();
+    const refused = new Map<number, number>();
+
+    const { ending, events } = await work({
+      benchmark: aBenchmark({ configs: [aConfig()], parallel }),
+      answer: () => {
+        const window = windowOf();
+        const count = answered.get(window) ?? 0;
+        if (count < perWindow) {
+          answered.set(window, count + 1);
+          return aModelResponse();
+        }
+        refused.set(window, (refused.get(window) ?? 0) + 1);
+        return refuse((window + 1) * windowMs, clock.now()) ?? aModelResponse();
+      },
+      clock,
+      waitForQuota: true,
+    });
+
+    expect(ending).toEqual({ kind: 'complete' });
+    expect(completedConfigs(events)).toHaveLength(QUESTION_COUNT);
+    expect(answered.size).toBe(Math.ceil(QUESTION_COUNT / perWindow));
+    expect(Math.max(...refused.values())).toBeLessThanOrEqual(parallel + 1);
+  });
 
   it('ends a wait of unknown length when the machine wakes up after it', async () => {
     const clock = new FakeClock();

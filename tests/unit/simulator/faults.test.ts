@@ -57,6 +57,18 @@ describe('a fault that answers with an error', () => {
     expect(untimed.headers.get('retry-after')).toBeNull();
   });
 
+  it.each([
+    [402, 'Insufficient Balance'],
+    [400, 'Your credit balance is too low to access the Anthropic API.'],
+  ] as const)('is an exhausted quota as status %i', async (status, message) => {
+    await using simulator = await startWith([{ kind: 'quota', status }]);
+
+    const error = await askForError(simulator, { text: 'q1' });
+
+    expect(error.status).toBe(status);
+    expect(error.message).toContain(message);
+  });
+
   it('is an exhausted quota with the seconds until its reset', async () => {
     await using simulator = await startWith([
       { kind: 'quota', resetSeconds: 30, count: 1 },
