@@ -521,6 +521,21 @@ const aboutQuestions: readonly Mistake[] = [
     says: ['expected questions with a target for the scorer "exact" of config "a", received none'],
   },
   {
+    name: 'a copy of GSM8K as it is, whose answers are worked out',
+    files: withRows(
+      [1, 2, 3]
+        .map(
+          (id) =>
+            `${JSON.stringify({ question: `${id} + 1?`, answer: `It is <<${id}+1=${id + 1}>>.\n#### ${id + 1}` })}\n`,
+        )
+        .join(''),
+      'numeric',
+    ),
+    says: [
+      'target: expected one number and nothing else, received "It is <<1+1=2>>.\\n#### 2", and no better one in 3 questions; if the file is a copy of a dataset, write it as one, as in questions = { dataset = "gsm8k", path = "..." }; if not, say in [columns]',
+    ],
+  },
+  {
     name: 'the index of a choice',
     files: withRows(
       '{"id": "q1", "question": "1 + 1?", "choices": ["1", "two"], "target": 9}\n',

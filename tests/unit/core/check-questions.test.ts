@@ -190,6 +190,37 @@ describe('checkQuestions for targets', () => {
     },
   );
 
+  it('says once that no question has a usable target, and what the file may be', async () => {
+    const rows = Array.from({ length: 30 }, (_, index) => ({
+      id: `q${index}`,
+      question: 'One?',
+      target: `1 + ${index}\n#### ${index}`,
+    }));
+
+    const checking = check(rows, { configs: [aConfig({ scorer: { kind: 'numeric' } })] });
+
+    await expect(checking).rejects.toMatchObject({
+      message: [
+        'config "direct": question "q0": target: expected one number and nothing else, received "1 + 0\\n#### 0", and no better one in 20 questions; if the file is a copy of a dataset, write it as one, as in questions = { dataset = "gsm8k", path = "..." }; if not, say in [columns] which column holds the target, or choose another scorer',
+        'reading stopped after 20 problems',
+      ].join('\n'),
+    });
+  });
+
+  it('lists each target that cannot be used if another question has a usable one', async () => {
+    const rows = ['ten', 'twelve', 'twenty', '2'].map((target, index) => ({
+      id: `q${index}`,
+      question: 'One?',
+      target,
+    }));
+
+    const checking = check(rows, { configs: [aConfig({ scorer: { kind: 'numeric' } })] });
+
+    await expect(checking).rejects.toThrow(
+      /question "q0": .*"ten"\n.*question "q1": .*"twelve"\n.*question "q2": .*"twenty"$/,
+    );
+  });
+
   it('names the index of a target if there are several', async () => {
     const checking = checkTargets('numeric', ['10', 'ten'], null);
 

@@ -2,12 +2,11 @@ import type { Config } from '../../domain/benchmark.ts';
 import type { Select } from '../../domain/benchmark-spec.ts';
 import type { MessageContent } from '../../domain/message.ts';
 import type { Question } from '../../domain/question.ts';
-import type { ScorerSpec } from '../../domain/scorer.ts';
 import { toThriceError } from '../../errors.ts';
 import type { CreateDigest } from '../../ports/digest.ts';
 import { contextWindowOf } from '../context-windows.ts';
-import { showValue } from '../describe-issues.ts';
 import { renderPrompt, usesChoices } from '../render-prompt.ts';
+import { createTargetCheck, type DescribeExpectedTarget } from './check-targets.ts';
 import type { QuestionSource } from './load-questions.ts';
 import { invalidQuestions, MAX_PROBLEMS } from './read-rows.ts';
 import { createSelector } from './select-questions.ts';
@@ -38,16 +37,6 @@ export interface LongestPrompt {
 }
 
 /**
- * Says what a scorer expects of a target that it cannot use, as in "a single letter"; undefined for a
- * usable target.
- */
-export type DescribeExpectedTarget = (
-  scorer: ScorerSpec,
-  target: string,
-  question: Question,
-) => string | undefined;
-
-/**
  * Reads every question once, before anything is created: applies the selections, renders every
  * prompt, checks every target with the scorers that compare with it, and computes the digest.
  *
@@ -71,12 +60,13 @@ export async function checkQuestions(
     config,
     includes: createSelector(config.select).includes,
     count: 0,
-    targetCount: 0,
+    targets: createTargetCheck(config, describeExpectedTarget),
     hasWindow: contextWindowOf(config.model) !== undefined,
     longest: { id: '', chars: -1 },
     dropsChoices: config.prompt !== undefined && !usesChoices(config.prompt),
   }));
   const problems: string[] = [];
+  let targetProblemCount = 0;
   let count = 0;
   let lines: string[] | undefined = [];
   let keptChars = 0;
@@ -90,7 +80,6 @@ export async function checkQuestions(
     for (const entry of perConfig) {
       if (!entry.includes(question)) continue;
       entry.count += 1;
-      if (question.target !== null) entry.targetCount += 1;
       if (entry.hasWindow) entry.longest = longerPrompt(entry.longest, entry.config, question);
       if (
         entry.dropsChoices &&
@@ -102,17 +91,21 @@ export async function checkQuestions(
         entry.dropsChoices = false;
       }
       problems.push(...renderProblems(entry.config, question));
-      problems.push(...targetProblems(entry.config, question, describeExpectedTarget));
+      targetProblemCount += entry.targets.add(question);
     }
-    if (problems.length >= MAX_PROBLEMS) break;
+    if (problems.length + targetProblemCount >= MAX_PROBLEMS) break;
   }
-  if (problems.length < MAX_PROBLEMS) problems.push(...emptyProblems(count, perConfig));
-  if (problems.length > 0) throw invalidQuestions(problems);
+  const foundCount = problems.length + targetProblemCount;
+  problems.push(...perConfig.flatMap(({ targets }) => targets.problems()));
+  if (foundCount < MAX_PROBLEMS) problems.push(...emptyProblems(count, perConfig));
+  if (problems.length > 0) throw invalidQuestions(problems, foundCount);
   return {
     count,
     sha256: digest.hex(),
     cellCounts: new Map(perConfig.map((entry) => [entry.config.name, entry.count])),
-    targetCounts: new Map(perConfig.map((entry) => [entry.config.name, entry.targetCount])),
+    targetCounts: new Map(
+      perConfig.map((entry) => [entry.config.name, entry.targets.targetCount()]),
+    ),
     longestPrompts: new Map(
       perConfig
         .filter(({ hasWindow }) => hasWindow)
@@ -178,21 +171,4 @@ function renderProblems(config: Config, question: Question): readonly string[] {
   } catch (error) {
     return [`config "${config.name}": ${toThriceError(error).message}`];
   }
-}
-
-/** Targets that would give wrong scores without an error: every answer matches, or none can. */
-function targetProblems(
-  config: Config,
-  question: Question,
-  describeExpectedTarget: DescribeExpectedTarget,
-): readonly string[] {
-  const targets = question.target ?? [];
-  return targets.flatMap((target, index) => {
-    const expected = describeExpectedTarget(config.scorer, target, question);
-    if (expected === undefined) return [];
-    const place = targets.length === 1 ? 'target' : `target[${index}]`;
-    return [
-      `config "${config.name}": question "${question.id}": ${place}: expected ${expected}, received ${showValue(target)}`,
-    ];
-  });
 }
