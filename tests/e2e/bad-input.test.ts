@@ -126,7 +126,7 @@ const badSpecs: readonly BadInput[] = [
     name: 'an unknown kind of scorer',
     files: spec({ more: '[scorers.close]\nkind = "numerical"' }),
     stderr: [
-      'thrice: benchmark.toml: scorers.close.kind: expected "exact", "choice", "includes", "bbh", "numeric" or "regex", received "numerical"',
+      'thrice: benchmark.toml: scorers.close.kind: expected "exact", "choice", "includes", "bbh", "numeric" or "regex", received "numerical"; did you mean "numeric"?',
     ],
   },
   {
@@ -409,7 +409,7 @@ const badSpecs: readonly BadInput[] = [
     name: 'an unknown dataset',
     files: spec({ top: 'questions = { dataset = "lab", path = "." }' }),
     stderr: [
-      'thrice: benchmark.toml: questions: expected a dataset of this version (bbh, gsm8k, mmlu, mmlu-pro, gpqa, hle, arc, hellaswag, truthfulqa, winogrande, commonsenseqa, mgsm, aime), received {"dataset":"lab","path":"."}',
+      'thrice: benchmark.toml: questions.dataset: expected a dataset of this version (bbh, gsm8k, mmlu, mmlu-pro, gpqa, hle, arc, hellaswag, truthfulqa, winogrande, commonsenseqa, mgsm, aime), received "lab"',
     ],
   },
   {
@@ -443,9 +443,7 @@ const badSpecs: readonly BadInput[] = [
     files: {
       ...spec({ config: 'name = "a"\nmodel = "sim/m"', more: '[lanes.sim]\nbehaviour = "b.json"' }),
     },
-    stderr: [
-      "thrice: <folder>/b.json: cannot be read: ENOENT: no such file or directory, open '<folder>/b.json'",
-    ],
+    stderr: ['thrice: <folder>/b.json: no such file'],
   },
   {
     name: 'a bad faults file',
@@ -454,7 +452,7 @@ const badSpecs: readonly BadInput[] = [
       'f.json': '{"seed": 1, "faults": [{"kind": "rate-limits"}]}',
     },
     stderr: [
-      `thrice: <folder>/f.json: faults[0].kind: Invalid discriminator value. Expected 'rate-limit' | 'quota' | 'unauthorized' | 'server-error' | 'overloaded' | 'reset' | 'hang' | 'drip' | 'truncated-json' | 'empty-content' | 'usage-limit' | 'wrong-model' | 'content-filter' | 'no-choices' | 'error-object', received "rate-limits"`,
+      `thrice: <folder>/f.json: faults[0].kind: expected "rate-limit", "quota", "unauthorized", "server-error", "overloaded", "reset", "hang", "drip", "truncated-json", "empty-content", "usage-limit", "wrong-model", "content-filter", "no-choices" or "error-object", received "rate-limits"; did you mean "rate-limit"?`,
     ],
   },
 ];
@@ -601,7 +599,7 @@ const badCommandLines: readonly BadInput[] = [
   {
     name: 'an unknown config',
     argv: ['run', 'benchmark.toml', '--configs', 'b'],
-    stderr: ['thrice: --configs: unknown config "b"; did you mean "a"? (expected a)'],
+    stderr: ['thrice: --configs: unknown config "b" (expected a)'],
   },
   {
     name: 'an unknown config that resembles one',
@@ -736,9 +734,7 @@ const badCommandLines: readonly BadInput[] = [
   {
     name: 'recordings that are missing',
     argv: ['simulate', '--replay', 'r.jsonl'],
-    stderr: [
-      "thrice: <folder>/r.jsonl: cannot be read: ENOENT: no such file or directory, open '<folder>/r.jsonl'",
-    ],
+    stderr: ['thrice: <folder>/r.jsonl: no such file'],
   },
   {
     name: 'a list of a folder without runs',

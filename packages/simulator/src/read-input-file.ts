@@ -1,8 +1,6 @@
 import { readFile } from 'node:fs/promises';
-import { ThriceError } from '@thrice/core';
+import { cutList, describeIssues, describeJsonError, ThriceError } from '@thrice/core';
 import type * as z from 'zod';
-
-const problemsShown = 20;
 
 /** A value of a JSONL file with its line number. */
 export interface JsonLine<Value> {
@@ -23,7 +21,7 @@ export async function readJsonFile<Value>(path: string, schema: z.ZodType<Value>
   const result = schema.safeParse(parsed.value);
   if (result.success) return result.data;
   throw invalidFile(
-    result.error.issues.map((issue) => `${path}: ${describeIssue(issue, parsed.value)}`),
+    describeIssues(result.error, schema, parsed.value).map((problem) => `${path}: ${problem}`),
   );
 }
 
@@ -51,8 +49,8 @@ export async function readJsonLines<Value>(
     if (result.success) rows.push({ lineNumber, value: result.data });
     else {
       problems.push(
-        ...result.error.issues.map(
-          (issue) => `${path}:${lineNumber}: ${describeIssue(issue, parsed.value)}`,
+        ...describeIssues(result.error, schema, parsed.value).map(
+          (problem) => `${path}:${lineNumber}: ${problem}`,
         ),
       );
     }
@@ -62,18 +60,16 @@ export async function readJsonLines<Value>(
 }
 
 /**
- * Builds the error for an unusable file: the first problem is the message, all are in the details.
+ * Builds the error for an unusable file.
  *
  * @param problems - One line per problem, at least one.
  */
 export function invalidFile(problems: readonly string[], cause?: unknown): ThriceError {
-  const shown = problems.slice(0, problemsShown);
-  const hiddenCount = problems.length - shown.length;
-  const more = problems.length > 1 ? ` (and ${problems.length - 1} more)` : '';
+  const shown = cutList(problems);
   return new ThriceError({
     code: 'invalid-file',
-    message: `${shown[0] ?? 'unknown problem'}${more}`,
-    details: { problems: hiddenCount > 0 ? [...shown, `... ${hiddenCount} more`] : shown },
+    message: shown.join('\n'),
+    details: { problems: shown },
     cause,
   });
 }
@@ -82,8 +78,15 @@ async function readText(path: string): Promise<string> {
   try {
     return await readFile(path, 'utf8');
   } catch (error) {
-    throw invalidFile([`${path}: cannot be read: ${describeThrown(error)}`], error);
+    throw invalidFile([`${path}: ${describeUnreadable(error)}`], error);
   }
+}
+
+function describeUnreadable(error: unknown): string {
+  const { code, message } = error instanceof Error ? (error as NodeJS.ErrnoException) : {};
+  if (code === 'ENOENT') return 'no such file';
+  if (code === 'EISDIR') return 'expected a file, received a folder';
+  return `cannot be read (${message ?? String(error)})`;
 }
 
 function parseJson(text: string): { value: unknown; problem?: undefined } | { problem: string } {
@@ -91,38 +94,6 @@ function parseJson(text: string): { value: unknown; problem?: undefined } | { pr
     const value: unknown = JSON.parse(text);
     return { value };
   } catch (error) {
-    return { problem: `expected JSON, received ${preview(text)} (${describeThrown(error)})` };
+    return { problem: `expected JSON (${describeJsonError(error, text)})` };
   }
-}
-
-function describeThrown(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
-
-/** For example: `faults[0].rate: Too big: expected number to be <=1, received 2`. */
-function describeIssue(issue: z.core.$ZodIssue, root: unknown): string {
-  const place = issue.path.reduce<string>((path, key) => {
-    if (typeof key === 'number') return `${path}[${key}]`;
-    return path === '' ? String(key) : `${path}.${String(key)}`;
-  }, '');
-  // Zod ends a type error with ", received string"; the value itself is more helpful.
-  const expected = issue.message.replace(/, received .*$/s, '');
-  const received =
-    issue.code === 'unrecognized_keys' ? '' : `, received ${previewValue(issue.path, root)}`;
-  return `${place === '' ? '' : `${place}: `}${expected}${received}`;
-}
-
-function previewValue(path: readonly PropertyKey[], root: unknown): string {
-  const value = path.reduce<unknown>(
-    (parent, key) =>
-      typeof parent === 'object' && parent !== null
-        ? (parent as Record<PropertyKey, unknown>)[key]
-        : undefined,
-    root,
-  );
-  return value === undefined ? 'nothing' : preview(JSON.stringify(value));
-}
-
-function preview(text: string): string {
-  return text.length > 80 ? `${text.slice(0, 77)}...` : text;
 }

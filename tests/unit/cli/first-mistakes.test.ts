@@ -54,6 +54,11 @@ const withPath = (path: string) => files(aSpec({ top: `questions = ${path}` }));
 const withMore = (more: string) => files(aSpec({ more }));
 const withRows = (rows: string, scorer = 'exact') =>
   files(aSpec({ config: `name = "a"\nmodel = "lab/m"\nscorer = "${scorer}"` }), rows);
+const SIMULATED = aSpec({ config: 'name = "a"\nmodel = "sim/m"' }).replace(
+  /\[lanes.lab\]\n.*/,
+  '[lanes.sim]\nfaults = "faults.json"',
+);
+const withFaults = (faults: string) => ({ ...files(SIMULATED), 'faults.json': faults });
 const withOpenAi = (key?: string) => ({
   files: withModel('openai/gpt-5.2'),
   ...(key === undefined ? {} : { environment: { OPENAI_API_KEY: key } }),
@@ -428,7 +433,7 @@ const aboutPromptsAndScorers: readonly Mistake[] = [
   {
     name: 'a scorer of a misspelled kind',
     files: withMore('[scorers.close]\nkind = "numerical"'),
-    says: ['scorers.close.kind: expected "exact"', 'received "numerical"'],
+    says: ['scorers.close.kind: expected "exact"', 'received "numerical"; did you mean "numeric"?'],
   },
 ];
 
@@ -459,6 +464,19 @@ const aboutQuestions: readonly Mistake[] = [
     name: 'a dataset of Hugging Face without its kind',
     files: withPath('"hf://openai/gsm8k"'),
     says: ['openai/gsm8k: '],
+  },
+  {
+    name: 'a misspelled name of a dataset',
+    files: withPath('{ dataset = "gsm-8k", path = "gsm8k" }'),
+    says: [
+      'questions.dataset: expected a dataset of this version (',
+      'received "gsm-8k"; did you mean "gsm8k"?',
+    ],
+  },
+  {
+    name: 'a misspelled key beside the name of a dataset',
+    files: withPath('{ dataset = "gsm8k", folder = "gsm8k" }'),
+    says: ['questions.folder: unknown key (expected dataset, path, subset, split)'],
   },
   {
     name: 'a path of Windows',
@@ -545,6 +563,29 @@ const aboutQuestions: readonly Mistake[] = [
   },
 ];
 
+const aboutTheSimulator: readonly Mistake[] = [
+  {
+    name: 'faults without their kind',
+    files: withFaults('{ "seed": 1, "faults": [{ "rate": 0.1 }] }'),
+    says: ['faults.json: faults[0].kind: expected "rate-limit", ', ', received nothing'],
+  },
+  {
+    name: 'a misspelled kind of faults',
+    files: withFaults('{ "seed": 1, "faults": [{ "kind": "rate_limit" }] }'),
+    says: ['received "rate_limit"; did you mean "rate-limit"?'],
+  },
+  {
+    name: 'faults that stand alone',
+    files: withFaults('[{ "kind": "hang" }]'),
+    says: ['faults.json: the document: expected a table, received [{"kind":"hang"}]'],
+  },
+  {
+    name: 'faults that are not there',
+    files: { 'benchmark.toml': SIMULATED, 'questions.jsonl': QUESTION },
+    says: ['<folder>/faults.json: no such file'],
+  },
+];
+
 const aboutCommands: readonly Mistake[] = [
   {
     name: 'run alone',
@@ -580,7 +621,7 @@ const aboutCommands: readonly Mistake[] = [
     name: 'a config that the spec does not have',
     files: files(aSpec()),
     argv: ['run', 'benchmark.toml', '--configs', 'b'],
-    says: ['--configs: unknown config "b"; did you mean "a"? (expected a)'],
+    says: ['--configs: unknown config "b" (expected a)'],
   },
   {
     name: 'a label with a space',
@@ -637,6 +678,7 @@ const mistakes = [
   ...aboutModels,
   ...aboutPromptsAndScorers,
   ...aboutQuestions,
+  ...aboutTheSimulator,
   ...aboutCommands,
 ];
 

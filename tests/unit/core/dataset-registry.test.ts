@@ -64,7 +64,7 @@ describe('an added dataset', () => {
     const parsing = () => parseSpec(specOf({ dataset: 'lab', path: 'x' }), 'demo.toml', schema);
 
     expect(parsing).toThrow(
-      'questions: expected a dataset of this version (bbh, gsm8k, mmlu, mmlu-pro, gpqa, hle, arc, hellaswag, truthfulqa, winogrande, commonsenseqa, mgsm, aime, lines), received {"dataset":"lab","path":"x"}',
+      'questions.dataset: expected a dataset of this version (bbh, gsm8k, mmlu, mmlu-pro, gpqa, hle, arc, hellaswag, truthfulqa, winogrande, commonsenseqa, mgsm, aime, lines), received "lab"',
     );
   });
 

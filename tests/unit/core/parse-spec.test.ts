@@ -86,7 +86,7 @@ describe('a spec', () => {
     [
       'another dataset',
       { ...minimal, questions: { dataset: 'lab', path: 'x' } },
-      'questions: expected a dataset of this version (bbh, gsm8k, mmlu, mmlu-pro, gpqa, hle, arc, hellaswag, truthfulqa, winogrande, commonsenseqa, mgsm, aime), received {"dataset":"lab","path":"x"}',
+      'questions.dataset: expected a dataset of this version (bbh, gsm8k, mmlu, mmlu-pro, gpqa, hle, arc, hellaswag, truthfulqa, winogrande, commonsenseqa, mgsm, aime), received "lab"',
     ],
     [
       'a text instead of a number',

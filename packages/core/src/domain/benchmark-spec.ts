@@ -173,23 +173,10 @@ export function createBenchmarkSpecSchema(vocabulary: SpecVocabulary): z.ZodType
   return specSchema({
     scorer: registeredScorerSchema([...vocabulary.scorers]),
     solver: registeredSolverSchema([...vocabulary.solvers]),
-    dataset: z.enum(datasets),
-    describeQuestions: ({ input }) =>
-      namesDataset(input) && !datasets.includes(input.dataset)
-        ? `expected a dataset of this version (${datasets.join(', ')})`
-        : QUESTIONS_FORMS,
+    dataset: z.enum(datasets, {
+      error: `expected a dataset of this version (${datasets.join(', ')})`,
+    }),
   });
-}
-
-const QUESTIONS_FORMS = 'expected a file, a list of files, or { dataset = "gsm8k", path = "..." }';
-
-function namesDataset(questions: unknown): questions is { readonly dataset: string } {
-  return (
-    typeof questions === 'object' &&
-    questions !== null &&
-    'dataset' in questions &&
-    typeof questions.dataset === 'string'
-  );
 }
 
 function registeredSolverSchema(kinds: readonly string[]): z.ZodType<string> {
@@ -212,13 +199,10 @@ function specSchema({
   scorer,
   solver,
   dataset,
-  describeQuestions,
 }: {
   readonly scorer: z.ZodType<ScorerSpec>;
   readonly solver: z.ZodType<string>;
   readonly dataset: z.ZodType<string>;
-  /** What was expected of a bad `questions`. */
-  readonly describeQuestions: (issue: { readonly input?: unknown }) => string;
 }) {
   const datasetSchema = z.strictObject({
     dataset,
@@ -229,7 +213,7 @@ function specSchema({
   return z.strictObject({
     name: nameSchema.optional(),
     questions: z.union([z.string().min(1), z.array(z.string().min(1)).min(1), datasetSchema], {
-      error: describeQuestions,
+      error: 'expected a file, a list of files, or { dataset = "gsm8k", path = "..." }',
     }),
     columns: questionColumnsSchema.optional(),
     replicates: z.int().min(1).max(1000).default(1),
@@ -255,7 +239,6 @@ export const storedBenchmarkSpecSchema = specSchema({
   scorer: scorerSpecSchema,
   solver: z.string(),
   dataset: z.string(),
-  describeQuestions: () => QUESTIONS_FORMS,
 });
 /** A benchmark as its author writes it, defaults filled in. */
 export type BenchmarkSpec = z.infer<typeof storedBenchmarkSpecSchema>;

@@ -1,5 +1,18 @@
 import * as z from 'zod';
-import { suggestKey } from './suggest-key.ts';
+import { suggestName } from './nearest-name.ts';
+
+/** What an unknown key is found beside. */
+export interface KeyPlace {
+  /** The path of its table. */
+  readonly path: readonly PropertyKey[];
+  /** The keys of that table. */
+  readonly known: readonly string[];
+  /** Those of a config of a spec, which are often written outside of it. */
+  readonly configKeys: readonly string[];
+}
+
+/** Says what to write in place of an unknown key; the text follows `unknown key`. */
+export type SuggestKey = (key: string, place: KeyPlace) => string;
 
 /** Renders a value for an error: on one line, at most 60 characters. */
 export function showValue(value: unknown): string {
@@ -23,20 +36,31 @@ export function showPath(path: readonly PropertyKey[]): string {
  *
  * @param schema - The schema that rejected the document; the source of the known keys.
  * @param document - The parsed document, for the values received.
+ * @param suggestKey - @default the nearest known key, or all of them
  */
 export function describeIssues(
   error: z.ZodError,
   schema: z.ZodType,
   document: unknown,
+  suggestKey: SuggestKey = suggestNearest,
 ): readonly string[] {
-  return error.issues.flatMap((issue) => describeIssue(issue, schema, document));
+  return error.issues.flatMap((issue) => describeIssue(issue, schema, document, suggestKey));
+}
+
+/** Suggests the nearest known key, or lists all of them if none is near. */
+export function suggestNearest(key: string, { known }: Pick<KeyPlace, 'known'>): string {
+  return suggestName(key, known) || ` (expected ${known.join(', ')})`;
 }
 
 function describeIssue(
   issue: z.core.$ZodIssue,
   schema: z.ZodType,
   document: unknown,
+  suggestKey: SuggestKey,
 ): readonly string[] {
+  const meant = issuesOfMeant(issue);
+  if (meant !== undefined)
+    return meant.flatMap((inner) => describeIssue(inner, schema, document, suggestKey));
   const where = issue.path.length === 0 ? 'the document' : showPath(issue.path);
   switch (issue.code) {
     case 'unrecognized_keys':
@@ -55,10 +79,38 @@ function describeIssue(
     default:
       break;
   }
-  const remedy = isSingleConfig(issue, document) ? '; write [[configs]] above each config' : '';
+  const remedy = isSingleConfig(issue, document)
+    ? '; write [[configs]] above each config'
+    : suggestValue(issue, document);
   return [
     `${where}: ${expectation(issue)}, received ${showReceived(document, issue.path)}${remedy}`,
   ];
+}
+
+/** The issues of the one form, of several, that a value was written in; undefined if it has none of them, or may have several. */
+function issuesOfMeant(issue: z.core.$ZodIssue): readonly z.core.$ZodIssue[] | undefined {
+  if (issue.code !== 'invalid_union') return undefined;
+  const isOtherType = ({ code, path }: z.core.$ZodIssue) =>
+    code === 'invalid_type' && path.length === 0;
+  const [meant, ...others] = issue.errors.filter((inner) => !inner.some(isOtherType));
+  if (meant === undefined || others.length > 0) return undefined;
+  return meant.map((inner) => ({ ...inner, path: [...issue.path, ...inner.path] }));
+}
+
+/** Suggests the nearest of the values that are allowed. */
+function suggestValue(issue: z.core.$ZodIssue, document: unknown): string {
+  const received = valueAt(document, issue.path);
+  const isOneOf = issue.code === 'invalid_value' || issue.code === 'invalid_union';
+  if (!isOneOf || typeof received !== 'string') return '';
+  return suggestName(received, allowedValues(issue).map(String));
+}
+
+/** The values, or the kinds of a table, that an issue lists; none if it lists none. */
+function allowedValues(
+  issue: z.core.$ZodIssueInvalidValue | z.core.$ZodIssueInvalidUnion,
+): readonly unknown[] {
+  if (issue.code === 'invalid_value') return issue.values;
+  return 'options' in issue && Array.isArray(issue.options) ? issue.options : [];
 }
 
 /** Whether `[configs]` stands for `[[configs]]`. */
@@ -90,10 +142,9 @@ function expectation(issue: z.core.$ZodIssue): string {
     case 'too_big':
       return `expected ${sizeNoun(issue.origin)} ${issue.inclusive === false ? '<' : '<='} ${issue.maximum}`;
     case 'invalid_value':
-      return `expected ${oneOf(issue.values)}`;
     case 'invalid_union':
-      return 'options' in issue && Array.isArray(issue.options)
-        ? `expected ${oneOf(issue.options)}`
+      return allowedValues(issue).length > 0
+        ? `expected ${oneOf(allowedValues(issue))}`
         : issue.message;
     default:
       return `expected a valid value (${issue.message})`;

@@ -2,7 +2,7 @@
  * Finds the known name closest to a misspelled one.
  *
  * @returns The name with the smallest edit distance, if that is at most a third of the name's length
- *   or 2, whichever is larger.
+ *   or 2, whichever is larger, and at most half of it.
  */
 export function nearestName(name: string, known: Iterable<string>): string | undefined {
   let best: string | undefined;
@@ -14,7 +14,8 @@ export function nearestName(name: string, known: Iterable<string>): string | und
       bestDistance = distance;
     }
   }
-  const limit = Math.max(2, Math.floor((best?.length ?? 0) / 3));
+  const length = best?.length ?? 0;
+  const limit = Math.min(Math.max(2, Math.floor(length / 3)), Math.floor(length / 2));
   return bestDistance <= limit ? best : undefined;
 }
 

@@ -2,6 +2,7 @@ import type * as z from 'zod';
 import type { BenchmarkSpec } from '../domain/benchmark-spec.ts';
 import { ThriceError } from '../errors.ts';
 import { describeIssues } from './describe-issues.ts';
+import { suggestKey } from './suggest-key.ts';
 
 /**
  * Checks a benchmark spec.
@@ -20,7 +21,7 @@ export function parseSpec(
   refuseRollouts(document, file);
   const parsed = schema.safeParse(document);
   if (parsed.success) return parsed.data;
-  throw invalidSpec(file, describeIssues(parsed.error, schema, document));
+  throw invalidSpec(file, describeIssues(parsed.error, schema, document, suggestKey));
 }
 
 /** Creates an `invalid-spec` error that lists one or more problems. */

@@ -1,14 +1,4 @@
-import { suggestName } from './nearest-name.ts';
-
-/** What an unknown key is found beside. */
-export interface KeyPlace {
-  /** The path of its table. */
-  readonly path: readonly PropertyKey[];
-  /** The keys of that table. */
-  readonly known: readonly string[];
-  /** Those of a config, which are often written outside of it. */
-  readonly configKeys: readonly string[];
-}
+import { type KeyPlace, suggestNearest } from './describe-issues.ts';
 
 /** Our keys by the names that other tools and vendors have for them. */
 const TOP_NAMES: Readonly<Record<string, string>> = {
@@ -91,7 +81,7 @@ const SELECT_KEYS: ReadonlySet<string> = new Set(['limit', 'start', 'tags', 'per
 const AT_TOP = '; it belongs to the whole benchmark: write it at the top of the spec';
 const SECRET_NAMES: ReadonlySet<string> = new Set(['api_key', 'apikey', 'key', 'token']);
 
-/** Says what to write in place of an unknown key: the key that is meant, its place, or all keys that there are. */
+/** Says what to write in place of an unknown key of a spec: the key that is meant, its place, or all keys that there are. */
 export function suggestKey(key: string, { path, known, configKeys }: KeyPlace): string {
   const [table] = path;
   const suggestion =
@@ -102,7 +92,7 @@ export function suggestKey(key: string, { path, known, configKeys }: KeyPlace): 
         : table === 'lanes' && path.length === 2
           ? suggestInLane(key)
           : undefined;
-  return suggestion ?? (suggestName(key, known) || ` (expected ${known.join(', ')})`);
+  return suggestion ?? suggestNearest(key, { known });
 }
 
 function suggestAtTop(
