@@ -147,7 +147,7 @@ describe.runIf(hasSharedData)('acceptance of the sweeps in a stage', () => {
     const resumed = await thriceIn(cloud, cwd, 'resume', group);
 
     expect(paused.exitCode).toBe(2);
-    expect(paused.stderr).toContain(`resume now with: thrice resume ${group} --stage local\n`);
+    expect(paused.stderr).toContain(`next: thrice resume ${group} --stage local\n`);
     expect(direct).toEqual({ scored: count });
     expect(chained).toEqual({ scored: brokenAnswers, 'not-attempted': count - brokenAnswers });
     expect(messages).toEqual({ cells: [], unreadable: 0 });

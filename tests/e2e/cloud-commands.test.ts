@@ -163,12 +163,12 @@ describe('commands against a stage', () => {
 
     expect([detached.exitCode, cancelled.exitCode, resumed.exitCode]).toEqual([0, 0, 0]);
     expect(cancelled.stdout).toBe(
-      `cancelled: ${group}\nresume with: thrice resume ${group} --stage local\n`,
+      `cancelled: ${group}\nnext: thrice resume ${group} --stage local\n`,
     );
     expect(JSON.parse(cancelledAgain.stdout)).toEqual({ group, state: 'cancelled' });
     expect(refused).toMatchObject({ exitCode: 64, stdout: '' });
     expect(refused.stderr).toContain(
-      `resume it first with: thrice resume ${group} --stage local\n`,
+      `received a cancelled one; next: thrice resume ${group} --stage local\n`,
     );
     expect(callCount).toBeLessThan(60);
     expect(JSON.parse(status.stdout)).toMatchObject({ state: 'cancelled', done: callCount });
@@ -199,7 +199,7 @@ describe('commands against a stage', () => {
 
     expect(left.exitCode).toBe(130);
     expect(left.stderr).toContain(
-      `the stage keeps running; watch it with: thrice status ${groupOf(left)} --watch --stage local\n`,
+      `the stage keeps running; stop it with: thrice cancel ${groupOf(left)} --stage local\nnext: thrice status ${groupOf(left)} --watch --stage local\n`,
     );
     expect(unwatched.exitCode).toBe(130);
     expect(watched.exitCode).toBe(0);

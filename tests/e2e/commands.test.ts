@@ -736,8 +736,8 @@ describe('thrice run', () => {
     expect(timeless(started.stdout)).toBe('benchmark-<time>\n');
     expect(timeless(started.stderr).replaceAll(cwd, '<folder>')).toBe(
       lines(
-        'running in the background; watch it with: thrice status benchmark-<time> --watch',
-        'log: <folder>/.thrice/runs/benchmark-<time>.log',
+        'running in the background; log: <folder>/.thrice/runs/benchmark-<time>.log',
+        'next: thrice status benchmark-<time> --watch',
       ),
     );
     expect(JSON.parse(status.stdout)).toMatchObject({ state: 'complete', done: 4, workers: 0 });

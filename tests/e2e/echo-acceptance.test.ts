@@ -251,7 +251,7 @@ describe.runIf(hasSharedData)('acceptance of the sweeps over BIG-Bench Hard', ()
     const resumed = await runThrice(['resume', groupOf(paused)], { cwd: folder.path });
 
     expect(paused.exitCode).toBe(2);
-    expect(paused.stderr).toContain(`resume with: thrice resume ${groupOf(paused)}\n`);
+    expect(paused.stderr).toContain(`next: thrice resume ${groupOf(paused)}\n`);
     expect(pausedCounts).toEqual([
       { scored: count },
       { scored: 100, 'not-attempted': count - 100 },

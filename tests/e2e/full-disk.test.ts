@@ -101,7 +101,7 @@ describe('a run whose disk is full', () => {
     expect(stopped.exitCode).toBe(130);
     expect(lostCount).toBeGreaterThan(0);
     expect(stopped.stderr).toContain(
-      `stopped; the answers of ${lostCount} calls could not be saved and are lost; resuming makes and pays these calls again\nresume with: thrice resume benchmark-`,
+      `stopped; the answers of ${lostCount} calls could not be saved and are lost; resuming makes and pays these calls again\nnext: thrice resume benchmark-`,
     );
     expect(resumed.exitCode).toBe(0);
     expect(model.stats().okCount).toBe(QUESTION_COUNT + lostCount);
@@ -135,7 +135,7 @@ describe('a run whose store another process keeps from it', () => {
 
     expect(stopped.exitCode).toBe(130);
     expect(stopped.stderr).toContain(`the answers of ${lostCount} calls could not be saved`);
-    expect(stopped.stderr).toContain('resume with: thrice resume benchmark-');
+    expect(stopped.stderr).toContain('next: thrice resume benchmark-');
   });
 
   it('says that everything is gone when the folder was deleted, and names no resume', async () => {

@@ -84,7 +84,7 @@ describe('a lane that fails', () => {
     expect(ran.exitCode).toBe(2);
     expect(ran.stderr).toContain(`paused: lane broken is blocked: [`);
     expect(ran.stderr).toContain(reason);
-    expect(ran.stderr).toContain(`resume with: thrice resume ${groupOf(ran)}\n`);
+    expect(ran.stderr).toContain(`next: thrice resume ${groupOf(ran)}\n`);
     expect(broken.stats().faultCounts[fault.kind]).toBeGreaterThanOrEqual(1);
     expect(broken.stats().faultCounts[fault.kind]).toBeLessThanOrEqual(laneSlots);
     expect(broken.stats().okCount).toBe(answeredCount);
@@ -329,7 +329,7 @@ describe('a run that the user stops', () => {
     expect(interrupted.exitCode).toBe(130);
     expect(interrupted.stderr).toContain('finishing the calls in flight');
     expect(interrupted.stderr).toContain(
-      `[interrupted] work was stopped; nothing paid is lost\nresume with: thrice resume ${groupOf(run)}\n`,
+      `[interrupted] work was stopped; nothing paid is lost\nnext: thrice resume ${groupOf(run)}\n`,
     );
     expect([requestCount, okCount, committedCount]).toEqual([parallel, parallel, parallel]);
     expect(resumed.exitCode).toBe(0);
@@ -364,7 +364,7 @@ describe('a run that the user stops', () => {
 
       expect(stopped.exitCode).toBe(130);
       expect(stopped.stderr).toContain(
-        `stopped; ${parallel} calls in flight were stopped, which the vendor may bill\nresume with: thrice resume ${groupOf(run)}\n`,
+        `stopped; ${parallel} calls in flight were stopped, which the vendor may bill\nnext: thrice resume ${groupOf(run)}\n`,
       );
       expect(discarded).toEqual(Array.from({ length: recordedCount }, () => 'interrupted'));
       expect(requestCount).toBe(20 + parallel);
@@ -393,7 +393,7 @@ describe('a run that the user stops', () => {
     expect(cancel.exitCode).toBe(0);
     expect(cancelled.exitCode).toBe(130);
     expect(cancelled.stderr).toContain(
-      `cancelled: ${groupOf(run)}\nresume with: thrice resume ${groupOf(run)}\n`,
+      `cancelled: ${groupOf(run)}\nnext: thrice resume ${groupOf(run)}\n`,
     );
     expect(atCancel.okCount).toBe(atCancel.requestCount);
     expect(committedCount).toBe(atCancel.requestCount);

@@ -123,7 +123,7 @@ describe('thrice push', () => {
       ),
       stderr: lines(
         `the stage is writing results to s3://artifacts/runs/${trial}`,
-        `view them with: thrice summarize ${trial} --stage dev`,
+        `next: thrice summarize ${trial} --stage dev`,
       ),
     });
     expect(await stage.ledger.readGroup(group)).toMatchObject({ state: 'active', isPlanned: true });
@@ -163,7 +163,7 @@ describe('thrice push', () => {
     // Three or four were claimed: a worker claims ahead of its calls.
     expect(pushed.stdout).toMatch(/: (\d) cells \(\1 copied with 2 new calls, 0 already there\)/);
     expect(timeless(pushed, folder).stderr).toBe(
-      `2 cells without a result; resume in the stage with: thrice resume ${trial} --stage dev\n`,
+      `2 cells without a result in the stage\nnext: thrice resume ${trial} --stage dev\n`,
     );
     const record = await stage.ledger.readGroup(await groupOf(folder));
     expect(record).toMatchObject({ state: 'cancelled', isPlanned: true });
@@ -217,10 +217,7 @@ describe('thrice pull', () => {
       stdout: lines(
         `pulled ${trial} from stage dev: 4 cells (4 copied with 4 new calls, 0 already there)`,
       ),
-      stderr: lines(
-        `results: <folder>/.thrice/runs/${trial}`,
-        `view them with: thrice summarize ${trial}`,
-      ),
+      stderr: lines(`results: <folder>/.thrice/runs/${trial}`, `next: thrice summarize ${trial}`),
     });
     expect(await publishedFiles(away)).toEqual(await publishedFiles(home));
     expect((await thrice(away, 'verify', 'trial')).exitCode).toBe(0);
@@ -264,7 +261,8 @@ describe('thrice pull', () => {
       lines(
         `still running in stage dev: this is a snapshot; pull again for new results, or stop the group with: thrice cancel ${trial} --stage dev`,
         `results: <folder>/.thrice/runs/${trial}`,
-        `2 cells without a result; resume on this machine with: thrice resume ${trial}`,
+        '2 cells without a result on this machine',
+        `next: thrice resume ${trial}`,
       ),
     );
     expect((await thrice(away, 'verify', 'trial')).exitCode).toBe(0);
@@ -335,7 +333,8 @@ describe('thrice pull', () => {
       lines(
         'not copied: 1 cell in flight on this machine; pull again once done here',
         `results: <folder>/.thrice/runs/${trial}`,
-        `1 cell without a result; resume on this machine with: thrice resume ${trial}`,
+        '1 cell without a result on this machine',
+        `next: thrice resume ${trial}`,
       ),
     );
   });

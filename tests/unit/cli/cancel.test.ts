@@ -47,7 +47,7 @@ describe('thrice cancel', () => {
     async (state) => {
       expect(await cancelIn(state)).toEqual({
         exitCode: 0,
-        stdout: 'cancelled: demo\nresume with: thrice resume demo --dir elsewhere\n',
+        stdout: 'cancelled: demo\nnext: thrice resume demo --dir elsewhere\n',
         state: 'cancelled',
         published: ['demo'],
       });

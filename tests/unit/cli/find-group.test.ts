@@ -46,7 +46,7 @@ describe('the name of a group', () => {
     await ledger.setGroupState('gold-2', 'deleting');
     const refusal = {
       code: 'unknown-group',
-      message: 'gold-2: it is being deleted; complete that with: thrice delete gold-2 --stage dev',
+      message: 'gold-2: it is being deleted; next: thrice delete gold-2 --stage dev',
     };
 
     await expect(findGroup(ledger, 'gold-2', ' --stage dev')).rejects.toMatchObject(refusal);

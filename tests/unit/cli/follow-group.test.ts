@@ -73,7 +73,7 @@ describe('following a group in a stage', () => {
       'paused: lane lab is blocked: [quota-exhausted] 429 no quota; until 2026-01-02T05:00:00.000Z; wait for the reset or top up the account\n',
     );
     expect(terminal.stderr).toContain('it resumes by itself when the lane unblocks');
-    expect(terminal.stderr).toContain('resume now with: thrice resume demo --stage dev\n');
+    expect(terminal.stderr).toContain('next: thrice resume demo --stage dev\n');
   });
 
   it('waits on for a quota if the group does', async () => {

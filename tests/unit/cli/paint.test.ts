@@ -11,7 +11,6 @@ describe('the labels of printed lines', () => {
     ['thrice: [invalid-spec] a.toml: bad', '<red>thrice:</> <bold>[invalid-spec]</> a.toml: bad'],
     ['blocked: lane lab: [auth-failed] 401', '<yellow>blocked:</> lane lab: [auth-failed] 401'],
     ['[interrupted] stopped', '<yellow>[interrupted]</> stopped'],
-    ['resume with: thrice resume demo', 'resume with: <bold>thrice resume demo</>'],
     ['next: thrice resume demo', 'next: <bold>thrice resume demo</>'],
     ['  17 x model-timeout: late', '  <bold>17 x model-timeout</>: late'],
     ['a ██░░ 2/4', 'a <green>██</><dim>░░</> 2/4'],

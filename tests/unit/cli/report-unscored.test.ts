@@ -49,8 +49,8 @@ describe('a finished group', () => {
       '19 of 20 cells have no score:',
       '  17 x model-timeout: no answer within 120 s; raise timeout_s, then thrice resume demo --spec benchmark.toml --dir here',
       '   2 x content-filtered: 400 filtered; nothing to do: it lowers coverage',
-      'retry the failed cells with: thrice rerun demo --failed --dir here',
       'listed in: .thrice/runs/demo/demo-r1/failures_direct.json',
+      'next: thrice rerun demo --failed --dir here',
     ]);
   });
 

@@ -35,8 +35,6 @@ export async function cancelOn(
     terminal.print(JSON.stringify({ group: header.group, state: 'cancelled' }));
     return exitCodes.complete;
   }
-  terminal.print(
-    `cancelled: ${header.group}\nresume with: thrice resume ${header.group}${engine.flag}`,
-  );
+  terminal.print(`cancelled: ${header.group}\nnext: thrice resume ${header.group}${engine.flag}`);
   return exitCodes.complete;
 }

@@ -105,10 +105,10 @@ function reportPull(
   }
   terminal.error(`results: ${engine.folder}/runs/${group}`);
   const flag = folderFlag(dir);
-  if (targetLeft === 0) terminal.error(`view them with: thrice summarize ${group}${flag}`);
+  if (targetLeft === 0) terminal.error(`next: thrice summarize ${group}${flag}`);
   else {
     terminal.error(
-      `${countOf(targetLeft, 'cell')} without a result; resume on this machine with: thrice resume ${group}${flag}`,
+      `${countOf(targetLeft, 'cell')} without a result on this machine\nnext: thrice resume ${group}${flag}`,
     );
   }
 }

@@ -87,10 +87,10 @@ function reportPush(
   }
   if (targetLeft > 0) {
     terminal.error(
-      `${countOf(targetLeft, 'cell')} without a result; resume in the stage with: thrice resume ${group}${stage.flag}`,
+      `${countOf(targetLeft, 'cell')} without a result in the stage\nnext: thrice resume ${group}${stage.flag}`,
     );
     return;
   }
   terminal.error(`the stage is writing results to ${stage.place}/runs/${group}`);
-  terminal.error(`view them with: thrice summarize ${group}${stage.flag}`);
+  terminal.error(`next: thrice summarize ${group}${stage.flag}`);
 }

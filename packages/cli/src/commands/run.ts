@@ -119,6 +119,6 @@ async function startInBackground(
   }
   if (options.json === true) terminal.print(JSON.stringify({ group }));
   terminal.error(
-    `running in the background; watch it with: thrice status ${group} --watch${folderFlag(options.dir)}\nlog: ${log}`,
+    `running in the background; log: ${log}\nnext: thrice status ${group} --watch${folderFlag(options.dir)}`,
   );
 }

@@ -28,7 +28,7 @@ function refuseDeleting({ header: { group }, state }: GroupRecord, flag: string)
   if (state !== 'deleting') return;
   throw new ThriceError({
     code: 'unknown-group',
-    message: `${group}: it is being deleted; complete that with: thrice delete ${group}${flag}`,
+    message: `${group}: it is being deleted; next: thrice delete ${group}${flag}`,
   });
 }
 

@@ -143,7 +143,7 @@ async function publish(
     const stores = { ledger, blobs, clock, patterns };
     return await finalizeGroup({ header, benchmark, state: 'active' }, stores, endedWith);
   } catch (error) {
-    terminal.error(`the results could not be written; write them with: ${resumeCommand(order)}`);
+    terminal.error(`the results could not be written\nnext: ${resumeCommand(order)}`);
     throw error;
   }
 }
@@ -155,7 +155,7 @@ function reportStop(ending: Ending, order: CompletionOrder): void {
   const isGone = ending.kind === 'interrupted' && ending.isStoreDeleted;
   const remedy = isGone
     ? `${engine.folder}/thrice.db was deleted, and with it all answers; start a new run`
-    : `resume with: ${resumeCommand(order)}`;
+    : `next: ${resumeCommand(order)}`;
   terminal.error(`[interrupted] ${message}\n${remedy}`);
   if (!order.isJson) return;
   const error = {
@@ -211,15 +211,15 @@ function reportEnding(ending: Ending, summary: Summary, order: CompletionOrder):
       });
     case 'paused': {
       for (const breaker of ending.openBreakers) terminal.error(describePause(breaker));
-      terminal.error(`resume with: ${resumeCommand(order)}`);
+      terminal.error(`next: ${resumeCommand(order)}`);
       return exitCodes.paused;
     }
     case 'cancelled':
-      terminal.error(`cancelled: ${header.group}\nresume with: ${resumeCommand(order)}`);
+      terminal.error(`cancelled: ${header.group}\nnext: ${resumeCommand(order)}`);
       return exitCodes.interrupted;
     case 'interrupted':
       terminal.error(
-        `[interrupted] work was stopped; nothing paid is lost\nresume with: ${resumeCommand(order)}`,
+        `[interrupted] work was stopped; nothing paid is lost\nnext: ${resumeCommand(order)}`,
       );
       return exitCodes.interrupted;
   }

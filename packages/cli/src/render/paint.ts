@@ -18,7 +18,7 @@ const rules: readonly Rule[] = [
     pattern: /^(warning:|warn|blocked:|paused:|cancelled:|\[interrupted\]|cannot save:) /,
     formats: ['yellow'],
   },
-  { pattern: /^(?:next|(?:[a-z][a-z ]{0,40} )?with): (thrice .+)$/, formats: ['bold'] },
+  { pattern: /^next: (thrice .+)$/, formats: ['bold'] },
   { pattern: /^ {2} {0,9}(\d+ x [a-z-]+)/, formats: ['bold'] },
   // The bars of a live display.
   { pattern: /(█+)/, formats: ['green'] },

@@ -72,10 +72,10 @@ export function describeUnscored(
   return [
     `${total} of ${countOf(all, 'cell')} ${total === 1 ? 'has' : 'have'} no score:`,
     ...groups.map((each) => describeGroup(each, { digits, width, commands, isOneConfig })),
-    ...(groups.some(({ outcome }) => outcome === 'failed')
-      ? [`retry the failed cells with: thrice rerun ${group} --failed${flag}`]
-      : []),
     `listed in: ${place}/runs/${group}/${listedIn(configs)}`,
+    ...(groups.some(({ outcome }) => outcome === 'failed')
+      ? [`next: thrice rerun ${group} --failed${flag}`]
+      : []),
   ];
 }
 

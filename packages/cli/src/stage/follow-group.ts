@@ -55,9 +55,10 @@ export async function followGroup(order: FollowOrder): Promise<ExitCode> {
   };
   await progress.around(follow());
   if (order.signal.aborted) {
-    const watch = `thrice status ${header.group} --watch${engine.flag}`;
-    terminal.error(`the stage keeps running; watch it with: ${watch}`);
-    terminal.error(`stop it with: thrice cancel ${header.group}${engine.flag}`);
+    terminal.error(
+      `the stage keeps running; stop it with: thrice cancel ${header.group}${engine.flag}`,
+    );
+    terminal.error(`next: thrice status ${header.group} --watch${engine.flag}`);
     return exitCodes.interrupted;
   }
   return await reportEnding(status, order);
@@ -111,15 +112,17 @@ async function reportEnding(status: GroupStatus, order: FollowOrder): Promise<Ex
   }
   const resume = `thrice resume ${header.group}${engine.flag}`;
   if (status.state === 'cancelled') {
-    terminal.error(`cancelled: ${header.group}\nresume with: ${resume}`);
+    terminal.error(`cancelled: ${header.group}\nnext: ${resume}`);
     return exitCodes.interrupted;
   }
   for (const breaker of status.openBreakers) terminal.error(describePause(breaker));
   if (status.state === 'waiting') {
     const watch = `thrice status ${header.group} --watch${engine.flag}`;
-    terminal.error(`it resumes by itself when the lane unblocks; watch it with: ${watch}`);
+    terminal.error(
+      `it resumes by itself when the lane unblocks, or at once with the next command; watch it with: ${watch}`,
+    );
   }
-  terminal.error(`resume now with: ${resume}`);
+  terminal.error(`next: ${resume}`);
   return exitCodes.paused;
 }
 

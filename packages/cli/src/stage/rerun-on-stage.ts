@@ -69,7 +69,7 @@ function refuseCancelled({ header, state }: GroupRecord, { flag }: StageEngine):
   if (state !== 'cancelled') return;
   throw new ThriceError({
     code: 'invalid-argument',
-    message: `group ${header.group}: expected an active group, received a cancelled one; resume it first with: thrice resume ${header.group}${flag}`,
+    message: `group ${header.group}: expected an active group, received a cancelled one; next: thrice resume ${header.group}${flag}`,
   });
 }
 

@@ -90,7 +90,7 @@ function reportUnstarted(
   { flag }: StageEngine,
   terminal: Terminal,
 ): ExitCode {
-  terminal.error(`interrupted before it started\nresume with: thrice resume ${group}${flag}`);
+  terminal.error(`interrupted before it started\nnext: thrice resume ${group}${flag}`);
   return exitCodes.interrupted;
 }
 

@@ -255,7 +255,7 @@ function fourHexDigits(random: Random): string {
 function interrupted(group: string): ThriceError {
   return new ThriceError({
     code: 'interrupted',
-    message: `stopped while planning; resume with: thrice resume ${group}`,
+    message: `stopped while planning; next: thrice resume ${group}`,
   });
 }
 
