@@ -75,6 +75,21 @@ describe('the activity of a group on this machine', () => {
     });
   });
 
+  it('counts the cells that are left, not the task that a killed process left of a done one', async () => {
+    await using folder = await temporaryFolder();
+    using engine = new LocalEngine(folder.path, new FakeClock());
+    const tasks = [aCellTask({ id: 'q1' }), aCellTask({ id: 'q2' })];
+    await engine.queueOf('demo').send('lab', tasks);
+
+    const { lanes } = await readLocalActivity(engine, {
+      header: aGroupHeader(),
+      configs: [{ ...config, scored: 1, notAttempted: 1 }],
+      openBreakers: [],
+    });
+
+    expect(lanes).toEqual([{ lane: 'lab', left: 1, wait: null }]);
+  });
+
   it('shows the longest wait of the processes for each lane, as long as they work', async () => {
     await using folder = await temporaryFolder();
     const clock = new FakeClock();
@@ -85,7 +100,8 @@ describe('the activity of a group on this machine', () => {
     for (const { workers } of [first, second]) await workers.register('demo');
     await first.queueOf('demo').send('lab', [aCellTask()]);
     const readWait = async () => {
-      const counts = { header: aGroupHeader(), configs: [config], openBreakers: [] };
+      const configs = [{ ...config, scored: 1, notAttempted: 1 }];
+      const counts = { header: aGroupHeader(), configs, openBreakers: [] };
       return (await readLocalActivity(engine, counts)).lanes[0]?.wait;
     };
 

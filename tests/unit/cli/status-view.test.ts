@@ -51,7 +51,7 @@ describe('a status', () => {
       '3/4 cells, 1 process, 0.5/s, ETA 2s',
       'config                        done  scored  failed  retries  cost',
       'a       ███████████████░░░░░   3/4       2       1        5     –',
-      'lane lab: 1 left',
+      'lane lab: 1 cell left',
     ]);
   });
 
@@ -64,12 +64,15 @@ describe('a status', () => {
       '',
       'config  failed  retries  cost',
       'a            1        5     –',
-      'lane lab: 1 left',
+      'lane lab: 1 cell left',
     ]);
   });
 
-  it('shows no processes in a stage, and no rate that was not measured', () => {
-    const [, counts] = renderStatus({ ...status, workers: null }).split('\n');
+  it.each([
+    ['in a stage', null],
+    ['where none is at work', 0],
+  ])('shows no processes %s, and no rate that was not measured', (_, workers) => {
+    const [, counts] = renderStatus({ ...status, workers }).split('\n');
 
     expect(counts).toBe('3/4 cells');
   });
@@ -100,7 +103,7 @@ describe('a status', () => {
       renderStatus({ ...status, lanes })
         .split('\n')
         .at(-1),
-    ).toBe('lane lab: 1 left, waiting until 2026-01-02T03:05:05.000Z: 429 tokens per minute');
+    ).toBe('lane lab: 1 cell left, waiting until 2026-01-02T03:05:05.000Z: 429 tokens per minute');
   });
 
   it('shows a cell that makes no progress, and why', () => {

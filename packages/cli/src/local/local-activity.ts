@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { groupKey, type LaneWait } from '@thrice/core';
 import type { LocalEngine } from '@thrice/local';
 import { areAllBlocked } from '../engine/are-all-blocked.ts';
+import { countLeft } from '../engine/count-left.ts';
 import type { Activity, GroupCounts } from '../engine/engine.ts';
 import { areAllScored, type LaneStatus } from '../engine/group-status.ts';
 
@@ -12,21 +13,21 @@ export async function readLocalActivity(
   counts: GroupCounts,
 ): Promise<Activity> {
   const { header, configs } = counts;
-  const backlog = await engine.queueOf(header.group).readBacklog();
   const waits = engine.workers.waitsOfOthers(header.group);
-  const lanes = [...Map.groupBy(backlog, ({ lane }) => lane)].map(([lane, entries]) => ({
+  const lanes = countLeft(counts).map(({ lane, left }) => ({
     lane,
-    left: entries.reduce((sum, { count }) => sum + count, 0),
+    left,
     wait: latestWait(waits.filter(({ breakerKey }) => breakerKey === lane)),
   }));
   const workers = engine.workers.countOthers(header.group, engine.clock.now());
   const activity = { workers, lanes, resends: [] };
-  const isLeft = lanes.some(({ left }) => left > 0);
+  const backlog = await engine.queueOf(header.group).readBacklog();
   if (workers > 0) {
     const isDone = configs.every(({ notAttempted }) => notAttempted === 0);
     return { ...activity, state: isDone ? 'publishing' : 'running' };
   }
-  if (isLeft) {
+  // The task of a done cell is left if its process died right after it.
+  if (backlog.length > 0) {
     // A process that ends in order because all is blocked leaves the registry.
     const isPaused = areAllBlocked(counts) && !engine.workers.hasDeadWorker(header.group);
     return { ...activity, state: isPaused ? 'paused' : 'interrupted' };

@@ -21,7 +21,7 @@ export interface StatusView {
 export function renderStatus(status: GroupStatus, view: StatusView = {}): string {
   const lanes = status.lanes.map(({ lane, left, wait }) => {
     const waiting = wait === null ? '' : `, waiting until ${wait.until}: ${wait.reason}`;
-    return plainText(`lane ${lane}: ${left} left${waiting}`);
+    return plainText(`lane ${lane}: ${countOf(left, 'cell')} left${waiting}`);
   });
   const openBreakers = status.openBreakers.map((breaker) =>
     plainText(describeOpenBreaker(breaker)),
@@ -61,7 +61,8 @@ function describeResends({ config, id, count, since, code }: ResendNote): string
 }
 
 function describeWorkers({ workers }: GroupStatus): string {
-  if (workers === null) return '';
+  // A group that no process works on says why in its state.
+  if (workers === null || workers === 0) return '';
   return `, ${countOf(workers, 'process', 'processes')}`;
 }
 

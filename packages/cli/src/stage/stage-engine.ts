@@ -1,4 +1,5 @@
-import { breakersFor, isOutage, laneOf, type OpenBreaker, toOpenBreakers } from '@thrice/core';
+import { breakersFor, isOutage, type OpenBreaker, toOpenBreakers } from '@thrice/core';
+import { countLeft } from '../engine/count-left.ts';
 import type { Activity, Engine, GroupCounts } from '../engine/engine.ts';
 import { areAllScored, type ConfigStatus } from '../engine/group-status.ts';
 import { stageFlag } from '../shell/place-flags.ts';
@@ -37,13 +38,7 @@ export async function readStageActivity(
   const unfinished = configs.filter(({ notAttempted }) => notAttempted > 0);
   const modelOf = ({ config }: ConfigStatus) =>
     header.spec.configs.find(({ name }) => name === config)?.model ?? '';
-  const lanes = [...Map.groupBy(unfinished, (config) => laneOf(modelOf(config)))].map(
-    ([lane, entries]) => ({
-      lane,
-      left: entries.reduce((sum, { notAttempted }) => sum + notAttempted, 0),
-      wait: null,
-    }),
-  );
+  const lanes = countLeft({ header, configs }).map((each) => ({ ...each, wait: null }));
   if (unfinished.length > 0) {
     const notedAfter = clock.toIso(clock.now() - OLD_NOTE_MS);
     const resends = (await resendNotes.list(header.group)).filter(

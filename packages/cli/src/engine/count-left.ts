@@ -1,0 +1,18 @@
+import { laneOf } from '@thrice/core';
+import type { GroupCounts } from './engine.ts';
+import { sum } from './sum.ts';
+
+/** Counts the cells without a result, by the lane of their config; lanes without any are left out. */
+export function countLeft({
+  header,
+  configs,
+}: Pick<GroupCounts, 'header' | 'configs'>): readonly {
+  readonly lane: string;
+  readonly left: number;
+}[] {
+  const laneOfConfig = (name: string) =>
+    laneOf(header.spec.configs.find((config) => config.name === name)?.model ?? '');
+  return [...Map.groupBy(configs, ({ config }) => laneOfConfig(config))]
+    .map(([lane, own]) => ({ lane, left: sum(own.map(({ notAttempted }) => notAttempted)) }))
+    .filter(({ left }) => left > 0);
+}
