@@ -103,7 +103,7 @@ describe('thrice status', () => {
       exitCode: 0,
       stdout: lines(
         'trial-<time>: complete',
-        '8/8 cells, 0 processes',
+        '8/8 cells',
         'config                        done  scored  cost',
         'a       ████████████████████   4/4       4     –',
         'b       ████████████████████   4/4       4     –',
@@ -663,7 +663,7 @@ describe('thrice run', () => {
     expect(exitCode).toBe(0);
     expect(timeless(stdout).split('\n').slice(0, 2)).toEqual([
       'benchmark-<time>',
-      'benchmark-<time>: 4 questions, 1 replicate',
+      '4 questions, 1 replicate',
     ]);
     expect(
       timeless(stderr)
@@ -672,7 +672,7 @@ describe('thrice run', () => {
     ).toBe(
       lines(
         '4/4 cells in <n>s, cost unknown, 0 retries, 0 failed',
-        'results: <folder>/.thrice/runs/benchmark-<time>',
+        'results: .thrice/runs/benchmark-<time>',
       ),
     );
   });
@@ -736,7 +736,7 @@ describe('thrice run', () => {
     expect(timeless(started.stdout)).toBe('benchmark-<time>\n');
     expect(timeless(started.stderr).replaceAll(cwd, '<folder>')).toBe(
       lines(
-        'running in the background; log: <folder>/.thrice/runs/benchmark-<time>.log',
+        'running in the background; log: .thrice/runs/benchmark-<time>.log',
         'next: thrice status benchmark-<time> --watch',
       ),
     );

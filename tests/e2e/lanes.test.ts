@@ -281,7 +281,7 @@ describe('a question that always fails', () => {
 
     expect(ran.exitCode).toBe(1);
     expect(ran.stderr).toContain(' x model-unavailable: 500 The server had an error');
-    expect(ran.stderr).toContain(`listed in: ${runFolder}/failures_fragile.json\n`);
+    expect(ran.stderr).toContain(`${groupOf(ran)}-r1/failures_fragile.json\n`);
     expect(ran.stderr).toContain(`thrice rerun ${groupOf(ran)} --failed\n`);
     expect(failures).toEqual([
       {

@@ -217,7 +217,7 @@ describe('thrice pull', () => {
       stdout: lines(
         `pulled ${trial} from stage dev: 4 cells (4 copied with 4 new calls, 0 already there)`,
       ),
-      stderr: lines(`results: <folder>/.thrice/runs/${trial}`, `next: thrice summarize ${trial}`),
+      stderr: lines(`results: .thrice/runs/${trial}`, `next: thrice summarize ${trial}`),
     });
     expect(await publishedFiles(away)).toEqual(await publishedFiles(home));
     expect((await thrice(away, 'verify', 'trial')).exitCode).toBe(0);
@@ -260,7 +260,7 @@ describe('thrice pull', () => {
     expect(timeless(pulled, away).stderr).toBe(
       lines(
         `still running in stage dev: this is a snapshot; pull again for new results, or stop the group with: thrice cancel ${trial} --stage dev`,
-        `results: <folder>/.thrice/runs/${trial}`,
+        `results: .thrice/runs/${trial}`,
         '2 cells without a result on this machine',
         `next: thrice resume ${trial}`,
       ),
@@ -332,7 +332,7 @@ describe('thrice pull', () => {
     expect(timeless(pulled, away).stderr).toBe(
       lines(
         'not copied: 1 cell in flight on this machine; pull again once done here',
-        `results: <folder>/.thrice/runs/${trial}`,
+        `results: .thrice/runs/${trial}`,
         '1 cell without a result on this machine',
         `next: thrice resume ${trial}`,
       ),
@@ -506,7 +506,7 @@ describe('a pulled group that uses the bundled simulator', () => {
     const resumed = await thrice(away, 'resume', 'trial');
 
     expect(resumed.exitCode).toBe(64);
-    expect(resumed.stderr).toContain(`${home.path}/behaviour.json: cannot be read`);
+    expect(resumed.stderr).toContain(`${home.path}/behaviour.json: no such file`);
   });
 });
 

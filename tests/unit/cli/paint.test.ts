@@ -12,6 +12,7 @@ describe('the labels of printed lines', () => {
     ['blocked: lane lab: [auth-failed] 401', '<yellow>blocked:</> lane lab: [auth-failed] 401'],
     ['[interrupted] stopped', '<yellow>[interrupted]</> stopped'],
     ['next: thrice resume demo', 'next: <bold>thrice resume demo</>'],
+    ['  thrice resume demo', '  <bold>thrice resume demo</>'],
     ['  17 x model-timeout: late', '  <bold>17 x model-timeout</>: late'],
     ['a ██░░ 2/4', 'a <green>██</><dim>░░</> 2/4'],
     ['4/4 cells, 3 failed', '4/4 cells, <red>3 failed</>'],

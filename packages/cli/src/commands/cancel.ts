@@ -2,6 +2,7 @@ import { describeStatus } from '../engine/describe-status.ts';
 import type { Engine, EngineOptions } from '../engine/engine.ts';
 import { findGroup } from '../engine/find-group.ts';
 import { openEngine } from '../engine/open-engine.ts';
+import { describeNext } from '../render/next-command.ts';
 import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
 import type { Terminal } from '../shell/terminal.ts';
 
@@ -35,6 +36,7 @@ export async function cancelOn(
     terminal.print(JSON.stringify({ group: header.group, state: 'cancelled' }));
     return exitCodes.complete;
   }
-  terminal.print(`cancelled: ${header.group}\nnext: thrice resume ${header.group}${engine.flag}`);
+  const resume = `thrice resume ${header.group}${engine.flag}`;
+  terminal.print(`cancelled: ${header.group}\n${describeNext(resume, terminal.printColumns)}`);
   return exitCodes.complete;
 }

@@ -12,8 +12,10 @@ import { findGroup } from '../engine/find-group.ts';
 import { openEngine, openPatterns } from '../local/compose-local.ts';
 import { ProgressFile } from '../local/progress-file.ts';
 import { type CopyOptions, printCounts, reportCopying } from '../render/copy-report.ts';
+import { reportNext } from '../render/next-command.ts';
 import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
 import { folderFlag, stageFlag } from '../shell/place-flags.ts';
+import { showPath } from '../shell/show-path.ts';
 import type { Terminal } from '../shell/terminal.ts';
 import { openStageEngine, type StageEngine } from '../stage/stage-engine.ts';
 
@@ -103,12 +105,10 @@ function reportPull(
       `not copied: ${countOf(heldElsewhere, 'cell')} in flight on this machine; pull again once done here`,
     );
   }
-  terminal.error(`results: ${engine.folder}/runs/${group}`);
+  terminal.error(`results: ${showPath(engine.folder, terminal)}/runs/${group}`);
   const flag = folderFlag(dir);
-  if (targetLeft === 0) terminal.error(`next: thrice summarize ${group}${flag}`);
-  else {
-    terminal.error(
-      `${countOf(targetLeft, 'cell')} without a result on this machine\nnext: thrice resume ${group}${flag}`,
-    );
+  if (targetLeft > 0) {
+    terminal.error(`${countOf(targetLeft, 'cell')} without a result on this machine`);
   }
+  reportNext(`thrice ${targetLeft === 0 ? 'summarize' : 'resume'} ${group}${flag}`, terminal);
 }

@@ -11,6 +11,7 @@ import { createNodeDigest, type LocalEngine } from '@thrice/local';
 import { findGroup } from '../engine/find-group.ts';
 import { openExistingEngine } from '../local/compose-local.ts';
 import { type CopyOptions, printCounts, reportCopying } from '../render/copy-report.ts';
+import { reportNext } from '../render/next-command.ts';
 import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
 import { folderFlag } from '../shell/place-flags.ts';
 import type { Terminal } from '../shell/terminal.ts';
@@ -86,11 +87,10 @@ function reportPush(
     );
   }
   if (targetLeft > 0) {
-    terminal.error(
-      `${countOf(targetLeft, 'cell')} without a result in the stage\nnext: thrice resume ${group}${stage.flag}`,
-    );
+    terminal.error(`${countOf(targetLeft, 'cell')} without a result in the stage`);
+    reportNext(`thrice resume ${group}${stage.flag}`, terminal);
     return;
   }
   terminal.error(`the stage is writing results to ${stage.place}/runs/${group}`);
-  terminal.error(`next: thrice summarize ${group}${stage.flag}`);
+  reportNext(`thrice summarize ${group}${stage.flag}`, terminal);
 }

@@ -29,6 +29,7 @@ import { reportRescoring } from '../render/report-rescoring.ts';
 import { reportUnscored } from '../render/report-unscored.ts';
 import type { ExitCode } from '../shell/exit-codes.ts';
 import { folderFlag } from '../shell/place-flags.ts';
+import { showPath } from '../shell/show-path.ts';
 import type { Terminal } from '../shell/terminal.ts';
 import { applyOverrides } from '../spec/apply-overrides.ts';
 import { readSpecFile } from '../spec/read-spec-file.ts';
@@ -49,7 +50,8 @@ export async function rescoreGroup(
     return await rescoreInStage(terminal, name, options.stage, options);
   using engine = openExistingEngine(options.dir, terminal);
   using patterns = openPatterns();
-  const { ledger, blobs, clock, folder: place } = engine;
+  const { ledger, blobs, clock, folder } = engine;
+  const place = showPath(folder, terminal);
   const group = await findGroup(ledger, name);
   const onRow = reportRescoring(group.header, terminal, clock);
   const stores = { ledger, blobs, clock, patterns, onRow };

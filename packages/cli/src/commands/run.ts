@@ -5,8 +5,10 @@ import { enqueueGroup, type GroupPlan, storePlan, withSimulator } from '@thrice/
 import type { LocalEngine } from '@thrice/local';
 import { openEngine, openModels, openPatterns } from '../local/compose-local.ts';
 import { runToCompletion } from '../local/run-to-completion.ts';
+import { reportNext } from '../render/next-command.ts';
 import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
 import { folderFlag } from '../shell/place-flags.ts';
+import { showPath } from '../shell/show-path.ts';
 import { listenForStop, type StopSignals } from '../shell/stop-signals.ts';
 import type { Terminal } from '../shell/terminal.ts';
 import { simulatedQuestions, startBundledSimulator } from '../spec/bundled-simulator.ts';
@@ -62,6 +64,7 @@ async function runLocally(
     signals,
     folder: options.dir,
     isJson: options.json === true,
+    isNamed: true,
   });
 }
 
@@ -118,7 +121,6 @@ async function startInBackground(
     await engine.clock.sleep(REGISTER_POLL_MS, signals.drain);
   }
   if (options.json === true) terminal.print(JSON.stringify({ group }));
-  terminal.error(
-    `running in the background; log: ${log}\nnext: thrice status ${group} --watch${folderFlag(options.dir)}`,
-  );
+  terminal.error(`running in the background; log: ${showPath(log, terminal)}`);
+  reportNext(`thrice status ${group} --watch${folderFlag(options.dir)}`, terminal);
 }

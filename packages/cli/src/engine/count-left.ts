@@ -3,10 +3,7 @@ import type { GroupCounts } from './engine.ts';
 import { sum } from './sum.ts';
 
 /** Counts the cells without a result, by the lane of their config; lanes without any are left out. */
-export function countLeft({
-  header,
-  configs,
-}: Pick<GroupCounts, 'header' | 'configs'>): readonly {
+export function countLeft({ header, configs }: Pick<GroupCounts, 'header' | 'configs'>): readonly {
   readonly lane: string;
   readonly left: number;
 }[] {

@@ -19,11 +19,13 @@ import type { ModelClients } from '@thrice/models';
 import { chooseBreakers } from '../engine/close-breakers.ts';
 import { describePause } from '../render/breaker-text.ts';
 import { failureToJson } from '../render/failure-text.ts';
+import { reportNext } from '../render/next-command.ts';
 import { printSummary } from '../render/print-summary.ts';
 import { createProgress } from '../render/progress.ts';
 import { reportUnscored } from '../render/report-unscored.ts';
 import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
 import { folderFlag } from '../shell/place-flags.ts';
+import { showPath } from '../shell/show-path.ts';
 import type { StopSignals } from '../shell/stop-signals.ts';
 import type { Terminal } from '../shell/terminal.ts';
 import { listPaidTwice } from './list-paid-twice.ts';
@@ -42,6 +44,8 @@ export interface CompletionOrder {
   readonly signals: StopSignals;
   readonly folder: string;
   readonly isJson: boolean;
+  /** Whether the name of the group has been printed. @default false */
+  readonly isNamed?: boolean;
   /** The part of the group to work on. @default all of it */
   readonly scope?: TaskScope;
   /** Wait for exhausted lanes instead of pausing. @default whether the group was started so */
@@ -105,7 +109,7 @@ export async function runToCompletion(order: CompletionOrder): Promise<ExitCode>
         if (event.kind === 'cells-taken-over' && event.inFlight.length > 0) {
           const { folder, clock } = engine;
           const file = listPaidTwice(event.inFlight, { folder, group: header.group, clock });
-          if (file !== undefined) progress.note(`listed in: ${file}`);
+          if (file !== undefined) progress.note(`listed in: ${showPath(file, terminal)}`);
         }
       },
       scope: order.scope ?? wholeGroup(header),
@@ -124,8 +128,8 @@ export async function runToCompletion(order: CompletionOrder): Promise<ExitCode>
     return exitCodes.interrupted;
   }
   if (order.isJson) terminal.print(JSON.stringify(summary, null, 2));
-  else printSummary(summary, terminal);
-  terminal.error(`results: ${engine.folder}/runs/${header.group}`);
+  else printSummary(summary, terminal, order);
+  terminal.error(`results: ${showPath(engine.folder, terminal)}/runs/${header.group}`);
   return reportEnding(ending, summary, order);
 }
 
@@ -143,7 +147,8 @@ async function publish(
     const stores = { ledger, blobs, clock, patterns };
     return await finalizeGroup({ header, benchmark, state: 'active' }, stores, endedWith);
   } catch (error) {
-    terminal.error(`the results could not be written\nnext: ${resumeCommand(order)}`);
+    terminal.error('the results could not be written');
+    reportNext(resumeCommand(order), terminal);
     throw error;
   }
 }
@@ -156,7 +161,9 @@ function reportStop(ending: Ending, order: CompletionOrder): void {
   const remedy = isGone
     ? `${engine.folder}/thrice.db was deleted, and with it all answers; start a new run`
     : `next: ${resumeCommand(order)}`;
-  terminal.error(`[interrupted] ${message}\n${remedy}`);
+  terminal.error(`[interrupted] ${message}`);
+  if (isGone) terminal.error(remedy);
+  else reportNext(resumeCommand(order), terminal);
   if (!order.isJson) return;
   const error = {
     code: 'interrupted',
@@ -206,21 +213,21 @@ function reportEnding(ending: Ending, summary: Summary, order: CompletionOrder):
       return reportUnscored(summary, {
         terminal,
         header,
-        place: order.engine.folder,
+        place: showPath(order.engine.folder, terminal),
         flag: folderFlag(order.folder),
       });
     case 'paused': {
       for (const breaker of ending.openBreakers) terminal.error(describePause(breaker));
-      terminal.error(`next: ${resumeCommand(order)}`);
+      reportNext(resumeCommand(order), terminal);
       return exitCodes.paused;
     }
     case 'cancelled':
-      terminal.error(`cancelled: ${header.group}\nnext: ${resumeCommand(order)}`);
+      terminal.error(`cancelled: ${header.group}`);
+      reportNext(resumeCommand(order), terminal);
       return exitCodes.interrupted;
     case 'interrupted':
-      terminal.error(
-        `[interrupted] work was stopped; nothing paid is lost\nnext: ${resumeCommand(order)}`,
-      );
+      terminal.error('[interrupted] work was stopped; nothing paid is lost');
+      reportNext(resumeCommand(order), terminal);
       return exitCodes.interrupted;
   }
 }

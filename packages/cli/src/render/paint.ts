@@ -19,6 +19,8 @@ const rules: readonly Rule[] = [
     formats: ['yellow'],
   },
   { pattern: /^next: (thrice .+)$/, formats: ['bold'] },
+  // A command on a line of its own, because it did not fit.
+  { pattern: /^ {2}(?: {4})?(thrice .+)$/, formats: ['bold'] },
   { pattern: /^ {2} {0,9}(\d+ x [a-z-]+)/, formats: ['bold'] },
   // The bars of a live display.
   { pattern: /(█+)/, formats: ['green'] },

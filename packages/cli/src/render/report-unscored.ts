@@ -2,6 +2,7 @@ import { countOf, type GroupHeader, type Summary, wrapLine } from '@thrice/core'
 import { sum } from '../engine/sum.ts';
 import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
 import type { Terminal } from '../shell/terminal.ts';
+import { describeNext } from './next-command.ts';
 import { findRemedy, type GroupPlace } from './remedies.ts';
 
 /** Longer texts of errors are cut, characters. */
@@ -74,7 +75,7 @@ export function describeUnscored(
     ...groups.map((each) => describeGroup(each, { digits, width, commands, isOneConfig })),
     `listed in: ${place}/runs/${group}/${listedIn(configs)}`,
     ...(groups.some(({ outcome }) => outcome === 'failed')
-      ? [`next: thrice rerun ${group} --failed${flag}`]
+      ? [describeNext(`thrice rerun ${group} --failed${flag}`, width)]
       : []),
   ];
 }

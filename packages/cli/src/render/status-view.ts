@@ -2,6 +2,7 @@ import { countOf, formatDollars, type ResendNote, renderTable } from '@thrice/co
 import type { ConfigStatus, GroupStatus } from '../engine/group-status.ts';
 import { plainText } from '../shell/terminal.ts';
 import { describeOpenBreaker } from './breaker-text.ts';
+import { describeNext } from './next-command.ts';
 import { describeDuration } from './rate-meter.ts';
 
 const BAR_CHARS = 20;
@@ -33,7 +34,7 @@ export function renderStatus(status: GroupStatus, view: StatusView = {}): string
     ...lanes,
     ...openBreakers,
     ...status.resends.map((note) => plainText(describeResends(note))),
-    ...(status.next === null ? [] : [`next: ${status.next}`]),
+    ...(status.next === null ? [] : [describeNext(status.next, view.width)]),
   ].join('\n');
 }
 

@@ -11,6 +11,7 @@ import { countSummary } from '../engine/count-summary.ts';
 import { describeStatus } from '../engine/describe-status.ts';
 import type { GroupStatus } from '../engine/group-status.ts';
 import { describeOpenBreaker, describePause } from '../render/breaker-text.ts';
+import { reportNext } from '../render/next-command.ts';
 import { printSummary } from '../render/print-summary.ts';
 import { Progress } from '../render/progress.ts';
 import { reportUnscored } from '../render/report-unscored.ts';
@@ -27,6 +28,8 @@ export interface FollowOrder {
   readonly engine: StageEngine;
   readonly group: Pick<LoadedGroup, 'header' | 'benchmark'>;
   readonly isJson: boolean;
+  /** Whether the name of the group has been printed. @default false */
+  readonly isNamed?: boolean;
   /** Aborts to stop following; the stage keeps running. */
   readonly signal: AbortSignal;
   /** Computes the state with work that the counts do not show. @default the state by the counts */
@@ -58,7 +61,7 @@ export async function followGroup(order: FollowOrder): Promise<ExitCode> {
     terminal.error(
       `the stage keeps running; stop it with: thrice cancel ${header.group}${engine.flag}`,
     );
-    terminal.error(`next: thrice status ${header.group} --watch${engine.flag}`);
+    reportNext(`thrice status ${header.group} --watch${engine.flag}`, terminal);
     return exitCodes.interrupted;
   }
   return await reportEnding(status, order);
@@ -105,14 +108,15 @@ async function reportEnding(status: GroupStatus, order: FollowOrder): Promise<Ex
   const published = isPublished ? await readPublished(header.group, engine) : undefined;
   const summary = published ?? (await countSummary(order.group, engine));
   if (order.isJson) terminal.print(JSON.stringify(summary, null, 2));
-  else printSummary(summary, terminal);
+  else printSummary(summary, terminal, order);
   if (isDone) {
     terminal.error(`results: ${engine.place}/runs/${header.group}`);
     return reportUnscored(summary, { ...engine, terminal, header });
   }
   const resume = `thrice resume ${header.group}${engine.flag}`;
   if (status.state === 'cancelled') {
-    terminal.error(`cancelled: ${header.group}\nnext: ${resume}`);
+    terminal.error(`cancelled: ${header.group}`);
+    reportNext(resume, terminal);
     return exitCodes.interrupted;
   }
   for (const breaker of status.openBreakers) terminal.error(describePause(breaker));
@@ -122,7 +126,7 @@ async function reportEnding(status: GroupStatus, order: FollowOrder): Promise<Ex
       `it resumes by itself when the lane unblocks, or at once with the next command; watch it with: ${watch}`,
     );
   }
-  terminal.error(`next: ${resume}`);
+  reportNext(resume, terminal);
   return exitCodes.paused;
 }
 

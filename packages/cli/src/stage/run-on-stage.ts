@@ -9,6 +9,7 @@ import {
 } from '@thrice/core';
 import { createNodeDigest } from '@thrice/local';
 import { closeBreakers } from '../engine/close-breakers.ts';
+import { reportNext } from '../render/next-command.ts';
 import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
 import { listenForStop } from '../shell/stop-signals.ts';
 import type { Terminal } from '../shell/terminal.ts';
@@ -48,13 +49,13 @@ export async function runOnStage(
   if (!isStarted) return reportUnstarted(header, engine, terminal);
   if (options.detach === true) {
     if (options.json === true) terminal.print(JSON.stringify({ group: header.group }));
-    const watch = `thrice status ${header.group} --watch${engine.flag}`;
-    terminal.error(`running in stage ${stageName}; watch it with: ${watch}`);
+    terminal.error(`running in stage ${stageName}`);
+    reportNext(`thrice status ${header.group} --watch${engine.flag}`, terminal);
     return exitCodes.complete;
   }
   const isJson = options.json === true;
   const group = { header, benchmark };
-  return await followGroup({ terminal, engine, group, isJson, signal });
+  return await followGroup({ terminal, engine, group, isJson, isNamed: true, signal });
 }
 
 /**
@@ -90,7 +91,8 @@ function reportUnstarted(
   { flag }: StageEngine,
   terminal: Terminal,
 ): ExitCode {
-  terminal.error(`interrupted before it started\nnext: thrice resume ${group}${flag}`);
+  terminal.error('interrupted before it started');
+  reportNext(`thrice resume ${group}${flag}`, terminal);
   return exitCodes.interrupted;
 }
 

@@ -21,17 +21,20 @@ export function renderSummary(
   {
     columns = summaryColumns,
     width,
+    isNamed = false,
   }: {
     readonly columns?: readonly SummaryColumn[];
     /** Characters of a line of text. @default no limit */
     readonly width?: number | undefined;
+    /** Whether the name of the group stands above already. @default false */
+    readonly isNamed?: boolean;
   } = {},
 ): string {
   if (form === 'csv') return renderData(summary.configs, columns);
   const shown = shownColumns(summary.configs, columns, form);
   const legend = shown.flatMap((column) => column.legend ?? []);
   return [
-    wrapLine(describeGroup(summary), width),
+    wrapLine(`${isNamed ? '' : `${summary.group}: `}${describeSize(summary)}`, width),
     renderColumns(summary.configs, shown, { form, width }),
     ...notes(summary, legend, width),
   ]
@@ -119,9 +122,9 @@ function isCovered(
   return cells > 0 && (scored + unparsed) / cells >= coverageFloor;
 }
 
-function describeGroup({ group, questions, configs }: Summary): string {
+function describeSize({ questions, configs }: Summary): string {
   const replicateCount = Math.max(0, ...configs.map(({ replicates }) => replicates.length));
-  return `${group}: ${countOf(questions, 'question')}, ${countOf(replicateCount, 'replicate')}\n`;
+  return `${countOf(questions, 'question')}, ${countOf(replicateCount, 'replicate')}\n`;
 }
 
 function notes(summary: Summary, legend: readonly string[], width: number | undefined): string[] {
