@@ -5,6 +5,7 @@ export { createNodeDigest, fileSourceReader } from './sources/file-source-reader
 export { isAddress, openSources } from './sources/open-sources.ts';
 export { FileBlobStore } from './store/file-blob-store.ts';
 export { GroupCommit, type WriteHold, type WriteObserver } from './store/group-commit.ts';
+export { makeFolder } from './store/make-folder.ts';
 export { openDatabase } from './store/open-database.ts';
 export { SqliteGroupRecords } from './store/sqlite-group-records.ts';
 export { SqliteLedger } from './store/sqlite-ledger.ts';

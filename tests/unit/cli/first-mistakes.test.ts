@@ -644,6 +644,18 @@ const aboutCommands: readonly Mistake[] = [
     says: ['/sys/thrice: cannot be created (', 'choose another folder with --dir'],
   },
   {
+    name: 'a folder below /proc, where Node would wait forever',
+    files: files(aSpec()),
+    argv: ['run', 'benchmark.toml', '--dir', '/proc/thrice/runs'],
+    exitCode: 69,
+    says: ['/proc/thrice/runs: cannot be created (', 'choose another folder with --dir'],
+  },
+  {
+    name: 'init below /proc',
+    argv: ['init', '/proc/thrice'],
+    says: ['/proc/thrice: expected a folder that can be written ('],
+  },
+  {
     name: 'a file for the folder of the runs',
     files: files(aSpec()),
     argv: ['run', 'benchmark.toml', '--dir', 'questions.jsonl'],

@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
 import { ThriceError } from '@thrice/core';
+import { makeFolder } from '@thrice/local';
 import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
 import type { Terminal } from '../shell/terminal.ts';
 import { ignoredFiles, starterFiles } from '../starter/starter-files.ts';
@@ -38,7 +39,7 @@ export async function initBenchmark(terminal: Terminal, folder = '.'): Promise<E
 /** @throws {ThriceError} `invalid-argument` for a folder that cannot be written. */
 async function writeFiles(folder: string, files: typeof starterFiles): Promise<void> {
   try {
-    await mkdir(folder, { recursive: true });
+    makeFolder(folder);
     for (const [name, text] of Object.entries(files)) {
       await writeFile(join(folder, name), text, { flag: 'wx' });
     }

@@ -1,8 +1,8 @@
-import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { ThriceError } from '@thrice/core';
 import { GuardedDatabase } from './guarded-database.ts';
+import { makeFolder } from './make-folder.ts';
 import { mapSqliteError } from './map-sqlite-error.ts';
 import { firstMigration } from './migrations/0001-first.ts';
 
@@ -34,7 +34,7 @@ const BUSY_TIMEOUT_MS = 1_000;
 export function openDatabase(file: string): DatabaseSync {
   let database: DatabaseSync | undefined;
   try {
-    if (file !== ':memory:') mkdirSync(dirname(file), { recursive: true });
+    if (file !== ':memory:') makeFolder(dirname(file));
     database = new GuardedDatabase(file, { timeout: OPEN_TIMEOUT_MS });
     checkOwnership(database, file);
     switchToWal(database, file);
