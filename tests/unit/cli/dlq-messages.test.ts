@@ -261,7 +261,7 @@ describe('dlq show', () => {
         '',
         '── unreadable message m5, sent 2026-01-02T03:04:05.000Z ──',
         'expected JSON, received 5 characters of something else',
-        `\\x1b]0;owned\\x07${'x'.repeat(290)}`,
+        `\\x1b]0;owned\\x07${'x'.repeat(289)}…`,
         '(truncated, 410 characters in total)',
       ),
     );
@@ -306,7 +306,7 @@ describe('dlq show', () => {
           ],
         },
       ],
-      unreadable: [{ messageId: 'unreadable', bodyChars: 301, body: `${'x'.repeat(299)}\uFFFD` }],
+      unreadable: [{ messageId: 'unreadable', bodyChars: 301, body: `${'x'.repeat(299)}…` }],
     });
   });
 

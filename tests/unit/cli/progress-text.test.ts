@@ -89,6 +89,11 @@ describe('a block of progress', () => {
     expect(Math.max(first.length, second.length)).toBeLessThan(80);
   });
 
+  it('has no retries in the line of totals where it would wrap', () => {
+    expect(block(64).at(-1)).toMatch(/, 13 retries, 1 failed$/);
+    expect(block(63).at(-1)).toBe('190/600 cells, 2.0/s, ETA 3m 25s, $1.0000, 1 failed');
+  });
+
   it('has no bars where figures would not fit beside them', () => {
     expect(block(60).slice(0, 2)).toEqual([
       'small           9/300   66.7% correct     1 retry',

@@ -75,7 +75,7 @@ describe('a finished group', () => {
     ]);
 
     expect(lines[1]).toBe(
-      `  3 x invalid-request: 400 bad ${'x'.repeat(192)}... and 1 other text; correct the config's parameters or prompt, then thrice run benchmark.toml --dir here`,
+      `  3 x invalid-request: 400 bad ${'x'.repeat(191)}… and 1 other text; correct the config's parameters or prompt, then thrice run benchmark.toml --dir here`,
     );
   });
 
@@ -108,6 +108,12 @@ describe('a finished group', () => {
       '  timeout_s, then',
       '      thrice resume demo --spec benchmark.toml --dir here',
     ]);
+  });
+
+  it('gives the next command a line of its own where it does not fit', () => {
+    const { lines } = report(failedRows(1, 'unclassified'), { isInteractive: true, columns: 38 });
+
+    expect(lines.slice(-2)).toEqual(['next:', '  thrice rerun demo --failed --dir here']);
   });
 
   it('says of a single cell that it has no score', () => {

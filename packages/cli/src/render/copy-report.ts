@@ -7,9 +7,7 @@ import {
   type GroupHeader,
 } from '@thrice/core';
 import type { Terminal } from '../shell/terminal.ts';
-
-/** Interval between two progress lines of a copy, ms. */
-const REPORT_INTERVAL_MS = 5_000;
+import { reportSlowly } from './report-slowly.ts';
 
 /** Options of `thrice pull` and `thrice push`. */
 export interface CopyOptions {
@@ -25,13 +23,9 @@ export function reportCopying(
   clock: Clock,
 ): NonNullable<CopyOrder['observe']> {
   const planned = countPlanned(header);
-  let reportedAtMs = clock.monotonicMs();
-  return ({ cells, calls }) => {
-    const monotonicMs = clock.monotonicMs();
-    if (monotonicMs - reportedAtMs < REPORT_INTERVAL_MS) return;
-    reportedAtMs = monotonicMs;
-    terminal.error(`${cells} of at most ${planned} cells, ${countOf(calls, 'new call')}`);
-  };
+  const report = reportSlowly(terminal, clock);
+  return ({ cells, calls }) =>
+    report(() => `${cells} of at most ${planned} cells, ${countOf(calls, 'new call')}`);
 }
 
 /**

@@ -10,6 +10,7 @@ import {
   type UnreadableDlqEntry,
 } from '@thrice/core';
 import { plainText } from '../shell/terminal.ts';
+import { shorten } from './shorten.ts';
 
 /** Characters of an unreadable message that are shown. */
 const BODY_CHARS = 300;
@@ -120,7 +121,7 @@ export function showToJson(list: DlqList, stage: string): unknown {
     sentAt,
     problem,
     bodyChars: body.length,
-    body: truncate(body),
+    body: shorten(body, BODY_CHARS),
   }));
   return { ...listHead(list, stage), cells, unreadable };
 }
@@ -161,11 +162,7 @@ function renderEntry(entry: CellDlqEntry): string {
 
 function renderUnreadable({ messageId, sentAt, problem, body }: UnreadableDlqEntry): string {
   const rest = body.length > BODY_CHARS ? `\n(truncated, ${body.length} characters in total)` : '';
-  return `── unreadable message ${messageId}, sent ${sentAt ?? 'at an unknown time'} ──\n${problem}\n${truncate(body)}${rest}`;
-}
-
-function truncate(body: string): string {
-  return body.slice(0, BODY_CHARS).toWellFormed();
+  return `── unreadable message ${messageId}, sent ${sentAt ?? 'at an unknown time'} ──\n${problem}\n${shorten(body, BODY_CHARS)}${rest}`;
 }
 
 function describeNothing(

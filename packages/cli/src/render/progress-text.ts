@@ -4,6 +4,7 @@ import { sum } from '../engine/sum.ts';
 import { plainText } from '../shell/terminal.ts';
 import { describeWait } from './breaker-text.ts';
 import { describeDuration } from './rate-meter.ts';
+import { shorten } from './shorten.ts';
 import { NARROW_COLUMNS, progressBar } from './status-view.ts';
 
 /** The least characters of a config's name that are shown. */
@@ -24,8 +25,7 @@ export interface ProgressFigures {
 
 /** Renders progress as a line of a log. */
 export function renderProgressLine(figures: ProgressFigures): string {
-  const { done, cells } = countCells(figures);
-  return [`${done}/${cells} cells${describePace(figures)}`, ...describeWaits(figures)].join('; ');
+  return [describeTotals(figures), ...describeWaits(figures)].join('; ');
 }
 
 /**
@@ -34,7 +34,6 @@ export function renderProgressLine(figures: ProgressFigures): string {
  * @param columns - Width of the terminal.
  */
 export function renderProgressBlock(figures: ProgressFigures, columns: number): string {
-  const { done, cells } = countCells(figures);
   const { configs } = figures;
   const widthOf = (textOf: (config: ConfigStatus) => string) =>
     Math.max(...configs.map((config) => textOf(config).length));
@@ -63,11 +62,7 @@ export function renderProgressBlock(figures: ProgressFigures, columns: number): 
       `${describeRetries(config).padStart(widths.retries)}${describeFailed(config)}`,
     ].join(''),
   );
-  return [
-    ...lines,
-    ...describeWaits(figures),
-    `${done}/${cells} cells${describePace(figures)}`,
-  ].join('\n');
+  return [...lines, ...describeWaits(figures), describeTotals(figures, columns)].join('\n');
 }
 
 function describeCount({ cells, notAttempted }: ConfigStatus): string {
@@ -87,10 +82,6 @@ function describeFailed({ failed }: ConfigStatus): string {
   return failed > 0 ? `  ${failed} failed` : '';
 }
 
-function shorten(name: string, chars: number): string {
-  return name.length <= chars ? name : `${name.slice(0, chars - 1)}…`;
-}
-
 function countCells({ configs }: ProgressFigures): {
   readonly done: number;
   readonly cells: number;
@@ -99,7 +90,8 @@ function countCells({ configs }: ProgressFigures): {
   return { cells, done: cells - sum(configs.map(({ notAttempted }) => notAttempted)) };
 }
 
-function describePace(figures: ProgressFigures): string {
+/** The line of totals, without the retries where it would wrap: the configs show theirs. */
+function describeTotals(figures: ProgressFigures, columns = Number.POSITIVE_INFINITY): string {
   const { configs, perSecond, tookSeconds } = figures;
   const { done, cells } = countCells(figures);
   const pace = () => {
@@ -107,14 +99,12 @@ function describePace(figures: ProgressFigures): string {
     if (done === cells) return ['publishing'];
     return [`${(perSecond ?? 0).toFixed(1)}/s`, `ETA ${describeDuration(etaSeconds(figures))}`];
   };
-  const parts = [
-    ...pace(),
-    describeSpend(configs),
-    countOf(sum(configs.map(({ retries }) => retries)), 'retry', 'retries'),
-    `${sum(configs.map(({ failed }) => failed))} failed`,
-  ];
   const took = tookSeconds === undefined ? '' : ` in ${describeDuration(tookSeconds)}`;
-  return `${took}, ${parts.join(', ')}`;
+  const first = [`${done}/${cells} cells${took}`, ...pace(), describeSpend(configs)];
+  const retries = countOf(sum(configs.map((config) => config.retries)), 'retry', 'retries');
+  const failed = `${sum(configs.map((config) => config.failed))} failed`;
+  const whole = [...first, retries, failed].join(', ');
+  return whole.length < columns ? whole : [...first, failed].join(', ');
 }
 
 /** Seconds until the end: no sooner than the longest wait. */

@@ -4,6 +4,7 @@ import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
 import type { Terminal } from '../shell/terminal.ts';
 import { describeNext } from './next-command.ts';
 import { findRemedy, type GroupPlace } from './remedies.ts';
+import { shorten } from './shorten.ts';
 
 /** Longer texts of errors are cut, characters. */
 const MESSAGE_CHARS = 200;
@@ -94,7 +95,7 @@ function describeGroup(
     readonly isOneConfig: boolean;
   },
 ): string {
-  const text = message === null ? '' : `: ${shorten(message)}`;
+  const text = message === null ? '' : `: ${onOneLine(message)}`;
   const others = otherMessages === 0 ? '' : ` and ${countOf(otherMessages, 'other text')}`;
   const of = [...cellsByConfig].map(([config, count]) => `${count} of ${config}`).join(', ');
   const { action, command } = findRemedy(reason, commands) ?? {};
@@ -162,7 +163,6 @@ function listedIn(configs: Summary['configs']): string {
   return files.length === 1 && only !== undefined ? only : '*/failures_*.json';
 }
 
-function shorten(message: string): string {
-  const line = message.replaceAll(/\s+/g, ' ').trim();
-  return line.length <= MESSAGE_CHARS ? line : `${line.slice(0, MESSAGE_CHARS).toWellFormed()}...`;
+function onOneLine(message: string): string {
+  return shorten(message.replaceAll(/\s+/g, ' ').trim(), MESSAGE_CHARS);
 }
