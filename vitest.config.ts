@@ -19,7 +19,7 @@ export default defineConfig({
           maxWorkers,
           include: ['tests/unit/**/*.test.ts'],
           setupFiles,
-          testTimeout: 30_000,
+          testTimeout: 90_000,
           env: { POWERTOOLS_LOG_LEVEL: 'SILENT', POWERTOOLS_METRICS_DISABLED: 'true' },
         },
       },
@@ -29,7 +29,7 @@ export default defineConfig({
           maxWorkers,
           include: ['tests/contract/**/*.test.ts'],
           setupFiles,
-          testTimeout: 30_000,
+          testTimeout: 90_000,
         },
       },
       {

@@ -5,7 +5,7 @@ import { judges } from './aws-judges.ts';
  * Time limit of one property, ms: less than that of its test. A property that is too slow thus fails by itself
  * and prints its seed; a test that runs out of time would print nothing.
  */
-const LIMIT_MS = 25_000;
+const LIMIT_MS = 80_000;
 /** A judge is slower than an emulator in the test's own process. */
 const JUDGED_LIMIT_MS = 100_000;
 const isJudged = judges.dynamoUrl !== undefined;
