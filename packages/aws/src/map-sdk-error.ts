@@ -69,6 +69,20 @@ const NETWORK_CODES: ReadonlySet<string> = new Set([
 /** No credentials were found, or a request for them failed. */
 const CREDENTIALS_ERROR = 'CredentialsProviderError';
 
+/**
+ * What the SDK writes when the session of a profile has expired or is not signed in, and the command that signs in.
+ *
+ * @see https://www.npmjs.com/package/@aws-sdk/credential-provider-sso (3.973.28), `token-providers` and
+ *   `credential-provider-login` beside it
+ */
+const ENDED_SESSIONS: readonly (readonly [RegExp, string])[] = [
+  [/aws sso login/, 'aws sso login'],
+  [/aws login|reauthenticate/, 'aws login'],
+];
+
+/** Temporary credentials that have expired, as S3 and the other services name it. */
+const EXPIRED_NAMES: readonly string[] = ['ExpiredToken', 'ExpiredTokenException'];
+
 /** Names of errors that last until permissions, credentials, or the deployment are fixed. */
 const UNUSABLE_NAMES: ReadonlySet<string> = new Set([
   'AccessDenied',
@@ -78,8 +92,7 @@ const UNUSABLE_NAMES: ReadonlySet<string> = new Set([
   'AuthorizationHeaderMalformed',
   'AWS.SimpleQueueService.NonExistentQueue',
   CREDENTIALS_ERROR,
-  'ExpiredToken',
-  'ExpiredTokenException',
+  ...EXPIRED_NAMES,
   'IncompleteSignature',
   'IncompleteSignatureException',
   'InvalidAccessKeyId',
@@ -146,6 +159,10 @@ export function isNamed(thrown: unknown, ...names: readonly string[]): boolean {
 
 function storeError(code: StoreCode, store: string, name: string, cause?: unknown): ThriceError {
   const areCredentials = name === CREDENTIALS_ERROR;
+  const expired = code === 'store-unusable' ? describeExpired(name, cause) : undefined;
+  if (expired !== undefined) {
+    return new ThriceError({ code, message: `AWS credentials: ${expired}`, cause });
+  }
   if (areCredentials && code === 'store-unusable') {
     const message =
       'AWS credentials: expected credentials in the environment or the AWS profile, found none';
@@ -157,6 +174,17 @@ function storeError(code: StoreCode, store: string, name: string, cause?: unknow
       ? `${what}: the service is unavailable (${exceededLimitOf(cause) ?? name}); try again later, no data is lost`
       : `${store}: the request was refused (${name}); check that the resource is deployed and that the credentials have access to it`;
   return new ThriceError({ code, message, cause });
+}
+
+/** Describes credentials that were valid once, and how to get new ones; undefined for other errors. */
+function describeExpired(name: string, cause: unknown): string | undefined {
+  if (EXPIRED_NAMES.includes(name))
+    return `expected credentials that are still valid, received expired ones (${name}); get new ones, for example with "aws sso login"`;
+  const { message } = cause instanceof Error ? cause : { message: '' };
+  const [, command] = ENDED_SESSIONS.find(([pattern]) => pattern.test(message)) ?? [];
+  return command === undefined
+    ? undefined
+    : `expected a profile that is signed in, received one whose session has expired or is missing; sign in again with "${command}", with --profile unless it is the default one`;
 }
 
 /** Names the time limit that a request exceeded: `no answer within 10 s`. */

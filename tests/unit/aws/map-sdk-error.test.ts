@@ -93,6 +93,44 @@ describe('mapSdkError', () => {
     expect(mapped.cause).toBe(thrown);
   });
 
+  // The texts are those of credential-provider-sso 3.973.28, token-providers and credential-provider-login beside it.
+  it.each([
+    [
+      'The SSO session associated with this profile has expired. To refresh this SSO session run aws sso login with the corresponding profile.',
+      'aws sso login',
+    ],
+    [
+      "The SSO session token associated with profile=dev was not found or is invalid. To refresh this SSO session run 'aws sso login' with the corresponding profile.",
+      'aws sso login',
+    ],
+    ['Your session has expired. Please reauthenticate.', 'aws login'],
+  ])('says how to sign in again: %s', (text, command) => {
+    const thrown = Object.assign(new Error(text), { name: 'CredentialsProviderError' });
+
+    const { code, message } = mapSdkError(thrown, 'table t');
+
+    expect(code).toBe('store-unusable');
+    expect(message).toBe(
+      `AWS credentials: expected a profile that is signed in, received one whose session has expired or is missing; sign in again with "${command}", with --profile unless it is the default one`,
+    );
+  });
+
+  it('tells expired credentials from a refused request', () => {
+    const { message } = mapSdkError(sdkError('ExpiredTokenException', 400), 'table t');
+
+    expect(message).toBe(
+      'AWS credentials: expected credentials that are still valid, received expired ones (ExpiredTokenException); get new ones, for example with "aws sso login"',
+    );
+  });
+
+  it('says that there are no credentials at all', () => {
+    const { message } = mapSdkError(sdkError('CredentialsProviderError'), 'table t');
+
+    expect(message).toBe(
+      'AWS credentials: expected credentials in the environment or the AWS profile, found none',
+    );
+  });
+
   it('names another kind of timeout by its name', () => {
     const { message } = mapSdkError(sdkError('TimeoutError'), 'table t');
 
