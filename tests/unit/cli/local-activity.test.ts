@@ -27,12 +27,14 @@ describe('the activity of a group on this machine', () => {
     hasResults = false,
     scored = 0,
     breakerKey,
+    endedWith,
   }: {
     readonly hasWorker?: boolean;
     readonly hasTasks?: boolean;
     readonly hasResults?: boolean;
     readonly scored?: number;
     readonly breakerKey?: string;
+    readonly endedWith?: number;
   }) {
     await using folder = await temporaryFolder();
     const clock = new FakeClock();
@@ -41,6 +43,10 @@ describe('the activity of a group on this machine', () => {
     if (hasWorker) await other.workers.register('demo');
     if (hasTasks) await other.queueOf('demo').send('lab', [aCellTask()]);
     if (hasResults) await engine.blobs.write('runs/demo/summary.json', ['{}']);
+    if (endedWith !== undefined) {
+      const manifest = JSON.stringify({ exitCode: endedWith });
+      await engine.blobs.write('runs/demo/demo-r1/manifest.json', [manifest]);
+    }
     const notAttempted = hasTasks ? 1 : 0;
     return await readLocalActivity(engine, {
       header: aGroupHeader(),
@@ -61,6 +67,8 @@ describe('the activity of a group on this machine', () => {
     },
     { state: 'paused', when: 'its lane is blocked', hasTasks: true, breakerKey: 'lab' },
     { state: 'paused', when: 'its model is blocked', hasTasks: true, breakerKey: 'lab/m' },
+    { state: 'paused', when: 'its lane was blocked', hasTasks: true, endedWith: 2 },
+    { state: 'interrupted', when: 'the user stopped it', hasTasks: true, endedWith: 130 },
     { state: 'interrupted', when: 'its results were not written', scored: 2 },
     { state: 'complete', when: 'every cell has a score', scored: 2, hasResults: true },
     { state: 'incomplete', when: 'a cell has no score', scored: 1, hasResults: true },

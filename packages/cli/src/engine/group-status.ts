@@ -18,8 +18,8 @@ export interface ConfigStatus {
 /**
  * The state of a group, as shown to users.
  *
- * Without a process that works on it, a group of this machine is `paused` if every cell left waits for a blocked
- * lane, and `interrupted` if it was stopped or killed. Only in a stage a group is `waiting`: for a lane that unblocks
+ * Without a process that works on it, a group of this machine is `paused` if every cell left waits, or waited, for a
+ * blocked lane, and `interrupted` if it was stopped or killed. Only in a stage a group is `waiting`: for a lane that unblocks
  * by itself. `publishing`: all cells are done and their results are being written.
  */
 export type GroupActivity =

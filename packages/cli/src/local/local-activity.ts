@@ -1,11 +1,14 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { groupKey, type LaneWait } from '@thrice/core';
+import { earlyExitCodes, type GroupHeader, groupKey, type LaneWait } from '@thrice/core';
 import type { LocalEngine } from '@thrice/local';
+import * as z from 'zod';
 import { areAllBlocked } from '../engine/are-all-blocked.ts';
 import { countLeft } from '../engine/count-left.ts';
 import type { Activity, GroupCounts } from '../engine/engine.ts';
 import { areAllScored, type LaneStatus } from '../engine/group-status.ts';
+
+const manifestSchema = z.object({ exitCode: z.int() });
 
 /** Derives the activity of a group on this machine from its processes and the tasks left in its queue. */
 export async function readLocalActivity(
@@ -28,14 +31,26 @@ export async function readLocalActivity(
   }
   // The task of a done cell is left if its process died right after it.
   if (backlog.length > 0) {
-    // A process that ends in order because all is blocked leaves the registry.
-    const isPaused = areAllBlocked(counts) && !engine.workers.hasDeadWorker(header.group);
-    return { ...activity, state: isPaused ? 'paused' : 'interrupted' };
+    // A process that ends in order because all is blocked leaves the registry. What blocked it may be gone by now.
+    const isPaused = areAllBlocked(counts) || (await hasEndedPaused(header, engine));
+    const hasDied = engine.workers.hasDeadWorker(header.group);
+    return { ...activity, state: isPaused && !hasDied ? 'paused' : 'interrupted' };
   }
   // Killed after its last cell, before its results were written.
   const isPublished = existsSync(join(engine.folder, groupKey(header.group, 'summary.json')));
   if (!isPublished) return { ...activity, state: 'interrupted' };
   return { ...activity, state: configs.every(areAllScored) ? 'complete' : 'incomplete' };
+}
+
+/** Whether the results that were last published are those of work that was paused. */
+async function hasEndedPaused(
+  { group, runs: [run = ''] }: GroupHeader,
+  { blobs }: LocalEngine,
+): Promise<boolean> {
+  const text = await blobs.readText(groupKey(group, `${run}/manifest.json`));
+  if (text === undefined) return false;
+  const manifest = manifestSchema.safeParse(JSON.parse(text));
+  return manifest.data?.exitCode === earlyExitCodes.paused;
 }
 
 /** What the processes wait for longest. */
