@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest';
 import { LiveBlock } from '../../../packages/cli/src/render/live-block.ts';
 import { fakeTerminal } from '../../support/run-thrice.ts';
 
-const hide = '\u001b[?25l';
 const clear = '\u001b[0J';
 const rest = '\u001b[K';
 const up = (lineCount: number) => `\u001b[${lineCount}A`;
@@ -17,7 +16,7 @@ describe('a live block on a terminal', () => {
     block.show('four');
 
     expect(terminal.stderr).toBe(
-      `${hide}\rone${rest}\ntwo${rest}\n${clear}${hide}\r${up(2)}three${rest}\n${clear}${hide}\r${up(1)}four${rest}\n${clear}`,
+      `\rone${rest}\ntwo${rest}\n${clear}\r${up(2)}three${rest}\n${clear}\r${up(1)}four${rest}\n${clear}`,
     );
   });
 
@@ -26,7 +25,7 @@ describe('a live block on a terminal', () => {
 
     new LiveBlock(terminal).show('0123456789abc');
 
-    expect(terminal.stderr).toBe(`${hide}\r012345678${rest}\n${clear}`);
+    expect(terminal.stderr).toBe(`\r012345678${rest}\n${clear}`);
   });
 
   it('wraps lines between words', () => {
@@ -34,7 +33,7 @@ describe('a live block on a terminal', () => {
 
     new LiveBlock(terminal).show('one two three');
 
-    expect(terminal.stderr).toBe(`${hide}\rone two${rest}\n  three${rest}\n${clear}`);
+    expect(terminal.stderr).toBe(`\rone two${rest}\n  three${rest}\n${clear}`);
   });
 
   it('omits lines in the middle that would scroll, and prints how many', () => {
@@ -42,9 +41,7 @@ describe('a live block on a terminal', () => {
 
     new LiveBlock(terminal).show('1\n2\n3\n4\n5\n6');
 
-    expect(terminal.stderr).toBe(
-      `${hide}\r1${rest}\n2${rest}\n(3 more lines)${rest}\n6${rest}\n${clear}`,
-    );
+    expect(terminal.stderr).toBe(`\r1${rest}\n2${rest}\n(3 more lines)${rest}\n6${rest}\n${clear}`);
   });
 
   it('is redrawn from its top after the window became narrower', () => {
@@ -58,7 +55,7 @@ describe('a live block on a terminal', () => {
     size.columns = 10;
     block.show('new');
 
-    expect(terminal.stderr.endsWith(`${hide}\r${up(4)}${clear}new${rest}\n${clear}`)).toBe(true);
+    expect(terminal.stderr.endsWith(`\r${up(4)}${clear}new${rest}\n${clear}`)).toBe(true);
   });
 
   it('keeps a note above itself', () => {
@@ -70,7 +67,7 @@ describe('a live block on a terminal', () => {
     block.show('two');
 
     expect(terminal.stderr).toBe(
-      `${hide}\rone${rest}\n${clear}\r${up(1)}${clear}to stay\n${hide}\rtwo${rest}\n${clear}`,
+      `\rone${rest}\n${clear}\r${up(1)}${clear}to stay\n\rtwo${rest}\n${clear}`,
     );
   });
 
@@ -81,19 +78,18 @@ describe('a live block on a terminal', () => {
     block.show('one\ntwo');
     block.erase();
 
-    expect(terminal.stderr).toBe(
-      `${hide}\rone${rest}\ntwo${rest}\n${clear}\r${up(2)}${clear}\u001b[?25h`,
-    );
+    expect(terminal.stderr).toBe(`\rone${rest}\ntwo${rest}\n${clear}\r${up(2)}${clear}`);
   });
 
-  it('restores the cursor at its end', () => {
+  it('never hides the cursor, which a killed process could not show again', () => {
     const terminal = fakeTerminal({ isInteractive: true });
     const block = new LiveBlock(terminal);
 
     block.show('one');
-    block.end();
+    block.note('two');
+    block.erase();
 
-    expect(terminal.stderr).toBe(`${hide}\rone${rest}\n${clear}\u001b[?25h`);
+    expect(terminal.stderr).not.toContain('\u001b[?25');
   });
 });
 

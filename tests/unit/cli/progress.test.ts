@@ -293,10 +293,10 @@ describe('progress on a terminal', () => {
 
     expect(terminal.stderr).toBe(
       [
-        '\u001b[?25l\ra      ████████████████░░░░  8/10  75.0% correct  0 retries\u001b[K',
+        '\ra      ████████████████░░░░  8/10  75.0% correct  0 retries\u001b[K',
         'longer ░░░░░░░░░░░░░░░░░░░░  0/10      – correct  0 retries\u001b[K',
         '8/20 cells in 0s, >= $0.0000, 0 retries, 0 failed\u001b[K',
-        '\u001b[0J\u001b[?25h',
+        '\u001b[0J',
       ].join('\n'),
     );
   });

@@ -1,12 +1,14 @@
 import { wrapLine } from '@thrice/core';
 import type { Terminal } from '../shell/terminal.ts';
 
-const HIDE_CURSOR = '\u001b[?25l';
-const SHOW_CURSOR = '\u001b[?25h';
 const CLEAR_LINE_END = '\u001b[K';
 const CLEAR_BELOW = '\u001b[0J';
 
-/** A block of lines on stderr, redrawn in place on a terminal and printed as plain lines elsewhere. */
+/**
+ * A block of lines on stderr, redrawn in place on a terminal and printed as plain lines elsewhere.
+ *
+ * The cursor stays visible: a process that is killed could not show it again.
+ */
 export class LiveBlock {
   readonly #terminal: Terminal;
   #lines: readonly string[] = [];
@@ -30,7 +32,7 @@ export class LiveBlock {
     this.#drawnColumns = columns;
     const top = `${this.#backToTop()}${isResized ? CLEAR_BELOW : ''}`;
     const text = lines.map((line) => `${this.#terminal.paint(line)}${CLEAR_LINE_END}\n`).join('');
-    this.#terminal.draw(`${HIDE_CURSOR}${top}${text}${CLEAR_BELOW}`);
+    this.#terminal.draw(`${top}${text}${CLEAR_BELOW}`);
     this.#lines = lines;
   }
 
@@ -42,13 +44,12 @@ export class LiveBlock {
     this.#terminal.error(isInteractive ? wrapLine(text, columns) : text);
   }
 
-  /** Leaves the last block on the screen and restores the cursor. */
+  /** Leaves the last block on the screen. */
   end(): void {
-    if (this.#terminal.isInteractive) this.#terminal.draw(SHOW_CURSOR);
     this.#lines = [];
   }
 
-  /** Removes the block from a terminal, for what replaces it, and restores the cursor. */
+  /** Removes the block from a terminal, for what replaces it. */
   erase(): void {
     if (this.#terminal.isInteractive) this.#terminal.draw(`${this.#backToTop()}${CLEAR_BELOW}`);
     this.end();
