@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join, relative, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
@@ -74,6 +75,20 @@ describe('the package of the command, installed into an empty folder', () => {
     expect(verified).toMatchObject({ exitCode: 0, stderr: '' });
   });
 
+  it('has the pages by task, and every link of its pages leads to a file of the package', async () => {
+    const home = project.resolve('node_modules/thrice');
+
+    const pages = (await filesOf(home)).filter((file) => file.endsWith('.md'));
+    const links = await Promise.all(pages.map(readLinks));
+
+    const names = pages.map((page) => relative(home, page));
+    expect(names).toEqual(
+      expect.arrayContaining(['docs/guides/first-benchmark.md', 'docs/guides/troubleshooting.md']),
+    );
+    expect(links.flat().length).toBeGreaterThan(20);
+    expect(links.flat().filter((path) => !existsSync(path))).toEqual([]);
+  });
+
   it('names the packages that a stage needs', async () => {
     const outcome = await thrice('status', '--stage', 'dev');
 
@@ -143,4 +158,10 @@ async function filesOf(folder: string): Promise<readonly string[]> {
   return entries
     .filter((entry) => entry.isFile())
     .map(({ parentPath, name }) => join(parentPath, name));
+}
+
+/** The files that the relative links of a page lead to. */
+async function readLinks(page: string): Promise<readonly string[]> {
+  const links = (await readFile(page, 'utf8')).matchAll(/\]\((?![a-z]+:|#)([^)#]+)/g);
+  return [...links].map(([, path = '']) => resolve(dirname(page), path));
 }

@@ -1,7 +1,8 @@
-import { chmod, copyFile, mkdir, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, resolve } from 'node:path';
 import { type OutputChunk, rolldown } from 'rolldown';
 import type { BuildFolders } from './build-core.ts';
+import { copyDocs } from './copy-docs.ts';
 import { readManifest, withLaterVersions, writeManifest } from './package-manifest.ts';
 import { thirdPartyLicenses } from './third-party-licenses.ts';
 
@@ -53,14 +54,6 @@ function pickImported(
     chunks.flatMap(({ imports, dynamicImports }) => [...imports, ...dynamicImports]),
   );
   return Object.fromEntries(Object.entries(dependencies).filter(([name]) => imported.has(name)));
-}
-
-async function copyDocs(root: string, folder: string): Promise<void> {
-  await mkdir(join(folder, 'docs'));
-  for (const file of ['LICENSE', 'docs/formats.md', 'docs/errors.md']) {
-    await copyFile(join(root, file), join(folder, file));
-  }
-  await copyFile(join(root, 'packages/release/readmes/thrice.md'), join(folder, 'README.md'));
 }
 
 async function bundle({

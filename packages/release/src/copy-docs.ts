@@ -1,0 +1,35 @@
+import { cp, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { dirname, join, normalize } from 'node:path';
+
+/** A link with its text and address, without those to a page of the web or a place on the same page. */
+const RELATIVE_LINK = /\[([^\]]*)\]\((?![a-z]+:|#)([^)#]+)(?:#[^)]*)?\)/g;
+
+/** Copies the docs that the package of the command has: the reference of its files and errors, and the pages by task. */
+export async function copyDocs(root: string, folder: string): Promise<void> {
+  const guides = await readdir(join(root, 'docs/guides'));
+  const pages = [
+    'docs/formats.md',
+    'docs/errors.md',
+    ...guides.filter((name) => name.endsWith('.md')).map((name) => `docs/guides/${name}`),
+  ];
+  const shipped = new Set([...pages, 'README.md']);
+  await mkdir(join(folder, 'docs/guides'), { recursive: true });
+  for (const page of pages) {
+    const text = await readFile(join(root, page), 'utf8');
+    await writeFile(join(folder, page), unlinkOthers(text, page, shipped));
+  }
+  await cp(join(root, 'LICENSE'), join(folder, 'LICENSE'));
+  await cp(join(root, 'packages/release/readmes/thrice.md'), join(folder, 'README.md'));
+}
+
+/**
+ * Leaves of each link to a file that is not shipped its text alone.
+ *
+ * @param page - The path of the page, which its links start from.
+ * @param shipped - The paths of the files that are shipped.
+ */
+export function unlinkOthers(text: string, page: string, shipped: ReadonlySet<string>): string {
+  return text.replaceAll(RELATIVE_LINK, (link: string, label: string, path: string) =>
+    shipped.has(normalize(join(dirname(page), path))) ? link : label,
+  );
+}
