@@ -1,13 +1,18 @@
-import type { styleText } from 'node:util';
+/**
+ * The styles of the terminal. All are readable on a light and on a dark background, where yellow and white, or blue,
+ * are not.
+ */
+export const palette = ['bold', 'dim', 'red', 'green'] as const;
+type Format = (typeof palette)[number];
 
 /** Styles a text for a stream; returns it as it is where the stream shows no colors. */
-export type Style = (format: Parameters<typeof styleText>[0], text: string) => string;
+export type Style = (format: Format, text: string) => string;
 
 /** What is styled in a line: the groups of a pattern, from left to right, each in its format. */
 interface Rule {
   /** Takes time in proportion to the line. */
   readonly pattern: RegExp;
-  readonly formats: readonly Parameters<typeof styleText>[0][];
+  readonly formats: readonly Format[];
 }
 
 const rules: readonly Rule[] = [
@@ -16,7 +21,7 @@ const rules: readonly Rule[] = [
   { pattern: /^(ok) {3}/, formats: ['green'] },
   {
     pattern: /^(warning:|warn|blocked:|paused:|cancelled:|\[interrupted\]|cannot save:) /,
-    formats: ['yellow'],
+    formats: ['bold'],
   },
   { pattern: /^next: (thrice .+)$/, formats: ['bold'] },
   // A command on a line of its own, because it did not fit.
