@@ -5,6 +5,7 @@ import { FakeDeadLetterQueue } from '../support/fake-dead-letter-queue.ts';
 import { FakeGroupRequests } from '../support/fake-group-requests.ts';
 import { FakeLanePaces } from '../support/fake-lane-paces.ts';
 import { FakeLedger } from '../support/fake-ledger.ts';
+import { FakeNotifications } from '../support/fake-notifications.ts';
 import { FakeResendNotes } from '../support/fake-resend-notes.ts';
 import { FakeStretches } from '../support/fake-stretches.ts';
 import { FakeTaskCounter } from '../support/fake-task-counter.ts';
@@ -16,6 +17,7 @@ import { describeDeadLetterQueueContract } from './dead-letter-queue-contract.ts
 import { describeGroupRequestsContract } from './group-requests-contract.ts';
 import { describeLanePacesContract } from './lane-paces-contract.ts';
 import { describeLedgerContract } from './ledger-contract.ts';
+import { describeNotificationsContract } from './notifications-contract.ts';
 import { describeResendNotesContract } from './resend-notes-contract.ts';
 import { describeStretchesContract } from './stretches-contract.ts';
 import { describeTaskCounterContract } from './task-counter-contract.ts';
@@ -42,6 +44,11 @@ describeBlobStoreContract('in memory', () => {
 describeActiveGroupsContract('in memory', () => {
   const activeGroups = new FakeActiveGroups();
   return Promise.resolve({ activeGroups, other: activeGroups, ...nothingToRelease });
+});
+
+describeNotificationsContract('in memory', () => {
+  const notifications = new FakeNotifications();
+  return Promise.resolve({ notifications, other: notifications, ...nothingToRelease });
 });
 
 describeResendNotesContract('in memory', () => {

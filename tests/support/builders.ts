@@ -20,6 +20,7 @@ import {
   type ModelOutput,
   type ModelRequest,
   type ModelResponse,
+  type Notification,
   noAnswer,
   type OpenBreaker,
   type Question,
@@ -317,6 +318,24 @@ export function anOpenBreaker(parts: Partial<OpenBreaker> = {}): OpenBreaker {
     openedAt: instant,
     resetAt: null,
     probeAt: null,
+    ...parts,
+  };
+}
+
+/** A notification of the end of the group `demo`. */
+export function aNotification(parts: Partial<Notification> = {}): Notification {
+  return {
+    schemaVersion: 1,
+    group: 'demo',
+    key: 'end#1#1#0#0#0',
+    event: 'end',
+    at: instant,
+    text: 'demo: complete: 1 cells',
+    facts: { cells: 1, command: 'thrice rerun demo --failed' },
+    webhookEnv: 'THRICE_WEBHOOK',
+    secretEnv: null,
+    failureCount: 0,
+    dueAt: null,
     ...parts,
   };
 }

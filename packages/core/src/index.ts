@@ -151,6 +151,7 @@ export type {
   ToolCall,
   ToolDefinition,
 } from './domain/message.ts';
+export { type Notification, notificationSchema } from './domain/notification.ts';
 export type { Price } from './domain/price.ts';
 export {
   type Question,
@@ -191,6 +192,7 @@ export {
   deleteGroup,
   markForDeletion,
 } from './groups/delete-group.ts';
+export { areManyFailed, type GroupEvent } from './groups/describe-event.ts';
 export { type Dispatch, dispatchTasks } from './groups/dispatch-tasks.ts';
 export { type EditStores, editGroup, type PlanEdit } from './groups/edit-group.ts';
 export {
@@ -215,6 +217,13 @@ export {
   readGradings,
   withCurrentGrading,
 } from './groups/gradings.ts';
+export {
+  isSendingDue,
+  type NotificationStores,
+  recordEvent,
+  type SentOrNot,
+  sendNotification,
+} from './groups/notifications.ts';
 export {
   enqueueGroup,
   type GroupDraft,
@@ -280,6 +289,7 @@ export type {
   ModelRequest,
   ModelResponse,
 } from './ports/model-client.ts';
+export type { Notifications } from './ports/notifications.ts';
 export type { PatternMatch, PatternMatcher } from './ports/pattern-matcher.ts';
 export type { Random } from './ports/random.ts';
 export type { ResendNotes } from './ports/resend-notes.ts';
@@ -293,6 +303,7 @@ export type {
 export type { SourceReader, TableRow } from './ports/source-reader.ts';
 export type { GroupWork, StretchClaim, Stretches } from './ports/stretches.ts';
 export type { Delivery, TaskQueue } from './ports/task-queue.ts';
+export type { Webhook } from './ports/webhook.ts';
 export { builtinPrice } from './pricing/builtin-price.ts';
 export { BUILTIN_PRICES_VERSION, builtinPriceLists } from './pricing/builtin-prices.ts';
 export { highestCost, priceUsage, type TokenBounds } from './pricing/price-usage.ts';

@@ -29,6 +29,14 @@ export const limits = {
   quotaBackoffCapMs: 1_800_000,
   /** Fixed wait for an exhausted lane without a known reset time, where openings are not counted. */
   halfOpenAfterMs: 300_000,
+  /** A webhook is told of failed cells before the end once so many of all cells have failed. */
+  notifiedFailureRatio: 0.05,
+  /** How often a notification is sent before it is given up, and how long to wait between two: most of a day in all. */
+  webhookAttempts: 30,
+  webhookBackoffBaseMs: 1_000,
+  webhookBackoffCapMs: 3_600_000,
+  /** The longest that one attempt may take. */
+  webhookTimeoutMs: 10_000,
   /** Requests in a row that find nothing to connect to: the lane's servers are out. */
   outageUnsentRequests: 3,
   /** Cells in a row whose requests break off or end in a server error: the lane's servers are out. */

@@ -9,6 +9,7 @@ export { makeFolder } from './store/make-folder.ts';
 export { openDatabase } from './store/open-database.ts';
 export { SqliteGroupRecords } from './store/sqlite-group-records.ts';
 export { SqliteLedger } from './store/sqlite-ledger.ts';
+export { SqliteNotifications } from './store/sqlite-notifications.ts';
 export { type Backlog, SqliteTaskQueue, type TaskScope } from './store/sqlite-task-queue.ts';
 export { WorkerRegistry } from './store/worker-registry.ts';
 export { systemClock } from './system-clock.ts';

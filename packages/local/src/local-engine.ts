@@ -1,11 +1,12 @@
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
-import type { Clock, GroupRecords, Ledger } from '@thrice/core';
+import type { Clock, GroupRecords, Ledger, Notifications } from '@thrice/core';
 import { FileBlobStore } from './store/file-blob-store.ts';
 import { GroupCommit, type WriteHold, type WriteObserver } from './store/group-commit.ts';
 import { openDatabase } from './store/open-database.ts';
 import { SqliteGroupRecords } from './store/sqlite-group-records.ts';
 import { SqliteLedger } from './store/sqlite-ledger.ts';
+import { SqliteNotifications } from './store/sqlite-notifications.ts';
 import { SqliteTaskQueue } from './store/sqlite-task-queue.ts';
 import { WorkerRegistry } from './store/worker-registry.ts';
 import { systemClock } from './system-clock.ts';
@@ -17,6 +18,7 @@ export class LocalEngine implements Disposable {
   readonly ledger: Ledger & Pick<SqliteLedger, 'areFinal'>;
   readonly blobs: FileBlobStore;
   readonly records: GroupRecords;
+  readonly notifications: Notifications;
   readonly workers: WorkerRegistry;
   readonly #database: DatabaseSync;
   readonly #commit: GroupCommit;
@@ -42,6 +44,7 @@ export class LocalEngine implements Disposable {
       workers: this.workers,
     });
     this.records = new SqliteGroupRecords(this.#database, { commit: this.#commit, clock });
+    this.notifications = new SqliteNotifications(this.#database, this.#commit);
     this.blobs = new FileBlobStore(folder);
   }
 

@@ -13,3 +13,4 @@ export { openTransport, type TransportInit } from './transport/open-transport.ts
 export { mapHttpError } from './vendors/map-http-error.ts';
 export { mapLimitText } from './vendors/map-limit-text.ts';
 export { parseDuration, parseRetryAfter } from './vendors/parse-reset.ts';
+export { HttpWebhook, type HttpWebhookInit } from './webhook/http-webhook.ts';

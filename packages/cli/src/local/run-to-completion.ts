@@ -15,7 +15,7 @@ import {
   type TaskScope,
   workGroup,
 } from '@thrice/local';
-import type { ModelClients } from '@thrice/models';
+import { HttpWebhook, type ModelClients } from '@thrice/models';
 import { chooseBreakers } from '../engine/close-breakers.ts';
 import { describePause } from '../render/breaker-text.ts';
 import { failureToJson } from '../render/failure-text.ts';
@@ -28,7 +28,9 @@ import { folderFlag } from '../shell/place-flags.ts';
 import { showPath } from '../shell/show-path.ts';
 import type { StopSignals } from '../shell/stop-signals.ts';
 import type { Terminal } from '../shell/terminal.ts';
+import { openHttpTransport } from './compose-local.ts';
 import { listPaidTwice } from './list-paid-twice.ts';
+import { Notifier } from './notifier.ts';
 import { ProgressFile } from './progress-file.ts';
 
 /** What {@link runToCompletion} needs. */
@@ -88,6 +90,20 @@ export async function runToCompletion(order: CompletionOrder): Promise<ExitCode>
   await using ahead = new ResultsAhead(order);
   await using _progressFile = new ProgressFile(header, engine);
   let summary: Summary | undefined;
+  await using transport = openHttpTransport(terminal);
+  const notifier = new Notifier({
+    header,
+    engine,
+    webhook: new HttpWebhook({
+      transport,
+      clock: engine.clock,
+      read: (name) => terminal.environment[name],
+      signal: signals.stop,
+    }),
+    note: (text) => progress.note(text),
+    flag: folderFlag(order.folder),
+    stopSignal: signals.stop,
+  });
   const ending = await progress.around(
     workGroup({
       engine,
@@ -104,6 +120,7 @@ export async function runToCompletion(order: CompletionOrder): Promise<ExitCode>
           void ahead.abandon();
         }
         if (event.kind === 'store-writable') isUnwritable = false;
+        notifier.observe(event);
         if (event.kind === 'lanes-waiting') order.onWaiting?.(event.areAllWaiting);
         progress.observe(event);
         if (event.kind === 'cells-taken-over' && event.inFlight.length > 0) {
@@ -120,6 +137,7 @@ export async function runToCompletion(order: CompletionOrder): Promise<ExitCode>
       // A rescore meanwhile would leave files of one grading that say they are of another.
       onEnd: async (end) => {
         if (!signals.stop.aborted) summary = await publish(order, end, ahead);
+        await notifier.end(end);
       },
     }),
   );

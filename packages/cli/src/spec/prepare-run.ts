@@ -74,6 +74,7 @@ export async function prepareRun(
     options.stage === undefined
       ? checkKeys(benchmark, planned, spec.skip_missing_keys, terminal)
       : new Map<string, string>();
+  if (options.stage === undefined) refuseMissingWebhook(spec, terminal);
   const [draft, checked] = await Promise.all([
     draftGroup({ read, spec, source, files, benchmark, options, terminal }),
     checkQuestions(source, spec.select, benchmark.configs, createNodeDigest),
@@ -120,6 +121,17 @@ function checkKeys(
   for (const { name, variable } of missing)
     terminal.error(`skipped ${name}: ${variable} is not set`);
   return new Map(missing.map(({ name }) => [name, 'skipped_missing_keys']));
+}
+
+/** @throws {ThriceError} `missing-key` for a variable of `[notify]` that is not set: nobody would be told of anything. */
+function refuseMissingWebhook({ notify }: BenchmarkSpec, { environment }: Terminal): void {
+  const names = [notify?.webhook_env, notify?.secret_env].filter((name) => name !== undefined);
+  const missing = names.find((name) => (environment[name]?.trim() ?? '') === '');
+  if (missing === undefined) return;
+  throw new ThriceError({
+    code: 'missing-key',
+    message: `notify: expected a value in ${missing}, found none; set it in the shell or in ./.env, or leave [notify] out`,
+  });
 }
 
 /** @throws {ThriceError} `missing-key` for a variable whose value no server would take for a key. */

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { notifiedEventSchema } from './notification.ts';
 import { priceSchema } from './price.ts';
 import { questionColumnsSchema } from './question-columns.ts';
 import { type Scorer, type ScorerSpec, scorerSpecSchema } from './scorer.ts';
@@ -40,17 +41,27 @@ const baseUrlSchema = z
     error: "expected a URL without user or key; name the key's variable in api_key_env",
   });
 
-/** The name of an environment variable; a value that looks like a key is rejected. */
-const keyVariableSchema = z
-  .string()
-  .refine((name) => /^[A-Za-z_][A-Za-z0-9_]*$/.test(name) && !looksLikeKey(name), {
-    error: 'expected the name of an environment variable, as in LAB_API_KEY, never a key',
+/** The name of an environment variable; a value that looks like a key, or is a URL, is rejected. */
+function variableSchema(example: string, secret: string) {
+  return z.string().refine((name) => /^[A-Za-z_][A-Za-z0-9_]*$/.test(name) && !looksLikeKey(name), {
+    error: `expected the name of an environment variable, as in ${example}, never ${secret}`,
   });
+}
 
 /** Some vendors' keys are valid variable names, but long, with digits among lower-case letters. */
 function looksLikeKey(text: string): boolean {
   return text.length >= 20 && /[a-z]/.test(text) && /\d/.test(text);
 }
+
+/** A webhook that is told what happens to a group. Its URL is a secret, so only its variable is named. */
+const notifySchema = z.strictObject({
+  webhook_env: variableSchema('THRICE_WEBHOOK', 'the URL itself'),
+  secret_env: variableSchema('THRICE_WEBHOOK_SECRET', 'the secret itself').optional(),
+  on: z
+    .array(notifiedEventSchema)
+    .min(1)
+    .default(() => [...notifiedEventSchema.options]),
+});
 
 const secondsSchema = z
   .number()
@@ -81,7 +92,7 @@ export type ServedModelPolicy = z.infer<typeof servedModelSchema>;
 const laneSchema = z.strictObject({
   base_url: baseUrlSchema.optional(),
   endpoints: z.array(baseUrlSchema).min(1).optional(),
-  api_key_env: keyVariableSchema.optional(),
+  api_key_env: variableSchema('LAB_API_KEY', 'a key').optional(),
   max_concurrency: z.int().min(1).max(10_000).optional(),
   timeout_s: secondsSchema.optional(),
   max_tokens_field: z.enum(['max_tokens', 'max_completion_tokens']).optional(),
@@ -223,6 +234,7 @@ function specSchema({
     coverage_floor: z.number().min(0).max(1).default(0.98),
     skip_missing_keys: z.boolean().default(false),
     budget_usd: unsupported('leave it out: a cap that is not enforced would be worse than none'),
+    notify: notifySchema.optional(),
     select: selectSchema.optional(),
     lanes: z.record(laneNameSchema, laneSchema).default({}),
     prices: z.record(z.string(), priceSchema).default({}),

@@ -13,6 +13,7 @@ export class SqliteGroupRecords implements GroupRecords {
   readonly #deleteCells: StatementSync;
   readonly #countCells: StatementSync;
   readonly #deleteTally: StatementSync;
+  readonly #deleteNotifications: StatementSync;
   readonly #deleteGroup: StatementSync;
 
   constructor(
@@ -27,6 +28,7 @@ export class SqliteGroupRecords implements GroupRecords {
       'SELECT count(*) AS held FROM cells WHERE run = ? AND config = ?',
     );
     this.#deleteTally = database.prepare('DELETE FROM tallies WHERE run = ? AND config = ?');
+    this.#deleteNotifications = database.prepare('DELETE FROM notifications WHERE group_name = ?');
     this.#deleteGroup = database.prepare('DELETE FROM groups WHERE group_name = ?');
   }
 
@@ -49,7 +51,10 @@ export class SqliteGroupRecords implements GroupRecords {
   }
 
   async deleteHeader(group: string): Promise<void> {
-    await this.#commit.write(() => this.#deleteGroup.run(group));
+    await this.#commit.write(() => {
+      this.#deleteNotifications.run(group);
+      this.#deleteGroup.run(group);
+    });
   }
 }
 

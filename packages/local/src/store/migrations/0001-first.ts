@@ -93,6 +93,14 @@ CREATE TABLE open_breakers (
   breaker TEXT NOT NULL
 ) STRICT;
 
+CREATE TABLE notifications (
+  group_name TEXT NOT NULL,
+  key TEXT NOT NULL,
+  is_unsent INTEGER NOT NULL,
+  notification TEXT NOT NULL,
+  PRIMARY KEY (group_name, key)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE workers (
   owner TEXT PRIMARY KEY,
   host TEXT NOT NULL,

@@ -1,0 +1,163 @@
+import {
+  areManyFailed,
+  type GroupEvent,
+  type GroupHeader,
+  type Notification,
+  recordEvent,
+  sendNotification,
+  type Webhook,
+} from '@thrice/core';
+import type { Ending, LocalEngine, WorkEvent } from '@thrice/local';
+import { countConfigs } from '../engine/describe-status.ts';
+import { sum } from '../engine/sum.ts';
+
+/** How often one process tries to send a notification, and how long it waits after the first failure, ms. */
+const ATTEMPTS = 3;
+const FIRST_WAIT_MS = 500;
+
+/** What a {@link Notifier} needs. */
+export interface NotifierInit {
+  readonly header: GroupHeader;
+  readonly engine: Pick<LocalEngine, 'ledger' | 'notifications' | 'workers' | 'clock'>;
+  readonly webhook: Webhook;
+  /** Shows a line to the user. */
+  readonly note: (text: string) => void;
+  /** Flag that a suggested command needs to find the group. */
+  readonly flag: string;
+  /** Aborts to send nothing more. */
+  readonly stopSignal: AbortSignal;
+}
+
+/**
+ * Tells the webhook of a group what happens to it, as far as its `[notify]` asks for that.
+ *
+ * An event is recorded before it is sent, one after the other, beside the work. What a process that died has left
+ * unsent is sent by the next one. A failure to send is shown, and changes nothing else.
+ */
+export class Notifier {
+  readonly #init: NotifierInit;
+  readonly #cells: number;
+  readonly #isWanted: boolean;
+  #failedCount = 0;
+  /** The keys of what this process has tried to send. */
+  readonly #tried = new Set<string>();
+  /** Everything that was asked for so far. */
+  #done: Promise<void> = Promise.resolve();
+
+  constructor(init: NotifierInit) {
+    this.#init = init;
+    const { configs, runs, spec } = init.header;
+    this.#cells = sum(configs.map(({ cells }) => cells)) * runs.length;
+    this.#isWanted = spec.notify !== undefined;
+    this.#enqueue(() => this.#sendLeftovers());
+  }
+
+  /** Notes what happened to the cells of this process. */
+  observe(event: WorkEvent): void {
+    if (event.kind === 'lanes-waiting' && event.areAllWaiting && event.waits.length > 0) {
+      this.#enqueue(() => this.#tellPause(event.waits, true));
+    }
+    if (event.kind !== 'cell-completed' || event.result.outcome !== 'failed') return;
+    this.#failedCount += 1;
+    const count = { failed: this.#failedCount, cells: this.#cells };
+    if (areManyFailed(count)) this.#enqueue(() => this.#tellFailures(this.#failedCount));
+  }
+
+  /** Tells how the work has ended. Resolves when everything is sent, or has been tried. */
+  async end(ending: Ending): Promise<void> {
+    if (ending.kind === 'complete') this.#enqueue(() => this.#tellEnd());
+    if (ending.kind === 'paused') {
+      const lanes = ending.openBreakers.map(({ breakerKey, error, resetAt }) => ({
+        breakerKey,
+        reason: error.message,
+        until: resetAt,
+      }));
+      this.#enqueue(() => this.#tellPause(lanes, false));
+    }
+    this.#enqueue(() => this.#sendLeftovers());
+    await this.#done;
+  }
+
+  #enqueue(work: () => Promise<void>): void {
+    if (!this.#isWanted) return;
+    this.#done = this.#done.then(async () => {
+      if (this.#init.stopSignal.aborted) return;
+      // A store that cannot be used fails the work itself.
+      await work().catch((error: unknown) => this.#init.note(`warning: ${String(error)}`));
+    });
+  }
+
+  async #tellEnd(): Promise<void> {
+    const configs = await countConfigs(this.#init.header, this.#init.engine);
+    const total = (pick: (config: (typeof configs)[number]) => number) => sum(configs.map(pick));
+    const costs = configs.flatMap(({ cells, costUsd }) => (cells === 0 ? [] : [costUsd]));
+    const known = costs.filter((cost) => cost !== null);
+    await this.#tell({
+      kind: 'end',
+      cells: this.#cells,
+      scored: total(({ scored }) => scored),
+      unparsed: total(({ unparsed }) => unparsed),
+      ungraded: total(({ ungraded }) => ungraded),
+      failed: total(({ failed }) => failed),
+      costUsd: known.length === costs.length ? sum(known) : null,
+      command: this.#command('rerun', ' --failed'),
+    });
+  }
+
+  async #tellPause(
+    lanes: Extract<GroupEvent, { kind: 'pause' }>['lanes'],
+    isWaiting: boolean,
+  ): Promise<void> {
+    const configs = await countConfigs(this.#init.header, this.#init.engine);
+    const done = this.#cells - sum(configs.map(({ notAttempted }) => notAttempted));
+    const command = this.#command('resume');
+    await this.#tell({ kind: 'pause', cells: this.#cells, done, lanes, isWaiting, command });
+  }
+
+  async #tellFailures(failed: number): Promise<void> {
+    await this.#tell({
+      kind: 'failure',
+      cells: this.#cells,
+      failed,
+      command: this.#command('status'),
+    });
+  }
+
+  #command(name: string, options = ''): string {
+    return `thrice ${name} ${this.#init.header.group}${options}${this.#init.flag}`;
+  }
+
+  async #tell(event: GroupEvent): Promise<void> {
+    const { header, engine } = this.#init;
+    const recorded = await recordEvent(header, event, engine);
+    if (recorded !== undefined) await this.#send(recorded);
+  }
+
+  /** What a process has recorded and not sent is only sent by another once it does not work on the group any more. */
+  async #sendLeftovers(): Promise<void> {
+    const { header, engine } = this.#init;
+    if (engine.workers.countOthers(header.group, engine.clock.now()) > 0) return;
+    for (const notification of await engine.notifications.listUnsent()) {
+      const isOwn = notification.group === header.group;
+      if (isOwn && !this.#tried.has(notification.key)) await this.#send(notification);
+    }
+  }
+
+  async #send(notification: Notification): Promise<void> {
+    const { engine, webhook, note, stopSignal } = this.#init;
+    this.#tried.add(notification.key);
+    let unsent = notification;
+    for (let attempt = 1; !stopSignal.aborted; attempt += 1) {
+      const outcome = await sendNotification(unsent, { ...engine, webhook });
+      if (outcome.kind === 'sent') return;
+      const { code, message } = outcome.error;
+      if (outcome.kind === 'given-up' || attempt === ATTEMPTS) {
+        const next = outcome.kind === 'failed' ? '; the next work on the group sends it again' : '';
+        note(`warning: [${code}] not told the webhook of ${notification.event}: ${message}${next}`);
+        return;
+      }
+      unsent = { ...unsent, failureCount: unsent.failureCount + 1 };
+      await engine.clock.sleep(FIRST_WAIT_MS * 4 ** (attempt - 1), stopSignal);
+    }
+  }
+}

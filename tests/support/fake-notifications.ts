@@ -1,0 +1,34 @@
+import type { Notification, Notifications } from '@thrice/core';
+
+/** Notifications in memory. */
+export class FakeNotifications implements Notifications {
+  readonly #recorded = new Map<string, Notification>();
+  readonly #settled = new Set<string>();
+
+  async record(notification: Notification): Promise<boolean> {
+    const name = nameOf(notification);
+    if (this.#recorded.has(name)) return false;
+    this.#recorded.set(name, notification);
+    return true;
+  }
+
+  async listUnsent(): Promise<readonly Notification[]> {
+    return [...this.#recorded].flatMap(([name, notification]) =>
+      this.#settled.has(name) ? [] : [notification],
+    );
+  }
+
+  async noteFailure(notification: Notification): Promise<void> {
+    const name = nameOf(notification);
+    if (this.#recorded.has(name) && !this.#settled.has(name))
+      this.#recorded.set(name, notification);
+  }
+
+  async settle(notification: Notification): Promise<void> {
+    this.#settled.add(nameOf(notification));
+  }
+}
+
+function nameOf({ group, key }: Notification): string {
+  return `${group}\n${key}`;
+}
