@@ -150,7 +150,8 @@ class AllWork {
 }
 
 function signatureOf(breakers: readonly OpenBreaker[]): string {
-  return JSON.stringify(breakers.map(({ breakerKey, openedAt }) => [breakerKey, openedAt]).sort());
+  const names = breakers.map(({ breakerKey, openedAt }) => `${breakerKey} ${openedAt}`);
+  return JSON.stringify(names.toSorted());
 }
 
 function describeEnd(exitCode: ExitCode): string {
