@@ -424,6 +424,8 @@ export function aLane(parts: Partial<Lane> = {}): Lane {
     protocol: 'chat',
     endpoints: ['http://127.0.0.1:1800/v1'],
     apiKeyEnv: undefined,
+    requestsPerMinute: undefined,
+    tokensPerMinute: undefined,
     maxConcurrency: undefined,
     timeoutMs: 60_000,
     maxTokensField: 'max_tokens',

@@ -14,6 +14,7 @@ export async function takePermit(
   const grant = await governor.grant({
     lane,
     model: 'm',
+    inputTokens: 10,
     estimatedTokens: null,
     canWait,
     signal,

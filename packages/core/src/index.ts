@@ -34,10 +34,12 @@ export {
 export { backoffMs, retryDelayMs } from './cells/backoff.ts';
 export { areResendsUsedUp, countResend } from './cells/count-resend.ts';
 export { breakerScopeOf, decideRetry, type RetryDecision } from './cells/decide-retry.ts';
+export { estimateTokens } from './cells/estimate-tokens.ts';
 export { executeCell } from './cells/execute-cell.ts';
 export { describeError } from './cells/failed-result.ts';
 export { Heartbeat } from './cells/heartbeat.ts';
 export { isServedModel } from './cells/is-served-model.ts';
+export { LaneAllowance } from './cells/lane-allowance.ts';
 export { LaneHealth } from './cells/lane-health.ts';
 export { processTask, type TaskSettlement, type TaskWorker } from './cells/process-task.ts';
 export {
@@ -45,6 +47,7 @@ export {
   readQuestion,
   readStoredQuestions,
 } from './cells/read-question.ts';
+export { limitNamedIn, readRateLimits } from './cells/read-rate-limits.ts';
 export { RecentGroups } from './cells/recent-groups.ts';
 export { SharedGovernor } from './cells/shared-governor.ts';
 export type { Settlement, Worker } from './cells/worker.ts';
@@ -141,6 +144,20 @@ export {
   resultRequestSchema,
 } from './domain/group-request.ts';
 export { sumKnown } from './domain/known-sum.ts';
+export {
+  callsInFlight,
+  concurrencyLimit,
+  effectiveRate,
+  exchangeShare,
+  type LaneLimit,
+  type LaneReport,
+  type LaneShare,
+  type LimitSource,
+  laneLimitSchema,
+  unknownLimit,
+  usedPerMinute,
+  withoutHolder,
+} from './domain/lane-limit.ts';
 export { isLimited, type LanePace, lanePaceSchema } from './domain/lane-pace.ts';
 export { type LaneWait, laneWaitSchema } from './domain/lane-wait.ts';
 export type {
@@ -159,6 +176,13 @@ export {
   questionMessageSchema,
   questionSchema,
 } from './domain/question.ts';
+export {
+  beliefAfterRefusal,
+  believedPerMinute,
+  firstBelief,
+  type RateBelief,
+  rateBeliefSchema,
+} from './domain/rate-belief.ts';
 export { type ResendNote, type Resends, resendNoteSchema } from './domain/resends.ts';
 export {
   createScorerRegistry,
@@ -278,6 +302,7 @@ export type {
 } from './ports/governor.ts';
 export type { GroupRecords } from './ports/group-records.ts';
 export type { GroupRequests, TaskCounter } from './ports/group-requests.ts';
+export type { LaneLimits } from './ports/lane-limits.ts';
 export type { LanePaces, ReturnRange } from './ports/lane-paces.ts';
 export type { Claim, Completion, GroupRecord, Ledger } from './ports/ledger.ts';
 export type {

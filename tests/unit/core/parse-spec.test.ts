@@ -209,16 +209,6 @@ describe('a spec', () => {
       'budget_usd: not supported by this version; leave it out: a cap that is not enforced would be worse than none',
     ],
     [
-      'rpm',
-      { ...minimal, lanes: { lab: { base_url: 'http://x/v1', rpm: 600 } } },
-      'lanes.lab.rpm: not supported by this version; bound the lane with max_concurrency',
-    ],
-    [
-      'tpm',
-      { ...minimal, lanes: { lab: { base_url: 'http://x/v1', tpm: 600 } } },
-      'lanes.lab.tpm: not supported by this version; bound the lane with max_concurrency',
-    ],
-    [
       'confidence',
       { ...minimal, configs: [{ ...config, confidence: true }] },
       'configs[0].confidence: not supported by this version; ask for it in the prompt',

@@ -37,7 +37,14 @@ function cellsOf({ workers }: Workers): readonly Governor[] {
 /** Asks for a permit of a cell that has this much time. */
 function ask(governor: Governor, timeMs = 600_000, signal = new AbortController().signal) {
   const canWait = (waitMs: number) => waitMs <= timeMs;
-  return governor.grant({ lane: 'lab', model: 'm', estimatedTokens: null, canWait, signal });
+  return governor.grant({
+    lane: 'lab',
+    model: 'm',
+    inputTokens: 10,
+    estimatedTokens: null,
+    canWait,
+    signal,
+  });
 }
 
 /** A lane that has refused one call and takes the next ones two seconds later. */

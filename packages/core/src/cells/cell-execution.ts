@@ -24,6 +24,7 @@ import { renderPrompt } from '../spec/render-prompt.ts';
 import { BackgroundCall, type BackgroundProgress } from './background-call.ts';
 import { retryDelayMs } from './backoff.ts';
 import { breakerScopeOf, decideRetry } from './decide-retry.ts';
+import { estimateTokens } from './estimate-tokens.ts';
 import { describeError, toFailedResult } from './failed-result.ts';
 import type { HeldLease } from './heartbeat.ts';
 import { isServedModel } from './is-served-model.ts';
@@ -192,7 +193,7 @@ export class CellExecution {
       .grant({
         lane,
         model,
-        estimatedTokens: null,
+        ...estimateTokens(move.request),
         canWait: (waitMs) => this.#hasTimeAfter(waitMs, move.request),
         signal: this.#lease.signal,
       })

@@ -102,8 +102,8 @@ const laneSchema = z.strictObject({
   behaviour: z.string().min(1).optional(),
   /** File with the bundled simulator's faults, relative to the spec; lane `sim` only. */
   faults: z.string().min(1).optional(),
-  rpm: unsupported('bound the lane with max_concurrency'),
-  tpm: unsupported('bound the lane with max_concurrency'),
+  rpm: z.number().positive().optional(),
+  tpm: z.number().positive().optional(),
 });
 
 /**

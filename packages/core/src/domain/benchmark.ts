@@ -20,8 +20,12 @@ export interface Lane {
   readonly endpoints: readonly string[];
   /** The variable that holds the key; undefined for endpoints that need none. */
   readonly apiKeyEnv: string | undefined;
-  /** Calls in flight from one machine, >= 1; undefined leaves it to `parallel`. */
+  /** Calls in flight, of all processes that share the ledger, >= 1; undefined leaves it to `parallel`. */
   readonly maxConcurrency: number | undefined;
+  /** Requests a minute, of all processes that share the ledger; undefined leaves it to be found. */
+  readonly requestsPerMinute: number | undefined;
+  /** Tokens a minute, input and output; undefined leaves it to be found. */
+  readonly tokensPerMinute: number | undefined;
   /** One model call, ms. */
   readonly timeoutMs: number;
   readonly maxTokensField: 'max_tokens' | 'max_completion_tokens';

@@ -5,7 +5,9 @@ export interface PermitRequest {
   readonly lane: string;
   /** The model's name as the lane knows it. */
   readonly model: string;
-  /** Tokens the call may use, input and output; null if there is no bound. */
+  /** A bound of the input's tokens, from its size. */
+  readonly inputTokens: number;
+  /** Tokens the call may use, input and output; null if its output has no bound. */
   readonly estimatedTokens: number | null;
   /** Whether the caller has the time to wait so long, ms, and to make its call after. */
   readonly canWait: (waitMs: number) => boolean;

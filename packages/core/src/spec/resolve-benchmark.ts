@@ -208,6 +208,8 @@ function resolveLane(spec: BenchmarkSpec, name: string): Lane {
     endpoints: endpoints.map((endpoint) => endpoint.replace(/\/+$/, '')),
     apiKeyEnv: given?.api_key_env ?? builtin?.apiKeyEnv,
     maxConcurrency: given?.max_concurrency,
+    requestsPerMinute: given?.rpm,
+    tokensPerMinute: given?.tpm,
     timeoutMs: (given?.timeout_s ?? spec.timeout_s) * 1000,
     maxTokensField: given?.max_tokens_field ?? vendor?.maxTokensField ?? 'max_tokens',
     servedModel: given?.served_model ?? 'pin',

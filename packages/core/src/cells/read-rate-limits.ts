@@ -1,0 +1,106 @@
+import type { RateLimitHeaders } from '../ports/governor.ts';
+
+/** The limits of a lane that its vendor has stated; null where it has not. */
+export interface StatedLimits {
+  readonly requestsPerMinute: number | null;
+  readonly tokensPerMinute: number | null;
+}
+
+/** A bucket that is full again within this time, ms, holds the limit of a minute; one that takes longer, that of a day. */
+const MINUTE_BUCKET_MS = 120_000;
+const UNIT_MS: Readonly<Record<string, number>> = {
+  ms: 1,
+  s: 1_000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+};
+
+/**
+ * Headers whose limit is that of a minute, by name or by documentation, in order of preference.
+ *
+ * Mistral: https://github.com/mistralai/client-ts/issues/169 (2026-02). Cerebras:
+ * https://inference-docs.cerebras.ai/support/rate-limits (2026-11). Anthropic, a token bucket whose limits are those of a
+ * minute: https://docs.claude.com/en/api/rate-limits (2026-11).
+ */
+const OF_A_MINUTE = {
+  requests: [
+    'x-ratelimit-limit-req-minute',
+    'x-ratelimit-limit-requests-minute',
+    'anthropic-ratelimit-requests-limit',
+  ],
+  tokens: [
+    'x-ratelimit-limit-tokens-minute',
+    'anthropic-ratelimit-tokens-limit',
+    'anthropic-ratelimit-input-tokens-limit',
+  ],
+} as const;
+
+/**
+ * Reads the limits a minute from the headers of a response.
+ *
+ * `x-ratelimit-limit-requests` does not say of what time: it is that of a minute in most answers of OpenAI, that of a day
+ * in others and always at Groq. `reset` says how long the bucket takes to fill up what is gone, so both together tell
+ * the rate at which it fills.
+ *
+ * @see https://platform.openai.com/docs/guides/rate-limits (rate limits in headers, 2026-11)
+ * @see https://console.groq.com/docs/rate-limits (2026-11)
+ */
+export function readRateLimits(headers: RateLimitHeaders): StatedLimits {
+  return {
+    requestsPerMinute: limitOf(headers, 'requests'),
+    tokensPerMinute: limitOf(headers, 'tokens'),
+  };
+}
+
+function limitOf(headers: RateLimitHeaders, kind: 'requests' | 'tokens'): number | null {
+  for (const name of OF_A_MINUTE[kind]) {
+    const limit = positive(headers[name]);
+    if (limit !== null) return limit;
+  }
+  const limit = positive(headers[`x-ratelimit-limit-${kind}`]);
+  const remaining = Number(headers[`x-ratelimit-remaining-${kind}`] ?? Number.NaN);
+  const resetMs = durationMs(headers[`x-ratelimit-reset-${kind}`]);
+  if (limit === null || resetMs === null) return null;
+  const goneCount = limit - Math.max(0, remaining);
+  if (!(goneCount > 0)) return null;
+  return (limit / goneCount) * resetMs <= MINUTE_BUCKET_MS ? limit : null;
+}
+
+/** Azure says -1 where it has no limit: https://github.com/openai/openai-dotnet/issues/838 (2025-11). */
+function positive(text: string | undefined): number | null {
+  const value = Number(text ?? Number.NaN);
+  return Number.isFinite(value) && value > 0 ? value : null;
+}
+
+/** Reads `6m0s`, `8.64s`, `20ms`, or a number of seconds. Null for anything else, and for no time at all. */
+function durationMs(text: string | undefined): number | null {
+  if (text === undefined || text.length > 40) return null;
+  if (/^\d+(\.\d+)?$/.test(text)) return positive(String(Number(text) * 1_000));
+  if (!/^(\d+(\.\d+)?(ms|[smhd]))+$/.test(text)) return null;
+  const parts = [...text.matchAll(/(\d+(?:\.\d+)?)(ms|[smhd])/g)];
+  const sumMs = parts.reduce(
+    (sum, [, count, unit = '']) => sum + Number(count) * (UNIT_MS[unit] ?? 0),
+    0,
+  );
+  return sumMs > 0 ? sumMs : null;
+}
+
+/**
+ * Which limit refused a call, as far as its vendor says: the limit of which nothing remains, or the one in the text.
+ * OpenAI: "on tokens per min (TPM): Limit 30000, Used 14567, Requested 24754"; Anthropic: "rate limit of 50,000 input
+ * tokens per minute".
+ */
+export function limitNamedIn(
+  reason: string,
+  headers: RateLimitHeaders,
+): 'requests' | 'tokens' | null {
+  const isUsedUp = (kind: 'requests' | 'tokens') =>
+    [`x-ratelimit-remaining-${kind}`, `anthropic-ratelimit-${kind}-remaining`].some(
+      (name) => Number(headers[name] ?? Number.NaN) <= 0,
+    );
+  const isTokens = isUsedUp('tokens') || /\btokens? per (?:min|sec)|\bTPM\b/i.test(reason);
+  const isRequests = isUsedUp('requests') || /\brequests? per (?:min|sec)|\bRPM\b/i.test(reason);
+  if (isTokens === isRequests) return null;
+  return isTokens ? 'tokens' : 'requests';
+}

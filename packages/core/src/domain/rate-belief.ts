@@ -1,0 +1,145 @@
+import * as z from 'zod';
+
+/** How much a rate falls with a refusal: once it is found, if that was not enough, and while it is searched. */
+const FALL_FACTOR = 0.95;
+const STEEP_FALL_FACTOR = 0.85;
+const SEARCH_FALL_FACTOR = 0.7;
+/** By how much a rate rises in the first cycle after a fall, by addition; each further cycle adds four times as much in all. */
+const RISE_RATIO = 0.07;
+/** A cycle takes at least so long, ms, and so many calls: one of them, and the few in flight with it, may be refused. */
+const MIN_CYCLE_MS = 30_000;
+const CALLS_PER_CYCLE = 200;
+/** A cycle takes so many times as long as the vendor last asked to wait: a hold costs little of the time between two. */
+const HOLDS_PER_CYCLE = 40;
+/** After a fall that may have been too deep, a cycle is shorter by this factor, until the limit is met again. */
+const APPROACH_FACTOR = 6;
+/** The longest cycle, ms. */
+const MAX_CYCLE_MS = 300_000;
+/** While a rate is searched, it doubles in this time, ms, or in the time of so many calls. */
+const MIN_DOUBLING_MS = 1_000;
+const CALLS_PER_DOUBLING = 2;
+/** A refusal so soon after a fall, ms, or within so many calls, says that the rate is still far too high. */
+const STEEP_WITHIN_MS = 2_000;
+const STEEP_WITHIN_CALLS = 10;
+/** Bounds of the first rate, in ms between two calls. */
+const MIN_FIRST_INTERVAL_MS = 10;
+const MAX_FIRST_INTERVAL_MS = 1_000;
+/** Bounds of a rate, calls a minute or that of their tokens. */
+const MIN_CALLS_PER_MINUTE = 1;
+const MAX_RISE_FACTOR = 1e6;
+
+/**
+ * What refusals have shown of a rate limit whose vendor does not say it, in requests or tokens.
+ *
+ * A refusal lowers the rate by a factor. From then on it rises by itself, as a function of the time alone, so that nothing
+ * is written before the next refusal: slowly at first, to find the limit again from below, then faster and faster,
+ * because a limit that is not met for so long has been raised.
+ */
+export const rateBeliefSchema = z.strictObject({
+  /** The rate when it last fell, in requests or tokens a minute. */
+  perMinute: z.number().positive(),
+  /** The share of one call in it: 1 for requests, the tokens of an average call for tokens. */
+  perCall: z.number().positive(),
+  /** When it last fell, or when the hold after that ends, ms since 1970. */
+  fellAtMs: z.number(),
+  /** How long the vendor last asked to wait, ms; 0 if it did not. */
+  waitMs: z.number().min(0),
+  /**
+   * `searching`: it doubles until the next refusal. `approaching`: it has fallen deep and rises fast to the limit. `found`:
+   * it has met the limit from below.
+   */
+  phase: z.enum(['searching', 'approaching', 'found']),
+});
+/** What refusals have shown of a rate limit; see {@link rateBeliefSchema}. */
+export type RateBelief = z.infer<typeof rateBeliefSchema>;
+
+/** A refusal because of a rate limit. */
+export interface RateRefusal {
+  /** Since 1970. */
+  readonly nowMs: number;
+  /** How long the vendor asks to wait; undefined where it does not say. */
+  readonly retryAfterMs: number | undefined;
+}
+
+/**
+ * The belief after the first refusal of a lane: as fast as the vendor asks to call again, but at least once a second,
+ * and rising fast until the next refusal.
+ *
+ * @param perCall - The share of an average call: 1 for requests.
+ */
+export function firstBelief(
+  { nowMs, retryAfterMs }: RateRefusal,
+  { perCall }: { readonly perCall: number },
+): RateBelief {
+  const intervalMs = Math.max(
+    MIN_FIRST_INTERVAL_MS,
+    Math.min(MAX_FIRST_INTERVAL_MS, retryAfterMs ?? MAX_FIRST_INTERVAL_MS),
+  );
+  const waitMs = retryAfterMs ?? 0;
+  const perMinute = (perCall * 60_000) / intervalMs;
+  return { perMinute, perCall, fellAtMs: nowMs + waitMs, waitMs, phase: 'searching' };
+}
+
+/** The rate that is believed at a time, in requests or tokens a minute. */
+export function believedPerMinute(belief: RateBelief, nowMs: number): number {
+  const { perMinute, fellAtMs, phase } = belief;
+  // The clock may have been set back meanwhile.
+  const elapsedMs = Math.max(0, nowMs - fellAtMs);
+  const factor =
+    phase === 'searching'
+      ? 2 ** (elapsedMs / doublingMs(belief))
+      : 1 + RISE_RATIO * riseAfter(elapsedMs / cycleMs(belief));
+  return perMinute * Math.min(MAX_RISE_FACTOR, factor);
+}
+
+/**
+ * The belief after a refusal.
+ *
+ * @param refusal.sentAtMs - When the refused call was sent, ms since 1970.
+ * @param refusal.lagMs - How long it takes until every worker knows that the rate has fallen.
+ * @param refusal.usedPerMinute - The rate that was used of late, where it is known: a rate that nobody used to the
+ *   full has risen without meaning.
+ * @returns The same belief if the call was sent before its sender could know the last fall: calls that were in flight
+ *   together are refused together.
+ */
+export function beliefAfterRefusal(
+  belief: RateBelief,
+  refusal: RateRefusal & {
+    readonly sentAtMs: number;
+    readonly lagMs: number;
+    readonly usedPerMinute?: number | undefined;
+  },
+): RateBelief {
+  const { nowMs, retryAfterMs, sentAtMs, lagMs, usedPerMinute } = refusal;
+  const { perCall, fellAtMs, phase } = belief;
+  if (sentAtMs < fellAtMs + lagMs) return belief;
+  const believed = believedPerMinute(belief, sentAtMs);
+  const used = Math.min(believed, usedPerMinute ?? believed);
+  const steepMs = Math.max(STEEP_WITHIN_MS, (STEEP_WITHIN_CALLS * 60_000 * perCall) / believed);
+  const isSteep = sentAtMs - fellAtMs - lagMs < steepMs;
+  const foundFactor = isSteep ? STEEP_FALL_FACTOR : FALL_FACTOR;
+  const factor = phase === 'searching' ? SEARCH_FALL_FACTOR : foundFactor;
+  const waitMs = retryAfterMs ?? 0;
+  return {
+    perMinute: Math.max(MIN_CALLS_PER_MINUTE * perCall, used * factor),
+    perCall,
+    fellAtMs: nowMs + waitMs,
+    waitMs,
+    phase: factor === FALL_FACTOR ? 'found' : 'approaching',
+  };
+}
+
+/** The rise after so many cycles, in that of the first. */
+function riseAfter(cycles: number): number {
+  return cycles <= 1 ? cycles : 4 ** (cycles - 1);
+}
+
+function cycleMs({ perMinute, perCall, waitMs, phase }: RateBelief): number {
+  const callsMs = (CALLS_PER_CYCLE * 60_000 * perCall) / perMinute;
+  const longMs = Math.max(MIN_CYCLE_MS, callsMs, HOLDS_PER_CYCLE * waitMs);
+  return Math.min(MAX_CYCLE_MS, longMs) / (phase === 'approaching' ? APPROACH_FACTOR : 1);
+}
+
+function doublingMs({ perMinute, perCall }: RateBelief): number {
+  return Math.max(MIN_DOUBLING_MS, (CALLS_PER_DOUBLING * 60_000 * perCall) / perMinute);
+}
