@@ -11,8 +11,7 @@ import {
   createNodeDigest,
   fileSourceReader,
   LocalEngine,
-  SlotGovernor,
-  slotsPerLane,
+  openGovernor,
   systemClock,
   workGroup,
 } from '@thrice/local';
@@ -102,12 +101,7 @@ await workGroup({
   benchmark,
   clientFor: () => instantModel,
   patterns: inProcessPatterns,
-  governor: new SlotGovernor({
-    clock: systemClock,
-    total: benchmark.parallel,
-    perLane: slotsPerLane(benchmark),
-    random: Math.random,
-  }),
+  governor: openGovernor({ engine, benchmark, group: header.group, random: Math.random }),
   random: Math.random,
   observe: () => undefined,
   scope: { runs: header.runs, configs: header.configs.map(({ config }) => config) },

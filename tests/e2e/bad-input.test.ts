@@ -378,11 +378,9 @@ const badSpecs: readonly BadInput[] = [
     ],
   },
   {
-    name: 'requests a minute',
-    files: withLane('rpm = 60'),
-    stderr: [
-      'thrice: benchmark.toml: lanes.lab.rpm: not supported by this version; bound the lane with max_concurrency',
-    ],
+    name: 'no requests a minute',
+    files: withLane('rpm = 0'),
+    stderr: ['thrice: benchmark.toml: lanes.lab.rpm: expected a number greater than 0, received 0'],
   },
   {
     name: 'a confidence',

@@ -8,11 +8,14 @@ export { GroupCommit, type WriteHold, type WriteObserver } from './store/group-c
 export { makeFolder } from './store/make-folder.ts';
 export { openDatabase } from './store/open-database.ts';
 export { SqliteGroupRecords } from './store/sqlite-group-records.ts';
+export { SqliteLaneLimits } from './store/sqlite-lane-limits.ts';
 export { SqliteLedger } from './store/sqlite-ledger.ts';
 export { SqliteNotifications } from './store/sqlite-notifications.ts';
 export { type Backlog, SqliteTaskQueue, type TaskScope } from './store/sqlite-task-queue.ts';
 export { WorkerRegistry } from './store/worker-registry.ts';
 export { systemClock } from './system-clock.ts';
+export { accountOf, LaneShare } from './work/lane-share.ts';
+export { openGovernor } from './work/open-governor.ts';
 export { ResultsAhead } from './work/results-ahead.ts';
 export { SlotGovernor, slotsPerLane, type WatchedGovernor } from './work/slot-governor.ts';
 export { takeOverCells } from './work/take-over-cells.ts';

@@ -5,6 +5,7 @@ import { FileBlobStore } from './store/file-blob-store.ts';
 import { GroupCommit, type WriteHold, type WriteObserver } from './store/group-commit.ts';
 import { openDatabase } from './store/open-database.ts';
 import { SqliteGroupRecords } from './store/sqlite-group-records.ts';
+import { SqliteLaneLimits } from './store/sqlite-lane-limits.ts';
 import { SqliteLedger } from './store/sqlite-ledger.ts';
 import { SqliteNotifications } from './store/sqlite-notifications.ts';
 import { SqliteTaskQueue } from './store/sqlite-task-queue.ts';
@@ -19,6 +20,7 @@ export class LocalEngine implements Disposable {
   readonly blobs: FileBlobStore;
   readonly records: GroupRecords;
   readonly notifications: Notifications;
+  readonly laneLimits: SqliteLaneLimits;
   readonly workers: WorkerRegistry;
   readonly #database: DatabaseSync;
   readonly #commit: GroupCommit;
@@ -43,6 +45,7 @@ export class LocalEngine implements Disposable {
       clock: this.clock,
       workers: this.workers,
     });
+    this.laneLimits = new SqliteLaneLimits(this.#database, { commit: this.#commit, clock });
     this.records = new SqliteGroupRecords(this.#database, { commit: this.#commit, clock });
     this.notifications = new SqliteNotifications(this.#database, this.#commit);
     this.blobs = new FileBlobStore(folder);

@@ -9,9 +9,8 @@ import {
 import {
   type Ending,
   type LocalEngine,
+  openGovernor,
   ResultsAhead,
-  SlotGovernor,
-  slotsPerLane,
   type TaskScope,
   workGroup,
 } from '@thrice/local';
@@ -73,12 +72,8 @@ export async function runToCompletion(order: CompletionOrder): Promise<ExitCode>
   });
   for (const lane of lanes) await queue.makeVisible(lane);
   const progress = await createProgress({ terminal, engine, header, logMs: order.logMs });
-  const governor = new SlotGovernor({
-    clock: engine.clock,
-    total: benchmark.parallel,
-    perLane: slotsPerLane(benchmark),
-    random: Math.random,
-  });
+  const { group } = header;
+  const governor = openGovernor({ engine, benchmark, group, random: Math.random });
   let isUnwritable = false;
   const onDrain = () =>
     progress.note(

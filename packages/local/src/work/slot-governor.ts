@@ -12,11 +12,13 @@ import {
   type SettledCall,
   ThriceError,
 } from '@thrice/core';
+import type { GrantedCall, LaneShare, WaitingCalls } from './lane-share.ts';
 
 type Refusal = Extract<CallEnd, { readonly kind: 'refused' }>;
 
 /** Number of refusals in a row that hold a lane; one alone may be chance. */
 const REFUSALS_TO_HOLD = 2;
+const NO_TOKENS = { boundTokens: 0, reservedTokens: 0 };
 const NOT_REFUSED: SettledCall = { delayMs: 0, hasOnlyRefused: false };
 /** Longest sleep of the alarm, ms. A timer of more than 2^31 - 1 ms, about 25 days, would fire after 1 ms. */
 const MAX_SLEEP_MS = 60_000;
@@ -42,11 +44,15 @@ export interface WatchedGovernor extends Governor {
 }
 
 interface Waiter {
+  /** Tokens that are reserved for its call. */
+  readonly tokens: number;
   readonly start: () => void;
   readonly abort: () => void;
 }
 
 interface LaneSlots {
+  /** The part of this process in the limits that all processes hold together; undefined if it is alone. */
+  readonly share: LaneShare | undefined;
   /** Calls in flight at most, as configured. */
   readonly limit: number;
   /** Calls in flight at most at present, 1..`limit`: each hold halves it, each answer adds one. */
@@ -90,12 +96,14 @@ export class SlotGovernor implements WatchedGovernor {
   /**
    * @param init.total - Slots in total, >= 1.
    * @param init.perLane - Slots by lane, >= 1 each.
+   * @param init.shares - Shares by lane. @default none: the slots are the only limit
    */
   constructor(init: {
     readonly clock: Clock;
     readonly total: number;
     readonly perLane: ReadonlyMap<string, number>;
     readonly random: Random;
+    readonly shares?: ReadonlyMap<string, LaneShare>;
   }) {
     this.#clock = init.clock;
     this.#random = init.random;
@@ -105,6 +113,7 @@ export class SlotGovernor implements WatchedGovernor {
       [...init.perLane].map(([lane, limit]) => [
         lane,
         {
+          share: init.shares?.get(lane),
           limit,
           window: limit,
           inUse: 0,
@@ -117,30 +126,37 @@ export class SlotGovernor implements WatchedGovernor {
         },
       ]),
     );
+    for (const share of init.shares?.values() ?? []) share.onChange = () => this.grantWaiting();
   }
 
   /** Waits without a limit: a waiting cell on this machine blocks no other. */
-  async grant({ lane, signal }: PermitRequest): Promise<Grant> {
+  async grant(request: PermitRequest): Promise<Grant> {
+    const { lane, model, signal } = request;
     const slots = this.#slotsOf(lane);
     if (signal.aborted || this.#closed.signal.aborted) throw interrupted();
     const sinceMs = this.#clock.monotonicMs();
     const isFirst = slots.waiters.size === 0;
     const isGrantable = isFirst && this.#free > 0 && !this.#isPaused;
-    if (isGrantable && canGrant(slots, sinceMs)) this.#take(slots);
-    else await this.#wait(slots, signal);
+    const bounds = { model, ...(slots.share?.reserve(request) ?? NO_TOKENS) };
+    const tokens = bounds.reservedTokens;
+    if (isGrantable && canGrant(slots, tokens, sinceMs)) this.#take(slots, tokens, sinceMs);
+    else await this.#wait(slots, { tokens, sinceMs, signal });
+    const sentMs = this.#clock.monotonicMs();
+    const call: GrantedCall = { ...bounds, sentAtMs: this.#clock.now(), sentMs };
     let isSettled = false;
     const settle = async (end: CallEnd) => {
       if (isSettled) return NOT_REFUSED;
       isSettled = true;
-      return this.#settle(slots, end);
+      return this.#settle(slots, call, end);
     };
-    const waitMs = Math.round(this.#clock.monotonicMs() - sinceMs);
+    const waitMs = Math.round(sentMs - sinceMs);
     const permit = { waitMs, settle };
     return { kind: 'granted', permit };
   }
 
-  #settle(slots: LaneSlots, end: CallEnd): SettledCall {
-    const settled = end.kind === 'refused' ? this.#refuse(slots, end) : NOT_REFUSED;
+  #settle(slots: LaneSlots, call: GrantedCall, end: CallEnd): SettledCall {
+    const isNews = slots.share?.settle(call, end) ?? true;
+    const settled = end.kind === 'refused' ? this.#refuse(slots, end, isNews) : NOT_REFUSED;
     if (end.kind === 'answered') speedUp(slots);
     slots.inUse -= 1;
     this.#free += 1;
@@ -148,8 +164,11 @@ export class SlotGovernor implements WatchedGovernor {
     return settled;
   }
 
-  #refuse(slots: LaneSlots, { retryAfterMs, reason }: Refusal): SettledCall {
-    const delayMs = this.#slowDown(slots, retryAfterMs);
+  /** @param isNews - Whether the lane was called as fast as now when the call was sent. */
+  #refuse(slots: LaneSlots, { retryAfterMs, reason }: Refusal, isNews: boolean): SettledCall {
+    const delayMs = isNews
+      ? this.#slowDown(slots, retryAfterMs)
+      : (retryAfterMs ?? retryDelayMs(1, this.#random));
     this.#noteWait(slots, delayMs, reason);
     const nowMs = this.#clock.monotonicMs();
     slots.refusedSinceMs ??= nowMs;
@@ -183,10 +202,10 @@ export class SlotGovernor implements WatchedGovernor {
 
   close(): void {
     this.#closed.abort();
-    this.#alarm?.cancel.abort();
     for (const { waiters } of this.#lanes.values()) {
       for (const { abort } of waiters) abort();
     }
+    this.grantWaiting();
   }
 
   get isStalled(): boolean {
@@ -221,18 +240,18 @@ export class SlotGovernor implements WatchedGovernor {
   }
 
   protected grantWaiting(): void {
-    if (this.#closed.signal.aborted) return;
     // One reading for both: a hold that ended between two readings would get neither a grant nor an alarm.
     const nowMs = this.#clock.monotonicMs();
     while (this.#grantNext(nowMs));
+    for (const slots of this.#lanes.values()) slots.share?.exchangeIfDue(callsOf(slots), nowMs);
     this.#setAlarm(nowMs);
   }
 
-  /** Sets the alarm for the earliest end of a hold that callers wait for. */
+  /** Sets the alarm for the earliest time at which a caller that waits may be served, or a lane's share changes. */
   #setAlarm(nowMs: number): void {
-    const ends = [...this.#lanes.values()].flatMap(({ waiters, heldUntilMs }) =>
-      waiters.size > 0 && heldUntilMs > nowMs ? [heldUntilMs] : [],
-    );
+    const ends = [...this.#lanes.values()]
+      .flatMap((slots) => wakesOf(slots, nowMs))
+      .filter((atMs) => atMs > nowMs && Number.isFinite(atMs));
     const atMs = Math.min(...ends);
     if (atMs === (this.#alarm?.atMs ?? Number.POSITIVE_INFINITY)) return;
     this.#alarm?.cancel.abort();
@@ -255,12 +274,22 @@ export class SlotGovernor implements WatchedGovernor {
     throw new ThriceError({ code: 'invariant-violated', message: `no slots for lane "${lane}"` });
   }
 
-  #take(slots: LaneSlots): void {
+  #take(slots: LaneSlots, tokens: number, sinceMs: number): void {
+    slots.share?.take(tokens, sinceMs);
     slots.inUse += 1;
     this.#free -= 1;
+    // The first call of a lane in use begins to be reported; the others are with it.
+    if (slots.inUse === 1 && slots.share !== undefined) this.#setAlarm(this.#clock.monotonicMs());
   }
 
-  #wait(slots: LaneSlots, signal: AbortSignal): Promise<void> {
+  #wait(
+    slots: LaneSlots,
+    {
+      tokens,
+      sinceMs,
+      signal,
+    }: { readonly tokens: number; readonly sinceMs: number; readonly signal: AbortSignal },
+  ): Promise<void> {
     return new Promise((resolve, reject) => {
       const abort = () => {
         signal.removeEventListener('abort', abort);
@@ -268,11 +297,12 @@ export class SlotGovernor implements WatchedGovernor {
         reject(interrupted());
       };
       const waiter: Waiter = {
+        tokens,
         abort,
         start: () => {
           signal.removeEventListener('abort', abort);
           slots.waiters.delete(waiter);
-          this.#take(slots);
+          this.#take(slots, tokens, sinceMs);
           resolve();
         },
       };
@@ -285,9 +315,10 @@ export class SlotGovernor implements WatchedGovernor {
   /** The lanes with waiters that may have a slot if one is free. */
   #grantableLanes(nowMs: number): readonly LaneSlots[] {
     if (this.#isPaused) return [];
-    return [...this.#lanes.values()].filter(
-      (slots) => slots.waiters.size > 0 && canGrant(slots, nowMs),
-    );
+    return [...this.#lanes.values()].filter((slots) => {
+      const [first] = slots.waiters;
+      return first !== undefined && canGrant(slots, first.tokens, nowMs);
+    });
   }
 
   /** Grants one slot. Returns false if none is free or no waiting lane may have one. */
@@ -304,8 +335,24 @@ export class SlotGovernor implements WatchedGovernor {
   }
 }
 
-function canGrant({ inUse, window, heldUntilMs }: LaneSlots, nowMs: number): boolean {
-  return inUse < window && nowMs >= heldUntilMs;
+function canGrant(slots: LaneSlots, tokens: number, nowMs: number): boolean {
+  const { inUse, share } = slots;
+  if (inUse >= slots.window || nowMs < slots.heldUntilMs) return false;
+  return share === undefined || (share.hasSlot(inUse) && share.readyAtMs(tokens, nowMs) <= nowMs);
+}
+
+function callsOf({ inUse, waiters }: LaneSlots): WaitingCalls {
+  return { inUse, waiting: waiters.size, waiters };
+}
+
+/** When something may change for a lane by itself. */
+function wakesOf(slots: LaneSlots, nowMs: number): readonly number[] {
+  const { share, waiters, heldUntilMs } = slots;
+  const [first] = waiters;
+  const ends = first === undefined ? [] : [heldUntilMs];
+  if (share === undefined) return ends;
+  const readyAtMs = first === undefined ? [] : [share.readyAtMs(first.tokens, nowMs)];
+  return [...ends, ...readyAtMs, share.dueAtMs(callsOf(slots), nowMs)];
 }
 
 /** The slots of each lane of a benchmark. */

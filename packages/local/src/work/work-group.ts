@@ -15,6 +15,7 @@ import { BackgroundPlanning } from './background-planning.ts';
 import { CellsInFlight } from './cells-in-flight.ts';
 import { GroupBreakers } from './group-breakers.ts';
 import { HeldWrites } from './held-writes.ts';
+import { accountOf } from './lane-share.ts';
 import { SentCalls } from './sent-calls.ts';
 import { slotsPerLane } from './slot-governor.ts';
 import { StallWatchdog } from './stall-watchdog.ts';
@@ -173,7 +174,10 @@ class WorkLoop {
   /** Removes this process from the registry. That it is still there harms nothing once it has ended. */
   async unregister(): Promise<void> {
     try {
-      await this.#order.engine.workers.unregister();
+      const { engine, benchmark } = this.#order;
+      const accounts = [...benchmark.lanes.values()].map(accountOf);
+      await engine.laneLimits.leave(accounts, engine.workers.owner);
+      await engine.workers.unregister();
     } catch (error) {
       if (!this.#heldWrites.hasGivenUp) throw error;
     }

@@ -5,6 +5,7 @@
  * `hidden_at` and is held by a worker while `holder` is set. `cells` has a row for each cell that was ever claimed.
  * `calls` is the journal: `discarded_id` is empty for the call that answers its step, and the call's id for a
  * discarded call. `submissions` has the latest response that was asked for in the background, of each step.
+ * `lane_limits` has what is known of the limits of a lane's account, and who uses it.
  */
 export const firstMigration = `
 CREATE TABLE groups (
@@ -100,6 +101,11 @@ CREATE TABLE notifications (
   notification TEXT NOT NULL,
   PRIMARY KEY (group_name, key)
 ) STRICT, WITHOUT ROWID;
+
+CREATE TABLE lane_limits (
+  account TEXT PRIMARY KEY,
+  lane_limit TEXT NOT NULL
+) STRICT;
 
 CREATE TABLE workers (
   owner TEXT PRIMARY KEY,

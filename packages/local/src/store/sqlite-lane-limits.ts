@@ -1,0 +1,69 @@
+import type { DatabaseSync } from 'node:sqlite';
+import {
+  type Clock,
+  exchangeShare,
+  type LaneLimit,
+  type LaneLimits,
+  type LaneReport,
+  type LaneShare,
+  laneLimitSchema,
+  unknownLimit,
+  withoutHolder,
+} from '@thrice/core';
+import type { GroupCommit } from './group-commit.ts';
+
+/** The limits of lanes, which all processes that share a database hold together. */
+export class SqliteLaneLimits implements LaneLimits {
+  readonly #database: DatabaseSync;
+  readonly #commit: GroupCommit;
+  readonly #clock: Clock;
+
+  constructor(
+    database: DatabaseSync,
+    init: { readonly commit: GroupCommit; readonly clock: Clock },
+  ) {
+    this.#database = database;
+    this.#commit = init.commit;
+    this.#clock = init.clock;
+  }
+
+  /** One transaction, so that no two processes lease the same. */
+  async exchange(account: string, report: LaneReport): Promise<LaneShare> {
+    return await this.#commit.write(() => {
+      const nowMs = this.#clock.now();
+      const existing = this.#read(account) ?? unknownLimit(nowMs);
+      const { limit, share } = exchangeShare(existing, report, nowMs);
+      this.#write(account, limit);
+      return share;
+    });
+  }
+
+  /** Forgets a process that has ended, in the limits of these accounts. */
+  async leave(accounts: readonly string[], owner: string): Promise<void> {
+    await this.#commit.write(() => {
+      for (const account of accounts) {
+        const existing = this.#read(account);
+        if (existing !== undefined) this.#write(account, withoutHolder(existing, owner));
+      }
+    });
+  }
+
+  async read(account: string): Promise<LaneLimit | undefined> {
+    return this.#read(account);
+  }
+
+  #read(account: string): LaneLimit | undefined {
+    const row = this.#database
+      .prepare('SELECT lane_limit FROM lane_limits WHERE account = ?')
+      .get(account);
+    return row === undefined
+      ? undefined
+      : laneLimitSchema.parse(JSON.parse(String(row['lane_limit'])));
+  }
+
+  #write(account: string, limit: LaneLimit): void {
+    this.#database
+      .prepare('INSERT OR REPLACE INTO lane_limits VALUES (?, ?)')
+      .run(account, JSON.stringify(limit));
+  }
+}
