@@ -649,7 +649,7 @@ describe('thrice run', () => {
 
     expect(exitCode).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({ questions: 4, configs: [{ config: 'a' }] });
-    expect(timeless(stderr).split('\n')[0]).toBe('benchmark-<time>');
+    expect(timeless(stderr).split('\n')[1]).toBe('benchmark-<time>');
   });
 
   it('prints the group, then the table, and plain progress lines where there is no terminal', async () => {
@@ -671,6 +671,7 @@ describe('thrice run', () => {
         .replace(/in \d+s/, 'in <n>s'),
     ).toBe(
       lines(
+        '4 cells, cost unknown (a: no price for lab/a), at most 2 min',
         '4/4 cells in <n>s, cost unknown, 0 retries, 0 failed',
         'results: .thrice/runs/benchmark-<time>',
       ),
@@ -736,6 +737,7 @@ describe('thrice run', () => {
     expect(timeless(started.stdout)).toBe('benchmark-<time>\n');
     expect(timeless(started.stderr).replaceAll(cwd, '<folder>')).toBe(
       lines(
+        '4 cells, cost unknown (a: no price for lab/a), at most 2 min',
         'running in the background; log: .thrice/runs/benchmark-<time>.log',
         'next: thrice status benchmark-<time> --watch',
       ),

@@ -19,7 +19,16 @@ async function findNode() {
 // Working on many cells creates a lot of short-lived garbage, and by default V8 lets the heap grow to
 // several times its live size. These flags keep a run of any size below 250 MB for 5% more CPU time.
 const HEAP_FLAGS = ['--max-semi-space-size=8', '--heap-growing-percent=100'];
-const WORKING_COMMANDS = ['run', 'resume', 'rerun', 'work', 'rescore', 'verify', 'summarize'];
+const WORKING_COMMANDS = [
+  'run',
+  'estimate',
+  'resume',
+  'rerun',
+  'work',
+  'rescore',
+  'verify',
+  'summarize',
+];
 
 // V8 reads heap flags only at startup, so the process re-executes itself under the same PID.
 async function restartWithHeapFlags() {

@@ -46,6 +46,7 @@ export function createProgram(terminal: Terminal, onExit: (code: ExitCode) => vo
         throw missingAwsSdk(error) ?? error;
       }
     };
+  addPlanCommands(program, run);
   addRunCommands(program, run);
   addStopCommands(program, run);
   addInspectCommands(program, run);
@@ -133,6 +134,31 @@ function addRunCommands(program: Command, run: Run): void {
     .option(...stageOption)
     .option(...jsonOption)
     .action(run(async () => (await import('./commands/rerun.ts')).rerunRun));
+}
+
+/** Commands that say what a run will take. */
+function addPlanCommands(program: Command, run: Run): void {
+  program
+    .command('estimate')
+    .description('estimate cells, tokens, cost and time of a run; calls nothing without --pilot')
+    .argument('<spec>', 'benchmark spec, TOML or JSON')
+    .option(
+      '--pilot <n>',
+      'run the first <n> cells of each config, which costs what they cost, and extrapolate',
+      wholeNumberTo(100_000),
+    )
+    .option('--replicates <n>', 'independent repetitions of the grid', wholeNumberTo(1000))
+    .option('--configs <names>', 'only these configs, separated by commas', nameList)
+    .option(
+      '--limit <n>',
+      'only the first <n> questions, as run has it',
+      wholeNumberTo(999_999_999),
+    )
+    .option('--parallel <n>', 'maximum number of cells in flight', wholeNumberTo(10_000))
+    .option('--skip-missing-keys', 'skip configs whose key is not set')
+    .option(...folderOption)
+    .option(...jsonOption)
+    .action(run(async () => (await import('./commands/estimate.ts')).estimateBenchmark));
 }
 
 /** Commands that stop or remove groups. */

@@ -208,6 +208,9 @@ export {
   ThriceError,
   toThriceError,
 } from './errors.ts';
+export type { ConfigEstimate, Estimate, Estimated } from './estimate/estimate.ts';
+export type { CellFacts, Pilot } from './estimate/estimate-config.ts';
+export { type EstimatedPlan, estimatePlan } from './estimate/estimate-plan.ts';
 export { type CopyCounts, type CopyOrder, copyGroup } from './groups/copy-group.ts';
 export {
   type Deletion,

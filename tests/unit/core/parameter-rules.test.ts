@@ -9,6 +9,7 @@ const checked: Parameters<typeof checkPlan>[2] = {
   cellCounts: new Map([['a', 1]]),
   targetCounts: new Map([['a', 1]]),
   longestPrompts: new Map(),
+  promptSizes: new Map(),
   lines: undefined,
 };
 

@@ -5,13 +5,15 @@ import { enqueueGroup, type GroupPlan, storePlan, withSimulator } from '@thrice/
 import type { LocalEngine } from '@thrice/local';
 import { openEngine, openModels, openPatterns } from '../local/compose-local.ts';
 import { runToCompletion } from '../local/run-to-completion.ts';
+import { describeEstimate } from '../render/estimate-view.ts';
 import { reportNext } from '../render/next-command.ts';
 import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
 import { folderFlag } from '../shell/place-flags.ts';
 import { showPath } from '../shell/show-path.ts';
 import { listenForStop, type StopSignals } from '../shell/stop-signals.ts';
-import type { Terminal } from '../shell/terminal.ts';
+import { plainText, type Terminal } from '../shell/terminal.ts';
 import { simulatedQuestions, startBundledSimulator } from '../spec/bundled-simulator.ts';
+import { estimateRun } from '../spec/estimate-run.ts';
 import { type PreparedRun, prepareRun, type RunOptions } from '../spec/prepare-run.ts';
 
 /** Interval and limit, ms, of the wait for a background process to register as a worker. */
@@ -49,6 +51,7 @@ async function runLocally(
   using signals = listenForStop();
   const { clock } = engine;
   const plan = { benchmark, draft, source, checked, skipped, clock, random: Math.random };
+  terminal.error(plainText(describeEstimate(estimateRun(prepared))));
   if (options.detach === true)
     return await planAndDetach(plan, { terminal, engine, signals, options });
   const header = await storePlan(plan, engine);

@@ -149,7 +149,7 @@ function describeCall({ call, output }: JournalEntry): string {
   const facts = [
     `model ${call.model}, served ${call.servedModel ?? 'unknown'}, endpoint ${call.endpoint}`,
     `started ${call.startedAt}, ${Math.round(call.latencyMs)} ms, waited ${Math.round(call.waitMs)} ms, first token ${showValue(call.ttftMs, ' ms')}`,
-    `tokens in ${showValue(call.inputTokens)} (cached ${showValue(call.cachedInputTokens)}, written to the cache ${showValue(call.cacheWriteTokens)}), out ${showValue(call.outputTokens)} (reasoning ${showValue(call.reasoningTokens)}), service tier ${showValue(call.serviceTier)}, cost ${showCost(call.costUsd)}`,
+    `tokens in ${showValue(call.inputTokens)} (cached ${showValue(call.cachedInputTokens)}${describeWrites(call)}), out ${showValue(call.outputTokens)} (reasoning ${showValue(call.reasoningTokens)}), ${call.serviceTier === null ? '' : `service tier ${call.serviceTier}, `}cost ${showCost(call.costUsd)}`,
     `finish reason ${showValue(call.rawFinishReason)}`,
   ];
   const texts = [
@@ -187,6 +187,11 @@ function describeAttempts(cell: CellRecord | undefined): string {
 }
 
 /** In US dollars with six decimals: a single call may cost less than a hundredth of a cent. */
+/** Most vendors count no writes to their cache. */
+function describeWrites({ cacheWriteTokens }: JournalEntry['call']): string {
+  return cacheWriteTokens === null ? '' : `, written ${cacheWriteTokens}`;
+}
+
 function showCost(costUsd: number | null): string {
   return costUsd === null ? 'unknown' : `$${costUsd.toFixed(6)}`;
 }

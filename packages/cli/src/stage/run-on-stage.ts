@@ -9,10 +9,12 @@ import {
 } from '@thrice/core';
 import { createNodeDigest } from '@thrice/local';
 import { closeBreakers } from '../engine/close-breakers.ts';
+import { describeEstimate } from '../render/estimate-view.ts';
 import { reportNext } from '../render/next-command.ts';
 import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
 import { listenForStop } from '../shell/stop-signals.ts';
-import type { Terminal } from '../shell/terminal.ts';
+import { plainText, type Terminal } from '../shell/terminal.ts';
+import { estimateRun } from '../spec/estimate-run.ts';
 import type { PreparedRun, RunOptions } from '../spec/prepare-run.ts';
 import { followGroup } from './follow-group.ts';
 import { openStageEngine, type StageEngine } from './stage-engine.ts';
@@ -23,8 +25,9 @@ export async function runOnStage(
   terminal: Terminal,
   stageName: string,
   options: RunOptions,
-  { benchmark, source, checked, draft, skipped }: PreparedRun,
+  prepared: PreparedRun,
 ): Promise<ExitCode> {
+  const { benchmark, source, checked, draft, skipped } = prepared;
   using engine = await openStageEngine(stageName);
   refuseUnknownLanes([...benchmark.lanes.keys()], engine.stage);
   refuseUnfitLanes(benchmark);
@@ -39,6 +42,7 @@ export async function runOnStage(
     random: Math.random,
   };
   const { drain: signal } = signals;
+  terminal.error(plainText(describeEstimate(estimateRun(prepared, { isOnStage: true }))));
   const { header, isStarted } = await startOnStage(plan, engine, {
     signal,
     onCreated: ({ group }) => {

@@ -1,4 +1,5 @@
 import type { Message } from '../domain/message.ts';
+import { utf8Bytes } from '../domain/utf8-bytes.ts';
 import type { PermitRequest } from '../ports/governor.ts';
 import type { StepRequest } from '../ports/solver.ts';
 
@@ -43,16 +44,4 @@ function tokensOf(message: Message): number {
   const bytes = texts.reduce((sum, text) => sum + utf8Bytes(text), 0);
   const imageCount = parts.filter(({ kind }) => kind === 'image').length;
   return TOKENS_PER_MESSAGE + Math.ceil(bytes / BYTES_PER_TOKEN) + imageCount * TOKENS_PER_IMAGE;
-}
-
-/** The bytes of a text in UTF-8. */
-function utf8Bytes(text: string): number {
-  let bytes = text.length;
-  for (let index = 0; index < text.length; index += 1) {
-    const unit = text.charCodeAt(index);
-    if (unit < 0x80) continue;
-    // Each half of a surrogate pair is two of its four bytes.
-    bytes += unit < 0x800 || (unit >= 0xd800 && unit <= 0xdfff) ? 1 : 2;
-  }
-  return bytes;
 }

@@ -99,8 +99,8 @@ function thresholdsOf({ tiers, batch, service_tiers = {} }: Price): readonly num
   return [...(tiers ?? []), ...own].flatMap((tier) => tier?.above ?? []);
 }
 
-/** The rates of a call; undefined if those of its service tier are unknown. */
-function ratesFor(
+/** Returns the rates of a call; undefined if those of its service tier are unknown. */
+export function ratesFor(
   price: Price,
   {
     inputTokens,

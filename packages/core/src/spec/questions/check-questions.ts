@@ -1,6 +1,7 @@
 import type { Config } from '../../domain/benchmark.ts';
 import type { Select } from '../../domain/benchmark-spec.ts';
-import type { MessageContent } from '../../domain/message.ts';
+import type { Message, MessageContent } from '../../domain/message.ts';
+import { addPrompt, NO_PROMPTS, type PromptSizes } from '../../domain/prompt-sizes.ts';
 import type { Question } from '../../domain/question.ts';
 import { toThriceError } from '../../errors.ts';
 import type { CreateDigest } from '../../ports/digest.ts';
@@ -25,6 +26,8 @@ export interface CheckedQuestions {
   readonly targetCounts: ReadonlyMap<string, number>;
   /** The longest prompt of each config whose model has a known context window. */
   readonly longestPrompts: ReadonlyMap<string, LongestPrompt>;
+  /** The size of the prompts of each config. */
+  readonly promptSizes: ReadonlyMap<string, PromptSizes>;
   /** The selected questions as stored; undefined if they are too many to keep. */
   readonly lines: readonly string[] | undefined;
 }
@@ -63,6 +66,7 @@ export async function checkQuestions(
     targets: createTargetCheck(config, describeExpectedTarget),
     hasWindow: contextWindowOf(config.model) !== undefined,
     longest: { id: '', chars: -1 },
+    sizes: NO_PROMPTS,
     dropsChoices: config.prompt !== undefined && !usesChoices(config.prompt),
   }));
   const problems: string[] = [];
@@ -80,7 +84,12 @@ export async function checkQuestions(
     for (const entry of perConfig) {
       if (!entry.includes(question)) continue;
       entry.count += 1;
-      if (entry.hasWindow) entry.longest = longerPrompt(entry.longest, entry.config, question);
+      const prompt = renderOrExplain(entry.config, question);
+      if (typeof prompt === 'string') problems.push(prompt);
+      else {
+        entry.sizes = addPrompt(entry.sizes, prompt);
+        if (entry.hasWindow) entry.longest = longerPrompt(entry.longest, question, prompt);
+      }
       if (
         entry.dropsChoices &&
         question.choices !== null &&
@@ -90,7 +99,6 @@ export async function checkQuestions(
         // Once says it all.
         entry.dropsChoices = false;
       }
-      problems.push(...renderProblems(entry.config, question));
       targetProblemCount += entry.targets.add(question);
     }
     if (problems.length + targetProblemCount >= MAX_PROBLEMS) break;
@@ -111,6 +119,7 @@ export async function checkQuestions(
         .filter(({ hasWindow }) => hasWindow)
         .map(({ config, longest }) => [config.name, longest]),
     ),
+    promptSizes: new Map(perConfig.map(({ config, sizes }) => [config.name, sizes])),
     lines,
   };
 }
@@ -144,18 +153,13 @@ function droppedChoices({ name }: Config, { id }: Question): string {
   return `config "${name}": prompt: expected {{choices}}, because question "${id}" has choices and the scorer "choice" reads one of them; received a template without them`;
 }
 
-function longerPrompt(longest: LongestPrompt, config: Config, question: Question): LongestPrompt {
-  const chars = promptChars(config, question);
-  return chars > longest.chars ? { id: question.id, chars } : longest;
-}
-
-/** Characters of a prompt; 0 for one that cannot be rendered, which is a problem of its own. */
-function promptChars(config: Config, question: Question): number {
-  try {
-    return renderPrompt(config, question).reduce((sum, { content }) => sum + charsOf(content), 0);
-  } catch {
-    return 0;
-  }
+function longerPrompt(
+  longest: LongestPrompt,
+  { id }: Question,
+  prompt: readonly Message[],
+): LongestPrompt {
+  const chars = prompt.reduce((sum, { content }) => sum + charsOf(content), 0);
+  return chars > longest.chars ? { id, chars } : longest;
 }
 
 function charsOf(content: MessageContent): number {
@@ -163,12 +167,11 @@ function charsOf(content: MessageContent): number {
   return content.reduce((sum, part) => sum + (part.kind === 'text' ? part.text.length : 0), 0);
 }
 
-function renderProblems(config: Config, question: Question): readonly string[] {
-  if (config.prompt === undefined) return [];
+/** Renders a prompt, or says why it cannot be. */
+function renderOrExplain(config: Config, question: Question): readonly Message[] | string {
   try {
-    renderPrompt(config, question);
-    return [];
+    return renderPrompt(config, question);
   } catch (error) {
-    return [`config "${config.name}": ${toThriceError(error).message}`];
+    return `config "${config.name}": ${toThriceError(error).message}`;
   }
 }

@@ -1,0 +1,82 @@
+import type { Benchmark } from '../domain/benchmark.ts';
+import { NO_PROMPTS, type PromptSizes } from '../domain/prompt-sizes.ts';
+import { addEstimates, type ConfigEstimate, type Estimate, UNKNOWN } from './estimate.ts';
+import { estimateConfig, type Pilot } from './estimate-config.ts';
+import { estimateSeconds } from './estimate-seconds.ts';
+
+/** A plan to estimate. */
+export interface EstimatedPlan {
+  readonly benchmark: Benchmark;
+  /** The cells of each config in one run; those of a skipped config are left out. */
+  readonly cellCounts: ReadonlyMap<string, number>;
+  readonly promptSizes: ReadonlyMap<string, PromptSizes>;
+  /** The cells of a pilot by config. @default none */
+  readonly pilot?: ReadonlyMap<string, Pilot> | undefined;
+  /** Where the calls are made: on one machine, whose limits are known, or in a stage. @default this machine */
+  readonly isOnStage?: boolean;
+}
+
+/** Estimates what a plan will take. */
+export function estimatePlan(plan: EstimatedPlan): Estimate {
+  const { benchmark, cellCounts, promptSizes, pilot = new Map<string, never>() } = plan;
+  const planned = benchmark.configs
+    .filter(({ name }) => (cellCounts.get(name) ?? 0) > 0)
+    .map((config) => ({
+      config,
+      cells: (cellCounts.get(config.name) ?? 0) * benchmark.replicates,
+      prompts: promptSizes.get(config.name) ?? NO_PROMPTS,
+      price: benchmark.prices.get(`${config.lane}/${config.model}`),
+      pilot: pilot.get(config.name),
+    }));
+  const configs = planned.map(estimateConfig);
+  const timed = planned.flatMap(({ config, pilot: own }, index) => {
+    const lane = benchmark.lanes.get(config.lane);
+    const estimate = configs[index];
+    return lane === undefined || estimate === undefined ? [] : [{ lane, estimate, pilot: own }];
+  });
+  const total = (name: 'calls' | 'inputTokens' | 'outputTokens' | 'costUsd') =>
+    addEstimates(configs.map((config) => config[name]));
+  return {
+    cells: configs.reduce((sum, { cells }) => sum + cells, 0),
+    calls: total('calls'),
+    inputTokens: total('inputTokens'),
+    inputTokenBound: boundOf(configs),
+    outputTokens: total('outputTokens'),
+    costUsd: total('costUsd'),
+    seconds: plan.isOnStage === true ? UNKNOWN : estimateSeconds(timed, benchmark.parallel),
+    configs,
+    assumptions: describeAssumptions(planned.some((config) => config.pilot !== undefined)),
+  };
+}
+
+function boundOf(configs: readonly ConfigEstimate[]): number | null {
+  return configs.reduce<number | null>(
+    (sum, { inputTokenBound }) =>
+      sum === null || inputTokenBound === null ? null : sum + inputTokenBound,
+    0,
+  );
+}
+
+function describeAssumptions(hasPilot: boolean): Estimate['assumptions'] {
+  if (hasPilot) {
+    const sample =
+      'all cells are like those of the pilot, the first of each config, discarded calls included; 95 % t interval, added up over configs';
+    return {
+      calls: sample,
+      inputTokens: `${sample}; in proportion to the size of the prompts`,
+      outputTokens: sample,
+      costUsd: sample,
+      seconds: `${sample}; calls take as long as in the pilot however many are in flight, and no limit is met but those of the spec`,
+    };
+  }
+  return {
+    calls: 'one call per cell, none of them retried',
+    inputTokens:
+      'a token of 4 bytes, 2 to 6: plain English has long tokens, code and other scripts have short ones',
+    outputTokens: 'no more than max_tokens per call; how much of it is used, only a pilot shows',
+    costUsd:
+      'from the fewest input tokens, all cached, without an answer, to the most of both, none cached, none retried',
+    seconds:
+      'calls take at most their time limit; as many are in flight as the spec allows, and no other limit is met',
+  };
+}

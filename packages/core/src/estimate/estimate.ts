@@ -1,0 +1,61 @@
+/** An estimated amount; null for what cannot be told. */
+export interface Estimated {
+  readonly expected: number | null;
+  readonly lower: number | null;
+  readonly upper: number | null;
+}
+
+/** What a config of a plan will take, over all runs. */
+export interface ConfigEstimate {
+  readonly config: string;
+  /** `lane/model` */
+  readonly model: string;
+  readonly cells: number;
+  readonly calls: Estimated;
+  readonly inputTokens: Estimated;
+  /** More input tokens than this no tokenizer makes of the prompts; null without a bound. */
+  readonly inputTokenBound: number | null;
+  readonly outputTokens: Estimated;
+  readonly costUsd: Estimated;
+  /** Why the cost, or its upper bound, is unknown. */
+  readonly missing: readonly string[];
+}
+
+/** What a plan will take. */
+export interface Estimate {
+  readonly cells: number;
+  readonly calls: Estimated;
+  readonly inputTokens: Estimated;
+  readonly inputTokenBound: number | null;
+  readonly outputTokens: Estimated;
+  readonly costUsd: Estimated;
+  /** From the first call to the last answer. */
+  readonly seconds: Estimated;
+  readonly configs: readonly ConfigEstimate[];
+  /** What each figure assumes, by its name. */
+  readonly assumptions: Readonly<
+    Record<'calls' | 'inputTokens' | 'outputTokens' | 'costUsd' | 'seconds', string>
+  >;
+}
+
+/** An amount of which nothing is known but that it is not negative. */
+export const UNKNOWN: Estimated = { expected: null, lower: 0, upper: null };
+
+/** An amount that is certain. */
+export function certain(amount: number): Estimated {
+  return { expected: amount, lower: amount, upper: amount };
+}
+
+/** Adds amounts >= 0: what is unknown of one is unknown of the sum, except that it is no less than the known parts. */
+export function addEstimates(amounts: readonly Estimated[]): Estimated {
+  const total = (pick: (amount: Estimated) => number | null) =>
+    amounts.reduce<number | null>((sum, amount) => {
+      const part = pick(amount);
+      return sum === null || part === null ? null : sum + part;
+    }, 0);
+  return {
+    expected: total(({ expected }) => expected),
+    lower: total(({ lower }) => lower ?? 0),
+    upper: total(({ upper }) => upper),
+  };
+}

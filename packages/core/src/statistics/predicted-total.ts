@@ -1,0 +1,28 @@
+import { mean } from './mean.ts';
+import { sampleVariance } from './sample-variance.ts';
+import { tQuantile95 } from './t-quantile.ts';
+
+/** A total that is predicted; null for a bound that the sample does not tell. */
+export interface PredictedTotal {
+  readonly expected: number;
+  readonly lower: number | null;
+  readonly upper: number | null;
+}
+
+/**
+ * Predicts the total of new amounts from a sample of such amounts, with its 95 % t interval.
+ *
+ * @param sample - Amounts >= 0, at least one.
+ * @param size - How many new amounts the total is of, integer >= 0.
+ * @returns Bounds >= 0; null for a sample of one, which shows no spread.
+ * @see Hahn, Meeker (1991), Statistical Intervals, section 4.7 (the mean of future observations)
+ */
+export function predictedTotal(sample: readonly number[], size: number): PredictedTotal {
+  const expected = (mean(sample) ?? 0) * size;
+  const variance = sampleVariance(sample);
+  if (size === 0) return { expected, lower: 0, upper: 0 };
+  if (variance === undefined) return { expected, lower: null, upper: null };
+  const error = size * Math.sqrt(variance * (1 / sample.length + 1 / size));
+  const half = tQuantile95(sample.length - 1) * error;
+  return { expected, lower: Math.max(0, expected - half), upper: expected + half };
+}

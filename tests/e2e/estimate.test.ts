@@ -1,0 +1,88 @@
+import { readdir, readFile } from 'node:fs/promises';
+import type { Estimate } from '@thrice/core';
+import { startSimulator } from '@thrice/simulator';
+import { describe, expect, it } from 'vitest';
+import { callThrice } from '../support/run-thrice.ts';
+import { smallBenchmark } from '../support/small-benchmark.ts';
+import { billedUsd, priceLines } from '../support/spend.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+
+const url = 'http://127.0.0.1:9/v1';
+
+describe('thrice estimate', () => {
+  it('calls nothing and creates nothing', async () => {
+    await using folder = await temporaryFolder(smallBenchmark({ url, configs: ['a', 'b'] }));
+
+    const { exitCode, stdout } = await callThrice(['estimate', 'benchmark.toml'], {
+      cwd: folder.path,
+    });
+
+    expect(exitCode).toBe(0);
+    expect(stdout).toContain(
+      '8 cells, cost unknown (a: no price for lab/a; b: no price for lab/b)',
+    );
+    expect((await readdir(folder.path)).toSorted()).toEqual(['benchmark.toml', 'questions.jsonl']);
+  });
+
+  it.each([
+    ['all', [], 8],
+    ['--limit', ['--limit', '3'], 6],
+    ['--configs', ['--configs', 'b'], 4],
+    ['--replicates', ['--replicates', '5'], 40],
+  ])('counts the cells that run would have: %s', async (_, options, cells) => {
+    await using folder = await temporaryFolder(smallBenchmark({ url, configs: ['a', 'b'] }));
+
+    const { stdout } = await callThrice(['estimate', 'benchmark.toml', '--json', ...options], {
+      cwd: folder.path,
+    });
+
+    expect(JSON.parse(stdout)).toMatchObject({ cells, pilot: null });
+  });
+
+  it('runs a pilot, which is paid, and predicts the cost of the run from it', async () => {
+    await using simulator = await startSimulator();
+    const more = priceLines('a');
+    await using folder = await temporaryFolder(
+      smallBenchmark({ url: simulator.url, questionCount: 20, more }),
+    );
+    const command = ['estimate', 'benchmark.toml', '--pilot', '4', '--json'];
+
+    const { exitCode, stdout } = await callThrice(command, { cwd: folder.path });
+    const pilotUsd = billedUsd(simulator);
+    await callThrice(['run', 'benchmark.toml', '--json'], { cwd: folder.path });
+    const runUsd = billedUsd(simulator) - pilotUsd;
+
+    expect(exitCode).toBe(0);
+    const { costUsd, calls, pilot } = JSON.parse(stdout) as Estimate & {
+      readonly pilot: { readonly group: string; readonly cells: number };
+    };
+    expect(calls.expected).toBe(20);
+    expect(pilotUsd).toBeGreaterThan(0);
+    expect(Math.abs((costUsd.expected ?? 0) / runUsd - 1)).toBeLessThan(0.03);
+    expect(pilot).toEqual({
+      group: expect.stringMatching(/^benchmark-pilot-/) as string,
+      cells: 4,
+    });
+    const summary = await readFile(
+      folder.resolve(`.thrice/runs/${pilot.group}/summary.json`),
+      'utf8',
+    );
+    expect(JSON.parse(summary)).toMatchObject({ questions: 4 });
+  });
+
+  it('ends as the pilot does where that cannot be run', async () => {
+    await using simulator = await startSimulator({
+      faults: { seed: 1, faults: [{ kind: 'quota' }] },
+    });
+    await using folder = await temporaryFolder(smallBenchmark({ url: simulator.url }));
+
+    const { exitCode, stdout, stderr } = await callThrice(
+      ['estimate', 'benchmark.toml', '--pilot', '2'],
+      { cwd: folder.path },
+    );
+
+    expect(exitCode).toBe(2);
+    expect(stdout).toBe('');
+    expect(stderr).toContain('thrice resume benchmark-pilot-');
+  });
+});

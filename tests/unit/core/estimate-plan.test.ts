@@ -1,0 +1,206 @@
+import { type Benchmark, type CellFacts, type EstimatedPlan, estimatePlan } from '@thrice/core';
+import { describe, expect, it } from 'vitest';
+import { aBenchmark, aConfig, aLane } from '../../support/builders.ts';
+
+const price = { input: 1_000_000, output: 2_000_000 };
+const prompts = { prompts: 10, bytes: 1_200, messages: 10, images: 0, longestBytes: 240 };
+
+function estimate(benchmark: Partial<Benchmark> = {}, parts: Partial<EstimatedPlan> = {}) {
+  return estimatePlan({
+    benchmark: aBenchmark({ prices: new Map([['lab/m', price]]), ...benchmark }),
+    cellCounts: new Map([['direct', 10]]),
+    promptSizes: new Map([['direct', prompts]]),
+    ...parts,
+  });
+}
+
+function facts(parts: Partial<CellFacts> = {}): CellFacts {
+  return { calls: 1, inputTokens: 40, outputTokens: 10, costUsd: 60, seconds: 2, ...parts };
+}
+
+/** A pilot with prompts of the same size as those of the plan. */
+function pilotOf(
+  ...cells: readonly [CellFacts, ...CellFacts[]]
+): Required<Pick<EstimatedPlan, 'pilot'>> {
+  return { pilot: new Map([['direct', { cells, prompts }]]) };
+}
+
+describe('an estimate without a pilot', () => {
+  it('has the tokens of the prompts, and the answers up to their bound', () => {
+    const { cells, calls, inputTokens, inputTokenBound, outputTokens } = estimate({
+      configs: [aConfig({ maxTokens: 100 })],
+    });
+
+    expect(cells).toBe(10);
+    expect(calls).toEqual({ expected: 10, lower: 10, upper: 10 });
+    expect(inputTokens).toEqual({ expected: 340, lower: 200, upper: 680 });
+    expect(inputTokenBound).toBe(1_280);
+    expect(outputTokens).toEqual({ expected: null, lower: 0, upper: 1_000 });
+  });
+
+  it('costs from the fewest tokens to the most', () => {
+    const { costUsd } = estimate({ configs: [aConfig({ maxTokens: 100 })] });
+
+    expect(costUsd).toEqual({ expected: null, lower: 200, upper: 680 + 2_000 });
+  });
+
+  it('counts every replicate', () => {
+    const { cells, inputTokens } = estimate({ replicates: 3 });
+
+    expect(cells).toBe(30);
+    expect(inputTokens.expected).toBe(1_020);
+  });
+
+  it.each<[string, Partial<Benchmark>, readonly string[], number]>([
+    [
+      'a price',
+      { prices: new Map(), configs: [aConfig({ maxTokens: 9 })] },
+      ['no price for lab/m'],
+      0,
+    ],
+    ['a bound of the answers', {}, ['no max_tokens'], 200],
+    [
+      'a price of the service tier',
+      {
+        prices: new Map([['lab/m', { ...price, service_tiers: {} }]]),
+        configs: [aConfig({ maxTokens: 9, serviceTier: 'flex' })],
+      },
+      ['no price for the service tier "flex"'],
+      0,
+    ],
+    [
+      'a solver that calls once',
+      { configs: [aConfig({ maxTokens: 9, solver: 'cascade' })] },
+      ['the solver "cascade" calls as often as the answers make it'],
+      0,
+    ],
+  ])('has no upper bound without %s, and says so', (_, benchmark, missing, lower) => {
+    const { costUsd, configs } = estimate(benchmark);
+
+    expect(costUsd).toEqual({ expected: null, lower, upper: null });
+    expect(configs.flatMap((config) => config.missing)).toEqual(missing);
+  });
+
+  it('needs no bound of answers that are free', () => {
+    const { costUsd } = estimate({ prices: new Map([['lab/m', { input: 1_000_000, output: 0 }]]) });
+
+    expect(costUsd).toMatchObject({ lower: 200, upper: 680 });
+  });
+
+  it('takes the rates of the tier that the longest prompt may reach', () => {
+    const tiers = [{ above: 119, input: 3_000_000, output: 0 }];
+    const prices = new Map([['lab/m', { input: 1_000_000, output: 0, tiers }]]);
+
+    expect(estimate({ prices }).costUsd).toMatchObject({ lower: 200, upper: 3 * 680 });
+  });
+
+  it.each([
+    ['one round of calls', 10, undefined, 60],
+    ['two rounds', 8, undefined, 75 + 60],
+    ['the calls in flight of the lane', 10, 5, 120 + 60],
+  ])('takes at most the time limits of %s', (_, parallel, maxConcurrency, upper) => {
+    const lanes = new Map([['lab', aLane({ maxConcurrency, timeoutMs: 60_000 })]]);
+
+    const { seconds } = estimate({ parallel, lanes });
+
+    expect(seconds).toEqual({ expected: null, lower: 0, upper });
+  });
+
+  it.each([
+    ['requests', { requestsPerMinute: 2 }, { lower: 300, upper: 300 }],
+    ['tokens', { tokensPerMinute: 60 }, { lower: 200, upper: 680 + 1_000 }],
+  ])('takes the time of the %s per minute of its lane', (_, limits, seconds) => {
+    const lanes = new Map([['lab', aLane({ timeoutMs: 1_000, ...limits })]]);
+
+    expect(estimate({ lanes, configs: [aConfig({ maxTokens: 100 })] }).seconds).toMatchObject(
+      seconds,
+    );
+  });
+
+  it('knows no time in a stage, whose limits are its own', () => {
+    expect(estimate({}, { isOnStage: true }).seconds.upper).toBeNull();
+  });
+
+  it('leaves out the configs that are skipped', () => {
+    expect(estimate({}, { cellCounts: new Map() })).toMatchObject({
+      cells: 0,
+      configs: [],
+      costUsd: { expected: 0, lower: 0, upper: 0 },
+      seconds: { expected: 0, lower: 0, upper: 0 },
+    });
+  });
+});
+
+describe('an estimate with a pilot', () => {
+  it('extrapolates what its cells took', () => {
+    const pilot = pilotOf(facts(), facts({ inputTokens: 60, costUsd: 80, calls: 3 }));
+
+    const { calls, inputTokens, outputTokens, costUsd } = estimate({ parallel: 2 }, pilot);
+
+    expect(calls.expected).toBe(20);
+    expect(inputTokens.expected).toBe(500);
+    expect(outputTokens).toEqual({ expected: 100, lower: 100, upper: 100 });
+    expect(costUsd.expected).toBe(700);
+    expect(costUsd.lower).toBeLessThan(700);
+    expect(costUsd.upper).toBeGreaterThan(700);
+  });
+
+  it('has the input tokens of prompts that are longer than those of the pilot', () => {
+    const cells = [facts(), facts()] as const;
+    const shorter = { ...prompts, bytes: 600 };
+
+    const { inputTokens, costUsd } = estimate(
+      {},
+      { pilot: new Map([['direct', { cells: [...cells], prompts: shorter }]]) },
+    );
+
+    expect(inputTokens.expected).toBe(800);
+    expect(costUsd.expected).toBeCloseTo(1_000, 9);
+    expect(costUsd.upper).toBeCloseTo(1_000, 9);
+  });
+
+  it('takes as long as its calls, so many at a time', () => {
+    const pilot = pilotOf(facts(), facts());
+
+    expect(estimate({ parallel: 2 }, pilot).seconds).toEqual({
+      expected: 10,
+      lower: 10,
+      upper: 12,
+    });
+    expect(estimate({ parallel: 64 }, pilot).seconds.expected).toBe(2);
+  });
+
+  it('does not know what one of its cells does not tell', () => {
+    const { inputTokens, outputTokens, costUsd, configs } = estimate(
+      {},
+      pilotOf(facts(), facts({ outputTokens: null, costUsd: null })),
+    );
+
+    expect(inputTokens.expected).toBe(400);
+    expect(outputTokens).toEqual({ expected: null, lower: 0, upper: null });
+    expect(costUsd).toEqual({ expected: null, lower: 0, upper: null });
+    expect(configs[0]?.missing).toEqual(['calls of the pilot without a known cost']);
+  });
+
+  it('is no less than the known part, where another config is unknown', () => {
+    const configs = [aConfig(), aConfig({ name: 'b', lane: 'spare', maxTokens: 5 })];
+    const lanes = new Map([
+      ['lab', aLane()],
+      ['spare', aLane({ name: 'spare' })],
+    ]);
+    const both = {
+      cellCounts: new Map([
+        ['direct', 10],
+        ['b', 10],
+      ]),
+      promptSizes: new Map([
+        ['direct', prompts],
+        ['b', prompts],
+      ]),
+    };
+
+    const { costUsd } = estimate({ configs, lanes }, { ...both, ...pilotOf(facts(), facts()) });
+
+    expect(costUsd).toEqual({ expected: null, lower: 600, upper: null });
+  });
+});
