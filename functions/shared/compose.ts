@@ -5,6 +5,7 @@ import { SQSClient } from '@aws-sdk/client-sqs';
 import {
   clientConfig,
   DynamoActiveGroups,
+  DynamoCallPool,
   DynamoLanePaces,
   DynamoLedger,
   DynamoResendNotes,
@@ -20,7 +21,9 @@ import {
   type ActiveGroups,
   type BlobStore,
   type CallConditions,
+  type CallPool,
   type Clock,
+  type CreateDigest,
   type DeadLetterQueue,
   type GroupRequests,
   LaneHealth,
@@ -33,6 +36,7 @@ import {
 } from '@thrice/core';
 import { ThreadPatternMatcher } from '@thrice/patterns';
 import { lambdaClock } from './lambda-clock.ts';
+import { createNodeDigest } from './node-digest.ts';
 import { readStage } from './stage.ts';
 
 /**
@@ -50,7 +54,9 @@ const MAX_ATTEMPTS = 8;
 export interface Composition {
   readonly stage: Stage;
   readonly clock: Clock;
+  readonly createDigest: CreateDigest;
   readonly ledger: Ledger & CallConditions;
+  readonly pool: CallPool;
   readonly blobs: BlobStore;
   /** The queues of the lanes. */
   readonly queue: Pick<SqsTaskQueue, keyof SqsTaskQueue>;
@@ -104,6 +110,8 @@ function createComposition(): Composition {
     clock,
     blobs,
     ledger: new DynamoLedger({ ...table, blobs }),
+    pool: new DynamoCallPool({ ...table, blobs }),
+    createDigest: createNodeDigest,
     activeGroups: new DynamoActiveGroups(table),
     resendNotes: new DynamoResendNotes(table),
     stretches: new DynamoStretches(table),

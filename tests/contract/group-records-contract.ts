@@ -1,4 +1,11 @@
-import { type CellKey, type GroupRecords, type Ledger, limits } from '@thrice/core';
+import {
+  type CallPool,
+  type CellKey,
+  type CellStep,
+  type GroupRecords,
+  type Ledger,
+  limits,
+} from '@thrice/core';
 import { describe, expect, it } from 'vitest';
 import {
   aCellKey,
@@ -13,6 +20,7 @@ import { FakeClock } from '../support/fake-clock.ts';
 /** A fresh, empty store of records. */
 export interface GroupRecordsUnderTest extends AsyncDisposable {
   readonly ledger: Ledger;
+  readonly pool: CallPool;
   readonly records: GroupRecords;
 }
 
@@ -75,6 +83,20 @@ export function describeGroupRecordsContract(name: string, open: OpenGroupRecord
       expect(await recordsOf(store, key)).toEqual(nothing);
     });
 
+    it('deletes what the cells of a run share, and keeps that of other runs', async () => {
+      await using store = await open(new FakeClock());
+      const [buyer, next] = [stepOf('a'), stepOf('b')];
+      const calls = ['demo-r1', 'demo-r10'].map((run) => ({ run, fingerprint: 'f', sample: 0 }));
+      const claimAll = async (step: CellStep) =>
+        await Promise.all(calls.map(async (call) => await store.pool.claimCall(call, step)));
+      await store.ledger.claimCell(aCellKey({ config: 'a' }), 0, 'worker-1');
+      await claimAll(buyer);
+
+      await store.records.deletePool('demo-r1');
+
+      expect(await claimAll(next)).toMatchObject([{ kind: 'granted' }, { kind: 'held' }]);
+    });
+
     it('deletes the header of a group, also from the list', async () => {
       await using store = await open(new FakeClock());
       await store.ledger.createGroup(aGroupHeader({ group: 'demo' }));
@@ -121,4 +143,8 @@ async function recordsOf(
       .filter(({ config }) => config === key.config)
       .reduce((sum, { counts }) => sum + counts.scored, 0),
   };
+}
+
+function stepOf(config: string): CellStep {
+  return { ...aCellKey({ config }), step: 'answer' };
 }

@@ -1,5 +1,11 @@
 import { ScanCommand } from '@aws-sdk/client-dynamodb';
-import { DynamoGroupRecords, DynamoLedger, DynamoResendNotes, DynamoStretches } from '@thrice/aws';
+import {
+  DynamoCallPool,
+  DynamoGroupRecords,
+  DynamoLedger,
+  DynamoResendNotes,
+  DynamoStretches,
+} from '@thrice/aws';
 import { SqliteGroupRecords } from '@thrice/local';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type DynamoEmulator, startDynamo } from '../support/aws-emulators.ts';
@@ -21,14 +27,16 @@ afterAll(async () => {
 describeGroupRecordsContract('in memory', (clock) => {
   const ledger = new FakeLedger(clock);
   const dispose = () => Promise.resolve();
-  return Promise.resolve({ ledger, records: ledger, [Symbol.asyncDispose]: dispose });
+  const { pool } = ledger;
+  return Promise.resolve({ ledger, pool, records: ledger, [Symbol.asyncDispose]: dispose });
 });
 
 describeGroupRecordsContract('SQLite', async (clock) => {
   const stores = openLocalStores(':memory:', clock);
-  const { ledger, database, commit } = stores;
+  const { ledger, pool, database, commit } = stores;
   return {
     ledger,
+    pool,
     records: new SqliteGroupRecords(database, { commit, clock }),
     [Symbol.asyncDispose]: async () => {
       stores[Symbol.dispose]();
@@ -43,6 +51,7 @@ describeGroupRecordsContract('DynamoDB, emulated', async (clock) => {
   const init = { client, tableName, blobs: new FakeBlobStore(), clock, random: () => 0 };
   return {
     ledger: new DynamoLedger(init),
+    pool: new DynamoCallPool(init),
     records: new DynamoGroupRecords(init),
     [Symbol.asyncDispose]: () => table[Symbol.asyncDispose](),
   };

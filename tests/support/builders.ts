@@ -125,6 +125,7 @@ export function aCall(parts: Partial<Call> = {}): Call {
     finishReason: 'stop',
     rawFinishReason: 'stop',
     replayed: false,
+    takenFrom: null,
     discarded: null,
     ...parts,
   };
@@ -140,6 +141,8 @@ export function aJournalEntry(
   parts: {
     readonly step?: string;
     readonly callId?: string;
+    readonly fingerprint?: string;
+    readonly sample?: number;
     readonly position?: number;
     readonly generation?: number;
     readonly failedAttempts?: number;
@@ -154,6 +157,8 @@ export function aJournalEntry(
     kind: 'model-call',
     step,
     callId: parts.callId ?? `call of ${text.slice(0, 20)}, ${text.length}`,
+    fingerprint: parts.fingerprint ?? 'f'.repeat(64),
+    sample: parts.sample ?? 0,
     position: parts.position ?? 0,
     generation: parts.generation ?? 0,
     failedAttempts: parts.failedAttempts ?? 0,
@@ -268,6 +273,7 @@ export function aBenchmark(parts: Partial<Benchmark> = {}): Benchmark {
     parallel: 8,
     maxAttempts: 3,
     coverageFloor: 0.98,
+    sharesCalls: false,
     lanes: new Map([['lab', aLane()]]),
     configs: [aConfig()],
     prices: new Map(),
@@ -357,6 +363,7 @@ export function aGroupHeader(parts: Partial<GroupHeader> = {}): GroupHeader {
       timeout_s: 120,
       coverage_floor: 0.98,
       skip_missing_keys: false,
+      share_calls: false,
       lanes: { lab: { base_url: 'http://127.0.0.1:1800/v1' } },
       prices: {},
       scorers: {},

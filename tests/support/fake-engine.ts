@@ -34,6 +34,7 @@ import { PassingClock } from './passing-clock.ts';
 export class FakeEngine {
   readonly clock = new PassingClock();
   readonly ledger = new FakeLedger(this.clock);
+  readonly pool = this.ledger.pool;
   readonly blobs = new FakeBlobStore();
   readonly queue = new FakeTaskQueue(this.clock);
   readonly governor = new FakeGovernor();
@@ -68,12 +69,14 @@ export class FakeEngine {
       owner: 'worker-1',
       benchmark: this.benchmark,
       ledger,
+      pool: this.pool,
       blobs: this.blobs,
       clientFor: () => this.models,
       governor: this.governor,
       heartbeat: this.heartbeat,
       laneHealth: new LaneHealth({ clock, random: () => 0 }),
       clock,
+      createDigest: createTestDigest,
       random: () => 0,
       observe: (event) => {
         // One per call, which the fake model client counts.

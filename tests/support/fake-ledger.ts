@@ -6,6 +6,7 @@ import {
   type CellKey,
   type CellRecord,
   type CellResult,
+  type CellStep,
   type Claim,
   type Clock,
   type Completion,
@@ -26,6 +27,7 @@ import {
   type Tally,
   ThriceError,
 } from '@thrice/core';
+import { FakeCallPool } from './fake-call-pool.ts';
 import { FakeLanePaces } from './fake-lane-paces.ts';
 
 interface StoredCell {
@@ -40,6 +42,8 @@ export class FakeLedger implements Ledger, CallConditions, GroupRecords {
   readonly log: string[] = [];
   /** Read with the conditions of a call. */
   readonly paces = new FakeLanePaces();
+  /** The calls that cells share, which are those of its journals. */
+  readonly pool: FakeCallPool;
   readonly #clock: Clock;
   readonly #groups = new Map<string, GroupRecord>();
   readonly #cells = new Map<string, StoredCell>();
@@ -53,6 +57,7 @@ export class FakeLedger implements Ledger, CallConditions, GroupRecords {
 
   constructor(clock: Clock) {
     this.#clock = clock;
+    this.pool = new FakeCallPool(this, clock);
   }
 
   /** Makes the next call of a method fail. */
@@ -63,6 +68,19 @@ export class FakeLedger implements Ledger, CallConditions, GroupRecords {
   /** The stored cell; undefined if it was never claimed. */
   cell(key: CellKey): CellRecord | undefined {
     return this.#cells.get(nameOf(key))?.record;
+  }
+
+  /** The call that answers a step; undefined if none is recorded. */
+  entry({ step, ...key }: CellStep): JournalEntry | undefined {
+    return this.#journals.get(nameOf(key))?.get(step);
+  }
+
+  /** Whether a worker holds the cell of a step, or its response is expected in the background. */
+  isBuying({ step, ...key }: CellStep): boolean {
+    const stored = this.#cells.get(nameOf(key));
+    if (stored === undefined || stored.record.state === 'done') return false;
+    if (stored.record.state === 'claimed' && stored.leaseUntilMs > this.#clock.now()) return true;
+    return this.#submissions.get(nameOf(key))?.get(step)?.state === 'accepted';
   }
 
   /** Stores a cell as if a worker had left it in this state. */
@@ -155,6 +173,11 @@ export class FakeLedger implements Ledger, CallConditions, GroupRecords {
       key.run === run && key.config === config;
     deleteWhere(this.#cells, (_, cell) => isOfConfig(cell) && !isHeld(cell));
     return [...this.#cells.values()].filter(isOfConfig).length;
+  }
+
+  async deletePool(run: string): Promise<void> {
+    this.#note('deletePool');
+    this.pool.forget(run);
   }
 
   async deleteHeader(group: string): Promise<void> {

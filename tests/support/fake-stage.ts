@@ -76,6 +76,7 @@ export class FakeStage {
   /** As one execution environment sees it over its invocations. */
   readonly laneHealth = new LaneHealth({ clock: this.clock, random: () => 0 });
   readonly ledger = new FakeLedger(this.clock);
+  readonly pool = this.ledger.pool;
   readonly blobs = new FakeBlobStore();
   readonly queue = new FakeTaskQueue(this.clock);
   readonly tasks = new FakeTaskCounter(this.queue);
@@ -161,6 +162,7 @@ export class FakeStage {
     const worker: TaskWorker = {
       owner,
       ledger,
+      pool: steps.watch('pool', this.pool),
       blobs: this.blobs,
       clientFor: () => models,
       governor,
@@ -168,6 +170,7 @@ export class FakeStage {
       laneHealth: this.laneHealth,
       recentGroups,
       clock,
+      createDigest: this.createDigest,
       random: () => 0,
       observe: () => undefined,
       hasTimeToRecord: () => !steps.hasCrashed,

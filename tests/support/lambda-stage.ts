@@ -112,6 +112,8 @@ export class LambdaStage {
       },
       clock: this.clock,
       ledger,
+      pool: ledger.pool,
+      createDigest: this.stage.createDigest,
       blobs,
       patterns: inProcessPatterns,
       laneHealth: this.stage.laneHealth,

@@ -3,6 +3,7 @@ import type { Clock } from '@thrice/core';
 import {
   GroupCommit,
   openDatabase,
+  SqliteCallPool,
   SqliteLedger,
   SqliteTaskQueue,
   WorkerRegistry,
@@ -22,6 +23,7 @@ export interface LocalStores extends Disposable {
   readonly database: DatabaseSync;
   readonly commit: GroupCommit;
   readonly ledger: SqliteLedger;
+  readonly pool: SqliteCallPool;
   readonly workers: WorkerRegistry;
   queueOf(owner: string, group?: string): SqliteTaskQueue;
 }
@@ -36,6 +38,7 @@ export function openLocalStores(file: string, clock: Clock): LocalStores {
     commit,
     workers,
     ledger: new SqliteLedger(database, { commit, clock, workers }),
+    pool: new SqliteCallPool(database, { commit, clock, workers }),
     queueOf: (owner, group = 'demo') =>
       new SqliteTaskQueue(database, { commit, clock, group, workers, owner }),
     [Symbol.dispose]: () => {

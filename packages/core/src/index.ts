@@ -37,6 +37,7 @@ export { breakerScopeOf, decideRetry, type RetryDecision } from './cells/decide-
 export { estimateTokens } from './cells/estimate-tokens.ts';
 export { executeCell } from './cells/execute-cell.ts';
 export { describeError } from './cells/failed-result.ts';
+export { fingerprintOf } from './cells/fingerprint.ts';
 export { Heartbeat } from './cells/heartbeat.ts';
 export { isServedModel } from './cells/is-served-model.ts';
 export { LaneAllowance } from './cells/lane-allowance.ts';
@@ -86,7 +87,9 @@ export {
 export {
   asDuplicate,
   type Call,
+  type CellStep,
   callSchema,
+  cellStepSchema,
   type DiscardedCall,
   type DiscardReason,
   type FinishReason,
@@ -290,6 +293,7 @@ export { mapBounded, pagesOf } from './map-bounded.ts';
 export type { ActiveGroup, ActiveGroups, DeferredCells } from './ports/active-groups.ts';
 export type { BlobRemover, BlobStore } from './ports/blob-store.ts';
 export type { CallConditions, Conditions } from './ports/call-conditions.ts';
+export type { CallPool, PoolClaim, PooledCall, Purchase } from './ports/call-pool.ts';
 export type { Clock } from './ports/clock.ts';
 export type { DeadLetterQueue } from './ports/dead-letter-queue.ts';
 export type { CreateDigest, Digest } from './ports/digest.ts';

@@ -63,6 +63,9 @@ export const limits = {
   responseVisibleMs: 120_000,
   /** How long a function answers cells by what it last read of their group and its breakers. */
   recentMs: 2_000,
+  /** How long a cell waits for a call that another is about to buy: half as long as that took so far, within these. */
+  sharedCallWaitBaseMs: 250,
+  sharedCallWaitCapMs: 15_000,
   /** How long the message of a deferred cell (its model is blocked) stays invisible. */
   deferredDelayMs: 5_000,
   /**

@@ -1,9 +1,10 @@
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
-import type { Clock, GroupRecords, Ledger, Notifications } from '@thrice/core';
+import type { CallPool, Clock, GroupRecords, Ledger, Notifications } from '@thrice/core';
 import { FileBlobStore } from './store/file-blob-store.ts';
 import { GroupCommit, type WriteHold, type WriteObserver } from './store/group-commit.ts';
 import { openDatabase } from './store/open-database.ts';
+import { SqliteCallPool } from './store/sqlite-call-pool.ts';
 import { SqliteGroupRecords } from './store/sqlite-group-records.ts';
 import { SqliteLaneLimits } from './store/sqlite-lane-limits.ts';
 import { SqliteLedger } from './store/sqlite-ledger.ts';
@@ -17,6 +18,7 @@ export class LocalEngine implements Disposable {
   readonly clock: Clock;
   readonly folder: string;
   readonly ledger: Ledger & Pick<SqliteLedger, 'areFinal'>;
+  readonly pool: CallPool;
   readonly blobs: FileBlobStore;
   readonly records: GroupRecords;
   readonly notifications: Notifications;
@@ -40,11 +42,9 @@ export class LocalEngine implements Disposable {
     this.#database = openDatabase(file);
     this.#commit = new GroupCommit(this.#database, file);
     this.workers = new WorkerRegistry(this.#database, this.#commit);
-    this.ledger = new SqliteLedger(this.#database, {
-      commit: this.#commit,
-      clock: this.clock,
-      workers: this.workers,
-    });
+    const init = { commit: this.#commit, clock, workers: this.workers };
+    this.ledger = new SqliteLedger(this.#database, init);
+    this.pool = new SqliteCallPool(this.#database, init);
     this.laneLimits = new SqliteLaneLimits(this.#database, { commit: this.#commit, clock });
     this.records = new SqliteGroupRecords(this.#database, { commit: this.#commit, clock });
     this.notifications = new SqliteNotifications(this.#database, this.#commit);

@@ -254,6 +254,8 @@ describe('deleting a group', () => {
       'stretches.revokeAll',
       'records.deleteRecords',
       'records.deleteRecords',
+      'records.deletePool',
+      'records.deletePool',
       'blobs.removeFolder',
       'blobs.removeFolder',
       'activeGroups.find',

@@ -150,6 +150,7 @@ describe('a cell', () => {
       finishReason: 'stop',
       rawFinishReason: 'stop',
       replayed: false,
+      takenFrom: null,
       discarded: null,
     };
     const result = {
@@ -178,6 +179,8 @@ describe('a cell', () => {
       kind: 'model-call',
       step: 'answer',
       callId: `worker-1 ${engine.clock.now()} 1`,
+      fingerprint: expect.stringMatching(/^[0-9a-f]{64}$/),
+      sample: 0,
       position: 0,
       generation: 0,
       failedAttempts: 0,

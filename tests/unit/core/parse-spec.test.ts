@@ -16,6 +16,7 @@ describe('a spec', () => {
       timeout_s: 120,
       coverage_floor: 0.98,
       skip_missing_keys: false,
+      share_calls: false,
       lanes: {},
       prices: {},
       scorers: {},
@@ -33,6 +34,7 @@ describe('a spec', () => {
       timeout_s: 60,
       coverage_floor: 0.5,
       skip_missing_keys: true,
+      share_calls: true,
       select: { start: 1, limit: 9, tags: { a: ['b'] }, per_tag: { tag: 'a', limit: 2 } },
       lanes: {
         lab: {

@@ -4,6 +4,7 @@ import {
   cellPartitions,
   groupItemKey,
   groupListKey,
+  poolPartitions,
   STRETCH_PREFIX,
   tallyItemKey,
 } from './dynamo-items.ts';
@@ -35,6 +36,12 @@ export class DynamoGroupRecords implements GroupRecords {
     );
     await this.#table.remove(tallyItemKey(run, config));
     return held.reduce((sum, count) => sum + count, 0);
+  }
+
+  async deletePool(run: string): Promise<void> {
+    await mapBounded(poolPartitions(run), MAX_PARTITIONS_AT_ONCE, (pk) =>
+      this.#deletePartition(pk),
+    );
   }
 
   /** Deletes the items of a partition, except cells that a worker holds. Returns how many those are. */

@@ -1,5 +1,11 @@
 import { hash } from 'node:crypto';
-import { type CellKey, groupStateSchema, type JournalEntry, ThriceError } from '@thrice/core';
+import {
+  type CellKey,
+  groupStateSchema,
+  type JournalEntry,
+  type PooledCall,
+  ThriceError,
+} from '@thrice/core';
 import * as z from 'zod';
 import type { Attributes, ItemKey } from './dynamo-table.ts';
 import { payloadSchema } from './payload-store.ts';
@@ -44,6 +50,17 @@ export const submissionItemSchema = itemSchema.extend({
   state: z.string(),
   ...payloadSchema.shape,
 });
+
+/** Which step of a cell buys, or has bought, a call that the cells of a run share. */
+export const pooledCallItemSchema = itemSchema.extend({
+  /** JSON text. */
+  buyer: z.string(),
+  claimedAtMs: z.number(),
+  /** Identifies the `claimCall` call that last wrote it. */
+  token: z.string(),
+});
+/** Which step of a cell buys, or has bought, a call that the cells of a run share. */
+export type PooledCallItem = z.infer<typeof pooledCallItemSchema>;
 
 /** A group; its payload is its header. */
 export const groupItemSchema = itemSchema.extend({
@@ -188,6 +205,16 @@ export function submissionItemKey(key: CellKey, step: string): ItemKey {
 /** The partition and sort key prefix of a cell's submissions. */
 export function submissionsOf(key: CellKey): { readonly pk: string; readonly prefix: string } {
   return { pk: cellPartition(key), prefix: `submission#${key.id}#` };
+}
+
+/** The key of a call that the cells of a run share. */
+export function pooledCallKey({ run, fingerprint, sample }: PooledCall): ItemKey {
+  return { pk: `pool#${run}#${fingerprint.slice(0, 1)}`, sk: `${fingerprint}#${sample}` };
+}
+
+/** The partitions of the calls that the cells of a run share. */
+export function poolPartitions(run: string): readonly string[] {
+  return [...HEX_DIGITS].map((part) => `pool#${run}#${part}`);
 }
 
 /** The key of a group. */

@@ -15,6 +15,7 @@ import type { Question } from '../domain/question.ts';
 import type { Submission } from '../domain/submission.ts';
 import { assertNever, ThriceError, toThriceError } from '../errors.ts';
 import { limits } from '../limits.ts';
+import type { Purchase } from '../ports/call-pool.ts';
 import type { CallEnd, Permit } from '../ports/governor.ts';
 import type { ModelClient, ModelRequest, ModelResponse } from '../ports/model-client.ts';
 import type { Solver, SolverMove, StepRequest } from '../ports/solver.ts';
@@ -26,10 +27,12 @@ import { retryDelayMs } from './backoff.ts';
 import { breakerScopeOf, decideRetry } from './decide-retry.ts';
 import { estimateTokens } from './estimate-tokens.ts';
 import { describeError, toFailedResult } from './failed-result.ts';
+import { fingerprintOf, nextSample } from './fingerprint.ts';
 import type { HeldLease } from './heartbeat.ts';
 import { isServedModel } from './is-served-model.ts';
 import { isServerResponse, type LaneDiagnosis } from './lane-health.ts';
 import { toRecordedAnswer } from './replay-answer.ts';
+import { type IdentifiedRequest, SharedCalls, takenEntry } from './shared-calls.ts';
 import type { Settlement, Worker } from './worker.ts';
 
 type Release = Extract<Settlement, { readonly kind: 'release' }>;
@@ -69,6 +72,7 @@ export class CellExecution {
   readonly #isFirst: boolean;
   readonly #generation: number;
   readonly #lease: HeldLease;
+  readonly #sharedCalls: SharedCalls;
   readonly #attemptLog: Attempt[] = [];
   /** The steps performed so far. */
   #journal: Journal = new Map();
@@ -78,8 +82,8 @@ export class CellExecution {
   #suspectAttempts = 0;
   /** Calls sent in this delivery. */
   #callCount = 0;
-  /** The step in progress, for the log of failed attempts. */
-  #step = 'answer';
+  /** The step in progress, for the log of failed attempts and the journal. */
+  #step: IdentifiedRequest = { step: 'answer', fingerprint: '', sample: 0 };
   #isReleased = false;
   /** Whether something was recorded in this delivery that has a bound of its own. */
   #hasProgressed = false;
@@ -103,6 +107,7 @@ export class CellExecution {
     this.#startedAtMs = init.worker.clock.now();
     this.#isFirst = init.isFirst;
     this.#lease = init.lease;
+    this.#sharedCalls = new SharedCalls(init.key, init.worker);
   }
 
   /** Performs the solver's steps, from the journal where they are recorded, then completes the cell. */
@@ -150,18 +155,44 @@ export class CellExecution {
   async #performStep(move: CallMove): Promise<JournalEntry | Settlement> {
     if (this.#journal.has(move.step)) throw stepRequestedTwice(this.#solver.kind, move.step);
     if (this.#journal.size >= limits.stepsPerCell) throw tooManySteps(this.#solver.kind);
-    this.#step = move.step;
+    this.#step = this.#identify(move);
     // A worker may have crashed after the commit of a step, before it stored the count with the cell.
     this.#failedAttempts = Math.max(this.#failedAttempts, this.#failedBeforeStep());
     if (this.#stepAttempts() >= this.#worker.benchmark.maxAttempts) {
       return await this.#failExhausted();
     }
     if (this.#callCount > 0 && !this.#hasTimeAfter(0, move.request)) return await this.#release(0);
+    const drawn = await this.#drawCall(move);
+    if (drawn !== undefined) return drawn;
     for (;;) {
       const called = await this.#callModel(move);
       if (!('error' in called)) return called;
       const settlement = await this.#handle(called, move.request);
       if (settlement !== undefined) return settlement;
+    }
+  }
+
+  #identify({ step, request }: CallMove): IdentifiedRequest {
+    const { createDigest } = this.#worker;
+    const fingerprint = fingerprintOf(request, this.#laneOf(request), createDigest);
+    return { step, fingerprint, sample: nextSample(fingerprint, this.#journal.values()) };
+  }
+
+  /** Takes the call of a step from another cell, or waits for it. Returns undefined for a call to buy. */
+  async #drawCall(move: CallMove): Promise<JournalEntry | Settlement | undefined> {
+    const isUsable = ({ call }: JournalEntry) =>
+      this.#servedModelPolicy(move.request) !== 'pin' || !isOtherModel(call, move.request.model);
+    for (;;) {
+      const drawn = await this.#sharedCalls.draw(this.#step, isUsable);
+      if (drawn.kind === 'buy') return undefined;
+      if (drawn.kind === 'taken') return await this.#commitTaken(drawn);
+      if (
+        drawn.delayMs > limits.inDeliveryWaitMs ||
+        !this.#hasTimeAfter(drawn.delayMs, move.request)
+      )
+        return await this.#release(drawn.delayMs);
+      await this.#worker.clock.sleep(drawn.delayMs, this.#lease.signal);
+      if (this.#lease.signal.aborted) return await this.#release(0);
     }
   }
 
@@ -230,6 +261,8 @@ export class CellExecution {
     if (recorded !== undefined) return recorded;
     const { signal } = this.#lease;
     if (signal.aborted) return failed(toThriceError(signal.reason));
+    const drawn = this.#sharedCalls.isDoubtful ? await this.#drawCall(move) : undefined;
+    if (drawn !== undefined) return drawn;
     this.#callCount += 1;
     const sent = this.#describeRequest(permit.waitMs);
     if (request.isBackground) return await this.#callInBackground(move, permit, sent);
@@ -404,20 +437,28 @@ export class CellExecution {
     this.#worker.observe({ kind: 'server-responded', key: this.#key, lane, model });
   }
 
+  async #commitTaken(purchase: Purchase): Promise<JournalEntry> {
+    return await this.#commitEntry(takenEntry(purchase, this.#place()));
+  }
+
   async #commit(call: Call, callId: string, { output, raw }: ModelResponse): Promise<JournalEntry> {
-    const { ledger, observe } = this.#worker;
-    const entry: JournalEntry = {
-      schemaVersion: 1,
-      kind: 'model-call',
-      step: call.step,
-      callId,
+    const facts = { schemaVersion: 1, kind: 'model-call', callId } as const;
+    return await this.#commitEntry({ ...facts, ...this.#place(), call, output, raw });
+  }
+
+  /** Where in the cell's journal the step in progress is recorded. */
+  #place(): Omit<JournalEntry, 'schemaVersion' | 'kind' | 'callId' | 'call' | 'output' | 'raw'> {
+    return {
+      ...this.#step,
       position: this.#journal.size,
       generation: this.#generation,
       failedAttempts: this.#failedAttempts,
-      call,
-      output,
-      raw,
     };
+  }
+
+  async #commitEntry(entry: JournalEntry): Promise<JournalEntry> {
+    const { ledger, observe } = this.#worker;
+    const { call } = entry;
     try {
       const answering = await this.#persist(() => ledger.commitCall(this.#key, entry));
       this.#hasProgressed = true;
@@ -482,6 +523,7 @@ export class CellExecution {
       finishReason: response.finishReason,
       rawFinishReason: response.rawFinishReason,
       replayed: false,
+      takenFrom: null,
     };
   }
 
@@ -594,7 +636,7 @@ export class CellExecution {
   #record(error: ThriceError, waitMs: number | null): void {
     this.#attemptLog.push({
       at: this.#now(),
-      step: this.#step,
+      step: this.#step.step,
       error: describeError(error),
       latencyMs: error.details.latencyMs ?? null,
       waitMs,
@@ -738,7 +780,10 @@ function tooManySteps(kind: string): ThriceError {
 }
 
 /** Whether a response names another model than its request. */
-function isOtherModel({ servedModel, endpoint }: ModelResponse, requested: string): boolean {
+function isOtherModel(
+  { servedModel, endpoint }: Pick<Call, 'servedModel' | 'endpoint'>,
+  requested: string,
+): boolean {
   return !isServedModel({ requested, served: servedModel, endpoint });
 }
 

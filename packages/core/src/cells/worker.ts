@@ -3,7 +3,9 @@ import type { OpenBreakers } from '../domain/breaker.ts';
 import type { ScorerRegistry } from '../domain/scorer.ts';
 import type { ErrorCode } from '../errors.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
+import type { CallPool } from '../ports/call-pool.ts';
 import type { Clock } from '../ports/clock.ts';
+import type { CreateDigest } from '../ports/digest.ts';
 import type { Governor } from '../ports/governor.ts';
 import type { Ledger } from '../ports/ledger.ts';
 import type { ClientFor } from '../ports/model-client.ts';
@@ -20,6 +22,7 @@ export interface Worker {
   readonly owner: string;
   readonly benchmark: Benchmark;
   readonly ledger: Ledger;
+  readonly pool: CallPool;
   readonly blobs: BlobStore;
   readonly clientFor: ClientFor;
   readonly governor: Governor;
@@ -27,6 +30,7 @@ export interface Worker {
   /** What this process knows of the lanes' servers. */
   readonly laneHealth: LaneHealth;
   readonly clock: Clock;
+  readonly createDigest: CreateDigest;
   readonly random: Random;
   readonly observe: WorkerObserver;
   /** Whether there is time for a call of this duration. @default always */

@@ -233,6 +233,7 @@ function specSchema({
     timeout_s: secondsSchema.default(120),
     coverage_floor: z.number().min(0).max(1).default(0.98),
     skip_missing_keys: z.boolean().default(false),
+    share_calls: z.boolean().default(false),
     budget_usd: unsupported('leave it out: a cap that is not enforced would be worse than none'),
     notify: notifySchema.optional(),
     select: selectSchema.optional(),

@@ -52,6 +52,16 @@ export const discardReasonSchema = z.enum([...errorCodes, 'duplicate']);
 /** Why a paid call does not answer its step; see {@link discardReasonSchema}. */
 export type DiscardReason = z.infer<typeof discardReasonSchema>;
 
+/** A step of a cell. */
+export const cellStepSchema = z.strictObject({
+  run: z.string(),
+  id: z.string(),
+  config: z.string(),
+  step: z.string(),
+});
+/** A step of a cell. */
+export type CellStep = Readonly<z.infer<typeof cellStepSchema>>;
+
 /** The published facts of one paid request; unknown is null, never 0. */
 export const callSchema = z.strictObject({
   step: z.string(),
@@ -77,8 +87,10 @@ export const callSchema = z.strictObject({
   costUsd: z.number().nullable(),
   finishReason: finishReasonSchema.nullable(),
   rawFinishReason: z.string().nullable(),
-  /** True where the journal answered instead of the model. */
+  /** True where a journal answered instead of the model. */
   replayed: z.boolean(),
+  /** The step that has paid for the call, where this cell has not: its cost here is 0. */
+  takenFrom: cellStepSchema.nullable(),
   /** Null for a call that answers its step. */
   discarded: discardReasonSchema.nullable(),
 });
@@ -115,6 +127,10 @@ const modelCallEntrySchema = z.strictObject({
   step: z.string(),
   /** Identifies the request among all requests for the step. */
   callId: z.string(),
+  /** What was asked: the SHA-256 of the request. */
+  fingerprint: z.string(),
+  /** How many steps of the cell had asked the same before, from 0. */
+  sample: z.int().min(0),
   /** How many steps of the cell were recorded before it, from 0. */
   position: z.int().min(0),
   /** Generation of the task that made the call. */

@@ -88,6 +88,8 @@ export async function deleteGroup(
   const { ledger, records, blobs, stageLists } = stores;
   if (stageLists !== undefined) await revokeStretches(group, stageLists.stretches, stores, options);
   await deleteAllRecords(header, stores, options);
+  // After its cells: whoever worked on one may have shared a call until then.
+  for (const run of header.runs) await records.deletePool(run);
   const scanned = await dropAllMessages(header, stores, options.signal);
   await blobs.removeFolder(`runs/${group}`);
   await blobs.removeFolder(`stretches/${group}`);

@@ -9,7 +9,7 @@ import type { BlobStore } from '../ports/blob-store.ts';
 import type { CreateDigest } from '../ports/digest.ts';
 import type { Ledger } from '../ports/ledger.ts';
 import type { SolverRegistry } from '../ports/solver.ts';
-import { priceUsage } from '../pricing/price-usage.ts';
+import { priceCall } from '../pricing/price-usage.ts';
 import { type Grader, gradeAnswer } from '../scorers/grade-answer.ts';
 import { scorerRegistry } from '../scorers/registry.ts';
 import type { Edition } from './edition.ts';
@@ -75,7 +75,7 @@ export class RowCheck {
   #checkCosts(where: string, row: CellRow): void {
     const { prices } = this.#benchmark;
     for (const [index, call] of row.calls.entries()) {
-      const costUsd = priceUsage(prices.get(modelRefOf(call)), call);
+      const costUsd = priceCall(prices.get(modelRefOf(call)), call);
       if (costUsd === call.costUsd) continue;
       this.#report.add(
         `${where}: calls.${index}.costUsd: published ${call.costUsd}, but its tokens cost ${costUsd}`,

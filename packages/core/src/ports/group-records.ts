@@ -11,6 +11,8 @@ export interface GroupRecords {
    * @returns How many cells are left because a worker holds them.
    */
   deleteRecords(run: string, config: string): Promise<number>;
+  /** Deletes what the cells of a run share: which of them has bought a call. Their calls are records of their configs. */
+  deletePool(run: string): Promise<void>;
   /** Deletes the header of a group, which then does not exist. */
   deleteHeader(group: string): Promise<void>;
 }

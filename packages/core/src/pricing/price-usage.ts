@@ -1,4 +1,4 @@
-import type { Usage } from '../domain/call.ts';
+import type { Call, Usage } from '../domain/call.ts';
 import type { Price, PriceVariant, Rates } from '../domain/price.ts';
 
 const TOKENS_PER_PRICE = 1_000_000;
@@ -143,4 +143,13 @@ function multiplied(rates: Rates, factor: number): Rates {
     output: rates.output * factor,
     reasoning: times(rates.reasoning),
   };
+}
+
+/**
+ * Computes what a recorded call has cost the cell that has it.
+ *
+ * @returns USD; 0 for a call that another cell has paid for, null if the cost is unknown.
+ */
+export function priceCall(price: Price | undefined, call: Call): number | null {
+  return call.takenFrom === null ? priceUsage(price, call) : 0;
 }

@@ -17,7 +17,7 @@ import { limits } from '../limits.ts';
 import { mapBounded } from '../map-bounded.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
 import type { Ledger } from '../ports/ledger.ts';
-import { priceUsage } from '../pricing/price-usage.ts';
+import { priceCall } from '../pricing/price-usage.ts';
 import { giveUpEndlessPatterns, timeoutCountsSchema } from '../scorers/give-up-endless-patterns.ts';
 import type { Grader } from '../scorers/grade-answer.ts';
 import { gradeResult, isGradedBy } from '../scorers/grade-result.ts';
@@ -254,7 +254,7 @@ function toRow(
 function withPrices(row: CellRow, prices: Prices): CellRow {
   const calls = row.calls.map((call) => ({
     ...call,
-    costUsd: priceUsage(prices.get(modelRefOf(call)), call),
+    costUsd: priceCall(prices.get(modelRefOf(call)), call),
   }));
   return { ...row, calls, ...costsOf(calls) };
 }

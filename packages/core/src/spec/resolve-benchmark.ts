@@ -58,6 +58,7 @@ export function resolveBenchmark(
     parallel: spec.parallel,
     maxAttempts: spec.max_attempts,
     coverageFloor: spec.coverage_floor,
+    sharesCalls: spec.share_calls,
     lanes,
     configs,
     prices: new Map(Object.entries(spec.prices)),

@@ -12,6 +12,7 @@ export class SqliteGroupRecords implements GroupRecords {
   readonly #pages: readonly StatementSync[];
   readonly #deleteCells: StatementSync;
   readonly #countCells: StatementSync;
+  readonly #deletePool: StatementSync;
   readonly #deleteTally: StatementSync;
   readonly #deleteNotifications: StatementSync;
   readonly #deleteGroup: StatementSync;
@@ -27,6 +28,7 @@ export class SqliteGroupRecords implements GroupRecords {
     this.#countCells = database.prepare(
       'SELECT count(*) AS held FROM cells WHERE run = ? AND config = ?',
     );
+    this.#deletePool = database.prepare(DELETE_POOL);
     this.#deleteTally = database.prepare('DELETE FROM tallies WHERE run = ? AND config = ?');
     this.#deleteNotifications = database.prepare('DELETE FROM notifications WHERE group_name = ?');
     this.#deleteGroup = database.prepare('DELETE FROM groups WHERE group_name = ?');
@@ -42,6 +44,10 @@ export class SqliteGroupRecords implements GroupRecords {
     );
     await this.#commit.write(() => this.#deleteTally.run(run, config));
     return Number(this.#countCells.get(run, config)?.['held']);
+  }
+
+  async deletePool(run: string): Promise<void> {
+    await this.#deletePages(() => this.#deletePool.run(run, PAGE_ROWS).changes);
   }
 
   async #deletePages(deletePage: () => number | bigint): Promise<void> {
@@ -67,6 +73,9 @@ const PAGES = [
   `DELETE FROM submissions WHERE (run, config, id, step) IN
     (SELECT run, config, id, step FROM submissions WHERE run = ? AND config = ? LIMIT ?)`,
 ];
+
+const DELETE_POOL = `DELETE FROM pooled_calls WHERE (run, fingerprint, sample) IN
+  (SELECT run, fingerprint, sample FROM pooled_calls WHERE run = ? LIMIT ?)`;
 
 const DELETE_CELLS = `DELETE FROM cells WHERE run = ? AND config = ? AND id IN
   (SELECT id FROM cells WHERE run = ? AND config = ?

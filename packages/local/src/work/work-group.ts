@@ -10,6 +10,7 @@ import {
   ThriceError,
   type WorkerEvent,
 } from '@thrice/core';
+import { createNodeDigest } from '../sources/file-source-reader.ts';
 import type { Backlog, SqliteTaskQueue } from '../store/sqlite-task-queue.ts';
 import { BackgroundPlanning } from './background-planning.ts';
 import { CellsInFlight } from './cells-in-flight.ts';
@@ -315,11 +316,13 @@ class WorkLoop {
       owner: engine.workers.owner,
       benchmark,
       ledger: engine.ledger,
+      pool: engine.pool,
       blobs: engine.blobs,
       clientFor: (lane) => this.#sentCalls.watch(clientFor(lane)),
       governor,
       heartbeat: this.#heartbeat,
       clock: engine.clock,
+      createDigest: createNodeDigest,
       random,
       observe: (event) => this.#observe(event),
       hasTimeToRecord: () => !this.#heldWrites.hasGivenUp,

@@ -6,6 +6,7 @@
  * `calls` is the journal: `discarded_id` is empty for the call that answers its step, and the call's id for a
  * discarded call. `submissions` has the latest response that was asked for in the background, of each step.
  * `lane_limits` has what is known of the limits of a lane's account, and who uses it.
+ * `pooled_calls` has which step buys, or has bought, a call that the cells of `run` share.
  */
 export const firstMigration = `
 CREATE TABLE groups (
@@ -74,6 +75,18 @@ CREATE TABLE submissions (
   step TEXT NOT NULL,
   submission TEXT NOT NULL,
   PRIMARY KEY (run, config, id, step)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE pooled_calls (
+  run TEXT NOT NULL,
+  fingerprint TEXT NOT NULL,
+  sample INTEGER NOT NULL,
+  buyer_run TEXT NOT NULL,
+  config TEXT NOT NULL,
+  id TEXT NOT NULL,
+  step TEXT NOT NULL,
+  claimed_at INTEGER NOT NULL,
+  PRIMARY KEY (run, fingerprint, sample)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE tallies (

@@ -1,0 +1,84 @@
+import type { CellStep, JournalEntry } from '../domain/call.ts';
+import type { CellKey } from '../domain/cell.ts';
+import { limits } from '../limits.ts';
+import type { PooledCall, Purchase } from '../ports/call-pool.ts';
+import { type ClockReading, passedMsSince, readClock } from './clock-reading.ts';
+import type { Worker } from './worker.ts';
+
+/** Where a call comes from. */
+export type Draw =
+  /** From the model: nobody else has it or buys it. */
+  | { readonly kind: 'buy' }
+  /** From the journal of another cell. */
+  | ({ readonly kind: 'taken' } & Purchase)
+  /** From a cell that is about to buy it. */
+  | { readonly kind: 'wait'; readonly delayMs: number };
+
+/** The request of a step, as the journal names it. */
+export interface IdentifiedRequest extends Omit<PooledCall, 'run'> {
+  readonly step: string;
+}
+
+const BUY: Draw = { kind: 'buy' };
+
+/** Draws the calls of one cell from those that other cells have bought, where its benchmark says so. */
+export class SharedCalls {
+  readonly #key: CellKey;
+  readonly #worker: Pick<Worker, 'benchmark' | 'pool' | 'clock'>;
+  /** When the cell was last granted a call. */
+  #grantedAt: ClockReading | undefined;
+
+  constructor(key: CellKey, worker: Pick<Worker, 'benchmark' | 'pool' | 'clock'>) {
+    this.#key = key;
+    this.#worker = worker;
+  }
+
+  /**
+   * Claims a call for the cell, unless another has it or is about to.
+   *
+   * @param isUsable - Whether the cell may take the answer of a journal entry for its own.
+   */
+  async draw(
+    { step, fingerprint, sample }: IdentifiedRequest,
+    isUsable: (entry: JournalEntry) => boolean,
+  ): Promise<Draw> {
+    const { benchmark, pool, clock } = this.#worker;
+    if (!benchmark.sharesCalls) return BUY;
+    const buyer: CellStep = { ...this.#key, step };
+    const claim = await pool.claimCall({ run: this.#key.run, fingerprint, sample }, buyer);
+    switch (claim.kind) {
+      case 'granted':
+        this.#grantedAt = readClock(clock);
+        return BUY;
+      case 'bought':
+        return isUsable(claim.entry) ? { ...claim, kind: 'taken' } : BUY;
+      case 'held':
+        return { kind: 'wait', delayMs: waitMs(clock.now() - claim.sinceMs) };
+    }
+  }
+
+  /** Whether others may have found the lease of the cell expired since it was granted the call. */
+  get isDoubtful(): boolean {
+    const { clock } = this.#worker;
+    return (
+      this.#grantedAt !== undefined && passedMsSince(this.#grantedAt, clock) >= limits.leaseMs / 2
+    );
+  }
+}
+
+/** Half as long as the other cell has taken so far. */
+function waitMs(passedMs: number): number {
+  const { sharedCallWaitBaseMs, sharedCallWaitCapMs } = limits;
+  return Math.min(sharedCallWaitCapMs, Math.max(sharedCallWaitBaseMs, passedMs / 2));
+}
+
+/** The journal entry of a step that takes its call from another cell, which has paid for it. */
+export function takenEntry(
+  { buyer, entry }: Purchase,
+  own: Pick<JournalEntry, 'step' | 'position' | 'generation' | 'failedAttempts' | 'sample'>,
+): JournalEntry {
+  // A call that was taken itself names the one that has paid.
+  const { takenFrom } = entry.call;
+  const call = { ...entry.call, step: own.step, costUsd: 0, replayed: true };
+  return { ...entry, ...own, call: { ...call, takenFrom: takenFrom ?? buyer } };
+}

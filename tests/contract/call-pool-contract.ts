@@ -1,0 +1,216 @@
+import { type CallPool, type CellStep, type Ledger, limits, type PooledCall } from '@thrice/core';
+import { describe, expect, it } from 'vitest';
+import {
+  aCellKey,
+  aCellResult,
+  aFailedResult,
+  aJournalEntry,
+  anAcceptedSubmission,
+  anAnnouncedSubmission,
+} from '../support/builders.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+
+/** A fresh, empty pool and the ledger whose calls it shares. */
+export interface CallPoolUnderTest extends AsyncDisposable {
+  readonly pool: CallPool;
+  /** The same pool, accessed by another process. */
+  readonly other: CallPool;
+  readonly ledger: Ledger;
+}
+
+/** Opens a fresh, empty pool that uses the given clock. */
+export type OpenCallPool = (clock: FakeClock) => Promise<CallPoolUnderTest>;
+
+const call: PooledCall = { run: 'demo-r1', fingerprint: 'a'.repeat(64), sample: 0 };
+const granted = { kind: 'granted' };
+
+function stepOf(config: string, step = 'answer'): CellStep {
+  return { ...aCellKey({ config }), step };
+}
+
+const [first, second, third] = [stepOf('a'), stepOf('b'), stepOf('c')];
+
+/** Tests every promise of the `CallPool` port. */
+export function describeCallPoolContract(name: string, openPool: OpenCallPool): void {
+  const open = async () => {
+    const clock = new FakeClock();
+    const store = await openPool(clock);
+    for (const step of [first, second, third]) await store.ledger.claimCell(step, 0, step.config);
+    return { ...store, clock };
+  };
+
+  describe(`CallPool contract: ${name}`, () => {
+    it('grants a call to whoever claims it first', async () => {
+      await using store = await open();
+
+      expect(await store.pool.claimCall(call, first)).toEqual(granted);
+    });
+
+    it('says since when another cell is about to buy it', async () => {
+      await using store = await open();
+      const sinceMs = store.clock.now();
+      await store.pool.claimCall(call, first);
+      store.clock.advance(1_000);
+
+      expect(await store.other.claimCall(call, second)).toEqual({ kind: 'held', sinceMs });
+    });
+
+    it('grants a call to one of many cells that claim it at the same instant', async () => {
+      await using store = await open();
+      const steps = Array.from({ length: 12 }, (_, index) => stepOf(`config-${index}`));
+      for (const step of steps) await store.ledger.claimCell(step, 0, step.config);
+
+      const claims = await Promise.all(
+        steps.map((step, index) =>
+          (index % 2 === 0 ? store.pool : store.other).claimCall(call, step),
+        ),
+      );
+
+      const kinds = claims.map(({ kind }) => kind).toSorted();
+      expect(kinds).toEqual(['granted', ...Array.from({ length: 11 }, () => 'held')]);
+    });
+
+    it.each([
+      ['run', { run: 'demo-r2' }],
+      ['request', { fingerprint: 'b'.repeat(64) }],
+      ['sample', { sample: 1 }],
+    ])('tells calls apart by their %s', async (_, other) => {
+      await using store = await open();
+      await store.pool.claimCall(call, first);
+
+      expect(await store.pool.claimCall({ ...call, ...other }, second)).toEqual(granted);
+    });
+
+    it('returns the entry in the journal of its buyer once that is written', async () => {
+      await using store = await open();
+      const entry = aJournalEntry({ text: '42', call: { costUsd: 0.25 } });
+      await store.pool.claimCall(call, first);
+      await store.ledger.commitCall(first, entry);
+
+      const claims = [
+        await store.other.claimCall(call, second),
+        await store.pool.claimCall(call, third),
+      ];
+
+      const bought = { kind: 'bought', buyer: first, entry };
+      expect(claims).toEqual([bought, bought]);
+    });
+
+    it('returns it whatever has become of the buyer since', async () => {
+      await using store = await open();
+      const entry = aJournalEntry();
+      await store.pool.claimCall(call, first);
+      await store.ledger.commitCall(first, entry);
+      await store.ledger.completeCell(first, 'a', aCellResult(), []);
+      store.clock.advance(limits.leaseMs + 1);
+
+      const claim = await store.other.claimCall(call, second);
+
+      expect(claim).toEqual({ kind: 'bought', buyer: first, entry });
+    });
+
+    it('does not return a discarded call, nor that of another step', async () => {
+      await using store = await open();
+      await store.pool.claimCall(call, first);
+      const discarded = aJournalEntry({ call: { discarded: 'truncated-response' } });
+      await store.ledger.commitCall(first, discarded);
+      await store.ledger.commitCall(first, aJournalEntry({ step: 'judge' }));
+
+      expect(await store.other.claimCall(call, second)).toMatchObject({ kind: 'held' });
+    });
+
+    it('returns a call of any size', async () => {
+      await using store = await open();
+      const entry = aJournalEntry({ text: 'x'.repeat(500_000) });
+      await store.pool.claimCall(call, first);
+      await store.ledger.commitCall(first, entry);
+
+      const claim = await store.other.claimCall(call, second);
+
+      expect(claim).toEqual({ kind: 'bought', buyer: first, entry });
+    });
+
+    it('grants a call again to the step that has it, and to no other', async () => {
+      await using store = await open();
+      await store.pool.claimCall(call, first);
+
+      expect(await store.other.claimCall(call, first)).toEqual(granted);
+      expect(await store.pool.claimCall(call, second)).toMatchObject({ kind: 'held' });
+    });
+
+    it('keeps a call for a buyer whose lease is extended', async () => {
+      await using store = await open();
+      await store.pool.claimCall(call, first);
+      store.clock.advance(limits.leaseMs - 1);
+      await store.ledger.extendLeases([first], 'a');
+      store.clock.advance(limits.leaseMs - 1);
+
+      expect(await store.other.claimCall(call, second)).toMatchObject({ kind: 'held' });
+    });
+
+    it('grants a call to the next once the lease of its buyer has expired', async () => {
+      await using store = await open();
+      await store.pool.claimCall(call, first);
+      store.clock.advance(limits.leaseMs + 1);
+      await store.ledger.extendLeases([second, third], 'b');
+      await store.ledger.claimCell(second, 0, 'b');
+      await store.ledger.claimCell(third, 0, 'c');
+
+      expect(await store.other.claimCall(call, second)).toEqual(granted);
+      expect(await store.pool.claimCall(call, first)).toMatchObject({ kind: 'held' });
+    });
+
+    it.each(['released', 'failed'])(
+      'grants a call to the next once its buyer has %s',
+      async (how) => {
+        await using store = await open();
+        await store.pool.claimCall(call, first);
+        if (how === 'released') await store.ledger.releaseCell(first, 'a', [], 1);
+        else await store.ledger.completeCell(first, 'a', aFailedResult(), []);
+
+        expect(await store.other.claimCall(call, second)).toEqual(granted);
+        expect(await store.pool.claimCall(call, third)).toMatchObject({ kind: 'held' });
+      },
+    );
+
+    it('grants a call to the next where the records of its buyer are deleted', async () => {
+      await using store = await open();
+      await store.pool.claimCall(call, stepOf('gone'));
+
+      expect(await store.other.claimCall(call, second)).toEqual(granted);
+    });
+
+    it('grants a call to either its returning buyer or the next, never to both', async () => {
+      await using store = await open();
+      await store.pool.claimCall(call, first);
+      await store.ledger.releaseCell(first, 'a', [], 1);
+      await store.ledger.claimCell(first, 0, 'a');
+
+      const claims = await Promise.all([
+        store.pool.claimCall(call, first),
+        store.other.claimCall(call, second),
+        store.pool.claimCall(call, third),
+      ]);
+
+      expect(claims.filter(({ kind }) => kind === 'granted')).toHaveLength(1);
+    });
+
+    it('keeps a call for a buyer that has released its cell until its response comes in the background', async () => {
+      await using store = await open();
+      await store.pool.claimCall(call, first);
+      await store.ledger.replaceSubmission(first, undefined, anAcceptedSubmission());
+      await store.ledger.releaseCell(first, 'a', [], 0);
+
+      expect(await store.other.claimCall(call, second)).toMatchObject({ kind: 'held' });
+    });
+
+    it('grants a call whose buyer has died before the vendor accepted its submission', async () => {
+      await using store = await open();
+      await store.pool.claimCall(call, first);
+      await store.ledger.replaceSubmission(first, undefined, anAnnouncedSubmission());
+      await store.ledger.releaseCell(first, 'a', [], 0);
+
+      expect(await store.other.claimCall(call, second)).toEqual(granted);
+    });
+  });
+}
