@@ -8,6 +8,7 @@ import {
   anAcceptedSubmission,
   anAnnouncedSubmission,
 } from '../support/builders.ts';
+import { collect } from '../support/collect.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 
 /** A fresh, empty pool and the ledger whose calls it shares. */
@@ -21,7 +22,12 @@ export interface CallPoolUnderTest extends AsyncDisposable {
 /** Opens a fresh, empty pool that uses the given clock. */
 export type OpenCallPool = (clock: FakeClock) => Promise<CallPoolUnderTest>;
 
-const call: PooledCall = { run: 'demo-r1', fingerprint: 'a'.repeat(64), sample: 0 };
+const call: PooledCall = {
+  run: 'demo-r1',
+  config: null,
+  fingerprint: 'a'.repeat(64),
+  sample: 0,
+};
 const granted = { kind: 'granted' };
 
 function stepOf(config: string, step = 'answer'): CellStep {
@@ -74,6 +80,7 @@ export function describeCallPoolContract(name: string, openPool: OpenCallPool): 
       ['run', { run: 'demo-r2' }],
       ['request', { fingerprint: 'b'.repeat(64) }],
       ['sample', { sample: 1 }],
+      ['config', { config: 'a' }],
     ])('tells calls apart by their %s', async (_, other) => {
       await using store = await open();
       await store.pool.claimCall(call, first);
@@ -211,6 +218,72 @@ export function describeCallPoolContract(name: string, openPool: OpenCallPool): 
       await store.ledger.releaseCell(first, 'a', [], 0);
 
       expect(await store.other.claimCall(call, second)).toEqual(granted);
+    });
+
+    it('finds the first of some calls that is bought, without a claim for any', async () => {
+      await using store = await open();
+      const own = { ...call, config: 'c' };
+      const entry = aJournalEntry();
+      await store.ledger.commitCall(second, entry);
+      await store.pool.recordPurchases([
+        { call: own, buyer: first },
+        { call, buyer: second },
+      ]);
+
+      expect(await store.other.findCall([own, call])).toEqual({ buyer: second, entry });
+      await store.ledger.commitCall(first, entry);
+      expect(await store.other.findCall([own, call])).toEqual({ buyer: first, entry });
+      expect(await store.other.findCall([{ ...call, sample: 1 }])).toBeUndefined();
+      expect(await store.pool.claimCall({ ...call, sample: 1 }, third)).toEqual(granted);
+    });
+
+    it('keeps what it has of a call that is entered again', async () => {
+      await using store = await open();
+      const entry = aJournalEntry();
+      await store.ledger.commitCall(first, entry);
+      await store.ledger.commitCall(second, aJournalEntry({ text: 'other' }));
+      await store.pool.recordPurchases([{ call, buyer: first }]);
+
+      await store.other.recordPurchases([{ call, buyer: second }]);
+
+      expect(await store.pool.findCall([call])).toEqual({ buyer: first, entry });
+    });
+
+    it('returns a call that was entered to whoever claims it', async () => {
+      await using store = await open();
+      const entry = aJournalEntry();
+      await store.ledger.commitCall(first, entry);
+      await store.pool.recordPurchases([{ call, buyer: first }]);
+
+      expect(await store.other.claimCall(call, second)).toEqual({
+        kind: 'bought',
+        buyer: first,
+        entry,
+      });
+    });
+
+    it('lists what the cells of a config in a run have bought, but not what is discarded', async () => {
+      await using store = await open();
+      const ids = Array.from({ length: 40 }, (_, index) => `q${index}`);
+      for (const id of ids) {
+        const fingerprint = id.padEnd(64, 'f');
+        await store.ledger.commitCall({ ...first, id }, aJournalEntry({ fingerprint, sample: 1 }));
+      }
+      const discarded = aJournalEntry({ step: 'judge', call: { discarded: 'truncated-response' } });
+      await store.ledger.commitCall(first, discarded);
+      for (const other of [second, { ...first, run: 'demo-r10' }])
+        await store.ledger.commitCall(other, aJournalEntry());
+
+      const listed = await collect(store.other.listPurchases(first.run, first.config));
+
+      const byId = listed.toSorted((left, right) => (left.buyer.id < right.buyer.id ? -1 : 1));
+      expect(byId).toEqual(
+        ids.toSorted().map((id) => ({
+          fingerprint: id.padEnd(64, 'f'),
+          sample: 1,
+          buyer: { ...first, id },
+        })),
+      );
     });
   });
 }

@@ -57,6 +57,7 @@ async function openSqlite(): Promise<EngineStores> {
   return {
     clock,
     ledger: stores.ledger,
+    pool: stores.pool,
     blobs: new FakeBlobStore(),
     queue: stores.queueOf('ann'),
     [Symbol.asyncDispose]: async () => {
@@ -68,9 +69,10 @@ async function openSqlite(): Promise<EngineStores> {
 
 async function openDynamo(answer?: AnswerRequest): Promise<EngineStores> {
   const table = await openLedger(dynamo, answer);
-  const { clock, ledger, blobs } = table;
+  const { clock, ledger, pool, blobs } = table;
   const queue = new FakeTaskQueue(clock);
-  return { clock, ledger, blobs, queue, [Symbol.asyncDispose]: () => table[Symbol.asyncDispose]() };
+  const dispose = () => table[Symbol.asyncDispose]();
+  return { clock, ledger, pool, blobs, queue, [Symbol.asyncDispose]: dispose };
 }
 
 const directions: readonly (readonly [

@@ -86,7 +86,12 @@ export function describeGroupRecordsContract(name: string, open: OpenGroupRecord
     it('deletes what the cells of a run share, and keeps that of other runs', async () => {
       await using store = await open(new FakeClock());
       const [buyer, next] = [stepOf('a'), stepOf('b')];
-      const calls = ['demo-r1', 'demo-r10'].map((run) => ({ run, fingerprint: 'f', sample: 0 }));
+      const calls = ['demo-r1', 'demo-r10'].map((run) => ({
+        run,
+        config: null,
+        fingerprint: 'f',
+        sample: 0,
+      }));
       const claimAll = async (step: CellStep) =>
         await Promise.all(calls.map(async (call) => await store.pool.claimCall(call, step)));
       await store.ledger.claimCell(aCellKey({ config: 'a' }), 0, 'worker-1');

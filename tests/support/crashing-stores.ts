@@ -1,8 +1,9 @@
-import type { BlobStore, Ledger, TaskQueue } from '@thrice/core';
+import type { BlobStore, CallPool, Ledger, TaskQueue } from '@thrice/core';
 
 /** The stores that a process uses. */
 export interface Stores {
   readonly ledger: Ledger;
+  readonly pool: CallPool;
   readonly blobs: BlobStore;
   readonly queue: TaskQueue;
 }
@@ -28,7 +29,7 @@ const ledgerWrites: ReadonlySet<PropertyKey> = new Set<keyof Ledger>([
 ]);
 
 /** The stores of a process that crashes at one of its writes: that write and all later ones fail. */
-export function crashingStores({ ledger, blobs, queue }: Stores, crash: Crash): Stores {
+export function crashingStores({ ledger, pool, blobs, queue }: Stores, crash: Crash): Stores {
   let writeCount = 0;
   const write = async (send: () => unknown): Promise<unknown> => {
     writeCount += 1;
@@ -49,6 +50,7 @@ export function crashingStores({ ledger, blobs, queue }: Stores, crash: Crash): 
     });
   return {
     ledger: guard(ledger, ledgerWrites),
+    pool: guard(pool, new Set(['recordPurchases'])),
     blobs: guard(blobs, new Set(['write'])),
     queue: guard(queue, new Set(['send'])),
   };

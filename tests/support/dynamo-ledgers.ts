@@ -4,8 +4,7 @@ import {
   PutItemCommand,
   ScanCommand,
 } from '@aws-sdk/client-dynamodb';
-import { DynamoLedger } from '@thrice/aws';
-import type { Clock } from '@thrice/core';
+import { DynamoCallPool, DynamoLedger } from '@thrice/aws';
 import type { DynamoEmulator } from './aws-emulators.ts';
 import { FakeBlobStore } from './fake-blob-store.ts';
 import { PassingClock } from './passing-clock.ts';
@@ -14,6 +13,7 @@ import { type AnswerRequest, interceptRequests, type SentRequest } from './sdk-f
 /** A ledger with its own table, and the means to inspect it. */
 export interface LedgerOnTable extends AsyncDisposable {
   readonly ledger: DynamoLedger;
+  readonly pool: DynamoCallPool;
   /** The same table, accessed without faults. */
   readonly other: DynamoLedger;
   readonly clock: PassingClock;
@@ -40,15 +40,16 @@ export async function openLedger(
   const { client, otherClient, tableName, ...table } = await dynamo.openTable();
   const clock = new PassingClock();
   const blobs = new FakeBlobStore();
-  const open = (of: DynamoDBClient, by: Clock) =>
-    new DynamoLedger({ client: of, tableName, blobs, clock: by, random: () => 0 });
+  const init = { tableName, blobs, clock, random: () => 0 };
+  const open = (of: DynamoDBClient) => new DynamoLedger({ ...init, client: of });
   const scan = async () => {
     const { Items = [] } = await otherClient.send(new ScanCommand({ TableName: tableName }));
     return Items;
   };
   return {
-    ledger: open(client, clock),
-    other: open(otherClient, clock),
+    ledger: open(client),
+    pool: new DynamoCallPool({ ...init, client }),
+    other: open(otherClient),
     clock,
     blobs,
     sent: interceptRequests(client, answer),

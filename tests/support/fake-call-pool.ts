@@ -1,9 +1,19 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { CallPool, CellStep, Clock, JournalEntry, PoolClaim, PooledCall } from '@thrice/core';
+import type {
+  CallPool,
+  CellStep,
+  Clock,
+  JournalEntry,
+  PoolClaim,
+  PooledCall,
+  Purchase,
+  RecordedPurchase,
+} from '@thrice/core';
 
 /** What the pool reads of a ledger. */
 interface Journals {
   entry(step: CellStep): JournalEntry | undefined;
+  entriesOf(run: string, config: string): readonly Purchase[];
   isBuying(step: CellStep): boolean;
 }
 
@@ -18,8 +28,8 @@ export class FakeCallPool implements CallPool {
     this.#clock = clock;
   }
 
-  async claimCall({ run, fingerprint, sample }: PooledCall, buyer: CellStep): Promise<PoolClaim> {
-    const name = `${run}#${fingerprint}#${sample}`;
+  async claimCall(call: PooledCall, buyer: CellStep): Promise<PoolClaim> {
+    const name = nameOf(call);
     const claim = this.#claims.get(name);
     if (claim !== undefined && !isDeepStrictEqual(claim.buyer, buyer)) {
       const entry = this.#ledger.entry(claim.buyer);
@@ -30,9 +40,35 @@ export class FakeCallPool implements CallPool {
     return { kind: 'granted' };
   }
 
+  async findCall(calls: readonly PooledCall[]): Promise<Purchase | undefined> {
+    for (const call of calls) {
+      const buyer = this.#claims.get(nameOf(call))?.buyer;
+      const entry = buyer && this.#ledger.entry(buyer);
+      if (buyer !== undefined && entry !== undefined) return { buyer, entry };
+    }
+    return undefined;
+  }
+
+  async recordPurchases(purchases: readonly RecordedPurchase[]): Promise<void> {
+    for (const { call, buyer } of purchases) {
+      const name = nameOf(call);
+      if (!this.#claims.has(name)) this.#claims.set(name, { buyer, sinceMs: this.#clock.now() });
+    }
+  }
+
+  async *listPurchases(run: string, config: string): ReturnType<CallPool['listPurchases']> {
+    for (const { buyer, entry } of this.#ledger.entriesOf(run, config)) {
+      yield { fingerprint: entry.fingerprint, sample: entry.sample, buyer };
+    }
+  }
+
   /** Deletes the claims of a run. */
   forget(run: string): void {
     for (const name of this.#claims.keys())
       if (name.startsWith(`${run}#`)) this.#claims.delete(name);
   }
+}
+
+function nameOf({ run, config, fingerprint, sample }: PooledCall): string {
+  return `${run}#${config}#${fingerprint}#${sample}`;
 }

@@ -22,6 +22,7 @@ import {
 } from '@thrice/core';
 import { aBenchmark, aGroupHeader, aModelResponse, aQuestion } from './builders.ts';
 import { FakeBlobStore } from './fake-blob-store.ts';
+import type { FakeCallPool } from './fake-call-pool.ts';
 import { FakeGovernor } from './fake-governor.ts';
 import { FakeLedger } from './fake-ledger.ts';
 import { type FakeAnswer, FakeModelClient } from './fake-model-client.ts';
@@ -32,11 +33,11 @@ import { PassingClock } from './passing-clock.ts';
 
 /** In-memory stores, models and clock, and a worker without randomness. */
 export class FakeEngine {
-  readonly clock = new PassingClock();
-  readonly ledger = new FakeLedger(this.clock);
-  readonly pool = this.ledger.pool;
-  readonly blobs = new FakeBlobStore();
-  readonly queue = new FakeTaskQueue(this.clock);
+  readonly clock: PassingClock;
+  readonly ledger: FakeLedger;
+  readonly pool: FakeCallPool;
+  readonly blobs: FakeBlobStore;
+  readonly queue: FakeTaskQueue;
   readonly governor = new FakeGovernor();
   readonly models: FakeModelClient;
   readonly benchmark: Benchmark;
@@ -57,8 +58,15 @@ export class FakeEngine {
       readonly random?: Random;
       readonly solvers?: SolverRegistry;
       readonly patterns?: PatternMatcher;
+      /** The stores that it works on. @default empty ones */
+      readonly stores?: Pick<FakeEngine, 'clock' | 'ledger' | 'blobs'>;
     } = {},
   ) {
+    this.clock = init.stores?.clock ?? new PassingClock();
+    this.ledger = init.stores?.ledger ?? new FakeLedger(this.clock);
+    this.pool = this.ledger.pool;
+    this.blobs = init.stores?.blobs ?? new FakeBlobStore();
+    this.queue = new FakeTaskQueue(this.clock);
     this.#random = init.random ?? countingUp();
     this.benchmark = init.benchmark ?? aBenchmark();
     this.patterns = init.patterns ?? inProcessPatterns;
@@ -154,7 +162,7 @@ export class FakeEngine {
     const { skipped = new Map<string, string>() } = init;
     return await planGroup(
       { benchmark, draft: aDraft(init), source, checked, skipped, clock, random: this.#random },
-      { ledger, blobs, queueOf: () => queue },
+      { ledger, pool: this.pool, blobs, queueOf: () => queue },
     );
   }
 }

@@ -23,6 +23,7 @@ import {
   type Ledger,
   limits,
   type OpenBreaker,
+  type Purchase,
   type Submission,
   type Tally,
   ThriceError,
@@ -73,6 +74,18 @@ export class FakeLedger implements Ledger, CallConditions, GroupRecords {
   /** The call that answers a step; undefined if none is recorded. */
   entry({ step, ...key }: CellStep): JournalEntry | undefined {
     return this.#journals.get(nameOf(key))?.get(step);
+  }
+
+  /** The calls that answer the steps of a config in a run. */
+  entriesOf(run: string, config: string): readonly Purchase[] {
+    return [...this.#journals].flatMap(([name, journal]) => {
+      const [itsRun, itsConfig, id] = JSON.parse(name) as readonly [string, string, string];
+      if (itsRun !== run || itsConfig !== config) return [];
+      return [...journal.values()].map((entry) => ({
+        buyer: { run, id, config, step: entry.step },
+        entry,
+      }));
+    });
   }
 
   /** Whether a worker holds the cell of a step, or its response is expected in the background. */

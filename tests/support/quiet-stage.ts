@@ -1,5 +1,12 @@
 import type { DeployedStage } from '@thrice/aws';
-import type { BlobRemover, BlobStore, CreateDigest, Ledger, PatternMatcher } from '@thrice/core';
+import type {
+  BlobRemover,
+  BlobStore,
+  CallPool,
+  CreateDigest,
+  Ledger,
+  PatternMatcher,
+} from '@thrice/core';
 import type { DynamoEmulator } from './aws-emulators.ts';
 import { openLedger } from './dynamo-ledgers.ts';
 import { FakeActiveGroups } from './fake-active-groups.ts';
@@ -16,6 +23,7 @@ export interface QuietStage extends AsyncDisposable {
   readonly flag: string;
   readonly clock: PassingClock;
   readonly ledger: Ledger;
+  readonly pool: CallPool;
   readonly blobs: BlobStore & BlobRemover;
   readonly activeGroups: FakeActiveGroups;
   readonly requests: FakeGroupRequests;
@@ -29,7 +37,7 @@ export async function openQuietStage(
   dynamo: DynamoEmulator,
   lanes: readonly string[] = ['lab'],
 ): Promise<QuietStage> {
-  const { ledger, blobs, clock, ...table } = await openLedger(dynamo);
+  const { ledger, pool, blobs, clock, ...table } = await openLedger(dynamo);
   const queueUrl = 'http://127.0.0.1:1/queue';
   return {
     stage: {
@@ -48,6 +56,7 @@ export async function openQuietStage(
     flag: ' --stage dev',
     clock,
     ledger,
+    pool,
     blobs,
     activeGroups: new FakeActiveGroups(),
     requests: new FakeGroupRequests(),

@@ -82,6 +82,11 @@ function addRunCommands(program: Command, run: Run): void {
     )
     .option('--parallel <n>', 'maximum number of cells in flight', wholeNumberTo(10_000))
     .option('--skip-missing-keys', 'skip configs whose key is not set')
+    .option(
+      '--reuse <groups...>',
+      'take the calls that these groups have bought, where the run asks the same',
+    )
+    .option('--fresh', 'buy every call: take none of other configs, whatever the spec says')
     .option(...waitOption)
     .option('--detach', 'run in the background and return at once')
     .option(...stageOption)

@@ -293,7 +293,13 @@ export { mapBounded, pagesOf } from './map-bounded.ts';
 export type { ActiveGroup, ActiveGroups, DeferredCells } from './ports/active-groups.ts';
 export type { BlobRemover, BlobStore } from './ports/blob-store.ts';
 export type { CallConditions, Conditions } from './ports/call-conditions.ts';
-export type { CallPool, PoolClaim, PooledCall, Purchase } from './ports/call-pool.ts';
+export type {
+  CallPool,
+  PoolClaim,
+  PooledCall,
+  Purchase,
+  RecordedPurchase,
+} from './ports/call-pool.ts';
 export type { Clock } from './ports/clock.ts';
 export type { DeadLetterQueue } from './ports/dead-letter-queue.ts';
 export type { CreateDigest, Digest } from './ports/digest.ts';

@@ -34,9 +34,9 @@ describe('a plan whose process crashes', () => {
     async (afterWrites) => {
       for (const isLastWriteStored of [false, true]) {
         const engine = new FakeEngine();
-        const { ledger, blobs, queue } = crashingStores(engine, { afterWrites, isLastWriteStored });
+        const stores = crashingStores(engine, { afterWrites, isLastWriteStored });
 
-        await planGroup(await aPlan(engine), { ledger, blobs, queueOf: () => queue }).catch(
+        await planGroup(await aPlan(engine), { ...stores, queueOf: () => stores.queue }).catch(
           () => undefined,
         );
 
@@ -53,12 +53,12 @@ describe('a plan whose process crashes', () => {
 describe('a plan that is interrupted', () => {
   it('ends between two pages and stays unplanned, until the next process sends the rest', async () => {
     const engine = new FakeEngine();
-    const { ledger, blobs, queue, benchmark } = engine;
+    const { ledger, pool, blobs, queue, benchmark } = engine;
     const plan = await aPlan(engine);
 
     const planned = planGroup(
       { ...plan, signal: AbortSignal.abort() },
-      { ledger, blobs, queueOf: () => queue },
+      { ledger, pool, blobs, queueOf: () => queue },
     );
 
     await expect(planned).rejects.toMatchObject({ code: 'interrupted' });

@@ -200,8 +200,8 @@ describe('a crash during a rescore', () => {
 
 async function checkCrash(change: SpecScorers, crash: Crash): Promise<void> {
   const { engine, group } = await finished();
-  const { ledger, blobs, queue, clock, patterns } = engine;
-  const dying = { ...crashingStores({ ledger, blobs, queue }, crash), clock, patterns };
+  const { blobs, clock, patterns } = engine;
+  const dying = { ...crashingStores(engine, crash), clock, patterns };
   await expect(
     rescoreGroup(group, change, dying).then(() => finalizeGroup(group, dying)),
   ).rejects.toThrow('the process has crashed');

@@ -71,12 +71,12 @@ async function work(init: {
   const benchmark = aBenchmark({ parallel: 8, maxAttempts: 5, ...init.benchmark });
   await using folder = await temporaryFolder({ 'q.jsonl': toJsonl(additions(QUESTION_COUNT)) });
   using engine = new LocalEngine(folder.path, clock);
-  const { ledger, blobs } = engine;
+  const { ledger, pool, blobs } = engine;
   const source = openQuestions('q.jsonl', (path) => folder.resolve(path), fileSourceReader);
   const checked = await checkQuestions(source, undefined, benchmark.configs, createNodeDigest);
   const header = await planGroup(
     { benchmark, draft: aDraft(), source, checked, skipped: new Map(), clock, random: () => 0 },
-    { ledger, blobs, queueOf: (group) => engine.queueOf(group) },
+    { ledger, pool, blobs, queueOf: (group) => engine.queueOf(group) },
   );
   for (const breakerKey of init.open ?? []) await ledger.openBreaker(anOpenBreaker({ breakerKey }));
   const startedMs = clock.monotonicMs();

@@ -68,7 +68,12 @@ class Work implements AsyncDisposable {
     const skipped = new Map<string, string>();
     const header = await planGroup(
       { benchmark, draft: aDraft(), source, checked, skipped, clock, random: () => 0 },
-      { ledger: engine.ledger, blobs: engine.blobs, queueOf: (group) => engine.queueOf(group) },
+      {
+        ledger: engine.ledger,
+        pool: engine.pool,
+        blobs: engine.blobs,
+        queueOf: (group) => engine.queueOf(group),
+      },
     );
     return new Work({ clock, engine, header, benchmark }, folder);
   }

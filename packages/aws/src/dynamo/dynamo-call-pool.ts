@@ -6,15 +6,20 @@ import {
   type Clock,
   cellStepSchema,
   journalEntrySchema,
+  mapBounded,
   type PoolClaim,
   type PooledCall,
+  type Purchase,
+  type RecordedPurchase,
   ThriceError,
 } from '@thrice/core';
 import {
+  CALL_PREFIX,
   callItemKey,
   callItemSchema,
   cellItemKey,
   cellItemSchema,
+  cellPartitions,
   type PooledCallItem,
   parseItem,
   pooledCallItemSchema,
@@ -27,6 +32,8 @@ import { PayloadStore } from './payload-store.ts';
 
 /** How often a claim may be refused because another process changed it first. */
 const MAX_REFUSALS = 10;
+/** Concurrent writes of purchases. */
+const MAX_CONCURRENT_REQUESTS = 16;
 
 /**
  * The calls that cells share, in the ledger's table.
@@ -62,7 +69,7 @@ export class DynamoCallPool implements CallPool {
     const token = this.#createToken();
     const own = {
       schemaVersion: 1,
-      buyer: JSON.stringify(buyer),
+      buyer: textOf(buyer),
       claimedAtMs: this.#clock.now(),
       token,
     };
@@ -91,6 +98,41 @@ export class DynamoCallPool implements CallPool {
     return buyer === ownBuyer ? undefined : await this.#readBuyer(buyer, claimedAtMs);
   }
 
+  async findCall(calls: readonly PooledCall[]): Promise<Purchase | undefined> {
+    const keys = calls.map(pooledCallKey);
+    const items = await this.#table.getMany(keys);
+    for (const key of keys) {
+      const item = itemOf(key, items);
+      if (item === undefined) continue;
+      const { buyer: text } = parseItem(pooledCallItemSchema, item, this.#table.name);
+      const buyer = cellStepSchema.parse(JSON.parse(text));
+      const call = await this.#table.get(callItemKey(buyer, buyer.step));
+      if (call !== undefined) return await this.#readPurchase(buyer, call);
+    }
+    return undefined;
+  }
+
+  async recordPurchases(purchases: readonly RecordedPurchase[]): Promise<void> {
+    const claimedAtMs = this.#clock.now();
+    await mapBounded(purchases, MAX_CONCURRENT_REQUESTS, async ({ call, buyer }) => {
+      const facts = { schemaVersion: 1, buyer: textOf(buyer), claimedAtMs };
+      await this.#table.put(
+        pooledCallKey(call),
+        { ...facts, token: this.#createToken() },
+        'absent',
+      );
+    });
+  }
+
+  async *listPurchases(run: string, config: string): ReturnType<CallPool['listPurchases']> {
+    for (const pk of cellPartitions(run, config)) {
+      for await (const item of this.#table.query(pk, { prefix: CALL_PREFIX })) {
+        const { id, step, fingerprint, sample } = parseItem(callItemSchema, item, this.#table.name);
+        yield { fingerprint, sample, buyer: { run, config, id, step } };
+      }
+    }
+  }
+
   /** Returns undefined for a buyer that neither has the call nor is about to. */
   async #readBuyer(text: string, sinceMs: number): Promise<PoolClaim | undefined> {
     const buyer = cellStepSchema.parse(JSON.parse(text));
@@ -98,17 +140,19 @@ export class DynamoCallPool implements CallPool {
     const submissionKey = submissionItemKey(buyer, buyer.step);
     const items = await this.#table.getMany([callKey, cellKey, submissionKey]);
     const callItem = itemOf(callKey, items);
-    if (callItem !== undefined) return await this.#readPurchase(buyer, callItem);
+    if (callItem !== undefined)
+      return { kind: 'bought', ...(await this.#readPurchase(buyer, callItem)) };
     if (this.#isBuying(itemOf(cellKey, items), itemOf(submissionKey, items)))
       return { kind: 'held', sinceMs };
     // The items of one request are read at different instants: a buyer that has ended may have bought in between.
     const later = await this.#table.get(callKey);
-    return later === undefined ? undefined : await this.#readPurchase(buyer, later);
+    if (later === undefined) return undefined;
+    return { kind: 'bought', ...(await this.#readPurchase(buyer, later)) };
   }
 
-  async #readPurchase(buyer: CellStep, item: Attributes): Promise<PoolClaim> {
+  async #readPurchase(buyer: CellStep, item: Attributes): Promise<Purchase> {
     const text = await this.#payloads.unpack(parseItem(callItemSchema, item, this.#table.name));
-    return { kind: 'bought', buyer, entry: journalEntrySchema.parse(JSON.parse(text ?? '')) };
+    return { buyer, entry: journalEntrySchema.parse(JSON.parse(text ?? '')) };
   }
 
   #isBuying(cellItem: Attributes | undefined, submissionItem: Attributes | undefined): boolean {
@@ -119,6 +163,11 @@ export class DynamoCallPool implements CallPool {
     if (submissionItem === undefined) return false;
     return parseItem(submissionItemSchema, submissionItem, this.#table.name).state === 'accepted';
   }
+}
+
+/** In an order that does not depend on who wrote it. */
+function textOf({ run, id, config, step }: CellStep): string {
+  return JSON.stringify({ run, id, config, step });
 }
 
 function itemOf({ pk, sk }: ItemKey, items: readonly Attributes[]): Attributes | undefined {

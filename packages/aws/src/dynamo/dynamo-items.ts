@@ -38,8 +38,14 @@ export const cellItemSchema = itemSchema.extend({
 /** A claimed cell. */
 export type CellItem = z.infer<typeof cellItemSchema>;
 
-/** A call; its payload is its journal entry. */
-export const callItemSchema = itemSchema.extend(payloadSchema.shape);
+/** A call; its payload is its journal entry, of which the other attributes repeat what calls are found by. */
+export const callItemSchema = itemSchema.extend({
+  id: z.string(),
+  step: z.string(),
+  fingerprint: z.string(),
+  sample: z.int(),
+  ...payloadSchema.shape,
+});
 
 /** A discarded call; its payload is its journal entry. */
 export const discardedItemSchema = itemSchema.extend({ id: z.string(), ...payloadSchema.shape });
@@ -166,6 +172,8 @@ export const DEFERRED_CELLS = 'deferred';
 export const GROUP_LIST = 'groups';
 /** The partition of the list of lanes and models whose breaker has ever been open. */
 export const LANE_LIST = 'lanes';
+/** Prefix of the sort keys of calls that answer their step. */
+export const CALL_PREFIX = 'call#';
 /** Prefix of the sort keys of discarded calls. */
 export const DISCARDED_PREFIX = 'discarded#';
 /** The partition of what the reconciler remembers from round to round. */
@@ -188,7 +196,7 @@ export function callItemKey(key: CellKey, step: string): ItemKey {
 
 /** The partition and sort key prefix of a cell's calls. */
 export function callsOf(key: CellKey): { readonly pk: string; readonly prefix: string } {
-  return { pk: cellPartition(key), prefix: `call#${key.id}#` };
+  return { pk: cellPartition(key), prefix: `${CALL_PREFIX}${key.id}#` };
 }
 
 /** The key of a discarded call. */
@@ -208,8 +216,9 @@ export function submissionsOf(key: CellKey): { readonly pk: string; readonly pre
 }
 
 /** The key of a call that the cells of a run share. */
-export function pooledCallKey({ run, fingerprint, sample }: PooledCall): ItemKey {
-  return { pk: `pool#${run}#${fingerprint.slice(0, 1)}`, sk: `${fingerprint}#${sample}` };
+export function pooledCallKey({ run, config, fingerprint, sample }: PooledCall): ItemKey {
+  const sk = [fingerprint, sample, ...(config === null ? [] : [config])].join('#');
+  return { pk: `pool#${run}#${fingerprint.slice(0, 1)}`, sk };
 }
 
 /** The partitions of the calls that the cells of a run share. */

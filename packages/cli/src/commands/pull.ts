@@ -56,11 +56,11 @@ async function copyHere(
   terminal: Terminal,
 ): Promise<CopyCounts> {
   const { header } = group;
-  const { ledger, blobs, clock } = engine;
+  const { ledger, pool, blobs, clock } = engine;
   const queue = engine.queueOf(header.group);
   const counts = await copyGroup(group, {
     from,
-    to: { ledger, blobs, queue },
+    to: { ledger, pool, blobs, queue },
     near: blobs,
     createDigest: createNodeDigest,
     observe: reportCopying(header, terminal, clock),

@@ -21,7 +21,7 @@ import { refuseUnknownLanes } from '../stage/stage-lanes.ts';
 /** The parts of a stage that a push needs. */
 type PushStage = Pick<
   StageEngine,
-  'ledger' | 'blobs' | 'activeGroups' | 'requests' | 'stage' | 'place' | 'flag'
+  'ledger' | 'pool' | 'blobs' | 'activeGroups' | 'requests' | 'stage' | 'place' | 'flag'
 >;
 
 /** `thrice push`: copies a group from this machine to a stage, which publishes it if it is complete. */
@@ -45,9 +45,10 @@ export async function pushTo(
   const { header } = group;
   refuseRunning(header.group, engine, options);
   refuseUnknownLanes(lanesOf(group), stage.stage);
+  const { ledger, pool, blobs, activeGroups } = stage;
   const counts = await copyGroup(group, {
     from: engine,
-    to: { ledger: stage.ledger, blobs: stage.blobs, activeGroups: stage.activeGroups },
+    to: { ledger, pool, blobs, activeGroups },
     near: engine.blobs,
     createDigest: createNodeDigest,
     observe: reportCopying(header, terminal, engine.clock),

@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process';
 import { mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { enqueueGroup, type GroupPlan, storePlan, withSimulator } from '@thrice/core';
+import { enqueueGroup, type GroupPlan, storePlan, ThriceError, withSimulator } from '@thrice/core';
 import type { LocalEngine } from '@thrice/local';
+import { findGroup } from '../engine/find-group.ts';
 import { openEngine, openModels, openPatterns } from '../local/compose-local.ts';
 import { runToCompletion } from '../local/run-to-completion.ts';
 import { describeEstimate } from '../render/estimate-view.ts';
@@ -26,10 +27,36 @@ export async function runBenchmark(
   file: string,
   options: RunOptions,
 ): Promise<ExitCode> {
+  refuseContradictions(options);
   const prepared = await prepareRun(terminal, file, options);
   if (options.stage === undefined) return await runLocally(terminal, options, prepared);
   const { runOnStage } = await import('../stage/run-on-stage.ts');
   return await runOnStage(terminal, options.stage, options, prepared);
+}
+
+function refuseContradictions({ reuse, fresh, stage }: RunOptions): void {
+  if (reuse === undefined || reuse.length === 0) return;
+  const problem =
+    fresh === true
+      ? 'expected either --reuse or --fresh, received both; --fresh takes no call of another group or config'
+      : stage === undefined
+        ? undefined
+        : 'expected a run without --stage, received --stage, where this version reuses no calls; with share_calls = true the configs of a run share theirs there, too';
+  if (problem === undefined) return;
+  throw new ThriceError({ code: 'invalid-argument', message: `--reuse: ${problem}` });
+}
+
+/** @throws {ThriceError} `unknown-group` for a group that is not in the store, or is being deleted. */
+async function findReused(
+  { reuse = [], dir }: RunOptions,
+  { ledger }: LocalEngine,
+): Promise<string[]> {
+  const groups: string[] = [];
+  for (const name of reuse) {
+    const { group } = (await findGroup(ledger, name, folderFlag(dir))).header;
+    if (!groups.includes(group)) groups.push(group);
+  }
+  return groups;
 }
 
 async function runLocally(
@@ -37,7 +64,7 @@ async function runLocally(
   options: RunOptions,
   prepared: PreparedRun,
 ): Promise<ExitCode> {
-  const { spec, source, checked, draft, skipped, resolvePath } = prepared;
+  const { spec, source, checked, skipped, resolvePath } = prepared;
   await using simulator = await startBundledSimulator(
     spec,
     () => simulatedQuestions(source),
@@ -47,7 +74,10 @@ async function runLocally(
   using engine = openEngine(options.dir, terminal);
   await using models = openModels(terminal);
   using patterns = openPatterns();
-  const benchmark = withSimulator(prepared.benchmark, simulator?.url);
+  const reuse = await findReused(options, engine);
+  const draft = { ...prepared.draft, reuse };
+  const reusesCalls = reuse.length > 0;
+  const benchmark = withSimulator({ ...prepared.benchmark, reusesCalls }, simulator?.url);
   using signals = listenForStop();
   const { clock } = engine;
   const plan = { benchmark, draft, source, checked, skipped, clock, random: Math.random };
@@ -93,7 +123,8 @@ async function planAndDetach(plan: GroupPlan, detachment: Detachment): Promise<E
   // Until the background process has registered, this one is at work.
   await engine.workers.register(group);
   try {
-    const stores = { ledger: engine.ledger, blobs: engine.blobs, queue: engine.queueOf(group) };
+    const { ledger, pool, blobs } = engine;
+    const stores = { ledger, pool, blobs, queue: engine.queueOf(group) };
     await enqueueGroup(header, plan.benchmark, stores, signals.drain);
     await startInBackground(group, detachment);
   } finally {

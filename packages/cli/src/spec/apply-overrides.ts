@@ -16,6 +16,7 @@ export function applyOverrides(spec: BenchmarkSpec, overrides: SpecOverrides): B
   const chosen = { ...spec, configs: chooseConfigs(spec.configs, overrides.configs) };
   return {
     ...(limit === undefined ? chosen : limitQuestions(chosen, limit)),
+    ...(overrides.fresh === true ? { share_calls: false } : {}),
     ...(parallel === undefined ? {} : { parallel }),
     ...(replicates === undefined ? {} : { replicates }),
     ...(overrides.skipMissingKeys === true ? { skip_missing_keys: true } : {}),

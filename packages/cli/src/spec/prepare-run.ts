@@ -28,6 +28,8 @@ export interface RunOptions extends SpecOverrides {
   readonly label?: string;
   readonly waitForQuota?: boolean;
   readonly detach?: boolean;
+  /** Groups whose calls are taken where the run asks the same: names, unique prefixes or labels. */
+  readonly reuse?: readonly string[];
   readonly dir: string;
   readonly json?: boolean;
   readonly stage?: string;
@@ -176,6 +178,7 @@ async function draftGroup({
         ? spec.questions.dataset
         : null,
     waitForQuota: options.waitForQuota === true,
+    reuse: [],
     keys: Object.fromEntries(
       [...benchmark.lanes.values()].map((lane) => [
         lane.name,
@@ -192,6 +195,7 @@ async function draftGroup({
 
 function overridesOf({
   configs,
+  fresh,
   limit,
   parallel,
   replicates,
@@ -199,6 +203,7 @@ function overridesOf({
 }: SpecOverrides): SpecOverrides {
   return {
     ...(configs === undefined ? {} : { configs: [...configs] }),
+    ...(fresh === true && { fresh }),
     ...(limit === undefined ? {} : { limit }),
     ...(parallel === undefined ? {} : { parallel }),
     ...(replicates === undefined ? {} : { replicates }),

@@ -6,6 +6,7 @@ import {
   clientConfig,
   type DeployedStage,
   DynamoActiveGroups,
+  DynamoCallPool,
   DynamoGroupRecords,
   DynamoLanePaces,
   DynamoLedger,
@@ -26,6 +27,7 @@ import type {
   ActiveGroups,
   BlobRemover,
   BlobStore,
+  CallPool,
   Clock,
   DlqScan,
   GroupRecords,
@@ -48,6 +50,7 @@ export interface CloudEngine extends Disposable {
   readonly stage: DeployedStage;
   readonly clock: Clock;
   readonly ledger: Ledger;
+  readonly pool: CallPool;
   readonly blobs: BlobStore & BlobRemover;
   readonly records: GroupRecords;
   readonly patterns: PatternMatcher;
@@ -89,6 +92,7 @@ export async function openStage(name: string): Promise<CloudEngine> {
     patterns,
     sqs,
     ledger: new DynamoLedger({ ...table, blobs }),
+    pool: new DynamoCallPool({ ...table, blobs }),
     records: new DynamoGroupRecords({ ...table, blobs }),
     activeGroups: new DynamoActiveGroups(table),
     resendNotes: new DynamoResendNotes(table),

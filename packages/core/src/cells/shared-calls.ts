@@ -15,7 +15,7 @@ export type Draw =
   | { readonly kind: 'wait'; readonly delayMs: number };
 
 /** The request of a step, as the journal names it. */
-export interface IdentifiedRequest extends Omit<PooledCall, 'run'> {
+export interface IdentifiedRequest extends Omit<PooledCall, 'run' | 'config'> {
   readonly step: string;
 }
 
@@ -43,9 +43,11 @@ export class SharedCalls {
     isUsable: (entry: JournalEntry) => boolean,
   ): Promise<Draw> {
     const { benchmark, pool, clock } = this.#worker;
-    if (!benchmark.sharesCalls) return BUY;
+    const call = { run: this.#key.run, config: null, fingerprint, sample };
+    if (!benchmark.sharesCalls)
+      return benchmark.reusesCalls ? await this.#find(call, isUsable) : BUY;
     const buyer: CellStep = { ...this.#key, step };
-    const claim = await pool.claimCall({ run: this.#key.run, fingerprint, sample }, buyer);
+    const claim = await pool.claimCall(call, buyer);
     switch (claim.kind) {
       case 'granted':
         this.#grantedAt = readClock(clock);
@@ -55,6 +57,15 @@ export class SharedCalls {
       case 'held':
         return { kind: 'wait', delayMs: waitMs(clock.now() - claim.sinceMs) };
     }
+  }
+
+  /** Takes a call that an earlier group has bought, for choice under the same config. */
+  async #find(call: PooledCall, isUsable: (entry: JournalEntry) => boolean): Promise<Draw> {
+    const own = { ...call, config: this.#key.config };
+    const purchase = await this.#worker.pool.findCall([own, call]);
+    return purchase !== undefined && isUsable(purchase.entry)
+      ? { kind: 'taken', ...purchase }
+      : BUY;
   }
 
   /** Whether others may have found the lease of the cell expired since it was granted the call. */

@@ -82,6 +82,8 @@ export interface Benchmark {
   readonly coverageFloor: number;
   /** Whether the configs of a run share the answers to equal requests. */
   readonly sharesCalls: boolean;
+  /** Whether there are earlier groups whose answers it takes. */
+  readonly reusesCalls: boolean;
   readonly lanes: ReadonlyMap<string, Lane>;
   readonly configs: readonly Config[];
   /** By `lane/model`: the prices of the spec, and the built-in ones of the other models that configs ask. */

@@ -23,6 +23,7 @@ const storedQuestionsSchema = z.strictObject({
 
 const overridesSchema = z.strictObject({
   configs: z.array(z.string()).optional(),
+  fresh: z.boolean().optional(),
   limit: z.int().optional(),
   parallel: z.int().optional(),
   replicates: z.int().optional(),
@@ -89,6 +90,8 @@ export const groupHeaderSchema = z.strictObject({
     }),
   ),
   waitForQuota: z.boolean(),
+  /** The groups whose calls it takes where it asks the same, in this order. */
+  reuse: z.array(z.string()),
   keys: z.record(z.string(), z.enum(['present', 'missing', 'not-needed', 'unknown'])),
   commandLine: z.array(z.string()),
   overrides: overridesSchema,

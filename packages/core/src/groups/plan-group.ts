@@ -3,6 +3,7 @@ import { type BuiltinPrices, type GroupHeader, groupHeaderSchema } from '../doma
 import { ThriceError } from '../errors.ts';
 import type { ActiveGroups } from '../ports/active-groups.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
+import type { CallPool } from '../ports/call-pool.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Ledger } from '../ports/ledger.ts';
 import type { Random } from '../ports/random.ts';
@@ -16,6 +17,7 @@ import {
 } from '../spec/questions/check-questions.ts';
 import type { QuestionSource } from '../spec/questions/load-questions.ts';
 import { groupKey, plannedConfigs } from './edition.ts';
+import { fillPool } from './fill-pool.ts';
 import { chooseAll, chooseMissing, sendTasks } from './send-tasks.ts';
 
 /** Names tried before planning fails: this many collisions mean that the random source is broken. */
@@ -26,6 +28,11 @@ export interface PlanStores {
   readonly ledger: Ledger;
   readonly queue: Pick<TaskQueue, 'send'>;
   readonly blobs: BlobStore;
+}
+
+/** The stores of a whole plan, and the pool that its cells may take calls from. */
+export interface EnqueueStores extends PlanStores {
+  readonly pool: CallPool;
 }
 
 /** The parts of a group's header that the caller provides before the group has a name. */
@@ -70,15 +77,16 @@ export async function planGroup(
   },
   stores: {
     readonly ledger: Ledger;
+    readonly pool: CallPool;
     readonly blobs: BlobStore;
     readonly queueOf: (group: string) => TaskQueue;
   },
 ): Promise<GroupHeader> {
-  const { ledger, blobs } = stores;
+  const { ledger, pool, blobs } = stores;
   const header = await storePlan(plan, { ledger, blobs });
   plan.onCreated?.(header);
   const queue = stores.queueOf(header.group);
-  await enqueueGroup(header, plan.benchmark, { ledger, blobs, queue }, plan.signal);
+  await enqueueGroup(header, plan.benchmark, { ledger, pool, blobs, queue }, plan.signal);
   return header;
 }
 
@@ -189,9 +197,10 @@ export function planConfigs({
 export async function enqueueGroup(
   header: GroupHeader,
   benchmark: Benchmark,
-  stores: PlanStores,
+  stores: EnqueueStores,
   signal?: AbortSignal,
 ): Promise<void> {
+  await fillPool(header, benchmark, stores);
   const { isComplete } = await sendTasks(
     {
       header,

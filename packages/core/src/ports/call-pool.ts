@@ -4,6 +4,8 @@ import type { CellStep, JournalEntry } from '../domain/call.ts';
 export interface PooledCall {
   /** The run whose cells share it. */
   readonly run: string;
+  /** The config that has it for itself; null where all configs of the run may take it. */
+  readonly config: string | null;
   /** What is asked; see `fingerprintOf`. */
   readonly fingerprint: string;
   /** Which of the answers to it, from 0. */
@@ -15,6 +17,12 @@ export interface Purchase {
   /** The step whose journal entry it is. */
   readonly buyer: CellStep;
   readonly entry: JournalEntry;
+}
+
+/** A call in a journal that others may take. */
+export interface RecordedPurchase {
+  readonly call: PooledCall;
+  readonly buyer: CellStep;
 }
 
 /** The outcome of a claim for a call. */
@@ -34,9 +42,22 @@ export type PoolClaim =
  * **Idempotency.** A buyer that claims its call again is granted it again, and nobody else.
  * **Leases.** A claim holds for as long as its buyer's cell is claimed and its lease lives. A call whose buyer has
  * released or completed the cell, or died, without buying it goes to the next claim.
- * **Limits.** Every write changes one item under one condition: of claims at the same instant, one is granted.
+ * **Limits.** A claim changes one item under one condition: of claims at the same instant, one is granted.
  */
 export interface CallPool {
   /** @param buyer - A step of a cell that the caller holds. */
   claimCall(call: PooledCall, buyer: CellStep): Promise<PoolClaim>;
+  /**
+   * Finds a call without a claim for it.
+   *
+   * @returns The first of the calls that is bought; undefined if none is.
+   */
+  findCall(calls: readonly PooledCall[]): Promise<Purchase | undefined>;
+  /** Enters calls that are bought, at most twice `limits.pageSize`. One that is in the pool stays as it is. */
+  recordPurchases(purchases: readonly RecordedPurchase[]): Promise<void>;
+  /** Lists the calls that answer the steps of a config's cells in a run, in no particular order. */
+  listPurchases(
+    run: string,
+    config: string,
+  ): AsyncIterable<Pick<PooledCall, 'fingerprint' | 'sample'> & Pick<RecordedPurchase, 'buyer'>>;
 }

@@ -19,11 +19,12 @@ export function loadGroup(record: GroupRecord): LoadedGroup {
  * Any scorer, solver and dataset is accepted: they were checked when the group was planned.
  */
 export function benchmarkOf(header: GroupHeader): Benchmark {
-  const { spec, specSource, configs } = header;
+  const { spec, specSource, configs, reuse } = header;
   const benchmark = resolveBenchmark(spec, specSource.path);
   return {
     ...benchmark,
     prices: pricesOf(header),
+    reusesCalls: reuse.length > 0,
     configs: benchmark.configs.map((config) => {
       const planned = configs.find((entry) => entry.config === config.name);
       return { ...config, scorer: planned?.scorer ?? config.scorer };

@@ -59,6 +59,7 @@ export function resolveBenchmark(
     maxAttempts: spec.max_attempts,
     coverageFloor: spec.coverage_floor,
     sharesCalls: spec.share_calls,
+    reusesCalls: false,
     lanes,
     configs,
     prices: new Map(Object.entries(spec.prices)),

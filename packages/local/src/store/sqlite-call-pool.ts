@@ -1,11 +1,16 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { isDeepStrictEqual } from 'node:util';
 import {
   type CallPool,
   type CellStep,
   type Clock,
+  cellStepSchema,
   journalEntrySchema,
+  limits,
   type PoolClaim,
   type PooledCall,
+  type Purchase,
+  type RecordedPurchase,
   submissionSchema,
 } from '@thrice/core';
 import * as z from 'zod';
@@ -18,6 +23,11 @@ const claimRowSchema = z.object({
   id: z.string(),
   step: z.string(),
   claimed_at: z.number(),
+});
+const purchaseRowSchema = z.object({
+  ...cellStepSchema.shape,
+  fingerprint: z.string(),
+  sample: z.number(),
 });
 const buyerRowSchema = z.object({
   state: z.enum(['claimed', 'released', 'done']).nullable(),
@@ -35,6 +45,8 @@ export class SqliteCallPool implements CallPool {
   readonly #select: StatementSync;
   readonly #selectBuyer: StatementSync;
   readonly #upsert: StatementSync;
+  readonly #insert: StatementSync;
+  readonly #list: StatementSync;
 
   constructor(
     database: DatabaseSync,
@@ -51,33 +63,63 @@ export class SqliteCallPool implements CallPool {
     this.#select = database.prepare(SELECT);
     this.#selectBuyer = database.prepare(SELECT_BUYER);
     this.#upsert = database.prepare(UPSERT);
+    this.#insert = database.prepare(`${INSERT} ON CONFLICT DO NOTHING`);
+    this.#list = database.prepare(LIST);
   }
 
   async claimCall(call: PooledCall, buyer: CellStep): Promise<PoolClaim> {
     return await this.#commit.write((): PoolClaim => {
-      const row = this.#select.get(call.run, call.fingerprint, call.sample);
+      const row = this.#select.get(...keyOf(call));
       const other = row === undefined ? undefined : this.#readClaim(row, buyer);
       if (other !== undefined) return other;
-      const { run, config, id, step } = buyer;
-      const nowMs = this.#clock.now();
-      this.#upsert.run(call.run, call.fingerprint, call.sample, run, config, id, step, nowMs);
+      this.#upsert.run(...keyOf(call), ...valuesOf(buyer), this.#clock.now());
       return { kind: 'granted' };
     });
   }
 
+  async findCall(calls: readonly PooledCall[]): Promise<Purchase | undefined> {
+    for (const call of calls) {
+      const row = this.#select.get(...keyOf(call));
+      const found = row === undefined ? undefined : this.#readBuyer(row).purchase;
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  }
+
+  async recordPurchases(purchases: readonly RecordedPurchase[]): Promise<void> {
+    await this.#commit.write(() => {
+      for (const { call, buyer } of purchases)
+        this.#insert.run(...keyOf(call), ...valuesOf(buyer), this.#clock.now());
+    });
+  }
+
+  async *listPurchases(run: string, config: string): ReturnType<CallPool['listPurchases']> {
+    let lastNo = 0;
+    for (;;) {
+      const page = this.#list.all(run, config, lastNo, limits.pageSize);
+      yield* page.map(parsePurchase);
+      if (page.length < limits.pageSize) return;
+      lastNo = Number(page.at(-1)?.['call_no']);
+    }
+  }
+
   /** Returns undefined for a claim that the buyer may take over, or has itself. */
   #readClaim(row: unknown, own: CellStep): PoolClaim | undefined {
+    const { buyer, purchase, isBuying, sinceMs } = this.#readBuyer(row);
+    if (isDeepStrictEqual(buyer, own)) return undefined;
+    if (purchase !== undefined) return { kind: 'bought', ...purchase };
+    return isBuying ? { kind: 'held', sinceMs } : undefined;
+  }
+
+  #readBuyer(row: unknown) {
     const { buyer_run: run, config, id, step, claimed_at: sinceMs } = claimRowSchema.parse(row);
-    if (run === own.run && config === own.config && id === own.id && step === own.step)
-      return undefined;
-    const { entry, ...buyer } = buyerRowSchema.parse(
-      this.#selectBuyer.get({ run, config, id, step }),
-    );
-    if (entry !== null) {
-      const bought = journalEntrySchema.parse(JSON.parse(entry));
-      return { kind: 'bought', buyer: { run, config, id, step }, entry: bought };
-    }
-    return this.#isBuying(buyer) ? { kind: 'held', sinceMs } : undefined;
+    const buyer: CellStep = { run, id, config, step };
+    const stored = buyerRowSchema.parse(this.#selectBuyer.get({ run, config, id, step }));
+    const purchase =
+      stored.entry === null
+        ? undefined
+        : { buyer, entry: journalEntrySchema.parse(JSON.parse(stored.entry)) };
+    return { buyer, purchase, isBuying: this.#isBuying(stored), sinceMs };
   }
 
   #isBuying({
@@ -96,8 +138,26 @@ export class SqliteCallPool implements CallPool {
   }
 }
 
+/** The columns of the primary key. */
+function keyOf({ run, config, fingerprint, sample }: PooledCall) {
+  return [run, config ?? '', fingerprint, sample] as const;
+}
+
+/** The columns that say who buys. */
+function valuesOf({ run, config, id, step }: CellStep) {
+  return [run, config, id, step] as const;
+}
+
+function parsePurchase(row: unknown) {
+  const { fingerprint, sample, ...buyer } = purchaseRowSchema.parse(row);
+  return { fingerprint, sample, buyer };
+}
+
 const SELECT = `SELECT buyer_run, config, id, step, claimed_at FROM pooled_calls
-  WHERE run = ? AND fingerprint = ? AND sample = ?`;
+  WHERE run = ? AND only_config = ? AND fingerprint = ? AND sample = ?`;
+const LIST = `SELECT rowid AS call_no, run, config, id, step, entry ->> '$.fingerprint' AS fingerprint,
+    entry ->> '$.sample' AS sample
+  FROM calls WHERE run = ? AND config = ? AND discarded_id = '' AND rowid > ? ORDER BY rowid LIMIT ?`;
 const SELECT_BUYER = `SELECT
     (SELECT state FROM cells WHERE run = $run AND config = $config AND id = $id) AS state,
     (SELECT owner FROM cells WHERE run = $run AND config = $config AND id = $id) AS owner,
@@ -106,6 +166,7 @@ const SELECT_BUYER = `SELECT
       AND step = $step AND discarded_id = '') AS entry,
     (SELECT submission FROM submissions WHERE run = $run AND config = $config AND id = $id
       AND step = $step) AS submission`;
-const UPSERT = `INSERT INTO pooled_calls VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET
+const INSERT = 'INSERT INTO pooled_calls VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)';
+const UPSERT = `${INSERT} ON CONFLICT DO UPDATE SET
   buyer_run = excluded.buyer_run, config = excluded.config, id = excluded.id, step = excluded.step,
   claimed_at = excluded.claimed_at`;

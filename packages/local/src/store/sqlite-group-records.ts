@@ -74,8 +74,8 @@ const PAGES = [
     (SELECT run, config, id, step FROM submissions WHERE run = ? AND config = ? LIMIT ?)`,
 ];
 
-const DELETE_POOL = `DELETE FROM pooled_calls WHERE (run, fingerprint, sample) IN
-  (SELECT run, fingerprint, sample FROM pooled_calls WHERE run = ? LIMIT ?)`;
+const DELETE_POOL = `DELETE FROM pooled_calls WHERE (run, only_config, fingerprint, sample) IN
+  (SELECT run, only_config, fingerprint, sample FROM pooled_calls WHERE run = ? LIMIT ?)`;
 
 const DELETE_CELLS = `DELETE FROM cells WHERE run = ? AND config = ? AND id IN
   (SELECT id FROM cells WHERE run = ? AND config = ?

@@ -6,7 +6,8 @@
  * `calls` is the journal: `discarded_id` is empty for the call that answers its step, and the call's id for a
  * discarded call. `submissions` has the latest response that was asked for in the background, of each step.
  * `lane_limits` has what is known of the limits of a lane's account, and who uses it.
- * `pooled_calls` has which step buys, or has bought, a call that the cells of `run` share.
+ * `pooled_calls` has which step buys, or has bought, a call that the cells of `run` share;
+ * `only_config` is empty unless it is for one config alone.
  */
 export const firstMigration = `
 CREATE TABLE groups (
@@ -79,6 +80,7 @@ CREATE TABLE submissions (
 
 CREATE TABLE pooled_calls (
   run TEXT NOT NULL,
+  only_config TEXT NOT NULL,
   fingerprint TEXT NOT NULL,
   sample INTEGER NOT NULL,
   buyer_run TEXT NOT NULL,
@@ -86,7 +88,7 @@ CREATE TABLE pooled_calls (
   id TEXT NOT NULL,
   step TEXT NOT NULL,
   claimed_at INTEGER NOT NULL,
-  PRIMARY KEY (run, fingerprint, sample)
+  PRIMARY KEY (run, only_config, fingerprint, sample)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE tallies (
