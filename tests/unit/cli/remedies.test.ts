@@ -9,8 +9,8 @@ const place = { group: 'demo', spec: 'benchmark.toml', flag: ' --dir here' };
 /** The classes of errors with which a cell can end without a score, or wait. */
 const { transient, rejected, exhausted, misconfigured } = errorCodesByClass;
 const codesOfCells = [...transient, ...rejected, ...exhausted, ...misconfigured].filter(
-  // These end a command, not a cell.
-  (code) => !['store-unavailable', 'store-unusable', 'missing-package'].includes(code),
+  // These end a command, not a cell, or are only warned of.
+  (code) => !/^(?:store|webhook)-|^missing-package$/.test(code),
 );
 
 describe('what to do about a cell without a score', () => {
