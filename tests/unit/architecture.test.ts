@@ -29,7 +29,12 @@ const shipped = ['packages/', 'functions/', 'stacks/', 'sst.config.ts'];
 
 const core = 'packages/core/src/';
 /** Files that every folder of core may import, because they import nothing. */
-const coreLeaves = [`${core}errors.ts`, `${core}limits.ts`, `${core}map-bounded.ts`];
+const coreLeaves = [
+  `${core}errors.ts`,
+  `${core}limits.ts`,
+  `${core}map-bounded.ts`,
+  `${core}warnings.ts`,
+];
 /** The constants of core that the stacks share, by relative path. */
 const stackConstants = [
   `${core}deployed-code.ts`,

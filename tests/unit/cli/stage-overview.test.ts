@@ -154,7 +154,7 @@ describe('a stage at a glance', () => {
 
     expect(overview.code.isSame).toBe(false);
     expect(describeCodeMismatch(overview)).toContain(
-      'warning: stage dev runs 0.0.1 (a1b2c3d4e5f6), and this command is ',
+      'warning: [other-version] stage dev runs 0.0.1 (a1b2c3d4e5f6), and this command is ',
     );
   });
 });

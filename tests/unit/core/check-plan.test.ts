@@ -40,7 +40,7 @@ describe('a plan', () => {
   ])('without a target for the scorer of %j is a matter of %s', async (given, severity) => {
     const problems = await check([given], [aQuestion({ target: null })]);
 
-    expect(problems).toMatchObject([{ severity }]);
+    expect(problems).toMatchObject([{ severity, code: 'no-target' }]);
     expect(problems[0]?.message).toContain(
       'configs[0].scorer: expected questions with a target for the scorer "exact" of config "a", received none',
     );
@@ -59,6 +59,7 @@ describe('a plan', () => {
     expect(problems).toMatchObject(
       messages.map((message) => ({
         severity: 'warning',
+        code: 'address-without-version',
         message: expect.stringContaining(message) as unknown,
       })),
     );
@@ -76,6 +77,7 @@ describe('a plan', () => {
     expect(problems).toMatchObject(
       messages.map((message) => ({
         severity: 'warning',
+        code: 'unused-price',
         message: expect.stringContaining(message) as unknown,
       })),
     );
@@ -94,7 +96,7 @@ describe('a plan', () => {
       { ...config, name: 'c' },
     ]);
 
-    expect(problems).toMatchObject([{ severity: 'warning' }]);
+    expect(problems).toMatchObject([{ severity: 'warning', code: 'equal-configs' }]);
     expect(problems[0]?.message).toContain(
       'configs[2]: expected a config that differs from the others, received "c", which asks and scores the same as configs[0] "a"',
     );

@@ -8,6 +8,7 @@ import {
   errorCodesByClass,
   ThriceError,
   toThriceError,
+  warningCodes,
 } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
 
@@ -67,10 +68,14 @@ describe('an error', () => {
 });
 
 describe('docs/errors.md', () => {
-  const sections = readSections();
+  const { Warnings: warnings, ...sections } = readSections();
 
   it('has a section for each class', () => {
     expect(Object.keys(sections)).toEqual(Object.keys(errorCodesByClass));
+  });
+
+  it('has every code of a warning, and no other', () => {
+    expect(warnings).toEqual(warningCodes);
   });
 
   it('has every code in the section of its class, and no other', () => {

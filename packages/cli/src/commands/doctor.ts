@@ -62,9 +62,9 @@ export async function checkBenchmark(
       severity: 'ok',
       what: `${file}: ${countOf(checked.count, 'question')}, ${countOf(configs.length, 'config')}, ${countOf(cellCount * benchmark.replicates, 'cell')}`,
     },
-    ...checkPlan(spec, resolved, checked).map(({ severity, message }) => ({
+    ...checkPlan(spec, resolved, checked).map(({ severity, code, message }) => ({
       severity,
-      what: `${file}: ${message}`,
+      what: `${file}: [${severity === 'error' ? 'invalid-spec' : code}] ${message}`,
     })),
   ];
   await using transport = openHttpTransport(terminal);

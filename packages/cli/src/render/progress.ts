@@ -1,5 +1,5 @@
 import type { Clock, GroupHeader, LaneWait, Ledger, OpenBreaker, WorkerEvent } from '@thrice/core';
-import { countOf } from '@thrice/core';
+import { countOf, describeWarning } from '@thrice/core';
 import type { WorkEvent } from '@thrice/local';
 import { countConfigs } from '../engine/describe-status.ts';
 import type { ConfigStatus } from '../engine/group-status.ts';
@@ -112,7 +112,10 @@ export class Progress {
         break;
       case 'other-model-served':
         this.note(
-          `warning: ${event.lane}/${event.model} is answered by "${event.servedModel}"; the answers count, because served_model is "warn"`,
+          describeWarning(
+            'other-model-served',
+            `${event.lane}/${event.model} is answered by "${event.servedModel}"; the answers count, because served_model is "warn"`,
+          ),
         );
         break;
       case 'breaker-opened':

@@ -1,4 +1,4 @@
-import { countOf, formatDollars, renderTable, sumKnown } from '@thrice/core';
+import { countOf, describeWarning, formatDollars, renderTable, sumKnown } from '@thrice/core';
 import { plainText } from '../shell/terminal.ts';
 import type {
   CodeVersion,
@@ -35,7 +35,10 @@ export function renderStage(overview: StageOverview, width?: number): string {
 
 /** Warns that the stage runs other code than this command. */
 export function describeCodeMismatch({ stage, code }: StageOverview): string {
-  return `warning: stage ${stage} runs ${describeCode(code.stage)}, and this command is ${describeCode(code.command)}; update the older one ("npx sst deploy --stage ${stage}" for the stage)`;
+  return describeWarning(
+    'other-version',
+    `stage ${stage} runs ${describeCode(code.stage)}, and this command is ${describeCode(code.command)}; update the older one ("npx sst deploy --stage ${stage}" for the stage)`,
+  );
 }
 
 function describeCode({ version, digest }: CodeVersion): string {

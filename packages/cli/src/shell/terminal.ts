@@ -36,7 +36,8 @@ export interface Terminal {
 /** Returns the terminal of a process. */
 export function processTerminal(host: NodeJS.Process): Terminal {
   const environment = withEnvFile(host.env, host.cwd(), (reason) => {
-    host.stderr.write(plainText(`warning: .env: cannot be read (${reason})\n`));
+    // Written out: core is not loaded for --help.
+    host.stderr.write(plainText(`warning: [unreadable-env] .env: cannot be read (${reason})\n`));
   });
   return {
     print: (text) => {

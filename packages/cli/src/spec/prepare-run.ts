@@ -4,6 +4,7 @@ import {
   type BenchmarkSpec,
   checkPlan,
   checkQuestions,
+  describeWarning,
   type GroupDraft,
   invalidSpec,
   openQuestions,
@@ -94,7 +95,9 @@ function refuseWaste(problems: readonly PlanProblem[], file: string, terminal: T
       errors.map(({ message }) => message),
     );
   }
-  for (const { message } of problems) terminal.error(`warning: ${file}: ${message}`);
+  for (const { code, message } of problems) {
+    terminal.error(describeWarning(code, `${file}: ${message}`));
+  }
 }
 
 /** Returns the configs to skip because their lane's key is missing, with the reason. */

@@ -1,5 +1,6 @@
 import type { Benchmark, Config } from '../domain/benchmark.ts';
 import type { BenchmarkSpec } from '../domain/benchmark-spec.ts';
+import type { WarningCode } from '../warnings.ts';
 import { contextWindowOf } from './context-windows.ts';
 import { nearestName } from './nearest-name.ts';
 import { parameterProblems } from './parameter-rules.ts';
@@ -14,6 +15,8 @@ const FAR_OVER = 2;
 export interface PlanProblem {
   /** An error keeps a run from starting; a warning is shown. */
   readonly severity: 'error' | 'warning';
+  /** Of a warning; an error is an `invalid-spec`. */
+  readonly code: WarningCode;
   /** Key path, what was expected, what was received, and what to do. */
   readonly message: string;
 }
@@ -48,6 +51,7 @@ function rootAddresses({ lanes }: Benchmark): readonly PlanProblem[] {
       .map(
         (endpoint): PlanProblem => ({
           severity: 'warning',
+          code: 'address-without-version',
           message: `lanes.${name}.base_url: expected the version of the API at its end, as in ${endpoint}/v1, received ${endpoint}; if its calls end with status 404, add it`,
         }),
       ),
@@ -70,6 +74,7 @@ function unusedPrices({ prices }: BenchmarkSpec, benchmark: Benchmark): readonly
     .filter(({ meant }) => meant !== undefined)
     .map(({ model, meant }) => ({
       severity: 'warning',
+      code: 'unused-price',
       message: `prices."${model}": expected the model of a config, received one that none asks; did you mean "${meant}"? ${describeUnpriced(meant, benchmark)}`,
     }));
 }
@@ -88,6 +93,7 @@ function refusedParameters(
   if (lane === undefined) return [];
   return parameterProblems(lane, config.model, config, 'vendor').map((problem) => ({
     severity: 'warning',
+    code: 'refused-parameter',
     message: `configs[${index}].${problem}; leave it out, or see with "thrice doctor"`,
   }));
 }
@@ -102,6 +108,7 @@ function targetProblems(
   return [
     {
       severity: isNamed ? 'error' : 'warning',
+      code: 'no-target',
       message: `configs[${index}].scorer: expected questions with a target for the scorer "${scorer.kind}" of config "${name}", received none; every answer would be ungraded. Add a target (or answer, correct_answer) to the questions${isNamed ? ', or leave the scorer out to collect answers only' : ''}`,
     },
   ];
@@ -118,6 +125,7 @@ function twinProblems(
   return [
     {
       severity: 'warning',
+      code: 'equal-configs',
       message: `configs[${index}]: expected a config that differs from the others, received "${config.name}", which asks and scores the same as configs[${earlier}] "${configs[earlier]?.name ?? ''}"; remove one, or set replicates to repeat a config`,
     },
   ];
@@ -140,6 +148,7 @@ function windowProblems(
   return [
     {
       severity: tokens > FAR_OVER * window.tokens ? 'error' : 'warning',
+      code: 'long-prompt',
       message: `configs[${index}].model: expected prompts within the ${window.tokens} tokens of "${model}" (${window.source}), received one of about ${tokens} (an estimate: ${longest.chars} characters, ${CHARS_PER_TOKEN} a token) for question "${longest.id}"; shorten it, or leave such questions out with select`,
     },
   ];

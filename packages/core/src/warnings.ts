@@ -1,0 +1,19 @@
+/** The codes of warnings; `docs/errors.md` describes each. */
+export const warningCodes = [
+  'no-target',
+  'equal-configs',
+  'long-prompt',
+  'refused-parameter',
+  'address-without-version',
+  'unused-price',
+  'other-model-served',
+  'other-version',
+  'unreadable-env',
+] as const;
+/** One of them; see {@link warningCodes}. */
+export type WarningCode = (typeof warningCodes)[number];
+
+/** The line that shows a warning: `warning: [no-target] ...`. */
+export function describeWarning(code: WarningCode, message: string): string {
+  return `warning: [${code}] ${message}`;
+}
