@@ -179,7 +179,7 @@ describe('a cell', () => {
       kind: 'model-call',
       step: 'answer',
       callId: `worker-1 ${engine.clock.now()} 1`,
-      fingerprint: expect.stringMatching(/^[0-9a-f]{64}$/),
+      fingerprint: expect.stringMatching(/^[0-9a-f]{64}$/) as string,
       sample: 0,
       position: 0,
       generation: 0,

@@ -53,7 +53,9 @@ describe('the fingerprint of a request', () => {
   it('differs for bodies that differ in anything', () => {
     fc.assert(
       fc.property(bodies, bodies, (left, right) => {
-        const [sentLeft, sentRight] = [left, right].map((body) => JSON.parse(JSON.stringify(body)));
+        const [sentLeft, sentRight] = [left, right].map(
+          (body) => JSON.parse(JSON.stringify(body)) as unknown,
+        );
         const isSame = isDeepStrictEqual(sentLeft, sentRight);
 
         expect(identify({ extraBody: left }) === identify({ extraBody: right })).toBe(isSame);

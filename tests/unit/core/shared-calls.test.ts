@@ -135,7 +135,7 @@ describe('configs that share calls', () => {
     settlements.push(await work(engine, 'b'));
 
     expect(settlements).toEqual([
-      { kind: 'release', delayMs: expect.any(Number) },
+      { kind: 'release', delayMs: expect.any(Number) as number },
       { kind: 'acknowledge' },
     ]);
     expect(engine.clock.sleptMs.length).toBeGreaterThan(0);

@@ -141,7 +141,12 @@ async function work(init: {
   const { isPlanned = true } = init;
   if (isPlanned) {
     const queue = engine.queueOf(header.group);
-    await enqueueGroup(header, benchmark, { ledger, pool: engine.pool, blobs: engine.blobs, queue });
+    await enqueueGroup(header, benchmark, {
+      ledger,
+      pool: engine.pool,
+      blobs: engine.blobs,
+      queue,
+    });
   }
   const events: WorkEvent[] = [];
   let heldCount = 0;
