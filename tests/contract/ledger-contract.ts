@@ -542,6 +542,24 @@ function describeReleases(openLedger: OpenLedger): void {
       });
     });
 
+    it('keeps the calls that were given up until the cell is done', async () => {
+      await using store = await openLedger(new FakeClock());
+      const givenUp = [{ step: 'model-1', code: 'content-filtered', failedAttempts: 1 }] as const;
+      await store.ledger.claimCell(key, 0, 'ann');
+
+      await store.ledger.releaseCell(key, 'ann', [], 1, givenUp);
+      const claim = await store.other.claimCell(key, 0, 'bob');
+      const held = await readCell(store.ledger);
+      await store.other.completeCell(key, 'bob', aFailedResult(), []);
+      const again = await store.ledger.claimCell(key, 1, 'ann');
+
+      expect(claim).toMatchObject({ cell: { givenUp } });
+      expect(held?.givenUp).toEqual(givenUp);
+      expect(again).toMatchObject({ kind: 'claimed', cell: { attempts: 0 } });
+      expect((await readCell(store.ledger))?.givenUp).toBeUndefined();
+      expect(again.kind === 'claimed' && again.cell.givenUp).toBeUndefined();
+    });
+
     it('appends to the attempt log and replaces the attempt count', async () => {
       await using store = await openLedger(new FakeClock());
       const [first, second] = [anAttempt({ waitMs: 1 }), anAttempt({ waitMs: 2 })];

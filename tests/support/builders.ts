@@ -20,11 +20,13 @@ import {
   type ModelOutput,
   type ModelRequest,
   type ModelResponse,
+  type ModelUse,
   type Notification,
   noAnswer,
   type OpenBreaker,
   type Question,
   type RecordedAnswer,
+  type Role,
   type Submission,
   scorerVersions,
   type Tally,
@@ -240,9 +242,35 @@ export function aQuestion(parts: Partial<Question> = {}): Question {
 
 /** A config of `lab/m` with the `exact` scorer. */
 export function aConfig(parts: Partial<Config> = {}): Config {
-  return {
+  const scorer = parts.scorer ?? { kind: 'exact' };
+  const { step: _, ...use } = aRole();
+  const config = {
+    ...use,
     name: 'direct',
     solver: 'direct',
+    combination: aCombination({ scorer }),
+    servedModel: undefined,
+    scorer,
+    grading: 1,
+    select: undefined,
+    ...parts,
+  };
+  return { ...config, roles: parts.roles ?? [roleOf(config)] };
+}
+
+/** The only call of a config that asks its own model. */
+function roleOf({ lane, model, system, prompt, isStreamed, isBackground, ...config }: ModelUse) {
+  const { temperature, maxTokens, topP, seed, stop, serviceTier, reasoningEffort } = config;
+  return aRole({
+    ...{ lane, model, system, prompt, isStreamed, isBackground, extraBody: config.extraBody },
+    ...{ temperature, maxTokens, topP, seed, stop, serviceTier, reasoningEffort },
+  });
+}
+
+/** A call that a config makes in each of its cells. */
+export function aRole(parts: Partial<Role> = {}): Role {
+  return {
+    step: 'answer',
     lane: 'lab',
     model: 'm',
     system: undefined,
@@ -256,11 +284,19 @@ export function aConfig(parts: Partial<Config> = {}): Config {
     reasoningEffort: undefined,
     isStreamed: false,
     isBackground: false,
-    servedModel: undefined,
     extraBody: undefined,
+    ...parts,
+  };
+}
+
+/** How a config of one call comes to its answer. */
+export function aCombination(parts: Partial<Config['combination']> = {}): Config['combination'] {
+  return {
+    failsOver: false,
+    withoutKey: [],
+    agreement: undefined,
+    weights: undefined,
     scorer: { kind: 'exact' },
-    grading: 1,
-    select: undefined,
     ...parts,
   };
 }

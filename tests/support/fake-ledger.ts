@@ -13,6 +13,7 @@ import {
   type Conditions,
   countRetries,
   type DiscardedCall,
+  type GivenUpCall,
   type GroupHeader,
   type GroupRecord,
   type GroupRecords,
@@ -213,6 +214,7 @@ export class FakeLedger implements Ledger, CallConditions, GroupRecords {
       generation: Math.max(generation, record?.generation ?? 0),
       attempts: isReopened ? 0 : (record?.attempts ?? 0) + lapsed,
       attemptLog: record?.attemptLog ?? [],
+      givenUp: isReopened ? undefined : record?.givenUp,
     };
     this.putCell(cell, { owner, untilMs: this.#clock.now() + limits.leaseMs });
     return { kind: 'claimed', cell, isFirst: record === undefined };
@@ -233,12 +235,19 @@ export class FakeLedger implements Ledger, CallConditions, GroupRecords {
     owner: string,
     attemptLog: readonly Attempt[],
     attempts: number,
+    givenUp: readonly GivenUpCall[] = [],
   ): Promise<void> {
     this.#note('releaseCell');
     const record = this.#ownedBy(key, owner);
     if (record === undefined) return;
     const kept = [...record.attemptLog, ...attemptLog].slice(-limits.attemptLogLength);
-    this.putCell({ ...record, state: 'released', attemptLog: kept, attempts });
+    this.putCell({
+      ...record,
+      state: 'released',
+      attemptLog: kept,
+      attempts,
+      givenUp: orNone(givenUp),
+    });
   }
 
   async commitCall(key: CellKey, entry: JournalEntry): Promise<JournalEntry> {
@@ -446,4 +455,8 @@ function nameOf({ run, config, id }: CellKey): string {
 
 function isDoneFor({ result, generation }: CellRecord, asked: number): boolean {
   return result !== undefined && (hasScore(result.outcome) || generation >= asked);
+}
+
+function orNone<T>(items: readonly T[]): readonly T[] | undefined {
+  return items.length === 0 ? undefined : items;
 }

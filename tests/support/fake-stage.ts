@@ -3,12 +3,14 @@ import {
   type CellRecord,
   type CellTask,
   type Clock,
+  type ConfigSpec,
   type Delivery,
   type Governor,
   type GroupHeader,
   groupOfRun,
   Heartbeat,
   LaneHealth,
+  namedModelsOf,
   processTask,
   RecentGroups,
   type TaskSettlement,
@@ -31,14 +33,8 @@ import { inProcessPatterns } from './in-process-patterns.ts';
 import { PassingClock } from './passing-clock.ts';
 import { Steps } from './steps.ts';
 
-/** The parts of a group's config that a stage uses. */
-export interface StageConfig {
-  readonly name: string;
-  /** `lane/model`. @default lab/m */
-  readonly model?: string;
-  /** @default direct */
-  readonly solver?: string;
-}
+/** A group's config. By default it asks `lab/m` directly. */
+export type StageConfig = Partial<ConfigSpec> & Pick<ConfigSpec, 'name'>;
 
 /** A group to create. */
 export interface StageGroup {
@@ -97,8 +93,12 @@ export class FakeStage {
   /** Creates an active group whose questions all have the target 42, without sending its tasks. */
   async enter(init: StageGroup = {}): Promise<GroupHeader> {
     const { group = 'demo', ids = ['q1'], configs = [{ name: 'direct' }], maxAttempts = 5 } = init;
-    const modelOf = ({ model = 'lab/m' }: StageConfig) => model;
-    const lanes = configs.map((config) => modelOf(config).split('/')[0] ?? '');
+    const specs = configs.map((config) => ({
+      ...((config.models ?? config.members) ? {} : { model: 'lab/m' }),
+      ...{ solver: 'direct', stream: false, background: false, scorer: 'exact' },
+      ...config,
+    }));
+    const lanes = specs.flatMap(namedModelsOf).map((model) => model.split('/')[0] ?? '');
     const { spec } = aGroupHeader();
     const lines = ids.map((id) => `${JSON.stringify(aQuestion({ id }))}\n`);
     const key = `questions/${group}.jsonl`;
@@ -112,14 +112,7 @@ export class FakeStage {
         ...spec,
         max_attempts: maxAttempts,
         lanes: Object.fromEntries(lanes.map((lane) => [lane, { base_url }])),
-        configs: configs.map((config) => ({
-          name: config.name,
-          solver: config.solver ?? 'direct',
-          model: modelOf(config),
-          stream: false,
-          background: false,
-          scorer: 'exact',
-        })),
+        configs: specs,
       },
     });
     await this.blobs.write(key, [lines.join('')]);
@@ -145,7 +138,8 @@ export class FakeStage {
 
   async #laneOf(run: string, config: string): Promise<string> {
     const header = (await this.ledger.readGroup(groupOfRun(run)))?.header;
-    const model = header?.spec.configs.find(({ name }) => name === config)?.model ?? 'lab/m';
+    const spec = header?.spec.configs.find(({ name }) => name === config);
+    const [model = 'lab/m'] = spec === undefined ? [] : namedModelsOf(spec);
     return model.split('/')[0] ?? '';
   }
 

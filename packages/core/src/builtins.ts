@@ -4,6 +4,7 @@ import {
   createBenchmarkSpecSchema,
   type Select,
 } from './domain/benchmark-spec.ts';
+import type { KeyStates } from './domain/config-models.ts';
 import type { Price } from './domain/price.ts';
 import type { CreateDigest } from './ports/digest.ts';
 import { builtinPrice } from './pricing/builtin-price.ts';
@@ -18,7 +19,7 @@ import {
   checkQuestions as checkQuestionsWith,
 } from './spec/questions/check-questions.ts';
 import type { QuestionSource } from './spec/questions/load-questions.ts';
-import { modelsOf, resolveBenchmark as resolveBenchmarkWith } from './spec/resolve-benchmark.ts';
+import { resolveBenchmark as resolveBenchmarkWith } from './spec/resolve-benchmark.ts';
 import { builtinLaneOf } from './spec/vendors.ts';
 
 // Joins what `spec`, `scorers` and `pricing` must not know of each other: the spec functions below are those of
@@ -50,16 +51,17 @@ export function parseSpec(document: unknown, file: string): BenchmarkSpec {
  * Resolves the names, built-in lanes and defaults of a parsed spec.
  *
  * @param file - The spec's path, for errors; its stem is the default name.
+ * @param keys - Whether the lanes have a key, where that is known: a router leaves out models without one.
  * @throws {ThriceError} `invalid-spec` for an unknown name or one that is used twice.
  */
-export function resolveBenchmark(spec: BenchmarkSpec, file: string): Benchmark {
-  const benchmark = resolveBenchmarkWith(spec, file, scorerRegistry);
+export function resolveBenchmark(spec: BenchmarkSpec, file: string, keys?: KeyStates): Benchmark {
+  const benchmark = resolveBenchmarkWith(spec, file, scorerRegistry, keys);
   return { ...benchmark, prices: new Map([...builtinPricesOf(benchmark), ...benchmark.prices]) };
 }
 
 /** The built-in prices of the models that configs ask, by `lane/model`. */
 function builtinPricesOf({ configs, lanes }: Benchmark): ReadonlyMap<string, Price> {
-  const models = configs.flatMap(modelsOf);
+  const models = configs.flatMap(({ roles }) => roles);
   return new Map(
     models.flatMap(({ lane: name, model }) => {
       const lane = lanes.get(name);

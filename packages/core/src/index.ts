@@ -51,6 +51,7 @@ export {
 export { limitNamedIn, readRateLimits } from './cells/read-rate-limits.ts';
 export { RecentGroups } from './cells/recent-groups.ts';
 export { SharedGovernor } from './cells/shared-governor.ts';
+export { solverInputOf } from './cells/solver-input.ts';
 export type { Settlement, Worker } from './cells/worker.ts';
 export type { WorkerEvent, WorkerObserver } from './cells/worker-events.ts';
 export { deployedFolders } from './deployed-code.ts';
@@ -67,17 +68,18 @@ export {
   type ReplayStores,
   replayMessages,
 } from './dlq/replay.ts';
-export type { Benchmark, Config, Lane, Protocol } from './domain/benchmark.ts';
+export type { Benchmark, Config, Lane, ModelUse, Protocol, Role } from './domain/benchmark.ts';
 export {
   type BenchmarkSpec,
+  type ConfigSpec,
   createBenchmarkSpecSchema,
   type Select,
 } from './domain/benchmark-spec.ts';
 export {
+  blockersOf,
   breakersFor,
   isOutage,
   laneOf,
-  mayCallOtherModels,
   modelRefOf,
   type OpenBreaker,
   type OpenBreakers,
@@ -114,12 +116,15 @@ export {
   cellResultSchema,
   cellRowSchema,
   countRetries,
+  type GivenUpCall,
+  givenUpCallSchema,
   hasScore,
   noAnswer,
   type Outcome,
   type RecordedAnswer,
 } from './domain/cell.ts';
 export { type CellTask, cellTaskSchema, type QuestionRange } from './domain/cell-task.ts';
+export { modelsOf, namedModelsOf } from './domain/config-models.ts';
 export {
   type CellDlqEntry,
   type DlqEntry,
@@ -332,10 +337,12 @@ export type { PatternMatch, PatternMatcher } from './ports/pattern-matcher.ts';
 export type { Random } from './ports/random.ts';
 export type { ResendNotes } from './ports/resend-notes.ts';
 export type {
+  AnswerReader,
   Solver,
   SolverInput,
   SolverMove,
   SolverRegistry,
+  StepCall,
   StepRequest,
 } from './ports/solver.ts';
 export type { SourceReader, TableRow } from './ports/source-reader.ts';
@@ -364,7 +371,7 @@ export { gradeResult } from './scorers/grade-result.ts';
 export { extractNumber } from './scorers/numeric/extract-number.ts';
 export { scorerRegistry, scorerVersions } from './scorers/registry.ts';
 export { solverRegistry, toSolverRegistry } from './solvers/registry.ts';
-export { requestOf, textOf } from './solvers/request-of.ts';
+export { answerOf, callOf, requestOf, textOf } from './solvers/request-of.ts';
 export { builtinLanes, SIMULATOR_LANE } from './spec/builtin-lanes.ts';
 export { checkPlan, type PlanProblem } from './spec/check-plan.ts';
 export { compareSpecs, renderChange, type SpecChange } from './spec/compare-specs.ts';

@@ -1,11 +1,12 @@
+import type { ConfigSpec } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
 import { closeBreakers } from '../../../packages/cli/src/engine/close-breakers.ts';
 import { aGroupHeader, anOpenBreaker } from '../../support/builders.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { FakeLedger } from '../../support/fake-ledger.ts';
 
-/** The breakers that stay open when a group with one config on lane `lab` is resumed. */
-async function openAfterResume(solver: string): Promise<readonly string[]> {
+/** The breakers that stay open when a group with one config is resumed. */
+async function openAfterResume(own: Partial<ConfigSpec>): Promise<readonly string[]> {
   const clock = new FakeClock();
   const ledger = new FakeLedger(clock);
   for (const breakerKey of ['lab', 'lab/n', 'spare']) {
@@ -14,7 +15,7 @@ async function openAfterResume(solver: string): Promise<readonly string[]> {
   const { spec } = aGroupHeader();
   const [config] = spec.configs;
   if (config === undefined) throw new Error('expected a config');
-  const configs = [{ ...config, model: 'lab/m', solver }];
+  const configs = [{ ...config, ...own }];
 
   await closeBreakers(aGroupHeader({ spec: { ...spec, configs } }), { ledger, clock });
 
@@ -23,10 +24,12 @@ async function openAfterResume(solver: string): Promise<readonly string[]> {
 
 describe('resuming a group', () => {
   it('closes the breakers of the lanes of its configs', async () => {
-    expect(await openAfterResume('direct')).toEqual(['spare']);
+    expect(await openAfterResume({ model: 'lab/m' })).toEqual(['spare']);
   });
 
-  it('closes every breaker if a solver may call other lanes', async () => {
-    expect(await openAfterResume('cascade')).toEqual([]);
+  it('closes those of every lane that a solver of several models calls', async () => {
+    const models = ['lab/m', 'spare/m'];
+
+    expect(await openAfterResume({ solver: 'router', model: undefined, models })).toEqual([]);
   });
 });

@@ -144,10 +144,15 @@ describe('the state of a group in a stage', () => {
   });
 
   it.each([
-    { models: ['lab/m', 'free/m'], state: 'running', when: 'one model may be called' },
-    { models: ['lab/m'], state: 'waiting', when: 'its lane is exhausted' },
-    { models: ['spare/m'], state: 'paused', when: 'its lane is misconfigured' },
-    { models: ['spare/m', 'lab/m'], state: 'waiting', when: 'one lane unblocks by itself' },
+    { models: [['lab/m'], ['free/m']], state: 'running', when: 'one model may be called' },
+    {
+      models: [['lab/m', 'free/m']],
+      state: 'running',
+      when: 'one of several models may be called',
+    },
+    { models: [['lab/m']], state: 'waiting', when: 'its lane is exhausted' },
+    { models: [['spare/m']], state: 'paused', when: 'its lane is misconfigured' },
+    { models: [['spare/m'], ['lab/m']], state: 'waiting', when: 'one lane unblocks by itself' },
   ])('is $state if $when', ({ models, state }) => {
     expect(stateOfModels(models, [exhausted, misconfigured])).toBe(state);
   });

@@ -259,7 +259,7 @@ const aboutKeys: readonly Mistake[] = [
   {
     name: 'a solver by another name',
     files: withConfig('solver = "chain_of_thought"'),
-    says: ['configs[0].solver: expected "direct"', 'received "chain_of_thought"'],
+    says: ['configs[0].solver: expected one of "direct", "router"', 'received "chain_of_thought"'],
   },
   {
     name: 'a name with a space',

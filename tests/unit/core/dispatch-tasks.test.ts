@@ -109,7 +109,15 @@ describe('a refill request', () => {
   it('also sends the cells of a solver that may call the lane of the breaker', async () => {
     const stage = new FakeStage();
     await stage.enter({
-      configs: [{ name: 'a', model: 'lab/m', solver: 'cascade' }, ...configs.slice(2)],
+      configs: [
+        {
+          name: 'a',
+          solver: 'router',
+          models: ['lab/m', 'spare/m'],
+          fail_over: true,
+        },
+        ...configs.slice(2),
+      ],
     });
 
     await serve(stage, { ...refill, breakerKey: 'spare' });

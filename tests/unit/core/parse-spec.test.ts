@@ -152,8 +152,8 @@ describe('a spec', () => {
     ],
     [
       'another solver',
-      { ...minimal, configs: [config, { ...config, solver: 'cascade' }] },
-      'configs[1].solver: expected "direct", the only solver of this version, received "cascade"',
+      { ...minimal, configs: [config, { ...config, solver: 'orchestrator' }] },
+      'configs[1].solver: expected one of "direct", "router", "cascade", "vote", received "orchestrator"',
     ],
     [
       'a text instead of a boolean',

@@ -7,6 +7,7 @@ import {
   withSimulator,
 } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
+import { aCombination } from '../../support/builders.ts';
 
 describe('a resolved benchmark', () => {
   it('has the settings of its spec', () => {
@@ -170,9 +171,7 @@ describe('a resolved benchmark', () => {
 
     const { configs } = resolveBenchmark(spec, 'demo.toml');
 
-    expect(configs[0]).toEqual({
-      name: 'a',
-      solver: 'direct',
+    const asked = {
       lane: 'openai',
       model: 'gpt-5.2',
       system: 'Be brief.',
@@ -186,9 +185,17 @@ describe('a resolved benchmark', () => {
       reasoningEffort: 'low',
       isStreamed: true,
       isBackground: false,
-      servedModel: 'allow',
       extraBody: { top_k: 1 },
-      scorer: { kind: 'numeric', tolerance: 0.5, relative_tolerance: 0 },
+    };
+    const scorer = { kind: 'numeric', tolerance: 0.5, relative_tolerance: 0 };
+    expect(configs[0]).toEqual({
+      ...asked,
+      name: 'a',
+      solver: 'direct',
+      roles: [{ step: 'answer', ...asked }],
+      combination: aCombination({ scorer }),
+      servedModel: 'allow',
+      scorer,
       grading: 1,
       select: { start: 0, limit: 2 },
     });

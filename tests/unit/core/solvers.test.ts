@@ -8,6 +8,7 @@ import {
 } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
 import { twoStepSolver } from '../../fixtures/toy/two-step-solver.ts';
+import { aSolverInput } from '../../support/a-solver-input.ts';
 import {
   aBenchmark,
   aCellKey,
@@ -59,7 +60,7 @@ function stepsAsked(engine: FakeEngine): readonly string[] {
 describe('the direct solver', () => {
   const solver = solverRegistry.get('direct');
   const prompt = [{ role: 'user' as const, content: 'Why?' }];
-  const input = { config: aConfig(), question: aQuestion(), prompt, journal: new Map() };
+  const input = { ...aSolverInput(), prompt };
 
   it('asks once, with the config of its own and the prompt', () => {
     expect(solver?.next(input)).toMatchObject({

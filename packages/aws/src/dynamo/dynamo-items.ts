@@ -30,6 +30,7 @@ export const cellItemSchema = itemSchema.extend({
   leaseToken: z.string(),
   attempts: z.int(),
   attemptLog: z.string().optional(),
+  givenUp: z.string().optional(),
   outcome: z.string().optional(),
   /** Identifies the `completeCell` call that wrote the latest result. */
   completionToken: z.string().optional(),

@@ -16,9 +16,11 @@ import {
   cellResultSchema,
   countRetries,
   type DiscardedCall,
+  type GivenUpCall,
   type GroupHeader,
   type GroupRecord,
   type GroupState,
+  givenUpCallSchema,
   groupHeaderSchema,
   hasScore,
   isSameSubmission,
@@ -246,12 +248,12 @@ export class DynamoLedger implements Ledger, CallConditions {
     }
     if (item.state === 'claimed' && item.leaseUntilMs > this.#clock.now()) return { kind: 'held' };
     const latest = Math.max(item.generation, generation);
-    const attemptLog = parseAttemptLog(item);
+    const claimed = { key, state: 'claimed', attemptLog: parseAttemptLog(item) } as const;
     if (item.state !== 'done') {
       // A lease that expired counts as an attempt: its owner crashed or was suspended.
       const attempts = item.state === 'claimed' ? item.attempts + 1 : item.attempts;
       return {
-        cell: { key, state: 'claimed', generation: latest, attempts, attemptLog },
+        cell: { ...claimed, generation: latest, attempts, givenUp: parseGivenUp(item) },
         isFirst: false,
       };
     }
@@ -259,7 +261,7 @@ export class DynamoLedger implements Ledger, CallConditions {
     if (result === undefined || hasScore(result.outcome) || item.generation >= generation) {
       return { kind: 'done' };
     }
-    const cell: CellRecord = { key, state: 'claimed', generation, attempts: 0, attemptLog };
+    const cell: CellRecord = { ...claimed, generation, attempts: 0 };
     return { cell, isFirst: false, discardedResult: result };
   }
 
@@ -298,6 +300,7 @@ export class DynamoLedger implements Ledger, CallConditions {
     owner: string,
     attemptLog: readonly Attempt[],
     attempts: number,
+    givenUp: readonly GivenUpCall[] = [],
   ): Promise<void> {
     const held = await this.#readHeld(key, owner);
     if (held === undefined) return;
@@ -306,10 +309,12 @@ export class DynamoLedger implements Ledger, CallConditions {
       leaseUntilMs: 0,
       attempts,
       ...appendToAttemptLog(held, attemptLog),
+      ...(givenUp.length > 0 && { givenUp: JSON.stringify(givenUp) }),
     };
+    const remove = ['owner', ...(givenUp.length === 0 ? ['givenUp'] : [])];
     const unchanged = { state: held.state, owner, leaseToken: held.leaseToken };
     // A refusal means that this call has already released the cell or that the lease was lost.
-    await this.#table.update(cellItemKey(key), { set, remove: ['owner'] }, unchanged);
+    await this.#table.update(cellItemKey(key), { set, remove }, unchanged);
   }
 
   /** Reads a cell; undefined unless the owner holds it. */
@@ -433,7 +438,8 @@ export class DynamoLedger implements Ledger, CallConditions {
       ...(await this.#payloads.pack(JSON.stringify(result))),
     };
     const when = { state: 'claimed', owner, ...(held && { leaseToken: held.leaseToken }) };
-    const isWritten = await this.#table.update(cellItemKey(key), { set, remove: ['owner'] }, when);
+    const change = { set, remove: ['owner', 'givenUp'] };
+    const isWritten = await this.#table.update(cellItemKey(key), change, when);
     if (!isWritten) {
       const existing = await this.#readItem(key);
       if (existing?.completionToken !== completionToken) return { kind: 'refused' };
@@ -496,8 +502,9 @@ export class DynamoLedger implements Ledger, CallConditions {
       const cell = parseItem(cellItemSchema, item, this.#table.name);
       const { id, state, generation, attempts } = cell;
       const result = await this.#parseResult(cell);
-      const attemptLog = parseAttemptLog(cell);
-      return { key: { run, config, id }, state, generation, attempts, attemptLog, result };
+      const [attemptLog, givenUp] = [parseAttemptLog(cell), parseGivenUp(cell)];
+      const key = { run, config, id };
+      return { key, state, generation, attempts, attemptLog, givenUp, result };
     });
     return new Map(records.map((record) => [record.key.id, record]));
   }
@@ -592,6 +599,10 @@ function itemsOf(keys: readonly ItemKey[], items: readonly Attributes[]): readon
 function toTally({ run, config, correct, costUsd, retries, ...item }: TallyItem): Tally {
   const { scored, unparsed, ungraded, failed } = item;
   return { run, config, counts: { scored, unparsed, ungraded, failed }, correct, costUsd, retries };
+}
+
+function parseGivenUp({ givenUp }: CellItem): readonly GivenUpCall[] | undefined {
+  return givenUp === undefined ? undefined : z.array(givenUpCallSchema).parse(JSON.parse(givenUp));
 }
 
 function parseAttemptLog({ attemptLog }: CellItem): readonly Attempt[] {

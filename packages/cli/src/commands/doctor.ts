@@ -47,7 +47,11 @@ export async function checkBenchmark(
 ): Promise<ExitCode> {
   const { spec, resolvePath } = await readSpecFile(file, terminal.workingFolder);
   const source = openQuestions(spec.questions, resolvePath, openQuestionFiles(terminal), spec);
-  const resolved = resolveBenchmark(spec, file);
+  const { lanes } = resolveBenchmark(spec, file);
+  const keys = Object.fromEntries(
+    [...lanes.values()].map((lane) => [lane.name, keyStatus(lane, terminal)]),
+  );
+  const resolved = resolveBenchmark(spec, file, keys);
   const { configs } = resolved;
   const checked = await checkQuestions(source, spec.select, configs, createNodeDigest);
   await using simulator = await startBundledSimulator(
@@ -112,15 +116,15 @@ function describeAnswer(probe: Probe): string {
 }
 
 async function checkLane(lane: Lane, check: LaneCheck): Promise<Finding[]> {
-  const { terminal } = check;
+  const { terminal, benchmark } = check;
   const status = keyStatus(lane, terminal);
   if (status === 'missing') {
-    return [
-      {
-        severity: 'error',
-        what: `lane ${lane.name}: expected a key in ${lane.apiKeyEnv ?? ''}, found none`,
-      },
-    ];
+    const what = `lane ${lane.name}: expected a key in ${lane.apiKeyEnv ?? ''}, found none`;
+    // A router does without it.
+    const isUsed = benchmark.configs.some(({ roles }) =>
+      roles.some((role) => role.lane === lane.name),
+    );
+    return [{ severity: isUsed ? 'error' : 'warning', what }];
   }
   const key: Finding = { severity: 'ok', what: `lane ${lane.name}: key ${status}` };
   const endpoints = await Promise.all(
@@ -145,7 +149,11 @@ async function checkEndpoint({
   const where = `lane ${lane.name}, ${endpoint}`;
   try {
     const names = await listModels({ lane, endpoint, key, transport });
-    const wanted = benchmark.configs.filter((config) => config.lane === lane.name);
+    const wanted = benchmark.configs.flatMap(({ name, roles }) =>
+      [...new Set(roles.filter((role) => role.lane === lane.name).map(({ model }) => model))].map(
+        (model) => ({ name, model }),
+      ),
+    );
     const missing = names.length === 0 ? [] : wanted.filter(({ model }) => !names.includes(model));
     return [
       {

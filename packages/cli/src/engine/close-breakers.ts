@@ -3,7 +3,7 @@ import {
   type GroupHeader,
   type Ledger,
   laneOf,
-  mayCallOtherModels,
+  namedModelsOf,
   type OpenBreaker,
 } from '@thrice/core';
 
@@ -26,12 +26,11 @@ export async function chooseBreakers(
   { configs, awaitsResets = header.waitForQuota }: BreakerChoice = {},
 ): Promise<{ readonly breakers: readonly OpenBreaker[]; readonly lanes: ReadonlySet<string> }> {
   const chosen = header.spec.configs.filter(({ name }) => configs?.includes(name) ?? true);
-  const lanes = new Set(chosen.map(({ model }) => laneOf(model)));
-  const isAnyLane = chosen.some(mayCallOtherModels);
+  const lanes = new Set(chosen.flatMap(namedModelsOf).map(laneOf));
   const nowIso = clock.toIso(clock.now());
   const breakers = (await ledger.listOpenBreakers())
     .filter(({ resetAt }) => !(awaitsResets && resetAt !== null && resetAt > nowIso))
-    .filter(({ breakerKey }) => isAnyLane || lanes.has(laneOf(breakerKey)));
+    .filter(({ breakerKey }) => lanes.has(laneOf(breakerKey)));
   return { breakers, lanes };
 }
 

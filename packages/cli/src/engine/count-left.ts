@@ -1,14 +1,17 @@
-import { laneOf } from '@thrice/core';
+import { laneOf, modelsOf } from '@thrice/core';
 import type { GroupCounts } from './engine.ts';
 import { sum } from './sum.ts';
 
-/** Counts the cells without a result, by the lane of their config; lanes without any are left out. */
+/** Counts the cells without a result, by the lane that has their tasks: that of the first model of their config. Lanes without any are left out. */
 export function countLeft({ header, configs }: Pick<GroupCounts, 'header' | 'configs'>): readonly {
   readonly lane: string;
   readonly left: number;
 }[] {
-  const laneOfConfig = (name: string) =>
-    laneOf(header.spec.configs.find((config) => config.name === name)?.model ?? '');
+  const laneOfConfig = (name: string) => {
+    const spec = header.spec.configs.find((config) => config.name === name);
+    const [model = ''] = spec === undefined ? [] : modelsOf(spec, header.keys);
+    return laneOf(model);
+  };
   return [...Map.groupBy(configs, ({ config }) => laneOfConfig(config))]
     .map(([lane, own]) => ({ lane, left: sum(own.map(({ notAttempted }) => notAttempted)) }))
     .filter(({ left }) => left > 0);

@@ -3,6 +3,8 @@ import {
   type GroupRecord,
   type Ledger,
   laneOf,
+  modelsOf,
+  namedModelsOf,
   pricesOf,
   type Tally,
 } from '@thrice/core';
@@ -16,7 +18,7 @@ export async function describeStatus(
   engine: Pick<Engine, 'ledger' | 'readActivity' | 'flag'>,
 ): Promise<GroupStatus> {
   const configs = await countConfigs(header, engine);
-  const ownLanes = new Set(header.spec.configs.map(({ model }) => laneOf(model)));
+  const ownLanes = new Set(header.spec.configs.flatMap(namedModelsOf).map(laneOf));
   const openBreakers = (await engine.ledger.listOpenBreakers()).filter(({ breakerKey }) =>
     ownLanes.has(laneOf(breakerKey)),
   );
@@ -65,10 +67,11 @@ export async function countConfigs(
   const byRun = await Promise.all(header.runs.map((run) => ledger.readTallies(run)));
   const priced = pricesOf(header);
   return header.configs.map(({ config, cells }) => {
-    const model = header.spec.configs.find(({ name }) => name === config)?.model ?? '';
+    const spec = header.spec.configs.find(({ name }) => name === config);
+    const models = spec === undefined ? [] : modelsOf(spec, header.keys);
     const tallies = byRun.flat().filter((tally) => tally.config === config);
     const status = describeConfig(config, cells * header.runs.length, tallies);
-    return priced.has(model) ? status : { ...status, costUsd: null };
+    return models.every((model) => priced.has(model)) ? status : { ...status, costUsd: null };
   });
 }
 

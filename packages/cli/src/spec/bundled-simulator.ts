@@ -1,5 +1,6 @@
 import {
   type BenchmarkSpec,
+  namedModelsOf,
   type QuestionMessage,
   type QuestionSource,
   SIMULATOR_LANE,
@@ -18,7 +19,9 @@ export async function startBundledSimulator(
   resolvePath: (path: string) => string,
 ): Promise<Simulator | undefined> {
   const lane = spec.lanes[SIMULATOR_LANE];
-  const isUsed = spec.configs.some(({ model }) => model.startsWith(`${SIMULATOR_LANE}/`));
+  const isUsed = spec.configs
+    .flatMap(namedModelsOf)
+    .some((model) => model.startsWith(`${SIMULATOR_LANE}/`));
   if (!isUsed || lane?.base_url !== undefined || lane?.endpoints !== undefined) return undefined;
   const { loadBehaviour, loadFaults, startSimulator } = await import('@thrice/simulator');
   const { behaviour, faults } = lane ?? {};

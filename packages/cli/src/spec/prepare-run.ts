@@ -71,7 +71,10 @@ export async function prepareRun(
   const spec = applyOverrides(read.spec, options);
   const files = openQuestionFiles(terminal);
   const source = openQuestions(spec.questions, read.resolvePath, files, spec);
-  const benchmark = resolveBenchmark(spec, file);
+  const named = resolveBenchmark(spec, file);
+  const keys = readKeys(named, options, terminal);
+  const benchmark = resolveBenchmark(spec, file, keys);
+  reportWithoutKey(benchmark, terminal);
   // A stage has its own keys, as secrets.
   const skipped =
     options.stage === undefined
@@ -79,7 +82,7 @@ export async function prepareRun(
       : new Map<string, string>();
   if (options.stage === undefined) refuseMissingWebhook(spec, terminal);
   const [draft, checked] = await Promise.all([
-    draftGroup({ read, spec, source, files, benchmark, options, terminal }),
+    draftGroup({ read, spec, source, files, benchmark, keys, options, terminal }),
     checkQuestions(source, spec.select, benchmark.configs, createNodeDigest),
   ]);
   refuseWaste(checkPlan(spec, benchmark, checked), file, terminal);
@@ -100,18 +103,43 @@ function refuseWaste(problems: readonly PlanProblem[], file: string, terminal: T
   }
 }
 
-/** Returns the configs to skip because their lane's key is missing, with the reason. */
+/** Says which models of a router cannot answer. */
+function reportWithoutKey({ configs }: Benchmark, terminal: Terminal): void {
+  for (const { name, combination } of configs) {
+    if (combination.withoutKey.length > 0)
+      terminal.error(`${name}: without ${combination.withoutKey.join(', ')}, whose key is not set`);
+  }
+}
+
+/** Whether the lanes of a benchmark have a key. */
+function readKeys(
+  { lanes }: Benchmark,
+  { stage }: RunOptions,
+  terminal: Terminal,
+): GroupDraft['keys'] {
+  return Object.fromEntries(
+    [...lanes.values()].map((lane) => [
+      lane.name,
+      // A stage has its own keys, which are not visible from here.
+      stage === undefined ? keyStatus(lane, terminal) : 'unknown',
+    ]),
+  );
+}
+
+/** Returns the configs to skip because a key of one of their lanes is missing, with the reason. */
 function checkKeys(
   benchmark: Benchmark,
   planned: ReadonlySet<string>,
   canSkip: boolean,
   terminal: Terminal,
 ): ReadonlyMap<string, string> {
-  const missing = benchmark.configs.flatMap(({ name, lane: laneName }) => {
-    const lane = benchmark.lanes.get(laneName);
-    if (lane === undefined || planned.has(name) || keyStatus(lane, terminal) !== 'missing')
-      return [];
-    return [{ name, variable: lane.apiKeyEnv ?? '' }];
+  const missing = benchmark.configs.flatMap(({ name, roles }) => {
+    if (planned.has(name)) return [];
+    const lanes = [...new Set(roles.map(({ lane }) => benchmark.lanes.get(lane)))];
+    const variables = lanes.flatMap((lane) =>
+      lane !== undefined && keyStatus(lane, terminal) === 'missing' ? [lane.apiKeyEnv ?? ''] : [],
+    );
+    return variables.length === 0 ? [] : [{ name, variable: variables.join(', ') }];
   });
   refuseBadKeys(benchmark, terminal);
   if (missing.length > 0 && (!canSkip || missing.length === benchmark.configs.length)) {
@@ -158,6 +186,7 @@ async function draftGroup({
   source,
   files,
   benchmark,
+  keys,
   options,
   terminal,
 }: {
@@ -166,6 +195,7 @@ async function draftGroup({
   readonly source: QuestionSource;
   readonly files: SourceReader;
   readonly benchmark: Benchmark;
+  readonly keys: GroupDraft['keys'];
   readonly options: RunOptions;
   readonly terminal: Terminal;
 }): Promise<GroupDraft> {
@@ -182,13 +212,7 @@ async function draftGroup({
         : null,
     waitForQuota: options.waitForQuota === true,
     reuse: [],
-    keys: Object.fromEntries(
-      [...benchmark.lanes.values()].map((lane) => [
-        lane.name,
-        // A stage has its own keys, which are not visible from here.
-        options.stage === undefined ? keyStatus(lane, terminal) : 'unknown',
-      ]),
-    ),
+    keys,
     commandLine: [...terminal.commandLine],
     overrides: overridesOf(options),
     toolVersion,

@@ -5,6 +5,7 @@ import {
   type Lane,
   type ModelResponse,
   modelRefOf,
+  type Role,
   requestOf,
   ThriceError,
   toThriceError,
@@ -48,23 +49,35 @@ export async function probeModels(
   lanes: readonly Lane[],
   models: ModelClients,
 ): Promise<readonly Probe[]> {
-  const firstConfigs = new Map<string, Config>();
+  const firstUses = new Map<string, UseOfModel>();
   for (const config of benchmark.configs) {
-    const key = `${modelRefOf(config)} ${config.isStreamed}`;
-    if (!firstConfigs.has(key)) firstConfigs.set(key, config);
+    for (const role of config.roles) {
+      const key = `${modelRefOf(role)} ${role.isStreamed}`;
+      if (!firstUses.has(key)) firstUses.set(key, { config, role });
+    }
   }
   return await Promise.all(
-    [...firstConfigs.values()].flatMap((config) => {
-      const lane = lanes.find(({ name }) => name === config.lane);
-      return lane === undefined ? [] : [probe(config, lane, models)];
+    [...firstUses.values()].flatMap((use) => {
+      const lane = lanes.find(({ name }) => name === use.role.lane);
+      return lane === undefined ? [] : [probe(use, lane, models)];
     }),
   );
 }
 
-async function probe(config: Config, lane: Lane, models: ModelClients): Promise<Probe> {
-  const request = requestOf(config, [{ role: 'user', content: PROMPT }]);
+/** The first use of a model: that of its one small call. */
+interface UseOfModel {
+  readonly config: Config;
+  readonly role: Role;
+}
+
+async function probe(
+  { config, role }: UseOfModel,
+  lane: Lane,
+  models: ModelClients,
+): Promise<Probe> {
+  const request = requestOf(role, [{ role: 'user', content: PROMPT }]);
   const cell = { run: 'doctor', config: config.name, id: 'doctor' };
-  const about = { lane: lane.name, model: config.model, isStreamed: config.isStreamed };
+  const about = { lane: lane.name, model: role.model, isStreamed: role.isStreamed };
   const response = await models
     .clientFor(lane)
     .send({ ...request, lane, cell, step: 'answer' }, new AbortController().signal)
@@ -73,7 +86,9 @@ async function probe(config: Config, lane: Lane, models: ModelClients): Promise<
     const latencyMs = response.details.latencyMs ?? null;
     return { ...about, isFine: false, ...NOTHING, latencyMs, error: describeError(response) };
   }
-  const fault = response.fault ?? findOtherModel(response, config, lane);
+  const fault =
+    response.fault ??
+    findOtherModel(response, { model: role.model, servedModel: config.servedModel }, lane);
   const { servedModel, latencyMs, finishReason, usage } = response;
   const { inputTokens, outputTokens } = usage;
   return {
@@ -88,7 +103,7 @@ const NOTHING = { servedModel: null, inputTokens: null, outputTokens: null, fini
 
 function findOtherModel(
   { servedModel, endpoint }: ModelResponse,
-  { model, servedModel: ofConfig }: Config,
+  { model, servedModel: ofConfig }: Pick<Config, 'model' | 'servedModel'>,
   lane: Lane,
 ): ThriceError | undefined {
   if ((ofConfig ?? lane.servedModel) !== 'pin') return undefined;

@@ -73,20 +73,37 @@ function parseDocument(text: string, file: string): unknown {
   }
 }
 
+interface PromptKeys {
+  readonly prompt?: string | undefined;
+  readonly prompt_file?: string | undefined;
+}
+
 async function inlinePrompts(
   spec: BenchmarkSpec,
   file: string,
   resolvePath: (path: string) => string,
 ): Promise<BenchmarkSpec> {
   const problems: string[] = [];
+  const inline = async <T extends PromptKeys>(asked: T, place: string): Promise<T> => {
+    const { prompt_file: promptFile, ...rest } = asked;
+    if (promptFile === undefined || rest.prompt !== undefined) return asked;
+    const prompt = await readPrompt(resolvePath(promptFile));
+    if (prompt.problem !== undefined) problems.push(`${place}.prompt_file: ${prompt.problem}`);
+    return { ...rest, prompt: prompt.text } as T;
+  };
   const configs = await Promise.all(
     spec.configs.map(async (config, index) => {
-      const { prompt_file: promptFile, ...rest } = config;
-      if (promptFile === undefined || rest.prompt !== undefined) return config;
-      const prompt = await readPrompt(resolvePath(promptFile));
-      if (prompt.problem !== undefined)
-        problems.push(`configs[${index}].prompt_file: ${prompt.problem}`);
-      return { ...rest, prompt: prompt.text };
+      const place = `configs[${index}]`;
+      const { members, judge, escalate } = config;
+      const ofMembers = members?.map(
+        async (member, number) => await inline(member, `${place}.members[${number}]`),
+      );
+      return {
+        ...(await inline(config, place)),
+        ...(ofMembers && { members: await Promise.all(ofMembers) }),
+        ...(judge && { judge: await inline(judge, `${place}.judge`) }),
+        ...(escalate && { escalate: await inline(escalate, `${place}.escalate`) }),
+      };
     }),
   );
   if (problems.length > 0) throw invalidSpec(file, problems);

@@ -6,6 +6,7 @@ import {
   type GroupRecord,
   type Ledger,
   limits,
+  modelRefOf,
   rerunCells,
   type TaskQueue,
   ThriceError,
@@ -124,7 +125,11 @@ export async function dropDone(outstanding: CellTask[], ledger: Ledger): Promise
   }
 }
 
-function modelsOf(tasks: readonly CellTask[], configs: readonly Config[]): readonly string[] {
+/** The models that the cells of each task's config may call. */
+function modelsOf(
+  tasks: readonly CellTask[],
+  configs: readonly Config[],
+): readonly (readonly string[])[] {
   const names = new Set(tasks.map(({ config }) => config));
-  return configs.filter(({ name }) => names.has(name)).map(({ lane, model }) => `${lane}/${model}`);
+  return configs.filter(({ name }) => names.has(name)).map(({ roles }) => roles.map(modelRefOf));
 }

@@ -1,4 +1,4 @@
-import { breakersFor, isOutage, type OpenBreaker, toOpenBreakers } from '@thrice/core';
+import { blockersOf, isOutage, modelsOf, type OpenBreaker, toOpenBreakers } from '@thrice/core';
 import { countLeft } from '../engine/count-left.ts';
 import type { Activity, Engine, GroupCounts } from '../engine/engine.ts';
 import { areAllScored, type ConfigStatus } from '../engine/group-status.ts';
@@ -36,15 +36,17 @@ export async function readStageActivity(
   { header, configs, openBreakers }: GroupCounts,
 ): Promise<Activity> {
   const unfinished = configs.filter(({ notAttempted }) => notAttempted > 0);
-  const modelOf = ({ config }: ConfigStatus) =>
-    header.spec.configs.find(({ name }) => name === config)?.model ?? '';
+  const modelsOfConfig = ({ config }: ConfigStatus) => {
+    const spec = header.spec.configs.find(({ name }) => name === config);
+    return spec === undefined ? [] : modelsOf(spec, header.keys);
+  };
   const lanes = countLeft({ header, configs }).map((each) => ({ ...each, wait: null }));
   if (unfinished.length > 0) {
     const notedAfter = clock.toIso(clock.now() - OLD_NOTE_MS);
     const resends = (await resendNotes.list(header.group)).filter(
       ({ config, at }) => at >= notedAfter && unfinished.some((other) => other.config === config),
     );
-    const state = stateOfModels(unfinished.map(modelOf), openBreakers);
+    const state = stateOfModels(unfinished.map(modelsOfConfig), openBreakers);
     return { workers: null, lanes, state, resends };
   }
   const isActive = (await activeGroups.find(header.group)) !== undefined;
@@ -53,13 +55,17 @@ export async function readStageActivity(
   return { workers: null, lanes, state: isWhole ? 'complete' : 'incomplete', resends: [] };
 }
 
-/** Returns the state of a group whose unfinished cells ask these models, by the open breakers. */
+/**
+ * Returns the state of a group by the open breakers.
+ *
+ * @param models - Those that the cells of each unfinished config may call.
+ */
 export function stateOfModels(
-  models: readonly string[],
+  models: readonly (readonly string[])[],
   openBreakers: readonly OpenBreaker[],
 ): Activity['state'] {
   const open = toOpenBreakers(openBreakers);
-  const blocking = models.map((model) => breakersFor(model, open)[0]);
+  const blocking = models.map((each) => blockersOf(each, open)[0]);
   if (blocking.includes(undefined)) return 'running';
   const unblocksByItself = blocking.some(
     (breaker) =>

@@ -10,7 +10,7 @@ import {
   totalCost,
   UNKNOWN_USAGE,
 } from '../domain/call.ts';
-import type { Attempt, CellKey, CellRecord, CellResult } from '../domain/cell.ts';
+import type { Attempt, CellKey, CellRecord, CellResult, GivenUpCall } from '../domain/cell.ts';
 import type { Question } from '../domain/question.ts';
 import type { Submission } from '../domain/submission.ts';
 import { assertNever, ThriceError, toThriceError } from '../errors.ts';
@@ -21,9 +21,9 @@ import type { ModelClient, ModelRequest, ModelResponse } from '../ports/model-cl
 import type { Solver, SolverMove, StepRequest } from '../ports/solver.ts';
 import { priceUsage } from '../pricing/price-usage.ts';
 import { gradeAnswer } from '../scorers/grade-answer.ts';
-import { renderPrompt } from '../spec/render-prompt.ts';
 import { BackgroundCall, type BackgroundProgress } from './background-call.ts';
 import { retryDelayMs } from './backoff.ts';
+import { type CallOption, CallOptions, type PassedOverCall } from './call-options.ts';
 import { breakerScopeOf, decideRetry } from './decide-retry.ts';
 import { estimateTokens } from './estimate-tokens.ts';
 import { describeError, toFailedResult } from './failed-result.ts';
@@ -31,8 +31,8 @@ import { fingerprintOf, nextSample } from './fingerprint.ts';
 import type { HeldLease } from './heartbeat.ts';
 import { isServedModel } from './is-served-model.ts';
 import { isServerResponse, type LaneDiagnosis } from './lane-health.ts';
-import { toRecordedAnswer } from './replay-answer.ts';
 import { type IdentifiedRequest, SharedCalls, takenEntry } from './shared-calls.ts';
+import { solverInputOf, toRecordedAnswer } from './solver-input.ts';
 import type { Settlement, Worker } from './worker.ts';
 
 type Release = Extract<Settlement, { readonly kind: 'release' }>;
@@ -80,6 +80,10 @@ export class CellExecution {
   #failedAttempts: number;
   /** The last of them, as far as they are the lane's if it turns out to be out. */
   #suspectAttempts = 0;
+  /** Those before the call in progress, where another model was asked first. */
+  #attemptsBefore = 0;
+  /** The calls that have failed for good, so that another model is asked. */
+  readonly #givenUp: GivenUpCall[];
   /** Calls sent in this delivery. */
   #callCount = 0;
   /** The step in progress, for the log of failed attempts and the journal. */
@@ -103,6 +107,7 @@ export class CellExecution {
     this.#solver = init.solver;
     this.#worker = init.worker;
     this.#failedAttempts = init.cell.attempts;
+    this.#givenUp = [...(init.cell.givenUp ?? [])];
     this.#generation = init.cell.generation;
     this.#startedAtMs = init.worker.clock.now();
     this.#isFirst = init.isFirst;
@@ -112,15 +117,15 @@ export class CellExecution {
 
   /** Performs the solver's steps, from the journal where they are recorded, then completes the cell. */
   async run(question: Question): Promise<Settlement> {
-    const prompt = renderPrompt(this.#config, question);
+    const input = solverInputOf(this.#config, question, this.#worker);
     this.#journal = await this.#readJournal();
     for (;;) {
       const journal = this.#journal;
-      const move = this.#solver.next({ config: this.#config, question, prompt, journal });
+      const move = await this.#solver.next({ ...input, journal });
       if (move.kind === 'answer') return await this.#complete(question, move);
-      const performed = await this.#performStep(move);
+      const performed = await this.#performFirstOf(move);
       if (!('call' in performed)) return performed;
-      this.#journal = new Map([...journal, [move.step, performed]]);
+      this.#journal = new Map([...journal, [performed.step, performed]]);
     }
   }
 
@@ -134,7 +139,7 @@ export class CellExecution {
     if (this.#isReleased) throw error;
     const settlement =
       error.class === 'internal' ? await this.#handle(failed(error), this.#config) : undefined;
-    if (settlement !== undefined) return settlement;
+    if (settlement !== undefined && !('passedOver' in settlement)) return settlement;
     await this.#release(0).catch(() => undefined);
     throw error;
   }
@@ -151,15 +156,30 @@ export class CellExecution {
     );
   }
 
+  /** Performs the first of a step's calls that can be had. */
+  async #performFirstOf(move: CallMove): Promise<JournalEntry | Settlement> {
+    const options = new CallOptions(move, this.#givenUp);
+    for (const call of options.untried(() => this.#worker.openBreakers)) {
+      const performed = await this.#performStep(call);
+      if (!('passedOver' in performed)) return performed;
+      options.passOver(call, performed.passedOver, this.#failedAttempts);
+      this.#attemptsBefore = this.#failedAttempts;
+      this.#suspectAttempts = 0;
+    }
+    const { ending } = options;
+    if (!('breakerKey' in ending)) return await this.#fail(ending);
+    return await this.#release(limits.deferredDelayMs, { breakerKey: ending.breakerKey });
+  }
+
   /** Attempts one step until it is recorded, or the cell has to go back to the queue or has failed. */
-  async #performStep(move: CallMove): Promise<JournalEntry | Settlement> {
+  async #performStep(move: CallOption): Promise<JournalEntry | Settlement | PassedOverCall> {
     if (this.#journal.has(move.step)) throw stepRequestedTwice(this.#solver.kind, move.step);
     if (this.#journal.size >= limits.stepsPerCell) throw tooManySteps(this.#solver.kind);
     this.#step = this.#identify(move);
     // A worker may have crashed after the commit of a step, before it stored the count with the cell.
     this.#failedAttempts = Math.max(this.#failedAttempts, this.#failedBeforeStep());
     if (this.#stepAttempts() >= this.#worker.benchmark.maxAttempts) {
-      return await this.#failExhausted();
+      return this.#giveUpExhausted();
     }
     if (this.#callCount > 0 && !this.#hasTimeAfter(0, move.request)) return await this.#release(0);
     const drawn = await this.#drawCall(move);
@@ -172,20 +192,20 @@ export class CellExecution {
     }
   }
 
-  #identify({ step, request }: CallMove): IdentifiedRequest {
+  #identify({ step, request }: CallOption): IdentifiedRequest {
     const { createDigest } = this.#worker;
     const fingerprint = fingerprintOf(request, this.#laneOf(request), createDigest);
     return { step, fingerprint, sample: nextSample(fingerprint, this.#journal.values()) };
   }
 
   /** Takes the call of a step from another cell, or waits for it. Returns undefined for a call to buy. */
-  async #drawCall(move: CallMove): Promise<JournalEntry | Settlement | undefined> {
+  async #drawCall(move: CallOption): Promise<JournalEntry | Settlement | undefined> {
     const isUsable = ({ call }: JournalEntry) =>
       this.#servedModelPolicy(move.request) !== 'pin' || !isOtherModel(call, move.request.model);
     for (;;) {
       const drawn = await this.#sharedCalls.draw(this.#step, isUsable);
       if (drawn.kind === 'buy') return undefined;
-      if (drawn.kind === 'taken') return await this.#commitTaken(drawn);
+      if (drawn.kind === 'taken') return await this.#commitTaken(drawn, move);
       if (
         drawn.delayMs > limits.inDeliveryWaitMs ||
         !this.#hasTimeAfter(drawn.delayMs, move.request)
@@ -201,24 +221,27 @@ export class CellExecution {
     const counts = [...this.#journal.values()].map(({ generation, failedAttempts }) =>
       generation === this.#generation ? failedAttempts : 0,
     );
-    return Math.max(0, ...counts);
+    const givenUp = this.#givenUp.map(({ failedAttempts }) => failedAttempts);
+    return Math.max(this.#attemptsBefore, ...counts, ...givenUp);
   }
 
   #stepAttempts(): number {
     return this.#failedAttempts - this.#failedBeforeStep();
   }
 
-  /** Fails a cell that has no attempts left. Only a worker that died leaves a cell in this state. */
-  async #failExhausted(): Promise<Settlement> {
+  /** Gives up a call that has no attempts left. Only a worker that died leaves a cell in this state. */
+  #giveUpExhausted(): PassedOverCall {
     const error = new ThriceError({
       code: 'worker-died',
       message: `gave up after ${this.#stepAttempts()} attempts: the last worker died while it held the cell`,
     });
     this.#record(error, null);
-    return await this.#fail(error);
+    return { passedOver: error };
   }
 
-  async #callModel(move: CallMove): Promise<JournalEntry | FailedCall | Settlement> {
+  async #callModel(
+    move: CallOption,
+  ): Promise<JournalEntry | FailedCall | Settlement | PassedOverCall> {
     const { lane, model } = move.request;
     const granted = await this.#worker.governor
       .grant({
@@ -240,8 +263,7 @@ export class CellExecution {
       const [breaker] = breakersFor(move.request, this.#worker.openBreakers);
       if (breaker !== undefined) {
         if (breaker.error.class === 'transient') this.#takeBackAttempts();
-        const { breakerKey } = breaker;
-        return await this.#release(limits.deferredDelayMs, { breakerKey });
+        return { passedOver: breaker };
       }
       return await this.#callWithPermit(move, granted.permit);
     } finally {
@@ -251,7 +273,7 @@ export class CellExecution {
 
   /** Sends one call and records it before anything acts on the answer. Returns a failed call as a value. */
   async #callWithPermit(
-    move: CallMove,
+    move: CallOption,
     permit: Permit,
   ): Promise<JournalEntry | FailedCall | Settlement> {
     const { step, request } = move;
@@ -278,7 +300,7 @@ export class CellExecution {
 
   /** Submits a call, or asks how far it is. While the vendor works on it, the cell waits in the queue. */
   async #callInBackground(
-    move: CallMove,
+    move: CallOption,
     permit: Permit,
     sent: SentRequest,
   ): Promise<JournalEntry | FailedCall | Settlement> {
@@ -320,7 +342,7 @@ export class CellExecution {
 
   /** Records a response that has ended, as a call that took since its submission. */
   async #endInBackground(
-    move: CallMove,
+    move: CallOption,
     { submission, response }: Extract<BackgroundProgress, { readonly kind: 'ended' }>,
     { permit, sent }: { readonly permit: Permit; readonly sent: SentRequest },
   ): Promise<JournalEntry | FailedCall> {
@@ -335,7 +357,7 @@ export class CellExecution {
     );
   }
 
-  #openBackgroundCall(move: CallMove): BackgroundCall {
+  #openBackgroundCall(move: CallOption): BackgroundCall {
     const { ledger, clock } = this.#worker;
     const { background: client } = this.#clientOf(move.request);
     if (client === undefined) throw noBackgroundMode(move.request);
@@ -365,7 +387,7 @@ export class CellExecution {
     return this.#worker.clientFor(this.#laneOf(request));
   }
 
-  #toModelRequest({ step, request }: CallMove): ModelRequest {
+  #toModelRequest({ step, request }: CallOption): ModelRequest {
     const { isBackground: _, ...parameters } = request;
     return { ...parameters, lane: this.#laneOf(request), cell: this.#key, step };
   }
@@ -392,7 +414,7 @@ export class CellExecution {
 
   /** Records a response, which is paid for, before anything acts on it. */
   async #endPaid(
-    move: CallMove,
+    move: CallOption,
     response: ModelResponse,
     { permit, sent }: { readonly permit: Permit; readonly sent: SentRequest },
   ): Promise<JournalEntry | FailedCall> {
@@ -437,8 +459,8 @@ export class CellExecution {
     this.#worker.observe({ kind: 'server-responded', key: this.#key, lane, model });
   }
 
-  async #commitTaken(purchase: Purchase): Promise<JournalEntry> {
-    return await this.#commitEntry(takenEntry(purchase, this.#place()));
+  async #commitTaken(purchase: Purchase, { insteadOf }: CallOption): Promise<JournalEntry> {
+    return await this.#commitEntry(takenEntry(purchase, { ...this.#place(), insteadOf }));
   }
 
   async #commit(call: Call, callId: string, { output, raw }: ModelResponse): Promise<JournalEntry> {
@@ -500,7 +522,7 @@ export class CellExecution {
   }
 
   #describeCall(
-    { step, request }: CallMove,
+    { step, request, insteadOf }: CallOption,
     response: ModelResponse,
     { startedAtMs, waitMs }: SentRequest,
   ): Omit<Call, 'discarded'> {
@@ -524,6 +546,7 @@ export class CellExecution {
       rawFinishReason: response.rawFinishReason,
       replayed: false,
       takenFrom: null,
+      ...(insteadOf.length > 0 && { insteadOf: [...insteadOf] }),
     };
   }
 
@@ -555,7 +578,7 @@ export class CellExecution {
   async #handle(
     { error, delayMs, diagnosis }: FailedCall,
     target: Pick<StepRequest, 'lane' | 'model' | 'isBackground'>,
-  ): Promise<Settlement | undefined> {
+  ): Promise<Settlement | PassedOverCall | undefined> {
     this.#countAttempt(error, diagnosis);
     const next = decideRetry(error, {
       attempts: this.#stepAttempts(),
@@ -579,12 +602,11 @@ export class CellExecution {
         return await this.#waitForLane(error, delayMs, target);
       case 'blocked':
         this.#record(error, limits.deferredDelayMs);
-        return await this.#release(limits.deferredDelayMs, {
-          breakerKey: breakerKeyOf(error, target) ?? target.lane,
-        });
+        return { passedOver: this.#breakerOf(error, target) };
       case 'fail':
         this.#record(error, null);
-        return await this.#fail(error);
+        // A bug would show with any model.
+        return error.class === 'internal' ? await this.#fail(error) : { passedOver: error };
       case 'abandon':
         // Whoever has the cell now makes its progress.
         if (error.code === 'lease-lost') return await this.#release(0);
@@ -651,7 +673,8 @@ export class CellExecution {
     { breakerKey, withoutProgress }: Pick<Release, 'breakerKey' | 'withoutProgress'> = {},
   ): Promise<Settlement> {
     const { ledger, owner } = this.#worker;
-    await ledger.releaseCell(this.#key, owner, this.#attemptLog, this.#failedAttempts);
+    const attempts = this.#failedAttempts;
+    await ledger.releaseCell(this.#key, owner, this.#attemptLog, attempts, this.#givenUp);
     this.#isReleased = true;
     return {
       kind: 'release',
@@ -670,7 +693,25 @@ export class CellExecution {
     const outage = diagnosis?.isOpening === true ? diagnosis.outage : undefined;
     const breakerKey = outage === undefined ? breakerKeyOf(error, target) : target.lane;
     if (breakerKey === undefined) return;
-    const breaker: OpenBreaker = {
+    const breaker = this.#describeBreaker(breakerKey, error, outage);
+    // Before the write, so that the other cells of this worker know at once.
+    this.#worker.observe({ kind: 'breaker-opened', breaker });
+    await this.#worker.ledger.openBreaker(breaker);
+  }
+
+  /** The breaker that a failed call has opened, or found open. */
+  #breakerOf(error: ThriceError, target: Pick<StepRequest, 'lane' | 'model'>): OpenBreaker {
+    const breakerKey = breakerKeyOf(error, target) ?? target.lane;
+    const known = this.#worker.openBreakers.get(breakerKey);
+    return known ?? this.#describeBreaker(breakerKey, error, undefined);
+  }
+
+  #describeBreaker(
+    breakerKey: string,
+    error: ThriceError,
+    outage: LaneDiagnosis['outage'],
+  ): OpenBreaker {
+    return {
       schemaVersion: 1,
       breakerKey,
       error: describeError(error),
@@ -678,9 +719,6 @@ export class CellExecution {
       resetAt: error.details.resetAt ?? null,
       probeAt: outage?.probeAt ?? null,
     };
-    // Before the write, so that the other cells of this worker know at once.
-    this.#worker.observe({ kind: 'breaker-opened', breaker });
-    await this.#worker.ledger.openBreaker(breaker);
   }
 
   async #fail(error: ThriceError): Promise<Settlement> {

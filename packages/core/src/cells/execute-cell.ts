@@ -1,5 +1,5 @@
 import type { Benchmark, Config } from '../domain/benchmark.ts';
-import { breakersFor } from '../domain/breaker.ts';
+import { blockersOf } from '../domain/breaker.ts';
 import { type CellKey, hasScore } from '../domain/cell.ts';
 import type { CellTask } from '../domain/cell-task.ts';
 import { ThriceError, toThriceError } from '../errors.ts';
@@ -25,7 +25,7 @@ export async function executeCell(delivery: Delivery, worker: Worker): Promise<S
   const { run, id, config: configName, generation } = delivery.task;
   const config = findConfig(configName, run, worker.benchmark);
   const solver = findSolver(config, worker.solvers ?? solverRegistry);
-  const [breaker] = breakersFor(config, worker.openBreakers);
+  const [breaker] = blockersOf(config.roles, worker.openBreakers);
   if (breaker !== undefined) {
     const { breakerKey } = breaker;
     return { kind: 'release', delayMs: limits.deferredDelayMs, breakerKey };

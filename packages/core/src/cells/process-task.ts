@@ -115,7 +115,9 @@ async function reopen(
   if (generation === 0) return;
   const key = { run, config, id };
   const claim = await ledger.claimCell(key, generation, owner);
-  if (claim.kind === 'claimed') await ledger.releaseCell(key, owner, [], claim.cell.attempts);
+  if (claim.kind !== 'claimed') return;
+  const { attempts, givenUp } = claim.cell;
+  await ledger.releaseCell(key, owner, [], attempts, givenUp);
 }
 
 /**

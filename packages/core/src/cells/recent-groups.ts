@@ -1,10 +1,5 @@
 import type { Benchmark } from '../domain/benchmark.ts';
-import {
-  mayCallOtherModels,
-  modelRefOf,
-  type OpenBreakers,
-  toOpenBreakers,
-} from '../domain/breaker.ts';
+import { breakerKeysOf, type OpenBreakers, toOpenBreakers } from '../domain/breaker.ts';
 import type { CellTask } from '../domain/cell-task.ts';
 import { type GroupHeader, type GroupState, groupOfRun } from '../domain/group.ts';
 import { limits } from '../limits.ts';
@@ -29,7 +24,7 @@ export interface CellContext {
 }
 
 type KnownGroup = Pick<CellContext, 'header' | 'benchmark'>;
-type GroupLedger = CallConditions & Pick<Ledger, 'readGroup' | 'listOpenBreakers'>;
+type GroupLedger = CallConditions & Pick<Ledger, 'readGroup'>;
 
 interface Reading {
   readonly startedAt: ClockReading;
@@ -102,7 +97,6 @@ export class RecentGroups {
     return state && { ...known, state, openBreakers };
   }
 
-  /** A config of the direct solver names the only model that its cells call; others need all breakers. */
   async #readConditions(
     { config: name }: CellTask,
     { header: { group }, benchmark }: KnownGroup,
@@ -110,17 +104,12 @@ export class RecentGroups {
   ): Promise<Pick<Conditions, 'state' | 'editCount'> & { readonly openBreakers: OpenBreakers }> {
     const config = benchmark.configs.find((candidate) => candidate.name === name);
     const lane = config?.lane;
-    const callsAny = config !== undefined && mayCallOtherModels(config);
-    const breakerKeys = config === undefined || callsAny ? [] : [config.lane, modelRefOf(config)];
+    const breakerKeys = config === undefined ? [] : breakerKeysOf(config);
     const readAtMs = this.#clock.monotonicMs();
     const read = await ledger.readConditions(group, { breakerKeys, lane });
     const { state, editCount, openBreakers, pace } = read;
     if (lane !== undefined) this.#governor.notePace(lane, pace, readAtMs);
-    return {
-      state,
-      editCount,
-      openBreakers: toOpenBreakers(callsAny ? await ledger.listOpenBreakers() : openBreakers),
-    };
+    return { state, editCount, openBreakers: toOpenBreakers(openBreakers) };
   }
 }
 

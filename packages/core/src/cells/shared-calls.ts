@@ -1,4 +1,4 @@
-import type { CellStep, JournalEntry } from '../domain/call.ts';
+import type { CellStep, JournalEntry, PassedOver } from '../domain/call.ts';
 import type { CellKey } from '../domain/cell.ts';
 import { limits } from '../limits.ts';
 import type { PooledCall, Purchase } from '../ports/call-pool.ts';
@@ -86,10 +86,23 @@ function waitMs(passedMs: number): number {
 /** The journal entry of a step that takes its call from another cell, which has paid for it. */
 export function takenEntry(
   { buyer, entry }: Purchase,
-  own: Pick<JournalEntry, 'step' | 'position' | 'generation' | 'failedAttempts' | 'sample'>,
+  {
+    insteadOf,
+    ...own
+  }: Pick<JournalEntry, 'step' | 'position' | 'generation' | 'failedAttempts' | 'sample'> & {
+    /** The models that should have answered this cell before. */
+    readonly insteadOf: readonly PassedOver[];
+  },
 ): JournalEntry {
   // A call that was taken itself names the one that has paid.
-  const { takenFrom } = entry.call;
-  const call = { ...entry.call, step: own.step, costUsd: 0, replayed: true };
-  return { ...entry, ...own, call: { ...call, takenFrom: takenFrom ?? buyer } };
+  const { takenFrom, insteadOf: _, ...facts } = entry.call;
+  const call = {
+    ...facts,
+    step: own.step,
+    costUsd: 0,
+    replayed: true,
+    takenFrom: takenFrom ?? buyer,
+    ...(insteadOf.length > 0 && { insteadOf: [...insteadOf] }),
+  };
+  return { ...entry, ...own, call };
 }

@@ -1,6 +1,7 @@
 import { laneOf } from '../domain/breaker.ts';
 import { type CellRecord, hasScore } from '../domain/cell.ts';
 import type { CellTask } from '../domain/cell-task.ts';
+import { modelsOf } from '../domain/config-models.ts';
 import type { CellDlqEntry, DlqEntry } from '../domain/dlq-entry.ts';
 import { groupOfRun } from '../domain/group.ts';
 import type { ActiveGroups } from '../ports/active-groups.ts';
@@ -257,8 +258,10 @@ async function findGroup(
 
 /** The lane that the task came from or, if unknown, the lane of its config. */
 function laneOfEntry({ lane, task }: CellDlqEntry, { header }: GroupRecord): string {
+  if (lane !== undefined) return lane;
   const config = header.spec.configs.find(({ name }) => name === task.config);
-  return lane ?? laneOf(config?.model ?? '');
+  const [model = ''] = config === undefined ? [] : modelsOf(config, header.keys);
+  return laneOf(model);
 }
 
 /** Adds a group to the active groups, so that the reconciler publishes its new results. */

@@ -132,31 +132,62 @@ function describeModelRef(given: unknown): string {
     : `lane/model with a lower-case lane, as in ${meant}`;
 }
 
+const modelRefSchema = z.string().regex(/^[a-z0-9][a-z0-9_-]*\/\S+$/, {
+  error: ({ input }) => `expected ${describeModelRef(input)}`,
+});
+
+/** What a model is asked, and how. */
+const callShape = {
+  system: z.string().optional(),
+  prompt: z.string().min(1).optional(),
+  prompt_file: z.string().min(1).optional(),
+  temperature: z.number().min(0).max(2).optional(),
+  max_tokens: z.int().min(1).optional(),
+  top_p: z.number().min(0).max(1).optional(),
+  seed: z.int().optional(),
+  stop: z
+    .union([z.string().min(1), z.array(z.string().min(1)).min(1)], {
+      error: 'expected a text or a list of texts',
+    })
+    .optional(),
+  service_tier: z.string().min(1).optional(),
+  reasoning_effort: reasoningEffortSchema.optional(),
+  extra_body: z.record(z.string(), z.unknown()).optional(),
+};
+
+/** One of the models that a config calls; what it leaves out is as the config says it. */
+const roleSchema = z.strictObject(
+  { model: modelRefSchema, ...callShape },
+  { error: 'expected a table, as in { model = "openai/gpt-5.2" }' },
+);
+/** One of the models that a config calls, as its spec writes it. */
+export type RoleSpec = z.infer<typeof roleSchema>;
+
+/** What makes the answers of a cascade's members agree. */
+const agreementSchema = z.enum(['text', 'scorer', 'code', 'judge', 'oracle'], {
+  error:
+    'expected "text", "scorer", "code" (the text of code blocks; their syntax is not parsed), "judge" or "oracle"',
+});
+/** What makes the answers of a cascade's members agree. */
+export type AgreementKind = z.infer<typeof agreementSchema>;
+
 function createConfigSchema(solver: z.ZodType<string>) {
   return z.strictObject({
     name: configNameSchema,
     solver: solver.default('direct'),
-    model: z.string().regex(/^[a-z0-9][a-z0-9_-]*\/\S+$/, {
-      error: ({ input }) => `expected ${describeModelRef(input)}`,
-    }),
-    system: z.string().optional(),
-    prompt: z.string().min(1).optional(),
-    prompt_file: z.string().min(1).optional(),
-    temperature: z.number().min(0).max(2).optional(),
-    max_tokens: z.int().min(1).optional(),
-    top_p: z.number().min(0).max(1).optional(),
-    seed: z.int().optional(),
-    stop: z
-      .union([z.string().min(1), z.array(z.string().min(1)).min(1)], {
-        error: 'expected a text or a list of texts',
-      })
-      .optional(),
-    service_tier: z.string().min(1).optional(),
-    reasoning_effort: reasoningEffortSchema.optional(),
+    model: modelRefSchema.optional(),
+    models: z.array(modelRefSchema).min(1).optional(),
+    fail_over: z.boolean().optional(),
+    members: z.array(roleSchema).min(2).max(20).optional(),
+    samples: z.int().min(2).max(100).optional(),
+    weights: z.array(z.number().positive()).min(2).optional(),
+    agreement: agreementSchema.optional(),
+    judge: roleSchema.optional(),
+    escalate: roleSchema.optional(),
+    ...callShape,
     stream: z.boolean().default(false),
     background: z.boolean().default(false),
     served_model: servedModelSchema.optional(),
-    extra_body: z.record(z.string(), z.unknown()).optional(),
     /** `exact` if it is left out. */
     scorer: z.string().min(1).optional(),
     select: selectSchema.optional(),
@@ -195,7 +226,7 @@ function registeredSolverSchema(kinds: readonly string[]): z.ZodType<string> {
   const error =
     others.length === 0
       ? `expected ${only}, the only solver of this version`
-      : `expected ${[only, ...others].join(' or ')}`;
+      : `expected one of ${[only, ...others].join(', ')}`;
   return z.enum(kinds, { error });
 }
 
@@ -255,3 +286,5 @@ export const storedBenchmarkSpecSchema = specSchema({
 });
 /** A benchmark as its author writes it, defaults filled in. */
 export type BenchmarkSpec = z.infer<typeof storedBenchmarkSpecSchema>;
+/** A system under test as its author writes it, defaults filled in. */
+export type ConfigSpec = BenchmarkSpec['configs'][number];

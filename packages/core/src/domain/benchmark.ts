@@ -1,5 +1,6 @@
 import type * as z from 'zod';
 import type {
+  AgreementKind,
   protocolSchema,
   ReasoningEffort,
   Select,
@@ -48,11 +49,8 @@ export interface ModelParameters {
   readonly reasoningEffort: ReasoningEffort | undefined;
 }
 
-/** A named system under test. */
-export interface Config extends ModelParameters {
-  readonly name: string;
-  /** The kind of solver that answers: `direct`. */
-  readonly solver: string;
+/** A model that a config calls, with what it is asked and how. */
+export interface ModelUse extends ModelParameters {
   readonly lane: string;
   /** The model's name as the lane knows it. */
   readonly model: string;
@@ -62,9 +60,39 @@ export interface Config extends ModelParameters {
   readonly isStreamed: boolean;
   /** Answers are submitted and polled; only over the protocol `responses`. */
   readonly isBackground: boolean;
+  readonly extraBody: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** A call that a config may make in each of its cells. */
+export interface Role extends ModelUse {
+  /** Its step: `answer`, `model-2`, `member-1`, `judge`, `escalation`. */
+  readonly step: string;
+}
+
+/** How a config comes to one answer over several calls. */
+export interface Combination {
+  /** The next model of a router is called where one fails for good or is blocked. */
+  readonly failsOver: boolean;
+  /** The models of a router that are left out because their lane had no key when the group was planned. */
+  readonly withoutKey: readonly string[];
+  /** What makes the members of a cascade agree. */
+  readonly agreement: AgreementKind | undefined;
+  /** Of a vote's members; undefined where all count the same. */
+  readonly weights: readonly number[] | undefined;
+  /** The scorer that compares answers: the plan's, whichever grades them by now. */
+  readonly scorer: ScorerSpec;
+}
+
+/** A named system under test. Its own model is that of its first role, whose lane has its tasks. */
+export interface Config extends ModelUse {
+  readonly name: string;
+  /** The kind of solver that answers: `direct`. */
+  readonly solver: string;
+  /** The calls that its cells may make, the first one first; never empty. */
+  readonly roles: readonly Role[];
+  readonly combination: Combination;
   /** What an answer by another model means; undefined leaves it to the lane. */
   readonly servedModel: ServedModelPolicy | undefined;
-  readonly extraBody: Readonly<Record<string, unknown>> | undefined;
   readonly scorer: ScorerSpec;
   /** Number of the grading that the scorer comes from; 1 is the plan's. */
   readonly grading: number;

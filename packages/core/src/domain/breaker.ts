@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import type { Config } from './benchmark.ts';
 import { cellErrorSchema } from './cell.ts';
 
 /**
@@ -64,16 +65,22 @@ export function breakersFor(
   return [laneOf(ref), ref].flatMap((breakerKey) => open.get(breakerKey) ?? []);
 }
 
-/** Whether cells of a config may call other models than the config's own: those of the direct solver do not. */
-export function mayCallOtherModels({ solver }: { readonly solver: string }): boolean {
-  return solver !== 'direct';
+/**
+ * The open breakers that block every model of a config, so that none of its cells can call; none if one may be called.
+ * A cell that has to call a blocked one of several models finds that out for itself.
+ *
+ * @param models - As a spec writes them, or with their lanes.
+ */
+export function blockersOf(
+  models: readonly (string | { readonly lane: string; readonly model: string })[],
+  open: OpenBreakers,
+): readonly OpenBreaker[] {
+  const blockers = models.map((model) => breakersFor(model, open));
+  if (blockers.some((breakers) => breakers.length === 0)) return [];
+  return [...new Set(blockers.flat())];
 }
 
-/** Whether a breaker, by its key, can block cells of a config. */
-export function canBlock(
-  breakerKey: string,
-  config: { readonly lane: string; readonly model: string; readonly solver: string },
-): boolean {
-  if (mayCallOtherModels(config)) return true;
-  return breakerKey === config.lane || breakerKey === modelRefOf(config);
+/** The keys of the breakers that can block a call of a config. */
+export function breakerKeysOf({ roles }: Pick<Config, 'roles'>): readonly string[] {
+  return [...new Set(roles.flatMap((role) => [role.lane, modelRefOf(role)]))];
 }

@@ -62,6 +62,15 @@ export const cellStepSchema = z.strictObject({
 /** A step of a cell. */
 export type CellStep = Readonly<z.infer<typeof cellStepSchema>>;
 
+/** A model that did not answer, so that another was asked, and why. */
+const passedOverSchema = z.strictObject({
+  /** As in `openai/gpt-9`. */
+  model: z.string(),
+  code: z.enum(errorCodes),
+});
+/** A model that did not answer, so that another was asked; see {@link passedOverSchema}. */
+export type PassedOver = z.infer<typeof passedOverSchema>;
+
 /** The published facts of one paid request; unknown is null, never 0. */
 export const callSchema = z.strictObject({
   step: z.string(),
@@ -93,6 +102,8 @@ export const callSchema = z.strictObject({
   takenFrom: cellStepSchema.nullable(),
   /** Null for a call that answers its step. */
   discarded: discardReasonSchema.nullable(),
+  /** The models of its config that should have answered before this one. Absent: none. */
+  insteadOf: z.array(passedOverSchema).optional(),
 });
 /** The published facts of one paid request. */
 export type Call = z.infer<typeof callSchema>;

@@ -46,6 +46,16 @@ export const attemptSchema = z.strictObject({
 /** One failed attempt at a call; see {@link attemptSchema}. */
 export type Attempt = z.infer<typeof attemptSchema>;
 
+/** A call of a cell that is not attempted again in this generation: another model is asked instead. */
+export const givenUpCallSchema = z.strictObject({
+  step: z.string(),
+  code: z.enum(errorCodes),
+  /** Failed attempts of the cell when it was given up, over all of its steps. */
+  failedAttempts: z.int().min(0),
+});
+/** A call of a cell that is not attempted again; see {@link givenUpCallSchema}. */
+export type GivenUpCall = z.infer<typeof givenUpCallSchema>;
+
 /**
  * What a cell's model said, as far as grading reads it: enough to grade the answer again without the
  * journal. All null for a cell that was not answered.
@@ -119,6 +129,8 @@ export interface CellRecord {
   readonly generation: number;
   readonly attempts: number;
   readonly attemptLog: readonly Attempt[];
+  /** The calls given up in this generation. Absent: none. */
+  readonly givenUp?: readonly GivenUpCall[] | undefined;
   /** Present exactly when `state` is `done`. */
   readonly result?: CellResult | undefined;
 }

@@ -1,4 +1,4 @@
-import type { Benchmark, Config, Lane } from '../domain/benchmark.ts';
+import type { Benchmark, Config, Lane, Role } from '../domain/benchmark.ts';
 import { canonicalText } from '../domain/canonical-text.ts';
 import { SIMULATOR_LANE } from '../spec/builtin-lanes.ts';
 import { describeChange, type SpecChange } from '../spec/compare-specs.ts';
@@ -11,6 +11,13 @@ import type { LoadedGroup } from '../spec/load-group.ts';
 const ANSWER_KEYS: Readonly<Record<string, (config: Config) => unknown>> = {
   solver: ({ solver }) => solver,
   model: ({ lane, model }) => `${lane}/${model}`,
+  models: ({ roles }) => rolesFrom(roles, 'model-'),
+  members: ({ roles }) => rolesFrom(roles, 'member-'),
+  judge: ({ roles }) => rolesFrom(roles, 'judge'),
+  escalate: ({ roles }) => rolesFrom(roles, 'escalation'),
+  fail_over: ({ combination }) => combination.failsOver,
+  agreement: ({ combination }) => combination.agreement,
+  weights: ({ combination }) => combination.weights,
   system: ({ system }) => system,
   prompt: ({ prompt }) => prompt,
   temperature: ({ temperature }) => temperature,
@@ -23,6 +30,12 @@ const ANSWER_KEYS: Readonly<Record<string, (config: Config) => unknown>> = {
   background: ({ isBackground }) => isBackground,
   extra_body: ({ extraBody }) => extraBody,
 };
+
+/** The roles of a kind, without their steps; undefined if the config has none. */
+function rolesFrom(roles: readonly Role[], step: string): unknown {
+  const chosen = roles.filter((role) => role.step.startsWith(step));
+  return chosen.length === 0 ? undefined : chosen.map(({ step: _, ...use }) => use);
+}
 
 /** One side of a comparison: a spec and what it resolves to. */
 export type ResolvedPlan = Pick<LoadedGroup['header'], 'spec'> & { readonly benchmark: Benchmark };
@@ -54,11 +67,13 @@ function factsOf(
     `configs.${name}.${key}`,
     read(config),
   ]);
-  const lane: Partial<Lane> = benchmark.lanes.get(config.lane) ?? {};
-  const behaviour = config.lane === SIMULATOR_LANE ? spec.lanes[SIMULATOR_LANE]?.behaviour : null;
-  return Object.fromEntries([
-    ...own,
-    [`lanes.${config.lane}.protocol`, lane.protocol],
-    [`lanes.${config.lane}.behaviour`, behaviour],
-  ]);
+  const ofLanes = config.roles.flatMap(({ lane: name }) => {
+    const lane: Partial<Lane> = benchmark.lanes.get(name) ?? {};
+    const behaviour = name === SIMULATOR_LANE ? spec.lanes[SIMULATOR_LANE]?.behaviour : null;
+    return [
+      [`lanes.${name}.protocol`, lane.protocol],
+      [`lanes.${name}.behaviour`, behaviour],
+    ];
+  });
+  return Object.fromEntries([...own, ...ofLanes]);
 }

@@ -127,7 +127,7 @@ function describeAsked(key: string, before: unknown, after: unknown): SpecChange
 }
 
 function promptText(config: Config, question: Question): string {
-  return JSON.stringify(renderPrompt(config, question));
+  return JSON.stringify(config.roles.map((role) => renderPrompt(role, question)));
 }
 
 function differ(before: Question, after: Question, field: keyof Question): boolean {

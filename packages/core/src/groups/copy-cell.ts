@@ -153,7 +153,7 @@ async function leaseCell(
 /** @returns False, changing nothing, if a worker has claimed the cell in the meantime. */
 async function writeCell(
   {
-    source: { key, attemptLog, attempts },
+    source: { key, attemptLog, attempts, givenUp },
     result,
     leased,
   }: {
@@ -167,7 +167,7 @@ async function writeCell(
   if (result !== undefined) {
     return (await to.completeCell(key, OWNER, result, missing)).kind === 'completed';
   }
-  await to.releaseCell(key, OWNER, missing, attempts);
+  await to.releaseCell(key, OWNER, missing, attempts, givenUp);
   return true;
 }
 

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { Config } from '../domain/benchmark.ts';
-import { breakersFor, canBlock, toOpenBreakers } from '../domain/breaker.ts';
+import { blockersOf, breakerKeysOf, toOpenBreakers } from '../domain/breaker.ts';
 import type { DispatchRequest } from '../domain/group-request.ts';
 import { limits } from '../limits.ts';
 import type { ActiveGroups } from '../ports/active-groups.ts';
@@ -183,8 +183,14 @@ async function chooseConfigs(
 ): Promise<readonly Config[]> {
   const openBreakers = toOpenBreakers(await ledger.listOpenBreakers());
   const requested =
-    breakerKey === undefined ? configs : configs.filter((config) => canBlock(breakerKey, config));
-  const callable = requested.filter((config) => breakersFor(config, openBreakers).length === 0);
+    breakerKey === undefined
+      ? configs
+      : configs.filter((config) => breakerKeysOf(config).includes(breakerKey));
+  // Cells that call several models wait for this one.
+  const isOpenAgain = breakerKey !== undefined && openBreakers.has(breakerKey);
+  const callable = requested.filter(
+    ({ roles }) => !isOpenAgain && blockersOf(roles, openBreakers).length === 0,
+  );
   if (breakerKey !== undefined && callable.length < requested.length)
     await activeGroups.defer(breakerKey, group);
   return callable;

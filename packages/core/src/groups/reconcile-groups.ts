@@ -1,11 +1,13 @@
 import * as z from 'zod';
 import {
+  blockersOf,
   breakersFor,
   laneOf,
   type OpenBreaker,
   type OpenBreakers,
   toOpenBreakers,
 } from '../domain/breaker.ts';
+import { modelsOf } from '../domain/config-models.ts';
 import { groupStateSchema } from '../domain/group.ts';
 import { countDone, countPlanned, type Tally } from '../domain/tally.ts';
 import { limits } from '../limits.ts';
@@ -388,11 +390,16 @@ function lanesWithWork(
   openBreakers: OpenBreakers,
 ): readonly string[] {
   const lanes = header.configs.flatMap(({ config, cells }) => {
-    const model = header.spec.configs.find(({ name }) => name === config)?.model ?? '';
+    const spec = header.spec.configs.find(({ name }) => name === config);
+    const models = spec === undefined ? [] : modelsOf(spec, header.keys);
     const done = countDone(tallies.filter((tally) => tally.config === config));
     const isFinished = done >= cells * header.runs.length;
-    const isBlocked = breakersFor(model, openBreakers).length > 0;
-    return isFinished || isBlocked ? [] : [laneOf(model)];
+    // Cells that are left need a model that is blocked, unless another answers in its place.
+    const isBlocked =
+      spec?.fail_over === true
+        ? blockersOf(models, openBreakers).length > 0
+        : models.some((model) => breakersFor(model, openBreakers).length > 0);
+    return isFinished || isBlocked ? [] : models.slice(0, 1).map(laneOf);
   });
   return [...new Set(lanes)];
 }

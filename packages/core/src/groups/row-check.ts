@@ -124,7 +124,7 @@ export class RowCheck {
     readonly question: Question;
     readonly config: Config;
   }): Promise<boolean> {
-    const { ledger, solvers } = this.#stores;
+    const { ledger } = this.#stores;
     const journal = (await ledger?.readJournal(row)) ?? new Map<string, never>();
     const answers = row.calls.filter(isAnswer);
     if (answers.some(({ step }) => !journal.has(step))) {
@@ -140,7 +140,11 @@ export class RowCheck {
     this.#report.compareLeaves(where, { calls: answers }, { calls }, 'the journal has');
     // Paid, and never graded.
     if (row.outcome === 'failed' || row.outcome === 'not-attempted') return true;
-    const answer = replayAnswer({ config, question, journal }, solvers);
+    // A call that was recorded after the cell was done is not part of its answer.
+    const own = new Map(
+      [...journal].filter(([step]) => answers.some((call) => call.step === step)),
+    );
+    const answer = await replayAnswer({ config, question, journal: own }, this.#stores);
     if (answer === undefined) {
       this.#report.add(`${where}: the recorded calls give no answer`);
       return false;

@@ -1,6 +1,6 @@
 import type { OpenBreaker } from '../domain/breaker.ts';
 import type { DiscardedCall, JournalEntry } from '../domain/call.ts';
-import type { Attempt, CellKey, CellRecord, CellResult } from '../domain/cell.ts';
+import type { Attempt, CellKey, CellRecord, CellResult, GivenUpCall } from '../domain/cell.ts';
 import type { GroupHeader, GroupState } from '../domain/group.ts';
 import type { Submission } from '../domain/submission.ts';
 import type { Tally } from '../domain/tally.ts';
@@ -72,7 +72,7 @@ export interface Ledger {
    *
    * Succeeds when the cell is not leased, when its lease has expired, or when an earlier generation
    * finished without a score. In the last case the attempt count restarts at 0 and the old result is
-   * dropped from the cell and the tally; the journal and the attempt log are kept. A lease that expired
+   * dropped from the cell and the tally, and no call is given up; the journal and the attempt log are kept. A lease that expired
    * without being released counts as an attempt, because its worker crashed. The cell keeps the latest
    * generation it was claimed in.
    */
@@ -91,12 +91,14 @@ export interface Ledger {
    * @param attemptLog - Appended to the stored log, which keeps its last `limits.attemptLogLength`
    *   entries.
    * @param attempts - Replaces the stored attempt count.
+   * @param givenUp - Replaces the stored list, which claims return until the cell is done. @default none
    */
   releaseCell(
     key: CellKey,
     owner: string,
     attemptLog: readonly Attempt[],
     attempts: number,
+    givenUp?: readonly GivenUpCall[],
   ): Promise<void>;
   /**
    * Writes a call to the journal, whatever state the cell is in: a paid call is never lost.

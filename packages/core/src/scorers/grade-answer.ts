@@ -72,6 +72,25 @@ export async function gradeAnswer(
   }
 }
 
+/**
+ * Finds the answer that a scorer reads in a recorded answer, whether or not the question has a target.
+ *
+ * @returns Undefined if it finds none, or could not look.
+ */
+export async function readAnswer(
+  scorerSpec: ScorerSpec,
+  question: Question,
+  recorded: RecordedAnswer,
+  grader: Grader,
+): Promise<string | undefined> {
+  const { scorer, parameters } = configureScorer(scorerSpec, grader.scorers ?? scorerRegistry);
+  const answerText = recorded.refusal === null ? toAnswerText(recorded) : undefined;
+  if (answerText === undefined) return undefined;
+  const found = scorer.read(answerText, question, parameters);
+  const reading = await findAnswer(found, answerText.text, grader);
+  return reading.kind === 'found' ? reading.text : undefined;
+}
+
 /** Returns what a scorer reads; undefined if the model gave no answer, not even a bad one. */
 function toAnswerText({ output, finishReason }: RecordedAnswer): AnswerText | undefined {
   if (output === null) return undefined;

@@ -1,5 +1,5 @@
 import type { Solver } from '../ports/solver.ts';
-import { requestOf } from './request-of.ts';
+import { answerOf, requestOf } from './request-of.ts';
 
 const ANSWER_STEP = 'answer';
 
@@ -11,7 +11,6 @@ export const directSolver: Solver = {
     if (recorded === undefined) {
       return { kind: 'call', step: ANSWER_STEP, request: requestOf(config, prompt) };
     }
-    const { output, call } = recorded;
-    return { kind: 'answer', output, finishReason: call.finishReason };
+    return answerOf(recorded);
   },
 };

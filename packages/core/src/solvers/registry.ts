@@ -1,8 +1,16 @@
 import type { Solver, SolverRegistry } from '../ports/solver.ts';
+import { cascadeSolver } from './cascade.ts';
 import { directSolver } from './direct.ts';
+import { routerSolver } from './router.ts';
+import { voteSolver } from './vote.ts';
 
 /** The solvers that come with Thrice. */
-export const solverRegistry: SolverRegistry = toSolverRegistry([directSolver]);
+export const solverRegistry: SolverRegistry = toSolverRegistry([
+  directSolver,
+  routerSolver,
+  cascadeSolver,
+  voteSolver,
+]);
 
 /** Indexes solvers by their kind. */
 export function toSolverRegistry(solvers: readonly Solver[]): SolverRegistry {

@@ -1,12 +1,13 @@
-import type { Config } from '../domain/benchmark.ts';
-import type { ModelOutput } from '../domain/call.ts';
+import type { ModelUse, Role } from '../domain/benchmark.ts';
+import type { JournalEntry, ModelOutput } from '../domain/call.ts';
 import type { Message } from '../domain/message.ts';
-import type { StepRequest } from '../ports/solver.ts';
+import { ThriceError } from '../errors.ts';
+import type { SolverMove, StepCall, StepRequest } from '../ports/solver.ts';
 
-/** A call to the model of a config, with the parameters of the config. */
-export function requestOf(config: Config, messages: readonly Message[]): StepRequest {
-  const { lane, model, isStreamed, isBackground, extraBody } = config;
-  const { temperature, maxTokens, topP, seed, stop, serviceTier, reasoningEffort } = config;
+/** A call to the model of a config or of one of its roles, with the parameters that it has there. */
+export function requestOf(use: ModelUse, messages: readonly Message[]): StepRequest {
+  const { lane, model, isStreamed, isBackground, extraBody } = use;
+  const { temperature, maxTokens, topP, seed, stop, serviceTier, reasoningEffort } = use;
   return {
     lane,
     model,
@@ -25,7 +26,25 @@ export function requestOf(config: Config, messages: readonly Message[]): StepReq
   };
 }
 
+/** The call of a role. */
+export function callOf(role: Role, messages: readonly Message[]): StepCall {
+  return { step: role.step, request: requestOf(role, messages) };
+}
+
+/** The answer that a recorded call gave. */
+export function answerOf({ output, call: { finishReason } }: JournalEntry): SolverMove {
+  return { kind: 'answer', output, finishReason };
+}
+
 /** The text of an output, for the next message; empty if there is none. */
 export function textOf({ text }: ModelOutput): string {
   return text ?? '';
+}
+
+/** The error of a config that lacks a role of its solver, which its spec should not have passed with. */
+export function withoutRole(solver: string, step: string): ThriceError {
+  return new ThriceError({
+    code: 'invariant-violated',
+    message: `solver "${solver}" has no role "${step}" in its config`,
+  });
 }

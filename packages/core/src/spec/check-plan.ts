@@ -1,10 +1,11 @@
-import type { Benchmark, Config } from '../domain/benchmark.ts';
+import type { Benchmark, Config, Role } from '../domain/benchmark.ts';
 import type { BenchmarkSpec } from '../domain/benchmark-spec.ts';
+import { modelRefOf } from '../domain/breaker.ts';
 import type { WarningCode } from '../warnings.ts';
 import { contextWindowOf } from './context-windows.ts';
 import { nearestName } from './nearest-name.ts';
 import { parameterProblems } from './parameter-rules.ts';
-import type { CheckedQuestions } from './questions/check-questions.ts';
+import type { CheckedQuestions, LongestPrompt } from './questions/check-questions.ts';
 
 /** Characters of a token, as a rule of thumb for English text. */
 const CHARS_PER_TOKEN = 4;
@@ -60,7 +61,7 @@ function rootAddresses({ lanes }: Benchmark): readonly PlanProblem[] {
 
 /** A misspelled model leaves its costs unknown. */
 function unusedPrices({ prices }: BenchmarkSpec, benchmark: Benchmark): readonly PlanProblem[] {
-  const models = benchmark.configs.map(({ lane, model }) => `${lane}/${model}`);
+  const models = benchmark.configs.flatMap(({ roles }) => roles.map(modelRefOf));
   const unused = Object.keys(prices).filter((model) => !models.includes(model));
   // A table of prices for several benchmarks is no mistake.
   return unused
@@ -89,9 +90,11 @@ function refusedParameters(
   index: number,
   { lanes }: Benchmark,
 ): readonly PlanProblem[] {
-  const lane = lanes.get(config.lane);
-  if (lane === undefined) return [];
-  return parameterProblems(lane, config.model, config, 'vendor').map((problem) => ({
+  const problems = config.roles.flatMap((role) => {
+    const lane = lanes.get(role.lane);
+    return lane === undefined ? [] : parameterProblems(lane, role.model, role, 'vendor');
+  });
+  return [...new Set(problems)].map((problem) => ({
     severity: 'warning',
     code: 'refused-parameter',
     message: `configs[${index}].${problem}; leave it out, or see with "thrice doctor"`,
@@ -131,18 +134,32 @@ function twinProblems(
   ];
 }
 
-function describeCall({ name: _name, ...config }: Config): string {
-  return JSON.stringify(config);
+/** A router that has one model left asks as a config of that model does. */
+function describeCall({ roles, combination, solver, scorer, select, servedModel }: Config): string {
+  const uses = roles.map(({ step: _, ...use }) => use);
+  const how = roles.length === 1 ? null : { solver, combination };
+  return JSON.stringify({ uses, how, scorer, select, servedModel });
 }
 
 function windowProblems(
-  { name, model }: Config,
+  { name, roles }: Config,
   index: number,
   { longestPrompts }: CheckedQuestions,
 ): readonly PlanProblem[] {
-  const window = contextWindowOf(model);
   const longest = longestPrompts.get(name);
-  if (window === undefined || longest === undefined) return [];
+  if (longest === undefined) return [];
+  const models = [...new Set(roles.filter(isAskedTheQuestion).map(({ model }) => model))];
+  return models.flatMap((model) => windowProblem(model, index, longest));
+}
+
+/** A judge is asked about answers, whose length nobody knows yet. */
+function isAskedTheQuestion({ step }: Role): boolean {
+  return step !== 'judge';
+}
+
+function windowProblem(model: string, index: number, longest: LongestPrompt): PlanProblem[] {
+  const window = contextWindowOf(model);
+  if (window === undefined) return [];
   const tokens = Math.ceil(longest.chars / CHARS_PER_TOKEN);
   if (tokens <= window.tokens) return [];
   return [

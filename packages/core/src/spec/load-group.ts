@@ -19,15 +19,16 @@ export function loadGroup(record: GroupRecord): LoadedGroup {
  * Any scorer, solver and dataset is accepted: they were checked when the group was planned.
  */
 export function benchmarkOf(header: GroupHeader): Benchmark {
-  const { spec, specSource, configs, reuse } = header;
-  const benchmark = resolveBenchmark(spec, specSource.path);
+  const { spec, specSource, configs, keys, reuse } = header;
+  const benchmark = resolveBenchmark(spec, specSource.path, undefined, keys);
   return {
     ...benchmark,
     prices: pricesOf(header),
     reusesCalls: reuse.length > 0,
     configs: benchmark.configs.map((config) => {
       const planned = configs.find((entry) => entry.config === config.name);
-      return { ...config, scorer: planned?.scorer ?? config.scorer };
+      const scorer = planned?.scorer ?? config.scorer;
+      return { ...config, scorer, combination: { ...config.combination, scorer } };
     }),
   };
 }

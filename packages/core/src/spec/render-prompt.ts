@@ -1,4 +1,4 @@
-import type { Config } from '../domain/benchmark.ts';
+import type { ModelUse } from '../domain/benchmark.ts';
 import { renderChoices } from '../domain/choices.ts';
 import type { ContentPart, Message } from '../domain/message.ts';
 import type { Question, QuestionMessage } from '../domain/question.ts';
@@ -10,10 +10,18 @@ const PLACEHOLDER = /\{\{([^{}]*)\}\}/g;
 const QUESTION_NAMES: ReadonlySet<string> = new Set(['input', 'prompt', 'query', 'text']);
 const FIELD = /^(question|messages|choices|tags\.[^.]+|metadata\..+)$/;
 
-/** Returns the problems of a prompt template: placeholders that name no field of a question. */
-export function checkTemplate(template: string): string[] {
+/** The prompt of a judge that has none of its own. Groups do not store it: another text would ask otherwise in the same group. */
+const JUDGE_PROMPT =
+  'Do all of these answers to the same question come to the same final answer? Reply with YES or NO.';
+
+/**
+ * Returns the problems of a prompt template: placeholders that name no field of a question.
+ *
+ * @param answerCount - The number of answers that a judge's template may place.
+ */
+export function checkTemplate(template: string, answerCount = 0): string[] {
   return fieldsOf(template)
-    .filter((field) => !FIELD.test(field))
+    .filter((field) => !FIELD.test(field) && !answerFieldsOf(answerCount).includes(field))
     .map(
       (field) =>
         `unknown field {{${field}}}${suggestField(field)} (expected question, messages, choices, tags.NAME or metadata.NAME)`,
@@ -41,27 +49,66 @@ export function usesChoices(template: string): boolean {
   return fieldsOf(template).includes('choices');
 }
 
+/** Whether a judge's template has all of so many answers in it. */
+export function usesAnswers(template: string, answerCount: number): boolean {
+  const fields = fieldsOf(template);
+  const [all = '', ...each] = answerFieldsOf(answerCount);
+  return fields.includes(all) || each.every((field) => fields.includes(field));
+}
+
+function answerFieldsOf(answerCount: number): readonly string[] {
+  if (answerCount === 0) return [];
+  return ['answers', ...Array.from({ length: answerCount }, (_, index) => `answer_${index + 1}`)];
+}
+
 function fieldsOf(template: string): readonly string[] {
   return [...template.matchAll(PLACEHOLDER)].map(([, field = '']) => field.trim());
 }
 
+/** What a prompt is rendered of. */
+type Asking = Pick<ModelUse, 'system' | 'prompt'>;
+
 /**
- * Renders the messages of a config's first call for a question.
+ * Renders the messages of a call for a question.
  *
  * Without a template, sends the question's own messages, or its text with any choices below it as
  * `(A) ...` lines. The images of the question follow the prompt, in its last message of the user.
  *
  * @throws {ThriceError} `invalid-question` if the template names a field that the question lacks.
  */
-export function renderPrompt(config: Config, question: Question): readonly Message[] {
-  const system: Message[] =
-    config.system === undefined ? [] : [{ role: 'system', content: config.system }];
-  return [...system, ...attachImages(renderQuestion(config, question), question)];
+export function renderPrompt(asking: Asking, question: Question): readonly Message[] {
+  return [...systemOf(asking), ...attachImages(renderQuestion(asking, question), question)];
 }
 
-function renderQuestion(config: Config, question: Question): readonly Message[] {
-  if (config.prompt !== undefined) {
-    return [{ role: 'user', content: renderTemplate(config.prompt, question) }];
+/**
+ * Renders the messages of a judge, which compares answers: without the images of the question.
+ *
+ * @throws {ThriceError} `invalid-question` if the template names a field that the question lacks.
+ */
+export function renderJudgePrompt(
+  asking: Asking,
+  question: Question,
+  answers: readonly string[],
+): readonly Message[] {
+  const template = asking.prompt ?? defaultJudgePrompt(question);
+  const content = renderTemplate(template, question, answers);
+  return [...systemOf(asking), { role: 'user', content }];
+}
+
+function defaultJudgePrompt({ messages, choices }: Question): string {
+  const asked = messages === null ? '{{question}}' : '{{messages}}';
+  const parts = [JUDGE_PROMPT, `Question:\n${asked}`];
+  if (choices !== null) parts.push('{{choices}}');
+  return [...parts, '{{answers}}'].join('\n\n');
+}
+
+function systemOf({ system }: Asking): readonly Message[] {
+  return system === undefined ? [] : [{ role: 'system', content: system }];
+}
+
+function renderQuestion(asking: Asking, question: Question): readonly Message[] {
+  if (asking.prompt !== undefined) {
+    return [{ role: 'user', content: renderTemplate(asking.prompt, question) }];
   }
   if (question.messages !== null) return question.messages.map(toMessage);
   const parts = [question.question ?? ''];
@@ -94,8 +141,21 @@ function attachImages(
   return messages.with(last, { role: 'user', content: [...parts, ...images] });
 }
 
-function renderTemplate(template: string, question: Question): string {
-  return template.replace(PLACEHOLDER, (_, field: string) => fieldText(question, field.trim()));
+function renderTemplate(
+  template: string,
+  question: Question,
+  answers: readonly string[] = [],
+): string {
+  return template.replace(
+    PLACEHOLDER,
+    (_, field: string) => answerText(field.trim(), answers) ?? fieldText(question, field.trim()),
+  );
+}
+
+function answerText(field: string, answers: readonly string[]): string | undefined {
+  if (field === 'answers' && answers.length > 0)
+    return answers.map((answer, index) => `Answer ${index + 1}:\n${answer}`).join('\n\n');
+  return answers[answerFieldsOf(answers.length).indexOf(field) - 1];
 }
 
 /** The text of a conversation: each message after its role, or the only one as it is. */

@@ -1,14 +1,22 @@
 import type { Benchmark, Config, Lane } from '../domain/benchmark.ts';
-import type { BenchmarkSpec } from '../domain/benchmark-spec.ts';
+import type { BenchmarkSpec, ConfigSpec, RoleSpec } from '../domain/benchmark-spec.ts';
+import { laneOf } from '../domain/breaker.ts';
+import { type KeyStates, namedModelsOf } from '../domain/config-models.ts';
 import { describeUnknownKind, type ScorerRegistry, type ScorerSpec } from '../domain/scorer.ts';
 import { builtinLanes, SIMULATOR_LANE } from './builtin-lanes.ts';
 import { suggestName } from './nearest-name.ts';
 import { parameterProblems } from './parameter-rules.ts';
 import { invalidSpec } from './parse-spec.ts';
-import { checkTemplate, singleBraceField, usesQuestion } from './render-prompt.ts';
+import { checkTemplate, singleBraceField, usesAnswers, usesQuestion } from './render-prompt.ts';
+import {
+  type PlacedRole,
+  resolveCombination,
+  resolveRoles,
+  resolveUse,
+  solverProblems,
+} from './resolve-roles.ts';
 import { vendorOf, vendorOfHost } from './vendors.ts';
 
-type ConfigSpec = BenchmarkSpec['configs'][number];
 type LaneSpec = BenchmarkSpec['lanes'][string];
 
 /**
@@ -17,27 +25,27 @@ type LaneSpec = BenchmarkSpec['lanes'][string];
  * @param file - The spec's path, for errors; its stem is the default name.
  * @param scorers - The scorers that a config may use by their kind. Leave it out for the spec of a
  *   stored group whose scorers were checked when it was planned.
+ * @param keys - Whether the lanes have a key, where that is known: a router leaves out models without one.
  * @throws {ThriceError} `invalid-spec` for an unknown name or one that is used twice.
  */
 export function resolveBenchmark(
   spec: BenchmarkSpec,
   file: string,
   scorers?: ScorerRegistry,
+  keys?: KeyStates,
 ): Benchmark {
   const problems: string[] = [];
   const lanes = new Map<string, Lane>();
   const configs = spec.configs.map((config, index) => {
     const found = configProblems(spec, config, index, scorers);
     problems.push(...found.map((problem) => `configs[${index}].${problem}`));
-    const name = laneOf(config);
-    const lane = resolveLane(spec, name);
-    lanes.set(name, lane);
-    const resolved = resolveConfig(spec, config, name);
+    for (const model of namedModelsOf(config)) {
+      lanes.set(laneOf(model), resolveLane(spec, laneOf(model)));
+    }
+    const roles = resolveRoles(config, keys);
     // A group that was planned stays readable, whatever the rules are by now.
-    const unsayable =
-      scorers === undefined ? [] : parameterProblems(lane, resolved.model, resolved, 'protocol');
-    problems.push(...unsayable.map((problem) => `configs[${index}].${problem}`));
-    return resolved;
+    if (scorers !== undefined) problems.push(...unsayable(roles, index, lanes));
+    return resolveConfig(spec, config, roles, keys);
   });
   for (const [name, lane] of Object.entries(spec.lanes)) {
     problems.push(...laneProblems(name, lane).map((problem) => `lanes.${name}${problem}`));
@@ -78,14 +86,6 @@ export function withSimulator(benchmark: Benchmark, url: string | undefined): Be
   return { ...benchmark, lanes };
 }
 
-/** Returns every model that a config may ask. */
-export function modelsOf({
-  lane,
-  model,
-}: Config): readonly { readonly lane: string; readonly model: string }[] {
-  return [{ lane, model }];
-}
-
 /** Returns the name of a benchmark whose spec gives none: the file's stem, as a valid name. */
 export function defaultName(file: string): string {
   const stem = (file.split('/').at(-1) ?? '').replace(/\.[^.]*$/, '').toLowerCase();
@@ -103,8 +103,21 @@ function scorerNameOf({ scorer = 'exact' }: ConfigSpec): string {
   return scorer;
 }
 
-function laneOf(config: ConfigSpec): string {
-  return config.model.slice(0, config.model.indexOf('/'));
+/** What the protocols of the lanes have no field for. */
+function unsayable(
+  roles: readonly PlacedRole[],
+  index: number,
+  lanes: ReadonlyMap<string, Lane>,
+): string[] {
+  const problems = roles.flatMap(({ path, ...role }) => {
+    const lane = lanes.get(role.lane);
+    if (lane === undefined) return [];
+    const place = path === '' ? `configs[${index}]` : `configs[${index}].${path}`;
+    return parameterProblems(lane, role.model, role, 'protocol').map(
+      (problem) => `${place}.${problem}`,
+    );
+  });
+  return [...new Set(problems)];
 }
 
 function configProblems(
@@ -118,24 +131,77 @@ function configProblems(
   const lowerName = config.name.toLowerCase();
   const earlier = spec.configs.findIndex(({ name }) => name.toLowerCase() === lowerName);
   if (earlier < index) problems.push(`name: "${config.name}" is configs[${earlier}] already`);
-  const lane = laneOf(config);
-  const known = [...Object.keys(builtinLanes), SIMULATOR_LANE, ...Object.keys(spec.lanes)];
-  if (!known.includes(lane)) {
-    problems.push(
-      `model: unknown lane "${lane}"${suggestName(lane, known)} (expected a built-in lane or a [lanes.${lane}] table)`,
-    );
-  }
+  problems.push(...solverProblems(config), ...laneNameProblems(spec, config));
   if (scorers !== undefined) problems.push(...scorerProblems(spec, scorerNameOf(config), scorers));
-  if (config.prompt !== undefined && config.prompt_file !== undefined) {
-    problems.push('prompt_file: expected either prompt or prompt_file, received both');
+  problems.push(...promptProblems(config, '', scorers !== undefined));
+  for (const [index, member] of (config.members ?? []).entries()) {
+    problems.push(...promptProblems(member, `members[${index}].`, scorers !== undefined));
   }
-  if (config.prompt !== undefined) {
-    const found = checkTemplate(config.prompt);
-    // What a stored group asked, it asked; and a misspelled field is problem enough.
-    if (scorers !== undefined && found.length === 0) found.push(...braceProblems(config.prompt));
-    problems.push(...found.map((problem) => `prompt: ${problem}`));
-  }
+  if (config.escalate !== undefined)
+    problems.push(...promptProblems(config.escalate, 'escalate.', scorers !== undefined));
+  if (config.judge !== undefined)
+    problems.push(...judgePromptProblems(config.judge, config.members?.length ?? 0));
   return problems;
+}
+
+function laneNameProblems(spec: BenchmarkSpec, config: ConfigSpec): readonly string[] {
+  const known = [...Object.keys(builtinLanes), SIMULATOR_LANE, ...Object.keys(spec.lanes)];
+  return placedModels(config)
+    .map(([place, model]) => ({ place, lane: laneOf(model) }))
+    .filter(({ lane }) => !known.includes(lane))
+    .map(
+      ({ place, lane }) =>
+        `${place}: unknown lane "${lane}"${suggestName(lane, known)} (expected a built-in lane or a [lanes.${lane}] table)`,
+    );
+}
+
+/** The models that a config names, each after its key path. */
+function placedModels({
+  model,
+  models = [],
+  members = [],
+  judge,
+  escalate,
+}: ConfigSpec): readonly (readonly [string, string])[] {
+  return [
+    ...(model === undefined ? [] : [['model', model] as const]),
+    ...models.map((ref, index) => [`models[${index}]`, ref] as const),
+    ...members.map((member, index) => [`members[${index}].model`, member.model] as const),
+    ...(judge === undefined ? [] : [['judge.model', judge.model] as const]),
+    ...(escalate === undefined ? [] : [['escalate.model', escalate.model] as const]),
+  ];
+}
+
+/** @param isNew - What a stored group asked, it asked. */
+function promptProblems(
+  { prompt, prompt_file: file }: Pick<ConfigSpec, 'prompt' | 'prompt_file'>,
+  place: string,
+  isNew: boolean,
+): readonly string[] {
+  const problems: string[] = [];
+  if (prompt !== undefined && file !== undefined) {
+    problems.push(`${place}prompt_file: expected either prompt or prompt_file, received both`);
+  }
+  if (prompt === undefined) return problems;
+  const found = checkTemplate(prompt);
+  // A misspelled field is problem enough.
+  if (isNew && found.length === 0) found.push(...braceProblems(prompt));
+  return [...problems, ...found.map((problem) => `${place}prompt: ${problem}`)];
+}
+
+function judgePromptProblems(
+  { prompt, prompt_file: file }: RoleSpec,
+  memberCount: number,
+): readonly string[] {
+  if (prompt !== undefined && file !== undefined)
+    return ['judge.prompt_file: expected either prompt or prompt_file, received both'];
+  if (prompt === undefined) return [];
+  const found = checkTemplate(prompt, memberCount);
+  if (found.length === 0 && !usesAnswers(prompt, memberCount))
+    found.push(
+      `expected {{answers}}, or {{answer_1}} to {{answer_${memberCount}}}, received a template without them all`,
+    );
+  return found.map((problem) => `judge.prompt: ${problem}`);
 }
 
 /** A template without the question, or with a field that is not filled in: it has one brace where two are needed. */
@@ -218,26 +284,24 @@ function resolveLane(spec: BenchmarkSpec, name: string): Lane {
   };
 }
 
-function resolveConfig(spec: BenchmarkSpec, config: ConfigSpec, lane: string): Config {
+function resolveConfig(
+  spec: BenchmarkSpec,
+  config: ConfigSpec,
+  placed: readonly PlacedRole[],
+  keys: KeyStates | undefined,
+): Config {
+  const roles = placed.map(({ path: _, ...role }) => role);
+  const scorer = resolveScorer(spec, scorerNameOf(config));
+  // A config without a model is a problem that is reported with the others.
+  const { step: _step, ...use } = roles[0] ?? { step: '', ...resolveUse(config, config, '') };
   return {
+    ...use,
     name: config.name,
     solver: config.solver,
-    lane,
-    model: config.model.slice(lane.length + 1),
-    system: config.system,
-    prompt: config.prompt,
-    temperature: config.temperature,
-    maxTokens: config.max_tokens,
-    topP: config.top_p,
-    seed: config.seed,
-    stop: typeof config.stop === 'string' ? [config.stop] : config.stop,
-    serviceTier: config.service_tier,
-    reasoningEffort: config.reasoning_effort,
-    isStreamed: config.stream,
-    isBackground: config.background,
+    roles,
+    combination: resolveCombination(config, scorer, keys),
     servedModel: config.served_model,
-    extraBody: config.extra_body,
-    scorer: resolveScorer(spec, scorerNameOf(config)),
+    scorer,
     grading: 1,
     select: config.select,
   };

@@ -13,9 +13,11 @@ import {
   cellResultSchema,
   countRetries,
   type DiscardedCall,
+  type GivenUpCall,
   type GroupHeader,
   type GroupRecord,
   type GroupState,
+  givenUpCallSchema,
   groupHeaderSchema,
   groupStateSchema,
   hasScore,
@@ -48,6 +50,7 @@ const cellRowSchema = z.object({
   lease_until: z.number(),
   attempts: z.number(),
   attempt_log: z.string().nullable(),
+  given_up: z.string().nullable(),
   outcome: z.string().nullable(),
   result: z.string().nullable(),
 });
@@ -196,10 +199,12 @@ export class SqliteLedger implements Ledger {
     owner: string,
     attemptLog: readonly Attempt[],
     attempts: number,
+    givenUp: readonly GivenUpCall[] = [],
   ): Promise<void> {
     await this.#commit.write(() => {
       const fullLog = this.#appendToAttemptLog(key, attemptLog);
-      this.#sql.releaseCell.run(fullLog, attempts, key.run, key.config, key.id, owner);
+      const given = givenUp.length === 0 ? null : JSON.stringify(givenUp);
+      this.#sql.releaseCell.run(fullLog, attempts, given, key.run, key.config, key.id, owner);
     });
   }
 
@@ -428,7 +433,7 @@ const STATEMENTS = {
   updateGroupState: "UPDATE groups SET state = ? WHERE group_name = ? AND state <> 'deleting'",
   insertCell: `INSERT INTO cells (run, config, id, state, generation, owner, lease_until, attempts)
     VALUES (?, ?, ?, 'claimed', ?, ?, ?, 0) ON CONFLICT DO NOTHING`,
-  selectCell: `SELECT id, state, generation, owner, lease_until, attempts, attempt_log, outcome, result
+  selectCell: `SELECT id, state, generation, owner, lease_until, attempts, attempt_log, given_up, outcome, result
     FROM cells WHERE ${THIS_CELL}`,
   leaseCell: `UPDATE cells SET state = 'claimed', owner = ?, lease_until = ?,
     generation = ?, attempts = ? WHERE ${THIS_CELL}`,
@@ -437,9 +442,9 @@ const STATEMENTS = {
   extendLease: `UPDATE cells SET lease_until = ?
     WHERE ${THIS_CELL} AND owner = ? AND state = 'claimed'`,
   releaseCell: `UPDATE cells SET state = 'released', owner = NULL, lease_until = 0, attempt_log = ?,
-    attempts = ? WHERE ${THIS_CELL} AND owner = ? AND state = 'claimed'`,
+    attempts = ?, given_up = ? WHERE ${THIS_CELL} AND owner = ? AND state = 'claimed'`,
   completeCell: `UPDATE cells SET state = 'done', owner = NULL, lease_until = 0, attempts = ?,
-    attempt_log = coalesce(?, attempt_log), outcome = ?, result = ?
+    attempt_log = coalesce(?, attempt_log), given_up = NULL, outcome = ?, result = ?
     WHERE ${THIS_CELL} AND owner = ? AND state = 'claimed'`,
   insertCall: 'INSERT INTO calls VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING',
   selectCalls: `SELECT entry FROM calls WHERE ${THIS_CELL} AND discarded_id = ''`,
@@ -500,8 +505,13 @@ function parseCell(key: CellKey, row: CellRow): CellRecord {
     generation: row.generation,
     attempts: row.attempts,
     attemptLog: parseAttemptLog(row.attempt_log),
+    givenUp: parseGivenUp(row),
     result: parseResult(row),
   };
+}
+
+function parseGivenUp({ given_up: text }: CellRow): readonly GivenUpCall[] | undefined {
+  return text === null ? undefined : z.array(givenUpCallSchema).parse(JSON.parse(text));
 }
 
 /** Checks the shape only: this ledger wrote it, and every result is read again when the group is published. */

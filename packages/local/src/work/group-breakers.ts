@@ -1,7 +1,7 @@
 import {
   type Benchmark,
   backoffMs,
-  breakersFor,
+  blockersOf,
   type Clock,
   type Delivery,
   isOutage,
@@ -135,7 +135,7 @@ export class GroupBreakers {
 
   #breakersOf(configName: string): readonly OpenBreaker[] {
     const config = this.#init.benchmark.configs.find(({ name }) => name === configName);
-    return config === undefined ? [] : breakersFor(config, this.#openBreakers);
+    return config === undefined ? [] : blockersOf(config.roles, this.#openBreakers);
   }
 
   /** Makes a task the probe of the half-open breakers of its config. */

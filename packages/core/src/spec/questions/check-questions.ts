@@ -1,4 +1,4 @@
-import type { Config } from '../../domain/benchmark.ts';
+import type { Config, Role } from '../../domain/benchmark.ts';
 import type { Select } from '../../domain/benchmark-spec.ts';
 import type { Message, MessageContent } from '../../domain/message.ts';
 import { addPrompt, NO_PROMPTS, type PromptSizes } from '../../domain/prompt-sizes.ts';
@@ -6,12 +6,14 @@ import type { Question } from '../../domain/question.ts';
 import { toThriceError } from '../../errors.ts';
 import type { CreateDigest } from '../../ports/digest.ts';
 import { contextWindowOf } from '../context-windows.ts';
-import { renderPrompt, usesChoices } from '../render-prompt.ts';
+import { renderJudgePrompt, renderPrompt, usesChoices } from '../render-prompt.ts';
 import { createTargetCheck, type DescribeExpectedTarget } from './check-targets.ts';
 import type { QuestionSource } from './load-questions.ts';
 import { invalidQuestions, MAX_PROBLEMS } from './read-rows.ts';
 import { createSelector } from './select-questions.ts';
 
+/** As many as a cascade may have members. */
+const NO_ANSWERS: readonly string[] = Array.from({ length: 20 }, () => '');
 /** Questions of up to so many characters in all are kept in memory, so that they are not read twice. */
 const MAX_KEPT_CHARS = 24 * 1024 * 1024;
 
@@ -64,10 +66,13 @@ export async function checkQuestions(
     includes: createSelector(config.select).includes,
     count: 0,
     targets: createTargetCheck(config, describeExpectedTarget),
-    hasWindow: contextWindowOf(config.model) !== undefined,
+    hasWindow: config.roles.some(({ model }) => contextWindowOf(model) !== undefined),
     longest: { id: '', chars: -1 },
     sizes: NO_PROMPTS,
-    dropsChoices: config.prompt !== undefined && !usesChoices(config.prompt),
+    askings: askingsOf(config),
+    dropsChoices: config.roles.some(
+      ({ step, prompt }) => step !== 'judge' && prompt !== undefined && !usesChoices(prompt),
+    ),
   }));
   const problems: string[] = [];
   let targetProblemCount = 0;
@@ -84,12 +89,12 @@ export async function checkQuestions(
     for (const entry of perConfig) {
       if (!entry.includes(question)) continue;
       entry.count += 1;
-      const prompt = renderOrExplain(entry.config, question);
-      if (typeof prompt === 'string') problems.push(prompt);
-      else {
+      const rendered = renderAll(entry, question);
+      problems.push(...rendered.problems);
+      for (const prompt of rendered.prompts.slice(0, 1))
         entry.sizes = addPrompt(entry.sizes, prompt);
-        if (entry.hasWindow) entry.longest = longerPrompt(entry.longest, question, prompt);
-      }
+      for (const prompt of entry.hasWindow ? rendered.prompts : [])
+        entry.longest = longerPrompt(entry.longest, question, prompt);
       if (
         entry.dropsChoices &&
         question.choices !== null &&
@@ -167,11 +172,29 @@ function charsOf(content: MessageContent): number {
   return content.reduce((sum, part) => sum + (part.kind === 'text' ? part.text.length : 0), 0);
 }
 
-/** Renders a prompt, or says why it cannot be. */
-function renderOrExplain(config: Config, question: Question): readonly Message[] | string {
-  try {
-    return renderPrompt(config, question);
-  } catch (error) {
-    return `config "${config.name}": ${toThriceError(error).message}`;
+/** Ways in which a config asks a question: samples of a model ask the same. */
+function askingsOf({ roles }: Config): readonly Role[] {
+  const byText = new Map(
+    roles.map((role) => [JSON.stringify([role.step === 'judge', role.system, role.prompt]), role]),
+  );
+  return [...byText.values()];
+}
+
+/** Renders the prompts of a config for a question, or says why they cannot be. */
+function renderAll(
+  { config, askings }: { readonly config: Config; readonly askings: readonly Role[] },
+  question: Question,
+): { readonly prompts: readonly (readonly Message[])[]; readonly problems: readonly string[] } {
+  const prompts: (readonly Message[])[] = [];
+  const problems = new Set<string>();
+  for (const role of askings) {
+    try {
+      // The prompt of a judge has answers in it, whose length nobody knows yet.
+      if (role.step === 'judge') renderJudgePrompt(role, question, NO_ANSWERS);
+      else prompts.push(renderPrompt(role, question));
+    } catch (error) {
+      problems.add(`config "${config.name}": ${toThriceError(error).message}`);
+    }
   }
+  return { prompts, problems: [...problems] };
 }

@@ -53,6 +53,7 @@ CREATE TABLE cells (
   lease_until INTEGER NOT NULL,
   attempts INTEGER NOT NULL,
   attempt_log TEXT,
+  given_up TEXT,
   outcome TEXT,
   result TEXT,
   PRIMARY KEY (run, config, id)

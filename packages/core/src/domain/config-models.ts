@@ -1,0 +1,41 @@
+import type { ConfigSpec } from './benchmark-spec.ts';
+import { laneOf } from './breaker.ts';
+
+/** Whether lanes had a key when a group was planned, by lane. */
+export type KeyStates = Readonly<Record<string, string>>;
+
+/** Every model that a config names, as its spec writes it (`openai/gpt-9`), in the order of its steps. */
+export function namedModelsOf({
+  model,
+  models = [],
+  members = [],
+  judge,
+  escalate,
+}: ConfigSpec): readonly string[] {
+  const roles = [...members, ...(judge ? [judge] : []), ...(escalate ? [escalate] : [])];
+  return [...(model === undefined ? [] : [model]), ...models, ...roles.map((role) => role.model)];
+}
+
+/**
+ * The models that cells of a config may call, the first one first. The lane of the first has its tasks.
+ *
+ * A router calls the first of its models whose lane had a key, and the others only if it may fail over. Where no lane
+ * had one, all its models count, because the config is not skipped for nothing.
+ */
+export function modelsOf(config: ConfigSpec, keys: KeyStates = {}): readonly string[] {
+  const named = namedModelsOf(config);
+  if (config.models === undefined) return named;
+  const withKey = named.filter((model) => !isWithoutKey(model, keys));
+  const usable = withKey.length === 0 ? named : withKey;
+  return config.fail_over === true ? usable : usable.slice(0, 1);
+}
+
+/** The models of a router that are left out because their lane had no key. */
+export function modelsWithoutKey(config: ConfigSpec, keys: KeyStates = {}): readonly string[] {
+  const without = (config.models ?? []).filter((model) => isWithoutKey(model, keys));
+  return without.length === config.models?.length ? [] : without;
+}
+
+function isWithoutKey(model: string, keys: KeyStates): boolean {
+  return keys[laneOf(model)] === 'missing';
+}

@@ -1,0 +1,206 @@
+import type { Combination, ModelUse, Role } from '../domain/benchmark.ts';
+import type { ConfigSpec, RoleSpec } from '../domain/benchmark-spec.ts';
+import { laneOf } from '../domain/breaker.ts';
+import { type KeyStates, modelsOf, modelsWithoutKey } from '../domain/config-models.ts';
+import type { ScorerSpec } from '../domain/scorer.ts';
+
+/** What a model is asked, and how, as the spec writes it. */
+type Asked = Omit<RoleSpec, 'model'>;
+
+/** A role with its key path in the config, for errors. */
+export interface PlacedRole extends Role {
+  /** As in `members[0]`; empty for the config's own model. */
+  readonly path: string;
+}
+
+type Placed = readonly [step: string, path: string, asked: Asked, ref: string];
+
+/**
+ * Resolves the calls that a config may make in a cell.
+ *
+ * A member, an escalation or a sample is asked as the config says, but for what it says itself. A judge is not: it has
+ * a question of its own.
+ *
+ * @param keys - Lanes without a key drop out of a router.
+ */
+export function resolveRoles(config: ConfigSpec, keys: KeyStates = {}): readonly PlacedRole[] {
+  const { model, members = [], samples, judge, escalate } = config;
+  const placed: Placed[] = [...routed(config, keys)];
+  for (const [index, member] of members.entries())
+    placed.push([
+      `member-${index + 1}`,
+      `members[${index}]`,
+      asMember(member, config),
+      member.model,
+    ]);
+  if (model !== undefined) {
+    placed.push(
+      ...(samples === undefined ? [onlyModel(config, model)] : sampled(config, model, samples)),
+    );
+  }
+  if (judge !== undefined)
+    placed.push(['judge', 'judge', { temperature: 0, ...judge }, judge.model]);
+  if (escalate !== undefined)
+    placed.push(['escalation', 'escalate', asMember(escalate, config), escalate.model]);
+  return placed.map(([step, path, asked, ref]) => ({
+    step,
+    path,
+    ...resolveUse(asked, config, ref),
+  }));
+}
+
+function onlyModel(config: ConfigSpec, model: string): Placed {
+  return ['answer', '', config, model];
+}
+
+/** The models of a router, under their places in the whole list. */
+function routed(config: ConfigSpec, keys: KeyStates): readonly Placed[] {
+  const { models } = config;
+  if (models === undefined) return [];
+  return modelsOf(config, keys).map((ref): Placed => {
+    const index = models.indexOf(ref);
+    return [`model-${index + 1}`, `models[${index}]`, config, ref];
+  });
+}
+
+/** The samples of one model. The same seed would draw the same sample again. */
+function sampled(config: ConfigSpec, model: string, count: number): readonly Placed[] {
+  return Array.from({ length: count }, (_, index): Placed => {
+    const seed = config.seed === undefined ? {} : { seed: config.seed + index };
+    return [`member-${index + 1}`, '', { ...config, ...seed }, model];
+  });
+}
+
+/** Resolves how a config comes to one answer. */
+export function resolveCombination(
+  config: ConfigSpec,
+  scorer: ScorerSpec,
+  keys: KeyStates = {},
+): Combination {
+  return {
+    failsOver: config.fail_over === true,
+    withoutKey: modelsWithoutKey(config, keys),
+    agreement: config.solver === 'cascade' ? (config.agreement ?? 'scorer') : undefined,
+    weights: config.weights,
+    scorer,
+  };
+}
+
+/** What a role says, before what its config says. A prompt of its own stands without the config's system message. */
+function asMember(role: RoleSpec, config: ConfigSpec): Asked {
+  const asksItself = role.prompt !== undefined || role.system !== undefined;
+  const { system, prompt, ...others } = config;
+  const asks = asksItself
+    ? {}
+    : { ...(system !== undefined && { system }), ...(prompt !== undefined && { prompt }) };
+  return { ...others, ...asks, ...role };
+}
+
+/** @param ref - The model, as in `openai/gpt-9`. */
+export function resolveUse(spec: Asked, config: ConfigSpec, ref: string): ModelUse {
+  const lane = laneOf(ref);
+  return {
+    lane,
+    model: ref.slice(lane.length + 1),
+    system: spec.system,
+    prompt: spec.prompt,
+    temperature: spec.temperature,
+    maxTokens: spec.max_tokens,
+    topP: spec.top_p,
+    seed: spec.seed,
+    stop: typeof spec.stop === 'string' ? [spec.stop] : spec.stop,
+    serviceTier: spec.service_tier,
+    reasoningEffort: spec.reasoning_effort,
+    isStreamed: config.stream,
+    isBackground: config.background,
+    extraBody: spec.extra_body,
+  };
+}
+
+type SolverKey =
+  | 'model'
+  | 'models'
+  | 'fail_over'
+  | 'members'
+  | 'samples'
+  | 'weights'
+  | 'agreement'
+  | 'judge'
+  | 'escalate';
+
+/** The keys that choose what the solvers call, with the solvers that read them; `model` is of all others. */
+const SOLVERS_OF: Readonly<Record<SolverKey, readonly string[]>> = {
+  model: ['vote'],
+  models: ['router'],
+  fail_over: ['router'],
+  members: ['cascade', 'vote'],
+  samples: ['vote'],
+  weights: ['vote'],
+  agreement: ['cascade'],
+  judge: ['cascade'],
+  escalate: ['cascade'],
+};
+const SOLVER_KEYS = Object.keys(SOLVERS_OF) as SolverKey[];
+
+/** Lists what is wrong with the keys of a config that choose what its solver calls. */
+export function solverProblems(config: ConfigSpec): readonly string[] {
+  const { solver } = config;
+  const isCombining = Object.values(SOLVERS_OF).flat().includes(solver);
+  const reads = (key: SolverKey) =>
+    isCombining ? SOLVERS_OF[key].includes(solver) : key === 'model';
+  const given = SOLVER_KEYS.filter((key) => config[key] !== undefined);
+  const unread = given
+    .filter((key) => !reads(key))
+    .map((key) => `${key}: expected none with solver = "${solver}"${readersOf(key)}`);
+  return [...unread, ...missingKeys(config), ...combinationProblems(config)];
+}
+
+function readersOf(key: SolverKey): string {
+  const solvers = SOLVERS_OF[key].map((solver) => `"${solver}"`).join(' or ');
+  return key === 'model' ? '' : `, received one; it is for solver = ${solvers}`;
+}
+
+/** The keys that a solver cannot do without, with what is expected of each. */
+const REQUIRED: Readonly<Record<string, Partial<Record<SolverKey, string>>>> = {
+  router: { models: 'a list, as in ["anthropic/claude-opus-4-6", "openai/gpt-5.2"]' },
+  cascade: { members: 'at least two tables with a model', escalate: 'a table with a model' },
+  vote: {},
+};
+
+function missingKeys(config: ConfigSpec): readonly string[] {
+  const { solver, model, members, samples, agreement, judge } = config;
+  const required = REQUIRED[solver] ?? { model: 'lane/model, as in openai/gpt-5.2' };
+  const missing = Object.entries(required)
+    .filter(([key]) => config[key as SolverKey] === undefined)
+    .map(([key, expected]) => `${key}: expected ${expected}, received nothing`);
+  if (agreement === 'judge' && judge === undefined)
+    missing.push('judge: expected a table with a model, received nothing');
+  if (solver === 'vote' && members === undefined && model === undefined)
+    missing.push('members: expected at least two tables with a model, or model and samples');
+  if (solver === 'vote' && model !== undefined && samples === undefined)
+    missing.push('samples: expected how often to ask the model, at least 2, received nothing');
+  return missing;
+}
+
+function combinationProblems({
+  solver,
+  model,
+  members,
+  samples,
+  weights,
+  agreement,
+  judge,
+}: ConfigSpec): readonly string[] {
+  const problems: string[] = [];
+  if (solver === 'vote' && members !== undefined && (model ?? samples) !== undefined) {
+    problems.push('members: expected either members, or model and samples, received both');
+  }
+  const count = members?.length ?? samples;
+  if (weights !== undefined && count !== undefined && weights.length !== count) {
+    problems.push(`weights: expected ${count}, one for each member, received ${weights.length}`);
+  }
+  if (solver === 'cascade' && judge !== undefined && agreement !== 'judge') {
+    problems.push('judge: expected agreement = "judge" beside it');
+  }
+  return problems;
+}

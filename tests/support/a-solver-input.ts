@@ -1,0 +1,20 @@
+import {
+  type Config,
+  type Journal,
+  type Question,
+  type SolverInput,
+  solverInputOf,
+} from '@thrice/core';
+import { aConfig, aQuestion } from './builders.ts';
+import { inProcessPatterns } from './in-process-patterns.ts';
+
+/** What a solver is given for a question, with the built-in scorers. */
+export function aSolverInput(
+  config: Config = aConfig(),
+  {
+    question = aQuestion(),
+    journal = new Map(),
+  }: { readonly question?: Question; readonly journal?: Journal } = {},
+): SolverInput {
+  return { ...solverInputOf(config, question, { patterns: inProcessPatterns }), journal };
+}
