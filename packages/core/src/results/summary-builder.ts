@@ -8,6 +8,7 @@ import { replicateMoments } from './replicate-moments.ts';
 import { ReplicateTally, replicateTallySchema } from './replicate-tally.ts';
 import { ScoreClusters, scoreClustersSchema } from './score-clusters.ts';
 import { ServedModelTally } from './served-model-tally.ts';
+import { StepTally, stepTallySchema, summarizeSteps } from './step-tally.ts';
 import {
   type ConfigSummary,
   type ReplicateSummary,
@@ -26,6 +27,7 @@ export const summaryStateSchema = z.strictObject({
       replicate: replicateTallySchema,
       tags: tagTallySchema,
       servedModels: z.array(servedModelSchema),
+      steps: stepTallySchema,
       unscored: z.array(unscoredSchema),
     }),
   ),
@@ -41,6 +43,7 @@ interface ConfigTallies {
   readonly replicate: ReplicateTally;
   readonly tags: TagTally;
   readonly servedModels: ServedModelTally;
+  readonly steps: StepTally;
   readonly unscored: UnscoredTally;
 }
 
@@ -73,23 +76,25 @@ export class SummaryBuilder {
     this.#clusters = new Map(
       from.clusters.map(({ config, ...state }) => [config, new ScoreClusters(state)]),
     );
-    for (const { run, config, replicate, tags, servedModels, unscored } of from.tallies) {
+    for (const { run, config, replicate, tags, servedModels, steps, unscored } of from.tallies) {
       this.#put({
         run,
         config,
         replicate: new ReplicateTally(run, replicate),
         tags: new TagTally(tags),
         servedModels: new ServedModelTally(servedModels),
+        steps: new StepTally(steps),
         unscored: new UnscoredTally(unscored),
       });
     }
   }
 
   add(row: CellRow): void {
-    const { replicate, tags, servedModels, unscored } = this.#talliesOf(row);
+    const { replicate, tags, servedModels, steps, unscored } = this.#talliesOf(row);
     this.#clustersOf(row.config)?.add(replicate.rowCount, row);
     replicate.add(row);
     servedModels.add(row);
+    steps.add(row);
     unscored.add(row);
     tags.add(row);
   }
@@ -103,12 +108,13 @@ export class SummaryBuilder {
   state(): SummaryState {
     const tallies = [...this.#byConfig.values()]
       .flatMap((byRun) => [...byRun.values()])
-      .map(({ run, config, replicate, tags, servedModels, unscored }) => ({
+      .map(({ run, config, replicate, tags, servedModels, steps, unscored }) => ({
         run,
         config,
         replicate: replicate.state(),
         tags: tags.state(),
         servedModels: servedModels.state(),
+        steps: steps.state(),
         unscored: unscored.state(),
       }));
     const clusters = [...this.#clusters].map(([config, each]) => ({ config, ...each.state() }));
@@ -158,6 +164,7 @@ export class SummaryBuilder {
       servedModels: new ServedModelTally(
         ...tallies.map(({ servedModels }) => servedModels.state()),
       ).summarize(),
+      ...summarizeSteps(tallies.map(({ steps }) => steps)),
       unscored: new UnscoredTally(...tallies.map(({ unscored }) => unscored.state())).summarize(),
     };
   }
@@ -196,6 +203,7 @@ export class SummaryBuilder {
         replicate: new ReplicateTally(run),
         tags: new TagTally(),
         servedModels: new ServedModelTally(),
+        steps: new StepTally(),
         unscored: new UnscoredTally(),
       })
     );

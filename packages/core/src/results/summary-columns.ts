@@ -2,6 +2,7 @@ import { sumKnown } from '../domain/known-sum.ts';
 import type { ConfigSummary, ReplicateSummary } from './summary.ts';
 import {
   formatDollars,
+  formatMean,
   formatPercent,
   formatPercentRange,
   formatSeconds,
@@ -15,6 +16,8 @@ export interface SummaryColumn<Value = unknown> {
   readonly names: readonly string[];
   /** True if the text form omits the column while no config has a figure other than none or 0. */
   readonly isHiddenWhenEmpty?: boolean;
+  /** True if Markdown omits the column then, too: it is about few groups. */
+  readonly isRare?: boolean;
   /** What it counts, for a reader who knows the table only. */
   readonly legend?: string;
   /** Picks the figure of a config; null if it is unknown or withheld. */
@@ -81,6 +84,25 @@ export const summaryColumns: readonly SummaryColumn[] = [
     legend: 'waste: the cost of discarded calls, which cost does not include',
     value: totalOfKnown(({ wasteUsd }) => wasteUsd),
     format: formatDollars,
+  }),
+  column({
+    title: 'calls/cell',
+    names: ['callsPerCell'],
+    isHiddenWhenEmpty: true,
+    isRare: true,
+    legend: 'calls/cell: calls per answered cell, where a config makes several',
+    value: callsPerCell,
+    format: formatMean,
+  }),
+  column({
+    title: 'escalated',
+    names: ['escalated'],
+    isHiddenWhenEmpty: true,
+    isRare: true,
+    legend:
+      'escalated: the share of the answered cells that the stronger model of a cascade answered',
+    value: ({ steps }) => steps.find(({ step }) => step === 'escalation')?.share ?? null,
+    format: formatPercent,
   }),
   column({
     title: 'p50 s',
@@ -151,6 +173,12 @@ function hasHeadline({ replicates }: ConfigSummary): boolean {
 function scoreDeviation(config: ConfigSummary): number | null {
   const variance = toNumber(config.variance['score']);
   return variance === null || !hasHeadline(config) ? null : Math.sqrt(variance);
+}
+
+/** Null where a call is a cell, as with the direct solver. */
+function callsPerCell({ steps, answered }: ConfigSummary): number | null {
+  if (answered === 0 || steps.every(({ step }) => step === 'answer')) return null;
+  return steps.reduce((sum, { cells }) => sum + cells, 0) / answered;
 }
 
 function medianLatency({ mean }: ConfigSummary): number | null {

@@ -11,6 +11,11 @@ export function formatPercentRange(range: readonly [number | null, number | null
   return range === null ? NO_FIGURE : range.map(formatPercent).join('–');
 }
 
+/** A mean of counts, with two decimals. */
+export function formatMean(mean: number | null): string {
+  return mean === null ? NO_FIGURE : mean.toFixed(2);
+}
+
 /** A time in seconds, with one decimal: calls of the same speed read the same. */
 export function formatSeconds(seconds: number | null): string {
   return seconds === null ? NO_FIGURE : seconds.toFixed(1);

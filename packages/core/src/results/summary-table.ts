@@ -59,16 +59,15 @@ function renderData(configs: readonly ConfigSummary[], columns: readonly Summary
 
 const emptyCells: ReadonlySet<string> = new Set([NO_FIGURE, '0', formatDollars(0)]);
 
-/** The columns that a form has: the text form omits those without figures. */
+/** The columns that a form has: the text form omits those without figures, Markdown the rare ones of them. */
 function shownColumns(
   configs: readonly ConfigSummary[],
   columns: readonly SummaryColumn[],
   form: TableForm,
 ): readonly SummaryColumn[] {
-  if (form !== 'text') return columns;
   return columns.filter(
-    ({ isHiddenWhenEmpty, value, format }) =>
-      isHiddenWhenEmpty !== true ||
+    ({ isHiddenWhenEmpty, isRare, value, format }) =>
+      (form === 'text' ? isHiddenWhenEmpty : isRare) !== true ||
       !configs.every((config) => emptyCells.has(format(value(config)))),
   );
 }

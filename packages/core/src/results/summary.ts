@@ -90,6 +90,23 @@ export const servedModelSchema = z.strictObject({
 /** A model that gave answers of a config. */
 export type ServedModelSummary = z.infer<typeof servedModelSchema>;
 
+/** The calls of a config that were made for one step, over all replicates. */
+const stepSummarySchema = z.strictObject({
+  step: z.string(),
+  /** All calls, discarded ones included. */
+  calls: count,
+  /** Answered cells in which a call answers the step. */
+  cells: count,
+  /** `cells` among the answered cells; of the step `escalation` the escalation rate. */
+  share: ratio,
+  /** Of the calls that answer it. */
+  costUsd: amount,
+  /** Of the discarded ones. */
+  wasteUsd: amount,
+});
+/** The calls of a config that were made for one step. */
+export type StepSummary = z.infer<typeof stepSummarySchema>;
+
 /** Means or variances of the numeric fields of a replicate, by field. */
 const momentsSchema = z.record(z.string(), z.union([amount, z.record(z.string(), amount)]));
 /** Means or variances of the numeric fields of a replicate; `latency` is nested as there. */
@@ -117,6 +134,9 @@ export const summarySchema = z.strictObject({
       byTag: z.record(z.string(), z.record(z.string(), tagSummarySchema)),
       averages: z.array(averageSchema),
       servedModels: z.array(servedModelSchema),
+      /** Cells with an answer, over all replicates: those that the share of a step is of. */
+      answered: count,
+      steps: z.array(stepSummarySchema),
       /** Why cells have no score, over all replicates. */
       unscored: z.array(unscoredSchema),
     }),

@@ -1,0 +1,112 @@
+import * as z from 'zod';
+import { isAnswer } from '../domain/call.ts';
+import type { CellRow } from '../domain/cell.ts';
+import { KnownSum, type KnownSumState, knownSumSchema } from '../domain/known-sum.ts';
+import type { StepSummary } from './summary.ts';
+
+/** What a {@link StepTally} has counted so far. */
+export const stepTallySchema = z.strictObject({
+  answered: z.int(),
+  steps: z.array(
+    z.strictObject({
+      step: z.string(),
+      calls: z.int(),
+      cells: z.int(),
+      cost: knownSumSchema,
+      waste: knownSumSchema,
+    }),
+  ),
+});
+/** What a {@link StepTally} has counted so far. */
+export type StepTallyState = z.infer<typeof stepTallySchema>;
+
+interface StepCounts {
+  calls: number;
+  /** Answered cells with a call that answers the step. */
+  cells: number;
+  readonly cost: KnownSum;
+  readonly waste: KnownSum;
+}
+
+/** Counts the calls of a config by their step, and what they cost. */
+export class StepTally {
+  #answered: number;
+  readonly #steps: Map<string, StepCounts>;
+
+  /** @param from - The state of another tally, to continue with. @default no rows added */
+  constructor(from: StepTallyState = { answered: 0, steps: [] }) {
+    this.#answered = from.answered;
+    this.#steps = new Map(
+      from.steps.map(({ step, calls, cells, cost, waste }) => [
+        step,
+        { calls, cells, cost: new KnownSum(cost), waste: new KnownSum(waste) },
+      ]),
+    );
+  }
+
+  add({ outcome, calls }: Pick<CellRow, 'outcome' | 'calls'>): void {
+    const isAnswered = outcome !== 'failed' && outcome !== 'not-attempted';
+    if (isAnswered) this.#answered += 1;
+    for (const call of calls) {
+      const counts = this.#countsOf(call.step);
+      counts.calls += 1;
+      if (!isAnswer(call)) counts.waste.add(call.costUsd);
+      else {
+        counts.cost.add(call.costUsd);
+        if (isAnswered) counts.cells += 1;
+      }
+    }
+  }
+
+  state(): StepTallyState {
+    const steps = [...this.#steps].map(([step, { calls, cells, cost, waste }]) => ({
+      step,
+      calls,
+      cells,
+      cost: cost.state(),
+      waste: waste.state(),
+    }));
+    return { answered: this.#answered, steps };
+  }
+
+  #countsOf(step: string): StepCounts {
+    const known = this.#steps.get(step);
+    if (known !== undefined) return known;
+    const counts = { calls: 0, cells: 0, cost: new KnownSum(), waste: new KnownSum() };
+    this.#steps.set(step, counts);
+    return counts;
+  }
+}
+
+/** Summarizes the steps of a config over its runs, by name. */
+export function summarizeSteps(tallies: readonly StepTally[]): {
+  readonly answered: number;
+  readonly steps: StepSummary[];
+} {
+  const states = tallies.map((tally) => tally.state());
+  const answered = states.reduce((sum, state) => sum + state.answered, 0);
+  const byStep = Map.groupBy(
+    states.flatMap(({ steps }) => steps),
+    ({ step }) => step,
+  );
+  const names = [...byStep.keys()].toSorted((left, right) => (left < right ? -1 : 1));
+  const steps = names.map((step): StepSummary => {
+    const own = byStep.get(step) ?? [];
+    const cells = own.reduce((sum, each) => sum + each.cells, 0);
+    return {
+      step,
+      calls: own.reduce((sum, each) => sum + each.calls, 0),
+      cells,
+      share: answered === 0 ? null : cells / answered,
+      costUsd: totalOf(own.map(({ cost }) => cost)),
+      wasteUsd: totalOf(own.map(({ waste }) => waste)),
+    };
+  });
+  return { answered, steps };
+}
+
+/** No calls cost nothing. */
+function totalOf(sums: readonly KnownSumState[]): number | null {
+  if (sums.some(({ hasUnknown }) => hasUnknown)) return null;
+  return sums.reduce((total, { sum }) => total + sum, 0);
+}
