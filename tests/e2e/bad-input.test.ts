@@ -686,7 +686,9 @@ const badCommandLines: readonly BadInput[] = [
   {
     name: 'no spec',
     argv: ['run'],
-    stderr: ["thrice: missing required argument 'spec' (thrice init writes one to start from)"],
+    stderr: [
+      "thrice: missing required argument 'spec' (as in thrice run benchmark.toml; thrice init writes one to start from)",
+    ],
   },
   {
     name: 'one argument too many',
@@ -935,7 +937,7 @@ describe('with groups in its folder, thrice refuses', () => {
       name: 'to show a run without a question',
       argv: ['show', 'trial-one'],
       stderr:
-        'thrice: show: expected a run, a config and a question id, or --unparsed with a run or group and at most a config',
+        'thrice: show: expected a run, a config and a question id, or --unparsed with a run or group and at most a config; as in: thrice show GROUP-r1 CONFIG ID',
     },
     {
       name: 'to show an unknown config',

@@ -539,6 +539,13 @@ const aboutQuestions: readonly Mistake[] = [
     says: ['expected questions with a target for the scorer "exact" of config "a", received none'],
   },
   {
+    name: 'targets in a column of another name',
+    files: withRows('{"question": "1 + 1?", "__expected": "2"}\n'),
+    says: [
+      'received none; every answer would be ungraded. Add a target (or answer, correct_answer) to the questions, or say in [columns] which column has it, as in target = "__expected"',
+    ],
+  },
+  {
     name: 'a copy of GSM8K as it is, whose answers are worked out',
     files: withRows(
       [1, 2, 3]
@@ -590,7 +597,9 @@ const aboutCommands: readonly Mistake[] = [
   {
     name: 'run alone',
     argv: ['run'],
-    says: ["missing required argument 'spec' (thrice init writes one to start from)"],
+    says: [
+      "missing required argument 'spec' (as in thrice run benchmark.toml; thrice init writes one to start from)",
+    ],
   },
   {
     name: 'a misspelled command',
@@ -611,6 +620,17 @@ const aboutCommands: readonly Mistake[] = [
     name: 'an option of another tool',
     argv: ['run', 'benchmark.toml', '--max-concurrency', '3'],
     says: ["unknown option '--max-concurrency'", '(Did you mean --parallel?)'],
+  },
+  {
+    name: 'a file for the results, as promptfoo has it',
+    files: files(aSpec()),
+    argv: ['run', 'benchmark.toml', '-o', 'out.json'],
+    says: ["unknown option '-o' (redirect it, as in thrice summarize --csv > results.csv)"],
+  },
+  {
+    name: 'a cache, as promptfoo has it',
+    argv: ['cache', 'clear'],
+    says: ["unknown command 'cache' (there is none: every run asks anew"],
   },
   {
     name: 'a limit of nothing',

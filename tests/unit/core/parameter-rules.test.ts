@@ -10,6 +10,7 @@ const checked: Parameters<typeof checkPlan>[2] = {
   targetCounts: new Map([['a', 1]]),
   longestPrompts: new Map(),
   promptSizes: new Map(),
+  otherFields: [],
   lines: undefined,
 };
 

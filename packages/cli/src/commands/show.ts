@@ -41,7 +41,7 @@ export async function show(
   throw new ThriceError({
     code: 'invalid-argument',
     message:
-      'show: expected a run, a config and a question id, or --unparsed with a run or group and at most a config',
+      'show: expected a run, a config and a question id, or --unparsed with a run or group and at most a config; as in: thrice show GROUP-r1 CONFIG ID',
   });
 }
 
@@ -109,7 +109,7 @@ async function findQuestion(header: GroupHeader, id: string, { blobs }: Engine):
   }
   throw new ThriceError({
     code: 'invalid-argument',
-    message: `"${id}": expected a question of ${header.group}, found none with this id${suggestName(id, ids)}`,
+    message: `"${id}": expected a question of ${header.group}, found none with this id${suggestName(id, ids) || `; its first is "${ids[0] ?? ''}"`}`,
   });
 }
 

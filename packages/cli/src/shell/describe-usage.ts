@@ -6,6 +6,7 @@ const COMMANDS: ReadonlyMap<string, string> = new Map([
   ['start', 'run'],
   ['list', 'ls'],
   ['results', 'summarize'],
+  ['export', 'summarize --csv'],
   ['view', 'summarize'],
   ['stop', 'cancel'],
   ['kill', 'cancel'],
@@ -27,15 +28,21 @@ const OPTIONS: ReadonlyMap<string, string> = new Map([
   ['--epochs', '--replicates'],
   ['--filter-first-n', '--limit'],
   ['--max-samples', '--limit'],
-  ['--output', '--dir'],
-  ['-o', '--dir'],
   ['--model', '--configs'],
   ['--models', '--configs'],
 ]);
 
+/** What to do where no name of ours stands for that of another tool. */
+const ELSEWHERE: ReadonlyMap<string, string> = new Map([
+  ['cache', 'there is none: every run asks anew, and no recorded answer is bought twice'],
+  ['--no-cache', 'there is no cache: every run asks anew'],
+  ['--output', 'redirect it, as in thrice summarize --csv > results.csv'],
+  ['-o', 'redirect it, as in thrice summarize --csv > results.csv'],
+]);
+
 /** Where the values of arguments come from. */
 const ARGUMENTS: ReadonlyMap<string, string> = new Map([
-  ['spec', 'thrice init writes one to start from'],
+  ['spec', 'as in thrice run benchmark.toml; thrice init writes one to start from'],
   ['group', 'thrice ls lists all groups'],
   ['run', 'thrice ls lists all groups; their runs end in -r1, -r2, ...'],
   ['shell', 'bash, zsh or fish'],
@@ -47,7 +54,10 @@ export function describeUsage(message: string): string {
   const source = ARGUMENTS.get(argument);
   if (source !== undefined) return `${message.trimEnd()}\n(${source})\n`;
   const [, kind, name = ''] = /unknown (command|option) '([^'=]+)/.exec(message) ?? [];
-  if (kind === undefined || message.includes('Did you mean')) return message;
+  if (kind === undefined) return message;
+  const elsewhere = ELSEWHERE.get(name);
+  if (elsewhere !== undefined) return `${message.split('\n')[0] ?? ''}\n(${elsewhere})\n`;
+  if (message.includes('Did you mean')) return message;
   const meant = (kind === 'command' ? COMMANDS : OPTIONS).get(name);
   const hint = meant === undefined ? 'see --help' : `Did you mean ${meant}?`;
   return `${message.trimEnd()}\n(${hint})\n`;

@@ -112,9 +112,18 @@ function targetProblems(
     {
       severity: isNamed ? 'error' : 'warning',
       code: 'no-target',
-      message: `configs[${index}].scorer: expected questions with a target for the scorer "${scorer.kind}" of config "${name}", received none; every answer would be ungraded. Add a target (or answer, correct_answer) to the questions${isNamed ? ', or leave the scorer out to collect answers only' : ''}`,
+      message: `configs[${index}].scorer: expected questions with a target for the scorer "${scorer.kind}" of config "${name}", received none; every answer would be ungraded. Add a target (or answer, correct_answer) to the questions${describeColumns(checked)}${isNamed ? ', or leave the scorer out to collect answers only' : ''}`,
     },
   ];
+}
+
+/** Where a target may be instead: in a field that the questions have beside those of Thrice. */
+function describeColumns({ otherFields }: CheckedQuestions): string {
+  const [only] = otherFields;
+  if (only === undefined) return '';
+  const which = otherFields.length === 1 ? only : 'NAME';
+  const names = otherFields.length === 1 ? '' : ` (they have ${otherFields.join(', ')})`;
+  return `, or say in [columns] which column has it, as in target = "${which}"${names}`;
 }
 
 /** Two configs that ask the same cost twice as much and show nothing but chance. */

@@ -26,6 +26,8 @@ export interface CheckedQuestions {
   readonly cellCounts: ReadonlyMap<string, number>;
   /** The number of questions with a target, by config. */
   readonly targetCounts: ReadonlyMap<string, number>;
+  /** The fields of the first question that have no meaning of their own, and may hold what is missed. */
+  readonly otherFields: readonly string[];
   /** The longest prompt of each config whose model has a known context window. */
   readonly longestPrompts: ReadonlyMap<string, LongestPrompt>;
   /** The size of the prompts of each config. */
@@ -77,10 +79,12 @@ export async function checkQuestions(
   const problems: string[] = [];
   let targetProblemCount = 0;
   let count = 0;
+  let otherFields: readonly string[] = [];
   let lines: string[] | undefined = [];
   let keptChars = 0;
   for await (const question of selectQuestions(source, select)) {
     count += 1;
+    if (count === 1) otherFields = Object.keys(question.metadata);
     const line = serializeQuestion(question);
     digest.update(line);
     keptChars += line.length;
@@ -119,6 +123,7 @@ export async function checkQuestions(
     targetCounts: new Map(
       perConfig.map((entry) => [entry.config.name, entry.targets.targetCount()]),
     ),
+    otherFields,
     longestPrompts: new Map(
       perConfig
         .filter(({ hasWindow }) => hasWindow)
