@@ -25,7 +25,7 @@ export const minio: Judge = {
       test,
       // https://github.com/minio/minio/issues/20649 (2024-11)
       // https://docs.aws.amazon.com/AmazonS3/latest/API/API_CopyPartResult.html (2026-11)
-      why: 'computes no checksum of a copied part, and demands one on completion; S3 returns it',
+      why: 'computes no checksum of a copied part, and refuses the copy without one; S3 returns it',
     })),
   ],
   install: buildMinio,

@@ -10,11 +10,14 @@ import {
   type PutObjectCommandInput,
   S3Client,
   UploadPartCommand,
+  UploadPartCopyCommand,
+  type UploadPartCopyCommandInput,
 } from '@aws-sdk/client-s3';
 import { type Probe, type ProbeAnswer, type ServiceAddress, sendProbes } from './probe.ts';
 
 const REFERENCE = 'https://docs.aws.amazon.com/AmazonS3/latest/API';
 const GUIDE = 'https://docs.aws.amazon.com/AmazonS3/latest/userguide';
+const COPY = `${REFERENCE}/API_UploadPartCopy.html`;
 const COMPLETE = `${REFERENCE}/API_CompleteMultipartUpload.html`;
 const MIB = 1_048_576;
 
@@ -64,12 +67,21 @@ async function upload({ client, Bucket }: Bucket, sizes: readonly number[]) {
     );
     parts.push({ PartNumber, ETag, ChecksumCRC32 });
   }
+  const copy = async (Key: string, input: Partial<UploadPartCopyCommandInput> = {}) => {
+    const part = { ...target, UploadId, PartNumber: parts.length + 1 };
+    const command = new UploadPartCopyCommand({
+      ...part,
+      CopySource: `${Bucket}/${Key}`,
+      ...input,
+    });
+    return (await client.send(command)).CopyPartResult;
+  };
   const complete = async (Parts: CompletedPart[]): Promise<undefined> => {
     const input = { ...target, UploadId, MultipartUpload: { Parts } };
     await client.send(new CompleteMultipartUploadCommand(input));
     return undefined;
   };
-  return { parts, complete };
+  return { parts, copy, complete };
 }
 
 const probes: readonly Probe<Bucket>[] = [
@@ -138,6 +150,42 @@ const probes: readonly Probe<Bucket>[] = [
     aws: 'BadDigest',
     source: `${GUIDE}/checking-object-integrity-upload.html`,
     send: (bucket) => put(bucket, { ChecksumCRC32: 'AAAAAA==' }),
+  },
+  {
+    request: 'the copy of an object as a part',
+    aws: 'its ETag and its CRC32',
+    source: `${REFERENCE}/API_CopyPartResult.html`,
+    send: async (bucket) => {
+      const Key = randomUUID();
+      await put(bucket, { Key, Body: Buffer.alloc(5 * MIB, 'x') });
+      const { copy } = await upload(bucket, []);
+      const { ETag, ChecksumCRC32 } = (await copy(Key)) ?? {};
+      return ETag !== undefined && ChecksumCRC32 !== undefined
+        ? 'its ETag and its CRC32'
+        : 'its ETag alone';
+    },
+  },
+  {
+    request: 'the copy of a part on condition of another ETag',
+    aws: 'PreconditionFailed',
+    source: COPY,
+    send: async (bucket) => {
+      const Key = randomUUID();
+      await put(bucket, { Key });
+      const { copy } = await upload(bucket, []);
+      await copy(Key, { CopySourceIfMatch: '"00000000000000000000000000000000"' });
+      return undefined;
+    },
+  },
+  {
+    request: 'the copy of an object that does not exist',
+    aws: 'NoSuchKey',
+    source: COPY,
+    send: async (bucket) => {
+      const { copy } = await upload(bucket, []);
+      await copy(randomUUID());
+      return undefined;
+    },
   },
   {
     request: 'a put on condition that there is no object, where there is one',
