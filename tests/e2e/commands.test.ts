@@ -104,9 +104,9 @@ describe('thrice status', () => {
       stdout: lines(
         'trial-<time>: complete',
         '8/8 cells',
-        'config                        done  scored  cost',
-        'a       ████████████████████   4/4       4     –',
-        'b       ████████████████████   4/4       4     –',
+        'config                        done  scored  spent',
+        'a       ████████████████████   4/4       4      –',
+        'b       ████████████████████   4/4       4      –',
       ),
       stderr: '',
     });
@@ -672,7 +672,7 @@ describe('thrice run', () => {
     ).toBe(
       lines(
         '4 cells, cost unknown (a: no price for lab/a), at most 2 min',
-        '4/4 cells in <n>s, cost unknown, 0 retries, 0 failed',
+        '4/4 cells in <n>s, spend unknown, 0 retries, 0 failed',
         'results: .thrice/runs/benchmark-<time>',
       ),
     );

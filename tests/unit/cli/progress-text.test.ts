@@ -30,7 +30,7 @@ const done = { ...config, scored: 300, notAttempted: 0, correct: 200 };
 describe('a line of progress', () => {
   it('has counts, rate, end, spend, retries and failures', () => {
     expect(renderProgressLine(figures)).toBe(
-      '9/300 cells, 2.0/s, ETA 2m 26s, $0.5000, 1 retry, 0 failed',
+      '9/300 cells, 2.0/s, ETA 2m 26s, $0.5000 spent, 1 retry, 0 failed',
     );
   });
 
@@ -39,7 +39,7 @@ describe('a line of progress', () => {
     const waits = [{ breakerKey: 'lab', until, reason: '429 slow\u001b[2J' }];
 
     expect(renderProgressLine({ ...figures, waits })).toBe(
-      `9/300 cells, 2.0/s, ETA 30m 00s, $0.5000, 1 retry, 0 failed; waiting for lane lab until ${until}: 429 slow\\x1b[2J`,
+      `9/300 cells, 2.0/s, ETA 30m 00s, $0.5000 spent, 1 retry, 0 failed; waiting for lane lab until ${until}: 429 slow\\x1b[2J`,
     );
   });
 
@@ -47,13 +47,13 @@ describe('a line of progress', () => {
     const waits = [{ breakerKey: 'lab', until: '2026-01-02T03:34:05.000Z', reason: '429' }];
 
     expect(renderProgressLine({ ...figures, waits, configs: [done], perSecond: 0 })).toBe(
-      '300/300 cells, publishing, $0.5000, 1 retry, 0 failed',
+      '300/300 cells, publishing, $0.5000 spent, 1 retry, 0 failed',
     );
   });
 
   it('ends with the time it took', () => {
     expect(renderProgressLine({ ...figures, configs: [done], tookSeconds: 75 })).toBe(
-      '300/300 cells in 1m 15s, $0.5000, 1 retry, 0 failed',
+      '300/300 cells in 1m 15s, $0.5000 spent, 1 retry, 0 failed',
     );
   });
 });
@@ -75,7 +75,7 @@ describe('a block of progress', () => {
     expect(block(120)).toEqual([
       'small                                    ░░░░░░░░░░░░░░░░░░░░   9/300   66.7% correct     1 retry',
       'a-config-with-a-name-of-forty-characters ████████████░░░░░░░░ 181/300  100.0% correct  12 retries  1 failed',
-      '190/600 cells, 2.0/s, ETA 3m 25s, $1.0000, 13 retries, 1 failed',
+      '190/600 cells, 2.0/s, ETA 3m 25s, $1.0000 spent, 13 retries, 1 failed',
     ]);
   });
 
@@ -90,8 +90,8 @@ describe('a block of progress', () => {
   });
 
   it('has no retries in the line of totals where it would wrap', () => {
-    expect(block(64).at(-1)).toMatch(/, 13 retries, 1 failed$/);
-    expect(block(63).at(-1)).toBe('190/600 cells, 2.0/s, ETA 3m 25s, $1.0000, 1 failed');
+    expect(block(70).at(-1)).toMatch(/, 13 retries, 1 failed$/);
+    expect(block(69).at(-1)).toBe('190/600 cells, 2.0/s, ETA 3m 25s, $1.0000 spent, 1 failed');
   });
 
   it('has no bars where figures would not fit beside them', () => {

@@ -77,7 +77,7 @@ describe('progress in a log', () => {
       }),
     );
 
-    expect(terminal.stderr).toBe('2/8 cells in 4s, >= $0.5000, 1 retry, 1 failed\n');
+    expect(terminal.stderr).toBe('2/8 cells in 4s, >= $0.5000 spent, 1 retry, 1 failed\n');
   });
 
   it('notes a blocked lane once for calls that were in flight together, and again when it is blocked again', async () => {
@@ -147,7 +147,7 @@ describe('progress in a log', () => {
       }),
     );
 
-    expect(terminal.stderr).toBe('4/4 cells in 1s, $1.2500, 0 retries, 0 failed\n');
+    expect(terminal.stderr).toBe('4/4 cells in 1s, $1.2500 spent, 0 retries, 0 failed\n');
   });
 
   it('counts cells that other processes completed', async () => {
@@ -158,7 +158,7 @@ describe('progress in a log', () => {
     await progress.around(Promise.resolve());
 
     expect(terminal.stderr).toContain('3/4 cells in 0s, ');
-    expect(terminal.stderr).toContain('$1.0000, 2 retries, ');
+    expect(terminal.stderr).toContain('$1.0000 spent, 2 retries, ');
   });
 
   it('shows no cost without a price', async () => {
@@ -168,7 +168,7 @@ describe('progress in a log', () => {
 
     await progress.around(Promise.resolve());
 
-    expect(terminal.stderr).toBe('0/4 cells in 0s, cost unknown, 0 retries, 0 failed\n');
+    expect(terminal.stderr).toBe('0/4 cells in 0s, spend unknown, 0 retries, 0 failed\n');
   });
 
   it('does not count a failure without another attempt as a retry', async () => {
@@ -276,7 +276,7 @@ describe('progress in a log', () => {
     const work = progress.around(Promise.reject(anError('store-unusable')));
 
     await expect(work).rejects.toMatchObject({ code: 'store-unusable' });
-    expect(terminal.stderr).toBe('0/8 cells in 0s, >= $0.0000, 0 retries, 0 failed\n');
+    expect(terminal.stderr).toBe('0/8 cells in 0s, >= $0.0000 spent, 0 retries, 0 failed\n');
   });
 });
 
@@ -295,7 +295,7 @@ describe('progress on a terminal', () => {
       [
         '\ra      ████████████████░░░░  8/10  75.0% correct  0 retries\u001b[K',
         'longer ░░░░░░░░░░░░░░░░░░░░  0/10      – correct  0 retries\u001b[K',
-        '8/20 cells in 0s, >= $0.0000, 0 retries, 0 failed\u001b[K',
+        '8/20 cells in 0s, >= $0.0000 spent, 0 retries, 0 failed\u001b[K',
         '\u001b[0J',
       ].join('\n'),
     );

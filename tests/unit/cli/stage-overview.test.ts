@@ -76,8 +76,8 @@ describe('a stage at a glance', () => {
         'control DLQ        0          0        0  –       –',
         'blocked: lane lab: [quota-exhausted] 429 no quota; until 2100-01-01T00:00:00.000Z',
         '',
-        'group  state    done  failed  cost',
-        'demo   running   1/2       0     –',
+        'group  state    done  failed  spent',
+        'demo   running   1/2       0      –',
       ].join('\n'),
     );
   });

@@ -49,8 +49,8 @@ describe('a status', () => {
     expect(renderStatus(status, { perSecond: 0.5 }).split('\n')).toEqual([
       'demo: running',
       '3/4 cells, 1 process, 0.5/s, ETA 2s',
-      'config                        done  scored  failed  retries  cost',
-      'a       ███████████████░░░░░   3/4       2       1        5     –',
+      'config                        done  scored  failed  retries  spent',
+      'a       ███████████████░░░░░   3/4       2       1        5      –',
       'lane lab: 1 cell left',
     ]);
   });
@@ -62,8 +62,8 @@ describe('a status', () => {
       'config              done  scored',
       'a       ███████░░░   3/4       2',
       '',
-      'config  failed  retries  cost',
-      'a            1        5     –',
+      'config  failed  retries  spent',
+      'a            1        5      –',
       'lane lab: 1 cell left',
     ]);
   });

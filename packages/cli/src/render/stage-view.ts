@@ -103,7 +103,7 @@ function renderGroups(groups: readonly StageGroup[], width: number | undefined):
       String(failed),
       formatDollars(costUsd),
     ]);
-  const header = ['group', 'state', 'done', 'failed', 'cost'];
+  const header = ['group', 'state', 'done', 'failed', 'spent'];
   const table = renderTable(header, rows, 'text', width).trimEnd();
   const rest = groups.length - rows.length;
   return ['', table, ...(rest > 0 ? [`and ${countOf(rest, 'older group')}`] : [])];

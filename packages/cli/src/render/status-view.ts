@@ -54,7 +54,7 @@ function renderConfigs(configs: readonly ConfigStatus[], width: number | undefin
       formatDollars(config.costUsd),
     ];
   });
-  return renderTable(['config', '', 'done', ...counts, 'cost'], rows, 'text', width);
+  return renderTable(['config', '', 'done', ...counts, 'spent'], rows, 'text', width);
 }
 
 function describeResends({ config, id, count, since, code }: ResendNote): string {
