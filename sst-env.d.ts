@@ -142,6 +142,19 @@ declare module "sst" {
       "tableName": string
       "type": "sst.sst.Linkable"
     }
+    "ThriceWebhook": {
+      "type": "sst.sst.Secret"
+      "value": string
+    }
+    "ThriceWebhookSecret": {
+      "type": "sst.sst.Secret"
+      "value": string
+    }
+    "Webhook": {
+      "THRICE_WEBHOOK": string
+      "THRICE_WEBHOOK_SECRET": string
+      "type": "sst.sst.Linkable"
+    }
   }
 }
 

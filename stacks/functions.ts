@@ -23,6 +23,8 @@ export interface FunctionsInit {
   readonly storage: Storage;
   readonly queues: Queues;
   readonly apiKeys: sst.Linkable<Record<string, $util.Output<string>>>;
+  /** The secrets of the webhook. */
+  readonly webhook: sst.Linkable<Record<string, $util.Output<string>>>;
   /** The link to the stage's directory. */
   readonly link: sst.Linkable<Record<string, unknown>>;
 }
@@ -162,13 +164,13 @@ function createFinalize({ storage, queues, link }: FunctionsInit): sst.aws.Funct
 
 /**
  * Creates the function that closes breakers, resumes deferred cells, and refreshes progress each minute.
- * It delegates long work to the plan and finalize functions.
+ * It delegates long work to the plan and finalize functions, and alone tells webhooks.
  *
  * Each tick ends before the next one starts; if the scheduler delivers one late, two rounds at once do no harm. A
  * failed tick is not retried, because the next one does its work. The scheduler's retries and DLQ are for ticks
  * that could not be delivered.
  */
-function createReconciler({ storage, queues, link }: FunctionsInit): sst.aws.Function {
+function createReconciler({ storage, queues, webhook, link }: FunctionsInit): sst.aws.Function {
   const laneQueues = queues.lanes.map(({ queue }) => queue);
   const reconciler = new sst.aws.Function('Reconciler', {
     handler: 'functions/reconcile.handler',
@@ -176,7 +178,7 @@ function createReconciler({ storage, queues, link }: FunctionsInit): sst.aws.Fun
     memory: '512 MB',
     retries: 0,
     nodejs: { minify: true },
-    link: [link],
+    link: [link, webhook],
     permissions: [
       allowTableActions(storage, 'BatchGetItem', 'DeleteItem', 'GetItem', 'PutItem', 'Query'),
       ...allowBucketAccess(storage, { read: ['runs', 'spill'], write: ['runs'] }),

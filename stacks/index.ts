@@ -5,7 +5,7 @@ import { createDirectory } from './directory.ts';
 import { setFunctionDefaults } from './function-defaults.ts';
 import { createFunctions } from './functions.ts';
 import { createQueues } from './queues.ts';
-import { createApiKeys } from './secrets.ts';
+import { createApiKeys, createWebhook } from './secrets.ts';
 import { createStorage } from './storage.ts';
 import { createSubscribers } from './subscribers.ts';
 
@@ -21,9 +21,10 @@ export function createStack() {
   const storage = createStorage();
   const queues = createQueues();
   const apiKeys = createApiKeys();
+  const webhook = createWebhook();
   const alarmTopic = new sst.aws.SnsTopic('Alarms');
   const directory = createDirectory({ storage, queues, alarmTopic });
-  const functions = createFunctions({ storage, queues, apiKeys, link: directory.link });
+  const functions = createFunctions({ storage, queues, apiKeys, webhook, link: directory.link });
   const alarmArns = createAlarms({ queues, functions, alarmTopic });
   createSubscribers(alarmTopic);
   return {

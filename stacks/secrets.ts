@@ -9,9 +9,21 @@ import { lanes, pascalCase } from './lanes.ts';
  */
 export function createApiKeys() {
   const names = lanes.flatMap(({ apiKeyEnv }) => (apiKeyEnv === undefined ? [] : [apiKeyEnv]));
-  return new sst.Linkable('ApiKeys', {
+  return createSecrets('ApiKeys', [...new Set(names)]);
+}
+
+/**
+ * Creates the secrets of the webhook that `[notify]` of a spec names: its URL and the key of its signature. Set them
+ * with `sst secret set ThriceWebhook https://...` and `sst secret set ThriceWebhookSecret whsec_...`.
+ */
+export function createWebhook() {
+  return createSecrets('Webhook', ['THRICE_WEBHOOK', 'THRICE_WEBHOOK_SECRET']);
+}
+
+function createSecrets(link: string, names: readonly string[]) {
+  return new sst.Linkable(link, {
     properties: Object.fromEntries(
-      [...new Set(names)].map((name) => [name, new sst.Secret(pascalCase(name), '').value]),
+      names.map((name) => [name, new sst.Secret(pascalCase(name), '').value]),
     ),
   });
 }

@@ -8,6 +8,7 @@ import {
   DynamoCallPool,
   DynamoLanePaces,
   DynamoLedger,
+  DynamoNotifications,
   DynamoResendNotes,
   DynamoStretches,
   S3BlobStore,
@@ -28,6 +29,7 @@ import {
   type GroupRequests,
   LaneHealth,
   type Ledger,
+  type Notifications,
   type PatternMatcher,
   RecentGroups,
   type ResendNotes,
@@ -65,6 +67,9 @@ export interface Composition {
   readonly activeGroups: ActiveGroups;
   readonly requests: GroupRequests;
   readonly resendNotes: ResendNotes;
+  readonly notifications: Notifications;
+  /** What a suggested command needs to find a group of the stage. */
+  readonly flag: string;
   readonly stretches: Stretches;
   readonly deadLetterQueue: DeadLetterQueue;
   readonly patterns: PatternMatcher;
@@ -114,6 +119,8 @@ function createComposition(): Composition {
     createDigest: createNodeDigest,
     activeGroups: new DynamoActiveGroups(table),
     resendNotes: new DynamoResendNotes(table),
+    notifications: new DynamoNotifications(table),
+    flag: ` --stage ${stage.stage}`,
     stretches: new DynamoStretches(table),
     queue: openQueues(stage.laneQueueUrls),
     requestQueues: openQueues({ plan: stage.planQueueUrl, finalize: stage.finalizeQueueUrl }),

@@ -9,7 +9,16 @@ export function readStage(): Stage {
 
 /** Reads a provider's API key from the stage's secrets. Undefined if it is not linked or not set. */
 export function readApiKey(name: string): string | undefined {
-  const keys = z.record(z.string(), z.unknown()).parse(Reflect.get(Resource, 'ApiKeys'));
-  const key = keys[name];
-  return typeof key === 'string' && key !== '' ? key : undefined;
+  return readSecret('ApiKeys', name);
+}
+
+/** Reads the URL of the webhook, or its secret, from the stage's secrets. Undefined if it is not linked or not set. */
+export function readWebhookSecret(name: string): string | undefined {
+  return readSecret('Webhook', name);
+}
+
+function readSecret(link: 'ApiKeys' | 'Webhook', name: string): string | undefined {
+  const secrets = z.record(z.string(), z.unknown()).parse(Reflect.get(Resource, link));
+  const secret = secrets[name];
+  return typeof secret === 'string' && secret !== '' ? secret : undefined;
 }

@@ -3,13 +3,14 @@ import {
   DynamoCallPool,
   DynamoGroupRecords,
   DynamoLedger,
+  DynamoNotifications,
   DynamoResendNotes,
   DynamoStretches,
 } from '@thrice/aws';
 import { SqliteGroupRecords } from '@thrice/local';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type DynamoEmulator, startDynamo } from '../support/aws-emulators.ts';
-import { aGroupHeader } from '../support/builders.ts';
+import { aGroupHeader, aNotification } from '../support/builders.ts';
 import { FakeBlobStore } from '../support/fake-blob-store.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { FakeLedger } from '../support/fake-ledger.ts';
@@ -58,7 +59,7 @@ describeGroupRecordsContract('DynamoDB, emulated', async (clock) => {
 });
 
 describe('deleting the header of a group in DynamoDB', () => {
-  it('leaves nothing of the group: no note, no work in stretches', async () => {
+  it('leaves nothing of the group: no note, no notification, no work in stretches', async () => {
     await using table = await dynamo.openTable();
     const { client, tableName } = table;
     const clock = new FakeClock();
@@ -69,6 +70,7 @@ describe('deleting the header of a group in DynamoDB', () => {
       ...{ config: 'a', id: 'q1', count: 16, code: 'model-rate-limited' },
       ...{ since: clock.toIso(0), at: clock.toIso(0) },
     });
+    await new DynamoNotifications(init).record(aNotification({ group: 'demo' }));
 
     await new DynamoGroupRecords(init).deleteHeader('demo');
 

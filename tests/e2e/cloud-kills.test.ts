@@ -5,6 +5,7 @@ import { startSimulator } from '@thrice/simulator';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openCloud } from '../support/cloud.ts';
 import { CommandKiller } from '../support/command-killer.ts';
+import { FakeNotifications, FakeWebhook } from '../support/fake-notifications.ts';
 import { groupOf, openStageStores, stageBenchmark, thriceIn } from '../support/stage.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { waitUntil } from '../support/wait-until.ts';
@@ -30,6 +31,11 @@ describe('a command that is killed at any of its requests to a stage', () => {
     const place = { cwd: folder.path, variables: cloud.variables };
     using stage = await openStageStores(cloud);
 
+    const untold = {
+      notifications: new FakeNotifications(),
+      webhook: new FakeWebhook(),
+      flag: ' --stage local',
+    };
     const exitCodes: (number | null)[] = [];
     for (let request = 1; exitCodes.at(-1) !== 0; request += 1) {
       const kill = { request, isExecuted: request % 2 === 0 };
@@ -39,7 +45,7 @@ describe('a command that is killed at any of its requests to a stage', () => {
       // Two minutes later, when a plan that has not begun counts as lost.
       const later = { ...systemClock, now: () => systemClock.now() + 130_000 };
       const tasks = { countTasks: async () => 1 };
-      await reconcileGroups({ ...stage, clock: later, tasks }, () => undefined);
+      await reconcileGroups({ ...stage, ...untold, clock: later, tasks }, () => undefined);
       return (await stage.activeGroups.list()).length <= (await uncreated(stage));
     });
 

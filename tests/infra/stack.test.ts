@@ -344,16 +344,18 @@ describe.each(['test', 'production'])('stack of stage %s', (stage) => {
       }
     });
 
-    it('are linked to the directory, and only answer to the API keys', () => {
+    it('are linked to the directory, only answer to the API keys, and only the reconciler to the webhook', () => {
       const directory = directoryOf(graph);
       const keyNames = Object.values(builtinLanes).map(({ apiKeyEnv }) => apiKeyEnv);
 
       for (const { functionID, links } of graph.builds) {
         const { type: _, ...linked } = links['Stack'] ?? {};
         expect(linked).toEqual(directory);
-        expect(Object.keys(links)).toEqual(
-          functionID === 'Answer' ? ['Stack', 'ApiKeys'] : ['Stack'],
-        );
+        const own = { Answer: ['ApiKeys'], Reconciler: ['Webhook'] };
+        expect(Object.keys(links)).toEqual([
+          'Stack',
+          ...(own[functionID as keyof typeof own] ?? []),
+        ]);
       }
       const answer = graph.builds.find(({ functionID }) => functionID === 'Answer');
       const { type: _, ...keys } = answer?.links['ApiKeys'] ?? {};

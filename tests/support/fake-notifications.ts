@@ -1,4 +1,4 @@
-import type { Notification, Notifications } from '@thrice/core';
+import type { Notification, Notifications, ThriceError, Webhook } from '@thrice/core';
 
 /** Notifications in memory. */
 export class FakeNotifications implements Notifications {
@@ -31,4 +31,17 @@ export class FakeNotifications implements Notifications {
 
 function nameOf({ group, key }: Notification): string {
   return `${group}\n${key}`;
+}
+
+/** A webhook that keeps what it is told. */
+export class FakeWebhook implements Webhook {
+  readonly told: Notification[] = [];
+  /** What the next messages meet; nothing once it is empty. */
+  readonly failures: ThriceError[] = [];
+
+  async send(notification: Notification): Promise<void> {
+    const failure = this.failures.shift();
+    if (failure !== undefined) throw failure;
+    this.told.push(notification);
+  }
 }

@@ -24,6 +24,7 @@ import { FakeGovernor } from './fake-governor.ts';
 import { FakeGroupRequests } from './fake-group-requests.ts';
 import { FakeLedger } from './fake-ledger.ts';
 import { type FakeAnswer, FakeModelClient } from './fake-model-client.ts';
+import { FakeNotifications, FakeWebhook } from './fake-notifications.ts';
 import { FakeResendNotes } from './fake-resend-notes.ts';
 import { createTestDigest, sha256 } from './fake-source-reader.ts';
 import { FakeStretches } from './fake-stretches.ts';
@@ -45,6 +46,8 @@ export interface StageGroup {
   /** @default 5 */
   readonly maxAttempts?: number;
   readonly isPlanned?: boolean;
+  /** Whether a webhook is told of everything. @default false */
+  readonly isNotified?: boolean;
 }
 
 /** How a task is delivered. */
@@ -64,6 +67,7 @@ export function openRecentGroups(clock: Clock): RecentGroups {
   return new RecentGroups({ clock, governor: { notePace: () => undefined } });
 }
 
+const notifiedEvents = ['end', 'pause', 'failure', 'budget'] as const;
 const base_url = 'http://127.0.0.1:1800/v1';
 
 /** All stores and services of a cloud stage, in memory. */
@@ -80,6 +84,9 @@ export class FakeStage {
   readonly deadLetterQueue = new FakeDeadLetterQueue();
   readonly requests = new FakeGroupRequests();
   readonly resendNotes = new FakeResendNotes();
+  readonly notifications = new FakeNotifications();
+  readonly webhook = new FakeWebhook();
+  readonly flag = ' --stage dev';
   readonly stretches = new FakeStretches(this.clock);
   readonly patterns = inProcessPatterns;
   readonly createDigest = createTestDigest;
@@ -110,6 +117,9 @@ export class FakeStage {
       configs: configs.map(({ name }) => aPlannedConfig({ config: name, cells: ids.length })),
       spec: {
         ...spec,
+        ...(init.isNotified === true && {
+          notify: { webhook_env: 'THRICE_WEBHOOK', on: [...notifiedEvents] },
+        }),
         max_attempts: maxAttempts,
         lanes: Object.fromEntries(lanes.map((lane) => [lane, { base_url }])),
         configs: specs,

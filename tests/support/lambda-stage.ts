@@ -4,6 +4,7 @@ import {
   type ModelClient,
   RecentGroups,
   SharedGovernor,
+  type Webhook,
 } from '@thrice/core';
 import type { ModelClients } from '@thrice/models';
 import type { Composition } from '../../functions/shared/compose.ts';
@@ -123,6 +124,8 @@ export class LambdaStage {
       stretches: this.#stretches,
       requests,
       resendNotes: this.stage.resendNotes,
+      notifications: this.stage.notifications,
+      flag: this.stage.flag,
       deadLetterQueue,
       queue: {
         ...hold,
@@ -150,6 +153,9 @@ export class LambdaStage {
       },
     };
   };
+
+  /** The fake webhook of the stage. */
+  readonly openWebhook = (): Webhook => this.stage.webhook;
 
   /** Opens the stage's fake model for every lane. */
   readonly openModels = (): ModelClients => {

@@ -11,6 +11,7 @@ import type { DynamoEmulator } from './aws-emulators.ts';
 import { openLedger } from './dynamo-ledgers.ts';
 import { FakeActiveGroups } from './fake-active-groups.ts';
 import { FakeGroupRequests } from './fake-group-requests.ts';
+import { FakeNotifications, FakeWebhook } from './fake-notifications.ts';
 import { createTestDigest } from './fake-source-reader.ts';
 import { FakeStretches } from './fake-stretches.ts';
 import { inProcessPatterns } from './in-process-patterns.ts';
@@ -28,6 +29,8 @@ export interface QuietStage extends AsyncDisposable {
   readonly activeGroups: FakeActiveGroups;
   readonly requests: FakeGroupRequests;
   readonly stretches: FakeStretches;
+  readonly notifications: FakeNotifications;
+  readonly webhook: FakeWebhook;
   readonly patterns: PatternMatcher;
   readonly createDigest: CreateDigest;
 }
@@ -61,6 +64,8 @@ export async function openQuietStage(
     activeGroups: new FakeActiveGroups(),
     requests: new FakeGroupRequests(),
     stretches: new FakeStretches(clock),
+    notifications: new FakeNotifications(),
+    webhook: new FakeWebhook(),
     patterns: inProcessPatterns,
     createDigest: createTestDigest,
     [Symbol.asyncDispose]: () => table[Symbol.asyncDispose](),

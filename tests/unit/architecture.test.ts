@@ -56,6 +56,7 @@ const compositionRoots = [
   'packages/local-cloud/src/lambda-environment.ts',
   // The functions: the proxies and certificates of the network.
   'functions/shared/compose-models.ts',
+  'functions/shared/compose-webhook.ts',
   // `sst deploy`: who is notified of alarms.
   'stacks/subscribers.ts',
   // `npm run platform` and `npm run synth`.

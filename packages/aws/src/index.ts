@@ -12,6 +12,7 @@ export { DynamoCallPool } from './dynamo/dynamo-call-pool.ts';
 export { DynamoGroupRecords } from './dynamo/dynamo-group-records.ts';
 export { DynamoLanePaces } from './dynamo/dynamo-lane-paces.ts';
 export { DynamoLedger } from './dynamo/dynamo-ledger.ts';
+export { DynamoNotifications } from './dynamo/dynamo-notifications.ts';
 export { DynamoResendNotes } from './dynamo/dynamo-resend-notes.ts';
 export { DynamoStretches } from './dynamo/dynamo-stretches.ts';
 export { mapSdkError } from './map-sdk-error.ts';

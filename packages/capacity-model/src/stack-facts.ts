@@ -27,8 +27,8 @@ export const stackFacts = {
   reconciler: {
     memoryMb: 512,
     seconds: 0.3,
-    /** Open breakers, deferred cells and active groups, a Query each. */
-    readUnits: 3,
+    /** Open breakers, deferred cells, active groups and unsent notifications, a Query each. */
+    readUnits: 4,
     /** Queues whose messages it counts while nothing is stalled: the plan queue. */
     queueCounts: 1,
     /** Lambda's own log lines. */

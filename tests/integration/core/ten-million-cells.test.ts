@@ -10,6 +10,7 @@ import {
   summarySchema,
 } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
+import { FakeNotifications } from '../../support/fake-notifications.ts';
 import { HugeGroup } from '../../support/huge-group.ts';
 import { type StepFault, Steps } from '../../support/steps.ts';
 import { stretchOptions } from '../../support/stretch-options.ts';
@@ -37,6 +38,8 @@ class Killer {
     const steps = new Steps(this.#drawFault(), () => new Error('killed'));
     const { write, concat } = steps.watch('blobs', huge.blobs);
     const stores = {
+      notifications: new FakeNotifications(),
+      flag: '',
       clock,
       patterns,
       ledger: huge.ledger,

@@ -204,7 +204,9 @@ describe('deleting a group', () => {
         return record;
       };
 
-      const finalizeStores = { ledger, clock, blobs, activeGroups, requests, stretches, patterns };
+      const { notifications, flag } = stage;
+      const own = { ledger, clock, blobs, activeGroups, requests, stretches, patterns };
+      const finalizeStores = { ...own, notifications, flag };
       const finalization = finalizeStretch({ group: 'demo' }, stretchOptions(), finalizeStores);
 
       await expect(finalization).rejects.toMatchObject({ code: 'lease-lost' });

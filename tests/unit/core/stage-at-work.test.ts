@@ -127,6 +127,7 @@ class StageAtWork {
 
   async begin(): Promise<void> {
     this.#header = await this.#stage.enter({
+      isNotified: true,
       ids,
       configs: [{ name: 'direct' }, { name: 'other', model: 'spare/m' }],
       runCount: 2,
@@ -200,6 +201,11 @@ class StageAtWork {
 
     const messages = new Set(deadLetterQueue.sent.map(({ task }) => nameOf(task)));
     expect(failed.filter(({ key }) => !messages.has(nameOf(key)))).toEqual([]);
+
+    const { webhook, notifications } = this.#stage;
+    const tolds = [...webhook.told, ...(await notifications.listUnsent())];
+    const ends = tolds.filter(({ event }) => event === 'end');
+    expect(ends.at(-1)?.facts).toMatchObject({ failed: failed.length, scored: scored.length });
   }
 
   #answer() {
@@ -269,7 +275,11 @@ class StageAtWork {
   #activeGroupStores(steps: Steps) {
     const { ledger, blobs, queue, activeGroups, stretches, requests, clock, patterns } =
       this.#stage;
+    const { notifications, webhook, flag } = this.#stage;
     return {
+      notifications: steps.watch('notifications', notifications),
+      webhook: steps.watch('webhook', webhook),
+      flag,
       ledger: steps.watch('ledger', ledger),
       queue: steps.watch('queue', queue),
       activeGroups: steps.watch('activeGroups', activeGroups),

@@ -11,7 +11,7 @@ describe('the reconciler function', () => {
     await lambda.stage.ledger.openBreaker(anOpenBreaker());
     lambda.clock.advance(3_600_000);
 
-    await createReconcileHandler(lambda.compose)(tick, lambda.startInvocation());
+    await createReconcileHandler(lambda)(tick, lambda.startInvocation());
 
     expect(await lambda.stage.ledger.listOpenBreakers()).toEqual([]);
   });
@@ -19,7 +19,7 @@ describe('the reconciler function', () => {
   it('counts the queues of lanes to find a group that is halted', async () => {
     const lambda = new LambdaStage();
     await lambda.stage.enter();
-    const handler = createReconcileHandler(lambda.compose);
+    const handler = createReconcileHandler(lambda);
 
     for (let round = 0; round < 3; round += 1) {
       await handler(tick, lambda.startInvocation());
@@ -33,7 +33,7 @@ describe('the reconciler function', () => {
   it('serves no more groups when Lambda is about to stop it, and the others in the next minute', async () => {
     const lambda = new LambdaStage();
     await lambda.stage.enter();
-    const handler = createReconcileHandler(lambda.compose);
+    const handler = createReconcileHandler(lambda);
     const isServed = () => lambda.stage.blobs.texts.has('runs/demo/progress.json');
 
     lambda.limitMs = 14_000;
@@ -51,7 +51,7 @@ describe('the reconciler function', () => {
     lambda.stage.activeGroups.failNext('removeDeferred', anError('store-unavailable'));
     await lambda.stage.activeGroups.defer('lab', 'demo');
 
-    const round = createReconcileHandler(lambda.compose)(tick, lambda.startInvocation());
+    const round = createReconcileHandler(lambda)(tick, lambda.startInvocation());
 
     await expect(round).rejects.toMatchObject({ code: 'store-unavailable' });
   });

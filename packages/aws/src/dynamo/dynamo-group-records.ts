@@ -4,6 +4,8 @@ import {
   cellPartitions,
   groupItemKey,
   groupListKey,
+  NOTIFICATION_PREFIX,
+  notificationListKey,
   poolPartitions,
   STRETCH_PREFIX,
   tallyItemKey,
@@ -80,19 +82,26 @@ export class DynamoGroupRecords implements GroupRecords {
     const item = await this.#table.get(groupItemKey(group));
     if (item === undefined) return;
     await this.#deletePartition(partitionOf(group));
-    await this.#deleteStretches(group);
+    await this.#deleteItemsBeside(group);
     await this.#deleteItems([item]);
     // Last: readers skip an entry without a group, but would miss a group without entry.
     await this.#table.remove(groupListKey(group, String(item['createdAt'])));
   }
 
-  /** Deletes the items of work in stretches, which stand beside the header. */
-  async #deleteStretches(group: string): Promise<void> {
-    const stretches: Attributes[] = [];
+  /** Deletes what stands beside the header: work in stretches and notifications, sent or not. */
+  async #deleteItemsBeside(group: string): Promise<void> {
+    const beside: Attributes[] = [];
     for await (const item of this.#table.query(groupItemKey(group).pk, {})) {
-      if (String(item['sk']).startsWith(STRETCH_PREFIX)) stretches.push(item);
+      const sk = String(item['sk']);
+      if (sk.startsWith(STRETCH_PREFIX)) beside.push(item);
+      if (!sk.startsWith(NOTIFICATION_PREFIX)) continue;
+      // The list first: a mark finds what is left of it.
+      await this.#table.remove(
+        notificationListKey({ group, key: sk.slice(NOTIFICATION_PREFIX.length) }),
+      );
+      beside.push(item);
     }
-    await this.#deleteItems(stretches);
+    await this.#deleteItems(beside);
   }
 }
 

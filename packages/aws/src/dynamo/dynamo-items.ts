@@ -3,6 +3,7 @@ import {
   type CellKey,
   groupStateSchema,
   type JournalEntry,
+  type Notification,
   type PooledCall,
   ThriceError,
 } from '@thrice/core';
@@ -148,6 +149,10 @@ export const deferredItemSchema = itemSchema.extend({
 
 /** A note of a resent task, stored as its payload. */
 export const resendNoteItemSchema = itemSchema.extend({ payload: z.string() });
+/** A notification that is not sent yet, stored as its payload. */
+export const notificationItemSchema = itemSchema.extend({ payload: z.string() });
+/** The mark of a notification that was ever recorded. */
+export const notificationMarkSchema = itemSchema.extend({ isSettled: z.number() });
 /** The group that the reconciler served last when a round ran out of time. */
 export const lastServedItemSchema = itemSchema.extend({ group: z.string() });
 
@@ -179,6 +184,10 @@ export const CALL_PREFIX = 'call#';
 export const DISCARDED_PREFIX = 'discarded#';
 /** The partition of what the reconciler remembers from round to round. */
 export const RECONCILER = 'reconciler';
+/** The partition of the notifications that are not sent yet. */
+export const NOTIFICATIONS = 'notifications';
+/** Prefix of the sort keys of the marks of notifications. */
+export const NOTIFICATION_PREFIX = 'notification#';
 /** Prefix of the sort keys of tallies. */
 export const TALLY_PREFIX = 'tally#';
 
@@ -238,6 +247,18 @@ export const STRETCH_PREFIX = 'stretch#';
 /** The key of work on a group that goes in stretches. */
 export function stretchItemKey(group: string, work: string): ItemKey {
   return { pk: `group#${group}`, sk: `${STRETCH_PREFIX}${work}` };
+}
+
+type NotificationName = Pick<Notification, 'group' | 'key'>;
+
+/** The key of the mark of a notification, beside its group. */
+export function notificationMarkKey({ group, key }: NotificationName): ItemKey {
+  return { pk: `group#${group}`, sk: `${NOTIFICATION_PREFIX}${key}` };
+}
+
+/** The key of a notification that is not sent yet. A group name never contains `#`. */
+export function notificationListKey({ group, key }: NotificationName): ItemKey {
+  return { pk: NOTIFICATIONS, sk: `${group}#${key}` };
 }
 
 /** The key of a group's entry in the list of groups. */

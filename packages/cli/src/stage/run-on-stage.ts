@@ -19,6 +19,7 @@ import type { PreparedRun, RunOptions } from '../spec/prepare-run.ts';
 import { followGroup } from './follow-group.ts';
 import { openStageEngine, type StageEngine } from './stage-engine.ts';
 import { refuseUnfitLanes, refuseUnknownLanes } from './stage-lanes.ts';
+import { refuseOtherWebhook } from './stage-webhook.ts';
 
 /** `thrice run --stage`: stores a plan in a stage, requests its tasks, and follows the group. */
 export async function runOnStage(
@@ -31,6 +32,7 @@ export async function runOnStage(
   using engine = await openStageEngine(stageName);
   refuseUnknownLanes([...benchmark.lanes.keys()], engine.stage);
   refuseUnfitLanes(benchmark);
+  refuseOtherWebhook(draft.spec);
   using signals = listenForStop();
   const plan = {
     benchmark,
@@ -114,6 +116,7 @@ export async function editOnStage(
 ): Promise<LoadedGroup> {
   refuseUnknownLanes([...edit.benchmark.lanes.keys()], engine.stage);
   refuseUnfitLanes(edit.benchmark);
+  refuseOtherWebhook(edit.draft.spec);
   const { group } = edit.group.header;
   await engine.activeGroups.add(group);
   await editGroup(edit, { ...engine, createDigest: createNodeDigest });

@@ -8,6 +8,8 @@ import type { GroupRecord } from '../ports/ledger.ts';
 import { type LoadedGroup, readGroup } from '../spec/load-group.ts';
 import { currentEdition, type Edition, type FinalizeStores } from './edition.ts';
 import { writeSummaries } from './finalize-group.ts';
+import { type NotificationStores, recordEvent } from './notifications.ts';
+import { endOf } from './progress-events.ts';
 import { areSameTallies, readAllTallies, repairTally } from './repair-tallies.ts';
 import { ResultWriter, resultStateSchema } from './result-writer.ts';
 import { type HeldRequest, Stretch, type StretchOptions, type StretchStores } from './stretch.ts';
@@ -47,6 +49,9 @@ type FinalizeState = z.infer<typeof finalizeStateSchema>;
 export interface FinalizeStretchStores extends FinalizeStores, StretchStores {
   readonly activeGroups: ActiveGroups;
   readonly requests: GroupRequests;
+  readonly notifications: NotificationStores['notifications'];
+  /** What a suggested command needs to find a group, as ` --stage dev`. */
+  readonly flag: string;
 }
 
 /** What became of a request for results. */
@@ -222,16 +227,21 @@ async function settle(
   record: LoadedGroup,
   { counted, before, after, isSettled }: Pass,
   isHalted: boolean,
-  { ledger, activeGroups, requests }: FinalizeStretchStores,
+  stores: FinalizeStretchStores,
 ): Promise<void> {
-  const { group } = record.header;
+  const { ledger, activeGroups, requests, flag } = stores;
+  const { header } = record;
+  const { group } = header;
   const tallies = { before: before.tallies, after: after.tallies };
   for (const tally of counted) await repairTally(tally, tallies, ledger);
-  const isComplete = countDone(counted) >= countPlanned(record.header);
+  const isComplete = countDone(counted) >= countPlanned(header);
   if (!isSettled) await activeGroups.add(group);
   else if (!isComplete && isHalted) await requestMissing(record, requests);
-  else if (isComplete && after.token !== null)
-    await activeGroups.remove({ group, token: after.token });
+  else if (isComplete) {
+    // Only recorded: the reconciler sends it within a minute, and again if that fails.
+    await recordEvent(header, endOf(header, counted, flag), stores);
+    if (after.token !== null) await activeGroups.remove({ group, token: after.token });
+  }
 }
 
 async function requestMissing(

@@ -61,7 +61,7 @@ export async function sendNotification(
   } catch (thrown) {
     const error = toThriceError(thrown);
     const failureCount = notification.failureCount + 1;
-    const isFinal = error.code !== 'webhook-unavailable' || failureCount >= limits.webhookAttempts;
+    const isFinal = error.code === 'webhook-refused' || failureCount >= limits.webhookAttempts;
     if (isFinal) await notifications.settle(notification);
     else {
       const dueAt = clock.toIso(clock.now() + waitMs(failureCount));

@@ -9,7 +9,7 @@ import {
 } from '../domain/breaker.ts';
 import { modelsOf } from '../domain/config-models.ts';
 import { groupStateSchema } from '../domain/group.ts';
-import { countDone, countPlanned, type Tally } from '../domain/tally.ts';
+import { countDone, countPlanned, type Tally, tallySchema } from '../domain/tally.ts';
 import { limits } from '../limits.ts';
 import { mapBounded, pagesOf } from '../map-bounded.ts';
 import type { ActiveGroup, ActiveGroups, DeferredCells } from '../ports/active-groups.ts';
@@ -18,6 +18,9 @@ import type { Clock } from '../ports/clock.ts';
 import type { GroupRequests, TaskCounter } from '../ports/group-requests.ts';
 import type { GroupRecord, Ledger } from '../ports/ledger.ts';
 import { groupKey } from './edition.ts';
+import { type NotificationStores, recordEvent } from './notifications.ts';
+import { eventsOfProgress, type ObservedProgress } from './progress-events.ts';
+import { type NotificationReport, sendDueNotifications } from './send-due-notifications.ts';
 
 /** If a group is still not planned this long after it was stored, resumed or repaired, its plan request was lost. */
 const PLAN_TIMEOUT_MS = 120_000;
@@ -39,13 +42,15 @@ const AT_ONCE = 32;
 const GROUPS_PER_MARK = 500;
 
 /** The stores and services the reconciler needs. */
-export interface ReconcilerStores {
+export interface ReconcilerStores extends NotificationStores {
   readonly ledger: Ledger;
   readonly blobs: BlobStore;
   readonly activeGroups: ActiveGroups;
   readonly requests: GroupRequests;
   readonly tasks: TaskCounter;
   readonly clock: Clock;
+  /** What a suggested command needs to find a group, as ` --stage dev`. */
+  readonly flag: string;
 }
 
 /** What a round of the reconciler did, for the log. */
@@ -55,6 +60,7 @@ export type ReconcilerEvent =
   | { readonly kind: 'deferred-cells-resumed'; readonly breakerKey: string; readonly group: string }
   | { readonly kind: 'plan-requested'; readonly group: string }
   | { readonly kind: 'results-requested'; readonly group: string }
+  | NotificationReport
   | { readonly kind: 'out-of-time'; readonly servedCount: number; readonly groupCount: number };
 
 /**
@@ -110,6 +116,7 @@ export async function reconcileGroups(
   const pendingCount = await stores.requests.countDispatchRequests();
   const countTasks = countOnce(stores.tasks);
   await reconcileActiveGroups({ ...base, openBreakers, pendingCount, countTasks });
+  await attempt(() => sendDueNotifications(stores, observe, isOutOfTime));
   if (failures.length > 0) throw failures[0];
 }
 
@@ -341,6 +348,7 @@ async function reconcileGroup(reconciliation: Reconciliation): Promise<void> {
     await stores.activeGroups.remove(activeGroup);
     return;
   }
+  await recordEvents(reconciliation, current, previous);
   const isRequesting = needsResults({ current, previous, reconciliation });
   const asked = isRequesting
     ? { at: current.at, done: current.done, token: activeGroup.token, state }
@@ -352,6 +360,30 @@ async function reconcileGroup(reconciliation: Reconciliation): Promise<void> {
   }
   const progress = { ...current, asked };
   if (hasChanged(progress, previous)) await writeProgress(progress, stores.blobs);
+}
+
+/** Records what has happened since the last round. Before the progress is written, so that a crash repeats it. */
+async function recordEvents(
+  { record: { header, state }, openBreakers, stores }: Reconciliation,
+  current: Progress,
+  previous: Progress | undefined,
+): Promise<void> {
+  if (header.spec.notify === undefined || state !== 'active') return;
+  const [now, before] = [current, previous].map(toObserved);
+  if (now === undefined) return;
+  const { flag } = stores;
+  for (const event of eventsOfProgress(header, before, now, { openBreakers, flag })) {
+    await recordEvent(header, event, stores);
+  }
+}
+
+function toObserved(progress: Progress | undefined): ObservedProgress | undefined {
+  if (progress === undefined) return undefined;
+  // Another version may have written them.
+  const { data: tallies } = tallySchema.array().safeParse(progress.tallies);
+  if (tallies === undefined) return undefined;
+  const { done, cells, activeLanes } = progress;
+  return { tallies, isPaused: done < cells && activeLanes.length === 0 };
 }
 
 async function describeProgress(

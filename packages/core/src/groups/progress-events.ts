@@ -1,0 +1,78 @@
+import { breakersFor, type OpenBreaker, type OpenBreakers } from '../domain/breaker.ts';
+import type { GroupHeader } from '../domain/group.ts';
+import { countDone, countPlanned, type Tally } from '../domain/tally.ts';
+import { areManyFailed, type GroupEvent } from './describe-event.ts';
+
+/** How far a group was when it was looked at. */
+export interface ObservedProgress {
+  readonly tallies: readonly Tally[];
+  /** Whether cells are left and every lane that has some is blocked. */
+  readonly isPaused: boolean;
+}
+
+/**
+ * The events that the progress of a group in a stage shows since it was last looked at.
+ *
+ * @param before - Undefined if it was not looked at before.
+ * @param flag - What a suggested command needs to find the group, as ` --stage dev`.
+ */
+export function eventsOfProgress(
+  header: GroupHeader,
+  before: ObservedProgress | undefined,
+  now: ObservedProgress,
+  { openBreakers, flag }: { readonly openBreakers: OpenBreakers; readonly flag: string },
+): readonly GroupEvent[] {
+  const { group } = header;
+  const cells = countPlanned(header);
+  const done = countDone(now.tallies);
+  const failed = countFailed(now.tallies);
+  const events: GroupEvent[] = [];
+  const wereManyFailed =
+    before !== undefined && areManyFailed({ failed: countFailed(before.tallies), cells });
+  if (areManyFailed({ failed, cells }) && !wereManyFailed) {
+    events.push({ kind: 'failure', cells, failed, command: `thrice status ${group}${flag}` });
+  }
+  const isSamePause = before?.isPaused === true && countDone(before.tallies) === done;
+  if (now.isPaused && !isSamePause) {
+    const blocking = blockersOf(header, openBreakers);
+    events.push({
+      kind: 'pause',
+      cells,
+      done,
+      lanes: blocking.map(({ breakerKey, error, resetAt, probeAt }) => ({
+        breakerKey,
+        reason: error.message,
+        until: resetAt ?? probeAt,
+      })),
+      // The reconciler opens the others by itself.
+      isWaiting: blocking.every(({ error }) => error.class !== 'misconfigured'),
+      command: `thrice resume ${group}${flag}`,
+    });
+  }
+  return events;
+}
+
+/** The end of a group in a stage, by the tallies that were counted from its records. */
+export function endOf(header: GroupHeader, tallies: readonly Tally[], flag: string): GroupEvent {
+  const total = (outcome: keyof Tally['counts']) =>
+    tallies.reduce((sum, { counts }) => sum + counts[outcome], 0);
+  return {
+    kind: 'end',
+    cells: countPlanned(header),
+    scored: total('scored'),
+    unparsed: total('unparsed'),
+    ungraded: total('ungraded'),
+    failed: total('failed'),
+    // Tallies do not say which calls had no price.
+    costUsd: null,
+    command: `thrice rerun ${header.group} --failed${flag}`,
+  };
+}
+
+function countFailed(tallies: readonly Tally[]): number {
+  return tallies.reduce((sum, { counts }) => sum + counts.failed, 0);
+}
+
+function blockersOf({ spec }: GroupHeader, open: OpenBreakers): readonly OpenBreaker[] {
+  return [...new Set(spec.configs.flatMap(({ model }) => breakersFor(model, open)))];
+}
