@@ -1,4 +1,5 @@
 import { breakersFor, type OpenBreaker, type OpenBreakers } from '../domain/breaker.ts';
+import { namedModelsOf } from '../domain/config-models.ts';
 import type { GroupHeader } from '../domain/group.ts';
 import { countDone, countPlanned, type Tally } from '../domain/tally.ts';
 import { areManyFailed, type GroupEvent } from './describe-event.ts';
@@ -74,5 +75,6 @@ function countFailed(tallies: readonly Tally[]): number {
 }
 
 function blockersOf({ spec }: GroupHeader, open: OpenBreakers): readonly OpenBreaker[] {
-  return [...new Set(spec.configs.flatMap(({ model }) => breakersFor(model, open)))];
+  const models = spec.configs.flatMap(namedModelsOf);
+  return [...new Set(models.flatMap((model) => breakersFor(model, open)))];
 }
