@@ -204,6 +204,8 @@ function describeEvent(event: WorkerEvent): Readonly<Record<string, unknown>> {
       const { key, lane, model, servedModel } = event;
       return { ...key, lane, model, servedModel };
     }
+    case 'budget-warned':
+      return { lane: event.account.lane };
     case 'breaker-opened':
       return { breakerKey: event.breaker.breakerKey, code: event.breaker.error.code };
     case 'breaker-waiting':

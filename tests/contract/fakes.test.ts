@@ -1,5 +1,6 @@
 import { FakeActiveGroups } from '../support/fake-active-groups.ts';
 import { FakeBlobStore } from '../support/fake-blob-store.ts';
+import { FakeBudgets } from '../support/fake-budgets.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { FakeDeadLetterQueue } from '../support/fake-dead-letter-queue.ts';
 import { FakeGroupRequests } from '../support/fake-group-requests.ts';
@@ -12,6 +13,7 @@ import { FakeTaskCounter } from '../support/fake-task-counter.ts';
 import { FakeTaskQueue } from '../support/fake-task-queue.ts';
 import { describeActiveGroupsContract } from './active-groups-contract.ts';
 import { describeBlobStoreContract } from './blob-store-contract.ts';
+import { describeBudgetsContract } from './budgets-contract.ts';
 import { describeCallConditionsContract } from './call-conditions-contract.ts';
 import { describeDeadLetterQueueContract } from './dead-letter-queue-contract.ts';
 import { describeGroupRequestsContract } from './group-requests-contract.ts';
@@ -39,6 +41,12 @@ describeTaskQueueContract('in memory', (clock) => {
 describeBlobStoreContract('in memory', () => {
   const blobs = new FakeBlobStore();
   return Promise.resolve({ blobs, other: blobs, ...nothingToRelease });
+});
+
+describeBudgetsContract('in memory', (clock) => {
+  const ledger = new FakeLedger(clock);
+  const budgets = new FakeBudgets(ledger, clock);
+  return Promise.resolve({ budgets, other: budgets, ledger, ...nothingToRelease });
 });
 
 describeActiveGroupsContract('in memory', () => {

@@ -371,16 +371,21 @@ const badSpecs: readonly BadInput[] = [
     ],
   },
   {
-    name: 'a budget',
+    name: 'a budget of models without a price or a bound',
     files: withTop('budget_usd = 5.0'),
     stderr: [
-      'thrice: benchmark.toml: budget_usd: not supported by this version; leave it out: a cap that is not enforced would be worse than none',
+      'thrice: benchmark.toml: configs[0].model: expected a price of the model under a budget, received none; add [prices."lab/m"]',
     ],
   },
   {
     name: 'no requests a minute',
     files: withLane('rpm = 0'),
     stderr: ['thrice: benchmark.toml: lanes.lab.rpm: expected a number greater than 0, received 0'],
+  },
+  {
+    name: 'a budget of nothing',
+    files: withTop('budget_usd = 0'),
+    stderr: ['thrice: benchmark.toml: budget_usd: expected dollars, more than 0, received 0'],
   },
   {
     name: 'a confidence',
@@ -648,10 +653,10 @@ const badCommandLines: readonly BadInput[] = [
     ],
   },
   {
-    name: 'a budget',
-    argv: ['run', 'benchmark.toml', '--budget-usd', '5'],
+    name: 'a budget that is no number',
+    argv: ['run', 'benchmark.toml', '--budget-usd', '$5'],
     stderr: [
-      "thrice: option '--budget-usd <usd>' argument '5' is invalid. Not supported by this version.",
+      "thrice: option '--budget-usd <usd>' argument '$5' is invalid. Expected dollars, more than 0 and at most 1000000, as in 12.50.",
     ],
   },
   {

@@ -268,6 +268,14 @@ export class FakeLedger implements Ledger, CallConditions, GroupRecords {
     return first;
   }
 
+  /** Every call that was recorded. */
+  allEntries(): readonly { readonly key: CellKey; readonly entry: JournalEntry }[] {
+    const answers = [...this.#journals].flatMap(([name, journal]) =>
+      [...journal.values()].map((entry) => ({ key: parseName(name), entry })),
+    );
+    return [...answers, ...this.#discarded.values()];
+  }
+
   async *listDiscardedCalls(
     run: string,
     config: string,
@@ -451,6 +459,11 @@ function deleteWhere<T>(map: Map<string, T>, isMatch: (name: string, value: T) =
 
 function nameOf({ run, config, id }: CellKey): string {
   return JSON.stringify([run, config, id]);
+}
+
+function parseName(name: string): CellKey {
+  const [run = '', config = '', id = ''] = JSON.parse(name) as readonly string[];
+  return { run, config, id };
 }
 
 function isDoneFor({ result, generation }: CellRecord, asked: number): boolean {

@@ -3,6 +3,7 @@ import type { Clock } from '@thrice/core';
 import {
   GroupCommit,
   openDatabase,
+  SqliteBudgets,
   SqliteCallPool,
   SqliteLedger,
   SqliteTaskQueue,
@@ -24,6 +25,7 @@ export interface LocalStores extends Disposable {
   readonly commit: GroupCommit;
   readonly ledger: SqliteLedger;
   readonly pool: SqliteCallPool;
+  readonly budgets: SqliteBudgets;
   readonly workers: WorkerRegistry;
   queueOf(owner: string, group?: string): SqliteTaskQueue;
 }
@@ -39,6 +41,7 @@ export function openLocalStores(file: string, clock: Clock): LocalStores {
     workers,
     ledger: new SqliteLedger(database, { commit, clock, workers }),
     pool: new SqliteCallPool(database, { commit, clock, workers }),
+    budgets: new SqliteBudgets(database, { commit, clock }),
     queueOf: (owner, group = 'demo') =>
       new SqliteTaskQueue(database, { commit, clock, group, workers, owner }),
     [Symbol.dispose]: () => {

@@ -1,4 +1,4 @@
-import { Argument, Command, InvalidArgumentError, Option } from 'commander';
+import { Argument, Command, InvalidArgumentError } from 'commander';
 import type { ExitCode } from './shell/exit-codes.ts';
 import type { Terminal } from './shell/terminal.ts';
 import { toolVersion } from './shell/tool-version.ts';
@@ -11,6 +11,11 @@ const stageOption = ['--stage <name>', 'use a deployed SST stage instead of this
 const waitOption = [
   '--wait-for-quota',
   'wait for exhausted quotas to reset instead of pausing',
+] as const;
+const budgetOption = [
+  '--budget-usd <usd>',
+  'hard cap on what the group may spend, in dollars',
+  dollars,
 ] as const;
 const jsonOption = ['--json', 'print a single JSON document to stdout and nothing else'] as const;
 
@@ -90,16 +95,7 @@ function addRunCommands(program: Command, run: Run): void {
     .option(...waitOption)
     .option('--detach', 'run in the background and return at once')
     .option(...stageOption)
-    .addOption(
-      new Option(
-        '--budget-usd <usd>',
-        'hard spending cap for the group (not supported by this version)',
-      )
-        .argParser(() => {
-          throw new InvalidArgumentError('Not supported by this version.');
-        })
-        .hideHelp(),
-    )
+    .option(...budgetOption)
     .option(...folderOption)
     .option(...jsonOption)
     .action(run(async () => (await import('./commands/run.ts')).runBenchmark));
@@ -116,6 +112,7 @@ function addRunCommands(program: Command, run: Run): void {
     .option('--replicates <n>', 'with --spec: independent repetitions', wholeNumberTo(1000))
     .option('--parallel <n>', 'maximum number of cells in flight', wholeNumberTo(10_000))
     .option(...waitOption)
+    .option(...budgetOption)
     .option(...folderOption)
     .option(...stageOption)
     .option(...jsonOption)
@@ -340,6 +337,12 @@ function wholeNumberTo(maximum: number): (text: string) => number {
     if (/^[1-9]\d{0,8}$/.test(text) && Number(text) <= maximum) return Number(text);
     throw new InvalidArgumentError(`Expected a whole number, 1..${maximum}.`);
   };
+}
+
+function dollars(text: string): number {
+  if (/^\d{1,7}(?:\.\d{1,9})?$/.test(text) && Number(text) > 0 && Number(text) <= 1_000_000)
+    return Number(text);
+  throw new InvalidArgumentError('Expected dollars, more than 0 and at most 1000000, as in 12.50.');
 }
 
 function portNumber(text: string): number {

@@ -19,6 +19,7 @@
  * - **bounds**: the score if every cell without a score were wrong, and if every such cell were right.
  * - **lane**: a provider account or endpoint pool.
  * - **breaker**: the circuit breaker of a lane, or of one model of it: closed, open or half-open.
+ * - **budget**: a cap on what a group may spend; a **reservation** is the most that a call can cost.
  * - **deferred**: said of a cell whose task waits for a breaker.
  * - **solver**, **scorer**: how a config answers a question; how an answer becomes a score.
  * - **ledger**: the store of groups, cells, calls and breakers; a **blob** is an artifact.
@@ -32,6 +33,7 @@ export {
   resolveBenchmark,
 } from './builtins.ts';
 export { backoffMs, retryDelayMs } from './cells/backoff.ts';
+export { type BudgetRefusal, CallBudget } from './cells/call-budget.ts';
 export { areResendsUsedUp, countResend } from './cells/count-resend.ts';
 export { breakerScopeOf, decideRetry, type RetryDecision } from './cells/decide-retry.ts';
 export { estimateTokens } from './cells/estimate-tokens.ts';
@@ -50,6 +52,7 @@ export {
 } from './cells/read-question.ts';
 export { limitNamedIn, readRateLimits } from './cells/read-rate-limits.ts';
 export { RecentGroups } from './cells/recent-groups.ts';
+export { recoverReservations } from './cells/recover-reservations.ts';
 export { SharedGovernor } from './cells/shared-governor.ts';
 export { solverInputOf } from './cells/solver-input.ts';
 export type { Settlement, Worker } from './cells/worker.ts';
@@ -86,6 +89,23 @@ export {
   openBreakerSchema,
   toOpenBreakers,
 } from './domain/breaker.ts';
+export {
+  type BudgetAccount,
+  type BudgetCaps,
+  budgetAccountSchema,
+  type CallKey,
+  capOn,
+  emptyAccount,
+  isBudgetReached,
+  leftOf,
+  type Reservation,
+  reservationSchema,
+  reserveOn,
+  settleOn,
+  toAccounts,
+  toNanoUsd,
+  toUsd,
+} from './domain/budget.ts';
 export {
   asDuplicate,
   type Call,
@@ -219,6 +239,7 @@ export {
 export type { ConfigEstimate, Estimate, Estimated } from './estimate/estimate.ts';
 export type { CellFacts, Pilot } from './estimate/estimate-config.ts';
 export { type EstimatedPlan, estimatePlan } from './estimate/estimate-plan.ts';
+export { checkBudget } from './groups/check-budget.ts';
 export { type CopyCounts, type CopyOrder, copyGroup } from './groups/copy-group.ts';
 export {
   type Deletion,
@@ -229,6 +250,7 @@ export {
 } from './groups/delete-group.ts';
 export { areManyFailed, type GroupEvent } from './groups/describe-event.ts';
 export { type Dispatch, dispatchTasks } from './groups/dispatch-tasks.ts';
+export { editBudget } from './groups/edit-budget.ts';
 export { type EditStores, editGroup, type PlanEdit } from './groups/edit-group.ts';
 export {
   currentEdition,
@@ -259,6 +281,7 @@ export {
   type SentOrNot,
   sendNotification,
 } from './groups/notifications.ts';
+export { capsOf, openBudget } from './groups/open-budget.ts';
 export {
   enqueueGroup,
   type GroupDraft,
@@ -297,6 +320,7 @@ export { limits } from './limits.ts';
 export { mapBounded, pagesOf } from './map-bounded.ts';
 export type { ActiveGroup, ActiveGroups, DeferredCells } from './ports/active-groups.ts';
 export type { BlobRemover, BlobStore } from './ports/blob-store.ts';
+export type { Budgets, Reserving } from './ports/budgets.ts';
 export type { CallConditions, Conditions } from './ports/call-conditions.ts';
 export type {
   CallPool,
@@ -349,10 +373,16 @@ export type { SourceReader, TableRow } from './ports/source-reader.ts';
 export type { GroupWork, StretchClaim, Stretches } from './ports/stretches.ts';
 export type { Delivery, TaskQueue } from './ports/task-queue.ts';
 export type { Webhook } from './ports/webhook.ts';
+export { type BoundedRequest, boundCall, type CallBound } from './pricing/bound-call.ts';
 export { builtinPrice } from './pricing/builtin-price.ts';
 export { BUILTIN_PRICES_VERSION, builtinPriceLists } from './pricing/builtin-prices.ts';
 export { highestCost, priceUsage, type TokenBounds } from './pricing/price-usage.ts';
 export { bbhAverages } from './results/bbh-averages.ts';
+export {
+  type BudgetSummary,
+  budgetSummarySchema,
+  summarizeBudget,
+} from './results/budget-summary.ts';
 export { type RowStores, readRows } from './results/read-rows.ts';
 export {
   type ConfigSummary,

@@ -95,6 +95,10 @@ export const limits = {
    * row are that of the pattern, and every further one would cost another second.
    */
   patternTimeouts: 5,
+  /** How often a cell that waits for the calls of other processes asks whether a budget covers its own by now. */
+  budgetPollMs: 250,
+  /** How long after its time limit a call may still be recorded and settled. */
+  reservationSlackMs: 60_000,
   /** Questions, cells and keys are read in pages of this size. */
   pageSize: 500,
 } as const;

@@ -9,6 +9,7 @@ export const warningCodes = [
   'other-model-served',
   'other-version',
   'unreadable-env',
+  'budget-nearly-spent',
 ] as const;
 /** One of them; see {@link warningCodes}. */
 export type WarningCode = (typeof warningCodes)[number];

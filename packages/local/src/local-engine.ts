@@ -1,9 +1,10 @@
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
-import type { CallPool, Clock, GroupRecords, Ledger, Notifications } from '@thrice/core';
+import type { Budgets, CallPool, Clock, GroupRecords, Ledger, Notifications } from '@thrice/core';
 import { FileBlobStore } from './store/file-blob-store.ts';
 import { GroupCommit, type WriteHold, type WriteObserver } from './store/group-commit.ts';
 import { openDatabase } from './store/open-database.ts';
+import { SqliteBudgets } from './store/sqlite-budgets.ts';
 import { SqliteCallPool } from './store/sqlite-call-pool.ts';
 import { SqliteGroupRecords } from './store/sqlite-group-records.ts';
 import { SqliteLaneLimits } from './store/sqlite-lane-limits.ts';
@@ -19,6 +20,7 @@ export class LocalEngine implements Disposable {
   readonly folder: string;
   readonly ledger: Ledger & Pick<SqliteLedger, 'areFinal'>;
   readonly pool: CallPool;
+  readonly budgets: Budgets;
   readonly blobs: FileBlobStore;
   readonly records: GroupRecords;
   readonly notifications: Notifications;
@@ -46,6 +48,7 @@ export class LocalEngine implements Disposable {
     this.ledger = new SqliteLedger(this.#database, init);
     this.pool = new SqliteCallPool(this.#database, init);
     this.laneLimits = new SqliteLaneLimits(this.#database, { commit: this.#commit, clock });
+    this.budgets = new SqliteBudgets(this.#database, { commit: this.#commit, clock });
     this.records = new SqliteGroupRecords(this.#database, { commit: this.#commit, clock });
     this.notifications = new SqliteNotifications(this.#database, this.#commit);
     this.blobs = new FileBlobStore(folder);

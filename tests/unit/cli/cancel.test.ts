@@ -16,7 +16,13 @@ async function cancelIn(activity: GroupActivity, isJson = false) {
     publish: async (group: string) => {
       published.push(group);
     },
-    readActivity: async () => ({ workers: 0, lanes: [], state: activity, resends: [] }),
+    readActivity: async () => ({
+      workers: 0,
+      lanes: [],
+      state: activity,
+      resends: [],
+      budget: null,
+    }),
   };
   const exitCode = await cancelOn(engine, terminal, { name: 'demo', isJson });
   const state = (await stage.ledger.readGroup('demo'))?.state;

@@ -27,7 +27,7 @@ async function openGroups(states: Readonly<Record<string, GroupActivity>> = {}) 
     flag: ' --stage dev',
     readActivity: async ({ header: { group } }) => {
       const state = states[group] ?? (group === 'busy' ? 'running' : 'complete');
-      return { workers: null, lanes: [], resends: [], state };
+      return { workers: null, lanes: [], resends: [], budget: null, state };
     },
     publish: async () => undefined,
     takeOver: async () => undefined,

@@ -45,7 +45,14 @@ async function statusOf(
     flag: ' --dir here',
     readActivity: async (counted) => {
       asked.push(counted);
-      return { workers: 1, lanes: [], state: 'running', resends: [], ...init.activity };
+      return {
+        workers: 1,
+        lanes: [],
+        state: 'running',
+        resends: [],
+        budget: null,
+        ...init.activity,
+      };
     },
     publish: async () => undefined,
     takeOver: async () => undefined,

@@ -81,12 +81,4 @@ describe('an error that ends a command', () => {
     expect(await runCommand(['run', '--help'], terminal)).toBe(0);
     expect(terminal.stderr).toBe('');
   });
-
-  it('hides options that do nothing yet', async () => {
-    const terminal = fakeTerminal();
-
-    await runCommand(['run', '--help'], terminal);
-
-    expect(terminal.stdout).not.toContain('budget');
-  });
 });

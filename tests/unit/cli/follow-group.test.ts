@@ -46,7 +46,7 @@ async function follow(
       pollCount += 1;
       if (pollCount > MAX_POLLS) throw new Error(`still followed after ${MAX_POLLS} polls`);
       init.onPoll?.(pollCount, stop);
-      return { workers: null, lanes: [], state, resends: [] };
+      return { workers: null, lanes: [], state, resends: [], budget: null };
     },
   } as unknown as StageEngine;
   const order = { terminal, engine, group, isJson: false, signal: stop.signal };

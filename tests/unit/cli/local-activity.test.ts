@@ -19,6 +19,20 @@ const config: ConfigStatus = {
   retries: 0,
 };
 
+/** Reserves a call that a cap of a dollar does not cover. */
+async function reachCap({ budgets }: LocalEngine, lane: string | null): Promise<void> {
+  await budgets.open('demo', ['demo-r1']);
+  await budgets.setCaps('demo', new Map([[lane, 1_000_000_000]]));
+  const { run, config: name, id } = aCellTask();
+  await budgets.reserve('demo', {
+    ...{ run, config: name, id, step: 'answer', callId: 'call-1' },
+    lane: lane ?? 'lab',
+    owner: 'worker-1',
+    amountNanoUsd: 1_000_000_001,
+    untilMs: 0,
+  });
+}
+
 describe('the activity of a group on this machine', () => {
   /** Reads the activity of a group of two cells of `lab/m`. */
   async function activityOf({
@@ -28,6 +42,7 @@ describe('the activity of a group on this machine', () => {
     scored = 0,
     breakerKey,
     endedWith,
+    cap,
   }: {
     readonly hasWorker?: boolean;
     readonly hasTasks?: boolean;
@@ -35,6 +50,8 @@ describe('the activity of a group on this machine', () => {
     readonly scored?: number;
     readonly breakerKey?: string;
     readonly endedWith?: number;
+    /** A cap that does not cover the next call, of the whole group or of a lane. */
+    readonly cap?: string | null;
   }) {
     await using folder = await temporaryFolder();
     const clock = new FakeClock();
@@ -47,6 +64,7 @@ describe('the activity of a group on this machine', () => {
       const manifest = JSON.stringify({ exitCode: endedWith });
       await engine.blobs.write('runs/demo/demo-r1/manifest.json', [manifest]);
     }
+    if (cap !== undefined) await reachCap(engine, cap);
     const notAttempted = hasTasks ? 1 : 0;
     return await readLocalActivity(engine, {
       header: aGroupHeader(),
@@ -69,6 +87,9 @@ describe('the activity of a group on this machine', () => {
     { state: 'paused', when: 'its model is blocked', hasTasks: true, breakerKey: 'lab/m' },
     { state: 'paused', when: 'its lane was blocked', hasTasks: true, endedWith: 2 },
     { state: 'interrupted', when: 'the user stopped it', hasTasks: true, endedWith: 130 },
+    { state: 'paused at budget', when: 'its budget is reached', hasTasks: true, cap: null },
+    { state: 'paused at budget', when: 'that of its lane is', hasTasks: true, cap: 'lab' },
+    { state: 'interrupted', when: 'that of another lane is', hasTasks: true, cap: 'spare' },
     { state: 'interrupted', when: 'its results were not written', scored: 2 },
     { state: 'complete', when: 'every cell has a score', scored: 2, hasResults: true },
     { state: 'incomplete', when: 'a cell has no score', scored: 1, hasResults: true },
@@ -80,6 +101,7 @@ describe('the activity of a group on this machine', () => {
       workers: hasWorker ? 1 : 0,
       lanes: hasTasks ? [{ lane: 'lab', left: 1, wait: null }] : [],
       resends: [],
+      budget: 'cap' in group ? expect.objectContaining({ capUsd: group.cap ? null : 1 }) : null,
     });
   });
 

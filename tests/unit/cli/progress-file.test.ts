@@ -2,6 +2,7 @@ import { groupKey } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
 import { ProgressFile } from '../../../packages/cli/src/local/progress-file.ts';
 import { aTally } from '../../support/builders.ts';
+import { FakeBudgets } from '../../support/fake-budgets.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { FakeStage } from '../../support/fake-stage.ts';
 import { settledBy } from '../../support/settled-by.ts';
@@ -16,7 +17,9 @@ async function withGroup() {
   const counts = { scored: 1, unparsed: 0, ungraded: 0, failed: 0 };
   const complete = () => stage.ledger.setTally(aTally({ run: 'demo-r1', config: 'a', counts }));
   const { ledger, blobs } = stage;
-  return { stage, stores: { ledger, blobs, clock: new FakeClock() }, header, complete };
+  const clock = new FakeClock();
+  const budgets = new FakeBudgets(ledger, clock);
+  return { stage, stores: { ledger, blobs, budgets, clock }, header, complete };
 }
 
 describe('the progress file of a group', () => {
@@ -32,6 +35,19 @@ describe('the progress file of a group', () => {
       cells: 2,
       done: 0,
       configs: [{ config: 'a', cells: 2, notAttempted: 2 }],
+    });
+  });
+
+  it('shows the budget', async () => {
+    const { stage, stores, header } = await withGroup();
+    await stores.budgets.open('demo');
+    await stores.budgets.setCaps('demo', new Map([[null, 5_000_000_000]]));
+
+    await using _file = new ProgressFile(header, stores);
+    await settledBy(Promise.withResolvers().promise);
+
+    expect(JSON.parse(stage.blobs.texts.get(key) ?? '')).toMatchObject({
+      budget: { capUsd: 5, spentUsd: 0, isReached: false, lanes: [] },
     });
   });
 

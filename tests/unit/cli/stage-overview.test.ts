@@ -43,7 +43,13 @@ async function openStage(parts: Partial<OverviewEngine> = {}): Promise<OverviewE
       codeDigest: 'a1b2c3d4e5f6',
     },
     lanePaces: new FakeLanePaces(),
-    readActivity: async () => ({ workers: null, lanes: [], resends: [], state: 'running' }),
+    readActivity: async () => ({
+      workers: null,
+      lanes: [],
+      resends: [],
+      budget: null,
+      state: 'running',
+    }),
     publish: async () => undefined,
     takeOver: async () => undefined,
     readQueueDepth: async (url) =>

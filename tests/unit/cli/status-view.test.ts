@@ -29,6 +29,7 @@ const status: GroupStatus = {
   lanes: [{ lane: 'lab', left: 1, wait: null }],
   openBreakers: [],
   resends: [],
+  budget: null,
 };
 
 describe('a progress bar', () => {

@@ -10,7 +10,7 @@ async function checkIn(state: GroupActivity, { isPublished = false } = {}) {
   await stage.enter({ isPlanned: true });
   const { ledger, blobs } = stage;
   if (isPublished) await blobs.write('runs/demo/summary.json', ['{}']);
-  const readActivity = async () => ({ workers: 0, lanes: [], state, resends: [] });
+  const readActivity = async () => ({ workers: 0, lanes: [], state, resends: [], budget: null });
   const engine = { ledger, blobs, readActivity, flag: ' --dir elsewhere' };
   return await refuseUnpublished(await findGroup(ledger, 'demo'), engine);
 }

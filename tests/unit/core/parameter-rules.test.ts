@@ -11,6 +11,7 @@ const checked: Parameters<typeof checkPlan>[2] = {
   longestPrompts: new Map(),
   promptSizes: new Map(),
   otherFields: [],
+  imageConfigs: new Set(),
   lines: undefined,
 };
 

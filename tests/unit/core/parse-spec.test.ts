@@ -206,11 +206,6 @@ describe('a spec', () => {
 
   it.each<[string, unknown, string]>([
     [
-      'budget_usd',
-      { ...minimal, budget_usd: 25 },
-      'budget_usd: not supported by this version; leave it out: a cap that is not enforced would be worse than none',
-    ],
-    [
       'confidence',
       { ...minimal, configs: [{ ...config, confidence: true }] },
       'configs[0].confidence: not supported by this version; ask for it in the prompt',

@@ -23,6 +23,7 @@ import {
   anOutput,
   aQuestion,
 } from '../../support/builders.ts';
+import { FakeBudgets } from '../../support/fake-budgets.ts';
 import { FakeEngine } from '../../support/fake-engine.ts';
 
 const questions = ['right', 'wrong', 'broken', 'empty'].map((id) =>
@@ -337,7 +338,7 @@ describe('verifyGroup', () => {
     expect(mismatches).toEqual([`${key}: exitCode: published ${exitCode}, recomputed 1`]);
   });
 
-  it.each([undefined, 2, 130])(
+  it.each([undefined, 2, 3, 130])(
     'accepts exit code %s of a group that ended early',
     async (exitCode) => {
       const engine = new FakeEngine();
@@ -351,6 +352,32 @@ describe('verifyGroup', () => {
       expect(mismatches).toEqual([]);
     },
   );
+
+  it('takes the budget as it was published, unless it is that of another plan', async () => {
+    const engine = new FakeEngine();
+    const planned = await engine.plan(questions);
+    const { group } = planned;
+    const header = { ...planned, spec: { ...planned.spec, budget_usd: 5 } };
+    const budgets = new FakeBudgets(engine.ledger, engine.clock);
+    await budgets.open(group);
+    await budgets.setCaps(group, new Map([[null, 5_000_000_000]]));
+    const stores = { ...engine, budgets };
+    await finalizeGroup({ header, benchmark: engine.benchmark, state: 'active' }, stores, {
+      earlyExitCode: 3,
+    });
+    const key = groupKey(group, 'summary.json');
+    const text = engine.blobs.texts.get(key) ?? '';
+
+    const { mismatches } = await verifyGroup(header, engine.benchmark, engine);
+    engine.blobs.texts.set(key, text.replace('"capUsd": 5', '"capUsd": 6'));
+    const { mismatches: ofChanged } = await verifyGroup(header, engine.benchmark, engine);
+
+    expect(JSON.parse(text)).toMatchObject({
+      budget: { capUsd: 5, spentUsd: 0, reservedUsd: 0, isReached: false, lanes: [] },
+    });
+    expect(mismatches).toEqual([]);
+    expect(ofChanged[0]).toContain(`${key}: budget`);
+  });
 
   it("reports a header that differs from the ledger's", async () => {
     const { engine, header } = await published();

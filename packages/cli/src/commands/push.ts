@@ -8,6 +8,7 @@ import {
   ThriceError,
 } from '@thrice/core';
 import { createNodeDigest, type LocalEngine } from '@thrice/local';
+import { countConfigs } from '../engine/describe-status.ts';
 import { findGroup } from '../engine/find-group.ts';
 import { openExistingEngine } from '../local/compose-local.ts';
 import { type CopyOptions, printCounts, reportCopying } from '../render/copy-report.ts';
@@ -15,6 +16,7 @@ import { reportNext } from '../render/next-command.ts';
 import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
 import { folderFlag } from '../shell/place-flags.ts';
 import type { Terminal } from '../shell/terminal.ts';
+import { refuseBudgetInStage } from '../spec/refuse-budget.ts';
 import { openStageEngine, type StageEngine } from '../stage/stage-engine.ts';
 import { refuseUnknownLanes } from '../stage/stage-lanes.ts';
 
@@ -44,6 +46,10 @@ export async function pushTo(
   const group = await findGroup(engine.ledger, name);
   const { header } = group;
   refuseRunning(header.group, engine, options);
+  const hasCellsLeft = (await countConfigs(header, engine)).some(
+    ({ notAttempted }) => notAttempted > 0,
+  );
+  if (hasCellsLeft) refuseBudgetInStage(group.benchmark);
   refuseUnknownLanes(lanesOf(group), stage.stage);
   const { ledger, pool, blobs, activeGroups } = stage;
   const counts = await copyGroup(group, {

@@ -50,11 +50,11 @@ export async function rescoreGroup(
     return await rescoreInStage(terminal, name, options.stage, options);
   using engine = openExistingEngine(options.dir, terminal);
   using patterns = openPatterns();
-  const { ledger, blobs, clock, folder } = engine;
+  const { ledger, blobs, budgets, clock, folder } = engine;
   const place = showPath(folder, terminal);
   const group = await findGroup(ledger, name);
   const onRow = reportRescoring(group.header, terminal, clock);
-  const stores = { ledger, blobs, clock, patterns, onRow };
+  const stores = { ledger, blobs, budgets, clock, patterns, onRow };
   const { regrading, summary } = await alone('rescore', group.header, engine, async () => {
     const edited = await readScorers(group, options.spec, { terminal, stores });
     try {

@@ -1,5 +1,6 @@
 import {
   cutList,
+  editBudget,
   editGroup,
   type GroupHeader,
   type LoadedGroup,
@@ -16,7 +17,9 @@ import { runToCompletion } from '../local/run-to-completion.ts';
 import type { ExitCode } from '../shell/exit-codes.ts';
 import { listenForStop } from '../shell/stop-signals.ts';
 import type { Terminal } from '../shell/terminal.ts';
+import { toolVersion } from '../shell/tool-version.ts';
 import { type EditOptions, prepareEdit } from '../spec/prepare-edit.ts';
+import { refuseBudgetInStage } from '../spec/refuse-budget.ts';
 import type { StageEngine } from '../stage/stage-engine.ts';
 
 /** Options of `thrice resume`. */
@@ -64,8 +67,9 @@ async function editLocally(
   engine: LocalEngine,
   options: ResumeOptions,
 ): Promise<LoadedGroup> {
-  const { spec } = options;
-  if (spec === undefined) return group;
+  const { spec, budgetUsd } = options;
+  if (spec === undefined && budgetUsd === undefined) return group;
+  if (spec === undefined) return await raiseBudget(terminal, group, engine, budgetUsd);
   const edit = await prepareEdit(terminal, group, spec, options);
   using patterns = openPatterns();
   const { ledger, blobs, clock } = engine;
@@ -73,6 +77,21 @@ async function editLocally(
   const header = await alone('resume', group.header, engine, () => editGroup(edit, stores));
   reportEdit(group.header, header, terminal);
   return await reload(group, ledger);
+}
+
+/** Changes nothing of a plan but its budget. */
+async function raiseBudget(
+  terminal: Terminal,
+  group: LoadedGroup,
+  engine: LocalEngine,
+  budgetUsd: number | undefined,
+): Promise<LoadedGroup> {
+  if (budgetUsd === undefined) return group;
+  const { commandLine } = terminal;
+  const edit = { group, budgetUsd, commandLine, toolVersion };
+  const header = await alone('resume', group.header, engine, () => editBudget(edit, engine));
+  reportEdit(group.header, header, terminal);
+  return await reload(group, engine.ledger);
 }
 
 /** Reads a group after an edit. */
@@ -98,7 +117,8 @@ async function resumeInStage(
   const { followGroup } = await import('../stage/follow-group.ts');
   using engine = await openStageEngine(stage);
   const found = await findGroup(engine.ledger, name, engine.flag);
-  const { spec } = options;
+  const { spec, budgetUsd } = options;
+  refuseBudgetInStage({ ...found.benchmark, ...(budgetUsd !== undefined && { budgetUsd }) });
   const group =
     spec === undefined ? found : await editInStage(terminal, found, spec, { engine, options });
   await resumeOnStage(group, engine);

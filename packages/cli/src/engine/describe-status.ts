@@ -8,6 +8,7 @@ import {
   pricesOf,
   type Tally,
 } from '@thrice/core';
+import { raiseCommand } from '../render/budget-text.ts';
 import type { Engine } from './engine.ts';
 import type { ConfigStatus, GroupActivity, GroupStatus } from './group-status.ts';
 import { sum } from './sum.ts';
@@ -32,7 +33,7 @@ export async function describeStatus(
     createdAt: header.createdAt,
     ...activity,
     state,
-    next: nextCommand(state, header.group, engine.flag),
+    next: nextCommand(state, header, { ...activity, ...engine }),
     cells,
     done,
     configs,
@@ -40,12 +41,22 @@ export async function describeStatus(
   };
 }
 
-function nextCommand(state: GroupActivity, group: string, flag: string): string | null {
+function nextCommand(
+  state: GroupActivity,
+  header: GroupHeader,
+  { budget, flag }: Pick<GroupStatus, 'budget'> & Pick<Engine, 'flag'>,
+): string | null {
+  const { group } = header;
   switch (state) {
     case 'interrupted':
     case 'paused':
     case 'cancelled':
       return `thrice resume ${group}${flag}`;
+    case 'paused at budget':
+      return raiseCommand(budget?.isReached === true ? budget : null, {
+        resume: `thrice resume ${group}${flag}`,
+        header,
+      });
     case 'incomplete':
       return `thrice rerun ${group} --failed${flag}`;
     case 'deleting':

@@ -26,7 +26,7 @@ export interface GroupCounts {
 }
 
 /** The current activity of a group that is planned and not cancelled. */
-export type Activity = Pick<GroupStatus, 'workers' | 'lanes' | 'state' | 'resends'>;
+export type Activity = Pick<GroupStatus, 'workers' | 'lanes' | 'state' | 'resends' | 'budget'>;
 
 /** A local or cloud engine, as the commands see it. */
 export interface Engine extends Disposable {

@@ -1,4 +1,4 @@
-import type { LaneWait, OpenBreaker, ResendNote } from '@thrice/core';
+import type { BudgetSummary, LaneWait, OpenBreaker, ResendNote } from '@thrice/core';
 
 /** The status of one config of a group, over all of its runs. */
 export interface ConfigStatus {
@@ -19,7 +19,8 @@ export interface ConfigStatus {
  * The state of a group, as shown to users.
  *
  * Without a process that works on it, a group of this machine is `paused` if every cell left waits, or waited, for a
- * blocked lane, and `interrupted` if it was stopped or killed. Only in a stage a group is `waiting`: for a lane that unblocks
+ * blocked lane, `paused at budget` if some wait for a higher one, and `interrupted` if it was stopped or killed. Only in
+ * a stage a group is `waiting`: for a lane that unblocks
  * by itself. `publishing`: all cells are done and their results are being written.
  */
 export type GroupActivity =
@@ -27,6 +28,7 @@ export type GroupActivity =
   | 'running'
   | 'waiting'
   | 'paused'
+  | 'paused at budget'
   | 'interrupted'
   | 'cancelled'
   | 'deleting'
@@ -57,6 +59,8 @@ export interface GroupStatus {
   readonly configs: readonly ConfigStatus[];
   readonly lanes: readonly LaneStatus[];
   readonly openBreakers: readonly OpenBreaker[];
+  /** Null without one. */
+  readonly budget: BudgetSummary | null;
   /** Tasks of a stage that are being sent again and again while their cells make no progress, at most one per config. */
   readonly resends: readonly ResendNote[];
 }

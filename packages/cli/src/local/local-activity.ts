@@ -1,6 +1,12 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { earlyExitCodes, type GroupHeader, groupKey, type LaneWait } from '@thrice/core';
+import {
+  earlyExitCodes,
+  type GroupHeader,
+  groupKey,
+  type LaneWait,
+  summarizeBudget,
+} from '@thrice/core';
 import type { LocalEngine } from '@thrice/local';
 import * as z from 'zod';
 import { areAllBlocked } from '../engine/are-all-blocked.ts';
@@ -23,8 +29,10 @@ export async function readLocalActivity(
     wait: latestWait(waits.filter(({ breakerKey }) => breakerKey === lane)),
   }));
   const workers = engine.workers.countOthers(header.group, engine.clock.now());
-  const activity = { workers, lanes, resends: [] };
   const backlog = await engine.queueOf(header.group).readBacklog();
+  const accounts = await engine.budgets.readAccounts(header.group);
+  const budget = summarizeBudget(accounts) ?? null;
+  const activity = { workers, lanes, resends: [], budget };
   if (workers > 0) {
     const isDone = configs.every(({ notAttempted }) => notAttempted === 0);
     return { ...activity, state: isDone ? 'publishing' : 'running' };
@@ -32,9 +40,11 @@ export async function readLocalActivity(
   // The task of a done cell is left if its process died right after it.
   if (backlog.length > 0) {
     // A process that ends in order because all is blocked leaves the registry. What blocked it may be gone by now.
+    if (engine.workers.hasDeadWorker(header.group)) return { ...activity, state: 'interrupted' };
     const isPaused = areAllBlocked(counts) || (await hasEndedPaused(header, engine));
-    const hasDied = engine.workers.hasDeadWorker(header.group);
-    return { ...activity, state: isPaused && !hasDied ? 'paused' : 'interrupted' };
+    if (isPaused) return { ...activity, state: 'paused' };
+    const isAtBudget = areAllBlocked(counts, accounts);
+    return { ...activity, state: isAtBudget ? 'paused at budget' : 'interrupted' };
   }
   // Killed after its last cell, before its results were written.
   const isPublished = existsSync(join(engine.folder, groupKey(header.group, 'summary.json')));

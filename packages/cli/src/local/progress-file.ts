@@ -1,4 +1,12 @@
-import { type BlobStore, type Clock, type GroupHeader, groupKey, type Ledger } from '@thrice/core';
+import {
+  type BlobStore,
+  type Budgets,
+  type Clock,
+  type GroupHeader,
+  groupKey,
+  type Ledger,
+  summarizeBudget,
+} from '@thrice/core';
 import { countConfigs } from '../engine/describe-status.ts';
 
 /** Interval between two writes, ms. */
@@ -8,6 +16,7 @@ const WRITE_MS = 2_000;
 interface ProgressStores {
   readonly ledger: Ledger;
   readonly blobs: BlobStore;
+  readonly budgets: Pick<Budgets, 'readAccounts'>;
   readonly clock: Clock;
 }
 
@@ -54,17 +63,19 @@ export class ProgressFile implements AsyncDisposable {
   }
 
   async #writeChanges(): Promise<void> {
-    const { blobs, clock, ledger } = this.#stores;
+    const { blobs, budgets, clock, ledger } = this.#stores;
     const { group } = this.#header;
     const configs = await countConfigs(this.#header, { ledger });
-    const counts = JSON.stringify(configs);
+    const budget = summarizeBudget(await budgets.readAccounts(group)) ?? null;
+    const counts = JSON.stringify({ configs, budget });
     if (counts === this.#counts) return;
     // A group that was deleted meanwhile gets no folder again.
     if (!(await blobs.has(groupKey(group, 'group.json')))) return;
     const cells = configs.reduce((sum, config) => sum + config.cells, 0);
     const left = configs.reduce((sum, { notAttempted }) => sum + notAttempted, 0);
     const at = clock.toIso(clock.now());
-    const progress = { schemaVersion: 1, group, at, cells, done: cells - left, configs };
+    const done = cells - left;
+    const progress = { schemaVersion: 1, group, at, cells, done, budget, configs };
     await blobs.write(groupKey(group, 'progress.json'), [`${JSON.stringify(progress, null, 2)}\n`]);
     this.#counts = counts;
   }

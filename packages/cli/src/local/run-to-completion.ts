@@ -17,6 +17,7 @@ import {
 import { HttpWebhook, type ModelClients } from '@thrice/models';
 import { chooseBreakers } from '../engine/close-breakers.ts';
 import { describePause } from '../render/breaker-text.ts';
+import { describeBudgetPause, raiseCommand, reachedCapOf } from '../render/budget-text.ts';
 import { failureToJson } from '../render/failure-text.ts';
 import { reportNext } from '../render/next-command.ts';
 import { printSummary } from '../render/print-summary.ts';
@@ -152,12 +153,12 @@ async function publish(
   ahead: ResultsAhead,
 ): Promise<Summary> {
   const { engine, header, benchmark, patterns, terminal } = order;
-  const { ledger, blobs, clock } = engine;
+  const { ledger, blobs, budgets, clock } = engine;
   try {
     const endedWith = { earlyExitCode: earlyExitCode(ending) };
     const prepared = await ahead.publish(endedWith.earlyExitCode);
     if (prepared !== undefined) return prepared;
-    const stores = { ledger, blobs, clock, patterns };
+    const stores = { ledger, blobs, budgets, clock, patterns };
     return await finalizeGroup({ header, benchmark, state: 'active' }, stores, endedWith);
   } catch (error) {
     terminal.error('the results could not be written');
@@ -216,7 +217,11 @@ function wholeGroup({ runs, configs }: GroupHeader): TaskScope {
 /** Returns the exit code of work that ended early; undefined for work that completed. */
 function earlyExitCode(ending: Ending): ExitCode | undefined {
   if (ending.kind === 'complete') return undefined;
-  return ending.kind === 'paused' ? exitCodes.paused : exitCodes.interrupted;
+  return ending.kind === 'paused' ? pauseCode(ending) : exitCodes.interrupted;
+}
+
+function pauseCode({ budget }: Extract<Ending, { readonly kind: 'paused' }>): ExitCode {
+  return budget === undefined ? exitCodes.paused : exitCodes.pausedAtBudget;
 }
 
 function reportEnding(ending: Ending, summary: Summary, order: CompletionOrder): ExitCode {
@@ -231,8 +236,12 @@ function reportEnding(ending: Ending, summary: Summary, order: CompletionOrder):
       });
     case 'paused': {
       for (const breaker of ending.openBreakers) terminal.error(describePause(breaker));
-      reportNext(resumeCommand(order), terminal);
-      return exitCodes.paused;
+      const { budget } = ending;
+      if (budget !== undefined) terminal.error(describeBudgetPause(budget));
+      const resume = resumeCommand(order);
+      if (budget === undefined) reportNext(resume, terminal);
+      else reportNext(raiseCommand(reachedCapOf(budget), { resume, header }), terminal);
+      return pauseCode(ending);
     }
     case 'cancelled':
       terminal.error(`cancelled: ${header.group}`);

@@ -5,6 +5,7 @@ import { countConfigs } from '../engine/describe-status.ts';
 import type { ConfigStatus } from '../engine/group-status.ts';
 import { plainText, type Terminal } from '../shell/terminal.ts';
 import { describeOpenBreaker, describeWait } from './breaker-text.ts';
+import { describeBudgetWarning } from './budget-text.ts';
 import { LiveBlock } from './live-block.ts';
 import { type ProgressFigures, renderProgressBlock, renderProgressLine } from './progress-text.ts';
 import { RateMeter } from './rate-meter.ts';
@@ -117,6 +118,9 @@ export class Progress {
             `${event.lane}/${event.model} is answered by "${event.servedModel}"; the answers count, because served_model is "warn"`,
           ),
         );
+        break;
+      case 'budget-warned':
+        this.note(describeBudgetWarning(event.account));
         break;
       case 'breaker-opened':
         this.#noteBreaker(event.breaker);

@@ -2,6 +2,7 @@ import { countOf, formatDollars, type ResendNote, renderTable } from '@thrice/co
 import type { ConfigStatus, GroupStatus } from '../engine/group-status.ts';
 import { plainText } from '../shell/terminal.ts';
 import { describeOpenBreaker } from './breaker-text.ts';
+import { describeBudget } from './budget-text.ts';
 import { describeNext } from './next-command.ts';
 import { describeDuration } from './rate-meter.ts';
 
@@ -31,6 +32,7 @@ export function renderStatus(status: GroupStatus, view: StatusView = {}): string
     `${status.group}: ${status.state}`,
     `${status.done}/${countOf(status.cells, 'cell')}${describeWorkers(status)}${describeRate(status, view.perSecond)}`,
     renderConfigs(status.configs, view.width).trimEnd(),
+    ...(status.budget === null ? [] : describeBudget(status.budget)),
     ...lanes,
     ...openBreakers,
     ...status.resends.map((note) => plainText(describeResends(note))),

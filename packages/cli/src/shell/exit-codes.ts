@@ -7,6 +7,8 @@ export const exitCodes = {
   withoutScore: 1,
   /** Paused by a blocked lane, or a check failed. */
   paused: 2,
+  /** Paused, because what is left of a budget does not cover the next call. */
+  pausedAtBudget: 3,
   usage: 64,
   unavailable: 69,
   bug: 70,

@@ -12,13 +12,14 @@ import {
  * @throws {ThriceError} `invalid-argument` for a config that the spec does not have.
  */
 export function applyOverrides(spec: BenchmarkSpec, overrides: SpecOverrides): BenchmarkSpec {
-  const { limit, parallel, replicates } = overrides;
+  const { budgetUsd, limit, parallel, replicates } = overrides;
   const chosen = { ...spec, configs: chooseConfigs(spec.configs, overrides.configs) };
   return {
     ...(limit === undefined ? chosen : limitQuestions(chosen, limit)),
     ...(overrides.fresh === true ? { share_calls: false } : {}),
     ...(parallel === undefined ? {} : { parallel }),
     ...(replicates === undefined ? {} : { replicates }),
+    ...(budgetUsd === undefined ? {} : { budget_usd: budgetUsd }),
     ...(overrides.skipMissingKeys === true ? { skip_missing_keys: true } : {}),
   };
 }

@@ -2,9 +2,11 @@ import type { LoadedGroup, PlanEdit, SpecOverrides } from '@thrice/core';
 import type { EngineOptions } from '../engine/engine.ts';
 import type { Terminal } from '../shell/terminal.ts';
 import { prepareRun } from './prepare-run.ts';
+import { readSpecFile } from './read-spec-file.ts';
 
 /** Options of `thrice resume` that edit the plan of a group. */
 export interface EditOptions extends EngineOptions {
+  readonly budgetUsd?: number;
   readonly configs?: readonly string[];
   readonly limit?: number;
   readonly replicates?: number;
@@ -23,8 +25,11 @@ export async function prepareEdit(
   options: EditOptions,
 ): Promise<PlanEdit> {
   const { header } = group;
+  const { budgetUsd: earlierBudgetUsd, ...earlier } = header.overrides;
+  const budgetUsd = options.budgetUsd ?? (await keptBudget(terminal, file, earlierBudgetUsd));
   const overrides: SpecOverrides = {
-    ...header.overrides,
+    ...earlier,
+    ...(budgetUsd === undefined ? {} : { budgetUsd }),
     ...(options.configs === undefined ? {} : { configs: [...options.configs] }),
     ...(options.limit === undefined ? {} : { limit: options.limit }),
     ...(options.replicates === undefined ? {} : { replicates: options.replicates }),
@@ -41,4 +46,15 @@ export async function prepareEdit(
     new Set(planned),
   );
   return { ...prepared, draft: { ...prepared.draft, overrides }, group };
+}
+
+/** A budget that was given as an option holds until the spec names one. */
+async function keptBudget(
+  terminal: Terminal,
+  file: string,
+  earlierBudgetUsd: number | undefined,
+): Promise<number | undefined> {
+  if (earlierBudgetUsd === undefined) return undefined;
+  const { spec } = await readSpecFile(file, terminal.workingFolder);
+  return spec.budget_usd === undefined ? earlierBudgetUsd : undefined;
 }

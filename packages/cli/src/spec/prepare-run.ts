@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import {
   type Benchmark,
   type BenchmarkSpec,
+  checkBudget,
   checkPlan,
   checkQuestions,
   describeWarning,
@@ -23,6 +24,7 @@ import { toolVersion } from '../shell/tool-version.ts';
 import { applyOverrides } from './apply-overrides.ts';
 import { describeBadKey } from './key-problem.ts';
 import { readSpecFile, type SpecFile } from './read-spec-file.ts';
+import { refuseBudgetInStage } from './refuse-budget.ts';
 
 /** Options of `thrice run`. */
 export interface RunOptions extends SpecOverrides {
@@ -75,6 +77,7 @@ export async function prepareRun(
   const keys = readKeys(named, options, terminal);
   const benchmark = resolveBenchmark(spec, file, keys);
   reportWithoutKey(benchmark, terminal);
+  if (options.stage !== undefined) refuseBudgetInStage(benchmark);
   // A stage has its own keys, as secrets.
   const skipped =
     options.stage === undefined
@@ -85,6 +88,8 @@ export async function prepareRun(
     draftGroup({ read, spec, source, files, benchmark, keys, options, terminal }),
     checkQuestions(source, spec.select, benchmark.configs, createNodeDigest),
   ]);
+  const unbounded = checkBudget(benchmark, checked);
+  if (unbounded.length > 0) throw invalidSpec(file, unbounded);
   refuseWaste(checkPlan(spec, benchmark, checked), file, terminal);
   return { spec, benchmark, source, checked, draft, skipped, resolvePath: read.resolvePath };
 }
@@ -221,6 +226,7 @@ async function draftGroup({
 }
 
 function overridesOf({
+  budgetUsd,
   configs,
   fresh,
   limit,
@@ -229,6 +235,7 @@ function overridesOf({
   skipMissingKeys,
 }: SpecOverrides): SpecOverrides {
   return {
+    ...(budgetUsd === undefined ? {} : { budgetUsd }),
     ...(configs === undefined ? {} : { configs: [...configs] }),
     ...(fresh === true && { fresh }),
     ...(limit === undefined ? {} : { limit }),

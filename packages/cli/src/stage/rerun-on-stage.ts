@@ -19,6 +19,7 @@ import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
 import { listenForStop } from '../shell/stop-signals.ts';
 import type { Terminal } from '../shell/terminal.ts';
 import { chooseConfigs } from '../spec/apply-overrides.ts';
+import { refuseBudgetInStage } from '../spec/refuse-budget.ts';
 import { followGroup } from './follow-group.ts';
 import { openStageEngine, type StageEngine, stateOfModels } from './stage-engine.ts';
 import { refuseUnfitLanes, refuseUnknownLanes } from './stage-lanes.ts';
@@ -38,6 +39,7 @@ export async function rerunOnStage(
   const { header, benchmark } = group;
   const graded = await withCurrentGrading(header, benchmark, engine.blobs);
   const configs = chooseConfigs(graded.configs, options.configs);
+  refuseBudgetInStage(benchmark);
   refuseUnknownLanes([...benchmark.lanes.keys()], engine.stage);
   refuseUnfitLanes(benchmark);
   refuseCancelled(group, engine);

@@ -47,12 +47,18 @@ export async function readStageActivity(
       ({ config, at }) => at >= notedAfter && unfinished.some((other) => other.config === config),
     );
     const state = stateOfModels(unfinished.map(modelsOfConfig), openBreakers);
-    return { workers: null, lanes, state, resends };
+    return { workers: null, lanes, state, resends, budget: null };
   }
   const isActive = (await activeGroups.find(header.group)) !== undefined;
-  if (isActive) return { workers: null, lanes, state: 'publishing', resends: [] };
+  if (isActive) return { workers: null, lanes, state: 'publishing', resends: [], budget: null };
   const isWhole = configs.every(areAllScored);
-  return { workers: null, lanes, state: isWhole ? 'complete' : 'incomplete', resends: [] };
+  return {
+    workers: null,
+    lanes,
+    state: isWhole ? 'complete' : 'incomplete',
+    resends: [],
+    budget: null,
+  };
 }
 
 /**

@@ -1,7 +1,7 @@
 import { NO_OUTPUT, UNKNOWN_USAGE } from '../domain/call.ts';
 import type { CellKey } from '../domain/cell.ts';
 import type { AcceptedSubmission, Submission } from '../domain/submission.ts';
-import { type ErrorCode, ThriceError, toThriceError } from '../errors.ts';
+import { type ErrorCode, type ErrorDetails, ThriceError, toThriceError } from '../errors.ts';
 import { limits } from '../limits.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { RateLimitHeaders } from '../ports/governor.ts';
@@ -75,7 +75,7 @@ export class BackgroundCall {
       submittedAtMs: clock.now(),
       ...next,
     };
-    if (!(await this.#replace(existing, submission))) return failed(takenOver());
+    if (!(await this.#replace(existing, submission))) return failed(takenOver({ isUnsent: true }));
     return await this.#submit(submission);
   }
 
@@ -207,6 +207,7 @@ function failed(error: ThriceError): BackgroundProgress {
   return { kind: 'failed', error, isExpected: false };
 }
 
-function takenOver(): ThriceError {
-  return new ThriceError({ code: 'lease-lost', message: 'another worker took the cell over' });
+function takenOver(details: ErrorDetails = {}): ThriceError {
+  const message = 'another worker took the cell over';
+  return new ThriceError({ code: 'lease-lost', message, details });
 }

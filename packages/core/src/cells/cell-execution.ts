@@ -29,6 +29,7 @@ import { estimateTokens } from './estimate-tokens.ts';
 import { describeError, toFailedResult } from './failed-result.ts';
 import { fingerprintOf, nextSample } from './fingerprint.ts';
 import type { HeldLease } from './heartbeat.ts';
+import { isCertainlyUnbilled } from './is-certainly-unbilled.ts';
 import { isServedModel } from './is-served-model.ts';
 import { isServerResponse, type LaneDiagnosis } from './lane-health.ts';
 import { type IdentifiedRequest, SharedCalls, takenEntry } from './shared-calls.ts';
@@ -242,6 +243,17 @@ export class CellExecution {
   async #callModel(
     move: CallOption,
   ): Promise<JournalEntry | FailedCall | Settlement | PassedOverCall> {
+    for (;;) {
+      const called = await this.#callOnce(move);
+      if (called !== 'budget-short') return called;
+      // Without the permit, which another call may need meanwhile.
+      await this.#worker.budget?.waitForTurn(this.#lease.signal);
+    }
+  }
+
+  async #callOnce(
+    move: CallOption,
+  ): Promise<JournalEntry | FailedCall | Settlement | PassedOverCall | 'budget-short'> {
     const { lane, model } = move.request;
     const granted = await this.#worker.governor
       .grant({
@@ -275,7 +287,7 @@ export class CellExecution {
   async #callWithPermit(
     move: CallOption,
     permit: Permit,
-  ): Promise<JournalEntry | FailedCall | Settlement> {
+  ): Promise<JournalEntry | FailedCall | Settlement | 'budget-short'> {
     const { step, request } = move;
     // During a long wait for the permit, an earlier holder of the cell may have recorded the call.
     if (!(await this.#lease.confirm())) return failed(leaseLost());
@@ -288,13 +300,15 @@ export class CellExecution {
     this.#callCount += 1;
     const sent = this.#describeRequest(permit.waitMs);
     if (request.isBackground) return await this.#callInBackground(move, permit, sent);
+    const kept = await this.#reserve(move, sent.callId);
+    if (kept !== 'reserved') return kept;
     const response = await this.#clientOf(request)
       .send(this.#toModelRequest(move), signal)
       .catch(toThriceError);
     const stop = response instanceof ThriceError ? response : response.fault;
     if (stop?.code === 'interrupted') this.#reportStop();
     return response instanceof ThriceError
-      ? await this.#endUnpaid(request, response, { permit, sent })
+      ? await this.#endUnpaid(move, response, { permit, sent })
       : await this.#endPaid(move, response, { permit, sent });
   }
 
@@ -303,7 +317,7 @@ export class CellExecution {
     move: CallOption,
     permit: Permit,
     sent: SentRequest,
-  ): Promise<JournalEntry | FailedCall | Settlement> {
+  ): Promise<JournalEntry | FailedCall | Settlement | 'budget-short'> {
     const { step, request } = move;
     const { ledger, random } = this.#worker;
     const call = this.#openBackgroundCall(move);
@@ -311,6 +325,10 @@ export class CellExecution {
     const existing = isFirst ? undefined : (await ledger.readSubmissions(this.#key)).get(step);
     // Told to the vendor: without the name of the worker, which has that of its host.
     const callId = `${sent.startedAtMs} ${this.#callCount} ${random().toString(36).slice(2)}`;
+    if (existing?.state !== 'accepted') {
+      const kept = await this.#reserve(move, callId);
+      if (kept !== 'reserved') return kept;
+    }
     const progress = await call.advance(existing, { callId, waitMs: sent.waitMs });
     switch (progress.kind) {
       case 'pending': {
@@ -327,7 +345,8 @@ export class CellExecution {
         if (isExpected) this.#hasProgressed = true;
         // Stopping to ask loses nothing.
         if (error.code === 'interrupted' && existing?.state !== 'accepted') this.#reportStop();
-        const ended = await this.#endUnpaid(request, error, { permit, sent });
+        const unpaid = isExpected ? sent : { ...sent, callId };
+        const ended = await this.#endUnpaid(move, error, { permit, sent: unpaid });
         return isExpected ? asNoAttempt(ended) : ended;
       }
       case 'ended': {
@@ -396,12 +415,33 @@ export class CellExecution {
     this.#worker.observe({ kind: 'call-stopped', key: this.#key });
   }
 
+  /** Reserves the worst case of a call that is about to be sent. */
+  async #reserve(
+    { step, request }: CallOption,
+    callId: string,
+  ): Promise<'reserved' | 'budget-short' | FailedCall | Settlement> {
+    const { budget } = this.#worker;
+    if (budget === undefined) return 'reserved';
+    const reserving = await budget
+      .reserve(this.#key, { step, callId, request })
+      .catch(toThriceError);
+    if (reserving instanceof ThriceError) return failed(reserving);
+    if (reserving.kind === 'refused') return await this.#release(0, { budget: reserving });
+    return reserving.kind === 'short' ? 'budget-short' : 'reserved';
+  }
+
+  /** Replaces the worst case of a call by its cost; null where the vendor may have billed it, but nobody knows. */
+  async #settleBudget(step: string, callId: string, costUsd: number | null): Promise<void> {
+    await this.#worker.budget?.settle({ cell: this.#key, step, callId }, costUsd);
+  }
+
   /** Ends a request that brought no response that is paid for. */
   async #endUnpaid(
-    request: StepRequest,
+    { step, request }: CallOption,
     error: ThriceError,
     { permit, sent }: { readonly permit: Permit; readonly sent: SentRequest },
   ): Promise<FailedCall> {
+    await this.#settleBudget(step, sent.callId, isCertainlyUnbilled(error) ? 0 : null);
     const diagnosis = this.#worker.laneHealth.noteFailure(request.lane, error, {
       cell: `${this.#key.run} ${this.#key.config} ${this.#key.id}`,
       startedAtMs: sent.startedMs,
@@ -424,6 +464,7 @@ export class CellExecution {
     const call: Call = { ...facts, discarded: fault?.code ?? null };
     // Recorded first, whatever is wrong with it: the vendor has been paid.
     const entry = await this.#commit(call, sent.callId, response);
+    await this.#settleBudget(call.step, sent.callId, call.costUsd);
     if (fault === undefined) {
       this.#worker.laneHealth.noteResponse(request.lane, sent.startedMs);
       this.#suspectAttempts = 0;
@@ -670,7 +711,11 @@ export class CellExecution {
   /** @param why.withoutProgress - Left out of the settlement if the cell has made progress nevertheless. */
   async #release(
     delayMs: number,
-    { breakerKey, withoutProgress }: Pick<Release, 'breakerKey' | 'withoutProgress'> = {},
+    {
+      breakerKey,
+      budget,
+      withoutProgress,
+    }: Pick<Release, 'breakerKey' | 'budget' | 'withoutProgress'> = {},
   ): Promise<Settlement> {
     const { ledger, owner } = this.#worker;
     const attempts = this.#failedAttempts;
@@ -680,6 +725,7 @@ export class CellExecution {
       kind: 'release',
       delayMs,
       ...(breakerKey !== undefined && { breakerKey }),
+      ...(budget !== undefined && { budget }),
       ...(withoutProgress !== undefined && !this.#hasProgressed && { withoutProgress }),
     };
   }

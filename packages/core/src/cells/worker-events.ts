@@ -1,4 +1,5 @@
 import type { OpenBreaker } from '../domain/breaker.ts';
+import type { BudgetAccount } from '../domain/budget.ts';
 import type { CellKey, CellResult } from '../domain/cell.ts';
 import type { Tally } from '../domain/tally.ts';
 import type { ThriceError } from '../errors.ts';
@@ -40,6 +41,8 @@ export type WorkerEvent =
     }
   | { readonly kind: 'breaker-opened'; readonly breaker: OpenBreaker }
   | { readonly kind: 'breaker-waiting'; readonly breaker: OpenBreaker; readonly untilMs: number }
+  /** So much of a cap is spent that its user is to be told; once per cap. */
+  | { readonly kind: 'budget-warned'; readonly account: BudgetAccount }
   /** Cells waited although nothing kept them from a call; the worker has restarted them. */
   | { readonly kind: 'stalled'; readonly cellCount: number; readonly forMs: number }
   /** Cells that a dead worker held. Where a call of it was in flight, that may be paid twice. */

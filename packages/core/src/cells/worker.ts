@@ -12,6 +12,7 @@ import type { ClientFor } from '../ports/model-client.ts';
 import type { PatternMatcher } from '../ports/pattern-matcher.ts';
 import type { Random } from '../ports/random.ts';
 import type { SolverRegistry } from '../ports/solver.ts';
+import type { BudgetRefusal, CallBudget } from './call-budget.ts';
 import type { Heartbeat } from './heartbeat.ts';
 import type { LaneHealth } from './lane-health.ts';
 import type { WorkerObserver } from './worker-events.ts';
@@ -26,6 +27,8 @@ export interface Worker {
   readonly blobs: BlobStore;
   readonly clientFor: ClientFor;
   readonly governor: Governor;
+  /** Undefined for a group without a budget. */
+  readonly budget?: CallBudget | undefined;
   readonly heartbeat: Heartbeat;
   /** What this process knows of the lanes' servers. */
   readonly laneHealth: LaneHealth;
@@ -63,6 +66,8 @@ export type Settlement =
       readonly delayMs: number;
       /** The open breaker that the cell waits for; absent if it waits for something else. */
       readonly breakerKey?: string;
+      /** The budget that does not cover the cell's next call; absent if it waits for something else. */
+      readonly budget?: BudgetRefusal;
       /**
        * Why nothing came of the delivery. Absent if the cell has made progress, which has a bound of its own: a
        * call or an attempt was recorded, a response in the background was asked for, or another worker has the cell.

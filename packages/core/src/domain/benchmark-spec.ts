@@ -68,6 +68,11 @@ const secondsSchema = z
   .positive()
   .max(86_400, { error: 'expected seconds, at most 86400 (a day)' });
 
+const usdSchema = z
+  .number()
+  .positive({ error: 'expected dollars, more than 0' })
+  .max(1_000_000, { error: 'expected dollars, at most 1000000' });
+
 /** A deterministic subset, in file order: `tags`, then `start`, then `per_tag`, then `limit`. */
 export const selectSchema = z.strictObject({
   start: z.int().min(0).default(0),
@@ -95,6 +100,7 @@ const laneSchema = z.strictObject({
   api_key_env: variableSchema('LAB_API_KEY', 'a key').optional(),
   max_concurrency: z.int().min(1).max(10_000).optional(),
   timeout_s: secondsSchema.optional(),
+  budget_usd: usdSchema.optional(),
   max_tokens_field: z.enum(['max_tokens', 'max_completion_tokens']).optional(),
   served_model: servedModelSchema.optional(),
   protocol: protocolSchema.optional(),
@@ -265,8 +271,8 @@ function specSchema({
     coverage_floor: z.number().min(0).max(1).default(0.98),
     skip_missing_keys: z.boolean().default(false),
     share_calls: z.boolean().default(false),
-    budget_usd: unsupported('leave it out: a cap that is not enforced would be worse than none'),
     notify: notifySchema.optional(),
+    budget_usd: usdSchema.optional(),
     select: selectSchema.optional(),
     lanes: z.record(laneNameSchema, laneSchema).default({}),
     prices: z.record(z.string(), priceSchema).default({}),

@@ -29,6 +29,8 @@ export interface Lane {
   readonly tokensPerMinute: number | undefined;
   /** One model call, ms. */
   readonly timeoutMs: number;
+  /** What a group may spend on it; undefined for no cap. */
+  readonly budgetUsd: number | undefined;
   readonly maxTokensField: 'max_tokens' | 'max_completion_tokens';
   /** What an answer by another model means, unless the config says it. */
   readonly servedModel: ServedModelPolicy;
@@ -112,6 +114,8 @@ export interface Benchmark {
   readonly sharesCalls: boolean;
   /** Whether there are earlier groups whose answers it takes. */
   readonly reusesCalls: boolean;
+  /** What a group may spend; undefined for no cap. */
+  readonly budgetUsd: number | undefined;
   readonly lanes: ReadonlyMap<string, Lane>;
   readonly configs: readonly Config[];
   /** By `lane/model`: the prices of the spec, and the built-in ones of the other models that configs ask. */

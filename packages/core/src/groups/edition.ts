@@ -2,6 +2,7 @@ import type { Benchmark, Config } from '../domain/benchmark.ts';
 import type { CellRow } from '../domain/cell.ts';
 import type { Grading } from '../domain/grading.ts';
 import type { GroupHeader } from '../domain/group.ts';
+import type { Budgets } from '../ports/budgets.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { RowStores } from '../results/read-rows.ts';
 import type { LoadedGroup } from '../spec/load-group.ts';
@@ -51,6 +52,8 @@ export function editionOf(
 /** What results are read from and written to. */
 export interface FinalizeStores extends RowStores {
   readonly clock: Clock;
+  /** Undefined where groups have no budgets. */
+  readonly budgets?: Pick<Budgets, 'readAccounts'> | undefined;
   /** Called with each row as it is written. */
   readonly onRow?: ((row: CellRow) => void) | undefined;
 }

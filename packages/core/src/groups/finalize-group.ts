@@ -5,6 +5,7 @@ import { countDone, countPlanned, type Tally } from '../domain/tally.ts';
 import { ThriceError } from '../errors.ts';
 import { mapBounded } from '../map-bounded.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
+import { type BudgetSummary, summarizeBudget } from '../results/budget-summary.ts';
 import type { Summary } from '../results/summary.ts';
 import { renderSummary } from '../results/summary-table.ts';
 import type { LoadedGroup } from '../spec/load-group.ts';
@@ -17,7 +18,7 @@ const EXIT_COMPLETE = 0;
 const EXIT_WITHOUT_SCORE = 1;
 
 /** Exit codes of groups that ended early. */
-export const earlyExitCodes = { paused: 2, interrupted: 130 } as const;
+export const earlyExitCodes = { paused: 2, pausedAtBudget: 3, interrupted: 130 } as const;
 
 /** The files of a group under one of its gradings, as written. */
 export interface WrittenResults {
@@ -87,12 +88,14 @@ export async function writeSummaries(
   for (const run of header.runs) {
     await writeJson(blobs, `${folder}/${run}/summary.json`, builder.build(run));
   }
+  const accounts = (await stores.budgets?.readAccounts(header.group)) ?? [];
+  const budget = summarizeBudget(accounts);
   for (const run of header.runs) {
     const written = configs.filter((each) => each.run === run);
     const files = await mapBounded(written, 1, (each) => describeFiles(edition, each, blobs));
-    await writeManifest({ edition, run, files, exitCode }, stores);
+    await writeManifest({ edition, run, files, exitCode, budget }, stores);
   }
-  const summary = builder.build();
+  const summary: Summary = { ...builder.build(), ...(budget && { budget }) };
   await writeJson(blobs, `${folder}/group.json`, header);
   await writeJson(blobs, `${folder}/summary.json`, summary);
   await blobs.write(`${folder}/summary.md`, [renderSummary(summary, 'md')]);
@@ -153,8 +156,8 @@ export function possibleExitCodes(
   hasFailures: boolean,
   hasNotAttempted: boolean,
 ): readonly number[] {
-  const { paused, interrupted } = earlyExitCodes;
-  const early = hasNotAttempted ? [paused, interrupted] : [interrupted];
+  const { paused, pausedAtBudget, interrupted } = earlyExitCodes;
+  const early = hasNotAttempted ? [paused, pausedAtBudget, interrupted] : [interrupted];
   return [finishedExitCode(hasFailures), ...early];
 }
 
@@ -205,6 +208,8 @@ export interface ManifestFacts {
   readonly run: string;
   readonly files: readonly ConfigFiles[];
   readonly exitCode: number;
+  /** As the group has left it; undefined without one. */
+  readonly budget: BudgetSummary | undefined;
   readonly finishedAt: string;
 }
 
@@ -214,6 +219,7 @@ export function describeManifest({
   run,
   files,
   exitCode,
+  budget,
   finishedAt,
 }: ManifestFacts): object {
   return {
@@ -238,6 +244,7 @@ export function describeManifest({
     scorerVersions: versionsOf(grading),
     grading,
     configs: header.configs.map((entry) => describeConfig(entry, files)),
+    ...(budget && { budget }),
     exitCode,
   };
 }

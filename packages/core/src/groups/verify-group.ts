@@ -4,6 +4,7 @@ import { type CellRow, cellRowSchema } from '../domain/cell.ts';
 import { type GroupHeader, groupHeaderSchema } from '../domain/group.ts';
 import type { Question } from '../domain/question.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
+import { type BudgetSummary, budgetSummarySchema } from '../results/budget-summary.ts';
 import { readQuestionRows } from '../results/read-rows.ts';
 import type { Summary } from '../results/summary.ts';
 import { SummaryBuilder } from '../results/summary-builder.ts';
@@ -301,9 +302,10 @@ class EditionCheck {
     for (const [run, runFiles] of filesByRun) {
       const key = this.#keyOf(run, 'manifest.json');
       const manifest = await this.#readJson(key);
-      const { finishedAt, exitCode } = (manifest ?? {}) as {
+      const { finishedAt, exitCode, budget } = (manifest ?? {}) as {
         readonly finishedAt?: unknown;
         readonly exitCode?: unknown;
+        readonly budget?: unknown;
       };
       const expectedCode = exitCodes.find((code) => code === exitCode) ?? exitCodes[0] ?? 0;
       const recomputed = describeManifest({
@@ -311,6 +313,7 @@ class EditionCheck {
         run,
         files: runFiles,
         exitCode: expectedCode,
+        budget: this.#readBudget(budget),
         finishedAt: typeof finishedAt === 'string' ? finishedAt : 'an instant',
       });
       this.#compare(key, manifest, recomputed);
@@ -318,17 +321,26 @@ class EditionCheck {
   }
 
   async #checkGroupFiles(summary: Summary): Promise<void> {
-    for (const [name, recomputed] of [
-      ['group.json', this.#edition.header],
-      ['summary.json', summary],
-    ] as const) {
-      const key = this.#keyOf(name);
-      this.#compare(key, await this.#readJson(key), recomputed);
-    }
+    const headerKey = this.#keyOf('group.json');
+    this.#compare(headerKey, await this.#readJson(headerKey), this.#edition.header);
+    const summaryKey = this.#keyOf('summary.json');
+    const published = await this.#readJson(summaryKey);
+    const budget = this.#readBudget((published as Partial<Summary> | null | undefined)?.budget);
+    this.#compare(summaryKey, published, { ...summary, ...(budget && { budget }) });
     const lines = renderSummary(summary, 'md').split('\n');
     if (lines.at(-1) === '') lines.pop();
-    await using published = this.#open(this.#keyOf('summary.md'));
-    for (const line of [...lines, undefined]) await published.expect(line);
+    await using page = this.#open(this.#keyOf('summary.md'));
+    for (const line of [...lines, undefined]) await page.expect(line);
+  }
+
+  /**
+   * What files may say of the budget: calls that nobody recorded count in it, so that it follows from no rows. Undefined
+   * for what is no budget, or that of another plan.
+   */
+  #readBudget(published: unknown): BudgetSummary | undefined {
+    const { data: budget } = budgetSummarySchema.safeParse(published);
+    const capUsd = this.#edition.header.spec.budget_usd ?? null;
+    return budget?.capUsd === capUsd ? budget : undefined;
   }
 
   /** Returns undefined for a missing file and null for one that is not valid JSON. */

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { budgetSummarySchema } from './budget-summary.ts';
 import { unscoredSchema } from './unscored-tally.ts';
 
 const count = z.int().min(0);
@@ -121,6 +122,8 @@ export const summarySchema = z.strictObject({
   specSha256: z.string(),
   questionsSha256: z.string(),
   coverageFloor: z.number(),
+  /** Of a group only; absent without a budget. */
+  budget: budgetSummarySchema.optional(),
   configs: z.array(
     z.strictObject({
       config: z.string(),

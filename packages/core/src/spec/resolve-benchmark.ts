@@ -68,6 +68,7 @@ export function resolveBenchmark(
     coverageFloor: spec.coverage_floor,
     sharesCalls: spec.share_calls,
     reusesCalls: false,
+    budgetUsd: spec.budget_usd,
     lanes,
     configs,
     prices: new Map(Object.entries(spec.prices)),
@@ -279,6 +280,7 @@ function resolveLane(spec: BenchmarkSpec, name: string): Lane {
     requestsPerMinute: given?.rpm,
     tokensPerMinute: given?.tpm,
     timeoutMs: (given?.timeout_s ?? spec.timeout_s) * 1000,
+    budgetUsd: given?.budget_usd,
     maxTokensField: given?.max_tokens_field ?? vendor?.maxTokensField ?? 'max_tokens',
     servedModel: given?.served_model ?? 'pin',
   };

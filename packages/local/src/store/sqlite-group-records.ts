@@ -14,8 +14,7 @@ export class SqliteGroupRecords implements GroupRecords {
   readonly #countCells: StatementSync;
   readonly #deletePool: StatementSync;
   readonly #deleteTally: StatementSync;
-  readonly #deleteNotifications: StatementSync;
-  readonly #deleteGroup: StatementSync;
+  readonly #deleteGroup: readonly StatementSync[];
 
   constructor(
     database: DatabaseSync,
@@ -30,8 +29,10 @@ export class SqliteGroupRecords implements GroupRecords {
     );
     this.#deletePool = database.prepare(DELETE_POOL);
     this.#deleteTally = database.prepare('DELETE FROM tallies WHERE run = ? AND config = ?');
-    this.#deleteNotifications = database.prepare('DELETE FROM notifications WHERE group_name = ?');
-    this.#deleteGroup = database.prepare('DELETE FROM groups WHERE group_name = ?');
+    const tables = ['notifications', 'reservations', 'budget_accounts', 'groups'];
+    this.#deleteGroup = tables.map((table) =>
+      database.prepare(`DELETE FROM ${table} WHERE group_name = ?`),
+    );
   }
 
   async deleteRecords(run: string, config: string): Promise<number> {
@@ -58,8 +59,7 @@ export class SqliteGroupRecords implements GroupRecords {
 
   async deleteHeader(group: string): Promise<void> {
     await this.#commit.write(() => {
-      this.#deleteNotifications.run(group);
-      this.#deleteGroup.run(group);
+      for (const statement of this.#deleteGroup) statement.run(group);
     });
   }
 }

@@ -85,6 +85,12 @@ export class WorkerRegistry {
     return !IDLE_STATES.includes(processState(pid) ?? '');
   }
 
+  /** Whether a worker has ended, or is seen to be dead. One that cannot be seen has not. */
+  isGone(owner: string): boolean {
+    const row = this.#database.prepare('SELECT * FROM workers WHERE owner = ?').get(owner);
+    return row === undefined || isDead(workerRowSchema.parse(row));
+  }
+
   /** Removes this process from the registry and frees everything it still holds. */
   async unregister(): Promise<void> {
     await this.#commit.write(() => this.#free(this.owner));

@@ -88,10 +88,10 @@ export class ResultsAhead implements AsyncDisposable {
 
   async #write(): Promise<WrittenResults | undefined> {
     const { header, benchmark, patterns, engine } = this.#order;
-    const { ledger, clock } = engine;
+    const { ledger, clock, budgets } = engine;
     const untilFinal = (run: string, config: string, ids: readonly string[]) =>
       this.#untilFinal(run, config, ids);
-    const stores = { ledger, clock, patterns, blobs: this.#staged, untilFinal };
+    const stores = { ledger, clock, patterns, blobs: this.#staged, budgets, untilFinal };
     try {
       const earlyExitCode = () => this.#earlyExitCode;
       const edition = await currentEdition({ header, benchmark }, stores);

@@ -1,4 +1,5 @@
 import {
+  type BudgetRefusal,
   type Delivery,
   executeCell,
   giveUpEndlessPatterns,
@@ -15,6 +16,7 @@ import type { Backlog, SqliteTaskQueue } from '../store/sqlite-task-queue.ts';
 import { BackgroundPlanning } from './background-planning.ts';
 import { CellsInFlight } from './cells-in-flight.ts';
 import { GroupBreakers } from './group-breakers.ts';
+import { GroupBudget } from './group-budget.ts';
 import { HeldWrites } from './held-writes.ts';
 import { accountOf } from './lane-share.ts';
 import { SentCalls } from './sent-calls.ts';
@@ -46,6 +48,7 @@ export async function workGroup(order: WorkOrder): Promise<Ending> {
   const loop = new WorkLoop(order, sentCalls);
   await order.engine.workers.register(order.header.group);
   try {
+    await loop.openBudget();
     const ending = await loop.run();
     await order.onEnd?.(ending);
     return ending;
@@ -78,6 +81,7 @@ class WorkLoop {
   readonly #watchdog: StallWatchdog;
   readonly #waitReport: WaitReport;
   readonly #idle: WakeableSleep;
+  #budget: GroupBudget | undefined;
   #failure: { readonly error: unknown } | undefined;
   #isCancelled = false;
   /** Everything that is left waits for open breakers. */
@@ -134,6 +138,11 @@ class WorkLoop {
     });
   }
 
+  /** Opens the budget of the group, if its plan has one. Nothing is called before. */
+  async openBudget(): Promise<void> {
+    this.#budget = await GroupBudget.open(this.#order, (event) => this.#observe(event));
+  }
+
   async run(): Promise<Ending> {
     const { drainSignal, stopSignal, governor } = this.#order;
     this.#heldWrites.start();
@@ -145,6 +154,7 @@ class WorkLoop {
     const drain = () => {
       // At once: the loop may wait for a store that takes no writes.
       governor.close();
+      this.#budget?.calls.close();
       this.#idle.wake();
     };
     const stop = () => {
@@ -230,6 +240,7 @@ class WorkLoop {
     if (this.#failure === undefined && !this.#isCancelled && !isStopped) return undefined;
     this.#planning.stop();
     this.#order.governor.close();
+    this.#budget?.calls.close();
     await this.#drain();
     if (this.#failure !== undefined) throw this.#failure.error;
     if (this.#isCancelled) return { kind: 'cancelled' };
@@ -252,13 +263,17 @@ class WorkLoop {
     const backlog = this.#ownOf(whole);
     if (backlog.length === 0) return { kind: 'complete' };
     const openBreakers = new Map<string, OpenBreaker>();
+    let budget: BudgetRefusal | undefined;
     for (const each of backlog) {
+      const refusal = this.#budget?.refusalOf(each.config);
+      budget ??= refusal;
+      if (refusal !== undefined) continue;
       const breakers = this.#breakers.blockersOf(each);
       if (breakers.length === 0) return undefined;
       if (breakers.some((breaker) => this.#breakers.isWaitedFor(breaker))) return undefined;
       for (const breaker of breakers) openBreakers.set(breaker.breakerKey, breaker);
     }
-    return { kind: 'paused', openBreakers: [...openBreakers.values()] };
+    return { kind: 'paused', openBreakers: [...openBreakers.values()], budget };
   }
 
   /** Receives and starts as many cells as there is room for. Returns how many it started. */
@@ -286,7 +301,7 @@ class WorkLoop {
     let count = 0;
     for (const { name, lane: own } of benchmark.configs) {
       if (own !== lane || !scope.configs.includes(name)) continue;
-      if (!this.#breakers.isReadyForProbe(name)) continue;
+      if (!this.#breakers.isReadyForProbe(name) || this.#isAtBudget(name)) continue;
       const [delivery] = await this.#queue.receive(lane, 1, { runs: scope.runs, configs: [name] });
       if (delivery === undefined) continue;
       this.#breakers.startProbe(delivery);
@@ -296,12 +311,16 @@ class WorkLoop {
     return count;
   }
 
-  /** The configs of a lane that no breaker blocks. */
+  #isAtBudget(config: string): boolean {
+    return this.#budget?.refusalOf(config) !== undefined;
+  }
+
+  /** The configs of a lane that neither a breaker nor the budget stops. */
   #unblockedConfigs(lane: string): readonly string[] {
     return this.#order.benchmark.configs
       .filter((config) => config.lane === lane)
       .map(({ name }) => name)
-      .filter((name) => this.#breakers.isUnblocked(name))
+      .filter((name) => this.#breakers.isUnblocked(name) && !this.#isAtBudget(name))
       .filter((name) => this.#order.scope.configs.includes(name));
   }
 
@@ -320,6 +339,7 @@ class WorkLoop {
       blobs: engine.blobs,
       clientFor: (lane) => this.#sentCalls.watch(clientFor(lane)),
       governor,
+      budget: this.#budget?.calls,
       heartbeat: this.#heartbeat,
       clock: engine.clock,
       createDigest: createNodeDigest,
@@ -340,6 +360,7 @@ class WorkLoop {
       return;
     }
     this.#breakers.defer(delivery, settlement.breakerKey);
+    this.#budget?.noteSettlement(delivery, settlement);
     await this.#queue.release(delivery, settlement.delayMs);
   }
 
@@ -360,6 +381,7 @@ class WorkLoop {
     this.#isCancelled = group !== undefined && group.state !== 'active';
     const takenOver = await takeOverCells(engine);
     if (takenOver.cells.length > 0) observe({ kind: 'cells-taken-over', ...takenOver });
+    await this.#budget?.refresh();
     await this.#breakers.refresh();
     await this.#waitReport.update(
       [...governor.laneWaits, ...this.#breakers.waits],
@@ -378,6 +400,7 @@ class WorkLoop {
     const nowMs = this.#order.engine.clock.now();
     const visibleAtMs = backlog
       .filter(({ config }) => this.#breakers.breakerOf(config) === undefined)
+      .filter(({ config }) => !this.#isAtBudget(config))
       .map(({ nextVisibleAtMs }) => nextVisibleAtMs);
     return Math.min(REFRESH_MS, Math.max(IDLE_MS, Math.min(...visibleAtMs) - nowMs));
   }

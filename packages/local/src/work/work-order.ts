@@ -1,5 +1,6 @@
 import type {
   Benchmark,
+  BudgetRefusal,
   ClientFor,
   GroupHeader,
   LaneWait,
@@ -50,8 +51,12 @@ export interface WorkOrder {
 export type Ending =
   /** All tasks are done. */
   | { readonly kind: 'complete' }
-  /** The remaining tasks wait for a blocked lane or model. */
-  | { readonly kind: 'paused'; readonly openBreakers: readonly OpenBreaker[] }
+  /** The remaining tasks wait for a blocked lane or model, or for a larger budget. */
+  | {
+      readonly kind: 'paused';
+      readonly openBreakers: readonly OpenBreaker[];
+      readonly budget: BudgetRefusal | undefined;
+    }
   /** A signal asked the process to stop. */
   | {
       readonly kind: 'interrupted';

@@ -32,6 +32,8 @@ export interface CheckedQuestions {
   readonly longestPrompts: ReadonlyMap<string, LongestPrompt>;
   /** The size of the prompts of each config. */
   readonly promptSizes: ReadonlyMap<string, PromptSizes>;
+  /** The configs that have questions with images. */
+  readonly imageConfigs: ReadonlySet<string>;
   /** The selected questions as stored; undefined if they are too many to keep. */
   readonly lines: readonly string[] | undefined;
 }
@@ -69,6 +71,7 @@ export async function checkQuestions(
     count: 0,
     targets: createTargetCheck(config, describeExpectedTarget),
     hasWindow: config.roles.some(({ model }) => contextWindowOf(model) !== undefined),
+    hasImages: false,
     longest: { id: '', chars: -1 },
     sizes: NO_PROMPTS,
     askings: askingsOf(config),
@@ -99,6 +102,7 @@ export async function checkQuestions(
         entry.sizes = addPrompt(entry.sizes, prompt);
       for (const prompt of entry.hasWindow ? rendered.prompts : [])
         entry.longest = longerPrompt(entry.longest, question, prompt);
+      entry.hasImages ||= hasImage(question);
       if (
         entry.dropsChoices &&
         question.choices !== null &&
@@ -130,6 +134,9 @@ export async function checkQuestions(
         .map(({ config, longest }) => [config.name, longest]),
     ),
     promptSizes: new Map(perConfig.map(({ config, sizes }) => [config.name, sizes])),
+    imageConfigs: new Set(
+      perConfig.filter(({ hasImages }) => hasImages).map(({ config }) => config.name),
+    ),
     lines,
   };
 }
@@ -157,6 +164,14 @@ export async function* selectQuestions(
 /** Returns the stored form of a question: one JSON line, with its line feed. */
 export function serializeQuestion(question: Question): string {
   return `${JSON.stringify(question)}\n`;
+}
+
+function hasImage({ attachments, messages }: Question): boolean {
+  if (attachments !== undefined) return true;
+  return (messages ?? []).some(
+    ({ content }) =>
+      typeof content !== 'string' && content.some(({ type }) => type === 'image_url'),
+  );
 }
 
 function droppedChoices({ name }: Config, { id }: Question): string {

@@ -8,6 +8,8 @@
  * `lane_limits` has what is known of the limits of a lane's account, and who uses it.
  * `pooled_calls` has which step buys, or has bought, a call that the cells of `run` share;
  * `only_config` is empty unless it is for one config alone.
+ * `budget_accounts` has a row for each lane of a group with a budget, and one with the lane '' for the whole group;
+ * `reservations` the calls that are in flight there, and those whose cost is not known (`is_kept`).
  */
 export const firstMigration = `
 CREATE TABLE groups (
@@ -122,6 +124,27 @@ CREATE TABLE lane_limits (
   account TEXT PRIMARY KEY,
   lane_limit TEXT NOT NULL
 ) STRICT;
+CREATE TABLE budget_accounts (
+  group_name TEXT NOT NULL,
+  lane TEXT NOT NULL,
+  account TEXT NOT NULL,
+  PRIMARY KEY (group_name, lane)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE reservations (
+  group_name TEXT NOT NULL,
+  run TEXT NOT NULL,
+  config TEXT NOT NULL,
+  id TEXT NOT NULL,
+  step TEXT NOT NULL,
+  call_id TEXT NOT NULL,
+  lane TEXT NOT NULL,
+  until_ms INTEGER NOT NULL,
+  is_kept INTEGER NOT NULL DEFAULT 0,
+  reservation TEXT NOT NULL,
+  PRIMARY KEY (group_name, run, config, id, step, call_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX open_reservations ON reservations (group_name, until_ms) WHERE is_kept = 0;
 
 CREATE TABLE workers (
   owner TEXT PRIMARY KEY,

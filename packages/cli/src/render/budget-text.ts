@@ -1,0 +1,99 @@
+import {
+  type BudgetAccount,
+  type BudgetRefusal,
+  type BudgetSummary,
+  countOf,
+  describeWarning,
+  formatDollars,
+  type GroupHeader,
+  toUsd,
+} from '@thrice/core';
+
+/** What is shown of a cap and what is spent of it. */
+type SpentSummary = Pick<
+  BudgetSummary,
+  'capUsd' | 'spentUsd' | 'reservedUsd' | 'unknownUsd' | 'unknownCalls'
+>;
+
+/** Warns that most of a cap is spent. */
+export function describeBudgetWarning(account: BudgetAccount): string {
+  const { lane, capNanoUsd, spentNanoUsd } = account;
+  const percent = Math.floor((100 * spentNanoUsd) / (capNanoUsd ?? spentNanoUsd));
+  return describeWarning(
+    'budget-nearly-spent',
+    `${percent}% of ${describeCap(lane, toUsd(capNanoUsd ?? 0))} is spent`,
+  );
+}
+
+/** Describes a reached cap as the reason why work is paused. */
+export function describeBudgetPause({ account, amountNanoUsd }: BudgetRefusal): string {
+  const { lane, capNanoUsd, spentNanoUsd, keptCount, keptNanoUsd } = account;
+  const spent = formatDollars(toUsd(spentNanoUsd));
+  const next = formatDollars(toUsd(amountNanoUsd));
+  const unknown = describeUnknown({ unknownCalls: keptCount, unknownUsd: toUsd(keptNanoUsd) });
+  const remedy = lane === null ? '' : `; raise budget_usd of [lanes.${lane}] in the spec`;
+  return `paused: ${describeCap(lane, toUsd(capNanoUsd ?? 0))} is reached: spent ${spent}${unknown}, and the next call may cost up to ${next}${remedy}`;
+}
+
+/** Describes a budget, and those of lanes, a line each. */
+export function describeBudget(budget: BudgetSummary): readonly string[] {
+  const ofGroup = budget.capUsd === null ? [] : [`budget: ${describeSpent(budget)}`];
+  return [
+    ...ofGroup,
+    ...budget.lanes.map((each) => `budget of lane ${each.lane}: ${describeSpent(each)}`),
+  ];
+}
+
+/** Describes what of a budget is spent, for a table. */
+export function describeSpentOf({ capUsd, spentUsd }: BudgetSummary): string {
+  const spent = formatDollars(spentUsd);
+  return capUsd === null ? spent : `${spent} of ${formatDollars(capUsd)}`;
+}
+
+/** The cap of a group that is reached; null where it is that of a lane, which only the spec names. */
+type ReachedCap = Pick<BudgetSummary, 'capUsd' | 'spentUsd'> | null;
+
+/** Returns what a refused call says of the cap of its group. */
+export function reachedCapOf({ account }: Pick<BudgetRefusal, 'account'>): ReachedCap {
+  const { lane, capNanoUsd, spentNanoUsd } = account;
+  if (lane !== null || capNanoUsd === null) return null;
+  return { capUsd: toUsd(capNanoUsd), spentUsd: toUsd(spentNanoUsd) };
+}
+
+/**
+ * Returns the command that raises a cap to twice as much and resumes its group.
+ *
+ * @param resume - The command that resumes it.
+ */
+export function raiseCommand(
+  cap: ReachedCap,
+  { resume, header }: { readonly resume: string; readonly header: GroupHeader },
+): string {
+  if (cap === null || cap.capUsd === null) return `${resume} --spec ${header.specSource.path}`;
+  return `${resume} --budget-usd ${roundUp(2 * Math.max(cap.capUsd, cap.spentUsd))}`;
+}
+
+/** Two digits are enough for a cap that is only proposed. */
+function roundUp(usd: number): number {
+  const unit = 10 ** (Math.floor(Math.log10(usd)) - 1);
+  return Number((Math.ceil(usd / unit - 1e-9) * unit).toPrecision(2));
+}
+
+function describeCap(lane: string | null, capUsd: number): string {
+  const cap = `the budget of ${formatDollars(capUsd)}`;
+  return lane === null ? cap : `${cap} for lane ${lane}`;
+}
+
+function describeSpent(spent: SpentSummary): string {
+  const { capUsd, spentUsd, reservedUsd } = spent;
+  const inFlight = reservedUsd === 0 ? '' : `, ${formatDollars(reservedUsd)} reserved`;
+  return `${formatDollars(spentUsd)} of ${formatDollars(capUsd)} spent${describeUnknown(spent)}${inFlight}`;
+}
+
+function describeUnknown({
+  unknownCalls,
+  unknownUsd,
+}: Pick<SpentSummary, 'unknownCalls' | 'unknownUsd'>): string {
+  if (unknownCalls === 0) return '';
+  return ` (${countOf(unknownCalls, 'call')} of unknown cost at the worst case: ${formatDollars(unknownUsd)})`;
+}

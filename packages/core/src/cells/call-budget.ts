@@ -1,0 +1,159 @@
+import type { Benchmark } from '../domain/benchmark.ts';
+import { modelRefOf } from '../domain/breaker.ts';
+import { type BudgetAccount, type CallKey, toNanoUsd } from '../domain/budget.ts';
+import type { CellKey } from '../domain/cell.ts';
+import { ThriceError } from '../errors.ts';
+import { limits } from '../limits.ts';
+import type { Budgets } from '../ports/budgets.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { StepRequest } from '../ports/solver.ts';
+import { boundCall } from '../pricing/bound-call.ts';
+import type { WorkerObserver } from './worker-events.ts';
+
+/** A call that what is left of a budget does not cover, while no other call is in flight that could leave more. */
+export interface BudgetRefusal {
+  /** The account whose cap is reached. */
+  readonly account: BudgetAccount;
+  /** The worst case of the call. */
+  readonly amountNanoUsd: number;
+}
+
+/** The outcome of a reservation for a call. */
+export type CallReserving =
+  | { readonly kind: 'reserved'; readonly reserved: ReservedCall }
+  /** Calls in flight may leave enough: ask again when some have ended. */
+  | { readonly kind: 'short' }
+  | ({ readonly kind: 'refused' } & BudgetRefusal);
+
+/** The reservation of a call that may be sent. */
+export interface ReservedCall {
+  /**
+   * Counts what the call has cost.
+   *
+   * @param costUsd - Null where nobody knows: its worst case counts as spent.
+   */
+  settle(costUsd: number | null): Promise<void>;
+}
+
+/**
+ * Keeps the calls of one process within the budgets of their group.
+ *
+ * A call is reserved at its worst case before it is sent and settled when its cost is recorded. Near a cap, cells wait
+ * for the calls in flight, of any process: each takes its turn to ask again when one has ended.
+ */
+export class CallBudget {
+  readonly #group: string;
+  readonly #owner: string;
+  readonly #benchmark: Pick<Benchmark, 'lanes' | 'prices'>;
+  readonly #budgets: Budgets;
+  readonly #clock: Clock;
+  readonly #observe: WorkerObserver;
+  /** The cells that wait for calls in flight, in the order in which they ask again. */
+  readonly #waiting: (() => void)[] = [];
+  #isPolling = false;
+  #isClosed = false;
+
+  constructor(init: {
+    readonly group: string;
+    /** The worker's name on its reservations. */
+    readonly owner: string;
+    readonly benchmark: Pick<Benchmark, 'lanes' | 'prices'>;
+    readonly budgets: Budgets;
+    readonly clock: Clock;
+    readonly observe: WorkerObserver;
+  }) {
+    this.#group = init.group;
+    this.#owner = init.owner;
+    this.#benchmark = init.benchmark;
+    this.#budgets = init.budgets;
+    this.#clock = init.clock;
+    this.#observe = init.observe;
+  }
+
+  /**
+   * Reserves the worst case of a call.
+   *
+   * @throws {ThriceError} `invalid-request` for a call whose cost has no bound; `interrupted` for one that would have to
+   *   wait after the budget was closed.
+   */
+  async reserve(
+    key: CellKey,
+    { step, callId, request }: Pick<CallKey, 'step' | 'callId'> & { readonly request: StepRequest },
+  ): Promise<CallReserving> {
+    const amountNanoUsd = this.#worstCaseOf(request);
+    const { lane } = request;
+    const timeoutMs = this.#benchmark.lanes.get(lane)?.timeoutMs ?? 0;
+    const untilMs = this.#clock.now() + timeoutMs + limits.reservationSlackMs;
+    const { run, config, id } = key;
+    const reserving = await this.#budgets.reserve(this.#group, {
+      ...{ run, config, id, step, callId, lane, amountNanoUsd, untilMs },
+      owner: this.#owner,
+    });
+    if (reserving.kind === 'refused' && reserving.hasOpen) {
+      if (this.#isClosed) throw stopped();
+      return { kind: 'short' };
+    }
+    // What is enough for this one may be enough for the next, and what is refused to this one leaves it for others.
+    this.#wakeNext();
+    if (reserving.kind === 'refused') {
+      return { kind: 'refused', account: reserving.account, amountNanoUsd };
+    }
+    const call = { cell: key, step, callId };
+    return { kind: 'reserved', reserved: { settle: (costUsd) => this.settle(call, costUsd) } };
+  }
+
+  /** Counts what a call has cost; see {@link ReservedCall}. Has no effect for a call that was settled before. */
+  async settle(call: CallKey, costUsd: number | null): Promise<void> {
+    const costNanoUsd = costUsd === null ? null : toNanoUsd(costUsd);
+    const warned = await this.#budgets.settle(this.#group, call, costNanoUsd);
+    for (const account of warned) this.#observe({ kind: 'budget-warned', account });
+    this.#wakeNext();
+  }
+
+  /** Waits for the turn to ask again. Ends at once when the signal aborts or the budget is closed. */
+  async waitForTurn(signal: AbortSignal): Promise<void> {
+    if (this.#isClosed || signal.aborted) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#waiting.push(resolve);
+    signal.addEventListener('abort', () => this.#leave(resolve), { once: true });
+    void this.#poll();
+    await promise;
+  }
+
+  /** Lets every waiting cell go: no more calls are made. */
+  close(): void {
+    this.#isClosed = true;
+    for (const resolve of this.#waiting.splice(0)) resolve();
+  }
+
+  #wakeNext(): void {
+    this.#waiting.shift()?.();
+  }
+
+  #leave(resolve: () => void): void {
+    const index = this.#waiting.indexOf(resolve);
+    if (index !== -1) this.#waiting.splice(index, 1);
+    resolve();
+  }
+
+  /** Calls of other processes end unheard: one cell asks now and then. */
+  async #poll(): Promise<void> {
+    if (this.#isPolling) return;
+    this.#isPolling = true;
+    while (this.#waiting.length > 0) {
+      await this.#clock.sleep(limits.budgetPollMs);
+      this.#wakeNext();
+    }
+    this.#isPolling = false;
+  }
+
+  #worstCaseOf(request: StepRequest): number {
+    const bound = boundCall(request, this.#benchmark.prices.get(modelRefOf(request)));
+    if (bound.kind === 'bounded') return toNanoUsd(bound.usd);
+    throw new ThriceError({ code: 'invalid-request', message: bound.problem });
+  }
+}
+
+function stopped(): ThriceError {
+  return new ThriceError({ code: 'interrupted', message: 'stopped while waiting for the budget' });
+}

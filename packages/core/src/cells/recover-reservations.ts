@@ -1,0 +1,54 @@
+import { type Reservation, toNanoUsd } from '../domain/budget.ts';
+import type { JournalEntry } from '../domain/call.ts';
+import type { Budgets } from '../ports/budgets.ts';
+import type { Ledger } from '../ports/ledger.ts';
+
+/**
+ * Settles the reservations of workers that died, by what the journal says.
+ *
+ * A call that it does not have may have been billed all the same, and counts at its worst case. A response that a
+ * vendor still prepares in the background stays reserved, whoever submitted it.
+ *
+ * @param isOver - Whether the call of a reservation has ended, with its worker or at its time limit.
+ */
+export async function recoverReservations(
+  group: string,
+  {
+    budgets,
+    ledger,
+    isOver,
+  }: {
+    readonly budgets: Budgets;
+    readonly ledger: Pick<Ledger, 'readJournal' | 'listDiscardedCalls' | 'readSubmissions'>;
+    readonly isOver: (reservation: Reservation) => boolean;
+  },
+): Promise<void> {
+  for (const reservation of await budgets.listOpen(group)) {
+    if (!isOver(reservation)) continue;
+    const { run, config, id, step, callId } = reservation;
+    const cell = { run, config, id };
+    const entry = await findEntry(reservation, ledger);
+    if (entry === undefined) {
+      const submission = (await ledger.readSubmissions(cell)).get(step);
+      if (submission?.callId === callId && submission.state === 'accepted') continue;
+    }
+    const costUsd = entry?.call.costUsd ?? null;
+    await budgets.settle(
+      group,
+      { cell, step, callId },
+      costUsd === null ? null : toNanoUsd(costUsd),
+    );
+  }
+}
+
+async function findEntry(
+  { run, config, id, step, callId }: Reservation,
+  ledger: Pick<Ledger, 'readJournal' | 'listDiscardedCalls'>,
+): Promise<JournalEntry | undefined> {
+  const answer = (await ledger.readJournal({ run, config, id })).get(step);
+  if (answer?.callId === callId) return answer;
+  for await (const { entry } of ledger.listDiscardedCalls(run, config, [id])) {
+    if (entry.step === step && entry.callId === callId) return entry;
+  }
+  return undefined;
+}

@@ -1,0 +1,159 @@
+import * as z from 'zod';
+import type { CellKey } from './cell.ts';
+
+const NANO_PER_USD = 1_000_000_000;
+/** The ratio of a cap from which its user is warned. */
+export const BUDGET_WARNING_RATIO = 0.8;
+
+/** Identifies a call among all calls of a group. */
+export interface CallKey {
+  readonly cell: CellKey;
+  readonly step: string;
+  readonly callId: string;
+}
+
+/** The worst case of a call, which counts against the budgets until the cost of the call is known. */
+export const reservationSchema = z.strictObject({
+  run: z.string(),
+  config: z.string(),
+  id: z.string(),
+  step: z.string(),
+  callId: z.string(),
+  lane: z.string(),
+  /** The worker that makes the call. */
+  owner: z.string(),
+  amountNanoUsd: z.int().min(0),
+  /** When the call has ended at the latest, ms since 1970. */
+  untilMs: z.number(),
+  /** Its cost will not be known: it counts as spent, in full. */
+  isKept: z.boolean(),
+});
+/** The worst case of a call; see {@link reservationSchema}. */
+export type Reservation = Readonly<z.infer<typeof reservationSchema>>;
+
+/** What a group has spent and may spend, in all or on one lane. In nanodollars: sums of whole numbers are exact. */
+export const budgetAccountSchema = z.strictObject({
+  /** Null for the whole group. */
+  lane: z.string().nullable(),
+  /** Null for none. */
+  capNanoUsd: z.int().min(0).nullable(),
+  /** The cost of the calls, and the worst case of those whose cost is not known. */
+  spentNanoUsd: z.int().min(0),
+  /** The worst case of the calls that have not ended. */
+  reservedNanoUsd: z.int().min(0),
+  /** What of `spentNanoUsd` is the worst case of calls whose cost is not known, and how many they are. */
+  keptNanoUsd: z.int().min(0),
+  keptCount: z.int().min(0),
+  isWarned: z.boolean(),
+  /** The worst case of the last call that did not fit while no other was in flight; null if none is known. */
+  refusedNanoUsd: z.int().min(0).nullable(),
+});
+/** What a group has spent and may spend; see {@link budgetAccountSchema}. */
+export type BudgetAccount = Readonly<z.infer<typeof budgetAccountSchema>>;
+
+/** The caps of a group in nanodollars, by lane; that of the whole group under null. */
+export type BudgetCaps = ReadonlyMap<string | null, number>;
+
+/** A cost as nanodollars, rounded up: what is counted is never less than what is billed. */
+export function toNanoUsd(usd: number): number {
+  // A millionth of a nanodollar is the error of the calculation, not a cost.
+  return Math.ceil(usd * NANO_PER_USD - 1e-6);
+}
+
+/** A cap as nanodollars, rounded down. */
+export function capToNanoUsd(usd: number): number {
+  return Math.floor(usd * NANO_PER_USD + 1e-6);
+}
+
+/** Nanodollars as dollars. */
+export function toUsd(nanoUsd: number): number {
+  return nanoUsd / NANO_PER_USD;
+}
+
+/** What an account has left for further calls; undefined without a cap. It is negative if a cap was lowered. */
+export function leftOf({
+  capNanoUsd,
+  spentNanoUsd,
+  reservedNanoUsd,
+}: BudgetAccount): number | undefined {
+  return capNanoUsd === null ? undefined : capNanoUsd - spentNanoUsd - reservedNanoUsd;
+}
+
+/** Whether the last call that was refused would still be refused. */
+export function isBudgetReached(account: BudgetAccount): boolean {
+  const left = leftOf(account);
+  return left !== undefined && account.refusedNanoUsd !== null && left < account.refusedNanoUsd;
+}
+
+/** Whether so much of a cap is spent that its user is to be warned. */
+export function isWarningDue({ capNanoUsd, spentNanoUsd }: BudgetAccount): boolean {
+  return capNanoUsd !== null && spentNanoUsd >= BUDGET_WARNING_RATIO * capNanoUsd;
+}
+
+/** An account of which nothing is spent. */
+export function emptyAccount(lane: string | null): BudgetAccount {
+  return {
+    lane,
+    capNanoUsd: null,
+    spentNanoUsd: 0,
+    reservedNanoUsd: 0,
+    keptNanoUsd: 0,
+    keptCount: 0,
+    isWarned: false,
+    refusedNanoUsd: null,
+  };
+}
+
+/** The accounts of a group whose calls have cost so much, that of the whole group first. */
+export function toAccounts(
+  calls: Iterable<{ readonly lane: string; readonly costUsd: number | null }>,
+): readonly BudgetAccount[] {
+  const accounts = new Map<string | null, BudgetAccount>([[null, emptyAccount(null)]]);
+  for (const { lane, costUsd } of calls) {
+    for (const name of [null, lane]) {
+      const account = accounts.get(name) ?? emptyAccount(name);
+      const spentNanoUsd = account.spentNanoUsd + toNanoUsd(costUsd ?? 0);
+      accounts.set(name, { ...account, spentNanoUsd });
+    }
+  }
+  return [...accounts.values()];
+}
+
+/** Puts a reservation on an account; undefined if what is left does not cover it. */
+export function reserveOn(
+  account: BudgetAccount,
+  amountNanoUsd: number,
+): BudgetAccount | undefined {
+  if ((leftOf(account) ?? amountNanoUsd) < amountNanoUsd) return undefined;
+  const reservedNanoUsd = account.reservedNanoUsd + amountNanoUsd;
+  return { ...account, reservedNanoUsd, refusedNanoUsd: null };
+}
+
+/**
+ * Replaces a reservation on an account by what its call has cost.
+ *
+ * @param costNanoUsd - Null where it will not be known: the reservation is kept.
+ */
+export function settleOn(
+  account: BudgetAccount,
+  { amountNanoUsd, isKept }: Pick<Reservation, 'amountNanoUsd' | 'isKept'>,
+  costNanoUsd: number | null,
+): BudgetAccount {
+  if (isKept && costNanoUsd === null) return account;
+  const wasKept = isKept ? amountNanoUsd : 0;
+  const isNowKept = costNanoUsd === null ? amountNanoUsd : 0;
+  const settled = {
+    ...account,
+    reservedNanoUsd: account.reservedNanoUsd - (isKept ? 0 : amountNanoUsd),
+    spentNanoUsd: account.spentNanoUsd - wasKept + (costNanoUsd ?? amountNanoUsd),
+    keptNanoUsd: account.keptNanoUsd - wasKept + isNowKept,
+    keptCount: account.keptCount - (isKept ? 1 : 0) + (costNanoUsd === null ? 1 : 0),
+  };
+  return { ...settled, isWarned: account.isWarned || isWarningDue(settled) };
+}
+
+/** Gives an account another cap, of which its user has not been warned. */
+export function capOn(account: BudgetAccount, capNanoUsd: number | null): BudgetAccount {
+  if (account.capNanoUsd === capNanoUsd) return account;
+  return { ...account, capNanoUsd, isWarned: false, refusedNanoUsd: null };
+}

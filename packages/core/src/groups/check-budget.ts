@@ -1,0 +1,46 @@
+import type { Benchmark, Config, ModelUse } from '../domain/benchmark.ts';
+import { modelRefOf } from '../domain/breaker.ts';
+import { type BoundedRequest, boundCall } from '../pricing/bound-call.ts';
+import { requestOf } from '../solvers/request-of.ts';
+import type { CheckedQuestions } from '../spec/questions/check-questions.ts';
+import { capsOf } from './open-budget.ts';
+
+/**
+ * Finds the configs whose calls have no bound on their cost, which a budget needs before the first call.
+ *
+ * @returns What is wrong in the spec: key path, what was expected, what was received, and what to do.
+ */
+export function checkBudget(
+  benchmark: Benchmark,
+  { imageConfigs }: Pick<CheckedQuestions, 'imageConfigs'>,
+): readonly string[] {
+  if (capsOf(benchmark).size === 0) return [];
+  return benchmark.configs.flatMap((config, index) =>
+    configProblems(config, `configs[${index}]`, { benchmark, imageConfigs }),
+  );
+}
+
+function configProblems(
+  config: Config,
+  where: string,
+  {
+    benchmark,
+    imageConfigs,
+  }: { readonly benchmark: Benchmark } & Pick<CheckedQuestions, 'imageConfigs'>,
+): readonly string[] {
+  const problems = config.roles.flatMap((role) => {
+    const model = modelRefOf(role);
+    const price = benchmark.prices.get(model);
+    const bound = boundCall(sampleOf(role, imageConfigs.has(config.name)), price);
+    if (bound.kind === 'bounded') return [];
+    const remedy = price === undefined ? `; add [prices."${model}"]` : '';
+    return [`${where}.${bound.key}: ${bound.problem}${remedy}`];
+  });
+  return [...new Set(problems)];
+}
+
+/** A request like those to a model, with an image if its questions have any. */
+function sampleOf(use: ModelUse, hasImages: boolean): BoundedRequest {
+  const image = { kind: 'image', url: 'data:image/png;base64,' } as const;
+  return requestOf(use, hasImages ? [{ role: 'user', content: [image] }] : []);
+}

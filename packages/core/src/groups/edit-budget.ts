@@ -1,0 +1,73 @@
+import { type GroupHeader, groupHeaderSchema } from '../domain/group.ts';
+import { ThriceError } from '../errors.ts';
+import type { BlobStore } from '../ports/blob-store.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Ledger } from '../ports/ledger.ts';
+import type { LoadedGroup } from '../spec/load-group.ts';
+import { capsOf } from './open-budget.ts';
+import { writePlan } from './plan-group.ts';
+
+/** A change of the budget of a stored group. */
+export interface BudgetEdit {
+  readonly group: LoadedGroup;
+  readonly budgetUsd: number;
+  readonly commandLine: readonly string[];
+  readonly toolVersion: string;
+}
+
+/**
+ * Replaces the budget of a group that has one. Its questions, configs and tasks stay as they are.
+ *
+ * @returns The header of the edited plan; the stored one if the budget is that already.
+ * @throws {ThriceError} `invalid-argument` for a group without a budget, whose calls were never checked for a bound;
+ *   `spec-changed` when another command edits or deletes it.
+ */
+export async function editBudget(
+  { group: { header, benchmark, isPlanned }, budgetUsd, commandLine, toolVersion }: BudgetEdit,
+  { ledger, blobs, clock }: EditBudgetStores,
+): Promise<GroupHeader> {
+  if (capsOf(benchmark).size === 0) throw noBudget(header);
+  const before = header.spec.budget_usd;
+  if (before === budgetUsd) return header;
+  const edit = {
+    at: clock.toIso(clock.now()),
+    commandLine: [...commandLine],
+    toolVersion,
+    changes: [
+      { key: 'budget_usd', was: before === undefined ? null : `${before}`, is: `${budgetUsd}` },
+    ],
+    before: { specSha256: header.specSource.sha256, questions: header.questions },
+  };
+  const edited = groupHeaderSchema.parse({
+    ...header,
+    spec: { ...header.spec, budget_usd: budgetUsd },
+    overrides: { ...header.overrides, budgetUsd },
+    edits: [...header.edits, edit],
+  });
+  if (!(await ledger.replaceHeader(header, edited))) throw editedMeanwhile(header);
+  // No cell was added.
+  if (isPlanned) await ledger.markPlanned(header.group);
+  await writePlan(edited, blobs);
+  return edited;
+}
+
+/** What a change of a budget reads and writes. */
+interface EditBudgetStores {
+  readonly ledger: Pick<Ledger, 'replaceHeader' | 'markPlanned'>;
+  readonly blobs: BlobStore;
+  readonly clock: Clock;
+}
+
+function noBudget({ group }: GroupHeader): ThriceError {
+  return new ThriceError({
+    code: 'invalid-argument',
+    message: `--budget-usd: expected a group with a budget, received ${group} without one; add one with --spec FILE --budget-usd USD, which checks its prices and limits`,
+  });
+}
+
+function editedMeanwhile({ group }: GroupHeader): ThriceError {
+  return new ThriceError({
+    code: 'spec-changed',
+    message: `${group}: expected the plan as it was read, received one that was edited or deleted meanwhile; repeat the command`,
+  });
+}

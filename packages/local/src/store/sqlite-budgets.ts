@@ -1,0 +1,200 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import {
+  type BudgetAccount,
+  type BudgetCaps,
+  type Budgets,
+  budgetAccountSchema,
+  type CallKey,
+  type Clock,
+  capOn,
+  emptyAccount,
+  type Reservation,
+  type Reserving,
+  reservationSchema,
+  reserveOn,
+  settleOn,
+  toAccounts,
+} from '@thrice/core';
+import * as z from 'zod';
+import type { GroupCommit } from './group-commit.ts';
+
+const spentRowSchema = z.object({ lane: z.string(), costUsd: z.number().nullable() });
+
+/**
+ * The budgets of groups in the ledger's SQLite file.
+ *
+ * A reservation is open --its call's cost is known--> gone, or --the cost will not be known--> kept --it is known
+ * after all--> gone. It and the accounts that it counts on change in one transaction.
+ */
+export class SqliteBudgets implements Budgets {
+  readonly #commit: GroupCommit;
+  readonly #clock: Clock;
+  readonly #sql: ReturnType<typeof prepareStatements>;
+
+  constructor(
+    database: DatabaseSync,
+    { commit, clock }: { readonly commit: GroupCommit; readonly clock: Clock },
+  ) {
+    this.#commit = commit;
+    this.#clock = clock;
+    this.#sql = prepareStatements(database);
+  }
+
+  async open(group: string, runs: readonly string[]): Promise<number> {
+    if (this.#readAll(group).length > 0) return 0;
+    return await this.#commit.write(() => {
+      if (this.#readAll(group).length > 0) return 0;
+      const calls = this.#sql.selectCosts
+        .all(JSON.stringify(runs))
+        .map((row) => spentRowSchema.parse(row));
+      const unknownCount = calls.filter(({ costUsd }) => costUsd === null).length;
+      if (unknownCount > 0) return unknownCount;
+      for (const account of toAccounts(calls)) this.#write(group, account);
+      return 0;
+    });
+  }
+
+  async setCaps(group: string, caps: BudgetCaps): Promise<void> {
+    await this.#commit.write(() => {
+      if (caps.size === 0) {
+        this.#sql.deleteAccounts.run(group);
+        this.#sql.deleteReservations.run(group);
+        return;
+      }
+      const lanes = [...caps.keys()].filter((lane) => lane !== null);
+      const accounts = new Map(this.#readAll(group).map((account) => [account.lane, account]));
+      for (const lane of lanes) if (!accounts.has(lane)) accounts.set(lane, emptyAccount(lane));
+      for (const account of accounts.values()) {
+        const capped = capOn(account, caps.get(account.lane) ?? null);
+        this.#write(group, capped);
+      }
+    });
+  }
+
+  reserve(group: string, reservation: Omit<Reservation, 'isKept'>): Promise<Reserving> {
+    return this.#commit.write(() => this.#reserve(group, { ...reservation, isKept: false }));
+  }
+
+  #reserve(group: string, reservation: Reservation): Reserving {
+    if (this.#find(group, toKey(reservation)) !== undefined) return { kind: 'reserved' };
+    const { lane, amountNanoUsd } = reservation;
+    const accounts = this.#accountsOf(group, lane);
+    const reserved: BudgetAccount[] = [];
+    for (const account of accounts) {
+      const next = reserveOn(account, amountNanoUsd);
+      if (next === undefined) return this.#refuse(group, account, amountNanoUsd);
+      reserved.push(next);
+    }
+    for (const account of reserved) this.#write(group, account);
+    this.#insert(group, reservation);
+    return { kind: 'reserved' };
+  }
+
+  #refuse(group: string, account: BudgetAccount, amountNanoUsd: number): Reserving {
+    const hasOpen =
+      this.#sql.hasOpen.get(group, this.#clock.now(), account.lane, account.lane) !== undefined;
+    if (!hasOpen) this.#write(group, { ...account, refusedNanoUsd: amountNanoUsd });
+    return { kind: 'refused', account, hasOpen };
+  }
+
+  settle(
+    group: string,
+    call: CallKey,
+    costNanoUsd: number | null,
+  ): Promise<readonly BudgetAccount[]> {
+    return this.#commit.write(() => this.#settle(group, call, costNanoUsd));
+  }
+
+  #settle(group: string, call: CallKey, costNanoUsd: number | null): readonly BudgetAccount[] {
+    const reservation = this.#find(group, call);
+    if (reservation === undefined) return [];
+    if (costNanoUsd === null) this.#insert(group, { ...reservation, isKept: true });
+    else this.#sql.deleteReservation.run(...columnsOf(group, call));
+    return this.#accountsOf(group, reservation.lane).flatMap((account) => {
+      const settled = settleOn(account, reservation, costNanoUsd);
+      this.#write(group, settled);
+      return settled.isWarned && !account.isWarned ? [settled] : [];
+    });
+  }
+
+  async readAccounts(group: string): Promise<readonly BudgetAccount[]> {
+    return this.#readAll(group);
+  }
+
+  async listOpen(group: string): Promise<readonly Reservation[]> {
+    return this.#sql.selectReservations.all(group, 0).map(parseReservation);
+  }
+
+  async listKept(group: string): Promise<readonly Reservation[]> {
+    return this.#sql.selectReservations.all(group, 1).map(parseReservation);
+  }
+
+  /** The accounts that a call of a lane counts on. */
+  #accountsOf(group: string, lane: string): readonly BudgetAccount[] {
+    const accounts = this.#readAll(group);
+    const ofGroup = accounts.filter((account) => account.lane === null);
+    const ofLane = accounts.find((account) => account.lane === lane) ?? emptyAccount(lane);
+    return [...ofGroup, ofLane];
+  }
+
+  #readAll(group: string): readonly BudgetAccount[] {
+    return this.#sql.selectAccounts
+      .all(group)
+      .map((row) => budgetAccountSchema.parse(JSON.parse(String(row['account']))));
+  }
+
+  #write(group: string, account: BudgetAccount): void {
+    this.#sql.replaceAccount.run(group, account.lane ?? '', JSON.stringify(account));
+  }
+
+  #find(group: string, call: CallKey): Reservation | undefined {
+    const row = this.#sql.selectReservation.get(...columnsOf(group, call));
+    return row === undefined ? undefined : parseReservation(row);
+  }
+
+  #insert(group: string, reservation: Reservation): void {
+    const { lane, untilMs, isKept } = reservation;
+    this.#sql.replaceReservation.run(
+      ...columnsOf(group, toKey(reservation)),
+      lane,
+      Math.ceil(untilMs),
+      Number(isKept),
+      JSON.stringify(reservation),
+    );
+  }
+}
+
+function toKey({ run, config, id, step, callId }: Omit<Reservation, 'isKept'>): CallKey {
+  return { cell: { run, config, id }, step, callId };
+}
+
+function columnsOf(group: string, { cell: { run, config, id }, step, callId }: CallKey) {
+  return [group, run, config, id, step, callId] as const;
+}
+
+function parseReservation(row: Readonly<Record<string, unknown>>): Reservation {
+  return reservationSchema.parse(JSON.parse(String(row['reservation'])));
+}
+
+function prepareStatements(database: DatabaseSync): Record<keyof typeof STATEMENTS, StatementSync> {
+  return Object.fromEntries(
+    Object.entries(STATEMENTS).map(([name, sql]) => [name, database.prepare(sql)]),
+  ) as Record<keyof typeof STATEMENTS, StatementSync>;
+}
+
+const THIS_CALL =
+  'group_name = ? AND run = ? AND config = ? AND id = ? AND step = ? AND call_id = ?';
+const STATEMENTS = {
+  selectAccounts: 'SELECT account FROM budget_accounts WHERE group_name = ? ORDER BY lane',
+  replaceAccount: 'INSERT OR REPLACE INTO budget_accounts VALUES (?, ?, ?)',
+  selectReservation: `SELECT reservation FROM reservations WHERE ${THIS_CALL}`,
+  selectReservations: 'SELECT reservation FROM reservations WHERE group_name = ? AND is_kept = ?',
+  replaceReservation: 'INSERT OR REPLACE INTO reservations VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+  deleteReservation: `DELETE FROM reservations WHERE ${THIS_CALL}`,
+  deleteAccounts: 'DELETE FROM budget_accounts WHERE group_name = ?',
+  deleteReservations: 'DELETE FROM reservations WHERE group_name = ?',
+  hasOpen: `SELECT 1 FROM reservations WHERE group_name = ? AND is_kept = 0 AND until_ms > ?
+    AND (lane = ? OR ? IS NULL) LIMIT 1`,
+  selectCosts: `SELECT entry ->> '$.call.lane' AS lane, entry ->> '$.call.costUsd' AS costUsd
+    FROM calls WHERE run IN (SELECT value FROM json_each(?))`,
+} as const;

@@ -1,0 +1,62 @@
+import {
+  type BudgetRefusal,
+  CallBudget,
+  type Delivery,
+  openBudget,
+  recoverReservations,
+  type Settlement,
+  type WorkerObserver,
+} from '@thrice/core';
+import type { WorkOrder } from './work-order.ts';
+
+/** The budget of a group, as one process that works on it knows it, and the configs that it has stopped. */
+export class GroupBudget {
+  readonly calls: CallBudget;
+  readonly #order: Pick<WorkOrder, 'engine' | 'header'>;
+  readonly #refusals = new Map<string, BudgetRefusal>();
+
+  private constructor(order: WorkOrder, observe: WorkerObserver) {
+    const { engine, header, benchmark } = order;
+    this.#order = order;
+    this.calls = new CallBudget({
+      group: header.group,
+      owner: engine.workers.owner,
+      benchmark,
+      budgets: engine.budgets,
+      clock: engine.clock,
+      observe,
+    });
+  }
+
+  /** Opens the budget of a group; undefined if its plan has none. */
+  static async open(order: WorkOrder, observe: WorkerObserver): Promise<GroupBudget | undefined> {
+    const { engine, header, benchmark } = order;
+    const hasCaps = await openBudget(header, benchmark, engine.budgets);
+    return hasCaps ? new GroupBudget(order, observe) : undefined;
+  }
+
+  /** Notes that the budget does not cover the next call of a cell, and thus of its config. */
+  noteSettlement({ task }: Delivery, settlement: Settlement): void {
+    if (settlement.kind !== 'release' || settlement.budget === undefined) return;
+    this.#refusals.set(task.config, settlement.budget);
+  }
+
+  /** Why a config gets no more calls; undefined while it does. */
+  refusalOf(config: string): BudgetRefusal | undefined {
+    return this.#refusals.get(config);
+  }
+
+  /** Settles the calls of dead processes, and those that have outlived their time limit. */
+  async refresh(): Promise<void> {
+    const {
+      engine: { budgets, ledger, workers, clock },
+      header,
+    } = this.#order;
+    const nowMs = clock.now();
+    await recoverReservations(header.group, {
+      budgets,
+      ledger,
+      isOver: ({ owner, untilMs }) => untilMs <= nowMs || workers.isGone(owner),
+    });
+  }
+}

@@ -1,0 +1,290 @@
+import type { BudgetAccount, Budgets, CallKey, Clock, Ledger, Reservation } from '@thrice/core';
+import { describe, expect, it } from 'vitest';
+import { aCellKey, aJournalEntry } from '../support/builders.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+
+/** Fresh budgets, of no group. */
+export interface BudgetsUnderTest extends AsyncDisposable {
+  readonly budgets: Budgets;
+  /** The same store, accessed by another process. */
+  readonly other: Budgets;
+  /** The ledger whose journal has what was spent. */
+  readonly ledger: Ledger;
+}
+
+/** Opens fresh budgets. */
+export type OpenBudgets = (clock: Clock) => Promise<BudgetsUnderTest>;
+
+type NewReservation = Omit<Reservation, 'isKept'>;
+
+const group = 'demo';
+const runs = ['demo-r1'];
+
+function aReservation(parts: Partial<NewReservation> = {}): NewReservation {
+  return {
+    ...aCellKey(),
+    step: 'answer',
+    callId: 'call-1',
+    lane: 'lab',
+    owner: 'worker-1',
+    amountNanoUsd: 40,
+    untilMs: Number.MAX_SAFE_INTEGER,
+    ...parts,
+  };
+}
+
+function keyOf({ run, config, id, step, callId }: NewReservation): CallKey {
+  return { cell: { run, config, id }, step, callId };
+}
+
+/** Tests every promise of the `Budgets` port. */
+export function describeBudgetsContract(name: string, openBudgets: OpenBudgets): void {
+  async function open(
+    capNanoUsd: number,
+    laneCapNanoUsd?: number,
+  ): Promise<BudgetsUnderTest & { readonly clock: FakeClock }> {
+    const clock = new FakeClock();
+    const store = await openBudgets(clock);
+    await store.budgets.open(group, runs);
+    const ofLane = laneCapNanoUsd === undefined ? [] : [['lab', laneCapNanoUsd] as const];
+    await store.budgets.setCaps(group, new Map([[null, capNanoUsd], ...ofLane]));
+    return {
+      ...store,
+      clock,
+      [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
+    };
+  }
+
+  async function accountOf(budgets: Budgets, lane: string | null): Promise<Partial<BudgetAccount>> {
+    return (await budgets.readAccounts(group)).find((account) => account.lane === lane) ?? {};
+  }
+
+  describe(`Budgets contract: ${name}`, () => {
+    it('has no account of a group that was never opened', async () => {
+      await using store = await openBudgets(new FakeClock());
+
+      expect(await store.budgets.readAccounts(group)).toEqual([]);
+      expect(await store.budgets.listOpen(group)).toEqual([]);
+    });
+
+    it('reserves on the accounts of the group and the lane', async () => {
+      await using store = await open(100);
+
+      const reserving = await store.budgets.reserve(group, aReservation());
+
+      expect(reserving).toEqual({ kind: 'reserved' });
+      expect(await accountOf(store.other, null)).toMatchObject({
+        capNanoUsd: 100,
+        spentNanoUsd: 0,
+        reservedNanoUsd: 40,
+      });
+      expect(await accountOf(store.other, 'lab')).toMatchObject({
+        capNanoUsd: null,
+        reservedNanoUsd: 40,
+      });
+      expect(await store.other.listOpen(group)).toEqual([{ ...aReservation(), isKept: false }]);
+    });
+
+    it('reserves no more than the cap, however many ask at once', async () => {
+      await using store = await open(100);
+      const ask = (budgets: Budgets, no: number) =>
+        budgets.reserve(group, aReservation({ callId: `call-${no}`, amountNanoUsd: 30 }));
+
+      const reservings = await Promise.all(
+        Array.from({ length: 8 }, (_, no) => ask(no % 2 === 0 ? store.budgets : store.other, no)),
+      );
+
+      expect(reservings.filter(({ kind }) => kind === 'reserved')).toHaveLength(3);
+      expect(await accountOf(store.budgets, null)).toMatchObject({ reservedNanoUsd: 90 });
+    });
+
+    it('refuses a reservation that the cap of the lane does not cover, on both accounts', async () => {
+      await using store = await open(100, 30);
+
+      const reserving = await store.budgets.reserve(group, aReservation());
+
+      expect(reserving).toMatchObject({
+        kind: 'refused',
+        account: { lane: 'lab' },
+        hasOpen: false,
+      });
+      expect(await accountOf(store.other, null)).toMatchObject({ reservedNanoUsd: 0 });
+      expect(await accountOf(store.other, 'lab')).toMatchObject({
+        reservedNanoUsd: 0,
+        refusedNanoUsd: 40,
+      });
+    });
+
+    it('says whether a call is in flight that may leave enough', async () => {
+      await using store = await open(100);
+      const untilMs = store.clock.now() + 1_000;
+      await store.budgets.reserve(group, aReservation({ callId: 'first', untilMs }));
+      await store.budgets.reserve(group, aReservation({ callId: 'second', untilMs }));
+
+      const before = await store.other.reserve(group, aReservation({ callId: 'third' }));
+      store.clock.advance(2_000);
+      const after = await store.other.reserve(group, aReservation({ callId: 'third' }));
+
+      expect(before).toMatchObject({ kind: 'refused', hasOpen: true });
+      expect(after).toMatchObject({ kind: 'refused', hasOpen: false });
+      expect(await accountOf(store.budgets, null)).toMatchObject({ refusedNanoUsd: 40 });
+    });
+
+    it('does not count a call of another lane as one that may leave enough for a lane', async () => {
+      await using store = await open(100, 30);
+      await store.budgets.reserve(group, aReservation({ callId: 'first', lane: 'spare' }));
+
+      const reserving = await store.budgets.reserve(group, aReservation({ callId: 'second' }));
+
+      expect(reserving).toMatchObject({ kind: 'refused', hasOpen: false });
+    });
+
+    it('reserves once for a call that is reserved again', async () => {
+      await using store = await open(100);
+      await store.budgets.reserve(group, aReservation());
+
+      const reserving = await store.other.reserve(group, aReservation());
+
+      expect(reserving).toEqual({ kind: 'reserved' });
+      expect(await accountOf(store.budgets, null)).toMatchObject({ reservedNanoUsd: 40 });
+    });
+
+    it('replaces a reservation by the cost of its call, once', async () => {
+      await using store = await open(100);
+      await store.budgets.reserve(group, aReservation());
+
+      await store.budgets.settle(group, keyOf(aReservation()), 7);
+      await store.other.settle(group, keyOf(aReservation()), 7);
+
+      const settled = { spentNanoUsd: 7, reservedNanoUsd: 0, keptCount: 0 };
+      expect(await accountOf(store.other, null)).toMatchObject(settled);
+      expect(await accountOf(store.other, 'lab')).toMatchObject(settled);
+      expect(await store.other.listOpen(group)).toEqual([]);
+    });
+
+    it('keeps the reservation of a call whose cost is not known, until it is known after all', async () => {
+      await using store = await open(100);
+      await store.budgets.reserve(group, aReservation());
+
+      await store.budgets.settle(group, keyOf(aReservation()), null);
+      await store.other.settle(group, keyOf(aReservation()), null);
+
+      expect(await accountOf(store.other, null)).toMatchObject({
+        spentNanoUsd: 40,
+        reservedNanoUsd: 0,
+        keptNanoUsd: 40,
+        keptCount: 1,
+      });
+      expect(await store.other.listOpen(group)).toEqual([]);
+      expect(await store.other.listKept(group)).toEqual([{ ...aReservation(), isKept: true }]);
+
+      await store.other.settle(group, keyOf(aReservation()), 7);
+
+      expect(await accountOf(store.budgets, null)).toMatchObject({
+        spentNanoUsd: 7,
+        keptNanoUsd: 0,
+        keptCount: 0,
+      });
+      expect(await store.budgets.listKept(group)).toEqual([]);
+    });
+
+    it('counts a call in full that costs more than was reserved', async () => {
+      await using store = await open(100);
+      await store.budgets.reserve(group, aReservation());
+
+      await store.budgets.settle(group, keyOf(aReservation()), 120);
+
+      expect(await accountOf(store.other, null)).toMatchObject({ spentNanoUsd: 120 });
+    });
+
+    it('says once that most of a cap is spent, and again of a higher cap', async () => {
+      await using store = await open(100);
+      const spend = async (callId: string, costNanoUsd: number) => {
+        await store.budgets.reserve(group, aReservation({ callId, amountNanoUsd: costNanoUsd }));
+        const warned = await store.other.settle(
+          group,
+          keyOf(aReservation({ callId })),
+          costNanoUsd,
+        );
+        return warned.map(({ lane }) => lane);
+      };
+
+      const atFirst = [await spend('a', 79), await spend('b', 1), await spend('c', 5)];
+      await store.budgets.setCaps(group, new Map([[null, 120]]));
+      const ofHigher = [await spend('d', 5), await spend('e', 20)];
+
+      expect(atFirst).toEqual([[], [null], []]);
+      expect(ofHigher).toEqual([[], [null]]);
+    });
+
+    it('replaces caps, removes those that are left out, and keeps what is spent', async () => {
+      await using store = await open(100, 30);
+      await store.budgets.reserve(group, aReservation({ amountNanoUsd: 20 }));
+      await store.budgets.settle(group, keyOf(aReservation()), 20);
+
+      await store.other.setCaps(group, new Map([[null, 200]]));
+
+      expect(await accountOf(store.budgets, null)).toMatchObject({
+        capNanoUsd: 200,
+        spentNanoUsd: 20,
+      });
+      expect(await accountOf(store.budgets, 'lab')).toMatchObject({
+        capNanoUsd: null,
+        spentNanoUsd: 20,
+      });
+    });
+
+    it('reserves again what was refused, once the cap is raised', async () => {
+      await using store = await open(30);
+      await store.budgets.reserve(group, aReservation());
+
+      await store.other.setCaps(group, new Map([[null, 40]]));
+
+      expect(await store.budgets.reserve(group, aReservation())).toEqual({ kind: 'reserved' });
+    });
+
+    it('closes the accounts of a group without a cap', async () => {
+      await using store = await open(100);
+      await store.budgets.reserve(group, aReservation());
+
+      await store.budgets.setCaps(group, new Map());
+
+      expect(await store.other.readAccounts(group)).toEqual([]);
+      expect(await store.other.listOpen(group)).toEqual([]);
+    });
+
+    it('opens accounts with what the journal has, once', async () => {
+      await using store = await openBudgets(new FakeClock());
+      const key = aCellKey();
+      const answer = aJournalEntry({ callId: 'a', call: { costUsd: 0.5 } });
+      const discarded = { costUsd: 0.25, discarded: 'content-filtered', lane: 'spare' } as const;
+      await store.ledger.commitCall(key, answer);
+      await store.ledger.commitCall(key, aJournalEntry({ callId: 'b', call: discarded }));
+      await store.ledger.commitCall(
+        { ...key, run: 'demo-2-r1' },
+        aJournalEntry({ callId: 'c', call: { costUsd: 1 } }),
+      );
+
+      const unknownCounts = [
+        await store.budgets.open(group, runs),
+        await store.other.open(group, runs),
+      ];
+
+      expect(unknownCounts).toEqual([0, 0]);
+      const accounts = await store.budgets.readAccounts(group);
+      expect(accounts.map(({ lane, spentNanoUsd }) => [lane, spentNanoUsd])).toEqual([
+        [null, 750_000_000],
+        ['lab', 500_000_000],
+        ['spare', 250_000_000],
+      ]);
+    });
+
+    it('opens no account where the journal has calls of unknown cost', async () => {
+      await using store = await openBudgets(new FakeClock());
+      await store.ledger.commitCall(aCellKey(), aJournalEntry({ call: { costUsd: null } }));
+
+      expect(await store.budgets.open(group, runs)).toBe(1);
+      expect(await store.budgets.readAccounts(group)).toEqual([]);
+    });
+  });
+}

@@ -1,0 +1,90 @@
+import { DatabaseSync } from 'node:sqlite';
+import type { LocalEngine, SqliteTaskQueue } from '@thrice/local';
+
+/** When a simulated process dies. */
+export interface Death {
+  /** Number of calls of its stores before the one that it dies at. */
+  readonly afterCalls: number;
+  /** Whether that call reaches the store; the process gets no response either way. */
+  readonly isLastCallStored: boolean;
+}
+
+/**
+ * An engine of a simulated process that dies, as by `kill -9`: from then on none of its stores is called, and nothing that
+ * it waits for arrives.
+ */
+export class MortalEngine {
+  readonly engine: LocalEngine;
+  readonly #real: LocalEngine;
+  readonly #death: Death | undefined;
+  readonly #died = Promise.withResolvers<void>();
+  #callCount = 0;
+  #isDead = false;
+
+  /** @param death - Undefined for a process that lives on. */
+  constructor(real: LocalEngine, death: Death | undefined) {
+    this.#real = real;
+    this.#death = death;
+    const ledger = this.#guard(real.ledger);
+    const budgets = this.#guard(real.budgets);
+    const workers = this.#guard(real.workers);
+    const pool = this.#guard(real.pool);
+    const laneLimits = this.#guard(real.laneLimits);
+    const queueOf = (group: string): SqliteTaskQueue => this.#guard(real.queueOf(group));
+    const mortal: Readonly<Record<PropertyKey, unknown>> = {
+      ledger,
+      budgets,
+      workers,
+      pool,
+      laneLimits,
+      queueOf,
+    };
+    this.engine = new Proxy(real, {
+      get: (target, name) => (name in mortal ? mortal[name] : bound(target, name)),
+    });
+  }
+
+  /** Resolves when the process dies. */
+  get died(): Promise<void> {
+    return this.#died.promise;
+  }
+
+  get isDead(): boolean {
+    return this.#isDead;
+  }
+
+  #guard<Store extends object>(store: Store): Store {
+    return new Proxy(store, {
+      get: (target, name) => {
+        const value = bound(target, name);
+        if (typeof value !== 'function') return value;
+        return (...args: readonly unknown[]): unknown => {
+          if (this.#isDead) return new Promise(() => undefined);
+          const call = (): unknown => Reflect.apply(value, target, args);
+          if (this.#callCount !== this.#death?.afterCalls) {
+            this.#callCount += 1;
+            return call();
+          }
+          this.#isDead = true;
+          if (this.#death.isLastCallStored) void call();
+          this.#die();
+          return new Promise(() => undefined);
+        };
+      },
+    });
+  }
+
+  /** Makes the process one that other processes see to be dead: its process id is that of another by now. */
+  #die(): void {
+    using database = new DatabaseSync(`${this.#real.folder}/thrice.db`);
+    database
+      .prepare("UPDATE workers SET pid_started = 'before' WHERE owner = ?")
+      .run(this.#real.workers.owner);
+    this.#died.resolve();
+  }
+}
+
+function bound(target: object, name: PropertyKey): unknown {
+  const value: unknown = Reflect.get(target, name, target);
+  return typeof value === 'function' ? value.bind(target) : value;
+}

@@ -1,0 +1,77 @@
+import { type BudgetAccount, emptyAccount, summarizeBudget } from '@thrice/core';
+import { describe, expect, it } from 'vitest';
+import {
+  describeBudget,
+  describeBudgetPause,
+  describeBudgetWarning,
+  describeSpentOf,
+  raiseCommand,
+  reachedCapOf,
+} from '../../../packages/cli/src/render/budget-text.ts';
+import { aGroupHeader } from '../../support/builders.ts';
+
+function anAccount(parts: Partial<BudgetAccount> = {}): BudgetAccount {
+  return {
+    ...emptyAccount(null),
+    capNanoUsd: 10_000_000_000,
+    spentNanoUsd: 9_900_000_000,
+    ...parts,
+  };
+}
+
+const header = aGroupHeader();
+const kept = { keptNanoUsd: 250_000_000, keptCount: 2 };
+
+describe('the text of a budget', () => {
+  it('warns of a group or a lane', () => {
+    expect(describeBudgetWarning(anAccount({ spentNanoUsd: 8_190_000_000 }))).toBe(
+      'warning: [budget-nearly-spent] 81% of the budget of $10.0000 is spent',
+    );
+    expect(describeBudgetWarning(anAccount({ lane: 'lab' }))).toBe(
+      'warning: [budget-nearly-spent] 99% of the budget of $10.0000 for lane lab is spent',
+    );
+  });
+
+  it('says why work is paused, and which part of the spend is not known', () => {
+    const account = anAccount(kept);
+
+    expect(describeBudgetPause({ account, amountNanoUsd: 200_000_000 })).toBe(
+      'paused: the budget of $10.0000 is reached: spent $9.9000 (2 calls of unknown cost at the worst case: $0.2500), and the next call may cost up to $0.2000',
+    );
+  });
+
+  it('proposes twice the cap, also of one that was lowered', () => {
+    const commandFor = (account: BudgetAccount) =>
+      raiseCommand(reachedCapOf({ account }), { resume: 'thrice resume g', header });
+
+    expect(commandFor(anAccount())).toBe('thrice resume g --budget-usd 20');
+    expect(commandFor(anAccount({ capNanoUsd: 123_400_000 }))).toBe(
+      'thrice resume g --budget-usd 20',
+    );
+  });
+
+  it('says where the cap of a lane is raised', () => {
+    const account = anAccount({ lane: 'lab' });
+
+    expect(describeBudgetPause({ account, amountNanoUsd: 200_000_000 })).toBe(
+      'paused: the budget of $10.0000 for lane lab is reached: spent $9.9000, and the next call may cost up to $0.2000; raise budget_usd of [lanes.lab] in the spec',
+    );
+    expect(raiseCommand(reachedCapOf({ account }), { resume: 'thrice resume g', header })).toBe(
+      `thrice resume g --spec ${header.specSource.path}`,
+    );
+  });
+
+  it('shows the group and its lanes with a cap', () => {
+    const budget = summarizeBudget([
+      anAccount({ ...kept, reservedNanoUsd: 50_000_000 }),
+      anAccount({ lane: 'lab', capNanoUsd: 5_000_000_000, spentNanoUsd: 1_000_000_000 }),
+      anAccount({ lane: 'spare', capNanoUsd: null }),
+    ]);
+
+    expect(budget === undefined ? [] : describeBudget(budget)).toEqual([
+      'budget: $9.9000 of $10.0000 spent (2 calls of unknown cost at the worst case: $0.2500), $0.0500 reserved',
+      'budget of lane lab: $1.0000 of $5.0000 spent',
+    ]);
+    expect(budget === undefined ? '' : describeSpentOf(budget)).toBe('$9.9000 of $10.0000');
+  });
+});

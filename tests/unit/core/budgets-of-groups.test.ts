@@ -1,0 +1,148 @@
+import {
+  type Benchmark,
+  checkBudget,
+  editBudget,
+  type LoadedGroup,
+  openBudget,
+  resolveBenchmark,
+} from '@thrice/core';
+import { describe, expect, it } from 'vitest';
+import {
+  aBenchmark,
+  aCellKey,
+  aConfig,
+  aGroupHeader,
+  aJournalEntry,
+  aLane,
+} from '../../support/builders.ts';
+import { FakeBlobStore } from '../../support/fake-blob-store.ts';
+import { FakeBudgets } from '../../support/fake-budgets.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
+import { FakeLedger } from '../../support/fake-ledger.ts';
+
+const price = { input: 1, output: 4 };
+const prices = new Map([['lab/m', price]]);
+const header = aGroupHeader({ group: 'demo', runs: ['demo-r1'] });
+
+function openStores() {
+  const clock = new FakeClock();
+  const ledger = new FakeLedger(clock);
+  return { clock, ledger, budgets: new FakeBudgets(ledger, clock) };
+}
+
+describe('the check of a budget', () => {
+  const check = (parts: Partial<Benchmark>, imageConfigs: readonly string[] = []) =>
+    checkBudget(aBenchmark({ budgetUsd: 5, prices, ...parts }), {
+      imageConfigs: new Set(imageConfigs),
+    });
+  const bounded = [aConfig({ maxTokens: 100 })];
+
+  it('finds nothing where every call has a bound', () => {
+    expect(check({ configs: bounded })).toEqual([]);
+  });
+
+  it('finds nothing without a budget', () => {
+    expect(check({ budgetUsd: undefined, prices: new Map() })).toEqual([]);
+  });
+
+  it.each<[string, Partial<Benchmark>]>([
+    ['of the group', {}],
+    ['of a lane', { budgetUsd: undefined, lanes: new Map([['lab', aLane({ budgetUsd: 1 })]]) }],
+  ])('names each config without a price or a bound, for a budget %s', (_, budget) => {
+    const configs = [
+      ...bounded,
+      aConfig({ name: 'unpriced', model: 'x', maxTokens: 1 }),
+      aConfig({ name: 'unbounded' }),
+    ];
+
+    expect(check({ ...budget, configs })).toEqual([
+      'configs[1].model: expected a price of the model under a budget, received none; add [prices."lab/x"]',
+      'configs[2].max_tokens: expected a maximum of tokens for an answer under a budget, received none, and none is documented for "m"; set max_tokens',
+    ]);
+  });
+
+  it('names a config with images of unknown size', () => {
+    expect(check({ configs: bounded }, ['direct'])).toEqual([
+      'configs[0].model: expected a model under a budget whose tokens per image are documented, received "m" and questions with images; leave such questions out with select, or leave out the budget',
+    ]);
+  });
+});
+
+describe('the budget of a group that begins or resumes', () => {
+  it('counts what was spent before, and has the caps of the plan', async () => {
+    const { ledger, budgets } = openStores();
+    await ledger.commitCall(aCellKey(), aJournalEntry({ call: { costUsd: 2 } }));
+    const lanes = new Map([['lab', aLane({ budgetUsd: 3 })]]);
+
+    const hasCaps = await openBudget(header, { budgetUsd: 5, lanes }, budgets);
+
+    expect(hasCaps).toBe(true);
+    expect(await budgets.readAccounts('demo')).toMatchObject([
+      { lane: null, capNanoUsd: 5_000_000_000, spentNanoUsd: 2_000_000_000 },
+      { lane: 'lab', capNanoUsd: 3_000_000_000, spentNanoUsd: 2_000_000_000 },
+    ]);
+  });
+
+  it('is refused where what was spent is not known', async () => {
+    const { ledger, budgets } = openStores();
+    await ledger.commitCall(aCellKey(), aJournalEntry({ call: { costUsd: null } }));
+
+    await expect(
+      openBudget(header, { budgetUsd: 5, lanes: new Map() }, budgets),
+    ).rejects.toMatchObject({ code: 'invalid-spec' });
+  });
+
+  it('is closed once the plan has none', async () => {
+    const { budgets } = openStores();
+    const lanes = new Map([['lab', aLane()]]);
+    await openBudget(header, { budgetUsd: 5, lanes }, budgets);
+
+    const hasCaps = await openBudget(header, { budgetUsd: undefined, lanes }, budgets);
+
+    expect(hasCaps).toBe(false);
+    expect(await budgets.readAccounts('demo')).toEqual([]);
+  });
+});
+
+describe('editBudget', () => {
+  async function edit(budgetUsd: number | undefined) {
+    const { ledger, clock } = openStores();
+    const blobs = new FakeBlobStore();
+    const spec = { ...header.spec, ...(budgetUsd !== undefined && { budget_usd: budgetUsd }) };
+    const planned = { ...header, spec };
+    await ledger.createGroup(planned);
+    await ledger.markPlanned('demo');
+    const group: LoadedGroup = {
+      header: planned,
+      state: 'active',
+      isPlanned: true,
+      benchmark: resolveBenchmark(spec, 'demo.toml'),
+    };
+    const edited = await editBudget(
+      { group, budgetUsd: 20, commandLine: ['thrice', 'resume'], toolVersion: '0' },
+      { ledger, blobs, clock },
+    );
+    return { edited, stored: await ledger.readGroup('demo'), planned };
+  }
+
+  it('changes the budget of a plan and nothing else, and says so', async () => {
+    const { edited, stored, planned } = await edit(10);
+
+    expect(edited).toMatchObject({
+      spec: { ...planned.spec, budget_usd: 20 },
+      overrides: { budgetUsd: 20 },
+      edits: [{ changes: [{ key: 'budget_usd', was: '10', is: '20' }] }],
+    });
+    expect(stored).toMatchObject({ header: edited, isPlanned: true });
+  });
+
+  it('leaves a plan alone that has the budget already', async () => {
+    const { edited } = await edit(20);
+
+    expect(edited.edits).toEqual([]);
+  });
+
+  it('refuses a group without a budget, whose calls were not checked', async () => {
+    await expect(edit(undefined)).rejects.toMatchObject({ code: 'invalid-argument' });
+  });
+});
