@@ -96,13 +96,15 @@ describe('the activity of a group on this machine', () => {
   ])('is $state if $when', async ({ state, when: _when, ...group }) => {
     const { hasWorker = false, hasTasks = false } = group;
 
-    expect(await activityOf(group)).toEqual({
+    const { budget, ...activity } = await activityOf(group);
+
+    expect(activity).toEqual({
       state,
       workers: hasWorker ? 1 : 0,
       lanes: hasTasks ? [{ lane: 'lab', left: 1, wait: null }] : [],
       resends: [],
-      budget: 'cap' in group ? expect.objectContaining({ capUsd: group.cap ? null : 1 }) : null,
     });
+    expect(budget !== null).toBe('cap' in group);
   });
 
   it('counts the cells that are left, not the task that a killed process left of a done one', async () => {

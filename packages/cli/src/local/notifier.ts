@@ -1,15 +1,18 @@
 import {
   areManyFailed,
+  type BudgetAccount,
   type GroupEvent,
   type GroupHeader,
   type Notification,
   recordEvent,
   sendNotification,
+  toUsd,
   type Webhook,
 } from '@thrice/core';
 import type { Ending, LocalEngine, WorkEvent } from '@thrice/local';
 import { countConfigs } from '../engine/describe-status.ts';
 import { sum } from '../engine/sum.ts';
+import { raiseCommand, reachedCapOf } from '../render/budget-text.ts';
 
 /** How often one process tries to send a notification, and how long it waits after the first failure, ms. */
 const ATTEMPTS = 3;
@@ -57,6 +60,8 @@ export class Notifier {
     if (event.kind === 'lanes-waiting' && event.areAllWaiting && event.waits.length > 0) {
       this.#enqueue(() => this.#tellPause(event.waits, true));
     }
+    if (event.kind === 'budget-warned')
+      this.#enqueue(() => this.#tellBudget(event.account, 'warning'));
     if (event.kind !== 'cell-completed' || event.result.outcome !== 'failed') return;
     this.#failedCount += 1;
     const count = { failed: this.#failedCount, cells: this.#cells };
@@ -66,7 +71,11 @@ export class Notifier {
   /** Tells how the work has ended. Resolves when everything is sent, or has been tried. */
   async end(ending: Ending): Promise<void> {
     if (ending.kind === 'complete') this.#enqueue(() => this.#tellEnd());
-    if (ending.kind === 'paused') {
+    if (ending.kind === 'paused' && ending.budget !== undefined) {
+      const { account } = ending.budget;
+      this.#enqueue(() => this.#tellBudget(account, 'cap'));
+    }
+    if (ending.kind === 'paused' && ending.openBreakers.length > 0) {
       const lanes = ending.openBreakers.map(({ breakerKey, error, resetAt }) => ({
         breakerKey,
         reason: error.message,
@@ -112,6 +121,18 @@ export class Notifier {
     const done = this.#cells - sum(configs.map(({ notAttempted }) => notAttempted));
     const command = this.#command('resume');
     await this.#tell({ kind: 'pause', cells: this.#cells, done, lanes, isWaiting, command });
+  }
+
+  async #tellBudget(account: BudgetAccount, level: 'warning' | 'cap'): Promise<void> {
+    const { header } = this.#init;
+    await this.#tell({
+      kind: 'budget',
+      level,
+      lane: account.lane ?? '',
+      spentUsd: toUsd(account.spentNanoUsd),
+      capUsd: toUsd(account.capNanoUsd ?? 0),
+      command: raiseCommand(reachedCapOf({ account }), { resume: this.#command('resume'), header }),
+    });
   }
 
   async #tellFailures(failed: number): Promise<void> {
