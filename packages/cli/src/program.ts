@@ -313,7 +313,11 @@ function addToolCommands(program: Command, run: Run): void {
     .description(
       'start a model server: recorded or simulated answers over three protocols, faults on demand',
     )
-    .option('--replay <path>', 'recorded answers: JSONL, or a folder of BIG-Bench Hard recordings')
+    .option(
+      '--replay <what>',
+      'recorded answers: a group or run by name, JSONL, or a folder of BIG-Bench Hard recordings',
+    )
+    .option(...folderOption)
     .option('--behaviour <file>', 'simulated models (JSON)')
     .option('--questions <file>', 'questions the simulated models know (JSONL or JSON)')
     .option('--faults <file>', 'faults to inject (JSON)')

@@ -125,6 +125,7 @@ export {
   UNKNOWN_USAGE,
   type Usage,
 } from './domain/call.ts';
+export { canonicalText } from './domain/canonical-text.ts';
 export {
   type Attempt,
   attemptSchema,
@@ -295,6 +296,10 @@ export {
   type ReconcilerStores,
   reconcileGroups,
 } from './groups/reconcile-groups.ts';
+export {
+  listRecordedRequests,
+  type RecordedRequest,
+} from './groups/recorded-requests.ts';
 export { repairTallies } from './groups/repair-tallies.ts';
 export { rerunCells } from './groups/rerun-cells.ts';
 export { type Regrading, rescoreGroup, type SpecScorers } from './groups/rescore-group.ts';

@@ -3,6 +3,7 @@
 export { LaneModelClient, type ModelClientInit } from './call/lane-model-client.ts';
 export { listModels } from './list-models.ts';
 export { type ModelClients, openModelClients } from './open-model-clients.ts';
+export { requestBodyOf } from './request-body.ts';
 export type {
   HttpEndpoint,
   HttpRequest,

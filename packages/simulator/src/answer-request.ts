@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { AnswerBody, ReportedTokens } from './answer-body.ts';
+import { type AnswerBody, jsonBody, type ReportedTokens } from './answer-body.ts';
 import type { ApiError } from './api-error.ts';
 import type { BackgroundResponses } from './background-responses.ts';
 import { type CellKey, cellKeyHeader, parseCellKey, replicateOf } from './cell-key.ts';
@@ -129,7 +129,7 @@ async function answer(input: {
   exchange.questionKey = key;
   const askedBeforeCount = key === undefined ? 0 : counter.ask(key);
 
-  const reply = model.answer(prompt, exchange.cell);
+  const reply = model.answer(prompt, exchange.cell, body);
   const refusal = askForAdmission(reply, { prompt, response, exchange, services, elapsedMs });
   if (refusal !== undefined) {
     writeError(response, refusal, protocol.describeError);
@@ -221,6 +221,11 @@ function renderAnswer(
   },
 ) {
   const { prompt, protocol, options, exchange, services } = context;
+  const isAltered = Object.keys(options).length > 0;
+  if (answer.recorded !== undefined && !isAltered) {
+    const { document, inputTokens } = answer.recorded;
+    return jsonBody(document, { inputTokens, outputTokens: answer.completionTokens });
+  }
   const input = {
     answer,
     hasAnswer: options.hasAnswer ?? true,

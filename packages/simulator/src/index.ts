@@ -18,6 +18,7 @@ export type { RateLimit } from './load-rate-limit.ts';
 export { loadRecordings, type Recording, type Recordings } from './load-recordings.ts';
 export type { Arm } from './question-text.ts';
 export type { RateWindow } from './rate-windows.ts';
+export type { RecordedCall } from './replayed-model.ts';
 export type { RequestLogEntry } from './request-log.ts';
 export {
   type BilledTokens,
@@ -25,7 +26,7 @@ export {
   questionKey,
   type SimulatorStats,
 } from './request-stats.ts';
-export type { FinishReason } from './simulated-model.ts';
+export type { FinishReason, ModelAnswer } from './simulated-model.ts';
 export type { SimulatedQuestion } from './simulated-question.ts';
 export {
   fixedAnswerText,

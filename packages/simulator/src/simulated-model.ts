@@ -14,14 +14,23 @@ export interface ModelAnswer {
   readonly reasoningTokens: number;
   /** Time to the last byte, milliseconds; 0 answers immediately. */
   readonly latencyMs: number;
+  /** What a recorded answer is sent as, whatever the request asks for. */
+  readonly recorded?: {
+    readonly document: object;
+    readonly inputTokens: number;
+  };
 }
 
 /** Answers requests: from recordings, by simulated behavior, or with one fixed text. */
 export interface SimulatedModel {
   /** Model names for `GET /v1/models`; empty if every name is served. */
   readonly modelNames: readonly string[];
-  /** Depends only on its arguments, never on earlier requests. */
-  answer(request: PromptRequest, cell: CellKey | undefined): ModelAnswer | ApiError;
+  /**
+   * Depends only on its arguments, never on earlier requests, unless the model says otherwise.
+   *
+   * @param body - The request as it was received.
+   */
+  answer(request: PromptRequest, cell: CellKey | undefined, body: string): ModelAnswer | ApiError;
 }
 
 /** Estimates tokens by the usual rule of thumb of four characters per token. */

@@ -19,6 +19,7 @@ import { chatProtocol } from './protocols/chat-protocol.ts';
 import { responsesProtocol } from './protocols/responses-protocol.ts';
 import { RateLimiter } from './rate-limiter.ts';
 import { createRecordedModel } from './recorded-model.ts';
+import { createReplayedModel, type RecordedCall } from './replayed-model.ts';
 import { openRequestLog } from './request-log.ts';
 import { RequestCounter, type SimulatorStats } from './request-stats.ts';
 import { createFixedModel, type SimulatedModel } from './simulated-model.ts';
@@ -37,6 +38,8 @@ export interface SimulatorOptions {
   readonly host?: string | undefined;
   /** Recorded answers. They take precedence over `behaviour`, which answers all other requests. */
   readonly recordings?: Recordings | undefined;
+  /** The calls of a recorded run, in place of `recordings`. */
+  readonly calls?: Iterable<RecordedCall> | undefined;
   /** Simulated models. */
   readonly behaviour?: Behaviour | undefined;
   /** The questions the simulated models know; ignored without `behaviour`. */
@@ -122,19 +125,24 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
 }
 
 function createModel(options: SimulatorOptions): SimulatedModel {
-  const { recordings, behaviour, questions = [] } = options;
+  const { recordings, calls, behaviour, questions = [] } = options;
   const simulated =
     behaviour === undefined ? undefined : createBehaviourModel(behaviour, questions);
-  if (recordings === undefined) return simulated ?? createFixedModel(fixedAnswerText);
-  const recorded = createRecordedModel(recordings);
+  const recorded = createRecorded({ recordings, calls });
+  if (recorded === undefined) return simulated ?? createFixedModel(fixedAnswerText);
   if (simulated === undefined) return recorded;
   return {
     modelNames: simulated.modelNames,
-    answer: (request, cell) => {
-      const answer = recorded.answer(request, cell);
-      return 'status' in answer ? simulated.answer(request, cell) : answer;
+    answer: (...request) => {
+      const answer = recorded.answer(...request);
+      return 'status' in answer ? simulated.answer(...request) : answer;
     },
   };
+}
+
+function createRecorded({ recordings, calls }: Pick<SimulatorOptions, 'recordings' | 'calls'>) {
+  if (calls !== undefined) return createReplayedModel(calls);
+  return recordings === undefined ? undefined : createRecordedModel(recordings);
 }
 
 /** Answers every request that is not to a model. */

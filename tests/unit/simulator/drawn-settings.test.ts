@@ -25,7 +25,7 @@ function answersOf(settings: Partial<ModelBehaviour>): readonly ModelAnswer[] {
   const models = { m: { accuracy: 0.5, latencyMs: { median: 100 }, ...settings } };
   const model = createBehaviourModel({ seed: 1, models }, questions);
   return questions.map(({ question }) => {
-    const answer = model.answer({ ...request, question }, undefined);
+    const answer = model.answer({ ...request, question }, undefined, '');
     if ('status' in answer) throw new Error('expected an answer');
     return answer;
   });

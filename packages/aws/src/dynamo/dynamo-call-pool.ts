@@ -5,6 +5,7 @@ import {
   type CellStep,
   type Clock,
   cellStepSchema,
+  type JournalEntry,
   journalEntrySchema,
   mapBounded,
   type PoolClaim,
@@ -127,7 +128,8 @@ export class DynamoCallPool implements CallPool {
   async *listPurchases(run: string, config: string): ReturnType<CallPool['listPurchases']> {
     for (const pk of cellPartitions(run, config)) {
       for await (const item of this.#table.query(pk, { prefix: CALL_PREFIX })) {
-        const { id, step, fingerprint, sample } = parseItem(callItemSchema, item, this.#table.name);
+        const { step, fingerprint, sample } = await this.#readEntry(item);
+        const id = String(item['sk']).slice(CALL_PREFIX.length, -`#${step}`.length);
         yield { fingerprint, sample, buyer: { run, config, id, step } };
       }
     }
@@ -151,8 +153,12 @@ export class DynamoCallPool implements CallPool {
   }
 
   async #readPurchase(buyer: CellStep, item: Attributes): Promise<Purchase> {
+    return { buyer, entry: await this.#readEntry(item) };
+  }
+
+  async #readEntry(item: Attributes): Promise<JournalEntry> {
     const text = await this.#payloads.unpack(parseItem(callItemSchema, item, this.#table.name));
-    return { buyer, entry: journalEntrySchema.parse(JSON.parse(text ?? '')) };
+    return journalEntrySchema.parse(JSON.parse(text ?? ''));
   }
 
   #isBuying(cellItem: Attributes | undefined, submissionItem: Attributes | undefined): boolean {

@@ -40,14 +40,8 @@ export const cellItemSchema = itemSchema.extend({
 /** A claimed cell. */
 export type CellItem = z.infer<typeof cellItemSchema>;
 
-/** A call; its payload is its journal entry, of which the other attributes repeat what calls are found by. */
-export const callItemSchema = itemSchema.extend({
-  id: z.string(),
-  step: z.string(),
-  fingerprint: z.string(),
-  sample: z.int(),
-  ...payloadSchema.shape,
-});
+/** A call; its payload is its journal entry. */
+export const callItemSchema = itemSchema.extend(payloadSchema.shape);
 
 /** A discarded call; its payload is its journal entry. */
 export const discardedItemSchema = itemSchema.extend({ id: z.string(), ...payloadSchema.shape });

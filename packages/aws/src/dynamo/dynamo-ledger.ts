@@ -328,9 +328,8 @@ export class DynamoLedger implements Ledger, CallConditions {
     const isDiscarded = entry.call.discarded !== null;
     if (!isDiscarded) {
       const payload = await this.#payloads.pack(JSON.stringify(entry));
-      const { step, fingerprint, sample } = entry;
-      const facts = { schemaVersion: SCHEMA_VERSION, id: key.id, step, fingerprint, sample };
-      if (await this.#table.put(itemKey, { ...facts, ...payload }, 'absent')) return entry;
+      const item = { schemaVersion: SCHEMA_VERSION, ...payload };
+      if (await this.#table.put(itemKey, item, 'absent')) return entry;
     }
     const existing = await this.#table.get(itemKey);
     const first = existing && (await this.#parseEntry(existing));

@@ -8,6 +8,11 @@ import {
   type SimulatedQuestion,
   startSimulator,
 } from '@thrice/simulator';
+import {
+  findRecordedRun,
+  loadRecordedCalls,
+  type RecordedRun,
+} from '../local/load-recorded-calls.ts';
 import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
 import { listenForStop } from '../shell/stop-signals.ts';
 import type { Terminal } from '../shell/terminal.ts';
@@ -16,6 +21,7 @@ import { simulatedQuestions } from '../spec/bundled-simulator.ts';
 /** Options of `thrice simulate`. */
 export interface SimulateOptions {
   readonly replay?: string;
+  readonly dir: string;
   readonly behaviour?: string;
   readonly questions?: string;
   readonly faults?: string;
@@ -33,8 +39,10 @@ export async function simulate(terminal: Terminal, options: SimulateOptions): Pr
   }
   const load = async <T>(path: string | undefined, loader: (path: string) => Promise<T>) =>
     path === undefined ? undefined : await loader(resolve(terminal.workingFolder, path));
+  const run = findRun(options, terminal);
   const input = {
-    recordings: await load(options.replay, loadRecordings),
+    recordings: run === undefined ? await load(options.replay, loadRecordings) : undefined,
+    calls: run === undefined ? undefined : await loadRecordedCalls(run, terminal),
     behaviour: await load(options.behaviour, loadBehaviour),
     faults: await load(options.faults, loadFaults),
     questions: await load(options.questions, loadSimulatedQuestions),
@@ -46,6 +54,10 @@ export async function simulate(terminal: Terminal, options: SimulateOptions): Pr
   const { requestCount, okCount } = simulator.stats();
   terminal.error(`${countOf(requestCount, 'request')}, ${okCount} answered`);
   return exitCodes.complete;
+}
+
+function findRun({ replay, dir }: SimulateOptions, terminal: Terminal): RecordedRun | undefined {
+  return replay === undefined ? undefined : findRecordedRun(replay, dir, terminal);
 }
 
 async function loadSimulatedQuestions(path: string): Promise<readonly SimulatedQuestion[]> {
