@@ -40,7 +40,7 @@ const MAX_CONCURRENT_REQUESTS = 16;
  * The calls that cells share, in the ledger's table.
  *
  * An item says who buys a call; whether it is bought, the buyer's journal says. A claim is a write. One that finds
- * another's is followed by two reads: the claim, then the buyer's call, cell and submission together.
+ * another's comes back with it, and is followed by one read: of the buyer's call, cell and submission together.
  *
  * When a response is lost, the SDK repeats the request, and its condition fails because of the first one. Each claim
  * therefore stores a token in the item and checks for it.
@@ -79,8 +79,8 @@ export class DynamoCallPool implements CallPool {
       const other = stored && (await this.#findOther(stored, own.buyer));
       if (other !== undefined) return other;
       const unchanged = stored === undefined ? 'absent' : { token: stored.token };
-      if (await this.#table.put(key, own, unchanged)) return { kind: 'granted' };
-      const item = await this.#table.get(key);
+      const item = await this.#table.putOrRead(key, own, unchanged);
+      if (item === 'written') return { kind: 'granted' };
       stored = item && parseItem(pooledCallItemSchema, item, this.#table.name);
       // The response to the first request was lost.
       if (stored?.token === token) return { kind: 'granted' };

@@ -2,6 +2,7 @@ import {
   type AttributeValue,
   BatchGetItemCommand,
   BatchWriteItemCommand,
+  ConditionalCheckFailedException,
   DeleteItemCommand,
   type DynamoDBClient,
   GetItemCommand,
@@ -94,6 +95,39 @@ export class DynamoTable {
         }),
       ),
     );
+  }
+
+  /**
+   * Writes a whole item, or reads the one that is there if the condition does not hold.
+   *
+   * DynamoDB returns that item with its refusal, which costs nothing; what does not is asked.
+   *
+   * @returns `written`, or the item that is there; undefined if it is gone by then.
+   * @see https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_PutItem.html
+   *   (`ReturnValuesOnConditionCheckFailure`, 2026-11)
+   */
+  async putOrRead(
+    key: ItemKey,
+    attributes: Attributes,
+    when: Condition,
+  ): Promise<'written' | Attributes | undefined> {
+    const expression = new Expression();
+    const condition = expression.condition(when);
+    try {
+      await this.#client.send(
+        new PutItemCommand({
+          TableName: this.#tableName,
+          Item: marshal({ ...key, ...attributes }),
+          ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+          ...condition,
+          ...expression.placeholders(),
+        }),
+      );
+      return 'written';
+    } catch (error) {
+      if (!(error instanceof ConditionalCheckFailedException)) throw mapSdkError(error, this.name);
+      return error.Item === undefined ? await this.get(key) : unmarshal(error.Item);
+    }
   }
 
   /** Changes an item or creates it. Returns false if the condition does not hold. */
