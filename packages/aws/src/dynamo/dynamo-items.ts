@@ -43,6 +43,9 @@ export type CellItem = z.infer<typeof cellItemSchema>;
 /** A call; its payload is its journal entry. */
 export const callItemSchema = itemSchema.extend(payloadSchema.shape);
 
+/** What the items of calls, discarded or not, have in common. */
+export const entryItemSchema = itemSchema.extend(payloadSchema.shape);
+
 /** A discarded call; its payload is its journal entry. */
 export const discardedItemSchema = itemSchema.extend({ id: z.string(), ...payloadSchema.shape });
 

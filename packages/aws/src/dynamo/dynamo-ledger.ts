@@ -42,7 +42,6 @@ import {
   breakerItemSchema,
   type CellItem,
   callItemKey,
-  callItemSchema,
   callsOf,
   cellItemKey,
   cellItemSchema,
@@ -50,6 +49,7 @@ import {
   DISCARDED_PREFIX,
   discardedItemKey,
   discardedItemSchema,
+  entryItemSchema,
   GROUP_LIST,
   groupItemKey,
   groupItemSchema,
@@ -383,7 +383,7 @@ export class DynamoLedger implements Ledger, CallConditions {
   }
 
   async #parseEntry(item: Attributes): Promise<JournalEntry> {
-    const text = await this.#payloads.unpack(parseItem(callItemSchema, item, this.#table.name));
+    const text = await this.#payloads.unpack(parseItem(entryItemSchema, item, this.#table.name));
     return journalEntrySchema.parse(JSON.parse(text ?? ''));
   }
 
