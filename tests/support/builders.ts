@@ -329,6 +329,7 @@ export function aCellRow(parts: Partial<CellRow> = {}): CellRow {
     target: ['42'],
     confidence: null,
     tags: {},
+    overheadUsd: 0,
     wasteUsd: 0,
     ...parts,
   };

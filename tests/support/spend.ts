@@ -22,7 +22,11 @@ export async function publishedSpend(folder: string, group: string): Promise<num
   const file = join(folder, 'runs', group, 'summary.json');
   const { configs } = JSON.parse(await readFile(file, 'utf8')) as Summary;
   const amounts = configs.flatMap(({ replicates }) =>
-    replicates.flatMap(({ costUsd, wasteUsd }) => [costUsd ?? 0, wasteUsd]),
+    replicates.flatMap(({ costUsd, overheadUsd, wasteUsd }) => [
+      costUsd ?? 0,
+      overheadUsd,
+      wasteUsd,
+    ]),
   );
   return amounts.reduce<number | null>(
     (sum, amount) => (sum === null || amount === null ? null : sum + amount),

@@ -25,6 +25,8 @@ import { FakeEngine } from '../../support/fake-engine.ts';
 
 const three = ['right', 'wrong', 'broken'].map((id) => aQuestion({ id }));
 
+const nothingPaid = { overheadUsd: 0, wasteUsd: 0, knownSpendUsd: 0, wasteCalls: 0 };
+
 describe('a finalized group', () => {
   it('has its files at the documented paths', async () => {
     const { engine, header } = await finalized();
@@ -174,6 +176,7 @@ describe('a finalized group', () => {
           failed_question_ids: ['broken'],
           predictions_file: 'predictions_a.json',
           failures_file: 'failures_a.json',
+          spend: { ...nothingPaid, costUsd: null, calls: 2, unpricedCalls: 2 },
         },
         {
           config: 'b',
@@ -183,6 +186,7 @@ describe('a finalized group', () => {
           failed_question_ids: [],
           predictions_file: 'predictions_b.json',
           failures_file: 'failures_b.json',
+          spend: { ...nothingPaid, costUsd: null, calls: 1, unpricedCalls: 1 },
         },
         { config: 'left-out', status: 'skipped_missing_keys' },
       ],

@@ -32,6 +32,11 @@ import { stretchOptions } from '../../support/stretch-options.ts';
 
 const nothing = { scored: 0, unparsed: 0, ungraded: 0, failed: 0 };
 
+/** A correct answer and its cost. */
+function aPaidResult(costUsd: number, attempts = 1): CellResult {
+  return aCellResult({ costUsd, attempts, calls: [aCall({ costUsd })] });
+}
+
 describe('the results of a complete group', () => {
   it('are written from the records, and the group leaves the active groups', async () => {
     const stage = new FakeStage();
@@ -205,8 +210,8 @@ describe('a tally', () => {
   ])('that is %s is corrected when the results are written', async (_, tally) => {
     const stage = new FakeStage();
     await stage.enter({ ids: ['q1', 'q2'], runCount: 2 });
-    await complete(stage, { id: 'q1' }, aCellResult({ costUsd: 0.25 }));
-    await complete(stage, { id: 'q2' }, aCellResult({ costUsd: 0.25, attempts: 3 }));
+    await complete(stage, { id: 'q1' }, aPaidResult(0.25));
+    await complete(stage, { id: 'q2' }, aPaidResult(0.25, 3));
     await complete(stage, { id: 'q1', run: 'demo-r2' }, aFailedResult());
     stage.ledger.setTally(tally);
     stage.ledger.setTally(aTally({ run: 'demo-r2', counts: nothing, correct: 0 }));
@@ -225,7 +230,7 @@ describe('a tally', () => {
     const stage = new FakeStage();
     await stage.enter({ configs: [{ name: 'direct' }, { name: 'other' }] });
     // The sums of costs differ because their terms are added in a different order.
-    await complete(stage, {}, aCellResult({ costUsd: 0.3 }));
+    await complete(stage, {}, aPaidResult(0.3));
     stage.ledger.setTally(aTally({ costUsd: 0.1 + 0.2 }));
     stage.ledger.log.length = 0;
 

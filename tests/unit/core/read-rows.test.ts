@@ -58,6 +58,7 @@ describe('the published rows', () => {
       confidence: null,
       tags: { level: '1' },
       calls: [...result.calls, discarded.call],
+      overheadUsd: 0,
       wasteUsd: 0.25,
     });
     // Files are compared byte by byte, so the key order is part of the format.
@@ -84,6 +85,7 @@ describe('the published rows', () => {
       'finishedAt',
       'tags',
       'calls',
+      'overheadUsd',
       'wasteUsd',
     ]);
   });

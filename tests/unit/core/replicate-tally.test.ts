@@ -8,6 +8,7 @@ import { aCall, aCellRow, aRowWithoutScore } from '../../support/builders.ts';
 const scored = (score: number) => aCellRow({ outcome: 'scored', score });
 const unparsed = () => aCellRow({ outcome: 'unparsed', score: 0, reason: 'no-choice' });
 const failed = () => aRowWithoutScore('failed');
+const wasted = (costUsd: number | null) => aCall({ costUsd, discarded: 'truncated-response' });
 const paid = (costUsd: number | null) => aCellRow({ calls: [aCall({ costUsd })] });
 
 const scores = fc.oneof(
@@ -115,14 +116,18 @@ describe('the figures of a replicate', () => {
 });
 
 describe('the costs of a replicate', () => {
-  it('are added up over all calls', () => {
+  it('are added up over all calls, apart from those that judge', () => {
     const judge = aCall({ step: 'judge', costUsd: 0.5, inputTokens: 7, outputTokens: 1 });
 
     const figures = summarize([paid(0.25), aCellRow({ calls: [aCall({ costUsd: 1 }), judge] })]);
 
     expect(figures).toMatchObject({
-      costUsd: 1.75,
-      costUsdPerQuestion: 0.875,
+      costUsd: 1.25,
+      costUsdPerQuestion: 0.625,
+      overheadUsd: 0.5,
+      knownSpendUsd: 1.75,
+      calls: 3,
+      unpricedCalls: 0,
       inputTokens: 27,
       outputTokens: 5,
     });
@@ -147,11 +152,11 @@ describe('the costs of a replicate', () => {
   it('list the waste separately', () => {
     const figures = summarize([
       paid(1),
-      aCellRow({ calls: [aCall({ costUsd: 1 })], wasteUsd: 0.25 }),
-      aRowWithoutScore('failed', { wasteUsd: 0.5 }),
+      aCellRow({ calls: [aCall({ costUsd: 1 }), wasted(0.25)] }),
+      aRowWithoutScore('failed', { calls: [wasted(0.5)] }),
     ]);
 
-    expect(figures).toMatchObject({ costUsd: 2, wasteUsd: 0.75 });
+    expect(figures).toMatchObject({ costUsd: 2, wasteUsd: 0.75, calls: 4, wasteCalls: 2 });
   });
 
   it('have no waste without failed attempts', () => {
@@ -159,9 +164,15 @@ describe('the costs of a replicate', () => {
   });
 
   it('have unknown waste if one failed attempt has an unknown cost', () => {
-    const failed = aRowWithoutScore('failed', { wasteUsd: null });
+    const failed = aRowWithoutScore('failed', { calls: [wasted(0.25), wasted(null)] });
 
-    expect(summarize([paid(1), failed]).wasteUsd).toBeNull();
+    expect(summarize([paid(1), failed])).toMatchObject({
+      costUsd: 1,
+      wasteUsd: null,
+      knownSpendUsd: 1.25,
+      calls: 3,
+      unpricedCalls: 1,
+    });
   });
 });
 

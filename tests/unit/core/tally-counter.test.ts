@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { TallyCounter } from '../../../packages/core/src/results/tally-counter.ts';
 import {
+  aCall,
   aCellKey,
   aCellResult,
   aCellRow,
@@ -25,7 +26,9 @@ describe('a recounted tally', () => {
 
     counter.add(aCellRow());
     counter.add(aRowWithoutScore('not-attempted', { config: 'other', attempts: 3 }));
-    counter.add(aCellRow({ run: 'demo-r2', score: 0.5, attempts: 3, costUsd: 0.25 }));
+    counter.add(
+      aCellRow({ run: 'demo-r2', score: 0.5, attempts: 3, calls: [aCall({ costUsd: 0.25 })] }),
+    );
 
     const nothing = { scored: 0, unparsed: 0, ungraded: 0, failed: 0 };
     expect(counter.tallies()).toEqual([
@@ -38,8 +41,9 @@ describe('a recounted tally', () => {
   it('has the cost of discarded calls, of cells without a result as well', () => {
     const counter = new TallyCounter();
 
-    counter.add(aCellRow({ costUsd: 1, wasteUsd: 0.5 }));
-    counter.add(aRowWithoutScore('not-attempted', { id: 'q2', wasteUsd: 0.25 }));
+    const waste = (costUsd: number | null) => aCall({ costUsd, discarded: 'duplicate' });
+    counter.add(aCellRow({ calls: [aCall({ costUsd: 1 }), waste(0.5), waste(null)] }));
+    counter.add(aRowWithoutScore('not-attempted', { id: 'q2', calls: [waste(0.25)] }));
 
     expect(counter.tallies()).toMatchObject([{ costUsd: 1.75 }]);
   });
@@ -105,7 +109,8 @@ const aCompletion = fc.record({
 type Completion = typeof aCompletion extends fc.Arbitrary<infer Value> ? Value : never;
 
 async function complete(ledger: Ledger, completion: Completion): Promise<void> {
-  const { run, config, id, outcome, score, ...rest } = completion;
+  const { run, config, id, outcome, score, costUsd, attempts } = completion;
+  const rest = { costUsd, attempts, calls: [aCall({ costUsd })] };
   const cell = aCellKey({ run, config, id });
   const generation = (await ledger.readCells(run, config, [id])).get(id)?.generation ?? -1;
   const claim = await ledger.claimCell(cell, generation + 1, 'ann');

@@ -201,14 +201,30 @@ export function totalCost(calls: readonly Call[]): number | null {
   return sumKnown(calls.map(({ costUsd }) => costUsd));
 }
 
-/** The cost of a row's calls: of those that answer a step, and of the discarded ones, USD. */
+/**
+ * What a paid call was for: to answer, to judge an answer or probe for one (overhead), or, as it turned out, for
+ * nothing (waste).
+ */
+export type Purpose = 'answer' | 'overhead' | 'waste';
+
+/** Returns what a call was for; by the name of its step, `judge-1` for example, it judges or probes. */
+export function purposeOf({ step, discarded }: Pick<Call, 'step' | 'discarded'>): Purpose {
+  if (discarded !== null) return 'waste';
+  return /^(?:judge|probe)(?:-|$)/.test(step) ? 'overhead' : 'answer';
+}
+
+/** The cost of a row's calls by their purpose, USD; null if that of any of them is unknown. */
 export function costsOf(calls: readonly Call[]): {
+  /** Null also without a call. */
   readonly costUsd: number | null;
+  readonly overheadUsd: number | null;
   readonly wasteUsd: number | null;
 } {
-  const waste = calls.filter((call) => !isAnswer(call));
+  const of = (purpose: Purpose) => calls.filter((call) => purposeOf(call) === purpose);
+  const [overhead, waste] = [of('overhead'), of('waste')];
   return {
-    costUsd: totalCost(calls.filter(isAnswer)),
+    costUsd: totalCost(of('answer')),
+    overheadUsd: overhead.length === 0 ? 0 : totalCost(overhead),
     wasteUsd: waste.length === 0 ? 0 : totalCost(waste),
   };
 }

@@ -97,6 +97,7 @@ export const cellResultSchema = z.strictObject({
   error: cellErrorSchema.nullable(),
   /** Attempts at the cell's calls, the successful ones included. */
   attempts: z.int().min(0),
+  /** Cost of the calls that answer the steps, those that judge or probe included, USD. */
   costUsd: z.number().nullable(),
   /** Sum of the latencies of the calls that answer the steps, ms. */
   latencyMs: z.number().nullable(),
@@ -156,6 +157,8 @@ export const cellRowSchema = z.strictObject({
   finishedAt: z.iso.datetime().nullable(),
   tags: z.record(z.string(), z.string()),
   calls: z.array(callSchema),
+  /** Cost of the calls that judge or probe, USD; null if the cost of any of them is unknown. */
+  overheadUsd: z.number().nullable(),
   /** Cost of the discarded calls, USD; null if the cost of any of them is unknown. */
   wasteUsd: z.number().nullable(),
 });

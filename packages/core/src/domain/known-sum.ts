@@ -4,37 +4,40 @@ import * as z from 'zod';
 export const knownSumSchema = z.strictObject({
   sum: z.number(),
   count: z.int(),
-  hasUnknown: z.boolean(),
+  unknownCount: z.int(),
 });
 /** What a {@link KnownSum} has added so far. */
 export type KnownSumState = z.infer<typeof knownSumSchema>;
+
+/** The state of a sum of nothing. */
+export const NO_SUM: KnownSumState = { sum: 0, count: 0, unknownCount: 0 };
 
 /** A sum of amounts that may be unknown. It is unknown as soon as one amount is, and of no amounts at all. */
 export class KnownSum {
   #sum: number;
   #count: number;
-  #hasUnknown: boolean;
+  #unknownCount: number;
 
   /** @param from - The state of another sum, to continue with. @default nothing added */
-  constructor(from: KnownSumState = { sum: 0, count: 0, hasUnknown: false }) {
+  constructor(from: KnownSumState = NO_SUM) {
     this.#sum = from.sum;
     this.#count = from.count;
-    this.#hasUnknown = from.hasUnknown;
+    this.#unknownCount = from.unknownCount;
   }
 
   add(amount: number | null): void {
     this.#count += 1;
-    if (amount === null) this.#hasUnknown = true;
+    if (amount === null) this.#unknownCount += 1;
     else this.#sum += amount;
   }
 
   state(): KnownSumState {
-    return { sum: this.#sum, count: this.#count, hasUnknown: this.#hasUnknown };
+    return { sum: this.#sum, count: this.#count, unknownCount: this.#unknownCount };
   }
 
   /** Null if it is unknown. */
   value(): number | null {
-    return this.#hasUnknown || this.#count === 0 ? null : this.#sum;
+    return this.#unknownCount > 0 || this.#count === 0 ? null : this.#sum;
   }
 }
 

@@ -6,7 +6,7 @@ import { ThriceError } from '../errors.ts';
 import { mapBounded } from '../map-bounded.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
 import { type BudgetSummary, summarizeBudget } from '../results/budget-summary.ts';
-import type { Summary } from '../results/summary.ts';
+import type { ReplicateSummary, Summary } from '../results/summary.ts';
 import { renderSummary } from '../results/summary-table.ts';
 import type { LoadedGroup } from '../spec/load-group.ts';
 import { keysOf, type WrittenConfig } from './config-writer.ts';
@@ -93,7 +93,10 @@ export async function writeSummaries(
   for (const run of header.runs) {
     const written = configs.filter((each) => each.run === run);
     const files = await mapBounded(written, 1, (each) => describeFiles(edition, each, blobs));
-    await writeManifest({ edition, run, files, exitCode, budget }, stores);
+    await writeManifest(
+      { edition, run, files, exitCode, budget, summary: builder.build(run) },
+      stores,
+    );
   }
   const summary: Summary = { ...builder.build(), ...(budget && { budget }) };
   await writeJson(blobs, `${folder}/group.json`, header);
@@ -207,6 +210,8 @@ export interface ManifestFacts {
   readonly edition: Pick<Edition, 'header' | 'grading' | 'folder'>;
   readonly run: string;
   readonly files: readonly ConfigFiles[];
+  /** That of the run. */
+  readonly summary: Summary;
   readonly exitCode: number;
   /** As the group has left it; undefined without one. */
   readonly budget: BudgetSummary | undefined;
@@ -218,6 +223,7 @@ export function describeManifest({
   edition: { header, grading },
   run,
   files,
+  summary,
   exitCode,
   budget,
   finishedAt,
@@ -243,7 +249,7 @@ export function describeManifest({
     priceTable: header.builtinPrices,
     scorerVersions: versionsOf(grading),
     grading,
-    configs: header.configs.map((entry) => describeConfig(entry, files)),
+    configs: header.configs.map((entry) => describeConfig(entry, files, summary)),
     ...(budget && { budget }),
     exitCode,
   };
@@ -256,9 +262,11 @@ function versionsOf({ configs }: Grading): Readonly<Record<string, number | null
 function describeConfig(
   entry: GroupHeader['configs'][number],
   files: readonly ConfigFiles[],
+  { configs }: Summary,
 ): object {
   const written = files.find(({ config }) => config === entry.config);
   if (written === undefined) return { config: entry.config, status: entry.skipped ?? 'skipped' };
+  const [spend] = configs.find(({ config }) => config === entry.config)?.replicates ?? [];
   return {
     config: entry.config,
     status: written.failedIds.length === 0 ? 'completed' : 'incomplete',
@@ -267,5 +275,11 @@ function describeConfig(
     failed_question_ids: written.failedIds,
     predictions_file: `predictions_${entry.config}.json`,
     failures_file: `failures_${entry.config}.json`,
+    spend: spend === undefined ? null : describeSpend(spend),
   };
+}
+
+function describeSpend(spend: ReplicateSummary): object {
+  const { costUsd, overheadUsd, wasteUsd, knownSpendUsd, calls, wasteCalls, unpricedCalls } = spend;
+  return { costUsd, overheadUsd, wasteUsd, knownSpendUsd, calls, wasteCalls, unpricedCalls };
 }

@@ -81,8 +81,9 @@ export class RowCheck {
         `${where}: calls.${index}.costUsd: published ${call.costUsd}, but its tokens cost ${costUsd}`,
       );
     }
-    const { costUsd, wasteUsd } = row;
-    this.#report.compareLeaves(where, { costUsd, wasteUsd }, costsOf(row.calls), 'its calls give');
+    const { costUsd, overheadUsd, wasteUsd } = row;
+    const given = { costUsd, overheadUsd, wasteUsd };
+    this.#report.compareLeaves(where, given, costsOf(row.calls), 'its calls give');
   }
 
   /** Checks what follows from the outcome and the calls of a row without a look at its answer. */

@@ -166,7 +166,7 @@ class EditionCheck {
       const key = this.#keyOf(run, 'summary.json');
       this.#compare(key, await this.#readJson(key), builder.build(run));
     }
-    await this.#checkManifests(filesByRun);
+    await this.#checkManifests(filesByRun, builder);
     await this.#checkGroupFiles(builder.build());
   }
 
@@ -295,7 +295,10 @@ class EditionCheck {
     return undefined;
   }
 
-  async #checkManifests(filesByRun: ReadonlyMap<string, readonly ConfigFiles[]>): Promise<void> {
+  async #checkManifests(
+    filesByRun: ReadonlyMap<string, readonly ConfigFiles[]>,
+    builder: SummaryBuilder,
+  ): Promise<void> {
     const files = [...filesByRun.values()].flat();
     const hasFailures = files.some(({ failedIds }) => failedIds.length > 0);
     const exitCodes = possibleExitCodes(hasFailures, this.#hasNotAttempted);
@@ -312,6 +315,7 @@ class EditionCheck {
         edition: this.#edition,
         run,
         files: runFiles,
+        summary: builder.build(run),
         exitCode: expectedCode,
         budget: this.#readBudget(budget),
         finishedAt: typeof finishedAt === 'string' ? finishedAt : 'an instant',

@@ -2,14 +2,7 @@ import * as z from 'zod';
 import { readStoredQuestions } from '../cells/read-question.ts';
 import type { Config } from '../domain/benchmark.ts';
 import { modelRefOf } from '../domain/breaker.ts';
-import {
-  type Call,
-  callsOf,
-  costsOf,
-  inRecordedOrder,
-  type JournalEntry,
-  totalCost,
-} from '../domain/call.ts';
+import { type Call, callsOf, costsOf, inRecordedOrder, type JournalEntry } from '../domain/call.ts';
 import { type CellRecord, type CellResult, type CellRow, noAnswer } from '../domain/cell.ts';
 import { type GroupHeader, pricesOf } from '../domain/group.ts';
 import type { Question } from '../domain/question.ts';
@@ -207,7 +200,7 @@ async function rowsOf(
 }
 
 /** What a row shows of a cell's result. */
-type RowResult = Pick<CellRow, Exclude<keyof CellResult, 'grading'>>;
+type RowResult = Pick<CellRow, Exclude<keyof CellResult, 'grading' | 'costUsd'>>;
 
 function toRow(
   question: Question,
@@ -223,6 +216,8 @@ function toRow(
     readonly waste: readonly Call[];
   },
 ): CellRow {
+  const calls = [...result.calls, ...waste];
+  const { costUsd, overheadUsd, wasteUsd } = costsOf(calls);
   return {
     schemaVersion: 1,
     run,
@@ -240,13 +235,14 @@ function toRow(
     reason: result.reason,
     error: result.error,
     attempts: result.attempts,
-    costUsd: result.costUsd,
+    costUsd,
     latencyMs: result.latencyMs,
     startedAt: result.startedAt,
     finishedAt: result.finishedAt,
     tags: question.tags,
-    calls: [...result.calls, ...waste],
-    wasteUsd: costsOf(waste).wasteUsd,
+    calls,
+    overheadUsd,
+    wasteUsd,
   };
 }
 
@@ -289,7 +285,7 @@ function describeUnanswered(cell: CellRecord | undefined, paid: readonly Call[])
   const late = paid.filter(({ step }) => !result.calls.some((call) => call.step === step));
   if (late.length === 0) return result;
   const calls = [...result.calls, ...late];
-  return { ...result, calls, costUsd: totalCost(calls) };
+  return { ...result, calls };
 }
 
 /** A cell without a result shows its last error, if there was one. */
@@ -303,7 +299,6 @@ function describeUnfinished(cell: CellRecord | undefined): RowResult {
     reason: error?.code ?? null,
     error,
     attempts: cell?.attempts ?? 0,
-    costUsd: null,
     latencyMs: null,
     startedAt: null,
     finishedAt: null,

@@ -1,7 +1,7 @@
 import * as z from 'zod';
-import { isAnswer } from '../domain/call.ts';
+import { isAnswer, type Purpose, purposeOf } from '../domain/call.ts';
 import type { CellRow } from '../domain/cell.ts';
-import { KnownSum, knownSumSchema } from '../domain/known-sum.ts';
+import { KnownSum, type KnownSumState, knownSumSchema, NO_SUM } from '../domain/known-sum.ts';
 import { quantile } from '../statistics/quantile.ts';
 import { wilsonInterval } from '../statistics/wilson-interval.ts';
 import { latencySchema, type ReplicateSummary } from './summary.ts';
@@ -18,8 +18,12 @@ export const replicateTallySchema = z.strictObject({
     failed: count,
     'not-attempted': count,
   }),
-  cost: knownSumSchema,
-  waste: knownSumSchema,
+  /** Costs of the calls by their purpose. */
+  costs: z.strictObject({
+    answer: knownSumSchema,
+    overhead: knownSumSchema,
+    waste: knownSumSchema,
+  }),
   inputTokens: knownSumSchema,
   outputTokens: knownSumSchema,
   /** The latencies so far, ms; their figures once all rows are added. */
@@ -32,13 +36,11 @@ export const replicateTallySchema = z.strictObject({
 /** What a {@link ReplicateTally} has counted so far. */
 export type ReplicateTallyState = z.infer<typeof replicateTallySchema>;
 
-const noSum = { sum: 0, count: 0, hasUnknown: false };
 const empty: ReplicateTallyState = {
   counts: { scored: 0, unparsed: 0, ungraded: 0, failed: 0, 'not-attempted': 0 },
-  cost: noSum,
-  waste: noSum,
-  inputTokens: noSum,
-  outputTokens: noSum,
+  costs: { answer: NO_SUM, overhead: NO_SUM, waste: NO_SUM },
+  inputTokens: NO_SUM,
+  outputTokens: NO_SUM,
   latencies: [],
   scoreSum: 0,
   scoreSquareSum: 0,
@@ -50,8 +52,7 @@ const empty: ReplicateTallyState = {
 export class ReplicateTally {
   readonly #run: string;
   readonly #counts: ReplicateTallyState['counts'];
-  readonly #cost: KnownSum;
-  readonly #waste: KnownSum;
+  readonly #costs: Readonly<Record<Purpose, KnownSum>>;
   readonly #inputTokens: KnownSum;
   readonly #outputTokens: KnownSum;
   #latencies: ValueCounts | ReplicateSummary['latency'];
@@ -64,8 +65,11 @@ export class ReplicateTally {
   constructor(run: string, from: ReplicateTallyState = empty) {
     this.#run = run;
     this.#counts = { ...from.counts };
-    this.#cost = new KnownSum(from.cost);
-    this.#waste = new KnownSum(from.waste);
+    this.#costs = {
+      answer: new KnownSum(from.costs.answer),
+      overhead: new KnownSum(from.costs.overhead),
+      waste: new KnownSum(from.costs.waste),
+    };
     this.#inputTokens = new KnownSum(from.inputTokens);
     this.#outputTokens = new KnownSum(from.outputTokens);
     this.#latencies = Array.isArray(from.latencies)
@@ -86,12 +90,11 @@ export class ReplicateTally {
     }
     const calls = row.calls.filter(isAnswer);
     if (calls.some(({ finishReason }) => finishReason === 'length')) this.#truncated += 1;
+    for (const call of row.calls) this.#costs[purposeOf(call)].add(call.costUsd);
     for (const call of calls) {
-      this.#cost.add(call.costUsd);
       this.#inputTokens.add(call.inputTokens);
       this.#outputTokens.add(call.outputTokens);
     }
-    this.#waste.add(row.wasteUsd);
     if (row.latencyMs !== null && this.#latencies instanceof ValueCounts)
       this.#latencies.add(row.latencyMs);
   }
@@ -112,8 +115,11 @@ export class ReplicateTally {
       this.#latencies instanceof ValueCounts ? this.#latencies.state() : this.#latencies;
     return {
       counts: { ...this.#counts },
-      cost: this.#cost.state(),
-      waste: this.#waste.state(),
+      costs: {
+        answer: this.#costs.answer.state(),
+        overhead: this.#costs.overhead.state(),
+        waste: this.#costs.waste.state(),
+      },
       inputTokens: this.#inputTokens.state(),
       outputTokens: this.#outputTokens.state(),
       latencies,
@@ -131,7 +137,7 @@ export class ReplicateTally {
     const questions = scoreCount + ungraded + failed + this.#counts['not-attempted'];
     const coverage = questions === 0 ? 0 : scoreCount / questions;
     const score = scoreCount === 0 ? null : this.#scoreSum / scoreCount;
-    const costUsd = this.#cost.value();
+    const { costUsd, ...spend } = this.#spend();
     return {
       run: this.#run,
       questions,
@@ -156,10 +162,36 @@ export class ReplicateTally {
       meanConfidence: null,
       costUsd,
       costUsdPerQuestion: costUsd === null || scoreCount === 0 ? null : costUsd / scoreCount,
-      wasteUsd: this.#waste.value(),
+      ...spend,
       inputTokens: this.#inputTokens.value(),
       outputTokens: this.#outputTokens.value(),
       latency: this.#latency(),
+    };
+  }
+
+  /** What the calls have cost, by their purpose, and of how many calls that is not known. */
+  #spend(): Pick<
+    ReplicateSummary,
+    | 'costUsd'
+    | 'overheadUsd'
+    | 'wasteUsd'
+    | 'knownSpendUsd'
+    | 'calls'
+    | 'wasteCalls'
+    | 'unpricedCalls'
+  > {
+    const { answer, overhead, waste } = this.#costs;
+    const states = [answer.state(), overhead.state(), waste.state()];
+    const total = (pick: (state: KnownSumState) => number) =>
+      states.reduce((sum, state) => sum + pick(state), 0);
+    return {
+      costUsd: answer.value(),
+      overheadUsd: valueOrZero(overhead),
+      wasteUsd: valueOrZero(waste),
+      knownSpendUsd: total(({ sum }) => sum),
+      calls: total(({ count }) => count),
+      wasteCalls: waste.state().count,
+      unpricedCalls: total(({ unknownCount }) => unknownCount),
     };
   }
 
@@ -183,6 +215,11 @@ export class ReplicateTally {
       p99S: seconds(quantile(sorted, 0.99)),
     };
   }
+}
+
+/** Calls that were not made cost nothing. */
+function valueOrZero(costs: KnownSum): number | null {
+  return costs.state().count === 0 ? 0 : costs.value();
 }
 
 function mutablePair(pair: readonly [number, number] | undefined): [number, number] | null {

@@ -107,6 +107,6 @@ export function summarizeSteps(tallies: readonly StepTally[]): {
 
 /** No calls cost nothing. */
 function totalOf(sums: readonly KnownSumState[]): number | null {
-  if (sums.some(({ hasUnknown }) => hasUnknown)) return null;
+  if (sums.some(({ unknownCount }) => unknownCount > 0)) return null;
   return sums.reduce((total, { sum }) => total + sum, 0);
 }

@@ -7,6 +7,7 @@ import {
   formatPercentRange,
   formatSeconds,
   formatTokens,
+  NO_FIGURE,
 } from './summary-formats.ts';
 
 /** A column of the summary table. */
@@ -78,12 +79,31 @@ export const summaryColumns: readonly SummaryColumn[] = [
     format: formatDollars,
   }),
   column({
+    title: 'overhead',
+    names: ['overheadUsd'],
+    isHiddenWhenEmpty: true,
+    isRare: true,
+    legend: 'overhead: the cost of calls that judge or probe, which cost does not include',
+    value: totalOfKnown(({ overheadUsd }) => overheadUsd),
+    format: formatDollars,
+  }),
+  column({
     title: 'waste',
     names: ['wasteUsd'],
     isHiddenWhenEmpty: true,
-    legend: 'waste: the cost of discarded calls, which cost does not include',
+    legend:
+      'waste: the cost of discarded calls (failed and repeated ones, duplicates), which cost does not include',
     value: totalOfKnown(({ wasteUsd }) => wasteUsd),
     format: formatDollars,
+  }),
+  column({
+    title: 'unpriced',
+    names: ['unpricedCalls'],
+    isHiddenWhenEmpty: true,
+    isRare: true,
+    legend: 'unpriced: calls whose cost is unknown, and with it that of their config',
+    value: unpricedCalls,
+    format: (count) => (count === null ? NO_FIGURE : String(count)),
   }),
   column({
     title: 'calls/cell',
@@ -184,6 +204,12 @@ function callsPerCell({ steps, answered }: ConfigSummary): number | null {
 function medianLatency({ mean }: ConfigSummary): number | null {
   const latency = mean['latency'];
   return typeof latency === 'object' && latency !== null ? toNumber(latency['p50S']) : null;
+}
+
+/** Null for a config without any known cost: its cost says so already. */
+function unpricedCalls({ replicates }: ConfigSummary): number | null {
+  const isPriced = replicates.some(({ knownSpendUsd }) => knownSpendUsd > 0);
+  return isPriced ? replicates.reduce((sum, each) => sum + each.unpricedCalls, 0) : null;
 }
 
 function totalOfKnown(amount: (replicate: ReplicateSummary) => number | null) {

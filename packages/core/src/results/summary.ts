@@ -45,9 +45,21 @@ export const replicateSchema = z.strictObject({
   eceEqualMass: amount,
   hleCompat: amount,
   meanConfidence: ratio,
+  /** Of the calls that answer. */
   costUsd: amount,
   costUsdPerQuestion: amount,
+  /** Of the calls that judge or probe. */
+  overheadUsd: amount,
+  /** Of the discarded calls. */
   wasteUsd: amount,
+  /** The known part of the three: a lower bound of what was spent where a call has no cost. */
+  knownSpendUsd: z.number(),
+  /** All calls, those that another cell has paid for included. */
+  calls: count,
+  /** Of these, the discarded ones. */
+  wasteCalls: count,
+  /** Of these, those without a known cost. */
+  unpricedCalls: count,
   inputTokens: count.nullable(),
   outputTokens: count.nullable(),
   latency: latencySchema,

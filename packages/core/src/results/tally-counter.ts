@@ -1,3 +1,4 @@
+import { isAnswer, totalCost } from '../domain/call.ts';
 import { type CellRow, countRetries } from '../domain/cell.ts';
 import type { Tally } from '../domain/tally.ts';
 
@@ -17,13 +18,14 @@ export class TallyCounter {
   }
 
   add(row: CellRow): void {
-    const { run, config, outcome, score, costUsd, wasteUsd } = row;
+    const { run, config, outcome, score, calls } = row;
     const tally = this.#tallyOf(run, config);
-    tally.costUsd += wasteUsd ?? 0;
+    for (const call of calls) if (!isAnswer(call)) tally.costUsd += call.costUsd ?? 0;
     if (outcome === 'not-attempted') return;
     tally.counts[outcome] += 1;
     if (score === 1) tally.correct += 1;
-    tally.costUsd += costUsd ?? 0;
+    // As ledgers count it: not at all where a part is unknown.
+    tally.costUsd += totalCost(calls.filter(isAnswer)) ?? 0;
     tally.retries += countRetries(row);
   }
 
