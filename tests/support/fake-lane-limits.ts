@@ -33,8 +33,10 @@ export class FakeLaneLimits implements LaneLimits {
 
   async leave(accounts: readonly string[], owner: string): Promise<void> {
     for (const account of accounts) {
-      const limit = this.#limits.get(account);
-      if (limit !== undefined) this.#limits.set(account, withoutHolder(limit, owner));
+      const existing = this.#limits.get(account);
+      const limit = existing === undefined ? undefined : withoutHolder(existing, owner);
+      if (limit === undefined) this.#limits.delete(account);
+      else this.#limits.set(account, limit);
     }
   }
 

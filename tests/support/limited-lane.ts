@@ -1,4 +1,4 @@
-import type { CallEnd, Lane, Random } from '@thrice/core';
+import type { CallEnd, Lane, LaneLimits, Random, RateLimitHeaders } from '@thrice/core';
 import { LaneShare, SlotGovernor } from '@thrice/local';
 import { aLane, aUsage } from './builders.ts';
 import { FakeClock } from './fake-clock.ts';
@@ -17,6 +17,8 @@ export interface LimitedVendor extends HiddenLimit {
   readonly latencyMs: number;
   /** How a refusal says when to come back. */
   readonly header: 'seconds' | 'milliseconds' | 'none';
+  /** Whether the headers of each response state the limit of requests. @default false */
+  readonly statesLimit?: boolean;
   /** Another limit from a time on. */
   readonly change?: HiddenLimit & { readonly atMs: number };
 }
@@ -52,6 +54,11 @@ interface SeenCall {
 /** The result of a simulated run. */
 export interface LimitedRun {
   readonly between: (fromMs: number, untilMs: number) => SeenWindow;
+  /**
+   * The shortest time from a refusal to a later call, ms, without the calls of the time that it takes until every process
+   * knows of it.
+   */
+  readonly earliestAfterRefusal: (knownAfterMs: number) => number;
   readonly exchangeCount: number;
   readonly callCount: number;
   readonly limits: FakeLaneLimits;
@@ -66,6 +73,7 @@ export async function runLimitedLane({
   tokensOf = () => 500,
   random = seededRandom(1),
   writeMs = 20,
+  openLimits,
 }: {
   readonly vendor: LimitedVendor;
   readonly processes: readonly SimulatedProcess[];
@@ -76,10 +84,13 @@ export async function runLimitedLane({
   readonly random?: Random;
   /** How long an exchange with the ledger takes. */
   readonly writeMs?: number;
+  /** Opens the ledger of a process, whose exchanges take no simulated time. @default one in memory for all */
+  readonly openLimits?: (clock: FakeClock) => Pick<LaneLimits, 'exchange'>;
 }): Promise<LimitedRun> {
   const clock = new FakeClock();
   const limits = new FakeLaneLimits(clock);
   limits.latencyMs = writeMs;
+  const exchanges = new Exchanges();
   const server = new LimitedServer(vendor, clock);
   let isOver = false;
   const work = async (
@@ -87,7 +98,9 @@ export async function runLimitedLane({
     index: number,
   ) => {
     await clock.sleep(fromMs);
-    const share = new LaneShare({ lane: aLane(lane), owner: `p${index}`, group, limits, clock });
+    const own = openLimits === undefined ? limits : exchanges.watch(openLimits(clock));
+    const init = { lane: aLane(lane), owner: `p${index}`, group, clock };
+    const share = new LaneShare({ ...init, limits: own });
     const governor = new SlotGovernor({
       clock,
       total: workers,
@@ -125,16 +138,35 @@ export async function runLimitedLane({
   });
   while (!isOver) {
     await new Promise(setImmediate);
+    if (exchanges.count > 0) continue;
     const nextMs = clock.nextDueInMs;
     if (nextMs !== undefined) clock.advance(nextMs);
   }
   await all;
   return {
     between: (fromMs, untilMs) => server.between(fromMs, untilMs),
+    earliestAfterRefusal: (knownAfterMs) => server.earliestAfterRefusal(knownAfterMs),
     exchangeCount: limits.exchangeCount,
     callCount: server.callCount,
     limits,
   };
+}
+
+/** Counts the exchanges with a ledger that are under way: the time stands still for them. */
+class Exchanges {
+  count = 0;
+
+  watch(limits: Pick<LaneLimits, 'exchange'>): LaneLimits {
+    const exchange: LaneLimits['exchange'] = async (account, report) => {
+      this.count += 1;
+      try {
+        return await limits.exchange(account, report);
+      } finally {
+        this.count -= 1;
+      }
+    };
+    return { exchange, leave: async () => undefined, read: async () => undefined };
+  }
 }
 
 class LimitedServer {
@@ -174,10 +206,11 @@ class LimitedServer {
     }
     await this.#clock.sleep(isRefused ? 50 : latencyMs);
     this.#inFlight -= 1;
-    if (!isRefused) return { kind: 'answered', usage: aUsage(usage), rateLimits: {} };
+    const rateLimits = this.#headers();
+    if (!isRefused) return { kind: 'answered', usage: aUsage(usage), rateLimits };
     const unitMs = header === 'seconds' ? 1_000 : 1;
     const retryAfterMs = header === 'none' ? undefined : Math.ceil(waitMs / unitMs) * unitMs;
-    return { kind: 'refused', retryAfterMs, rateLimits: {}, reason: '429 too many requests' };
+    return { kind: 'refused', retryAfterMs, rateLimits, reason: '429 too many requests' };
   }
 
   between(fromMs: number, untilMs: number): SeenWindow {
@@ -197,6 +230,20 @@ class LimitedServer {
       byGroup,
       maxInFlight: Math.max(0, ...calls.map(({ inFlight }) => inFlight)),
     };
+  }
+
+  #headers(): RateLimitHeaders {
+    if (this.#vendor.statesLimit !== true) return {};
+    const limit = this.#limitAt('requests', this.#clock.monotonicMs());
+    return { 'x-ratelimit-limit-req-minute': String(limit) };
+  }
+
+  earliestAfterRefusal(knownAfterMs: number): number {
+    const refusals = this.#seen.filter(({ isRefused }) => isRefused);
+    const gaps = refusals.flatMap(({ atMs }) =>
+      this.#seen.map((call) => call.atMs - atMs).filter((gapMs) => gapMs > knownAfterMs),
+    );
+    return Math.min(...gaps);
   }
 
   #limitAt(kind: 'requests' | 'tokens', atMs: number): number {

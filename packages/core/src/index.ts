@@ -418,7 +418,7 @@ export {
 } from './spec/datasets/dataset.ts';
 export { describeIssues } from './spec/describe-issues.ts';
 export { describeJsonError } from './spec/describe-json-error.ts';
-export { type LoadedGroup, loadGroup } from './spec/load-group.ts';
+export { benchmarkOf, type LoadedGroup, loadGroup } from './spec/load-group.ts';
 export { suggestName } from './spec/nearest-name.ts';
 export { invalidSpec } from './spec/parse-spec.ts';
 export {

@@ -56,6 +56,15 @@ describe('what refusals show of a rate limit', () => {
     expect(rateAt(90) / rateAt(0)).toBeGreaterThan(2);
   });
 
+  it('falls deep again once it has risen far above the last fall', () => {
+    const belief = aBelief();
+
+    const raised = refusedAfter(belief, 100_000);
+
+    const believed = believedPerMinute(belief, nowMs + 100_000);
+    expect(raised).toMatchObject({ perMinute: 0.7 * believed, phase: 'approaching' });
+  });
+
   it('takes the calls that were in flight together for one refusal', () => {
     const belief = aBelief();
 

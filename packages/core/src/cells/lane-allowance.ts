@@ -1,7 +1,5 @@
-import type { Block, LaneShare } from '../domain/lane-limit.ts';
+import { BLOCK_MS, type Block, type LaneShare, lateToleranceMs } from '../domain/lane-limit.ts';
 
-/** What was leased and not used is lost so long after it was due, ms: a burst would be refused. */
-const USABLE_MS = 250;
 /** A lease that falls short by so little is enough: the rate may have fallen since. */
 const SLACK_RATIO = 0.1;
 
@@ -49,6 +47,11 @@ class Allowance {
     return leftMs / (this.#msPerUnit ?? 1);
   }
 
+  /** The time of so much at the present rate, ms. */
+  timeOf(amount: number): number {
+    return amount * (this.#msPerUnit ?? 0);
+  }
+
   /** Loses what was due before a time. */
   skipTo(atMs: number): void {
     this.#blocks = this.#blocks.filter(({ untilMs }) => untilMs > atMs);
@@ -58,9 +61,20 @@ class Allowance {
   /** When so much may be used; infinite if so much is not leased. */
   readyAtMs(amount: number): number {
     if (this.isFree) return 0;
+    this.#loseRests(amount);
     const isLeased = this.left >= amount * (1 - SLACK_RATIO);
     const [first] = isLeased ? this.#blocks : [];
     return first?.atMs ?? Number.POSITIVE_INFINITY;
+  }
+
+  /**
+   * Where a call takes a block of its own, what is left of one that began late is too short: the call would come too close
+   * to the next one, of another process.
+   */
+  #loseRests(amount: number): void {
+    const unitMs = this.timeOf(amount);
+    const isEnough = ({ atMs, untilMs }: Remainder) => untilMs - atMs >= unitMs * (1 - SLACK_RATIO);
+    if (unitMs >= BLOCK_MS) this.#blocks = this.#blocks.filter(isEnough);
   }
 
   /** @param sinceMs - Since when the caller has waited: what was due before lay idle. */
@@ -129,15 +143,19 @@ export class LaneAllowance {
 
   /** When a call of so many tokens may be sent, as far as is known; infinite if more has to be leased first. */
   readyAtMs(tokens: number, nowMs: number): number {
-    this.#loseWhatIsLate(nowMs);
+    this.#loseWhatIsLate(tokens, nowMs);
     return Math.max(this.#heldUntilMs, this.#requests.readyAtMs(1), this.#tokens.readyAtMs(tokens));
   }
 
-  /** A rate is not late as long as calls wait for the other. */
-  #loseWhatIsLate(nowMs: number): void {
+  /**
+   * What was leased and not used is lost after a while: a burst would be refused. A rate is not late as long as calls
+   * wait for the other.
+   */
+  #loseWhatIsLate(tokens: number, nowMs: number): void {
     const rates = [this.#requests, this.#tokens].filter(({ isFree }) => !isFree);
     const dueAtMs = rates.map((rate) => rate.dueAtMs ?? Number.POSITIVE_INFINITY);
-    const lateMs = nowMs - USABLE_MS - Math.max(...dueAtMs);
+    const unitMs = Math.max(this.#requests.timeOf(1), this.#tokens.timeOf(tokens));
+    const lateMs = nowMs - lateToleranceMs(unitMs) - Math.max(...dueAtMs);
     if (lateMs <= 0) return;
     for (const rate of rates) rate.skipTo((rate.dueAtMs ?? 0) + lateMs);
   }

@@ -8,9 +8,13 @@ import {
 } from './rate-belief.ts';
 
 /** The time that a block of the lane's rate covers for one process, ms. */
-const BLOCK_MS = 500;
-/** How far back a block may begin, ms: what nobody used while every process was late is not lost. */
-const LATE_MS = 200;
+export const BLOCK_MS = 500;
+/** A lane that is leased for so long ahead, ms, is leased no further to a group that had more than another. */
+const LEASED_AHEAD_MS = 150;
+/** The longest lateness that is made up for, ms. */
+const MAX_LATE_MS = 250;
+/** How much of the tolerated lateness a block may begin back: what nobody used while every process was late is not lost. */
+const LATE_RATIO = 0.8;
 /** A process that was not heard of for so long, ms, no longer counts: it was killed. */
 export const HOLDER_AGE_MS = 5_000;
 /** The processes that share too few slots take turns of so long, ms. */
@@ -40,6 +44,8 @@ const laneRateSchema = z.strictObject({
   found: rateBeliefSchema.nullable(),
   /** All of the rate before this time is leased, ms since 1970. */
   nextAtMs: z.number(),
+  /** The time that was leased to each group beyond what was leased to the one with the least, ms; of those that wait. */
+  served: z.record(z.string(), z.number()),
   /** Used in the current window and in the one before. */
   used: z.number(),
   usedBefore: z.number(),
@@ -144,9 +150,26 @@ export interface LaneShare {
   readonly tokens: Block | null;
 }
 
+/**
+ * How late a call may be sent without those after it being later: what it may take of a bucket that holds the calls of a
+ * second, and at least one.
+ *
+ * @param unitMs - The time of one call at the lane's rate.
+ */
+export function lateToleranceMs(unitMs: number): number {
+  return Math.max(0, Math.min(MAX_LATE_MS, (1_000 - unitMs) / 4));
+}
+
 /** The limits of a lane of which nothing is known. */
 export function unknownLimit(nowMs: number): LaneLimit {
-  const rate: LaneRate = { stated: null, found: null, nextAtMs: 0, used: 0, usedBefore: 0 };
+  const rate: LaneRate = {
+    stated: null,
+    found: null,
+    nextAtMs: 0,
+    served: {},
+    used: 0,
+    usedBefore: 0,
+  };
   return {
     schemaVersion: 1,
     requests: rate,
@@ -225,8 +248,8 @@ export function exchangeShare(
   return {
     limit: {
       ...limit,
-      requests: { ...limit.requests, nextAtMs: requests.nextAtMs },
-      tokens: { ...limit.tokens, nextAtMs: tokens.nextAtMs },
+      requests: requests.rate,
+      tokens: tokens.rate,
       holders:
         holder === undefined
           ? limit.holders
@@ -236,10 +259,13 @@ export function exchangeShare(
   };
 }
 
-/** Forgets a process that has ended. */
-export function withoutHolder(limit: LaneLimit, owner: string): LaneLimit {
+/** Forgets a process that has ended; undefined if nothing is left to remember. */
+export function withoutHolder(limit: LaneLimit, owner: string): LaneLimit | undefined {
   const { [owner]: _, ...holders } = limit.holders;
-  return { ...limit, holders };
+  const { requests, tokens } = limit;
+  const facts = [requests.found, requests.stated, tokens.found, tokens.stated];
+  const isKnown = facts.some((fact) => fact !== null) || Object.keys(holders).length > 0;
+  return isKnown ? { ...limit, holders } : undefined;
 }
 
 function activeHolders({ holders }: LaneLimit, nowMs: number): readonly Holder[] {
@@ -256,7 +282,8 @@ function withHolder(limit: LaneLimit, report: LaneReport, nowMs: number): LaneLi
     ([name, { seenAtMs }]) => name !== owner && Math.abs(nowMs - seenAtMs) < HOLDER_AGE_MS,
   );
   const own = { group, seenAtMs: nowMs, inUse, waiting, slots, ...spec };
-  return { ...limit, holders: { ...Object.fromEntries(others), [owner]: own } };
+  const holders = [...others, [owner, own] as const].sort(([a], [b]) => (a < b ? -1 : 1));
+  return { ...limit, holders: Object.fromEntries(holders) };
 }
 
 function countUse(
@@ -327,14 +354,16 @@ function afterRefusal(limit: LaneLimit, refusal: RefusedCall, nowMs: number): La
   };
 }
 
-/** The limits that may have refused a call: those that were in use, or both. */
+/**
+ * The limits that may have refused a call whose vendor does not say which: those that are known and were in use. Where
+ * none is, the number of calls is what is lowered, which lowers the tokens with it.
+ */
 function suspectsOf(limit: LaneLimit, nowMs: number): readonly ('requests' | 'tokens')[] {
-  const both = ['requests', 'tokens'] as const;
-  const suspects = both.filter((kind) => {
+  const suspects = (['requests', 'tokens'] as const).filter((kind) => {
     const rate = effectiveRate(limit, kind, nowMs);
     return rate !== null && usedPerMinute(limit, kind, nowMs) >= IN_USE_RATIO * rate.perMinute;
   });
-  return suspects.length === 0 ? both : suspects;
+  return suspects.length === 0 ? ['requests'] : suspects;
 }
 
 function lower(
@@ -345,8 +374,12 @@ function lower(
 ): RateBelief | null {
   const { found } = limit[kind];
   const { retryAfterMs, sentAtMs } = refusal;
-  if (isLimiting(found, nowMs))
-    return beliefAfterRefusal(found, { nowMs, retryAfterMs, sentAtMs, lagMs: LAG_MS });
+  if (isLimiting(found, nowMs)) {
+    // Each process may have leased one more call before the rate fell.
+    const unitMs = (60_000 * found.perCall) / found.perMinute;
+    const lagMs = LAG_MS + activeHolders(limit, nowMs).length * unitMs;
+    return beliefAfterRefusal(found, { nowMs, retryAfterMs, sentAtMs, lagMs });
+  }
   const perCall = kind === 'requests' ? 1 : tokensPerCall(limit);
   if (perCall === null) return null;
   const first = firstBelief({ nowMs, retryAfterMs }, { perCall });
@@ -373,40 +406,57 @@ function tokensPerCall({ requests, tokens }: LaneLimit): number | null {
   return perCall > 0 ? perCall : null;
 }
 
-/** Leases as much of a rate as a process wants, within its share. */
+/** Leases as much of a rate as a process wants, unless its group is ahead of another that waits. */
 function lease(
   limit: LaneLimit,
   kind: 'requests' | 'tokens',
   report: LaneReport,
   nowMs: number,
-): { readonly block: Block | null; readonly nextAtMs: number } {
-  const rate = effectiveRate(limit, kind, nowMs);
-  const { nextAtMs } = limit[kind];
-  if (rate === null) return { block: null, nextAtMs };
-  const msPerUnit = 60_000 / rate.perMinute;
-  const wanted = report.wants[kind];
-  const fromMs = Math.max(nowMs - LATE_MS, nextAtMs, limit.heldUntilMs);
+): { readonly block: Block | null; readonly rate: LaneRate } {
+  const rate = limit[kind];
+  const perMinute = effectiveRate(limit, kind, nowMs)?.perMinute;
+  if (perMinute === undefined) return { block: null, rate: { ...rate, served: {} } };
+  const msPerUnit = 60_000 / perMinute;
   const unit = kind === 'requests' ? 1 : Math.max(1, report.wants.first);
-  // A group has the same share however many processes it has: those of a smaller one lease more at once.
-  const weight = largestGroup(limit, nowMs) / processesOf(limit, report.group, nowMs);
-  const most = Math.max(unit, BLOCK_MS / msPerUnit) * weight;
-  const amount = Math.max(0, Math.min(wanted, kind === 'requests' ? Math.round(most) : most));
+  const unitMs = unit * msPerUnit;
+  const most = Math.max(unit, BLOCK_MS / msPerUnit);
+  const wanted = Math.min(report.wants[kind], kind === 'requests' ? Math.floor(most) : most);
+  const lateMs = LATE_RATIO * lateToleranceMs(unitMs);
+  const fromMs = Math.max(nowMs - lateMs, rate.nextAtMs, limit.heldUntilMs);
+  const served = servedOf(limit, kind, report.group, nowMs);
+  const isAhead = (served[report.group] ?? 0) > Math.max(BLOCK_MS, unitMs);
+  // As long as the lane is leased ahead, it does not stand still while the others catch up.
+  const canRefuse = fromMs - nowMs > LEASED_AHEAD_MS;
+  const amount = wanted <= 0 || (isAhead && canRefuse) ? 0 : wanted;
   const untilMs = fromMs + amount * msPerUnit;
-  const block = { fromMs, untilMs, msPerUnit, most };
-  return { block, nextAtMs: amount === 0 ? nextAtMs : untilMs };
+  const ownMs = (served[report.group] ?? 0) + untilMs - fromMs;
+  return {
+    block: { fromMs, untilMs, msPerUnit, most },
+    rate: {
+      ...rate,
+      nextAtMs: amount === 0 ? rate.nextAtMs : untilMs,
+      served: { ...served, [report.group]: ownMs },
+    },
+  };
 }
 
-/** The processes of a group that want more than they have: a group's share is split among them. */
-function processesOf(limit: LaneLimit, group: string, nowMs: number): number {
-  const waiting = activeHolders(limit, nowMs).filter(
-    (each) => each.group === group && each.waiting > 0,
+/**
+ * The time that each group was leased more than the one that was leased least, of the groups whose callers wait. One
+ * that has not waited before begins as the one that was leased least: it saves nothing up.
+ */
+function servedOf(
+  limit: LaneLimit,
+  kind: 'requests' | 'tokens',
+  own: string,
+  nowMs: number,
+): Readonly<Record<string, number>> {
+  const { served } = limit[kind];
+  const waiting = activeHolders(limit, nowMs).flatMap(({ group, waiting: count }) =>
+    count > 0 || group === own ? [group] : [],
   );
-  return Math.max(1, waiting.length);
-}
-
-function largestGroup(limit: LaneLimit, nowMs: number): number {
-  const groups = new Set(activeHolders(limit, nowMs).map(({ group }) => group));
-  return Math.max(1, ...[...groups].map((group) => processesOf(limit, group, nowMs)));
+  const known = waiting.flatMap((group) => served[group] ?? []);
+  const leastMs = known.length === 0 ? 0 : Math.min(...known);
+  return Object.fromEntries(waiting.map((group) => [group, (served[group] ?? leastMs) - leastMs]));
 }
 
 /** Calls in flight that a process may have: a fair part of what all may, as far as the others leave it. */

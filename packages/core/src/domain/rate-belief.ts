@@ -4,6 +4,8 @@ import * as z from 'zod';
 const FALL_FACTOR = 0.95;
 const STEEP_FALL_FACTOR = 0.85;
 const SEARCH_FALL_FACTOR = 0.7;
+/** A rate that has risen by more than this since its fall may be far above the limit. */
+const FAR_ABOVE_FACTOR = 1.5;
 /** By how much a rate rises in the first cycle after a fall, by addition; each further cycle adds four times as much in all. */
 const RISE_RATIO = 0.07;
 /** A cycle takes at least so long, ms, and so many calls: one of them, and the few in flight with it, may be refused. */
@@ -11,8 +13,9 @@ const MIN_CYCLE_MS = 30_000;
 const CALLS_PER_CYCLE = 200;
 /** A cycle takes so many times as long as the vendor last asked to wait: a hold costs little of the time between two. */
 const HOLDS_PER_CYCLE = 40;
-/** After a fall that may have been too deep, a cycle is shorter by this factor, until the limit is met again. */
+/** After a fall that may have been too deep, the first cycles are shorter by this factor: as many as make up for it. */
 const APPROACH_FACTOR = 6;
+const APPROACH_RISES = 4;
 /** The longest cycle, ms. */
 const MAX_CYCLE_MS = 300_000;
 /** While a rate is searched, it doubles in this time, ms, or in the time of so many calls. */
@@ -88,7 +91,7 @@ export function believedPerMinute(belief: RateBelief, nowMs: number): number {
   const factor =
     phase === 'searching'
       ? 2 ** (elapsedMs / doublingMs(belief))
-      : 1 + RISE_RATIO * riseAfter(elapsedMs / cycleMs(belief));
+      : 1 + RISE_RATIO * risesAfter(belief, elapsedMs);
   return perMinute * Math.min(MAX_RISE_FACTOR, factor);
 }
 
@@ -118,7 +121,8 @@ export function beliefAfterRefusal(
   const steepMs = Math.max(STEEP_WITHIN_MS, (STEEP_WITHIN_CALLS * 60_000 * perCall) / believed);
   const isSteep = sentAtMs - fellAtMs - lagMs < steepMs;
   const foundFactor = isSteep ? STEEP_FALL_FACTOR : FALL_FACTOR;
-  const factor = phase === 'searching' ? SEARCH_FALL_FACTOR : foundFactor;
+  const isFarAbove = phase === 'searching' || used > FAR_ABOVE_FACTOR * belief.perMinute;
+  const factor = isFarAbove ? SEARCH_FALL_FACTOR : foundFactor;
   const waitMs = retryAfterMs ?? 0;
   return {
     perMinute: Math.max(MIN_CALLS_PER_MINUTE * perCall, used * factor),
@@ -129,15 +133,20 @@ export function beliefAfterRefusal(
   };
 }
 
-/** The rise after so many cycles, in that of the first. */
-function riseAfter(cycles: number): number {
-  return cycles <= 1 ? cycles : 4 ** (cycles - 1);
+/** How often a rate has risen by {@link RISE_RATIO} since its fall. */
+function risesAfter(belief: RateBelief, elapsedMs: number): number {
+  const wholeMs = cycleMs(belief);
+  const shortMs = belief.phase === 'approaching' ? wholeMs / APPROACH_FACTOR : 0;
+  const approachMs = APPROACH_RISES * shortMs;
+  if (elapsedMs < approachMs) return elapsedMs / shortMs;
+  const cycles = (elapsedMs - approachMs) / wholeMs;
+  const rises = cycles <= 1 ? cycles : 4 ** (cycles - 1);
+  return (shortMs === 0 ? 0 : APPROACH_RISES) + rises;
 }
 
-function cycleMs({ perMinute, perCall, waitMs, phase }: RateBelief): number {
+function cycleMs({ perMinute, perCall, waitMs }: RateBelief): number {
   const callsMs = (CALLS_PER_CYCLE * 60_000 * perCall) / perMinute;
-  const longMs = Math.max(MIN_CYCLE_MS, callsMs, HOLDS_PER_CYCLE * waitMs);
-  return Math.min(MAX_CYCLE_MS, longMs) / (phase === 'approaching' ? APPROACH_FACTOR : 1);
+  return Math.min(MAX_CYCLE_MS, Math.max(MIN_CYCLE_MS, callsMs, HOLDS_PER_CYCLE * waitMs));
 }
 
 function doublingMs({ perMinute, perCall }: RateBelief): number {

@@ -43,7 +43,10 @@ export class SqliteLaneLimits implements LaneLimits {
     await this.#commit.write(() => {
       for (const account of accounts) {
         const existing = this.#read(account);
-        if (existing !== undefined) this.#write(account, withoutHolder(existing, owner));
+        if (existing === undefined) continue;
+        const limit = withoutHolder(existing, owner);
+        if (limit === undefined) this.#forget(account);
+        else this.#write(account, limit);
       }
     });
   }
@@ -59,6 +62,10 @@ export class SqliteLaneLimits implements LaneLimits {
     return row === undefined
       ? undefined
       : laneLimitSchema.parse(JSON.parse(String(row['lane_limit'])));
+  }
+
+  #forget(account: string): void {
+    this.#database.prepare('DELETE FROM lane_limits WHERE account = ?').run(account);
   }
 
   #write(account: string, limit: LaneLimit): void {

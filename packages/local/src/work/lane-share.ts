@@ -5,6 +5,7 @@ import {
   LaneAllowance,
   type LaneLimits,
   type LaneReport,
+  type LaneShare as LeasedShare,
   limitNamedIn,
   type PermitRequest,
   readRateLimits,
@@ -14,6 +15,8 @@ import {
 const EXCHANGE_MS = 1_000;
 /** How often one whose callers wait for a limited lane does: others may have learned that the lane is slower. */
 const WAITING_EXCHANGE_MS = 250;
+/** How long a process waits that was leased nothing, because another group comes first, ms. */
+const LEASE_AGAIN_MS = 100;
 /** After a failed exchange, the next one, ms. */
 const RETRY_MS = 1_000;
 /** The use of late, for what is leased ahead, ms. */
@@ -74,6 +77,7 @@ export class LaneShare {
   #isExchanging = false;
   #exchangedMs = Number.NEGATIVE_INFINITY;
   #retryAtMs = Number.NEGATIVE_INFINITY;
+  #leaseAtMs = Number.NEGATIVE_INFINITY;
   #pending = noReport();
   #recent = { sinceMs: 0, requests: 0, tokens: 0, requestsBefore: 0, tokensBefore: 0 };
   /** When this process last learned that its lane is too fast, monotonic ms. */
@@ -138,30 +142,26 @@ export class LaneShare {
     this.#recent.tokens += tokens;
   }
 
-  /**
-   * Notes how a call ended.
-   *
-   * @returns Whether it is a refusal that says something new: calls that were in flight together are refused together.
-   */
-  settle(call: GrantedCall, end: CallEnd): boolean {
-    if (end.kind === 'failed') return false;
+  /** Notes how a call ended. */
+  settle(call: GrantedCall, end: CallEnd): void {
+    if (end.kind === 'failed') return;
     const { requestsPerMinute: requests, tokensPerMinute: tokens } = readRateLimits(end.rateLimits);
     if (requests !== null) this.#pending.stated.requests = requests;
     if (tokens !== null) this.#pending.stated.tokens = tokens;
     if (end.kind === 'answered') {
       this.#noteUsage(call, end);
-      return false;
+      return;
     }
     const { retryAfterMs, reason, rateLimits } = end;
     const nowMs = this.#clock.monotonicMs();
     const named = limitNamedIn(reason, rateLimits);
+    // Calls that were in flight together are refused together.
     const isNew = call.sentMs >= this.#fellMs;
     if (isNew) this.#fellMs = nowMs;
     if (isNew || retryAfterMs !== undefined) {
       this.#pending.refusals.push({ sentAtMs: call.sentAtMs, retryAfterMs, named, reason });
     }
     this.#allowance.hold(nowMs + (retryAfterMs ?? 0));
-    return isNew;
   }
 
   /** When the next exchange is due, monotonic; infinite while nothing uses the lane or one is under way. */
@@ -169,12 +169,12 @@ export class LaneShare {
     if (this.#isExchanging) return Number.POSITIVE_INFINITY;
     if (calls.inUse === 0 && calls.waiting === 0 && this.#pending.refusals.length === 0)
       return Number.POSITIVE_INFINITY;
-    const isUrgent =
-      !this.#isOpen || this.#pending.refusals.length > 0 || this.#wantsMore(calls, nowMs);
+    const isUrgent = !this.#isOpen || this.#pending.refusals.length > 0;
     const isLimited = !this.#allowance.isFree || !this.hasSlot(calls.inUse);
     const intervalMs = calls.waiting > 0 && isLimited ? WAITING_EXCHANGE_MS : EXCHANGE_MS;
-    const dueMs = isUrgent ? nowMs : this.#exchangedMs + intervalMs;
-    return Math.max(dueMs, this.#retryAtMs);
+    const regularMs = isUrgent ? nowMs : this.#exchangedMs + intervalMs;
+    const leaseMs = this.#wantsMore(calls, nowMs) ? this.#leaseAtMs : regularMs;
+    return Math.max(Math.min(regularMs, leaseMs), this.#retryAtMs);
   }
 
   /** Begins an exchange if one is due. */
@@ -205,6 +205,7 @@ export class LaneShare {
       this.#allowance.add(share, this.#clock.monotonicMs() - this.#clock.now());
       this.#isOpen = true;
       this.#exchangedMs = nowMs;
+      if (hasLeasedNothing(share, wants)) this.#leaseAtMs = nowMs + LEASE_AGAIN_MS;
     } catch {
       // A store that fails ends the work elsewhere. What was to be reported is lost, and nothing is leased.
       this.#retryAtMs = this.#clock.monotonicMs() + RETRY_MS;
@@ -265,6 +266,13 @@ export class LaneShare {
       tokensBefore: isOld ? 0 : tokens,
     };
   }
+}
+
+/** Whether a process wanted some of a rate and was leased none. */
+function hasLeasedNothing({ requests, tokens }: LeasedShare, wants: LaneReport['wants']): boolean {
+  const isEmpty = (block: LeasedShare['requests'], wanted: number) =>
+    wanted > 0 && block !== null && block.untilMs <= block.fromMs;
+  return isEmpty(requests, wants.requests) || isEmpty(tokens, wants.tokens);
 }
 
 /**

@@ -155,8 +155,8 @@ export class SlotGovernor implements WatchedGovernor {
   }
 
   #settle(slots: LaneSlots, call: GrantedCall, end: CallEnd): SettledCall {
-    const isNews = slots.share?.settle(call, end) ?? true;
-    const settled = end.kind === 'refused' ? this.#refuse(slots, end, isNews) : NOT_REFUSED;
+    slots.share?.settle(call, end);
+    const settled = end.kind === 'refused' ? this.#refuse(slots, end) : NOT_REFUSED;
     if (end.kind === 'answered') speedUp(slots);
     slots.inUse -= 1;
     this.#free += 1;
@@ -164,11 +164,8 @@ export class SlotGovernor implements WatchedGovernor {
     return settled;
   }
 
-  /** @param isNews - Whether the lane was called as fast as now when the call was sent. */
-  #refuse(slots: LaneSlots, { retryAfterMs, reason }: Refusal, isNews: boolean): SettledCall {
-    const delayMs = isNews
-      ? this.#slowDown(slots, retryAfterMs)
-      : (retryAfterMs ?? retryDelayMs(1, this.#random));
+  #refuse(slots: LaneSlots, { retryAfterMs, reason }: Refusal): SettledCall {
+    const delayMs = this.#slowDown(slots, retryAfterMs);
     this.#noteWait(slots, delayMs, reason);
     const nowMs = this.#clock.monotonicMs();
     slots.refusedSinceMs ??= nowMs;
@@ -183,7 +180,9 @@ export class SlotGovernor implements WatchedGovernor {
   #slowDown(slots: LaneSlots, retryAfterMs: number | undefined): number {
     const nowMs = this.#clock.monotonicMs();
     slots.refusals += 1;
-    if (slots.refusals < REFUSALS_TO_HOLD) return retryAfterMs ?? retryDelayMs(1, this.#random);
+    // What is shared has a rate of its own, which has just fallen.
+    if (slots.share !== undefined || slots.refusals < REFUSALS_TO_HOLD)
+      return retryAfterMs ?? retryDelayMs(1, this.#random);
     // Calls in flight at the same time are refused together; they count as one hold.
     if (nowMs >= slots.heldUntilMs) {
       slots.holds += 1;
