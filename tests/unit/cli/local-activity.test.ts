@@ -101,7 +101,7 @@ describe('the activity of a group on this machine', () => {
     expect(activity).toEqual({
       state,
       workers: hasWorker ? 1 : 0,
-      lanes: hasTasks ? [{ lane: 'lab', left: 1, wait: null }] : [],
+      lanes: hasTasks ? [{ lane: 'lab', left: 1, wait: null, limits: null }] : [],
       resends: [],
     });
     expect(budget !== null).toBe('cap' in group);
@@ -119,7 +119,7 @@ describe('the activity of a group on this machine', () => {
       openBreakers: [],
     });
 
-    expect(lanes).toEqual([{ lane: 'lab', left: 1, wait: null }]);
+    expect(lanes).toEqual([{ lane: 'lab', left: 1, wait: null, limits: null }]);
   });
 
   it('shows the longest wait of the processes for each lane, as long as they work', async () => {

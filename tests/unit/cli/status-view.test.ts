@@ -1,6 +1,9 @@
 import type { ResendNote } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
-import type { GroupStatus } from '../../../packages/cli/src/engine/group-status.ts';
+import type {
+  GroupStatus,
+  LaneLimitStatus,
+} from '../../../packages/cli/src/engine/group-status.ts';
 import { progressBar, renderStatus } from '../../../packages/cli/src/render/status-view.ts';
 import { anOpenBreaker } from '../../support/builders.ts';
 
@@ -26,7 +29,7 @@ const status: GroupStatus = {
       retries: 5,
     },
   ],
-  lanes: [{ lane: 'lab', left: 1, wait: null }],
+  lanes: [{ lane: 'lab', left: 1, wait: null, limits: null }],
   openBreakers: [],
   resends: [],
   budget: null,
@@ -54,6 +57,21 @@ describe('a status', () => {
       'a       ███████████████░░░░░   3/4       2       1        5      –',
       'lane lab: 1 cell left',
     ]);
+  });
+
+  it('shows what is believed of a lane, where that is from, and what is used of it', () => {
+    const limits: LaneLimitStatus = {
+      requestsPerMinute: { limit: 60, source: 'found', used: 57 },
+      tokensPerMinute: { limit: null, source: null, used: 40_000 },
+      concurrency: { limit: 8, source: 'spec', used: 3 },
+      held: { until: '2026-01-02T03:05:00.000Z', reason: '429 slow down' },
+    };
+
+    const lanes = [{ lane: 'lab', left: 1, wait: null, limits }];
+
+    expect(renderStatus({ ...status, lanes })).toContain(
+      'lane lab: 1 cell left, 57 of 60 requests/min (found), 3 of 8 calls in flight (spec), held until 2026-01-02T03:05:00.000Z',
+    );
   });
 
   it('has short bars and folded columns on a narrow terminal', () => {
@@ -98,7 +116,7 @@ describe('a status', () => {
 
   it('shows until when a lane waits, and why', () => {
     const wait = { until: '2026-01-02T03:05:05.000Z', reason: '429 tokens per minute' };
-    const lanes = [{ lane: 'lab', left: 1, wait }];
+    const lanes = [{ lane: 'lab', left: 1, wait, limits: null }];
 
     expect(
       renderStatus({ ...status, lanes })

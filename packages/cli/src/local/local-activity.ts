@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import {
+  benchmarkOf,
   earlyExitCodes,
   type GroupHeader,
   groupKey,
@@ -13,6 +14,7 @@ import { areAllBlocked } from '../engine/are-all-blocked.ts';
 import { countLeft } from '../engine/count-left.ts';
 import type { Activity, GroupCounts } from '../engine/engine.ts';
 import { areAllScored, type LaneStatus } from '../engine/group-status.ts';
+import { readLaneLimits } from './lane-limit-status.ts';
 
 const manifestSchema = z.object({ exitCode: z.int() });
 
@@ -23,11 +25,15 @@ export async function readLocalActivity(
 ): Promise<Activity> {
   const { header, configs } = counts;
   const waits = engine.workers.waitsOfOthers(header.group);
-  const lanes = countLeft(counts).map(({ lane, left }) => ({
-    lane,
-    left,
-    wait: latestWait(waits.filter(({ breakerKey }) => breakerKey === lane)),
-  }));
+  const { lanes: byName } = benchmarkOf(header);
+  const lanes = await Promise.all(
+    countLeft(counts).map(async ({ lane, left }) => ({
+      lane,
+      left,
+      wait: latestWait(waits.filter(({ breakerKey }) => breakerKey === lane)),
+      limits: await readLaneLimits(engine, byName.get(lane)),
+    })),
+  );
   const workers = engine.workers.countOthers(header.group, engine.clock.now());
   const backlog = await engine.queueOf(header.group).readBacklog();
   const accounts = await engine.budgets.readAccounts(header.group);

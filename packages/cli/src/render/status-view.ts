@@ -1,5 +1,10 @@
 import { countOf, formatDollars, type ResendNote, renderTable } from '@thrice/core';
-import type { ConfigStatus, GroupStatus } from '../engine/group-status.ts';
+import type {
+  ConfigStatus,
+  GroupStatus,
+  LaneLimitStatus,
+  LimitUse,
+} from '../engine/group-status.ts';
 import { plainText } from '../shell/terminal.ts';
 import { describeOpenBreaker } from './breaker-text.ts';
 import { describeBudget } from './budget-text.ts';
@@ -21,9 +26,11 @@ export interface StatusView {
 
 /** Renders the status of a group: totals, one bar per config, lanes, open breakers, and the next command. */
 export function renderStatus(status: GroupStatus, view: StatusView = {}): string {
-  const lanes = status.lanes.map(({ lane, left, wait }) => {
+  const lanes = status.lanes.map(({ lane, left, wait, limits }) => {
     const waiting = wait === null ? '' : `, waiting until ${wait.until}: ${wait.reason}`;
-    return plainText(`lane ${lane}: ${countOf(left, 'cell')} left${waiting}`);
+    return plainText(
+      `lane ${lane}: ${countOf(left, 'cell')} left${describeLimits(limits)}${waiting}`,
+    );
   });
   const openBreakers = status.openBreakers.map((breaker) =>
     plainText(describeOpenBreaker(breaker)),
@@ -57,6 +64,21 @@ function renderConfigs(configs: readonly ConfigStatus[], width: number | undefin
     ];
   });
   return renderTable(['config', '', 'done', ...counts, 'spent'], rows, 'text', width);
+}
+
+/** What is known of a lane's limits, with its use: `, 57 of 60 requests/min (found)`. */
+function describeLimits(limits: LaneLimitStatus | null): string {
+  if (limits === null) return '';
+  const { requestsPerMinute, tokensPerMinute, concurrency, held } = limits;
+  const describe = ({ limit, source, used }: LimitUse, unit: string) =>
+    limit === null ? [] : [`${used} of ${limit} ${unit} (${source})`];
+  const parts = [
+    ...describe(requestsPerMinute, 'requests/min'),
+    ...describe(tokensPerMinute, 'tokens/min'),
+    ...describe(concurrency, 'calls in flight'),
+    ...(held === null ? [] : [`held until ${held.until}`]),
+  ];
+  return parts.map((part) => `, ${part}`).join('');
 }
 
 function describeResends({ config, id, count, since, code }: ResendNote): string {

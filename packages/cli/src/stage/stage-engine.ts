@@ -40,7 +40,11 @@ export async function readStageActivity(
     const spec = header.spec.configs.find(({ name }) => name === config);
     return spec === undefined ? [] : modelsOf(spec, header.keys);
   };
-  const lanes = countLeft({ header, configs }).map((each) => ({ ...each, wait: null }));
+  const lanes = countLeft({ header, configs }).map((each) => ({
+    ...each,
+    wait: null,
+    limits: null,
+  }));
   if (unfinished.length > 0) {
     const notedAfter = clock.toIso(clock.now() - OLD_NOTE_MS);
     const resends = (await resendNotes.list(header.group)).filter(
