@@ -131,7 +131,7 @@ describe('a run that reuses another', () => {
 
     expect({ exitCode, stderr }).toMatchObject({
       exitCode: 64,
-      stderr: expect.stringContaining(`[${code}]`),
+      stderr: expect.stringContaining(`[${code}]`) as string,
     });
   });
 });

@@ -99,9 +99,10 @@ describe('DynamoCallPool', () => {
       await table.other.commitCall(first, aJournalEntry());
       await table.other.completeCell(first, 'ann', aCellResult(), []);
       const items = Object.entries(responses as Readonly<Record<string, readonly object[]>>).map(
-        ([name, found]) => [name, found.map((item) => ({ ...item, state: { S: 'done' } }))],
+        ([name, found]) =>
+          [name, found.map((item) => ({ ...item, state: { S: 'done' } }))] as const,
       );
-      return jsonAnswer(200, { ...rest, Responses: Object.fromEntries(items) });
+      return jsonAnswer(200, { ...rest, Responses: Object.fromEntries<unknown>(items) });
     });
 
     const claim = await table.pool.claimCall(call, second);
