@@ -124,7 +124,7 @@ describe('a lane of three whose quota dies in the middle of a run', () => {
     const resumed = await callThrice(['resume', group], { cwd });
 
     expect(ran.exitCode).toBe(2);
-    expect(ran.stderr).toContain(`resume with: thrice resume ${group}\n`);
+    expect(ran.stderr).toContain(`next: thrice resume ${group}\n`);
     expect(refusedCount).toBeLessThan(2 * slots);
     expect(paused).toEqual([
       { scored: answeredCount, 'not-attempted': perLane - answeredCount },
