@@ -47,6 +47,7 @@ describe('a cascade', () => {
     ['scorer', 'It is 42.', 'The answer is 43', false],
     ['scorer', 'No idea', ' No  idea', true],
     ['scorer', 'No idea', '42', false],
+    ['scorer', 'No idea', 'Who knows', false],
     ['code', 'Here:\n```py\nx = 1\n\n```\nDone.', '```\n  x = 1  \n```', true],
     ['code', '```py\nx = 1\n```', '```py\nx = 2\n```', false],
     ['oracle', 'It is 41.', 'It is 42.', true],

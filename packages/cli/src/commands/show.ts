@@ -124,15 +124,29 @@ function describeView({
   readonly cell: CellRecord | undefined;
   readonly journal: readonly JournalEntry[];
 }): string {
-  const prompt = renderPrompt(config, question).map(
-    ({ role, content }) => `[${role}]\n${showContent(content)}`,
-  );
   return [
-    section('prompt', prompt.join('\n\n')),
+    ...describePrompts(config, question),
     ...journal.map(describeCall),
     section('grading', describeGrading(config, question, cell)),
     section('error history', describeAttempts(cell)),
   ].join('\n\n');
+}
+
+/** The prompts of a config, each once, with the steps that it is of. That of a judge depends on the answers. */
+function describePrompts({ roles }: Config, question: Question): readonly string[] {
+  const byText = Map.groupBy(
+    roles.filter(({ step }) => step !== 'judge'),
+    (role) =>
+      renderPrompt(role, question)
+        .map(({ role: speaker, content }) => `[${speaker}]\n${showContent(content)}`)
+        .join('\n\n'),
+  );
+  return [...byText].map(([text, own]) =>
+    section(
+      byText.size === 1 ? 'prompt' : `prompt of ${own.map(({ step }) => step).join(', ')}`,
+      text,
+    ),
+  );
 }
 
 /** Images are named, not shown. */

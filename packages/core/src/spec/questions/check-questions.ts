@@ -65,20 +65,7 @@ export async function checkQuestions(
   },
 ): Promise<CheckedQuestions> {
   const digest = createDigest();
-  const perConfig = configs.map((config) => ({
-    config,
-    includes: createSelector(config.select).includes,
-    count: 0,
-    targets: createTargetCheck(config, describeExpectedTarget),
-    hasWindow: config.roles.some(({ model }) => contextWindowOf(model) !== undefined),
-    hasImages: false,
-    longest: { id: '', chars: -1 },
-    sizes: NO_PROMPTS,
-    askings: askingsOf(config),
-    dropsChoices: config.roles.some(
-      ({ step, prompt }) => step !== 'judge' && prompt !== undefined && !usesChoices(prompt),
-    ),
-  }));
+  const perConfig = configs.map((config) => startCheck(config, describeExpectedTarget));
   const problems: string[] = [];
   let targetProblemCount = 0;
   let count = 0;
@@ -138,6 +125,24 @@ export async function checkQuestions(
       perConfig.filter(({ hasImages }) => hasImages).map(({ config }) => config.name),
     ),
     lines,
+  };
+}
+
+/** What is counted of a config while its questions are read. */
+function startCheck(config: Config, describeExpectedTarget: DescribeExpectedTarget) {
+  return {
+    config,
+    includes: createSelector(config.select).includes,
+    count: 0,
+    targets: createTargetCheck(config, describeExpectedTarget),
+    hasWindow: config.roles.some(({ model }) => contextWindowOf(model) !== undefined),
+    hasImages: false,
+    longest: { id: '', chars: -1 },
+    sizes: NO_PROMPTS,
+    askings: askingsOf(config),
+    dropsChoices: config.roles.some(
+      ({ step, prompt }) => step !== 'judge' && prompt !== undefined && !usesChoices(prompt),
+    ),
   };
 }
 
