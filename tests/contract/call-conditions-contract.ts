@@ -1,6 +1,12 @@
 import type { CallConditions, LanePaces, Ledger } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
-import { aGroupHeader, aLanePace, anEditedHeader, anOpenBreaker } from '../support/builders.ts';
+import {
+  aGroupHeader,
+  aLanePace,
+  anEditedHeader,
+  anOpenBreaker,
+  someTurns,
+} from '../support/builders.ts';
 
 /** Fresh conditions, and the stores whose changes they show. */
 export interface CallConditionsUnderTest extends AsyncDisposable {
@@ -48,13 +54,13 @@ export function describeCallConditionsContract(name: string, open: OpenCallCondi
       await store.ledger.setGroupState('demo', 'cancelled');
       await store.ledger.closeBreaker(anOpenBreaker());
       await store.paces.replace(undefined, aLanePace());
-      await store.paces.takeTurn('lab');
+      await store.paces.takeTurns('lab', 0, { count: 1, tokens: 100 });
 
       const changed = {
         state: 'cancelled',
         editCount: 1,
         openBreakers: [],
-        pace: { ...aLanePace(), lastTurn: 1 },
+        pace: aLanePace({ groups: [someTurns({ lastTurn: 1, lastTokens: 100 })] }),
       };
       expect(await store.conditions.readConditions('demo', keys)).toEqual(changed);
     });

@@ -1,6 +1,6 @@
 import type { LanePaces } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
-import { aLanePace } from '../support/builders.ts';
+import { aLanePace, aRateBelief, someTurns } from '../support/builders.ts';
 
 /** Fresh paces, of no lane. */
 export interface LanePacesUnderTest extends AsyncDisposable {
@@ -23,7 +23,8 @@ export function describeLanePacesContract(name: string, openPaces: OpenLanePaces
 
     it('stores the pace of each lane', async () => {
       await using store = await openPaces();
-      const spare = aLanePace({ lane: 'spare', isSearching: false, intervalMs: 0 });
+      const groups = [null, someTurns({ lastTurn: 7, lastTokens: 700 })];
+      const spare = aLanePace({ lane: 'spare', requests: null, tokens: aRateBelief(), groups });
 
       const areStored = [
         await store.paces.replace(undefined, aLanePace()),
@@ -49,7 +50,11 @@ export function describeLanePacesContract(name: string, openPaces: OpenLanePaces
       await using store = await openPaces();
       await store.paces.replace(undefined, aLanePace());
       const answered = { refusedSinceMs: null, answeredAtMs: 1_767_323_046_000 };
-      const faster = aLanePace({ token: 'b', intervalMs: 500, ...answered });
+      const faster = aLanePace({
+        token: 'b',
+        requests: aRateBelief({ perMinute: 120 }),
+        ...answered,
+      });
 
       const areStored = [
         await store.paces.replace(aLanePace(), faster),
@@ -60,40 +65,72 @@ export function describeLanePacesContract(name: string, openPaces: OpenLanePaces
       expect(await store.other.read('lab')).toEqual(faster);
     });
 
-    it('gives each turn once, however many processes take one at the same time', async () => {
+    it('gives each turn once, however many processes take some at the same time', async () => {
       await using store = await openPaces();
       await store.paces.replace(undefined, aLanePace());
       const processes = Array.from({ length: 20 }, (_, no) =>
         no % 2 === 0 ? store.paces : store.other,
       );
 
-      const turns = await Promise.all(processes.map((paces) => paces.takeTurn('lab')));
-
-      expect(turns.toSorted((left, right) => left - right)).toEqual(
-        Array.from({ length: 20 }, (_, index) => index + 1),
+      const taken = await Promise.all(
+        processes.map((paces) => paces.takeTurns('lab', 0, { count: 2, tokens: 50 })),
       );
-      expect(await store.paces.read('lab')).toEqual(aLanePace({ lastTurn: 20 }));
+
+      const lastTurns = taken.map(({ groups }) => groups[0]?.lastTurn ?? 0);
+      expect(lastTurns.toSorted((left, right) => left - right)).toEqual(
+        Array.from({ length: 20 }, (_, index) => 2 * index + 2),
+      );
+      const groups = [someTurns({ lastTurn: 40, lastTokens: 1_000 })];
+      expect(await store.paces.read('lab')).toEqual(aLanePace({ groups }));
+    });
+
+    it('returns the pace with the turns that were taken', async () => {
+      await using store = await openPaces();
+      const groups = [someTurns(), someTurns({ group: 'other', lastTurn: 4 })];
+      await store.paces.replace(undefined, aLanePace({ groups }));
+
+      const pace = await store.other.takeTurns('lab', 1, { count: 3, tokens: -20 });
+
+      const taken = someTurns({ group: 'other', lastTurn: 7, lastTokens: -20 });
+      expect(pace).toEqual(aLanePace({ groups: [someTurns(), taken] }));
     });
 
     it('keeps the turns that were taken when the pace changes', async () => {
       await using store = await openPaces();
       await store.paces.replace(undefined, aLanePace());
-      await store.paces.takeTurn('lab');
+      await store.paces.takeTurns('lab', 0, { count: 1, tokens: 100 });
 
       await store.other.replace(aLanePace(), aLanePace({ token: 'b' }));
 
-      expect(await store.paces.takeTurn('lab')).toBe(2);
+      const groups = [someTurns({ lastTurn: 1, lastTokens: 100 })];
+      expect(await store.paces.read('lab')).toEqual(aLanePace({ token: 'b', groups }));
     });
 
     it('gives turns again that a change of the pace gives up', async () => {
       await using store = await openPaces();
       await store.paces.replace(undefined, aLanePace());
-      for (let turn = 0; turn < 5; turn += 1) await store.paces.takeTurn('lab');
+      await store.paces.takeTurns('lab', 0, { count: 5, tokens: 500 });
       const existing = await store.other.read('lab');
+      const groups = [someTurns({ lastTurn: 2, lastTokens: 200 })];
 
-      await store.other.replace(existing, aLanePace({ lastTurn: 2, token: 'b' }));
+      await store.other.replace(existing, aLanePace({ groups, token: 'b' }));
 
-      expect(await store.paces.takeTurn('lab')).toBe(3);
+      const pace = await store.paces.takeTurns('lab', 0, { count: 1, tokens: 100 });
+      expect(pace.groups).toEqual([someTurns({ lastTurn: 3, lastTokens: 300 })]);
+    });
+
+    it('counts the turns of a group anew that gets the place of another', async () => {
+      await using store = await openPaces();
+      await store.paces.replace(undefined, aLanePace());
+      await store.paces.takeTurns('lab', 0, { count: 5, tokens: 500 });
+      const existing = await store.other.read('lab');
+      await store.paces.replace(existing, aLanePace({ groups: [null], token: 'b' }));
+      const left = await store.paces.read('lab');
+      const groups = [someTurns({ group: 'next' })];
+
+      await store.other.replace(left, aLanePace({ groups, token: 'c' }));
+
+      expect(await store.paces.read('lab')).toEqual(aLanePace({ groups, token: 'c' }));
     });
 
     it('reserves times of return an interval apart, and from the start of the range again after its end', async () => {

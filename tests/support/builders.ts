@@ -14,6 +14,7 @@ import {
   type ErrorDetails,
   type GroupEdit,
   type GroupHeader,
+  type GroupTurns,
   type JournalEntry,
   type Lane,
   type LanePace,
@@ -25,6 +26,7 @@ import {
   noAnswer,
   type OpenBreaker,
   type Question,
+  type RateBelief,
   type RecordedAnswer,
   type Role,
   type Submission,
@@ -471,9 +473,9 @@ export function aLane(parts: Partial<Lane> = {}): Lane {
     protocol: 'chat',
     endpoints: ['http://127.0.0.1:1800/v1'],
     apiKeyEnv: undefined,
+    maxConcurrency: undefined,
     requestsPerMinute: undefined,
     tokensPerMinute: undefined,
-    maxConcurrency: undefined,
     timeoutMs: 60_000,
     budgetUsd: undefined,
     maxTokensField: 'max_tokens',
@@ -482,21 +484,50 @@ export function aLane(parts: Partial<Lane> = {}): Lane {
   };
 }
 
-/** The pace of a lane that has refused a call. */
+/** The pace of a lane that has refused a call, and of the group `demo`. */
 export function aLanePace(parts: Partial<LanePace> = {}): LanePace {
   return {
     schemaVersion: 1,
     lane: 'lab',
-    intervalMs: 1_000.5,
-    lastTurn: 0,
-    baseTurn: 1,
-    baseAtMs: 1_767_323_045_000.25,
-    isSearching: true,
+    requests: aRateBelief(),
+    tokens: null,
+    stated: { requestsPerMinute: null, tokensPerMinute: null },
+    groups: [someTurns()],
+    sharedAtMs: 1_767_323_045_000,
+    heldUntilMs: 1_767_323_045_000.25,
     refusedAtMs: 1_767_323_044_000,
-    rises: 3,
     refusedSinceMs: 1_767_323_044_000,
     answeredAtMs: null,
     token: 'a',
+    ...parts,
+  };
+}
+
+/** A rate of 60 requests a minute that was found when the clock of the tests starts. */
+export function aRateBelief(parts: Partial<RateBelief> = {}): RateBelief {
+  return {
+    perMinute: 60,
+    perCall: 1,
+    fellAtMs: 1_767_323_045_000,
+    waitMs: 0,
+    phase: 'found',
+    ...parts,
+  };
+}
+
+/** The turns of the only group of a lane, of which none was taken. */
+export function someTurns(parts: Partial<GroupTurns> = {}): GroupTurns {
+  return {
+    group: 'demo',
+    limits: { requestsPerMinute: null, tokensPerMinute: null },
+    shareRatio: 1,
+    baseAtMs: 1_767_323_045_000,
+    baseTurn: 1,
+    baseTokens: 0,
+    sharedTurn: 0,
+    sharedTokens: 0,
+    lastTurn: 0,
+    lastTokens: 0,
     ...parts,
   };
 }

@@ -1,11 +1,10 @@
-import type { LanePace, LanePaces, ReturnRange } from '@thrice/core';
+import type { LanePace, LanePaces, ReturnRange, TakenTurns } from '@thrice/core';
 
 /** The paces of lanes, in memory. */
 export class FakeLanePaces implements LanePaces {
   /** Names of the calls, in order. */
   readonly log: (keyof LanePaces)[] = [];
   readonly #paces = new Map<string, LanePace>();
-  readonly #lastTurns = new Map<string, number>();
   readonly #returnsAtMs = new Map<string, number>();
   #processNo = 0;
 
@@ -17,24 +16,36 @@ export class FakeLanePaces implements LanePaces {
 
   async read(lane: string): Promise<LanePace | undefined> {
     this.log.push('read');
-    const pace = this.#paces.get(lane);
-    return pace && { ...pace, lastTurn: this.#lastTurns.get(lane) ?? 0 };
+    return this.#paces.get(lane);
   }
 
   async replace(existing: LanePace | undefined, pace: LanePace): Promise<boolean> {
     this.log.push('replace');
-    if (this.#paces.get(pace.lane)?.token !== existing?.token) return false;
-    this.#paces.set(pace.lane, pace);
-    if (existing !== undefined && pace.lastTurn < existing.lastTurn)
-      this.#lastTurns.set(pace.lane, pace.lastTurn);
+    const stored = this.#paces.get(pace.lane);
+    if (stored?.token !== existing?.token) return false;
+    const groups = pace.groups.map((turns, place) => {
+      const [before, now] = [existing?.groups[place], stored?.groups[place]];
+      const isKept =
+        turns?.group === before?.group && (turns?.lastTurn ?? 0) >= (before?.lastTurn ?? 0);
+      if (turns === null || !now || !isKept) return turns;
+      return { ...turns, lastTurn: now.lastTurn, lastTokens: now.lastTokens };
+    });
+    this.#paces.set(pace.lane, { ...pace, groups });
     return true;
   }
 
-  async takeTurn(lane: string): Promise<number> {
-    this.log.push('takeTurn');
-    const turn = (this.#lastTurns.get(lane) ?? 0) + 1;
-    this.#lastTurns.set(lane, turn);
-    return turn;
+  async takeTurns(lane: string, place: number, { count, tokens }: TakenTurns): Promise<LanePace> {
+    this.log.push('takeTurns');
+    const pace = this.#paces.get(lane);
+    if (pace === undefined) throw new Error(`expected a pace of ${lane}`);
+    const groups = pace.groups.map((turns, index) =>
+      turns === null || index !== place
+        ? turns
+        : { ...turns, lastTurn: turns.lastTurn + count, lastTokens: turns.lastTokens + tokens },
+    );
+    const taken = { ...pace, groups };
+    this.#paces.set(lane, taken);
+    return taken;
   }
 
   async reserveReturn(

@@ -114,8 +114,10 @@ export async function runLimitedLane({
         const inputTokens = Math.round(tokens / 2);
         const outputTokens = tokens - inputTokens;
         const grant = await governor.grant({
+          group,
           lane: 'lab',
           model: 'm',
+          limits: { requestsPerMinute: null, tokensPerMinute: null },
           // The bound of a prompt is about twice of what it is.
           inputTokens: tokens,
           estimatedTokens: tokens + 1_000,

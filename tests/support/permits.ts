@@ -12,9 +12,11 @@ export async function takePermit(
 ): Promise<HeldPermit> {
   const canWait = () => true;
   const grant = await governor.grant({
+    group: 'demo',
     lane,
     model: 'm',
     inputTokens: 10,
+    limits: { requestsPerMinute: null, tokensPerMinute: null },
     estimatedTokens: null,
     canWait,
     signal,

@@ -187,7 +187,16 @@ export {
   usedPerMinute,
   withoutHolder,
 } from './domain/lane-limit.ts';
-export { isLimited, type LanePace, lanePaceSchema } from './domain/lane-pace.ts';
+export {
+  type GroupTurns,
+  isLimited,
+  type LanePace,
+  lanePaceSchema,
+  type RateLimits,
+  ratesAt,
+  UNLIMITED,
+  usedRatio,
+} from './domain/lane-pace.ts';
 export { type LaneWait, laneWaitSchema } from './domain/lane-wait.ts';
 export type {
   ContentPart,
@@ -350,7 +359,7 @@ export type {
 export type { GroupRecords } from './ports/group-records.ts';
 export type { GroupRequests, TaskCounter } from './ports/group-requests.ts';
 export type { LaneLimits } from './ports/lane-limits.ts';
-export type { LanePaces, ReturnRange } from './ports/lane-paces.ts';
+export type { LanePaces, ReturnRange, TakenTurns } from './ports/lane-paces.ts';
 export type { Claim, Completion, GroupRecord, Ledger } from './ports/ledger.ts';
 export type {
   BackgroundClient,

@@ -1,5 +1,4 @@
 import type { QueueDepth } from '@thrice/aws';
-import type { LanePace } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
 import { describeCodeMismatch, renderStage } from '../../../packages/cli/src/render/stage-view.ts';
 import {
@@ -8,7 +7,14 @@ import {
   type OverviewEngine,
   readStageOverview,
 } from '../../../packages/cli/src/stage/stage-overview.ts';
-import { anError, anOpenBreaker, aTally } from '../../support/builders.ts';
+import {
+  aLanePace,
+  anError,
+  anOpenBreaker,
+  aRateBelief,
+  aTally,
+  someTurns,
+} from '../../support/builders.ts';
 import { FakeLanePaces } from '../../support/fake-lane-paces.ts';
 import { FakeStage } from '../../support/fake-stage.ts';
 import { inProcessPatterns } from '../../support/in-process-patterns.ts';
@@ -92,36 +98,28 @@ describe('a stage at a glance', () => {
     const lanePaces = new FakeLanePaces();
     const stage = await openStage({ lanePaces });
     const nowMs = stage.clock.now();
-    const limited: LanePace = {
-      schemaVersion: 1,
-      lane: 'lab',
-      intervalMs: 1_050,
-      lastTurn: 7,
-      baseTurn: 7,
-      baseAtMs: nowMs + 5_000,
-      isSearching: false,
-      refusedAtMs: nowMs,
-      rises: 0,
+    const limited = aLanePace({
+      requests: aRateBelief({ perMinute: 57.3, fellAtMs: nowMs }),
+      stated: { requestsPerMinute: null, tokensPerMinute: 100_000 },
+      groups: [someTurns({ baseAtMs: nowMs - 60_000, lastTurn: 29 })],
+      heldUntilMs: nowMs + 5_000,
       refusedSinceMs: nowMs - 60_000,
-      answeredAtMs: nowMs - 61_000,
-      token: 'a',
-    };
+    });
     const shown = async () => renderStage(await readStageOverview(stage)).split('\n');
 
     const free = await shown();
     await lanePaces.replace(undefined, limited);
     const held = await shown();
-    const answering = { baseAtMs: nowMs + 1_000, refusedSinceMs: null, token: 'b' };
-    await lanePaces.replace(limited, { ...limited, ...answering });
+    const answering = { refusedSinceMs: null, answeredAtMs: nowMs - 1_000, token: 'b' };
+    await lanePaces.replace(limited, { ...limited, heldUntilMs: 0, ...answering });
     const answered = await shown();
 
     const iso = (atMs: number) => stage.clock.toIso(atMs);
-    const last = `last answer at ${iso(nowMs - 61_000)}`;
-    const limit = 'rate-limited: lane lab: at most 0.95 requests/s';
+    const limit = 'rate-limited: lane lab: at most 57 requests/min and 97,000 tokens/min';
     const refused = `none before ${iso(nowMs + 5_000)}, all refused since ${iso(nowMs - 60_000)}`;
     expect(free.filter((line) => line.includes('rate-limited'))).toEqual([]);
-    expect(held).toContain(`${limit}, ${refused}, ${last}`);
-    expect(answered).toContain(`${limit}, ${last}`);
+    expect(held).toContain(`${limit}, 100 % of it used, ${refused}`);
+    expect(answered).toContain(`${limit}, 50 % of it used, answers since ${iso(nowMs - 1_000)}`);
   });
 
   it('shows no age for an empty queue, although CloudWatch still has one', async () => {

@@ -1,11 +1,20 @@
-import { type Governor, type Grant, type LanePace, limits, SharedGovernor } from '@thrice/core';
+import {
+  type Governor,
+  type Grant,
+  type LanePace,
+  limits,
+  type PermitRequest,
+  SharedGovernor,
+} from '@thrice/core';
 import { describe, expect, it } from 'vitest';
+import { aLanePace, aRateBelief, someTurns } from '../../support/builders.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { FakeLanePaces } from '../../support/fake-lane-paces.ts';
 import { answered, refused, takePermit } from '../../support/permits.ts';
 
 /** How long a worker relies on the pace that it has read, ms. */
 const PACE_AGE_MS = 2_000;
+const unlimited = { requestsPerMinute: null, tokensPerMinute: null };
 
 function fail(): never {
   throw new Error('expected a worker and a pace');
@@ -35,26 +44,50 @@ function cellsOf({ workers }: Workers): readonly Governor[] {
 }
 
 /** Asks for a permit of a cell that has this much time. */
-function ask(governor: Governor, timeMs = 600_000, signal = new AbortController().signal) {
-  const canWait = (waitMs: number) => waitMs <= timeMs;
-  return governor.grant({
+async function ask(
+  governor: Governor,
+  {
+    timeMs = 600_000,
+    ...parts
+  }: Partial<PermitRequest> & { readonly timeMs?: number | undefined } = {},
+): Promise<Grant> {
+  return await governor.grant({
+    group: 'demo',
     lane: 'lab',
     model: 'm',
+    limits: unlimited,
     inputTokens: 10,
     estimatedTokens: null,
-    canWait,
-    signal,
+    canWait: (waitMs) => waitMs <= timeMs,
+    signal: new AbortController().signal,
+    ...parts,
   });
 }
 
-/** A lane that has refused one call and takes the next ones two seconds later. */
-async function limitedLane(count: number, random?: () => number): Promise<Workers> {
-  const stage = openWorkers(count, random);
-  const [first] = cellsOf(stage);
-  if (first === undefined) throw new Error('expected a worker');
-  await (await takePermit(first, 'lab')).settle(refused(1_000));
-  stage.clock.advance(1_000);
+/** Workers of a lane of which this is known. Its clock stands at the start of the rate. */
+async function openLane(count: number, parts: Partial<LanePace> = {}): Promise<Workers> {
+  const stage = openWorkers(count);
+  const atMs = stage.clock.now();
+  const pace = { groups: [someTurns({ baseAtMs: atMs })], heldUntilMs: 0, refusedAtMs: 0 };
+  // Until a hold ends, a rate does not rise.
+  const steady = aRateBelief({ perMinute: 60, fellAtMs: atMs + 1e9 });
+  await stage.paces.replace(
+    undefined,
+    aLanePace({ ...pace, requests: steady, refusedSinceMs: null, ...parts }),
+  );
   return stage;
+}
+
+/** Has a worker make a call, and returns how it was settled. */
+async function call(stage: Workers, cell: Governor, end: Parameters<typeof settleOf>[0]) {
+  const waiting = takePermit(cell, 'lab');
+  await new Promise(setImmediate);
+  stage.clock.advance(stage.clock.nextDueInMs ?? 0);
+  return await (await waiting).settle(settleOf(end));
+}
+
+function settleOf(end: 'answered' | number | undefined) {
+  return end === 'answered' ? answered : refused(end);
 }
 
 /** Advances the time in steps, and returns the number of grants after each. */
@@ -72,26 +105,41 @@ async function countGrants(
   const counts: number[] = [];
   for (const stepMs of steps) {
     clock.advance(stepMs);
-    await new Promise(setImmediate);
+    for (let turn = 0; turn < 5; turn += 1) await new Promise(setImmediate);
     counts.push(count);
   }
   return counts;
+}
+
+function theOnly<T>(items: readonly T[]): T {
+  const [item] = items;
+  return item ?? fail();
 }
 
 describe('a lane that has refused nothing', () => {
   it('takes all calls at once, and each process reads its pace every two seconds at most', async () => {
     const { clock, paces, workers } = openWorkers(1);
 
-    for (let call = 0; call < 40; call += 1) {
-      for (const worker of workers) {
-        const permit = await takePermit(worker.forCell(), 'lab');
-        expect(permit.waitMs).toBe(0);
-        await permit.settle(answered);
-      }
+    for (let no = 0; no < 40; no += 1) {
+      const permit = await takePermit(theOnly(workers).forCell(), 'lab');
+      expect(permit.waitMs).toBe(0);
+      await permit.settle(answered);
       clock.advance(100);
     }
 
     expect(paces.log).toEqual(['read', 'read']);
+  });
+
+  it('is not paced by what its vendor states', async () => {
+    const stage = openWorkers(1);
+    const rateLimits = { 'anthropic-ratelimit-requests-limit': '5' };
+
+    for (let no = 0; no < 10; no += 1) {
+      const permit = await takePermit(theOnly(cellsOf(stage)), 'lab');
+      await permit.settle({ ...answered, rateLimits } as typeof answered);
+    }
+
+    expect(stage.paces.log).toEqual(['read']);
   });
 });
 
@@ -108,23 +156,27 @@ describe('a pace that was read elsewhere', () => {
   });
 
   it('does not replace a later one', async () => {
-    const stage = await limitedLane(1);
-    const readAtMs = stage.clock.monotonicMs() - 1_000;
+    const stage = await openLane(1, { heldUntilMs: openWorkers(1).clock.now() + 1_000 });
+    const worker = theOnly(stage.workers);
+    const readAtMs = stage.clock.monotonicMs() - 1;
+    const first = ask(worker.forCell());
+    await new Promise(setImmediate);
 
-    for (const worker of stage.workers) worker.notePace('lab', undefined, readAtMs);
-    const grants = cellsOf(stage).map((cell) => ask(cell));
+    worker.notePace('lab', undefined, readAtMs);
+    const grants = [first, ask(worker.forCell())];
 
-    expect(await countGrants(stage, grants, [999, 1])).toEqual([0, 1]);
+    expect(await countGrants(stage, grants, [999, 1])).toEqual([0, 2]);
   });
 });
 
 describe('a refusal', () => {
-  it('holds the lane for all workers, and lets one call at a time through after', async () => {
-    const stage = await limitedLane(4);
+  it('holds the lane for all workers until they know, and lets few calls through after', async () => {
+    const stage = openWorkers(4);
+    await call(stage, theOnly(cellsOf(stage)), 1_000);
     const grants = cellsOf(stage).map((cell) => ask(cell));
+    await new Promise(setImmediate);
 
-    // The hold ends after two seconds, of which one has passed.
-    const counts = await countGrants(stage, grants, [999, 1, 999, 1, 1_000, 1_000]);
+    const counts = await countGrants(stage, grants, [1_999, 1, 999, 1, 1_000, 1_000]);
 
     expect(counts).toEqual([0, 1, 1, 2, 3, 4]);
   });
@@ -136,7 +188,7 @@ describe('a refusal', () => {
     for (const permit of permits) await permit.settle(refused(1_000));
 
     expect(stage.paces.log.filter((method) => method === 'replace')).toEqual(['replace']);
-    expect(await stage.paces.read('lab')).toMatchObject({ intervalMs: 1_000 });
+    expect(await stage.paces.read('lab')).toMatchObject({ requests: { perMinute: 60 } });
   });
 
   it('of a call that was sent before its process knew of the limit does not slow it down again', async () => {
@@ -145,58 +197,166 @@ describe('a refusal', () => {
       cellsOf(stage).map((cell) => takePermit(cell, 'lab')),
     );
     await first?.settle(refused(1_000));
-    stage.clock.advance(60_000);
+    stage.clock.advance(1_500);
 
     await second?.settle(refused(1_000));
 
-    expect(await stage.paces.read('lab')).toMatchObject({ intervalMs: 1_000 });
+    expect(await stage.paces.read('lab')).toMatchObject({ requests: { perMinute: 60 } });
   });
 
   it('delays no more than the vendor asks: the refused call is the first after the hold', async () => {
-    const stage = await limitedLane(3);
+    const stage = await openLane(3);
     const [cell, ...others] = cellsOf(stage);
-    if (cell === undefined) throw new Error('expected a worker');
-    stage.clock.advance(1_000);
-    const permit = await takePermit(cell, 'lab');
-    const waiting = others.map((other) => ask(other));
-    await new Promise(setImmediate);
+    const permit = await takePermit(cell ?? fail(), 'lab');
+    stage.clock.advance(500);
     await permit.settle(refused(5_000));
-
-    const again = ask(cell);
     stage.clock.advance(2_000);
-    await new Promise(setImmediate);
-    const counts = await countGrants(stage, [again, ...waiting], [2_999, 1, 1_999, 1]);
 
-    expect(counts).toEqual([0, 1, 1, 2]);
+    const grants = [ask(cell ?? fail()), ...others.map((other) => ask(other))];
+    await new Promise(setImmediate);
+
+    expect(await countGrants(stage, grants, [2_999, 1, 999, 999])).toEqual([0, 1, 1, 2]);
+  });
+
+  it('lowers a rate that was found by little', async () => {
+    const stage = await openLane(1);
+    stage.clock.advance(60_000);
+
+    await call(stage, theOnly(cellsOf(stage)), 1_000);
+
+    const pace = (await stage.paces.read('lab')) ?? fail();
+    expect(pace.requests?.phase).toBe('found');
+    expect(pace.heldUntilMs).toBe(stage.clock.now() + 1_000);
+  });
+
+  it('that names tokens slows down the tokens of a lane whose vendor states their limit', async () => {
+    const stated = { requestsPerMinute: null, tokensPerMinute: 100_000 };
+    const stage = await openLane(1, { stated });
+    const permit = await takePermit(theOnly(cellsOf(stage)), 'lab');
+
+    await permit.settle(refused(1_000, 'limit reached on tokens per min (TPM)'));
+
+    const pace = (await stage.paces.read('lab')) ?? fail();
+    expect(pace.requests?.perMinute).toBe(60);
+    expect(pace.tokens?.perMinute).toBeLessThan(97_000);
+  });
+
+  it('has a lane called at the rate that its vendor states', async () => {
+    const stage = openWorkers(1);
+    const permit = await takePermit(theOnly(cellsOf(stage)), 'lab');
+    const rateLimits = { 'anthropic-ratelimit-requests-limit': '600' };
+
+    await permit.settle({ kind: 'refused', retryAfterMs: 1_000, rateLimits, reason: '429' });
+
+    expect(await stage.paces.read('lab')).toMatchObject({
+      requests: { perMinute: 0.97 * 600, phase: 'approaching' },
+      stated: { requestsPerMinute: 600, tokensPerMinute: null },
+    });
   });
 });
 
-describe('the pace of a limited lane', () => {
-  it('comes back with answers until no call needs a turn', async () => {
-    const stage = await limitedLane(1);
-    const intervals: (number | undefined)[] = [];
+describe('the turns of a limited lane', () => {
+  it('are due at its rate, whoever has taken them', async () => {
+    const stage = await openLane(4);
+    const grants = cellsOf(stage).map((cell) => ask(cell));
+    await new Promise(setImmediate);
 
-    for (let call = 0; call < 8; call += 1) {
-      stage.clock.advance(2_000);
-      for (const cell of cellsOf(stage)) await (await takePermit(cell, 'lab')).settle(answered);
-      intervals.push((await stage.paces.read('lab'))?.intervalMs);
-    }
-
-    expect(intervals).toEqual([500, 250, 125, 62.5, 31.25, 15.625, 0, 0]);
+    expect(await countGrants(stage, grants, [0, 999, 1, 1_000, 1_000])).toEqual([1, 1, 2, 3, 4]);
   });
 
-  it('is found between the last answers and the first refusal, and creeps up from there', async () => {
-    const stage = await limitedLane(1);
-    const pace = await stage.paces.read('lab');
-    if (pace === undefined) throw new Error('expected a pace');
-    await stage.paces.replace(pace, { ...pace, intervalMs: 200, token: 'fast' });
+  it('come faster with time, without a write, until calls need none', async () => {
+    const stage = await openLane(1);
+    const pace = (await stage.paces.read('lab')) ?? fail();
+    const requests = aRateBelief({ fellAtMs: stage.clock.now(), phase: 'searching' });
+    await stage.paces.replace(pace, { ...pace, requests, token: 'b' });
+    const writes = stage.paces.log.length;
+
     stage.clock.advance(60_000);
-    const [cell] = cellsOf(stage);
-    if (cell === undefined) throw new Error('expected a worker');
+    for (let no = 0; no < 100; no += 1) {
+      const permit = await takePermit(theOnly(stage.workers).forCell(), 'lab');
+      await permit.settle(answered);
+    }
 
-    await (await takePermit(cell, 'lab')).settle(refused(500));
+    expect(stage.paces.log.slice(writes)).toEqual(['read']);
+  });
 
-    expect(await stage.paces.read('lab')).toMatchObject({ intervalMs: 400, isSearching: false });
+  it('are taken in blocks by a process that uses many', async () => {
+    const requests = aRateBelief({ perMinute: 6_000 });
+    const stage = await openLane(1, { requests });
+    const worker = theOnly(stage.workers);
+
+    for (let no = 0; no < 100; no += 1) {
+      const waiting = takePermit(worker.forCell(), 'lab');
+      while (stage.clock.sleeperCount === 0) {
+        const granted = await Promise.race([waiting, new Promise(setImmediate)]);
+        if (granted !== undefined) break;
+      }
+      stage.clock.advance(stage.clock.nextDueInMs ?? 0);
+      await (await waiting).settle(answered);
+    }
+
+    const writes = stage.paces.log.filter((method) => method === 'takeTurns').length;
+    expect(writes).toBeLessThan(15);
+  });
+
+  it('are due when the tokens before them are allowed', async () => {
+    const tokens = aRateBelief({ perMinute: 6_000, perCall: 100, fellAtMs: 2e12 });
+    const stated = { requestsPerMinute: null, tokensPerMinute: 1e9 };
+    const stage = await openLane(3, { requests: null, tokens, stated });
+    const grants = cellsOf(stage).map((cell) => ask(cell, { estimatedTokens: 200 }));
+    await new Promise(setImmediate);
+
+    expect(await countGrants(stage, grants, [0, 1_999, 1, 1_999, 1])).toEqual([1, 1, 2, 2, 3]);
+  });
+
+  it('count with the tokens that their calls took, once that is known', async () => {
+    const stage = await openLane(1);
+    const cell = theOnly(cellsOf(stage));
+    const grant = await ask(cell, { estimatedTokens: 5_000 });
+    if (grant.kind !== 'granted') fail();
+    await grant.permit.settle(answered);
+    stage.clock.advance(1_000);
+
+    await ask(cell, { estimatedTokens: 5_000 });
+
+    // Both took 12 tokens.
+    const pace = await stage.paces.read('lab');
+    expect(pace?.groups[0]).toMatchObject({ lastTurn: 2, lastTokens: 24 });
+  });
+});
+
+describe('a limit in the spec', () => {
+  it('paces a lane that has refused nothing', async () => {
+    const stage = openWorkers(3);
+    const own = { requestsPerMinute: 60, tokensPerMinute: null };
+    const grants = cellsOf(stage).map((cell) => ask(cell, { limits: own }));
+    for (let turn = 0; turn < 9; turn += 1) await new Promise(setImmediate);
+
+    expect(await countGrants(stage, grants, [0, 999, 1, 1_000])).toEqual([1, 1, 2, 3]);
+  });
+
+  it('binds the other groups of the lane', async () => {
+    const stage = openWorkers(2);
+    const own = { requestsPerMinute: 60, tokensPerMinute: null };
+    const [first, second] = cellsOf(stage);
+    await ask(first ?? fail(), { limits: own });
+
+    const grants = [0, 1].map(() => ask(second ?? fail(), { group: 'other' }));
+    for (let turn = 0; turn < 9; turn += 1) await new Promise(setImmediate);
+
+    expect(await countGrants(stage, grants, [0, 1_999, 1])).toEqual([1, 1, 2]);
+  });
+
+  it('that has changed counts from the next call on', async () => {
+    const stage = openWorkers(1);
+    const cell = theOnly(cellsOf(stage));
+    await ask(cell, { limits: { requestsPerMinute: 60, tokensPerMinute: null } });
+
+    const raised = { requestsPerMinute: 600, tokensPerMinute: null };
+    const grants = [ask(cell, { limits: raised })];
+    await new Promise(setImmediate);
+
+    expect(await countGrants(stage, grants, [100])).toEqual([1]);
   });
 });
 
@@ -204,18 +364,13 @@ describe('a lane that answers now and then', () => {
   /** Refuses a call of a worker after some time, and returns whether the lane should be blocked. */
   async function refuseAfter(stage: Workers, ms: number): Promise<boolean> {
     stage.clock.advance(ms);
-    const [cell] = cellsOf(stage);
-    if (cell === undefined) throw new Error('expected a worker');
-    const waiting = takePermit(cell, 'lab');
-    await new Promise(setImmediate);
-    stage.clock.advance(stage.clock.nextDueInMs ?? 0);
-    return (await (await waiting).settle(refused(0))).hasOnlyRefused;
+    return (await call(stage, theOnly(cellsOf(stage)), 0)).hasOnlyRefused;
   }
 
-  it('is not blocked, even if the answer comes when its pace has changed', async () => {
-    const stage = await limitedLane(2);
-    stage.clock.advance(2_000);
+  it('is not blocked, even if the answer is to a call that was sent long ago', async () => {
+    const stage = await openLane(2);
     const late = await takePermit(stage.workers[1]?.forCell() ?? fail(), 'lab');
+    await refuseAfter(stage, 2_000);
     await refuseAfter(stage, 200_000);
     await late.settle(answered);
 
@@ -238,7 +393,8 @@ describe('a lane that answers now and then', () => {
   });
 
   it('is not blocked for two refusals between which nobody called for long', async () => {
-    const stage = await limitedLane(1);
+    const stage = await openLane(1);
+    await refuseAfter(stage, 2_000);
 
     const isBlocked = [await refuseAfter(stage, 3_600_000), await refuseAfter(stage, 200_000)];
 
@@ -246,8 +402,8 @@ describe('a lane that answers now and then', () => {
   });
 
   it('is blocked again by the first refusal after a block', async () => {
-    const stage = await limitedLane(1);
-    await refuseAfter(stage, 200_000);
+    const stage = await openLane(1);
+    for (const ms of [2_000, 200_000]) await refuseAfter(stage, ms);
     const first = await refuseAfter(stage, 200_000);
 
     const again = await refuseAfter(stage, limits.halfOpenAfterMs);
@@ -256,39 +412,34 @@ describe('a lane that answers now and then', () => {
   });
 
   it('has its limit searched anew by the first answer after a block', async () => {
-    const stage = await limitedLane(1);
-    for (const ms of [100_000, 100_000, 200_000]) await refuseAfter(stage, ms);
-    const blocked = await stage.paces.read('lab');
+    const stage = await openLane(1);
+    for (const ms of [2_000, 100_000, 100_000, 200_000]) await refuseAfter(stage, ms);
     stage.clock.advance(limits.halfOpenAfterMs);
 
-    for (const cell of cellsOf(stage)) await (await takePermit(cell, 'lab')).settle(answered);
+    await call(stage, theOnly(cellsOf(stage)), 'answered');
 
-    const intervalMs = (blocked?.intervalMs ?? 0) / 2;
-    expect(await stage.paces.read('lab')).toMatchObject({ intervalMs, isSearching: true });
+    expect(await stage.paces.read('lab')).toMatchObject({ requests: { phase: 'searching' } });
   });
 });
 
 describe('a wait that is too long', () => {
-  it.each<[string, number, Partial<LanePace>]>([
-    ['a hold, even while the limit is searched', 0, { isSearching: true }],
-    ['many turns, once the limit is found', 30, { intervalMs: 5_000, isSearching: false }],
-  ])('is %s', async (_, turns, own) => {
-    const stage = await limitedLane(2);
-    for (let turn = 0; turn < turns; turn += 1) await stage.paces.takeTurn('lab');
-    const pace = (await stage.paces.read('lab')) ?? fail();
-    const holdMs = turns > 0 ? 0 : limits.laneWaitMs + 1;
-    const baseAtMs = stage.clock.now() + PACE_AGE_MS + holdMs;
-    await stage.paces.replace(pace, { ...pace, ...own, baseAtMs, token: 'slow' });
-    stage.clock.advance(PACE_AGE_MS);
+  it.each<[string, Partial<LanePace>]>([
+    ['a hold, even while the limit is searched', { heldUntilMs: 2e12 }],
+    ['many turns, once the limit is found', { groups: [someTurns({ lastTurn: 100 })] }],
+  ])('is %s', async (_, parts) => {
+    const phase = parts.heldUntilMs === undefined ? 'found' : 'searching';
+    const stage = await openLane(1, {
+      requests: aRateBelief({ fellAtMs: 2e12, phase }),
+      ...parts,
+    });
 
-    expect(await ask(stage.workers[1]?.forCell() ?? fail())).toMatchObject({ kind: 'not-before' });
+    expect(await ask(theOnly(cellsOf(stage)))).toMatchObject({ kind: 'not-before' });
   });
 
   it('ends when it has lasted too long while the limit is searched, however many turns are left', async () => {
-    const stage = await limitedLane(2);
-    for (let turn = 0; turn < 200; turn += 1) await stage.paces.takeTurn('lab');
-    const waiting = ask(stage.workers[1]?.forCell() ?? fail());
-    const startedMs = stage.clock.monotonicMs();
+    const requests = aRateBelief({ fellAtMs: 2e12, phase: 'searching' });
+    const stage = await openLane(1, { requests, groups: [someTurns({ lastTurn: 200 })] });
+    const waiting = ask(theOnly(cellsOf(stage)));
     let isOver = false;
     void waiting.then(() => {
       isOver = true;
@@ -300,44 +451,37 @@ describe('a wait that is too long', () => {
     }
 
     expect(await waiting).toMatchObject({ kind: 'not-before' });
-    expect(stage.clock.monotonicMs() - startedMs).toBeLessThanOrEqual(
-      limits.laneWaitMs + 2 * PACE_AGE_MS,
-    );
+    expect(stage.clock.monotonicMs()).toBeLessThanOrEqual(limits.laneWaitMs + 2 * PACE_AGE_MS);
   });
 
   it('sends the cells back, to return at the pace of the lane from shortly before their turns, and takes none', async () => {
-    const stage = await limitedLane(3);
-    const pace = (await stage.paces.read('lab')) ?? fail();
-    const untilMs = stage.clock.now() + 100_000;
-    const slow = { isSearching: false, baseAtMs: untilMs, intervalMs: 5_000, token: 'slow' };
-    await stage.paces.replace(pace, { ...pace, ...slow });
-    stage.clock.advance(2_000);
+    const requests = aRateBelief({ perMinute: 12, fellAtMs: 2e12 });
+    const untilMs = openWorkers(1).clock.now() + 100_000;
+    const stage = await openLane(2, { requests, heldUntilMs: untilMs });
     const grants: Grant[] = [];
 
-    for (const cell of cellsOf(stage).slice(1)) grants.push(await ask(cell));
+    for (const cell of cellsOf(stage)) grants.push(await ask(cell));
 
     const firstMs = untilMs - limits.laneWaitMs / 2;
     expect(grants).toEqual([
       { kind: 'not-before', atMs: firstMs },
       { kind: 'not-before', atMs: firstMs + 5_000 },
     ]);
-    expect(stage.paces.log).not.toContain('takeTurn');
+    expect(stage.paces.log).not.toContain('takeTurns');
   });
 
   it('is one that the caller has no time for, however short', async () => {
-    const stage = await limitedLane(1);
-    const [cell] = cellsOf(stage);
-    if (cell === undefined) throw new Error('expected a worker');
+    const stage = await openLane(1, { heldUntilMs: openWorkers(1).clock.now() + 1_000 });
 
-    expect(await ask(cell, 500)).toMatchObject({ kind: 'not-before' });
+    expect(await ask(theOnly(cellsOf(stage)), { timeMs: 500 })).toMatchObject({
+      kind: 'not-before',
+    });
   });
 
   it('ends when the caller is stopped', async () => {
-    const stage = await limitedLane(1);
-    const [cell] = cellsOf(stage);
-    if (cell === undefined) throw new Error('expected a worker');
+    const stage = await openLane(1, { heldUntilMs: openWorkers(1).clock.now() + 1_000 });
     const controller = new AbortController();
-    const waiting = ask(cell, 600_000, controller.signal);
+    const waiting = ask(theOnly(cellsOf(stage)), { signal: controller.signal });
     await new Promise(setImmediate);
 
     controller.abort();
@@ -347,46 +491,9 @@ describe('a wait that is too long', () => {
   });
 });
 
-describe('a call that was refused long ago', () => {
-  it('does not set the turns of all others back when it comes again', async () => {
-    const stage = await limitedLane(1);
-    const [cell] = cellsOf(stage);
-    if (cell === undefined) throw new Error('expected a worker');
-    stage.clock.advance(2_000);
-    await (await takePermit(cell, 'lab')).settle(refused(1_000));
-    for (let turn = 0; turn < 50; turn += 1) await stage.paces.takeTurn('lab');
-    stage.clock.advance(600_000);
-
-    await (await takePermit(cell, 'lab')).settle({ kind: 'failed' });
-    const next = await ask(stage.workers[0]?.forCell() ?? cell);
-
-    expect(next).toMatchObject({ kind: 'granted', permit: { waitMs: 0 } });
-  });
-});
-
-describe('a lane whose pace falls so far that callers give up their turns', () => {
-  it('gives those turns to the next callers, and does not stand still until they have passed', async () => {
-    const stage = await limitedLane(2);
-    const [cell, other] = cellsOf(stage);
-    stage.clock.advance(2_000);
-    const permit = await takePermit(cell ?? fail(), 'lab');
-    const pace = (await stage.paces.read('lab')) ?? fail();
-    for (let turn = 0; turn < 60; turn += 1) await stage.paces.takeTurn('lab');
-    const slow = { intervalMs: 20_000, isSearching: false, refusedAtMs: 0, token: 'slow' };
-    await stage.paces.replace(pace, { ...pace, ...slow });
-    await permit.settle(refused(0));
-    stage.clock.advance(3 * 30_000);
-
-    const grant = ask(other ?? fail());
-    stage.clock.advance(60_000);
-
-    expect(await grant).toMatchObject({ kind: 'granted' });
-  });
-});
-
 describe('a lane that nobody has called for a while', () => {
   it('starts again with one call, however many workers ask at once', async () => {
-    const stage = await limitedLane(64);
+    const stage = await openLane(64);
     stage.clock.advance(3_600_000);
     const grants = cellsOf(stage).map((cell) => ask(cell));
 
@@ -396,7 +503,7 @@ describe('a lane that nobody has called for a while', () => {
   });
 
   it('does not make up for the turns that nobody took', async () => {
-    const stage = await limitedLane(3);
+    const stage = await openLane(3);
     stage.clock.advance(3_600_000);
     const grants: Promise<Grant>[] = [];
     for (const cell of cellsOf(stage)) {

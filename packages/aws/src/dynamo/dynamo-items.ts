@@ -104,21 +104,10 @@ export type TallyItem = z.infer<typeof tallyItemSchema>;
 /** The open breaker of a lane or model, stored as its payload. */
 export const breakerItemSchema = itemSchema.extend(payloadSchema.shape);
 
-/** The pace of a rate-limited lane. */
+/** The pace of a rate-limited lane; beside it, `turns0`, `tokens0` and so on count what its groups take. */
 export const lanePaceItemSchema = itemSchema.extend({
-  lane: z.string(),
-  intervalMs: z.number(),
-  lastTurn: z.int(),
-  baseTurn: z.int(),
-  baseAtMs: z.number(),
-  /** 1 while the limit is searched. */
-  isSearching: z.number(),
-  refusedAtMs: z.number(),
-  rises: z.int(),
-  /** Absent while the lane answers. */
-  refusedSinceMs: z.number().optional(),
-  /** Absent before the first answer. */
-  answeredAtMs: z.number().optional(),
+  /** The pace as it last changed, without the turns that were taken since. */
+  payload: z.string(),
   /** The last time that was reserved for a cell to return; absent before the first. */
   returnAtMs: z.number().optional(),
   /** How often such times were reserved from the start of their range again. */

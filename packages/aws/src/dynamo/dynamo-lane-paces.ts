@@ -1,4 +1,10 @@
-import { type LanePace, type LanePaces, lanePaceSchema, type ReturnRange } from '@thrice/core';
+import {
+  type LanePace,
+  type LanePaces,
+  lanePaceSchema,
+  type ReturnRange,
+  type TakenTurns,
+} from '@thrice/core';
 import { lanePaceItemSchema, lanePaceKey, parseItem } from './dynamo-items.ts';
 import { type Attributes, DynamoTable, type TableInit } from './dynamo-table.ts';
 
@@ -6,7 +12,8 @@ import { type Attributes, DynamoTable, type TableInit } from './dynamo-table.ts'
  * The paces of lanes in the ledger's table, one item per lane.
  *
  * Turns are counted with atomic additions, so that 64 workers that take one at the same time need 64 requests, not as
- * many conditional writes as they would refuse each other.
+ * many conditional writes as they would refuse each other. Everything else is one text, which only conditional
+ * writes change: refusals, and groups that come and go.
  */
 export class DynamoLanePaces implements LanePaces {
   readonly #table: DynamoTable;
@@ -21,20 +28,23 @@ export class DynamoLanePaces implements LanePaces {
   }
 
   async replace(existing: LanePace | undefined, pace: LanePace): Promise<boolean> {
-    const { lastTurn, isSearching, refusedSinceMs, answeredAtMs, ...rest } = pace;
-    const times = { refusedSinceMs, answeredAtMs };
-    const set = { ...rest, ...withoutNulls(times), isSearching: Number(isSearching) };
-    const remove = Object.entries(times).flatMap(([name, time]) => (time === null ? [name] : []));
-    const key = lanePaceKey(pace.lane);
-    if (existing === undefined) return await this.#table.put(key, { ...set, lastTurn }, 'absent');
-    const fewerTurns = lastTurn < existing.lastTurn ? { lastTurn } : {};
-    const change = { set: { ...set, ...fewerTurns }, remove };
-    return await this.#table.update(key, change, { token: existing.token });
+    const { schemaVersion, lane, token } = pace;
+    const set = { schemaVersion, token, payload: JSON.stringify(pace) };
+    const counters = changedCounters(existing, pace);
+    const key = lanePaceKey(lane);
+    if (existing === undefined)
+      return await this.#table.put(key, { ...set, ...counters }, 'absent');
+    return await this.#table.update(
+      key,
+      { set: { ...set, ...counters } },
+      { token: existing.token },
+    );
   }
 
-  async takeTurn(lane: string): Promise<number> {
-    const item = await this.#table.updateAndRead(lanePaceKey(lane), { add: { lastTurn: 1 } });
-    return Number(item['lastTurn']);
+  async takeTurns(lane: string, place: number, { count, tokens }: TakenTurns): Promise<LanePace> {
+    const add = { [turnsAt(place)]: count, [tokensAt(place)]: tokens };
+    const item = await this.#table.updateAndRead(lanePaceKey(lane), { add });
+    return parseLanePace(item, this.#table.name);
   }
 
   async reserveReturn(
@@ -55,25 +65,38 @@ export class DynamoLanePaces implements LanePaces {
   }
 }
 
-/** Items hold no nulls. */
-function withoutNulls(
-  times: Readonly<Record<string, number | null>>,
+/** The counters of places that a group has got, or whose last turns it gives up; the others go on. */
+function changedCounters(
+  existing: LanePace | undefined,
+  { groups }: LanePace,
 ): Readonly<Record<string, number>> {
-  return Object.fromEntries(
-    Object.entries(times).flatMap(([name, time]) => (time === null ? [] : [[name, time]])),
-  );
+  const changed = groups.flatMap((turns, place) => {
+    const before = existing?.groups[place];
+    const isKept = turns?.group === before?.group && turns && before;
+    if (turns === null || (isKept && turns.lastTurn >= before.lastTurn)) return [];
+    return [
+      [turnsAt(place), turns.lastTurn],
+      [tokensAt(place), turns.lastTokens],
+    ];
+  });
+  return Object.fromEntries(changed) as Readonly<Record<string, number>>;
+}
+
+function turnsAt(place: number): string {
+  return `turns${place}`;
+}
+
+function tokensAt(place: number): string {
+  return `tokens${place}`;
 }
 
 /** Parses the item of a lane's pace. */
 export function parseLanePace(item: Attributes, tableName: string): LanePace {
-  const {
-    isSearching,
-    refusedSinceMs = null,
-    answeredAtMs = null,
-    returnAtMs: _,
-    returnRound: __,
-    ...pace
-  } = parseItem(lanePaceItemSchema, item, tableName);
-  const times = { refusedSinceMs, answeredAtMs };
-  return lanePaceSchema.parse({ ...pace, ...times, isSearching: isSearching === 1 });
+  const { payload } = parseItem(lanePaceItemSchema, item, tableName);
+  const pace = lanePaceSchema.parse(JSON.parse(payload));
+  const groups = pace.groups.map((turns, place) => {
+    const [lastTurn, lastTokens] = [item[turnsAt(place)], item[tokensAt(place)]].map(Number);
+    return turns && { ...turns, lastTurn: lastTurn ?? 0, lastTokens: lastTokens ?? 0 };
+  });
+  return { ...pace, groups };
 }

@@ -79,17 +79,26 @@ function describeBlock(breaker: StageBreaker | undefined): string {
   return breaker.nextCallAt ?? 'a group is resumed';
 }
 
-function describePace(
-  lane: string,
-  { requestsPerSecond, heldUntil, answeredAt, refusedSince }: LanePaceStatus,
-): string {
-  const rate = Number(requestsPerSecond.toPrecision(2));
+function describePace(lane: string, status: LanePaceStatus): string {
+  const { requestsPerMinute, tokensPerMinute, usedRatio, isSearching } = status;
+  const { heldUntil, answeredAt, refusedSince } = status;
+  const rates = [
+    ...(requestsPerMinute === null ? [] : [`${roundRate(requestsPerMinute)} requests/min`]),
+    ...(tokensPerMinute === null ? [] : [`${roundRate(tokensPerMinute)} tokens/min`]),
+  ];
+  const used = usedRatio === null ? [] : [`${Math.round(usedRatio * 100)} % of it used`];
   return [
-    `rate-limited: lane ${lane}: at most ${rate} requests/s`,
+    `rate-limited: lane ${lane}: at most ${rates.join(' and ')}`,
+    ...(isSearching ? ['its limit is being searched'] : used),
     ...(heldUntil === null ? [] : [`none before ${heldUntil}`]),
     ...(refusedSince === null ? [] : [`all refused since ${refusedSince}`]),
-    ...(answeredAt === null ? [] : [`last answer at ${answeredAt}`]),
+    ...(answeredAt === null ? [] : [`answers since ${answeredAt}`]),
   ].join(', ');
+}
+
+/** Two digits say enough of a rate that is believed. */
+function roundRate(perMinute: number): string {
+  return Number(perMinute.toPrecision(2)).toLocaleString('en-US');
 }
 
 function renderGroups(groups: readonly StageGroup[], width: number | undefined): readonly string[] {

@@ -6,8 +6,10 @@ import {
   limits,
   mapBounded,
   type OpenBreaker,
+  ratesAt,
   sumKnown,
   ThriceError,
+  usedRatio,
 } from '@thrice/core';
 import { describeStatus } from '../engine/describe-status.ts';
 import type { Engine } from '../engine/engine.ts';
@@ -28,10 +30,16 @@ export interface QueueStatus extends QueueDepth {
 
 /** The pace of a rate-limited lane, as its workers last noted it. */
 export interface LanePaceStatus {
-  readonly requestsPerSecond: number;
+  /** What it is believed to allow now; null if its requests are not limited. */
+  readonly requestsPerMinute: number | null;
+  readonly tokensPerMinute: number | null;
+  /** How much of what it allowed since its pace last changed was used, 0..1; null before that is known. */
+  readonly usedRatio: number | null;
+  /** Whether its limit has not been found yet. */
+  readonly isSearching: boolean;
   /** When it takes requests again; null if it does. */
   readonly heldUntil: string | null;
-  /** When it last answered one; null if it never has since it was first limited. */
+  /** When it first answered one after its last refusal; null if it never has. */
   readonly answeredAt: string | null;
   /** Since when it has refused all of them; null if it has answered one since. */
   readonly refusedSince: string | null;
@@ -149,13 +157,15 @@ async function readPace(
   { lanePaces, clock }: OverviewEngine,
 ): Promise<LanePaceStatus | null> {
   const pace = await lanePaces.read(lane);
-  if (!isLimited(pace)) return null;
-  const { intervalMs, baseAtMs, answeredAtMs, refusedSinceMs } = pace;
+  const nowMs = clock.now();
+  if (!isLimited(pace, nowMs)) return null;
+  const { requests, heldUntilMs, answeredAtMs, refusedSinceMs } = pace;
   const toIso = (atMs: number | null) => (atMs === null ? null : clock.toIso(atMs));
   return {
-    requestsPerSecond: 1_000 / intervalMs,
-    // A lane that is not held has its next turn within an interval.
-    heldUntil: baseAtMs > clock.now() + intervalMs ? clock.toIso(baseAtMs) : null,
+    ...ratesAt(pace, nowMs),
+    usedRatio: usedRatio(pace, nowMs),
+    isSearching: requests?.phase === 'searching',
+    heldUntil: heldUntilMs > nowMs ? clock.toIso(heldUntilMs) : null,
     answeredAt: toIso(answeredAtMs),
     refusedSince: toIso(refusedSinceMs),
   };

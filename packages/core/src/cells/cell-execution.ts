@@ -11,6 +11,8 @@ import {
   UNKNOWN_USAGE,
 } from '../domain/call.ts';
 import type { Attempt, CellKey, CellRecord, CellResult, GivenUpCall } from '../domain/cell.ts';
+import { groupOfRun } from '../domain/group.ts';
+import { rateLimitsOf } from '../domain/lane-pace.ts';
 import type { Question } from '../domain/question.ts';
 import type { Submission } from '../domain/submission.ts';
 import { assertNever, ThriceError, toThriceError } from '../errors.ts';
@@ -257,8 +259,10 @@ export class CellExecution {
     const { lane, model } = move.request;
     const granted = await this.#worker.governor
       .grant({
+        group: groupOfRun(this.#key.run),
         lane,
         model,
+        limits: rateLimitsOf(this.#laneOf(move.request)),
         ...estimateTokens(move.request),
         canWait: (waitMs) => this.#hasTimeAfter(waitMs, move.request),
         signal: this.#lease.signal,

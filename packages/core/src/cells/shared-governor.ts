@@ -1,23 +1,41 @@
 import {
   afterAnswer,
   afterIdling,
-  afterLateAnswer,
+  afterJoining,
   afterRefusal,
+  afterSharing,
+  afterStatement,
   dueAtMs,
   freePace,
   hasOnlyRefused,
+  intervalMs,
   isLimited,
   isNewRefusal,
   isOverdue,
+  isSharedLongAgo,
   type LanePace,
+  nextTurn,
   PACE_AGE_MS,
+  placeOf,
+  type RateLimits,
+  type Turn,
 } from '../domain/lane-pace.ts';
 import { ThriceError } from '../errors.ts';
 import { limits } from '../limits.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { CallEnd, Governor, Permit, PermitRequest, SettledCall } from '../ports/governor.ts';
+import type {
+  CallEnd,
+  Governor,
+  Permit,
+  PermitRequest,
+  RateLimitHeaders,
+  SettledCall,
+} from '../ports/governor.ts';
 import type { LanePaces } from '../ports/lane-paces.ts';
 import type { Random } from '../ports/random.ts';
+import { MeanTokens } from './mean-tokens.ts';
+import { limitNamedIn, readRateLimits } from './read-rate-limits.ts';
+import { TurnBlocks, type TurnOwner } from './turn-blocks.ts';
 
 /** Delay of a refused cell when the vendor does not say how long, ms: between one and two times this. */
 const REFUSED_MS = 1_000;
@@ -39,18 +57,21 @@ interface KnownPace {
 /** A call in flight. */
 interface SentCall {
   readonly lane: string;
-  /** The pace that it was sent under; undefined if the lane was free. */
-  readonly pace: LanePace | undefined;
+  readonly group: string;
+  readonly model: string;
   /** Undefined if the lane was free. */
-  readonly turn: number | undefined;
+  readonly turn: Turn | undefined;
   readonly sentAtMs: number;
+  /** That it was expected to take. */
+  readonly tokens: number;
 }
 
 /**
  * Grants the calls of the workers of a stage, which share nothing but the ledger.
  *
- * States of a lane: free --refusal--> searching --refusal--> found --many answers, no refusal--> searching
- * --interval too short to matter--> free. While a lane is free, its calls need no turn and cost one read in a while.
+ * States of a lane: free --refusal--> searching --refusal--> found --a long time without one--> free. The rate of a limited
+ * lane rises with time, by itself: only refusals are written. While a lane is free, its calls need no turn and cost one read
+ * in a while. A lane whose spec has a limit is never free.
  *
  * The subscription of the lane's queue limits concurrency. A worker waits for its turn while it holds its cell: so the
  * queue keeps the tasks that could only be sent back. A wait that is too long is refused before a turn is taken.
@@ -61,6 +82,8 @@ export class SharedGovernor {
   readonly #random: Random;
   readonly #createToken: () => string;
   readonly #known = new Map<string, KnownPace>();
+  readonly #blocks: TurnBlocks;
+  readonly #usage = new MeanTokens();
 
   constructor(init: {
     readonly paces: LanePaces;
@@ -73,20 +96,23 @@ export class SharedGovernor {
     this.#clock = init.clock;
     this.#random = init.random;
     this.#createToken = init.createToken;
+    this.#blocks = new TurnBlocks(init);
   }
 
   /** Creates the governor of one cell, whose refused call keeps its turn. */
   forCell(): Governor {
-    const kept = new Map<string, number>();
+    const kept = new Map<string, Turn>();
     return {
       grant: async (request) => {
         const startedMs = this.#clock.monotonicMs();
-        const { lane } = request;
-        const waited = await this.#waitForTurn(request, kept.get(lane));
+        const { lane, group, model } = request;
+        const tokens = this.#usage.estimate(request);
+        const waited = await this.#waitForTurn(request, tokens, kept.get(lane));
         if ('atMs' in waited) return { kind: 'not-before', atMs: waited.atMs };
         kept.delete(lane);
-        const call = { lane, sentAtMs: this.#clock.now(), ...waited };
-        const keep = (turn: number) => void kept.set(lane, turn);
+        const sentAtMs = this.#clock.now();
+        const call = { lane, group, model, tokens, sentAtMs, turn: waited.turn };
+        const keep = (turn: Turn) => void kept.set(lane, turn);
         const settle = onceOnly(async (end: CallEnd) => await this.#settle(call, end, keep));
         const waitMs = Math.round(this.#clock.monotonicMs() - startedMs);
         return { kind: 'granted', permit: { waitMs, settle } };
@@ -96,38 +122,71 @@ export class SharedGovernor {
 
   async #waitForTurn(
     request: PermitRequest,
-    keptTurn: number | undefined,
-  ): Promise<{ readonly atMs: number } | Pick<SentCall, 'pace' | 'turn'>> {
-    const { lane, signal } = request;
+    tokens: number,
+    keptTurn: Turn | undefined,
+  ): Promise<{ readonly atMs: number } | Pick<SentCall, 'turn'>> {
+    const { lane, group, signal } = request;
     const startedMs = this.#clock.monotonicMs();
     let turn = keptTurn;
     for (;;) {
-      if (signal.aborted) throw interrupted();
-      const pace = await this.#readPace(lane);
-      if (!isLimited(pace)) return { pace: undefined, turn: undefined };
+      const known = await this.#readPlace(request);
+      if (known === undefined) return { turn: undefined };
+      const { pace, place } = known;
       const waitedMs = this.#clock.monotonicMs() - startedMs;
-      const expectedMs = this.#untilDue(pace, turn ?? pace.lastTurn + 1);
-      const holdMs = this.#untilDue(pace, pace.baseTurn);
+      const nowMs = this.#clock.now();
+      const expectedMs = dueAtMs(pace, place, turn ?? nextTurn(pace, place)) - nowMs;
+      const holdMs = pace.heldUntilMs - nowMs;
       if (isTooLong({ expectedMs, holdMs, waitedMs }, pace, request))
-        return await this.#sendBack(pace, expectedMs);
-      if (turn === undefined) turn = await this.#takeTurn(pace);
-      else if (expectedMs <= 0) return { pace, turn };
+        return await this.#sendBack(pace, place, expectedMs);
+      if (turn === undefined) turn = await this.#takeTurn({ lane, group, place, tokens });
+      else if (expectedMs <= 0) return { turn };
       else await this.#clock.sleep(untilNextRead(pace, expectedMs), signal);
     }
   }
 
-  /** Takes a turn. If it was due long ago, no other caller waits for the lane, and its turns count from now on. */
-  async #takeTurn(pace: LanePace): Promise<number> {
-    const turn = await this.#paces.takeTurn(pace.lane);
-    if (!isOverdue(pace, turn, this.#clock.now())) return turn;
-    const change = { turn, nowMs: this.#clock.now(), token: this.#createToken() };
-    // If another caller has started it again, this turn counts from there.
-    await this.#replace(pace, afterIdling(pace, change));
+  /** Reads the pace of a limited lane, in which the group gets a place. Undefined while the lane is free. */
+  async #readPlace(
+    request: PermitRequest,
+  ): Promise<{ readonly pace: LanePace; readonly place: number } | undefined> {
+    const { lane, group, signal } = request;
+    while (!signal.aborted) {
+      const pace = await this.#readPace(lane);
+      if (!hasBounds(request.limits) && !isLimited(pace, this.#clock.now())) return undefined;
+      const place = pace && placeOf(pace, group);
+      const isMissing = pace === undefined || place === undefined;
+      if (!isMissing && !hasOtherLimits(pace, place, request)) return { pace, place };
+      await this.#join(pace, request);
+    }
+    throw interrupted();
+  }
+
+  /** Gets the group a place among those that share the lane's rate. Another caller may do it first. */
+  async #join(
+    pace: LanePace | undefined,
+    { lane, group, limits: own }: PermitRequest,
+  ): Promise<void> {
+    const change = this.#change();
+    const existing = pace ?? freePace(lane, change.token);
+    await this.#replace(pace, afterJoining(existing, { ...change, group, limits: own }));
+  }
+
+  /** Takes a turn. If it was due long ago, its group has not used its share, and its turns count from now on. */
+  async #takeTurn(owner: TurnOwner): Promise<Turn> {
+    const { turn, pace } = await this.#blocks.take(owner);
+    if (pace === undefined) return turn;
+    this.#note(pace.lane, pace);
+    const { place } = owner;
+    const change = this.#change();
+    // If another caller has changed it meanwhile, this turn counts by that.
+    if (isOverdue(pace, place, turn, change.nowMs))
+      await this.#replace(pace, afterIdling(pace, { ...change, place, turn }));
+    else if (isSharedLongAgo(pace, change.nowMs))
+      await this.#replace(pace, afterSharing(pace, change));
     return turn;
   }
 
-  #untilDue(pace: LanePace, turn: number): number {
-    return dueAtMs(pace, turn) - this.#clock.now();
+  #change() {
+    return { nowMs: this.#clock.now(), token: this.#createToken() };
   }
 
   /**
@@ -135,15 +194,16 @@ export class SharedGovernor {
    * always wait for a lane that gets faster.
    */
   async #sendBack(
-    { lane, intervalMs }: LanePace,
+    pace: LanePace,
+    place: number,
     waitMs: number,
   ): Promise<{ readonly atMs: number }> {
     const nowMs = this.#clock.now();
     const aheadMs = limits.laneWaitMs / 2;
     const earliestMs = nowMs + Math.max(Math.min(waitMs, aheadMs), waitMs - aheadMs);
     const latestMs = Math.max(earliestMs, nowMs + LONGEST_RETURN_MS);
-    const range = { earliestMs, latestMs, intervalMs };
-    return { atMs: await this.#paces.reserveReturn(lane, range) };
+    const range = { earliestMs, latestMs, intervalMs: intervalMs(pace, place, nowMs) };
+    return { atMs: await this.#paces.reserveReturn(pace.lane, range) };
   }
 
   /** Reads the pace of a lane, at most once in a while. */
@@ -180,30 +240,33 @@ export class SharedGovernor {
   async #settle(
     call: SentCall,
     end: CallEnd,
-    keepTurn: (turn: number) => void,
+    keepTurn: (turn: Turn) => void,
   ): Promise<SettledCall> {
-    if (end.kind === 'answered') await this.#noteAnswer(call);
+    if (end.kind === 'answered') await this.#noteAnswer(call, end);
     if (end.kind !== 'refused') return NOT_REFUSED;
     const delayMs = end.retryAfterMs ?? REFUSED_MS + REFUSED_MS * this.#random();
-    const slowed = await this.#noteRefusal(call, delayMs);
+    const slowed = await this.#noteRefusal(call, end);
     if (slowed === undefined) return { delayMs, hasOnlyRefused: false };
     if (call.turn !== undefined) keepTurn(call.turn);
     return { delayMs, hasOnlyRefused: hasOnlyRefused(slowed, this.#clock.now()) };
   }
 
-  /**
-   * An answer raises the pace that its call was sent under, once. A late one, whose pace has changed since, still shows
-   * that the lane works.
-   */
-  async #noteAnswer({ lane, pace, sentAtMs }: SentCall): Promise<void> {
-    const change = { nowMs: this.#clock.now(), token: this.#createToken() };
-    const isPresent = pace !== undefined && this.#known.get(lane)?.pace?.token === pace.token;
-    if (isPresent && (await this.#replace(pace, afterAnswer(pace, change)))) return;
+  /** The first answer after refusals shows that the lane works. No other answer is written. */
+  async #noteAnswer(call: SentCall, { usage, rateLimits }: AnsweredCall): Promise<void> {
+    const { lane, turn, sentAtMs } = call;
+    const usedTokens = this.#usage.note(call, usage);
+    if (usedTokens !== undefined) this.#blocks.owe(call, usedTokens - call.tokens);
     // The pace of a free lane is not read after each short call: no lane is blocked as soon as that.
-    if (pace === undefined && change.nowMs - sentAtMs < SLOW_CALL_MS) return;
-    const stored = await this.#readPace(lane);
-    if (!isLimited(stored) || stored.refusedSinceMs === null) return;
-    await this.#replace(stored, afterLateAnswer(stored, change));
+    if (turn === undefined && this.#clock.now() - sentAtMs < SLOW_CALL_MS) return;
+    const pace = await this.#readPace(lane);
+    if (!isLimited(pace, this.#clock.now())) return;
+    const stated = withStatement(pace.stated, rateLimits);
+    const change = this.#change();
+    if (pace.refusedSinceMs !== null) {
+      await this.#replace(pace, { ...afterAnswer(pace, change), stated });
+    } else if (stated !== pace.stated) {
+      await this.#replace(pace, afterStatement(pace, stated, change));
+    }
   }
 
   /**
@@ -212,15 +275,53 @@ export class SharedGovernor {
    * @returns The pace as this refusal has changed it, if it has.
    */
   async #noteRefusal(
-    { lane, turn, sentAtMs }: SentCall,
-    waitMs: number,
+    { lane, group, turn, tokens, sentAtMs }: SentCall,
+    { retryAfterMs, reason, rateLimits }: RefusedEnd,
   ): Promise<LanePace | undefined> {
     const stored = await this.#readAgain(lane);
-    if (isLimited(stored) && !isNewRefusal(stored, sentAtMs)) return undefined;
-    const change = { turn, waitMs, nowMs: this.#clock.now(), token: this.#createToken() };
-    const slowed = afterRefusal(stored ?? freePace(lane, change.token), change);
+    const change = this.#change();
+    if (isLimited(stored, change.nowMs) && !isNewRefusal(stored, sentAtMs)) return undefined;
+    const pace = stored ?? freePace(lane, change.token);
+    const known = { ...pace, stated: withStatement(pace.stated, rateLimits) };
+    const bound = limitNamedIn(reason, rateLimits);
+    const call = { group, keepsTurn: turn !== undefined, sentAtMs, retryAfterMs, bound, tokens };
+    const slowed = afterRefusal(known, call, change);
     return (await this.#replace(stored, slowed)) ? slowed : undefined;
   }
+}
+
+type AnsweredCall = Extract<CallEnd, { readonly kind: 'answered' }>;
+type RefusedEnd = Extract<CallEnd, { readonly kind: 'refused' }>;
+
+/** What the vendor states now, or the same object if that is nothing new. */
+function withStatement(known: RateLimits, headers: RateLimitHeaders): RateLimits {
+  const { requestsPerMinute, tokensPerMinute } = readRateLimits(headers);
+  const stated = {
+    requestsPerMinute: requestsPerMinute ?? known.requestsPerMinute,
+    tokensPerMinute: tokensPerMinute ?? known.tokensPerMinute,
+  };
+  return areSame(stated, known) ? known : stated;
+}
+
+function areSame(left: RateLimits, right: RateLimits): boolean {
+  return (
+    left.requestsPerMinute === right.requestsPerMinute &&
+    left.tokensPerMinute === right.tokensPerMinute
+  );
+}
+
+function hasBounds({ requestsPerMinute, tokensPerMinute }: RateLimits): boolean {
+  return requestsPerMinute !== null || tokensPerMinute !== null;
+}
+
+/** Whether the limits of a group's spec have changed. */
+function hasOtherLimits(
+  pace: LanePace,
+  place: number,
+  { group, limits: own }: PermitRequest,
+): boolean {
+  const turns = pace.groups[place];
+  return turns?.group === group && !areSame(turns.limits, own);
 }
 
 /** The wait of a caller. */
@@ -239,17 +340,18 @@ interface Wait {
  */
 function isTooLong(
   { expectedMs, holdMs, waitedMs }: Wait,
-  { isSearching }: LanePace,
+  pace: LanePace,
   { canWait }: Pick<PermitRequest, 'canWait'>,
 ): boolean {
   if (expectedMs <= 0) return false;
-  const boundMs = isSearching ? Math.max(holdMs, waitedMs) : expectedMs;
+  const boundMs = pace.requests?.phase === 'searching' ? Math.max(holdMs, waitedMs) : expectedMs;
   return boundMs > limits.laneWaitMs || !canWait(expectedMs);
 }
 
-/** How long a caller sleeps before it reads the pace again, which may rise meanwhile. */
-function untilNextRead({ isSearching }: LanePace, waitMs: number): number {
-  const longestMs = isSearching ? PACE_AGE_MS : Math.max(PACE_AGE_MS, waitMs / 4);
+/** How long a caller sleeps before it reads the pace again, which may change meanwhile. */
+function untilNextRead({ requests }: LanePace, waitMs: number): number {
+  const longestMs =
+    requests?.phase === 'searching' ? PACE_AGE_MS : Math.max(PACE_AGE_MS, waitMs / 4);
   return Math.ceil(Math.min(waitMs, longestMs));
 }
 

@@ -96,6 +96,36 @@ export function believedPerMinute(belief: RateBelief, nowMs: number): number {
 }
 
 /**
+ * When a belief reaches a rate, ms since 1970.
+ *
+ * @returns -Infinity if it has it from its fall on.
+ */
+export function reachesAtMs(belief: RateBelief, perMinute: number): number {
+  const { fellAtMs, phase } = belief;
+  const factor = perMinute / belief.perMinute;
+  if (factor <= 1) return Number.NEGATIVE_INFINITY;
+  if (phase === 'searching') return fellAtMs + doublingMs(belief) * Math.log2(factor);
+  const rise = (factor - 1) / RISE_RATIO;
+  return fellAtMs + cycleMs(belief) * (rise <= 1 ? rise : 1 + Math.log2(rise) / 2);
+}
+
+/** What a belief allows from its fall to a time, in requests or tokens; less than 0 for a time before it. */
+export function sinceFall(belief: RateBelief, toMs: number): number {
+  const perMs = belief.perMinute / 60_000;
+  const elapsedMs = toMs - belief.fellAtMs;
+  // Until a hold ends, the rate is the one after it.
+  if (elapsedMs <= 0) return perMs * elapsedMs;
+  if (belief.phase === 'searching') {
+    const periodMs = doublingMs(belief);
+    return (perMs * periodMs * (2 ** (elapsedMs / periodMs) - 1)) / Math.LN2;
+  }
+  const periodMs = cycleMs(belief);
+  const cycles = elapsedMs / periodMs;
+  const risen = cycles <= 1 ? cycles ** 2 / 2 : 0.5 + (4 ** (cycles - 1) - 1) / Math.log(4);
+  return perMs * (elapsedMs + RISE_RATIO * risen * periodMs);
+}
+
+/**
  * The belief after a refusal.
  *
  * @param refusal.sentAtMs - When the refused call was sent, ms since 1970.

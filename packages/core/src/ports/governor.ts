@@ -1,7 +1,12 @@
 import type { Usage } from '../domain/call.ts';
+import type { RateLimits } from '../domain/lane-pace.ts';
 
 /** A call that needs a permit. */
 export interface PermitRequest {
+  /** The group of the cell, which shares the lane with others. */
+  readonly group: string;
+  /** The limits of the lane in the spec of that group. */
+  readonly limits: RateLimits;
   readonly lane: string;
   /** The model's name as the lane knows it. */
   readonly model: string;
