@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { benchAnswerCpu } from './answer-cpu.ts';
 import { benchHelp } from './help.ts';
+import { benchHiddenLimit } from './hidden-limit.ts';
 import { benchMemoryAndResume } from './memory-and-resume.ts';
 import { benchOwnCpu } from './own-cpu.ts';
 import { benchPlanning } from './planning.ts';
@@ -27,6 +28,7 @@ const benches = {
   rescore: benchRescore,
   help: benchHelp,
   answer: benchAnswerCpu,
+  limit: benchHiddenLimit,
 } as const;
 
 /** Runs the benches named on the command line, or all; exits 1 if a budget is not met. */

@@ -1,0 +1,94 @@
+import { randomUUID } from 'node:crypto';
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { DynamoLanePaces } from '@thrice/aws';
+import { type CallEnd, SharedGovernor, UNLIMITED } from '@thrice/core';
+import { systemClock } from '@thrice/local';
+import { questionText } from './bench-support.ts';
+
+/** What a process of workers is told on its command line, as JSON. */
+interface WorkerArgs {
+  readonly dynamoUrl: string;
+  readonly tableName: string;
+  /** Of the simulator. */
+  readonly url: string;
+  readonly group: string;
+  readonly workerCount: number;
+}
+
+/** Wait after a call or request that the machine was too busy for, ms. */
+const FAILED_MS = 500;
+
+const { dynamoUrl, tableName, url, group, workerCount } = JSON.parse(
+  process.argv[2] ?? '',
+) as WorkerArgs;
+const credentials = { accessKeyId: 'LOCAL', secretAccessKey: 'LOCAL' };
+const client = new DynamoDBClient({ region: 'us-east-1', endpoint: dynamoUrl, credentials });
+const table = { client, tableName, clock: systemClock, random: Math.random };
+const createToken = () => randomUUID();
+
+/** An execution environment: a governor of its own, which calls until the process is killed. */
+async function work(index: number): Promise<void> {
+  const paces = new DynamoLanePaces(table);
+  const { clock, random } = table;
+  const governor = new SharedGovernor({ paces, clock, random, createToken });
+  for (let no = 0; ; no += 1) {
+    // A store that is gone for a moment is no reason to end: a function would be invoked again.
+    await answer(governor, `${process.pid}-${index}-${no}`).catch(async () => {
+      await systemClock.sleep(FAILED_MS);
+    });
+  }
+}
+
+/** Calls until it is answered, as a cell whose message comes back. */
+async function answer(governor: SharedGovernor, id: string): Promise<void> {
+  const cell = governor.forCell();
+  const { signal } = new AbortController();
+  for (;;) {
+    const grant = await cell.grant({
+      ...{ group, lane: 'lab', model: 'model', limits: UNLIMITED, inputTokens: 250 },
+      estimatedTokens: null,
+      canWait: () => true,
+      signal,
+    });
+    if (grant.kind === 'not-before') {
+      await systemClock.sleep(grant.atMs - systemClock.now());
+      continue;
+    }
+    const end = await call(id).catch((): CallEnd => ({ kind: 'failed' }));
+    const { delayMs } = await grant.permit.settle(end);
+    if (end.kind === 'answered') return;
+    await systemClock.sleep(Math.max(delayMs, end.kind === 'failed' ? FAILED_MS : 0));
+  }
+}
+
+async function call(id: string): Promise<CallEnd> {
+  const response = await fetch(`${url}/chat/completions`, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      'x-thrice-cell': `${group}-r1/model/${id}/answer`,
+    },
+    body: JSON.stringify({
+      model: 'model',
+      messages: [{ role: 'user', content: questionText(0) }],
+    }),
+  });
+  const rateLimits = Object.fromEntries(response.headers);
+  const body = (await response.json()) as {
+    readonly usage?: { readonly prompt_tokens: number; readonly completion_tokens: number };
+  };
+  if (response.ok) {
+    const usage = {
+      inputTokens: body.usage?.prompt_tokens ?? null,
+      cachedInputTokens: null,
+      outputTokens: body.usage?.completion_tokens ?? null,
+      reasoningTokens: null,
+    };
+    return { kind: 'answered', usage, rateLimits } as CallEnd;
+  }
+  const seconds = response.headers.get('retry-after');
+  const retryAfterMs = seconds === null ? undefined : Number(seconds) * 1000;
+  return { kind: 'refused', retryAfterMs, rateLimits, reason: JSON.stringify(body) };
+}
+
+await Promise.all(Array.from({ length: workerCount }, (_, index) => work(index)));
