@@ -18,7 +18,7 @@ import { estimateRun } from '../spec/estimate-run.ts';
 import type { PreparedRun, RunOptions } from '../spec/prepare-run.ts';
 import { followGroup } from './follow-group.ts';
 import { openStageEngine, type StageEngine } from './stage-engine.ts';
-import { refuseUnfitLanes, refuseUnknownLanes } from './stage-lanes.ts';
+import { describeIgnoredLimits, refuseUnfitLanes, refuseUnknownLanes } from './stage-lanes.ts';
 import { refuseOtherWebhook } from './stage-webhook.ts';
 
 /** `thrice run --stage`: stores a plan in a stage, requests its tasks, and follows the group. */
@@ -33,6 +33,7 @@ export async function runOnStage(
   refuseUnknownLanes([...benchmark.lanes.keys()], engine.stage);
   refuseUnfitLanes(benchmark);
   refuseOtherWebhook(draft.spec);
+  for (const warning of describeIgnoredLimits(benchmark)) terminal.error(warning);
   using signals = listenForStop();
   const plan = {
     benchmark,
