@@ -3,17 +3,17 @@ import {
   executeCell,
   Heartbeat,
   limits,
+  parseSpec,
   requestOf,
+  resolveBenchmark,
   type Solver,
   toSolverRegistry,
 } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
-import { armSolvers } from '../../fixtures/toy/arm-solvers.ts';
 import {
   aBenchmark,
   aCellKey,
   aConfig,
-  aLane,
   aModelResponse,
   anError,
   anOutput,
@@ -209,27 +209,42 @@ describe('configs that share calls', () => {
 });
 
 describe('four arms over the same models', () => {
-  const arms = ['arm-small', 'arm-large', 'arm-lexical', 'arm-judge'];
+  const methodical = { model: 'lab/small', system: 'Be methodical.' };
+  const large = { ...methodical, model: 'lab/large' };
+  const cascade = {
+    solver: 'cascade',
+    members: [methodical, { ...methodical, system: 'Be pragmatic.' }],
+    escalate: large,
+    scorer: 'numeric',
+  };
+  const spec = {
+    questions: 'questions.jsonl',
+    lanes: { lab: { base_url: 'http://127.0.0.1:1800/v1' } },
+    configs: [
+      { name: 'small', ...methodical, scorer: 'numeric' },
+      { name: 'large', ...large, scorer: 'numeric' },
+      { name: 'lexical', ...cascade, agreement: 'text' },
+      { name: 'judge', ...cascade, agreement: 'judge', judge: { model: 'lab/judge' } },
+    ],
+  };
+  const arms = spec.configs.map(({ name }) => name);
   const questions = Array.from({ length: 99 }, (_, index) =>
-    aQuestion({ id: `q${index}`, question: `${index}?` }),
+    aQuestion({ id: `q${index}`, question: `Question ${index}?` }),
   );
   /** The two answers differ for 9 questions, and the judge finds 6 differences. */
   const answer: FakeAnswer = ({ messages, model }) => {
-    const [system, user] = messages.map(({ content }) => String(content));
-    const number = Number.parseInt(user ?? '', 10);
-    const isOther = system?.startsWith('Be pragmatic') === true && number < 9;
-    const opinion = number < 6 ? 'NO' : 'YES';
-    const text = system?.startsWith('Do they') === true ? opinion : isOther ? '41' : '42';
+    const asked = messages.map(({ content }) => String(content)).join('\n');
+    const number = Number(/Question (\d+)/.exec(asked)?.[1]);
+    const memberText = asked.includes('Be pragmatic') && number < 9 ? '41' : '42';
+    const text = model === 'judge' ? (number < 6 ? 'NO' : 'YES') : memberText;
     return aModelResponse({ output: anOutput({ text }), servedModel: model });
   };
 
   /** Two workers at once over all cells. */
   async function workWith(sharesCalls: boolean): Promise<FakeEngine> {
-    const configs = arms.map((solver) => aConfig({ name: solver, solver }));
-    const lanes = new Map([['lab', aLane()]]);
-    const benchmark = aBenchmark({ configs, lanes, sharesCalls });
-    const solvers = toSolverRegistry(armSolvers);
-    const engine = new FakeEngine({ benchmark, answer, solvers });
+    const parsed = parseSpec({ ...spec, share_calls: sharesCalls }, 'arms.toml');
+    const benchmark = resolveBenchmark(parsed, 'arms.toml');
+    const engine = new FakeEngine({ benchmark, answer });
     for (const config of arms) {
       for (const question of questions) await engine.deliver(question, { config });
     }
