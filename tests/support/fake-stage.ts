@@ -39,6 +39,8 @@ export type StageConfig = Partial<ConfigSpec> & Pick<ConfigSpec, 'name'>;
 
 /** A group to create. */
 export interface StageGroup {
+  /** @default false */
+  readonly sharesCalls?: boolean;
   readonly group?: string;
   readonly ids?: readonly string[];
   readonly configs?: readonly StageConfig[];
@@ -121,6 +123,7 @@ export class FakeStage {
           notify: { webhook_env: 'THRICE_WEBHOOK', on: [...notifiedEvents] },
         }),
         max_attempts: maxAttempts,
+        share_calls: init.sharesCalls ?? false,
         lanes: Object.fromEntries(lanes.map((lane) => [lane, { base_url }])),
         configs: specs,
       },

@@ -7,6 +7,7 @@ import {
   requestOf,
   resolveBenchmark,
   type Solver,
+  type TaskSettlement,
   toSolverRegistry,
 } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
@@ -21,6 +22,8 @@ import {
 } from '../../support/builders.ts';
 import { FakeEngine } from '../../support/fake-engine.ts';
 import type { FakeAnswer } from '../../support/fake-model-client.ts';
+import { FakeStage } from '../../support/fake-stage.ts';
+import { Steps } from '../../support/steps.ts';
 
 const prices = new Map([['lab/m', { input: 100_000, output: 0 }]]);
 
@@ -205,6 +208,53 @@ describe('configs that share calls', () => {
     await work(engine, 'b');
 
     expect(callsOf(engine, 'b')).toMatchObject([{ servedModel: 'm', takenFrom: null }]);
+  });
+});
+
+describe('a stage whose configs share calls', () => {
+  const configs = [{ name: 'a' }, { name: 'b' }];
+
+  it('sends the task of a cell again, as progress, while another buys its call', async () => {
+    const stage = new FakeStage();
+    await stage.enter({ configs, sharesCalls: true });
+    const settlements: TaskSettlement[] = [];
+    stage.models.become(async () => {
+      settlements.push(await stage.answer(await stage.deliver({ config: 'b' })));
+      return aModelResponse();
+    });
+
+    await stage.answer(await stage.deliver({ config: 'a' }));
+    settlements.push(await stage.answer(await stage.deliver({ config: 'b' })));
+
+    expect(settlements).toMatchObject([{ kind: 'resend' }, { kind: 'acknowledge' }]);
+    expect(settlements[0]).not.toMatchObject({ task: { resends: expect.anything() as unknown } });
+    expect(stage.models.requests).toHaveLength(1);
+    expect(stage.cell({ config: 'b' })?.result).toMatchObject({ outcome: 'scored', costUsd: 0 });
+  });
+
+  it('buys a call once and loses none, wherever its buyer is killed', async () => {
+    const unharmed = new Steps();
+    const first = new FakeStage();
+    await first.enter({ configs, sharesCalls: true });
+    await first.answer(await first.deliver({ config: 'a' }), { steps: unharmed });
+
+    for (const [at, name] of unharmed.names.entries()) {
+      const stage = new FakeStage();
+      await stage.enter({ configs, sharesCalls: true });
+      const steps = new Steps({ at, takesEffect: true, crashesProcess: true });
+      const killed = stage.answer(await stage.deliver({ config: 'a' }), { steps });
+      await expect(killed, name).rejects.toThrow();
+      stage.clock.advance(limits.leaseMs + 1);
+
+      for (const config of ['b', 'a'])
+        await stage.answer(await stage.deliver({ config }), { isRedelivered: true });
+
+      const results = ['a', 'b'].map((config) => stage.cell({ config })?.result?.outcome);
+      expect(results, name).toEqual(['scored', 'scored']);
+      // Between the call and its record nothing is known of it.
+      const isCallLost = name === 'models.send';
+      expect(stage.models.requests, name).toHaveLength(isCallLost ? 2 : 1);
+    }
   });
 });
 
