@@ -93,7 +93,7 @@ const badSpecs: readonly BadInput[] = [
     name: 'an unknown key that resembles none',
     files: withTop('zzzzzzzz = 3'),
     stderr: [
-      'thrice: benchmark.toml: zzzzzzzz: unknown key (expected name, questions, columns, replicates, parallel, max_attempts, timeout_s, coverage_floor, skip_missing_keys, select, lanes, prices, scorers, configs)',
+      'thrice: benchmark.toml: zzzzzzzz: unknown key (expected name, questions, columns, replicates, parallel, max_attempts, timeout_s, coverage_floor, skip_missing_keys, share_calls, notify, budget_usd, select, lanes, prices, scorers, configs)',
     ],
   },
   {
@@ -163,7 +163,9 @@ const badSpecs: readonly BadInput[] = [
   {
     name: 'a config without a model',
     files: spec({ config: 'name = "a"' }),
-    stderr: ['thrice: benchmark.toml: configs[0].model: expected a text, received nothing'],
+    stderr: [
+      'thrice: benchmark.toml: configs[0].model: expected lane/model, as in openai/gpt-5.2, received nothing',
+    ],
   },
   {
     name: 'text for a number',
@@ -380,7 +382,7 @@ const badSpecs: readonly BadInput[] = [
   {
     name: 'no requests a minute',
     files: withLane('rpm = 0'),
-    stderr: ['thrice: benchmark.toml: lanes.lab.rpm: expected a number greater than 0, received 0'],
+    stderr: ['thrice: benchmark.toml: lanes.lab.rpm: expected a number > 0, received 0'],
   },
   {
     name: 'a budget of nothing',
@@ -396,9 +398,9 @@ const badSpecs: readonly BadInput[] = [
   },
   {
     name: 'another solver',
-    files: withConfig('solver = "cascade"'),
+    files: withConfig('solver = "orchestrator"'),
     stderr: [
-      'thrice: benchmark.toml: configs[0].solver: expected "direct", the only solver of this version, received "cascade"',
+      'thrice: benchmark.toml: configs[0].solver: expected one of "direct", "router", "cascade", "vote", received "orchestrator"',
     ],
   },
   {

@@ -310,7 +310,7 @@ describe('thrice summarize', () => {
         '| a      |  25.0 | 4.6–69.9 |   – | 25.0–25.0 |    100.0 |   4 |    – | $0.0000 |   <s> |        36 |          9 |      4 |        0 |        0 |      0 |             0 |',
         '',
         legend,
-        'waste: the cost of discarded calls, which cost does not include',
+        'waste: the cost of discarded calls (failed and repeated ones, duplicates), which cost does not include',
         '',
         '| config | topic | score | correct | with score | cells |',
         '| ------ | ----- | ----: | ------: | ---------: | ----: |',

@@ -206,10 +206,14 @@ function medianLatency({ mean }: ConfigSummary): number | null {
   return typeof latency === 'object' && latency !== null ? toNumber(latency['p50S']) : null;
 }
 
-/** Null for a config without any known cost: its cost says so already. */
+/**
+ * Null for a config without any known cost, whose cost says so already. Calls that leave the cost of the answers known do
+ * not count: what is unknown is then waste, such as answers that were cut off.
+ */
 function unpricedCalls({ replicates }: ConfigSummary): number | null {
-  const isPriced = replicates.some(({ knownSpendUsd }) => knownSpendUsd > 0);
-  return isPriced ? replicates.reduce((sum, each) => sum + each.unpricedCalls, 0) : null;
+  if (replicates.every(({ knownSpendUsd }) => knownSpendUsd === 0)) return null;
+  const unpriced = replicates.filter(({ costUsd }) => costUsd === null);
+  return unpriced.reduce((sum, each) => sum + each.unpricedCalls, 0);
 }
 
 function totalOfKnown(amount: (replicate: ReplicateSummary) => number | null) {
