@@ -2,7 +2,7 @@ import { type GroupRecord, limits, type OpenBreaker } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
 import { workOnAll } from '../../../packages/cli/src/local/work-on-all.ts';
 import { type ExitCode, exitCodes } from '../../../packages/cli/src/shell/exit-codes.ts';
-import { aGroupHeader, anOpenBreaker } from '../../support/builders.ts';
+import { aGroupHeader, anEditedHeader, anOpenBreaker } from '../../support/builders.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 
 const MINUTE_MS = 60_000;
@@ -58,7 +58,8 @@ function startWork(records: readonly GroupRecord[]) {
     },
     setWaiting: (group: string, areAllWaiting: boolean) => wait.get(group)?.(areAllWaiting),
     end: async (group: string, exitCode: ExitCode) => {
-      if (exitCode !== exitCodes.paused) left.delete(group);
+      const isPaused = exitCode === exitCodes.paused || exitCode === exitCodes.pausedAtBudget;
+      if (!isPaused) left.delete(group);
       endings.get(group)?.resolve(exitCode);
       await new Promise(setImmediate);
     },
@@ -143,6 +144,22 @@ describe('work on all groups', () => {
 
     expect(whileOpen).toBe(1);
     expect(work.started).toEqual(['a', 'a']);
+  });
+
+  it('takes a group that its budget has stopped up again once its plan is edited', async () => {
+    const record = aRecord('a');
+    const work = startWork([record]);
+
+    await work.pass(MINUTE_MS);
+    await work.end('a', exitCodes.pausedAtBudget);
+    await work.pass(2 * limits.quotaBackoffCapMs);
+    const beforeEdit = work.started.length;
+    work.groups[0] = { ...record, header: anEditedHeader({ group: 'a' }) };
+    await work.pass(MINUTE_MS);
+
+    expect(beforeEdit).toBe(1);
+    expect(work.started).toEqual(['a', 'a']);
+    expect(work.reports).toContain('a: paused at its budget; set aside until that is raised');
   });
 
   it('takes a group that failed up again after half an hour, and works on the others meanwhile', async () => {

@@ -33,9 +33,11 @@ export interface WorkOnAllOrder {
 
 /** A group that cannot be worked on for now. */
 interface SetAside {
+  /** How often its plan was edited by then. */
+  readonly editCount: number;
   /** The breakers that were open then. */
   readonly breakers: string;
-  /** When it is tried again although nothing has changed, monotonic ms; never after a misconfiguration. */
+  /** When it is tried again although nothing has changed, monotonic ms; never after a misconfiguration or at a budget. */
   readonly untilMs: number;
 }
 
@@ -46,7 +48,7 @@ interface SetAside {
  * begins beside it. So a group whose quota ran out delays no other, and continues at its reset.
  *
  * left --seen twice, and all at work wait--> at work --complete--> done
- * at work --it pauses or fails--> set aside --its breakers change, or its time is over--> left
+ * at work --it pauses or fails--> set aside --its breakers or its plan change, or its time is over--> left
  */
 export async function workOnAll(order: WorkOnAllOrder): Promise<void> {
   const { clock, drainSignal } = order;
@@ -105,7 +107,8 @@ class AllWork {
     const { store, clock } = this.#order;
     const aside = this.#setAside.get(record.header.group);
     if (aside === undefined) return false;
-    if (clock.monotonicMs() >= aside.untilMs) return false;
+    const isEdited = record.header.edits.length !== aside.editCount;
+    if (isEdited || clock.monotonicMs() >= aside.untilMs) return false;
     return signatureOf(await store.breakersOf(record)) === aside.breakers;
   }
 
@@ -130,21 +133,26 @@ class AllWork {
       });
       report(group, describeEnd(exitCode));
       if (exitCode === exitCodes.paused) await this.#setGroupAside(record);
+      // Only its user can raise a budget.
+      if (exitCode === exitCodes.pausedAtBudget) await this.#setGroupAside(record, true);
     } catch (error) {
       report(group, describeError(error));
       if (!drainSignal.aborted) await this.#setGroupAside(record);
     }
   }
 
-  async #setGroupAside(record: GroupRecord): Promise<void> {
+  /** @param isForGood - Whether only an edit helps. @default as its breakers say */
+  async #setGroupAside(record: GroupRecord, isForGood?: boolean): Promise<void> {
     const { store, clock } = this.#order;
     const breakers = await store.breakersOf(record).catch(() => []);
-    const isForGood = breakers.some(({ error }) => error.class === 'misconfigured');
+    const isMisconfigured = breakers.some(({ error }) => error.class === 'misconfigured');
     this.#setAside.set(record.header.group, {
+      editCount: record.header.edits.length,
       breakers: signatureOf(breakers),
-      untilMs: isForGood
-        ? Number.POSITIVE_INFINITY
-        : clock.monotonicMs() + limits.quotaBackoffCapMs,
+      untilMs:
+        (isForGood ?? isMisconfigured)
+          ? Number.POSITIVE_INFINITY
+          : clock.monotonicMs() + limits.quotaBackoffCapMs,
     });
   }
 }
@@ -160,6 +168,8 @@ function describeEnd(exitCode: ExitCode): string {
       return 'complete';
     case exitCodes.withoutScore:
       return 'finished; some cells have no score';
+    case exitCodes.pausedAtBudget:
+      return 'paused at its budget; set aside until that is raised';
     case exitCodes.paused:
       return 'paused; set aside until its lanes change';
     default:
