@@ -1,4 +1,4 @@
-import { type CallEnd, type LanePaces, SharedGovernor, UNLIMITED } from '@thrice/core';
+import { type CallEnd, type LanePaces, type Permit, SharedGovernor, UNLIMITED } from '@thrice/core';
 import type { RateLimit, RateWindow } from '@thrice/simulator';
 import { RateLimiter } from '../../packages/simulator/src/rate-limiter.ts';
 import { aUsage } from './builders.ts';
@@ -73,16 +73,23 @@ export async function callHiddenLimit({
       inputTokens: provider.tokens,
       estimatedTokens: provider.tokens,
     };
-    for (;;) {
+    let waitMs: number | undefined = 0;
+    while (waitMs !== undefined && !isOver()) {
+      await clock.sleep(waitMs, signal);
       const grant = await cell.grant({ ...request, canWait: () => true });
-      if (isOver()) return;
-      if (grant.kind === 'granted') {
-        const ended = await askProvider(group, random);
-        const { delayMs } = await grant.permit.settle(ended);
-        if (ended.kind === 'answered') return;
-        await clock.sleep(delayMs, signal);
-      } else await clock.sleep(grant.atMs - clock.now(), signal);
+      waitMs =
+        grant.kind === 'granted'
+          ? await makeCall(grant.permit, group, random)
+          : grant.atMs - clock.now();
     }
+  }
+
+  /** Returns how long the cell has to wait for its next call; undefined once it is answered. */
+  async function makeCall(permit: Permit, group: string, random: () => number) {
+    if (isOver()) return undefined;
+    const ended = await askProvider(group, random);
+    const { delayMs } = await permit.settle(ended);
+    return ended.kind === 'answered' ? undefined : delayMs;
   }
 
   async function askProvider(group: string, random: () => number): Promise<CallEnd> {
