@@ -192,6 +192,7 @@ export {
   isLimited,
   type LanePace,
   lanePaceSchema,
+  limitSource,
   type RateLimits,
   ratesAt,
   UNLIMITED,

@@ -221,7 +221,16 @@ async function cancel(stage: FakeStage, steps: Steps): Promise<void> {
   const { ledger, requests } = storesOf(stage, steps);
   const publish = (group: string) => requests.requestResults({ v: 1, group });
   const [name = ''] = (await stage.ledger.listGroups()).map(({ header }) => header.group);
-  const readActivity = (counts: GroupCounts) => readStageActivity(stage, counts);
+  const readActivity = (counts: GroupCounts) =>
+    readStageActivity(
+      {
+        activeGroups: stage.activeGroups,
+        resendNotes: stage.resendNotes,
+        lanePaces: stage.ledger.paces,
+        clock: stage.clock,
+      },
+      counts,
+    );
   const engine = { ledger, publish, readActivity, flag: '' };
   await cancelOn(engine, fakeTerminal(), { name, isJson: false });
 }

@@ -2,6 +2,7 @@ import type { ResendNote } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
 import type { ConfigStatus } from '../../../packages/cli/src/engine/group-status.ts';
 import { readStageActivity } from '../../../packages/cli/src/stage/stage-engine.ts';
+import { aLanePace, aRateBelief, someTurns } from '../../support/builders.ts';
 import { FakeStage } from '../../support/fake-stage.ts';
 
 const HOUR_MS = 3_600_000;
@@ -15,6 +16,11 @@ function aNote(config: string, at: string): ResendNote {
   return { config, id: 'q1', count: 16, since: at, at, code: 'model-rate-limited' };
 }
 
+/** What the activity of a group is read from. */
+function storesOf({ activeGroups, resendNotes, clock, ledger }: FakeStage) {
+  return { activeGroups, resendNotes, clock, lanePaces: ledger.paces };
+}
+
 async function readResends(notedMsAgo: number, left: number): Promise<readonly string[]> {
   const stage = new FakeStage();
   const header = await stage.enter({ configs: [{ name: 'a' }, { name: 'b' }] });
@@ -22,7 +28,7 @@ async function readResends(notedMsAgo: number, left: number): Promise<readonly s
   await stage.resendNotes.note('demo', aNote('a', at));
   await stage.resendNotes.note('other', aNote('b', at));
   const configs = [aConfig('a', left), aConfig('b', 1)];
-  const activity = await readStageActivity(stage, { header, configs, openBreakers: [] });
+  const activity = await readStageActivity(storesOf(stage), { header, configs, openBreakers: [] });
   return activity.resends.map(({ config }) => config);
 }
 
@@ -38,5 +44,31 @@ describe('the activity of a group in a stage', () => {
 
   it('leaves out a config that is done', async () => {
     expect(await readResends(0, 0)).toEqual([]);
+  });
+
+  it('has what is believed of the limits of its lanes, and how much of them is used', async () => {
+    const stage = new FakeStage();
+    const header = await stage.enter({ configs: [{ name: 'a' }] });
+    const nowMs = stage.clock.now();
+    const pace = aLanePace({
+      requests: aRateBelief({ perMinute: 60, fellAtMs: nowMs + 1e9 }),
+      stated: { requestsPerMinute: null, tokensPerMinute: 1_000 },
+      groups: [someTurns({ baseAtMs: nowMs - 60_000, lastTurn: 31 })],
+      heldUntilMs: 0,
+      refusedSinceMs: null,
+    });
+    await stage.ledger.paces.replace(undefined, pace);
+    const counts = { header, configs: [aConfig('a', 1)], openBreakers: [] };
+
+    const { lanes } = await readStageActivity(storesOf(stage), counts);
+
+    expect(lanes.map(({ limits }) => limits)).toEqual([
+      {
+        requestsPerMinute: { limit: 60, source: 'found', used: 30 },
+        tokensPerMinute: { limit: 970, source: 'header', used: null },
+        concurrency: { limit: null, source: null, used: null },
+        held: null,
+      },
+    ]);
   });
 });

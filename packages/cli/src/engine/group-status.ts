@@ -42,7 +42,7 @@ export interface LaneStatus {
   readonly left: number;
   /** Until when the processes that work on the group make no call to it, and why; null without, and in a stage. */
   readonly wait: Pick<LaneWait, 'until' | 'reason'> | null;
-  /** What is believed of its limits, and how much of them all processes use; null for a lane never used, and in a stage. */
+  /** What is believed of its limits, and how much of them all processes use; null for a lane without, or never used. */
   readonly limits: LaneLimitStatus | null;
 }
 
@@ -52,7 +52,8 @@ export interface LimitUse {
   readonly limit: number | null;
   /** The spec, a header of the vendor, or refusals, from which it was found; null without a limit. */
   readonly source: LimitSource | null;
-  readonly used: number;
+  /** Null where it is not known. */
+  readonly used: number | null;
 }
 
 /** The limits of a lane's account, and what all processes that share the ledger use of them. */

@@ -71,7 +71,9 @@ function describeLimits(limits: LaneLimitStatus | null): string {
   if (limits === null) return '';
   const { requestsPerMinute, tokensPerMinute, concurrency, held } = limits;
   const describe = ({ limit, source, used }: LimitUse, unit: string) =>
-    limit === null ? [] : [`${used} of ${limit} ${unit} (${source})`];
+    limit === null
+      ? []
+      : [`${used === null ? 'at most' : `${used} of`} ${limit} ${unit} (${source})`];
   const parts = [
     ...describe(requestsPerMinute, 'requests/min'),
     ...describe(tokensPerMinute, 'tokens/min'),

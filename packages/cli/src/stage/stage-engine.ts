@@ -4,6 +4,7 @@ import type { Activity, Engine, GroupCounts } from '../engine/engine.ts';
 import { areAllScored, type ConfigStatus } from '../engine/group-status.ts';
 import { stageFlag } from '../shell/place-flags.ts';
 import { type CloudEngine, openStage } from './compose-cloud.ts';
+import { readPaceLimits } from './lane-pace-status.ts';
 
 /** A deployed stage that commands inspect and control. */
 export type StageEngine = Engine & CloudEngine;
@@ -32,19 +33,22 @@ const OLD_NOTE_MS = 2 * 3_600_000;
 
 /** Derives the activity of a group in a stage from its counts: its workers are not visible. */
 export async function readStageActivity(
-  { activeGroups, resendNotes, clock }: Pick<CloudEngine, 'activeGroups' | 'resendNotes' | 'clock'>,
+  stage: Pick<CloudEngine, 'activeGroups' | 'resendNotes' | 'lanePaces' | 'clock'>,
   { header, configs, openBreakers }: GroupCounts,
 ): Promise<Activity> {
+  const { activeGroups, resendNotes, clock } = stage;
   const unfinished = configs.filter(({ notAttempted }) => notAttempted > 0);
   const modelsOfConfig = ({ config }: ConfigStatus) => {
     const spec = header.spec.configs.find(({ name }) => name === config);
     return spec === undefined ? [] : modelsOf(spec, header.keys);
   };
-  const lanes = countLeft({ header, configs }).map((each) => ({
-    ...each,
-    wait: null,
-    limits: null,
-  }));
+  const lanes = await Promise.all(
+    countLeft({ header, configs }).map(async (each) => ({
+      ...each,
+      wait: null,
+      limits: each.left === 0 ? null : await readPaceLimits(stage, each.lane),
+    })),
+  );
   if (unfinished.length > 0) {
     const notedAfter = clock.toIso(clock.now() - OLD_NOTE_MS);
     const resends = (await resendNotes.list(header.group)).filter(

@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { limits } from '../limits.ts';
 import { allowedAtMs, allowedBetween, perMinuteAt, type RisingRate } from './allowed-calls.ts';
 import type { Lane } from './benchmark.ts';
+import type { LimitSource } from './lane-limit.ts';
 import {
   beliefAfterRefusal,
   firstBelief,
@@ -166,6 +167,18 @@ export function ratesAt(pace: LanePace, nowMs: number): RateLimits {
     requestsPerMinute: finite(requestRate(pace)),
     tokensPerMinute: finite(tokenRate(pace)),
   };
+}
+
+/** Where the limit that counts at a time comes from; null where nothing limits a lane. */
+export function limitSource(
+  pace: LanePace,
+  kind: keyof RateLimits,
+  nowMs: number,
+): LimitSource | null {
+  const perMinute = ratesAt(pace, nowMs)[kind];
+  if (perMinute === null) return null;
+  if (groupsOf(pace).some((each) => each.limits[kind] === perMinute)) return 'spec';
+  return scaled(pace.stated[kind]) === perMinute ? 'header' : 'found';
 }
 
 /**
