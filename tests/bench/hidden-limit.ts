@@ -53,9 +53,9 @@ const scenarios: readonly Scenario[] = [
   { name: '500 workers, requests', limit: requests, workers: [500], processesPerGroup: 4 },
   { name: '50 workers, tokens', limit: tokens, workers: [50], processesPerGroup: 4 },
   {
-    name: 'groups of 40 and 10, requests',
+    name: 'groups of 35 and 15, requests',
     limit: requests,
-    workers: [40, 10],
+    workers: [35, 15],
     processesPerGroup: 2,
   },
 ];
