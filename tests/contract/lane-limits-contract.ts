@@ -73,6 +73,19 @@ export function describeLaneLimitsContract(
       expect(share.requests?.fromMs).toBeGreaterThanOrEqual(clock.now() + 7_000);
     });
 
+    it('does not stand still when the clock is set back by an hour', async () => {
+      const clock = new FakeClock();
+      await using opened = await open(clock);
+      const refusal = { sentAtMs: clock.now(), retryAfterMs: 2_000, named: null, reason: '429' };
+      await opened.limits.exchange('lab', aReport({ refusals: [refusal] }));
+
+      clock.setWallClock(clock.now() - 3_600_000);
+      const share = await opened.other.exchange('lab', aReport({ owner: 'bob' }));
+
+      expect(share.heldUntilMs).toBe(clock.now() + 2_000);
+      expect(share.requests?.fromMs).toBeLessThan(clock.now() + 5_000);
+    });
+
     it('gives the slots of a process that left, or was not heard of for five seconds, to the others', async () => {
       const clock = new FakeClock();
       await using opened = await open(clock);

@@ -83,9 +83,11 @@ export const laneLimitSchema = z.strictObject({
   tokens: laneRateSchema,
   /** No call before this time, ms since 1970, and what the vendor said. */
   heldUntilMs: z.number(),
-  heldAtMs: z.number(),
   reason: z.string().nullable(),
+  /** When the current window began. */
   windowAtMs: z.number(),
+  /** When a process last reported, ms since 1970. */
+  exchangedAtMs: z.number(),
   /** By owner. */
   holders: z.record(z.string(), holderSchema),
 });
@@ -175,9 +177,9 @@ export function unknownLimit(nowMs: number): LaneLimit {
     requests: rate,
     tokens: rate,
     heldUntilMs: 0,
-    heldAtMs: 0,
     reason: null,
     windowAtMs: nowMs,
+    exchangedAtMs: nowMs,
     holders: {},
   };
 }
@@ -235,10 +237,10 @@ export function exchangeShare(
   report: LaneReport,
   nowMs: number,
 ): { readonly limit: LaneLimit; readonly share: LaneShare } {
-  const counted = countUse(withHolder(existing, report, nowMs), report, nowMs);
+  const known = withStated(onPresentClock(existing, nowMs), report, nowMs);
   const limit = report.refusals.reduce(
     (slowed, refusal) => afterRefusal(slowed, refusal, nowMs),
-    withoutOldHold(withStated(counted, report, nowMs), nowMs),
+    countUse(withHolder(known, report, nowMs), report, nowMs),
   );
   const slots = slotsOf(limit, report.owner, nowMs);
   const requests = lease(limit, 'requests', report, nowMs);
@@ -317,16 +319,20 @@ function withStated(limit: LaneLimit, { stated }: LaneReport, nowMs: number): La
   };
 }
 
-/** A hold that began after what the clock says now was set by a clock that has been set back. */
-function withoutOldHold(limit: LaneLimit, nowMs: number): LaneLimit {
-  const { heldAtMs, heldUntilMs } = limit;
-  if (heldAtMs <= nowMs) return limit;
-  const shiftMs = heldAtMs - nowMs;
-  const shift = (rate: LaneRate): LaneRate => ({ ...rate, nextAtMs: rate.nextAtMs - shiftMs });
+/** Moves all times back with a clock that was set back: what was to come in a second would come in an hour. */
+function onPresentClock(limit: LaneLimit, nowMs: number): LaneLimit {
+  const shiftMs = limit.exchangedAtMs - nowMs;
+  if (shiftMs <= 0) return { ...limit, exchangedAtMs: nowMs };
+  const shift = (rate: LaneRate): LaneRate => ({
+    ...rate,
+    nextAtMs: rate.nextAtMs - shiftMs,
+    found: rate.found === null ? null : { ...rate.found, fellAtMs: rate.found.fellAtMs - shiftMs },
+  });
   return {
     ...limit,
-    heldAtMs: nowMs,
-    heldUntilMs: heldUntilMs - shiftMs,
+    exchangedAtMs: nowMs,
+    windowAtMs: limit.windowAtMs - shiftMs,
+    heldUntilMs: limit.heldUntilMs - shiftMs,
     requests: shift(limit.requests),
     tokens: shift(limit.tokens),
   };
@@ -350,7 +356,7 @@ function afterRefusal(limit: LaneLimit, refusal: RefusedCall, nowMs: number): La
     ...limit,
     requests: { ...limit.requests, found: found.requests },
     tokens: { ...limit.tokens, found: found.tokens },
-    ...(isHeldLonger && { heldUntilMs, heldAtMs: nowMs, reason }),
+    ...(isHeldLonger && { heldUntilMs, reason }),
   };
 }
 
