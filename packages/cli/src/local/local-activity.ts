@@ -24,16 +24,7 @@ export async function readLocalActivity(
   counts: GroupCounts,
 ): Promise<Activity> {
   const { header, configs } = counts;
-  const waits = engine.workers.waitsOfOthers(header.group);
-  const { lanes: byName } = benchmarkOf(header);
-  const lanes = await Promise.all(
-    countLeft(counts).map(async ({ lane, left }) => ({
-      lane,
-      left,
-      wait: latestWait(waits.filter(({ breakerKey }) => breakerKey === lane)),
-      limits: await readLaneLimits(engine, byName.get(lane)),
-    })),
-  );
+  const lanes = await readLanes(engine, counts);
   const workers = engine.workers.countOthers(header.group, engine.clock.now());
   const backlog = await engine.queueOf(header.group).readBacklog();
   const accounts = await engine.budgets.readAccounts(header.group);
@@ -67,6 +58,20 @@ async function hasEndedPaused(
   if (text === undefined) return false;
   const manifest = manifestSchema.safeParse(JSON.parse(text));
   return manifest.data?.exitCode === earlyExitCodes.paused;
+}
+
+/** Reads what is left of each lane, until when it waits, and what is known of its limits. */
+async function readLanes(engine: LocalEngine, counts: GroupCounts): Promise<readonly LaneStatus[]> {
+  const waits = engine.workers.waitsOfOthers(counts.header.group);
+  const { lanes } = benchmarkOf(counts.header);
+  return await Promise.all(
+    countLeft(counts).map(async ({ lane, left }) => ({
+      lane,
+      left,
+      wait: latestWait(waits.filter(({ breakerKey }) => breakerKey === lane)),
+      limits: await readLaneLimits(engine, lanes.get(lane)),
+    })),
+  );
 }
 
 /** What the processes wait for longest. */
