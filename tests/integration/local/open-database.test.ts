@@ -34,11 +34,16 @@ describe('openDatabase', () => {
     using database = openDatabase(folder.resolve('deep', 'er', 'thrice.db'));
 
     expect(tablesOf(database)).toEqual([
+      'budget_accounts',
       'calls',
       'cells',
       'groups',
+      'lane_limits',
+      'notifications',
       'open_breakers',
+      'pooled_calls',
       'question_files',
+      'reservations',
       'submissions',
       'tallies',
       'tasks',
@@ -134,8 +139,8 @@ describe('openDatabase', () => {
     const sql = database.prepare('SELECT sql FROM sqlite_schema ORDER BY name').all();
     const digest = createHash('sha256').update(JSON.stringify(sql)).digest('hex').slice(0, 12);
     expect({ version: pragma(database, 'user_version'), digest }).toEqual({
-      version: 3,
-      digest: '12acc18184a9',
+      version: 6,
+      digest: '7d27be704930',
     });
   });
 
