@@ -105,8 +105,11 @@ export function reachesAtMs(belief: RateBelief, perMinute: number): number {
   const factor = perMinute / belief.perMinute;
   if (factor <= 1) return Number.NEGATIVE_INFINITY;
   if (phase === 'searching') return fellAtMs + doublingMs(belief) * Math.log2(factor);
+  const { shortMs, wholeMs, rises } = cyclesOf(belief);
   const rise = (factor - 1) / RISE_RATIO;
-  return fellAtMs + cycleMs(belief) * (rise <= 1 ? rise : 1 + Math.log2(rise) / 2);
+  if (rise <= rises) return fellAtMs + rise * shortMs;
+  const rest = rise - rises;
+  return fellAtMs + rises * shortMs + wholeMs * (rest <= 1 ? rest : 1 + Math.log2(rest) / 2);
 }
 
 /** What a belief allows from its fall to a time, in requests or tokens; less than 0 for a time before it. */
@@ -119,10 +122,13 @@ export function sinceFall(belief: RateBelief, toMs: number): number {
     const periodMs = doublingMs(belief);
     return (perMs * periodMs * (2 ** (elapsedMs / periodMs) - 1)) / Math.LN2;
   }
-  const periodMs = cycleMs(belief);
-  const cycles = elapsedMs / periodMs;
+  const { shortMs, wholeMs, rises } = cyclesOf(belief);
+  const approachMs = Math.min(elapsedMs, rises * shortMs);
+  const restMs = elapsedMs - approachMs;
+  const cycles = restMs / wholeMs;
   const risen = cycles <= 1 ? cycles ** 2 / 2 : 0.5 + (4 ** (cycles - 1) - 1) / Math.log(4);
-  return perMs * (elapsedMs + RISE_RATIO * risen * periodMs);
+  const approached = rises === 0 ? 0 : approachMs ** 2 / (2 * shortMs) + rises * restMs;
+  return perMs * (elapsedMs + RISE_RATIO * (approached + risen * wholeMs));
 }
 
 /**
@@ -165,13 +171,21 @@ export function beliefAfterRefusal(
 
 /** How often a rate has risen by {@link RISE_RATIO} since its fall. */
 function risesAfter(belief: RateBelief, elapsedMs: number): number {
+  const { shortMs, wholeMs, rises } = cyclesOf(belief);
+  if (elapsedMs < rises * shortMs) return elapsedMs / shortMs;
+  const cycles = (elapsedMs - rises * shortMs) / wholeMs;
+  return rises + (cycles <= 1 ? cycles : 4 ** (cycles - 1));
+}
+
+/** The cycles of a rate, and how many of them are short after a fall that may have been too deep. */
+function cyclesOf(belief: RateBelief): {
+  readonly shortMs: number;
+  readonly wholeMs: number;
+  readonly rises: number;
+} {
   const wholeMs = cycleMs(belief);
-  const shortMs = belief.phase === 'approaching' ? wholeMs / APPROACH_FACTOR : 0;
-  const approachMs = APPROACH_RISES * shortMs;
-  if (elapsedMs < approachMs) return elapsedMs / shortMs;
-  const cycles = (elapsedMs - approachMs) / wholeMs;
-  const rises = cycles <= 1 ? cycles : 4 ** (cycles - 1);
-  return (shortMs === 0 ? 0 : APPROACH_RISES) + rises;
+  const rises = belief.phase === 'approaching' ? APPROACH_RISES : 0;
+  return { shortMs: wholeMs / APPROACH_FACTOR, wholeMs, rises };
 }
 
 function cycleMs({ perMinute, perCall, waitMs }: RateBelief): number {
