@@ -14,11 +14,10 @@ import type { Attempt, CellKey, CellRecord, CellResult, GivenUpCall } from '../d
 import { groupOfRun } from '../domain/group.ts';
 import { rateLimitsOf } from '../domain/lane-pace.ts';
 import type { Question } from '../domain/question.ts';
-import type { Submission } from '../domain/submission.ts';
 import { assertNever, ThriceError, toThriceError } from '../errors.ts';
 import { limits } from '../limits.ts';
 import type { Purchase } from '../ports/call-pool.ts';
-import type { CallEnd, Permit } from '../ports/governor.ts';
+import type { Permit } from '../ports/governor.ts';
 import type { ModelClient, ModelRequest, ModelResponse } from '../ports/model-client.ts';
 import type { Solver, SolverMove, StepRequest } from '../ports/solver.ts';
 import { priceUsage } from '../pricing/price-usage.ts';
@@ -26,13 +25,31 @@ import { gradeAnswer } from '../scorers/grade-answer.ts';
 import { BackgroundCall, type BackgroundProgress } from './background-call.ts';
 import { retryDelayMs } from './backoff.ts';
 import { type CallOption, CallOptions, type PassedOverCall } from './call-options.ts';
-import { breakerScopeOf, decideRetry } from './decide-retry.ts';
+import {
+  asLastingLimit,
+  isOtherModel,
+  leaseLost,
+  noBackgroundMode,
+  stepRequestedTwice,
+  tooManySteps,
+  unknownSubmission,
+  withPayment,
+  wrongServedModel,
+} from './cell-errors.ts';
+import { decideRetry } from './decide-retry.ts';
 import { estimateTokens } from './estimate-tokens.ts';
+import {
+  asNoAttempt,
+  breakerKeyOf,
+  endOf,
+  type FailedCall,
+  failed,
+  isAttempt,
+} from './failed-call.ts';
 import { describeError, toFailedResult } from './failed-result.ts';
 import { fingerprintOf, nextSample } from './fingerprint.ts';
 import type { HeldLease } from './heartbeat.ts';
 import { isCertainlyUnbilled } from './is-certainly-unbilled.ts';
-import { isServedModel } from './is-served-model.ts';
 import { isServerResponse, type LaneDiagnosis } from './lane-health.ts';
 import { type IdentifiedRequest, SharedCalls, takenEntry } from './shared-calls.ts';
 import { solverInputOf, toRecordedAnswer } from './solver-input.ts';
@@ -41,15 +58,6 @@ import type { Settlement, Worker } from './worker.ts';
 type Release = Extract<Settlement, { readonly kind: 'release' }>;
 type CallMove = Extract<SolverMove, { readonly kind: 'call' }>;
 type AnswerMove = Extract<SolverMove, { readonly kind: 'answer' }>;
-
-/** A call that gave no usable answer. */
-interface FailedCall {
-  readonly error: ThriceError;
-  /** How long the governor wants the cell to wait; only for a rate limit. */
-  readonly delayMs: number;
-  /** What it says about the lane's servers; undefined where none was asked, or where one has answered. */
-  readonly diagnosis?: LaneDiagnosis;
-}
 
 /** When a call was sent, and under which id. */
 interface SentRequest {
@@ -805,107 +813,4 @@ export class CellExecution {
     observe({ kind: 'cell-completed', key: this.#key, result: complete, tally });
     return { kind: 'acknowledge' };
   }
-}
-
-function endOf({ class: errorClass, message, details }: ThriceError): CallEnd {
-  if (errorClass !== 'rate-limited') return { kind: 'failed' };
-  const { retryAfterMs, rateLimits = {} } = details;
-  return { kind: 'refused', retryAfterMs, rateLimits, reason: message };
-}
-
-function failed(error: ThriceError): FailedCall {
-  return { error, delayMs: 0 };
-}
-
-/** Whether a failure counts as an attempt. One of its lane, or of the lease, says nothing about the cell. */
-function isAttempt({ class: errorClass }: ThriceError): boolean {
-  return ['transient', 'internal', 'rejected', 'input'].includes(errorClass);
-}
-
-/** The key of the breaker that an error opens, if it opens one. */
-function breakerKeyOf(
-  error: ThriceError,
-  target: Pick<StepRequest, 'lane' | 'model'>,
-): string | undefined {
-  const scope = breakerScopeOf(error);
-  if (scope === undefined) return undefined;
-  return scope === 'lane' ? target.lane : modelRefOf(target);
-}
-
-/** A failure that uses up no attempt, because the response that was asked about is still expected. */
-function asNoAttempt({ diagnosis, ...call }: FailedCall): FailedCall {
-  const isAttempt = { isAttempt: false, isSuspect: false };
-  const outage = { outage: diagnosis?.outage, isOpening: diagnosis?.isOpening === true };
-  return { ...call, diagnosis: { ...outage, ...isAttempt } };
-}
-
-function unknownSubmission({ callId }: Submission): ThriceError {
-  return new ThriceError({
-    code: 'worker-died',
-    message: `the last worker died while it submitted call ${callId}: the vendor may have accepted and billed it`,
-  });
-}
-
-function noBackgroundMode({ lane }: StepRequest): ThriceError {
-  return new ThriceError({
-    code: 'invariant-violated',
-    message: `a step asks for a background response of lane "${lane}", whose protocol has none`,
-  });
-}
-
-function stepRequestedTwice(kind: string, step: string): ThriceError {
-  return new ThriceError({
-    code: 'invariant-violated',
-    message: `solver "${kind}" requested step "${step}", which is already recorded`,
-  });
-}
-
-function tooManySteps(kind: string): ThriceError {
-  return new ThriceError({
-    code: 'invariant-violated',
-    message: `solver "${kind}" requested more than ${limits.stepsPerCell} steps`,
-  });
-}
-
-/** Whether a response names another model than its request. */
-function isOtherModel(
-  { servedModel, endpoint }: Pick<Call, 'servedModel' | 'endpoint'>,
-  requested: string,
-): boolean {
-  return !isServedModel({ requested, served: servedModel, endpoint });
-}
-
-function wrongServedModel(
-  { servedModel }: ModelResponse,
-  { lane, model }: StepRequest,
-): ThriceError {
-  return new ThriceError({
-    code: 'wrong-served-model',
-    message: `expected an answer of "${model}", received one of "${servedModel ?? ''}"; if that is the same model, set served_model = "warn" or "allow" in [lanes.${lane}] or the config, and start a new group`,
-  });
-}
-
-/** The error of a rate limit that has lasted so long that its lane is blocked, as it is by an exhausted quota. */
-function asLastingLimit(refusal: ThriceError): ThriceError {
-  const minutes = limits.longestHoldMs / 60_000;
-  const { latencyMs, costUsd } = refusal.details;
-  return new ThriceError({
-    code: 'quota-exhausted',
-    message: `every call was refused for ${minutes} minutes: ${refusal.message}`,
-    details: { breakerScope: 'lane', latencyMs, costUsd },
-    cause: refusal,
-  });
-}
-
-/** Returns the same error with what the call took and cost. */
-function withPayment(
-  { code, message, details, cause }: ThriceError,
-  { latencyMs, costUsd }: Call,
-): ThriceError {
-  const paid = { ...details, latencyMs, costUsd: costUsd ?? undefined };
-  return new ThriceError({ code, message, details: paid, cause });
-}
-
-function leaseLost(): ThriceError {
-  return new ThriceError({ code: 'lease-lost', message: 'another worker took the cell over' });
 }

@@ -1,0 +1,84 @@
+import type { Call } from '../domain/call.ts';
+import type { Submission } from '../domain/submission.ts';
+import { ThriceError } from '../errors.ts';
+import { limits } from '../limits.ts';
+import type { ModelResponse } from '../ports/model-client.ts';
+import type { StepRequest } from '../ports/solver.ts';
+import { isServedModel } from './is-served-model.ts';
+
+/** The worker died that submitted a call, so that nobody knows what became of it. */
+export function unknownSubmission({ callId }: Submission): ThriceError {
+  return new ThriceError({
+    code: 'worker-died',
+    message: `the last worker died while it submitted call ${callId}: the vendor may have accepted and billed it`,
+  });
+}
+
+/** A step asks for a background response of a lane that has none. */
+export function noBackgroundMode({ lane }: StepRequest): ThriceError {
+  return new ThriceError({
+    code: 'invariant-violated',
+    message: `a step asks for a background response of lane "${lane}", whose protocol has none`,
+  });
+}
+
+/** A solver asks for a step that is recorded. */
+export function stepRequestedTwice(kind: string, step: string): ThriceError {
+  return new ThriceError({
+    code: 'invariant-violated',
+    message: `solver "${kind}" requested step "${step}", which is already recorded`,
+  });
+}
+
+/** A solver asks for more steps than a cell may have. */
+export function tooManySteps(kind: string): ThriceError {
+  return new ThriceError({
+    code: 'invariant-violated',
+    message: `solver "${kind}" requested more than ${limits.stepsPerCell} steps`,
+  });
+}
+
+/** Whether a response names another model than its request. */
+export function isOtherModel(
+  { servedModel, endpoint }: Pick<Call, 'servedModel' | 'endpoint'>,
+  requested: string,
+): boolean {
+  return !isServedModel({ requested, served: servedModel, endpoint });
+}
+
+/** Another model has answered than the one that was asked. */
+export function wrongServedModel(
+  { servedModel }: ModelResponse,
+  { lane, model }: StepRequest,
+): ThriceError {
+  return new ThriceError({
+    code: 'wrong-served-model',
+    message: `expected an answer of "${model}", received one of "${servedModel ?? ''}"; if that is the same model, set served_model = "warn" or "allow" in [lanes.${lane}] or the config, and start a new group`,
+  });
+}
+
+/** The error of a rate limit that has lasted so long that its lane is blocked, as it is by an exhausted quota. */
+export function asLastingLimit(refusal: ThriceError): ThriceError {
+  const minutes = limits.longestHoldMs / 60_000;
+  const { latencyMs, costUsd } = refusal.details;
+  return new ThriceError({
+    code: 'quota-exhausted',
+    message: `every call was refused for ${minutes} minutes: ${refusal.message}`,
+    details: { breakerScope: 'lane', latencyMs, costUsd },
+    cause: refusal,
+  });
+}
+
+/** Returns the same error with what the call took and cost. */
+export function withPayment(
+  { code, message, details, cause }: ThriceError,
+  { latencyMs, costUsd }: Call,
+): ThriceError {
+  const paid = { ...details, latencyMs, costUsd: costUsd ?? undefined };
+  return new ThriceError({ code, message, details: paid, cause });
+}
+
+/** Another worker has taken the cell over. */
+export function leaseLost(): ThriceError {
+  return new ThriceError({ code: 'lease-lost', message: 'another worker took the cell over' });
+}
