@@ -1,3 +1,4 @@
+import type { Clock } from '@thrice/core';
 import { describeStatus } from '../engine/describe-status.ts';
 import type { EngineOptions } from '../engine/engine.ts';
 import { findGroup, newestGroup } from '../engine/find-group.ts';
@@ -34,32 +35,47 @@ export async function showStatus(
     const current = (await engine.ledger.readGroup(found.header.group)) ?? found;
     return await describeStatus(current, engine);
   };
-  let status = await readStatus();
-  let isInterrupted = false;
-  if (options.watch === true) {
-    using signals = listenForStop();
-    const block = new LiveBlock(terminal);
-    const meter = new RateMeter();
-    let lastShown: string | undefined;
-    while (isOngoing(status) && !signals.drain.aborted) {
-      meter.add(engine.clock.monotonicMs(), status.done);
-      // A log gets changes only; a terminal is also redrawn as rate and ETA change.
-      const current = JSON.stringify(status);
-      if (terminal.isInteractive || current !== lastShown) {
-        const width = terminal.isInteractive ? terminal.columns - 1 : undefined;
-        block.show(renderStatus(status, { perSecond: meter.perSecond(), width }));
-      }
-      lastShown = current;
-      await engine.clock.sleep(WATCH_MS, signals.drain);
-      status = await readStatus();
-    }
-    // What is printed now replaces it.
-    block.erase();
-    isInterrupted = signals.drain.aborted;
-  }
+  using signals = options.watch === true ? listenForStop() : undefined;
+  const status =
+    signals === undefined
+      ? await readStatus()
+      : await watch({ terminal, clock: engine.clock, readStatus, signal: signals.drain });
   if (options.json === true) terminal.print(JSON.stringify(status, null, 2));
   else terminal.print(renderStatus(status, { width: terminal.printColumns }));
-  return isInterrupted ? exitCodes.interrupted : exitCodes.complete;
+  return signals?.drain.aborted === true ? exitCodes.interrupted : exitCodes.complete;
+}
+
+/** Shows a status as it changes, until the group makes no progress of its own or the signal aborts; returns the last. */
+async function watch({
+  terminal,
+  clock,
+  readStatus,
+  signal,
+}: {
+  readonly terminal: Terminal;
+  readonly clock: Clock;
+  readonly readStatus: () => Promise<GroupStatus>;
+  readonly signal: AbortSignal;
+}): Promise<GroupStatus> {
+  const block = new LiveBlock(terminal);
+  const meter = new RateMeter();
+  let lastShown: string | undefined;
+  let status = await readStatus();
+  while (isOngoing(status) && !signal.aborted) {
+    meter.add(clock.monotonicMs(), status.done);
+    // A log gets changes only; a terminal is also redrawn as rate and ETA change.
+    const current = JSON.stringify(status);
+    if (terminal.isInteractive || current !== lastShown) {
+      const width = terminal.isInteractive ? terminal.columns - 1 : undefined;
+      block.show(renderStatus(status, { perSecond: meter.perSecond(), width }));
+    }
+    lastShown = current;
+    await clock.sleep(WATCH_MS, signal);
+    status = await readStatus();
+  }
+  // What is printed now replaces it.
+  block.erase();
+  return status;
 }
 
 /** Whether a group makes progress without the user. */

@@ -16,6 +16,8 @@ import type { Activity, GroupCounts } from '../engine/engine.ts';
 import { areAllScored, type LaneStatus } from '../engine/group-status.ts';
 import { readLaneLimits } from './lane-limit-status.ts';
 
+type Accounts = Parameters<typeof summarizeBudget>[0];
+
 const manifestSchema = z.object({ exitCode: z.int() });
 
 /** Derives the activity of a group on this machine from its processes and the tasks left in its queue. */
@@ -23,30 +25,42 @@ export async function readLocalActivity(
   engine: LocalEngine,
   counts: GroupCounts,
 ): Promise<Activity> {
+  const { group } = counts.header;
+  const workers = engine.workers.countOthers(group, engine.clock.now());
+  const accounts = await engine.budgets.readAccounts(group);
+  const state =
+    workers > 0 ? stateAtWork(counts) : await readStateAtRest(engine, { counts, accounts });
+  return {
+    workers,
+    lanes: await readLanes(engine, counts),
+    resends: [],
+    budget: summarizeBudget(accounts) ?? null,
+    state,
+  };
+}
+
+function stateAtWork({ configs }: GroupCounts): Activity['state'] {
+  return configs.every(({ notAttempted }) => notAttempted === 0) ? 'publishing' : 'running';
+}
+
+/** Derives the state of a group that no process works on. */
+async function readStateAtRest(
+  engine: LocalEngine,
+  { counts, accounts }: { readonly counts: GroupCounts; readonly accounts: Accounts },
+): Promise<Activity['state']> {
   const { header, configs } = counts;
-  const lanes = await readLanes(engine, counts);
-  const workers = engine.workers.countOthers(header.group, engine.clock.now());
-  const backlog = await engine.queueOf(header.group).readBacklog();
-  const accounts = await engine.budgets.readAccounts(header.group);
-  const budget = summarizeBudget(accounts) ?? null;
-  const activity = { workers, lanes, resends: [], budget };
-  if (workers > 0) {
-    const isDone = configs.every(({ notAttempted }) => notAttempted === 0);
-    return { ...activity, state: isDone ? 'publishing' : 'running' };
-  }
   // The task of a done cell is left if its process died right after it.
-  if (backlog.length > 0) {
+  const isLeft = (await engine.queueOf(header.group).readBacklog()).length > 0;
+  if (isLeft) {
     // A process that ends in order because all is blocked leaves the registry. What blocked it may be gone by now.
-    if (engine.workers.hasDeadWorker(header.group)) return { ...activity, state: 'interrupted' };
-    const isPaused = areAllBlocked(counts) || (await hasEndedPaused(header, engine));
-    if (isPaused) return { ...activity, state: 'paused' };
-    const isAtBudget = areAllBlocked(counts, accounts);
-    return { ...activity, state: isAtBudget ? 'paused at budget' : 'interrupted' };
+    if (engine.workers.hasDeadWorker(header.group)) return 'interrupted';
+    if (areAllBlocked(counts) || (await hasEndedPaused(header, engine))) return 'paused';
+    return areAllBlocked(counts, accounts) ? 'paused at budget' : 'interrupted';
   }
   // Killed after its last cell, before its results were written.
   const isPublished = existsSync(join(engine.folder, groupKey(header.group, 'summary.json')));
-  if (!isPublished) return { ...activity, state: 'interrupted' };
-  return { ...activity, state: configs.every(areAllScored) ? 'complete' : 'incomplete' };
+  if (!isPublished) return 'interrupted';
+  return configs.every(areAllScored) ? 'complete' : 'incomplete';
 }
 
 /** Whether the results that were last published are those of work that was paused. */
