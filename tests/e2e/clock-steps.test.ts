@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url';
 import { type Fault, type Simulator, startSimulator } from '@thrice/simulator';
 import { describe, expect, it } from 'vitest';
 import { workerCount } from '../support/ledger-view.ts';
-import { type RunningThrice, startThrice } from '../support/run-thrice.ts';
+import { printedGroup, type RunningThrice, startThrice } from '../support/run-thrice.ts';
 import { smallBenchmark } from '../support/small-benchmark.ts';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.ts';
 import { endOf, waitWhileRunning } from '../support/wait-until.ts';
@@ -60,7 +60,7 @@ describe('two processes whose clock is set while they work', () => {
     );
 
     await using run = start(['run', 'benchmark.toml'], folder);
-    await run.prints(/\n/);
+    await run.prints(printedGroup);
     await using helper = start(['resume', 'benchmark'], folder);
     await waitWhileRunning('both are at work', [run, helper], () => {
       return workerCount(folder.resolve('.thrice')) === 2;

@@ -9,7 +9,7 @@ import { bbhFolder, bbhToml, readBbhExpectation } from '../support/bbh-benchmark
 import { countOutcomes, readCellRows } from '../support/cell-rows.ts';
 import { seededDraw } from '../support/kill-tracker.ts';
 import { committedKeys } from '../support/ledger-view.ts';
-import { type RunningThrice, runThrice, startThrice } from '../support/run-thrice.ts';
+import { printedGroup, type RunningThrice, runThrice, startThrice } from '../support/run-thrice.ts';
 import { hasSharedData } from '../support/shared-data.ts';
 import { recordedTokens } from '../support/spend.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -136,7 +136,7 @@ describe.runIf(hasSharedData)('acceptance of the sweeps over BIG-Bench Hard', ()
     const lostCounts: number[] = [];
 
     await using run = startThrice(['run', 'bbh.toml', '--wait-for-quota'], { cwd: folder.path });
-    await run.prints(/\n/);
+    await run.prints(printedGroup);
     const group = groupOf(run);
     let working: RunningThrice = run;
     await using resources = new AsyncDisposableStack();

@@ -8,7 +8,7 @@ import { additions, patchyKnowledge, toJsonl } from '../support/additions.ts';
 import { readCellRows, timeless } from '../support/cell-rows.ts';
 import { KillTracker, seededDraw } from '../support/kill-tracker.ts';
 import { arePlanned, taskCount } from '../support/ledger-view.ts';
-import { type RunningThrice, runThrice, startThrice } from '../support/run-thrice.ts';
+import { printedGroup, type RunningThrice, runThrice, startThrice } from '../support/run-thrice.ts';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.ts';
 import { endOf, waitUntil, waitWhileRunning } from '../support/wait-until.ts';
 
@@ -174,7 +174,7 @@ describe('a run that is killed', () => {
     await using folder = await benchmarkFolder(models);
 
     await using run = startThrice(['run', 'sums.json'], { cwd: folder.path });
-    await run.prints(/\n/);
+    await run.prints(printedGroup);
     await kill(run);
     expect(existsSync(folder.resolve('.thrice/runs', groupOf(run), 'group.json'))).toBe(true);
     const tracker = new KillTracker(folder.resolve('.thrice'), groupOf(run), models);
@@ -205,7 +205,7 @@ describe('two processes on one group', () => {
     await using folder = await benchmarkFolder(models);
 
     await using run = startThrice(['run', 'sums.json'], { cwd: folder.path });
-    await run.prints(/\n/);
+    await run.prints(printedGroup);
     const group = groupOf(run);
     const tracker = new KillTracker(folder.resolve('.thrice'), group, models);
     await using helper = startThrice(['resume', group], { cwd: folder.path });
@@ -239,7 +239,7 @@ describe('two processes on one group', () => {
     await using folder = await benchmarkFolder(models);
 
     await using run = startThrice(['run', 'sums.json'], { cwd: folder.path });
-    await run.prints(/\n/);
+    await run.prints(printedGroup);
     await using helper = startThrice(['resume', groupOf(run)], { cwd: folder.path });
     const outcomes = [await endOf(run), await endOf(helper)];
 

@@ -11,7 +11,7 @@ import {
   openBreakerKeys,
 } from '../support/ledger-view.ts';
 import { repair, requestsOf, startServer } from '../support/model-servers.ts';
-import { type Outcome, runThrice, startThrice } from '../support/run-thrice.ts';
+import { type Outcome, printedGroup, runThrice, startThrice } from '../support/run-thrice.ts';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.ts';
 import { endOf, waitWhileRunning } from '../support/wait-until.ts';
 
@@ -383,7 +383,7 @@ describe('a run that the user stops', () => {
     });
 
     await using run = startThrice(['run', 'sums.json'], { cwd: folder.path });
-    await run.prints(/\n/);
+    await run.prints(printedGroup);
     const cancel = await runThrice(['cancel', groupOf(run)], { cwd: folder.path });
     const cancelled = await endOf(run);
     const atCancel = lab.stats();

@@ -30,6 +30,9 @@ export interface Surroundings {
   readonly shell?: string;
 }
 
+/** What `run` prints once it has created its group. */
+export const printedGroup = /-\d{8}T\d{6}Z-[\da-f]{4}\n/;
+
 /** A running command; killed on disposal. */
 export interface RunningThrice extends AsyncDisposable {
   readonly child: ChildProcess;
