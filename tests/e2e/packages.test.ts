@@ -114,8 +114,11 @@ describe('the package of the command, installed into an empty folder', () => {
 
     const texts = await Promise.all(files.map((file) => readFile(file, 'utf8')));
     const withCode = files.filter(
-      // Some files only pass on what others export.
-      (file, index) => file.endsWith('.js') && /^[^ie\s}]/m.test(texts[index] ?? ''),
+      // Some files only pass on what others export, and the bundler's own code has no source here.
+      (file, index) =>
+        file.endsWith('.js') &&
+        !file.includes('/rolldown-runtime-') &&
+        /^[^ie\s}]/m.test(texts[index] ?? ''),
     );
     expect(withCode.length).toBeGreaterThan(0);
     expect(withCode.filter((file) => !files.includes(`${file}.map`))).toEqual([]);
