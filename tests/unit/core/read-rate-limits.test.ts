@@ -67,6 +67,17 @@ describe('the limits that a vendor states in its headers', () => {
       },
       none,
     ],
+    [
+      'a vendor whose limits are next to nothing',
+      {
+        'x-ratelimit-limit-req-minute': '1e-320',
+        'anthropic-ratelimit-requests-limit': '0',
+        'x-ratelimit-limit-tokens-minute': '-1',
+        'anthropic-ratelimit-tokens-limit': '0.5',
+        'anthropic-ratelimit-input-tokens-limit': 'Infinity',
+      },
+      none,
+    ],
     ['a vendor that says no time', { 'x-ratelimit-limit': '100' }, none],
     [
       'a full bucket, which does not say how fast it fills',

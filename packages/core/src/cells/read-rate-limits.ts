@@ -55,10 +55,10 @@ export function readRateLimits(headers: RateLimitHeaders): StatedLimits {
 
 function limitOf(headers: RateLimitHeaders, kind: 'requests' | 'tokens'): number | null {
   for (const name of OF_A_MINUTE[kind]) {
-    const limit = positive(headers[name]);
+    const limit = atLeastOne(headers[name]);
     if (limit !== null) return limit;
   }
-  const limit = positive(headers[`x-ratelimit-limit-${kind}`]);
+  const limit = atLeastOne(headers[`x-ratelimit-limit-${kind}`]);
   const remaining = Number(headers[`x-ratelimit-remaining-${kind}`] ?? Number.NaN);
   const resetMs = durationMs(headers[`x-ratelimit-reset-${kind}`]);
   if (limit === null || resetMs === null) return null;
@@ -67,23 +67,30 @@ function limitOf(headers: RateLimitHeaders, kind: 'requests' | 'tokens'): number
   return (limit / goneCount) * resetMs <= MINUTE_BUCKET_MS ? limit : null;
 }
 
-/** Azure says -1 where it has no limit: https://github.com/openai/openai-dotnet/issues/838 (2025-11). */
-function positive(text: string | undefined): number | null {
+/**
+ * A limit. Azure says -1 where it has none: https://github.com/openai/openai-dotnet/issues/838 (2025-11). Less than one a
+ * minute is no limit of a minute either, and a lane that believed it would stand still.
+ */
+function atLeastOne(text: string | undefined): number | null {
   const value = Number(text ?? Number.NaN);
-  return Number.isFinite(value) && value > 0 ? value : null;
+  return Number.isFinite(value) && value >= 1 ? value : null;
 }
 
 /** Reads `6m0s`, `8.64s`, `20ms`, or a number of seconds. Null for anything else, and for no time at all. */
 function durationMs(text: string | undefined): number | null {
   if (text === undefined || text.length > 40) return null;
-  if (/^\d+(\.\d+)?$/.test(text)) return positive(String(Number(text) * 1_000));
+  if (/^\d+(\.\d+)?$/.test(text)) return positive(Number(text) * 1_000);
   if (!/^(\d+(\.\d+)?(ms|[smhd]))+$/.test(text)) return null;
   const parts = [...text.matchAll(/(\d+(?:\.\d+)?)(ms|[smhd])/g)];
   const sumMs = parts.reduce(
     (sum, [, count, unit = '']) => sum + Number(count) * (UNIT_MS[unit] ?? 0),
     0,
   );
-  return sumMs > 0 ? sumMs : null;
+  return positive(sumMs);
+}
+
+function positive(value: number): number | null {
+  return value > 0 ? value : null;
 }
 
 /**
