@@ -86,6 +86,18 @@ export function describeLaneLimitsContract(
       expect(share.requests?.fromMs).toBeLessThan(clock.now() + 5_000);
     });
 
+    it('counts what a process that left has used, so that the next one does not use it again', async () => {
+      const clock = new FakeClock();
+      await using opened = await open(clock);
+      const { requests } = await opened.limits.exchange('lab', aReport());
+      await opened.limits.leave(['lab'], 'ann');
+
+      const next = await opened.other.exchange('lab', aReport({ owner: 'bob' }));
+
+      expect(requests?.untilMs).toBeGreaterThan(clock.now());
+      expect(next.requests?.fromMs).toBe(requests?.untilMs);
+    });
+
     it('gives the slots of a process that left, or was not heard of for five seconds, to the others', async () => {
       const clock = new FakeClock();
       await using opened = await open(clock);

@@ -267,7 +267,9 @@ export function withoutHolder(limit: LaneLimit, owner: string): LaneLimit | unde
   const { requests, tokens } = limit;
   const facts = [requests.found, requests.stated, tokens.found, tokens.stated];
   const isKnown = facts.some((fact) => fact !== null) || Object.keys(holders).length > 0;
-  return isKnown ? { ...limit, holders } : undefined;
+  // What it has used counts for the next one, which may start at once.
+  const isLeasedAhead = Math.max(requests.nextAtMs, tokens.nextAtMs) > limit.exchangedAtMs;
+  return isKnown || isLeasedAhead ? { ...limit, holders } : undefined;
 }
 
 function activeHolders({ holders }: LaneLimit, nowMs: number): readonly Holder[] {
