@@ -178,6 +178,7 @@ export {
   concurrencyLimit,
   effectiveRate,
   exchangeShare,
+  HOLDER_AGE_MS,
   type LaneLimit,
   type LaneReport,
   type LaneShare,

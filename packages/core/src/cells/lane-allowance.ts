@@ -29,6 +29,11 @@ class Allowance {
     return this.#most;
   }
 
+  /** Infinite without a limit. */
+  get perMinute(): number {
+    return this.#msPerUnit === undefined ? Number.POSITIVE_INFINITY : 60_000 / this.#msPerUnit;
+  }
+
   add(block: Block | null, offsetMs: number): void {
     this.#msPerUnit = block?.msPerUnit;
     this.#most = block?.most ?? 0;
@@ -124,6 +129,11 @@ export class LaneAllowance {
   /** Whether the lane has no known rate limit. */
   get isFree(): boolean {
     return this.#requests.isFree && this.#tokens.isFree;
+  }
+
+  /** The limit in tokens a minute, as it was last leased; infinite without one. */
+  get tokensPerMinute(): number {
+    return this.#tokens.perMinute;
   }
 
   /** @param offsetMs - The process's clock less the ledger's. */

@@ -1,6 +1,7 @@
 import {
   type CallEnd,
   type Clock,
+  HOLDER_AGE_MS,
   type Lane,
   LaneAllowance,
   type LaneLimits,
@@ -17,6 +18,8 @@ const EXCHANGE_MS = 1_000;
 const WAITING_EXCHANGE_MS = 250;
 /** How long a process waits that was leased nothing, because another group comes first, ms. */
 const LEASE_AGAIN_MS = 100;
+/** What was learned so long ago, ms, may be another's by now: a process that is not heard of loses its slots. */
+const SLOTS_AGE_MS = HOLDER_AGE_MS / 2;
 /** After a failed exchange, the next one, ms. */
 const RETRY_MS = 1_000;
 /** The use of late, for what is leased ahead, ms. */
@@ -102,7 +105,10 @@ export class LaneShare {
     this.#clock = init.clock;
   }
 
-  /** Tokens to reserve for a call: its bound, as far as earlier answers of the model have not shown that it is too high. */
+  /**
+   * Tokens to reserve for a call: its bound, as far as earlier answers of the model have not shown that it is too high. A
+   * call larger than the limit of a minute, which its vendor will refuse, holds the others up for no longer than that.
+   */
   reserve({
     model,
     inputTokens,
@@ -113,12 +119,14 @@ export class LaneShare {
     const output = isKnown ? use.output / use.answers : UNKNOWN_OUTPUT_TOKENS;
     const boundTokens = Math.max(1, estimatedTokens ?? inputTokens + output);
     const ratio = isKnown && use.bounded > 0 ? use.used / use.bounded : 1;
-    return { boundTokens, reservedTokens: boundTokens * ratio };
+    const minute = this.#identity.spec.tokensPerMinute ?? this.#allowance.tokensPerMinute;
+    return { boundTokens, reservedTokens: Math.min(boundTokens * ratio, minute) };
   }
 
   /** Whether another call may be in flight, as far as other processes leave slots. */
-  hasSlot(inUse: number): boolean {
-    return inUse < (this.#allowance.slots ?? Number.POSITIVE_INFINITY);
+  hasSlot(inUse: number, nowMs: number): boolean {
+    const { slots } = this.#allowance;
+    return slots === null || (inUse < slots && nowMs - this.#exchangedMs < SLOTS_AGE_MS);
   }
 
   /** When a call may be sent, monotonic; infinite until more is leased. */
@@ -170,7 +178,7 @@ export class LaneShare {
     if (calls.inUse === 0 && calls.waiting === 0 && this.#pending.refusals.length === 0)
       return Number.POSITIVE_INFINITY;
     const isUrgent = !this.#isOpen || this.#pending.refusals.length > 0;
-    const isLimited = !this.#allowance.isFree || !this.hasSlot(calls.inUse);
+    const isLimited = !this.#allowance.isFree || !this.hasSlot(calls.inUse, nowMs);
     const intervalMs = calls.waiting > 0 && isLimited ? WAITING_EXCHANGE_MS : EXCHANGE_MS;
     const regularMs = isUrgent ? nowMs : this.#exchangedMs + intervalMs;
     const leaseMs = this.#wantsMore(calls, nowMs) ? this.#leaseAtMs : regularMs;

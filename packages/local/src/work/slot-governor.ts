@@ -139,8 +139,11 @@ export class SlotGovernor implements WatchedGovernor {
     const isGrantable = isFirst && this.#free > 0 && !this.#isPaused;
     const bounds = { model, ...(slots.share?.reserve(request) ?? NO_TOKENS) };
     const tokens = bounds.reservedTokens;
-    if (isGrantable && canGrant(slots, tokens, sinceMs)) this.#take(slots, tokens, sinceMs);
-    else await this.#wait(slots, { tokens, sinceMs, signal });
+    if (isGrantable && canGrant(slots, tokens, sinceMs)) {
+      this.#take(slots, tokens, sinceMs);
+      // The first call of a lane in use begins to be reported; the others are with it.
+      if (slots.inUse === 1) this.#report(slots, sinceMs);
+    } else await this.#wait(slots, { tokens, sinceMs, signal });
     const sentMs = this.#clock.monotonicMs();
     const call: GrantedCall = { ...bounds, sentAtMs: this.#clock.now(), sentMs };
     let isSettled = false;
@@ -277,8 +280,12 @@ export class SlotGovernor implements WatchedGovernor {
     slots.share?.take(tokens, sinceMs);
     slots.inUse += 1;
     this.#free -= 1;
-    // The first call of a lane in use begins to be reported; the others are with it.
-    if (slots.inUse === 1 && slots.share !== undefined) this.#setAlarm(this.#clock.monotonicMs());
+  }
+
+  #report({ share, ...slots }: LaneSlots, nowMs: number): void {
+    if (share === undefined) return;
+    share.exchangeIfDue(callsOf(slots), nowMs);
+    this.#setAlarm(nowMs);
   }
 
   #wait(
@@ -337,10 +344,12 @@ export class SlotGovernor implements WatchedGovernor {
 function canGrant(slots: LaneSlots, tokens: number, nowMs: number): boolean {
   const { inUse, share } = slots;
   if (inUse >= slots.window || nowMs < slots.heldUntilMs) return false;
-  return share === undefined || (share.hasSlot(inUse) && share.readyAtMs(tokens, nowMs) <= nowMs);
+  return (
+    share === undefined || (share.hasSlot(inUse, nowMs) && share.readyAtMs(tokens, nowMs) <= nowMs)
+  );
 }
 
-function callsOf({ inUse, waiters }: LaneSlots): WaitingCalls {
+function callsOf({ inUse, waiters }: Pick<LaneSlots, 'inUse' | 'waiters'>): WaitingCalls {
   return { inUse, waiting: waiters.size, waiters };
 }
 
