@@ -25,7 +25,10 @@ function startWork(records: readonly GroupRecord[]) {
   const working = workOnAll({
     store: {
       listGroups: async () => groups.toReversed(),
-      isLeft: async ({ header }) => left.has(header.group),
+      isLeft: async ({ header: { group } }) => {
+        if (group === 'broken') throw new Error('broken queue');
+        return left.has(group);
+      },
       breakersOf: async () => breakers,
     },
     clock,
@@ -118,6 +121,15 @@ describe('work on all groups', () => {
     await work.pass(MINUTE_MS);
 
     expect(work.started).toEqual(['a', 'b']);
+  });
+
+  it('sets aside a group of which it cannot tell what is left, and works on the others', async () => {
+    const work = startWork([aRecord('broken'), aRecord('sound')]);
+
+    await work.pass(MINUTE_MS);
+
+    expect(work.started).toEqual(['sound']);
+    expect(work.reports).toEqual(['broken: Error: broken queue', 'sound: working']);
   });
 
   it('leaves a group to the command that has just created it', async () => {

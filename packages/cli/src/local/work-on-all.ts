@@ -98,7 +98,12 @@ class AllWork {
       const { group } = record.header;
       if (record.state !== 'active' || this.#waiting.has(group)) continue;
       if (await this.#isSetAside(record)) continue;
-      if (await store.isLeft(record)) left.push(record);
+      try {
+        if (await store.isLeft(record)) left.push(record);
+      } catch (error) {
+        this.#order.report(group, this.#order.describeError(error));
+        await this.#setGroupAside(record);
+      }
     }
     return left;
   }
