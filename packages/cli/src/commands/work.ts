@@ -10,8 +10,9 @@ import {
 } from '@thrice/core';
 import type { LocalEngine } from '@thrice/local';
 import { chooseBreakers } from '../engine/close-breakers.ts';
-import { keyStatus, openEngine, openModels, openPatterns } from '../local/compose-local.ts';
+import { openEngine, openModels, openPatterns } from '../local/compose-local.ts';
 import { prepareGroup } from '../local/prepare-group.ts';
+import { refuseMissingKeys } from '../local/refuse-missing-keys.ts';
 import { runToCompletion } from '../local/run-to-completion.ts';
 import { type GroupStore, workOnAll } from '../local/work-on-all.ts';
 import { describeFailure } from '../render/failure-text.ts';
@@ -94,7 +95,7 @@ async function workOnOne(
   using engine = openEngine(options.dir, terminal);
   const group = loadGroup(record);
   await using prepared = await prepareGroup(group, engine, terminal, options);
-  refuseMissingKeys(record, prepared.benchmark, terminal);
+  refuseMissingKeys(record.header, prepared.benchmark, terminal);
   // Clients know a lane by its name, which may mean another one in another group.
   await using models = openModels(terminal);
   return await runToCompletion({
@@ -117,23 +118,6 @@ async function workOnOne(
     logMs: PROGRESS_MS,
     onWaiting,
   });
-}
-
-/** A call without its key would block the lane for the processes that have it. */
-function refuseMissingKeys(
-  { header }: GroupRecord,
-  { configs, lanes }: ReturnType<typeof loadGroup>['benchmark'],
-  terminal: Terminal,
-): void {
-  for (const { config, cells } of header.configs) {
-    const name = configs.find((each) => each.name === config)?.lane ?? '';
-    const lane = lanes.get(name);
-    if (cells === 0 || lane === undefined || keyStatus(lane, terminal) !== 'missing') continue;
-    throw new ThriceError({
-      code: 'missing-key',
-      message: `lane ${name}: expected its key in ${lane.apiKeyEnv ?? ''}, which is not set; set it where this command starts, then start it again`,
-    });
-  }
 }
 
 /** A terminal for the work on one of several groups: lines that name it, and nothing that is redrawn. */
