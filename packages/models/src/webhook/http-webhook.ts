@@ -62,7 +62,7 @@ export class HttpWebhook implements Webhook {
       const said = timeout.isOver
         ? `no answer within ${limits.webhookTimeoutMs / 1_000} s`
         : message;
-      const safe = [secret, url, new URL(url).pathname].reduce<string>(
+      const safe = [secret, ...secretsIn(url)].reduce<string>(
         (kept, part) => createRedact(part)?.(kept) ?? kept,
         said,
       );
@@ -83,6 +83,13 @@ export class HttpWebhook implements Webhook {
     if (secret === undefined) return { 'webhook-id': id };
     return signWebhook({ id, nowMs: this.#init.clock.now(), body, secret });
   }
+}
+
+/** What of a URL may be the secret: servers quote the path or a token of it, which may also be in the query. */
+function secretsIn(url: string): readonly string[] {
+  const { pathname, search, searchParams, username, password } = new URL(url);
+  const tokens = [...searchParams.values(), ...pathname.split('/'), username, password];
+  return [url, pathname, search, ...tokens];
 }
 
 function isHttpUrl(text: string): boolean {
