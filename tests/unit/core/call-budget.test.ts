@@ -2,6 +2,7 @@ import {
   type Benchmark,
   CallBudget,
   executeCell,
+  limits,
   openBudget,
   recoverReservations,
   type Settlement,
@@ -131,6 +132,27 @@ describe('a call under a budget', () => {
     expect(atWait).toEqual([1, 1]);
     expect(settlements).toEqual([{ kind: 'acknowledge' }, { kind: 'acknowledge' }]);
     expect(engine.models.requests).toHaveLength(2);
+  });
+
+  it('waits in the queue where responses in the background need the room', async () => {
+    const never = Promise.withResolvers<void>();
+    const configs = [aConfig({ maxTokens: 200 }), aConfig({ name: 'later', isBackground: true })];
+    const capped = { ...aCapped(WORST_USD), configs, parallel: 1 };
+    const { budget, work } = await openCapped(capped, async () => {
+      await never.promise;
+      return aModelResponse({ usage });
+    });
+    const works = [work('q1')];
+    await new Promise(setImmediate);
+    works.push(work('q2'));
+    await new Promise(setImmediate);
+
+    const third = await work('q3');
+
+    expect(third).toEqual({ kind: 'release', delayMs: limits.deferredDelayMs });
+    budget.close();
+    never.resolve();
+    await Promise.all(works);
   });
 
   it('counts nothing where its vendor has refused it, or it never left', async () => {

@@ -35,6 +35,15 @@ export interface ReservedCall {
   settle(costUsd: number | null): Promise<void>;
 }
 
+type BudgetedBenchmark = Pick<Benchmark, 'configs' | 'lanes' | 'parallel' | 'prices'>;
+
+/** A cell that waits for calls in flight. */
+interface WaitingCell {
+  /** The lane whose tasks it is among. */
+  readonly lane: string;
+  readonly resume: () => void;
+}
+
 /**
  * Keeps the calls of one process within the budgets of their group.
  *
@@ -44,12 +53,12 @@ export interface ReservedCall {
 export class CallBudget {
   readonly #group: string;
   readonly #owner: string;
-  readonly #benchmark: Pick<Benchmark, 'lanes' | 'prices'>;
+  readonly #benchmark: BudgetedBenchmark;
   readonly #budgets: Budgets;
   readonly #clock: Clock;
   readonly #observe: WorkerObserver;
   /** The cells that wait for calls in flight, in the order in which they ask again. */
-  readonly #waiting: (() => void)[] = [];
+  readonly #waiting: WaitingCell[] = [];
   #isPolling = false;
   #isClosed = false;
 
@@ -57,7 +66,7 @@ export class CallBudget {
     readonly group: string;
     /** The worker's name on its reservations. */
     readonly owner: string;
-    readonly benchmark: Pick<Benchmark, 'lanes' | 'prices'>;
+    readonly benchmark: BudgetedBenchmark;
     readonly budgets: Budgets;
     readonly clock: Clock;
     readonly observe: WorkerObserver;
@@ -110,30 +119,49 @@ export class CallBudget {
     this.#wakeNext();
   }
 
-  /** Waits for the turn to ask again. Ends at once when the signal aborts or the budget is closed. */
-  async waitForTurn(signal: AbortSignal): Promise<void> {
-    if (this.#isClosed || signal.aborted) return;
+  /**
+   * Waits for the turn to ask again. Ends at once when the signal aborts or the budget is closed.
+   *
+   * Responses in the background end only when their cells are received again, for which cells that wait must leave
+   * room: then no more of them wait than their lane has slots.
+   *
+   * @param lane - The lane whose tasks the cell is among.
+   * @returns False for a cell that has to wait in the queue.
+   */
+  async waitForTurn(lane: string, signal: AbortSignal): Promise<boolean> {
+    if (this.#isClosed || signal.aborted) return true;
+    const ofLane = this.#waiting.filter((cell) => cell.lane === lane);
+    if (ofLane.length >= this.#roomFor(lane)) return false;
     const { promise, resolve } = Promise.withResolvers<void>();
-    this.#waiting.push(resolve);
-    signal.addEventListener('abort', () => this.#leave(resolve), { once: true });
+    const cell: WaitingCell = { lane, resume: resolve };
+    this.#waiting.push(cell);
+    signal.addEventListener('abort', () => this.#leave(cell), { once: true });
     void this.#poll();
     await promise;
+    return true;
+  }
+
+  #roomFor(lane: string): number {
+    const { configs, lanes, parallel } = this.#benchmark;
+    const hasBackground = configs.some(({ roles }) => roles.some((role) => role.isBackground));
+    if (!hasBackground) return Number.POSITIVE_INFINITY;
+    return Math.min(lanes.get(lane)?.maxConcurrency ?? parallel, parallel);
   }
 
   /** Lets every waiting cell go: no more calls are made. */
   close(): void {
     this.#isClosed = true;
-    for (const resolve of this.#waiting.splice(0)) resolve();
+    for (const cell of this.#waiting.splice(0)) cell.resume();
   }
 
   #wakeNext(): void {
-    this.#waiting.shift()?.();
+    this.#waiting.shift()?.resume();
   }
 
-  #leave(resolve: () => void): void {
-    const index = this.#waiting.indexOf(resolve);
+  #leave(cell: WaitingCell): void {
+    const index = this.#waiting.indexOf(cell);
     if (index !== -1) this.#waiting.splice(index, 1);
-    resolve();
+    cell.resume();
   }
 
   /** Calls of other processes end unheard: one cell asks now and then. */

@@ -257,7 +257,9 @@ export class CellExecution {
       const called = await this.#callOnce(move);
       if (called !== 'budget-short') return called;
       // Without the permit, which another call may need meanwhile.
-      await this.#worker.budget?.waitForTurn(this.#lease.signal);
+      const { budget } = this.#worker;
+      const isTurn = await budget?.waitForTurn(this.#config.lane, this.#lease.signal);
+      if (isTurn === false) return await this.#release(limits.deferredDelayMs);
     }
   }
 
