@@ -42,11 +42,23 @@ describe('the text of a budget', () => {
 
   it('proposes twice the cap, also of one that was lowered', () => {
     const commandFor = (account: BudgetAccount) =>
-      raiseCommand(reachedCapOf({ account }), { resume: 'thrice resume g', header });
+      raiseCommand(reachedCapOf({ account, amountNanoUsd: 200_000_000 }), {
+        resume: 'thrice resume g',
+        header,
+      });
 
     expect(commandFor(anAccount())).toBe('thrice resume g --budget-usd 20');
     expect(commandFor(anAccount({ capNanoUsd: 123_400_000 }))).toBe(
       'thrice resume g --budget-usd 20',
+    );
+  });
+
+  it('proposes a cap that covers the next call', () => {
+    const account = anAccount({ capNanoUsd: 10_000_000, spentNanoUsd: 0 });
+    const cap = reachedCapOf({ account, amountNanoUsd: 100_316_000 });
+
+    expect(raiseCommand(cap, { resume: 'thrice resume g', header })).toBe(
+      'thrice resume g --budget-usd 0.11',
     );
   });
 
@@ -56,9 +68,12 @@ describe('the text of a budget', () => {
     expect(describeBudgetPause({ account, amountNanoUsd: 200_000_000 })).toBe(
       'paused: the budget of $10.0000 for lane lab is reached: spent $9.9000, and the next call may cost up to $0.2000; raise budget_usd of [lanes.lab] in the spec',
     );
-    expect(raiseCommand(reachedCapOf({ account }), { resume: 'thrice resume g', header })).toBe(
-      `thrice resume g --spec ${header.specSource.path}`,
-    );
+    expect(
+      raiseCommand(reachedCapOf({ account, amountNanoUsd: 200_000_000 }), {
+        resume: 'thrice resume g',
+        header,
+      }),
+    ).toBe(`thrice resume g --spec ${header.specSource.path}`);
   });
 
   it('shows the group and its lanes with a cap', () => {

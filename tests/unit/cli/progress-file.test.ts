@@ -47,7 +47,7 @@ describe('the progress file of a group', () => {
     await settledBy(Promise.withResolvers().promise);
 
     expect(JSON.parse(stage.blobs.texts.get(key) ?? '')).toMatchObject({
-      budget: { capUsd: 5, spentUsd: 0, isReached: false, lanes: [] },
+      budget: { capUsd: 5, spentUsd: 0, isReached: false, nextUsd: null, lanes: [] },
     });
   });
 

@@ -373,7 +373,14 @@ describe('verifyGroup', () => {
     const { mismatches: ofChanged } = await verifyGroup(header, engine.benchmark, engine);
 
     expect(JSON.parse(text)).toMatchObject({
-      budget: { capUsd: 5, spentUsd: 0, reservedUsd: 0, isReached: false, lanes: [] },
+      budget: {
+        capUsd: 5,
+        spentUsd: 0,
+        reservedUsd: 0,
+        isReached: false,
+        nextUsd: null,
+        lanes: [],
+      },
     });
     expect(mismatches).toEqual([]);
     expect(ofChanged[0]).toContain(`${key}: budget`);

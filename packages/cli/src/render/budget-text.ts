@@ -51,17 +51,24 @@ export function describeSpentOf({ capUsd, spentUsd }: BudgetSummary): string {
 }
 
 /** The cap of a group that is reached; null where it is that of a lane, which only the spec names. */
-type ReachedCap = Pick<BudgetSummary, 'capUsd' | 'spentUsd'> | null;
+type ReachedCap = Pick<BudgetSummary, 'capUsd' | 'spentUsd' | 'nextUsd'> | null;
 
 /** Returns what a refused call says of the cap of its group. */
-export function reachedCapOf({ account }: Pick<BudgetRefusal, 'account'>): ReachedCap {
+export function reachedCapOf({
+  account,
+  amountNanoUsd = account.refusedNanoUsd ?? undefined,
+}: Partial<BudgetRefusal> & Pick<BudgetRefusal, 'account'>): ReachedCap {
   const { lane, capNanoUsd, spentNanoUsd } = account;
   if (lane !== null || capNanoUsd === null) return null;
-  return { capUsd: toUsd(capNanoUsd), spentUsd: toUsd(spentNanoUsd) };
+  return {
+    capUsd: toUsd(capNanoUsd),
+    spentUsd: toUsd(spentNanoUsd),
+    nextUsd: amountNanoUsd === undefined ? null : toUsd(amountNanoUsd),
+  };
 }
 
 /**
- * Returns the command that raises a cap to twice as much and resumes its group.
+ * Returns the command that raises a cap to twice as much, or what the next call needs, and resumes its group.
  *
  * @param resume - The command that resumes it.
  */
@@ -70,7 +77,9 @@ export function raiseCommand(
   { resume, header }: { readonly resume: string; readonly header: GroupHeader },
 ): string {
   if (cap === null || cap.capUsd === null) return `${resume} --spec ${header.specSource.path}`;
-  return `${resume} --budget-usd ${roundUp(2 * Math.max(cap.capUsd, cap.spentUsd))}`;
+  const { capUsd, spentUsd, nextUsd } = cap;
+  const enoughUsd = spentUsd + (nextUsd ?? 0);
+  return `${resume} --budget-usd ${roundUp(Math.max(2 * capUsd, 2 * spentUsd, enoughUsd))}`;
 }
 
 /** Two digits are enough for a cap that is only proposed. */

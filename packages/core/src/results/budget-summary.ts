@@ -16,6 +16,8 @@ const accountSummarySchema = z.strictObject({
   isWarned: z.boolean(),
   /** Whether what is left does not cover the next call. */
   isReached: z.boolean(),
+  /** What the call may cost that was refused last; null where none was since the cap was set. */
+  nextUsd: usd.nullable(),
 });
 
 /** The budget of a group, as its files and its status show it. */
@@ -40,6 +42,7 @@ export function summarizeBudget(accounts: readonly BudgetAccount[]): BudgetSumma
 
 function summarizeAccount(account: BudgetAccount): z.infer<typeof accountSummarySchema> {
   const { capNanoUsd, spentNanoUsd, reservedNanoUsd, keptNanoUsd, keptCount, isWarned } = account;
+  const { refusedNanoUsd } = account;
   return {
     capUsd: capNanoUsd === null ? null : toUsd(capNanoUsd),
     spentUsd: toUsd(spentNanoUsd),
@@ -48,5 +51,6 @@ function summarizeAccount(account: BudgetAccount): z.infer<typeof accountSummary
     unknownCalls: keptCount,
     isWarned,
     isReached: isBudgetReached(account),
+    nextUsd: refusedNanoUsd === null ? null : toUsd(refusedNanoUsd),
   };
 }
