@@ -1,4 +1,12 @@
-import type { BudgetAccount, Budgets, CallKey, Clock, Ledger, Reservation } from '@thrice/core';
+import type {
+  BudgetAccount,
+  Budgets,
+  CallKey,
+  Clock,
+  CountedJournal,
+  Ledger,
+  Reservation,
+} from '@thrice/core';
 import { describe, expect, it } from 'vitest';
 import { aCellKey, aJournalEntry } from '../support/builders.ts';
 import { FakeClock } from '../support/fake-clock.ts';
@@ -18,7 +26,11 @@ export type OpenBudgets = (clock: Clock) => Promise<BudgetsUnderTest>;
 type NewReservation = Omit<Reservation, 'isKept'>;
 
 const group = 'demo';
-const runs = ['demo-r1'];
+const journal: CountedJournal = {
+  runs: ['demo-r1'],
+  editCount: 0,
+  costOf: ({ costUsd }) => costUsd,
+};
 
 function aReservation(parts: Partial<NewReservation> = {}): NewReservation {
   return {
@@ -45,7 +57,7 @@ export function describeBudgetsContract(name: string, openBudgets: OpenBudgets):
   ): Promise<BudgetsUnderTest & { readonly clock: FakeClock }> {
     const clock = new FakeClock();
     const store = await openBudgets(clock);
-    await store.budgets.open(group, runs);
+    await store.budgets.open(group, journal);
     const ofLane = laneCapNanoUsd === undefined ? [] : [['lab', laneCapNanoUsd] as const];
     await store.budgets.setCaps(group, new Map([[null, capNanoUsd], ...ofLane]));
     return {
@@ -266,8 +278,8 @@ export function describeBudgetsContract(name: string, openBudgets: OpenBudgets):
       );
 
       const unknownCounts = [
-        await store.budgets.open(group, runs),
-        await store.other.open(group, runs),
+        await store.budgets.open(group, journal),
+        await store.other.open(group, journal),
       ];
 
       expect(unknownCounts).toEqual([0, 0]);
@@ -279,11 +291,46 @@ export function describeBudgetsContract(name: string, openBudgets: OpenBudgets):
       ]);
     });
 
+    it('counts the journal anew after an edit of the plan, beside what is reserved', async () => {
+      await using store = await open(1_000);
+      const counted = aReservation({ callId: 'a', amountNanoUsd: 40 });
+      const open1 = aReservation({ callId: 'b', amountNanoUsd: 50 });
+      const kept = aReservation({ callId: 'c', amountNanoUsd: 60 });
+      for (const each of [counted, open1, kept]) await store.budgets.reserve(group, each);
+      await store.ledger.commitCall(aCellKey(), aJournalEntry({ callId: 'a', call: {} }));
+      await store.budgets.settle(group, keyOf(counted), 30);
+      await store.budgets.settle(group, keyOf(kept), null);
+      const costOf = () => 70 / 1e9;
+
+      await store.other.open(group, { ...journal, editCount: 1, costOf });
+      await store.budgets.open(group, { ...journal, editCount: 1, costOf: () => 0 });
+
+      expect(await accountOf(store.budgets, null)).toMatchObject({
+        capNanoUsd: 1_000,
+        spentNanoUsd: 130,
+        reservedNanoUsd: 50,
+        keptNanoUsd: 60,
+        keptCount: 1,
+      });
+    });
+
+    it('counts nothing for a process that has not noticed that the budget was removed', async () => {
+      await using store = await open(100);
+      await store.budgets.setCaps(group, new Map());
+
+      const reserving = await store.other.reserve(group, aReservation());
+      await store.budgets.open(group, journal);
+      await store.budgets.setCaps(group, new Map([[null, 10]]));
+
+      expect(reserving).toEqual({ kind: 'reserved' });
+      expect(await accountOf(store.budgets, null)).toMatchObject({ capNanoUsd: 10 });
+    });
+
     it('opens no account where the journal has calls of unknown cost', async () => {
       await using store = await openBudgets(new FakeClock());
       await store.ledger.commitCall(aCellKey(), aJournalEntry({ call: { costUsd: null } }));
 
-      expect(await store.budgets.open(group, runs)).toBe(1);
+      expect(await store.budgets.open(group, journal)).toBe(1);
       expect(await store.budgets.readAccounts(group)).toEqual([]);
     });
   });

@@ -4,14 +4,15 @@ import {
   type Budgets,
   type CallKey,
   type Clock,
+  type CountedJournal,
   capOn,
+  countAccounts,
   emptyAccount,
   groupOfRun,
   type Reservation,
   type Reserving,
   reserveOn,
   settleOn,
-  toAccounts,
 } from '@thrice/core';
 import type { FakeLedger } from './fake-ledger.ts';
 
@@ -31,18 +32,25 @@ export class FakeBudgets implements Budgets {
     this.#clock = clock;
   }
 
-  async open(group: string): Promise<number> {
-    if (this.#groups.has(group)) return 0;
+  async open(group: string, { editCount, costOf }: CountedJournal): Promise<number> {
+    const existing = this.#groups.get(group);
+    if ((existing?.accounts.get(null)?.editCount ?? -1) >= editCount) return 0;
+    const { accounts: before, reservations } = this.#read(group);
     const calls = this.#ledger
       .allEntries()
       .filter(({ key }) => groupOfRun(key.run) === group)
-      .map(({ entry }) => entry.call);
+      .filter(
+        ({ key, entry: { step, callId } }) =>
+          !reservations.has(nameOf({ cell: key, step, callId })),
+      )
+      .map(({ entry: { call } }) => ({ lane: call.lane, costUsd: costOf(call) }));
     const unknownCount = calls.filter(({ costUsd }) => costUsd === null).length;
     if (unknownCount > 0) return unknownCount;
+    const count = { before: [...before.values()], reservations: [...reservations.values()] };
     const accounts = new Map<string | null, BudgetAccount>(
-      toAccounts(calls).map((account) => [account.lane, account]),
+      countAccounts({ ...count, calls, editCount }).map((account) => [account.lane, account]),
     );
-    this.#groups.set(group, { accounts, reservations: new Map() });
+    this.#groups.set(group, { accounts, reservations });
     return 0;
   }
 

@@ -95,6 +95,7 @@ export {
   budgetAccountSchema,
   type CallKey,
   capOn,
+  countAccounts,
   emptyAccount,
   isBudgetReached,
   leftOf,
@@ -102,7 +103,6 @@ export {
   reservationSchema,
   reserveOn,
   settleOn,
-  toAccounts,
   toNanoUsd,
   toUsd,
 } from './domain/budget.ts';
@@ -336,7 +336,7 @@ export { limits } from './limits.ts';
 export { mapBounded, pagesOf } from './map-bounded.ts';
 export type { ActiveGroup, ActiveGroups, DeferredCells } from './ports/active-groups.ts';
 export type { BlobRemover, BlobStore } from './ports/blob-store.ts';
-export type { Budgets, Reserving } from './ports/budgets.ts';
+export type { Budgets, CountedJournal, Reserving } from './ports/budgets.ts';
 export type { CallConditions, Conditions } from './ports/call-conditions.ts';
 export type {
   CallPool,

@@ -22,6 +22,15 @@ import { FakeLedger } from '../../support/fake-ledger.ts';
 
 const price = { input: 1, output: 4 };
 const prices = new Map([['lab/m', price]]);
+/** Two dollars. */
+const call = { inputTokens: 1_000_000, outputTokens: 250_000 };
+const anEdit = {
+  at: '2026-11-22T00:00:00.000Z',
+  commandLine: [],
+  toolVersion: '0.1.0',
+  changes: [],
+  before: { specSha256: '0'.repeat(64), questions: aGroupHeader().questions },
+};
 const header = aGroupHeader({ group: 'demo', runs: ['demo-r1'] });
 
 function openStores() {
@@ -71,10 +80,10 @@ describe('the check of a budget', () => {
 describe('the budget of a group that begins or resumes', () => {
   it('counts what was spent before, and has the caps of the plan', async () => {
     const { ledger, budgets } = openStores();
-    await ledger.commitCall(aCellKey(), aJournalEntry({ call: { costUsd: 2 } }));
+    await ledger.commitCall(aCellKey(), aJournalEntry({ call }));
     const lanes = new Map([['lab', aLane({ budgetUsd: 3 })]]);
 
-    const hasCaps = await openBudget(header, { budgetUsd: 5, lanes }, budgets);
+    const hasCaps = await openBudget(header, { budgetUsd: 5, lanes, prices }, budgets);
 
     expect(hasCaps).toBe(true);
     expect(await budgets.readAccounts('demo')).toMatchObject([
@@ -83,21 +92,37 @@ describe('the budget of a group that begins or resumes', () => {
     ]);
   });
 
+  it('counts what was spent at the prices of an edited plan', async () => {
+    const { ledger, budgets } = openStores();
+    await ledger.commitCall(aCellKey(), aJournalEntry({ call }));
+    const lanes = new Map([['lab', aLane()]]);
+    await openBudget(header, { budgetUsd: 5, lanes, prices }, budgets);
+    const edit = aGroupHeader({ group: 'demo', runs: ['demo-r1'], edits: [anEdit] });
+    const dearer = new Map([['lab/m', { input: 2, output: 8 }]]);
+
+    await openBudget(edit, { budgetUsd: 5, lanes, prices: dearer }, budgets);
+
+    expect(await budgets.readAccounts('demo')).toMatchObject([
+      { lane: null, capNanoUsd: 5_000_000_000, spentNanoUsd: 4_000_000_000 },
+      { lane: 'lab', spentNanoUsd: 4_000_000_000 },
+    ]);
+  });
+
   it('is refused where what was spent is not known', async () => {
     const { ledger, budgets } = openStores();
-    await ledger.commitCall(aCellKey(), aJournalEntry({ call: { costUsd: null } }));
+    await ledger.commitCall(aCellKey(), aJournalEntry({ call: { inputTokens: null } }));
 
     await expect(
-      openBudget(header, { budgetUsd: 5, lanes: new Map() }, budgets),
+      openBudget(header, { budgetUsd: 5, lanes: new Map(), prices }, budgets),
     ).rejects.toMatchObject({ code: 'invalid-spec' });
   });
 
   it('is closed once the plan has none', async () => {
     const { budgets } = openStores();
     const lanes = new Map([['lab', aLane()]]);
-    await openBudget(header, { budgetUsd: 5, lanes }, budgets);
+    await openBudget(header, { budgetUsd: 5, lanes, prices }, budgets);
 
-    const hasCaps = await openBudget(header, { budgetUsd: undefined, lanes }, budgets);
+    const hasCaps = await openBudget(header, { budgetUsd: undefined, lanes, prices }, budgets);
 
     expect(hasCaps).toBe(false);
     expect(await budgets.readAccounts('demo')).toEqual([]);

@@ -47,6 +47,8 @@ export const budgetAccountSchema = z.strictObject({
   isWarned: z.boolean(),
   /** The worst case of the last call that did not fit while no other was in flight; null if none is known. */
   refusedNanoUsd: z.int().min(0).nullable(),
+  /** How many edits the plan had when the calls were last counted, at its prices. */
+  editCount: z.int().min(0),
 });
 /** What a group has spent and may spend; see {@link budgetAccountSchema}. */
 export type BudgetAccount = Readonly<z.infer<typeof budgetAccountSchema>>;
@@ -101,11 +103,12 @@ export function emptyAccount(lane: string | null): BudgetAccount {
     keptCount: 0,
     isWarned: false,
     refusedNanoUsd: null,
+    editCount: 0,
   };
 }
 
 /** The accounts of a group whose calls have cost so much, that of the whole group first. */
-export function toAccounts(
+function toAccounts(
   calls: Iterable<{ readonly lane: string; readonly costUsd: number | null }>,
 ): readonly BudgetAccount[] {
   const accounts = new Map<string | null, BudgetAccount>([[null, emptyAccount(null)]]);
@@ -117,6 +120,51 @@ export function toAccounts(
     }
   }
   return [...accounts.values()];
+}
+
+/** What the accounts of a group are counted from. */
+export interface BudgetCount {
+  /** The accounts so far; none for a group that has none. */
+  readonly before: readonly BudgetAccount[];
+  /** The calls in the journal that have no reservation. */
+  readonly calls: Iterable<{ readonly lane: string; readonly costUsd: number | null }>;
+  readonly reservations: readonly Reservation[];
+  /** How many edits the plan has. */
+  readonly editCount: number;
+}
+
+/** Counts the accounts of a group anew; their caps stay. */
+export function countAccounts({
+  before,
+  calls,
+  reservations,
+  editCount,
+}: BudgetCount): readonly BudgetAccount[] {
+  const accounts = new Map(toAccounts(calls).map((account) => [account.lane, account]));
+  for (const { lane, capNanoUsd, isWarned, refusedNanoUsd } of before) {
+    const account = accounts.get(lane) ?? emptyAccount(lane);
+    accounts.set(lane, { ...account, capNanoUsd, isWarned, refusedNanoUsd });
+  }
+  for (const reservation of reservations) {
+    for (const lane of [null, reservation.lane]) {
+      const account = accounts.get(lane) ?? emptyAccount(lane);
+      accounts.set(lane, withReservation(account, reservation));
+    }
+  }
+  return [...accounts.values()].map((account) => ({ ...account, editCount }));
+}
+
+function withReservation(
+  account: BudgetAccount,
+  { amountNanoUsd, isKept }: Reservation,
+): BudgetAccount {
+  if (!isKept) return { ...account, reservedNanoUsd: account.reservedNanoUsd + amountNanoUsd };
+  return {
+    ...account,
+    spentNanoUsd: account.spentNanoUsd + amountNanoUsd,
+    keptNanoUsd: account.keptNanoUsd + amountNanoUsd,
+    keptCount: account.keptCount + 1,
+  };
 }
 
 /** Puts a reservation on an account; undefined if what is left does not cover it. */

@@ -1,8 +1,11 @@
 import type { Benchmark } from '../domain/benchmark.ts';
+import { modelRefOf } from '../domain/breaker.ts';
 import { type BudgetCaps, capToNanoUsd } from '../domain/budget.ts';
+import type { Call } from '../domain/call.ts';
 import type { GroupHeader } from '../domain/group.ts';
 import { ThriceError } from '../errors.ts';
 import type { Budgets } from '../ports/budgets.ts';
+import { priceCall } from '../pricing/price-usage.ts';
 import { countOf } from '../wording.ts';
 
 /** The caps that a benchmark sets; empty without a budget. */
@@ -17,14 +20,14 @@ export function capsOf({ budgetUsd, lanes }: Pick<Benchmark, 'budgetUsd' | 'lane
 }
 
 /**
- * Gives a group the caps of its plan, before its first call: what it has spent so far counts.
+ * Gives a group the caps of its plan, before its first call: what it has spent so far counts, at the prices of the plan.
  *
  * @returns Whether it has any.
  * @throws {ThriceError} `invalid-spec` where what it has spent is not known.
  */
 export async function openBudget(
-  { group, runs, specSource }: GroupHeader,
-  benchmark: Pick<Benchmark, 'budgetUsd' | 'lanes'>,
+  { group, runs, edits, specSource }: GroupHeader,
+  benchmark: Pick<Benchmark, 'budgetUsd' | 'lanes' | 'prices'>,
   budgets: Budgets,
 ): Promise<boolean> {
   const caps = capsOf(benchmark);
@@ -32,7 +35,8 @@ export async function openBudget(
     if ((await budgets.readAccounts(group)).length > 0) await budgets.setCaps(group, caps);
     return false;
   }
-  const unknownCount = await budgets.open(group, runs);
+  const costOf = (call: Call) => priceCall(benchmark.prices.get(modelRefOf(call)), call);
+  const unknownCount = await budgets.open(group, { runs, editCount: edits.length, costOf });
   if (unknownCount > 0) throw unknownSpend(group, specSource.path, unknownCount);
   await budgets.setCaps(group, caps);
   return true;

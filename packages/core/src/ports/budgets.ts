@@ -1,4 +1,5 @@
 import type { BudgetAccount, BudgetCaps, CallKey, Reservation } from '../domain/budget.ts';
+import type { Call } from '../domain/call.ts';
 
 /** The outcome of a reservation. */
 export type Reserving =
@@ -10,6 +11,15 @@ export type Reserving =
       /** Whether calls of the account are in flight, whose end may leave enough. */
       readonly hasOpen: boolean;
     };
+
+/** The journal of a group, as its budgets are counted from it. */
+export interface CountedJournal {
+  readonly runs: readonly string[];
+  /** How many edits the plan has. */
+  readonly editCount: number;
+  /** What a call has cost at the prices of the plan, USD; null if it is not known. */
+  readonly costOf: (call: Call) => number | null;
+}
 
 /**
  * The budgets of groups: what their calls have cost, and may cost at worst while they are in flight.
@@ -24,17 +34,21 @@ export type Reserving =
  */
 export interface Budgets {
   /**
-   * Opens the accounts of a group that has none, with what its journal says that it has spent.
+   * Opens the accounts of a group that has none, with what its journal says that it has spent. Counts those anew that
+   * were counted before the last edit of the plan, which may have changed its prices.
    *
-   * @returns How many calls of the journal have no known cost; if there are any, no account is opened.
+   * @returns How many calls of the journal have no known cost; if there are any, nothing is changed.
    */
-  open(group: string, runs: readonly string[]): Promise<number>;
+  open(group: string, journal: CountedJournal): Promise<number>;
   /**
    * Replaces the caps of a group with open accounts; one that is left out is removed. Without any cap the accounts are
    * closed, and forget what they counted.
    */
   setCaps(group: string, caps: BudgetCaps): Promise<void>;
-  /** Reserves the worst case of a call on the accounts of its group and its lane, or on none. */
+  /**
+   * Reserves the worst case of a call on the accounts of its group and its lane, or on none. Always reserves for a group
+   * whose accounts are closed, and counts nothing.
+   */
   reserve(group: string, reservation: Omit<Reservation, 'isKept'>): Promise<Reserving>;
   /**
    * Replaces the reservation of a call by its cost. Has no effect without one: it was settled before.

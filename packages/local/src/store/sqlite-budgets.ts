@@ -6,19 +6,18 @@ import {
   budgetAccountSchema,
   type CallKey,
   type Clock,
+  type CountedJournal,
+  callSchema,
   capOn,
+  countAccounts,
   emptyAccount,
   type Reservation,
   type Reserving,
   reservationSchema,
   reserveOn,
   settleOn,
-  toAccounts,
 } from '@thrice/core';
-import * as z from 'zod';
 import type { GroupCommit } from './group-commit.ts';
-
-const spentRowSchema = z.object({ lane: z.string(), costUsd: z.number().nullable() });
 
 /**
  * The budgets of groups in the ledger's SQLite file.
@@ -40,17 +39,32 @@ export class SqliteBudgets implements Budgets {
     this.#sql = prepareStatements(database);
   }
 
-  async open(group: string, runs: readonly string[]): Promise<number> {
-    if (this.#readAll(group).length > 0) return 0;
+  async open(group: string, journal: CountedJournal): Promise<number> {
+    if (this.#isCounted(group, journal)) return 0;
     return await this.#commit.write(() => {
-      if (this.#readAll(group).length > 0) return 0;
-      const calls = this.#sql.selectCosts
-        .all(JSON.stringify(runs))
-        .map((row) => spentRowSchema.parse(row));
+      if (this.#isCounted(group, journal)) return 0;
+      const calls = this.#costsOf(group, journal);
       const unknownCount = calls.filter(({ costUsd }) => costUsd === null).length;
       if (unknownCount > 0) return unknownCount;
-      for (const account of toAccounts(calls)) this.#write(group, account);
+      const reservations = this.#sql.selectAllReservations.all(group).map(parseReservation);
+      const { editCount } = journal;
+      const before = this.#readAll(group);
+      for (const account of countAccounts({ before, calls, reservations, editCount }))
+        this.#write(group, account);
       return 0;
+    });
+  }
+
+  #isCounted(group: string, { editCount }: CountedJournal): boolean {
+    const ofGroup = this.#readAll(group).find(({ lane }) => lane === null);
+    return ofGroup !== undefined && ofGroup.editCount >= editCount;
+  }
+
+  #costsOf(group: string, { runs, costOf }: CountedJournal) {
+    const calls = this.#sql.selectCalls.iterate(JSON.stringify(runs), group);
+    return Array.from(calls, (row) => {
+      const call = callSchema.parse(JSON.parse(String(row['call'])));
+      return { lane: call.lane, costUsd: costOf(call) };
     });
   }
 
@@ -79,6 +93,7 @@ export class SqliteBudgets implements Budgets {
     if (this.#find(group, toKey(reservation)) !== undefined) return { kind: 'reserved' };
     const { lane, amountNanoUsd } = reservation;
     const accounts = this.#accountsOf(group, lane);
+    if (!accounts.some((account) => account.lane === null)) return { kind: 'reserved' };
     const reserved: BudgetAccount[] = [];
     for (const account of accounts) {
       const next = reserveOn(account, amountNanoUsd);
@@ -195,6 +210,9 @@ const STATEMENTS = {
   deleteReservations: 'DELETE FROM reservations WHERE group_name = ?',
   hasOpen: `SELECT 1 FROM reservations WHERE group_name = ? AND is_kept = 0 AND until_ms > ?
     AND (lane = ? OR ? IS NULL) LIMIT 1`,
-  selectCosts: `SELECT entry ->> '$.call.lane' AS lane, entry ->> '$.call.costUsd' AS costUsd
-    FROM calls WHERE run IN (SELECT value FROM json_each(?))`,
+  selectAllReservations: 'SELECT reservation FROM reservations WHERE group_name = ?',
+  selectCalls: `SELECT entry -> '$.call' AS call FROM calls WHERE run IN (SELECT value FROM json_each(?))
+    AND NOT EXISTS (SELECT 1 FROM reservations WHERE group_name = ? AND run = calls.run
+      AND config = calls.config AND id = calls.id AND step = calls.step
+      AND call_id = calls.entry ->> '$.callId')`,
 } as const;
