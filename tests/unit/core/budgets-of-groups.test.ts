@@ -14,6 +14,7 @@ import {
   aGroupHeader,
   aJournalEntry,
   aLane,
+  aRole,
 } from '../../support/builders.ts';
 import { FakeBlobStore } from '../../support/fake-blob-store.ts';
 import { FakeBudgets } from '../../support/fake-budgets.ts';
@@ -67,6 +68,14 @@ describe('the check of a budget', () => {
     expect(check({ ...budget, configs })).toEqual([
       'configs[1].model: expected a price of the model under a budget, received none; add [prices."lab/x"]',
       'configs[2].max_tokens: expected a maximum of tokens for an answer under a budget, received none, and none is documented for "m"; set max_tokens',
+    ]);
+  });
+
+  it('names the judge whose answer has no bound', () => {
+    const roles = [aRole({ step: 'member-1', maxTokens: 100 }), aRole({ step: 'judge' })];
+
+    expect(check({ configs: [aConfig({ roles })] })).toEqual([
+      'configs[0].judge.max_tokens: expected a maximum of tokens for an answer under a budget, received none, and none is documented for "m"; set max_tokens',
     ]);
   });
 

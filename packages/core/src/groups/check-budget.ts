@@ -34,7 +34,9 @@ function configProblems(
     const bound = boundCall(sampleOf(role, imageConfigs.has(config.name)), price);
     if (bound.kind === 'bounded') return [];
     const remedy = price === undefined ? `; add [prices."${model}"]` : '';
-    return [`${where}.${bound.key}: ${bound.problem}${remedy}`];
+    // Alone among the roles, a judge gets nothing from its config.
+    const table = role.step === 'judge' ? `${where}.judge` : where;
+    return [`${table}.${bound.key}: ${bound.problem}${remedy}`];
   });
   return [...new Set(problems)];
 }
