@@ -1,7 +1,7 @@
 import { renderSummary, SummaryBuilder } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
 import { column, summaryColumns } from '../../../packages/core/src/results/summary-columns.ts';
-import { aCellRow, aGroupHeader } from '../../support/builders.ts';
+import { aCall, aCellRow, aGroupHeader } from '../../support/builders.ts';
 
 const [config] = summaryColumns;
 const runs = column({
@@ -37,6 +37,14 @@ describe('an added column', () => {
 });
 
 describe('the columns of the summary table', () => {
+  it('show the cost of calls whose cells have no answer yet', () => {
+    const cost = summaryColumns.filter(({ title }) => ['config', 'cost'].includes(title));
+    const builder = new SummaryBuilder(aGroupHeader({ group: 'demo' }), 0);
+    builder.add(aCellRow({ outcome: 'not-attempted', calls: [aCall({ costUsd: 2 })] }));
+
+    expect(renderSummary(builder.build(), 'text', { columns: cost })).toContain('direct  $2.0000');
+  });
+
   it('have titles of their own', () => {
     const titles = summaryColumns.map(({ title }) => title);
 

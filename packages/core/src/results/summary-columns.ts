@@ -218,8 +218,10 @@ function unpricedCalls({ replicates }: ConfigSummary): number | null {
 
 function totalOfKnown(amount: (replicate: ReplicateSummary) => number | null) {
   return ({ replicates }: ConfigSummary): number | null => {
-    // A run that has not begun has spent nothing.
-    const begun = replicates.filter(({ questions, notAttempted }) => notAttempted < questions);
+    // A run that has not begun has spent nothing; cells without an answer may have made calls.
+    const begun = replicates.filter(
+      ({ questions, notAttempted, calls }) => notAttempted < questions || calls > 0,
+    );
     return sumKnown(begun.map(amount));
   };
 }
