@@ -44,6 +44,14 @@ describe('an estimate without a pilot', () => {
     expect(costUsd).toEqual({ expected: null, lower: 200, upper: 680 + 2_000 });
   });
 
+  it('takes a router that has one model left for a config of that model', () => {
+    const [asked, routed] = ['direct', 'router'].map((solver) =>
+      estimate({ configs: [aConfig({ maxTokens: 100, solver })] }),
+    );
+
+    expect(routed).toEqual(asked);
+  });
+
   it('counts every replicate', () => {
     const { cells, inputTokens } = estimate({ replicates: 3 });
 

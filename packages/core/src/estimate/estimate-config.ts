@@ -105,10 +105,15 @@ function known(amounts: readonly (number | null)[], cells: number): PredictedTot
   return sample.length < amounts.length ? UNKNOWN : predictedTotal(sample, cells);
 }
 
+/** A router that has one model left asks as a config of that model does. */
+function callsOnce({ solver, roles }: Config): boolean {
+  return solver === 'direct' || (solver === 'router' && roles.length === 1);
+}
+
 function fromPrompts(planned: PlannedConfig): Figures {
   const { config, cells, prompts } = planned;
-  // What another solver asks depends on the answers.
-  if (config.solver !== 'direct') {
+  // What any other asks depends on the answers.
+  if (!callsOnce(config)) {
     const why = `the solver "${config.solver}" calls as often as the answers make it`;
     const unknown = {
       calls: UNKNOWN,
