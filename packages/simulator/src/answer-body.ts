@@ -33,6 +33,8 @@ export interface RenderInput {
   readonly model: string;
   readonly createdSeconds: number;
   readonly promptTokens: number;
+  /** It is of a request in a batch. @default false */
+  readonly isBatched?: boolean;
 }
 
 /**

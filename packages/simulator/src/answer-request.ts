@@ -295,7 +295,8 @@ function toLogEntry(input: {
   };
 }
 
-function readBody(request: IncomingMessage, onBody: (body: string) => void): void {
+/** Reads the whole body of a request. */
+export function readBody(request: IncomingMessage, onBody: (body: string) => void): void {
   const chunks: Buffer[] = [];
   request.on('data', (chunk: Buffer) => chunks.push(chunk));
   request.on('end', () => {

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { batchingSchema } from './batches/load-batching.ts';
 import { rateLimitSchema } from './load-rate-limit.ts';
 import { readJsonFile } from './read-input-file.ts';
 
@@ -106,6 +107,8 @@ const faultsSchema = z.strictObject({
   faults: z.array(faultSchema),
   /** What it refuses is not looked at by the faults. */
   rateLimit: rateLimitSchema.optional(),
+  /** The requests of batches have faults of their own. */
+  batches: batchingSchema.optional(),
 });
 /** Faults in order of precedence: the first one that matches a request is injected. And the provider's rate limit. */
 export type Faults = z.infer<typeof faultsSchema>;
@@ -113,7 +116,7 @@ export type Faults = z.infer<typeof faultsSchema>;
 /**
  * Loads a fault file.
  *
- * @param path - JSON: `{ seed, faults: [ { kind, <conditions>, <parameters> } ], rateLimit? }`.
+ * @param path - JSON: `{ seed, faults: [ { kind, <conditions>, <parameters> } ], rateLimit?, batches? }`.
  * @throws {ThriceError} `invalid-file` naming key path, expected and received.
  */
 export async function loadFaults(path: string): Promise<Faults> {

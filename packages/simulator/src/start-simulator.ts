@@ -9,6 +9,7 @@ import { ThriceError } from '@thrice/core';
 import { createRequestHandler } from './answer-request.ts';
 import { isApiError, modelNotFound, unknownUrl } from './api-error.ts';
 import { BackgroundResponses } from './background-responses.ts';
+import { createBatchApi } from './batches/batch-api.ts';
 import { createBehaviourModel } from './behaviour-model.ts';
 import { createFaultPlan } from './fault-plan.ts';
 import type { Behaviour } from './load-behaviour.ts';
@@ -74,7 +75,8 @@ const backlog = 4096;
  * Starts a model server that speaks chat completions, responses and Anthropic's messages.
  *
  * Endpoints: `POST /v1/chat/completions`, `/v1/responses` and `/v1/messages` (JSON and SSE), `GET /v1/responses/<id>` and
- * `POST /v1/responses/<id>/cancel` for responses in the background, `GET /v1/models`, `GET /v1/models/<name>`, `GET /thrice/stats`.
+ * `POST /v1/responses/<id>/cancel` for responses in the background, OpenAI's `/v1/files` and `/v1/batches` and Anthropic's
+ * `/v1/messages/batches`, `GET /v1/models`, `GET /v1/models/<name>`, `GET /thrice/stats`.
  *
  * @throws {ThriceError} `invalid-argument` when the server cannot listen on the host and port;
  *   `invalid-file` when the log cannot be opened.
@@ -90,14 +92,22 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
   const background = new BackgroundResponses(clock);
   const services = { model, faultPlan, rateLimiter, background, counter, log, clock };
   const handler = createRequestHandler(services);
-  const stats = () => counter.snapshot(handler.rateWindows());
+  const batches = createBatchApi({
+    services: { model, counter, clock },
+    seed: faults?.seed ?? 0,
+    batching: faults?.batches ?? {},
+  });
+  const stats = () => {
+    batches.settle();
+    return counter.snapshot(handler.rateWindows());
+  };
 
   const server = createHttpServer((request, response) => {
     const path = pathOf(request);
     const protocol = request.method === 'POST' ? protocols.get(path) : undefined;
+    const route = `${request.method ?? ''} ${path}`;
     if (protocol !== undefined) handler.handle(request, response, protocol);
-    else {
-      const route = `${request.method ?? ''} ${path}`;
+    else if (!batches.handle(route, request, response)) {
       answerOtherRequest(route, response, { model, background, stats });
     }
   });

@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { pipeline, Readable } from 'node:stream';
 import { type AnswerBody, splitText } from './answer-body.ts';
 import { type ApiError, errorObject } from './api-error.ts';
 import type { SimulatorClock } from './system-clock.ts';
@@ -36,6 +37,16 @@ export function writeError(
   describe: (error: ApiError) => object = errorObject,
 ): void {
   writeJson(response, error.status, JSON.stringify(describe(error)), error.headers);
+}
+
+/** Sends a file of lines, no faster than it is read. */
+export function writeLines(response: ServerResponse, lines: Iterable<string>): void {
+  response.writeHead(200, ['Content-Type', 'application/x-jsonl']);
+  const pieces = (function* () {
+    for (const line of lines) yield `${line}\n`;
+  })();
+  // A client that leaves in the middle is no failure.
+  pipeline(Readable.from(pieces), response, () => undefined);
 }
 
 /** Sends a 200 response with its whole body immediately. */

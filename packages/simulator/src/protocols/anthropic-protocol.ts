@@ -65,6 +65,7 @@ const ERROR_TYPES: ReadonlyMap<number, string> = new Map([
   [400, 'invalid_request_error'],
   [401, 'authentication_error'],
   [404, 'not_found_error'],
+  [413, 'request_too_large'],
   [429, 'rate_limit_error'],
   [529, 'overloaded_error'],
 ]);
@@ -142,14 +143,14 @@ function describeMessage(input: RenderInput, isEnded = true) {
 /** What the first event of a stream reports. */
 const FIRST_OUTPUT_TOKENS = 1;
 
-function usageOf({ answer, promptTokens }: RenderInput, outputTokens: number) {
+function usageOf({ answer, promptTokens, isBatched }: RenderInput, outputTokens: number) {
   return {
     input_tokens: promptTokens,
     cache_creation_input_tokens: 0,
     cache_read_input_tokens: 0,
     output_tokens: outputTokens,
     output_tokens_details: { thinking_tokens: Math.min(answer.reasoningTokens, outputTokens) },
-    service_tier: 'standard',
+    service_tier: isBatched === true ? 'batch' : 'standard',
   };
 }
 

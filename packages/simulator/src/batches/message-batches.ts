@@ -1,0 +1,240 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+import { type ApiError, invalidRequest } from '../api-error.ts';
+import { isRecord } from '../prompt-request.ts';
+import type { ServedProtocol } from '../protocols/served-protocol.ts';
+import { answerRow, type BatchRow, type BatchServices, type RowAnswer } from './answer-row.ts';
+import type { BatchReply } from './batch-reply.ts';
+import { BatchWork } from './batch-work.ts';
+import type { Batching } from './load-batching.ts';
+
+/**
+ * The limits of a batch: https://platform.claude.com/docs/en/build-with-claude/batch-processing (2026-11), and for the
+ * custom ID, https://platform.claude.com/docs/en/api/creating-message-batches.
+ */
+const MAX_MESSAGES = 100_000;
+const MAX_BATCH_BYTES = 256 * 1024 * 1024;
+const CUSTOM_ID = /^[a-zA-Z0-9_-]{1,64}$/;
+
+const DAY_MS = 86_400_000;
+const MAX_PAGE = 1000;
+const DEFAULT_PAGE = 20;
+
+interface MessageBatch {
+  readonly id: string;
+  readonly createdMs: number;
+  readonly work: BatchWork;
+}
+
+/**
+ * Anthropic's message batches, in memory.
+ *
+ * @see https://platform.claude.com/docs/en/build-with-claude/batch-processing (2026-11), and
+ *   `resources/messages/batches` in the types of `@anthropic-ai/sdk` 1.12.0
+ */
+export class MessageBatches {
+  /** Newest last. */
+  readonly #batches = new Map<string, MessageBatch>();
+  readonly #protocol: ServedProtocol;
+  readonly #services: BatchServices;
+  readonly #seed: number;
+  readonly #batching: Batching;
+
+  constructor(init: {
+    readonly protocol: ServedProtocol;
+    readonly services: BatchServices;
+    readonly seed: number;
+    readonly batching: Batching;
+  }) {
+    this.#protocol = init.protocol;
+    this.#services = init.services;
+    this.#seed = init.seed;
+    this.#batching = init.batching;
+  }
+
+  /** Works on what is due. */
+  settle(): void {
+    const nowMs = this.#services.clock.now();
+    for (const { work } of this.#batches.values()) work.phaseAt(nowMs);
+  }
+
+  create(headers: IncomingHttpHeaders, body: string): BatchReply | ApiError {
+    if (headers['anthropic-version'] === undefined) {
+      return invalidRequest('anthropic-version: header is required');
+    }
+    if (Buffer.byteLength(body) > MAX_BATCH_BYTES) return tooLarge;
+    const rows = readRequests(body);
+    if ('status' in rows) return rows;
+    const services = this.#services;
+    const protocol = this.#protocol;
+    const createdMs = services.clock.now();
+    const work = new BatchWork({
+      rows,
+      seed: this.#seed,
+      batching: this.#batching,
+      startedMs: createdMs,
+      answer: (row, hasFailed) =>
+        answerRow(row, { id: randomUUID(), protocol, headers, services, hasFailed }),
+    });
+    const batch = { id: `msgbatch_${randomUUID().replaceAll('-', '')}`, createdMs, work };
+    this.#batches.set(batch.id, batch);
+    return { document: describe(batch, 'in_progress', undefined) };
+  }
+
+  /** @param origin - Where the server is, for the URL of the results. */
+  retrieve(id: string, origin: string): BatchReply | ApiError {
+    const batch = this.#batches.get(id);
+    return batch === undefined ? notFound(id) : { document: this.#describeNow(batch, origin) };
+  }
+
+  cancel(id: string, origin: string): BatchReply | ApiError {
+    const nowMs = this.#services.clock.now();
+    this.#batches.get(id)?.work.cancel(nowMs);
+    return this.retrieve(id, origin);
+  }
+
+  /** Lists batches, newest first. */
+  list(query: URLSearchParams, origin: string): BatchReply | ApiError {
+    const limit = Math.min(MAX_PAGE, Number(query.get('limit') ?? DEFAULT_PAGE));
+    const newestFirst = [...this.#batches.values()].reverse();
+    const after = query.get('after_id');
+    const start = after === null ? 0 : newestFirst.findIndex(({ id }) => id === after) + 1;
+    const page = newestFirst.slice(start, start + limit);
+    return {
+      document: {
+        data: page.map((batch) => this.#describeNow(batch, origin)),
+        first_id: page[0]?.id ?? null,
+        last_id: page.at(-1)?.id ?? null,
+        has_more: start + limit < newestFirst.length,
+      },
+    };
+  }
+
+  results(id: string): BatchReply | ApiError {
+    const batch = this.#batches.get(id);
+    if (batch === undefined) return notFound(id);
+    if (this.#statusOf(batch) !== 'ended') {
+      return invalidRequest('The results of a batch are available once its processing has ended.');
+    }
+    return { lines: describeResults(batch.work) };
+  }
+
+  #statusOf({ work }: MessageBatch): 'in_progress' | 'canceling' | 'ended' {
+    const phase = work.phaseAt(this.#services.clock.now());
+    if (phase === 'ended' || phase === 'cancelled') return 'ended';
+    return phase === 'cancelling' ? 'canceling' : 'in_progress';
+  }
+
+  #describeNow(batch: MessageBatch, origin: string): object {
+    return describe(batch, this.#statusOf(batch), origin);
+  }
+}
+
+function describe(
+  { id, createdMs, work }: MessageBatch,
+  status: 'in_progress' | 'canceling' | 'ended',
+  origin: string | undefined,
+): object {
+  const isEnded = status === 'ended';
+  const { cancelledMs } = work;
+  return {
+    id,
+    type: 'message_batch',
+    processing_status: status,
+    request_counts: isEnded ? countEnded(work) : { ...NO_COUNTS, processing: work.totalCount },
+    ended_at: isEnded ? toIso(work.endMs) : null,
+    created_at: toIso(createdMs),
+    expires_at: toIso(createdMs + DAY_MS),
+    archived_at: null,
+    cancel_initiated_at: cancelledMs === undefined ? null : toIso(cancelledMs),
+    results_url: isEnded ? `${origin ?? ''}/v1/messages/batches/${id}/results` : null,
+  };
+}
+
+const NO_COUNTS = { processing: 0, succeeded: 0, errored: 0, canceled: 0, expired: 0 };
+
+function countEnded(work: BatchWork) {
+  const succeeded = work.answers.filter(({ status }) => status === 200).length;
+  return {
+    processing: 0,
+    succeeded,
+    errored: work.answers.length - succeeded,
+    canceled: work.canceled.length,
+    expired: work.expired.length,
+  };
+}
+
+function* describeResults(work: BatchWork): Iterable<string> {
+  for (const answer of work.answers) yield describeAnswer(answer);
+  for (const { customId } of work.expired) yield describeUnanswered(customId, 'expired');
+  for (const { customId } of work.canceled) yield describeUnanswered(customId, 'canceled');
+}
+
+/** A line of the results, written by hand: the body is JSON already. */
+function describeAnswer({ customId, status, text }: RowAnswer): string {
+  const result =
+    status === 200
+      ? `{"type":"succeeded","message":${text}}`
+      : `{"type":"errored","error":${text}}`;
+  return `{"custom_id":${JSON.stringify(customId)},"result":${result}}`;
+}
+
+function describeUnanswered(customId: string, type: 'expired' | 'canceled'): string {
+  return JSON.stringify({ custom_id: customId, result: { type } });
+}
+
+function readRequests(body: string): readonly BatchRow[] | ApiError {
+  const requests = parseRequests(body);
+  if (requests === undefined) return invalidRequest('requests: Field required');
+  if (requests.length === 0) return invalidRequest('requests: at least one request is required');
+  // Limits and pattern are documented, the words of these refusals are not.
+  if (requests.length > MAX_MESSAGES) {
+    return invalidRequest(`requests: at most ${MAX_MESSAGES} requests are allowed`);
+  }
+  const rows = new Map<string, BatchRow>();
+  for (const [index, request] of requests.entries()) {
+    const row = readRequest(request);
+    if (typeof row === 'string') return invalidRequest(`requests.${index}.${row}`);
+    const { customId } = row;
+    if (rows.has(customId)) {
+      return invalidRequest(`requests.${index}.custom_id: '${customId}' is used more than once`);
+    }
+    rows.set(customId, row);
+  }
+  return [...rows.values()];
+}
+
+/** Reads a request; a text for what is wrong with it. */
+function readRequest(request: unknown): BatchRow | string {
+  const { custom_id: customId, params } = isRecord(request) ? request : {};
+  if (typeof customId !== 'string' || !CUSTOM_ID.test(customId)) {
+    return `custom_id: String should match pattern '${CUSTOM_ID.source}'`;
+  }
+  return isRecord(params) ? { customId, body: JSON.stringify(params) } : 'params: Field required';
+}
+
+function parseRequests(body: string): readonly unknown[] | undefined {
+  try {
+    const value: unknown = JSON.parse(body);
+    const requests = isRecord(value) ? value['requests'] : undefined;
+    return Array.isArray(requests) ? requests : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** https://platform.claude.com/docs/en/api/errors (2026-11) */
+const tooLarge: ApiError = {
+  status: 413,
+  type: 'request_too_large',
+  code: null,
+  message: 'Request exceeds the maximum allowed number of bytes.',
+};
+
+function notFound(id: string): ApiError {
+  return { status: 404, type: 'not_found_error', code: null, message: `batch: ${id} not found` };
+}
+
+function toIso(ms: number): string {
+  return new Date(ms).toISOString();
+}
