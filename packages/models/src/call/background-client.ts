@@ -5,10 +5,10 @@ import {
   limits,
   type ModelRequest,
   type ModelResponse,
-  ThriceError,
   toThriceError,
 } from '@thrice/core';
 import type { EndpointRequest } from './endpoint-request.ts';
+import { mapNotFound } from './map-not-found.ts';
 import type { BackgroundProtocol } from './wire-protocol.ts';
 
 /** Sends a request to an endpoint of its lane. */
@@ -61,16 +61,4 @@ export function createBackgroundClient(protocol: BackgroundProtocol, send: Send)
       });
     },
   };
-}
-
-/**
- * A vendor that does not know a response names it. Any other 404 says nothing about the response: OpenAI sends them in
- * disruptions (https://github.com/zed-industries/zed/pull/63705, 2026-09), and a gateway for a path that it does not
- * route.
- */
-function mapNotFound(error: ThriceError, responseId: string): ThriceError {
-  const { message, details } = error;
-  if (details.status !== 404) return error;
-  const code = message.includes(responseId) ? 'unknown-response' : 'unclassified';
-  return new ThriceError({ code, message, details });
 }

@@ -5,24 +5,19 @@ import {
   type ModelClient,
   type ModelRequest,
   type ModelResponse,
-  type RateLimitHeaders,
-  ThriceError,
   toThriceError,
 } from '@thrice/core';
-import { APIError } from 'openai/core/error';
 import { CallTimeout } from '../transport/call-timeout.ts';
-import { type HttpResponse, type HttpTransport, readText } from '../transport/http-transport.ts';
+import type { HttpTransport } from '../transport/http-transport.ts';
 import { mapTransportError } from '../transport/map-transport-error.ts';
 import { pickRateLimits } from '../transport/rate-limit-headers.ts';
 import { type Redact, redactValue } from '../transport/redact.ts';
-import { refuseDetour } from '../transport/refuse-detour.ts';
 import { createBackgroundClient } from './background-client.ts';
-import type { EndpointOutcome } from './endpoint-pool.ts';
 import type { EndpointRequest } from './endpoint-request.ts';
 import { findMissingAnswer } from './find-missing-answer.ts';
 import { type LaneEndpoint, type OpenLane, openLane } from './lane-endpoints.ts';
-import { mapApiError, withDetails } from './map-call-error.ts';
-import { parseJson } from './parse-json.ts';
+import { withDetails } from './map-call-error.ts';
+import { interrupted, mapFailure, outcomeOf, readRefusal } from './map-failure.ts';
 import { receiveBody } from './receive-body.ts';
 import type { WireProtocol } from './wire-protocol.ts';
 
@@ -110,11 +105,15 @@ export class LaneModelClient implements ModelClient {
     const response = await call
       .exchange(endpoint, { headers, stop: call.timeout })
       .catch((error: unknown) => {
-        throw this.#mapFailure(mapTransportError(error), call, {});
+        throw mapFailure(mapTransportError(error), call, {
+          nowMs: this.#clock.now(),
+          rateLimits: {},
+        });
       });
     const rateLimits = pickRateLimits(response.headers);
     if (response.status < 200 || response.status > 299) {
-      throw this.#mapFailure(await readRefusal(response, endpoint.url), call, rateLimits);
+      const refusal = await readRefusal(response, endpoint.url);
+      throw mapFailure(refusal, call, { nowMs: this.#clock.now(), rateLimits });
     }
 
     // From here on the call is paid for: what is wrong with the response is its fault, not an exception. That it was
@@ -123,8 +122,8 @@ export class LaneModelClient implements ModelClient {
     const received = await receiveBody(response, startAssembly, startedMs);
     const latencyMs = performance.now() - startedMs;
     const raw = redactValue(received.raw, call.redact);
-    const context = { lane: request.lane, nowMs: this.#clock.now() };
-    const { problem, ...answer } = this.#protocol.readAnswer(raw, context);
+    const nowMs = this.#clock.now();
+    const { problem, ...answer } = this.#protocol.readAnswer(raw, { lane: request.lane, nowMs });
     const failure = received.failure ?? problem ?? findMissingAnswer(answer);
     return {
       endpoint: endpoint.url,
@@ -133,7 +132,7 @@ export class LaneModelClient implements ModelClient {
       ttftMs: received.ttftMs,
       rateLimits,
       raw,
-      fault: failure === undefined ? undefined : this.#mapFailure(failure, call, rateLimits),
+      fault: failure && mapFailure(failure, call, { nowMs, rateLimits }),
     };
   }
 
@@ -149,78 +148,10 @@ export class LaneModelClient implements ModelClient {
     this.#lanes.set(lane.name, opened);
     return opened;
   }
-
-  /** Translates what went wrong with a call, with its latency and without the lane's key. */
-  #mapFailure(
-    error: ThriceError | APIError,
-    call: PendingCall,
-    rateLimits: RateLimitHeaders,
-  ): ThriceError {
-    const { redact, signal, timeout, timeoutMs, startedMs } = call;
-    const latencyMs = performance.now() - startedMs;
-    if (error instanceof APIError) {
-      const context = { nowMs: this.#clock.now(), latencyMs, rateLimits };
-      return redactError(mapApiError(error, context), redact);
-    }
-    if (isBrokenOff(error) && signal.aborted) return interrupted(signal);
-    if (isBrokenOff(error) && timeout.isOver) return timedOut(timeoutMs, latencyMs, error);
-    return redactError(withDetails(error, { latencyMs }), redact);
-  }
-}
-
-/** What the end of a call says about its endpoint; undefined is an answer. */
-function outcomeOf(error: ThriceError | undefined): EndpointOutcome {
-  if (error?.class === 'conflict' || error?.class === 'internal') return 'unknown';
-  switch (error?.code) {
-    case 'connection-failed':
-      return 'unreachable';
-    case 'model-unavailable':
-    case 'model-timeout':
-      return 'failing';
-    default:
-      return 'responded';
-  }
-}
-
-/** Whether the connection ended first; a call that is stopped ends its connection. */
-function isBrokenOff(failure: ThriceError | APIError | undefined): boolean {
-  return failure instanceof ThriceError && failure.code === 'connection-failed';
-}
-
-/** The longest body of a refusal that is read: it explains one error. */
-const MAX_REFUSAL_BYTES = 1024 * 1024;
-
-/** Reads a response that refuses by its status, whatever its body is, or that the API has not sent. */
-async function readRefusal(response: HttpResponse, url: string): Promise<ThriceError | APIError> {
-  const { text } = await readText(response, MAX_REFUSAL_BYTES);
-  const detour = refuseDetour(response, url);
-  if (detour !== undefined) return detour;
-  const refused = (parseJson(text) ?? text) as object;
-  return new APIError(response.status, refused, undefined, undefined);
 }
 
 /** Names the cell of a call for the log of a local endpoint. Vendors do not receive it. */
 function cellHeader({ cell, step }: ModelRequest): Record<string, string> {
   const parts = [cell.run, cell.config, cell.id, step];
   return { 'x-thrice-cell': parts.map(encodeURIComponent).join('/') };
-}
-
-function interrupted({ reason }: AbortSignal): ThriceError {
-  if (reason instanceof ThriceError) return reason;
-  return new ThriceError({
-    code: 'interrupted',
-    message: 'the call was stopped',
-    cause: reason,
-  });
-}
-
-function timedOut(timeoutMs: number, latencyMs: number, cause: unknown): ThriceError {
-  const message = `no answer within ${timeoutMs / 1000} s`;
-  return new ThriceError({ code: 'model-timeout', message, details: { latencyMs }, cause });
-}
-
-function redactError(error: ThriceError, redact: Redact | undefined): ThriceError {
-  const message = redact?.(error.message) ?? error.message;
-  if (message === error.message) return error;
-  return new ThriceError({ code: error.code, message, details: error.details });
 }
