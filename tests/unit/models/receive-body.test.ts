@@ -29,6 +29,8 @@ function aResponse(
       }
       return failure;
     },
+    pause: () => undefined,
+    resume: () => undefined,
   };
 }
 

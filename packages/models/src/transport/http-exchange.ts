@@ -40,6 +40,7 @@ export class HttpExchange implements Dispatcher.DispatchHandler, HttpResponse {
   /** All of the body has arrived, though some of it may not be decoded yet. */
   #isReceived = false;
   #isOver = false;
+  #isPaused = false;
   #closing: NodeJS.Timeout | undefined;
 
   constructor(stop: StopSource) {
@@ -63,6 +64,18 @@ export class HttpExchange implements Dispatcher.DispatchHandler, HttpResponse {
     for (const piece of this.#early.splice(0)) this.#decode(piece);
     if (this.#isReceived || this.#failure !== undefined) this.#endInput();
     return await this.#end.promise;
+  }
+
+  pause(): void {
+    this.#isPaused = true;
+    if (!this.#isReceived) this.#controller?.pause();
+    this.#decoder?.pause();
+  }
+
+  resume(): void {
+    this.#isPaused = false;
+    this.#decoder?.resume();
+    if (!this.#isReceived && !this.#isOver) this.#controller?.resume();
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -116,7 +129,9 @@ export class HttpExchange implements Dispatcher.DispatchHandler, HttpResponse {
       this.#close(mapTransportError(error));
     }
     this.#decoder?.on('data', (piece: Buffer) => this.#deliver(piece));
-    this.#decoder?.on('drain', () => this.#controller?.resume());
+    this.#decoder?.on('drain', () => {
+      if (!this.#isPaused) this.#controller?.resume();
+    });
     this.#decoder?.on('error', (error) => this.#close(mapTransportError(error)));
     this.#decoder?.on('end', () => this.#settle(this.#failure));
   }

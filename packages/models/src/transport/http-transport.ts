@@ -18,7 +18,7 @@ export interface HttpRequest {
 
 /** A request with a body. */
 export interface HttpPost extends HttpRequest {
-  /** JSON. */
+  /** JSON, unless the endpoint's headers say otherwise. */
   readonly body: string;
 }
 
@@ -38,6 +38,10 @@ export interface HttpResponse {
    *   cannot be decoded.
    */
   readBody(maxBytes: number, onPiece: (piece: Buffer) => boolean): Promise<ThriceError | undefined>;
+  /** Lets the server wait with the rest of the body; pieces that are on their way still arrive. */
+  pause(): void;
+  /** Goes on after {@link pause}. */
+  resume(): void;
 }
 
 /**
