@@ -335,6 +335,17 @@ export { type Verification, verifyGroup } from './groups/verify-group.ts';
 export { limits } from './limits.ts';
 export { mapBounded, pagesOf } from './map-bounded.ts';
 export type { ActiveGroup, ActiveGroups, DeferredCells } from './ports/active-groups.ts';
+export type {
+  BatchClient,
+  BatchClientFor,
+  BatchedResponse,
+  BatchLimits,
+  BatchRequest,
+  BatchResult,
+  BatchState,
+  BatchSubmission,
+  VendorBatch,
+} from './ports/batch-client.ts';
 export type { BlobRemover, BlobStore } from './ports/blob-store.ts';
 export type { Budgets, CountedJournal, Reserving } from './ports/budgets.ts';
 export type { CallConditions, Conditions } from './ports/call-conditions.ts';
@@ -392,7 +403,7 @@ export type { Webhook } from './ports/webhook.ts';
 export { type BoundedRequest, boundCall, type CallBound } from './pricing/bound-call.ts';
 export { builtinPrice } from './pricing/builtin-price.ts';
 export { BUILTIN_PRICES_VERSION, builtinPriceLists } from './pricing/builtin-prices.ts';
-export { highestCost, priceUsage, type TokenBounds } from './pricing/price-usage.ts';
+export { BATCH_TIER, highestCost, priceUsage, type TokenBounds } from './pricing/price-usage.ts';
 export { bbhAverages } from './results/bbh-averages.ts';
 export {
   type BudgetSummary,

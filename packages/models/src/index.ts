@@ -1,5 +1,6 @@
 /** Model clients: one per wire protocol, over one transport, with the differences between vendors in tables. */
 
+export { openBatchClients } from './batch/open-batch-clients.ts';
 export { LaneModelClient, type ModelClientInit } from './call/lane-model-client.ts';
 export { listModels } from './list-models.ts';
 export { type ModelClients, openModelClients } from './open-model-clients.ts';

@@ -10,8 +10,12 @@ import type { WireProtocol } from './wire-protocol.ts';
 export interface LaneEndpoint {
   readonly url: string;
   readonly http: HttpEndpoint;
-  /** Opens another path below the base URL. */
-  readonly open: (path: string) => HttpEndpoint;
+  /**
+   * Opens another path below the base URL.
+   *
+   * @param headers - In addition to the lane's, or in place of them.
+   */
+  readonly open: (path: string, headers?: Readonly<Record<string, string>>) => HttpEndpoint;
   readonly isLoopback: boolean;
 }
 
@@ -51,7 +55,8 @@ export function openLane(
   }
   const headers = endpointHeaders(protocol, key);
   const [first, ...others] = lane.endpoints.map((url): LaneEndpoint => {
-    const open = (path: string) => transport.open(endpointUrl(url, path), headers);
+    const open: LaneEndpoint['open'] = (path, own = {}) =>
+      transport.open(endpointUrl(url, path), { ...headers, ...own });
     return { url, http: open(protocol.path), open, isLoopback: isLoopback(url) };
   });
   if (first === undefined) {

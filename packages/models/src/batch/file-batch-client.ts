@@ -1,0 +1,253 @@
+import { randomUUID } from 'node:crypto';
+import {
+  type BatchClient,
+  type BatchLimits,
+  type BatchResult,
+  type BatchState,
+  type BatchSubmission,
+  type Lane,
+  ThriceError,
+  toThriceError,
+  type VendorBatch,
+} from '@thrice/core';
+import { fieldOf, isRecord } from '../call/json-value.ts';
+import type { ModelClientInit } from '../call/lane-model-client.ts';
+import { mapNotFound } from '../call/map-not-found.ts';
+import type { WireProtocol } from '../call/wire-protocol.ts';
+import {
+  answered,
+  mapRefusal,
+  notEnded,
+  type ResultContext,
+  refused,
+  unreadableBatch,
+} from './batch-response.ts';
+import { gatherLines } from './gather-lines.ts';
+import { type LaneDocument, LaneRequests } from './lane-requests.ts';
+
+/** 200 MB may take as long as this to send, ms. */
+const UPLOAD_TIMEOUT_MS = 600_000;
+/** The key of a batch's metadata that has its caller's name. */
+const BATCH_ID_KEY = 'thrice_batch_id';
+/** The most batches that a page of the list may have, and the pages that are looked through. */
+const PAGE_LIMIT = 100;
+const MAX_PAGES = 100;
+/** Names that are safe within a path. */
+const SAFE_NAME = /^\w[\w.:=~+-]{0,1023}$/;
+/** A request that was not worked on before its batch was cancelled; the vendor documents only `batch_expired`. */
+const CANCELLED = /cancell?ed/;
+
+/**
+ * OpenAI's batch interface, for chat completions and responses: files of lines, uploaded and downloaded.
+ *
+ * @see https://developers.openai.com/api/docs/guides/batch (2026-11), and `resources/batches` and `resources/files` in
+ *   the types of `openai` 7.55.0
+ */
+export class FileBatchClient implements BatchClient {
+  readonly limits: BatchLimits = {
+    requestCount: 50_000,
+    bytes: 200 * 1024 * 1024,
+    hasOneModel: true,
+  };
+  readonly #protocol: WireProtocol;
+  readonly #requests: LaneRequests;
+
+  constructor(protocol: WireProtocol, init: ModelClientInit) {
+    this.#protocol = protocol;
+    this.#requests = new LaneRequests(protocol, init);
+  }
+
+  async submit(submission: BatchSubmission, signal: AbortSignal): Promise<VendorBatch> {
+    const { lane, batchId, requests } = submission;
+    const url = `/v1${this.#protocol.path}`;
+    const lines = gatherLines(requests, this.limits, ({ customId, request }) => {
+      const body = this.#protocol.describeRequest({ ...request, isStreamed: false });
+      return { custom_id: customId, method: 'POST', url, body };
+    });
+    const file = await this.#upload(lane, { name: batchId, lines }, signal);
+    const fields = {
+      input_file_id: readName(file.raw),
+      endpoint: url,
+      completion_window: '24h',
+      metadata: { [BATCH_ID_KEY]: batchId },
+    };
+    const { endpoint, raw } = await this.#requests.fetchDocument({
+      lane,
+      signal,
+      endpoint: file.endpoint,
+      exchange: async ({ open }, init) =>
+        await open('/batches').post({ ...init, body: JSON.stringify(fields) }),
+    });
+    return { endpoint, vendorId: readName(raw) };
+  }
+
+  async poll(lane: Lane, batch: VendorBatch, signal: AbortSignal): Promise<BatchState> {
+    return this.#readState(await this.#retrieve(lane, batch, signal));
+  }
+
+  async cancel(lane: Lane, batch: VendorBatch, signal: AbortSignal): Promise<BatchState> {
+    const path = `/batches/${encodeURIComponent(batch.vendorId)}/cancel`;
+    const { raw } = await this.#ask({ lane, batch, signal, path, isPost: true });
+    return this.#readState(raw);
+  }
+
+  async *results(lane: Lane, batch: VendorBatch, signal: AbortSignal): AsyncGenerator<BatchResult> {
+    const { endpoint } = batch;
+    const raw = await this.#retrieve(lane, batch, signal);
+    if (!isEnded(raw)) throw notEnded();
+    for (const field of ['output_file_id', 'error_file_id']) {
+      const id = fieldOf(raw, field);
+      if (typeof id !== 'string' || !SAFE_NAME.test(id)) continue;
+      const path = `/files/${encodeURIComponent(id)}/content`;
+      const lines = this.#requests.fetchLines({
+        lane,
+        signal,
+        endpoint,
+        exchange: async ({ open }, init) => await open(path).get(init),
+      });
+      for await (const line of lines) {
+        const nowMs = this.#requests.nowMs;
+        const result = readLine(line, { protocol: this.#protocol, lane, endpoint, nowMs });
+        if (result !== undefined) yield result;
+      }
+    }
+  }
+
+  /** Looks through the newest 10,000 batches of the account. */
+  async find(lane: Lane, batchId: string, signal: AbortSignal): Promise<VendorBatch | undefined> {
+    let after = '';
+    for (let page = 0; page < MAX_PAGES; page += 1) {
+      const path = `/batches?limit=${PAGE_LIMIT}${after}`;
+      const { endpoint, raw } = await this.#requests.fetchDocument({
+        lane,
+        signal,
+        exchange: async ({ open }, init) => await open(path).get(init),
+      });
+      const data = fieldOf(raw, 'data');
+      const batches: readonly unknown[] = Array.isArray(data) ? data : [];
+      const found = batches.find(
+        (each) => fieldOf(fieldOf(each, 'metadata'), BATCH_ID_KEY) === batchId,
+      );
+      if (found !== undefined) return { endpoint, vendorId: readName(found) };
+      if (fieldOf(raw, 'has_more') !== true || batches.length === 0) return undefined;
+      after = `&after=${encodeURIComponent(readName(batches.at(-1)))}`;
+    }
+    return undefined;
+  }
+
+  async #upload(
+    lane: Lane,
+    { name, lines }: { readonly name: string; readonly lines: string },
+    signal: AbortSignal,
+  ): Promise<LaneDocument> {
+    const boundary = `thrice-${randomUUID()}`;
+    const headers = { 'content-type': `multipart/form-data; boundary=${boundary}` };
+    const body = describeForm(boundary, `${encodeURIComponent(name)}.jsonl`, lines);
+    return await this.#requests.fetchDocument({
+      lane,
+      signal,
+      timeoutMs: UPLOAD_TIMEOUT_MS,
+      exchange: async ({ open }, init) => await open('/files', headers).post({ ...init, body }),
+    });
+  }
+
+  async #retrieve(lane: Lane, batch: VendorBatch, signal: AbortSignal): Promise<unknown> {
+    const path = `/batches/${encodeURIComponent(batch.vendorId)}`;
+    return (await this.#ask({ lane, batch, signal, path, isPost: false })).raw;
+  }
+
+  async #ask(asked: {
+    readonly lane: Lane;
+    readonly batch: VendorBatch;
+    readonly signal: AbortSignal;
+    readonly path: string;
+    readonly isPost: boolean;
+  }): Promise<LaneDocument> {
+    const { lane, batch, signal, path, isPost } = asked;
+    const { endpoint, vendorId } = batch;
+    return await this.#requests
+      .fetchDocument({
+        lane,
+        signal,
+        endpoint,
+        exchange: async ({ open }, init) =>
+          isPost ? await open(path).post({ ...init, body: '' }) : await open(path).get(init),
+      })
+      .catch((error: unknown) => {
+        throw mapNotFound(toThriceError(error), vendorId);
+      });
+  }
+
+  #readState(raw: unknown): BatchState {
+    const status = fieldOf(raw, 'status');
+    if (typeof status !== 'string') throw unreadableBatch();
+    if (!isEnded(raw)) return { kind: 'pending' };
+    if (status !== 'failed') return { kind: 'ended', problem: undefined };
+    return { kind: 'ended', problem: readProblem(raw, this.#requests.nowMs) };
+  }
+}
+
+function isEnded(raw: unknown): boolean {
+  const status = fieldOf(raw, 'status');
+  return (
+    status === 'completed' || status === 'failed' || status === 'expired' || status === 'cancelled'
+  );
+}
+
+/** A multipart form: https://www.rfc-editor.org/rfc/rfc7578 */
+function describeForm(boundary: string, fileName: string, lines: string): string {
+  const head = (fields: string) => `--${boundary}\r\ncontent-disposition: form-data; ${fields}\r\n`;
+  return [
+    `${head('name="purpose"')}\r\nbatch\r\n`,
+    `${head(`name="file"; filename="${fileName}"`)}content-type: application/jsonl\r\n\r\n`,
+    `${lines}\r\n--${boundary}--\r\n`,
+  ].join('');
+}
+
+/**
+ * Why a batch failed its validation. More queued tokens than the account may have are its rate limit, and are reported
+ * here too: https://github.com/openai/openai-python/issues/2084 (2025-02).
+ */
+function readProblem(raw: unknown, nowMs: number): ThriceError {
+  const data = fieldOf(fieldOf(raw, 'errors'), 'data');
+  const errors: readonly unknown[] = Array.isArray(data) ? data : [];
+  const first = errors[0] ?? { message: 'the batch failed its validation' };
+  const isQueueFull = fieldOf(first, 'code') === 'token_limit_exceeded';
+  const error = mapRefusal(isQueueFull ? 429 : 400, { error: first }, nowMs);
+  const { message, details } = error;
+  const code = error.code === 'unclassified' ? 'invalid-request' : error.code;
+  return new ThriceError({
+    code: isQueueFull ? 'model-rate-limited' : code,
+    message: errors.length > 1 ? `${message} (and ${errors.length - 1} more)` : message,
+    details: { ...details, status: undefined },
+  });
+}
+
+/** Reads a line of a result file; undefined for one that does not say whose it is. */
+function readLine(line: unknown, context: ResultContext): BatchResult | undefined {
+  const customId = fieldOf(line, 'custom_id');
+  if (typeof customId !== 'string') return undefined;
+  const error = fieldOf(line, 'error');
+  const response = fieldOf(line, 'response');
+  const code = String(fieldOf(error, 'code'));
+  if (code === 'batch_expired') return { customId, kind: 'expired' };
+  if (CANCELLED.test(code)) return { customId, kind: 'canceled' };
+  // vLLM's offline batches have an error beside a response.
+  if (isRecord(error)) return refused(customId, { status: undefined, body: { error } }, context);
+  const status = fieldOf(response, 'status_code');
+  const body = fieldOf(response, 'body');
+  if (typeof status !== 'number' || status < 200 || status > 299) {
+    return refused(
+      customId,
+      { status: typeof status === 'number' ? status : undefined, body },
+      context,
+    );
+  }
+  return answered(customId, body, context);
+}
+
+function readName(raw: unknown): string {
+  const id = fieldOf(raw, 'id');
+  if (typeof id !== 'string' || !SAFE_NAME.test(id)) throw unreadableBatch();
+  return id;
+}

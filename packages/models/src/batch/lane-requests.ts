@@ -1,0 +1,166 @@
+import { type Lane, limits, ThriceError, toThriceError } from '@thrice/core';
+import { APIError } from 'openai/core/error';
+import { type LaneEndpoint, type OpenLane, openLane } from '../call/lane-endpoints.ts';
+import type { ModelClientInit } from '../call/lane-model-client.ts';
+import {
+  type FailedCall,
+  interrupted,
+  mapFailure,
+  outcomeOf,
+  readRefusal,
+} from '../call/map-failure.ts';
+import { parseJson } from '../call/parse-json.ts';
+import type { WireProtocol } from '../call/wire-protocol.ts';
+import { CallTimeout } from '../transport/call-timeout.ts';
+import { type HttpRequest, type HttpResponse, readText } from '../transport/http-transport.ts';
+import { mapTransportError } from '../transport/map-transport-error.ts';
+import { pickRateLimits } from '../transport/rate-limit-headers.ts';
+import { redactValue } from '../transport/redact.ts';
+import { findError } from '../vendors/read-error.ts';
+import { readLines } from './read-lines.ts';
+
+/** The longest document about batches: a page of a list with its metadata. */
+const MAX_DOCUMENT_BYTES = 32 * 1024 * 1024;
+
+/** A request about batches. */
+export interface LaneRequest {
+  readonly lane: Lane;
+  readonly signal: AbortSignal;
+  /** The only endpoint that can answer it. @default any of the lane's */
+  readonly endpoint?: string;
+  /** @default limits.backgroundRequestMs */
+  readonly timeoutMs?: number;
+  readonly exchange: (endpoint: LaneEndpoint, init: HttpRequest) => Promise<HttpResponse>;
+}
+
+/** A document about batches. */
+export interface LaneDocument {
+  readonly endpoint: string;
+  readonly raw: unknown;
+}
+
+interface OpenExchange extends FailedCall {
+  readonly endpoint: LaneEndpoint;
+  readonly response: HttpResponse;
+}
+
+/** Sends the requests about batches to the endpoints of lanes, and removes the lane's key from all that comes back. */
+export class LaneRequests {
+  readonly #protocol: WireProtocol;
+  readonly #init: ModelClientInit;
+  readonly #lanes = new Map<string, OpenLane>();
+
+  constructor(protocol: WireProtocol, init: ModelClientInit) {
+    this.#protocol = protocol;
+    this.#init = init;
+  }
+
+  get nowMs(): number {
+    return this.#init.clock.now();
+  }
+
+  /**
+   * Fetches a document.
+   *
+   * @throws {ThriceError} As a call to a model does, and for an error in a successful response.
+   */
+  async fetchDocument(request: LaneRequest): Promise<LaneDocument> {
+    return await this.#exchange(request, async (exchange) => {
+      const { text, failure } = await readText(exchange.response, MAX_DOCUMENT_BYTES);
+      const raw = redactValue(parseJson(text), exchange.redact);
+      const error = findError(raw);
+      if (error !== undefined) throw new APIError(undefined, { error }, undefined, undefined);
+      if (raw === undefined) throw failure ?? notJson();
+      return { endpoint: exchange.endpoint.url, raw };
+    });
+  }
+
+  /**
+   * Fetches a file of JSON lines, no faster than it is read; a line that cannot be read is passed over. Only a
+   * server that is silent for too long times out.
+   */
+  async *fetchLines(request: LaneRequest): AsyncGenerator<unknown> {
+    const left = new AbortController();
+    const signal = AbortSignal.any([request.signal, left.signal]);
+    const timeout = new CallTimeout(request.timeoutMs ?? limits.backgroundRequestMs, signal);
+    try {
+      const exchange = await this.#open(request, timeout);
+      const lines = readLines(exchange.response, timeout);
+      for (;;) {
+        const line = await lines.next();
+        if (line.done === true) {
+          if (line.value !== undefined) throw this.#fail(line.value, exchange);
+          return;
+        }
+        const value = parseJson(line.value);
+        if (value !== undefined) yield redactValue(value, exchange.redact);
+      }
+    } finally {
+      left.abort();
+      timeout.clear();
+    }
+  }
+
+  async #exchange<Result>(
+    request: LaneRequest,
+    read: (exchange: OpenExchange) => Promise<Result>,
+  ): Promise<Result> {
+    const timeoutMs = request.timeoutMs ?? limits.backgroundRequestMs;
+    const timeout = new CallTimeout(timeoutMs, request.signal);
+    try {
+      const exchange = await this.#open(request, timeout);
+      return await read(exchange).catch((error: unknown) => {
+        throw this.#fail(error, exchange);
+      });
+    } finally {
+      timeout.clear();
+    }
+  }
+
+  /** Sends a request, and refuses every response that is not successful. */
+  async #open(request: LaneRequest, timeout: CallTimeout): Promise<OpenExchange> {
+    const { lane, signal, endpoint: wanted, exchange: send } = request;
+    const { pool, redact } = this.#laneOf(lane);
+    if (signal.aborted) throw interrupted(signal);
+    const isWanted = wanted === undefined ? undefined : ({ url }: LaneEndpoint) => url === wanted;
+    const { endpoint, end } = pool.choose(isWanted);
+    const timeoutMs = request.timeoutMs ?? limits.backgroundRequestMs;
+    const call = { redact, signal, timeout, timeoutMs, startedMs: performance.now() };
+    try {
+      const response = await send(endpoint, { stop: timeout }).catch((error: unknown) => {
+        throw this.#fail(mapTransportError(error), call);
+      });
+      if (response.status < 200 || response.status > 299) {
+        const rateLimits = pickRateLimits(response.headers);
+        const refusal = await readRefusal(response, endpoint.url);
+        throw mapFailure(refusal, call, { nowMs: this.nowMs, rateLimits });
+      }
+      end('responded');
+      return { ...call, endpoint, response };
+    } catch (error) {
+      end(outcomeOf(toThriceError(error)));
+      throw error;
+    }
+  }
+
+  #fail(error: unknown, call: FailedCall): ThriceError {
+    const known = error instanceof APIError ? error : toThriceError(error);
+    return mapFailure(known, call, { nowMs: this.nowMs, rateLimits: {} });
+  }
+
+  #laneOf(lane: Lane): OpenLane {
+    const { keyOf, transport, clock } = this.#init;
+    const known = this.#lanes.get(lane.name);
+    if (known !== undefined) return known;
+    const opened = openLane(lane, { key: keyOf(lane), protocol: this.#protocol, transport, clock });
+    this.#lanes.set(lane.name, opened);
+    return opened;
+  }
+}
+
+function notJson(): ThriceError {
+  return new ThriceError({
+    code: 'truncated-response',
+    message: 'expected JSON, received a body that is cut off or not JSON',
+  });
+}
