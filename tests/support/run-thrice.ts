@@ -134,6 +134,7 @@ export function fakeTerminal(own: Partial<Terminal> = {}): FakeTerminal {
     environment: {},
     workingFolder: '/',
     commandLine: [],
+    descriptorLimit: undefined,
     ...own,
     print: (text) => {
       stdout += `${text}\n`;

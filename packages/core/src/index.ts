@@ -430,8 +430,10 @@ export { scorerRegistry, scorerVersions } from './scorers/registry.ts';
 export { solverRegistry, toSolverRegistry } from './solvers/registry.ts';
 export { answerOf, callOf, requestOf, textOf } from './solvers/request-of.ts';
 export { builtinLanes, SIMULATOR_LANE } from './spec/builtin-lanes.ts';
-export { checkPlan, type PlanProblem } from './spec/check-plan.ts';
+export { checkPlan } from './spec/check-plan.ts';
+export { checkListedWindows } from './spec/check-windows.ts';
 export { compareSpecs, renderChange, type SpecChange } from './spec/compare-specs.ts';
+export type { ContextWindow } from './spec/context-windows.ts';
 export { directPrefix } from './spec/datasets/bbh.ts';
 export {
   createDatasetRegistry,
@@ -443,6 +445,7 @@ export { describeJsonError } from './spec/describe-json-error.ts';
 export { benchmarkOf, type LoadedGroup, loadGroup } from './spec/load-group.ts';
 export { suggestName } from './spec/nearest-name.ts';
 export { invalidSpec } from './spec/parse-spec.ts';
+export type { PlanProblem } from './spec/plan-problem.ts';
 export {
   loadQuestions,
   openQuestions,

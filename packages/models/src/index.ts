@@ -2,6 +2,7 @@
 
 export { openBatchClients } from './batch/open-batch-clients.ts';
 export { LaneModelClient, type ModelClientInit } from './call/lane-model-client.ts';
+export type { ListedModel } from './call/list-endpoint-models.ts';
 export { listModels } from './list-models.ts';
 export { type ModelClients, openModelClients } from './open-model-clients.ts';
 export { requestBodyOf } from './request-body.ts';

@@ -1,5 +1,5 @@
 import type { Lane } from '@thrice/core';
-import { listEndpointModels } from './call/list-endpoint-models.ts';
+import { type ListedModel, listEndpointModels } from './call/list-endpoint-models.ts';
 import { protocols } from './protocols.ts';
 import type { HttpTransport } from './transport/http-transport.ts';
 
@@ -14,13 +14,13 @@ interface ListModelsInit {
 }
 
 /**
- * Lists the names of the models that an endpoint of a lane serves; empty if the endpoint lists none.
+ * Lists the models that an endpoint of a lane serves; empty if the endpoint lists none.
  *
  * @throws {ThriceError} `auth-failed` for a rejected key, `endpoint-unreachable` for any other failure.
  */
 export async function listModels({
   lane: { protocol },
   ...server
-}: ListModelsInit): Promise<readonly string[]> {
+}: ListModelsInit): Promise<readonly ListedModel[]> {
   return await listEndpointModels({ protocol: protocols[protocol], ...server });
 }

@@ -14,7 +14,8 @@ async function listFrom(
   protocol: Protocol = 'chat',
 ): Promise<readonly string[]> {
   await using transport = openTransport({ environment: {} });
-  return await listModels({ lane: aLane({ protocol }), endpoint, key, transport });
+  const listed = await listModels({ lane: aLane({ protocol }), endpoint, key, transport });
+  return listed.map(({ name }) => name);
 }
 
 async function failureOf(listed: Promise<unknown>): Promise<ThriceError> {
@@ -35,6 +36,25 @@ describe('listModels', () => {
     await using simulator = await startSimulator();
 
     expect(await listFrom(simulator.url, canary)).toEqual([]);
+  });
+
+  it.each([
+    ['vLLM and SGLang', { max_model_len: 4_096 }],
+    ['OpenRouter', { context_length: 4_096 }],
+    ['Groq', { context_window: 4_096 }],
+  ])('reads the context window as %s state it', async (_server, fields) => {
+    await using server = await startHttpServer((response) => {
+      sendJson(response, { data: [{ id: 'a', ...fields }, { id: 'b' }] });
+    });
+    await using transport = openTransport({ environment: {} });
+
+    const lane = aLane({ protocol: 'chat' });
+    const listed = await listModels({ lane, endpoint: server.url, key: undefined, transport });
+
+    expect(listed).toEqual([
+      { name: 'a', contextTokens: 4_096 },
+      { name: 'b', contextTokens: undefined },
+    ]);
   });
 
   it.each([

@@ -13,7 +13,9 @@ type Environment = Readonly<Record<string, string>>;
 async function listFrom(endpoint: string, environment: Environment): Promise<readonly string[]> {
   await using transport = openTransport({ environment });
   const lane = aLane({ protocol: 'chat' });
-  return await listModels({ lane, endpoint, key: 'sk-canary-5f1e0c9a77d24b', transport });
+  const key = 'sk-canary-5f1e0c9a77d24b';
+  const listed = await listModels({ lane, endpoint, key, transport });
+  return listed.map(({ name }) => name);
 }
 
 async function failureOf(listed: Promise<unknown>): Promise<ThriceError> {

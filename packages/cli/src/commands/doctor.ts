@@ -1,18 +1,23 @@
 import {
   type Benchmark,
+  type BenchmarkSpec,
+  checkBudget,
+  checkListedWindows,
   checkPlan,
   checkQuestions,
   countOf,
-  type Lane,
+  formatDollars,
   openQuestions,
+  type PlanProblem,
   resolveBenchmark,
-  toThriceError,
   withSimulator,
 } from '@thrice/core';
 import { createNodeDigest } from '@thrice/local';
-import { type HttpTransport, listModels } from '@thrice/models';
+import { checkDescriptors } from '../doctor/check-descriptors.ts';
+import { checkLane } from '../doctor/check-lanes.ts';
+import type { Finding } from '../doctor/finding.ts';
+import { type Probe, probeModels } from '../doctor/probe-models.ts';
 import {
-  keyOf,
   keyStatus,
   openHttpTransport,
   openModels,
@@ -21,23 +26,10 @@ import {
 import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
 import { plainText, type Terminal } from '../shell/terminal.ts';
 import { simulatedQuestions, startBundledSimulator } from '../spec/bundled-simulator.ts';
-import { type Probe, probeModels } from '../spec/probe-models.ts';
+import { describeMissingWebhook } from '../spec/missing-webhook.ts';
 import { readSpecFile } from '../spec/read-spec-file.ts';
 
-/** The result of one check. */
-interface Finding {
-  readonly severity: 'ok' | 'warning' | 'error';
-  readonly what: string;
-}
-
 const LABELS = { ok: 'ok  ', warning: 'warn', error: 'FAIL' } as const;
-
-/** What the checks of a lane need. */
-interface LaneCheck {
-  readonly benchmark: Benchmark;
-  readonly terminal: Terminal;
-  readonly transport: HttpTransport;
-}
 
 /** `thrice doctor`: checks everything a run needs. Creates nothing; one small call per model costs a few tokens. */
 export async function checkBenchmark(
@@ -61,19 +53,25 @@ export async function checkBenchmark(
   );
   const benchmark = withSimulator(resolved, simulator?.url);
   const cellCount = [...checked.cellCounts.values()].reduce((sum, count) => sum + count, 0);
+  const inFile = ({ severity, code, message }: PlanProblem): Finding => ({
+    severity,
+    what: `${file}: [${severity === 'error' ? 'invalid-spec' : code}] ${message}`,
+  });
   const findings: Finding[] = [
     {
       severity: 'ok',
       what: `${file}: ${countOf(checked.count, 'question')}, ${countOf(configs.length, 'config')}, ${countOf(cellCount * benchmark.replicates, 'cell')}`,
     },
-    ...checkPlan(spec, resolved, checked).map(({ severity, code, message }) => ({
-      severity,
-      what: `${file}: [${severity === 'error' ? 'invalid-spec' : code}] ${message}`,
-    })),
+    ...checkPlan(spec, resolved, checked).map(inFile),
+    ...checkBudget(resolved, checked).map(
+      (problem): Finding => ({ severity: 'error', what: `${file}: [invalid-spec] ${problem}` }),
+    ),
+    ...checkSurroundings(spec, resolved, terminal),
   ];
   await using transport = openHttpTransport(terminal);
   for (const lane of benchmark.lanes.values()) {
-    findings.push(...(await checkLane(lane, { benchmark, terminal, transport })));
+    const { findings: ofLane, windows } = await checkLane(lane, { benchmark, terminal, transport });
+    findings.push(...ofLane, ...checkListedWindows(benchmark, checked, windows).map(inFile));
   }
   const probes = await callModels(benchmark, terminal);
   findings.push(...probes.map(describeProbe));
@@ -83,6 +81,18 @@ export async function checkBenchmark(
       terminal.print(plainText(`${LABELS[severity]} ${what}`));
   const hasFailed = findings.some(({ severity }) => severity === 'error');
   return hasFailed ? exitCodes.unavailable : exitCodes.complete;
+}
+
+/** Checks what this computer has for a run: the variables of webhooks and file descriptors. */
+function checkSurroundings(
+  spec: BenchmarkSpec,
+  benchmark: Benchmark,
+  { environment, descriptorLimit }: Terminal,
+): readonly Finding[] {
+  const webhook = describeMissingWebhook(spec, environment);
+  const missing: readonly Finding[] =
+    webhook === undefined ? [] : [{ severity: 'error', what: webhook }];
+  return [...missing, ...checkDescriptors(benchmark, descriptorLimit)];
 }
 
 async function callModels(benchmark: Benchmark, terminal: Terminal): Promise<readonly Probe[]> {
@@ -96,78 +106,26 @@ async function callModels(benchmark: Benchmark, terminal: Terminal): Promise<rea
 function describeProbe(probe: Probe): Finding {
   const { lane, model, isStreamed, isFine, error } = probe;
   const where = `lane ${lane}, model ${model}${isStreamed ? ', streamed' : ''}`;
-  const severity = isFine ? 'ok' : 'error';
-  if (error === null) return { severity, what: `${where}: ${describeAnswer(probe)}` };
+  if (error === null) return { severity: 'ok', what: `${where}: ${describeAnswer(probe)}` };
   const remedy = error.remedy === null ? '' : `; ${error.remedy}`;
   return {
-    severity,
+    severity: isFine ? 'warning' : 'error',
     what: `${where}: [${error.code}] ${error.message}${remedy}`,
   };
 }
 
 function describeAnswer(probe: Probe): string {
-  const { servedModel, latencyMs, inputTokens, outputTokens, finishReason } = probe;
+  const { servedModel, latencyMs, inputTokens, outputTokens, costUsd, finishReason } = probe;
   return [
     `answered by ${servedModel ?? 'a model without a name'}`,
     latencyMs === null ? '' : ` in ${(latencyMs / 1_000).toFixed(1)} s`,
     `, ${inputTokens ?? 'unknown'} + ${outputTokens ?? 'unknown'} tokens`,
+    costUsd === null ? '' : `, ${describeCost(costUsd)}`,
     `, finish reason ${finishReason ?? 'unknown'}`,
   ].join('');
 }
 
-async function checkLane(lane: Lane, check: LaneCheck): Promise<Finding[]> {
-  const { terminal, benchmark } = check;
-  const status = keyStatus(lane, terminal);
-  if (status === 'missing') {
-    const what = `lane ${lane.name}: expected a key in ${lane.apiKeyEnv ?? ''}, found none`;
-    // A router does without it.
-    const isUsed = benchmark.configs.some(({ roles }) =>
-      roles.some((role) => role.lane === lane.name),
-    );
-    return [{ severity: isUsed ? 'error' : 'warning', what }];
-  }
-  const key: Finding = { severity: 'ok', what: `lane ${lane.name}: key ${status}` };
-  const endpoints = await Promise.all(
-    lane.endpoints.map((endpoint) =>
-      checkEndpoint({ lane, endpoint, key: keyOf(lane, terminal), ...check }),
-    ),
-  );
-  return [key, ...endpoints.flat()];
-}
-
-async function checkEndpoint({
-  lane,
-  endpoint,
-  key,
-  benchmark,
-  transport,
-}: LaneCheck & {
-  readonly lane: Lane;
-  readonly endpoint: string;
-  readonly key: string | undefined;
-}): Promise<Finding[]> {
-  const where = `lane ${lane.name}, ${endpoint}`;
-  try {
-    const names = await listModels({ lane, endpoint, key, transport });
-    const wanted = benchmark.configs.flatMap(({ name, roles }) =>
-      [...new Set(roles.filter((role) => role.lane === lane.name).map(({ model }) => model))].map(
-        (model) => ({ name, model }),
-      ),
-    );
-    const missing = names.length === 0 ? [] : wanted.filter(({ model }) => !names.includes(model));
-    return [
-      {
-        severity: 'ok',
-        what: `${where}: reachable, lists ${names.length === 0 ? 'no models' : countOf(names.length, 'model')}`,
-      },
-      ...missing.map(
-        ({ name, model }): Finding => ({
-          severity: 'error',
-          what: `${where}: does not list model "${model}" of config "${name}"`,
-        }),
-      ),
-    ];
-  } catch (error) {
-    return [{ severity: 'error', what: `${where}: ${toThriceError(error).message}` }];
-  }
+/** A probe costs so little that four decimals may not show it. */
+function describeCost(costUsd: number): string {
+  return costUsd > 0 && costUsd < 0.000_1 ? 'less than $0.0001' : formatDollars(costUsd);
 }

@@ -1,6 +1,7 @@
 import { createInterface } from 'node:readline';
 import { styleText } from 'node:util';
 import { paint } from '../render/paint.ts';
+import { readDescriptorLimit } from './descriptor-limit.ts';
 import { type Environment, withEnvFile } from './env-file.ts';
 
 /**
@@ -31,6 +32,8 @@ export interface Terminal {
   readonly environment: Environment;
   readonly workingFolder: string;
   readonly commandLine: readonly string[];
+  /** Most files and connections that the process may have open; undefined if unknown or unlimited. */
+  readonly descriptorLimit: number | undefined;
 }
 
 /** Returns the terminal of a process. */
@@ -68,6 +71,9 @@ export function processTerminal(host: NodeJS.Process): Terminal {
     environment,
     workingFolder: host.cwd(),
     commandLine: host.argv.slice(2),
+    get descriptorLimit() {
+      return readDescriptorLimit(host);
+    },
   };
 }
 

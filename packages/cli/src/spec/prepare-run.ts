@@ -23,6 +23,7 @@ import type { Terminal } from '../shell/terminal.ts';
 import { toolVersion } from '../shell/tool-version.ts';
 import { applyOverrides } from './apply-overrides.ts';
 import { describeBadKey } from './key-problem.ts';
+import { describeMissingWebhook } from './missing-webhook.ts';
 import { readSpecFile, type SpecFile } from './read-spec-file.ts';
 import { refuseBudgetInStage } from './refuse-budget.ts';
 
@@ -162,14 +163,9 @@ function checkKeys(
 }
 
 /** @throws {ThriceError} `missing-key` for a variable of `[notify]` that is not set: nobody would be told of anything. */
-function refuseMissingWebhook({ notify }: BenchmarkSpec, { environment }: Terminal): void {
-  const names = [notify?.webhook_env, notify?.secret_env].filter((name) => name !== undefined);
-  const missing = names.find((name) => (environment[name]?.trim() ?? '') === '');
-  if (missing === undefined) return;
-  throw new ThriceError({
-    code: 'missing-key',
-    message: `notify: expected a value in ${missing}, found none; set it in the shell or in ./.env, or leave [notify] out`,
-  });
+function refuseMissingWebhook(spec: BenchmarkSpec, { environment }: Terminal): void {
+  const message = describeMissingWebhook(spec, environment);
+  if (message !== undefined) throw new ThriceError({ code: 'missing-key', message });
 }
 
 /** @throws {ThriceError} `missing-key` for a variable whose value no server would take for a key. */

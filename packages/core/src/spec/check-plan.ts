@@ -1,26 +1,11 @@
-import type { Benchmark, Config, Role } from '../domain/benchmark.ts';
+import type { Benchmark, Config } from '../domain/benchmark.ts';
 import type { BenchmarkSpec } from '../domain/benchmark-spec.ts';
 import { modelRefOf } from '../domain/breaker.ts';
-import type { WarningCode } from '../warnings.ts';
-import { contextWindowOf } from './context-windows.ts';
+import { windowProblems } from './check-windows.ts';
 import { nearestName } from './nearest-name.ts';
 import { parameterProblems } from './parameter-rules.ts';
-import type { CheckedQuestions, LongestPrompt } from './questions/check-questions.ts';
-
-/** Characters of a token, as a rule of thumb for English text. */
-const CHARS_PER_TOKEN = 4;
-/** A prompt that is estimated at so many times a context window does not fit, however rough the estimate. */
-const FAR_OVER = 2;
-
-/** Something about a plan that would waste its calls, or may. */
-export interface PlanProblem {
-  /** An error keeps a run from starting; a warning is shown. */
-  readonly severity: 'error' | 'warning';
-  /** Of a warning; an error is an `invalid-spec`. */
-  readonly code: WarningCode;
-  /** Key path, what was expected, what was received, and what to do. */
-  readonly message: string;
-}
+import type { PlanProblem } from './plan-problem.ts';
+import type { CheckedQuestions } from './questions/check-questions.ts';
 
 /**
  * Checks what a spec and its questions mean together, before the first call.
@@ -148,34 +133,4 @@ function describeCall({ roles, combination, solver, scorer, select, servedModel 
   const uses = roles.map(({ step: _, ...use }) => use);
   const how = roles.length === 1 ? null : { solver, combination };
   return JSON.stringify({ uses, how, scorer, select, servedModel });
-}
-
-function windowProblems(
-  { name, roles }: Config,
-  index: number,
-  { longestPrompts }: CheckedQuestions,
-): readonly PlanProblem[] {
-  const longest = longestPrompts.get(name);
-  if (longest === undefined) return [];
-  const models = [...new Set(roles.filter(isAskedTheQuestion).map(({ model }) => model))];
-  return models.flatMap((model) => windowProblem(model, index, longest));
-}
-
-/** A judge is asked about answers, whose length nobody knows yet. */
-function isAskedTheQuestion({ step }: Role): boolean {
-  return step !== 'judge';
-}
-
-function windowProblem(model: string, index: number, longest: LongestPrompt): PlanProblem[] {
-  const window = contextWindowOf(model);
-  if (window === undefined) return [];
-  const tokens = Math.ceil(longest.chars / CHARS_PER_TOKEN);
-  if (tokens <= window.tokens) return [];
-  return [
-    {
-      severity: tokens > FAR_OVER * window.tokens ? 'error' : 'warning',
-      code: 'long-prompt',
-      message: `configs[${index}].model: expected prompts within the ${window.tokens} tokens of "${model}" (${window.source}), received one of about ${tokens} (an estimate: ${longest.chars} characters, ${CHARS_PER_TOKEN} a token) for question "${longest.id}"; shorten it, or leave such questions out with select`,
-    },
-  ];
 }

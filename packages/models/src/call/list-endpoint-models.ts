@@ -13,8 +13,24 @@ const TIMEOUT_MS = 15_000;
 /** A router lists thousands of models, with their descriptions. */
 const MAX_LIST_BYTES = 32 * 1024 * 1024;
 
+/** A model as its server lists it. */
+export interface ListedModel {
+  readonly name: string;
+  /** Tokens of prompt and answer together; undefined if the list does not say. */
+  readonly contextTokens: number | undefined;
+}
+
 /**
- * Lists the names of an endpoint's models.
+ * Where lists state the context window. Read 2026-11.
+ *
+ * @see https://github.com/vllm-project/vllm/blob/main/vllm/entrypoints/openai/protocol.py (`ModelCard`, SGLang's is the same)
+ * @see https://openrouter.ai/docs/models
+ * @see https://rdrr.io/cran/tidyllm/man/groq_list_models.html (of Groq)
+ */
+const CONTEXT_FIELDS = ['max_model_len', 'context_length', 'context_window'] as const;
+
+/**
+ * Lists an endpoint's models.
  *
  * @throws {ThriceError} `auth-failed` for a rejected key, `endpoint-unreachable` for any other failure.
  */
@@ -29,7 +45,7 @@ export async function listEndpointModels({
   readonly endpoint: string;
   readonly key: string | undefined;
   readonly transport: HttpTransport;
-}): Promise<readonly string[]> {
+}): Promise<readonly ListedModel[]> {
   const timeout = new CallTimeout(TIMEOUT_MS, new AbortController().signal);
   try {
     const url = endpointUrl(endpoint, protocol.modelsPath);
@@ -45,13 +61,22 @@ export async function listEndpointModels({
     if (body === undefined && failure !== undefined) throw failure;
     const models = fieldOf(body, 'data');
     if (!Array.isArray(models)) throw new Error('expected a list of models, received another body');
-    return models.map((model) => fieldOf(model, 'id')).filter((id) => typeof id === 'string');
+    return models.flatMap(readListedModel);
   } catch (error) {
     const late = new Error(`no answer within ${TIMEOUT_MS / 1000} s`);
     throw mapListError(timeout.isOver ? late : error, key);
   } finally {
     timeout.clear();
   }
+}
+
+function readListedModel(model: unknown): readonly ListedModel[] {
+  const name = fieldOf(model, 'id');
+  if (typeof name !== 'string') return [];
+  const contextTokens = CONTEXT_FIELDS.map((field) => fieldOf(model, field)).find(
+    (value): value is number => Number.isSafeInteger(value) && Number(value) > 0,
+  );
+  return [{ name, contextTokens }];
 }
 
 function mapListError(error: unknown, key: string | undefined): ThriceError {

@@ -5,7 +5,6 @@ import { addPrompt, NO_PROMPTS, type PromptSizes } from '../../domain/prompt-siz
 import type { Question } from '../../domain/question.ts';
 import { toThriceError } from '../../errors.ts';
 import type { CreateDigest } from '../../ports/digest.ts';
-import { contextWindowOf } from '../context-windows.ts';
 import { renderJudgePrompt, renderPrompt, usesChoices } from '../render-prompt.ts';
 import { createTargetCheck, type DescribeExpectedTarget } from './check-targets.ts';
 import type { QuestionSource } from './load-questions.ts';
@@ -28,7 +27,7 @@ export interface CheckedQuestions {
   readonly targetCounts: ReadonlyMap<string, number>;
   /** The fields of the first question that have no meaning of their own, and may hold what is missed. */
   readonly otherFields: readonly string[];
-  /** The longest prompt of each config whose model has a known context window. */
+  /** The longest prompt of each config. */
   readonly longestPrompts: ReadonlyMap<string, LongestPrompt>;
   /** The size of the prompts of each config. */
   readonly promptSizes: ReadonlyMap<string, PromptSizes>;
@@ -87,7 +86,7 @@ export async function checkQuestions(
       problems.push(...rendered.problems);
       for (const prompt of rendered.prompts.slice(0, 1))
         entry.sizes = addPrompt(entry.sizes, prompt);
-      for (const prompt of entry.hasWindow ? rendered.prompts : [])
+      for (const prompt of rendered.prompts)
         entry.longest = longerPrompt(entry.longest, question, prompt);
       entry.hasImages ||= hasImage(question);
       if (
@@ -115,11 +114,7 @@ export async function checkQuestions(
       perConfig.map((entry) => [entry.config.name, entry.targets.targetCount()]),
     ),
     otherFields,
-    longestPrompts: new Map(
-      perConfig
-        .filter(({ hasWindow }) => hasWindow)
-        .map(({ config, longest }) => [config.name, longest]),
-    ),
+    longestPrompts: new Map(perConfig.map(({ config, longest }) => [config.name, longest])),
     promptSizes: new Map(perConfig.map(({ config, sizes }) => [config.name, sizes])),
     imageConfigs: new Set(
       perConfig.filter(({ hasImages }) => hasImages).map(({ config }) => config.name),
@@ -135,7 +130,6 @@ function startCheck(config: Config, describeExpectedTarget: DescribeExpectedTarg
     includes: createSelector(config.select).includes,
     count: 0,
     targets: createTargetCheck(config, describeExpectedTarget),
-    hasWindow: config.roles.some(({ model }) => contextWindowOf(model) !== undefined),
     hasImages: false,
     longest: { id: '', chars: -1 },
     sizes: NO_PROMPTS,

@@ -5,12 +5,14 @@ import {
   type Lane,
   type ModelResponse,
   modelRefOf,
+  priceUsage,
   type Role,
   requestOf,
   ThriceError,
   toThriceError,
 } from '@thrice/core';
 import type { ModelClients } from '@thrice/models';
+import { remedyOf } from './call-remedies.ts';
 
 /** The prompt of a probe: it costs a few tokens, and any model can answer it. */
 const PROMPT = 'Reply with the word OK.';
@@ -20,12 +22,15 @@ export interface Probe {
   readonly lane: string;
   readonly model: string;
   readonly isStreamed: boolean;
+  /** Whether a run would take the answer. */
   readonly isFine: boolean;
   /** The model that answered, by its own name; null where it gave none, or nothing came back. */
   readonly servedModel: string | null;
   readonly latencyMs: number | null;
   readonly inputTokens: number | null;
   readonly outputTokens: number | null;
+  /** What the call has cost, USD; null if unknown. */
+  readonly costUsd: number | null;
   readonly finishReason: string | null;
   /** What went wrong, and what to do; null if nothing did. */
   readonly error: {
@@ -59,7 +64,7 @@ export async function probeModels(
   return await Promise.all(
     [...firstUses.values()].flatMap((use) => {
       const lane = lanes.find(({ name }) => name === use.role.lane);
-      return lane === undefined ? [] : [probe(use, lane, models)];
+      return lane === undefined ? [] : [probe(use, lane, { benchmark, models })];
     }),
   );
 }
@@ -73,7 +78,7 @@ interface UseOfModel {
 async function probe(
   { config, role }: UseOfModel,
   lane: Lane,
-  models: ModelClients,
+  { benchmark, models }: { readonly benchmark: Benchmark; readonly models: ModelClients },
 ): Promise<Probe> {
   const request = requestOf(role, [{ role: 'user', content: PROMPT }]);
   const cell = { run: 'doctor', config: config.name, id: 'doctor' };
@@ -86,27 +91,32 @@ async function probe(
     const latencyMs = response.details.latencyMs ?? null;
     return { ...about, isFine: false, ...NOTHING, latencyMs, error: describeError(response) };
   }
-  const fault =
-    response.fault ??
-    findOtherModel(response, { model: role.model, servedModel: config.servedModel }, lane);
+  const policy = config.servedModel ?? lane.servedModel;
+  const other = policy === 'allow' ? undefined : findOtherModel(response, role.model);
+  const fault = response.fault ?? other;
   const { servedModel, latencyMs, finishReason, usage } = response;
   const { inputTokens, outputTokens } = usage;
+  const costUsd = priceUsage(benchmark.prices.get(modelRefOf(role)), usage);
   return {
     ...about,
-    isFine: fault === undefined,
-    ...{ servedModel, latencyMs, inputTokens, outputTokens, finishReason },
+    isFine: fault === undefined || (fault === other && policy === 'warn'),
+    ...{ servedModel, latencyMs, inputTokens, outputTokens, costUsd, finishReason },
     error: fault === undefined ? null : describeError(fault),
   };
 }
 
-const NOTHING = { servedModel: null, inputTokens: null, outputTokens: null, finishReason: null };
+const NOTHING = {
+  servedModel: null,
+  inputTokens: null,
+  outputTokens: null,
+  costUsd: null,
+  finishReason: null,
+};
 
 function findOtherModel(
   { servedModel, endpoint }: ModelResponse,
-  { model, servedModel: ofConfig }: Pick<Config, 'model' | 'servedModel'>,
-  lane: Lane,
+  model: string,
 ): ThriceError | undefined {
-  if ((ofConfig ?? lane.servedModel) !== 'pin') return undefined;
   if (isServedModel({ requested: model, served: servedModel, endpoint })) return undefined;
   return new ThriceError({
     code: 'wrong-served-model',
@@ -116,21 +126,5 @@ function findOtherModel(
 
 function describeError({ class: errorClass, code, message, details }: ThriceError): Probe['error'] {
   const status = details.status ?? null;
-  return { class: errorClass, code, status, message, remedy: remedies[code] ?? null };
+  return { class: errorClass, code, status, message, remedy: remedyOf(code) ?? null };
 }
-
-/** What to do about the errors of a call; `docs/errors.md` says more. */
-const remedies: Readonly<Partial<Record<ThriceError['code'], string>>> = {
-  'auth-failed': 'set the right key in the variable that api_key_env names',
-  'unknown-model': 'correct model',
-  'wrong-served-model':
-    'request the model by the name it is served under, or set served_model = "warn" or "allow"',
-  'endpoint-unreachable': 'correct base_url: it ends with the API version, as in /v1',
-  'connection-failed': 'check base_url, the network, and that the server runs',
-  'model-timeout': 'raise timeout_s, or check the server',
-  'model-unavailable': 'try again later',
-  'model-rate-limited': 'lower max_concurrency, or try again later',
-  'quota-exhausted': 'wait for the reset or top up the account',
-  'invalid-request': "correct the config's parameters or extra_body",
-  'context-too-long': 'raise the context length of the server',
-};

@@ -1,0 +1,124 @@
+import {
+  type Benchmark,
+  type ContextWindow,
+  countOf,
+  type Lane,
+  modelRefOf,
+  suggestName,
+  toThriceError,
+} from '@thrice/core';
+import { type HttpTransport, type ListedModel, listModels } from '@thrice/models';
+import { keyOf, keyStatus } from '../local/compose-local.ts';
+import type { Terminal } from '../shell/terminal.ts';
+import { describeBadKey } from '../spec/key-problem.ts';
+import { remedyOf } from './call-remedies.ts';
+import type { Finding } from './finding.ts';
+
+/** What the checks of a lane need. */
+export interface LaneCheck {
+  readonly benchmark: Benchmark;
+  readonly terminal: Terminal;
+  readonly transport: HttpTransport;
+}
+
+/** What the checks of a lane have found. */
+interface CheckedLane {
+  readonly findings: readonly Finding[];
+  /** The context windows that its servers state, by `lane/model`. */
+  readonly windows: ReadonlyMap<string, ContextWindow>;
+}
+
+/** Checks the key of a lane, and its endpoints by the models that they list, which costs nothing. */
+export async function checkLane(lane: Lane, check: LaneCheck): Promise<CheckedLane> {
+  const key = checkKey(lane, check);
+  if (key.severity !== 'ok') return { findings: [key], windows: new Map() };
+  const endpoints = await Promise.all(
+    lane.endpoints.map((endpoint) => checkEndpoint(lane, endpoint, check)),
+  );
+  return {
+    findings: [key, ...endpoints.flatMap(({ findings }) => findings)],
+    windows: new Map(endpoints.flatMap(({ windows }) => [...windows])),
+  };
+}
+
+function checkKey(lane: Lane, { benchmark, terminal }: LaneCheck): Finding {
+  const status = keyStatus(lane, terminal);
+  const expected = `lane ${lane.name}: expected a key in ${lane.apiKeyEnv ?? ''}`;
+  if (status === 'missing') {
+    const remedy = 'set it in the shell or in ./.env, or skip its configs with --skip-missing-keys';
+    // A router does without it.
+    const isUsed = modelsOn(lane, benchmark).length > 0;
+    return {
+      severity: isUsed ? 'error' : 'warning',
+      what: `${expected}, found none; ${remedy}`,
+    };
+  }
+  const problem = describeBadKey(keyOf(lane, terminal) ?? '-');
+  if (problem !== undefined) return { severity: 'error', what: `${expected}, received ${problem}` };
+  return { severity: 'ok', what: `lane ${lane.name}: key ${status}` };
+}
+
+async function checkEndpoint(
+  lane: Lane,
+  endpoint: string,
+  { benchmark, terminal, transport }: LaneCheck,
+): Promise<CheckedLane> {
+  const where = `lane ${lane.name}, ${endpoint}`;
+  try {
+    const key = keyOf(lane, terminal);
+    const listed = await listModels({ lane, endpoint, key, transport });
+    const count = listed.length === 0 ? 'no models' : countOf(listed.length, 'model');
+    const reachable: Finding = { severity: 'ok', what: `${where}: reachable, lists ${count}` };
+    return {
+      findings: [reachable, ...findUnlisted(listed, { lane, where, benchmark })],
+      windows: readWindows(listed, lane, endpoint),
+    };
+  } catch (thrown) {
+    const { code, message } = toThriceError(thrown);
+    const what = `${where}: ${message}; ${remedyOf(code) ?? 'check base_url'}`;
+    return { findings: [{ severity: 'error', what }], windows: new Map() };
+  }
+}
+
+function findUnlisted(
+  listed: readonly ListedModel[],
+  {
+    lane,
+    where,
+    benchmark,
+  }: { readonly lane: Lane; readonly where: string; readonly benchmark: Benchmark },
+): readonly Finding[] {
+  if (listed.length === 0) return [];
+  const names = listed.map(({ name }) => name);
+  return modelsOn(lane, benchmark)
+    .filter(({ model }) => !names.includes(model))
+    .map(({ config, model }) => ({
+      severity: 'error',
+      what: `${where}: does not list model "${model}" of config "${config}"; correct model${suggestName(model, names)}`,
+    }));
+}
+
+/** The models that configs ask on a lane. */
+function modelsOn(
+  lane: Lane,
+  { configs }: Benchmark,
+): readonly { readonly config: string; readonly model: string }[] {
+  return configs.flatMap(({ name, roles }) => {
+    const models = roles.filter((role) => role.lane === lane.name).map(({ model }) => model);
+    return [...new Set(models)].map((model) => ({ config: name, model }));
+  });
+}
+
+function readWindows(
+  listed: readonly ListedModel[],
+  { name: lane }: Lane,
+  endpoint: string,
+): CheckedLane['windows'] {
+  return new Map(
+    listed.flatMap(({ name, contextTokens }) =>
+      contextTokens === undefined
+        ? []
+        : [[modelRefOf({ lane, model: name }), { tokens: contextTokens, source: endpoint }]],
+    ),
+  );
+}
