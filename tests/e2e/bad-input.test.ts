@@ -290,6 +290,27 @@ const badSpecs: readonly BadInput[] = [
     ],
   },
   {
+    name: 'a key among the parameters of a URL',
+    files: spec({ lane: `base_url = "https://lab/v1?api-key=${canaryKey}"` }),
+    stderr: [
+      "thrice: benchmark.toml: lanes.lab.base_url: expected a URL without user or key; name the key's variable in api_key_env, received a text that is not shown: it may be a key",
+    ],
+  },
+  {
+    name: 'a key in the body of the requests',
+    files: withConfig(`extra_body = { headers = { Authorization = "Bearer ${canaryKey}" } }`),
+    stderr: [
+      "thrice: benchmark.toml: configs[0].extra_body: expected parameters without a key; name the key's variable in api_key_env, received a text that is not shown: it may be a key",
+    ],
+  },
+  {
+    name: 'the URL of a webhook in place of its variable',
+    files: spec({ more: `[notify]\nwebhook_env = "https://hooks.example.com/${canaryKey}"\n` }),
+    stderr: [
+      'thrice: benchmark.toml: notify.webhook_env: expected the name of an environment variable, as in THRICE_WEBHOOK, never the URL itself, received a text that is not shown: it may be a key',
+    ],
+  },
+  {
     name: 'a key in an invalid URL',
     files: spec({ lane: `base_url = "http//${canaryKey}@lab"` }),
     stderr: [

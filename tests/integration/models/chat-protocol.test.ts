@@ -1063,6 +1063,16 @@ describe('the key of a lane', () => {
         answerWith({ error: { message: 'no' } }, { status: 500, headers: { 'x-echo': echo } }),
       false,
     ],
+    [
+      'a rate-limit header',
+      (echo) => answerWith(aCompletion(), { headers: { 'x-ratelimit-limit-requests': echo } }),
+      false,
+    ],
+    [
+      'an error in base64',
+      (echo) => answerWith({ error: Buffer.from(`x${echo}`).toString('base64') }, { status: 400 }),
+      false,
+    ],
     ['a broken stream', (echo) => streamWith(`{"id": ${echo}`), true],
     ['a stream error', (echo) => streamWith({ error: { message: echo, code: echo } }), true],
     ['an unknown chunk', (echo) => streamWith({ choices: echo }), true],
@@ -1078,7 +1088,9 @@ describe('the key of a lane', () => {
         .send(requestTo(server, { isStreamed }), never)
         .catch((error: unknown) => error);
 
-      expect(inspect(outcome, { depth: 20, showHidden: true })).not.toContain(canary);
+      const text = inspect(outcome, { depth: 20, showHidden: true });
+      expect(text).not.toContain(canary);
+      expect(text).not.toContain(Buffer.from(`x${canary}`).toString('base64').slice(4, 24));
     },
   );
 

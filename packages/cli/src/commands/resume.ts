@@ -20,6 +20,7 @@ import type { Terminal } from '../shell/terminal.ts';
 import { toolVersion } from '../shell/tool-version.ts';
 import { type EditOptions, prepareEdit } from '../spec/prepare-edit.ts';
 import { refuseBudgetInStage } from '../spec/refuse-budget.ts';
+import { commandLineWithoutSecrets } from '../spec/secrets.ts';
 import type { StageEngine } from '../stage/stage-engine.ts';
 
 /** Options of `thrice resume`. */
@@ -87,7 +88,11 @@ async function raiseBudget(
   budgetUsd: number | undefined,
 ): Promise<LoadedGroup> {
   if (budgetUsd === undefined) return group;
-  const { commandLine } = terminal;
+  const {
+    benchmark,
+    header: { spec },
+  } = group;
+  const commandLine = commandLineWithoutSecrets(terminal, { benchmark, spec });
   const edit = { group, budgetUsd, commandLine, toolVersion };
   const header = await alone('resume', group.header, engine, () => editBudget(edit, engine));
   reportEdit(group.header, header, terminal);

@@ -26,6 +26,7 @@ import { describeBadKey } from './key-problem.ts';
 import { describeMissingWebhook } from './missing-webhook.ts';
 import { readSpecFile, type SpecFile } from './read-spec-file.ts';
 import { refuseBudgetInStage } from './refuse-budget.ts';
+import { commandLineWithoutSecrets, refuseSecrets } from './secrets.ts';
 
 /** Options of `thrice run`. */
 export interface RunOptions extends SpecOverrides {
@@ -77,6 +78,7 @@ export async function prepareRun(
   const named = resolveBenchmark(spec, file);
   const keys = readKeys(named, options, terminal);
   const benchmark = resolveBenchmark(spec, file, keys);
+  refuseSecrets({ benchmark, spec }, { file, stored: [spec, options.label], terminal });
   reportWithoutKey(benchmark, terminal);
   if (options.stage !== undefined) refuseBudgetInStage(benchmark);
   // A stage has its own keys, as secrets.
@@ -214,7 +216,7 @@ async function draftGroup({
     waitForQuota: options.waitForQuota === true,
     reuse: [],
     keys,
-    commandLine: [...terminal.commandLine],
+    commandLine: commandLineWithoutSecrets(terminal, { benchmark, spec }),
     overrides: overridesOf(options),
     toolVersion,
     commit: await commit,

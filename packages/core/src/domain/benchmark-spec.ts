@@ -37,9 +37,29 @@ const baseUrlSchema = z
     error: 'expected an http or https URL, as in http://127.0.0.1:8000/v1',
     abort: true,
   })
-  .refine((url) => !/\/\/[^/]*@/.test(url), {
+  .refine((url) => !/\/\/[^/]*@/.test(url) && !hasCredentialParameter(url), {
     error: "expected a URL without user or key; name the key's variable in api_key_env",
   });
+
+/** The names that vendors and gateways give to keys in addresses and bodies. */
+const CREDENTIAL =
+  /^(x-)?(api[-_]?key|key|authorization|(access|auth|bearer)[-_]?token|token|secret|password)$/i;
+
+function hasCredentialParameter(url: string): boolean {
+  return [...(URL.parse(url)?.searchParams.keys() ?? [])].some((name) => CREDENTIAL.test(name));
+}
+
+/** Added to the body of each request; it is stored and shown, so it must not contain a key. */
+const extraBodySchema = z.record(z.string(), z.unknown()).refine((body) => !hasCredential(body), {
+  error: "expected parameters without a key; name the key's variable in api_key_env",
+});
+
+function hasCredential(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return Object.entries(value).some(
+    ([name, inner]) => (typeof inner === 'string' && CREDENTIAL.test(name)) || hasCredential(inner),
+  );
+}
 
 /** The name of an environment variable; a value that looks like a key, or is a URL, is rejected. */
 function variableSchema(example: string, secret: string) {
@@ -158,7 +178,7 @@ const callShape = {
     .optional(),
   service_tier: z.string().min(1).optional(),
   reasoning_effort: reasoningEffortSchema.optional(),
-  extra_body: z.record(z.string(), z.unknown()).optional(),
+  extra_body: extraBodySchema.optional(),
 };
 
 /** One of the models that a config calls; what it leaves out is as the config says it. */

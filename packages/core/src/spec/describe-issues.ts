@@ -124,11 +124,15 @@ function isSingleConfig({ path }: z.core.$ZodIssue, document: unknown): boolean 
 /** Shows the received value unless it may be an API key, given instead of its variable's name. */
 function showReceived(document: unknown, path: readonly PropertyKey[]): string {
   const value = valueAt(document, path);
-  const isSecret =
-    path.at(-1) === 'api_key_env' || (typeof value === 'string' && /\/\/[^/]*@/.test(value));
-  return isSecret && value !== undefined
+  return value !== undefined && mayBeSecret(value, String(path.at(-1)))
     ? 'a text that is not shown: it may be a key'
     : showValue(value);
+}
+
+/** Names of variables are mistaken for their values, and addresses and request bodies are copied with a key. */
+function mayBeSecret(value: unknown, key: string): boolean {
+  if (key.endsWith('_env') || key === 'extra_body') return true;
+  return typeof value === 'string' && (/\/\/[^/]*@/.test(value) || /^\w+:\/\/[^?]*\?/.test(value));
 }
 
 function expectation(issue: z.core.$ZodIssue): string {

@@ -110,7 +110,7 @@ export class LaneModelClient implements ModelClient {
           rateLimits: {},
         });
       });
-    const rateLimits = pickRateLimits(response.headers);
+    const rateLimits = redactHeaders(pickRateLimits(response.headers), call.redact);
     if (response.status < 200 || response.status > 299) {
       const refusal = await readRefusal(response, endpoint.url);
       throw mapFailure(refusal, call, { nowMs: this.#clock.now(), rateLimits });
@@ -154,4 +154,12 @@ export class LaneModelClient implements ModelClient {
 function cellHeader({ cell, step }: ModelRequest): Record<string, string> {
   const parts = [cell.run, cell.config, cell.id, step];
   return { 'x-thrice-cell': parts.map(encodeURIComponent).join('/') };
+}
+
+/** A vendor may repeat the key in any header. */
+function redactHeaders(headers: RateLimitHeaders, redact: Redact | undefined): RateLimitHeaders {
+  if (redact === undefined) return headers;
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [redact(name), redact(value)]),
+  );
 }

@@ -2,6 +2,7 @@ import { ThriceError } from '@thrice/core';
 import { APIError } from 'openai/core/error';
 import { CallTimeout } from '../transport/call-timeout.ts';
 import { type HttpTransport, readText } from '../transport/http-transport.ts';
+import { createRedact } from '../transport/redact.ts';
 import { refuseDetour } from '../transport/refuse-detour.ts';
 import { endpointHeaders, endpointUrl } from './endpoint.ts';
 import { fieldOf, isRecord } from './json-value.ts';
@@ -84,7 +85,7 @@ function mapListError(error: unknown, key: string | undefined): ThriceError {
   const message = error instanceof Error ? error.message : String(error);
   return new ThriceError({
     code: status === 401 || status === 403 ? 'auth-failed' : 'endpoint-unreachable',
-    message: key === undefined ? message : message.replaceAll(key, '[key]'),
+    message: createRedact(key)?.(message) ?? message,
     // Any part of a response may repeat the key; the error of a failed connection has no response.
     cause: status === undefined ? error : undefined,
   });

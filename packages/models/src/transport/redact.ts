@@ -11,10 +11,37 @@ const MIN_PREFIXED_KEY_CHARS = 16;
 /** Removes a key from a text. */
 export type Redact = (text: string) => string;
 
-/** Creates a function that removes a key from texts; undefined if there is no key to protect. */
+/** Creates a function that removes a key from texts, encoded or not; undefined if there is no key to protect. */
 export function createRedact(key: string | undefined): Redact | undefined {
   if (key === undefined || key.length < MIN_SECRET_CHARS) return undefined;
-  return (text) => cutKey(text, key);
+  const forms = encodedForms(key);
+  // A text may begin with the key as it is and go on with an encoded character.
+  return (text) =>
+    cutKey(
+      forms.reduce((kept, form) => kept.replaceAll(form, '[key]'), text),
+      key,
+    );
+}
+
+/** The key as URLs, JSON texts and base64 have it. */
+function encodedForms(key: string): readonly string[] {
+  const forms = [encodeURIComponent(key), JSON.stringify(key).slice(1, -1)];
+  if (key.length >= MIN_PREFIXED_KEY_CHARS) {
+    for (const before of [0, 1, 2]) forms.push(...base64Within(key, before));
+  }
+  return [...new Set(forms)].filter((form) => form !== key);
+}
+
+/**
+ * The characters of a base64 text that stand for a key and for nothing else, whatever surrounds it, as `Bearer ` does.
+ *
+ * @param before - Bytes before the key in its group of three.
+ */
+function base64Within(key: string, before: number): readonly string[] {
+  const bytes = Buffer.from(`${'-'.repeat(before)}${key}`);
+  const from = Math.ceil((before * 8) / 6);
+  const to = Math.floor((bytes.length * 8) / 6);
+  return (['base64', 'base64url'] as const).map((form) => bytes.toString(form).slice(from, to));
 }
 
 /** Removes the key from the strings of a JSON value, and from its property names. */
