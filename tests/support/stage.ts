@@ -1,5 +1,5 @@
 import { DynamoDBClient, ScanCommand } from '@aws-sdk/client-dynamodb';
-import { ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3';
+import { GetObjectCommand, ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3';
 import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import {
   DynamoActiveGroups,
@@ -124,6 +124,26 @@ export async function everythingOf(cloud: Cloud, group: string): Promise<readonl
     ...Contents.map(({ Key }) => Key ?? ''),
   ];
   return texts.filter((text) => text.includes(group));
+}
+
+/** Reads every item and object of a stage, by name. */
+export async function dumpStage(cloud: Cloud): Promise<ReadonlyMap<string, string>> {
+  using clients = openClients(cloud);
+  const { tableName: TableName, bucketName: Bucket } = await findStage(clients.dynamo, 'local');
+  const { Items = [] } = await clients.dynamo.send(new ScanCommand({ TableName }));
+  const { Contents = [] } = await clients.s3.send(new ListObjectsV2Command({ Bucket }));
+  const objects = Contents.map(async ({ Key }) => {
+    const { Body } = await clients.s3.send(new GetObjectCommand({ Bucket, Key }));
+    return [Key ?? '', (await Body?.transformToString('latin1')) ?? ''] as const;
+  });
+  const items = Items.map((item) => [
+    JSON.stringify([item['pk'], item['sk']]),
+    JSON.stringify(item),
+  ]);
+  return new Map([
+    ...items.map(([name = '', text = '']) => [name, text] as const),
+    ...(await Promise.all(objects)),
+  ]);
 }
 
 /** The stores of a stage, opened by this process. */
