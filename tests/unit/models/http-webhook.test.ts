@@ -9,6 +9,8 @@ async function refusalOf(url: string, said: string): Promise<string> {
   const respond = async () => ({
     status: 403,
     headers: {},
+    pause: () => undefined,
+    resume: () => undefined,
     readBody: async (_: number, onPiece: (piece: Buffer) => boolean) => {
       onPiece(Buffer.from(said));
       return undefined;

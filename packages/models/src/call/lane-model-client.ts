@@ -5,6 +5,7 @@ import {
   type ModelClient,
   type ModelRequest,
   type ModelResponse,
+  type RateLimitHeaders,
   toThriceError,
 } from '@thrice/core';
 import { CallTimeout } from '../transport/call-timeout.ts';
