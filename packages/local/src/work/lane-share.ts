@@ -11,6 +11,7 @@ import {
   type PermitRequest,
   readRateLimits,
 } from '@thrice/core';
+import { RecentEnds } from './recent-ends.ts';
 
 /** How often a process that uses a lane says so, ms. */
 const EXCHANGE_MS = 1_000;
@@ -82,6 +83,7 @@ export class LaneShare {
   #retryAtMs = Number.NEGATIVE_INFINITY;
   #leaseAtMs = Number.NEGATIVE_INFINITY;
   #pending = noReport();
+  readonly #ends = new RecentEnds();
   #recent = { sinceMs: 0, requests: 0, tokens: 0, requestsBefore: 0, tokensBefore: 0 };
   /** When this process last learned that its lane is too fast, monotonic ms. */
   #fellMs = Number.NEGATIVE_INFINITY;
@@ -156,10 +158,13 @@ export class LaneShare {
     const { requestsPerMinute: requests, tokensPerMinute: tokens } = readRateLimits(end.rateLimits);
     if (requests !== null) this.#pending.stated.requests = requests;
     if (tokens !== null) this.#pending.stated.tokens = tokens;
+    const isLimited = this.#ends.note(end.kind === 'refused') || !this.#allowance.isFree;
     if (end.kind === 'answered') {
       this.#noteUsage(call, end);
       return;
     }
+    // The cell waits, as it was asked to.
+    if (!isLimited) return;
     const { retryAfterMs, reason, rateLimits } = end;
     const nowMs = this.#clock.monotonicMs();
     const named = limitNamedIn(reason, rateLimits);
