@@ -19,6 +19,8 @@ export interface LimitedVendor extends HiddenLimit {
   readonly header: 'seconds' | 'milliseconds' | 'none';
   /** Whether the headers of each response state the limit of requests. @default false */
   readonly statesLimit?: boolean;
+  /** Share of the calls that are refused whatever the rate is, 0..1. @default 0 */
+  readonly chance?: number;
   /** Another limit from a time on. */
   readonly change?: HiddenLimit & { readonly atMs: number };
 }
@@ -175,6 +177,7 @@ class LimitedServer {
   readonly #vendor: LimitedVendor;
   readonly #clock: FakeClock;
   readonly #seen: SeenCall[] = [];
+  readonly #draw = seededRandom(7);
   readonly #buckets: { requests: number; tokens: number };
   #filledAtMs = 0;
   #inFlight = 0;
@@ -197,7 +200,8 @@ class LimitedServer {
     const tokens = usage.inputTokens + usage.outputTokens;
     this.#fill();
     const waits = [this.#waitMs('requests', 1), this.#waitMs('tokens', tokens)];
-    const waitMs = Math.max(...waits);
+    const isByChance = this.#draw() < (this.#vendor.chance ?? 0);
+    const waitMs = Math.max(isByChance ? 1_000 : 0, ...waits);
     const isRefused = waitMs > 0;
     this.#inFlight += 1;
     const inFlight = this.#inFlight;

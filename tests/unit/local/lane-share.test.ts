@@ -122,6 +122,34 @@ describe('a limit that the vendor states in its headers', () => {
   });
 });
 
+describe('a vendor that refuses some calls by chance', () => {
+  it('does not slow a lane down that has no limit', async () => {
+    const run = await runLimitedLane({
+      vendor: aVendor({ requestsPerMinute: 1_000_000, chance: 0.02 }),
+      processes: processes(2, 100),
+      durationMs: 2 * MINUTE_MS,
+    });
+    const calm = await runLimitedLane({
+      vendor: aVendor({ requestsPerMinute: 1_000_000 }),
+      processes: processes(2, 100),
+      durationMs: 2 * MINUTE_MS,
+    });
+
+    expect(run.callCount).toBeGreaterThan(0.8 * calm.callCount);
+  });
+
+  it('does not slow a lane down whose limit the spec states', async () => {
+    const run = await runLimitedLane({
+      vendor: aVendor({ requestsPerMinute: 6_000, chance: 0.01 }),
+      processes: processes(2, 100),
+      lane: { requestsPerMinute: 6_000 },
+      durationMs: 6 * MINUTE_MS,
+    });
+
+    expect(run.between(5 * MINUTE_MS, 6 * MINUTE_MS).usedRatio).toBeGreaterThan(0.85);
+  });
+});
+
 describe('a limit that the spec states', () => {
   it.each([60, 600, 6_000])('is never exceeded: %s requests a minute', async (rpm) => {
     const run = await runLimitedLane({

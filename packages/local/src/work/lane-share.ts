@@ -84,6 +84,8 @@ export class LaneShare {
   #leaseAtMs = Number.NEGATIVE_INFINITY;
   #pending = noReport();
   readonly #ends = new RecentEnds();
+  /** Whether refusals have shown a limit that nobody states. */
+  #hasFound = false;
   #recent = { sinceMs: 0, requests: 0, tokens: 0, requestsBefore: 0, tokensBefore: 0 };
   /** When this process last learned that its lane is too fast, monotonic ms. */
   #fellMs = Number.NEGATIVE_INFINITY;
@@ -152,19 +154,20 @@ export class LaneShare {
     this.#recent.tokens += tokens;
   }
 
-  /** Notes how a call ended. */
-  settle(call: GrantedCall, end: CallEnd): void {
+  /** Notes how a call ended while so many were in flight. */
+  settle(call: GrantedCall, end: CallEnd, inFlight: number): void {
     if (end.kind === 'failed') return;
     const { requestsPerMinute: requests, tokensPerMinute: tokens } = readRateLimits(end.rateLimits);
     if (requests !== null) this.#pending.stated.requests = requests;
     if (tokens !== null) this.#pending.stated.tokens = tokens;
-    const isLimited = this.#ends.note(end.kind === 'refused') || !this.#allowance.isFree;
+    const showsLimit = this.#ends.note(end.kind === 'refused', inFlight);
+    this.#hasFound ||= showsLimit;
     if (end.kind === 'answered') {
       this.#noteUsage(call, end);
       return;
     }
-    // The cell waits, as it was asked to.
-    if (!isLimited) return;
+    // The refused cell waits in any case. The others wait if a limit shows, or one that was found is met again.
+    if (!showsLimit && (!this.#hasFound || this.#allowance.isFree)) return;
     const { retryAfterMs, reason, rateLimits } = end;
     const nowMs = this.#clock.monotonicMs();
     const named = limitNamedIn(reason, rateLimits);

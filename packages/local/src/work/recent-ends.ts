@@ -1,10 +1,12 @@
-/** How many of the last calls show a burst that was refused, and how many of them were. */
-const BURST = { calls: 10, refused: 5 };
-/** The same of a rate that is a little too high. */
-const EXCESS = { calls: 200, refused: 13 };
+/** Calls that are looked back on, besides two for each that is in flight: refusals come back sooner than answers. */
+const LEAST_CALLS = 30;
+/** How many of these must have been refused, and which share. */
+const LEAST_REFUSED = 5;
+const REFUSED_SHARE = 0.08;
+const LONGEST = 4_096;
 
 /**
- * How the last calls of a lane ended, as long as no rate limit of it is known.
+ * How the last calls of a lane ended, to tell a limit from chance.
  *
  * Vendors refuse some calls by chance, because one of many servers is busy. A lane that slowed down for each of them would
  * stand almost still at a chance of 2 %, and slowing down would not help.
@@ -12,13 +14,13 @@ const EXCESS = { calls: 200, refused: 13 };
 export class RecentEnds {
   #ends: boolean[] = [];
 
-  /** Notes how a call ended. Returns whether so many calls have been refused of late that there must be a limit. */
-  note(isRefused: boolean): boolean {
-    this.#ends = [...this.#ends.slice(1 - EXCESS.calls), isRefused];
-    return isRefused && [BURST, EXCESS].some((least) => this.#hasRefused(least));
-  }
-
-  #hasRefused({ calls, refused }: typeof BURST): boolean {
-    return this.#ends.slice(-calls).filter(Boolean).length >= refused;
+  /** Notes how a call ended. Returns whether so many have been refused that there must be a limit. */
+  note(isRefused: boolean, inFlight: number): boolean {
+    this.#ends.push(isRefused);
+    if (this.#ends.length > 2 * LONGEST) this.#ends = this.#ends.slice(-LONGEST);
+    if (!isRefused) return false;
+    const calls = Math.min(LONGEST, LEAST_CALLS + 2 * inFlight);
+    const refused = this.#ends.slice(-calls).filter(Boolean).length;
+    return refused >= Math.max(LEAST_REFUSED, REFUSED_SHARE * calls);
   }
 }

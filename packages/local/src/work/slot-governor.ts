@@ -158,7 +158,7 @@ export class SlotGovernor implements WatchedGovernor {
   }
 
   #settle(slots: LaneSlots, call: GrantedCall, end: CallEnd): SettledCall {
-    slots.share?.settle(call, end);
+    slots.share?.settle(call, end, slots.inUse);
     const settled = end.kind === 'refused' ? this.#refuse(slots, end) : NOT_REFUSED;
     if (end.kind === 'answered') speedUp(slots);
     slots.inUse -= 1;
