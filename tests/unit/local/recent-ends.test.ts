@@ -21,7 +21,7 @@ describe('the last calls of a lane', () => {
 
     const seen = Array.from({ length: 64 }, () => ends.note(true, 64));
 
-    expect(seen.indexOf(true)).toBeLessThan(16);
+    expect(seen.indexOf(true)).toBeLessThan(20);
   });
 
   it('show a limit where every other call of a single worker is refused', () => {
@@ -29,13 +29,13 @@ describe('the last calls of a lane', () => {
 
     const seen = Array.from({ length: 20 }, (_, index) => ends.note(index % 2 === 1, 1));
 
-    expect(seen.indexOf(true)).toBe(9);
+    expect(seen.indexOf(true)).toBe(15);
   });
 
-  it('show a limit that is exceeded by a tenth', () => {
+  it('show a limit that is exceeded by a sixth', () => {
     const ends = new RecentEnds();
 
-    const seen = Array.from({ length: 400 }, (_, index) => ends.note(index % 11 === 0, 64));
+    const seen = Array.from({ length: 400 }, (_, index) => ends.note(index % 7 === 0, 64));
 
     expect(seen).toContain(true);
   });
