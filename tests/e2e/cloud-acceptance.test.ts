@@ -30,10 +30,9 @@ const mixedFaults: Faults = {
 
 /** Returns the figures that depend on the answers alone: no names, times or attempts. */
 function figuresOf({ config, replicates, averages, byTag }: ConfigSummary): object {
-  const [{ run, latency, wasteUsd, ...figures } = {}] = replicates as readonly Record<
-    string,
-    unknown
-  >[];
+  const [first = {}] = replicates as readonly Record<string, unknown>[];
+  const { run, latency, calls, wasteCalls, wasteUsd, unpricedCalls, knownSpendUsd, ...figures } =
+    first;
   return { config, figures, averages, byTag };
 }
 
