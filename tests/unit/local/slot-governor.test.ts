@@ -1,12 +1,9 @@
-import type { CallEnd } from '@thrice/core';
 import { SlotGovernor } from '@thrice/local';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { answered, type HeldPermit, refused, takePermit } from '../../support/permits.ts';
-import { RoughClock } from '../../support/rough-clock.ts';
 import { settledBy } from '../../support/settled-by.ts';
-import { TickingClock } from '../../support/ticking-clock.ts';
 
 function governorOf(
   total: number,
@@ -25,12 +22,6 @@ type CallerStep =
   | { readonly kind: 'grant'; readonly lane: string }
   | { readonly kind: 'dispose' | 'abort'; readonly index: number };
 
-/** A request for a permit, the end of a call, or time that passes. */
-type HoldStep =
-  | { readonly kind: 'grant'; readonly lane: string }
-  | { readonly kind: 'settle'; readonly index: number; readonly end: CallEnd }
-  | { readonly kind: 'pass'; readonly ms: number };
-
 const grantArbitrary = fc
   .constantFrom('a', 'b', 'c')
   .map((lane) => ({ kind: 'grant' as const, lane }));
@@ -42,29 +33,6 @@ const callerStepsArbitrary = fc.array(
     { weight: 1, arbitrary: fc.nat().map((index) => ({ kind: 'abort' as const, index })) },
   ),
   { maxLength: 60, size: 'max' },
-);
-
-const endArbitrary = fc.oneof(
-  { weight: 1, arbitrary: fc.constant(answered) },
-  { weight: 6, arbitrary: fc.integer({ min: 1, max: 200 }).map(refused) },
-  { weight: 1, arbitrary: fc.constant(refused()) },
-);
-
-const holdStepsArbitrary = fc.array(
-  fc.oneof(
-    { weight: 4, arbitrary: grantArbitrary },
-    {
-      weight: 6,
-      arbitrary: fc
-        .tuple(fc.nat(), endArbitrary)
-        .map(([index, end]) => ({ kind: 'settle' as const, index, end })),
-    },
-    {
-      weight: 4,
-      arbitrary: fc.integer({ min: 1, max: 40 }).map((ms) => ({ kind: 'pass' as const, ms })),
-    },
-  ),
-  { maxLength: 80, size: 'max' },
 );
 
 /** Callers of a governor; tracks which of them hold a permit and which wait. */
@@ -115,88 +83,6 @@ class Callers {
   }
 }
 
-/** What a lane may grant, computed from the ends of its calls alone. */
-class ExpectedLane {
-  readonly #limit: number;
-  window: number;
-  heldUntilMs = 0;
-  #refusals = 0;
-
-  constructor(limit: number) {
-    this.#limit = limit;
-    this.window = limit;
-  }
-
-  settle(end: CallEnd, delayMs: number, nowMs: number): void {
-    if (end.kind === 'answered') {
-      this.#refusals = 0;
-      this.window = Math.min(this.#limit, this.window + 1);
-    } else {
-      this.#refusals += 1;
-      if (this.#refusals < 2) return;
-      if (nowMs >= this.heldUntilMs) this.window = Math.max(1, Math.floor(this.window / 2));
-      this.heldUntilMs = Math.max(this.heldUntilMs, nowMs + delayMs);
-    }
-  }
-}
-
-/** Plays calls, refusals and time on several lanes and measures how long a lane idles without reason. */
-class HoldScenario {
-  readonly #callers: Callers;
-  readonly #clock: FakeClock;
-  readonly #total: number;
-  readonly #lanes: ReadonlyMap<string, ExpectedLane>;
-  readonly #idleSinceMs = new Map<string, number>();
-  /** The longest time a lane idled although it had waiters, a free slot and no hold, ms. */
-  maxIdleMs = 0;
-
-  constructor(clock: FakeClock, total: number, perLane: Readonly<Record<string, number>>) {
-    this.#callers = new Callers(governorOf(total, perLane, clock));
-    this.#clock = clock;
-    this.#total = total;
-    this.#lanes = new Map(
-      Object.entries(perLane).map(([lane, limit]) => [lane, new ExpectedLane(limit)]),
-    );
-  }
-
-  async perform(step: HoldStep): Promise<void> {
-    if (step.kind === 'pass') {
-      for (let ms = 0; ms < step.ms; ms += 1) {
-        this.#clock.advance(1);
-        await this.#measure();
-      }
-      return;
-    }
-    if (step.kind === 'grant') this.#callers.request(step.lane);
-    else await this.#settle(step.index, step.end);
-    await this.#measure();
-  }
-
-  async #settle(index: number, end: CallEnd): Promise<void> {
-    const settled = this.#callers.remove(index);
-    if (settled === undefined) return;
-    const { delayMs } = await settled.permit.settle(end);
-    this.#lanes.get(settled.lane)?.settle(end, delayMs, this.#clock.monotonicMs());
-  }
-
-  async #measure(): Promise<void> {
-    await settledBy(Promise.resolve());
-    const nowMs = this.#clock.monotonicMs();
-    for (const [lane, { window, heldUntilMs }] of this.#lanes) {
-      const isIdle =
-        this.#callers.isWaitedFor(lane) &&
-        this.#callers.countHeld(lane) < window &&
-        this.#callers.held.length < this.#total &&
-        nowMs >= heldUntilMs;
-      if (isIdle) {
-        const sinceMs = this.#idleSinceMs.get(lane) ?? nowMs;
-        this.#idleSinceMs.set(lane, sinceMs);
-        this.maxIdleMs = Math.max(this.maxIdleMs, nowMs - sinceMs);
-      } else this.#idleSinceMs.delete(lane);
-    }
-  }
-}
-
 describe('SlotGovernor', () => {
   it('never grants more than the limits allow and leaves no slot idle while a caller waits for it', async () => {
     const limit = fc.integer({ min: 1, max: 4 });
@@ -229,35 +115,6 @@ describe('SlotGovernor', () => {
     );
   });
 
-  it('resumes each lane when its hold ends, whether timers fire early or late', async () => {
-    const lateMs = 8;
-    const drifts = fc.infiniteStream(fc.integer({ min: -4, max: lateMs }));
-    const limit = fc.integer({ min: 1, max: 4 });
-
-    await fc.assert(
-      fc.asyncProperty(
-        holdStepsArbitrary,
-        drifts,
-        fc.integer({ min: 2, max: 6 }),
-        fc.tuple(limit, limit, limit),
-        async (steps, drift, total, [a, b, c]) => {
-          const clock = new RoughClock(() => drift.next().value ?? 0);
-          const scenario = new HoldScenario(clock, total, { a, b, c });
-          const first = Array.from({ length: 4 }, () => ['a', 'b', 'c'])
-            .flat()
-            .map((lane) => ({ kind: 'grant', lane }) as const);
-          // In the quiet time at the end, nothing but the alarm can serve a caller.
-          const quiet = { kind: 'pass', ms: 200 } as const;
-          for (const step of [...first, ...steps, quiet]) {
-            await scenario.perform(step);
-            expect(scenario.maxIdleMs).toBeLessThanOrEqual(lateMs);
-          }
-        },
-      ),
-      { numRuns: 60, seed: 7 },
-    );
-  });
-
   it.each(['answered', 'refused', 'failed'] as const)(
     'grants nothing while it is paused, not even the slot of a call that %s',
     async (kind) => {
@@ -279,49 +136,6 @@ describe('SlotGovernor', () => {
       expect(await settledBy(waiting)).toBe(true);
     },
   );
-
-  it('resumes a lane when its hold ends between two readings of the clock', async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        fc.infiniteStream(fc.integer({ min: -2, max: 2 })),
-        fc.infiniteStream(fc.integer({ min: 0, max: 1 })),
-        async (drifts, ticks) => {
-          const clock = new TickingClock(
-            () => drifts.next().value ?? 0,
-            () => ticks.next().value ?? 0,
-          );
-          const governor = governorOf(1, { a: 1 }, clock);
-          await refuse(governor, 100);
-          await refuse(governor, 100);
-          const waiting = takePermit(governor, 'a');
-
-          for (let ms = 0; ms < 120; ms += 1) {
-            clock.advance(1);
-            await settledBy(Promise.resolve());
-          }
-
-          expect(await settledBy(waiting)).toBe(true);
-        },
-      ),
-      { numRuns: 200, seed: 3 },
-    );
-  });
-
-  it('wakes a lane whose hold ends before a hold that began earlier', async () => {
-    const clock = new FakeClock();
-    const governor = governorOf(2, { a: 1, b: 1 }, clock);
-    await refuse(governor, 60_000);
-    await refuse(governor, 60_000);
-    const waiting = takePermit(governor, 'a');
-    await refuse(governor, 1_000, 'b');
-    await refuse(governor, 1_000, 'b');
-    const brief = takePermit(governor, 'b');
-
-    clock.advance(1_000);
-
-    expect(await settledBy(brief)).toBe(true);
-    expect(await settledBy(waiting)).toBe(false);
-  });
 
   it('serves one lane first come, first served', async () => {
     const governor = governorOf(1, { a: 1 });
@@ -472,21 +286,6 @@ describe('a SlotGovernor is stalled', () => {
     expect(governor.isStalled).toBe(false);
   });
 
-  it('not while the lane is held, but after the hold', async () => {
-    const clock = new FakeClock();
-    const governor = forgetfulGovernor(clock);
-    await refuse(governor, 7_000);
-    await refuse(governor, 7_000);
-    waitOn(governor, 'a');
-
-    clock.advance(6_999);
-    const isStalledEarly = governor.isStalled;
-    clock.advance(1);
-
-    expect(isStalledEarly).toBe(false);
-    expect(governor.isStalled).toBe(true);
-  });
-
   it('not when it works', async () => {
     const governor = governorOf(1, { a: 1 });
     const first = await takePermit(governor, 'a');
@@ -513,166 +312,7 @@ describe('a closed SlotGovernor', () => {
   });
 });
 
-/** Takes a permit and has the vendor refuse its call; returns how long the cell should wait. */
-async function refuse(governor: SlotGovernor, retryAfterMs?: number, lane = 'a'): Promise<number> {
-  const permit = await takePermit(governor, lane);
-  return (await permit.settle(refused(retryAfterMs))).delayMs;
-}
-
 describe('a lane whose calls are refused', () => {
-  it('is granted nothing until the requested wait is over; other lanes are', async () => {
-    const clock = new FakeClock();
-    const governor = governorOf(2, { a: 1, b: 1 }, clock);
-
-    await refuse(governor, 7_000);
-    const delayMs = await refuse(governor, 7_000);
-    const waiting = takePermit(governor, 'a');
-    using _other = await takePermit(governor, 'b');
-    const isEarly = await settledBy(waiting);
-    clock.advance(7_000);
-    using permit = await waiting;
-
-    expect(delayMs).toBe(7_000);
-    expect(isEarly).toBe(false);
-    expect(permit.waitMs).toBe(7_000);
-  });
-
-  it('is held for months without a timer that overflows', async () => {
-    const clock = new FakeClock();
-    const governor = governorOf(1, { a: 1 }, clock);
-    const monthMs = 30 * 86_400_000;
-    await refuse(governor, monthMs);
-    await refuse(governor, monthMs);
-    const waiting = takePermit(governor, 'a');
-    const firstSleepMs = clock.nextDueInMs;
-
-    clock.advance(monthMs - 1_000);
-    const isEarly = await settledBy(waiting);
-    const lastSleepMs = clock.nextDueInMs;
-    clock.advance(1_000);
-    using permit = await waiting;
-
-    expect(isEarly).toBe(false);
-    expect(permit.waitMs).toBe(monthMs);
-    expect([firstSleepMs, lastSleepMs]).toEqual([60_000, 1_000]);
-  });
-
-  it.each([-3_600_000, 3_600_000])(
-    'is held as long when the wall clock is set by %i ms meanwhile',
-    async (changeMs) => {
-      const clock = new FakeClock();
-      const governor = governorOf(1, { a: 1 }, clock);
-      await refuse(governor, 7_000);
-      await refuse(governor, 7_000);
-      const waiting = takePermit(governor, 'a');
-
-      clock.setWallClock(clock.now() + changeMs);
-      clock.advance(6_999);
-      const isEarly = await settledBy(waiting);
-      clock.advance(1);
-      const isOnTime = await settledBy(waiting);
-      governor.close();
-      const permit = await waiting.catch(() => undefined);
-
-      expect({ isEarly, isOnTime }).toEqual({ isEarly: false, isOnTime: true });
-      expect(permit?.waitMs).toBe(7_000);
-    },
-  );
-
-  it('is held longer after each further refusal without a requested wait', async () => {
-    const clock = new FakeClock();
-    const governor = governorOf(1, { a: 1 }, clock);
-    const holds: number[] = [];
-    await refuse(governor);
-
-    for (let refusal = 0; refusal < 4; refusal += 1) {
-      const delayMs = await refuse(governor);
-      holds.push(delayMs);
-      clock.advance(delayMs);
-    }
-
-    expect(holds).toEqual([250, 500, 1_000, 2_000]);
-  });
-
-  it('is held once when calls that were in flight together are refused', async () => {
-    const governor = governorOf(4, { a: 4 });
-    const permits = [
-      await takePermit(governor, 'a'),
-      await takePermit(governor, 'a'),
-      await takePermit(governor, 'a'),
-    ];
-
-    const settled = await Promise.all(permits.map((permit) => permit.settle(refused())));
-
-    expect(settled.map(({ delayMs }) => delayMs)).toEqual([250, 250, 250]);
-  });
-
-  it('is not held for a single refusal between answers', async () => {
-    const governor = governorOf(2, { a: 2 });
-    const delays: number[] = [];
-
-    for (let round = 0; round < 3; round += 1) {
-      delays.push(await refuse(governor, 9_000));
-      await (await takePermit(governor, 'a')).settle(answered);
-    }
-
-    using next = await takePermit(governor, 'a');
-    expect(delays).toEqual([9_000, 9_000, 9_000]);
-    expect(next.waitMs).toBe(0);
-  });
-
-  it('is held briefly again after an answer', async () => {
-    const clock = new FakeClock();
-    const governor = governorOf(1, { a: 1 }, clock);
-    for (let refusal = 0; refusal < 6; refusal += 1) clock.advance(await refuse(governor));
-
-    await (await takePermit(governor, 'a')).settle(answered);
-    await refuse(governor);
-
-    expect(await refuse(governor)).toBe(250);
-  });
-
-  it('never has more slots than configured, however many answers there were', async () => {
-    const governor = governorOf(4, { a: 2 }, new FakeClock());
-    for (let asked = 0; asked < 5; asked += 1)
-      await (await takePermit(governor, 'a')).settle(answered);
-
-    const granted: HeldPermit[] = [];
-    for (let asked = 0; asked < 4; asked += 1) {
-      void takePermit(governor, 'a').then((permit) => granted.push(permit));
-    }
-    await settledBy(Promise.resolve());
-
-    expect(granted).toHaveLength(2);
-  });
-
-  it('has half of its slots after a hold, and one more with each answer', async () => {
-    const clock = new FakeClock();
-    const governor = governorOf(8, { a: 8 }, clock);
-    const first: HeldPermit[] = [];
-    for (let asked = 0; asked < 8; asked += 1) first.push(await takePermit(governor, 'a'));
-    for (const permit of first) await permit.settle(refused(1_000));
-    const granted: HeldPermit[] = [];
-    for (let asked = 0; asked < 12; asked += 1) {
-      void takePermit(governor, 'a').then((permit) => granted.push(permit));
-    }
-    const counts: number[] = [];
-    const count = async () => {
-      await settledBy(Promise.resolve());
-      counts.push(granted.length);
-    };
-
-    await count();
-    clock.advance(1_000);
-    await count();
-    // Each answer returns its slot and adds one.
-    await granted[0]?.settle(answered);
-    await granted[1]?.settle(answered);
-    await count();
-
-    expect(counts).toEqual([0, 4, 8]);
-  });
-
   it('says until when it waits and why, also for a single refusal, until an answer arrives', async () => {
     const clock = new FakeClock();
     const governor = governorOf(2, { a: 2, b: 1 }, clock);
@@ -703,7 +343,7 @@ describe('a lane whose calls are refused', () => {
     const governor = governorOf(2, { a: 2 });
     const answers = await takePermit(governor, 'a');
 
-    await refuse(governor, 5_000);
+    await (await takePermit(governor, 'a')).settle(refused(5_000));
     const whileCalling = governor.laneWaits;
     await answers.settle(answered);
     const afterAnAnswer = governor.laneWaits;

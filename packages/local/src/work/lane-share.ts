@@ -200,10 +200,10 @@ export class LaneShare {
 
   async #exchange(calls: WaitingCalls, nowMs: number): Promise<void> {
     const { inUse, waiting } = calls;
+    const wants = this.#wants(calls, nowMs);
     const pending = this.#pending;
     this.#pending = noReport();
     this.#isExchanging = true;
-    const wants = this.#wants(calls, nowMs);
     const { requests, tokens: usedTokens, returnedTokens, stated, refusals } = pending;
     const used = { requests, tokens: usedTokens };
     const report = {

@@ -16,8 +16,6 @@ import type { GrantedCall, LaneShare, WaitingCalls } from './lane-share.ts';
 
 type Refusal = Extract<CallEnd, { readonly kind: 'refused' }>;
 
-/** Number of refusals in a row that hold a lane; one alone may be chance. */
-const REFUSALS_TO_HOLD = 2;
 const NO_TOKENS = { boundTokens: 0, reservedTokens: 0 };
 const NOT_REFUSED: SettledCall = { delayMs: 0, hasOnlyRefused: false };
 /** Longest sleep of the alarm, ms. A timer of more than 2^31 - 1 ms, about 25 days, would fire after 1 ms. */
@@ -43,29 +41,24 @@ export interface WatchedGovernor extends Governor {
   close(): void;
 }
 
+/** The tokens of a call: its bound, and what is reserved for it. */
+type Reservation = Pick<GrantedCall, 'boundTokens' | 'reservedTokens'>;
+
 interface Waiter {
-  /** Tokens that are reserved for its call. */
+  /** Tokens to reserve for its call, by what is known of the lane and the model by now. */
   readonly tokens: number;
   readonly start: () => void;
   readonly abort: () => void;
 }
 
 interface LaneSlots {
-  /** The part of this process in the limits that all processes hold together; undefined if it is alone. */
+  /** The part of this process in the limits that all processes hold together; undefined if only its slots limit it. */
   readonly share: LaneShare | undefined;
-  /** Calls in flight at most, as configured. */
+  /** Calls in flight at most. */
   readonly limit: number;
-  /** Calls in flight at most at present, 1..`limit`: each hold halves it, each answer adds one. */
-  window: number;
   inUse: number;
   readonly waiters: Set<Waiter>;
-  /** Nothing is granted before this time, monotonic ms. */
-  heldUntilMs: number;
-  /** Holds since the last answer. */
-  holds: number;
-  /** Refusals since the last answer. */
-  refusals: number;
-  /** When the first of these refusals was, monotonic ms; undefined without one. */
+  /** When the lane refused the first call since its last answer, monotonic ms; undefined if it has refused none. */
   refusedSinceMs: number | undefined;
   /** The latest time until which a refused cell waits, since the last answer, and why; undefined without a refusal. */
   wait: { readonly untilMs: number; readonly until: string; readonly reason: string } | undefined;
@@ -75,13 +68,10 @@ interface LaneSlots {
  * Limits the calls of one process, in total and per lane.
  *
  * A free slot goes to the waiting lane that uses the fewest, so that a slow lane does not take the share of a
- * fast one; within a lane, callers are served in order. Repeated refusals hold a lane: it is granted nothing until
- * the hold ends, then half as many slots as before, and one more with each answer.
+ * fast one; within a lane, callers are served in order. The rate and the holds of a lane are those of its share.
  *
- * Holds and waits follow the monotonic clock, so that a change of the wall clock neither ends nor extends them.
- *
- * No wake-up can be missed: every change (a slot is returned, a hold ends, a timer fires early or late) calls
- * `grantWaiting`, which examines all lanes again and sets a single alarm for the earliest end of a hold.
+ * No wake-up can be missed: every change (a slot is returned, a share changes, a timer fires early or late) calls
+ * `grantWaiting`, which examines all lanes again and sets a single alarm for the earliest time at which one may be served.
  */
 export class SlotGovernor implements WatchedGovernor {
   readonly #clock: Clock;
@@ -115,12 +105,8 @@ export class SlotGovernor implements WatchedGovernor {
         {
           share: init.shares?.get(lane),
           limit,
-          window: limit,
           inUse: 0,
           waiters: new Set(),
-          heldUntilMs: 0,
-          holds: 0,
-          refusals: 0,
           refusedSinceMs: undefined,
           wait: undefined,
         },
@@ -137,30 +123,32 @@ export class SlotGovernor implements WatchedGovernor {
     const sinceMs = this.#clock.monotonicMs();
     const isFirst = slots.waiters.size === 0;
     const isGrantable = isFirst && this.#free > 0 && !this.#isPaused;
-    const bounds = { model, ...(slots.share?.reserve(request) ?? NO_TOKENS) };
-    const tokens = bounds.reservedTokens;
-    if (isGrantable && canGrant(slots, tokens, sinceMs)) {
-      this.#take(slots, tokens, sinceMs);
+    const reserve = () => slots.share?.reserve(request) ?? NO_TOKENS;
+    let reservation = reserve();
+    if (isGrantable && canGrant(slots, reservation.reservedTokens, sinceMs)) {
+      this.#take(slots, reservation.reservedTokens, sinceMs);
       // The first call of a lane in use begins to be reported; the others are with it.
       if (slots.inUse === 1) this.#report(slots, sinceMs);
-    } else await this.#wait(slots, { tokens, sinceMs, signal });
+    } else reservation = await this.#wait(slots, { reserve, sinceMs, signal });
     const sentMs = this.#clock.monotonicMs();
-    const call: GrantedCall = { ...bounds, sentAtMs: this.#clock.now(), sentMs };
+    const call: GrantedCall = { model, ...reservation, sentAtMs: this.#clock.now(), sentMs };
+    const waitMs = Math.round(sentMs - sinceMs);
     let isSettled = false;
     const settle = async (end: CallEnd) => {
       if (isSettled) return NOT_REFUSED;
       isSettled = true;
       return this.#settle(slots, call, end);
     };
-    const waitMs = Math.round(sentMs - sinceMs);
-    const permit = { waitMs, settle };
-    return { kind: 'granted', permit };
+    return { kind: 'granted', permit: { waitMs, settle } };
   }
 
   #settle(slots: LaneSlots, call: GrantedCall, end: CallEnd): SettledCall {
     slots.share?.settle(call, end, slots.inUse);
     const settled = end.kind === 'refused' ? this.#refuse(slots, end) : NOT_REFUSED;
-    if (end.kind === 'answered') speedUp(slots);
+    if (end.kind === 'answered') {
+      slots.refusedSinceMs = undefined;
+      slots.wait = undefined;
+    }
     slots.inUse -= 1;
     this.#free += 1;
     this.grantWaiting();
@@ -168,32 +156,14 @@ export class SlotGovernor implements WatchedGovernor {
   }
 
   #refuse(slots: LaneSlots, { retryAfterMs, reason }: Refusal): SettledCall {
-    const delayMs = this.#slowDown(slots, retryAfterMs);
+    const delayMs = retryAfterMs ?? retryDelayMs(1, this.#random);
     this.#noteWait(slots, delayMs, reason);
     const nowMs = this.#clock.monotonicMs();
     slots.refusedSinceMs ??= nowMs;
-    const isLong = nowMs - slots.refusedSinceMs >= limits.longestHoldMs;
-    if (!isLong || slots.refusals < REFUSALS_TO_HOLD) return { delayMs, hasOnlyRefused: false };
+    const hasOnlyRefused = nowMs - slots.refusedSinceMs >= limits.longestHoldMs;
     // Said once: a lane that is called again has its time again.
-    slots.refusedSinceMs = undefined;
-    return { delayMs, hasOnlyRefused: true };
-  }
-
-  /** Counts a refusal and holds the lane after several in a row. Returns the delay of the cell, ms. */
-  #slowDown(slots: LaneSlots, retryAfterMs: number | undefined): number {
-    const nowMs = this.#clock.monotonicMs();
-    slots.refusals += 1;
-    // What is shared has a rate of its own, which has just fallen.
-    if (slots.share !== undefined || slots.refusals < REFUSALS_TO_HOLD)
-      return retryAfterMs ?? retryDelayMs(1, this.#random);
-    // Calls in flight at the same time are refused together; they count as one hold.
-    if (nowMs >= slots.heldUntilMs) {
-      slots.holds += 1;
-      slots.window = Math.max(1, Math.floor(slots.window / 2));
-    }
-    const delayMs = retryAfterMs ?? retryDelayMs(slots.holds, this.#random);
-    slots.heldUntilMs = Math.max(slots.heldUntilMs, nowMs + delayMs);
-    return delayMs;
+    if (hasOnlyRefused) slots.refusedSinceMs = undefined;
+    return { delayMs, hasOnlyRefused };
   }
 
   #noteWait(slots: LaneSlots, delayMs: number, reason: string): void {
@@ -216,10 +186,10 @@ export class SlotGovernor implements WatchedGovernor {
 
   get laneWaits(): readonly LaneWait[] {
     const nowMs = this.#clock.monotonicMs();
-    return [...this.#lanes].flatMap(([breakerKey, { wait, inUse, waiters, heldUntilMs }]) => {
+    return [...this.#lanes].flatMap(([breakerKey, { wait, inUse, waiters, share }]) => {
       if (wait === undefined || wait.untilMs <= nowMs || inUse > 0) return [];
       // Of a lane that is not held, only the refused cells wait; others would be in flight.
-      const isWaiting = nowMs < heldUntilMs || waiters.size === 0;
+      const isWaiting = nowMs < (share?.heldUntilMs ?? 0) || waiters.size === 0;
       return isWaiting ? [{ breakerKey, until: wait.until, reason: wait.reason }] : [];
     });
   }
@@ -264,7 +234,7 @@ export class SlotGovernor implements WatchedGovernor {
     const sleepMs = Math.min(atMs - nowMs, MAX_SLEEP_MS);
     void this.#clock.sleep(sleepMs, alarm.cancel.signal).then(() => {
       if (this.#alarm !== alarm) return;
-      // The hold may not be over, because it is long or the timer fired early: the next alarm covers the rest.
+      // It may be too early, because the time is far or the timer fired early: the next alarm covers the rest.
       this.#alarm = undefined;
       this.grantWaiting();
     });
@@ -291,11 +261,15 @@ export class SlotGovernor implements WatchedGovernor {
   #wait(
     slots: LaneSlots,
     {
-      tokens,
+      reserve,
       sinceMs,
       signal,
-    }: { readonly tokens: number; readonly sinceMs: number; readonly signal: AbortSignal },
-  ): Promise<void> {
+    }: {
+      readonly reserve: () => Reservation;
+      readonly sinceMs: number;
+      readonly signal: AbortSignal;
+    },
+  ): Promise<Reservation> {
     return new Promise((resolve, reject) => {
       const abort = () => {
         signal.removeEventListener('abort', abort);
@@ -303,13 +277,16 @@ export class SlotGovernor implements WatchedGovernor {
         reject(interrupted());
       };
       const waiter: Waiter = {
-        tokens,
+        get tokens() {
+          return reserve().reservedTokens;
+        },
         abort,
         start: () => {
           signal.removeEventListener('abort', abort);
           slots.waiters.delete(waiter);
-          this.#take(slots, tokens, sinceMs);
-          resolve();
+          const reservation = reserve();
+          this.#take(slots, reservation.reservedTokens, sinceMs);
+          resolve(reservation);
         },
       };
       signal.addEventListener('abort', abort, { once: true });
@@ -343,7 +320,7 @@ export class SlotGovernor implements WatchedGovernor {
 
 function canGrant(slots: LaneSlots, tokens: number, nowMs: number): boolean {
   const { inUse, share } = slots;
-  if (inUse >= slots.window || nowMs < slots.heldUntilMs) return false;
+  if (inUse >= slots.limit) return false;
   return (
     share === undefined || (share.hasSlot(inUse, nowMs) && share.readyAtMs(tokens, nowMs) <= nowMs)
   );
@@ -355,12 +332,11 @@ function callsOf({ inUse, waiters }: Pick<LaneSlots, 'inUse' | 'waiters'>): Wait
 
 /** When something may change for a lane by itself. */
 function wakesOf(slots: LaneSlots, nowMs: number): readonly number[] {
-  const { share, waiters, heldUntilMs } = slots;
+  const { share, waiters } = slots;
+  if (share === undefined) return [];
   const [first] = waiters;
-  const ends = first === undefined ? [] : [heldUntilMs];
-  if (share === undefined) return ends;
   const readyAtMs = first === undefined ? [] : [share.readyAtMs(first.tokens, nowMs)];
-  return [...ends, ...readyAtMs, share.dueAtMs(callsOf(slots), nowMs)];
+  return [...readyAtMs, share.dueAtMs(callsOf(slots), nowMs)];
 }
 
 /** The slots of each lane of a benchmark. */
@@ -371,15 +347,6 @@ export function slotsPerLane({ lanes, parallel }: Benchmark): ReadonlyMap<string
       Math.min(maxConcurrency, parallel),
     ]),
   );
-}
-
-/** An answer ends a series of refusals and adds one slot. */
-function speedUp(slots: LaneSlots): void {
-  slots.refusals = 0;
-  slots.holds = 0;
-  slots.refusedSinceMs = undefined;
-  slots.wait = undefined;
-  slots.window = Math.min(slots.limit, slots.window + 1);
 }
 
 function interrupted(): ThriceError {
