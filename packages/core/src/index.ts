@@ -145,7 +145,7 @@ export {
   type RecordedAnswer,
 } from './domain/cell.ts';
 export { type CellTask, cellTaskSchema, type QuestionRange } from './domain/cell-task.ts';
-export { modelsOf, namedModelsOf } from './domain/config-models.ts';
+export { modelsOf, modelsOfConfig, namedModelsOf } from './domain/config-models.ts';
 export {
   type CellDlqEntry,
   type DlqEntry,

@@ -1,4 +1,4 @@
-import { laneOf, modelsOf } from '@thrice/core';
+import { laneOf, modelsOfConfig } from '@thrice/core';
 import type { GroupCounts } from './engine.ts';
 import { sum } from './sum.ts';
 
@@ -8,8 +8,7 @@ export function countLeft({ header, configs }: Pick<GroupCounts, 'header' | 'con
   readonly left: number;
 }[] {
   const laneOfConfig = (name: string) => {
-    const spec = header.spec.configs.find((config) => config.name === name);
-    const [model = ''] = spec === undefined ? [] : modelsOf(spec, header.keys);
+    const [model = ''] = modelsOfConfig(header, name);
     return laneOf(model);
   };
   return [...Map.groupBy(configs, ({ config }) => laneOfConfig(config))]

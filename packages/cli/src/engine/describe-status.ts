@@ -3,7 +3,7 @@ import {
   type GroupRecord,
   type Ledger,
   laneOf,
-  modelsOf,
+  modelsOfConfig,
   namedModelsOf,
   pricesOf,
   type Tally,
@@ -78,11 +78,10 @@ export async function countConfigs(
   const byRun = await Promise.all(header.runs.map((run) => ledger.readTallies(run)));
   const priced = pricesOf(header);
   return header.configs.map(({ config, cells }) => {
-    const spec = header.spec.configs.find(({ name }) => name === config);
-    const models = spec === undefined ? [] : modelsOf(spec, header.keys);
     const tallies = byRun.flat().filter((tally) => tally.config === config);
     const status = describeConfig(config, cells * header.runs.length, tallies);
-    return models.every((model) => priced.has(model)) ? status : { ...status, costUsd: null };
+    const isPriced = modelsOfConfig(header, config).every((model) => priced.has(model));
+    return isPriced ? status : { ...status, costUsd: null };
   });
 }
 

@@ -1,7 +1,7 @@
 import { laneOf } from '../domain/breaker.ts';
 import { type CellRecord, hasScore } from '../domain/cell.ts';
 import type { CellTask } from '../domain/cell-task.ts';
-import { modelsOf } from '../domain/config-models.ts';
+import { modelsOfConfig } from '../domain/config-models.ts';
 import type { CellDlqEntry, DlqEntry } from '../domain/dlq-entry.ts';
 import { groupOfRun } from '../domain/group.ts';
 import type { ActiveGroups } from '../ports/active-groups.ts';
@@ -259,8 +259,7 @@ async function findGroup(
 /** The lane that the task came from or, if unknown, the lane of its config. */
 function laneOfEntry({ lane, task }: CellDlqEntry, { header }: GroupRecord): string {
   if (lane !== undefined) return lane;
-  const config = header.spec.configs.find(({ name }) => name === task.config);
-  const [model = ''] = config === undefined ? [] : modelsOf(config, header.keys);
+  const [model = ''] = modelsOfConfig(header, task.config);
   return laneOf(model);
 }
 

@@ -1,5 +1,6 @@
 import type { ConfigSpec } from './benchmark-spec.ts';
 import { laneOf } from './breaker.ts';
+import type { GroupHeader } from './group.ts';
 
 /** Whether lanes had a key when a group was planned, by lane. */
 export type KeyStates = Readonly<Record<string, string>>;
@@ -28,6 +29,15 @@ export function modelsOf(config: ConfigSpec, keys: KeyStates = {}): readonly str
   const withKey = named.filter((model) => !isWithoutKey(model, keys));
   const usable = withKey.length === 0 ? named : withKey;
   return config.fail_over === true ? usable : usable.slice(0, 1);
+}
+
+/** The models that cells of a group's config may call, as {@link modelsOf} lists them; none for a config that it does not have. */
+export function modelsOfConfig(
+  { spec, keys }: Pick<GroupHeader, 'spec' | 'keys'>,
+  name: string,
+): readonly string[] {
+  const config = spec.configs.find((each) => each.name === name);
+  return config === undefined ? [] : modelsOf(config, keys);
 }
 
 /** The models of a router that are left out because their lane had no key. */
