@@ -172,6 +172,7 @@ export {
   type ResultRequest,
   resultRequestSchema,
 } from './domain/group-request.ts';
+export { haltingBreakers } from './domain/halting-breakers.ts';
 export { sumKnown } from './domain/known-sum.ts';
 export {
   callsInFlight,

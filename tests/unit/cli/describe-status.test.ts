@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { describeStatus } from '../../../packages/cli/src/engine/describe-status.ts';
 import type { Activity, Engine, GroupCounts } from '../../../packages/cli/src/engine/engine.ts';
 import { areAllScored } from '../../../packages/cli/src/engine/group-status.ts';
-import { stateOfModels } from '../../../packages/cli/src/stage/stage-engine.ts';
+import { stateOfConfigs } from '../../../packages/cli/src/stage/stage-engine.ts';
 import { anOpenBreaker, aTally } from '../../support/builders.ts';
 import { FakeStage } from '../../support/fake-stage.ts';
 import { inProcessPatterns } from '../../support/in-process-patterns.ts';
@@ -150,17 +150,24 @@ describe('the state of a group in a stage', () => {
     error: { class: 'misconfigured', code: 'auth-failed', message: '401' },
   });
 
+  const configs = [
+    { name: 'exhausted' },
+    { name: 'misconfigured', model: 'spare/m' },
+    { name: 'free', model: 'free/m' },
+    { name: 'router', models: ['spare/m', 'free/m'], fail_over: true },
+    { name: 'cascade', members: [{ model: 'free/m' }], escalate: { model: 'spare/m' } },
+  ];
+
   it.each([
-    { models: [['lab/m'], ['free/m']], state: 'running', when: 'one model may be called' },
-    {
-      models: [['lab/m', 'free/m']],
-      state: 'running',
-      when: 'one of several models may be called',
-    },
-    { models: [['lab/m']], state: 'waiting', when: 'its lane is exhausted' },
-    { models: [['spare/m']], state: 'paused', when: 'its lane is misconfigured' },
-    { models: [['spare/m'], ['lab/m']], state: 'waiting', when: 'one lane unblocks by itself' },
-  ])('is $state if $when', ({ models, state }) => {
-    expect(stateOfModels(models, [exhausted, misconfigured])).toBe(state);
+    { left: ['exhausted', 'free'], state: 'running', when: 'a config may be called' },
+    { left: ['router'], state: 'running', when: 'another model answers in place of a blocked one' },
+    { left: ['exhausted'], state: 'waiting', when: 'its lane is exhausted' },
+    { left: ['misconfigured'], state: 'paused', when: 'its lane is misconfigured' },
+    { left: ['cascade'], state: 'paused', when: 'one of the models that it needs is blocked' },
+    { left: ['misconfigured', 'exhausted'], state: 'waiting', when: 'one unblocks by itself' },
+  ])('is $state if $when', async ({ left, state }) => {
+    const header = await new FakeStage().enter({ configs });
+
+    expect(stateOfConfigs(header, left, [exhausted, misconfigured])).toBe(state);
   });
 });

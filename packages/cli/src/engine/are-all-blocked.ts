@@ -1,15 +1,15 @@
 import {
   type BudgetAccount,
-  blockersOf,
+  haltingBreakers,
   isBudgetReached,
   laneOf,
-  modelsOf,
+  modelsOfConfig,
   toOpenBreakers,
 } from '@thrice/core';
 import type { GroupCounts } from './engine.ts';
 
 /**
- * Whether an open breaker blocks the model of every config that has cells left.
+ * Whether open breakers halt every config that has cells left.
  *
  * @param accounts - Accounts whose caps count as well. @default none
  */
@@ -19,15 +19,10 @@ export function areAllBlocked(
 ): boolean {
   const reached = accounts.filter(isBudgetReached).map(({ lane }) => lane);
   const open = toOpenBreakers(openBreakers);
-  const isBlocked = (config: string) => {
-    const spec = header.spec.configs.find(({ name }) => name === config);
-    if (spec === undefined) return false;
-    const models = modelsOf(spec, header.keys);
-    const isAtBudget =
-      reached.includes(null) || models.some((ref) => reached.includes(laneOf(ref)));
-    return isAtBudget || blockersOf(models, open).length > 0;
-  };
+  const isAtBudget = (config: string) =>
+    reached.includes(null) ||
+    modelsOfConfig(header, config).some((ref) => reached.includes(laneOf(ref)));
   return configs
     .filter(({ notAttempted }) => notAttempted > 0)
-    .every(({ config }) => isBlocked(config));
+    .every(({ config }) => isAtBudget(config) || haltingBreakers(header, config, open).length > 0);
 }

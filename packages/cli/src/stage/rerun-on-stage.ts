@@ -6,7 +6,6 @@ import {
   type GroupRecord,
   type Ledger,
   limits,
-  modelRefOf,
   rerunCells,
   type TaskQueue,
   ThriceError,
@@ -21,7 +20,7 @@ import type { Terminal } from '../shell/terminal.ts';
 import { chooseConfigs } from '../spec/apply-overrides.ts';
 import { refuseBudgetInStage } from '../spec/refuse-budget.ts';
 import { followGroup } from './follow-group.ts';
-import { openStageEngine, type StageEngine, stateOfModels } from './stage-engine.ts';
+import { openStageEngine, type StageEngine, stateOfConfigs } from './stage-engine.ts';
 import { refuseUnfitLanes, refuseUnknownLanes } from './stage-lanes.ts';
 
 /** `thrice rerun --failed --stage`: retries the cells without a score and follows the group. */
@@ -62,7 +61,8 @@ export async function rerunOnStage(
     refine: async ({ state, openBreakers }) => {
       await dropDone(outstanding, engine.ledger);
       if (outstanding.length === 0 || state === 'cancelled') return state;
-      return stateOfModels(modelsOf(outstanding, configs), openBreakers);
+      const names = new Set(outstanding.map(({ config }) => config));
+      return stateOfConfigs(header, [...names], openBreakers);
     },
   });
 }
@@ -125,13 +125,4 @@ export async function dropDone(outstanding: CellTask[], ledger: Ledger): Promise
     outstanding.splice(0, page.length, ...left);
     if (left.length > 0) return;
   }
-}
-
-/** The models that the cells of each task's config may call. */
-function modelsOf(
-  tasks: readonly CellTask[],
-  configs: readonly Config[],
-): readonly (readonly string[])[] {
-  const names = new Set(tasks.map(({ config }) => config));
-  return configs.filter(({ name }) => names.has(name)).map(({ roles }) => roles.map(modelRefOf));
 }

@@ -1,7 +1,13 @@
-import { blockersOf, isOutage, modelsOf, type OpenBreaker, toOpenBreakers } from '@thrice/core';
+import {
+  type GroupHeader,
+  haltingBreakers,
+  isOutage,
+  type OpenBreaker,
+  toOpenBreakers,
+} from '@thrice/core';
 import { countLeft } from '../engine/count-left.ts';
 import type { Activity, Engine, GroupCounts } from '../engine/engine.ts';
-import { areAllScored, type ConfigStatus } from '../engine/group-status.ts';
+import { areAllScored } from '../engine/group-status.ts';
 import { stageFlag } from '../shell/place-flags.ts';
 import { type CloudEngine, openStage } from './compose-cloud.ts';
 import { readPaceLimits } from './lane-pace-status.ts';
@@ -38,52 +44,42 @@ export async function readStageActivity(
 ): Promise<Activity> {
   const { activeGroups, resendNotes, clock } = stage;
   const unfinished = configs.filter(({ notAttempted }) => notAttempted > 0);
-  const modelsOfConfig = ({ config }: ConfigStatus) => {
-    const spec = header.spec.configs.find(({ name }) => name === config);
-    return spec === undefined ? [] : modelsOf(spec, header.keys);
-  };
   const lanes = await Promise.all(
     countLeft({ header, configs }).map(async (each) => ({
       ...each,
       wait: null,
-      limits: each.left === 0 ? null : await readPaceLimits(stage, each.lane),
+      limits: await readPaceLimits(stage, each.lane),
     })),
   );
+  const activity = { workers: null, lanes, resends: [], budget: null };
   if (unfinished.length > 0) {
     const notedAfter = clock.toIso(clock.now() - OLD_NOTE_MS);
     const resends = (await resendNotes.list(header.group)).filter(
       ({ config, at }) => at >= notedAfter && unfinished.some((other) => other.config === config),
     );
-    const state = stateOfModels(unfinished.map(modelsOfConfig), openBreakers);
-    return { workers: null, lanes, state, resends, budget: null };
+    const names = unfinished.map(({ config }) => config);
+    return { ...activity, state: stateOfConfigs(header, names, openBreakers), resends };
   }
   const isActive = (await activeGroups.find(header.group)) !== undefined;
-  if (isActive) return { workers: null, lanes, state: 'publishing', resends: [], budget: null };
-  const isWhole = configs.every(areAllScored);
-  return {
-    workers: null,
-    lanes,
-    state: isWhole ? 'complete' : 'incomplete',
-    resends: [],
-    budget: null,
-  };
+  if (isActive) return { ...activity, state: 'publishing' };
+  return { ...activity, state: configs.every(areAllScored) ? 'complete' : 'incomplete' };
 }
 
 /**
  * Returns the state of a group by the open breakers.
  *
- * @param models - Those that the cells of each unfinished config may call.
+ * @param configs - The names of those with unfinished cells.
  */
-export function stateOfModels(
-  models: readonly (readonly string[])[],
+export function stateOfConfigs(
+  header: Pick<GroupHeader, 'spec' | 'keys'>,
+  configs: readonly string[],
   openBreakers: readonly OpenBreaker[],
 ): Activity['state'] {
   const open = toOpenBreakers(openBreakers);
-  const blocking = models.map((each) => blockersOf(each, open)[0]);
-  if (blocking.includes(undefined)) return 'running';
-  const unblocksByItself = blocking.some(
-    (breaker) =>
-      breaker !== undefined && (isOutage(breaker) || breaker.error.class === 'exhausted'),
-  );
+  const halting = configs.map((config) => haltingBreakers(header, config, open));
+  if (halting.some((breakers) => breakers.length === 0)) return 'running';
+  const unblocksByItself = halting
+    .flat()
+    .some((breaker) => isOutage(breaker) || breaker.error.class === 'exhausted');
   return unblocksByItself ? 'waiting' : 'paused';
 }
