@@ -1,7 +1,6 @@
 import {
   verifyGroup as checkGroup,
   countOf,
-  groupKey,
   type LoadedGroup,
   ThriceError,
   type Verification,
@@ -10,6 +9,7 @@ import { createNodeDigest } from '@thrice/local';
 import { describeStatus } from '../engine/describe-status.ts';
 import type { Engine, EngineOptions } from '../engine/engine.ts';
 import { findGroup, newestGroup } from '../engine/find-group.ts';
+import { isPublished } from '../engine/is-published.ts';
 import { openEngine } from '../engine/open-engine.ts';
 import { openPatterns } from '../local/compose-local.ts';
 import { openPublishedGroups } from '../local/published-groups.ts';
@@ -69,7 +69,7 @@ export async function refuseUnpublished(
   const { group: name } = group.header;
   const { state, next } = await describeStatus(group, engine);
   if (state === 'complete' || state === 'incomplete') return;
-  if (await engine.blobs.has(groupKey(name, 'summary.json'))) return;
+  if (await isPublished(name, engine)) return;
   const remedy = next ?? `thrice status ${name} --watch${engine.flag}`;
   throw new ThriceError({
     code: 'invalid-argument',

@@ -1,8 +1,5 @@
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import {
   type GroupRecord,
-  groupKey,
   loadGroup,
   type PatternMatcher,
   ThriceError,
@@ -10,6 +7,7 @@ import {
 } from '@thrice/core';
 import type { LocalEngine } from '@thrice/local';
 import { chooseBreakers } from '../engine/close-breakers.ts';
+import { isPublished } from '../engine/is-published.ts';
 import { openEngine, openModels, openPatterns } from '../local/compose-local.ts';
 import { prepareGroup } from '../local/prepare-group.ts';
 import { refuseMissingKeys } from '../local/refuse-missing-keys.ts';
@@ -72,14 +70,13 @@ async function workOnWholeStore(terminal: Terminal, options: WorkOptions): Promi
 }
 
 function storeOf(engine: LocalEngine): GroupStore {
-  const { ledger, workers, clock, folder } = engine;
+  const { ledger, workers, clock } = engine;
   return {
     listGroups: () => ledger.listGroups(),
     isLeft: async ({ header: { group }, isPlanned }) => {
       if (workers.countOthers(group, clock.now()) > 0) return false;
       const isDone = isPlanned && (await engine.queueOf(group).readBacklog()).length === 0;
-      // Killed after its last cell, before its results were written.
-      return !isDone || !existsSync(join(folder, groupKey(group, 'summary.json')));
+      return !isDone || !(await isPublished(group, engine));
     },
     breakersOf: async ({ header }) =>
       (await chooseBreakers(header, engine, { awaitsResets: false })).breakers,

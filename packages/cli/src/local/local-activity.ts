@@ -1,6 +1,5 @@
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import {
+  type BudgetAccount,
   benchmarkOf,
   earlyExitCodes,
   type GroupHeader,
@@ -14,9 +13,8 @@ import { areAllBlocked } from '../engine/are-all-blocked.ts';
 import { countLeft } from '../engine/count-left.ts';
 import type { Activity, GroupCounts } from '../engine/engine.ts';
 import { areAllScored, type LaneStatus } from '../engine/group-status.ts';
+import { isPublished } from '../engine/is-published.ts';
 import { readLaneLimits } from './lane-limit-status.ts';
-
-type Accounts = Parameters<typeof summarizeBudget>[0];
 
 const manifestSchema = z.object({ exitCode: z.int() });
 
@@ -46,7 +44,7 @@ function stateAtWork({ configs }: GroupCounts): Activity['state'] {
 /** Derives the state of a group that no process works on. */
 async function readStateAtRest(
   engine: LocalEngine,
-  { counts, accounts }: { readonly counts: GroupCounts; readonly accounts: Accounts },
+  { counts, accounts }: { readonly counts: GroupCounts; readonly accounts: readonly BudgetAccount[] },
 ): Promise<Activity['state']> {
   const { header, configs } = counts;
   // The task of a done cell is left if its process died right after it.
@@ -57,9 +55,7 @@ async function readStateAtRest(
     if (areAllBlocked(counts) || (await hasEndedPaused(header, engine))) return 'paused';
     return areAllBlocked(counts, accounts) ? 'paused at budget' : 'interrupted';
   }
-  // Killed after its last cell, before its results were written.
-  const isPublished = existsSync(join(engine.folder, groupKey(header.group, 'summary.json')));
-  if (!isPublished) return 'interrupted';
+  if (!(await isPublished(header.group, engine))) return 'interrupted';
   return configs.every(areAllScored) ? 'complete' : 'incomplete';
 }
 
