@@ -33,23 +33,27 @@ async function reachCap({ budgets }: LocalEngine, lane: string | null): Promise<
   });
 }
 
+/** Results that were written before every cell was done. */
+function resultsOf(exitCode: number): Readonly<Record<string, string>> {
+  return { 'summary.json': '{}', 'demo-r1/manifest.json': JSON.stringify({ exitCode }) };
+}
+
 describe('the activity of a group on this machine', () => {
   /** Reads the activity of a group of two cells of `lab/m`. */
   async function activityOf({
     hasWorker = false,
     hasTasks = false,
-    hasResults = false,
     scored = 0,
     breakerKey,
-    endedWith,
+    results = {},
     cap,
   }: {
     readonly hasWorker?: boolean;
     readonly hasTasks?: boolean;
-    readonly hasResults?: boolean;
     readonly scored?: number;
     readonly breakerKey?: string;
-    readonly endedWith?: number;
+    /** Its files. */
+    readonly results?: Readonly<Record<string, string>>;
     /** A cap that does not cover the next call, of the whole group or of a lane. */
     readonly cap?: string | null;
   }) {
@@ -59,11 +63,8 @@ describe('the activity of a group on this machine', () => {
     using other = new LocalEngine(folder.path, clock);
     if (hasWorker) await other.workers.register('demo');
     if (hasTasks) await other.queueOf('demo').send('lab', [aCellTask()]);
-    if (hasResults) await engine.blobs.write('runs/demo/summary.json', ['{}']);
-    if (endedWith !== undefined) {
-      const manifest = JSON.stringify({ exitCode: endedWith });
-      await engine.blobs.write('runs/demo/demo-r1/manifest.json', [manifest]);
-    }
+    for (const [name, text] of Object.entries(results))
+      await engine.blobs.write(`runs/demo/${name}`, [text]);
     if (cap !== undefined) await reachCap(engine, cap);
     const notAttempted = hasTasks ? 1 : 0;
     return await readLocalActivity(engine, {
@@ -85,14 +86,20 @@ describe('the activity of a group on this machine', () => {
     },
     { state: 'paused', when: 'its lane is blocked', hasTasks: true, breakerKey: 'lab' },
     { state: 'paused', when: 'its model is blocked', hasTasks: true, breakerKey: 'lab/m' },
-    { state: 'paused', when: 'its lane was blocked', hasTasks: true, endedWith: 2 },
-    { state: 'interrupted', when: 'the user stopped it', hasTasks: true, endedWith: 130 },
+    { state: 'paused', when: 'its lane was blocked', hasTasks: true, results: resultsOf(2) },
+    { state: 'interrupted', when: 'the user stopped it', hasTasks: true, results: resultsOf(130) },
+    {
+      state: 'interrupted',
+      when: 'its manifest is cut off',
+      hasTasks: true,
+      results: { 'demo-r1/manifest.json': '{"exitCode": 2' },
+    },
     { state: 'paused at budget', when: 'its budget is reached', hasTasks: true, cap: null },
     { state: 'paused at budget', when: 'that of its lane is', hasTasks: true, cap: 'lab' },
     { state: 'interrupted', when: 'that of another lane is', hasTasks: true, cap: 'spare' },
     { state: 'interrupted', when: 'its results were not written', scored: 2 },
-    { state: 'complete', when: 'every cell has a score', scored: 2, hasResults: true },
-    { state: 'incomplete', when: 'a cell has no score', scored: 1, hasResults: true },
+    { state: 'complete', when: 'every cell has a score', scored: 2, results: resultsOf(0) },
+    { state: 'incomplete', when: 'a cell has no score', scored: 1, results: resultsOf(1) },
   ])('is $state if $when', async ({ state, when: _when, ...group }) => {
     const { hasWorker = false, hasTasks = false } = group;
 

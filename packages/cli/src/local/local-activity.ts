@@ -44,7 +44,10 @@ function stateAtWork({ configs }: GroupCounts): Activity['state'] {
 /** Derives the state of a group that no process works on. */
 async function readStateAtRest(
   engine: LocalEngine,
-  { counts, accounts }: { readonly counts: GroupCounts; readonly accounts: readonly BudgetAccount[] },
+  {
+    counts,
+    accounts,
+  }: { readonly counts: GroupCounts; readonly accounts: readonly BudgetAccount[] },
 ): Promise<Activity['state']> {
   const { header, configs } = counts;
   // The task of a done cell is left if its process died right after it.
@@ -65,9 +68,16 @@ async function hasEndedPaused(
   { blobs }: LocalEngine,
 ): Promise<boolean> {
   const text = await blobs.readText(groupKey(group, `${run}/manifest.json`));
-  if (text === undefined) return false;
-  const manifest = manifestSchema.safeParse(JSON.parse(text));
-  return manifest.data?.exitCode === earlyExitCodes.paused;
+  return manifestSchema.safeParse(parseJson(text ?? '')).data?.exitCode === earlyExitCodes.paused;
+}
+
+/** Undefined for what is not JSON: users may have edited a file, or copied it in part. */
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 /** Reads what is left of each lane, until when it waits, and what is known of its limits. */
