@@ -22,9 +22,13 @@ function startWork(records: readonly GroupRecord[]) {
   const reports: string[] = [];
   const wait = new Map<string, (areAllWaiting: boolean) => void>();
   const endings = new Map<string, PromiseWithResolvers<ExitCode>>();
+  const problems: Error[] = [];
   const working = workOnAll({
     store: {
-      listGroups: async () => groups.toReversed(),
+      listGroups: async () => {
+        for (const problem of problems) throw problem;
+        return groups.toReversed();
+      },
       isLeft: async ({ header: { group } }) => {
         if (group === 'broken') throw new Error('broken queue');
         return left.has(group);
@@ -48,6 +52,7 @@ function startWork(records: readonly GroupRecord[]) {
     groups,
     left,
     breakers,
+    problems,
     started,
     reports,
     stop,
@@ -130,6 +135,17 @@ describe('work on all groups', () => {
 
     expect(work.started).toEqual(['sound']);
     expect(work.reports).toEqual(['broken: Error: broken queue', 'sound: working']);
+  });
+
+  it('says once that the store cannot be read, and works on it once it can', async () => {
+    const work = startWork([aRecord('a')]);
+
+    work.problems.push(new Error('locked'));
+    await work.pass(MINUTE_MS);
+    work.problems.pop();
+    await work.pass(MINUTE_MS);
+
+    expect(work.reports).toEqual(['store: Error: locked', 'a: working']);
   });
 
   it('leaves a group to the command that has just created it', async () => {

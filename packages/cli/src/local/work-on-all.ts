@@ -68,6 +68,8 @@ class AllWork {
   readonly #setAside = new Map<string, SetAside>();
   /** Groups that nobody worked on at the last look: a command that has just created one starts to within this time. */
   #seen: ReadonlySet<string> = new Set();
+  /** Why the store could not be read at the last look; undefined if it was. */
+  #storeProblem: string | undefined;
 
   constructor(order: WorkOnAllOrder) {
     this.#order = order;
@@ -81,8 +83,12 @@ class AllWork {
       const next = left.find(({ header }) => this.#seen.has(header.group));
       this.#seen = new Set(left.map(({ header }) => header.group));
       if (next !== undefined) this.#start(next);
+      this.#storeProblem = undefined;
     } catch (error) {
-      this.#order.report('store', this.#order.describeError(error));
+      const problem = this.#order.describeError(error);
+      // It may last for a night: every look meets it again.
+      if (problem !== this.#storeProblem) this.#order.report('store', problem);
+      this.#storeProblem = problem;
     }
   }
 
