@@ -9,7 +9,7 @@ import {
   withSimulator,
 } from '@thrice/core';
 import type { LocalEngine } from '@thrice/local';
-import { openEngine, openModels, openPatterns } from '../local/compose-local.ts';
+import { openEngine, openPatterns } from '../local/compose-local.ts';
 import { runToCompletion } from '../local/run-to-completion.ts';
 import { renderEstimate } from '../render/estimate-view.ts';
 import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
@@ -77,8 +77,6 @@ async function runPilot(
     resolvePath,
   );
   using engine = openEngine(options.dir, terminal);
-  await using models = openModels(terminal);
-  using patterns = openPatterns();
   using signals = listenForStop();
   const benchmark = withSimulator(prepared.benchmark, simulator?.url);
   const { clock } = engine;
@@ -91,8 +89,6 @@ async function runPilot(
     header,
     isPlanned: false,
     benchmark,
-    models,
-    patterns,
     signals,
     folder: options.dir,
     isJson: false,

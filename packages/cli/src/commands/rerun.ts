@@ -1,7 +1,7 @@
 import { countOf, rerunCells } from '@thrice/core';
 import type { EngineOptions } from '../engine/engine.ts';
 import { findRuns } from '../engine/find-group.ts';
-import { openExistingEngine, openModels, openPatterns } from '../local/compose-local.ts';
+import { openExistingEngine, openPatterns } from '../local/compose-local.ts';
 import { prepareGroup } from '../local/prepare-group.ts';
 import { runToCompletion } from '../local/run-to-completion.ts';
 import type { ExitCode } from '../shell/exit-codes.ts';
@@ -43,7 +43,6 @@ export async function rerunRun(
   };
   const sentCount = await rerunCells(header, runs, configs, stores);
   terminal.error(`retrying ${countOf(sentCount, 'cell')} without a score`);
-  await using models = openModels(terminal);
   using signals = listenForStop();
   return await runToCompletion({
     terminal,
@@ -51,8 +50,6 @@ export async function rerunRun(
     header,
     isPlanned: group.isPlanned,
     benchmark: prepared.benchmark,
-    models,
-    patterns,
     signals,
     folder: options.dir,
     isJson: options.json === true,

@@ -11,7 +11,7 @@ import {
 import { createNodeDigest, type LocalEngine } from '@thrice/local';
 import { findGroup } from '../engine/find-group.ts';
 import { alone } from '../local/alone.ts';
-import { openExistingEngine, openModels, openPatterns } from '../local/compose-local.ts';
+import { openExistingEngine, openPatterns } from '../local/compose-local.ts';
 import { prepareGroup } from '../local/prepare-group.ts';
 import { runToCompletion } from '../local/run-to-completion.ts';
 import type { ExitCode } from '../shell/exit-codes.ts';
@@ -162,8 +162,6 @@ async function work(
   options: ResumeOptions,
 ): Promise<ExitCode> {
   await using prepared = await prepareGroup(group, engine, terminal, options);
-  await using models = openModels(terminal);
-  using patterns = openPatterns();
   using signals = listenForStop();
   return await runToCompletion({
     terminal,
@@ -171,8 +169,6 @@ async function work(
     header: group.header,
     isPlanned: group.isPlanned,
     benchmark: prepared.benchmark,
-    models,
-    patterns,
     signals,
     folder: options.dir,
     isJson: options.json === true,

@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { enqueueGroup, type GroupPlan, storePlan, ThriceError, withSimulator } from '@thrice/core';
 import type { LocalEngine } from '@thrice/local';
 import { findGroup } from '../engine/find-group.ts';
-import { openEngine, openModels, openPatterns } from '../local/compose-local.ts';
+import { openEngine } from '../local/compose-local.ts';
 import { runToCompletion } from '../local/run-to-completion.ts';
 import { describeEstimate } from '../render/estimate-view.ts';
 import { reportNext } from '../render/next-command.ts';
@@ -72,8 +72,6 @@ async function runLocally(
   );
   if (simulator !== undefined) terminal.error('lane sim: the answers are simulated');
   using engine = openEngine(options.dir, terminal);
-  await using models = openModels(terminal);
-  using patterns = openPatterns();
   const reuse = await findReused(options, engine);
   const draft = { ...prepared.draft, reuse };
   const reusesCalls = reuse.length > 0;
@@ -92,8 +90,6 @@ async function runLocally(
     header,
     isPlanned: false,
     benchmark,
-    models,
-    patterns,
     signals,
     folder: options.dir,
     isJson: options.json === true,

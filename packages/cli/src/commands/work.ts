@@ -1,14 +1,13 @@
 import {
   type GroupRecord,
   loadGroup,
-  type PatternMatcher,
   ThriceError,
   toThriceError,
 } from '@thrice/core';
 import type { LocalEngine } from '@thrice/local';
 import { chooseBreakers } from '../engine/close-breakers.ts';
 import { isPublished } from '../engine/is-published.ts';
-import { openEngine, openModels, openPatterns } from '../local/compose-local.ts';
+import { openEngine } from '../local/compose-local.ts';
 import { prepareGroup } from '../local/prepare-group.ts';
 import { refuseMissingKeys } from '../local/refuse-missing-keys.ts';
 import { runToCompletion } from '../local/run-to-completion.ts';
@@ -48,15 +47,13 @@ export async function work(
 interface Shared {
   readonly terminal: Terminal;
   readonly options: WorkOptions;
-  readonly patterns: PatternMatcher;
   readonly signals: StopSignals;
 }
 
 async function workOnWholeStore(terminal: Terminal, options: WorkOptions): Promise<ExitCode> {
   using engine = openEngine(options.dir, terminal);
-  using patterns = openPatterns();
   using signals = listenForStop();
-  const shared = { terminal, options, patterns, signals };
+  const shared = { terminal, options, signals };
   terminal.error(`working on whatever is left in ${engine.folder}; press Ctrl-C to stop`);
   await workOnAll({
     store: storeOf(engine),
@@ -86,23 +83,19 @@ function storeOf(engine: LocalEngine): GroupStore {
 async function workOnOne(
   record: GroupRecord,
   onWaiting: (areAllWaiting: boolean) => void,
-  { terminal, options, patterns, signals }: Shared,
+  { terminal, options, signals }: Shared,
 ): Promise<ExitCode> {
   // Each group has an engine of its own, as if another process worked on it.
   using engine = openEngine(options.dir, terminal);
   const group = loadGroup(record);
   await using prepared = await prepareGroup(group, engine, terminal, options);
   refuseMissingKeys(record.header, prepared.benchmark, terminal);
-  // Clients know a lane by its name, which may mean another one in another group.
-  await using models = openModels(terminal);
   return await runToCompletion({
     terminal: linesOf(record.header.group, terminal),
     engine,
     header: group.header,
     isPlanned: group.isPlanned,
     benchmark: prepared.benchmark,
-    models,
-    patterns,
     // Signals of its own: what listens to them goes when the work on the group ends.
     signals: {
       drain: AbortSignal.any([signals.drain]),

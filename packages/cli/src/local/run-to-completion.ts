@@ -14,7 +14,7 @@ import {
   type TaskScope,
   workGroup,
 } from '@thrice/local';
-import { HttpWebhook, type ModelClients } from '@thrice/models';
+import { type HttpTransport, HttpWebhook } from '@thrice/models';
 import { chooseBreakers } from '../engine/close-breakers.ts';
 import { describePause } from '../render/breaker-text.ts';
 import { describeBudgetPause, raiseCommand, reachedCapOf } from '../render/budget-text.ts';
@@ -28,7 +28,7 @@ import { folderFlag } from '../shell/place-flags.ts';
 import { showPath } from '../shell/show-path.ts';
 import type { StopSignals } from '../shell/stop-signals.ts';
 import type { Terminal } from '../shell/terminal.ts';
-import { openHttpTransport } from './compose-local.ts';
+import { openHttpTransport, openModels, openPatterns } from './compose-local.ts';
 import { listPaidTwice } from './list-paid-twice.ts';
 import { Notifier } from './notifier.ts';
 import { ProgressFile } from './progress-file.ts';
@@ -41,8 +41,6 @@ export interface CompletionOrder {
   /** Whether all tasks of the group were sent. */
   readonly isPlanned: boolean;
   readonly benchmark: Benchmark;
-  readonly models: ModelClients;
-  readonly patterns: PatternMatcher;
   readonly signals: StopSignals;
   readonly folder: string;
   readonly isJson: boolean;
@@ -75,6 +73,10 @@ export async function runToCompletion(order: CompletionOrder): Promise<ExitCode>
   const progress = await createProgress({ terminal, engine, header, logMs: order.logMs });
   const { group } = header;
   const governor = openGovernor({ engine, benchmark, group, random: Math.random });
+  // Clients of its own: they know a lane by its name, which may mean another one in another group.
+  await using models = openModels(terminal);
+  await using transport = openHttpTransport(terminal);
+  using patterns = openPatterns();
   let isUnwritable = false;
   const onDrain = () =>
     progress.note(
@@ -83,31 +85,18 @@ export async function runToCompletion(order: CompletionOrder): Promise<ExitCode>
         : 'finishing the calls in flight; press Ctrl-C again to stop now',
     );
   signals.drain.addEventListener('abort', onDrain, { once: true });
-  await using ahead = new ResultsAhead(order);
+  await using ahead = new ResultsAhead({ engine, header, benchmark, patterns });
   await using _progressFile = new ProgressFile(header, engine);
   let summary: Summary | undefined;
-  await using transport = openHttpTransport(terminal);
-  const notifier = new Notifier({
-    header,
-    engine,
-    webhook: new HttpWebhook({
-      transport,
-      clock: engine.clock,
-      read: (name) => terminal.environment[name],
-      signal: signals.stop,
-    }),
-    note: (text) => progress.note(text),
-    flag: folderFlag(order.folder),
-    stopSignal: signals.stop,
-  });
+  const notifier = openNotifier(order, transport, (text) => progress.note(text));
   const ending = await progress.around(
     workGroup({
       engine,
       header,
       isPlanned: order.isPlanned,
       benchmark,
-      clientFor: order.models.clientFor,
-      patterns: order.patterns,
+      clientFor: models.clientFor,
+      patterns,
       governor,
       random: Math.random,
       observe: (event) => {
@@ -132,7 +121,7 @@ export async function runToCompletion(order: CompletionOrder): Promise<ExitCode>
       stopSignal: signals.stop,
       // A rescore meanwhile would leave files of one grading that say they are of another.
       onEnd: async (end) => {
-        if (!signals.stop.aborted) summary = await publish(order, end, ahead);
+        if (!signals.stop.aborted) summary = await publish(order, end, { ahead, patterns });
         await notifier.end(end);
       },
     }),
@@ -147,12 +136,27 @@ export async function runToCompletion(order: CompletionOrder): Promise<ExitCode>
   return reportEnding(ending, summary, order);
 }
 
+function openNotifier(
+  { header, engine, terminal, signals, folder }: CompletionOrder,
+  transport: HttpTransport,
+  note: (text: string) => void,
+): Notifier {
+  const webhook = new HttpWebhook({
+    transport,
+    clock: engine.clock,
+    read: (name) => terminal.environment[name],
+    signal: signals.stop,
+  });
+  const flag = folderFlag(folder);
+  return new Notifier({ header, engine, webhook, note, flag, stopSignal: signals.stop });
+}
+
 async function publish(
   order: CompletionOrder,
   ending: Ending,
-  ahead: ResultsAhead,
+  { ahead, patterns }: { readonly ahead: ResultsAhead; readonly patterns: PatternMatcher },
 ): Promise<Summary> {
-  const { engine, header, benchmark, patterns, terminal } = order;
+  const { engine, header, benchmark, terminal } = order;
   const { ledger, blobs, budgets, clock } = engine;
   try {
     const endedWith = { earlyExitCode: earlyExitCode(ending) };
