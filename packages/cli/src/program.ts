@@ -8,6 +8,17 @@ type CommandRunner = (terminal: Terminal, ...args: never[]) => Promise<ExitCode>
 
 const folderOption = ['--dir <folder>', 'folder of runs and results', '.thrice'] as const;
 const stageOption = ['--stage <name>', 'use a deployed SST stage instead of this machine'] as const;
+const parallelOption = [
+  '--parallel <n>',
+  'maximum number of cells in flight',
+  wholeNumberTo(10_000),
+] as const;
+const replicatesOption = [
+  '--replicates <n>',
+  'independent repetitions of the grid',
+  wholeNumberTo(1000),
+] as const;
+const skipOption = ['--skip-missing-keys', 'skip configs whose key is not set'] as const;
 const waitOption = [
   '--wait-for-quota',
   'wait for exhausted quotas to reset instead of pausing',
@@ -51,8 +62,8 @@ export function createProgram(terminal: Terminal, onExit: (code: ExitCode) => vo
         throw missingAwsSdk(error) ?? error;
       }
     };
-  addPlanCommands(program, run);
-  addRunCommands(program, run);
+  addStartCommands(program, run);
+  addResumeCommands(program, run);
   addStopCommands(program, run);
   addInspectCommands(program, run);
   addGradingCommands(program, run);
@@ -67,7 +78,8 @@ type Run = <Runner extends CommandRunner>(
   load: () => Promise<Runner>,
 ) => (...args: unknown[]) => Promise<void>;
 
-function addRunCommands(program: Command, run: Run): void {
+/** Commands that start a group, or say what it will take. */
+function addStartCommands(program: Command, run: Run): void {
   program
     .command('init')
     .description('write a benchmark to start from: spec, questions and an example of .env')
@@ -78,15 +90,15 @@ function addRunCommands(program: Command, run: Run): void {
     .description('plan and run a benchmark; prints the group name first')
     .argument('<spec>', 'benchmark spec, TOML or JSON')
     .option('--label <label>', "label of the group (default: the benchmark's name)")
-    .option('--replicates <n>', 'independent repetitions of the grid', wholeNumberTo(1000))
+    .option(...replicatesOption)
     .option('--configs <names>', 'run only these configs, separated by commas', nameList)
     .option(
       '--limit <n>',
       'run only the first <n> questions, of each config with a select of its own',
       wholeNumberTo(999_999_999),
     )
-    .option('--parallel <n>', 'maximum number of cells in flight', wholeNumberTo(10_000))
-    .option('--skip-missing-keys', 'skip configs whose key is not set')
+    .option(...parallelOption)
+    .option(...skipOption)
     .option(
       '--reuse <groups...>',
       'take the calls that these groups have bought, where the run asks the same',
@@ -100,6 +112,31 @@ function addRunCommands(program: Command, run: Run): void {
     .option(...jsonOption)
     .action(run(async () => (await import('./commands/run.ts')).runBenchmark));
   program
+    .command('estimate')
+    .description('estimate cells, tokens, cost and time of a run; calls nothing without --pilot')
+    .argument('<spec>', 'benchmark spec, TOML or JSON')
+    .option(
+      '--pilot <n>',
+      'run the first <n> cells of each config, which costs what they cost, and extrapolate',
+      wholeNumberTo(100_000),
+    )
+    .option(...replicatesOption)
+    .option('--configs <names>', 'only these configs, separated by commas', nameList)
+    .option(
+      '--limit <n>',
+      'only the first <n> questions, as run has it',
+      wholeNumberTo(999_999_999),
+    )
+    .option(...parallelOption)
+    .option(...skipOption)
+    .option(...folderOption)
+    .option(...jsonOption)
+    .action(run(async () => (await import('./commands/estimate.ts')).estimateBenchmark));
+}
+
+/** Commands that continue a group. */
+function addResumeCommands(program: Command, run: Run): void {
+  program
     .command('resume')
     .description('resume a group, whatever stopped it')
     .argument('<group>', 'group name, unique prefix, or label')
@@ -110,7 +147,7 @@ function addRunCommands(program: Command, run: Run): void {
     .option('--configs <names>', 'with --spec: only these configs, separated by commas', nameList)
     .option('--limit <n>', 'with --spec: only the first <n> questions', wholeNumberTo(999_999_999))
     .option('--replicates <n>', 'with --spec: independent repetitions', wholeNumberTo(1000))
-    .option('--parallel <n>', 'maximum number of cells in flight', wholeNumberTo(10_000))
+    .option(...parallelOption)
     .option(...waitOption)
     .option(...budgetOption)
     .option(...folderOption)
@@ -136,31 +173,6 @@ function addRunCommands(program: Command, run: Run): void {
     .option(...stageOption)
     .option(...jsonOption)
     .action(run(async () => (await import('./commands/rerun.ts')).rerunRun));
-}
-
-/** Commands that say what a run will take. */
-function addPlanCommands(program: Command, run: Run): void {
-  program
-    .command('estimate')
-    .description('estimate cells, tokens, cost and time of a run; calls nothing without --pilot')
-    .argument('<spec>', 'benchmark spec, TOML or JSON')
-    .option(
-      '--pilot <n>',
-      'run the first <n> cells of each config, which costs what they cost, and extrapolate',
-      wholeNumberTo(100_000),
-    )
-    .option('--replicates <n>', 'independent repetitions of the grid', wholeNumberTo(1000))
-    .option('--configs <names>', 'only these configs, separated by commas', nameList)
-    .option(
-      '--limit <n>',
-      'only the first <n> questions, as run has it',
-      wholeNumberTo(999_999_999),
-    )
-    .option('--parallel <n>', 'maximum number of cells in flight', wholeNumberTo(10_000))
-    .option('--skip-missing-keys', 'skip configs whose key is not set')
-    .option(...folderOption)
-    .option(...jsonOption)
-    .action(run(async () => (await import('./commands/estimate.ts')).estimateBenchmark));
 }
 
 /** Commands that stop or remove groups. */
