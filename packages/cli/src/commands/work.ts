@@ -1,11 +1,7 @@
-import {
-  type GroupRecord,
-  loadGroup,
-  ThriceError,
-  toThriceError,
-} from '@thrice/core';
+import { type GroupRecord, loadGroup, ThriceError, toThriceError } from '@thrice/core';
 import type { LocalEngine } from '@thrice/local';
 import { chooseBreakers } from '../engine/close-breakers.ts';
+import type { EngineOptions } from '../engine/engine.ts';
 import { isPublished } from '../engine/is-published.ts';
 import { openEngine } from '../local/compose-local.ts';
 import { prepareGroup } from '../local/prepare-group.ts';
@@ -16,14 +12,15 @@ import { describeFailure } from '../render/failure-text.ts';
 import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
 import { listenForStop, type StopSignals } from '../shell/stop-signals.ts';
 import type { Terminal } from '../shell/terminal.ts';
-import { type ResumeOptions, workOnGroup } from './resume.ts';
+import { workOnGroup } from './resume.ts';
 
 /** Interval between two lines about the progress of a group, ms. */
 const PROGRESS_MS = 60_000;
 
 /** Options of `thrice work`. */
-export interface WorkOptions extends ResumeOptions {
+export interface WorkOptions extends Pick<EngineOptions, 'dir'> {
   readonly all?: boolean;
+  readonly waitForQuota?: boolean;
 }
 
 /**
