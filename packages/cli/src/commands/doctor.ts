@@ -9,7 +9,6 @@ import {
   formatDollars,
   openQuestions,
   type PlanProblem,
-  resolveBenchmark,
   withSimulator,
 } from '@thrice/core';
 import { createNodeDigest } from '@thrice/local';
@@ -28,6 +27,7 @@ import { plainText, type Terminal } from '../shell/terminal.ts';
 import { simulatedQuestions, startBundledSimulator } from '../spec/bundled-simulator.ts';
 import { describeMissingWebhook } from '../spec/missing-webhook.ts';
 import { readSpecFile } from '../spec/read-spec-file.ts';
+import { resolveWithKeys } from '../spec/resolve-with-keys.ts';
 
 const LABELS = { ok: 'ok  ', warning: 'warn', error: 'FAIL' } as const;
 
@@ -39,11 +39,7 @@ export async function checkBenchmark(
 ): Promise<ExitCode> {
   const { spec, resolvePath } = await readSpecFile(file, terminal.workingFolder);
   const source = openQuestions(spec.questions, resolvePath, openQuestionFiles(terminal), spec);
-  const { lanes } = resolveBenchmark(spec, file);
-  const keys = Object.fromEntries(
-    [...lanes.values()].map((lane) => [lane.name, keyStatus(lane, terminal)]),
-  );
-  const resolved = resolveBenchmark(spec, file, keys);
+  const { benchmark: resolved } = resolveWithKeys(spec, file, (lane) => keyStatus(lane, terminal));
   const { configs } = resolved;
   const checked = await checkQuestions(source, spec.select, configs, createNodeDigest);
   await using simulator = await startBundledSimulator(

@@ -1,6 +1,6 @@
 import { type Benchmark, type GroupHeader, ThriceError } from '@thrice/core';
 import type { Terminal } from '../shell/terminal.ts';
-import { keyStatus } from './compose-local.ts';
+import { lanesWithoutKey } from './lanes-without-key.ts';
 
 /**
  * Refuses work on a group if a lane that its cells may call has no key here: the first call without it would block the
@@ -10,17 +10,16 @@ import { keyStatus } from './compose-local.ts';
  */
 export function refuseMissingKeys(
   header: Pick<GroupHeader, 'configs'>,
-  { configs, lanes }: Pick<Benchmark, 'configs' | 'lanes'>,
+  benchmark: Pick<Benchmark, 'configs' | 'lanes'>,
   terminal: Terminal,
 ): void {
   const asked = new Set(header.configs.flatMap(({ config, cells }) => (cells > 0 ? config : [])));
-  const roles = configs.filter(({ name }) => asked.has(name)).flatMap((config) => config.roles);
-  for (const name of new Set(roles.map(({ lane }) => lane))) {
-    const lane = lanes.get(name);
-    if (lane === undefined || keyStatus(lane, terminal) !== 'missing') continue;
-    throw new ThriceError({
-      code: 'missing-key',
-      message: `lane ${name}: expected its key in ${lane.apiKeyEnv ?? ''}, which is not set; set it where this command starts, then start it again`,
-    });
-  }
+  const [lane] = benchmark.configs
+    .filter(({ name }) => asked.has(name))
+    .flatMap((config) => lanesWithoutKey(config, benchmark, terminal));
+  if (lane === undefined) return;
+  throw new ThriceError({
+    code: 'missing-key',
+    message: `lane ${lane.name}: expected its key in ${lane.apiKeyEnv ?? ''}, which is not set; set it where this command starts, then start it again`,
+  });
 }

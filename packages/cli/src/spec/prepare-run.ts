@@ -11,7 +11,6 @@ import {
   openQuestions,
   type PlanProblem,
   type QuestionSource,
-  resolveBenchmark,
   type SourceFile,
   type SourceReader,
   type SpecOverrides,
@@ -19,6 +18,7 @@ import {
 } from '@thrice/core';
 import { createNodeDigest } from '@thrice/local';
 import { keyOf, keyStatus, openQuestionFiles } from '../local/compose-local.ts';
+import { lanesWithoutKey } from '../local/lanes-without-key.ts';
 import type { Terminal } from '../shell/terminal.ts';
 import { toolVersion } from '../shell/tool-version.ts';
 import { applyOverrides } from './apply-overrides.ts';
@@ -26,6 +26,7 @@ import { describeBadKey } from './key-problem.ts';
 import { describeMissingWebhook } from './missing-webhook.ts';
 import { readSpecFile, type SpecFile } from './read-spec-file.ts';
 import { refuseBudgetInStage } from './refuse-budget.ts';
+import { resolveWithKeys } from './resolve-with-keys.ts';
 import { commandLineWithoutSecrets, refuseSecrets } from './secrets.ts';
 
 /** Options of `thrice run`. */
@@ -75,9 +76,10 @@ export async function prepareRun(
   const spec = applyOverrides(read.spec, options);
   const files = openQuestionFiles(terminal);
   const source = openQuestions(spec.questions, read.resolvePath, files, spec);
-  const named = resolveBenchmark(spec, file);
-  const keys = readKeys(named, options, terminal);
-  const benchmark = resolveBenchmark(spec, file, keys);
+  // A stage has its own keys, which are not visible from here.
+  const { benchmark, keys } = resolveWithKeys(spec, file, (lane) =>
+    options.stage === undefined ? keyStatus(lane, terminal) : 'unknown',
+  );
   refuseSecrets({ benchmark, spec }, { file, stored: [spec, options.label], terminal });
   reportWithoutKey(benchmark, terminal);
   if (options.stage !== undefined) refuseBudgetInStage(benchmark);
@@ -119,21 +121,6 @@ function reportWithoutKey({ configs }: Benchmark, terminal: Terminal): void {
   }
 }
 
-/** Whether the lanes of a benchmark have a key. */
-function readKeys(
-  { lanes }: Benchmark,
-  { stage }: RunOptions,
-  terminal: Terminal,
-): GroupDraft['keys'] {
-  return Object.fromEntries(
-    [...lanes.values()].map((lane) => [
-      lane.name,
-      // A stage has its own keys, which are not visible from here.
-      stage === undefined ? keyStatus(lane, terminal) : 'unknown',
-    ]),
-  );
-}
-
 /** Returns the configs to skip because a key of one of their lanes is missing, with the reason. */
 function checkKeys(
   benchmark: Benchmark,
@@ -141,11 +128,11 @@ function checkKeys(
   canSkip: boolean,
   terminal: Terminal,
 ): ReadonlyMap<string, string> {
-  const missing = benchmark.configs.flatMap(({ name, roles }) => {
+  const missing = benchmark.configs.flatMap((config) => {
+    const { name } = config;
     if (planned.has(name)) return [];
-    const lanes = [...new Set(roles.map(({ lane }) => benchmark.lanes.get(lane)))];
-    const variables = lanes.flatMap((lane) =>
-      lane !== undefined && keyStatus(lane, terminal) === 'missing' ? [lane.apiKeyEnv ?? ''] : [],
+    const variables = lanesWithoutKey(config, benchmark, terminal).map(
+      ({ apiKeyEnv }) => apiKeyEnv,
     );
     return variables.length === 0 ? [] : [{ name, variable: variables.join(', ') }];
   });
