@@ -69,8 +69,8 @@ async function editLocally(
   options: ResumeOptions,
 ): Promise<LoadedGroup> {
   const { spec, budgetUsd } = options;
-  if (spec === undefined && budgetUsd === undefined) return group;
-  if (spec === undefined) return await raiseBudget(terminal, group, engine, budgetUsd);
+  if (spec === undefined)
+    return budgetUsd === undefined ? group : await raiseBudget(terminal, group, engine, budgetUsd);
   const edit = await prepareEdit(terminal, group, spec, options);
   using patterns = openPatterns();
   const { ledger, blobs, clock } = engine;
@@ -85,9 +85,8 @@ async function raiseBudget(
   terminal: Terminal,
   group: LoadedGroup,
   engine: LocalEngine,
-  budgetUsd: number | undefined,
+  budgetUsd: number,
 ): Promise<LoadedGroup> {
-  if (budgetUsd === undefined) return group;
   const {
     benchmark,
     header: { spec },

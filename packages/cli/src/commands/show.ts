@@ -200,12 +200,12 @@ function describeAttempts(cell: CellRecord | undefined): string {
     .join('\n');
 }
 
-/** In US dollars with six decimals: a single call may cost less than a hundredth of a cent. */
 /** Most vendors count no writes to their cache. */
 function describeWrites({ cacheWriteTokens }: JournalEntry['call']): string {
   return cacheWriteTokens === null ? '' : `, written ${cacheWriteTokens}`;
 }
 
+/** In US dollars with six decimals: a single call may cost less than a hundredth of a cent. */
 function showCost(costUsd: number | null): string {
   return costUsd === null ? 'unknown' : `$${costUsd.toFixed(6)}`;
 }

@@ -8,11 +8,7 @@ import {
   type SimulatedQuestion,
   startSimulator,
 } from '@thrice/simulator';
-import {
-  findRecordedRun,
-  loadRecordedCalls,
-  type RecordedRun,
-} from '../local/load-recorded-calls.ts';
+import { findRecordedRun, loadRecordedCalls } from '../local/load-recorded-calls.ts';
 import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
 import { listenForStop } from '../shell/stop-signals.ts';
 import type { Terminal } from '../shell/terminal.ts';
@@ -39,9 +35,10 @@ export async function simulate(terminal: Terminal, options: SimulateOptions): Pr
   }
   const load = async <T>(path: string | undefined, loader: (path: string) => Promise<T>) =>
     path === undefined ? undefined : await loader(resolve(terminal.workingFolder, path));
-  const run = findRun(options, terminal);
+  const { replay, dir } = options;
+  const run = replay === undefined ? undefined : findRecordedRun(replay, dir, terminal);
   const input = {
-    recordings: run === undefined ? await load(options.replay, loadRecordings) : undefined,
+    recordings: run === undefined ? await load(replay, loadRecordings) : undefined,
     calls: run === undefined ? undefined : await loadRecordedCalls(run, terminal),
     behaviour: await load(options.behaviour, loadBehaviour),
     faults: await load(options.faults, loadFaults),
@@ -54,10 +51,6 @@ export async function simulate(terminal: Terminal, options: SimulateOptions): Pr
   const { requestCount, okCount } = simulator.stats();
   terminal.error(`${countOf(requestCount, 'request')}, ${okCount} answered`);
   return exitCodes.complete;
-}
-
-function findRun({ replay, dir }: SimulateOptions, terminal: Terminal): RecordedRun | undefined {
-  return replay === undefined ? undefined : findRecordedRun(replay, dir, terminal);
 }
 
 async function loadSimulatedQuestions(path: string): Promise<readonly SimulatedQuestion[]> {

@@ -53,7 +53,7 @@ function checkKey(lane: Lane, { benchmark, terminal }: LaneCheck): Finding {
       what: `${expected}, found none; ${remedy}`,
     };
   }
-  const problem = describeBadKey(keyOf(lane, terminal) ?? '-');
+  const problem = describeBadKey(keyOf(lane, terminal));
   if (problem !== undefined) return { severity: 'error', what: `${expected}, received ${problem}` };
   return { severity: 'ok', what: `lane ${lane.name}: key ${status}` };
 }

@@ -160,8 +160,7 @@ function refuseMissingWebhook(spec: BenchmarkSpec, { environment }: Terminal): v
 /** @throws {ThriceError} `missing-key` for a variable whose value no server would take for a key. */
 function refuseBadKeys(benchmark: Benchmark, terminal: Terminal): void {
   for (const lane of benchmark.lanes.values()) {
-    const value = keyOf(lane, terminal);
-    const problem = value === undefined ? undefined : describeBadKey(value);
+    const problem = describeBadKey(keyOf(lane, terminal));
     if (problem === undefined) continue;
     throw new ThriceError({
       code: 'missing-key',
