@@ -630,7 +630,13 @@ const aboutCommands: readonly Mistake[] = [
   {
     name: 'a cache, as promptfoo has it',
     argv: ['cache', 'clear'],
-    says: ["unknown command 'cache' (there is none: every run asks anew"],
+    says: ["unknown command 'cache' (there is none; thrice run --reuse GROUP takes the calls"],
+  },
+  {
+    name: 'no cache, as promptfoo has it',
+    files: files(aSpec()),
+    argv: ['run', 'benchmark.toml', '--no-cache'],
+    says: ["unknown option '--no-cache' (there is no cache; only --reuse"],
   },
   {
     name: 'a limit of nothing',

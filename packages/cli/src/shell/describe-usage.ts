@@ -34,8 +34,11 @@ const OPTIONS: ReadonlyMap<string, string> = new Map([
 
 /** What to do where no name of ours stands for that of another tool. */
 const ELSEWHERE: ReadonlyMap<string, string> = new Map([
-  ['cache', 'there is none: every run asks anew, and no recorded answer is bought twice'],
-  ['--no-cache', 'there is no cache: every run asks anew'],
+  ['cache', 'there is none; thrice run --reuse GROUP takes the calls that a group has bought'],
+  [
+    '--no-cache',
+    'there is no cache; only --reuse and share_calls = true take calls that are bought already',
+  ],
   ['--output', 'redirect it, as in thrice summarize --csv > results.csv'],
   ['-o', 'redirect it, as in thrice summarize --csv > results.csv'],
 ]);
