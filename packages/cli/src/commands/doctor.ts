@@ -16,6 +16,7 @@ import { checkDescriptors } from '../doctor/check-descriptors.ts';
 import { checkLane } from '../doctor/check-lanes.ts';
 import type { Finding } from '../doctor/finding.ts';
 import { type Probe, probeModels } from '../doctor/probe-models.ts';
+import { sum } from '../engine/sum.ts';
 import {
   keyStatus,
   openHttpTransport,
@@ -48,7 +49,7 @@ export async function checkBenchmark(
     resolvePath,
   );
   const benchmark = withSimulator(resolved, simulator?.url);
-  const cellCount = [...checked.cellCounts.values()].reduce((sum, count) => sum + count, 0);
+  const cellCount = sum([...checked.cellCounts.values()]);
   const inFile = ({ severity, code, message }: PlanProblem): Finding => ({
     severity,
     what: `${file}: [${severity === 'error' ? 'invalid-spec' : code}] ${message}`,

@@ -9,6 +9,7 @@ import {
   withSimulator,
 } from '@thrice/core';
 import type { LocalEngine } from '@thrice/local';
+import { sum } from '../engine/sum.ts';
 import { openEngine, openPatterns } from '../local/compose-local.ts';
 import { runToCompletion } from '../local/run-to-completion.ts';
 import { renderEstimate } from '../render/estimate-view.ts';
@@ -95,7 +96,7 @@ async function runPilot(
   });
   if (exitCode !== exitCodes.complete && exitCode !== exitCodes.withoutScore) return exitCode;
   const configs = await readPilot(header, checked.promptSizes, engine);
-  const count = [...configs.values()].reduce((sum, { cells }) => sum + cells.length, 0);
+  const count = sum([...configs.values()].map(({ cells }) => cells.length));
   return { configs, described: { group: header.group, cells: count } };
 }
 

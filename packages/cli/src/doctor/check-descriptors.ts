@@ -1,5 +1,6 @@
 import type { Benchmark } from '@thrice/core';
 import { slotsPerLane } from '@thrice/local';
+import { sum } from '../engine/sum.ts';
 import type { Finding } from './finding.ts';
 
 /** What a worker has open beside its connections: database, stored texts, pipes, the runtime's own. */
@@ -19,7 +20,7 @@ export function checkDescriptors(
   if (limit === undefined) return [];
   const used = new Set(benchmark.configs.flatMap(({ roles }) => roles.map(({ lane }) => lane)));
   const slots = [...slotsPerLane(benchmark)].filter(([lane]) => used.has(lane));
-  const calls = slots.reduce((sum, [, count]) => sum + count, 0);
+  const calls = sum(slots.map(([, count]) => count));
   const needed = calls + OWN_DESCRIPTORS;
   if (limit >= needed) return [];
   const what = `file descriptors: expected at least ${needed} for ${calls} calls in flight, received a limit of ${limit}; raise it with "ulimit -n ${needed}", or lower parallel or max_concurrency`;

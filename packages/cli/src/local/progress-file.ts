@@ -8,6 +8,7 @@ import {
   summarizeBudget,
 } from '@thrice/core';
 import { countConfigs } from '../engine/describe-status.ts';
+import { sum } from '../engine/sum.ts';
 
 /** Interval between two writes, ms. */
 const WRITE_MS = 2_000;
@@ -71,8 +72,8 @@ export class ProgressFile implements AsyncDisposable {
     if (counts === this.#counts) return;
     // A group that was deleted meanwhile gets no folder again.
     if (!(await blobs.has(groupKey(group, 'group.json')))) return;
-    const cells = configs.reduce((sum, config) => sum + config.cells, 0);
-    const left = configs.reduce((sum, { notAttempted }) => sum + notAttempted, 0);
+    const cells = sum(configs.map((config) => config.cells));
+    const left = sum(configs.map(({ notAttempted }) => notAttempted));
     const at = clock.toIso(clock.now());
     const done = cells - left;
     const progress = { schemaVersion: 1, group, at, cells, done, budget, configs };

@@ -9,6 +9,7 @@ import {
   renderTable,
   type UnreadableDlqEntry,
 } from '@thrice/core';
+import { sum } from '../engine/sum.ts';
 import { plainText } from '../shell/terminal.ts';
 import { shorten } from './shorten.ts';
 
@@ -51,7 +52,7 @@ export function renderMessageTable(cells: readonly DlqCell[], width?: number): s
 export function describeList(list: DlqList, stage: string): string {
   const { cells, unreadable } = list;
   if (cells.length + unreadable.length === 0) return describeNothing(list, stage);
-  const messages = cells.reduce((sum, { entries }) => sum + entries.length, 0);
+  const messages = sum(cells.map(({ entries }) => entries.length));
   const classes = Object.entries(countClasses(list)).map(([name, count]) => `${count} ${name}`);
   const ofClasses = classes.length === 0 ? '' : `: ${classes.join(', ')}`;
   const unreadableText =
@@ -69,7 +70,7 @@ export function describeReport(report: DlqReport, stage: string): string {
   const { messages, cells, problems, unseen } = report;
   if (messages.matched === 0) return describeNothing({ seen: messages.seen, unseen }, stage);
   const { seen, matched, replayed, stale, dropped, unreadable, kept } = messages;
-  const problemCount = problems.reduce((sum, problem) => sum + problem.messages, 0);
+  const problemCount = sum(problems.map((problem) => problem.messages));
   const reasons = [
     seen > matched ? [`${seen - matched} did not match`] : [],
     problemCount > 0 ? [`${problemCount} cannot be replayed`] : [],

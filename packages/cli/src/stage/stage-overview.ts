@@ -14,6 +14,7 @@ import {
 import { describeStatus } from '../engine/describe-status.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { GroupStatus } from '../engine/group-status.ts';
+import { sum } from '../engine/sum.ts';
 import { readCodeDigest } from '../shell/code-digest.ts';
 import { toolVersion } from '../shell/tool-version.ts';
 import type { CloudEngine } from './compose-cloud.ts';
@@ -201,7 +202,7 @@ async function readActiveGroups(engine: OverviewEngine): Promise<readonly StageG
       state,
       cells,
       done,
-      failed: configs.reduce((sum, { failed }) => sum + failed, 0),
+      failed: sum(configs.map(({ failed }) => failed)),
       costUsd: sumKnown(configs.map(({ costUsd }) => costUsd)),
     }));
 }
