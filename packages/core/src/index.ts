@@ -252,6 +252,7 @@ export {
 export type { ConfigEstimate, Estimate, Estimated } from './estimate/estimate.ts';
 export type { CellFacts, Pilot } from './estimate/estimate-config.ts';
 export { type EstimatedPlan, estimatePlan } from './estimate/estimate-plan.ts';
+export { readPilot } from './estimate/read-pilot.ts';
 export { checkBudget } from './groups/check-budget.ts';
 export { type CopyCounts, type CopyOrder, copyGroup } from './groups/copy-group.ts';
 export {

@@ -1,14 +1,4 @@
-import {
-  type CellFacts,
-  type CellRow,
-  type GroupHeader,
-  loadGroup,
-  type Pilot,
-  readRows,
-  storePlan,
-  withSimulator,
-} from '@thrice/core';
-import type { LocalEngine } from '@thrice/local';
+import { type Pilot, readPilot, storePlan, withSimulator } from '@thrice/core';
 import { sum } from '../engine/sum.ts';
 import { openEngine, openPatterns } from '../local/compose-local.ts';
 import { runToCompletion } from '../local/run-to-completion.ts';
@@ -95,7 +85,9 @@ async function runPilot(
     isJson: false,
   });
   if (exitCode !== exitCodes.complete && exitCode !== exitCodes.withoutScore) return exitCode;
-  const configs = await readPilot(header, checked.promptSizes, engine);
+  using patterns = openPatterns();
+  const { ledger, blobs } = engine;
+  const configs = await readPilot(header, checked.promptSizes, { ledger, blobs, patterns });
   const count = sum([...configs.values()].map(({ cells }) => cells.length));
   return { configs, described: { group: header.group, cells: count } };
 }
@@ -103,45 +95,4 @@ async function runPilot(
 /** They were shown for the whole plan. */
 function withoutWarnings(terminal: Terminal): Terminal {
   return { ...terminal, error: () => undefined };
-}
-
-/** Reads what the cells of a pilot took; configs that made no call are left out. */
-async function readPilot(
-  header: GroupHeader,
-  promptSizes: PreparedRun['checked']['promptSizes'],
-  { ledger, blobs }: LocalEngine,
-): Promise<ReadonlyMap<string, Pilot>> {
-  const { benchmark } = loadGroup({ header, state: 'active', isPlanned: true });
-  const configs = new Map<string, Pilot>();
-  using patterns = openPatterns();
-  for (const config of benchmark.configs) {
-    const cells: CellFacts[] = [];
-    for (const run of header.runs)
-      for await (const row of readRows(header, run, config, { ledger, blobs, patterns }))
-        cells.push(...toFacts(row));
-    const [first, ...others] = cells;
-    const prompts = promptSizes.get(config.name);
-    if (first === undefined || prompts === undefined) continue;
-    configs.set(config.name, { cells: [first, ...others], prompts });
-  }
-  return configs;
-}
-
-/** What a cell took; none for one without a call. */
-function toFacts({ calls }: CellRow): readonly CellFacts[] {
-  if (calls.length === 0) return [];
-  const total = (pick: (call: CellRow['calls'][number]) => number | null) =>
-    calls.reduce<number | null>((sum, call) => {
-      const amount = pick(call);
-      return sum === null || amount === null ? null : sum + amount;
-    }, 0);
-  return [
-    {
-      calls: calls.length,
-      inputTokens: total(({ inputTokens }) => inputTokens),
-      outputTokens: total(({ outputTokens }) => outputTokens),
-      costUsd: total(({ costUsd }) => costUsd),
-      seconds: calls.reduce((sum, { latencyMs }) => sum + latencyMs, 0) / 1_000,
-    },
-  ];
 }

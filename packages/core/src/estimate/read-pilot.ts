@@ -1,0 +1,43 @@
+import type { CellRow } from '../domain/cell.ts';
+import type { GroupHeader } from '../domain/group.ts';
+import { sumKnown } from '../domain/known-sum.ts';
+import type { PromptSizes } from '../domain/prompt-sizes.ts';
+import { type RowStores, readRows } from '../results/read-rows.ts';
+import { benchmarkOf } from '../spec/load-group.ts';
+import type { CellFacts, Pilot } from './estimate-config.ts';
+
+/**
+ * Reads what the cells of a pilot took, by config; configs that made no call are left out.
+ *
+ * @param promptSizes - Of the cells of the pilot, by config.
+ */
+export async function readPilot(
+  header: GroupHeader,
+  promptSizes: ReadonlyMap<string, PromptSizes>,
+  stores: RowStores,
+): Promise<ReadonlyMap<string, Pilot>> {
+  const pilots = new Map<string, Pilot>();
+  for (const config of benchmarkOf(header).configs) {
+    const cells: CellFacts[] = [];
+    for (const run of header.runs) {
+      for await (const { calls } of readRows(header, run, config, stores))
+        if (calls.length > 0) cells.push(toFacts(calls));
+    }
+    const [first, ...others] = cells;
+    const prompts = promptSizes.get(config.name);
+    if (first === undefined || prompts === undefined) continue;
+    pilots.set(config.name, { cells: [first, ...others], prompts });
+  }
+  return pilots;
+}
+
+/** What a cell took, by its calls, of which there is at least one. */
+function toFacts(calls: CellRow['calls']): CellFacts {
+  return {
+    calls: calls.length,
+    inputTokens: sumKnown(calls.map(({ inputTokens }) => inputTokens)),
+    outputTokens: sumKnown(calls.map(({ outputTokens }) => outputTokens)),
+    costUsd: sumKnown(calls.map(({ costUsd }) => costUsd)),
+    seconds: calls.reduce((sum, { latencyMs }) => sum + latencyMs, 0) / 1_000,
+  };
+}
