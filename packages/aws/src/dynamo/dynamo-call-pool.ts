@@ -17,10 +17,10 @@ import {
 import {
   CALL_PREFIX,
   callItemKey,
-  callItemSchema,
   cellItemKey,
   cellItemSchema,
   cellPartitions,
+  entryItemSchema,
   type PooledCallItem,
   parseItem,
   pooledCallItemSchema,
@@ -157,7 +157,7 @@ export class DynamoCallPool implements CallPool {
   }
 
   async #readEntry(item: Attributes): Promise<JournalEntry> {
-    const text = await this.#payloads.unpack(parseItem(callItemSchema, item, this.#table.name));
+    const text = await this.#payloads.unpack(parseItem(entryItemSchema, item, this.#table.name));
     return journalEntrySchema.parse(JSON.parse(text ?? ''));
   }
 

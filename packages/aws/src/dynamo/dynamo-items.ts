@@ -40,10 +40,7 @@ export const cellItemSchema = itemSchema.extend({
 /** A claimed cell. */
 export type CellItem = z.infer<typeof cellItemSchema>;
 
-/** A call; its payload is its journal entry. */
-export const callItemSchema = itemSchema.extend(payloadSchema.shape);
-
-/** What the items of calls, discarded or not, have in common. */
+/** A call, discarded or not; its payload is its journal entry. */
 export const entryItemSchema = itemSchema.extend(payloadSchema.shape);
 
 /** A discarded call; its payload is its journal entry. */
