@@ -1,4 +1,4 @@
-import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { DatabaseSync } from 'node:sqlite';
 import {
   type BudgetAccount,
   type BudgetCaps,
@@ -18,6 +18,7 @@ import {
   settleOn,
 } from '@thrice/core';
 import type { GroupCommit } from './group-commit.ts';
+import { prepareStatements, type Statements, type StoreInit } from './sqlite-store.ts';
 
 /**
  * The budgets of groups in the ledger's SQLite file.
@@ -28,15 +29,12 @@ import type { GroupCommit } from './group-commit.ts';
 export class SqliteBudgets implements Budgets {
   readonly #commit: GroupCommit;
   readonly #clock: Clock;
-  readonly #sql: ReturnType<typeof prepareStatements>;
+  readonly #sql: Statements<keyof typeof STATEMENTS>;
 
-  constructor(
-    database: DatabaseSync,
-    { commit, clock }: { readonly commit: GroupCommit; readonly clock: Clock },
-  ) {
+  constructor(database: DatabaseSync, { commit, clock }: Pick<StoreInit, 'commit' | 'clock'>) {
     this.#commit = commit;
     this.#clock = clock;
-    this.#sql = prepareStatements(database);
+    this.#sql = prepareStatements(database, STATEMENTS);
   }
 
   async open(group: string, journal: CountedJournal): Promise<number> {
@@ -189,12 +187,6 @@ function columnsOf(group: string, { cell: { run, config, id }, step, callId }: C
 
 function parseReservation(row: Readonly<Record<string, unknown>>): Reservation {
   return reservationSchema.parse(JSON.parse(String(row['reservation'])));
-}
-
-function prepareStatements(database: DatabaseSync): Record<keyof typeof STATEMENTS, StatementSync> {
-  return Object.fromEntries(
-    Object.entries(STATEMENTS).map(([name, sql]) => [name, database.prepare(sql)]),
-  ) as Record<keyof typeof STATEMENTS, StatementSync>;
 }
 
 const THIS_CALL =

@@ -1,4 +1,4 @@
-import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { DatabaseSync } from 'node:sqlite';
 import { isDeepStrictEqual } from 'node:util';
 import {
   type CallPool,
@@ -15,6 +15,7 @@ import {
 } from '@thrice/core';
 import * as z from 'zod';
 import type { GroupCommit } from './group-commit.ts';
+import { prepareStatements, type Statements, type StoreInit } from './sqlite-store.ts';
 import type { WorkerRegistry } from './worker-registry.ts';
 
 const claimRowSchema = z.object({
@@ -42,44 +43,28 @@ export class SqliteCallPool implements CallPool {
   readonly #commit: GroupCommit;
   readonly #clock: Clock;
   readonly #workers: WorkerRegistry;
-  readonly #select: StatementSync;
-  readonly #selectBuyer: StatementSync;
-  readonly #upsert: StatementSync;
-  readonly #insert: StatementSync;
-  readonly #list: StatementSync;
+  readonly #sql: Statements<keyof typeof STATEMENTS>;
 
-  constructor(
-    database: DatabaseSync,
-    init: {
-      readonly commit: GroupCommit;
-      readonly clock: Clock;
-      /** Knows which owners are at work: their leases do not expire. */
-      readonly workers: WorkerRegistry;
-    },
-  ) {
-    this.#commit = init.commit;
-    this.#clock = init.clock;
-    this.#workers = init.workers;
-    this.#select = database.prepare(SELECT);
-    this.#selectBuyer = database.prepare(SELECT_BUYER);
-    this.#upsert = database.prepare(UPSERT);
-    this.#insert = database.prepare(`${INSERT} ON CONFLICT DO NOTHING`);
-    this.#list = database.prepare(LIST);
+  constructor(database: DatabaseSync, { commit, clock, workers }: StoreInit) {
+    this.#commit = commit;
+    this.#clock = clock;
+    this.#workers = workers;
+    this.#sql = prepareStatements(database, STATEMENTS);
   }
 
   async claimCall(call: PooledCall, buyer: CellStep): Promise<PoolClaim> {
     return await this.#commit.write((): PoolClaim => {
-      const row = this.#select.get(...keyOf(call));
+      const row = this.#sql.select.get(...keyOf(call));
       const other = row === undefined ? undefined : this.#readClaim(row, buyer);
       if (other !== undefined) return other;
-      this.#upsert.run(...keyOf(call), ...valuesOf(buyer), this.#clock.now());
+      this.#sql.upsert.run(...keyOf(call), ...valuesOf(buyer), this.#clock.now());
       return { kind: 'granted' };
     });
   }
 
   async findCall(calls: readonly PooledCall[]): Promise<Purchase | undefined> {
     for (const call of calls) {
-      const row = this.#select.get(...keyOf(call));
+      const row = this.#sql.select.get(...keyOf(call));
       const found = row === undefined ? undefined : this.#readBuyer(row).purchase;
       if (found !== undefined) return found;
     }
@@ -89,14 +74,14 @@ export class SqliteCallPool implements CallPool {
   async recordPurchases(purchases: readonly RecordedPurchase[]): Promise<void> {
     await this.#commit.write(() => {
       for (const { call, buyer } of purchases)
-        this.#insert.run(...keyOf(call), ...valuesOf(buyer), this.#clock.now());
+        this.#sql.insert.run(...keyOf(call), ...valuesOf(buyer), this.#clock.now());
     });
   }
 
   async *listPurchases(run: string, config: string): ReturnType<CallPool['listPurchases']> {
     let lastNo = 0;
     for (;;) {
-      const page = this.#list.all(run, config, lastNo, limits.pageSize);
+      const page = this.#sql.list.all(run, config, lastNo, limits.pageSize);
       yield* page.map(parsePurchase);
       if (page.length < limits.pageSize) return;
       lastNo = Number(page.at(-1)?.['call_no']);
@@ -114,7 +99,7 @@ export class SqliteCallPool implements CallPool {
   #readBuyer(row: unknown) {
     const { buyer_run: run, config, id, step, claimed_at: sinceMs } = claimRowSchema.parse(row);
     const buyer: CellStep = { run, id, config, step };
-    const stored = buyerRowSchema.parse(this.#selectBuyer.get({ run, config, id, step }));
+    const stored = buyerRowSchema.parse(this.#sql.selectBuyer.get({ run, config, id, step }));
     const purchase =
       stored.entry === null
         ? undefined
@@ -153,20 +138,23 @@ function parsePurchase(row: unknown) {
   return { fingerprint, sample, buyer };
 }
 
-const SELECT = `SELECT buyer_run, config, id, step, claimed_at FROM pooled_calls
-  WHERE run = ? AND only_config = ? AND fingerprint = ? AND sample = ?`;
-const LIST = `SELECT rowid AS call_no, run, config, id, step, entry ->> '$.fingerprint' AS fingerprint,
-    entry ->> '$.sample' AS sample
-  FROM calls WHERE run = ? AND config = ? AND discarded_id = '' AND rowid > ? ORDER BY rowid LIMIT ?`;
-const SELECT_BUYER = `SELECT
-    (SELECT state FROM cells WHERE run = $run AND config = $config AND id = $id) AS state,
-    (SELECT owner FROM cells WHERE run = $run AND config = $config AND id = $id) AS owner,
-    (SELECT lease_until FROM cells WHERE run = $run AND config = $config AND id = $id) AS lease_until,
-    (SELECT entry FROM calls WHERE run = $run AND config = $config AND id = $id
-      AND step = $step AND discarded_id = '') AS entry,
-    (SELECT submission FROM submissions WHERE run = $run AND config = $config AND id = $id
-      AND step = $step) AS submission`;
 const INSERT = 'INSERT INTO pooled_calls VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)';
-const UPSERT = `${INSERT} ON CONFLICT DO UPDATE SET
-  buyer_run = excluded.buyer_run, config = excluded.config, id = excluded.id, step = excluded.step,
-  claimed_at = excluded.claimed_at`;
+const STATEMENTS = {
+  select: `SELECT buyer_run, config, id, step, claimed_at FROM pooled_calls
+    WHERE run = ? AND only_config = ? AND fingerprint = ? AND sample = ?`,
+  selectBuyer: `SELECT
+      (SELECT state FROM cells WHERE run = $run AND config = $config AND id = $id) AS state,
+      (SELECT owner FROM cells WHERE run = $run AND config = $config AND id = $id) AS owner,
+      (SELECT lease_until FROM cells WHERE run = $run AND config = $config AND id = $id) AS lease_until,
+      (SELECT entry FROM calls WHERE run = $run AND config = $config AND id = $id
+        AND step = $step AND discarded_id = '') AS entry,
+      (SELECT submission FROM submissions WHERE run = $run AND config = $config AND id = $id
+        AND step = $step) AS submission`,
+  insert: `${INSERT} ON CONFLICT DO NOTHING`,
+  upsert: `${INSERT} ON CONFLICT DO UPDATE SET
+    buyer_run = excluded.buyer_run, config = excluded.config, id = excluded.id, step = excluded.step,
+    claimed_at = excluded.claimed_at`,
+  list: `SELECT rowid AS call_no, run, config, id, step, entry ->> '$.fingerprint' AS fingerprint,
+      entry ->> '$.sample' AS sample
+    FROM calls WHERE run = ? AND config = ? AND discarded_id = '' AND rowid > ? ORDER BY rowid LIMIT ?`,
+} as const;

@@ -11,20 +11,18 @@ import {
   withoutHolder,
 } from '@thrice/core';
 import type { GroupCommit } from './group-commit.ts';
+import { prepareStatements, type Statements, type StoreInit } from './sqlite-store.ts';
 
 /** The limits of lanes, which all processes that share a database hold together. */
 export class SqliteLaneLimits implements LaneLimits {
-  readonly #database: DatabaseSync;
   readonly #commit: GroupCommit;
   readonly #clock: Clock;
+  readonly #sql: Statements<keyof typeof STATEMENTS>;
 
-  constructor(
-    database: DatabaseSync,
-    init: { readonly commit: GroupCommit; readonly clock: Clock },
-  ) {
-    this.#database = database;
-    this.#commit = init.commit;
-    this.#clock = init.clock;
+  constructor(database: DatabaseSync, { commit, clock }: Pick<StoreInit, 'commit' | 'clock'>) {
+    this.#commit = commit;
+    this.#clock = clock;
+    this.#sql = prepareStatements(database, STATEMENTS);
   }
 
   /** One transaction, so that no two processes lease the same. */
@@ -56,21 +54,23 @@ export class SqliteLaneLimits implements LaneLimits {
   }
 
   #read(account: string): LaneLimit | undefined {
-    const row = this.#database
-      .prepare('SELECT lane_limit FROM lane_limits WHERE account = ?')
-      .get(account);
+    const row = this.#sql.select.get(account);
     return row === undefined
       ? undefined
       : laneLimitSchema.parse(JSON.parse(String(row['lane_limit'])));
   }
 
   #forget(account: string): void {
-    this.#database.prepare('DELETE FROM lane_limits WHERE account = ?').run(account);
+    this.#sql.delete.run(account);
   }
 
   #write(account: string, limit: LaneLimit): void {
-    this.#database
-      .prepare('INSERT OR REPLACE INTO lane_limits VALUES (?, ?)')
-      .run(account, JSON.stringify(limit));
+    this.#sql.replace.run(account, JSON.stringify(limit));
   }
 }
+
+const STATEMENTS = {
+  select: 'SELECT lane_limit FROM lane_limits WHERE account = ?',
+  replace: 'INSERT OR REPLACE INTO lane_limits VALUES (?, ?)',
+  delete: 'DELETE FROM lane_limits WHERE account = ?',
+} as const;

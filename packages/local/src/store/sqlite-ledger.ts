@@ -1,4 +1,4 @@
-import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { DatabaseSync } from 'node:sqlite';
 import { isDeepStrictEqual } from 'node:util';
 import {
   type Attempt,
@@ -35,6 +35,7 @@ import {
 } from '@thrice/core';
 import * as z from 'zod';
 import type { GroupCommit } from './group-commit.ts';
+import { prepareStatements, type Statements, type StoreInit } from './sqlite-store.ts';
 import type { WorkerRegistry } from './worker-registry.ts';
 
 const groupRowSchema = z.object({
@@ -79,21 +80,13 @@ export class SqliteLedger implements Ledger {
   readonly #commit: GroupCommit;
   readonly #clock: Clock;
   readonly #workers: WorkerRegistry;
-  readonly #sql: ReturnType<typeof prepareStatements>;
+  readonly #sql: Statements<keyof typeof STATEMENTS>;
 
-  constructor(
-    database: DatabaseSync,
-    init: {
-      readonly commit: GroupCommit;
-      readonly clock: Clock;
-      /** Knows which owners are at work. */
-      readonly workers: WorkerRegistry;
-    },
-  ) {
-    this.#commit = init.commit;
-    this.#clock = init.clock;
-    this.#workers = init.workers;
-    this.#sql = prepareStatements(database);
+  constructor(database: DatabaseSync, { commit, clock, workers }: StoreInit) {
+    this.#commit = commit;
+    this.#clock = clock;
+    this.#workers = workers;
+    this.#sql = prepareStatements(database, STATEMENTS);
   }
 
   async createGroup(header: GroupHeader, state: GroupState = 'active'): Promise<void> {
@@ -413,12 +406,6 @@ export class SqliteLedger implements Ledger {
       .all()
       .map((row) => openBreakerSchema.parse(JSON.parse(String(row['breaker']))));
   }
-}
-
-function prepareStatements(database: DatabaseSync): Record<keyof typeof STATEMENTS, StatementSync> {
-  return Object.fromEntries(
-    Object.entries(STATEMENTS).map(([name, sql]) => [name, database.prepare(sql)]),
-  ) as Record<keyof typeof STATEMENTS, StatementSync>;
 }
 
 const THIS_CELL = 'run = ? AND config = ? AND id = ?';
