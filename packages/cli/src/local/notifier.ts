@@ -6,6 +6,7 @@ import {
   type Notification,
   recordEvent,
   sendNotification,
+  toThriceError,
   toUsd,
   type Webhook,
 } from '@thrice/core';
@@ -91,8 +92,11 @@ export class Notifier {
     if (!this.#isWanted) return;
     this.#done = this.#done.then(async () => {
       if (this.#init.stopSignal.aborted) return;
-      // A store that cannot be used fails the work itself.
-      await work().catch((error: unknown) => this.#init.note(`warning: ${String(error)}`));
+      await work().catch((thrown: unknown) => {
+        // A store that cannot be used fails the work itself.
+        const { code, message } = toThriceError(thrown);
+        this.#init.note(`warning: [${code}] not told the webhook: ${message}`);
+      });
     });
   }
 
