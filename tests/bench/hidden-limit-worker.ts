@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoLanePaces } from '@thrice/aws';
-import { type CallEnd, SharedGovernor, UNLIMITED } from '@thrice/core';
+import { type CallEnd, SharedGovernor, UNKNOWN_USAGE, UNLIMITED } from '@thrice/core';
 import { systemClock } from '@thrice/local';
 import { questionText } from './bench-support.ts';
 
@@ -78,13 +78,10 @@ async function call(id: string): Promise<CallEnd> {
     readonly usage?: { readonly prompt_tokens: number; readonly completion_tokens: number };
   };
   if (response.ok) {
-    const usage = {
-      inputTokens: body.usage?.prompt_tokens ?? null,
-      cachedInputTokens: null,
-      outputTokens: body.usage?.completion_tokens ?? null,
-      reasoningTokens: null,
-    };
-    return { kind: 'answered', usage, rateLimits } as CallEnd;
+    const { prompt_tokens: inputTokens = null, completion_tokens: outputTokens = null } =
+      body.usage ?? {};
+    const usage = { ...UNKNOWN_USAGE, inputTokens, outputTokens };
+    return { kind: 'answered', usage, rateLimits };
   }
   const seconds = response.headers.get('retry-after');
   const retryAfterMs = seconds === null ? undefined : Number(seconds) * 1000;
