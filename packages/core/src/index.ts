@@ -80,6 +80,7 @@ export {
 } from './domain/benchmark-spec.ts';
 export {
   blockersOf,
+  breakerKeysOf,
   breakersFor,
   isOutage,
   laneOf,

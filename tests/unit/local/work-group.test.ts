@@ -31,7 +31,15 @@ import { describe, expect, it } from 'vitest';
 import { mapLimitText } from '../../../packages/models/src/vendors/map-limit-text.ts';
 import { twoStepSolver } from '../../fixtures/toy/two-step-solver.ts';
 import { additions, toJsonl } from '../../support/additions.ts';
-import { aBenchmark, aConfig, aLane, aModelResponse, anError } from '../../support/builders.ts';
+import {
+  aBenchmark,
+  aCombination,
+  aConfig,
+  aLane,
+  aModelResponse,
+  anError,
+  aRole,
+} from '../../support/builders.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { aDraft } from '../../support/fake-engine.ts';
 import {
@@ -106,6 +114,18 @@ class SlowlyPlannedEngine extends LocalEngine {
     };
     return queue;
   }
+}
+
+/** A config of {@link twoLaneSolver}. */
+function aTwoLaneConfig(): Benchmark['configs'][number] {
+  const roles = [aRole({ step: 'draft' }), aRole({ step: 'check', lane: 'b' })];
+  return aConfig({ name: 'checked', solver: 'two-lane', roles });
+}
+
+/** A config that asks lane `b` where lane `lab` is blocked. */
+function aRouterConfig(): Benchmark['configs'][number] {
+  const roles = [aRole({ step: 'model-1' }), aRole({ step: 'model-2', lane: 'b' })];
+  return aConfig({ solver: 'router', roles, combination: aCombination({ failsOver: true }) });
 }
 
 /** Plans a group and works on it; the clock advances whenever the worker has nothing else to do. */
@@ -364,7 +384,7 @@ describe('workGroup', () => {
     const { ending, events } = await work({
       benchmark: aBenchmark({
         parallel: 2,
-        configs: [aConfig({ name: 'checked', solver: 'two-lane' }), aConfig()],
+        configs: [aTwoLaneConfig(), aConfig()],
         lanes: twoLanes,
       }),
       answer: ({ lane }) => (lane.name === 'b' ? anError('auth-failed') : aModelResponse()),
@@ -377,7 +397,7 @@ describe('workGroup', () => {
   it('pauses with every breaker that remaining cells wait for', async () => {
     const { ending } = await work({
       benchmark: aBenchmark({
-        configs: [aConfig({ name: 'checked', solver: 'two-lane' }), aConfig({ lane: 'c' })],
+        configs: [aTwoLaneConfig(), aConfig({ lane: 'c' })],
         lanes: new Map([...twoLanes, ['c', aLane({ name: 'c' })]]),
       }),
       answer: ({ lane }) => (lane.name === 'lab' ? aModelResponse() : anError('auth-failed')),
@@ -414,7 +434,7 @@ describe('workGroup', () => {
     let draftCount = 0;
 
     const { ending } = await work({
-      benchmark: aBenchmark({ configs: [aConfig({ solver: 'two-lane' })], lanes: twoLanes }),
+      benchmark: aBenchmark({ configs: [aTwoLaneConfig()], lanes: twoLanes }),
       answer: ({ lane }) => {
         if (lane.name === 'b') return anError('auth-failed');
         draftCount += 1;
@@ -433,7 +453,7 @@ describe('workGroup', () => {
     const resetAtMs = clock.now() + 60_000;
 
     const { ending, events } = await work({
-      benchmark: aBenchmark({ configs: [aConfig({ solver: 'two-lane' })], lanes: twoLanes }),
+      benchmark: aBenchmark({ configs: [aTwoLaneConfig()], lanes: twoLanes }),
       answer: ({ lane }) =>
         lane.name === 'b' && clock.now() < resetAtMs
           ? anError('quota-exhausted', { resetAt: clock.toIso(resetAtMs) })
@@ -444,6 +464,53 @@ describe('workGroup', () => {
 
     expect(ending).toEqual({ kind: 'complete' });
     expect(completedConfigs(events)).toHaveLength(QUESTION_COUNT);
+  });
+
+  it('starts a cell that waits for its second lane as soon as the breaker of that closes', async () => {
+    const clock = new FakeClock();
+    const resetAtMs = clock.now() + 60_000;
+    const checkedAtMs: number[] = [];
+
+    await work({
+      benchmark: aBenchmark({ configs: [aTwoLaneConfig()], lanes: twoLanes }),
+      answer: ({ lane }) => {
+        if (lane.name === 'lab') return aModelResponse();
+        if (clock.now() < resetAtMs)
+          return anError('quota-exhausted', { resetAt: clock.toIso(resetAtMs) });
+        checkedAtMs.push(clock.now() - resetAtMs);
+        return aModelResponse();
+      },
+      clock,
+      waitForQuota: true,
+    });
+
+    expect(checkedAtMs).toHaveLength(QUESTION_COUNT);
+    // The open breakers are read every second; the delay of a deferred task is five.
+    expect(Math.max(...checkedAtMs)).toBeLessThan(2_000);
+  });
+
+  it.each([
+    ['the first', { lab: 60_000, b: 1_200_000 }],
+    ['the second', { lab: 1_200_000, b: 60_000 }],
+  ])('continues a router at the reset of %s of its lanes', async (_, resetAfterMs) => {
+    const clock = new FakeClock();
+    const startedAtMs = clock.now();
+
+    const { ending, events } = await work({
+      benchmark: aBenchmark({ configs: [aRouterConfig()], lanes: twoLanes }),
+      answer: ({ lane, model }) => {
+        const resetAtMs = startedAtMs + resetAfterMs[lane.name === 'b' ? 'b' : 'lab'];
+        return clock.now() < resetAtMs
+          ? anError('quota-exhausted', { resetAt: clock.toIso(resetAtMs) })
+          : aModelResponse({ servedModel: model });
+      },
+      clock,
+      waitForQuota: true,
+    });
+
+    expect(ending).toEqual({ kind: 'complete' });
+    expect(completedConfigs(events)).toHaveLength(QUESTION_COUNT);
+    expect(clock.now() - startedAtMs).toBeLessThan(70_000);
   });
 
   it('waits longer after each probe that fails at the reset that the vendor named', async () => {
@@ -848,7 +915,7 @@ describe('workGroup', () => {
     const { ending, events } = await work({
       benchmark: aBenchmark({
         parallel: 2,
-        configs: [aConfig({ solver: 'two-lane' })],
+        configs: [aTwoLaneConfig()],
         lanes: twoLanes,
       }),
       answer: ({ lane }) => {

@@ -2,7 +2,10 @@ import {
   type Benchmark,
   backoffMs,
   blockersOf,
+  breakerKeysOf,
+  breakersFor,
   type Clock,
+  type Config,
   type Delivery,
   isOutage,
   type LaneWait,
@@ -97,10 +100,12 @@ export class GroupBreakers {
     return new Map([...this.#openBreakers].filter(([key]) => !own.has(key)));
   }
 
-  /** The breakers that block a whole backlog: its config's, or those that each of its tasks waits for. */
+  /** The breakers that block a whole backlog: one of each of its config's models, or those that its tasks wait for. */
   blockersOf({ run, config, count }: Backlog): readonly OpenBreaker[] {
-    const breaker = this.breakerOf(config);
-    if (breaker !== undefined) return [breaker];
+    const blocking = this.#blocking(config);
+    if (blocking.length > 0) return blocking;
+    // Whatever it was deferred by, another of its models can answer.
+    if (this.#configOf(config)?.combination.failsOver === true) return [];
     const deferred = [...this.#deferredTasks.values()].filter(
       (task) => task.run === run && task.config === config,
     );
@@ -108,9 +113,19 @@ export class GroupBreakers {
     return deferred.flatMap(({ breakerKey }) => this.#openBreakers.get(breakerKey) ?? []);
   }
 
-  /** The breaker that blocks all cells of a config, if one does; a half-open one lets one cell pass. */
-  breakerOf(configName: string): OpenBreaker | undefined {
-    return this.#breakersOf(configName).find(({ breakerKey }) => !this.#halfOpen.has(breakerKey));
+  /** Whether breakers block all cells of a config; a half-open one lets one cell pass. */
+  isBlocked(configName: string): boolean {
+    return this.#blocking(configName).length > 0;
+  }
+
+  /** One breaker of each model of a config, if each has one that lets no cell pass; else none. */
+  #blocking(configName: string): readonly OpenBreaker[] {
+    const blocking = this.#breakersByModel(configName).map((breakers) =>
+      breakers.find(({ breakerKey }) => !this.#halfOpen.has(breakerKey)),
+    );
+    return blocking.includes(undefined)
+      ? []
+      : [...new Set(blocking.filter((breaker) => breaker !== undefined))];
   }
 
   /** Whether every breaker of a config is closed. */
@@ -123,10 +138,17 @@ export class GroupBreakers {
     return this.#halfOpen.size > 0;
   }
 
-  /** Whether a cell of a config can be the probe of the breakers that block it. */
+  /** Whether a cell of a blocked config can be the probe of a model's breakers. */
   isReadyForProbe(configName: string): boolean {
-    const breakers = this.#breakersOf(configName);
-    return breakers.length > 0 && breakers.every(({ breakerKey }) => this.#isReady(breakerKey));
+    return this.#probedBy(configName).length > 0;
+  }
+
+  /** The breakers that a cell of a blocked config would be the probe of: those of each model that are all half-open. */
+  #probedBy(configName: string): readonly OpenBreaker[] {
+    if (this.isUnblocked(configName)) return [];
+    return this.#breakersByModel(configName)
+      .filter((breakers) => breakers.every(({ breakerKey }) => this.#isReady(breakerKey)))
+      .flat();
   }
 
   #isReady(breakerKey: string): boolean {
@@ -134,15 +156,25 @@ export class GroupBreakers {
   }
 
   #breakersOf(configName: string): readonly OpenBreaker[] {
-    const config = this.#init.benchmark.configs.find(({ name }) => name === configName);
-    return config === undefined ? [] : blockersOf(config.roles, this.#openBreakers);
+    return blockersOf(this.#rolesOf(configName), this.#openBreakers);
+  }
+
+  #breakersByModel(configName: string): readonly (readonly OpenBreaker[])[] {
+    return this.#rolesOf(configName).map((role) => breakersFor(role, this.#openBreakers));
+  }
+
+  #rolesOf(configName: string): Config['roles'] {
+    return this.#configOf(configName)?.roles ?? [];
+  }
+
+  #configOf(configName: string): Config | undefined {
+    return this.#init.benchmark.configs.find(({ name }) => name === configName);
   }
 
   /** Makes a task the probe of the half-open breakers of its config. */
   startProbe(delivery: Delivery): void {
-    for (const { breakerKey } of this.#breakersOf(delivery.task.config)) {
-      if (this.#isReady(breakerKey)) this.#halfOpen.set(breakerKey, nameOf(delivery));
-    }
+    for (const { breakerKey } of this.#probedBy(delivery.task.config))
+      this.#halfOpen.set(breakerKey, nameOf(delivery));
   }
 
   /** Notes that the work on a task has ended; if it was a probe without a result, another cell may be one. */
@@ -210,7 +242,7 @@ export class GroupBreakers {
   async closeAnswered(): Promise<void> {
     for (const [breakerKey, breaker] of this.#answered) {
       await this.#init.ledger.closeBreaker(breaker);
-      await this.#init.queue.makeVisible(laneOf(breakerKey));
+      await this.#endDeferrals(breakerKey);
       // One that has opened again meanwhile stays.
       if (this.#answered.delete(breakerKey)) this.#forget(breakerKey);
     }
@@ -261,7 +293,16 @@ export class GroupBreakers {
       await ledger.closeBreaker(breaker);
       this.#forget(breakerKey);
     }
-    await queue.makeVisible(laneOf(breakerKey));
+    await this.#endDeferrals(breakerKey);
+  }
+
+  /** Lets the tasks go that may call what a breaker blocked. They are in the queue of their config's first model. */
+  async #endDeferrals(breakerKey: string): Promise<void> {
+    const { benchmark, queue } = this.#init;
+    const waiting = benchmark.configs.filter((config) =>
+      breakerKeysOf(config).includes(breakerKey),
+    );
+    for (const lane of new Set(waiting.map((config) => config.lane))) await queue.makeVisible(lane);
   }
 
   #forget(breakerKey: string): void {

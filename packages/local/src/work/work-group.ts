@@ -399,7 +399,7 @@ class WorkLoop {
   #idleMs(backlog: readonly Backlog[]): number {
     const nowMs = this.#order.engine.clock.now();
     const visibleAtMs = backlog
-      .filter(({ config }) => this.#breakers.breakerOf(config) === undefined)
+      .filter(({ config }) => !this.#breakers.isBlocked(config))
       .filter(({ config }) => !this.#isAtBudget(config))
       .map(({ nextVisibleAtMs }) => nextVisibleAtMs);
     return Math.min(REFRESH_MS, Math.max(IDLE_MS, Math.min(...visibleAtMs) - nowMs));
