@@ -4,6 +4,7 @@ import type { BlobStore } from '../ports/blob-store.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Ledger } from '../ports/ledger.ts';
 import type { LoadedGroup } from '../spec/load-group.ts';
+import { editedMeanwhile } from './edited-meanwhile.ts';
 import { capsOf } from './open-budget.ts';
 import { writePlan } from './plan-group.ts';
 
@@ -62,12 +63,5 @@ function noBudget({ group }: GroupHeader): ThriceError {
   return new ThriceError({
     code: 'invalid-argument',
     message: `--budget-usd: expected a group with a budget, received ${group} without one; add one with --spec FILE --budget-usd USD, which checks its prices and limits`,
-  });
-}
-
-function editedMeanwhile({ group }: GroupHeader): ThriceError {
-  return new ThriceError({
-    code: 'spec-changed',
-    message: `${group}: expected the plan as it was read, received one that was edited or deleted meanwhile; repeat the command`,
   });
 }

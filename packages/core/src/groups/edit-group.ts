@@ -9,6 +9,7 @@ import type { LoadedGroup } from '../spec/load-group.ts';
 import { cutList } from '../wording.ts';
 import { listAnswerChanges, type ResolvedPlan } from './answer-changes.ts';
 import { compareQuestions } from './compare-questions.ts';
+import { editedMeanwhile } from './edited-meanwhile.ts';
 import type { FinalizeStores } from './edition.ts';
 import { isPlanned } from './edition.ts';
 import { currentGrading, readGradings } from './gradings.ts';
@@ -187,11 +188,4 @@ function editHeader(
     before,
   };
   return groupHeaderSchema.parse({ ...edited, builtinPrices, edits: [...header.edits, edit] });
-}
-
-function editedMeanwhile({ group }: GroupHeader): ThriceError {
-  return new ThriceError({
-    code: 'spec-changed',
-    message: `${group}: expected the plan as it was read, received one that was edited or deleted meanwhile; repeat the command`,
-  });
 }
