@@ -37,6 +37,7 @@ import {
   aConfig,
   aLane,
   aModelResponse,
+  anEditedHeader,
   anError,
   aRole,
 } from '../../support/builders.ts';
@@ -142,6 +143,8 @@ async function work(init: {
   readonly isPlanned?: boolean;
   readonly observe?: (event: WorkEvent, stop: AbortController) => void;
   readonly onEnd?: (engine: LocalEngine, ending: Ending) => Promise<void>;
+  /** Does something between the plan and the work. */
+  readonly beforeWork?: (engine: LocalEngine, header: GroupHeader) => Promise<void>;
 }): Promise<{
   readonly ending: Ending;
   readonly events: readonly WorkEvent[];
@@ -176,6 +179,7 @@ async function work(init: {
     if (claimed.kind === 'held') heldCount += 1;
     return claimed;
   };
+  await init.beforeWork?.(engine, header);
   const stop = new AbortController();
   const models = new FakeModelClient((request, signal) =>
     init.answer(request, signal, engine, stop),
@@ -268,6 +272,67 @@ describe('workGroup', () => {
     });
 
     expect(seen).toEqual([['complete', true]]);
+  });
+
+  describe('on a group whose plan is edited', () => {
+    /** Stores an edit of the plan that caps its spend at a dollar. */
+    async function editPlan({ ledger }: LocalEngine, header: GroupHeader): Promise<void> {
+      const { edits } = anEditedHeader();
+      const spec = { ...header.spec, budget_usd: 1 };
+      await ledger.replaceHeader(header, { ...header, spec, edits });
+    }
+
+    it('refuses to begin by the plan as it was, and leaves the caps of the edit', async () => {
+      const caps: unknown[] = [];
+      const prices = new Map([['lab/m', { input: 1, output: 1 }]]);
+      let callCount = 0;
+
+      const working = work({
+        benchmark: aBenchmark({
+          budgetUsd: 100,
+          prices,
+          configs: [aConfig({ maxTokens: 10 })],
+        }),
+        answer: () => {
+          callCount += 1;
+          return aModelResponse();
+        },
+        beforeWork: async (engine, header) => {
+          const { workers, budgets } = engine;
+          await editPlan(engine, header);
+          const unregister = workers.unregister.bind(workers);
+          workers.unregister = async () => {
+            caps.push((await budgets.readAccounts(header.group))[0]?.capNanoUsd);
+            await unregister();
+          };
+        },
+      });
+
+      await expect(working).rejects.toMatchObject({ code: 'spec-changed' });
+      expect(callCount).toBe(0);
+      expect(caps).toEqual([1_000_000_000]);
+    });
+
+    it('ends after the cells in flight when the edit is stored just after it has begun', async () => {
+      const clock = new FakeClock();
+      let callCount = 0;
+
+      const working = work({
+        benchmark: aBenchmark({ parallel: 1 }),
+        answer: async (_request, _signal, engine) => {
+          callCount += 1;
+          const [stored] = await engine.ledger.listGroups();
+          if (callCount === 1 && stored !== undefined) await editPlan(engine, stored.header);
+          await clock.sleep(2_000);
+          return aModelResponse();
+        },
+        clock,
+      });
+
+      await expect(working).rejects.toMatchObject({ code: 'spec-changed' });
+      // With one slot, the next cells are claimed ahead, and may call before the plan is read again.
+      expect(callCount).toBeLessThan(QUESTION_COUNT);
+    });
   });
 
   describe('on a group that is not planned yet', () => {

@@ -1,11 +1,15 @@
 import {
   type BudgetRefusal,
+  benchmarkOf,
   type Delivery,
+  editedMeanwhile,
   executeCell,
+  type GroupRecord,
   giveUpEndlessPatterns,
   Heartbeat,
   LaneHealth,
   type OpenBreaker,
+  openBudget,
   type PatternMatcher,
   type Settlement,
   ThriceError,
@@ -40,8 +44,8 @@ const AHEAD_RATIO = 2;
  * Several processes can work on a group at the same time: they share its queue. While the store is full or gone,
  * no call is made, and what is paid is held until the store takes it or the work is told to stop.
  *
- * @throws {ThriceError} `store-unusable` when the store fails; class `internal` for a bug. Cells in flight
- *   are finished first, so that no paid call is lost.
+ * @throws {ThriceError} `store-unusable` when the store fails; `spec-changed` when the plan was edited since it was read;
+ *   class `internal` for a bug. Cells in flight are finished first, so that no paid call is lost.
  */
 export async function workGroup(order: WorkOrder): Promise<Ending> {
   using sentCalls = new SentCalls(order.engine.folder, order.engine.workers.owner);
@@ -138,9 +142,23 @@ class WorkLoop {
     });
   }
 
-  /** Opens the budget of the group, if its plan has one. Nothing is called before. */
+  /**
+   * Opens the budget of the group, if its plan has one. Nothing is called before.
+   *
+   * @throws {ThriceError} `spec-changed` for a plan that was edited since it was read; the caps are then those of the edit.
+   */
   async openBudget(): Promise<void> {
+    const { engine, header } = this.#order;
     this.#budget = await GroupBudget.open(this.#order, (event) => this.#observe(event));
+    // After the caps were set: an edit that is not stored yet sets its own later.
+    const stored = await engine.ledger.readGroup(header.group);
+    if (stored === undefined || !this.#isEdited(stored)) return;
+    await openBudget(stored.header, benchmarkOf(stored.header), engine.budgets);
+    throw editedMeanwhile(header);
+  }
+
+  #isEdited({ header }: GroupRecord): boolean {
+    return header.edits.length !== this.#order.header.edits.length;
   }
 
   async run(): Promise<Ending> {
@@ -379,6 +397,8 @@ class WorkLoop {
     this.#refreshedAtMs = monotonicMs;
     const group = await engine.ledger.readGroup(header.group);
     this.#isCancelled = group !== undefined && group.state !== 'active';
+    // The command that edits it looked for processes at work just before this one registered.
+    if (group !== undefined && this.#isEdited(group)) this.#fail(editedMeanwhile(header));
     const takenOver = await takeOverCells(engine);
     if (takenOver.cells.length > 0) observe({ kind: 'cells-taken-over', ...takenOver });
     await this.#budget?.refresh();
