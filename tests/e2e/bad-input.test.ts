@@ -679,7 +679,7 @@ const badCommandLines: readonly BadInput[] = [
     name: 'a budget that is no number',
     argv: ['run', 'benchmark.toml', '--budget-usd', '$5'],
     stderr: [
-      "thrice: option '--budget-usd <usd>' argument '$5' is invalid. Expected dollars, more than 0 and at most 1000000, as in 12.50.",
+      "thrice: option '--budget-usd <usd>' argument '$5' is invalid. Expected dollars, more than 0 and at most 1000000, as in 12.50, or none.",
     ],
   },
   {

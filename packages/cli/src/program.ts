@@ -25,7 +25,7 @@ const waitOption = [
 ] as const;
 const budgetOption = [
   '--budget-usd <usd>',
-  'hard cap on what the group may spend, in dollars',
+  'hard cap on what the group may spend, in dollars; "none" lifts it',
   dollars,
 ] as const;
 const jsonOption = ['--json', 'print a single JSON document to stdout and nothing else'] as const;
@@ -355,10 +355,13 @@ function wholeNumberTo(maximum: number): (text: string) => number {
   };
 }
 
-function dollars(text: string): number {
+function dollars(text: string): number | null {
+  if (text === 'none') return null;
   if (/^\d{1,7}(?:\.\d{1,9})?$/.test(text) && Number(text) > 0 && Number(text) <= 1_000_000)
     return Number(text);
-  throw new InvalidArgumentError('Expected dollars, more than 0 and at most 1000000, as in 12.50.');
+  throw new InvalidArgumentError(
+    'Expected dollars, more than 0 and at most 1000000, as in 12.50, or none.',
+  );
 }
 
 function portNumber(text: string): number {

@@ -265,7 +265,7 @@ export {
 } from './groups/delete-group.ts';
 export { areManyFailed, type GroupEvent } from './groups/describe-event.ts';
 export { type Dispatch, dispatchTasks } from './groups/dispatch-tasks.ts';
-export { editBudget } from './groups/edit-budget.ts';
+export { editBudget, withBudget } from './groups/edit-budget.ts';
 export { type EditStores, editGroup, type PlanEdit } from './groups/edit-group.ts';
 export { editedMeanwhile } from './groups/edited-meanwhile.ts';
 export {

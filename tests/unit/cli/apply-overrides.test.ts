@@ -48,6 +48,13 @@ describe('applyOverrides', () => {
     expect(configs).toEqual([direct]);
   });
 
+  it('replaces or lifts the budget', () => {
+    const budgeted = { ...spec, budget_usd: 5 };
+
+    expect(applyOverrides(budgeted, { budgetUsd: 7 })).toEqual({ ...spec, budget_usd: 7 });
+    expect(applyOverrides(budgeted, { budgetUsd: null })).toEqual(spec);
+  });
+
   it('replaces numbers and sets a flag', () => {
     const overrides = { parallel: 2, replicates: 3, skipMissingKeys: true };
 

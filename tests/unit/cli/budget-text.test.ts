@@ -36,7 +36,7 @@ describe('the text of a budget', () => {
     const account = anAccount(kept);
 
     expect(describeBudgetPause({ account, amountNanoUsd: 200_000_000 })).toBe(
-      'paused: the budget of $10.0000 is reached: spent $9.9000 (2 calls of unknown cost at the worst case: $0.2500), and the next call may cost up to $0.2000',
+      'paused: the budget of $10.0000 is reached: spent $9.9000 (2 calls of unknown cost at the worst case: $0.2500), and the next call may cost up to $0.2000; raise it, or lift it with --budget-usd none',
     );
   });
 
@@ -66,7 +66,7 @@ describe('the text of a budget', () => {
     const account = anAccount({ lane: 'lab' });
 
     expect(describeBudgetPause({ account, amountNanoUsd: 200_000_000 })).toBe(
-      'paused: the budget of $10.0000 for lane lab is reached: spent $9.9000, and the next call may cost up to $0.2000; raise budget_usd of [lanes.lab] in the spec',
+      'paused: the budget of $10.0000 for lane lab is reached: spent $9.9000, and the next call may cost up to $0.2000; raise or remove budget_usd of [lanes.lab] in the spec',
     );
     expect(
       raiseCommand(reachedCapOf({ account, amountNanoUsd: 200_000_000 }), {

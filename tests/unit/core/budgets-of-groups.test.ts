@@ -139,7 +139,7 @@ describe('the budget of a group that begins or resumes', () => {
 });
 
 describe('editBudget', () => {
-  async function edit(budgetUsd: number | undefined) {
+  async function edit(budgetUsd: number | undefined, wanted: number | null = 20) {
     const { ledger, clock } = openStores();
     const blobs = new FakeBlobStore();
     const spec = { ...header.spec, ...(budgetUsd !== undefined && { budget_usd: budgetUsd }) };
@@ -153,7 +153,7 @@ describe('editBudget', () => {
       benchmark: resolveBenchmark(spec, 'demo.toml'),
     };
     const edited = await editBudget(
-      { group, budgetUsd: 20, commandLine: ['thrice', 'resume'], toolVersion: '0' },
+      { group, budgetUsd: wanted, commandLine: ['thrice', 'resume'], toolVersion: '0' },
       { ledger, blobs, clock },
     );
     return { edited, stored: await ledger.readGroup('demo'), planned };
@@ -170,10 +170,25 @@ describe('editBudget', () => {
     expect(stored).toMatchObject({ header: edited, isPlanned: true });
   });
 
-  it('leaves a plan alone that has the budget already', async () => {
-    const { edited } = await edit(20);
+  it.each([
+    [20, 20],
+    [undefined, null],
+  ])('leaves a plan alone that has the budget already: %j', async (budgetUsd, wanted) => {
+    const { edited } = await edit(budgetUsd, wanted);
 
     expect(edited.edits).toEqual([]);
+  });
+
+  it('lifts a budget, and that of the spec stays lifted', async () => {
+    const { edited, stored } = await edit(10, null);
+
+    expect(edited).toMatchObject({
+      spec: header.spec,
+      overrides: { budgetUsd: null },
+      edits: [{ changes: [{ key: 'budget_usd', was: '10', is: null }] }],
+    });
+    expect(edited.spec).not.toHaveProperty('budget_usd');
+    expect(stored).toMatchObject({ header: edited, isPlanned: true });
   });
 
   it('refuses a group without a budget, whose calls were not checked', async () => {

@@ -70,7 +70,7 @@ async function editLocally(
 ): Promise<LoadedGroup> {
   const { spec, budgetUsd } = options;
   if (spec === undefined)
-    return budgetUsd === undefined ? group : await raiseBudget(terminal, group, engine, budgetUsd);
+    return budgetUsd === undefined ? group : await changeBudget(terminal, group, engine, budgetUsd);
   const edit = await prepareEdit(terminal, group, spec, options);
   using patterns = openPatterns();
   const { ledger, blobs, clock } = engine;
@@ -81,11 +81,11 @@ async function editLocally(
 }
 
 /** Changes nothing of a plan but its budget. */
-async function raiseBudget(
+async function changeBudget(
   terminal: Terminal,
   group: LoadedGroup,
   engine: LocalEngine,
-  budgetUsd: number,
+  budgetUsd: number | null,
 ): Promise<LoadedGroup> {
   const {
     benchmark,
@@ -122,7 +122,7 @@ async function resumeInStage(
   using engine = await openStageEngine(stage);
   const found = await findGroup(engine.ledger, name, engine.flag);
   const { spec, budgetUsd } = options;
-  refuseBudgetInStage({ ...found.benchmark, ...(budgetUsd !== undefined && { budgetUsd }) });
+  refuseBudgetInStage({ ...found.benchmark, ...(typeof budgetUsd === 'number' && { budgetUsd }) });
   const group =
     spec === undefined ? found : await editInStage(terminal, found, spec, { engine, options });
   await resumeOnStage(group, engine);

@@ -31,8 +31,11 @@ export function describeBudgetPause({ account, amountNanoUsd }: BudgetRefusal): 
   const spent = formatDollars(toUsd(spentNanoUsd));
   const next = formatDollars(toUsd(amountNanoUsd));
   const unknown = describeUnknown({ unknownCalls: keptCount, unknownUsd: toUsd(keptNanoUsd) });
-  const remedy = lane === null ? '' : `; raise budget_usd of [lanes.${lane}] in the spec`;
-  return `paused: ${describeCap(lane, toUsd(capNanoUsd ?? 0))} is reached: spent ${spent}${unknown}, and the next call may cost up to ${next}${remedy}`;
+  const remedy =
+    lane === null
+      ? 'raise it, or lift it with --budget-usd none'
+      : `raise or remove budget_usd of [lanes.${lane}] in the spec`;
+  return `paused: ${describeCap(lane, toUsd(capNanoUsd ?? 0))} is reached: spent ${spent}${unknown}, and the next call may cost up to ${next}; ${remedy}`;
 }
 
 /** Describes a budget, and those of lanes, a line each. */

@@ -4,6 +4,7 @@ import {
   type SpecOverrides,
   suggestName,
   ThriceError,
+  withBudget,
 } from '@thrice/core';
 
 /**
@@ -13,13 +14,13 @@ import {
  */
 export function applyOverrides(spec: BenchmarkSpec, overrides: SpecOverrides): BenchmarkSpec {
   const { budgetUsd, limit, parallel, replicates } = overrides;
-  const chosen = { ...spec, configs: chooseConfigs(spec.configs, overrides.configs) };
+  const budgeted = budgetUsd === undefined ? spec : withBudget(spec, budgetUsd);
+  const chosen = { ...budgeted, configs: chooseConfigs(spec.configs, overrides.configs) };
   return {
     ...(limit === undefined ? chosen : limitQuestions(chosen, limit)),
     ...(overrides.fresh === true ? { share_calls: false } : {}),
     ...(parallel === undefined ? {} : { parallel }),
     ...(replicates === undefined ? {} : { replicates }),
-    ...(budgetUsd === undefined ? {} : { budget_usd: budgetUsd }),
     ...(overrides.skipMissingKeys === true ? { skip_missing_keys: true } : {}),
   };
 }

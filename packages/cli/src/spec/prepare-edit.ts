@@ -6,7 +6,7 @@ import { readSpecFile } from './read-spec-file.ts';
 
 /** Options of `thrice resume` that edit the plan of a group. */
 export interface EditOptions extends EngineOptions {
-  readonly budgetUsd?: number;
+  readonly budgetUsd?: number | null;
   readonly configs?: readonly string[];
   readonly limit?: number;
   readonly replicates?: number;
@@ -26,7 +26,10 @@ export async function prepareEdit(
 ): Promise<PlanEdit> {
   const { header } = group;
   const { budgetUsd: earlierBudgetUsd, ...earlier } = header.overrides;
-  const budgetUsd = options.budgetUsd ?? (await keptBudget(terminal, file, earlierBudgetUsd));
+  const budgetUsd =
+    options.budgetUsd === undefined
+      ? await keptBudget(terminal, file, earlierBudgetUsd)
+      : options.budgetUsd;
   const overrides: SpecOverrides = {
     ...earlier,
     ...(budgetUsd === undefined ? {} : { budgetUsd }),
@@ -52,8 +55,8 @@ export async function prepareEdit(
 async function keptBudget(
   terminal: Terminal,
   file: string,
-  earlierBudgetUsd: number | undefined,
-): Promise<number | undefined> {
+  earlierBudgetUsd: SpecOverrides['budgetUsd'],
+): Promise<SpecOverrides['budgetUsd']> {
   if (earlierBudgetUsd === undefined) return undefined;
   const { spec } = await readSpecFile(file, terminal.workingFolder);
   return spec.budget_usd === undefined ? earlierBudgetUsd : undefined;

@@ -1,8 +1,10 @@
+import type { BenchmarkSpec } from '../domain/benchmark-spec.ts';
 import { type GroupHeader, groupHeaderSchema } from '../domain/group.ts';
 import { ThriceError } from '../errors.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Ledger } from '../ports/ledger.ts';
+import { describeChange } from '../spec/compare-specs.ts';
 import type { LoadedGroup } from '../spec/load-group.ts';
 import { editedMeanwhile } from './edited-meanwhile.ts';
 import { capsOf } from './open-budget.ts';
@@ -11,13 +13,14 @@ import { writePlan } from './plan-group.ts';
 /** A change of the budget of a stored group. */
 export interface BudgetEdit {
   readonly group: LoadedGroup;
-  readonly budgetUsd: number;
+  /** Null lifts it. */
+  readonly budgetUsd: number | null;
   readonly commandLine: readonly string[];
   readonly toolVersion: string;
 }
 
 /**
- * Replaces the budget of a group that has one. Its questions, configs and tasks stay as they are.
+ * Replaces or lifts the budget of a group that has one. Its questions, configs and tasks stay as they are.
  *
  * @returns The header of the edited plan; the stored one if the budget is that already.
  * @throws {ThriceError} `invalid-argument` for a group without a budget, whose calls were never checked for a bound;
@@ -27,21 +30,19 @@ export async function editBudget(
   { group: { header, benchmark, isPlanned }, budgetUsd, commandLine, toolVersion }: BudgetEdit,
   { ledger, blobs, clock }: EditBudgetStores,
 ): Promise<GroupHeader> {
-  if (capsOf(benchmark).size === 0) throw noBudget(header);
-  const before = header.spec.budget_usd;
+  const before = header.spec.budget_usd ?? null;
   if (before === budgetUsd) return header;
+  if (capsOf(benchmark).size === 0) throw noBudget(header);
   const edit = {
     at: clock.toIso(clock.now()),
     commandLine: [...commandLine],
     toolVersion,
-    changes: [
-      { key: 'budget_usd', was: before === undefined ? null : `${before}`, is: `${budgetUsd}` },
-    ],
+    changes: [describeChange('budget_usd', before, budgetUsd)],
     before: { specSha256: header.specSource.sha256, questions: header.questions },
   };
   const edited = groupHeaderSchema.parse({
     ...header,
-    spec: { ...header.spec, budget_usd: budgetUsd },
+    spec: withBudget(header.spec, budgetUsd),
     overrides: { ...header.overrides, budgetUsd },
     edits: [...header.edits, edit],
   });
@@ -50,6 +51,12 @@ export async function editBudget(
   if (isPlanned) await ledger.markPlanned(header.group);
   await writePlan(edited, blobs);
   return edited;
+}
+
+/** Replaces the budget of a spec; null leaves it without one. */
+export function withBudget(spec: BenchmarkSpec, budgetUsd: number | null): BenchmarkSpec {
+  const { budget_usd: _, ...rest } = spec;
+  return budgetUsd === null ? rest : { ...rest, budget_usd: budgetUsd };
 }
 
 /** What a change of a budget reads and writes. */
