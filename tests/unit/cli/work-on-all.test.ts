@@ -18,6 +18,7 @@ function startWork(records: readonly GroupRecord[]) {
   const groups = [...records];
   const left = new Set(records.map(({ header }) => header.group));
   const breakers: OpenBreaker[] = [];
+  const unreadable = new Set<string>();
   const started: string[] = [];
   const reports: string[] = [];
   const wait = new Map<string, (areAllWaiting: boolean) => void>();
@@ -33,7 +34,10 @@ function startWork(records: readonly GroupRecord[]) {
         if (group === 'broken') throw new Error('broken queue');
         return left.has(group);
       },
-      breakersOf: async () => breakers,
+      breakersOf: async ({ header: { group } }) => {
+        if (unreadable.has(group)) throw new Error('unreadable breakers');
+        return breakers;
+      },
     },
     clock,
     workOn: (record, onWaiting) => {
@@ -53,6 +57,7 @@ function startWork(records: readonly GroupRecord[]) {
     left,
     breakers,
     problems,
+    unreadable,
     started,
     reports,
     stop,
@@ -146,6 +151,18 @@ describe('work on all groups', () => {
     await work.pass(MINUTE_MS);
 
     expect(work.reports).toEqual(['store: Error: locked', 'a: working']);
+  });
+
+  it('works on the others while the breakers of a group that is set aside cannot be read', async () => {
+    const work = startWork([aRecord('paused'), aRecord('sound')]);
+
+    await work.pass(MINUTE_MS);
+    await work.end('paused', exitCodes.paused);
+    work.unreadable.add('paused');
+    await work.pass(MINUTE_MS);
+
+    expect(work.started).toEqual(['paused', 'sound']);
+    expect(work.reports).toContain('paused: Error: unreadable breakers');
   });
 
   it('leaves a group to the command that has just created it', async () => {

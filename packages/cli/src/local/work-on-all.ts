@@ -103,8 +103,8 @@ class AllWork {
     for (const record of (await store.listGroups()).toReversed()) {
       const { group } = record.header;
       if (record.state !== 'active' || this.#waiting.has(group)) continue;
-      if (await this.#isSetAside(record)) continue;
       try {
+        if (await this.#isSetAside(record)) continue;
         if (await store.isLeft(record)) left.push(record);
       } catch (error) {
         this.#order.report(group, this.#order.describeError(error));
