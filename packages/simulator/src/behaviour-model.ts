@@ -5,7 +5,12 @@ import type { Behaviour, Distribution, ModelBehaviour } from './load-behaviour.t
 import type { PromptRequest } from './prompt-request.ts';
 import { createQuestionFinder } from './question-finder.ts';
 import { drawNormal, type RandomStream, seededRandom } from './seeded-random.ts';
-import { estimateTokens, type ModelAnswer, type SimulatedModel } from './simulated-model.ts';
+import {
+  cutAtLimit,
+  estimateTokens,
+  type ModelAnswer,
+  type SimulatedModel,
+} from './simulated-model.ts';
 import type { SimulatedQuestion } from './simulated-question.ts';
 
 /** A model's answer to an unknown question. */
@@ -44,7 +49,7 @@ export function createBehaviourModel(
     const questionName = question?.id ?? request.question ?? '';
     const replicate = cell === undefined ? '' : replicateOf(cell.run);
     const random = seededRandom(behaviour.seed, request.model, replicate, questionName);
-    return composeAnswer(model, question, random);
+    return cutAtLimit(composeAnswer(model, question, random), request);
   }
 
   return { modelNames: behaviours.has(anyModel) ? [] : modelNames, answer };

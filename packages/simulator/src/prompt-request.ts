@@ -11,6 +11,8 @@ export interface PromptRequest {
   readonly arm: Arm | undefined;
   /** Number of characters in all messages, for the token estimate. */
   readonly promptChars: number;
+  /** The most tokens that the answer may have, reasoning included; undefined for no limit. */
+  readonly maxTokens: number | undefined;
   readonly isStream: boolean;
   /** The answer is not waited for: it will be asked for by its name. */
   readonly isBackground: boolean;
@@ -33,6 +35,11 @@ export function parseFields(body: string): Fields | ApiError {
   const { model } = parsed;
   if (typeof model === 'string' && model !== '') return parsed;
   return invalidRequest("Missing required parameter: 'model'.");
+}
+
+/** Reads a limit of tokens; undefined for anything but a number. */
+export function readLimit(value: unknown): number | undefined {
+  return typeof value === 'number' ? value : undefined;
 }
 
 /** The question of a request, found in its messages. */

@@ -49,8 +49,30 @@ export function instantAnswer(text: string, finishReason: FinishReason = 'stop')
   };
 }
 
+/**
+ * Cuts an answer at the most tokens that its request allows, as vendors do: reasoning counts, and the finish reason is
+ * `length`. A recorded answer stays as it is.
+ *
+ * @see `max_completion_tokens` and `max_output_tokens` in the types of `openai` 7.55.0: "An upper bound for the number
+ *   of tokens that can be generated [...], including visible output tokens and reasoning tokens";
+ *   https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons (2026-11)
+ */
+export function cutAtLimit(answer: ModelAnswer, { maxTokens }: PromptRequest): ModelAnswer {
+  const { text, completionTokens, reasoningTokens } = answer;
+  if (maxTokens === undefined || completionTokens <= maxTokens) return answer;
+  const keptRatio = Math.max(0, maxTokens - reasoningTokens) / (completionTokens - reasoningTokens);
+  return {
+    ...answer,
+    // Without a visible token there is nothing to keep a part of.
+    text: text.slice(0, Math.floor(text.length * keptRatio || 0)),
+    finishReason: 'length',
+    completionTokens: maxTokens,
+    reasoningTokens: Math.min(reasoningTokens, maxTokens),
+  };
+}
+
 /** Answers every request immediately with the same text, for any model. */
 export function createFixedModel(text: string): SimulatedModel {
   const answer = instantAnswer(text);
-  return { modelNames: [], answer: () => answer };
+  return { modelNames: [], answer: (request) => cutAtLimit(answer, request) };
 }

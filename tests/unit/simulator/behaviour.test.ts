@@ -152,6 +152,35 @@ describe('simulated answers', () => {
     expect(Math.abs((long?.length ?? 0) - 2000)).toBeLessThan(150);
   });
 
+  it.each(['max_tokens', 'max_completion_tokens'])(
+    'are cut at %s, which counts reasoning, and say so',
+    async (limit) => {
+      const amounts = { outputTokens: { fixed: 200 }, reasoningTokens: { fixed: 100 } };
+      await using simulator = await startSimulator({
+        behaviour: behaviourOf({ style: 'sentence', ...amounts }),
+        questions: [{ id: 'q', question: 'Which?', target: '12' }],
+      });
+      const askWith = (maxTokens: number) =>
+        ask(simulator, { text: 'Which?', extra: { [limit]: maxTokens } });
+
+      const whole = await askWith(300);
+      const cut = await askWith(200);
+      const withoutText = await askWith(60);
+
+      expect([whole, cut, withoutText].map(({ finishReason }) => finishReason)).toEqual([
+        'stop',
+        'length',
+        'length',
+      ]);
+      expect(cut.text).toBe(whole.text.slice(0, Math.floor(whole.text.length / 2)));
+      expect(cut.usage.completion_tokens).toBe(200);
+      expect(withoutText).toMatchObject({
+        text: '',
+        usage: { completion_tokens: 60, completion_tokens_details: { reasoning_tokens: 60 } },
+      });
+    },
+  );
+
   it('admit not knowing a question that was not given', async () => {
     await using simulator = await startSimulator({
       behaviour: behaviourOf({}),

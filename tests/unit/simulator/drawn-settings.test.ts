@@ -15,6 +15,7 @@ const request = {
   userText: undefined,
   arm: undefined,
   promptChars: 20,
+  maxTokens: undefined,
   isStream: false,
   isBackground: false,
   includesUsage: false,

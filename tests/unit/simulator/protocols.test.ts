@@ -99,3 +99,21 @@ describe('the simulator streams', () => {
     expect(last).toContain('"text":"The answer is 42."');
   });
 });
+
+describe('the simulator cuts an answer at the limit of its request', () => {
+  it('over Anthropic messages', async () => {
+    const { body } = await post('/messages', { ...question, max_tokens: 2 }, version);
+
+    expect(body).toMatchObject({ stop_reason: 'max_tokens', usage: { output_tokens: 2 } });
+  });
+
+  it('over responses', async () => {
+    const { body } = await post('/responses', { model: 'm', input: 'Why?', max_output_tokens: 2 });
+
+    expect(body).toMatchObject({
+      status: 'incomplete',
+      incomplete_details: { reason: 'max_output_tokens' },
+      usage: { output_tokens: 2 },
+    });
+  });
+});

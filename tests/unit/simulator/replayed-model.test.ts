@@ -11,6 +11,7 @@ const prompt = {
   question: 'Why?',
   arm: undefined,
   promptChars: 4,
+  maxTokens: undefined,
   isStream: false,
   isBackground: false,
   includesUsage: false,

@@ -14,6 +14,7 @@ import {
   type PromptRequest,
   parseFields,
   readContent,
+  readLimit,
   readPrompt,
 } from '../prompt-request.ts';
 import type { FinishReason } from '../simulated-model.ts';
@@ -98,6 +99,7 @@ function parseMessage(body: string, headers: IncomingHttpHeaders): PromptRequest
     model: String(fields['model']),
     ...prompt,
     promptChars: prompt.promptChars + readContent(system).length,
+    maxTokens: readLimit(fields['max_tokens']),
     isStream: stream === true,
     isBackground: false,
     includesUsage: true,

@@ -6,7 +6,13 @@ import {
   tokensOf,
 } from '../answer-body.ts';
 import { type ApiError, errorObject, invalidRequest, isApiError } from '../api-error.ts';
-import { isRecord, type PromptRequest, parseFields, readPrompt } from '../prompt-request.ts';
+import {
+  isRecord,
+  type PromptRequest,
+  parseFields,
+  readLimit,
+  readPrompt,
+} from '../prompt-request.ts';
 import type { FinishReason } from '../simulated-model.ts';
 import type { ServedProtocol } from './served-protocol.ts';
 
@@ -31,6 +37,7 @@ function parseChat(body: string): PromptRequest | ApiError {
   return {
     model: String(fields['model']),
     ...readPrompt(messages),
+    maxTokens: readLimit(fields['max_completion_tokens'] ?? fields['max_tokens']),
     isStream: stream === true,
     isBackground: false,
     includesUsage: isRecord(streamOptions) && streamOptions['include_usage'] === true,

@@ -7,7 +7,7 @@ import {
   tokensOf,
 } from '../answer-body.ts';
 import { type ApiError, errorObject, invalidRequest, isApiError } from '../api-error.ts';
-import { type PromptRequest, parseFields, readPrompt } from '../prompt-request.ts';
+import { type PromptRequest, parseFields, readLimit, readPrompt } from '../prompt-request.ts';
 import type { ServedProtocol } from './served-protocol.ts';
 
 /**
@@ -86,6 +86,7 @@ function parseResponse(body: string): PromptRequest | ApiError {
   return {
     model: String(fields['model']),
     ...readPrompt(messages),
+    maxTokens: readLimit(fields['max_output_tokens']),
     isStream: stream === true,
     isBackground,
     includesUsage: true,
