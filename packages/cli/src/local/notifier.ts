@@ -3,6 +3,8 @@ import {
   type BudgetAccount,
   type GroupEvent,
   type GroupHeader,
+  type Ledger,
+  limits,
   type Notification,
   recordEvent,
   sendNotification,
@@ -18,12 +20,18 @@ import { raiseCommand, reachedCapOf } from '../render/budget-text.ts';
 /** How often one process tries to send a notification, and how long it waits after the first failure, ms. */
 const ATTEMPTS = 3;
 const FIRST_WAIT_MS = 500;
+/** What follows if it is not sent. */
+const NEXT_TIME = 'the next work on the group sends it again';
 
 /** What a {@link Notifier} needs. */
 export interface NotifierInit {
   readonly header: GroupHeader;
-  readonly engine: Pick<LocalEngine, 'ledger' | 'notifications' | 'workers' | 'clock'>;
-  readonly webhook: Webhook;
+  readonly engine: Pick<LocalEngine, 'notifications' | 'clock'> & {
+    readonly ledger: Ledger;
+    readonly workers: Pick<LocalEngine['workers'], 'countOthers'>;
+  };
+  /** Opens the webhook; the signal aborts what is being sent. */
+  readonly openWebhook: (signal: AbortSignal) => Webhook;
   /** Shows a line to the user. */
   readonly note: (text: string) => void;
   /** Flag that a suggested command needs to find the group. */
@@ -36,12 +44,18 @@ export interface NotifierInit {
  * Tells the webhook of a group what happens to it, as far as its `[notify]` asks for that.
  *
  * An event is recorded before it is sent, one after the other, beside the work. What a process that died has left
- * unsent is sent by the next one. A failure to send is shown, and changes nothing else.
+ * unsent is sent by the next one. A failure to send is shown, and changes nothing else: a webhook that never answers
+ * delays the end of the work by the time of one attempt, however many events are left.
  */
 export class Notifier {
   readonly #init: NotifierInit;
   readonly #cells: number;
   readonly #isWanted: boolean;
+  readonly #webhook: Webhook;
+  /** Aborts when the work has waited long enough for its webhook. */
+  readonly #giveUp = new AbortController();
+  /** Aborts what is being sent. */
+  readonly #signal: AbortSignal;
   #failedCount = 0;
   /** The keys of what this process has tried to send. */
   readonly #tried = new Set<string>();
@@ -53,6 +67,8 @@ export class Notifier {
     const { configs, runs, spec } = init.header;
     this.#cells = sum(configs.map(({ cells }) => cells)) * runs.length;
     this.#isWanted = spec.notify !== undefined;
+    this.#signal = AbortSignal.any([init.stopSignal, this.#giveUp.signal]);
+    this.#webhook = init.openWebhook(this.#signal);
     this.#enqueue(() => this.#sendLeftovers());
   }
 
@@ -85,6 +101,11 @@ export class Notifier {
       this.#enqueue(() => this.#tellPause(lanes, false));
     }
     this.#enqueue(() => this.#sendLeftovers());
+    const isDone = new AbortController();
+    const waiting = this.#init.engine.clock.sleep(limits.webhookTimeoutMs, isDone.signal);
+    await Promise.race([this.#done, waiting]);
+    isDone.abort();
+    this.#giveUp.abort();
     await this.#done;
   }
 
@@ -169,20 +190,26 @@ export class Notifier {
   }
 
   async #send(notification: Notification): Promise<void> {
-    const { engine, webhook, note, stopSignal } = this.#init;
+    const { engine, note, stopSignal } = this.#init;
     this.#tried.add(notification.key);
     let unsent = notification;
     for (let attempt = 1; !stopSignal.aborted; attempt += 1) {
-      const outcome = await sendNotification(unsent, { ...engine, webhook });
+      if (this.#giveUp.signal.aborted) {
+        note(
+          `warning: [webhook-unavailable] not told the webhook of ${notification.event}: no answer within ${limits.webhookTimeoutMs / 1_000} s of the end; ${NEXT_TIME}`,
+        );
+        return;
+      }
+      const outcome = await sendNotification(unsent, { ...engine, webhook: this.#webhook });
       if (outcome.kind === 'sent') return;
       const { code, message } = outcome.error;
       if (outcome.kind === 'given-up' || attempt === ATTEMPTS) {
-        const next = outcome.kind === 'failed' ? '; the next work on the group sends it again' : '';
+        const next = outcome.kind === 'failed' ? `; ${NEXT_TIME}` : '';
         note(`warning: [${code}] not told the webhook of ${notification.event}: ${message}${next}`);
         return;
       }
       unsent = { ...unsent, failureCount: unsent.failureCount + 1 };
-      await engine.clock.sleep(FIRST_WAIT_MS * 4 ** (attempt - 1), stopSignal);
+      await engine.clock.sleep(FIRST_WAIT_MS * 4 ** (attempt - 1), this.#signal);
     }
   }
 }

@@ -141,14 +141,16 @@ function openNotifier(
   transport: HttpTransport,
   note: (text: string) => void,
 ): Notifier {
-  const webhook = new HttpWebhook({
-    transport,
-    clock: engine.clock,
-    read: (name) => terminal.environment[name],
-    signal: signals.stop,
+  const { clock } = engine;
+  const read = (name: string) => terminal.environment[name];
+  return new Notifier({
+    header,
+    engine,
+    openWebhook: (signal) => new HttpWebhook({ transport, clock, read, signal }),
+    note,
+    flag: folderFlag(folder),
+    stopSignal: signals.stop,
   });
-  const flag = folderFlag(folder);
-  return new Notifier({ header, engine, webhook, note, flag, stopSignal: signals.stop });
 }
 
 async function publish(
