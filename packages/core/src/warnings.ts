@@ -10,6 +10,7 @@ export const warningCodes = [
   'other-model-served',
   'other-version',
   'unreadable-env',
+  'plain-webhook',
   'budget-nearly-spent',
 ] as const;
 /** One of them; see {@link warningCodes}. */

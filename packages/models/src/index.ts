@@ -12,6 +12,7 @@ export type {
   HttpResponse,
   HttpTransport,
 } from './transport/http-transport.ts';
+export { isLoopback } from './transport/is-loopback.ts';
 export { openTransport, type TransportInit } from './transport/open-transport.ts';
 export { mapHttpError } from './vendors/map-http-error.ts';
 export { mapLimitText } from './vendors/map-limit-text.ts';

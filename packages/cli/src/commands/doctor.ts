@@ -27,6 +27,7 @@ import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
 import { plainText, type Terminal } from '../shell/terminal.ts';
 import { simulatedQuestions, startBundledSimulator } from '../spec/bundled-simulator.ts';
 import { describeMissingWebhook } from '../spec/missing-webhook.ts';
+import { describePlainWebhook } from '../spec/plain-webhook.ts';
 import { readSpecFile } from '../spec/read-spec-file.ts';
 import { resolveWithKeys } from '../spec/resolve-with-keys.ts';
 
@@ -86,10 +87,15 @@ function checkSurroundings(
   benchmark: Benchmark,
   { environment, descriptorLimit }: Terminal,
 ): readonly Finding[] {
-  const webhook = describeMissingWebhook(spec, environment);
-  const missing: readonly Finding[] =
-    webhook === undefined ? [] : [{ severity: 'error', what: webhook }];
-  return [...missing, ...checkDescriptors(benchmark, descriptorLimit)];
+  const missing = describeMissingWebhook(spec, environment);
+  const plain = describePlainWebhook(spec, environment);
+  const webhook: readonly Finding[] =
+    missing !== undefined
+      ? [{ severity: 'error', what: missing }]
+      : plain !== undefined
+        ? [{ severity: 'warning', what: plain }]
+        : [];
+  return [...webhook, ...checkDescriptors(benchmark, descriptorLimit)];
 }
 
 async function callModels(benchmark: Benchmark, terminal: Terminal): Promise<readonly Probe[]> {

@@ -24,6 +24,7 @@ import { toolVersion } from '../shell/tool-version.ts';
 import { applyOverrides } from './apply-overrides.ts';
 import { describeBadKey } from './key-problem.ts';
 import { describeMissingWebhook } from './missing-webhook.ts';
+import { describePlainWebhook } from './plain-webhook.ts';
 import { readSpecFile, type SpecFile } from './read-spec-file.ts';
 import { refuseBudgetInStage } from './refuse-budget.ts';
 import { resolveWithKeys } from './resolve-with-keys.ts';
@@ -88,7 +89,7 @@ export async function prepareRun(
     options.stage === undefined
       ? checkKeys(benchmark, planned, spec.skip_missing_keys, terminal)
       : new Map<string, string>();
-  if (options.stage === undefined) refuseMissingWebhook(spec, terminal);
+  if (options.stage === undefined) checkWebhook(spec, terminal);
   const [draft, checked] = await Promise.all([
     draftGroup({ read, spec, source, files, benchmark, keys, options, terminal }),
     checkQuestions(source, spec.select, benchmark.configs, createNodeDigest),
@@ -151,10 +152,16 @@ function checkKeys(
   return new Map(missing.map(({ name }) => [name, 'skipped_missing_keys']));
 }
 
-/** @throws {ThriceError} `missing-key` for a variable of `[notify]` that is not set: nobody would be told of anything. */
-function refuseMissingWebhook(spec: BenchmarkSpec, { environment }: Terminal): void {
-  const message = describeMissingWebhook(spec, environment);
+/**
+ * Warns of a webhook that is not encrypted.
+ *
+ * @throws {ThriceError} `missing-key` for a variable of `[notify]` that is not set: nobody would be told of anything.
+ */
+function checkWebhook(spec: BenchmarkSpec, terminal: Terminal): void {
+  const message = describeMissingWebhook(spec, terminal.environment);
   if (message !== undefined) throw new ThriceError({ code: 'missing-key', message });
+  const plain = describePlainWebhook(spec, terminal.environment);
+  if (plain !== undefined) terminal.error(describeWarning('plain-webhook', plain));
 }
 
 /** @throws {ThriceError} `missing-key` for a variable whose value no server would take for a key. */
