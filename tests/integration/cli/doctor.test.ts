@@ -138,6 +138,20 @@ describe('thrice doctor', () => {
     expect(exitCode).toBe(0);
   });
 
+  it('says before its calls what they may take', async () => {
+    await using simulator = await startSimulator();
+    const files = smallBenchmark({ url: simulator.url, configs: ['a', 'b'] });
+    const limited = files['benchmark.toml'].replace('name = "a"', 'name = "a"\nmax_tokens = 100');
+    await using folder = await temporaryFolder({ ...files, 'benchmark.toml': limited });
+    const terminal = fakeTerminal({ workingFolder: folder.path });
+
+    await runCommand(['doctor', 'benchmark.toml'], terminal);
+
+    expect(terminal.stderr).toContain(
+      'calling 2 models once each: about 40 tokens in, at most 100 out; without max_tokens, for as much as they answer: lab/b\n',
+    );
+  });
+
   it('shows what its call to a model has cost', async () => {
     await using simulator = await startSimulator();
     const more = '[prices."lab/a"]\ninput = 1000\noutput = 1000\n';

@@ -15,7 +15,7 @@ import { createNodeDigest } from '@thrice/local';
 import { checkDescriptors } from '../doctor/check-descriptors.ts';
 import { checkLane } from '../doctor/check-lanes.ts';
 import type { Finding } from '../doctor/finding.ts';
-import { type Probe, probeModels } from '../doctor/probe-models.ts';
+import { describePlan, type Probe, planProbes, probeModels } from '../doctor/probe-models.ts';
 import { sum } from '../engine/sum.ts';
 import {
   keyStatus,
@@ -33,7 +33,7 @@ import { resolveWithKeys } from '../spec/resolve-with-keys.ts';
 
 const LABELS = { ok: 'ok  ', warning: 'warn', error: 'FAIL' } as const;
 
-/** `thrice doctor`: checks everything a run needs. Creates nothing; one small call per model costs a few tokens. */
+/** `thrice doctor`: checks everything a run needs. Creates nothing; one small call per model costs what it says before. */
 export async function checkBenchmark(
   terminal: Terminal,
   file: string,
@@ -102,8 +102,11 @@ async function callModels(benchmark: Benchmark, terminal: Terminal): Promise<rea
   const lanes = [...benchmark.lanes.values()].filter(
     (lane) => keyStatus(lane, terminal) !== 'missing',
   );
+  const probes = planProbes(benchmark, lanes);
+  if (probes.length === 0) return [];
+  terminal.error(describePlan(probes));
   await using models = openModels(terminal);
-  return await probeModels(benchmark, lanes, models);
+  return await probeModels(probes, benchmark, models);
 }
 
 function describeProbe(probe: Probe): Finding {

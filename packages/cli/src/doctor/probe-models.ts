@@ -1,6 +1,8 @@
 import {
   type Benchmark,
   type Config,
+  countOf,
+  estimateTokens,
   isServedModel,
   type Lane,
   type ModelResponse,
@@ -12,6 +14,7 @@ import {
   toThriceError,
 } from '@thrice/core';
 import type { ModelClients } from '@thrice/models';
+import { sum } from '../engine/sum.ts';
 import { remedyOf } from './call-remedies.ts';
 
 /** The prompt of a probe: it costs a few tokens, and any model can answer it. */
@@ -42,45 +45,63 @@ export interface Probe {
   } | null;
 }
 
+/** One small call to a model, as the first config that uses it makes its own. */
+export interface PlannedProbe {
+  readonly config: Config;
+  readonly role: Role;
+  readonly lane: Lane;
+}
+
 /**
- * Calls each model of a benchmark once, with the parameters of its first config, streamed where that streams.
- *
- * All are called, even if one fails.
+ * Lists a call to each model of a benchmark, with the parameters of its first config, streamed where that streams.
  *
  * @param lanes - The lanes to call; one whose key is missing is left out.
  */
-export async function probeModels(
-  benchmark: Benchmark,
-  lanes: readonly Lane[],
-  models: ModelClients,
-): Promise<readonly Probe[]> {
-  const firstUses = new Map<string, UseOfModel>();
+export function planProbes(benchmark: Benchmark, lanes: readonly Lane[]): readonly PlannedProbe[] {
+  const firstUses = new Map<string, PlannedProbe>();
   for (const config of benchmark.configs) {
     for (const role of config.roles) {
       const key = `${modelRefOf(role)} ${role.isStreamed}`;
-      if (!firstUses.has(key)) firstUses.set(key, { config, role });
+      const lane = lanes.find(({ name }) => name === role.lane);
+      if (lane !== undefined && !firstUses.has(key)) firstUses.set(key, { config, role, lane });
     }
   }
-  return await Promise.all(
-    [...firstUses.values()].flatMap((use) => {
-      const lane = lanes.find(({ name }) => name === use.role.lane);
-      return lane === undefined ? [] : [probe(use, lane, { benchmark, models })];
-    }),
-  );
+  return [...firstUses.values()];
 }
 
-/** The first use of a model: that of its one small call. */
-interface UseOfModel {
-  readonly config: Config;
-  readonly role: Role;
+/** Says what probes will take: `calling 2 models once each: about 40 tokens in, at most 600 out`. */
+export function describePlan(probes: readonly PlannedProbe[]): string {
+  const requests = probes.map(requestOfProbe);
+  const input = sum(requests.map((request) => estimateTokens(request).inputTokens));
+  const output = sum(requests.map(({ maxTokens = 0 }) => maxTokens));
+  const unlimited = probes.filter(({ role }) => role.maxTokens === undefined);
+  const names = [...new Set(unlimited.map(({ role }) => modelRefOf(role)))].join(', ');
+  return [
+    `calling ${countOf(probes.length, 'model')} once each: about ${input} tokens in`,
+    output === 0 ? '' : `, at most ${output} out`,
+    names === '' ? '' : `; without max_tokens, for as much as they answer: ${names}`,
+  ].join('');
+}
+
+function requestOfProbe({ role }: PlannedProbe) {
+  return requestOf(role, [{ role: 'user', content: PROMPT }]);
+}
+
+/** Makes the calls. All are made, even if one fails. */
+export async function probeModels(
+  probes: readonly PlannedProbe[],
+  benchmark: Benchmark,
+  models: ModelClients,
+): Promise<readonly Probe[]> {
+  return await Promise.all(probes.map((planned) => probe(planned, { benchmark, models })));
 }
 
 async function probe(
-  { config, role }: UseOfModel,
-  lane: Lane,
+  planned: PlannedProbe,
   { benchmark, models }: { readonly benchmark: Benchmark; readonly models: ModelClients },
 ): Promise<Probe> {
-  const request = requestOf(role, [{ role: 'user', content: PROMPT }]);
+  const { config, role, lane } = planned;
+  const request = requestOfProbe(planned);
   const cell = { run: 'doctor', config: config.name, id: 'doctor' };
   const about = { lane: lane.name, model: role.model, isStreamed: role.isStreamed };
   const response = await models
