@@ -10,7 +10,7 @@ import {
   totalCost,
   UNKNOWN_USAGE,
 } from '../domain/call.ts';
-import type { Attempt, CellKey, CellRecord, CellResult, GivenUpCall } from '../domain/cell.ts';
+import type { Attempt, CellKey, CellRecord, CellResult } from '../domain/cell.ts';
 import { groupOfRun } from '../domain/group.ts';
 import { rateLimitsOf } from '../domain/lane-pace.ts';
 import type { Question } from '../domain/question.ts';
@@ -22,6 +22,7 @@ import type { ModelClient, ModelRequest, ModelResponse } from '../ports/model-cl
 import type { Solver, SolverMove, StepRequest } from '../ports/solver.ts';
 import { priceUsage } from '../pricing/price-usage.ts';
 import { gradeAnswer } from '../scorers/grade-answer.ts';
+import { AttemptCount } from './attempt-count.ts';
 import { BackgroundCall, type BackgroundProgress } from './background-call.ts';
 import { retryDelayMs } from './backoff.ts';
 import { type CallOption, CallOptions, type PassedOverCall } from './call-options.ts';
@@ -38,14 +39,7 @@ import {
 } from './cell-errors.ts';
 import { decideRetry } from './decide-retry.ts';
 import { estimateTokens } from './estimate-tokens.ts';
-import {
-  asNoAttempt,
-  breakerKeyOf,
-  endOf,
-  type FailedCall,
-  failed,
-  isAttempt,
-} from './failed-call.ts';
+import { asNoAttempt, breakerKeyOf, endOf, type FailedCall, failed } from './failed-call.ts';
 import { describeError, toFailedResult } from './failed-result.ts';
 import { fingerprintOf, nextSample } from './fingerprint.ts';
 import type { HeldLease } from './heartbeat.ts';
@@ -84,17 +78,10 @@ export class CellExecution {
   readonly #generation: number;
   readonly #lease: HeldLease;
   readonly #sharedCalls: SharedCalls;
+  readonly #attempts: AttemptCount;
   readonly #attemptLog: Attempt[] = [];
   /** The steps performed so far. */
   #journal: Journal = new Map();
-  /** Failed attempts of the cell in this generation, over all of its steps and deliveries. */
-  #failedAttempts: number;
-  /** The last of them, as far as they are the lane's if it turns out to be out. */
-  #suspectAttempts = 0;
-  /** Those before the call in progress, where another model was asked first. */
-  #attemptsBefore = 0;
-  /** The calls that have failed for good, so that another model is asked. */
-  readonly #givenUp: GivenUpCall[];
   /** Calls sent in this delivery. */
   #callCount = 0;
   /** The step in progress, for the log of failed attempts and the journal. */
@@ -117,8 +104,7 @@ export class CellExecution {
     this.#config = init.config;
     this.#solver = init.solver;
     this.#worker = init.worker;
-    this.#failedAttempts = init.cell.attempts;
-    this.#givenUp = [...(init.cell.givenUp ?? [])];
+    this.#attempts = new AttemptCount(init.cell);
     this.#generation = init.cell.generation;
     this.#startedAtMs = init.worker.clock.now();
     this.#isFirst = init.isFirst;
@@ -169,13 +155,12 @@ export class CellExecution {
 
   /** Performs the first of a step's calls that can be had. */
   async #performFirstOf(move: CallMove): Promise<JournalEntry | Settlement> {
-    const options = new CallOptions(move, this.#givenUp);
+    const options = new CallOptions(move, this.#attempts.givenUp);
     for (const call of options.untried(() => this.#worker.openBreakers)) {
       const performed = await this.#performStep(call);
       if (!('passedOver' in performed)) return performed;
-      options.passOver(call, performed.passedOver, this.#failedAttempts);
-      this.#attemptsBefore = this.#failedAttempts;
-      this.#suspectAttempts = 0;
+      options.passOver(call, performed.passedOver, this.#attempts.total);
+      this.#attempts.passOver();
     }
     const { ending } = options;
     if (!('breakerKey' in ending)) return await this.#fail(ending);
@@ -187,9 +172,8 @@ export class CellExecution {
     if (this.#journal.has(move.step)) throw stepRequestedTwice(this.#solver.kind, move.step);
     if (this.#journal.size >= limits.stepsPerCell) throw tooManySteps(this.#solver.kind);
     this.#step = this.#identify(move);
-    // A worker may have crashed after the commit of a step, before it stored the count with the cell.
-    this.#failedAttempts = Math.max(this.#failedAttempts, this.#failedBeforeStep());
-    if (this.#stepAttempts() >= this.#worker.benchmark.maxAttempts) {
+    this.#attempts.startCall(this.#journal);
+    if (this.#attempts.ofCall(this.#journal) >= this.#worker.benchmark.maxAttempts) {
       return this.#giveUpExhausted();
     }
     if (this.#callCount > 0 && !this.#hasTimeAfter(0, move.request)) return await this.#release(0);
@@ -227,24 +211,11 @@ export class CellExecution {
     }
   }
 
-  /** Failed attempts of this generation before the current step. */
-  #failedBeforeStep(): number {
-    const counts = [...this.#journal.values()].map(({ generation, failedAttempts }) =>
-      generation === this.#generation ? failedAttempts : 0,
-    );
-    const givenUp = this.#givenUp.map(({ failedAttempts }) => failedAttempts);
-    return Math.max(this.#attemptsBefore, ...counts, ...givenUp);
-  }
-
-  #stepAttempts(): number {
-    return this.#failedAttempts - this.#failedBeforeStep();
-  }
-
   /** Gives up a call that has no attempts left. Only a worker that died leaves a cell in this state. */
   #giveUpExhausted(): PassedOverCall {
     const error = new ThriceError({
       code: 'worker-died',
-      message: `gave up after ${this.#stepAttempts()} attempts: the last worker died while it held the cell`,
+      message: `gave up after ${this.#attempts.ofCall(this.#journal)} attempts: the last worker died while it held the cell`,
     });
     this.#record(error, null);
     return { passedOver: error };
@@ -288,7 +259,7 @@ export class CellExecution {
       if ((await this.#worker.isGroupActive?.()) === false) return await this.#release(0);
       const [breaker] = breakersFor(move.request, this.#worker.openBreakers);
       if (breaker !== undefined) {
-        if (breaker.error.class === 'transient') this.#takeBackAttempts();
+        if (breaker.error.class === 'transient') this.#attempts.takeBackSuspects();
         return { passedOver: breaker };
       }
       return await this.#callWithPermit(move, granted.permit);
@@ -481,7 +452,7 @@ export class CellExecution {
     await this.#settleBudget(call.step, sent.callId, call.costUsd);
     if (fault === undefined) {
       this.#worker.laneHealth.noteResponse(request.lane, sent.startedMs);
-      this.#suspectAttempts = 0;
+      this.#attempts.clearSuspects();
       this.#reportResponse(request);
       this.#reportOtherModel(response, request);
       const { usage, rateLimits } = response;
@@ -529,7 +500,7 @@ export class CellExecution {
       ...this.#step,
       position: this.#journal.size,
       generation: this.#generation,
-      failedAttempts: this.#failedAttempts,
+      failedAttempts: this.#attempts.total,
     };
   }
 
@@ -634,9 +605,9 @@ export class CellExecution {
     { error, delayMs, diagnosis }: FailedCall,
     target: Pick<StepRequest, 'lane' | 'model' | 'isBackground'>,
   ): Promise<Settlement | PassedOverCall | undefined> {
-    this.#countAttempt(error, diagnosis);
+    if (this.#attempts.add(error, diagnosis)) this.#hasProgressed = true;
     const next = decideRetry(error, {
-      attempts: this.#stepAttempts(),
+      attempts: this.#attempts.ofCall(this.#journal),
       maxAttempts: this.#worker.benchmark.maxAttempts,
       isLaneOut: diagnosis?.outage !== undefined,
       random: this.#worker.random,
@@ -686,20 +657,6 @@ export class CellExecution {
     return undefined;
   }
 
-  #countAttempt(error: ThriceError, diagnosis: LaneDiagnosis | undefined): void {
-    if (diagnosis?.outage !== undefined) this.#takeBackAttempts();
-    if (!isAttempt(error) || diagnosis?.isAttempt === false) return;
-    this.#failedAttempts += 1;
-    this.#hasProgressed = true;
-    this.#suspectAttempts = diagnosis?.isSuspect === true ? this.#suspectAttempts + 1 : 0;
-  }
-
-  /** Uncounts attempts that failed because the lane was out, which shows only after some. */
-  #takeBackAttempts(): void {
-    this.#failedAttempts -= this.#suspectAttempts;
-    this.#suspectAttempts = 0;
-  }
-
   /** Whether a call after this wait would end before the worker has to. */
   #hasTimeAfter(
     waitMs: number,
@@ -732,8 +689,8 @@ export class CellExecution {
     }: Pick<Release, 'breakerKey' | 'budget' | 'withoutProgress'> = {},
   ): Promise<Settlement> {
     const { ledger, owner } = this.#worker;
-    const attempts = this.#failedAttempts;
-    await ledger.releaseCell(this.#key, owner, this.#attemptLog, attempts, this.#givenUp);
+    const { total, givenUp } = this.#attempts;
+    await ledger.releaseCell(this.#key, owner, this.#attemptLog, total, givenUp);
     this.#isReleased = true;
     return {
       kind: 'release',
@@ -783,7 +740,7 @@ export class CellExecution {
 
   async #fail(error: ThriceError): Promise<Settlement> {
     const startedAt = this.#worker.clock.toIso(this.#startedAtMs);
-    const failedAttempts = this.#failedAttempts;
+    const failedAttempts = this.#attempts.total;
     return await this.#store(
       toFailedResult(error, { journal: this.#journal, failedAttempts, startedAt }),
     );
@@ -800,7 +757,7 @@ export class CellExecution {
       latencyMs: calls.reduce((sum, { latencyMs }) => sum + latencyMs, 0),
       startedAt: calls[0]?.startedAt ?? this.#worker.clock.toIso(this.#startedAtMs),
       calls,
-      attempts: this.#failedAttempts + calls.length,
+      attempts: this.#attempts.total + calls.length,
     });
   }
 
