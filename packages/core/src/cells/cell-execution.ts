@@ -1,6 +1,6 @@
 import type { Config, Lane } from '../domain/benchmark.ts';
 import type { ServedModelPolicy } from '../domain/benchmark-spec.ts';
-import { breakersFor, modelRefOf, type OpenBreaker } from '../domain/breaker.ts';
+import { breakersFor, modelRefOf } from '../domain/breaker.ts';
 import {
   type Call,
   callsOf,
@@ -26,6 +26,7 @@ import { AttemptCount } from './attempt-count.ts';
 import { BackgroundCall, type BackgroundProgress } from './background-call.ts';
 import { retryDelayMs } from './backoff.ts';
 import { type CallOption, CallOptions, type PassedOverCall } from './call-options.ts';
+import { breakerOf, openBreakerFor } from './cell-breakers.ts';
 import {
   asLastingLimit,
   isOtherModel,
@@ -39,12 +40,12 @@ import {
 } from './cell-errors.ts';
 import { decideRetry } from './decide-retry.ts';
 import { estimateTokens } from './estimate-tokens.ts';
-import { asNoAttempt, breakerKeyOf, endOf, type FailedCall, failed } from './failed-call.ts';
+import { asNoAttempt, endOf, type FailedCall, failed } from './failed-call.ts';
 import { describeError, toFailedResult } from './failed-result.ts';
 import { fingerprintOf, nextSample } from './fingerprint.ts';
 import type { HeldLease } from './heartbeat.ts';
 import { isCertainlyUnbilled } from './is-certainly-unbilled.ts';
-import { isServerResponse, type LaneDiagnosis } from './lane-health.ts';
+import { isServerResponse } from './lane-health.ts';
 import { type IdentifiedRequest, SharedCalls, takenEntry } from './shared-calls.ts';
 import { solverInputOf, toRecordedAnswer } from './solver-input.ts';
 import type { Settlement, Worker } from './worker.ts';
@@ -432,7 +433,7 @@ export class CellExecution {
       startedAtMs: sent.startedMs,
     });
     // Before the permit returns: the next cell that gets it must not make the same call.
-    await this.#openBreakerFor(error, request, diagnosis);
+    await openBreakerFor(error, { target: request, diagnosis }, this.#worker);
     if (isServerResponse(error)) this.#reportResponse(request);
     return { ...(await this.#settleFailed(request, error, permit)), diagnosis };
   }
@@ -460,7 +461,7 @@ export class CellExecution {
       return entry;
     }
     const error = withPayment(fault, call);
-    await this.#openBreakerFor(error, request);
+    await openBreakerFor(error, { target: request }, this.#worker);
     if (isServerResponse(error)) {
       this.#worker.laneHealth.noteResponse(request.lane, sent.startedMs);
       this.#reportResponse(request);
@@ -477,7 +478,7 @@ export class CellExecution {
     const { delayMs, hasOnlyRefused } = await permit.settle(endOf(error));
     if (!hasOnlyRefused) return { error, delayMs };
     const lasting = asLastingLimit(error);
-    await this.#openBreakerFor(lasting, request);
+    await openBreakerFor(lasting, { target: request }, this.#worker);
     return { error: lasting, delayMs: 0 };
   }
 
@@ -628,7 +629,7 @@ export class CellExecution {
         return await this.#waitForLane(error, delayMs, target);
       case 'blocked':
         this.#record(error, limits.deferredDelayMs);
-        return { passedOver: this.#breakerOf(error, target) };
+        return { passedOver: breakerOf(error, target, this.#worker) };
       case 'fail':
         this.#record(error, null);
         // A bug would show with any model.
@@ -698,43 +699,6 @@ export class CellExecution {
       ...(breakerKey !== undefined && { breakerKey }),
       ...(budget !== undefined && { budget }),
       ...(withoutProgress !== undefined && !this.#hasProgressed && { withoutProgress }),
-    };
-  }
-
-  /** Opens the breaker of the lane or the model, if the error is about one of them. */
-  async #openBreakerFor(
-    error: ThriceError,
-    target: Pick<StepRequest, 'lane' | 'model'>,
-    diagnosis?: LaneDiagnosis,
-  ): Promise<void> {
-    const outage = diagnosis?.isOpening === true ? diagnosis.outage : undefined;
-    const breakerKey = outage === undefined ? breakerKeyOf(error, target) : target.lane;
-    if (breakerKey === undefined) return;
-    const breaker = this.#describeBreaker(breakerKey, error, outage);
-    // Before the write, so that the other cells of this worker know at once.
-    this.#worker.observe({ kind: 'breaker-opened', breaker });
-    await this.#worker.ledger.openBreaker(breaker);
-  }
-
-  /** The breaker that a failed call has opened, or found open. */
-  #breakerOf(error: ThriceError, target: Pick<StepRequest, 'lane' | 'model'>): OpenBreaker {
-    const breakerKey = breakerKeyOf(error, target) ?? target.lane;
-    const known = this.#worker.openBreakers.get(breakerKey);
-    return known ?? this.#describeBreaker(breakerKey, error, undefined);
-  }
-
-  #describeBreaker(
-    breakerKey: string,
-    error: ThriceError,
-    outage: LaneDiagnosis['outage'],
-  ): OpenBreaker {
-    return {
-      schemaVersion: 1,
-      breakerKey,
-      error: describeError(error),
-      openedAt: outage?.since ?? this.#now(),
-      resetAt: error.details.resetAt ?? null,
-      probeAt: outage?.probeAt ?? null,
     };
   }
 
