@@ -11,7 +11,10 @@ type Target = Pick<StepRequest, 'lane' | 'model'>;
 /** Opens the breaker of the lane or the model, if the error is about one of them. */
 export async function openBreakerFor(
   error: ThriceError,
-  { target, diagnosis }: { readonly target: Target; readonly diagnosis?: LaneDiagnosis },
+  {
+    target,
+    diagnosis,
+  }: { readonly target: Target; readonly diagnosis?: LaneDiagnosis | undefined },
   { ledger, observe, clock }: Pick<Worker, 'ledger' | 'observe' | 'clock'>,
 ): Promise<void> {
   const outage = diagnosis?.isOpening === true ? diagnosis.outage : undefined;

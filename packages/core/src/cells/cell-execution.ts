@@ -4,7 +4,6 @@ import { breakersFor, modelRefOf } from '../domain/breaker.ts';
 import {
   type Call,
   callsOf,
-  inRecordedOrder,
   type Journal,
   type JournalEntry,
   totalCost,
@@ -24,7 +23,7 @@ import { priceUsage } from '../pricing/price-usage.ts';
 import { gradeAnswer } from '../scorers/grade-answer.ts';
 import { AttemptCount } from './attempt-count.ts';
 import { BackgroundCall, type BackgroundProgress } from './background-call.ts';
-import { retryDelayMs } from './backoff.ts';
+import { CallJournal } from './call-journal.ts';
 import { type CallOption, CallOptions, type PassedOverCall } from './call-options.ts';
 import { breakerOf, openBreakerFor } from './cell-breakers.ts';
 import {
@@ -81,6 +80,7 @@ export class CellExecution {
   readonly #sharedCalls: SharedCalls;
   readonly #attempts: AttemptCount;
   readonly #attemptLog: Attempt[] = [];
+  readonly #calls: CallJournal;
   /** The steps performed so far. */
   #journal: Journal = new Map();
   /** Calls sent in this delivery. */
@@ -88,7 +88,7 @@ export class CellExecution {
   /** The step in progress, for the log of failed attempts and the journal. */
   #step: IdentifiedRequest = { step: 'answer', fingerprint: '', sample: 0 };
   #isReleased = false;
-  /** Whether something was recorded in this delivery that has a bound of its own. */
+  /** Whether this delivery has brought something, beside calls, that has a bound of its own. */
   #hasProgressed = false;
 
   constructor(init: {
@@ -106,6 +106,7 @@ export class CellExecution {
     this.#solver = init.solver;
     this.#worker = init.worker;
     this.#attempts = new AttemptCount(init.cell);
+    this.#calls = new CallJournal(init);
     this.#generation = init.cell.generation;
     this.#startedAtMs = init.worker.clock.now();
     this.#isFirst = init.isFirst;
@@ -116,7 +117,7 @@ export class CellExecution {
   /** Performs the solver's steps, from the journal where they are recorded, then completes the cell. */
   async run(question: Question): Promise<Settlement> {
     const input = solverInputOf(this.#config, question, this.#worker);
-    this.#journal = await this.#readJournal();
+    this.#journal = await this.#calls.read();
     for (;;) {
       const journal = this.#journal;
       const move = await this.#solver.next({ ...input, journal });
@@ -140,18 +141,6 @@ export class CellExecution {
     if (settlement !== undefined && !('passedOver' in settlement)) return settlement;
     await this.#release(0).catch(() => undefined);
     throw error;
-  }
-
-  /** Reads the calls that earlier deliveries recorded. */
-  async #readJournal(): Promise<Journal> {
-    if (this.#isFirst) return new Map();
-    const recorded = inRecordedOrder(await this.#worker.ledger.readJournal(this.#key));
-    return new Map(
-      [...recorded].map(([step, entry]) => [
-        step,
-        { ...entry, call: { ...entry.call, replayed: true } },
-      ]),
-    );
   }
 
   /** Performs the first of a step's calls that can be had. */
@@ -277,7 +266,7 @@ export class CellExecution {
     const { step, request } = move;
     // During a long wait for the permit, an earlier holder of the cell may have recorded the call.
     if (!(await this.#lease.confirm())) return failed(leaseLost());
-    const recorded = (await this.#readJournal()).get(step);
+    const recorded = (await this.#calls.read()).get(step);
     if (recorded !== undefined) return recorded;
     const { signal } = this.#lease;
     if (signal.aborted) return failed(toThriceError(signal.reason));
@@ -373,7 +362,7 @@ export class CellExecution {
       signal: this.#lease.signal,
       ledger,
       clock,
-      persist: (write) => this.#persist(write),
+      persist: (write) => this.#calls.persist(write),
       onUnknown: (submission) => this.#record(unknownSubmission(submission), 0),
     });
   }
@@ -487,12 +476,12 @@ export class CellExecution {
   }
 
   async #commitTaken(purchase: Purchase, { insteadOf }: CallOption): Promise<JournalEntry> {
-    return await this.#commitEntry(takenEntry(purchase, { ...this.#place(), insteadOf }));
+    return await this.#calls.commit(takenEntry(purchase, { ...this.#place(), insteadOf }));
   }
 
   async #commit(call: Call, callId: string, { output, raw }: ModelResponse): Promise<JournalEntry> {
     const facts = { schemaVersion: 1, kind: 'model-call', callId } as const;
-    return await this.#commitEntry({ ...facts, ...this.#place(), call, output, raw });
+    return await this.#calls.commit({ ...facts, ...this.#place(), call, output, raw });
   }
 
   /** Where in the cell's journal the step in progress is recorded. */
@@ -503,40 +492,6 @@ export class CellExecution {
       generation: this.#generation,
       failedAttempts: this.#attempts.total,
     };
-  }
-
-  async #commitEntry(entry: JournalEntry): Promise<JournalEntry> {
-    const { ledger, observe } = this.#worker;
-    const { call } = entry;
-    try {
-      const answering = await this.#persist(() => ledger.commitCall(this.#key, entry));
-      this.#hasProgressed = true;
-      return answering;
-    } catch (thrown) {
-      const error = toThriceError(thrown);
-      // A stopped call is reported as such.
-      if (call.discarded !== 'interrupted') observe({ kind: 'call-lost', key: this.#key, error });
-      throw error;
-    }
-  }
-
-  /**
-   * Writes what is paid for to the ledger. Waits for a store that is away, for as long as the worker has time, even
-   * once it is stopped.
-   */
-  async #persist<T>(write: () => Promise<T>): Promise<T> {
-    const { clock, random, hasTimeToRecord } = this.#worker;
-    for (let failureCount = 1; ; failureCount += 1) {
-      try {
-        return await write();
-      } catch (thrown) {
-        const error = toThriceError(thrown);
-        const waitMs = retryDelayMs(failureCount, random);
-        const canWait = hasTimeToRecord?.(waitMs) ?? true;
-        if (error.code !== 'store-unavailable' || !canWait) throw error;
-        await clock.sleep(waitMs);
-      }
-    }
   }
 
   #laneOf({ lane: name }: StepRequest): Lane {
@@ -693,12 +648,13 @@ export class CellExecution {
     const { total, givenUp } = this.#attempts;
     await ledger.releaseCell(this.#key, owner, this.#attemptLog, total, givenUp);
     this.#isReleased = true;
+    const hasProgressed = this.#hasProgressed || this.#calls.hasRecorded;
     return {
       kind: 'release',
       delayMs,
       ...(breakerKey !== undefined && { breakerKey }),
       ...(budget !== undefined && { budget }),
-      ...(withoutProgress !== undefined && !this.#hasProgressed && { withoutProgress }),
+      ...(withoutProgress !== undefined && !hasProgressed && { withoutProgress }),
     };
   }
 
