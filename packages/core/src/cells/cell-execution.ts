@@ -1,6 +1,6 @@
 import type { Config, Lane } from '../domain/benchmark.ts';
 import type { ServedModelPolicy } from '../domain/benchmark-spec.ts';
-import { breakersFor, modelRefOf } from '../domain/breaker.ts';
+import { breakersFor } from '../domain/breaker.ts';
 import {
   type Call,
   callsOf,
@@ -19,7 +19,6 @@ import type { Purchase } from '../ports/call-pool.ts';
 import type { Permit } from '../ports/governor.ts';
 import type { ModelClient, ModelRequest, ModelResponse } from '../ports/model-client.ts';
 import type { Solver, SolverMove, StepRequest } from '../ports/solver.ts';
-import { priceUsage } from '../pricing/price-usage.ts';
 import { gradeAnswer } from '../scorers/grade-answer.ts';
 import { AttemptCount } from './attempt-count.ts';
 import { BackgroundCall, type BackgroundProgress } from './background-call.ts';
@@ -38,6 +37,7 @@ import {
   wrongServedModel,
 } from './cell-errors.ts';
 import { decideRetry } from './decide-retry.ts';
+import { describeCall, type SentRequest } from './describe-call.ts';
 import { estimateTokens } from './estimate-tokens.ts';
 import { asNoAttempt, endOf, type FailedCall, failed } from './failed-call.ts';
 import { describeError, toFailedResult } from './failed-result.ts';
@@ -52,15 +52,6 @@ import type { Settlement, Worker } from './worker.ts';
 type Release = Extract<Settlement, { readonly kind: 'release' }>;
 type CallMove = Extract<SolverMove, { readonly kind: 'call' }>;
 type AnswerMove = Extract<SolverMove, { readonly kind: 'answer' }>;
-
-/** When a call was sent, and under which id. */
-interface SentRequest {
-  readonly callId: string;
-  readonly startedAtMs: number;
-  /** Monotonic; of a response in the background, when it was last asked for. */
-  readonly startedMs: number;
-  readonly waitMs: number;
-}
 
 /**
  * The execution of one claimed cell.
@@ -435,7 +426,7 @@ export class CellExecution {
   ): Promise<JournalEntry | FailedCall> {
     const { request } = move;
     const fault = this.#findFault(response, request);
-    const facts = this.#describeCall(move, response, sent);
+    const facts = describeCall(move, response, sent, this.#worker);
     const call: Call = { ...facts, discarded: fault?.code ?? null };
     // Recorded first, whatever is wrong with it: the vendor has been paid.
     const entry = await this.#commit(call, sent.callId, response);
@@ -501,35 +492,6 @@ export class CellExecution {
       code: 'invariant-violated',
       message: `solver "${this.#solver.kind}" calls lane "${name}", which the benchmark does not have`,
     });
-  }
-
-  #describeCall(
-    { step, request, insteadOf }: CallOption,
-    response: ModelResponse,
-    { startedAtMs, waitMs }: SentRequest,
-  ): Omit<Call, 'discarded'> {
-    const price = this.#worker.benchmark.prices.get(modelRefOf(request));
-    const serviceTier = response.usage.serviceTier ?? request.serviceTier ?? null;
-    const usage = { ...response.usage, serviceTier };
-    return {
-      step,
-      lane: request.lane,
-      endpoint: response.endpoint,
-      model: request.model,
-      servedModel: response.servedModel,
-      startedAt: this.#worker.clock.toIso(startedAtMs),
-      // Whole: exact percentiles of millions of cells need memory for each different latency.
-      latencyMs: Math.round(response.latencyMs),
-      ttftMs: response.ttftMs === null ? null : Math.round(response.ttftMs),
-      waitMs,
-      ...usage,
-      costUsd: priceUsage(price, usage),
-      finishReason: response.finishReason,
-      rawFinishReason: response.rawFinishReason,
-      replayed: false,
-      takenFrom: null,
-      ...(insteadOf.length > 0 && { insteadOf: [...insteadOf] }),
-    };
   }
 
   /** Returns why a response does not answer its step; undefined if it does. */
