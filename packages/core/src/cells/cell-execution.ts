@@ -1,14 +1,7 @@
 import type { Config, Lane } from '../domain/benchmark.ts';
 import type { ServedModelPolicy } from '../domain/benchmark-spec.ts';
 import { breakersFor } from '../domain/breaker.ts';
-import {
-  type Call,
-  callsOf,
-  type Journal,
-  type JournalEntry,
-  totalCost,
-  UNKNOWN_USAGE,
-} from '../domain/call.ts';
+import { callsOf, type Journal, type JournalEntry, totalCost } from '../domain/call.ts';
 import type { Attempt, CellKey, CellRecord, CellResult } from '../domain/cell.ts';
 import { groupOfRun } from '../domain/group.ts';
 import { rateLimitsOf } from '../domain/lane-pace.ts';
@@ -17,34 +10,26 @@ import { assertNever, ThriceError, toThriceError } from '../errors.ts';
 import { limits } from '../limits.ts';
 import type { Purchase } from '../ports/call-pool.ts';
 import type { Permit } from '../ports/governor.ts';
-import type { ModelClient, ModelRequest, ModelResponse } from '../ports/model-client.ts';
 import type { Solver, SolverMove, StepRequest } from '../ports/solver.ts';
 import { gradeAnswer } from '../scorers/grade-answer.ts';
 import { AttemptCount } from './attempt-count.ts';
-import { BackgroundCall, type BackgroundProgress } from './background-call.ts';
 import { CallJournal } from './call-journal.ts';
 import { type CallOption, CallOptions, type PassedOverCall } from './call-options.ts';
-import { breakerOf, openBreakerFor } from './cell-breakers.ts';
+import { breakerOf } from './cell-breakers.ts';
 import {
-  asLastingLimit,
   isOtherModel,
   leaseLost,
-  noBackgroundMode,
   stepRequestedTwice,
   tooManySteps,
   unknownSubmission,
-  withPayment,
-  wrongServedModel,
 } from './cell-errors.ts';
 import { decideRetry } from './decide-retry.ts';
-import { describeCall, type SentRequest } from './describe-call.ts';
 import { estimateTokens } from './estimate-tokens.ts';
-import { asNoAttempt, endOf, type FailedCall, failed } from './failed-call.ts';
+import { type FailedCall, failed } from './failed-call.ts';
 import { describeError, toFailedResult } from './failed-result.ts';
 import { fingerprintOf, nextSample } from './fingerprint.ts';
 import type { HeldLease } from './heartbeat.ts';
-import { isCertainlyUnbilled } from './is-certainly-unbilled.ts';
-import { isServerResponse } from './lane-health.ts';
+import { type CallOutcome, type JournalPlace, ModelCall } from './model-call.ts';
 import { type IdentifiedRequest, SharedCalls, takenEntry } from './shared-calls.ts';
 import { solverInputOf, toRecordedAnswer } from './solver-input.ts';
 import type { Settlement, Worker } from './worker.ts';
@@ -249,7 +234,7 @@ export class CellExecution {
     }
   }
 
-  /** Sends one call and records it before anything acts on the answer. Returns a failed call as a value. */
+  /** Makes a call, unless it was recorded meanwhile. Returns a failed call as a value. */
   async #callWithPermit(
     move: CallOption,
     permit: Permit,
@@ -264,219 +249,54 @@ export class CellExecution {
     const drawn = this.#sharedCalls.isDoubtful ? await this.#drawCall(move) : undefined;
     if (drawn !== undefined) return drawn;
     this.#callCount += 1;
-    const sent = this.#describeRequest(permit.waitMs);
-    if (request.isBackground) return await this.#callInBackground(move, permit, sent);
-    const kept = await this.#reserve(move, sent.callId);
-    if (kept !== 'reserved') return kept;
-    const response = await this.#clientOf(request)
-      .send(this.#toModelRequest(move), signal)
-      .catch(toThriceError);
-    const stop = response instanceof ThriceError ? response : response.fault;
-    if (stop?.code === 'interrupted') this.#reportStop();
-    return response instanceof ThriceError
-      ? await this.#endUnpaid(move, response, { permit, sent })
-      : await this.#endPaid(move, response, { permit, sent });
-  }
-
-  /** Submits a call, or asks how far it is. While the vendor works on it, the cell waits in the queue. */
-  async #callInBackground(
-    move: CallOption,
-    permit: Permit,
-    sent: SentRequest,
-  ): Promise<JournalEntry | FailedCall | Settlement | 'budget-short'> {
-    const { step, request } = move;
-    const { ledger, random } = this.#worker;
-    const call = this.#openBackgroundCall(move);
-    const isFirst = this.#isFirst && this.#callCount === 1;
-    const existing = isFirst ? undefined : (await ledger.readSubmissions(this.#key)).get(step);
-    // Told to the vendor: without the name of the worker, which has that of its host.
-    const callId = `${sent.startedAtMs} ${this.#callCount} ${random().toString(36).slice(2)}`;
-    if (existing?.state !== 'accepted') {
-      const kept = await this.#reserve(move, callId);
-      if (kept !== 'reserved') return kept;
-    }
-    const progress = await call.advance(existing, { callId, waitMs: sent.waitMs });
-    switch (progress.kind) {
-      case 'pending': {
-        this.#worker.laneHealth.noteResponse(request.lane, sent.startedMs);
-        this.#reportResponse(request);
-        const { rateLimits } = progress;
-        await permit.settle({ kind: 'answered', usage: UNKNOWN_USAGE, rateLimits });
-        this.#hasProgressed = true;
-        return await this.#release(progress.delayMs);
-      }
-      case 'failed': {
-        const { error, isExpected } = progress;
-        // The response has a time limit.
-        if (isExpected) this.#hasProgressed = true;
-        // Stopping to ask loses nothing.
-        if (error.code === 'interrupted' && existing?.state !== 'accepted') this.#reportStop();
-        const unpaid = isExpected ? sent : { ...sent, callId };
-        const ended = await this.#endUnpaid(move, error, { permit, sent: unpaid });
-        return isExpected ? asNoAttempt(ended) : ended;
-      }
-      case 'ended': {
-        const ended = await this.#endInBackground(move, progress, { permit, sent });
-        if ('error' in ended) await call.end(progress.submission, ended.error.code);
-        return ended;
-      }
-      default:
-        return assertNever(progress);
-    }
-  }
-
-  /** Records a response that has ended, as a call that took since its submission. */
-  async #endInBackground(
-    move: CallOption,
-    { submission, response }: Extract<BackgroundProgress, { readonly kind: 'ended' }>,
-    { permit, sent }: { readonly permit: Permit; readonly sent: SentRequest },
-  ): Promise<JournalEntry | FailedCall> {
-    if (response.fault?.code === 'interrupted') this.#reportStop();
-    const { callId, submittedAtMs: startedAtMs, waitMs, state } = submission;
-    const tookMs = Math.max(0, this.#worker.clock.now() - startedAtMs);
-    const latencyMs = state === 'accepted' ? tookMs : response.latencyMs;
-    return await this.#endPaid(
-      move,
-      { ...response, latencyMs },
-      { permit, sent: { callId, startedAtMs, waitMs, startedMs: sent.startedMs } },
-    );
-  }
-
-  #openBackgroundCall(move: CallOption): BackgroundCall {
-    const { ledger, clock } = this.#worker;
-    const { background: client } = this.#clientOf(move.request);
-    if (client === undefined) throw noBackgroundMode(move.request);
-    return new BackgroundCall({
+    const call = new ModelCall({
       key: this.#key,
-      request: this.#toModelRequest(move),
-      client,
-      signal: this.#lease.signal,
-      ledger,
-      clock,
-      persist: (write) => this.#calls.persist(write),
+      option: move,
+      lane: this.#laneOf(request),
+      servedModel: this.#servedModelPolicy(request),
+      place: this.#place(),
+      permit,
+      lease: this.#lease,
+      journal: this.#calls,
+      worker: this.#worker,
+      deliveredAtMs: this.#startedAtMs,
+      callCount: this.#callCount,
+      isFirst: this.#isFirst && this.#callCount === 1,
       onUnknown: (submission) => this.#record(unknownSubmission(submission), 0),
     });
+    return await this.#actOn(await call.make());
   }
 
-  #describeRequest(waitMs: number): SentRequest {
-    const { owner, clock } = this.#worker;
-    return {
-      callId: `${owner} ${this.#startedAtMs} ${this.#callCount}`,
-      startedAtMs: clock.now(),
-      startedMs: clock.monotonicMs(),
-      waitMs,
-    };
-  }
-
-  #clientOf(request: StepRequest): ModelClient {
-    return this.#worker.clientFor(this.#laneOf(request));
-  }
-
-  #toModelRequest({ step, request }: CallOption): ModelRequest {
-    const { isBackground: _, ...parameters } = request;
-    return { ...parameters, lane: this.#laneOf(request), cell: this.#key, step };
-  }
-
-  #reportStop(): void {
-    this.#worker.observe({ kind: 'call-stopped', key: this.#key });
-  }
-
-  /** Reserves the worst case of a call that is about to be sent. */
-  async #reserve(
-    { step, request }: CallOption,
-    callId: string,
-  ): Promise<'reserved' | 'budget-short' | FailedCall | Settlement> {
-    const { budget } = this.#worker;
-    if (budget === undefined) return 'reserved';
-    const reserving = await budget
-      .reserve(this.#key, { step, callId, request })
-      .catch(toThriceError);
-    if (reserving instanceof ThriceError) return failed(reserving);
-    if (reserving.kind === 'refused') return await this.#release(0, { budget: reserving });
-    return reserving.kind === 'short' ? 'budget-short' : 'reserved';
-  }
-
-  /** Replaces the worst case of a call by its cost; null where the vendor may have billed it, but nobody knows. */
-  async #settleBudget(step: string, callId: string, costUsd: number | null): Promise<void> {
-    await this.#worker.budget?.settle({ cell: this.#key, step, callId }, costUsd);
-  }
-
-  /** Ends a request that brought no response that is paid for. */
-  async #endUnpaid(
-    { step, request }: CallOption,
-    error: ThriceError,
-    { permit, sent }: { readonly permit: Permit; readonly sent: SentRequest },
-  ): Promise<FailedCall> {
-    await this.#settleBudget(step, sent.callId, isCertainlyUnbilled(error) ? 0 : null);
-    const diagnosis = this.#worker.laneHealth.noteFailure(request.lane, error, {
-      cell: `${this.#key.run} ${this.#key.config} ${this.#key.id}`,
-      startedAtMs: sent.startedMs,
-    });
-    // Before the permit returns: the next cell that gets it must not make the same call.
-    await openBreakerFor(error, { target: request, diagnosis }, this.#worker);
-    if (isServerResponse(error)) this.#reportResponse(request);
-    return { ...(await this.#settleFailed(request, error, permit)), diagnosis };
-  }
-
-  /** Records a response, which is paid for, before anything acts on it. */
-  async #endPaid(
-    move: CallOption,
-    response: ModelResponse,
-    { permit, sent }: { readonly permit: Permit; readonly sent: SentRequest },
-  ): Promise<JournalEntry | FailedCall> {
-    const { request } = move;
-    const fault = this.#findFault(response, request);
-    const facts = describeCall(move, response, sent, this.#worker);
-    const call: Call = { ...facts, discarded: fault?.code ?? null };
-    // Recorded first, whatever is wrong with it: the vendor has been paid.
-    const entry = await this.#commit(call, sent.callId, response);
-    await this.#settleBudget(call.step, sent.callId, call.costUsd);
-    if (fault === undefined) {
-      this.#worker.laneHealth.noteResponse(request.lane, sent.startedMs);
-      this.#attempts.clearSuspects();
-      this.#reportResponse(request);
-      this.#reportOtherModel(response, request);
-      const { usage, rateLimits } = response;
-      await permit.settle({ kind: 'answered', usage, rateLimits });
-      return entry;
+  /** What a call means for the delivery. */
+  async #actOn(
+    outcome: CallOutcome,
+  ): Promise<JournalEntry | FailedCall | Settlement | 'budget-short'> {
+    switch (outcome.kind) {
+      case 'recorded':
+        this.#attempts.clearSuspects();
+        return outcome.entry;
+      case 'failed':
+        // The response has a time limit.
+        if (outcome.isExpected) this.#hasProgressed = true;
+        return outcome.call;
+      case 'pending':
+        this.#hasProgressed = true;
+        return await this.#release(outcome.delayMs);
+      case 'budget-refused':
+        return await this.#release(0, { budget: outcome.refusal });
+      case 'budget-short':
+        return 'budget-short';
+      default:
+        return assertNever(outcome);
     }
-    const error = withPayment(fault, call);
-    await openBreakerFor(error, { target: request }, this.#worker);
-    if (isServerResponse(error)) {
-      this.#worker.laneHealth.noteResponse(request.lane, sent.startedMs);
-      this.#reportResponse(request);
-    }
-    return await this.#settleFailed(request, error, permit);
-  }
-
-  /** Returns the permit of a failed call, and blocks a lane that does nothing but refuse. */
-  async #settleFailed(
-    request: StepRequest,
-    error: ThriceError,
-    permit: Permit,
-  ): Promise<FailedCall> {
-    const { delayMs, hasOnlyRefused } = await permit.settle(endOf(error));
-    if (!hasOnlyRefused) return { error, delayMs };
-    const lasting = asLastingLimit(error);
-    await openBreakerFor(lasting, { target: request }, this.#worker);
-    return { error: lasting, delayMs: 0 };
-  }
-
-  #reportResponse({ lane, model }: StepRequest): void {
-    this.#worker.observe({ kind: 'server-responded', key: this.#key, lane, model });
   }
 
   async #commitTaken(purchase: Purchase, { insteadOf }: CallOption): Promise<JournalEntry> {
     return await this.#calls.commit(takenEntry(purchase, { ...this.#place(), insteadOf }));
   }
 
-  async #commit(call: Call, callId: string, { output, raw }: ModelResponse): Promise<JournalEntry> {
-    const facts = { schemaVersion: 1, kind: 'model-call', callId } as const;
-    return await this.#calls.commit({ ...facts, ...this.#place(), call, output, raw });
-  }
-
   /** Where in the cell's journal the step in progress is recorded. */
-  #place(): Omit<JournalEntry, 'schemaVersion' | 'kind' | 'callId' | 'call' | 'output' | 'raw'> {
+  #place(): JournalPlace {
     return {
       ...this.#step,
       position: this.#journal.size,
@@ -492,22 +312,6 @@ export class CellExecution {
       code: 'invariant-violated',
       message: `solver "${this.#solver.kind}" calls lane "${name}", which the benchmark does not have`,
     });
-  }
-
-  /** Returns why a response does not answer its step; undefined if it does. */
-  #findFault(response: ModelResponse, request: StepRequest): ThriceError | undefined {
-    if (response.fault !== undefined) return response.fault;
-    if (this.#servedModelPolicy(request) === 'pin' && isOtherModel(response, request.model))
-      return wrongServedModel(response, request);
-    if (response.finishReason !== 'content-filter') return undefined;
-    return new ThriceError({ code: 'content-filtered', message: 'the vendor filtered the answer' });
-  }
-
-  #reportOtherModel(response: ModelResponse, request: StepRequest): void {
-    const { lane, model } = request;
-    if (this.#servedModelPolicy(request) !== 'warn' || !isOtherModel(response, model)) return;
-    const servedModel = response.servedModel ?? '';
-    this.#worker.observe({ kind: 'other-model-served', key: this.#key, lane, model, servedModel });
   }
 
   #servedModelPolicy(request: StepRequest): ServedModelPolicy {
