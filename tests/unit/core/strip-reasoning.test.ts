@@ -68,6 +68,18 @@ describe('stripReasoning', () => {
     expect(stripReasoning('Answer: B\n<think>Is it? Yes.</think>')).toBe('Answer: B\n');
   });
 
+  it('ends the reasoning between two spans of code', () => {
+    expect(stripReasoning('<think>A?\n`A` or `B`</think>`B`')).toBe('`B`');
+  });
+
+  it('takes no tag that is spoken of for the end of the reasoning', () => {
+    expect(stripReasoning('<think>A `B` before `</think>`?</think>B')).toBe('B');
+  });
+
+  it('keeps a tag that the answer speaks of after a thought with a single backtick', () => {
+    expect(stripReasoning('<think>5` or 6`?`</think>Use `<think>`.')).toBe('Use `<think>`.');
+  });
+
   it('keeps an answer before a second closing tag', () => {
     expect(stripReasoning('<think>A?</think>Answer: B</think>')).toBe('Answer: B');
   });
@@ -79,7 +91,10 @@ describe('stripReasoning', () => {
       ['', '</think>'],
       ['<|channel|>analysis<|message|>', '<|end|><|start|>assistant<|channel|>final<|message|>'],
     );
-    const plain = fc.string().filter((text) => !/[<[◁]|final/u.test(text));
+    // After a backtick without its pair, a tag may be spoken of.
+    const plain = fc
+      .string()
+      .filter((text) => !/[<[◁]|final/u.test(text) && text.split('`').length % 2 === 1);
 
     fc.assert(
       fc.property(tags, plain, plain, ([opening, closing], thought, answer) => {

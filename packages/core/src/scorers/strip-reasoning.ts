@@ -81,11 +81,25 @@ interface Mark {
 }
 
 function* findMarks(text: string): Generator<Mark> {
+  let from = 0;
+  /** Whether a span of code is open, on the last line since the last mark. */
+  let isInSpan = false;
   for (const { 0: mark, index: start, groups } of text.matchAll(MARK)) {
     const end = start + mark.length;
-    if (!isQuoted(text, start, end))
-      yield { isOpening: groups?.['opening'] !== undefined, start, end };
+    isInSpan = endsInSpan(text.slice(from, start), isInSpan);
+    from = end;
+    if (isInSpan && isQuoted(text, start, end)) continue;
+    isInSpan = false;
+    yield { isOpening: groups?.['opening'] !== undefined, start, end };
   }
+}
+
+/** Whether a text ends within a span of code: after an odd number of backticks on its last line. */
+function endsInSpan(text: string, isInSpan: boolean): boolean {
+  const lineIndex = text.lastIndexOf('\n') + 1;
+  const count = text.slice(lineIndex).split('`').length - 1;
+  const isOdd = count % 2 === 1;
+  return lineIndex > 0 ? isOdd : isOdd !== isInSpan;
 }
 
 /** Whether a mark stands in backticks of its own: it is spoken of, not used. */
