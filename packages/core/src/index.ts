@@ -71,7 +71,15 @@ export {
   type ReplayStores,
   replayMessages,
 } from './dlq/replay.ts';
-export type { Benchmark, Config, Lane, ModelUse, Protocol, Role } from './domain/benchmark.ts';
+export {
+  type Benchmark,
+  type Config,
+  isJudge,
+  type Lane,
+  type ModelUse,
+  type Protocol,
+  type Role,
+} from './domain/benchmark.ts';
 export {
   type BenchmarkSpec,
   type ConfigSpec,

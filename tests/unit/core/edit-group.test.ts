@@ -215,6 +215,24 @@ describe('an edit of a group', () => {
     ]);
   });
 
+  it('compares the questions of a judge, whose prompt has answers in it', async () => {
+    const member = { model: 'lab/m' };
+    const spec = aSpec({
+      model: undefined,
+      solver: 'cascade',
+      members: [member, member],
+      agreement: 'judge',
+      judge: { model: 'lab/judge', prompt: '{{question}}: {{answers}}' },
+      escalate: { model: 'lab/strong' },
+    });
+    const group = await Group.of(spec);
+    const [first = aQuestion(), ...others] = questions;
+
+    const lines = await group.refusal(spec, [{ ...first, question: 'Why?' }, ...others]);
+
+    expect(lines).toEqual([expect.stringContaining('question "q1": question: was')]);
+  });
+
   it('may change what no prompt has in it', async () => {
     const group = await Group.of(aSpec());
 

@@ -10,6 +10,7 @@ import type {
 import {
   gradeResult,
   inRecordedOrder,
+  isJudge,
   readStoredQuestions,
   renderPrompt,
   suggestName,
@@ -135,7 +136,7 @@ function describeView({
 /** The prompts of a config, each once, with the steps that it is of. That of a judge depends on the answers. */
 function describePrompts({ roles }: Config, question: Question): readonly string[] {
   const byText = Map.groupBy(
-    roles.filter(({ step }) => step !== 'judge'),
+    roles.filter((role) => !isJudge(role)),
     (role) =>
       renderPrompt(role, question)
         .map(({ role: speaker, content }) => `[${speaker}]\n${showContent(content)}`)

@@ -189,6 +189,9 @@ const roleSchema = z.strictObject(
 /** One of the models that a config calls, as its spec writes it. */
 export type RoleSpec = z.infer<typeof roleSchema>;
 
+/** Members of a cascade or a vote. */
+export const MAX_MEMBERS = 20;
+
 /** What makes the answers of a cascade's members agree. */
 const agreementSchema = z.enum(['text', 'scorer', 'code', 'judge', 'oracle'], {
   error:
@@ -204,7 +207,7 @@ function createConfigSchema(solver: z.ZodType<string>) {
     model: modelRefSchema.optional(),
     models: z.array(modelRefSchema).min(1).optional(),
     fail_over: z.boolean().optional(),
-    members: z.array(roleSchema).min(2).max(20).optional(),
+    members: z.array(roleSchema).min(2).max(MAX_MEMBERS).optional(),
     samples: z.int().min(2).max(100).optional(),
     weights: z.array(z.number().positive()).min(2).optional(),
     agreement: agreementSchema.optional(),

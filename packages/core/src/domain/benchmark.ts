@@ -71,6 +71,11 @@ export interface Role extends ModelUse {
   readonly step: string;
 }
 
+/** Whether a role compares answers, instead of being asked the question. */
+export function isJudge({ step }: Pick<Role, 'step'>): boolean {
+  return step === 'judge';
+}
+
 /** How a config comes to one answer over several calls. */
 export interface Combination {
   /** The next model of a router is called where one fails for good or is blocked. */

@@ -1,4 +1,4 @@
-import type { Benchmark, Config, ModelUse } from '../domain/benchmark.ts';
+import { type Benchmark, type Config, isJudge, type ModelUse } from '../domain/benchmark.ts';
 import { modelRefOf } from '../domain/breaker.ts';
 import { type BoundedRequest, boundCall } from '../pricing/bound-call.ts';
 import { requestOf } from '../solvers/request-of.ts';
@@ -35,7 +35,7 @@ function configProblems(
     if (bound.kind === 'bounded') return [];
     const remedy = price === undefined ? `; add [prices."${model}"]` : '';
     // Alone among the roles, a judge gets nothing from its config.
-    const table = role.step === 'judge' ? `${where}.judge` : where;
+    const table = isJudge(role) ? `${where}.judge` : where;
     return [`${table}.${bound.key}: ${bound.problem}${remedy}`];
   });
   return [...new Set(problems)];

@@ -9,7 +9,7 @@ import { describeChange, renderChange, type SpecChange } from '../spec/compare-s
 import { selectQuestions, serializeQuestion } from '../spec/questions/check-questions.ts';
 import type { QuestionSource } from '../spec/questions/load-questions.ts';
 import { createSelector } from '../spec/questions/select-questions.ts';
-import { renderPrompt } from '../spec/render-prompt.ts';
+import { renderUnanswered } from '../spec/render-prompt.ts';
 import { isPlanned } from './edition.ts';
 
 /** What a prompt is made of, and the target. */
@@ -127,7 +127,7 @@ function describeAsked(key: string, before: unknown, after: unknown): SpecChange
 }
 
 function promptText(config: Config, question: Question): string {
-  return JSON.stringify(config.roles.map((role) => renderPrompt(role, question)));
+  return JSON.stringify(config.roles.map((role) => renderUnanswered(role, question)));
 }
 
 function differ(before: Question, after: Question, field: keyof Question): boolean {

@@ -1,4 +1,4 @@
-import type { Benchmark, Config, Role } from '../domain/benchmark.ts';
+import { type Benchmark, type Config, isJudge, type Role } from '../domain/benchmark.ts';
 import { modelRefOf } from '../domain/breaker.ts';
 import { type ContextWindow, contextWindowOf } from './context-windows.ts';
 import type { PlanProblem } from './plan-problem.ts';
@@ -33,15 +33,12 @@ export function windowProblems(
 ): readonly PlanProblem[] {
   const longest = longestPrompts.get(name);
   if (longest === undefined) return [];
-  const byModel = new Map(roles.filter(isAskedTheQuestion).map((role) => [modelRefOf(role), role]));
+  // A judge is asked about answers, whose length nobody knows yet.
+  const asked = roles.filter((role) => !isJudge(role));
+  const byModel = new Map(asked.map((role) => [modelRefOf(role), role]));
   return [...byModel.values()].flatMap((role) =>
     windowProblem({ model: role.model, window: windowOf(role), index, longest }),
   );
-}
-
-/** A judge is asked about answers, whose length nobody knows yet. */
-function isAskedTheQuestion({ step }: Role): boolean {
-  return step !== 'judge';
 }
 
 function windowProblem({

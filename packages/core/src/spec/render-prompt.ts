@@ -1,4 +1,5 @@
-import type { ModelUse } from '../domain/benchmark.ts';
+import { isJudge, type ModelUse, type Role } from '../domain/benchmark.ts';
+import { MAX_MEMBERS } from '../domain/benchmark-spec.ts';
 import { renderChoices } from '../domain/choices.ts';
 import type { ContentPart, Message } from '../domain/message.ts';
 import type { Question, QuestionMessage } from '../domain/question.ts';
@@ -93,6 +94,19 @@ export function renderJudgePrompt(
   const template = asking.prompt ?? defaultJudgePrompt(question);
   const content = renderTemplate(template, question, answers);
   return [...systemOf(asking), { role: 'user', content }];
+}
+
+const NO_ANSWERS: readonly string[] = Array.from({ length: MAX_MEMBERS }, () => '');
+
+/**
+ * Renders the messages of a role before anything is answered: those of a judge with empty answers.
+ *
+ * @throws {ThriceError} `invalid-question` if the template names a field that the question lacks.
+ */
+export function renderUnanswered(role: Role, question: Question): readonly Message[] {
+  return isJudge(role)
+    ? renderJudgePrompt(role, question, NO_ANSWERS)
+    : renderPrompt(role, question);
 }
 
 function defaultJudgePrompt({ messages, choices }: Question): string {

@@ -1,18 +1,16 @@
-import type { Config, Role } from '../../domain/benchmark.ts';
+import { type Config, isJudge, type Role } from '../../domain/benchmark.ts';
 import type { Select } from '../../domain/benchmark-spec.ts';
 import type { Message, MessageContent } from '../../domain/message.ts';
 import { addPrompt, NO_PROMPTS, type PromptSizes } from '../../domain/prompt-sizes.ts';
 import type { Question } from '../../domain/question.ts';
 import { toThriceError } from '../../errors.ts';
 import type { CreateDigest } from '../../ports/digest.ts';
-import { renderJudgePrompt, renderPrompt, usesChoices } from '../render-prompt.ts';
+import { renderUnanswered, usesChoices } from '../render-prompt.ts';
 import { createTargetCheck, type DescribeExpectedTarget } from './check-targets.ts';
 import type { QuestionSource } from './load-questions.ts';
 import { invalidQuestions, MAX_PROBLEMS } from './read-rows.ts';
 import { createSelector } from './select-questions.ts';
 
-/** As many as a cascade may have members. */
-const NO_ANSWERS: readonly string[] = Array.from({ length: 20 }, () => '');
 /** Questions of up to so many characters in all are kept in memory, so that they are not read twice. */
 const MAX_KEPT_CHARS = 24 * 1024 * 1024;
 
@@ -135,7 +133,7 @@ function startCheck(config: Config, describeExpectedTarget: DescribeExpectedTarg
     sizes: NO_PROMPTS,
     askings: askingsOf(config),
     dropsChoices: config.roles.some(
-      ({ step, prompt }) => step !== 'judge' && prompt !== undefined && !usesChoices(prompt),
+      (role) => !isJudge(role) && role.prompt !== undefined && !usesChoices(role.prompt),
     ),
   };
 }
@@ -194,7 +192,7 @@ function charsOf(content: MessageContent): number {
 /** Ways in which a config asks a question: samples of a model ask the same. */
 function askingsOf({ roles }: Config): readonly Role[] {
   const byText = new Map(
-    roles.map((role) => [JSON.stringify([role.step === 'judge', role.system, role.prompt]), role]),
+    roles.map((role) => [JSON.stringify([isJudge(role), role.system, role.prompt]), role]),
   );
   return [...byText.values()];
 }
@@ -208,9 +206,9 @@ function renderAll(
   const problems = new Set<string>();
   for (const role of askings) {
     try {
-      // The prompt of a judge has answers in it, whose length nobody knows yet.
-      if (role.step === 'judge') renderJudgePrompt(role, question, NO_ANSWERS);
-      else prompts.push(renderPrompt(role, question));
+      const prompt = renderUnanswered(role, question);
+      // That of a judge has answers in it, whose length nobody knows yet.
+      if (!isJudge(role)) prompts.push(prompt);
     } catch (error) {
       problems.add(`config "${config.name}": ${toThriceError(error).message}`);
     }
