@@ -65,6 +65,13 @@ async function openCapped(benchmark: Benchmark, answer?: FakeAnswer) {
   const worker = { ...engine.worker, budget };
   const work = async (id = 'q1'): Promise<Settlement> =>
     await executeCell(await engine.deliver(aQuestion({ id })), worker);
+  const settleOpen = (isOver = true) =>
+    recoverReservations(group, {
+      budgets,
+      ledger: engine.ledger,
+      isOver: () => isOver,
+      settle: (call, costUsd) => budget.settle(call, costUsd),
+    });
   const spent = async () => {
     const [account] = await budgets.readAccounts(group);
     return {
@@ -73,7 +80,7 @@ async function openCapped(benchmark: Benchmark, answer?: FakeAnswer) {
       keptCount: account?.keptCount,
     };
   };
-  return { engine, budget, budgets, events, work, spent };
+  return { engine, budget, budgets, events, work, spent, settleOpen };
 }
 
 describe('a call under a budget', () => {
@@ -261,10 +268,10 @@ describe('the reservation of a worker that died', () => {
     prepare: (engine: FakeEngine) => Promise<unknown>,
     isOver = true,
   ): Promise<{ readonly open: number; readonly kept: number; readonly spentUsd: number }> {
-    const { engine, budgets, spent } = await openCapped(aCapped(1_000));
+    const { engine, budgets, spent, settleOpen } = await openCapped(aCapped(1_000));
     await budgets.reserve(group, reservation);
     await prepare(engine);
-    await recoverReservations(group, { budgets, ledger: engine.ledger, isOver: () => isOver });
+    await settleOpen(isOver);
     const { spentUsd } = await spent();
     const open = await budgets.listOpen(group);
     const kept = await budgets.listKept(group);
@@ -277,6 +284,17 @@ describe('the reservation of a worker that died', () => {
     const recovered = await recover(({ ledger }) => ledger.commitCall(aCellKey(), entry));
 
     expect(recovered).toEqual({ open: 0, kept: 0, spentUsd: 7 });
+  });
+
+  it('warns of a cap that its cost nearly uses up', async () => {
+    const { engine, budgets, events, settleOpen } = await openCapped(aCapped(10));
+    await budgets.reserve(group, reservation);
+    const entry = aJournalEntry({ callId: 'lost', call: { costUsd: 8 } });
+    await engine.ledger.commitCall(aCellKey(), entry);
+
+    await settleOpen();
+
+    expect(events).toMatchObject([{ kind: 'budget-warned', account: { lane: null } }]);
   });
 
   it('is settled by a discarded call in the journal', async () => {

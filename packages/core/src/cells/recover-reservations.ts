@@ -1,4 +1,4 @@
-import { type Reservation, toNanoUsd } from '../domain/budget.ts';
+import type { CallKey, Reservation } from '../domain/budget.ts';
 import type { JournalEntry } from '../domain/call.ts';
 import type { Budgets } from '../ports/budgets.ts';
 import type { Ledger } from '../ports/ledger.ts';
@@ -10,6 +10,7 @@ import type { Ledger } from '../ports/ledger.ts';
  * vendor still prepares in the background stays reserved, whoever submitted it.
  *
  * @param isOver - Whether the call of a reservation has ended, with its worker or at its time limit.
+ * @param settle - Counts what a call has cost, USD; null where nobody knows.
  */
 export async function recoverReservations(
   group: string,
@@ -17,10 +18,12 @@ export async function recoverReservations(
     budgets,
     ledger,
     isOver,
+    settle,
   }: {
-    readonly budgets: Budgets;
+    readonly budgets: Pick<Budgets, 'listOpen'>;
     readonly ledger: Pick<Ledger, 'readJournal' | 'listDiscardedCalls' | 'readSubmissions'>;
     readonly isOver: (reservation: Reservation) => boolean;
+    readonly settle: (call: CallKey, costUsd: number | null) => Promise<void>;
   },
 ): Promise<void> {
   for (const reservation of await budgets.listOpen(group)) {
@@ -32,12 +35,7 @@ export async function recoverReservations(
       const submission = (await ledger.readSubmissions(cell)).get(step);
       if (submission?.callId === callId && submission.state === 'accepted') continue;
     }
-    const costUsd = entry?.call.costUsd ?? null;
-    await budgets.settle(
-      group,
-      { cell, step, callId },
-      costUsd === null ? null : toNanoUsd(costUsd),
-    );
+    await settle({ cell, step, callId }, entry?.call.costUsd ?? null);
   }
 }
 

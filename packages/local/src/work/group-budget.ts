@@ -57,6 +57,7 @@ export class GroupBudget {
       budgets,
       ledger,
       isOver: ({ owner, untilMs }) => untilMs <= nowMs || workers.isGone(owner),
+      settle: (call, costUsd) => this.calls.settle(call, costUsd),
     });
   }
 }
