@@ -79,6 +79,16 @@ describe('the check of a budget', () => {
     ]);
   });
 
+  it('asks for no size of images of a judge, which gets none', () => {
+    const models = ['gpt-4o', 'gpt-4o', 'm'].map((model) => ({ model, maxTokens: 100 }));
+    const roles = ['member-1', 'member-2', 'judge'].map((step, index) =>
+      aRole({ step, ...models[index] }),
+    );
+    const priced = new Map([...prices, ['lab/gpt-4o', price]]);
+
+    expect(check({ configs: [aConfig({ roles })], prices: priced }, ['direct'])).toEqual([]);
+  });
+
   it('names a config with images of unknown size', () => {
     expect(check({ configs: bounded }, ['direct'])).toEqual([
       'configs[0].model: expected a model under a budget whose tokens per image are documented, received "m" and questions with images; leave such questions out with select, or leave out the budget',

@@ -1,4 +1,4 @@
-import { type Benchmark, type Config, isJudge, type ModelUse } from '../domain/benchmark.ts';
+import { type Benchmark, type Config, isJudge, type Role } from '../domain/benchmark.ts';
 import { modelRefOf } from '../domain/breaker.ts';
 import { type BoundedRequest, boundCall } from '../pricing/bound-call.ts';
 import { requestOf } from '../solvers/request-of.ts';
@@ -41,8 +41,9 @@ function configProblems(
   return [...new Set(problems)];
 }
 
-/** A request like those to a model, with an image if its questions have any. */
-function sampleOf(use: ModelUse, hasImages: boolean): BoundedRequest {
+/** A request like those of a role, with an image if it is asked questions that have any. */
+function sampleOf(role: Role, hasImages: boolean): BoundedRequest {
   const image = { kind: 'image', url: 'data:image/png;base64,' } as const;
-  return requestOf(use, hasImages ? [{ role: 'user', content: [image] }] : []);
+  // A judge gets the text of the question only.
+  return requestOf(role, hasImages && !isJudge(role) ? [{ role: 'user', content: [image] }] : []);
 }
