@@ -1,15 +1,4 @@
-import * as z from 'zod';
-import {
-  blockersOf,
-  breakersFor,
-  laneOf,
-  type OpenBreaker,
-  type OpenBreakers,
-  toOpenBreakers,
-} from '../domain/breaker.ts';
-import { modelsOf } from '../domain/config-models.ts';
-import { groupStateSchema } from '../domain/group.ts';
-import { countDone, countPlanned, type Tally, tallySchema } from '../domain/tally.ts';
+import { type OpenBreaker, type OpenBreakers, toOpenBreakers } from '../domain/breaker.ts';
 import { limits } from '../limits.ts';
 import { mapBounded, pagesOf } from '../map-bounded.ts';
 import type { ActiveGroup, ActiveGroups, DeferredCells } from '../ports/active-groups.ts';
@@ -17,17 +6,25 @@ import type { BlobStore } from '../ports/blob-store.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { GroupRequests, TaskCounter } from '../ports/group-requests.ts';
 import type { GroupRecord, Ledger } from '../ports/ledger.ts';
-import { groupKey } from './edition.ts';
+import {
+  describeProgress,
+  hasChanged,
+  NO_PROGRESS_MS,
+  type Progress,
+  readProgress,
+  toObserved,
+  type WatchedGroup,
+  writeProgress,
+} from './group-progress.ts';
+import { hasElapsed, isAhead } from './has-elapsed.ts';
 import { type NotificationStores, recordEvent } from './notifications.ts';
-import { eventsOfProgress, type ObservedProgress } from './progress-events.ts';
+import { eventsOfProgress } from './progress-events.ts';
 import { type NotificationReport, sendDueNotifications } from './send-due-notifications.ts';
 
 /** If a group is still not planned this long after it was stored, resumed or repaired, its plan request was lost. */
 const PLAN_TIMEOUT_MS = 120_000;
 /** How long to wait before requesting the same results again. */
 const REPEAT_REQUEST_MS = 600_000;
-/** A group without a new result for this long is counted again, even if its lanes are busy. */
-const NO_PROGRESS_MS = 1_800_000;
 /** Calls in flight when a group was cancelled have ended after this time. */
 const CANCEL_GRACE_MS = 900_000;
 /**
@@ -62,31 +59,6 @@ export type ReconcilerEvent =
   | { readonly kind: 'results-requested'; readonly group: string }
   | NotificationReport
   | { readonly kind: 'out-of-time'; readonly servedCount: number; readonly groupCount: number };
-
-/**
- * The progress of an active group: `progress.json`.
- *
- * Only the reconciler writes it, and it reads it back in the next round. `done` counts results according
- * to the tallies; `isIdle` says that the queues of its active lanes were empty, and that no request will fill them.
- */
-const progressSchema = z.object({
-  schemaVersion: z.literal(1),
-  group: z.string(),
-  at: z.iso.datetime(),
-  cells: z.int(),
-  done: z.int(),
-  /** When `done` last changed. */
-  doneSince: z.iso.datetime(),
-  /** Lanes that have unfinished cells and are not blocked. */
-  activeLanes: z.array(z.string()),
-  isIdle: z.boolean(),
-  /** The last request for results: its time, and at that time `done`, the active group's token and the group's state. */
-  asked: z
-    .object({ at: z.iso.datetime(), done: z.int(), token: z.string(), state: groupStateSchema })
-    .nullable(),
-  tallies: z.array(z.unknown()),
-});
-type Progress = z.infer<typeof progressSchema>;
 
 /**
  * Runs one round of the reconciler: closes the breakers that are due, resumes deferred cells, and repairs
@@ -219,16 +191,6 @@ function hasPassedReset(breaker: OpenBreaker, clock: Clock): boolean {
   return hasReset(breaker) && clock.toIso(clock.now()) >= (breaker.resetAt ?? '');
 }
 
-/** Whether a recorded instant is this long ago, or so far ahead that waiting for it makes no sense. */
-function hasElapsed(sinceIso: string, durationMs: number, clock: Clock): boolean {
-  return sinceIso <= clock.toIso(clock.now() - durationMs) || isAhead(sinceIso, durationMs, clock);
-}
-
-/** Whether a recorded instant is further ahead than a duration: the clock has been set back since. */
-function isAhead(instantIso: string, durationMs: number, clock: Clock): boolean {
-  return instantIso > clock.toIso(clock.now() + durationMs);
-}
-
 /** Whether the vendor named a reset time that was still in the future when the breaker opened. */
 function hasReset({ openedAt, resetAt }: OpenBreaker): boolean {
   // Instants compare as strings because all of them are ISO-8601 UTC.
@@ -291,17 +253,9 @@ async function requestDeferred(
   return true;
 }
 
-interface Round extends RoundBase {
-  readonly openBreakers: OpenBreakers;
-  /**
-   * Dispatch requests that have not been served yet, of whichever group. One that fails again and again is always
-   * pending: so they explain for `NO_PROGRESS_MS`, and not longer, why a group has no tasks.
-   */
-  readonly pendingCount: number;
-  readonly countTasks: TaskCounter['countTasks'];
-}
+type Round = RoundBase & Omit<WatchedGroup, 'header'>;
 
-interface Reconciliation extends Round {
+interface Reconciliation extends RoundBase, Omit<WatchedGroup, 'header'> {
   readonly activeGroup: ActiveGroup;
   readonly record: GroupRecord;
 }
@@ -343,7 +297,7 @@ async function reconcileGroup(reconciliation: Reconciliation): Promise<void> {
   const { group } = header;
   if (!isPlanned && state === 'active') return await repairPlan(reconciliation);
   const previous = await readProgress(group, stores.blobs);
-  const current = await describeProgress(reconciliation, previous);
+  const current = await describeProgress({ ...reconciliation, header }, previous, stores);
   if (isFinished(reconciliation, current, previous)) {
     await stores.activeGroups.remove(activeGroup);
     return;
@@ -375,65 +329,6 @@ async function recordEvents(
   for (const event of eventsOfProgress(header, before, now, { openBreakers, flag })) {
     await recordEvent(header, event, stores);
   }
-}
-
-function toObserved(progress: Progress | undefined): ObservedProgress | undefined {
-  if (progress === undefined) return undefined;
-  // Another version may have written them.
-  const { data: tallies } = tallySchema.array().safeParse(progress.tallies);
-  if (tallies === undefined) return undefined;
-  const { done, cells, activeLanes } = progress;
-  return { tallies, isPaused: done < cells && activeLanes.length === 0 };
-}
-
-async function describeProgress(
-  { record: { header }, openBreakers, pendingCount, countTasks, stores }: Reconciliation,
-  previous: Progress | undefined,
-): Promise<Progress> {
-  const { ledger, clock } = stores;
-  const atIso = clock.toIso(clock.now());
-  const byRun = await Promise.all(header.runs.map((run) => ledger.readTallies(run)));
-  const tallies = byRun.flat();
-  const activeLanes = lanesWithWork(header, tallies, openBreakers);
-  const done = countDone(tallies);
-  const hasNoProgress = previous !== undefined && previous.done === done;
-  // Each count is a request, so queues are counted only for groups without progress.
-  const counts = hasNoProgress ? await Promise.all(activeLanes.map(countTasks)) : [1];
-  const doneSince = hasNoProgress ? previous.doneSince : atIso;
-  const mayBeDispatched = pendingCount > 0 && !hasElapsed(doneSince, NO_PROGRESS_MS, clock);
-  return {
-    schemaVersion: 1,
-    group: header.group,
-    at: atIso,
-    cells: countPlanned(header),
-    done,
-    doneSince,
-    activeLanes: [...activeLanes],
-    isIdle: !mayBeDispatched && counts.every((count) => count === 0),
-    asked: null,
-    tallies: [...tallies],
-  };
-}
-
-/** Returns the lanes of a group that have unfinished cells and are not blocked. */
-function lanesWithWork(
-  header: GroupRecord['header'],
-  tallies: readonly Tally[],
-  openBreakers: OpenBreakers,
-): readonly string[] {
-  const lanes = header.configs.flatMap(({ config, cells }) => {
-    const spec = header.spec.configs.find(({ name }) => name === config);
-    const models = spec === undefined ? [] : modelsOf(spec, header.keys);
-    const done = countDone(tallies.filter((tally) => tally.config === config));
-    const isFinished = done >= cells * header.runs.length;
-    // Cells that are left need a model that is blocked, unless another answers in its place.
-    const isBlocked =
-      spec?.fail_over === true
-        ? blockersOf(models, openBreakers).length > 0
-        : models.some((model) => breakersFor(model, openBreakers).length > 0);
-    return isFinished || isBlocked ? [] : models.slice(0, 1).map(laneOf);
-  });
-  return [...new Set(lanes)];
 }
 
 /**
@@ -485,24 +380,4 @@ function isFinished(
   const asked = previous?.asked;
   const isPublished = asked?.done === current.done && asked.state === 'cancelled';
   return isPublished && hasElapsed(current.doneSince, CANCEL_GRACE_MS, stores.clock);
-}
-
-async function readProgress(group: string, blobs: BlobStore): Promise<Progress | undefined> {
-  const text = await blobs.readText(groupKey(group, 'progress.json'));
-  if (text === undefined) return undefined;
-  try {
-    return progressSchema.parse(JSON.parse(text));
-  } catch {
-    // Another version wrote it, or a person edited it. It only caches the last round, so ignore it.
-    return undefined;
-  }
-}
-
-async function writeProgress(progress: Progress, blobs: BlobStore): Promise<void> {
-  const text = `${JSON.stringify(progress, null, 2)}\n`;
-  await blobs.write(groupKey(progress.group, 'progress.json'), [text]);
-}
-
-function hasChanged(current: Progress, previous: Progress | undefined): boolean {
-  return JSON.stringify({ ...current, at: '' }) !== JSON.stringify({ ...previous, at: '' });
 }

@@ -1,0 +1,143 @@
+import * as z from 'zod';
+import { blockersOf, breakersFor, laneOf, type OpenBreakers } from '../domain/breaker.ts';
+import { modelsOf } from '../domain/config-models.ts';
+import { type GroupHeader, groupStateSchema } from '../domain/group.ts';
+import { countDone, countPlanned, type Tally, tallySchema } from '../domain/tally.ts';
+import type { BlobStore } from '../ports/blob-store.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { TaskCounter } from '../ports/group-requests.ts';
+import type { Ledger } from '../ports/ledger.ts';
+import { groupKey } from './edition.ts';
+import { hasElapsed } from './has-elapsed.ts';
+import type { ObservedProgress } from './progress-events.ts';
+
+/** A group without a new result for this long is counted again, even if its lanes are busy. */
+export const NO_PROGRESS_MS = 1_800_000;
+
+/**
+ * The progress of an active group: `progress.json`.
+ *
+ * Only the reconciler writes it, and it reads it back in the next round. `done` counts results according
+ * to the tallies; `isIdle` says that the queues of its active lanes were empty, and that no request will fill them.
+ */
+const progressSchema = z.object({
+  schemaVersion: z.literal(1),
+  group: z.string(),
+  at: z.iso.datetime(),
+  cells: z.int(),
+  done: z.int(),
+  /** When `done` last changed. */
+  doneSince: z.iso.datetime(),
+  /** Lanes that have unfinished cells and are not blocked. */
+  activeLanes: z.array(z.string()),
+  isIdle: z.boolean(),
+  /** The last request for results: its time, and at that time `done`, the active group's token and the group's state. */
+  asked: z
+    .object({ at: z.iso.datetime(), done: z.int(), token: z.string(), state: groupStateSchema })
+    .nullable(),
+  tallies: z.array(z.unknown()),
+});
+/** The progress of an active group; see {@link progressSchema}. */
+export type Progress = z.infer<typeof progressSchema>;
+
+/** A group, and what tells whether it waits for something. */
+export interface WatchedGroup {
+  readonly header: GroupHeader;
+  readonly openBreakers: OpenBreakers;
+  /**
+   * Dispatch requests that have not been served yet, of whichever group. One that fails again and again is always
+   * pending: so they explain for `NO_PROGRESS_MS`, and not longer, why a group has no tasks.
+   */
+  readonly pendingCount: number;
+  readonly countTasks: TaskCounter['countTasks'];
+}
+
+/** What progress is read from and written to. */
+export interface ProgressStores {
+  readonly ledger: Pick<Ledger, 'readTallies'>;
+  readonly blobs: BlobStore;
+  readonly clock: Clock;
+}
+
+/** Describes how far a group is by its tallies, and whether anything is about to change that. */
+export async function describeProgress(
+  { header, openBreakers, pendingCount, countTasks }: WatchedGroup,
+  previous: Progress | undefined,
+  { ledger, clock }: Pick<ProgressStores, 'ledger' | 'clock'>,
+): Promise<Progress> {
+  const atIso = clock.toIso(clock.now());
+  const byRun = await Promise.all(header.runs.map((run) => ledger.readTallies(run)));
+  const tallies = byRun.flat();
+  const activeLanes = lanesWithWork(header, tallies, openBreakers);
+  const done = countDone(tallies);
+  const hasNoProgress = previous !== undefined && previous.done === done;
+  // Each count is a request, so queues are counted only for groups without progress.
+  const counts = hasNoProgress ? await Promise.all(activeLanes.map(countTasks)) : [1];
+  const doneSince = hasNoProgress ? previous.doneSince : atIso;
+  const mayBeDispatched = pendingCount > 0 && !hasElapsed(doneSince, NO_PROGRESS_MS, clock);
+  return {
+    schemaVersion: 1,
+    group: header.group,
+    at: atIso,
+    cells: countPlanned(header),
+    done,
+    doneSince,
+    activeLanes: [...activeLanes],
+    isIdle: !mayBeDispatched && counts.every((count) => count === 0),
+    asked: null,
+    tallies: [...tallies],
+  };
+}
+
+/** Returns the lanes of a group that have unfinished cells and are not blocked. */
+function lanesWithWork(
+  header: GroupHeader,
+  tallies: readonly Tally[],
+  openBreakers: OpenBreakers,
+): readonly string[] {
+  const lanes = header.configs.flatMap(({ config, cells }) => {
+    const spec = header.spec.configs.find(({ name }) => name === config);
+    const models = spec === undefined ? [] : modelsOf(spec, header.keys);
+    const done = countDone(tallies.filter((tally) => tally.config === config));
+    const isFinished = done >= cells * header.runs.length;
+    // Cells that are left need a model that is blocked, unless another answers in its place.
+    const isBlocked =
+      spec?.fail_over === true
+        ? blockersOf(models, openBreakers).length > 0
+        : models.some((model) => breakersFor(model, openBreakers).length > 0);
+    return isFinished || isBlocked ? [] : models.slice(0, 1).map(laneOf);
+  });
+  return [...new Set(lanes)];
+}
+
+/** What notifications are about; undefined if there is none, or another version has written it. */
+export function toObserved(progress: Progress | undefined): ObservedProgress | undefined {
+  if (progress === undefined) return undefined;
+  const { data: tallies } = tallySchema.array().safeParse(progress.tallies);
+  if (tallies === undefined) return undefined;
+  const { done, cells, activeLanes } = progress;
+  return { tallies, isPaused: done < cells && activeLanes.length === 0 };
+}
+
+/** Reads what the last round wrote; undefined if there is nothing, or nothing that can be read. */
+export async function readProgress(group: string, blobs: BlobStore): Promise<Progress | undefined> {
+  const text = await blobs.readText(groupKey(group, 'progress.json'));
+  if (text === undefined) return undefined;
+  try {
+    return progressSchema.parse(JSON.parse(text));
+  } catch {
+    // Another version wrote it, or a person edited it. It only caches the last round, so ignore it.
+    return undefined;
+  }
+}
+
+/** Replaces what the last round wrote. */
+export async function writeProgress(progress: Progress, blobs: BlobStore): Promise<void> {
+  const text = `${JSON.stringify(progress, null, 2)}\n`;
+  await blobs.write(groupKey(progress.group, 'progress.json'), [text]);
+}
+
+/** Whether anything but the time is other than in the last round. */
+export function hasChanged(current: Progress, previous: Progress | undefined): boolean {
+  return JSON.stringify({ ...current, at: '' }) !== JSON.stringify({ ...previous, at: '' });
+}
