@@ -681,6 +681,7 @@ describe('the progress of a group', () => {
       doneSince: instant(stage, -2 * MINUTE_MS),
       activeLanes: ['lab'],
       isIdle: true,
+      isPaused: false,
       asked: { at, done: 1, token: 'token-1', state: 'active' },
       tallies: [aTally()],
     });

@@ -6,11 +6,13 @@ import { stretchOptions } from '../../support/stretch-options.ts';
 
 const MINUTE_MS = 60_000;
 
-/** A stage with a group of twenty cells that notifies. */
-async function openStage(): Promise<FakeStage> {
+/** A stage with a group of twenty cells of each config that notifies. */
+async function openStage(
+  configs?: NonNullable<Parameters<FakeStage['enter']>[0]>['configs'],
+): Promise<FakeStage> {
   const stage = new FakeStage();
   const ids = Array.from({ length: 20 }, (_, at) => `q${at}`);
-  await stage.enter({ ids, isNotified: true });
+  await stage.enter({ ids, isNotified: true, ...(configs && { configs }) });
   return stage;
 }
 
@@ -49,6 +51,41 @@ describe('the reconciler of a group that notifies', () => {
     ]);
     expect(stage.webhook.told.map(({ facts }) => facts['done'])).toEqual([0, 1]);
     expect(stage.webhook.told[0]?.facts['command']).toBe('thrice resume demo --stage dev');
+  });
+
+  it('tells of no pause while cells complete without a model that is blocked', async () => {
+    const members = [{ model: 'lab/m' }, { model: 'lab/m' }];
+    const escalate = { model: 'lab/strong' };
+    const stage = await openStage([{ name: 'direct', solver: 'cascade', members, escalate }]);
+    await reconcile(stage);
+    const resetAt = stage.clock.toIso(stage.clock.now() + 8 * 3_600_000);
+    await stage.ledger.openBreaker(anOpenBreaker({ breakerKey: 'lab/strong', resetAt }));
+
+    for (const id of ['q0', 'q1', 'q2']) {
+      await stage.complete([id]);
+      await reconcile(stage);
+    }
+    const whileCompleting = toldBy(stage);
+    await reconcile(stage, 2);
+
+    expect(whileCompleting).toEqual([]);
+    expect(toldBy(stage)).toEqual([expect.stringContaining('waiting at 3 of 20 cells')]);
+  });
+
+  it('tells of the lanes that cells which are left need', async () => {
+    const stage = await openStage([
+      { name: 'direct', model: 'lab/m' },
+      { name: 'other', model: 'spare/m' },
+    ]);
+    const ids = Array.from({ length: 20 }, (_, at) => `q${at}`);
+    await stage.complete(ids);
+    const resetAt = stage.clock.toIso(stage.clock.now() + 8 * 3_600_000);
+    for (const breakerKey of ['lab', 'spare'])
+      await stage.ledger.openBreaker(anOpenBreaker({ breakerKey, resetAt }));
+
+    await reconcile(stage, 2);
+
+    expect(stage.webhook.told.map(({ facts }) => facts['lanes'])).toEqual(['spare']);
   });
 
   it('says that a misconfigured lane needs its user', async () => {

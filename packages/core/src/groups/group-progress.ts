@@ -1,5 +1,12 @@
 import * as z from 'zod';
-import { blockersOf, breakersFor, laneOf, type OpenBreakers } from '../domain/breaker.ts';
+import type { ConfigSpec } from '../domain/benchmark-spec.ts';
+import {
+  blockersOf,
+  breakersFor,
+  laneOf,
+  type OpenBreaker,
+  type OpenBreakers,
+} from '../domain/breaker.ts';
 import { modelsOf } from '../domain/config-models.ts';
 import { type GroupHeader, groupStateSchema } from '../domain/group.ts';
 import { countDone, countPlanned, type Tally, tallySchema } from '../domain/tally.ts';
@@ -9,7 +16,6 @@ import type { TaskCounter } from '../ports/group-requests.ts';
 import type { Ledger } from '../ports/ledger.ts';
 import { groupKey } from './edition.ts';
 import { hasElapsed } from './has-elapsed.ts';
-import type { ObservedProgress } from './progress-events.ts';
 
 /** A group without a new result for this long is counted again, even if its lanes are busy. */
 export const NO_PROGRESS_MS = 1_800_000;
@@ -31,11 +37,13 @@ const progressSchema = z.object({
   /** Lanes that have unfinished cells and are not blocked. */
   activeLanes: z.array(z.string()),
   isIdle: z.boolean(),
+  /** Cells are left, which all wait for open breakers: there was no result since the round before. */
+  isPaused: z.boolean(),
   /** The last request for results: its time, and at that time `done`, the active group's token and the group's state. */
   asked: z
     .object({ at: z.iso.datetime(), done: z.int(), token: z.string(), state: groupStateSchema })
     .nullable(),
-  tallies: z.array(z.unknown()),
+  tallies: z.array(tallySchema),
 });
 /** The progress of an active group; see {@link progressSchema}. */
 export type Progress = z.infer<typeof progressSchema>;
@@ -69,6 +77,7 @@ export async function describeProgress(
   const byRun = await Promise.all(header.runs.map((run) => ledger.readTallies(run)));
   const tallies = byRun.flat();
   const activeLanes = lanesWithWork(header, tallies, openBreakers);
+  const cells = countPlanned(header);
   const done = countDone(tallies);
   const hasNoProgress = previous !== undefined && previous.done === done;
   // Each count is a request, so queues are counted only for groups without progress.
@@ -79,11 +88,12 @@ export async function describeProgress(
     schemaVersion: 1,
     group: header.group,
     at: atIso,
-    cells: countPlanned(header),
+    cells,
     done,
     doneSince,
     activeLanes: [...activeLanes],
     isIdle: !mayBeDispatched && counts.every((count) => count === 0),
+    isPaused: done < cells && activeLanes.length === 0 && (hasNoProgress || previous === undefined),
     asked: null,
     tallies: [...tallies],
   };
@@ -95,28 +105,37 @@ function lanesWithWork(
   tallies: readonly Tally[],
   openBreakers: OpenBreakers,
 ): readonly string[] {
-  const lanes = header.configs.flatMap(({ config, cells }) => {
-    const spec = header.spec.configs.find(({ name }) => name === config);
-    const models = spec === undefined ? [] : modelsOf(spec, header.keys);
-    const done = countDone(tallies.filter((tally) => tally.config === config));
-    const isFinished = done >= cells * header.runs.length;
+  const lanes = unfinishedConfigs(header, tallies).flatMap((spec) => {
+    const models = modelsOf(spec, header.keys);
     // Cells that are left need a model that is blocked, unless another answers in its place.
     const isBlocked =
-      spec?.fail_over === true
+      spec.fail_over === true
         ? blockersOf(models, openBreakers).length > 0
         : models.some((model) => breakersFor(model, openBreakers).length > 0);
-    return isFinished || isBlocked ? [] : models.slice(0, 1).map(laneOf);
+    return isBlocked ? [] : models.slice(0, 1).map(laneOf);
   });
   return [...new Set(lanes)];
 }
 
-/** What notifications are about; undefined if there is none, or another version has written it. */
-export function toObserved(progress: Progress | undefined): ObservedProgress | undefined {
-  if (progress === undefined) return undefined;
-  const { data: tallies } = tallySchema.array().safeParse(progress.tallies);
-  if (tallies === undefined) return undefined;
-  const { done, cells, activeLanes } = progress;
-  return { tallies, isPaused: done < cells && activeLanes.length === 0 };
+/** The open breakers of the models that the unfinished cells of a group may call. */
+export function blockingBreakers(
+  header: GroupHeader,
+  tallies: readonly Tally[],
+  openBreakers: OpenBreakers,
+): readonly OpenBreaker[] {
+  const models = unfinishedConfigs(header, tallies).flatMap((spec) => modelsOf(spec, header.keys));
+  return [...new Set(models.flatMap((model) => breakersFor(model, openBreakers)))];
+}
+
+function unfinishedConfigs(
+  { spec, configs, runs }: GroupHeader,
+  tallies: readonly Tally[],
+): readonly ConfigSpec[] {
+  return spec.configs.filter(({ name }) => {
+    const { cells = 0 } = configs.find(({ config }) => config === name) ?? {};
+    const done = countDone(tallies.filter(({ config }) => config === name));
+    return done < cells * runs.length;
+  });
 }
 
 /** Reads what the last round wrote; undefined if there is nothing, or nothing that can be read. */

@@ -1,15 +1,10 @@
-import { breakersFor, type OpenBreaker, type OpenBreakers } from '../domain/breaker.ts';
-import { namedModelsOf } from '../domain/config-models.ts';
+import type { OpenBreakers } from '../domain/breaker.ts';
 import type { GroupHeader } from '../domain/group.ts';
 import { countDone, countPlanned, type Tally } from '../domain/tally.ts';
 import { areManyFailed, type GroupEvent } from './describe-event.ts';
+import { blockingBreakers, type Progress } from './group-progress.ts';
 
-/** How far a group was when it was looked at. */
-export interface ObservedProgress {
-  readonly tallies: readonly Tally[];
-  /** Whether cells are left and every lane that has some is blocked. */
-  readonly isPaused: boolean;
-}
+type ObservedProgress = Pick<Progress, 'tallies' | 'isPaused'>;
 
 /**
  * The events that the progress of a group in a stage shows since it was last looked at.
@@ -33,9 +28,8 @@ export function eventsOfProgress(
   if (areManyFailed({ failed, cells }) && !wereManyFailed) {
     events.push({ kind: 'failure', cells, failed, command: `thrice status ${group}${flag}` });
   }
-  const isSamePause = before?.isPaused === true && countDone(before.tallies) === done;
-  if (now.isPaused && !isSamePause) {
-    const blocking = blockersOf(header, openBreakers);
+  if (now.isPaused && before?.isPaused !== true) {
+    const blocking = blockingBreakers(header, now.tallies, openBreakers);
     events.push({
       kind: 'pause',
       cells,
@@ -72,9 +66,4 @@ export function endOf(header: GroupHeader, tallies: readonly Tally[], flag: stri
 
 function countFailed(tallies: readonly Tally[]): number {
   return tallies.reduce((sum, { counts }) => sum + counts.failed, 0);
-}
-
-function blockersOf({ spec }: GroupHeader, open: OpenBreakers): readonly OpenBreaker[] {
-  const models = spec.configs.flatMap(namedModelsOf);
-  return [...new Set(models.flatMap((model) => breakersFor(model, open)))];
 }

@@ -12,7 +12,6 @@ import {
   NO_PROGRESS_MS,
   type Progress,
   readProgress,
-  toObserved,
   type WatchedGroup,
   writeProgress,
 } from './group-progress.ts';
@@ -323,10 +322,8 @@ async function recordEvents(
   previous: Progress | undefined,
 ): Promise<void> {
   if (header.spec.notify === undefined || state !== 'active') return;
-  const [now, before] = [current, previous].map(toObserved);
-  if (now === undefined) return;
   const { flag } = stores;
-  for (const event of eventsOfProgress(header, before, now, { openBreakers, flag })) {
+  for (const event of eventsOfProgress(header, previous, current, { openBreakers, flag })) {
     await recordEvent(header, event, stores);
   }
 }
