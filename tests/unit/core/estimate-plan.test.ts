@@ -18,6 +18,9 @@ function facts(parts: Partial<CellFacts> = {}): CellFacts {
   return { calls: 1, inputTokens: 40, outputTokens: 10, costUsd: 60, seconds: 2, ...parts };
 }
 
+/** Enough equal cells to show that cells hardly vary. */
+const alike = [facts(), ...Array.from({ length: 9 }, () => facts())] as const;
+
 /** A pilot with prompts of the same size as those of the plan. */
 function pilotOf(
   ...cells: readonly [CellFacts, ...CellFacts[]]
@@ -147,19 +150,19 @@ describe('an estimate with a pilot', () => {
 
     expect(calls.expected).toBe(20);
     expect(inputTokens.expected).toBe(500);
-    expect(outputTokens).toEqual({ expected: 100, lower: 100, upper: 100 });
+    // Two equal amounts tell no spread.
+    expect(outputTokens).toEqual({ expected: 100, lower: 0, upper: null });
     expect(costUsd.expected).toBe(700);
     expect(costUsd.lower).toBeLessThan(700);
     expect(costUsd.upper).toBeGreaterThan(700);
   });
 
   it('has the input tokens of prompts that are longer than those of the pilot', () => {
-    const cells = [facts(), facts()] as const;
     const shorter = { ...prompts, bytes: 600 };
 
     const { inputTokens, costUsd } = estimate(
       {},
-      { pilot: new Map([['direct', { cells: [...cells], prompts: shorter }]]) },
+      { pilot: new Map([['direct', { cells: alike, prompts: shorter }]]) },
     );
 
     expect(inputTokens.expected).toBe(800);
@@ -168,7 +171,7 @@ describe('an estimate with a pilot', () => {
   });
 
   it('takes as long as its calls, so many at a time', () => {
-    const pilot = pilotOf(facts(), facts());
+    const pilot = pilotOf(...alike);
 
     expect(estimate({ parallel: 2 }, pilot).seconds).toEqual({
       expected: 10,
@@ -207,7 +210,7 @@ describe('an estimate with a pilot', () => {
       ]),
     };
 
-    const { costUsd } = estimate({ configs, lanes }, { ...both, ...pilotOf(facts(), facts()) });
+    const { costUsd } = estimate({ configs, lanes }, { ...both, ...pilotOf(...alike) });
 
     expect(costUsd).toEqual({ expected: null, lower: 600, upper: null });
   });

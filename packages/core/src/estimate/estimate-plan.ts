@@ -60,7 +60,7 @@ function boundOf(configs: readonly ConfigEstimate[]): number | null {
 function describeAssumptions(hasPilot: boolean): Estimate['assumptions'] {
   if (hasPilot) {
     const sample =
-      'all cells are like those of the pilot, the first of each config, discarded calls included; 95 % t interval, added up over configs';
+      'all cells are like those of the pilot, the first of each config, discarded calls included; 95 % t interval, added up over configs, none where fewer than ten cells took the same';
     return {
       calls: sample,
       inputTokens: `${sample}; in proportion to the size of the prompts`,
