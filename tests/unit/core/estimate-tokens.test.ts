@@ -9,6 +9,7 @@ describe('the tokens of a request', () => {
     ['a text of three bytes a character', '漢'.repeat(100), 158],
     ['a text of four bytes a character', '😀'.repeat(100), 208],
     ['a text of two bytes a character', 'é'.repeat(100), 108],
+    ['halves of characters, which are sent as U+FFFD', '\ud83d'.repeat(100), 158],
     ['no text', '', 8],
   ])('are one for two bytes of %s, and some for the message', (_, text, inputTokens) => {
     const estimate = estimateTokens({ messages: [user(text)], tools: [], maxTokens: undefined });

@@ -1,4 +1,4 @@
-import type { Message } from '../domain/message.ts';
+import { imageCountOf, type Message, textsOf } from '../domain/message.ts';
 import { utf8Bytes } from '../domain/utf8-bytes.ts';
 import type { PermitRequest } from '../ports/governor.ts';
 import type { StepRequest } from '../ports/solver.ts';
@@ -34,14 +34,12 @@ export function estimateTokens({
 }
 
 function tokensOf(message: Message): number {
-  const { content } = message;
-  const parts = typeof content === 'string' ? [{ kind: 'text' as const, text: content }] : content;
   const toolCalls = message.role === 'assistant' ? (message.toolCalls ?? []) : [];
   const texts = [
-    ...parts.flatMap((part) => (part.kind === 'text' ? [part.text] : [])),
+    ...textsOf(message.content),
     ...toolCalls.flatMap(({ name, arguments: text }) => [name, text]),
   ];
   const bytes = texts.reduce((sum, text) => sum + utf8Bytes(text), 0);
-  const imageCount = parts.filter(({ kind }) => kind === 'image').length;
+  const imageCount = imageCountOf(message.content);
   return TOKENS_PER_MESSAGE + Math.ceil(bytes / BYTES_PER_TOKEN) + imageCount * TOKENS_PER_IMAGE;
 }

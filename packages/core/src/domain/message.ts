@@ -34,6 +34,18 @@ export interface ToolDefinition {
 /** The content of a message: one text, or parts in order. */
 export type MessageContent = string | readonly ContentPart[];
 
+/** The texts of a message, in order. */
+export function textsOf(content: MessageContent): readonly string[] {
+  if (typeof content === 'string') return [content];
+  return content.flatMap((part) => (part.kind === 'text' ? [part.text] : []));
+}
+
+/** How many images a message has. */
+export function imageCountOf(content: MessageContent): number {
+  if (typeof content === 'string') return 0;
+  return content.filter(({ kind }) => kind === 'image').length;
+}
+
 /** One message of a conversation with a model, whatever the wire protocol. */
 export type Message =
   | { readonly role: 'system' | 'user'; readonly content: MessageContent }

@@ -1,4 +1,4 @@
-import type { Message, MessageContent } from './message.ts';
+import { imageCountOf, type Message, textsOf } from './message.ts';
 import { utf8Bytes } from './utf8-bytes.ts';
 
 /** How large the first prompts of a config are, over all of its questions. */
@@ -24,24 +24,14 @@ export const NO_PROMPTS: PromptSizes = {
 /** Adds one prompt to the sizes of others. */
 export function addPrompt(sizes: PromptSizes, messages: readonly Message[]): PromptSizes {
   const contents = messages.map(({ content }) => content);
-  const bytes = sum(contents.map(bytesOf));
+  const bytes = sum(contents.flatMap(textsOf).map(utf8Bytes));
   return {
     prompts: sizes.prompts + 1,
     bytes: sizes.bytes + bytes,
     messages: sizes.messages + messages.length,
-    images: sizes.images + sum(contents.map(imagesOf)),
+    images: sizes.images + sum(contents.map(imageCountOf)),
     longestBytes: Math.max(sizes.longestBytes, bytes),
   };
-}
-
-function bytesOf(content: MessageContent): number {
-  if (typeof content === 'string') return utf8Bytes(content);
-  return sum(content.map((part) => (part.kind === 'text' ? utf8Bytes(part.text) : 0)));
-}
-
-function imagesOf(content: MessageContent): number {
-  if (typeof content === 'string') return 0;
-  return content.filter(({ kind }) => kind === 'image').length;
 }
 
 function sum(numbers: readonly number[]): number {

@@ -1,11 +1,10 @@
-/** Counts the bytes of a text in UTF-8. */
+/** Counts the bytes of a text in UTF-8. Half of a surrogate pair alone is written as U+FFFD. */
 export function utf8Bytes(text: string): number {
-  let bytes = text.length;
+  let bytes = 0;
   for (let index = 0; index < text.length; index += 1) {
-    const unit = text.charCodeAt(index);
-    if (unit < 0x80) continue;
-    // Each half of a surrogate pair is two of its four bytes.
-    bytes += unit < 0x8_00 || (unit >= 0xd8_00 && unit <= 0xdf_ff) ? 1 : 2;
+    const point = text.codePointAt(index) ?? 0;
+    bytes += point < 0x80 ? 1 : point < 0x8_00 ? 2 : point < 0x1_00_00 ? 3 : 4;
+    if (point > 0xff_ff) index += 1;
   }
   return bytes;
 }

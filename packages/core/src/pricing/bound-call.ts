@@ -1,5 +1,6 @@
-import type { Message, MessageContent, ToolDefinition } from '../domain/message.ts';
+import { imageCountOf, type Message, type ToolDefinition, textsOf } from '../domain/message.ts';
 import type { Price } from '../domain/price.ts';
+import { utf8Bytes } from '../domain/utf8-bytes.ts';
 import { modelBoundOf } from './model-bounds.ts';
 import { highestCost } from './price-usage.ts';
 
@@ -101,7 +102,7 @@ function boundInput(request: BoundedRequest): number | Unbounded {
     };
   }
   const { imageTokens } = modelBoundOf(model);
-  const images = messages.flatMap(({ content }) => imagesOf(content)).length;
+  const images = messages.reduce((sum, { content }) => sum + imageCountOf(content), 0);
   if (images > 0 && imageTokens === undefined) {
     return {
       kind: 'unbounded',
@@ -110,7 +111,7 @@ function boundInput(request: BoundedRequest): number | Unbounded {
     };
   }
   const texts = [
-    ...messages.flatMap(textsOf),
+    ...messages.flatMap(textsIn),
     ...tools.map((tool) => JSON.stringify(tool)),
     JSON.stringify(extraBody),
   ];
@@ -119,7 +120,7 @@ function boundInput(request: BoundedRequest): number | Unbounded {
     MESSAGE_TOKENS * messages.length +
     (tools.length > 0 ? TOOLS_TOKENS : 0) +
     images * (imageTokens ?? 0) +
-    texts.reduce((sum, text) => sum + byteCount(text), 0)
+    texts.reduce((sum, text) => sum + utf8Bytes(text), 0)
   );
 }
 
@@ -160,28 +161,9 @@ function isWhole(value: unknown): value is number {
   return Number.isInteger(value) && Number(value) >= 1;
 }
 
-function textsOf(message: Message): readonly string[] {
-  const { content } = message;
-  const parts = typeof content === 'string' ? [content] : content.flatMap(textOfPart);
+function textsIn(message: Message): readonly string[] {
+  const parts = textsOf(message.content);
   if (message.role === 'tool') return [...parts, message.toolCallId];
   if (message.role !== 'assistant') return parts;
   return [...parts, ...(message.toolCalls ?? []).map((call) => JSON.stringify(call))];
-}
-
-function textOfPart(part: Exclude<MessageContent, string>[number]): readonly string[] {
-  return part.kind === 'text' ? [part.text] : [];
-}
-
-function imagesOf(content: MessageContent): readonly unknown[] {
-  return typeof content === 'string' ? [] : content.filter(({ kind }) => kind === 'image');
-}
-
-/** The bytes of a text in UTF-8; at most three for each of its units. */
-function byteCount(text: string): number {
-  let count = 0;
-  for (const character of text) {
-    const point = character.codePointAt(0) ?? 0;
-    count += point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4;
-  }
-  return count;
 }

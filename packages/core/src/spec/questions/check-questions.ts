@@ -1,6 +1,6 @@
 import { type Config, isJudge, type Role } from '../../domain/benchmark.ts';
 import type { Select } from '../../domain/benchmark-spec.ts';
-import type { Message, MessageContent } from '../../domain/message.ts';
+import { type Message, textsOf } from '../../domain/message.ts';
 import { addPrompt, NO_PROMPTS, type PromptSizes } from '../../domain/prompt-sizes.ts';
 import type { Question } from '../../domain/question.ts';
 import { toThriceError } from '../../errors.ts';
@@ -180,13 +180,9 @@ function longerPrompt(
   { id }: Question,
   prompt: readonly Message[],
 ): LongestPrompt {
-  const chars = prompt.reduce((sum, { content }) => sum + charsOf(content), 0);
+  const texts = prompt.flatMap(({ content }) => textsOf(content));
+  const chars = texts.reduce((sum, { length }) => sum + length, 0);
   return chars > longest.chars ? { id, chars } : longest;
-}
-
-function charsOf(content: MessageContent): number {
-  if (typeof content === 'string') return content.length;
-  return content.reduce((sum, part) => sum + (part.kind === 'text' ? part.text.length : 0), 0);
 }
 
 /** Ways in which a config asks a question: samples of a model ask the same. */
