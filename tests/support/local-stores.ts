@@ -41,7 +41,7 @@ export function openLocalStores(file: string, clock: Clock): LocalStores {
     workers,
     ledger: new SqliteLedger(database, { commit, clock, workers }),
     pool: new SqliteCallPool(database, { commit, clock, workers }),
-    budgets: new SqliteBudgets(database, { commit, clock }),
+    budgets: new SqliteBudgets(database, { commit, clock, workers }),
     queueOf: (owner, group = 'demo') =>
       new SqliteTaskQueue(database, { commit, clock, group, workers, owner }),
     [Symbol.dispose]: () => {

@@ -48,7 +48,7 @@ export class LocalEngine implements Disposable {
     this.ledger = new SqliteLedger(this.#database, init);
     this.pool = new SqliteCallPool(this.#database, init);
     this.laneLimits = new SqliteLaneLimits(this.#database, { commit: this.#commit, clock });
-    this.budgets = new SqliteBudgets(this.#database, { commit: this.#commit, clock });
+    this.budgets = new SqliteBudgets(this.#database, init);
     this.records = new SqliteGroupRecords(this.#database, { commit: this.#commit, clock });
     this.notifications = new SqliteNotifications(this.#database, this.#commit);
     this.blobs = new FileBlobStore(folder);

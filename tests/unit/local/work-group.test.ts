@@ -14,6 +14,7 @@ import {
   storePlan,
   type ThriceError,
   toSolverRegistry,
+  toUsd,
 } from '@thrice/core';
 import {
   createNodeDigest,
@@ -756,6 +757,40 @@ describe('workGroup', () => {
 
       expect(ending).toEqual({ kind: 'complete' });
       expect(clock.monotonicMs()).toBeLessThan(360_000);
+    },
+  );
+
+  it.each([-3_600_000, 3_600_000])(
+    'waits near its cap for the call in flight when the clock is set by %i ms meanwhile',
+    async (stepMs) => {
+      const clock = new FakeClock();
+      const spentUsd: number[] = [];
+
+      const { ending, events } = await work({
+        benchmark: aBenchmark({
+          parallel: 2,
+          // Four calls and the worst case of a fifth, at a dollar per token of output.
+          budgetUsd: 18.1,
+          prices: new Map([['lab/m', { input: 1, output: 1_000_000 }]]),
+          configs: [aConfig({ maxTokens: 10 })],
+        }),
+        answer: async () => {
+          await clock.sleep(5_000);
+          clock.setWallClock(clock.now() + stepMs);
+          await clock.sleep(5_000);
+          return aModelResponse();
+        },
+        clock,
+        onEnd: async ({ ledger, budgets }) => {
+          const [group] = await ledger.listGroups();
+          const [account] = await budgets.readAccounts(group?.header.group ?? '');
+          spentUsd.push(account === undefined ? 0 : toUsd(account.spentNanoUsd));
+        },
+      });
+
+      expect(ending).toEqual({ kind: 'complete' });
+      expect(outcomesOf(events)).toEqual(Array(QUESTION_COUNT).fill('scored'));
+      expect(spentUsd).toEqual([10.000_05]);
     },
   );
 

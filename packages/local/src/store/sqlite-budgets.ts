@@ -29,11 +29,13 @@ import { prepareStatements, type Statements, type StoreInit } from './sqlite-sto
 export class SqliteBudgets implements Budgets {
   readonly #commit: GroupCommit;
   readonly #clock: Clock;
+  readonly #workers: StoreInit['workers'];
   readonly #sql: Statements<keyof typeof STATEMENTS>;
 
-  constructor(database: DatabaseSync, { commit, clock }: Pick<StoreInit, 'commit' | 'clock'>) {
+  constructor(database: DatabaseSync, { commit, clock, workers }: StoreInit) {
     this.#commit = commit;
     this.#clock = clock;
+    this.#workers = workers;
     this.#sql = prepareStatements(database, STATEMENTS);
   }
 
@@ -104,10 +106,19 @@ export class SqliteBudgets implements Budgets {
   }
 
   #refuse(group: string, account: BudgetAccount, amountNanoUsd: number): Reserving {
-    const hasOpen =
-      this.#sql.hasOpen.get(group, this.#clock.now(), account.lane, account.lane) !== undefined;
+    const hasOpen = this.#hasOpen(group, account.lane);
     if (!hasOpen) this.#write(group, { ...account, refusedNanoUsd: amountNanoUsd });
     return { kind: 'refused', account, hasOpen };
+  }
+
+  /** Whether calls of an account are in flight: within their time, or of a worker that is seen at work. */
+  #hasOpen(group: string, lane: string | null): boolean {
+    const nowMs = this.#clock.now();
+    return this.#sql.selectOwners
+      .all(group, lane, lane)
+      .some(
+        (row) => Number(row['until_ms']) > nowMs || this.#workers.isAtWork(String(row['owner'])),
+      );
   }
 
   settle(
@@ -200,8 +211,8 @@ const STATEMENTS = {
   deleteReservation: `DELETE FROM reservations WHERE ${THIS_CALL}`,
   deleteAccounts: 'DELETE FROM budget_accounts WHERE group_name = ?',
   deleteReservations: 'DELETE FROM reservations WHERE group_name = ?',
-  hasOpen: `SELECT 1 FROM reservations WHERE group_name = ? AND is_kept = 0 AND until_ms > ?
-    AND (lane = ? OR ? IS NULL) LIMIT 1`,
+  selectOwners: `SELECT reservation ->> '$.owner' AS owner, max(until_ms) AS until_ms FROM reservations
+    WHERE group_name = ? AND is_kept = 0 AND (lane = ? OR ? IS NULL) GROUP BY 1`,
   selectAllReservations: 'SELECT reservation FROM reservations WHERE group_name = ?',
   selectCalls: `SELECT entry -> '$.call' AS call FROM calls WHERE run IN (SELECT value FROM json_each(?))
     AND NOT EXISTS (SELECT 1 FROM reservations WHERE group_name = ? AND run = calls.run

@@ -56,7 +56,9 @@ export class GroupBudget {
     await recoverReservations(header.group, {
       budgets,
       ledger,
-      isOver: ({ owner, untilMs }) => untilMs <= nowMs || workers.isGone(owner),
+      // Not what is seen at work: the clock may have been set forward.
+      isOver: ({ owner, untilMs }) =>
+        workers.isGone(owner) || (untilMs <= nowMs && !workers.isAtWork(owner)),
       settle: (call, costUsd) => this.calls.settle(call, costUsd),
     });
   }
