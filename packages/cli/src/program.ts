@@ -355,8 +355,8 @@ function wholeNumberTo(maximum: number): (text: string) => number {
   };
 }
 
-function dollars(text: string): number | null {
-  if (text === 'none') return null;
+function dollars(text: string): number | 'none' {
+  if (text === 'none') return text;
   if (/^\d{1,7}(?:\.\d{1,9})?$/.test(text) && Number(text) > 0 && Number(text) <= 1_000_000)
     return Number(text);
   throw new InvalidArgumentError(

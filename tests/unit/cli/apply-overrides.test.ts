@@ -52,7 +52,7 @@ describe('applyOverrides', () => {
     const budgeted = { ...spec, budget_usd: 5 };
 
     expect(applyOverrides(budgeted, { budgetUsd: 7 })).toEqual({ ...spec, budget_usd: 7 });
-    expect(applyOverrides(budgeted, { budgetUsd: null })).toEqual(spec);
+    expect(applyOverrides(budgeted, { budgetUsd: 'none' })).toEqual(spec);
   });
 
   it('replaces numbers and sets a flag', () => {

@@ -149,7 +149,7 @@ describe('the budget of a group that begins or resumes', () => {
 });
 
 describe('editBudget', () => {
-  async function edit(budgetUsd: number | undefined, wanted: number | null = 20) {
+  async function edit(budgetUsd: number | undefined, wanted: number | 'none' = 20) {
     const { ledger, clock } = openStores();
     const blobs = new FakeBlobStore();
     const spec = { ...header.spec, ...(budgetUsd !== undefined && { budget_usd: budgetUsd }) };
@@ -180,9 +180,9 @@ describe('editBudget', () => {
     expect(stored).toMatchObject({ header: edited, isPlanned: true });
   });
 
-  it.each([
+  it.each<[number | undefined, number | 'none']>([
     [20, 20],
-    [undefined, null],
+    [undefined, 'none'],
   ])('leaves a plan alone that has the budget already: %j', async (budgetUsd, wanted) => {
     const { edited } = await edit(budgetUsd, wanted);
 
@@ -190,11 +190,11 @@ describe('editBudget', () => {
   });
 
   it('lifts a budget, and that of the spec stays lifted', async () => {
-    const { edited, stored } = await edit(10, null);
+    const { edited, stored } = await edit(10, 'none');
 
     expect(edited).toMatchObject({
       spec: header.spec,
-      overrides: { budgetUsd: null },
+      overrides: { budgetUsd: 'none' },
       edits: [{ changes: [{ key: 'budget_usd', was: '10', is: null }] }],
     });
     expect(edited.spec).not.toHaveProperty('budget_usd');

@@ -85,7 +85,7 @@ async function changeBudget(
   terminal: Terminal,
   group: LoadedGroup,
   engine: LocalEngine,
-  budgetUsd: number | null,
+  budgetUsd: number | 'none',
 ): Promise<LoadedGroup> {
   const {
     benchmark,

@@ -6,7 +6,7 @@ import { readSpecFile } from './read-spec-file.ts';
 
 /** Options of `thrice resume` that edit the plan of a group. */
 export interface EditOptions extends EngineOptions {
-  readonly budgetUsd?: number | null;
+  readonly budgetUsd?: number | 'none';
   readonly configs?: readonly string[];
   readonly limit?: number;
   readonly replicates?: number;

@@ -28,8 +28,8 @@ const overridesSchema = z.strictObject({
   parallel: z.int().optional(),
   replicates: z.int().optional(),
   skipMissingKeys: z.boolean().optional(),
-  /** Null lifts the cap of the spec. */
-  budgetUsd: z.number().nullable().optional(),
+  /** `none` lifts the cap of the spec. */
+  budgetUsd: z.union([z.number(), z.literal('none')]).optional(),
 });
 /** What the options of a command replaced in the spec of a group; the group keeps them when its spec is edited. */
 export type SpecOverrides = Readonly<z.infer<typeof overridesSchema>>;

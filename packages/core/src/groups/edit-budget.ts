@@ -13,8 +13,8 @@ import { writePlan } from './plan-group.ts';
 /** A change of the budget of a stored group. */
 export interface BudgetEdit {
   readonly group: LoadedGroup;
-  /** Null lifts it. */
-  readonly budgetUsd: number | null;
+  /** `none` lifts it. */
+  readonly budgetUsd: number | 'none';
   readonly commandLine: readonly string[];
   readonly toolVersion: string;
 }
@@ -30,19 +30,20 @@ export async function editBudget(
   { group: { header, benchmark, isPlanned }, budgetUsd, commandLine, toolVersion }: BudgetEdit,
   { ledger, blobs, clock }: EditBudgetStores,
 ): Promise<GroupHeader> {
-  const before = header.spec.budget_usd ?? null;
+  const before = header.spec.budget_usd ?? 'none';
   if (before === budgetUsd) return header;
   if (capsOf(benchmark).size === 0) throw noBudget(header);
+  const spec = withBudget(header.spec, budgetUsd);
   const edit = {
     at: clock.toIso(clock.now()),
     commandLine: [...commandLine],
     toolVersion,
-    changes: [describeChange('budget_usd', before, budgetUsd)],
+    changes: [describeChange('budget_usd', header.spec.budget_usd, spec.budget_usd)],
     before: { specSha256: header.specSource.sha256, questions: header.questions },
   };
   const edited = groupHeaderSchema.parse({
     ...header,
-    spec: withBudget(header.spec, budgetUsd),
+    spec,
     overrides: { ...header.overrides, budgetUsd },
     edits: [...header.edits, edit],
   });
@@ -53,10 +54,10 @@ export async function editBudget(
   return edited;
 }
 
-/** Replaces the budget of a spec; null leaves it without one. */
-export function withBudget(spec: BenchmarkSpec, budgetUsd: number | null): BenchmarkSpec {
+/** Replaces the budget of a spec; `none` leaves it without one. */
+export function withBudget(spec: BenchmarkSpec, budgetUsd: number | 'none'): BenchmarkSpec {
   const { budget_usd: _, ...rest } = spec;
-  return budgetUsd === null ? rest : { ...rest, budget_usd: budgetUsd };
+  return budgetUsd === 'none' ? rest : { ...rest, budget_usd: budgetUsd };
 }
 
 /** What a change of a budget reads and writes. */
