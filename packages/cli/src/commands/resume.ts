@@ -94,7 +94,9 @@ async function changeBudget(
   const commandLine = commandLineWithoutSecrets(terminal, { benchmark, spec });
   const edit = { group, budgetUsd, commandLine, toolVersion };
   const header = await alone('resume', group.header, engine, () => editBudget(edit, engine));
-  reportEdit(group.header, header, terminal);
+  const isSame = header.edits.length === group.header.edits.length;
+  if (isSame) terminal.error(`the budget of ${header.group} is that already`);
+  else reportEdit(group.header, header, terminal);
   return await reload(group, engine.ledger);
 }
 
