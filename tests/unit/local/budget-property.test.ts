@@ -1,26 +1,14 @@
 import {
   type Benchmark,
   type Clock,
-  checkQuestions,
-  enqueueGroup,
-  type GroupHeader,
   type ModelResponse,
-  openQuestions,
+  planGroup,
   priceUsage,
   type Random,
-  storePlan,
   toNanoUsd,
   UNKNOWN_USAGE,
 } from '@thrice/core';
-import {
-  createNodeDigest,
-  type Ending,
-  fileSourceReader,
-  LocalEngine,
-  SlotGovernor,
-  slotsPerLane,
-  workGroup,
-} from '@thrice/local';
+import { type Ending, LocalEngine, workGroup } from '@thrice/local';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { toJsonl } from '../../support/additions.ts';
@@ -33,9 +21,9 @@ import {
   aUsage,
 } from '../../support/builders.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
-import { aDraft } from '../../support/fake-engine.ts';
 import { FakeModelClient } from '../../support/fake-model-client.ts';
-import { inProcessPatterns } from '../../support/in-process-patterns.ts';
+import { seededDraw } from '../../support/kill-tracker.ts';
+import { aPlanIn, aWorkOrder } from '../../support/local-work.ts';
 import { type Death, MortalEngine } from '../../support/mortal-engine.ts';
 import { settledBy } from '../../support/settled-by.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
@@ -141,15 +129,6 @@ function benchmarkOf(drawn: Case): Benchmark {
   });
 }
 
-/** A small generator, so that a case is the same each time. */
-function randomOf(seed: number): Random {
-  let state = seed;
-  return () => {
-    state = (state * 48_271) % 2_147_483_647;
-    return state / 2_147_483_647;
-  };
-}
-
 function questionsOf({ longestQuestion }: Case, random: Random) {
   return Array.from({ length: QUESTION_COUNT }, (_, index) => ({
     id: `q${index}`,
@@ -184,20 +163,14 @@ describe('a budget that several processes share', () => {
 /** Has several processes work on a group, some of which die, and one more that resumes it. */
 async function spend(drawn: Case) {
   const clock = new FakeClock();
-  const random = randomOf(drawn.seed);
+  const random = seededDraw(drawn.seed);
   const benchmark = benchmarkOf(drawn);
   const vendor = new BillingVendor(drawn, clock, random);
   await using folder = await temporaryFolder({
     'q.jsonl': toJsonl(questionsOf(drawn, random)),
   });
   using planner = new LocalEngine(folder.path, clock);
-  const source = openQuestions('q.jsonl', (path) => folder.resolve(path), fileSourceReader);
-  const checked = await checkQuestions(source, undefined, benchmark.configs, createNodeDigest);
-  const plan = { benchmark, draft: aDraft(), source, checked, skipped: new Map(), clock, random };
-  const header = await storePlan(plan, planner);
-  const queue = planner.queueOf(header.group);
-  const { ledger, blobs, pool } = planner;
-  await enqueueGroup(header, benchmark, { ledger, blobs, pool, queue });
+  const header = await planGroup(await aPlanIn(folder, { benchmark, clock, random }), planner);
   const capNanoUsd = Math.floor((benchmark.budgetUsd ?? 0) * 1e9);
   let isOver = false;
   const start = (deathOf: Death | undefined) => {
@@ -209,7 +182,9 @@ async function spend(drawn: Case) {
       if (vendor.billedNanoUsd > capNanoUsd) isOver = true;
       return mortal.isDead ? await new Promise<never>(() => undefined) : answer;
     });
-    const ending = work(mortal.engine, { header, benchmark, models, random });
+    const { engine } = mortal;
+    const order = { engine, header, benchmark, clientFor: () => models, random };
+    const ending = workGroup(aWorkOrder(order));
     return { real, end: Promise.race([ending, mortal.died.then(() => undefined)]) };
   };
   const first = drawn.deaths.map(start);
@@ -221,40 +196,6 @@ async function spend(drawn: Case) {
   if (account === undefined) throw new Error('expected the account of the group');
   const { billedNanoUsd: billed, unknownCount } = vendor;
   return { billed, isOver, unknownCount, account, endings };
-}
-
-async function work(
-  engine: LocalEngine,
-  {
-    header,
-    benchmark,
-    models,
-    random,
-  }: {
-    readonly header: GroupHeader;
-    readonly benchmark: Benchmark;
-    readonly models: FakeModelClient;
-    readonly random: Random;
-  },
-): Promise<Ending> {
-  const never = new AbortController().signal;
-  const perLane = slotsPerLane(benchmark);
-  const { clock } = engine;
-  return await workGroup({
-    engine,
-    header,
-    isPlanned: true,
-    benchmark,
-    clientFor: () => models,
-    patterns: inProcessPatterns,
-    random,
-    governor: new SlotGovernor({ clock, total: benchmark.parallel, perLane, random }),
-    observe: () => undefined,
-    scope: { runs: header.runs, configs: benchmark.configs.map(({ name }) => name) },
-    waitForQuota: false,
-    drainSignal: never,
-    stopSignal: never,
-  });
 }
 
 /** Advances the clock whenever no process has anything else to do, until all have ended or died. */

@@ -1,21 +1,5 @@
-import {
-  type Benchmark,
-  checkQuestions,
-  limits,
-  openQuestions,
-  planGroup,
-  type ThriceError,
-} from '@thrice/core';
-import {
-  createNodeDigest,
-  type Ending,
-  fileSourceReader,
-  LocalEngine,
-  SlotGovernor,
-  slotsPerLane,
-  type WorkEvent,
-  workGroup,
-} from '@thrice/local';
+import { type Benchmark, limits, planGroup, type ThriceError } from '@thrice/core';
+import { type Ending, LocalEngine, type WorkEvent, workGroup } from '@thrice/local';
 import { describe, expect, it } from 'vitest';
 import { additions, toJsonl } from '../../support/additions.ts';
 import {
@@ -27,9 +11,8 @@ import {
   anOpenBreaker,
 } from '../../support/builders.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
-import { aDraft } from '../../support/fake-engine.ts';
 import { type FakeAnswer, FakeModelClient } from '../../support/fake-model-client.ts';
-import { inProcessPatterns } from '../../support/in-process-patterns.ts';
+import { aPlanIn, aWorkOrder } from '../../support/local-work.ts';
 import { settledBy } from '../../support/settled-by.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
@@ -71,13 +54,8 @@ async function work(init: {
   const benchmark = aBenchmark({ parallel: 8, maxAttempts: 5, ...init.benchmark });
   await using folder = await temporaryFolder({ 'q.jsonl': toJsonl(additions(QUESTION_COUNT)) });
   using engine = new LocalEngine(folder.path, clock);
-  const { ledger, pool, blobs } = engine;
-  const source = openQuestions('q.jsonl', (path) => folder.resolve(path), fileSourceReader);
-  const checked = await checkQuestions(source, undefined, benchmark.configs, createNodeDigest);
-  const header = await planGroup(
-    { benchmark, draft: aDraft(), source, checked, skipped: new Map(), clock, random: () => 0 },
-    { ledger, pool, blobs, queueOf: (group) => engine.queueOf(group) },
-  );
+  const { ledger } = engine;
+  const header = await planGroup(await aPlanIn(folder, { benchmark, clock }), engine);
   for (const breakerKey of init.open ?? []) await ledger.openBreaker(anOpenBreaker({ breakerKey }));
   const startedMs = clock.monotonicMs();
   const callsAtMs: number[] = [];
@@ -87,23 +65,14 @@ async function work(init: {
     return init.answer(clock.monotonicMs() - startedMs, ...call);
   });
   const stop = new AbortController();
-  const perLane = slotsPerLane(benchmark);
-  const working = workGroup({
-    engine,
-    header,
-    benchmark,
-    isPlanned: true,
+  const order = aWorkOrder({
+    ...{ engine, header, benchmark },
     clientFor: () => models,
-    patterns: inProcessPatterns,
-    random: () => 0,
-    governor: new SlotGovernor({ clock, total: benchmark.parallel, perLane, random: () => 0 }),
     observe: (event) => events.push(event),
-    scope: { runs: header.runs, configs: benchmark.configs.map(({ name }) => name) },
-    waitForQuota: false,
     halfOpen: new Set(init.halfOpen),
-    drainSignal: stop.signal,
-    stopSignal: stop.signal,
+    ...{ drainSignal: stop.signal, stopSignal: stop.signal },
   });
+  const working = workGroup(order);
   const queue = engine.queueOf(header.group);
   while (!(await settledBy(working))) {
     await queue.send('lab', []);

@@ -6,14 +6,12 @@ import {
   type Benchmark,
   type CellKey,
   type CellResult,
-  checkQuestions,
   finalizeGroup,
   type GroupHeader,
   limits,
-  openQuestions,
   planGroup,
 } from '@thrice/core';
-import { createNodeDigest, fileSourceReader, LocalEngine, ResultsAhead } from '@thrice/local';
+import { LocalEngine, ResultsAhead } from '@thrice/local';
 import { describe, expect, it } from 'vitest';
 import { additions, toJsonl } from '../../support/additions.ts';
 import {
@@ -24,8 +22,8 @@ import {
   aJournalEntry,
 } from '../../support/builders.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
-import { aDraft } from '../../support/fake-engine.ts';
 import { inProcessPatterns } from '../../support/in-process-patterns.ts';
+import { aPlanIn } from '../../support/local-work.ts';
 import { settledBy } from '../../support/settled-by.ts';
 import { type TemporaryFolder, temporaryFolder } from '../../support/temporary-folder.ts';
 
@@ -63,18 +61,7 @@ class Work implements AsyncDisposable {
     const folder = await temporaryFolder({ 'q.jsonl': toJsonl(questions) });
     const clock = new FakeClock();
     const engine = new LocalEngine(folder.path, clock);
-    const source = openQuestions('q.jsonl', (path) => folder.resolve(path), fileSourceReader);
-    const checked = await checkQuestions(source, undefined, benchmark.configs, createNodeDigest);
-    const skipped = new Map<string, string>();
-    const header = await planGroup(
-      { benchmark, draft: aDraft(), source, checked, skipped, clock, random: () => 0 },
-      {
-        ledger: engine.ledger,
-        pool: engine.pool,
-        blobs: engine.blobs,
-        queueOf: (group) => engine.queueOf(group),
-      },
-    );
+    const header = await planGroup(await aPlanIn(folder, { benchmark, clock }), engine);
     return new Work({ clock, engine, header, benchmark }, folder);
   }
 

@@ -4,11 +4,9 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import {
   type Benchmark,
-  checkQuestions,
   enqueueGroup,
   type GroupHeader,
   limits,
-  openQuestions,
   type Solver,
   solverRegistry,
   storePlan,
@@ -17,13 +15,10 @@ import {
   toUsd,
 } from '@thrice/core';
 import {
-  createNodeDigest,
   type Ending,
-  fileSourceReader,
   LocalEngine,
   SlotGovernor,
   type SqliteTaskQueue,
-  slotsPerLane,
   type WorkEvent,
   workGroup,
 } from '@thrice/local';
@@ -43,14 +38,13 @@ import {
   aRole,
 } from '../../support/builders.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
-import { aDraft } from '../../support/fake-engine.ts';
 import {
   cutOffByAbort,
   type FakeAnswer,
   FakeModelClient,
   untilAborted,
 } from '../../support/fake-model-client.ts';
-import { inProcessPatterns } from '../../support/in-process-patterns.ts';
+import { aPlanIn, aWorkOrder, slotsOf } from '../../support/local-work.ts';
 import { takePermit } from '../../support/permits.ts';
 import { settledBy } from '../../support/settled-by.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
@@ -155,13 +149,8 @@ async function work(init: {
   const { benchmark, clock = new FakeClock(), Engine = LocalEngine } = init;
   await using folder = await temporaryFolder({ 'q.jsonl': toJsonl(additions(QUESTION_COUNT)) });
   using engine = new Engine(folder.path, clock);
-  const source = openQuestions('q.jsonl', (path) => folder.resolve(path), fileSourceReader);
-  const checked = await checkQuestions(source, undefined, benchmark.configs, createNodeDigest);
   const { ledger } = engine;
-  const header = await storePlan(
-    { benchmark, draft: aDraft(), source, checked, skipped: new Map(), clock, random: () => 0 },
-    engine,
-  );
+  const header = await storePlan(await aPlanIn(folder, { benchmark, clock }), engine);
   const { isPlanned = true } = init;
   if (isPlanned) {
     const queue = engine.queueOf(header.group);
@@ -185,26 +174,20 @@ async function work(init: {
   const models = new FakeModelClient((request, signal) =>
     init.answer(request, signal, engine, stop),
   );
-  const ending = workGroup({
-    engine,
-    header,
-    isPlanned,
-    benchmark,
+  const order = aWorkOrder({
+    ...{ engine, header, benchmark, isPlanned },
     clientFor: () => models,
-    patterns: inProcessPatterns,
-    random: () => 0,
-    governor: init.governor ?? new SlotGovernor(slotsOf(benchmark, clock)),
+    ...(init.governor && { governor: init.governor }),
     observe: (event) => {
       events.push(event);
       init.observe?.(event, stop);
     },
     solvers: toSolverRegistry([...solverRegistry.values(), twoLaneSolver]),
-    scope: { runs: header.runs, configs: benchmark.configs.map(({ name }) => name) },
     waitForQuota: init.waitForQuota ?? false,
-    drainSignal: stop.signal,
-    stopSignal: stop.signal,
+    ...{ drainSignal: stop.signal, stopSignal: stop.signal },
     onEnd: async (end) => await init.onEnd?.(engine, end),
   });
+  const ending = workGroup(order);
   await passTime(ending, { engine, clock, header, stop });
   return { ending: await ending, events, heldCount };
 }
@@ -230,11 +213,6 @@ async function passTime(
     clock.advance(Math.min(clock.nextDueInMs ?? 0, MAX_ADVANCE_MS));
     if (clock.monotonicMs() > LIMIT_MS) stop.abort();
   }
-}
-
-function slotsOf(benchmark: Benchmark, clock: FakeClock) {
-  const perLane = slotsPerLane(benchmark);
-  return { clock, total: benchmark.parallel, perLane, random: () => 0 };
 }
 
 /** Moves a file to where it is not found, once. */

@@ -1,0 +1,62 @@
+import {
+  type Benchmark,
+  type Clock,
+  checkQuestions,
+  type GroupPlan,
+  openQuestions,
+  type Random,
+} from '@thrice/core';
+import {
+  createNodeDigest,
+  fileSourceReader,
+  SlotGovernor,
+  slotsPerLane,
+  type WorkOrder,
+} from '@thrice/local';
+import { aDraft } from './fake-engine.ts';
+import { inProcessPatterns } from './in-process-patterns.ts';
+import type { TemporaryFolder } from './temporary-folder.ts';
+
+/** A plan of a group over the questions in `q.jsonl` of a folder. */
+export async function aPlanIn(
+  folder: TemporaryFolder,
+  { random = () => 0, ...init }: Pick<GroupPlan, 'benchmark' | 'clock'> & Partial<GroupPlan>,
+): Promise<GroupPlan> {
+  const source = openQuestions('q.jsonl', (path) => folder.resolve(path), fileSourceReader);
+  const { configs } = init.benchmark;
+  const checked = await checkQuestions(source, undefined, configs, createNodeDigest);
+  return { draft: aDraft(), source, checked, skipped: new Map(), random, ...init };
+}
+
+/** The slots of a process, as a governor takes them. */
+export function slotsOf(benchmark: Benchmark, clock: Clock, random: Random = () => 0) {
+  const perLane = slotsPerLane(benchmark);
+  return { clock, total: benchmark.parallel, perLane, random };
+}
+
+/** An order to work on a whole group whose tasks were sent, until it is done. */
+export function aWorkOrder({
+  engine,
+  header,
+  benchmark,
+  random = () => 0,
+  ...parts
+}: Pick<WorkOrder, 'engine' | 'header' | 'benchmark' | 'clientFor'> &
+  Partial<WorkOrder>): WorkOrder {
+  const never = new AbortController().signal;
+  return {
+    engine,
+    header,
+    benchmark,
+    isPlanned: true,
+    patterns: inProcessPatterns,
+    random,
+    governor: new SlotGovernor(slotsOf(benchmark, engine.clock, random)),
+    observe: () => undefined,
+    scope: { runs: header.runs, configs: benchmark.configs.map(({ name }) => name) },
+    waitForQuota: false,
+    drainSignal: never,
+    stopSignal: never,
+    ...parts,
+  };
+}
