@@ -6,8 +6,8 @@ import { describe, expect, it } from 'vitest';
 import { additions, toJsonl } from '../support/additions.ts';
 import { readCellRows } from '../support/cell-rows.ts';
 import { openCloud } from '../support/cloud.ts';
-import { runThrice, startThrice } from '../support/run-thrice.ts';
-import { groupOf, pullRows, thriceIn } from '../support/stage.ts';
+import { groupOf, runThrice, startThrice } from '../support/run-thrice.ts';
+import { pullRows, thriceIn } from '../support/stage.ts';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.ts';
 import { endOf, waitWhileRunning } from '../support/wait-until.ts';
 
@@ -83,7 +83,7 @@ describe('an answer in the background', () => {
     );
     run.child.kill('SIGKILL');
     await endOf(run);
-    const group = run.stdout.split('\n')[0] ?? '';
+    const group = groupOf(run);
     const atKill = model.stats();
     const resumed = await runThrice(['resume', group], { cwd: folder.path });
     const verified = await runThrice(['verify', group], { cwd: folder.path });

@@ -4,7 +4,7 @@ import type { BudgetSummary, Summary } from '@thrice/core';
 import { startSimulator } from '@thrice/simulator';
 import { describe, expect, it } from 'vitest';
 import { additions, patchyKnowledge, toJsonl } from '../support/additions.ts';
-import { runThrice, startThrice } from '../support/run-thrice.ts';
+import { groupOf, runThrice, startThrice } from '../support/run-thrice.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { endOf, waitWhileRunning } from '../support/wait-until.ts';
 
@@ -46,7 +46,7 @@ describe('a budget', () => {
 
     await using first = startThrice(['run', 'b.json'], { cwd });
     await waitWhileRunning('the group is named', [first], () => first.stdout.includes('\n'));
-    const group = first.stdout.split('\n')[0] ?? '';
+    const group = groupOf(first);
     await using second = startThrice(['resume', group], { cwd });
     await using third = startThrice(['resume', group], { cwd });
     await using fourth = startThrice(['resume', group], { cwd });

@@ -6,10 +6,10 @@ import { everythingTwice } from '../support/aws-faults.ts';
 import { bbhFolder, bbhToml, readBbhExpectation } from '../support/bbh-benchmark.ts';
 import { countOutcomes } from '../support/cell-rows.ts';
 import { openCloud, synthesizeStack } from '../support/cloud.ts';
-import { type Outcome, runThrice } from '../support/run-thrice.ts';
+import { groupOf, type Outcome, runThrice } from '../support/run-thrice.ts';
 import { hasSharedData } from '../support/shared-data.ts';
 import { recordedTokens } from '../support/spend.ts';
-import { groupOf, listMessages, pullRows, thriceIn } from '../support/stage.ts';
+import { listMessages, pullRows, thriceIn } from '../support/stage.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /** Questions per subtask in the tests with faults; the test without faults runs the whole set. */

@@ -3,14 +3,8 @@ import { startSimulator } from '@thrice/simulator';
 import { expect, it } from 'vitest';
 import { openCloud, type StackChanges } from '../support/cloud.ts';
 import { requestsOf } from '../support/model-servers.ts';
-import {
-  groupOf,
-  listMessages,
-  pullRows,
-  sendRaw,
-  stageBenchmark,
-  thriceIn,
-} from '../support/stage.ts';
+import { groupOf } from '../support/run-thrice.ts';
+import { listMessages, pullRows, sendRaw, stageBenchmark, thriceIn } from '../support/stage.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { waitUntil } from '../support/wait-until.ts';
 

@@ -10,11 +10,10 @@ import { openCloud, synthesizeStack } from '../support/cloud.ts';
 import { CLOUD_PAGE } from '../support/doc-pages.ts';
 import { followPage } from '../support/doc-session.ts';
 import { requestsOf } from '../support/model-servers.ts';
-import { runThrice, startThrice } from '../support/run-thrice.ts';
+import { groupOf, runThrice, startThrice } from '../support/run-thrice.ts';
 import {
   countTasks,
   everythingOf,
-  groupOf,
   missingInStage,
   pullRows,
   stageBenchmark,

@@ -6,10 +6,9 @@ import { everythingTwice, shakyServices } from '../support/aws-faults.ts';
 import { openCloud, type StackChanges, synthesizeStack } from '../support/cloud.ts';
 import { FunctionKiller } from '../support/function-killer.ts';
 import { requestsOf } from '../support/model-servers.ts';
-import { startThrice } from '../support/run-thrice.ts';
+import { groupOf, startThrice } from '../support/run-thrice.ts';
 import {
   countTasks,
-  groupOf,
   listMessages,
   openStageStores,
   pullRows,

@@ -6,7 +6,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openCloud } from '../support/cloud.ts';
 import { CommandKiller } from '../support/command-killer.ts';
 import { FakeNotifications, FakeWebhook } from '../support/fake-notifications.ts';
-import { groupOf, openStageStores, stageBenchmark, thriceIn } from '../support/stage.ts';
+import { groupOf } from '../support/run-thrice.ts';
+import { openStageStores, stageBenchmark, thriceIn } from '../support/stage.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { waitUntil } from '../support/wait-until.ts';
 

@@ -4,7 +4,8 @@ import { countOutcomes } from '../support/cell-rows.ts';
 import { openCloud } from '../support/cloud.ts';
 import { sendJson, startHttpServer } from '../support/http-server.ts';
 import { requestsOf } from '../support/model-servers.ts';
-import { groupOf, pullRows, stageBenchmark, thriceIn } from '../support/stage.ts';
+import { groupOf } from '../support/run-thrice.ts';
+import { pullRows, stageBenchmark, thriceIn } from '../support/stage.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { waitUntil } from '../support/wait-until.ts';
 

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { type Simulator, startSimulator } from '@thrice/simulator';
 import { describe, expect, it } from 'vitest';
-import { callThrice, type Outcome } from '../support/run-thrice.ts';
+import { callThrice, groupOf, type Outcome } from '../support/run-thrice.ts';
 import { smallBenchmark } from '../support/small-benchmark.ts';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.ts';
 
@@ -26,7 +26,7 @@ class Edited implements AsyncDisposable {
     const argv = ['run', SPEC, '--label', 'trial', ...options];
     const { exitCode, stdout } = await callThrice(argv, { cwd: folder.path });
     expect(exitCode).toBe(0);
-    return new Edited(stdout.split('\n')[0] ?? '', folder, simulator);
+    return new Edited(groupOf({ stdout }), folder, simulator);
   }
 
   /** Edits a file of the benchmark. */

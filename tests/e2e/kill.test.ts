@@ -8,7 +8,13 @@ import { additions, patchyKnowledge, toJsonl } from '../support/additions.ts';
 import { readCellRows, timeless } from '../support/cell-rows.ts';
 import { KillTracker, seededDraw } from '../support/kill-tracker.ts';
 import { arePlanned, taskCount } from '../support/ledger-view.ts';
-import { printedGroup, type RunningThrice, runThrice, startThrice } from '../support/run-thrice.ts';
+import {
+  groupOf,
+  printedGroup,
+  type RunningThrice,
+  runThrice,
+  startThrice,
+} from '../support/run-thrice.ts';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.ts';
 import { endOf, waitUntil, waitWhileRunning } from '../support/wait-until.ts';
 
@@ -73,10 +79,6 @@ async function rowsWithoutTimes(folder: string, group: string): Promise<readonly
     ['curt', 'wordy'].map((config) => readCellRows(folder, group, config)),
   );
   return rows.flat().map(timeless);
-}
-
-function groupOf({ stdout }: { readonly stdout: string }): string {
-  return stdout.split('\n')[0] ?? '';
 }
 
 /** Starts a run and kills it while it sends its tasks; returns the group it has printed by then. */

@@ -11,7 +11,13 @@ import {
   openBreakerKeys,
 } from '../support/ledger-view.ts';
 import { repair, requestsOf, startServer } from '../support/model-servers.ts';
-import { type Outcome, printedGroup, runThrice, startThrice } from '../support/run-thrice.ts';
+import {
+  groupOf,
+  type Outcome,
+  printedGroup,
+  runThrice,
+  startThrice,
+} from '../support/run-thrice.ts';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.ts';
 import { endOf, waitWhileRunning } from '../support/wait-until.ts';
 
@@ -28,10 +34,6 @@ function benchmarkFolder(own: {
     'sums.json': JSON.stringify(spec),
     'questions.jsonl': toJsonl(additions(count)),
   });
-}
-
-function groupOf({ stdout }: { readonly stdout: string }): string {
-  return stdout.split('\n')[0] ?? '';
 }
 
 async function summaryOf(folder: TemporaryFolder, config: string): Promise<ConfigSummary> {

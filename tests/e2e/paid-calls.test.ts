@@ -3,10 +3,10 @@ import { type Faults, startSimulator } from '@thrice/simulator';
 import { describe, expect, it } from 'vitest';
 import { readCellRows } from '../support/cell-rows.ts';
 import { openCloud, synthesizeStack } from '../support/cloud.ts';
-import { runThrice } from '../support/run-thrice.ts';
+import { groupOf, runThrice } from '../support/run-thrice.ts';
 import { smallBenchmark } from '../support/small-benchmark.ts';
 import { billedUsd, priceLines, publishedSpend } from '../support/spend.ts';
-import { groupOf, stageBenchmark, thriceIn } from '../support/stage.ts';
+import { stageBenchmark, thriceIn } from '../support/stage.ts';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.ts';
 
 const QUESTIONS = 200;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { additions, toJsonl } from '../support/additions.ts';
 import { readCellRows } from '../support/cell-rows.ts';
-import { runThrice } from '../support/run-thrice.ts';
+import { groupOf, runThrice } from '../support/run-thrice.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 describe.each(['chat', 'responses', 'anthropic'])('a run over the protocol %s', (protocol) => {
@@ -26,7 +26,7 @@ describe.each(['chat', 'responses', 'anthropic'])('a run over the protocol %s', 
     });
 
     const ran = await runThrice(['run', 'sums.json'], { cwd: folder.path });
-    const group = ran.stdout.split('\n')[0] ?? '';
+    const group = groupOf(ran);
     const verified = await runThrice(['verify', group], { cwd: folder.path });
 
     expect(ran).toMatchObject({ exitCode: 0 });

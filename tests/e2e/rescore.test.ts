@@ -5,7 +5,7 @@ import type { CellRow, Summary } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
 import { readCellRows } from '../support/cell-rows.ts';
 import { aCompletion, type HttpServer, sendJson, startHttpServer } from '../support/http-server.ts';
-import { callThrice, runThrice, startThrice } from '../support/run-thrice.ts';
+import { callThrice, groupOf, runThrice, startThrice } from '../support/run-thrice.ts';
 import { smallBenchmark } from '../support/small-benchmark.ts';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.ts';
 import { endOf, waitUntil } from '../support/wait-until.ts';
@@ -52,7 +52,7 @@ async function finished(questionCount = QUESTION_COUNT): Promise<Finished> {
   return {
     folder,
     server,
-    group: stdout.split('\n')[0] ?? '',
+    group: groupOf({ stdout }),
     [Symbol.asyncDispose]: async () => {
       await server[Symbol.asyncDispose]();
       await folder[Symbol.asyncDispose]();
@@ -370,7 +370,7 @@ describe('a scorer with a pattern without end', () => {
 
     const { exitCode, stdout } = await runThrice(['run', 'benchmark.toml'], { cwd: folder.path });
 
-    const group = stdout.split('\n')[0] ?? '';
+    const group = groupOf({ stdout });
     const rows = await readCellRows(folder.resolve('.thrice'), group, 'a');
     expect(exitCode).toBe(1);
     expect(rows.map(({ outcome, reason, output }) => [outcome, reason, output])).toEqual([
@@ -396,7 +396,7 @@ describe('thrice verify after a run', () => {
       });
       const surroundings = { cwd: folder.path };
       const { stdout } = await callThrice(['run', 'benchmark.toml'], surroundings);
-      const group = stdout.split('\n')[0] ?? '';
+      const group = groupOf({ stdout });
 
       const verified = await callThrice(['verify', group], surroundings);
       const rescored = await callThrice(['rescore', group, '--spec', 'benchmark.toml', '--json'], {
@@ -443,7 +443,7 @@ describe('work after a rescore', () => {
     });
     const surroundings = { cwd: folder.path };
     const { stdout } = await callThrice(['run', 'benchmark.toml'], surroundings);
-    const group = stdout.split('\n')[0] ?? '';
+    const group = groupOf({ stdout });
     await callThrice(['rescore', group, '--spec', 'exact.toml'], surroundings);
     isRefused = false;
 

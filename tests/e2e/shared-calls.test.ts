@@ -3,7 +3,7 @@ import type { Summary } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
 import { readCellRows } from '../support/cell-rows.ts';
 import { aCompletion, type HttpServer, sendJson, startHttpServer } from '../support/http-server.ts';
-import { callThrice, startThrice } from '../support/run-thrice.ts';
+import { callThrice, groupOf, startThrice } from '../support/run-thrice.ts';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.ts';
 
 const QUESTION_COUNT = 20;
@@ -66,7 +66,7 @@ async function run(
 ): Promise<{ readonly group: string; readonly summary: Summary; readonly stderr: string }> {
   const { exitCode, stdout, stderr } = await callThrice(['run', ...argv], { cwd: folder.path });
   expect({ exitCode, stderr }).toMatchObject({ exitCode: 0 });
-  const group = stdout.split('\n')[0] ?? '';
+  const group = groupOf({ stdout });
   const path = folder.resolve('.thrice', 'runs', group, 'summary.json');
   return { group, summary: JSON.parse(await readFile(path, 'utf8')) as Summary, stderr };
 }

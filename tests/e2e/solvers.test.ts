@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { additions, toJsonl } from '../support/additions.ts';
 import { readCellRows } from '../support/cell-rows.ts';
 import { startServer } from '../support/model-servers.ts';
-import { runThrice } from '../support/run-thrice.ts';
+import { groupOf, runThrice } from '../support/run-thrice.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const count = 7;
@@ -57,7 +57,7 @@ describe('configs of several models', () => {
     const thrice = (...argv: string[]) => runThrice(argv, { cwd: folder.path });
 
     const ran = await thrice('run', 'sums.json');
-    const group = ran.stdout.split('\n')[0] ?? '';
+    const group = groupOf(ran);
     const rowsOf = (config: string) => readCellRows(folder.resolve('.thrice'), group, config);
     const stepsOf = ({ calls }: CellRow) => calls.map(({ step }) => step);
 

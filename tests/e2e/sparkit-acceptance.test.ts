@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest';
 import { additions, toJsonl } from '../support/additions.ts';
 import { readCellRows } from '../support/cell-rows.ts';
 import { readPage } from '../support/doc-page.ts';
-import { callThrice, type Outcome } from '../support/run-thrice.ts';
+import { callThrice, groupOf, type Outcome } from '../support/run-thrice.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 // That a kill at any moment repeats no recorded answer, `kill.test.ts` shows.
@@ -186,7 +186,7 @@ describe('the runbook of SPARKIT', () => {
       expect(countRequests(server).size).toBe(0);
 
       const ran = await thrice(...run, '--skip-missing-keys');
-      const group = ran.stdout.split('\n')[0] ?? '';
+      const group = groupOf(ran);
       expect(ran.exitCode).toBe(1);
       const runs = folder.resolve('.thrice/runs', group);
       const failed = await Promise.all(
@@ -227,7 +227,7 @@ describe('the runbook of SPARKIT', () => {
       environment,
     });
 
-    const group = ran.stdout.split('\n')[0] ?? '';
+    const group = groupOf(ran);
     const rows = await readCellRows(folder.resolve('.thrice'), group, config);
     const calls = rows.flatMap((row) => row.calls);
     expect(calls).toHaveLength(runNumbers.length * questions.length);

@@ -4,13 +4,15 @@ import { additions, toJsonl } from '../support/additions.ts';
 import { countOutcomes, readCellRows } from '../support/cell-rows.ts';
 import { committedKeys, endWaits } from '../support/ledger-view.ts';
 import { repair, requestsOf, startServer } from '../support/model-servers.ts';
-import { callThrice, type RunningThrice, runThrice, startThrice } from '../support/run-thrice.ts';
+import {
+  callThrice,
+  groupOf,
+  type RunningThrice,
+  runThrice,
+  startThrice,
+} from '../support/run-thrice.ts';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.ts';
 import { endOf, waitWhileRunning } from '../support/wait-until.ts';
-
-function groupOf({ stdout }: { readonly stdout: string }): string {
-  return stdout.split('\n')[0] ?? '';
-}
 
 /** A benchmark of one config on one lane. */
 function benchmarkFolder(url: string, count: number): Promise<TemporaryFolder> {

@@ -30,6 +30,11 @@ export interface Surroundings {
   readonly shell?: string;
 }
 
+/** The group's name, which `run` prints first. */
+export function groupOf({ stdout }: Pick<Outcome, 'stdout'>): string {
+  return stdout.split('\n')[0] ?? '';
+}
+
 /** What `run` prints once it has created its group. */
 export const printedGroup = /-\d{8}T\d{6}Z-[\da-f]{4}\n/;
 

@@ -43,11 +43,6 @@ export async function thriceIn(
   return await runThrice([...argv, '--stage', 'local'], { cwd, environment: cloud.variables });
 }
 
-/** The group's id, which `run` prints first. */
-export function groupOf({ stdout }: Pick<Outcome, 'stdout'>): string {
-  return stdout.split('\n')[0] ?? '';
-}
-
 /** Pulls a group into the working folder and reads the rows of a config. */
 export async function pullRows(
   cloud: Cloud,

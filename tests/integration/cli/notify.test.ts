@@ -8,7 +8,7 @@ import {
   sendJson,
   startHttpServer,
 } from '../../support/http-server.ts';
-import { callThrice } from '../../support/run-thrice.ts';
+import { callThrice, groupOf } from '../../support/run-thrice.ts';
 import { smallBenchmark } from '../../support/small-benchmark.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
@@ -57,10 +57,6 @@ function eventOf({ body }: ReceivedRequest): string {
 
 function textOf(request: ReceivedRequest | undefined): string {
   return String(request?.body['text']);
-}
-
-function groupOf({ stdout }: { readonly stdout: string }): string {
-  return stdout.split('\n')[0] ?? '';
 }
 
 describe('the webhook of a group', () => {
