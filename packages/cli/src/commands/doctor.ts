@@ -25,7 +25,7 @@ import {
 } from '../local/compose-local.ts';
 import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
 import { plainText, type Terminal } from '../shell/terminal.ts';
-import { simulatedQuestions, startBundledSimulator } from '../spec/bundled-simulator.ts';
+import { startBundledSimulator } from '../spec/bundled-simulator.ts';
 import { describeMissingWebhook } from '../spec/missing-webhook.ts';
 import { describePlainWebhook } from '../spec/plain-webhook.ts';
 import { readSpecFile } from '../spec/read-spec-file.ts';
@@ -44,11 +44,7 @@ export async function checkBenchmark(
   const { benchmark: resolved } = resolveWithKeys(spec, file, (lane) => keyStatus(lane, terminal));
   const { configs } = resolved;
   const checked = await checkQuestions(source, spec.select, configs, createNodeDigest);
-  await using simulator = await startBundledSimulator(
-    spec,
-    () => simulatedQuestions(source),
-    resolvePath,
-  );
+  await using simulator = await startBundledSimulator(spec, source, resolvePath);
   const benchmark = withSimulator(resolved, simulator?.url);
   const cellCount = sum([...checked.cellCounts.values()]);
   const inFile = ({ severity, code, message }: PlanProblem): Finding => ({

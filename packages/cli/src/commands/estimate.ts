@@ -6,7 +6,7 @@ import { renderEstimate } from '../render/estimate-view.ts';
 import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
 import { listenForStop } from '../shell/stop-signals.ts';
 import { plainText, type Terminal } from '../shell/terminal.ts';
-import { simulatedQuestions, startBundledSimulator } from '../spec/bundled-simulator.ts';
+import { startBundledSimulator } from '../spec/bundled-simulator.ts';
 import { estimateRun } from '../spec/estimate-run.ts';
 import { type PreparedRun, prepareRun, type RunOptions } from '../spec/prepare-run.ts';
 
@@ -62,11 +62,7 @@ async function runPilot(
   };
   const prepared = await prepareRun(withoutWarnings(terminal), file, pilotOptions);
   const { spec, source, checked, draft, skipped, resolvePath } = prepared;
-  await using simulator = await startBundledSimulator(
-    spec,
-    () => simulatedQuestions(source),
-    resolvePath,
-  );
+  await using simulator = await startBundledSimulator(spec, source, resolvePath);
   using engine = openEngine(options.dir, terminal);
   using signals = listenForStop();
   const benchmark = withSimulator(prepared.benchmark, simulator?.url);

@@ -13,7 +13,7 @@ import { folderFlag } from '../shell/place-flags.ts';
 import { showPath } from '../shell/show-path.ts';
 import { listenForStop, type StopSignals } from '../shell/stop-signals.ts';
 import { plainText, type Terminal } from '../shell/terminal.ts';
-import { simulatedQuestions, startBundledSimulator } from '../spec/bundled-simulator.ts';
+import { startBundledSimulator } from '../spec/bundled-simulator.ts';
 import { estimateRun } from '../spec/estimate-run.ts';
 import { type PreparedRun, prepareRun, type RunOptions } from '../spec/prepare-run.ts';
 
@@ -65,11 +65,7 @@ async function runLocally(
   prepared: PreparedRun,
 ): Promise<ExitCode> {
   const { spec, source, checked, skipped, resolvePath } = prepared;
-  await using simulator = await startBundledSimulator(
-    spec,
-    () => simulatedQuestions(source),
-    resolvePath,
-  );
+  await using simulator = await startBundledSimulator(spec, source, resolvePath);
   if (simulator !== undefined) terminal.error('lane sim: the answers are simulated');
   using engine = openEngine(options.dir, terminal);
   const reuse = await findReused(options, engine);

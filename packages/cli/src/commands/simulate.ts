@@ -12,7 +12,7 @@ import { findRecordedRun, loadRecordedCalls } from '../local/load-recorded-calls
 import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
 import { listenForStop } from '../shell/stop-signals.ts';
 import type { Terminal } from '../shell/terminal.ts';
-import { simulatedQuestions } from '../spec/bundled-simulator.ts';
+import { readSimulatedQuestions } from '../spec/bundled-simulator.ts';
 
 /** Options of `thrice simulate`. */
 export interface SimulateOptions {
@@ -55,7 +55,5 @@ export async function simulate(terminal: Terminal, options: SimulateOptions): Pr
 
 async function loadSimulatedQuestions(path: string): Promise<readonly SimulatedQuestion[]> {
   const source = openQuestions(path, (inner) => inner, fileSourceReader);
-  const questions: SimulatedQuestion[] = [];
-  for await (const question of simulatedQuestions(source)) questions.push(question);
-  return questions;
+  return await readSimulatedQuestions(source);
 }

@@ -21,7 +21,7 @@ import { storedQuestions } from '../engine/stored-questions.ts';
 import { folderFlag } from '../shell/place-flags.ts';
 import type { Terminal } from '../shell/terminal.ts';
 import { applyOverrides } from '../spec/apply-overrides.ts';
-import { simulatedQuestions, startBundledSimulator } from '../spec/bundled-simulator.ts';
+import { startBundledSimulator } from '../spec/bundled-simulator.ts';
 import { pathResolver } from '../spec/path-resolver.ts';
 import { readSpecFile } from '../spec/read-spec-file.ts';
 import { openQuestionFiles } from './compose-local.ts';
@@ -50,7 +50,7 @@ export async function prepareGroup(
   const source = { read: () => storedQuestions(header, engine.blobs) };
   const simulator: Simulator | undefined = await startBundledSimulator(
     header.spec,
-    () => simulatedQuestions(source),
+    source,
     pathResolver(header.specSource.path),
   );
   const graded = await withCurrentGrading(header, stored, engine.blobs);

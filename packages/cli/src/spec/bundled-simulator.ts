@@ -15,7 +15,7 @@ import type { SimulatedQuestion, Simulator } from '@thrice/simulator';
  */
 export async function startBundledSimulator(
   spec: BenchmarkSpec,
-  questions: () => AsyncIterable<SimulatedQuestion>,
+  source: Pick<QuestionSource, 'read'>,
   resolvePath: (path: string) => string,
 ): Promise<Simulator | undefined> {
   const lane = spec.lanes[SIMULATOR_LANE];
@@ -28,32 +28,28 @@ export async function startBundledSimulator(
   return await startSimulator({
     behaviour: behaviour === undefined ? undefined : await loadBehaviour(resolvePath(behaviour)),
     faults: faults === undefined ? undefined : await loadFaults(resolvePath(faults)),
-    questions: behaviour === undefined ? undefined : await collect(questions()),
+    questions: behaviour === undefined ? undefined : await readSimulatedQuestions(source),
   });
 }
 
-/** Yields the questions of a source in the form that simulated models answer from. */
-export async function* simulatedQuestions(
+/** Reads the questions of a source in the form that simulated models answer from. */
+export async function readSimulatedQuestions(
   source: Pick<QuestionSource, 'read'>,
-): AsyncIterable<SimulatedQuestion> {
+): Promise<readonly SimulatedQuestion[]> {
+  const questions: SimulatedQuestion[] = [];
   for await (const { id, question, messages, target, choices } of source.read()) {
-    yield {
+    questions.push({
       id,
       question: question ?? textOf(messages?.at(-1)?.content ?? ''),
       ...(target === null ? {} : { target }),
       ...(choices === null ? {} : { choices }),
-    };
+    });
   }
+  return questions;
 }
 
 /** The text of a message: what the simulator reads of it. */
 function textOf(content: QuestionMessage['content']): string {
   if (typeof content === 'string') return content;
   return content.map((part) => (part.type === 'text' ? part.text : '')).join('');
-}
-
-async function collect<T>(items: AsyncIterable<T>): Promise<readonly T[]> {
-  const collected: T[] = [];
-  for await (const item of items) collected.push(item);
-  return collected;
 }
