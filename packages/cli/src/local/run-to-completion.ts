@@ -1,5 +1,6 @@
 import {
   type Benchmark,
+  type CellKey,
   countOf,
   finalizeGroup,
   type GroupHeader,
@@ -88,7 +89,8 @@ export async function runToCompletion(order: CompletionOrder): Promise<ExitCode>
   await using ahead = new ResultsAhead({ engine, header, benchmark, patterns });
   await using _progressFile = new ProgressFile(header, engine);
   let summary: Summary | undefined;
-  const notifier = openNotifier(order, transport, (text) => progress.note(text));
+  const note = (text: string) => progress.note(text);
+  const notifier = openNotifier(order, transport, note);
   const ending = await progress.around(
     workGroup({
       engine,
@@ -108,11 +110,7 @@ export async function runToCompletion(order: CompletionOrder): Promise<ExitCode>
         notifier.observe(event);
         if (event.kind === 'lanes-waiting') order.onWaiting?.(event.areAllWaiting);
         progress.observe(event);
-        if (event.kind === 'cells-taken-over' && event.inFlight.length > 0) {
-          const { folder, clock } = engine;
-          const file = listPaidTwice(event.inFlight, { folder, group: header.group, clock });
-          if (file !== undefined) progress.note(`listed in: ${showPath(file, terminal)}`);
-        }
+        if (event.kind === 'cells-taken-over') notePaidTwice(event.inFlight, order, note);
       },
       scope: order.scope ?? wholeGroup(header),
       waitForQuota,
@@ -151,6 +149,17 @@ function openNotifier(
     flag: folderFlag(folder),
     stopSignal: signals.stop,
   });
+}
+
+/** Lists the cells of calls that may be paid twice in a file, and says where. */
+function notePaidTwice(
+  cells: readonly CellKey[],
+  { engine: { folder, clock }, header: { group }, terminal }: CompletionOrder,
+  note: (text: string) => void,
+): void {
+  if (cells.length === 0) return;
+  const file = listPaidTwice(cells, { folder, group, clock });
+  if (file !== undefined) note(`listed in: ${showPath(file, terminal)}`);
 }
 
 async function publish(
