@@ -1,5 +1,41 @@
 import { describe, expect, it } from 'vitest';
-import { periodSecondsOf } from '../../../packages/local-cloud/src/schedule.ts';
+import type { FunctionLog } from '../../../packages/local-cloud/src/function-log.ts';
+import { periodSecondsOf, ScheduleRunner } from '../../../packages/local-cloud/src/schedule.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+
+const log: FunctionLog = {
+  path: '',
+  fileDescriptor: -1,
+  write: () => undefined,
+  [Symbol.dispose]: () => undefined,
+};
+
+/** A schedule whose ticks are counted, and end when they are told to. */
+function startSchedule(tick: () => Promise<void>) {
+  const counts = { ticks: 0 };
+  const runner = new ScheduleRunner({
+    schedule: { name: 'tick', functionName: 'f', expression: 'rate(1 minute)', event: {} },
+    periodSeconds: 0.001,
+    invoke: async () => {
+      counts.ticks += 1;
+      await tick();
+      return undefined;
+    },
+    log,
+  });
+  return { counts, [Symbol.asyncDispose]: () => runner[Symbol.asyncDispose]() };
+}
+
+describe('a schedule', () => {
+  it('leaves a tick out while an earlier one runs', async () => {
+    await using hanging = startSchedule(() => Promise.withResolvers<void>().promise);
+    await using steady = startSchedule(async () => undefined);
+
+    await waitUntil('the other has ticked', () => steady.counts.ticks >= 20);
+
+    expect(hanging.counts.ticks).toBe(1);
+  });
+});
 
 describe('periodSecondsOf', () => {
   it.each([
