@@ -1,14 +1,8 @@
 import * as z from 'zod';
-import type { ConfigSpec } from '../domain/benchmark-spec.ts';
-import {
-  blockersOf,
-  breakersFor,
-  laneOf,
-  type OpenBreaker,
-  type OpenBreakers,
-} from '../domain/breaker.ts';
-import { modelsOf } from '../domain/config-models.ts';
+import { laneOf, type OpenBreaker, type OpenBreakers } from '../domain/breaker.ts';
+import { modelsOfConfig } from '../domain/config-models.ts';
 import { type GroupHeader, groupStateSchema } from '../domain/group.ts';
+import { haltingBreakers } from '../domain/halting-breakers.ts';
 import { countDone, countPlanned, type Tally, tallySchema } from '../domain/tally.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -105,37 +99,34 @@ function lanesWithWork(
   tallies: readonly Tally[],
   openBreakers: OpenBreakers,
 ): readonly string[] {
-  const lanes = unfinishedConfigs(header, tallies).flatMap((spec) => {
-    const models = modelsOf(spec, header.keys);
-    // Cells that are left need a model that is blocked, unless another answers in its place.
-    const isBlocked =
-      spec.fail_over === true
-        ? blockersOf(models, openBreakers).length > 0
-        : models.some((model) => breakersFor(model, openBreakers).length > 0);
-    return isBlocked ? [] : models.slice(0, 1).map(laneOf);
-  });
+  const lanes = unfinishedConfigs(header, tallies)
+    .filter((config) => haltingBreakers(header, config, openBreakers).length === 0)
+    .flatMap((config) => modelsOfConfig(header, config).slice(0, 1).map(laneOf));
   return [...new Set(lanes)];
 }
 
-/** The open breakers of the models that the unfinished cells of a group may call. */
+/** The open breakers that keep the unfinished cells of a group from being completed. */
 export function blockingBreakers(
   header: GroupHeader,
   tallies: readonly Tally[],
   openBreakers: OpenBreakers,
 ): readonly OpenBreaker[] {
-  const models = unfinishedConfigs(header, tallies).flatMap((spec) => modelsOf(spec, header.keys));
-  return [...new Set(models.flatMap((model) => breakersFor(model, openBreakers)))];
+  const blocking = unfinishedConfigs(header, tallies).flatMap((config) =>
+    haltingBreakers(header, config, openBreakers),
+  );
+  return [...new Set(blocking)];
 }
 
 function unfinishedConfigs(
-  { spec, configs, runs }: GroupHeader,
+  { configs, runs }: GroupHeader,
   tallies: readonly Tally[],
-): readonly ConfigSpec[] {
-  return spec.configs.filter(({ name }) => {
-    const { cells = 0 } = configs.find(({ config }) => config === name) ?? {};
-    const done = countDone(tallies.filter(({ config }) => config === name));
-    return done < cells * runs.length;
-  });
+): readonly string[] {
+  return configs
+    .filter(({ config, cells }) => {
+      const done = countDone(tallies.filter((tally) => tally.config === config));
+      return done < cells * runs.length;
+    })
+    .map(({ config }) => config);
 }
 
 /** Reads what the last round wrote; undefined if there is nothing, or nothing that can be read. */
