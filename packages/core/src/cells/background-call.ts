@@ -1,7 +1,7 @@
 import { NO_OUTPUT, UNKNOWN_USAGE } from '../domain/call.ts';
 import type { CellKey } from '../domain/cell.ts';
 import type { AcceptedSubmission, Submission } from '../domain/submission.ts';
-import { type ErrorCode, type ErrorDetails, ThriceError, toThriceError } from '../errors.ts';
+import { type ErrorCode, ThriceError, toThriceError } from '../errors.ts';
 import { limits } from '../limits.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { RateLimitHeaders } from '../ports/governor.ts';
@@ -13,6 +13,7 @@ import type {
   ModelRequest,
   ModelResponse,
 } from '../ports/model-client.ts';
+import { leaseLost } from './cell-errors.ts';
 
 /** How far one delivery has brought a call. */
 export type BackgroundProgress =
@@ -75,7 +76,7 @@ export class BackgroundCall {
       submittedAtMs: clock.now(),
       ...next,
     };
-    if (!(await this.#replace(existing, submission))) return failed(takenOver({ isUnsent: true }));
+    if (!(await this.#replace(existing, submission))) return failed(leaseLost({ isUnsent: true }));
     return await this.#submit(submission);
   }
 
@@ -99,7 +100,7 @@ export class BackgroundCall {
     if (await this.#replace(submission, accepted)) return this.#pending(accepted, reply);
     // Another worker has the cell and will ask for a response of its own.
     await this.#cancel(reply).catch(() => undefined);
-    return { kind: 'ended', response: withoutAnswer(reply, takenOver()), submission: accepted };
+    return { kind: 'ended', response: withoutAnswer(reply, leaseLost()), submission: accepted };
   }
 
   async #poll(submission: AcceptedSubmission): Promise<BackgroundProgress> {
@@ -205,9 +206,4 @@ function after({ code, message, details, cause }: ThriceError, delayMs: number):
 
 function failed(error: ThriceError): BackgroundProgress {
   return { kind: 'failed', error, isExpected: false };
-}
-
-function takenOver(details: ErrorDetails = {}): ThriceError {
-  const message = 'another worker took the cell over';
-  return new ThriceError({ code: 'lease-lost', message, details });
 }

@@ -1,6 +1,6 @@
 import type { Call } from '../domain/call.ts';
 import type { Submission } from '../domain/submission.ts';
-import { ThriceError } from '../errors.ts';
+import { type ErrorDetails, ThriceError } from '../errors.ts';
 import { limits } from '../limits.ts';
 import type { ModelResponse } from '../ports/model-client.ts';
 import type { StepRequest } from '../ports/solver.ts';
@@ -79,6 +79,7 @@ export function withPayment(
 }
 
 /** Another worker has taken the cell over. */
-export function leaseLost(): ThriceError {
-  return new ThriceError({ code: 'lease-lost', message: 'another worker took the cell over' });
+export function leaseLost(details: ErrorDetails = {}): ThriceError {
+  const message = 'another worker took the cell over';
+  return new ThriceError({ code: 'lease-lost', message, details });
 }
