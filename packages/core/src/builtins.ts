@@ -4,6 +4,7 @@ import {
   createBenchmarkSpecSchema,
   type Select,
 } from './domain/benchmark-spec.ts';
+import { modelRefOf } from './domain/breaker.ts';
 import type { KeyStates } from './domain/config-models.ts';
 import type { Price } from './domain/price.ts';
 import type { CreateDigest } from './ports/digest.ts';
@@ -56,19 +57,20 @@ export function parseSpec(document: unknown, file: string): BenchmarkSpec {
  */
 export function resolveBenchmark(spec: BenchmarkSpec, file: string, keys?: KeyStates): Benchmark {
   const benchmark = resolveBenchmarkWith(spec, file, scorerRegistry, keys);
-  return { ...benchmark, prices: new Map([...builtinPricesOf(benchmark), ...benchmark.prices]) };
+  return { ...benchmark, prices: new Map([...findBuiltinPrices(benchmark), ...benchmark.prices]) };
 }
 
 /** The built-in prices of the models that configs ask, by `lane/model`. */
-function builtinPricesOf({ configs, lanes }: Benchmark): ReadonlyMap<string, Price> {
-  const models = configs.flatMap(({ roles }) => roles);
+function findBuiltinPrices({ configs, lanes }: Benchmark): ReadonlyMap<string, Price> {
   return new Map(
-    models.flatMap(({ lane: name, model }) => {
-      const lane = lanes.get(name);
-      const builtinLane = lane === undefined ? undefined : builtinLaneOf(lane);
-      const price = builtinLane === undefined ? undefined : builtinPrice(builtinLane, model);
-      return price === undefined ? [] : [[`${name}/${model}`, price] as const];
-    }),
+    configs
+      .flatMap(({ roles }) => roles)
+      .flatMap((role) => {
+        const lane = lanes.get(role.lane);
+        const builtinLane = lane && builtinLaneOf(lane);
+        const price = builtinLane && builtinPrice(builtinLane, role.model);
+        return price ? [[modelRefOf(role), price] as const] : [];
+      }),
   );
 }
 

@@ -236,12 +236,6 @@ describe('the highest cost of a call', () => {
     );
   });
 
-  it('is unknown without a price', () => {
-    expect(
-      highestCost(undefined, { inputTokens: 1, outputTokens: 1, serviceTier: undefined }),
-    ).toBeNull();
-  });
-
   it('is that of the input at its dearest and the output in full', () => {
     const anthropic = { input: 3, cached_input: 0.3, cache_write: 3.75, output: 15 };
     const bounds = { inputTokens: 1_000_000, outputTokens: 100_000, serviceTier: undefined };

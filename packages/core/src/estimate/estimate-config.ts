@@ -1,4 +1,5 @@
 import type { Config } from '../domain/benchmark.ts';
+import { modelRefOf } from '../domain/breaker.ts';
 import type { Price, Rates } from '../domain/price.ts';
 import type { PromptSizes } from '../domain/prompt-sizes.ts';
 import { ratesFor } from '../pricing/price-usage.ts';
@@ -54,7 +55,7 @@ export function estimateConfig(planned: PlannedConfig): ConfigEstimate {
   const { config, cells, pilot } = planned;
   return {
     config: config.name,
-    model: `${config.lane}/${config.model}`,
+    model: modelRefOf(config),
     cells,
     ...(pilot === undefined ? fromPrompts(planned) : fromPilot(planned, pilot)),
   };
@@ -202,6 +203,6 @@ function costAt(
   return (inputTokens * input + outputTokens * output) / TOKENS_PER_PRICE;
 }
 
-function noPrice({ lane, model }: Config): string {
-  return `no price for ${lane}/${model}`;
+function noPrice(config: Config): string {
+  return `no price for ${modelRefOf(config)}`;
 }

@@ -1,4 +1,5 @@
 import type { Benchmark } from '../domain/benchmark.ts';
+import { modelRefOf } from '../domain/breaker.ts';
 import { NO_PROMPTS, type PromptSizes } from '../domain/prompt-sizes.ts';
 import { addEstimates, type ConfigEstimate, type Estimate, UNKNOWN } from './estimate.ts';
 import { estimateConfig, type Pilot } from './estimate-config.ts';
@@ -25,7 +26,7 @@ export function estimatePlan(plan: EstimatedPlan): Estimate {
       config,
       cells: (cellCounts.get(config.name) ?? 0) * benchmark.replicates,
       prompts: promptSizes.get(config.name) ?? NO_PROMPTS,
-      price: benchmark.prices.get(`${config.lane}/${config.model}`),
+      price: benchmark.prices.get(modelRefOf(config)),
       pilot: pilot.get(config.name),
     }));
   const configs = planned.map(estimateConfig);

@@ -1,10 +1,9 @@
 import type { Lane } from '../domain/benchmark.ts';
 import { predictedTotal } from '../statistics/predicted-total.ts';
 import { addEstimates, type ConfigEstimate, type Estimated } from './estimate.ts';
+import type { Pilot } from './estimate-config.ts';
 
 const SECONDS_PER_MINUTE = 60;
-
-import type { Pilot } from './estimate-config.ts';
 
 /** The cells of one config, for the time that they take. */
 export interface TimedConfig {

@@ -1,4 +1,5 @@
 import type { Benchmark, Config, Lane, Role } from '../domain/benchmark.ts';
+import { modelRefOf } from '../domain/breaker.ts';
 import { canonicalText } from '../domain/canonical-text.ts';
 import { SIMULATOR_LANE } from '../spec/builtin-lanes.ts';
 import { describeChange, type SpecChange } from '../spec/compare-specs.ts';
@@ -10,7 +11,7 @@ import type { LoadedGroup } from '../spec/load-group.ts';
  */
 const ANSWER_KEYS: Readonly<Record<string, (config: Config) => unknown>> = {
   solver: ({ solver }) => solver,
-  model: ({ lane, model }) => `${lane}/${model}`,
+  model: modelRefOf,
   models: ({ roles }) => rolesFrom(roles, 'model-'),
   members: ({ roles }) => rolesFrom(roles, 'member-'),
   judge: ({ roles }) => rolesFrom(roles, 'judge'),

@@ -1,5 +1,4 @@
 import type { Benchmark } from '../domain/benchmark.ts';
-import { modelRefOf } from '../domain/breaker.ts';
 import { type BudgetCaps, capToNanoUsd } from '../domain/budget.ts';
 import type { Call } from '../domain/call.ts';
 import type { GroupHeader } from '../domain/group.ts';
@@ -35,7 +34,7 @@ export async function openBudget(
     if ((await budgets.readAccounts(group)).length > 0) await budgets.setCaps(group, caps);
     return false;
   }
-  const costOf = (call: Call) => priceCall(benchmark.prices.get(modelRefOf(call)), call);
+  const costOf = (call: Call) => priceCall(benchmark.prices, call);
   const unknownCount = await budgets.open(group, { runs, editCount: edits.length, costOf });
   if (unknownCount > 0) throw unknownSpend(group, specSource.path, unknownCount);
   await budgets.setCaps(group, caps);

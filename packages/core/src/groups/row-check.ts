@@ -1,6 +1,5 @@
 import { replayAnswer } from '../cells/replay-answer.ts';
 import type { Benchmark, Config } from '../domain/benchmark.ts';
-import { modelRefOf } from '../domain/breaker.ts';
 import { costsOf, isAnswer } from '../domain/call.ts';
 import { type CellRow, hasScore } from '../domain/cell.ts';
 import type { Question } from '../domain/question.ts';
@@ -75,7 +74,7 @@ export class RowCheck {
   #checkCosts(where: string, row: CellRow): void {
     const { prices } = this.#benchmark;
     for (const [index, call] of row.calls.entries()) {
-      const costUsd = priceCall(prices.get(modelRefOf(call)), call);
+      const costUsd = priceCall(prices, call);
       if (costUsd === call.costUsd) continue;
       this.#report.add(
         `${where}: calls.${index}.costUsd: published ${call.costUsd}, but its tokens cost ${costUsd}`,

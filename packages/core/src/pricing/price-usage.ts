@@ -1,3 +1,4 @@
+import { modelRefOf } from '../domain/breaker.ts';
 import type { Call, Usage } from '../domain/call.ts';
 import type { Price, PriceVariant, Rates } from '../domain/price.ts';
 
@@ -70,10 +71,9 @@ export interface TokenBounds {
  * The most that a call can cost whose tokens are bounded: in the dearest of the tiers that its input may reach, all
  * input written to the cache for the longest time, all output at the dearer of its rates.
  *
- * @returns USD; null when the price or that of the service tier is unknown.
+ * @returns USD; null when the price of the service tier is unknown.
  */
-export function highestCost(price: Price | undefined, bounds: TokenBounds): number | null {
-  if (price === undefined) return null;
+export function highestCost(price: Price, bounds: TokenBounds): number | null {
   const serviceTier = bounds.serviceTier ?? null;
   const inputs = [0, ...thresholdsOf(price).map((above) => above + 1), bounds.inputTokens];
   const reachable = inputs.filter((inputTokens) => inputTokens <= bounds.inputTokens);
@@ -148,8 +148,9 @@ function multiplied(rates: Rates, factor: number): Rates {
 /**
  * Computes what a recorded call has cost the cell that has it.
  *
+ * @param prices - By `lane/model`.
  * @returns USD; 0 for a call that another cell has paid for, null if the cost is unknown.
  */
-export function priceCall(price: Price | undefined, call: Call): number | null {
-  return call.takenFrom === null ? priceUsage(price, call) : 0;
+export function priceCall(prices: ReadonlyMap<string, Price>, call: Call): number | null {
+  return call.takenFrom === null ? priceUsage(prices.get(modelRefOf(call)), call) : 0;
 }

@@ -1,7 +1,6 @@
 import * as z from 'zod';
 import { readStoredQuestions } from '../cells/read-question.ts';
 import type { Config } from '../domain/benchmark.ts';
-import { modelRefOf } from '../domain/breaker.ts';
 import { type Call, callsOf, costsOf, inRecordedOrder, type JournalEntry } from '../domain/call.ts';
 import { type CellRecord, type CellResult, type CellRow, noAnswer } from '../domain/cell.ts';
 import { type GroupHeader, pricesOf } from '../domain/group.ts';
@@ -250,7 +249,7 @@ function toRow(
 function withPrices(row: CellRow, prices: Prices): CellRow {
   const calls = row.calls.map((call) => ({
     ...call,
-    costUsd: priceCall(prices.get(modelRefOf(call)), call),
+    costUsd: priceCall(prices, call),
   }));
   return { ...row, calls, ...costsOf(calls) };
 }
