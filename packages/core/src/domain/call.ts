@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { type ErrorCode, errorCodesByClass } from '../errors.ts';
-import { sumKnown } from './known-sum.ts';
+import { sumKnown, totalKnown } from './known-sum.ts';
 import { imagePartSchema, toolCallSchema } from './message.ts';
 
 /** Why a model stopped: the unified value beside the vendor's own word. */
@@ -220,11 +220,11 @@ export function costsOf(calls: readonly Call[]): {
   readonly overheadUsd: number | null;
   readonly wasteUsd: number | null;
 } {
-  const of = (purpose: Purpose) => calls.filter((call) => purposeOf(call) === purpose);
-  const [overhead, waste] = [of('overhead'), of('waste')];
+  const of = (purpose: Purpose) =>
+    calls.filter((call) => purposeOf(call) === purpose).map(({ costUsd }) => costUsd);
   return {
-    costUsd: totalCost(of('answer')),
-    overheadUsd: overhead.length === 0 ? 0 : totalCost(overhead),
-    wasteUsd: waste.length === 0 ? 0 : totalCost(waste),
+    costUsd: sumKnown(of('answer')),
+    overheadUsd: totalKnown(of('overhead')),
+    wasteUsd: totalKnown(of('waste')),
   };
 }

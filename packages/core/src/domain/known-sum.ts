@@ -37,13 +37,27 @@ export class KnownSum {
 
   /** Null if it is unknown. */
   value(): number | null {
-    return this.#unknownCount > 0 || this.#count === 0 ? null : this.#sum;
+    return this.#count === 0 ? null : this.total();
+  }
+
+  /** Like {@link value}, but 0 of no amounts: calls that were not made cost nothing. */
+  total(): number | null {
+    return this.#unknownCount > 0 ? null : this.#sum;
   }
 }
 
 /** Adds amounts; null if there are none, or one of them is unknown. */
 export function sumKnown(amounts: Iterable<number | null>): number | null {
+  return sumOf(amounts).value();
+}
+
+/** Adds amounts; null if one of them is unknown, 0 if there are none. */
+export function totalKnown(amounts: Iterable<number | null>): number | null {
+  return sumOf(amounts).total();
+}
+
+function sumOf(amounts: Iterable<number | null>): KnownSum {
   const sum = new KnownSum();
   for (const amount of amounts) sum.add(amount);
-  return sum.value();
+  return sum;
 }

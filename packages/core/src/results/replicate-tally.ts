@@ -186,8 +186,8 @@ export class ReplicateTally {
       states.reduce((sum, state) => sum + pick(state), 0);
     return {
       costUsd: answer.value(),
-      overheadUsd: valueOrZero(overhead),
-      wasteUsd: valueOrZero(waste),
+      overheadUsd: overhead.total(),
+      wasteUsd: waste.total(),
       knownSpendUsd: total(({ sum }) => sum),
       calls: total(({ count }) => count),
       wasteCalls: waste.state().count,
@@ -215,11 +215,6 @@ export class ReplicateTally {
       p99S: seconds(quantile(sorted, 0.99)),
     };
   }
-}
-
-/** Calls that were not made cost nothing. */
-function valueOrZero(costs: KnownSum): number | null {
-  return costs.state().count === 0 ? 0 : costs.value();
 }
 
 function mutablePair(pair: readonly [number, number] | undefined): [number, number] | null {

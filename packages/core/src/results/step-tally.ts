@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { isAnswer } from '../domain/call.ts';
 import type { CellRow } from '../domain/cell.ts';
-import { KnownSum, type KnownSumState, knownSumSchema } from '../domain/known-sum.ts';
+import { KnownSum, type KnownSumState, knownSumSchema, totalKnown } from '../domain/known-sum.ts';
 import type { StepSummary } from './summary.ts';
 
 /** What a {@link StepTally} has counted so far. */
@@ -105,8 +105,6 @@ export function summarizeSteps(tallies: readonly StepTally[]): {
   return { answered, steps };
 }
 
-/** No calls cost nothing. */
 function totalOf(sums: readonly KnownSumState[]): number | null {
-  if (sums.some(({ unknownCount }) => unknownCount > 0)) return null;
-  return sums.reduce((total, { sum }) => total + sum, 0);
+  return totalKnown(sums.map((sum) => new KnownSum(sum).total()));
 }
