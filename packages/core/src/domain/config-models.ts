@@ -5,16 +5,26 @@ import type { GroupHeader } from './group.ts';
 /** Whether lanes had a key when a group was planned, by lane. */
 export type KeyStates = Readonly<Record<string, string>>;
 
-/** Every model that a config names, as its spec writes it (`openai/gpt-9`), in the order of its steps. */
-export function namedModelsOf({
+/** Every model that a config names, after its key path as in `members[0].model`, in the order of its steps. */
+export function placedModelsOf({
   model,
   models = [],
   members = [],
   judge,
   escalate,
-}: ConfigSpec): readonly string[] {
-  const roles = [...members, ...(judge ? [judge] : []), ...(escalate ? [escalate] : [])];
-  return [...(model === undefined ? [] : [model]), ...models, ...roles.map((role) => role.model)];
+}: ConfigSpec): readonly (readonly [path: string, model: string])[] {
+  return [
+    ...(model === undefined ? [] : [['model', model] as const]),
+    ...models.map((ref, index) => [`models[${index}]`, ref] as const),
+    ...members.map((member, index) => [`members[${index}].model`, member.model] as const),
+    ...(judge === undefined ? [] : [['judge.model', judge.model] as const]),
+    ...(escalate === undefined ? [] : [['escalate.model', escalate.model] as const]),
+  ];
+}
+
+/** Every model that a config names, as its spec writes it (`openai/gpt-9`), in the order of its steps. */
+export function namedModelsOf(config: ConfigSpec): readonly string[] {
+  return placedModelsOf(config).map(([, model]) => model);
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { Benchmark, Config, Lane } from '../domain/benchmark.ts';
 import type { BenchmarkSpec, ConfigSpec, RoleSpec } from '../domain/benchmark-spec.ts';
 import { laneOf } from '../domain/breaker.ts';
-import { type KeyStates, namedModelsOf } from '../domain/config-models.ts';
+import { type KeyStates, namedModelsOf, placedModelsOf } from '../domain/config-models.ts';
 import { describeUnknownKind, type ScorerRegistry, type ScorerSpec } from '../domain/scorer.ts';
 import { builtinLanes, SIMULATOR_LANE } from './builtin-lanes.ts';
 import { suggestName } from './nearest-name.ts';
@@ -147,7 +147,7 @@ function configProblems(
 
 function laneNameProblems(spec: BenchmarkSpec, config: ConfigSpec): readonly string[] {
   const known = [...Object.keys(builtinLanes), SIMULATOR_LANE, ...Object.keys(spec.lanes)];
-  return placedModels(config)
+  return placedModelsOf(config)
     .map(([place, model]) => ({ place, lane: laneOf(model) }))
     .filter(({ lane }) => !known.includes(lane))
     .map(
@@ -156,53 +156,36 @@ function laneNameProblems(spec: BenchmarkSpec, config: ConfigSpec): readonly str
     );
 }
 
-/** The models that a config names, each after its key path. */
-function placedModels({
-  model,
-  models = [],
-  members = [],
-  judge,
-  escalate,
-}: ConfigSpec): readonly (readonly [string, string])[] {
-  return [
-    ...(model === undefined ? [] : [['model', model] as const]),
-    ...models.map((ref, index) => [`models[${index}]`, ref] as const),
-    ...members.map((member, index) => [`members[${index}].model`, member.model] as const),
-    ...(judge === undefined ? [] : [['judge.model', judge.model] as const]),
-    ...(escalate === undefined ? [] : [['escalate.model', escalate.model] as const]),
-  ];
-}
-
 /** @param isNew - What a stored group asked, it asked. */
 function promptProblems(
   { prompt, prompt_file: file }: Pick<ConfigSpec, 'prompt' | 'prompt_file'>,
   place: string,
   isNew: boolean,
 ): readonly string[] {
-  const problems: string[] = [];
-  if (prompt !== undefined && file !== undefined) {
-    problems.push(`${place}prompt_file: expected either prompt or prompt_file, received both`);
-  }
-  if (prompt === undefined) return problems;
+  if (prompt === undefined) return [];
   const found = checkTemplate(prompt);
   // A misspelled field is problem enough.
   if (isNew && found.length === 0) found.push(...braceProblems(prompt));
-  return [...problems, ...found.map((problem) => `${place}prompt: ${problem}`)];
+  return [...twoPrompts(file, place), ...found.map((problem) => `${place}prompt: ${problem}`)];
 }
 
 function judgePromptProblems(
   { prompt, prompt_file: file }: RoleSpec,
   memberCount: number,
 ): readonly string[] {
-  if (prompt !== undefined && file !== undefined)
-    return ['judge.prompt_file: expected either prompt or prompt_file, received both'];
   if (prompt === undefined) return [];
   const found = checkTemplate(prompt, memberCount);
   if (found.length === 0 && !usesAnswers(prompt, memberCount))
     found.push(
       `expected {{answers}}, or {{answer_1}} to {{answer_${memberCount}}}, received a template without them all`,
     );
-  return found.map((problem) => `judge.prompt: ${problem}`);
+  return [...twoPrompts(file, 'judge.'), ...found.map((problem) => `judge.prompt: ${problem}`)];
+}
+
+/** @param file - The prompt file of what has a prompt already. */
+function twoPrompts(file: string | undefined, place: string): readonly string[] {
+  if (file === undefined) return [];
+  return [`${place}prompt_file: expected either prompt or prompt_file, received both`];
 }
 
 /** A template without the question, or with a field that is not filled in: it has one brace where two are needed. */
