@@ -21,6 +21,7 @@ import {
   anAnnouncedSubmission,
   anAttempt,
   anEditedHeader,
+  anImportedResult,
   anOpenBreaker,
   aTally,
 } from '../support/builders.ts';
@@ -963,6 +964,21 @@ function describeCompletion(openLedger: OpenLedger): void {
           completion.kind === 'completed' && completion.tally,
         );
       }
+    });
+
+    it('keeps an imported result as it is, and counts none that was not attempted', async () => {
+      await using store = await openLedger(new FakeClock());
+      const result = anImportedResult({ outcome: 'not-attempted', score: null });
+      await store.ledger.claimCell(key, 0, 'ann');
+
+      const { kind } = await store.ledger.completeCell(key, 'ann', result, []);
+
+      expect(kind).toBe('completed');
+      expect(await readCell(store.other)).toMatchObject({ state: 'done', attempts: 0, result });
+      const tallies = await store.ledger.readTallies(key.run);
+      expect(tallies.map(({ counts }) => counts)).toEqual(
+        tallies.map(() => ({ scored: 0, unparsed: 0, ungraded: 0, failed: 0 })),
+      );
     });
 
     it('succeeds only once, even for the same owner', async () => {

@@ -87,6 +87,13 @@ export function aFailedResult(parts: Partial<CellResult> = {}): CellResult {
   return aCellResult({ outcome: 'failed', reason: error.code, error, ...nothing, ...parts });
 }
 
+/** A correct answer that another tool has recorded without its call. */
+export function anImportedResult(parts: Partial<CellResult> = {}): CellResult {
+  const imported = { format: 'echo', position: 0, calls: 1, row: { arm: 'direct', sub_calls: 1 } };
+  const unknown = { attempts: null, startedAt: null, finishedAt: null };
+  return aCellResult({ answer: null, ...noAnswer, ...unknown, imported, ...parts });
+}
+
 /** An attempt that timed out and was followed by a wait. */
 export function anAttempt(parts: Partial<Attempt> = {}): Attempt {
   return {

@@ -321,7 +321,8 @@ export class FakeLedger implements Ledger, CallConditions, GroupRecords {
     const record = this.#ownedBy(key, owner);
     if (record === undefined) return { kind: 'refused' };
     const kept = [...record.attemptLog, ...attemptLog].slice(-limits.attemptLogLength);
-    this.putCell({ ...record, state: 'done', attemptLog: kept, attempts: result.attempts, result });
+    const attempts = result.attempts ?? 0;
+    this.putCell({ ...record, state: 'done', attemptLog: kept, attempts, result });
     const tally = this.#shiftTallies(key.run).find(({ config }) => config === key.config);
     return { kind: 'completed', tally };
   }

@@ -341,7 +341,7 @@ const aGrid = fc.record({
 });
 
 function complete(ledger: FakeLedger, id: string, result = aFailedResult(), generation = 0): void {
-  const { attempts } = result;
+  const attempts = result.attempts ?? 0;
   ledger.putCell({
     key: aCellKey({ id }),
     state: 'done',

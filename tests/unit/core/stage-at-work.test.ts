@@ -303,6 +303,7 @@ class StageAtWork {
       for (const tally of await ledger.readTallies(key.run)) {
         if (tally.config !== key.config) continue;
         const { outcome } = result;
+        if (outcome === 'not-attempted') continue;
         const counts = { ...tally.counts, [outcome]: tally.counts[outcome] + deviation };
         skewed = { ...tally, counts };
         ledger.setTally(skewed);

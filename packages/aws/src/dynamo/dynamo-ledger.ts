@@ -430,7 +430,7 @@ export class DynamoLedger implements Ledger, CallConditions {
     const set = {
       state: 'done',
       leaseUntilMs: 0,
-      attempts: result.attempts,
+      attempts: result.attempts ?? 0,
       outcome: result.outcome,
       completionToken,
       ...(held !== undefined && appendToAttemptLog(held, attemptLog)),

@@ -161,7 +161,7 @@ export class Progress {
     result: Extract<WorkerEvent, { kind: 'cell-completed' }>['result'],
   ): void {
     const config = this.#configs.get(name);
-    if (config === undefined) return;
+    if (config === undefined || result.outcome === 'not-attempted') return;
     config[result.outcome] += 1;
     config.notAttempted -= 1;
     if (config.costUsd !== null) config.costUsd += result.costUsd ?? 0;

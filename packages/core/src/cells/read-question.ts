@@ -60,7 +60,7 @@ export interface StoredQuestion {
  */
 export async function* readStoredQuestions(
   header: GroupHeader,
-  blobs: BlobStore,
+  blobs: Pick<BlobStore, 'readLines'>,
   offset = 0,
 ): AsyncIterable<StoredQuestion> {
   const { key } = header.questions;

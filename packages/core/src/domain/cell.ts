@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { type ErrorClass, type ErrorCode, errorCodesByClass } from '../errors.ts';
 import { callSchema, finishReasonSchema, isAnswer } from './call.ts';
+import { importedRowSchema } from './imported.ts';
 
 /** The key of a cell: one question under one config in one run. */
 export interface CellKey {
@@ -82,9 +83,10 @@ export const noAnswer: RecordedAnswer = {
   hasReasoning: null,
 };
 
-/** What a worker writes when it completes a cell, exactly once per generation. */
+/** What a worker writes when it completes a cell, exactly once per generation; or what is imported of one. */
 export const cellResultSchema = z.strictObject({
-  outcome: outcomeSchema.exclude(['not-attempted']),
+  /** `not-attempted` only for an imported cell, which nobody is going to attempt. */
+  outcome: outcomeSchema,
   /** 0..1; null unless `scored` or `unparsed` (an unparsed answer scores 0). */
   score: z.number().min(0).max(1).nullable(),
   /** The answer the scorer found in the text; null if it found none. */
@@ -95,15 +97,18 @@ export const cellResultSchema = z.strictObject({
   /** Number of the grading that outcome, score, answer and reason come from. */
   grading: z.int().min(1),
   error: cellErrorSchema.nullable(),
-  /** Attempts at the cell's calls, the successful ones included. */
-  attempts: z.int().min(0),
+  /** Attempts at the cell's calls, the successful ones included; null only for an imported cell. */
+  attempts: z.int().min(0).nullable(),
   /** Cost of the calls that answer the steps, those that judge or probe included, USD. */
   costUsd: z.number().nullable(),
   /** Sum of the latencies of the calls that answer the steps, ms. */
   latencyMs: z.number().nullable(),
-  startedAt: z.iso.datetime(),
-  finishedAt: z.iso.datetime(),
+  /** This and `finishedAt`: null only for an imported cell. */
+  startedAt: z.iso.datetime().nullable(),
+  finishedAt: z.iso.datetime().nullable(),
   calls: z.array(callSchema),
+  /** Absent for a cell that was answered here. */
+  imported: importedRowSchema.optional(),
 });
 /** What a worker writes when it completes a cell; see {@link cellResultSchema}. */
 export type CellResult = z.infer<typeof cellResultSchema>;
@@ -120,7 +125,7 @@ export function countRetries({
 }: Pick<CellResult, 'attempts' | 'calls'> & { readonly outcome: Outcome }): number {
   const answerCount = calls.filter(isAnswer).length;
   const neededCount = answerCount + (outcome === 'failed' ? 1 : 0);
-  return Math.max(0, attempts - Math.max(1, neededCount));
+  return Math.max(0, (attempts ?? 0) - Math.max(1, neededCount));
 }
 
 /** A cell as stored in the ledger. A cell that was never claimed has no record. */
@@ -150,7 +155,7 @@ export const cellRowSchema = z.strictObject({
   confidence: z.number().min(0).max(1).nullable(),
   reason: z.string().nullable(),
   error: cellErrorSchema.nullable(),
-  attempts: z.int(),
+  attempts: z.int().nullable(),
   costUsd: z.number().nullable(),
   latencyMs: z.number().nullable(),
   startedAt: z.iso.datetime().nullable(),
@@ -161,6 +166,8 @@ export const cellRowSchema = z.strictObject({
   overheadUsd: z.number().nullable(),
   /** Cost of the discarded calls, USD; null if the cost of any of them is unknown. */
   wasteUsd: z.number().nullable(),
+  /** Absent for a cell that was answered here. */
+  imported: importedRowSchema.optional(),
 });
 /** The published row of a cell. */
 export type CellRow = z.infer<typeof cellRowSchema>;

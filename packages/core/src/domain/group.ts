@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { storedBenchmarkSpecSchema } from './benchmark-spec.ts';
+import { importedFileSchema } from './imported.ts';
 import { type Price, priceSchema } from './price.ts';
 import { scorerSpecSchema } from './scorer.ts';
 
@@ -101,6 +102,8 @@ export const groupHeaderSchema = z.strictObject({
   commit: z.string().nullable(),
   /** Oldest first. */
   edits: z.array(groupEditSchema),
+  /** The file of another tool that all its cells are from: `specSource` is that file. Absent for a group of our own. */
+  imported: importedFileSchema.optional(),
 });
 /** Everything needed to resume a group. */
 export type GroupHeader = z.infer<typeof groupHeaderSchema>;

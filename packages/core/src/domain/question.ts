@@ -66,7 +66,7 @@ export type QuestionMessage = z.infer<typeof questionMessageSchema>;
 /** A question in the normalized form that planning stores and workers read. */
 export const questionSchema = z.strictObject({
   id: questionIdSchema,
-  /** Null if `messages` is given instead. */
+  /** Null if `messages` is given instead, or if it was imported without its text. */
   question: z.string().nullable(),
   messages: z.array(questionMessageSchema).nullable(),
   /** Accepted answers; null if the question has none. */

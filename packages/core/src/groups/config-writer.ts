@@ -291,10 +291,10 @@ function serializeItem(item: object, isFirst: boolean): string {
   return `${isFirst ? '[\n' : ',\n'}  ${JSON.stringify(item)}`;
 }
 
-/** Returns a row's entry in `predictions_*.json`; undefined if the cell has no answer. */
+/** Returns a row's entry in `predictions_*.json`; undefined if the cell has no answer. That of an imported cell may be unknown. */
 export function describePrediction(row: CellRow): object | undefined {
   if (row.outcome === 'failed' || row.outcome === 'not-attempted') return undefined;
-  if (!row.calls.some(isAnswer)) return undefined;
+  if (row.imported === undefined && !row.calls.some(isAnswer)) return undefined;
   return { id: row.id, answer_text: row.answer, answer_confidence: row.confidence };
 }
 

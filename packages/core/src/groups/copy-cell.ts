@@ -15,6 +15,9 @@ import type { Ledger } from '../ports/ledger.ts';
  */
 const OWNER = 'copy';
 
+/** What a cell is copied from, beside its record. */
+export type CellSource = Pick<Ledger, 'readJournal' | 'readSubmissions'>;
+
 /** The records of one cell in two ledgers. */
 export interface CellPair {
   readonly source: CellRecord;
@@ -44,7 +47,7 @@ export interface CellCopy {
  * The cell is claimed before its journal is written, because a worker treats the journal of a cell that was
  * never claimed as empty. After a crash, the next copy or a worker continues with the cell.
  */
-export async function copyCell(pair: CellPair, from: Ledger, to: Ledger): Promise<CellCopy> {
+export async function copyCell(pair: CellPair, from: CellSource, to: Ledger): Promise<CellCopy> {
   const { source, target } = pair;
   if (isSame(source.result, target?.result) && isGraded(target)) {
     return { outcome: 'kept', callCount: 0, isDone: true };
@@ -78,7 +81,7 @@ interface JournalDifference {
 
 async function compareJournals(
   { source: { key }, target }: CellPair,
-  from: Ledger,
+  from: CellSource,
   to: Ledger,
 ): Promise<JournalDifference> {
   const [sourceJournal, targetJournal] = await Promise.all([
@@ -112,7 +115,7 @@ async function commitCalls(
 /** Copies the responses that are still expected, so that the target polls them and asks for no others. */
 async function copySubmissions(
   { key, result }: CellRecord,
-  from: Ledger,
+  from: CellSource,
   to: Ledger,
 ): Promise<void> {
   if (result !== undefined) return;

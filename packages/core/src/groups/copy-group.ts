@@ -14,7 +14,7 @@ import type { Ledger } from '../ports/ledger.ts';
 import type { TaskQueue } from '../ports/task-queue.ts';
 import type { LoadedGroup } from '../spec/load-group.ts';
 import { createSelector } from '../spec/questions/select-questions.ts';
-import { type CellCopy, copyCell } from './copy-cell.ts';
+import { type CellCopy, type CellSource, copyCell } from './copy-cell.ts';
 import { plannedConfigs, publishedKeys } from './edition.ts';
 import { fillPool } from './fill-pool.ts';
 import {
@@ -29,15 +29,21 @@ import { chooseMissing, sendTasks } from './send-tasks.ts';
 /** Cells copied concurrently: hides the latency of a remote store and fills a local store's batches. */
 const CELLS_AT_ONCE = 64;
 
-/** The stores a group is copied from or to. */
+/** The stores a group is copied to. */
 export interface GroupStores {
   readonly ledger: Ledger;
   readonly blobs: BlobStore;
 }
 
+/** What a group is read from while it is copied. */
+export interface CopySource {
+  readonly ledger: CellSource & Pick<Ledger, 'readCells' | 'listDiscardedCalls'>;
+  readonly blobs: Pick<BlobStore, 'has' | 'readLines' | 'readText'>;
+}
+
 /** Options of {@link copyGroup}. */
 export interface CopyOrder {
-  readonly from: GroupStores;
+  readonly from: CopySource;
   readonly to: GroupStores & {
     /** Receives the tasks of cells without a result. Absent: they are sent when the group is resumed. */
     readonly queue?: Pick<TaskQueue, 'send'>;
@@ -47,7 +53,7 @@ export interface CopyOrder {
     readonly pool: CallPool;
   };
   /** The faster of the two blob stores; the copy reads the questions from it. */
-  readonly near: BlobStore;
+  readonly near: Pick<BlobStore, 'readLines'>;
   readonly createDigest: CreateDigest;
   /** Called with the counts so far after each page. */
   readonly observe?: (counts: CopyCounts) => void;
@@ -192,7 +198,7 @@ async function copyGradings(
   await writeGradings(header.group, gradings, to.blobs);
 }
 
-async function* linesOf(blobs: BlobStore, key: string): AsyncIterable<string> {
+async function* linesOf(blobs: Pick<BlobStore, 'readLines'>, key: string): AsyncIterable<string> {
   for await (const line of blobs.readLines(key)) yield `${line}\n`;
 }
 
@@ -213,7 +219,7 @@ async function copyQuestions(
 /** Yields the text of a question file, and throws at the end if its digest is wrong. */
 async function* readChecked(
   { key, sha256 }: GroupHeader['questions'],
-  blobs: BlobStore,
+  blobs: Pick<BlobStore, 'readLines'>,
   createDigest: CreateDigest,
 ): AsyncIterable<string> {
   const digest = createDigest();
@@ -273,7 +279,7 @@ async function copyDiscardedCalls(
 
 async function* readPages(
   header: GroupHeader,
-  blobs: BlobStore,
+  blobs: Pick<BlobStore, 'readLines'>,
 ): AsyncIterable<readonly Question[]> {
   let page: Question[] = [];
   for await (const { question } of readStoredQuestions(header, blobs)) {

@@ -25,7 +25,10 @@ export function gradingFolder(group: string, number: number): string {
  *
  * @throws {ThriceError} `store-unusable` when their list is damaged.
  */
-export async function readGradings(header: GroupHeader, blobs: BlobStore): Promise<Gradings> {
+export async function readGradings(
+  header: GroupHeader,
+  blobs: Pick<BlobStore, 'readText'>,
+): Promise<Gradings> {
   const key = gradingsKey(header.group);
   const text = await blobs.readText(key);
   const planned = describePlanned(header);

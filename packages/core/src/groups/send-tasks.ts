@@ -122,7 +122,7 @@ export interface SentPage {
 
 /** Where questions are read and tasks are sent. */
 export interface TaskStores {
-  readonly blobs: BlobStore;
+  readonly blobs: Pick<BlobStore, 'readLines'>;
   readonly queue: Pick<TaskQueue, 'send'>;
 }
 
@@ -153,7 +153,7 @@ interface WalkPage {
 
 async function* readWalk(
   { header, runs, configs, from }: TaskWalk,
-  blobs: BlobStore,
+  blobs: Pick<BlobStore, 'readLines'>,
 ): AsyncIterable<WalkPage> {
   const firstIndex = from === undefined ? 0 : Math.max(0, runs.indexOf(from.run));
   for (const run of runs.slice(firstIndex)) {
@@ -240,7 +240,7 @@ async function chooseOnPage(
 /** Reads the questions of a group page by page. */
 export async function* readPages(
   header: GroupHeader,
-  blobs: BlobStore,
+  blobs: Pick<BlobStore, 'readLines'>,
   offset = 0,
 ): AsyncIterable<readonly StoredQuestion[]> {
   let page: StoredQuestion[] = [];

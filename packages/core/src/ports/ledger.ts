@@ -138,7 +138,10 @@ export interface Ledger {
     existing: Submission | undefined,
     submission: Submission,
   ): Promise<boolean>;
-  /** Writes the result of a cell exactly once, if `owner` holds the lease. */
+  /**
+   * Writes the result of a cell exactly once, if `owner` holds the lease. No tally counts an imported result that was
+   * not attempted, and the record of a result without a known number of attempts has 0.
+   */
   completeCell(
     key: CellKey,
     owner: string,

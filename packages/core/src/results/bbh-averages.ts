@@ -43,6 +43,11 @@ const ALGORITHMIC: readonly (readonly string[])[] = [
 
 const ALL_SUBTASKS = [...NLP, ...ALGORITHMIC].flat();
 
+/** The number of questions in a subtask; undefined for what is none. */
+export function bbhSizeOf(subtask: string): number | undefined {
+  return ALL_SUBTASKS.includes(subtask) ? (OTHER_SIZES[subtask] ?? USUAL_SIZE) : undefined;
+}
+
 /**
  * Computes the averages that are in use for BIG-Bench Hard, each under its own name.
  *
@@ -97,6 +102,7 @@ function paperAverage(
 
 function hasEveryScore(summary: TagSummary | undefined, subtask: string): boolean {
   if (summary === undefined) return false;
-  const size = OTHER_SIZES[subtask] ?? USUAL_SIZE;
-  return summary.questions === size && summary.scored + summary.unparsed === summary.cells;
+  return (
+    summary.questions === bbhSizeOf(subtask) && summary.scored + summary.unparsed === summary.cells
+  );
 }

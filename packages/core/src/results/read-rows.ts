@@ -216,7 +216,9 @@ function toRow(
   },
 ): CellRow {
   const calls = [...result.calls, ...waste];
-  const { costUsd, overheadUsd, wasteUsd } = costsOf(calls);
+  const { imported } = result;
+  const { costUsd, overheadUsd, wasteUsd } =
+    imported === undefined ? costsOf(calls) : UNKNOWN_COSTS;
   return {
     schemaVersion: 1,
     run,
@@ -242,8 +244,16 @@ function toRow(
     calls,
     overheadUsd,
     wasteUsd,
+    ...(imported && { imported }),
   };
 }
+
+/** Calls were made for an imported cell, and nobody knows what they cost. */
+const UNKNOWN_COSTS: ReturnType<typeof costsOf> = {
+  costUsd: null,
+  overheadUsd: null,
+  wasteUsd: null,
+};
 
 /** Computes the costs of a row again. */
 function withPrices(row: CellRow, prices: Prices): CellRow {

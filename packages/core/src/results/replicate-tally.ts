@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { isAnswer, type Purpose, purposeOf } from '../domain/call.ts';
 import type { CellRow } from '../domain/cell.ts';
+import type { ImportedRow } from '../domain/imported.ts';
 import { KnownSum, type KnownSumState, knownSumSchema, NO_SUM } from '../domain/known-sum.ts';
 import { quantile } from '../statistics/quantile.ts';
 import { wilsonInterval } from '../statistics/wilson-interval.ts';
@@ -32,6 +33,8 @@ export const replicateTallySchema = z.strictObject({
   scoreSquareSum: z.number(),
   correct: count,
   truncated: count,
+  /** Cells that were imported, whose calls are counted as answers of unknown cost. */
+  imported: count,
 });
 /** What a {@link ReplicateTally} has counted so far. */
 export type ReplicateTallyState = z.infer<typeof replicateTallySchema>;
@@ -46,6 +49,7 @@ const empty: ReplicateTallyState = {
   scoreSquareSum: 0,
   correct: 0,
   truncated: 0,
+  imported: 0,
 };
 
 /** Tallies the rows of one config in one run, one at a time. Memory use depends on how many different latencies they have. */
@@ -60,6 +64,7 @@ export class ReplicateTally {
   #scoreSquareSum: number;
   #correct: number;
   #truncated: number;
+  #imported: number;
 
   /** @param from - The state of another tally, to continue with. @default no rows added */
   constructor(run: string, from: ReplicateTallyState = empty) {
@@ -79,6 +84,7 @@ export class ReplicateTally {
     this.#scoreSquareSum = from.scoreSquareSum;
     this.#correct = from.correct;
     this.#truncated = from.truncated;
+    this.#imported = from.imported;
   }
 
   add(row: CellRow): void {
@@ -95,8 +101,14 @@ export class ReplicateTally {
       this.#inputTokens.add(call.inputTokens);
       this.#outputTokens.add(call.outputTokens);
     }
+    if (row.imported !== undefined) this.#addImported(row.imported);
     if (row.latencyMs !== null && this.#latencies instanceof ValueCounts)
       this.#latencies.add(row.latencyMs);
+  }
+
+  #addImported({ calls }: ImportedRow): void {
+    this.#imported += 1;
+    for (let call = 0; call < calls; call += 1) this.#costs.answer.add(null);
   }
 
   /** Rows added so far. */
@@ -127,6 +139,7 @@ export class ReplicateTally {
       scoreSquareSum: this.#scoreSquareSum,
       correct: this.#correct,
       truncated: this.#truncated,
+      imported: this.#imported,
     };
   }
 
@@ -186,8 +199,8 @@ export class ReplicateTally {
       states.reduce((sum, state) => sum + pick(state), 0);
     return {
       costUsd: answer.value(),
-      overheadUsd: overhead.total(),
-      wasteUsd: waste.total(),
+      overheadUsd: this.#imported > 0 ? null : overhead.total(),
+      wasteUsd: this.#imported > 0 ? null : waste.total(),
       knownSpendUsd: total(({ sum }) => sum),
       calls: total(({ count }) => count),
       wasteCalls: waste.state().count,

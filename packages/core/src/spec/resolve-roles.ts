@@ -2,6 +2,7 @@ import type { Combination, ModelUse, Role } from '../domain/benchmark.ts';
 import type { ConfigSpec, RoleSpec } from '../domain/benchmark-spec.ts';
 import { laneOf } from '../domain/breaker.ts';
 import { type KeyStates, modelsOf, modelsWithoutKey } from '../domain/config-models.ts';
+import { IMPORTED } from '../domain/imported.ts';
 import type { ScorerSpec } from '../domain/scorer.ts';
 
 /** What a model is asked, and how, as the spec writes it. */
@@ -165,6 +166,8 @@ const REQUIRED: Readonly<Record<string, Partial<Record<SolverKey, string>>>> = {
   router: { models: 'a list, as in ["anthropic/claude-opus-4-6", "openai/gpt-5.2"]' },
   cascade: { members: 'at least two tables with a model', escalate: 'a table with a model' },
   vote: {},
+  // Nobody asks for the cells of a group that was imported.
+  [IMPORTED]: {},
 };
 
 function missingKeys(config: ConfigSpec): readonly string[] {

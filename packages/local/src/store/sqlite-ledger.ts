@@ -300,7 +300,7 @@ export class SqliteLedger implements Ledger {
     return await this.#commit.write((): Completion => {
       const fullLog = attemptLog.length === 0 ? null : this.#appendToAttemptLog(key, attemptLog);
       const { changes } = this.#sql.completeCell.run(
-        result.attempts,
+        result.attempts ?? 0,
         fullLog,
         result.outcome,
         text,
