@@ -163,12 +163,20 @@ const rules: readonly Rule[] = [
     forbidden: [`${core}dlq/`, `${core}groups/`, `${core}results/`],
     planted: file(`${core}cells/worker.ts`, "import { replayMessages } from '../dlq/replay.ts';"),
   }),
-  importsNever('core/results is below dlq and groups', {
+  importsNever('core/results is below dlq, formats and groups', {
     covers: [`${core}results/`],
-    forbidden: [`${core}dlq/`, `${core}groups/`],
+    forbidden: [`${core}dlq/`, `${core}formats/`, `${core}groups/`],
     planted: file(
       `${core}results/table.ts`,
       "import { planGroup } from '../groups/plan-group.ts';",
+    ),
+  }),
+  importsNever('core/formats is below dlq and groups', {
+    covers: [`${core}formats/`],
+    forbidden: [`${core}dlq/`, `${core}groups/`],
+    planted: file(
+      `${core}formats/registry.ts`,
+      "import { importGroup } from '../groups/import-group.ts';",
     ),
   }),
   ...[

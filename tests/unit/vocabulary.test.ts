@@ -90,6 +90,7 @@ const replacedWords: readonly ReplacedWord[] = [
     word: 'verdict',
     instead: 'grade; without a verdict: ungraded',
     pattern: /verdict/i,
+    allowedIn: ['tests/support/echo-expectation.ts'],
     planted: ['readVerdict(text)'],
   },
   {

@@ -262,6 +262,8 @@ export type { ConfigEstimate, Estimate, Estimated } from './estimate/estimate.ts
 export type { CellFacts, Pilot } from './estimate/estimate-config.ts';
 export { type EstimatedPlan, estimatePlan } from './estimate/estimate-plan.ts';
 export { readPilot } from './estimate/read-pilot.ts';
+export { findFormat } from './formats/registry.ts';
+export type { FileContent, ResultFormat } from './formats/result-format.ts';
 export { checkBudget } from './groups/check-budget.ts';
 export { type CopyCounts, type CopyOrder, copyGroup } from './groups/copy-group.ts';
 export {
@@ -298,6 +300,7 @@ export {
   readGradings,
   withCurrentGrading,
 } from './groups/gradings.ts';
+export { type GroupImport, importGroup } from './groups/import-group.ts';
 export {
   isSendingDue,
   type NotificationStores,

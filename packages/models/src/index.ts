@@ -14,6 +14,7 @@ export type {
 } from './transport/http-transport.ts';
 export { isLoopback } from './transport/is-loopback.ts';
 export { openTransport, type TransportInit } from './transport/open-transport.ts';
+export { classifyErrorText } from './vendors/classify-error-text.ts';
 export { mapHttpError } from './vendors/map-http-error.ts';
 export { mapLimitText } from './vendors/map-limit-text.ts';
 export { parseDuration, parseRetryAfter } from './vendors/parse-reset.ts';

@@ -268,7 +268,7 @@ function interrupted(group: string): ThriceError {
   });
 }
 
-/** Turns `2026-11-20T10:15:00.000Z` into `20261120T101500Z`. */
-function compactInstant(iso: string): string {
+/** Turns `2026-11-20T10:15:00.000Z` into `20261120T101500Z`, as in names of groups. */
+export function compactInstant(iso: string): string {
   return `${iso.slice(0, 19).replace(/[-:]/g, '')}Z`;
 }

@@ -2,7 +2,9 @@ import { replayAnswer } from '../cells/replay-answer.ts';
 import type { Benchmark, Config } from '../domain/benchmark.ts';
 import { costsOf, isAnswer } from '../domain/call.ts';
 import { type CellRow, hasScore } from '../domain/cell.ts';
+import type { ImportedRow } from '../domain/imported.ts';
 import type { Question } from '../domain/question.ts';
+import { resultFormats } from '../formats/registry.ts';
 import { limits } from '../limits.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
 import type { CreateDigest } from '../ports/digest.ts';
@@ -56,6 +58,10 @@ export class RowCheck {
   }
 
   async check(where: string, row: CellRow, question: Question, config: Config): Promise<void> {
+    if (row.imported !== undefined) {
+      this.#checkImported(where, row, row.imported);
+      return;
+    }
     const answers = row.calls.filter(isAnswer);
     if (answers.length === 0 && hasScore(row.outcome)) {
       this.#report.add(`${where}: a score without a call`);
@@ -68,6 +74,22 @@ export class RowCheck {
       if (!isRecorded) return;
     }
     await this.#checkGrade(where, row, question, config);
+  }
+
+  /** Checks that the row of the other tool gives the recorded grade. */
+  #checkImported(where: string, row: CellRow, imported: ImportedRow): void {
+    const format = resultFormats.get(imported.format);
+    if (format === undefined || this.#notRescored.has(row.config)) return;
+    this.#report.rescored += 1;
+    const grade = format.grade(imported, row.error);
+    if (grade === undefined) {
+      this.#report.add(`${where}: imported.row: expected a row of ${format.name}`);
+      return;
+    }
+    const { outcome, score, answer, reason, costUsd, overheadUsd, wasteUsd } = row;
+    const unknown = { costUsd: null, overheadUsd: null, wasteUsd: null };
+    const given = { outcome, score, answer, reason, costUsd, overheadUsd, wasteUsd };
+    this.#report.compareLeaves(where, given, { ...grade, ...unknown }, 'its imported row gives');
   }
 
   /** Checks that the tokens of each call, at the spec's price, give its cost, and the calls the cell's. */
@@ -105,7 +127,7 @@ export class RowCheck {
     const derived = { error: null, latencyMs: totalMs, startedAt: first };
     this.#report.compareLeaves(where, { error, latencyMs, startedAt }, derived, 'its calls give');
     if (finishedAt === null) this.#report.add(`${where}: an answered cell without a finish`);
-    if (attempts < answers.length) {
+    if (attempts === null || attempts < answers.length) {
       this.#report.add(
         `${where}: ${attempts} attempts, but ${answers.length} calls gave an answer`,
       );
@@ -202,7 +224,7 @@ function describeOtherVersions(
 ): ReadonlyMap<string, string> {
   return new Map(
     grading.configs.flatMap(({ config, scorer: { kind }, version }) => {
-      const own = scorers.get(kind)?.version;
+      const own = (scorers.get(kind) ?? resultFormats.get(kind))?.version;
       if (own !== undefined && (version === null || version === own)) return [];
       const here = own === undefined ? 'which this release does not have' : `not version ${own}`;
       const reason = `grading ${grading.number}: ${config} was graded by version ${version ?? '(unknown)'} of scorer "${kind}", ${here}; its grades were not made again`;

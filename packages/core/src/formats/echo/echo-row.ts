@@ -1,0 +1,47 @@
+import * as z from 'zod';
+import { questionIdSchema } from '../../domain/question.ts';
+
+/** What a task is called: `bbh/snarks/3` or `HumanEval/20`. */
+const TASK = /^(?:bbh\/(?<subtask>[^/]+)|HumanEval)\/(?<index>0|[1-9]\d{0,8})$/;
+
+/** The first line of a sweep over BIG-Bench Hard: items `start` to `start + n_per_subtask - 1` of each subtask. */
+export const echoMetaSchema = z.strictObject({
+  _meta: z.literal(true),
+  benchmark: z.literal('bbh'),
+  subtasks: z.array(z.string().min(1)).min(1),
+  n_per_subtask: z.int().min(1),
+  start: z.int().min(0),
+  arms: z.array(z.string().min(1)).min(1),
+});
+/** The first line of a sweep over BIG-Bench Hard. */
+export type EchoMeta = z.infer<typeof echoMetaSchema>;
+
+/** What one arm made of one task. */
+export const echoRowSchema = z.strictObject({
+  task_id: questionIdSchema.regex(TASK, 'expected bbh/SUBTASK/INDEX or HumanEval/INDEX'),
+  arm: z.string().min(1),
+  passed: z.boolean(),
+  detail: z.string(),
+  /** Of the whole arm; null where an export does not know it. */
+  wall_seconds: z.number().min(0).nullable(),
+  /** Calls of the arm; 0 if any of them threw. */
+  sub_calls: z.int().min(0),
+  /** HumanEval has none. */
+  benchmark: z.literal('bbh').optional(),
+});
+/** What one arm made of one task. */
+export type EchoRow = z.infer<typeof echoRowSchema>;
+
+/** A task by its parts; the subtask is undefined for HumanEval. */
+export interface EchoTask {
+  readonly subtask: string | undefined;
+  readonly index: number;
+}
+
+/** Returns undefined for the id of a question that Echo has no name for. */
+export function parseTask(id: string): EchoTask | undefined {
+  const parts = TASK.exec(id)?.groups;
+  return parts === undefined
+    ? undefined
+    : { subtask: parts['subtask'], index: Number(parts['index']) };
+}

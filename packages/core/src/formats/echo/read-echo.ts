@@ -1,0 +1,206 @@
+import { type CellError, type CellResult, noAnswer } from '../../domain/cell.ts';
+import type { Question } from '../../domain/question.ts';
+import { ThriceError } from '../../errors.ts';
+import { bbhSizeOf } from '../../results/bbh-averages.ts';
+import { countOf } from '../../wording.ts';
+import type { ClassifyError, FileContent, ResultFile } from '../result-format.ts';
+import { type EchoMeta, type EchoRow, parseTask } from './echo-row.ts';
+import { gradeEchoRow, readOtherAnswer } from './grade-echo-row.ts';
+import { type EchoLines, type PlacedRow, readEchoLines } from './read-echo-lines.ts';
+
+/** The name of a file says when its sweep began, and over how many tasks it is. */
+const FILE_NAME =
+  /(?:^|\/)(?<year>\d{4})(?<month>\d\d)(?<day>\d\d)T(?<hour>\d\d)(?<minute>\d\d)(?<second>\d\d)Z(?:_bbh)?_n(?<tasks>\d{1,9})\.jsonl$/;
+
+/**
+ * From this day on, no call could read the instructions of the project that it ran in.
+ *
+ * @see https://github.com/enspyrco/echo (its authors declared four files of before invalid)
+ */
+const ISOLATED_SINCE = '2026-06-30';
+
+/**
+ * Reads an Echo file.
+ *
+ * The questions are those of the first line, or of the rows where there is none. Their texts are not in the file, and
+ * neither is a target that no wrong answer was compared with.
+ *
+ * @throws {ThriceError} `invalid-file`, with the line.
+ */
+export function readEcho(file: ResultFile, classify: ClassifyError): FileContent {
+  const lines = readEchoLines(file);
+  const { meta, rows } = lines;
+  refuseRepeated(file, rows);
+  const targets = readTargets(file, rows);
+  const ids = new Set([...(meta === undefined ? [] : plannedTasks(meta)), ...idsOf(rows)]);
+  const arms = new Set([...(meta?.arms ?? []), ...rows.map(({ row }) => row.arm)]);
+  const isBbh = rows.some(({ row }) => parseTask(row.task_id)?.subtask !== undefined);
+  const name = FILE_NAME.exec(file.path)?.groups;
+  const startedAt = name && startOf(name);
+  return {
+    benchmark: isBbh ? 'echo-bbh' : 'echo-humaneval',
+    startedAt,
+    questions: [...ids].map((id) => toQuestion(id, targets.get(id))),
+    configs: new Map(
+      [...arms].map((arm) => [arm, resultsOf(arm, rows, (text) => classify(text, startedAt))]),
+    ),
+    file: {
+      format: 'echo',
+      head: meta ?? null,
+      notices: noticesOf(lines, { ids, startedAt, namedTasks: Number(name?.['tasks']) }),
+    },
+  };
+}
+
+function idsOf(rows: readonly PlacedRow[]): readonly string[] {
+  return rows.map(({ row }) => row.task_id);
+}
+
+/** @throws {ThriceError} `invalid-file` for a second row of a task and an arm. */
+function refuseRepeated({ path }: ResultFile, rows: readonly PlacedRow[]): void {
+  const lines = new Map<string, number>();
+  for (const { row, line } of rows) {
+    const key = JSON.stringify([row.task_id, row.arm]);
+    const first = lines.get(key);
+    if (first !== undefined) {
+      throw new ThriceError({
+        code: 'invalid-file',
+        message: `${path}:${line}: expected one row of arm "${row.arm}" for task "${row.task_id}", received a second one; the first is in line ${first}`,
+      });
+    }
+    lines.set(key, line);
+  }
+}
+
+/** @throws {ThriceError} `invalid-file` if rows name different targets of a task. */
+function readTargets(
+  { path }: ResultFile,
+  rows: readonly PlacedRow[],
+): ReadonlyMap<string, string> {
+  const targets = new Map<string, string>();
+  for (const { row, line } of rows) {
+    const target = readOtherAnswer(row)?.target;
+    if (target === undefined) continue;
+    const known = targets.get(row.task_id) ?? target;
+    if (known !== target) {
+      throw new ThriceError({
+        code: 'invalid-file',
+        message: `${path}:${line}: detail: expected the target "${known}" of the rows of "${row.task_id}" before, received "${target}"`,
+      });
+    }
+    targets.set(row.task_id, target);
+  }
+  return targets;
+}
+
+/** The tasks that a sweep planned; a subtask may have fewer items than it asked for. */
+function plannedTasks({ subtasks, start, n_per_subtask: count }: EchoMeta): readonly string[] {
+  return subtasks.flatMap((subtask) => {
+    const end = Math.min(start + count, bbhSizeOf(subtask) ?? start + count);
+    return Array.from(
+      { length: Math.max(0, end - start) },
+      (_, index) => `bbh/${subtask}/${start + index}`,
+    );
+  });
+}
+
+function toQuestion(id: string, target: string | undefined): Question {
+  const { subtask, index } = parseTask(id) ?? {};
+  return {
+    id,
+    question: null,
+    messages: null,
+    target: target === undefined ? null : [target],
+    choices: null,
+    rubric: null,
+    tags: subtask === undefined ? {} : { subtask },
+    metadata: { index },
+  };
+}
+
+function resultsOf(
+  arm: string,
+  rows: readonly PlacedRow[],
+  classify: (text: string) => CellError,
+): ReadonlyMap<string, CellResult> {
+  return new Map(
+    rows.flatMap(({ row }, position): [string, CellResult][] =>
+      row.arm === arm ? [[row.task_id, toResult(row, position, classify)]] : [],
+    ),
+  );
+}
+
+/** What Echo does not record is null: attempts, texts, times of day, and the cost. */
+function toResult(
+  row: EchoRow,
+  position: number,
+  classify: (text: string) => CellError,
+): CellResult {
+  const hasAnswer = row.sub_calls > 0;
+  const error = hasAnswer ? null : classify(row.detail);
+  const { wall_seconds: seconds } = row;
+  return {
+    ...gradeEchoRow(row, error),
+    ...noAnswer,
+    grading: 1,
+    error,
+    attempts: null,
+    costUsd: null,
+    latencyMs: hasAnswer && seconds !== null ? Math.round(seconds * 1000) : null,
+    startedAt: null,
+    finishedAt: null,
+    calls: [],
+    imported: { format: 'echo', position, calls: row.sub_calls, row },
+  };
+}
+
+function startOf(name: Readonly<Record<string, string>>): string {
+  const { year, month, day, hour, minute, second } = name;
+  return `${year}-${month}-${day}T${hour}:${minute}:${second}.000Z`;
+}
+
+function noticesOf(
+  { meta, rows, notices }: EchoLines,
+  {
+    ids,
+    startedAt,
+    namedTasks,
+  }: {
+    readonly ids: ReadonlySet<string>;
+    readonly startedAt: string | undefined;
+    /** NaN if the name says nothing. */
+    readonly namedTasks: number;
+  },
+): string[] {
+  const unplanned = meta === undefined ? [] : rows.filter(({ row }) => !isPlannedRow(row, meta));
+  return [
+    ...notices,
+    ...(startedAt === undefined
+      ? [
+          'the name of the file does not say when the sweep began, as 20260613T051627Z_bbh_n30.jsonl does',
+        ]
+      : startedAt < ISOLATED_SINCE
+        ? [
+            `pre-isolation: before ${ISOLATED_SINCE}, calls could read the instructions of the project`,
+          ]
+        : []),
+    ...(meta === undefined && namedTasks > ids.size
+      ? [`the name says ${namedTasks} tasks, the rows are of ${ids.size}: the others are unknown`]
+      : []),
+    ...(unplanned.length === 0
+      ? []
+      : [
+          `not planned by the first line: ${countOf(unplanned.length, 'row')}, the first in line ${unplanned[0]?.line}`,
+        ]),
+  ];
+}
+
+function isPlannedRow(
+  { task_id: id, arm }: EchoRow,
+  { arms, subtasks, start, n_per_subtask: count }: EchoMeta,
+): boolean {
+  const { subtask = '', index = -1 } = parseTask(id) ?? {};
+  return (
+    arms.includes(arm) && subtasks.includes(subtask) && index >= start && index < start + count
+  );
+}

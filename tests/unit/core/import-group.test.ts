@@ -1,0 +1,176 @@
+import {
+  type CellError,
+  type CopyOrder,
+  finalizeGroup,
+  findFormat,
+  type GroupHeader,
+  importGroup,
+  loadGroup,
+  readRows,
+  verifyGroup,
+} from '@thrice/core';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { collect } from '../../support/collect.ts';
+import { crashingStores } from '../../support/crashing-stores.ts';
+import { anEchoLine, anEchoMeta, linesOf } from '../../support/echo-rows.ts';
+import { FakeEngine } from '../../support/fake-engine.ts';
+import { createTestDigest } from '../../support/fake-source-reader.ts';
+
+const exhausted: CellError = { class: 'exhausted', code: 'quota-exhausted', message: 'no quota' };
+const format = findFormat('echo');
+
+/** A sweep over three tasks and two arms: with every outcome, an exotic text and numbers of every form. */
+const sweep = linesOf(
+  anEchoMeta({ count: 3, arms: ['haiku-only', 'echo-judge'] }),
+  anEchoLine({ task: 'bbh/snarks/0', seconds: '7.0' }),
+  anEchoLine({ task: 'bbh/snarks/0', arm: 'echo-judge', calls: 3, seconds: '5.5e-05' }),
+  anEchoLine({ task: 'bbh/snarks/1', passed: false, seconds: '12.396137503092177' }),
+  anEchoLine({
+    task: 'bbh/snarks/1',
+    arm: 'echo-judge',
+    passed: false,
+    detail: 'RuntimeError: "quota" \\u2028',
+    calls: 0,
+  }).replaceAll('\\\\', '\\'),
+  anEchoLine({ task: 'bbh/snarks/2', passed: false, detail: 'unparseable', seconds: '1e+16' }),
+  anEchoLine({ task: 'bbh/snarks/2', arm: 'echo-judge', detail: 'scorer KeyError: 1' }),
+);
+
+async function importSweep(
+  { ledger, blobs, pool }: Pick<CopyOrder['to'], 'ledger' | 'blobs' | 'pool'>,
+  { text = sweep, path = '/a/20260701T000922Z_bbh_n3.jsonl' } = {},
+) {
+  return await importGroup(
+    {
+      content: format.read({ path, text }, () => exhausted),
+      source: { path, sha256: sha256(text) },
+      importedAt: '2026-11-20T10:15:00.000Z',
+      commandLine: ['import', 'echo', path],
+      toolVersion: '0.1.0',
+    },
+    { ledger, blobs, pool, createDigest: createTestDigest },
+  );
+}
+
+function sha256(text: string): string {
+  const digest = createTestDigest();
+  digest.update(text);
+  return digest.hex();
+}
+
+async function exported(header: GroupHeader, engine: FakeEngine): Promise<string> {
+  const { benchmark } = loadGroup({ header, state: 'active', isPlanned: true });
+  const [run = ''] = header.runs;
+  const rows = benchmark.configs.map((config) => collect(readRows(header, run, config, engine)));
+  return [...format.write({ header, rows: (await Promise.all(rows)).flat() })].join('');
+}
+
+describe('importGroup', () => {
+  it('stores a group that can be summarized, verified and exported byte for byte', async () => {
+    const engine = new FakeEngine();
+
+    const { group, counts } = await importSweep(engine);
+    const summary = await finalizeGroup(group, engine, { earlyExitCode: undefined });
+    const verification = await verifyGroup(group.header, group.benchmark, engine);
+
+    expect(counts).toMatchObject({ copied: 6, targetLeft: 0 });
+    expect(await engine.ledger.readGroup(group.header.group)).toMatchObject({
+      state: 'active',
+      isPlanned: true,
+    });
+    expect(group.header.group).toBe(`echo-bbh-20260701T000922Z-${sha256(sweep).slice(0, 4)}`);
+    expect(summary.configs.map(({ replicates: [figures] }) => figures)).toMatchObject([
+      { scored: 2, unparsed: 1, correct: 1, coverage: 1, score: 1 / 3, calls: 3 },
+      {
+        ...{ scored: 1, ungraded: 1, failed: 0, notAttempted: 1, correct: 1, coverage: 1 / 3 },
+        ...{ headline: null, scoreLower: 1 / 3, scoreUpper: 1 },
+        ...{ costUsd: null, overheadUsd: null, wasteUsd: null, unpricedCalls: 4, calls: 4 },
+      },
+    ]);
+    expect(verification).toMatchObject({ rows: 6, rescored: 6, notRescored: [], mismatches: [] });
+    expect(await exported(group.header, engine)).toBe(sweep);
+  });
+
+  it('finds the group of the same file again, under whatever path', async () => {
+    const engine = new FakeEngine();
+    const first = await importSweep(engine);
+
+    const again = await importSweep(engine, { path: '/b/copy.jsonl' });
+
+    expect(again.group.header).toEqual(first.group.header);
+    expect(again.counts).toMatchObject({ copied: 0, kept: 6 });
+    expect(await engine.ledger.listGroups()).toHaveLength(1);
+  });
+
+  it('keeps files of the same sweep apart', async () => {
+    const engine = new FakeEngine();
+    const whole = await importSweep(engine);
+    const torn = await importSweep(engine, { text: sweep.slice(0, -40) });
+
+    expect(torn.group.header.group).not.toBe(whole.group.header.group);
+    expect(torn.counts).toMatchObject({ copied: 5, targetLeft: 1 });
+    expect(await engine.ledger.readGroup(torn.group.header.group)).toMatchObject({
+      state: 'active',
+      isPlanned: true,
+    });
+    expect(await exported(torn.group.header, engine)).toBe(
+      sweep.slice(0, sweep.trimEnd().lastIndexOf('\n') + 1),
+    );
+  });
+
+  it('refuses the file of a group that is being deleted', async () => {
+    const engine = new FakeEngine();
+    const { group } = await importSweep(engine);
+    await engine.ledger.setGroupState(group.header.group, 'deleting');
+
+    await expect(importSweep(engine)).rejects.toMatchObject({ code: 'unknown-group' });
+  });
+
+  it('completes what a crash at any write has left', async () => {
+    const whole = new FakeEngine();
+    const { group } = await importSweep(whole);
+
+    await fc.assert(
+      fc.asyncProperty(fc.nat(20), fc.boolean(), async (afterWrites, isLastWriteStored) => {
+        const engine = new FakeEngine();
+        const crashing = crashingStores(engine, { afterWrites, isLastWriteStored });
+        await importSweep(crashing).catch(() => undefined);
+
+        const { counts } = await importSweep(engine);
+
+        expect(counts).toMatchObject({ cells: 6, heldElsewhere: 0, targetLeft: 0 });
+        expect(await engine.ledger.listGroups()).toEqual(await whole.ledger.listGroups());
+        expect(await exported(group.header, engine)).toBe(sweep);
+      }),
+    );
+  });
+});
+
+describe('verifyGroup finds in an imported group', () => {
+  it.each([
+    ['a grade', { outcome: 'scored', score: 1 } as const, 'score: published 1'],
+    ['a cost', { costUsd: 0 }, 'costUsd: published 0'],
+  ])('%s that is not that of its row', async (_, change, mismatch) => {
+    const engine = new FakeEngine();
+    const { group } = await importSweep(engine);
+    const key = { run: group.header.runs[0] ?? '', config: 'haiku-only', id: 'bbh/snarks/1' };
+    await finalizeGroup(group, engine, { earlyExitCode: undefined });
+    const name = `runs/${group.header.group}/${key.run}/cells/haiku-only.jsonl`;
+    const rows = ((await engine.blobs.readText(name)) ?? '').trimEnd().split('\n');
+    const changed = rows.map((line) => {
+      const row = JSON.parse(line) as { readonly id: string };
+      return `${JSON.stringify(row.id === key.id ? { ...row, ...change } : row)}\n`;
+    });
+    await engine.blobs.write(name, changed);
+    const { blobs, patterns, createDigest } = engine;
+
+    const { mismatches } = await verifyGroup(group.header, group.benchmark, {
+      blobs,
+      patterns,
+      createDigest,
+    });
+
+    expect(mismatches.join('\n')).toContain(mismatch);
+  });
+});
