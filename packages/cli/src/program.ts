@@ -70,6 +70,7 @@ export function createProgram(terminal: Terminal, onExit: (code: ExitCode) => vo
   addDlqCommands(program, run);
   addStageCommands(program, run);
   addCopyCommands(program, run);
+  addFormatCommands(program, run);
   addToolCommands(program, run);
   return program;
 }
@@ -309,6 +310,29 @@ function addCopyCommands(program: Command, run: Run): void {
     .option(...folderOption)
     .option(...jsonOption)
     .action(run(async () => (await import('./commands/push.ts')).pushGroup));
+}
+
+/** Commands that exchange results with other tools. */
+function addFormatCommands(program: Command, run: Run): void {
+  program
+    .command('import')
+    .description(
+      'import the result files of another tool, each as a group; repeat it after a crash',
+    )
+    .argument('<format>', 'format of the files: echo')
+    .argument('<file...>', 'result files')
+    .option(...folderOption)
+    .option(...jsonOption)
+    .action(run(async () => (await import('./commands/import.ts')).importFiles));
+  program
+    .command('export')
+    .description('write a run in the format of another tool')
+    .argument('<run>', 'run name, or a group with one run')
+    .requiredOption('--format <format>', 'format to write: echo')
+    .option('--out <file>', 'file to write (default: stdout)')
+    .option(...folderOption)
+    .option(...jsonOption)
+    .action(run(async () => (await import('./commands/export.ts')).exportGroup));
 }
 
 function addToolCommands(program: Command, run: Run): void {

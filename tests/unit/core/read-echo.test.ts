@@ -221,9 +221,8 @@ describe('what is no Echo file', () => {
       'f.jsonl:2: detail: expected the target "A" of the rows of "bbh/snarks/0" before, received "B"',
     ],
   ])('is refused: %s', (_, text, message) => {
-    expect(() => read(text, 'f.jsonl')).toThrow(
-      expect.objectContaining({ code: 'invalid-file', message: expect.stringContaining(message) }),
-    );
+    expect(() => read(text, 'f.jsonl')).toThrow(message);
+    expect(() => read(text, 'f.jsonl')).toThrow(expect.objectContaining({ code: 'invalid-file' }));
   });
 });
 

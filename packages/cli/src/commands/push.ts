@@ -10,6 +10,7 @@ import {
 import { createNodeDigest, type LocalEngine } from '@thrice/local';
 import { countConfigs } from '../engine/describe-status.ts';
 import { findGroup } from '../engine/find-group.ts';
+import { refuseImported } from '../engine/refuse-imported.ts';
 import { openExistingEngine } from '../local/compose-local.ts';
 import { type CopyOptions, printCounts, reportCopying } from '../render/copy-report.ts';
 import { reportNext } from '../render/next-command.ts';
@@ -45,6 +46,7 @@ export async function pushTo(
   using engine = openExistingEngine(options.dir, terminal);
   const group = await findGroup(engine.ledger, name);
   const { header } = group;
+  refuseImported(header);
   refuseRunning(header.group, engine, options);
   const hasCellsLeft = (await countConfigs(header, engine)).some(
     ({ notAttempted }) => notAttempted > 0,

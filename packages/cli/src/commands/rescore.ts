@@ -21,6 +21,7 @@ import { createNodeDigest } from '@thrice/local';
 import { countSummary } from '../engine/count-summary.ts';
 import type { EngineOptions } from '../engine/engine.ts';
 import { findGroup } from '../engine/find-group.ts';
+import { refuseImported } from '../engine/refuse-imported.ts';
 import { storedQuestions } from '../engine/stored-questions.ts';
 import { alone } from '../local/alone.ts';
 import { openExistingEngine, openPatterns } from '../local/compose-local.ts';
@@ -53,6 +54,7 @@ export async function rescoreGroup(
   const { ledger, blobs, budgets, clock, folder } = engine;
   const place = showPath(folder, terminal);
   const group = await findGroup(ledger, name);
+  refuseImported(group.header);
   const onRow = reportRescoring(group.header, terminal, clock);
   const stores = { ledger, blobs, budgets, clock, patterns, onRow };
   const { regrading, summary } = await alone('rescore', group.header, engine, async () => {

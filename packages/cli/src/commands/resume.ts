@@ -10,6 +10,7 @@ import {
 } from '@thrice/core';
 import { createNodeDigest, type LocalEngine } from '@thrice/local';
 import { findGroup } from '../engine/find-group.ts';
+import { refuseImported } from '../engine/refuse-imported.ts';
 import { alone } from '../local/alone.ts';
 import { openExistingEngine, openPatterns } from '../local/compose-local.ts';
 import { prepareGroup } from '../local/prepare-group.ts';
@@ -45,6 +46,7 @@ export async function resumeGroup(
     return await resumeInStage(terminal, name, options.stage, options);
   using engine = openExistingEngine(options.dir, terminal);
   const found = await findGroup(engine.ledger, name);
+  refuseImported(found.header);
   const group = await editLocally(terminal, found, engine, options);
   await engine.ledger.setGroupState(group.header.group, 'active');
   return await work(terminal, group, engine, options);

@@ -75,7 +75,7 @@ async function showCell(
   const key = { run, config: config.name, id };
   const journal = inRecordedOrder(await engine.ledger.readJournal(key));
   const discarded = await readDiscarded(key, engine);
-  const messages = renderPrompt(config, question);
+  const messages = config.roles.length === 0 ? [] : renderPrompt(config, question);
   const view = {
     run,
     config: config.name,
@@ -128,6 +128,7 @@ function describeView({
   return [
     ...describePrompts(config, question),
     ...journal.map(describeCall),
+    ...describeImported(cell),
     section('grading', describeGrading(config, question, cell)),
     section('error history', describeAttempts(cell)),
   ].join('\n\n');
@@ -176,6 +177,13 @@ function describeCall({ call, output }: JournalEntry): string {
     `call ${call.step}${call.discarded === null ? '' : `, discarded: ${call.discarded}`}`,
     [...facts, '', ...texts.filter((text) => text !== '')].join('\n'),
   );
+}
+
+/** The row of another tool, in place of calls. */
+function describeImported(cell: CellRecord | undefined): readonly string[] {
+  const imported = cell?.result?.imported;
+  if (imported === undefined) return [];
+  return [section(`imported from ${imported.format}`, JSON.stringify(imported.row, null, 2))];
 }
 
 function describeGrading(config: Config, question: Question, cell: CellRecord | undefined): string {

@@ -7,6 +7,8 @@ export function countLeft({ header, configs }: Pick<GroupCounts, 'header' | 'con
   readonly lane: string;
   readonly left: number;
 }[] {
+  // No lane has the cells of a group that was imported.
+  if (header.imported !== undefined) return [];
   const laneOfConfig = (name: string) => {
     const [model = ''] = modelsOfConfig(header, name);
     return laneOf(model);

@@ -47,6 +47,13 @@ function nextCommand(
   { budget, flag }: Pick<GroupStatus, 'budget'> & Pick<Engine, 'flag'>,
 ): string | null {
   const { group } = header;
+  // An import that was killed is repeated. Nothing else is left to do: nobody can make the calls that it lacks.
+  if (header.imported !== undefined) {
+    const { path } = header.specSource;
+    return state === 'complete' || state === 'incomplete'
+      ? null
+      : `thrice import ${header.imported.format} ${path}${flag}`;
+  }
   switch (state) {
     case 'interrupted':
     case 'paused':
@@ -80,7 +87,9 @@ export async function countConfigs(
   return header.configs.map(({ config, cells }) => {
     const tallies = byRun.flat().filter((tally) => tally.config === config);
     const status = describeConfig(config, cells * header.runs.length, tallies);
-    const isPriced = modelsOfConfig(header, config).every((model) => priced.has(model));
+    const isPriced =
+      header.imported === undefined &&
+      modelsOfConfig(header, config).every((model) => priced.has(model));
     return isPriced ? status : { ...status, costUsd: null };
   });
 }

@@ -17,6 +17,7 @@ import {
 } from '@thrice/core';
 import { createNodeDigest, fileSourceReader, type LocalEngine } from '@thrice/local';
 import type { Simulator } from '@thrice/simulator';
+import { refuseImported } from '../engine/refuse-imported.ts';
 import { storedQuestions } from '../engine/stored-questions.ts';
 import { folderFlag } from '../shell/place-flags.ts';
 import type { Terminal } from '../shell/terminal.ts';
@@ -44,6 +45,7 @@ export async function prepareGroup(
   terminal: Terminal,
   { dir, parallel }: { readonly dir: string; readonly parallel?: number | undefined },
 ): Promise<PreparedGroup> {
+  refuseImported(header);
   const files = openQuestionFiles(terminal);
   await refuseChanges(header, await readGradings(header, engine.blobs), files, dir);
   // Reads the stored questions: the files they came from may be on another machine.

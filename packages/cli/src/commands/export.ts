@@ -1,0 +1,70 @@
+import { rename, writeFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import {
+  type CellRow,
+  findFormat,
+  plannedConfigs,
+  readRows,
+  ThriceError,
+  withCurrentGrading,
+} from '@thrice/core';
+import { findRuns } from '../engine/find-group.ts';
+import { openExistingEngine, openPatterns } from '../local/compose-local.ts';
+import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
+import { folderFlag } from '../shell/place-flags.ts';
+import { showPath } from '../shell/show-path.ts';
+import type { Terminal } from '../shell/terminal.ts';
+
+/** Options of `thrice export`. */
+export interface ExportOptions {
+  readonly format: string;
+  readonly out?: string;
+  readonly dir: string;
+  readonly json?: boolean;
+}
+
+/** `thrice export`: writes a run in the format of another tool, to stdout or into a file. */
+export async function exportGroup(
+  terminal: Terminal,
+  name: string,
+  options: ExportOptions,
+): Promise<ExitCode> {
+  const { out } = options;
+  const format = findFormat(options.format);
+  if (options.json === true && out === undefined) {
+    throw new ThriceError({
+      code: 'invalid-argument',
+      message:
+        '--json: expected --out FILE beside it, received none; stdout has the export otherwise',
+    });
+  }
+  using engine = openExistingEngine(options.dir, terminal);
+  using patterns = openPatterns();
+  const { group, runs } = await findRuns(engine.ledger, name, folderFlag(options.dir));
+  const [run, other] = runs;
+  if (run === undefined || other !== undefined) {
+    throw new ThriceError({
+      code: 'invalid-argument',
+      message: `"${name}": expected one run, received a group of ${runs.length}; choose one of ${runs.join(', ')}`,
+    });
+  }
+  const { header } = group;
+  const stores = { ledger: engine.ledger, blobs: engine.blobs, patterns };
+  const benchmark = await withCurrentGrading(header, group.benchmark, engine.blobs);
+  const rows: CellRow[] = [];
+  for (const config of plannedConfigs(header, benchmark)) {
+    for await (const row of readRows(header, run, config, stores)) rows.push(row);
+  }
+  const lines = format.write({ header, rows });
+  if (out === undefined) {
+    for (const line of lines) terminal.print(line.slice(0, -1));
+    return exitCodes.complete;
+  }
+  const path = resolve(terminal.workingFolder, out);
+  await writeFile(`${path}.part`, lines);
+  await rename(`${path}.part`, path);
+  if (options.json === true)
+    terminal.print(JSON.stringify({ run, format: format.name, file: path }));
+  else terminal.error(`exported ${run} to ${showPath(path, terminal)}`);
+  return exitCodes.complete;
+}
