@@ -7,6 +7,7 @@ import {
 } from '@thrice/core';
 import { APIError } from 'openai/core/error';
 import { findMissingAnswer } from '../call/find-missing-answer.ts';
+import { fieldOf } from '../call/json-value.ts';
 import { mapApiError, withDetails } from '../call/map-call-error.ts';
 import type { WireProtocol } from '../call/wire-protocol.ts';
 
@@ -46,6 +47,21 @@ function readBatched(raw: unknown, context: ResultContext): BatchedResponse {
   const fault = failure instanceof APIError ? mapRefusal(undefined, failure.error, nowMs) : failure;
   const usage = { ...answer.usage, serviceTier: BATCH_TIER };
   return { endpoint, ...answer, usage, raw, fault };
+}
+
+/** Names that are safe within a path. */
+const SAFE_NAME = /^\w[\w.:=~+-]{0,1023}$/;
+
+/** Whether a vendor's name can be a part of a path. */
+export function isSafeName(name: unknown): name is string {
+  return typeof name === 'string' && SAFE_NAME.test(name);
+}
+
+/** Reads the vendor's name of what a document is about. */
+export function readName(raw: unknown): string {
+  const id = fieldOf(raw, 'id');
+  if (!isSafeName(id)) throw unreadableBatch();
+  return id;
 }
 
 /** The error of a document about a batch that says nothing of it. */

@@ -7,33 +7,29 @@ import {
   type BatchSubmission,
   type Lane,
   ThriceError,
-  toThriceError,
   type VendorBatch,
 } from '@thrice/core';
 import { fieldOf, isRecord } from '../call/json-value.ts';
 import type { ModelClientInit } from '../call/lane-model-client.ts';
-import { mapNotFound } from '../call/map-not-found.ts';
 import type { WireProtocol } from '../call/wire-protocol.ts';
 import {
   answered,
+  isSafeName,
   mapRefusal,
   notEnded,
   type ResultContext,
+  readName,
   refused,
   unreadableBatch,
 } from './batch-response.ts';
 import { gatherLines } from './gather-lines.ts';
-import { type LaneDocument, LaneRequests } from './lane-requests.ts';
+import { type LaneDocument, LaneRequests, UPLOAD_TIMEOUT_MS } from './lane-requests.ts';
 
-/** 200 MB may take as long as this to send, ms. */
-const UPLOAD_TIMEOUT_MS = 600_000;
 /** The key of a batch's metadata that has its caller's name. */
 const BATCH_ID_KEY = 'thrice_batch_id';
 /** The most batches that a page of the list may have, and the pages that are looked through. */
 const PAGE_LIMIT = 100;
 const MAX_PAGES = 100;
-/** Names that are safe within a path. */
-const SAFE_NAME = /^\w[\w.:=~+-]{0,1023}$/;
 /** A request that was not worked on before its batch was cancelled; the vendor documents only `batch_expired`. */
 const CANCELLED = /cancell?ed/;
 
@@ -86,8 +82,8 @@ export class FileBatchClient implements BatchClient {
   }
 
   async cancel(lane: Lane, batch: VendorBatch, signal: AbortSignal): Promise<BatchState> {
-    const path = `/batches/${encodeURIComponent(batch.vendorId)}/cancel`;
-    const { raw } = await this.#ask({ lane, batch, signal, path, isPost: true });
+    const path = `${pathOf(batch)}/cancel`;
+    const raw = await this.#requests.fetchAbout({ lane, batch, signal, path, method: 'post' });
     return this.#readState(raw);
   }
 
@@ -97,19 +93,9 @@ export class FileBatchClient implements BatchClient {
     if (!isEnded(raw)) throw notEnded();
     for (const field of ['output_file_id', 'error_file_id']) {
       const id = fieldOf(raw, field);
-      if (typeof id !== 'string' || !SAFE_NAME.test(id)) continue;
+      if (!isSafeName(id)) continue;
       const path = `/files/${encodeURIComponent(id)}/content`;
-      const lines = this.#requests.fetchLines({
-        lane,
-        signal,
-        endpoint,
-        exchange: async ({ open }, init) => await open(path).get(init),
-      });
-      for await (const line of lines) {
-        const nowMs = this.#requests.nowMs;
-        const result = readLine(line, { protocol: this.#protocol, lane, endpoint, nowMs });
-        if (result !== undefined) yield result;
-      }
+      yield* this.#requests.fetchResults({ lane, endpoint, signal, path, readLine });
     }
   }
 
@@ -152,30 +138,8 @@ export class FileBatchClient implements BatchClient {
   }
 
   async #retrieve(lane: Lane, batch: VendorBatch, signal: AbortSignal): Promise<unknown> {
-    const path = `/batches/${encodeURIComponent(batch.vendorId)}`;
-    return (await this.#ask({ lane, batch, signal, path, isPost: false })).raw;
-  }
-
-  async #ask(asked: {
-    readonly lane: Lane;
-    readonly batch: VendorBatch;
-    readonly signal: AbortSignal;
-    readonly path: string;
-    readonly isPost: boolean;
-  }): Promise<LaneDocument> {
-    const { lane, batch, signal, path, isPost } = asked;
-    const { endpoint, vendorId } = batch;
-    return await this.#requests
-      .fetchDocument({
-        lane,
-        signal,
-        endpoint,
-        exchange: async ({ open }, init) =>
-          isPost ? await open(path).post({ ...init, body: '' }) : await open(path).get(init),
-      })
-      .catch((error: unknown) => {
-        throw mapNotFound(toThriceError(error), vendorId);
-      });
+    const path = pathOf(batch);
+    return await this.#requests.fetchAbout({ lane, batch, signal, path, method: 'get' });
   }
 
   #readState(raw: unknown): BatchState {
@@ -185,6 +149,10 @@ export class FileBatchClient implements BatchClient {
     if (status !== 'failed') return { kind: 'ended', problem: undefined };
     return { kind: 'ended', problem: readProblem(raw, this.#requests.nowMs) };
   }
+}
+
+function pathOf({ vendorId }: VendorBatch): string {
+  return `/batches/${encodeURIComponent(vendorId)}`;
 }
 
 function isEnded(raw: unknown): boolean {
@@ -244,10 +212,4 @@ function readLine(line: unknown, context: ResultContext): BatchResult | undefine
     );
   }
   return answered(customId, body, context);
-}
-
-function readName(raw: unknown): string {
-  const id = fieldOf(raw, 'id');
-  if (typeof id !== 'string' || !SAFE_NAME.test(id)) throw unreadableBatch();
-  return id;
 }

@@ -1,4 +1,11 @@
-import { type Lane, limits, ThriceError, toThriceError } from '@thrice/core';
+import {
+  type BatchResult,
+  type Lane,
+  limits,
+  ThriceError,
+  toThriceError,
+  type VendorBatch,
+} from '@thrice/core';
 import { APIError } from 'openai/core/error';
 import { type LaneEndpoint, type OpenLane, openLane } from '../call/lane-endpoints.ts';
 import type { ModelClientInit } from '../call/lane-model-client.ts';
@@ -9,6 +16,7 @@ import {
   outcomeOf,
   readRefusal,
 } from '../call/map-failure.ts';
+import { mapNotFound } from '../call/map-not-found.ts';
 import { parseJson } from '../call/parse-json.ts';
 import type { WireProtocol } from '../call/wire-protocol.ts';
 import { CallTimeout } from '../transport/call-timeout.ts';
@@ -17,8 +25,11 @@ import { mapTransportError } from '../transport/map-transport-error.ts';
 import { pickRateLimits } from '../transport/rate-limit-headers.ts';
 import { redactValue } from '../transport/redact.ts';
 import { findError } from '../vendors/read-error.ts';
+import type { ResultContext } from './batch-response.ts';
 import { readLines } from './read-lines.ts';
 
+/** Hundreds of megabytes may take as long as this to send, ms. */
+export const UPLOAD_TIMEOUT_MS = 600_000;
 /** The longest document about batches: a page of a list with its metadata. */
 const MAX_DOCUMENT_BYTES = 32 * 1024 * 1024;
 
@@ -31,6 +42,22 @@ export interface LaneRequest {
   /** @default limits.backgroundRequestMs */
   readonly timeoutMs?: number;
   readonly exchange: (endpoint: LaneEndpoint, init: HttpRequest) => Promise<HttpResponse>;
+}
+
+/** A request about one batch, which only the endpoint that has it can answer. */
+export interface AboutBatch {
+  readonly lane: Lane;
+  readonly batch: VendorBatch;
+  readonly signal: AbortSignal;
+  readonly path: string;
+  readonly method: 'get' | 'post';
+}
+
+/** A file with the results of a batch. */
+export interface ResultFile extends Pick<AboutBatch, 'lane' | 'signal' | 'path'> {
+  readonly endpoint: string;
+  /** Reads a line; undefined for one that does not say whose it is. */
+  readonly readLine: (line: unknown, context: ResultContext) => BatchResult | undefined;
 }
 
 /** A document about batches. */
@@ -73,6 +100,49 @@ export class LaneRequests {
       if (raw === undefined) throw failure ?? notJson();
       return { endpoint: exchange.endpoint.url, raw };
     });
+  }
+
+  /**
+   * Asks about a batch, or tells the vendor something about it.
+   *
+   * @throws {ThriceError} `unknown-response` where the vendor does not know it.
+   */
+  async fetchAbout({ lane, batch, signal, path, method }: AboutBatch): Promise<unknown> {
+    const { endpoint, vendorId } = batch;
+    const fetched = this.fetchDocument({
+      lane,
+      signal,
+      endpoint,
+      exchange: async ({ open }, init) =>
+        method === 'post'
+          ? await open(path).post({ ...init, body: '' })
+          : await open(path).get(init),
+    });
+    const { raw } = await fetched.catch((error: unknown) => {
+      throw mapNotFound(toThriceError(error), vendorId);
+    });
+    return raw;
+  }
+
+  /** Reads the results in a file. */
+  async *fetchResults({
+    lane,
+    endpoint,
+    signal,
+    path,
+    readLine,
+  }: ResultFile): AsyncGenerator<BatchResult> {
+    const lines = this.fetchLines({
+      lane,
+      signal,
+      endpoint,
+      exchange: async ({ open }, init) => await open(path).get(init),
+    });
+    const protocol = this.#protocol;
+    for await (const line of lines) {
+      const result = readLine(line, { protocol, lane, endpoint, nowMs: this.nowMs });
+      if (result !== undefined) yield result;
+    }
   }
 
   /**

@@ -1,32 +1,27 @@
-import {
-  type BatchClient,
-  type BatchLimits,
-  type BatchResult,
-  type BatchState,
-  type BatchSubmission,
-  type Lane,
-  toThriceError,
-  type VendorBatch,
+import type {
+  BatchClient,
+  BatchLimits,
+  BatchResult,
+  BatchState,
+  BatchSubmission,
+  Lane,
+  VendorBatch,
 } from '@thrice/core';
 import { fieldOf } from '../call/json-value.ts';
 import type { ModelClientInit } from '../call/lane-model-client.ts';
-import { mapNotFound } from '../call/map-not-found.ts';
 import type { WireProtocol } from '../call/wire-protocol.ts';
 import {
   answered,
   notEnded,
   type ResultContext,
+  readName,
   refused,
   unreadableBatch,
 } from './batch-response.ts';
 import { gatherLines } from './gather-lines.ts';
-import { LaneRequests } from './lane-requests.ts';
+import { LaneRequests, UPLOAD_TIMEOUT_MS } from './lane-requests.ts';
 
 const PATH = '/messages/batches';
-/** 256 MB may take as long as this to send, ms. */
-const SUBMIT_TIMEOUT_MS = 600_000;
-/** Names that are safe within a path. */
-const SAFE_NAME = /^\w[\w.:-]{0,255}$/;
 
 /**
  * Anthropic's message batches: one request for all, and a file of results. A batch has no metadata: one whose response
@@ -58,61 +53,31 @@ export class MessageBatchClient implements BatchClient {
     const { endpoint, raw } = await this.#requests.fetchDocument({
       lane,
       signal,
-      timeoutMs: SUBMIT_TIMEOUT_MS,
+      timeoutMs: UPLOAD_TIMEOUT_MS,
       exchange: async ({ open }, init) => await open(PATH).post({ ...init, body }),
     });
-    const vendorId = fieldOf(raw, 'id');
-    if (typeof vendorId !== 'string' || !SAFE_NAME.test(vendorId)) throw unreadableBatch();
-    return { endpoint, vendorId };
+    return { endpoint, vendorId: readName(raw) };
   }
 
   async poll(lane: Lane, batch: VendorBatch, signal: AbortSignal): Promise<BatchState> {
-    return await this.#ask({ lane, batch, signal, isCancellation: false });
+    const path = pathOf(batch);
+    return readState(await this.#requests.fetchAbout({ lane, batch, signal, path, method: 'get' }));
   }
 
   async cancel(lane: Lane, batch: VendorBatch, signal: AbortSignal): Promise<BatchState> {
-    return await this.#ask({ lane, batch, signal, isCancellation: true });
+    const path = `${pathOf(batch)}/cancel`;
+    return readState(
+      await this.#requests.fetchAbout({ lane, batch, signal, path, method: 'post' }),
+    );
   }
 
   /** The key goes to the lane's endpoint, not to the URL that the batch names. */
   async *results(lane: Lane, batch: VendorBatch, signal: AbortSignal): AsyncGenerator<BatchResult> {
-    const { endpoint } = batch;
     const state = await this.poll(lane, batch, signal);
     if (state.kind !== 'ended') throw notEnded();
-    const lines = this.#requests.fetchLines({
-      lane,
-      signal,
-      endpoint,
-      exchange: async ({ open }, init) => await open(`${pathOf(batch)}/results`).get(init),
-    });
-    for await (const line of lines) {
-      const nowMs = this.#requests.nowMs;
-      const result = readLine(line, { protocol: this.#protocol, lane, endpoint, nowMs });
-      if (result !== undefined) yield result;
-    }
-  }
-
-  async #ask(asked: {
-    readonly lane: Lane;
-    readonly batch: VendorBatch;
-    readonly signal: AbortSignal;
-    readonly isCancellation: boolean;
-  }): Promise<BatchState> {
-    const { lane, batch, signal, isCancellation } = asked;
-    const { raw } = await this.#requests
-      .fetchDocument({
-        lane,
-        signal,
-        endpoint: batch.endpoint,
-        exchange: async ({ open }, init) =>
-          isCancellation
-            ? await open(`${pathOf(batch)}/cancel`).post({ ...init, body: '' })
-            : await open(pathOf(batch)).get(init),
-      })
-      .catch((error: unknown) => {
-        throw mapNotFound(toThriceError(error), batch.vendorId);
-      });
-    return readState(raw);
+    const { endpoint } = batch;
+    const path = `${pathOf(batch)}/results`;
+    yield* this.#requests.fetchResults({ lane, endpoint, signal, path, readLine });
   }
 }
 

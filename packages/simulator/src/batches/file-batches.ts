@@ -1,14 +1,19 @@
-import { randomUUID } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { type ApiError, invalidRequest } from '../api-error.ts';
 import { type Fields, isRecord } from '../prompt-request.ts';
 import type { ServedProtocol } from '../protocols/served-protocol.ts';
-import { answerRow, type BatchServices, type RowAnswer } from './answer-row.ts';
+import type { RowAnswer } from './answer-row.ts';
 import type { BatchReply } from './batch-reply.ts';
-import { type BatchPhase, BatchWork } from './batch-work.ts';
-import type { Batching } from './load-batching.ts';
+import type { BatchPhase } from './batch-work.ts';
 import { parseMultipart } from './parse-multipart.ts';
 import { type BatchFileError, MAX_FILE_BYTES, readBatchFile } from './read-batch-file.ts';
+import {
+  type BatchesInit,
+  DAY_MS,
+  randomName,
+  type StoredBatch,
+  StoredBatches,
+} from './stored-batches.ts';
 
 interface StoredFile {
   readonly id: string;
@@ -19,16 +24,13 @@ interface StoredFile {
   readonly lines: () => Iterable<string>;
 }
 
-interface FileBatch {
-  readonly id: string;
+interface FileBatch extends StoredBatch {
   readonly endpoint: string;
   readonly inputFileId: string;
   readonly metadata: unknown;
   readonly model: string | undefined;
-  readonly createdMs: number;
   /** Of its validation; empty if it passed. */
   readonly errors: readonly BatchFileError[];
-  readonly work: BatchWork;
 }
 
 /** The IDs of the files of a batch. A file without a line is none. */
@@ -42,9 +44,7 @@ const NO_FILES: ResultFiles = { output: null, error: null };
 /** What OpenAI calls the phases of a batch whose requests have not all been answered. */
 type Status = Exclude<BatchPhase, 'ended'> | 'completed' | 'expired' | 'failed';
 
-const DAY_MS = 86_400_000;
 const MAX_PAGE = 100;
-const DEFAULT_PAGE = 20;
 
 /**
  * OpenAI's files and batches, in memory.
@@ -54,32 +54,22 @@ const DEFAULT_PAGE = 20;
  */
 export class FileBatches {
   readonly #files = new Map<string, StoredFile>();
-  /** Newest last. */
-  readonly #batches = new Map<string, FileBatch>();
+  readonly #batches: StoredBatches<FileBatch>;
   /** By the name of their batch, once it has ended. */
   readonly #resultFiles = new Map<string, ResultFiles>();
   readonly #protocols: ReadonlyMap<string, ServedProtocol>;
-  readonly #services: BatchServices;
-  readonly #seed: number;
-  readonly #batching: Batching;
+  readonly #refusedCount: number;
 
   /** @param init.protocols - By the endpoint that a batch names. */
-  constructor(init: {
-    readonly protocols: ReadonlyMap<string, ServedProtocol>;
-    readonly services: BatchServices;
-    readonly seed: number;
-    readonly batching: Batching;
-  }) {
+  constructor(init: BatchesInit & { readonly protocols: ReadonlyMap<string, ServedProtocol> }) {
+    this.#batches = new StoredBatches(init);
     this.#protocols = init.protocols;
-    this.#services = init.services;
-    this.#seed = init.seed;
-    this.#batching = init.batching;
+    this.#refusedCount = init.batching.refusedCount ?? 0;
   }
 
   /** Works on what is due. */
   settle(): void {
-    const nowMs = this.#services.clock.now();
-    for (const { work } of this.#batches.values()) work.phaseAt(nowMs);
+    this.#batches.settle();
   }
 
   upload(headers: IncomingHttpHeaders, body: string): BatchReply | ApiError {
@@ -118,39 +108,28 @@ export class FileBatches {
     const problem = findMetadataProblem(metadata);
     if (problem !== undefined) return invalidRequest(problem);
     const batch = this.#begin({ file, endpoint: protocol.path, metadata, protocol, headers });
-    this.#batches.set(batch.id, batch);
+    this.#batches.add(batch);
     return { document: this.#describe(batch, 'validating') };
   }
 
   retrieve(id: string): BatchReply | ApiError {
-    const batch = this.#batches.get(id);
+    const batch = this.#batches.find(id);
     if (batch === undefined) return notFound('Batch', id);
     return { document: this.#describe(batch, this.#statusOf(batch)) };
   }
 
   cancel(id: string): BatchReply | ApiError {
-    const batch = this.#batches.get(id);
+    const batch = this.#batches.find(id);
     if (batch === undefined) return notFound('Batch', id);
-    if (batch.errors.length === 0) batch.work.cancel(this.#services.clock.now());
+    if (batch.errors.length === 0) batch.work.cancel(this.#batches.nowMs);
     return this.retrieve(id);
   }
 
   /** Lists batches, newest first. */
   list(query: URLSearchParams): BatchReply | ApiError {
-    const limit = Math.min(MAX_PAGE, Number(query.get('limit') ?? DEFAULT_PAGE));
-    const newestFirst = [...this.#batches.values()].reverse();
-    const after = query.get('after');
-    const start = after === null ? 0 : newestFirst.findIndex(({ id }) => id === after) + 1;
-    const page = newestFirst.slice(start, start + limit);
-    return {
-      document: {
-        object: 'list',
-        data: page.map((batch) => this.#describe(batch, this.#statusOf(batch))),
-        first_id: page[0]?.id ?? null,
-        last_id: page.at(-1)?.id ?? null,
-        has_more: start + limit < newestFirst.length,
-      },
-    };
+    const { data, cursors } = this.#batches.list(query, { after: 'after', maxPage: MAX_PAGE });
+    const described = data.map((batch) => this.#describe(batch, this.#statusOf(batch)));
+    return { document: { object: 'list', data: described, ...cursors } };
   }
 
   #begin({
@@ -167,25 +146,17 @@ export class FileBatches {
   }): FileBatch {
     const id = `batch_${randomName()}`;
     const { rows, errors } = readBatchFile([...file.lines()].join('\n'), given.endpoint);
-    const isRefused = this.#batches.size < (this.#batching.refusedCount ?? 0);
+    const isRefused = this.#batches.count < this.#refusedCount;
     const refusal = { code: 'refused', line: null, message: 'The batch is refused.', param: null };
     const all = isRefused ? [refusal, ...errors] : errors;
-    const services = this.#services;
-    const work = new BatchWork({
-      rows: all.length > 0 ? [] : rows,
-      seed: this.#seed,
-      batching: this.#batching,
-      startedMs: services.clock.now(),
-      answer: (row, hasFailed) =>
-        answerRow(row, { id: randomName(), protocol, headers, services, hasFailed }),
-    });
+    const begun = this.#batches.begin(all.length > 0 ? [] : rows, { protocol, headers });
     const model = rows[0] === undefined ? undefined : modelOf(rows[0].body);
-    const createdMs = services.clock.now();
-    return { ...given, id, inputFileId: file.id, model, createdMs, errors: all, work };
+    return { ...given, ...begun, id, inputFileId: file.id, model, errors: all };
   }
 
-  #statusOf({ errors, work }: FileBatch): Status {
-    const phase = work.phaseAt(this.#services.clock.now());
+  #statusOf(batch: FileBatch): Status {
+    const { errors, work } = batch;
+    const phase = this.#batches.phaseOf(batch);
     if (errors.length > 0) return phase === 'validating' ? phase : 'failed';
     if (phase !== 'ended') return phase;
     return work.expired.length > 0 ? 'expired' : 'completed';
@@ -253,7 +224,7 @@ export class FileBatches {
   }
 
   #store(file: Omit<StoredFile, 'id' | 'createdMs'>): StoredFile {
-    const stored = { ...file, id: `file-${randomName()}`, createdMs: this.#services.clock.now() };
+    const stored = { ...file, id: `file-${randomName()}`, createdMs: this.#batches.nowMs };
     this.#files.set(stored.id, stored);
     return stored;
   }
@@ -312,10 +283,6 @@ function modelOf(body: string): string | undefined {
 function notFound(what: 'File' | 'Batch', id: string): ApiError {
   const message = `No such ${what} object: ${id}`;
   return { status: 404, type: 'invalid_request_error', code: null, message };
-}
-
-function randomName(): string {
-  return randomUUID().replaceAll('-', '');
 }
 
 function toSeconds(ms: number): number {

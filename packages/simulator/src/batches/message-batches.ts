@@ -1,12 +1,17 @@
-import { randomUUID } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { type ApiError, invalidRequest } from '../api-error.ts';
 import { isRecord } from '../prompt-request.ts';
 import type { ServedProtocol } from '../protocols/served-protocol.ts';
-import { answerRow, type BatchRow, type BatchServices, type RowAnswer } from './answer-row.ts';
+import type { BatchRow, RowAnswer } from './answer-row.ts';
 import type { BatchReply } from './batch-reply.ts';
-import { BatchWork } from './batch-work.ts';
-import type { Batching } from './load-batching.ts';
+import type { BatchWork } from './batch-work.ts';
+import {
+  type BatchesInit,
+  DAY_MS,
+  randomName,
+  type StoredBatch,
+  StoredBatches,
+} from './stored-batches.ts';
 
 /**
  * The limits of a batch: https://platform.claude.com/docs/en/build-with-claude/batch-processing (2026-11), and for the
@@ -16,15 +21,7 @@ const MAX_MESSAGES = 100_000;
 const MAX_BATCH_BYTES = 256 * 1024 * 1024;
 const CUSTOM_ID = /^[a-zA-Z0-9_-]{1,64}$/;
 
-const DAY_MS = 86_400_000;
 const MAX_PAGE = 1000;
-const DEFAULT_PAGE = 20;
-
-interface MessageBatch {
-  readonly id: string;
-  readonly createdMs: number;
-  readonly work: BatchWork;
-}
 
 /**
  * Anthropic's message batches, in memory.
@@ -33,29 +30,17 @@ interface MessageBatch {
  *   `resources/messages/batches` in the types of `@anthropic-ai/sdk` 1.12.0
  */
 export class MessageBatches {
-  /** Newest last. */
-  readonly #batches = new Map<string, MessageBatch>();
+  readonly #batches: StoredBatches<StoredBatch>;
   readonly #protocol: ServedProtocol;
-  readonly #services: BatchServices;
-  readonly #seed: number;
-  readonly #batching: Batching;
 
-  constructor(init: {
-    readonly protocol: ServedProtocol;
-    readonly services: BatchServices;
-    readonly seed: number;
-    readonly batching: Batching;
-  }) {
+  constructor(init: BatchesInit & { readonly protocol: ServedProtocol }) {
+    this.#batches = new StoredBatches(init);
     this.#protocol = init.protocol;
-    this.#services = init.services;
-    this.#seed = init.seed;
-    this.#batching = init.batching;
   }
 
   /** Works on what is due. */
   settle(): void {
-    const nowMs = this.#services.clock.now();
-    for (const { work } of this.#batches.values()) work.phaseAt(nowMs);
+    this.#batches.settle();
   }
 
   create(headers: IncomingHttpHeaders, body: string): BatchReply | ApiError {
@@ -65,53 +50,33 @@ export class MessageBatches {
     if (Buffer.byteLength(body) > MAX_BATCH_BYTES) return tooLarge;
     const rows = readRequests(body);
     if ('status' in rows) return rows;
-    const services = this.#services;
-    const protocol = this.#protocol;
-    const createdMs = services.clock.now();
-    const work = new BatchWork({
-      rows,
-      seed: this.#seed,
-      batching: this.#batching,
-      startedMs: createdMs,
-      answer: (row, hasFailed) =>
-        answerRow(row, { id: randomUUID(), protocol, headers, services, hasFailed }),
-    });
-    const batch = { id: `msgbatch_${randomUUID().replaceAll('-', '')}`, createdMs, work };
-    this.#batches.set(batch.id, batch);
+    const begun = this.#batches.begin(rows, { protocol: this.#protocol, headers });
+    const batch = { id: `msgbatch_${randomName()}`, ...begun };
+    this.#batches.add(batch);
     return { document: describe(batch, 'in_progress', undefined) };
   }
 
   /** @param origin - Where the server is, for the URL of the results. */
   retrieve(id: string, origin: string): BatchReply | ApiError {
-    const batch = this.#batches.get(id);
+    const batch = this.#batches.find(id);
     return batch === undefined ? notFound(id) : { document: this.#describeNow(batch, origin) };
   }
 
   cancel(id: string, origin: string): BatchReply | ApiError {
-    const nowMs = this.#services.clock.now();
-    this.#batches.get(id)?.work.cancel(nowMs);
+    this.#batches.find(id)?.work.cancel(this.#batches.nowMs);
     return this.retrieve(id, origin);
   }
 
   /** Lists batches, newest first. */
   list(query: URLSearchParams, origin: string): BatchReply | ApiError {
-    const limit = Math.min(MAX_PAGE, Number(query.get('limit') ?? DEFAULT_PAGE));
-    const newestFirst = [...this.#batches.values()].reverse();
-    const after = query.get('after_id');
-    const start = after === null ? 0 : newestFirst.findIndex(({ id }) => id === after) + 1;
-    const page = newestFirst.slice(start, start + limit);
+    const { data, cursors } = this.#batches.list(query, { after: 'after_id', maxPage: MAX_PAGE });
     return {
-      document: {
-        data: page.map((batch) => this.#describeNow(batch, origin)),
-        first_id: page[0]?.id ?? null,
-        last_id: page.at(-1)?.id ?? null,
-        has_more: start + limit < newestFirst.length,
-      },
+      document: { data: data.map((batch) => this.#describeNow(batch, origin)), ...cursors },
     };
   }
 
   results(id: string): BatchReply | ApiError {
-    const batch = this.#batches.get(id);
+    const batch = this.#batches.find(id);
     if (batch === undefined) return notFound(id);
     if (this.#statusOf(batch) !== 'ended') {
       return invalidRequest('The results of a batch are available once its processing has ended.');
@@ -119,19 +84,19 @@ export class MessageBatches {
     return { lines: describeResults(batch.work) };
   }
 
-  #statusOf({ work }: MessageBatch): 'in_progress' | 'canceling' | 'ended' {
-    const phase = work.phaseAt(this.#services.clock.now());
+  #statusOf(batch: StoredBatch): 'in_progress' | 'canceling' | 'ended' {
+    const phase = this.#batches.phaseOf(batch);
     if (phase === 'ended' || phase === 'cancelled') return 'ended';
     return phase === 'cancelling' ? 'canceling' : 'in_progress';
   }
 
-  #describeNow(batch: MessageBatch, origin: string): object {
+  #describeNow(batch: StoredBatch, origin: string): object {
     return describe(batch, this.#statusOf(batch), origin);
   }
 }
 
 function describe(
-  { id, createdMs, work }: MessageBatch,
+  { id, createdMs, work }: StoredBatch,
   status: 'in_progress' | 'canceling' | 'ended',
   origin: string | undefined,
 ): object {
