@@ -1,8 +1,12 @@
+import type { ServedModelPolicy } from '../domain/benchmark-spec.ts';
 import { modelRefOf } from '../domain/breaker.ts';
 import type { Call } from '../domain/call.ts';
+import { ThriceError } from '../errors.ts';
 import type { ModelResponse } from '../ports/model-client.ts';
+import type { StepRequest } from '../ports/solver.ts';
 import { priceUsage } from '../pricing/price-usage.ts';
 import type { CallOption } from './call-options.ts';
+import { isOtherModel, wrongServedModel } from './cell-errors.ts';
 import type { Worker } from './worker.ts';
 
 /** When a call was sent, and under which id. */
@@ -18,7 +22,7 @@ export interface SentRequest {
 export function describeCall(
   { step, request, insteadOf }: CallOption,
   response: ModelResponse,
-  { startedAtMs, waitMs }: SentRequest,
+  { startedAtMs, waitMs }: Pick<SentRequest, 'startedAtMs' | 'waitMs'>,
   { benchmark, clock }: Pick<Worker, 'benchmark' | 'clock'>,
 ): Omit<Call, 'discarded'> {
   const price = benchmark.prices.get(modelRefOf(request));
@@ -43,4 +47,17 @@ export function describeCall(
     takenFrom: null,
     ...(insteadOf.length > 0 && { insteadOf: [...insteadOf] }),
   };
+}
+
+/** Returns why a response does not answer its step; undefined if it does. */
+export function findFault(
+  response: ModelResponse,
+  request: StepRequest,
+  servedModel: ServedModelPolicy,
+): ThriceError | undefined {
+  if (response.fault !== undefined) return response.fault;
+  if (servedModel === 'pin' && isOtherModel(response, request.model))
+    return wrongServedModel(response, request);
+  if (response.finishReason !== 'content-filter') return undefined;
+  return new ThriceError({ code: 'content-filtered', message: 'the vendor filtered the answer' });
 }

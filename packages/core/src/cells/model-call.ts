@@ -11,14 +11,8 @@ import type { BudgetRefusal } from './call-budget.ts';
 import type { CallJournal } from './call-journal.ts';
 import type { CallOption } from './call-options.ts';
 import { openBreakerFor } from './cell-breakers.ts';
-import {
-  asLastingLimit,
-  isOtherModel,
-  noBackgroundMode,
-  withPayment,
-  wrongServedModel,
-} from './cell-errors.ts';
-import { describeCall, type SentRequest } from './describe-call.ts';
+import { asLastingLimit, isOtherModel, noBackgroundMode, withPayment } from './cell-errors.ts';
+import { describeCall, findFault, type SentRequest } from './describe-call.ts';
 import { asNoAttempt, endOf, type FailedCall, failed } from './failed-call.ts';
 import type { HeldLease } from './heartbeat.ts';
 import { isCertainlyUnbilled } from './is-certainly-unbilled.ts';
@@ -220,7 +214,7 @@ export class ModelCall {
   async #endPaid(response: ModelResponse, sent: SentRequest): Promise<CallOutcome> {
     const { option, worker, permit } = this.#init;
     const { request } = option;
-    const fault = this.#findFault(response);
+    const fault = findFault(response, request, this.#init.servedModel);
     const facts = describeCall(option, response, sent, worker);
     const call: Call = { ...facts, discarded: fault?.code ?? null };
     // Recorded first, whatever is wrong with it: the vendor has been paid.
@@ -257,16 +251,6 @@ export class ModelCall {
     const lasting = asLastingLimit(error);
     await openBreakerFor(lasting, { target: option.request }, worker);
     return { error: lasting, delayMs: 0 };
-  }
-
-  /** Returns why a response does not answer its step; undefined if it does. */
-  #findFault(response: ModelResponse): ThriceError | undefined {
-    const { option, servedModel } = this.#init;
-    if (response.fault !== undefined) return response.fault;
-    if (servedModel === 'pin' && isOtherModel(response, option.request.model))
-      return wrongServedModel(response, option.request);
-    if (response.finishReason !== 'content-filter') return undefined;
-    return new ThriceError({ code: 'content-filtered', message: 'the vendor filtered the answer' });
   }
 
   #reportOtherModel(response: ModelResponse): void {
