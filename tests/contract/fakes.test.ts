@@ -1,4 +1,5 @@
 import { FakeActiveGroups } from '../support/fake-active-groups.ts';
+import { FakeBatches } from '../support/fake-batches.ts';
 import { FakeBlobStore } from '../support/fake-blob-store.ts';
 import { FakeBudgets } from '../support/fake-budgets.ts';
 import { FakeClock } from '../support/fake-clock.ts';
@@ -12,6 +13,7 @@ import { FakeStretches } from '../support/fake-stretches.ts';
 import { FakeTaskCounter } from '../support/fake-task-counter.ts';
 import { FakeTaskQueue } from '../support/fake-task-queue.ts';
 import { describeActiveGroupsContract } from './active-groups-contract.ts';
+import { describeBatchesContract } from './batches-contract.ts';
 import { describeBlobStoreContract } from './blob-store-contract.ts';
 import { describeBudgetsContract } from './budgets-contract.ts';
 import { describeCallConditionsContract } from './call-conditions-contract.ts';
@@ -41,6 +43,11 @@ describeTaskQueueContract('in memory', (clock) => {
 describeBlobStoreContract('in memory', () => {
   const blobs = new FakeBlobStore();
   return Promise.resolve({ blobs, other: blobs, ...nothingToRelease });
+});
+
+describeBatchesContract('in memory', () => {
+  const batches = new FakeBatches();
+  return Promise.resolve({ batches, other: batches, ...nothingToRelease });
 });
 
 describeBudgetsContract('in memory', (clock) => {

@@ -22,6 +22,7 @@ import {
   type ModelRequest,
   type ModelResponse,
   type ModelUse,
+  type NewBatchedCall,
   type Notification,
   noAnswer,
   type OpenBreaker,
@@ -176,6 +177,45 @@ export function aJournalEntry(
     call: aCall({ step, ...parts.call }),
     output: anOutput({ text, ...parts.output }),
     raw: { choices: [{ message: { content: text } }] },
+  };
+}
+
+/** A call that is about to enter a batch. */
+export function aBatchedCall(
+  parts: {
+    readonly id?: string;
+    readonly callId?: string;
+    readonly lane?: string;
+    readonly model?: string;
+    readonly messages?: NewBatchedCall['request']['messages'];
+  } = {},
+): NewBatchedCall {
+  const { id = 'q1', callId = `call-${id}`, lane = 'lab', model = 'm' } = parts;
+  const { step, fingerprint, sample, position, generation, failedAttempts } = aJournalEntry();
+  return {
+    schemaVersion: 1,
+    callId,
+    cell: aCellKey({ id }),
+    place: { step, fingerprint, sample, position, generation, failedAttempts },
+    insteadOf: [],
+    request: {
+      lane,
+      model,
+      messages: [{ role: 'user', content: 'What is 6 x 7?' }],
+      tools: [],
+      isStreamed: false,
+      isBackground: false,
+      ...(parts.messages !== undefined && { messages: parts.messages }),
+      temperature: undefined,
+      maxTokens: undefined,
+      topP: undefined,
+      seed: undefined,
+      stop: undefined,
+      serviceTier: undefined,
+      reasoningEffort: undefined,
+      extraBody: undefined,
+    },
+    enteredAtMs: 0,
   };
 }
 

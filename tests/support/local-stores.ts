@@ -3,6 +3,7 @@ import type { Clock } from '@thrice/core';
 import {
   GroupCommit,
   openDatabase,
+  SqliteBatches,
   SqliteBudgets,
   SqliteCallPool,
   SqliteLedger,
@@ -26,6 +27,7 @@ export interface LocalStores extends Disposable {
   readonly ledger: SqliteLedger;
   readonly pool: SqliteCallPool;
   readonly budgets: SqliteBudgets;
+  readonly batches: SqliteBatches;
   readonly workers: WorkerRegistry;
   queueOf(owner: string, group?: string): SqliteTaskQueue;
 }
@@ -42,6 +44,7 @@ export function openLocalStores(file: string, clock: Clock): LocalStores {
     ledger: new SqliteLedger(database, { commit, clock, workers }),
     pool: new SqliteCallPool(database, { commit, clock, workers }),
     budgets: new SqliteBudgets(database, { commit, clock, workers }),
+    batches: new SqliteBatches(database, commit),
     queueOf: (owner, group = 'demo') =>
       new SqliteTaskQueue(database, { commit, clock, group, workers, owner }),
     [Symbol.dispose]: () => {

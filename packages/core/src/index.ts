@@ -19,6 +19,7 @@
  * - **bounds**: the score if every cell without a score were wrong, and if every such cell were right.
  * - **lane**: a provider account or endpoint pool.
  * - **breaker**: the circuit breaker of a lane, or of one model of it: closed, open or half-open.
+ * - **batch**: calls of cells that are sent together, for less money, and answered within a day.
  * - **budget**: a cap on what a group may spend; a **reservation** is the most that a call can cost.
  * - **deferred**: said of a cell whose task waits for a breaker.
  * - **solver**, **scorer**: how a config answers a question; how an answer becomes a score.
@@ -71,6 +72,15 @@ export {
   type ReplayStores,
   replayMessages,
 } from './dlq/replay.ts';
+export {
+  type AcceptedBatch,
+  type Batch,
+  type BatchedCall,
+  batchedCallSchema,
+  batchSchema,
+  type NewBatchedCall,
+  type WaitingCall,
+} from './domain/batch.ts';
 export {
   type Benchmark,
   type Config,
@@ -361,6 +371,7 @@ export type {
   BatchSubmission,
   VendorBatch,
 } from './ports/batch-client.ts';
+export type { Batches } from './ports/batches.ts';
 export type { BlobRemover, BlobStore } from './ports/blob-store.ts';
 export type { Budgets, CountedJournal, Reserving } from './ports/budgets.ts';
 export type { CallConditions, Conditions } from './ports/call-conditions.ts';

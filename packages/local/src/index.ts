@@ -7,6 +7,7 @@ export { FileBlobStore } from './store/file-blob-store.ts';
 export { GroupCommit, type WriteHold, type WriteObserver } from './store/group-commit.ts';
 export { makeFolder } from './store/make-folder.ts';
 export { openDatabase } from './store/open-database.ts';
+export { SqliteBatches } from './store/sqlite-batches.ts';
 export { SqliteBudgets } from './store/sqlite-budgets.ts';
 export { SqliteCallPool } from './store/sqlite-call-pool.ts';
 export { SqliteGroupRecords } from './store/sqlite-group-records.ts';

@@ -1,9 +1,18 @@
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
-import type { Budgets, CallPool, Clock, GroupRecords, Ledger, Notifications } from '@thrice/core';
+import type {
+  Batches,
+  Budgets,
+  CallPool,
+  Clock,
+  GroupRecords,
+  Ledger,
+  Notifications,
+} from '@thrice/core';
 import { FileBlobStore } from './store/file-blob-store.ts';
 import { GroupCommit, type WriteHold, type WriteObserver } from './store/group-commit.ts';
 import { openDatabase } from './store/open-database.ts';
+import { SqliteBatches } from './store/sqlite-batches.ts';
 import { SqliteBudgets } from './store/sqlite-budgets.ts';
 import { SqliteCallPool } from './store/sqlite-call-pool.ts';
 import { SqliteGroupRecords } from './store/sqlite-group-records.ts';
@@ -21,6 +30,7 @@ export class LocalEngine implements Disposable {
   readonly ledger: Ledger & Pick<SqliteLedger, 'areFinal'>;
   readonly pool: CallPool;
   readonly budgets: Budgets;
+  readonly batches: Batches;
   readonly blobs: FileBlobStore;
   readonly records: GroupRecords;
   readonly notifications: Notifications;
@@ -49,6 +59,7 @@ export class LocalEngine implements Disposable {
     this.pool = new SqliteCallPool(this.#database, init);
     this.laneLimits = new SqliteLaneLimits(this.#database, { commit: this.#commit, clock });
     this.budgets = new SqliteBudgets(this.#database, init);
+    this.batches = new SqliteBatches(this.#database, this.#commit);
     this.records = new SqliteGroupRecords(this.#database, { commit: this.#commit, clock });
     this.notifications = new SqliteNotifications(this.#database, this.#commit);
     this.blobs = new FileBlobStore(folder);

@@ -63,7 +63,7 @@ export const cellStepSchema = z.strictObject({
 export type CellStep = Readonly<z.infer<typeof cellStepSchema>>;
 
 /** A model that did not answer, so that another was asked, and why. */
-const passedOverSchema = z.strictObject({
+export const passedOverSchema = z.strictObject({
   /** As in `openai/gpt-9`. */
   model: z.string(),
   code: z.enum(errorCodes),

@@ -55,3 +55,16 @@ export type Message =
       readonly toolCalls?: readonly ToolCall[] | undefined;
     }
   | { readonly role: 'tool'; readonly toolCallId: string; readonly content: MessageContent };
+
+const contentSchema = z.union([z.string(), z.array(contentPartSchema)]);
+
+/** One message of a conversation with a model, as it is stored. */
+export const messageSchema: z.ZodType<Message> = z.discriminatedUnion('role', [
+  z.strictObject({ role: z.enum(['system', 'user']), content: contentSchema }),
+  z.strictObject({
+    role: z.literal('assistant'),
+    content: contentSchema,
+    toolCalls: z.array(toolCallSchema).optional(),
+  }),
+  z.strictObject({ role: z.literal('tool'), toolCallId: z.string(), content: contentSchema }),
+]);

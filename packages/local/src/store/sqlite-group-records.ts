@@ -29,7 +29,7 @@ export class SqliteGroupRecords implements GroupRecords {
     );
     this.#deletePool = database.prepare(DELETE_POOL);
     this.#deleteTally = database.prepare('DELETE FROM tallies WHERE run = ? AND config = ?');
-    const tables = ['notifications', 'reservations', 'budget_accounts', 'groups'];
+    const tables = ['notifications', 'batches', 'reservations', 'budget_accounts', 'groups'];
     this.#deleteGroup = tables.map((table) =>
       database.prepare(`DELETE FROM ${table} WHERE group_name = ?`),
     );
@@ -72,6 +72,8 @@ const PAGES = [
     (SELECT rowid FROM calls WHERE run = ? AND config = ? LIMIT ?)`,
   `DELETE FROM submissions WHERE (run, config, id, step) IN
     (SELECT run, config, id, step FROM submissions WHERE run = ? AND config = ? LIMIT ?)`,
+  `DELETE FROM batched_calls WHERE (run, config, id, step) IN
+    (SELECT run, config, id, step FROM batched_calls WHERE run = ? AND config = ? LIMIT ?)`,
 ];
 
 const DELETE_POOL = `DELETE FROM pooled_calls WHERE (run, only_config, fingerprint, sample) IN

@@ -5,6 +5,7 @@
  * `hidden_at` and is held by a worker while `holder` is set. `cells` has a row for each cell that was ever claimed.
  * `calls` is the journal: `discarded_id` is empty for the call that answers its step, and the call's id for a
  * discarded call. `submissions` has the latest response that was asked for in the background, of each step.
+ * `batches` has the batches that are not over; `batched_calls` the latest call of each step that entered one.
  * `lane_limits` has what is known of the limits of a lane's account, and who uses it.
  * `pooled_calls` has which step buys, or has bought, a call that the cells of `run` share;
  * `only_config` is empty unless it is for one config alone.
@@ -80,6 +81,27 @@ CREATE TABLE submissions (
   submission TEXT NOT NULL,
   PRIMARY KEY (run, config, id, step)
 ) STRICT, WITHOUT ROWID;
+
+CREATE TABLE batches (
+  batch_no INTEGER PRIMARY KEY AUTOINCREMENT,
+  batch_id TEXT NOT NULL UNIQUE,
+  group_name TEXT NOT NULL,
+  batch TEXT NOT NULL
+) STRICT;
+CREATE INDEX batches_by_group ON batches (group_name);
+
+CREATE TABLE batched_calls (
+  run TEXT NOT NULL,
+  config TEXT NOT NULL,
+  id TEXT NOT NULL,
+  step TEXT NOT NULL,
+  batch_id TEXT NOT NULL,
+  call_id TEXT NOT NULL,
+  is_waiting INTEGER NOT NULL,
+  call TEXT NOT NULL,
+  PRIMARY KEY (run, config, id, step)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX calls_by_batch ON batched_calls (batch_id, call_id);
 
 CREATE TABLE pooled_calls (
   run TEXT NOT NULL,

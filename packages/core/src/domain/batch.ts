@@ -1,0 +1,151 @@
+import * as z from 'zod';
+import { type ErrorCode, errorCodesByClass } from '../errors.ts';
+import { reasoningEffortSchema } from './benchmark-spec.ts';
+import { passedOverSchema } from './call.ts';
+import { messageSchema } from './message.ts';
+
+const errorCodes = Object.values(errorCodesByClass).flat() as [ErrorCode, ...ErrorCode[]];
+
+const facts = {
+  schemaVersion: z.literal(1),
+  /** Ours; the vendor is told where it keeps such a name. */
+  batchId: z.string(),
+  group: z.string(),
+  lane: z.string(),
+  model: z.string(),
+  callCount: z.int().min(1),
+  /** Of the requests, as they are stored. */
+  bytes: z.int().min(0),
+};
+
+const announcement = {
+  /** The worker that looks after it, until it is gone. */
+  owner: z.string(),
+  /** When it was about to be sent, ms since 1970. */
+  announcedAtMs: z.number(),
+};
+
+/**
+ * Calls of a group to one model that are sent together.
+ *
+ * gathering --it is full, or nothing else is left to do--> closed --a worker is about to send it--> announced
+ * announced --the vendor has named it--> accepted --its results are recorded--> (gone)
+ * announced --the vendor has refused it, or nobody knows whether it has accepted it--> (gone)
+ *
+ * One that was announced and no more may have reached the vendor, or not.
+ */
+export const batchSchema = z.discriminatedUnion('state', [
+  z.strictObject({ state: z.literal('gathering'), ...facts }),
+  z.strictObject({ state: z.literal('closed'), ...facts }),
+  z.strictObject({ state: z.literal('announced'), ...facts, ...announcement }),
+  z.strictObject({
+    state: z.literal('accepted'),
+    ...facts,
+    ...announcement,
+    endpoint: z.string(),
+    /** The vendor's name of it. */
+    vendorId: z.string(),
+  }),
+]);
+/** Calls of a group to one model that are sent together; see {@link batchSchema}. */
+export type Batch = z.infer<typeof batchSchema>;
+/** A batch that may have reached the vendor. */
+export type SentBatch = Extract<Batch, { readonly state: 'announced' | 'accepted' }>;
+/** A batch that the vendor has named. */
+export type AcceptedBatch = Extract<Batch, { readonly state: 'accepted' }>;
+
+/** What JSON leaves out. */
+const UNSAID = {
+  temperature: undefined,
+  maxTokens: undefined,
+  topP: undefined,
+  seed: undefined,
+  stop: undefined,
+  serviceTier: undefined,
+  reasoningEffort: undefined,
+  extraBody: undefined,
+};
+
+const saidSchema = z.strictObject({
+  lane: z.string(),
+  model: z.string(),
+  messages: z.array(messageSchema).readonly(),
+  tools: z
+    .array(
+      z.strictObject({
+        name: z.string(),
+        description: z.string().optional(),
+        parameters: z.record(z.string(), z.unknown()),
+      }),
+    )
+    .readonly(),
+  isStreamed: z.boolean(),
+  isBackground: z.boolean(),
+  temperature: z.number().optional(),
+  maxTokens: z.number().optional(),
+  topP: z.number().optional(),
+  seed: z.number().optional(),
+  stop: z.array(z.string()).readonly().optional(),
+  serviceTier: z.string().optional(),
+  reasoningEffort: reasoningEffortSchema.optional(),
+  extraBody: z.record(z.string(), z.unknown()).optional(),
+});
+
+const requestSchema = saidSchema.transform((said) => ({ ...UNSAID, ...said }));
+
+const callFacts = {
+  schemaVersion: z.literal(1),
+  batchId: z.string(),
+  /** Identifies the request in its batch, and among all requests for its step. The vendor is told. */
+  callId: z.string(),
+  cell: z.strictObject({ run: z.string(), config: z.string(), id: z.string() }),
+  /** Where in the cell's journal its answer is recorded. */
+  place: z.strictObject({
+    step: z.string(),
+    fingerprint: z.string(),
+    sample: z.int().min(0),
+    position: z.int().min(0),
+    generation: z.int().min(0),
+    failedAttempts: z.int().min(0),
+  }),
+  insteadOf: z.array(passedOverSchema).readonly(),
+  request: requestSchema,
+  /** When the cell entered it, ms since 1970. */
+  enteredAtMs: z.number(),
+};
+
+/** An error as a batch keeps it for the cell that acts on it. */
+const refusalSchema = z.strictObject({
+  code: z.enum(errorCodes),
+  message: z.string(),
+  details: z.strictObject({
+    retryAfterMs: z.number().optional(),
+    resetAt: z.string().optional(),
+    status: z.number().optional(),
+    breakerScope: z.enum(['lane', 'model']).optional(),
+    latencyMs: z.number().optional(),
+    costUsd: z.number().optional(),
+  }),
+});
+
+/**
+ * A call of a cell in a batch, for one step.
+ *
+ * waiting --its answer is in the journal--> (gone)
+ * waiting --its result is no answer--> refused --its cell has acted on it--> (gone)
+ * waiting --it was not worked on--> unanswered --its cell has entered it in another batch--> waiting
+ */
+export const batchedCallSchema = z.discriminatedUnion('state', [
+  z.strictObject({ state: z.literal('waiting'), ...callFacts }),
+  z.strictObject({ state: z.literal('refused'), ...callFacts, refusal: refusalSchema }),
+  z.strictObject({ state: z.literal('unanswered'), ...callFacts }),
+]);
+/** A call of a cell in a batch; see {@link batchedCallSchema}. */
+export type BatchedCall = z.infer<typeof batchedCallSchema>;
+/** A call that is about to enter a batch. */
+export type NewBatchedCall = Omit<
+  Extract<BatchedCall, { readonly state: 'waiting' }>,
+  'state' | 'batchId'
+>;
+/** A call whose result is not there yet. */
+export type WaitingCall = Extract<BatchedCall, { readonly state: 'waiting' }>;

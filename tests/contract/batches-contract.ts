@@ -1,0 +1,179 @@
+import type { Batch, BatchedCall, Batches, WaitingCall } from '@thrice/core';
+import { describe, expect, it } from 'vitest';
+import { aBatchedCall } from '../support/builders.ts';
+import { collect } from '../support/collect.ts';
+
+/** Two views of one store, as two processes have them. */
+export interface BatchesUnderTest extends AsyncDisposable {
+  readonly batches: Batches;
+  readonly other: Batches;
+}
+
+const room = { requestCount: 3, bytes: 1_000_000 };
+
+function refuse(call: WaitingCall): BatchedCall {
+  const refusal = { code: 'model-timeout', message: 'no answer', details: {} } as const;
+  return { ...call, state: 'refused', refusal };
+}
+
+/** Describes what every store of batches promises. */
+export function describeBatchesContract(name: string, open: () => Promise<BatchesUnderTest>): void {
+  const enterAll = async (batches: Batches, count: number) => {
+    const calls: WaitingCall[] = [];
+    for (let index = 0; index < count; index += 1) {
+      calls.push(await batches.enter('demo', aBatchedCall({ id: `q${index}` }), room));
+    }
+    return calls;
+  };
+
+  describe(`batches ${name}`, () => {
+    it('gather calls, which every process finds', async () => {
+      await using stores = await open();
+      const { batches, other } = stores;
+
+      const [first, second] = await enterAll(batches, 2);
+
+      expect(second?.batchId).toBe(first?.batchId);
+      expect(await other.list('demo')).toMatchObject([
+        { state: 'gathering', lane: 'lab', model: 'm', callCount: 2, group: 'demo' },
+      ]);
+      expect(await other.findCall(aBatchedCall({ id: 'q1' }).cell, 'answer')).toEqual(second);
+      expect(await other.findCall(aBatchedCall({ id: 'q1' }).cell, 'judge-1')).toBeUndefined();
+      expect(await other.list('else')).toEqual([]);
+    });
+
+    it('close when they have no room for another call, and the next call opens the next', async () => {
+      await using stores = await open();
+
+      const calls = await enterAll(stores.batches, 4);
+
+      const [first, last] = [calls[0]?.batchId, calls[3]?.batchId];
+      expect(calls.map(({ batchId }) => batchId)).toEqual([first, first, first, last]);
+      const listed = await stores.other.list('demo');
+      expect(listed.map(({ state, callCount }) => [state, callCount])).toEqual([
+        ['closed', 3],
+        ['gathering', 1],
+      ]);
+    });
+
+    it('close when they have no room for the bytes of a call', async () => {
+      await using stores = await open();
+      const { batches } = stores;
+      const large = { content: 'x'.repeat(1_000), role: 'user' } as const;
+      const call = (id: string) => aBatchedCall({ id, messages: [large] });
+
+      const first = await batches.enter('demo', call('q1'), { requestCount: 9, bytes: 1_500 });
+      const second = await batches.enter('demo', call('q2'), { requestCount: 9, bytes: 1_500 });
+
+      expect(second.batchId).not.toBe(first.batchId);
+      expect((await batches.list('demo')).map(({ state }) => state)).toEqual([
+        'closed',
+        'gathering',
+      ]);
+    });
+
+    it('keep the calls of groups, lanes and models apart', async () => {
+      await using stores = await open();
+      const { batches } = stores;
+
+      const entered = [
+        await batches.enter('demo', aBatchedCall({ id: 'q1' }), room),
+        await batches.enter('demo', aBatchedCall({ id: 'q2', model: 'n' }), room),
+        await batches.enter('demo', aBatchedCall({ id: 'q3', lane: 'b' }), room),
+        await batches.enter('else', aBatchedCall({ id: 'q4' }), room),
+      ];
+
+      expect(new Set(entered.map(({ batchId }) => batchId)).size).toBe(4);
+    });
+
+    it('keep the call of a step that waits, and take another once it has ended', async () => {
+      await using stores = await open();
+      const { batches, other } = stores;
+      const first = await batches.enter('demo', aBatchedCall({ callId: 'c1' }), room);
+
+      const again = await other.enter('demo', aBatchedCall({ callId: 'c2' }), room);
+      await batches.endCalls([refuse(first)]);
+      const next = await other.enter('demo', aBatchedCall({ callId: 'c3' }), room);
+
+      expect(again).toEqual(first);
+      expect(next).toMatchObject({ callId: 'c3', state: 'waiting' });
+      expect(await batches.findCall(first.cell, 'answer')).toEqual(next);
+    });
+
+    it('end calls that wait, once', async () => {
+      await using stores = await open();
+      const { batches, other } = stores;
+      const [first, second] = await enterAll(batches, 2);
+      if (first === undefined || second === undefined) throw new Error('expected two calls');
+
+      await batches.endCalls([refuse(first)]);
+      await other.endCalls([{ ...first, state: 'unanswered' }]);
+
+      expect(await other.findCall(first.cell, 'answer')).toEqual(refuse(first));
+      expect(await collect(other.listWaiting(first.batchId))).toEqual([second]);
+      const read = await other.readCalls(first.batchId, [first.callId, second.callId, 'none']);
+      expect([...read.values()].map(({ state }) => state).toSorted()).toEqual([
+        'refused',
+        'waiting',
+      ]);
+    });
+
+    it('remove calls, but none that has been entered anew', async () => {
+      await using stores = await open();
+      const { batches } = stores;
+      const first = await batches.enter('demo', aBatchedCall({ callId: 'c1' }), room);
+      await batches.endCalls([refuse(first)]);
+      const next = await batches.enter('demo', aBatchedCall({ callId: 'c2' }), room);
+
+      await batches.removeCalls([first]);
+      const kept = await batches.findCall(first.cell, 'answer');
+      await batches.removeCalls([next]);
+      await batches.removeCalls([next]);
+
+      expect(kept).toEqual(next);
+      expect(await batches.findCall(first.cell, 'answer')).toBeUndefined();
+    });
+
+    it('list more calls than a page has, in the order of their call ids', async () => {
+      await using stores = await open();
+      const { batches } = stores;
+      const all = { requestCount: 2_000, bytes: 1e9 };
+      const ids = Array.from({ length: 1_100 }, (_, index) => `q${index}`);
+      const entered = await Promise.all(
+        ids.map((id) => batches.enter('demo', aBatchedCall({ id }), all)),
+      );
+
+      const listed = await collect(batches.listWaiting(entered[0]?.batchId ?? ''));
+
+      const callIds = listed.map(({ callId }) => callId);
+      expect(callIds).toEqual(entered.map(({ callId }) => callId).toSorted());
+    });
+
+    it('are replaced by one of two processes that read the same', async () => {
+      await using stores = await open();
+      const { batches, other } = stores;
+      await enterAll(batches, 3);
+      const [closed] = await batches.list('demo');
+      if (closed?.state !== 'closed') throw new Error('expected a closed batch');
+      const announce = (owner: string): Batch => ({
+        ...closed,
+        state: 'announced',
+        owner,
+        announcedAtMs: 5,
+      });
+
+      const done = [
+        await batches.replace(closed, announce('a')),
+        await other.replace(closed, announce('b')),
+        await batches.replace(closed, announce('a')),
+      ];
+      const listed = await other.list('demo');
+      await other.remove(announce('a'));
+      await other.remove(announce('a'));
+
+      expect(done).toEqual([true, false, true]);
+      expect(listed).toEqual([announce('a')]);
+      expect(await batches.list('demo')).toEqual([]);
+    });
+  });
+}
