@@ -204,6 +204,9 @@ function describeEvent(event: WorkerEvent): Readonly<Record<string, unknown>> {
       const { key, lane, model, servedModel } = event;
       return { ...key, lane, model, servedModel };
     }
+    case 'batch-accepted':
+    case 'batch-ended':
+      return { batchId: event.batch.batchId };
     case 'budget-warned':
       return { lane: event.account.lane };
     case 'breaker-opened':

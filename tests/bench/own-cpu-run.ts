@@ -20,6 +20,7 @@ import { resolveBenchmark } from '../../packages/core/src/spec/resolve-benchmark
 import { aUsage } from '../support/builders.ts';
 import { aDraft } from '../support/fake-engine.ts';
 import { inProcessPatterns } from '../support/in-process-patterns.ts';
+import { noBatchClients } from '../support/no-batch-clients.ts';
 
 // Runs a benchmark in this process over a model that answers at once, without HTTP, and prints the processor time
 // of each stage, microseconds per cell, as JSON.
@@ -100,6 +101,7 @@ await workGroup({
   isPlanned: true,
   benchmark,
   clientFor: () => instantModel,
+  batchClientFor: noBatchClients,
   patterns: inProcessPatterns,
   governor: openGovernor({ engine, benchmark, group: header.group, random: Math.random }),
   random: Math.random,

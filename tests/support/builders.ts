@@ -527,6 +527,7 @@ export function aLane(parts: Partial<Lane> = {}): Lane {
     budgetUsd: undefined,
     maxTokensField: 'max_tokens',
     servedModel: 'pin',
+    batch: undefined,
     ...parts,
   };
 }

@@ -21,6 +21,7 @@ import {
   type WorkerEvent,
 } from '@thrice/core';
 import { aBenchmark, aGroupHeader, aModelResponse, aQuestion } from './builders.ts';
+import { FakeBatches } from './fake-batches.ts';
 import { FakeBlobStore } from './fake-blob-store.ts';
 import type { FakeCallPool } from './fake-call-pool.ts';
 import { FakeGovernor } from './fake-governor.ts';
@@ -36,6 +37,7 @@ export class FakeEngine {
   readonly clock: PassingClock;
   readonly ledger: FakeLedger;
   readonly pool: FakeCallPool;
+  readonly batches = new FakeBatches();
   readonly blobs: FakeBlobStore;
   readonly queue: FakeTaskQueue;
   readonly governor = new FakeGovernor();
@@ -79,6 +81,7 @@ export class FakeEngine {
       ledger,
       pool: this.pool,
       blobs: this.blobs,
+      batches: this.batches,
       clientFor: () => this.models,
       governor: this.governor,
       heartbeat: this.heartbeat,

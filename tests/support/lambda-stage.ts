@@ -16,6 +16,7 @@ import { FakeStage } from './fake-stage.ts';
 import { FakeStretches } from './fake-stretches.ts';
 import { inProcessPatterns } from './in-process-patterns.ts';
 import { seededDraw } from './kill-tracker.ts';
+import { noBatchClients } from './no-batch-clients.ts';
 
 /** An event with SQS messages. */
 interface SqsEvent {
@@ -160,7 +161,11 @@ export class LambdaStage {
   /** Opens the stage's fake model for every lane. */
   readonly openModels = (): ModelClients => {
     const clientFor = (): ModelClient => this.stage.models;
-    return { clientFor, [Symbol.asyncDispose]: async () => undefined };
+    return {
+      clientFor,
+      batchClientFor: noBatchClients,
+      [Symbol.asyncDispose]: async () => undefined,
+    };
   };
 }
 

@@ -15,6 +15,7 @@ import {
 } from '@thrice/local';
 import { aDraft } from './fake-engine.ts';
 import { inProcessPatterns } from './in-process-patterns.ts';
+import { noBatchClients } from './no-batch-clients.ts';
 import type { TemporaryFolder } from './temporary-folder.ts';
 
 /** A plan of a group over the questions in `q.jsonl` of a folder. */
@@ -49,6 +50,7 @@ export function aWorkOrder({
     header,
     benchmark,
     isPlanned: true,
+    batchClientFor: noBatchClients,
     patterns: inProcessPatterns,
     random,
     governor: new SlotGovernor(slotsOf(benchmark, engine.clock, random)),

@@ -274,6 +274,7 @@ export { type EstimatedPlan, estimatePlan } from './estimate/estimate-plan.ts';
 export { readPilot } from './estimate/read-pilot.ts';
 export { findFormat } from './formats/registry.ts';
 export type { FileContent, ResultFormat } from './formats/result-format.ts';
+export { advanceBatch, type BatchWorker, cancelBatch } from './groups/advance-batch.ts';
 export { checkBudget } from './groups/check-budget.ts';
 export { type CopyCounts, type CopyOrder, copyGroup } from './groups/copy-group.ts';
 export {

@@ -61,6 +61,14 @@ export const limits = {
    * https://github.com/dotnet/extensions/issues/7704 (2026-08).
    */
   responseVisibleMs: 120_000,
+  /** The longest wait before a batch is polled; the first is `pollBaseMs`. */
+  batchPollCapMs: 600_000,
+  /** How long a batch that may have been accepted is looked for: longer than its submission may take. */
+  batchSearchMs: 600_000,
+  /** How long a batch may take: twice the day that vendors promise. */
+  batchMs: 172_800_000,
+  /** How long the task of a cell in a batch stays invisible, unless its result is there before. */
+  batchedDelayMs: 3_600_000,
   /** How long a function answers cells by what it last read of their group and its breakers. */
   recentMs: 2_000,
   /** How long a cell waits for a call that another is about to buy: half as long as that took so far, within these. */
@@ -102,3 +110,9 @@ export const limits = {
   /** Questions, cells and keys are read in pages of this size. */
   pageSize: 500,
 } as const;
+
+/**
+ * How large a batch may be. Vendors take many more requests; several batches end one by one, cost no more, and a worker
+ * holds one in memory while it sends it.
+ */
+export const batchLimits = { requestCount: 2_000, bytes: 32 * 1024 * 1024 } as const;

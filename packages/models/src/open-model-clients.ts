@@ -1,10 +1,12 @@
-import type { ClientFor, ModelClient, Protocol } from '@thrice/core';
+import type { BatchClientFor, ClientFor, ModelClient, Protocol } from '@thrice/core';
+import { openBatchClients } from './batch/open-batch-clients.ts';
 import { LaneModelClient, type ModelClientInit } from './call/lane-model-client.ts';
 import { protocols } from './protocols.ts';
 
 /** The model clients of a process, one per wire protocol. Disposing of them closes their connections. */
 export interface ModelClients extends AsyncDisposable {
   readonly clientFor: ClientFor;
+  readonly batchClientFor: BatchClientFor;
 }
 
 /** Opens the model clients; each is created for the first lane that uses its protocol. */
@@ -16,6 +18,7 @@ export function openModelClients(init: ModelClientInit): ModelClients {
       clients.set(protocol, client);
       return client;
     },
+    batchClientFor: openBatchClients(init),
     [Symbol.asyncDispose]: () => init.transport[Symbol.asyncDispose](),
   };
 }

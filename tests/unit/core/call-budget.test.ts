@@ -67,6 +67,7 @@ async function openCapped(benchmark: Benchmark, answer?: FakeAnswer) {
     await executeCell(await engine.deliver(aQuestion({ id })), worker);
   const settleOpen = (isOver = true) =>
     recoverReservations(group, {
+      batches: engine.batches,
       budgets,
       ledger: engine.ledger,
       isOver: () => isOver,

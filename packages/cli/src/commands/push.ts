@@ -17,6 +17,7 @@ import { reportNext } from '../render/next-command.ts';
 import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
 import { folderFlag } from '../shell/place-flags.ts';
 import type { Terminal } from '../shell/terminal.ts';
+import { refuseBatchesInStage } from '../spec/refuse-batches.ts';
 import { refuseBudgetInStage } from '../spec/refuse-budget.ts';
 import { openStageEngine, type StageEngine } from '../stage/stage-engine.ts';
 import { refuseUnknownLanes } from '../stage/stage-lanes.ts';
@@ -51,7 +52,10 @@ export async function pushTo(
   const hasCellsLeft = (await countConfigs(header, engine)).some(
     ({ notAttempted }) => notAttempted > 0,
   );
-  if (hasCellsLeft) refuseBudgetInStage(group.benchmark);
+  if (hasCellsLeft) {
+    refuseBudgetInStage(group.benchmark);
+    refuseBatchesInStage(group.benchmark);
+  }
   refuseUnknownLanes(lanesOf(group), stage.stage);
   const { ledger, pool, blobs, activeGroups } = stage;
   const counts = await copyGroup(group, {

@@ -20,6 +20,7 @@ import { listenForStop } from '../shell/stop-signals.ts';
 import type { Terminal } from '../shell/terminal.ts';
 import { toolVersion } from '../shell/tool-version.ts';
 import { type EditOptions, prepareEdit } from '../spec/prepare-edit.ts';
+import { refuseBatchesInStage } from '../spec/refuse-batches.ts';
 import { refuseBudgetInStage } from '../spec/refuse-budget.ts';
 import { commandLineWithoutSecrets } from '../spec/secrets.ts';
 import type { StageEngine } from '../stage/stage-engine.ts';
@@ -126,6 +127,7 @@ async function resumeInStage(
   using engine = await openStageEngine(stage);
   const found = await findGroup(engine.ledger, name, engine.flag);
   const { spec, budgetUsd } = options;
+  refuseBatchesInStage(found.benchmark);
   refuseBudgetInStage({ ...found.benchmark, ...(typeof budgetUsd === 'number' && { budgetUsd }) });
   const group =
     spec === undefined ? found : await editInStage(terminal, found, spec, { engine, options });

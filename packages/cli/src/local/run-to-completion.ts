@@ -98,6 +98,7 @@ export async function runToCompletion(order: CompletionOrder): Promise<ExitCode>
       isPlanned: order.isPlanned,
       benchmark,
       clientFor: models.clientFor,
+      batchClientFor: models.batchClientFor,
       patterns,
       governor,
       random: Math.random,

@@ -1,4 +1,12 @@
-import type { Clock, GroupHeader, LaneWait, Ledger, OpenBreaker, WorkerEvent } from '@thrice/core';
+import type {
+  Batch,
+  Clock,
+  GroupHeader,
+  LaneWait,
+  Ledger,
+  OpenBreaker,
+  WorkerEvent,
+} from '@thrice/core';
 import { countOf, describeWarning } from '@thrice/core';
 import type { WorkEvent } from '@thrice/local';
 import { countConfigs } from '../engine/describe-status.ts';
@@ -119,6 +127,12 @@ export class Progress {
           ),
         );
         break;
+      case 'batch-accepted':
+        this.note(describeBatch(event.batch, 'sent'));
+        break;
+      case 'batch-ended':
+        this.note(describeBatch(event.batch, 'ended'));
+        break;
       case 'budget-warned':
         this.note(describeBudgetWarning(event.account));
         break;
@@ -227,6 +241,13 @@ export class Progress {
 /** A cell that waits for a blocked lane is deferred, not retried. */
 function isRetry({ error, waitMs }: Extract<WorkerEvent, { kind: 'call-failed' }>): boolean {
   return waitMs !== null && (error.class === 'transient' || error.class === 'rate-limited');
+}
+
+function describeBatch({ batchId, lane, model, callCount }: Batch, what: 'sent' | 'ended'): string {
+  const batch = `batch ${batchId.slice(0, 8)} of ${countOf(callCount, 'call')} to ${lane}/${model}`;
+  return what === 'sent'
+    ? `sent: ${batch}; the vendor answers within a day, and whoever resumes the group reads the answers`
+    : `ended: ${batch}`;
 }
 
 function describeTakeOver({

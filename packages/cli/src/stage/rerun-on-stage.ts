@@ -18,6 +18,7 @@ import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
 import { listenForStop } from '../shell/stop-signals.ts';
 import type { Terminal } from '../shell/terminal.ts';
 import { chooseConfigs } from '../spec/apply-overrides.ts';
+import { refuseBatchesInStage } from '../spec/refuse-batches.ts';
 import { refuseBudgetInStage } from '../spec/refuse-budget.ts';
 import { followGroup } from './follow-group.ts';
 import { openStageEngine, type StageEngine, stateOfConfigs } from './stage-engine.ts';
@@ -39,6 +40,7 @@ export async function rerunOnStage(
   const graded = await withCurrentGrading(header, benchmark, engine.blobs);
   const configs = chooseConfigs(graded.configs, options.configs);
   refuseBudgetInStage(benchmark);
+  refuseBatchesInStage(benchmark);
   refuseUnknownLanes([...benchmark.lanes.keys()], engine.stage);
   refuseUnfitLanes(benchmark);
   refuseCancelled(group, engine);

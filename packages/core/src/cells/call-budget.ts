@@ -8,6 +8,7 @@ import type { Budgets } from '../ports/budgets.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { StepRequest } from '../ports/solver.ts';
 import { boundCall } from '../pricing/bound-call.ts';
+import { BATCH_TIER } from '../pricing/price-usage.ts';
 import type { WorkerObserver } from './worker-events.ts';
 
 /** A call that what is left of a budget does not cover, while no other call is in flight that could leave more. */
@@ -87,11 +88,22 @@ export class CallBudget {
    */
   async reserve(
     key: CellKey,
-    { step, callId, request }: Pick<CallKey, 'step' | 'callId'> & { readonly request: StepRequest },
+    {
+      step,
+      callId,
+      request,
+      isBatched = false,
+    }: Pick<CallKey, 'step' | 'callId'> & {
+      readonly request: StepRequest;
+      /** It goes through a batch, for its price and within its time. @default false */
+      readonly isBatched?: boolean;
+    },
   ): Promise<CallReserving> {
-    const amountNanoUsd = this.#worstCaseOf(request);
-    const { lane } = request;
-    const timeoutMs = this.#benchmark.lanes.get(lane)?.timeoutMs ?? 0;
+    const { serviceTier, lane } = request;
+    const billed = { ...request, serviceTier: isBatched ? BATCH_TIER : serviceTier };
+    const amountNanoUsd = this.#worstCaseOf(billed);
+    const laneMs = this.#benchmark.lanes.get(lane)?.timeoutMs ?? 0;
+    const timeoutMs = isBatched ? limits.batchMs : laneMs;
     const untilMs = this.#clock.now() + timeoutMs + limits.reservationSlackMs;
     const { run, config, id } = key;
     const reserving = await this.#budgets.reserve(this.#group, {

@@ -1,3 +1,4 @@
+import type { Batch } from '../domain/batch.ts';
 import type { Call } from '../domain/call.ts';
 import type { Submission } from '../domain/submission.ts';
 import { type ErrorDetails, ThriceError } from '../errors.ts';
@@ -19,6 +20,22 @@ export function noBackgroundMode({ lane }: StepRequest): ThriceError {
   return new ThriceError({
     code: 'invariant-violated',
     message: `a step asks for a background response of lane "${lane}", whose protocol has none`,
+  });
+}
+
+/** A step is to go through a batch where nobody sends one. */
+export function noBatches({ lane }: StepRequest): ThriceError {
+  return new ThriceError({
+    code: 'invariant-violated',
+    message: `lane "${lane}" answers in batches, which this worker does not have`,
+  });
+}
+
+/** The worker died that sent a batch, so that nobody knows what became of it. */
+export function unknownBatch({ batchId }: Batch): ThriceError {
+  return new ThriceError({
+    code: 'worker-died',
+    message: `batch ${batchId} was sent and not found again: the vendor may have accepted and billed it`,
   });
 }
 

@@ -13,6 +13,7 @@ import type { Permit } from '../ports/governor.ts';
 import type { Solver, SolverMove, StepRequest } from '../ports/solver.ts';
 import { gradeAnswer } from '../scorers/grade-answer.ts';
 import { AttemptCount } from './attempt-count.ts';
+import { callInBatch } from './batched-call.ts';
 import { CallJournal } from './call-journal.ts';
 import { type CallOption, CallOptions, type PassedOverCall } from './call-options.ts';
 import { breakerOf } from './cell-breakers.ts';
@@ -203,6 +204,9 @@ export class CellExecution {
   async #callOnce(
     move: CallOption,
   ): Promise<JournalEntry | FailedCall | Settlement | PassedOverCall | 'budget-short'> {
+    const batched = await this.#callInBatch(move);
+    if (batched !== undefined)
+      return 'passedOver' in batched ? batched : await this.#actOn(batched);
     const { lane, model } = move.request;
     const granted = await this.#worker.governor
       .grant({
@@ -232,6 +236,19 @@ export class CellExecution {
     } finally {
       await granted.permit.settle({ kind: 'failed' });
     }
+  }
+
+  /** Returns undefined for a call to make live. */
+  async #callInBatch(move: CallOption): Promise<CallOutcome | PassedOverCall | undefined> {
+    return await callInBatch({
+      key: this.#key,
+      option: move,
+      lane: this.#laneOf(move.request),
+      place: this.#place(),
+      worker: this.#worker,
+      isFirst: this.#isFirst,
+      onUnknown: (error) => this.#record(error, 0),
+    });
   }
 
   /** Makes a call, unless it was recorded meanwhile. Returns a failed call as a value. */

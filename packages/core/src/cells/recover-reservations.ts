@@ -1,5 +1,6 @@
 import type { CallKey, Reservation } from '../domain/budget.ts';
 import type { JournalEntry } from '../domain/call.ts';
+import type { Batches } from '../ports/batches.ts';
 import type { Budgets } from '../ports/budgets.ts';
 import type { Ledger } from '../ports/ledger.ts';
 
@@ -7,7 +8,7 @@ import type { Ledger } from '../ports/ledger.ts';
  * Settles the reservations of workers that died, by what the journal says.
  *
  * A call that it does not have may have been billed all the same, and counts at its worst case. A response that a
- * vendor still prepares in the background stays reserved, whoever submitted it.
+ * vendor still prepares, in the background or in a batch, stays reserved, whoever submitted it.
  *
  * @param isOver - Whether the call of a reservation has ended, with its worker or at its time limit.
  * @param settle - Counts what a call has cost, USD; null where nobody knows.
@@ -16,11 +17,13 @@ export async function recoverReservations(
   group: string,
   {
     budgets,
+    batches,
     ledger,
     isOver,
     settle,
   }: {
     readonly budgets: Pick<Budgets, 'listOpen'>;
+    readonly batches: Pick<Batches, 'findCall'>;
     readonly ledger: Pick<Ledger, 'readJournal' | 'listDiscardedCalls' | 'readSubmissions'>;
     readonly isOver: (reservation: Reservation) => boolean;
     readonly settle: (call: CallKey, costUsd: number | null) => Promise<void>;
@@ -34,6 +37,7 @@ export async function recoverReservations(
     if (entry === undefined) {
       const submission = (await ledger.readSubmissions(cell)).get(step);
       if (submission?.callId === callId && submission.state === 'accepted') continue;
+      if ((await batches.findCall(cell, step))?.callId === callId) continue;
     }
     await settle({ cell, step, callId }, entry?.call.costUsd ?? null);
   }

@@ -1,3 +1,4 @@
+import type { Batch } from '../domain/batch.ts';
 import type { OpenBreaker } from '../domain/breaker.ts';
 import type { BudgetAccount } from '../domain/budget.ts';
 import type { CellKey, CellResult } from '../domain/cell.ts';
@@ -43,6 +44,10 @@ export type WorkerEvent =
   | { readonly kind: 'breaker-waiting'; readonly breaker: OpenBreaker; readonly untilMs: number }
   /** So much of a cap is spent that its user is to be told; once per cap. */
   | { readonly kind: 'budget-warned'; readonly account: BudgetAccount }
+  /** The vendor has accepted a batch of calls. */
+  | { readonly kind: 'batch-accepted'; readonly batch: Batch }
+  /** What became of each call of a batch is recorded. */
+  | { readonly kind: 'batch-ended'; readonly batch: Batch }
   /** Cells waited although nothing kept them from a call; the worker has restarted them. */
   | { readonly kind: 'stalled'; readonly cellCount: number; readonly forMs: number }
   /** Cells that a dead worker held. Where a call of it was in flight, that may be paid twice. */

@@ -2,6 +2,7 @@ import type { Benchmark } from '../domain/benchmark.ts';
 import type { OpenBreakers } from '../domain/breaker.ts';
 import type { ScorerRegistry } from '../domain/scorer.ts';
 import type { ErrorCode } from '../errors.ts';
+import type { Batches } from '../ports/batches.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
 import type { CallPool } from '../ports/call-pool.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -25,6 +26,8 @@ export interface Worker {
   readonly ledger: Ledger;
   readonly pool: CallPool;
   readonly blobs: BlobStore;
+  /** Undefined where nobody sends batches. */
+  readonly batches?: Batches | undefined;
   readonly clientFor: ClientFor;
   readonly governor: Governor;
   /** Undefined for a group without a budget. */

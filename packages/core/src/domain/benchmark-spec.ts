@@ -114,6 +114,15 @@ const servedModelSchema = z.enum(['pin', 'warn', 'allow']);
 /** What an answer by another model means; see {@link servedModelSchema}. */
 export type ServedModelPolicy = z.infer<typeof servedModelSchema>;
 
+/** What becomes of a call that its batch has not answered: it goes to the next batch, or is made live. */
+const otherwiseSchema = z.enum(['batch', 'live']);
+
+/** Whether the calls of a lane are sent in batches: for less money, and answered within a day. */
+const batchModeSchema = z.union(
+  [z.boolean(), z.strictObject({ otherwise: otherwiseSchema.default('batch') })],
+  { error: 'expected true, false or { otherwise = "live" }' },
+);
+
 const laneSchema = z.strictObject({
   base_url: baseUrlSchema.optional(),
   endpoints: z.array(baseUrlSchema).min(1).optional(),
@@ -130,6 +139,7 @@ const laneSchema = z.strictObject({
   faults: z.string().min(1).optional(),
   rpm: z.number().positive().optional(),
   tpm: z.number().positive().optional(),
+  batch: batchModeSchema.optional(),
 });
 
 /**

@@ -34,6 +34,8 @@ export interface Lane {
   readonly maxTokensField: 'max_tokens' | 'max_completion_tokens';
   /** What an answer by another model means, unless the config says it. */
   readonly servedModel: ServedModelPolicy;
+  /** Its calls are sent in batches, and where one is not answered, again or live. Undefined: all are live. */
+  readonly batch: { readonly otherwise: 'batch' | 'live' } | undefined;
 }
 
 /** How a model is asked to answer; undefined leaves it to the vendor. */

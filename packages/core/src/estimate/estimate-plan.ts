@@ -1,6 +1,7 @@
 import type { Benchmark } from '../domain/benchmark.ts';
 import { modelRefOf } from '../domain/breaker.ts';
 import { NO_PROMPTS, type PromptSizes } from '../domain/prompt-sizes.ts';
+import { billedTierOf } from '../pricing/price-usage.ts';
 import { addEstimates, type ConfigEstimate, type Estimate, UNKNOWN } from './estimate.ts';
 import { estimateConfig, type Pilot } from './estimate-config.ts';
 import { estimateSeconds } from './estimate-seconds.ts';
@@ -23,7 +24,7 @@ export function estimatePlan(plan: EstimatedPlan): Estimate {
   const planned = benchmark.configs
     .filter(({ name }) => (cellCounts.get(name) ?? 0) > 0)
     .map((config) => ({
-      config,
+      config: { ...config, serviceTier: billedTierOf(config, benchmark.lanes.get(config.lane)) },
       cells: (cellCounts.get(config.name) ?? 0) * benchmark.replicates,
       prompts: promptSizes.get(config.name) ?? NO_PROMPTS,
       price: benchmark.prices.get(modelRefOf(config)),

@@ -1,6 +1,7 @@
 import { type Benchmark, type Config, isJudge, type Role } from '../domain/benchmark.ts';
 import { modelRefOf } from '../domain/breaker.ts';
 import { type BoundedRequest, boundCall } from '../pricing/bound-call.ts';
+import { billedTierOf } from '../pricing/price-usage.ts';
 import { requestOf } from '../solvers/request-of.ts';
 import type { CheckedQuestions } from '../spec/questions/check-questions.ts';
 import { capsOf } from './open-budget.ts';
@@ -31,14 +32,25 @@ function configProblems(
   const problems = config.roles.flatMap((role) => {
     const model = modelRefOf(role);
     const price = benchmark.prices.get(model);
-    const bound = boundCall(sampleOf(role, imageConfigs.has(config.name)), price);
-    if (bound.kind === 'bounded') return [];
+    const sample = sampleOf(role, imageConfigs.has(config.name));
+    const bounds = tiersOf(role, benchmark).map((tier) =>
+      boundCall({ ...sample, serviceTier: tier }, price),
+    );
+    const bound = bounds.find(({ kind }) => kind === 'unbounded');
+    if (bound?.kind !== 'unbounded') return [];
     const remedy = price === undefined ? `; add [prices."${model}"]` : '';
     // Alone among the roles, a judge gets nothing from its config.
     const table = isJudge(role) ? `${where}.judge` : where;
     return [`${table}.${bound.key}: ${bound.problem}${remedy}`];
   });
   return [...new Set(problems)];
+}
+
+/** The service tiers that the calls of a role may be billed in. */
+function tiersOf(role: Role, { lanes }: Benchmark): readonly (string | undefined)[] {
+  const lane = lanes.get(role.lane);
+  const billed = billedTierOf(role, lane);
+  return lane?.batch?.otherwise === 'live' ? [billed, role.serviceTier] : [billed];
 }
 
 /** A request like those of a role, with an image if it is asked questions that have any. */

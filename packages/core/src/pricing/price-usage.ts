@@ -1,3 +1,4 @@
+import type { Lane } from '../domain/benchmark.ts';
 import { modelRefOf } from '../domain/breaker.ts';
 import type { Call, Usage } from '../domain/call.ts';
 import type { Price, PriceVariant, Rates } from '../domain/price.ts';
@@ -57,6 +58,14 @@ function inputCost(rates: Rates, inputTokens: number, usage: Usage): number {
     (written - writtenLong) * write +
     writtenLong * (rates.long_cache_write ?? write)
   );
+}
+
+/** The service tier that the calls of a role are to be billed in; undefined leaves it to the vendor. */
+export function billedTierOf(
+  { serviceTier }: { readonly serviceTier: string | undefined },
+  lane: Pick<Lane, 'batch'> | undefined,
+): string | undefined {
+  return lane?.batch === undefined ? serviceTier : BATCH_TIER;
 }
 
 /** The most tokens that a call may take. */

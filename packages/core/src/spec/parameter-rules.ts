@@ -173,12 +173,15 @@ const SPEC_NAMES = {
  * @returns Problems, each with its key in the spec in front.
  */
 export function parameterProblems(
-  lane: Pick<Lane, 'name' | 'protocol' | 'endpoints'>,
+  lane: Pick<Lane, 'name' | 'protocol' | 'endpoints' | 'batch'>,
   model: string,
   parameters: ModelParameters & BackgroundParameters,
   ruledBy: 'protocol' | 'vendor',
 ): readonly string[] {
-  const problems = ruledBy === 'protocol' ? backgroundProblems(lane, parameters) : [];
+  const problems =
+    ruledBy === 'protocol'
+      ? [...backgroundProblems(lane, parameters), ...batchProblems(lane, parameters)]
+      : [];
   if (problems.length > 0) return problems;
   // Behind a proxy or a stand-in, its own rules hold.
   const vendor = vendorOfHost(lane.endpoints[0]);
@@ -221,6 +224,25 @@ function backgroundProblems(
         (field) => `extra_body.${field}: expected none with background = true, which needs true`,
       ),
   ];
+}
+
+/** What a call in a batch cannot be. */
+function batchProblems(
+  { name, batch }: Pick<Lane, 'name' | 'batch'>,
+  { isBackground, isStreamed, serviceTier }: BackgroundParameters & Pick<Config, 'serviceTier'>,
+): readonly string[] {
+  if (batch === undefined) return [];
+  const given = {
+    background: isBackground,
+    stream: isStreamed,
+    service_tier: serviceTier ?? false,
+  };
+  return Object.entries(given)
+    .filter(([, value]) => value !== false)
+    .map(
+      ([key, value]) =>
+        `${key}: expected none on lane "${name}", whose calls go through batches, received ${JSON.stringify(value)}`,
+    );
 }
 
 function appliesTo(

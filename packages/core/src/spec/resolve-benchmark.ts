@@ -49,6 +49,7 @@ export function resolveBenchmark(
   });
   for (const [name, lane] of Object.entries(spec.lanes)) {
     problems.push(...laneProblems(name, lane).map((problem) => `lanes.${name}${problem}`));
+    if (spec.share_calls && resolveBatch(lane) !== undefined) problems.push(sharedBatch(name));
   }
   if (
     spec.columns !== undefined &&
@@ -219,6 +220,11 @@ function scorerTable(spec: BenchmarkSpec, name: string): ScorerSpec | undefined 
   return Object.hasOwn(spec.scorers, name) ? spec.scorers[name] : undefined;
 }
 
+/** A cell that takes the call of another would wait for it while it holds its task. */
+function sharedBatch(name: string): string {
+  return `lanes.${name}.batch: expected none with share_calls = true, received both; this version does not share calls in batches`;
+}
+
 function laneProblems(name: string, lane: LaneSpec): string[] {
   const problems: string[] = [];
   if (lane.base_url !== undefined && lane.endpoints !== undefined) {
@@ -266,7 +272,13 @@ function resolveLane(spec: BenchmarkSpec, name: string): Lane {
     budgetUsd: given?.budget_usd,
     maxTokensField: given?.max_tokens_field ?? vendor?.maxTokensField ?? 'max_tokens',
     servedModel: given?.served_model ?? 'pin',
+    batch: resolveBatch(given),
   };
+}
+
+function resolveBatch({ batch = false }: Partial<LaneSpec> = {}): Lane['batch'] {
+  if (typeof batch === 'object') return batch;
+  return batch ? { otherwise: 'batch' } : undefined;
 }
 
 function resolveConfig(

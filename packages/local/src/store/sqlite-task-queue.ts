@@ -1,5 +1,12 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { type CellTask, type Clock, type Delivery, limits, type TaskQueue } from '@thrice/core';
+import {
+  type CellKey,
+  type CellTask,
+  type Clock,
+  type Delivery,
+  limits,
+  type TaskQueue,
+} from '@thrice/core';
 import * as z from 'zod';
 import type { GroupCommit } from './group-commit.ts';
 import type { WorkerRegistry } from './worker-registry.ts';
@@ -188,6 +195,16 @@ export class SqliteTaskQueue implements TaskQueue {
     return Number(changes);
   }
 
+  /** Cancels the delays of the tasks of cells; one that is held, or gone, stays as it is. */
+  async wake(cells: readonly CellKey[]): Promise<void> {
+    if (cells.length === 0) return;
+    await this.#commit.write(() => {
+      const nowMs = this.#clock.now();
+      for (const { run, config, id } of cells)
+        this.#sql.wake.run(nowMs, nowMs, run, config, id, nowMs);
+    });
+  }
+
   /**
    * Cancels the delays of a lane's tasks: every task that is not held becomes visible immediately, after those that
    * are visible already.
@@ -231,6 +248,8 @@ const STATEMENTS = {
     WHERE cells.run = tasks.run AND cells.config = tasks.config AND cells.id = tasks.id
       AND cells.state = 'done'
       AND (cells.outcome IN ('scored', 'unparsed') OR cells.generation >= tasks.generation))`,
+  wake: `UPDATE tasks SET visible_at = ?, hidden_at = ?
+    WHERE run = ? AND config = ? AND id = ? AND holder IS NULL AND visible_at > ?`,
   makeVisible: `UPDATE tasks SET visible_at = ?, hidden_at = ?
     WHERE group_name = ? AND lane = ? AND holder IS NULL AND visible_at > ?`,
 } as const;

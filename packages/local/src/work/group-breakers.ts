@@ -133,6 +133,12 @@ export class GroupBreakers {
     return this.#breakersOf(configName).length === 0;
   }
 
+  /** Whether nothing may be sent to a lane or model: its breaker is open, and not half-open. */
+  isModelBlocked(target: { readonly lane: string; readonly model: string }): boolean {
+    const open = breakersFor(target, this.#openBreakers);
+    return open.some(({ breakerKey }) => !this.#halfOpen.has(breakerKey));
+  }
+
   /** Whether any breaker is half-open. */
   get hasHalfOpen(): boolean {
     return this.#halfOpen.size > 0;

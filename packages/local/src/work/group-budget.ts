@@ -49,12 +49,13 @@ export class GroupBudget {
   /** Settles the calls of dead processes, and those that have outlived their time limit. */
   async refresh(): Promise<void> {
     const {
-      engine: { budgets, ledger, workers, clock },
+      engine: { budgets, batches, ledger, workers, clock },
       header,
     } = this.#order;
     const nowMs = clock.now();
     await recoverReservations(header.group, {
       budgets,
+      batches,
       ledger,
       // Not what is seen at work: the clock may have been set forward.
       isOver: ({ owner, untilMs }) =>

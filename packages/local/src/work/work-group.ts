@@ -19,6 +19,7 @@ import { createNodeDigest } from '../sources/file-source-reader.ts';
 import type { Backlog, SqliteTaskQueue } from '../store/sqlite-task-queue.ts';
 import { BackgroundPlanning } from './background-planning.ts';
 import { CellsInFlight } from './cells-in-flight.ts';
+import { GroupBatches } from './group-batches.ts';
 import { GroupBreakers } from './group-breakers.ts';
 import { GroupBudget } from './group-budget.ts';
 import { HeldWrites } from './held-writes.ts';
@@ -78,6 +79,7 @@ class WorkLoop {
   readonly #laneLimits: ReadonlyMap<string, number>;
   readonly #inFlight: CellsInFlight;
   readonly #breakers: GroupBreakers;
+  readonly #batches: GroupBatches;
   readonly #laneHealth: LaneHealth;
   readonly #patterns: PatternMatcher;
   readonly #planning: BackgroundPlanning;
@@ -140,6 +142,14 @@ class WorkLoop {
       scope: order.scope,
       halfOpen: order.halfOpen ?? new Set(),
     });
+    this.#batches = new GroupBatches({
+      order,
+      queue: this.#queue,
+      budget: () => this.#budget?.calls,
+      observe: (event) => this.#observe(event),
+      isBlocked: (batch) => this.#breakers.isModelBlocked(batch),
+      onProgress: () => this.#idle.wake(),
+    });
   }
 
   /**
@@ -169,15 +179,18 @@ class WorkLoop {
       .run(beating.signal)
       .catch((error: unknown) => this.#fail(error));
     const planning = this.#planning.run().catch((error: unknown) => this.#fail(error));
+    const batches = this.#batches.run().catch((error: unknown) => this.#fail(error));
     const drain = () => {
       // At once: the loop may wait for a store that takes no writes.
       governor.close();
       this.#budget?.calls.close();
+      this.#batches.end();
       this.#idle.wake();
     };
     const stop = () => {
       this.#heartbeat.stopAll(new ThriceError({ code: 'interrupted', message: 'stopped' }));
       this.#heldWrites.stop();
+      this.#batches.stop();
       this.#idle.wake();
     };
     drainSignal.addEventListener('abort', drain);
@@ -190,7 +203,9 @@ class WorkLoop {
       return this.#interrupted();
     } finally {
       this.#planning.stop();
+      this.#batches.end();
       await this.#drain();
+      await batches;
       beating.abort();
       await heartbeat;
       this.#heldWrites[Symbol.dispose]();
@@ -245,7 +260,8 @@ class WorkLoop {
     // Read first: a task that is sent meanwhile may be missing in the backlog.
     const { isPlanned } = this.#planning;
     const backlog = await this.#queue.readBacklog();
-    const ending = isPlanned ? this.#endingOf(backlog) : undefined;
+    if (isPlanned) this.#batches.closeGathering();
+    const ending = isPlanned ? await this.#endingOf(backlog) : undefined;
     this.#areAllWaiting =
       isPlanned && this.#ownOf(backlog).every((each) => this.#breakers.blockersOf(each).length > 0);
     if (ending === undefined) await this.#idle.sleep(this.#idleMs(backlog));
@@ -261,7 +277,10 @@ class WorkLoop {
     this.#budget?.calls.close();
     await this.#drain();
     if (this.#failure !== undefined) throw this.#failure.error;
-    if (this.#isCancelled) return { kind: 'cancelled' };
+    if (this.#isCancelled) {
+      await this.#batches.cancelAll();
+      return { kind: 'cancelled' };
+    }
     return this.#interrupted();
   }
 
@@ -277,7 +296,7 @@ class WorkLoop {
   }
 
   /** Undefined while there is work, or something to wait for. */
-  #endingOf(whole: readonly Backlog[]): Ending | undefined {
+  async #endingOf(whole: readonly Backlog[]): Promise<Ending | undefined> {
     const backlog = this.#ownOf(whole);
     if (backlog.length === 0) return { kind: 'complete' };
     const openBreakers = new Map<string, OpenBreaker>();
@@ -291,6 +310,7 @@ class WorkLoop {
       if (breakers.some((breaker) => this.#breakers.isWaitedFor(breaker))) return undefined;
       for (const breaker of breakers) openBreakers.set(breaker.breakerKey, breaker);
     }
+    if (await this.#batches.hasOpen()) return undefined;
     return { kind: 'paused', openBreakers: [...openBreakers.values()], budget };
   }
 
@@ -355,6 +375,7 @@ class WorkLoop {
       ledger: engine.ledger,
       pool: engine.pool,
       blobs: engine.blobs,
+      batches: engine.batches,
       clientFor: (lane) => this.#sentCalls.watch(clientFor(lane)),
       governor,
       budget: this.#budget?.calls,

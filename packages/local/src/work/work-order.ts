@@ -1,4 +1,5 @@
 import type {
+  BatchClientFor,
   Benchmark,
   BudgetRefusal,
   ClientFor,
@@ -24,6 +25,7 @@ export interface WorkOrder {
   readonly isPlanned: boolean;
   readonly benchmark: Benchmark;
   readonly clientFor: ClientFor;
+  readonly batchClientFor: BatchClientFor;
   readonly random: Random;
   /** @default the built-in solvers */
   readonly solvers?: SolverRegistry | undefined;
