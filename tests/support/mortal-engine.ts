@@ -5,6 +5,8 @@ import type { LocalEngine, SqliteTaskQueue } from '@thrice/local';
 export interface Death {
   /** Number of calls of its stores before the one that it dies at. */
   readonly afterCalls: number;
+  /** The calls that count, as in `commitCall`. @default all */
+  readonly counted?: ReadonlySet<string>;
   /** Whether that call reaches the store; the process gets no response either way. */
   readonly isLastCallStored: boolean;
 }
@@ -25,15 +27,17 @@ export class MortalEngine {
   constructor(real: LocalEngine, death: Death | undefined) {
     this.#real = real;
     this.#death = death;
-    const ledger = this.#guard(real.ledger);
-    const budgets = this.#guard(real.budgets);
-    const workers = this.#guard(real.workers);
-    const pool = this.#guard(real.pool);
-    const laneLimits = this.#guard(real.laneLimits);
-    const queueOf = (group: string): SqliteTaskQueue => this.#guard(real.queueOf(group));
+    const ledger = this.guard(real.ledger);
+    const budgets = this.guard(real.budgets);
+    const batches = this.guard(real.batches);
+    const workers = this.guard(real.workers);
+    const pool = this.guard(real.pool);
+    const laneLimits = this.guard(real.laneLimits);
+    const queueOf = (group: string): SqliteTaskQueue => this.guard(real.queueOf(group));
     const mortal: Readonly<Record<PropertyKey, unknown>> = {
       ledger,
       budgets,
+      batches,
       workers,
       pool,
       laneLimits,
@@ -53,7 +57,8 @@ export class MortalEngine {
     return this.#isDead;
   }
 
-  #guard<Store extends object>(store: Store): Store {
+  /** Returns something that the process uses, which does nothing once the process is dead. */
+  guard<Store extends object>(store: Store): Store {
     return new Proxy(store, {
       get: (target, name) => {
         const value = bound(target, name);
@@ -61,12 +66,14 @@ export class MortalEngine {
         return (...args: readonly unknown[]): unknown => {
           if (this.#isDead) return new Promise(() => undefined);
           const call = (): unknown => Reflect.apply(value, target, args);
-          if (this.#callCount !== this.#death?.afterCalls) {
+          const { counted, afterCalls } = this.#death ?? {};
+          if (counted?.has(String(name)) === false) return call();
+          if (this.#callCount !== afterCalls) {
             this.#callCount += 1;
             return call();
           }
           this.#isDead = true;
-          if (this.#death.isLastCallStored) void call();
+          if (this.#death?.isLastCallStored === true) void call();
           this.#die();
           return new Promise(() => undefined);
         };

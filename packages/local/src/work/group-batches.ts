@@ -131,6 +131,8 @@ export class GroupBatches {
       observe,
       wake: async (cells) => {
         await queue.wake(cells);
+        // They may enter another batch.
+        this.#isNothingEntering = false;
         onProgress();
       },
       isGone: (owner) => workers.isGone(owner),
