@@ -1,9 +1,10 @@
-import type { Benchmark } from '../domain/benchmark.ts';
+import type { Benchmark, Config } from '../domain/benchmark.ts';
 import { modelRefOf } from '../domain/breaker.ts';
-import { NO_PROMPTS, type PromptSizes } from '../domain/prompt-sizes.ts';
+import { totalKnown } from '../domain/known-sum.ts';
+import type { PromptSizes } from '../domain/prompt-sizes.ts';
 import { billedTierOf } from '../pricing/price-usage.ts';
-import { addEstimates, type ConfigEstimate, type Estimate, UNKNOWN } from './estimate.ts';
-import { estimateConfig, type Pilot } from './estimate-config.ts';
+import { addEstimates, type Estimate, UNKNOWN } from './estimate.ts';
+import { estimateConfig, type Pilot, type PlannedConfig } from './estimate-config.ts';
 import { estimateSeconds } from './estimate-seconds.ts';
 
 /** A plan to estimate. */
@@ -20,43 +21,44 @@ export interface EstimatedPlan {
 
 /** Estimates what a plan will take. */
 export function estimatePlan(plan: EstimatedPlan): Estimate {
-  const { benchmark, cellCounts, promptSizes, pilot = new Map<string, never>() } = plan;
-  const planned = benchmark.configs
-    .filter(({ name }) => (cellCounts.get(name) ?? 0) > 0)
-    .map((config) => ({
-      config: { ...config, serviceTier: billedTierOf(config, benchmark.lanes.get(config.lane)) },
-      cells: (cellCounts.get(config.name) ?? 0) * benchmark.replicates,
-      prompts: promptSizes.get(config.name) ?? NO_PROMPTS,
-      price: benchmark.prices.get(modelRefOf(config)),
-      pilot: pilot.get(config.name),
-    }));
-  const configs = planned.map(estimateConfig);
-  const timed = planned.flatMap(({ config, pilot: own }, index) => {
+  const { benchmark } = plan;
+  const timed = benchmark.configs.flatMap((config) => {
+    const planned = plannedConfig(config, plan);
     const lane = benchmark.lanes.get(config.lane);
-    const estimate = configs[index];
-    return lane === undefined || estimate === undefined ? [] : [{ lane, estimate, pilot: own }];
+    if (planned === undefined || lane === undefined) return [];
+    return [{ lane, estimate: estimateConfig(planned), pilot: planned.pilot }];
   });
+  const configs = timed.map(({ estimate }) => estimate);
   const total = (name: 'calls' | 'inputTokens' | 'outputTokens' | 'costUsd') =>
     addEstimates(configs.map((config) => config[name]));
   return {
     cells: configs.reduce((sum, { cells }) => sum + cells, 0),
     calls: total('calls'),
     inputTokens: total('inputTokens'),
-    inputTokenBound: boundOf(configs),
+    inputTokenBound: totalKnown(configs.map(({ inputTokenBound }) => inputTokenBound)),
     outputTokens: total('outputTokens'),
     costUsd: total('costUsd'),
     seconds: plan.isOnStage === true ? UNKNOWN : estimateSeconds(timed, benchmark.parallel),
     configs,
-    assumptions: describeAssumptions(planned.some((config) => config.pilot !== undefined)),
+    assumptions: describeAssumptions(timed.some(({ pilot }) => pilot !== undefined)),
   };
 }
 
-function boundOf(configs: readonly ConfigEstimate[]): number | null {
-  return configs.reduce<number | null>(
-    (sum, { inputTokenBound }) =>
-      sum === null || inputTokenBound === null ? null : sum + inputTokenBound,
-    0,
-  );
+/** Undefined for a config without cells. */
+function plannedConfig(
+  config: Config,
+  { benchmark, cellCounts, promptSizes, pilot }: EstimatedPlan,
+): PlannedConfig | undefined {
+  const count = cellCounts.get(config.name) ?? 0;
+  const prompts = promptSizes.get(config.name);
+  if (count === 0 || prompts === undefined) return undefined;
+  return {
+    config: { ...config, serviceTier: billedTierOf(config, benchmark.lanes.get(config.lane)) },
+    cells: count * benchmark.replicates,
+    prompts,
+    price: benchmark.prices.get(modelRefOf(config)),
+    pilot: pilot?.get(config.name),
+  };
 }
 
 function describeAssumptions(hasPilot: boolean): Estimate['assumptions'] {

@@ -29,7 +29,7 @@ interface Work {
  * @param parallel - Cells in flight.
  */
 export function estimateSeconds(configs: readonly TimedConfig[], parallel: number): Estimated {
-  const works = configs.filter(({ estimate }) => estimate.cells > 0).map(toWork);
+  const works = configs.map(toWork);
   if (works.length === 0) return { expected: 0, lower: 0, upper: 0 };
   const bounds = [
     timeWith(works, parallel),

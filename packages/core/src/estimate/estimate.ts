@@ -1,3 +1,5 @@
+import { totalKnown } from '../domain/known-sum.ts';
+
 /** An estimated amount; null for what cannot be told. */
 export interface Estimated {
   readonly expected: number | null;
@@ -48,14 +50,9 @@ export function certain(amount: number): Estimated {
 
 /** Adds amounts >= 0: what is unknown of one is unknown of the sum, except that it is no less than the known parts. */
 export function addEstimates(amounts: readonly Estimated[]): Estimated {
-  const total = (pick: (amount: Estimated) => number | null) =>
-    amounts.reduce<number | null>((sum, amount) => {
-      const part = pick(amount);
-      return sum === null || part === null ? null : sum + part;
-    }, 0);
   return {
-    expected: total(({ expected }) => expected),
-    lower: total(({ lower }) => lower ?? 0),
-    upper: total(({ upper }) => upper),
+    expected: totalKnown(amounts.map(({ expected }) => expected)),
+    lower: totalKnown(amounts.map(({ lower }) => lower ?? 0)),
+    upper: totalKnown(amounts.map(({ upper }) => upper)),
   };
 }
