@@ -343,7 +343,7 @@ export function aCombination(parts: Partial<Config['combination']> = {}): Config
   return {
     failsOver: false,
     withoutKey: [],
-    agreement: undefined,
+    agreement: 'scorer',
     weights: undefined,
     scorer: { kind: 'exact' },
     ...parts,

@@ -85,7 +85,7 @@ export interface Combination {
   /** The models of a router that are left out because their lane had no key when the group was planned. */
   readonly withoutKey: readonly string[];
   /** What makes the members of a cascade agree. */
-  readonly agreement: AgreementKind | undefined;
+  readonly agreement: AgreementKind;
   /** Of a vote's members; undefined where all count the same. */
   readonly weights: readonly number[] | undefined;
   /** The scorer that compares answers: the plan's, whichever grades them by now. */

@@ -57,7 +57,7 @@ async function doAgree(
   entries: Entries,
   { config, journal, answers }: SolverInput,
 ): Promise<boolean> {
-  const { agreement = 'scorer' } = config.combination;
+  const { agreement } = config.combination;
   const texts = entries.map((entry) => answers.textOf(entry));
   switch (agreement) {
     case 'text':

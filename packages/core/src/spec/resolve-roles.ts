@@ -81,7 +81,7 @@ export function resolveCombination(
   return {
     failsOver: config.fail_over === true,
     withoutKey: modelsWithoutKey(config, keys),
-    agreement: config.solver === 'cascade' ? (config.agreement ?? 'scorer') : undefined,
+    agreement: config.agreement ?? 'scorer',
     weights: config.weights,
     scorer,
   };
