@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { type ErrorCode, errorCodesByClass } from '../errors.ts';
+import { errorCodeSchema } from './error-code.ts';
 import { sumKnown, totalKnown } from './known-sum.ts';
 import { imagePartSchema, toolCallSchema } from './message.ts';
 
@@ -43,12 +43,11 @@ export const UNKNOWN_USAGE: Usage = {
   serviceTier: null,
 };
 
-const errorCodes = Object.values(errorCodesByClass).flat() as [ErrorCode, ...ErrorCode[]];
 /**
  * Why a paid call does not answer its step: the code of the error found in it, or `duplicate` if another call had
  * answered the step before.
  */
-export const discardReasonSchema = z.enum([...errorCodes, 'duplicate']);
+export const discardReasonSchema = z.enum([...errorCodeSchema.options, 'duplicate']);
 /** Why a paid call does not answer its step; see {@link discardReasonSchema}. */
 export type DiscardReason = z.infer<typeof discardReasonSchema>;
 
@@ -66,7 +65,7 @@ export type CellStep = Readonly<z.infer<typeof cellStepSchema>>;
 export const passedOverSchema = z.strictObject({
   /** As in `openai/gpt-9`. */
   model: z.string(),
-  code: z.enum(errorCodes),
+  code: errorCodeSchema,
 });
 /** A model that did not answer, so that another was asked; see {@link passedOverSchema}. */
 export type PassedOver = z.infer<typeof passedOverSchema>;

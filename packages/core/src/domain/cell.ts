@@ -1,6 +1,6 @@
 import * as z from 'zod';
-import { type ErrorClass, type ErrorCode, errorCodesByClass } from '../errors.ts';
 import { callSchema, finishReasonSchema, isAnswer } from './call.ts';
+import { errorClassSchema, errorCodeSchema } from './error-code.ts';
 import { importedRowSchema } from './imported.ts';
 
 /** The key of a cell: one question under one config in one run. */
@@ -20,13 +20,10 @@ export function hasScore(outcome: Outcome): boolean {
   return outcome === 'scored' || outcome === 'unparsed';
 }
 
-const errorClasses = Object.keys(errorCodesByClass) as [ErrorClass, ...ErrorClass[]];
-const errorCodes = Object.values(errorCodesByClass).flat() as [ErrorCode, ...ErrorCode[]];
-
 /** An error as stored: no stack, no secrets, the text cut to `limits.errorTextChars`. */
 export const cellErrorSchema = z.strictObject({
-  class: z.enum(errorClasses),
-  code: z.enum(errorCodes),
+  class: errorClassSchema,
+  code: errorCodeSchema,
   message: z.string(),
 });
 /** An error as stored. */
@@ -50,7 +47,7 @@ export type Attempt = z.infer<typeof attemptSchema>;
 /** A call of a cell that is not attempted again in this generation: another model is asked instead. */
 export const givenUpCallSchema = z.strictObject({
   step: z.string(),
-  code: z.enum(errorCodes),
+  code: errorCodeSchema,
   /** Failed attempts of the cell when it was given up, over all of its steps. */
   failedAttempts: z.int().min(0),
 });

@@ -1,7 +1,5 @@
 import * as z from 'zod';
-import { type ErrorCode, errorCodesByClass } from '../errors.ts';
-
-const errorCodes = Object.values(errorCodesByClass).flat() as [ErrorCode, ...ErrorCode[]];
+import { errorCodeSchema } from './error-code.ts';
 
 const facts = {
   schemaVersion: z.literal(1),
@@ -34,7 +32,7 @@ const acceptance = {
 export const submissionSchema = z.discriminatedUnion('state', [
   z.strictObject({ state: z.literal('announced'), ...facts }),
   z.strictObject({ state: z.literal('accepted'), ...facts, ...acceptance }),
-  z.strictObject({ state: z.literal('ended'), ...facts, reason: z.enum(errorCodes) }),
+  z.strictObject({ state: z.literal('ended'), ...facts, reason: errorCodeSchema }),
 ]);
 /** A response that a model prepares in the background; see {@link submissionSchema}. */
 export type Submission = z.infer<typeof submissionSchema>;
