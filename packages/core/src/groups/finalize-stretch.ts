@@ -9,7 +9,7 @@ import { type LoadedGroup, readGroup } from '../spec/load-group.ts';
 import { currentEdition, type Edition, type FinalizeStores } from './edition.ts';
 import { writeSummaries } from './finalize-group.ts';
 import { type NotificationStores, recordEvent } from './notifications.ts';
-import { endOf } from './progress-events.ts';
+import { endEventOf } from './progress-events.ts';
 import { areSameTallies, readAllTallies, repairTally } from './repair-tallies.ts';
 import { ResultWriter, resultStateSchema } from './result-writer.ts';
 import { type HeldRequest, Stretch, type StretchOptions, type StretchStores } from './stretch.ts';
@@ -239,7 +239,7 @@ async function settle(
   else if (!isComplete && isHalted) await requestMissing(record, requests);
   else if (isComplete) {
     // Only recorded: the reconciler sends it within a minute, and again if that fails.
-    await recordEvent(header, endOf(header, counted, flag), stores);
+    await recordEvent(header, endEventOf(header, counted, flag), stores);
     if (after.token !== null) await activeGroups.remove({ group, token: after.token });
   }
 }

@@ -48,7 +48,11 @@ export function eventsOfProgress(
 }
 
 /** The end of a group in a stage, by the tallies that were counted from its records. */
-export function endOf(header: GroupHeader, tallies: readonly Tally[], flag: string): GroupEvent {
+export function endEventOf(
+  header: GroupHeader,
+  tallies: readonly Tally[],
+  flag: string,
+): GroupEvent {
   const total = (outcome: keyof Tally['counts']) =>
     tallies.reduce((sum, { counts }) => sum + counts[outcome], 0);
   return {
