@@ -2,7 +2,8 @@ import { type Benchmark, type Config, isJudge, type Role } from '../domain/bench
 import { modelRefOf } from '../domain/breaker.ts';
 import { type ContextWindow, contextWindowOf } from './context-windows.ts';
 import type { PlanProblem } from './plan-problem.ts';
-import type { CheckedQuestions, LongestPrompt } from './questions/check-questions.ts';
+import type { LongestPrompt } from './questions/check-config.ts';
+import type { CheckedQuestions } from './questions/check-questions.ts';
 
 /** Characters of a token, as a rule of thumb for English text. */
 const CHARS_PER_TOKEN = 4;

@@ -1,12 +1,10 @@
-import { type Config, isJudge, type Role } from '../../domain/benchmark.ts';
+import type { Config } from '../../domain/benchmark.ts';
 import type { Select } from '../../domain/benchmark-spec.ts';
-import { type Message, textsOf } from '../../domain/message.ts';
-import { addPrompt, NO_PROMPTS, type PromptSizes } from '../../domain/prompt-sizes.ts';
+import type { PromptSizes } from '../../domain/prompt-sizes.ts';
 import type { Question } from '../../domain/question.ts';
-import { toThriceError } from '../../errors.ts';
 import type { CreateDigest } from '../../ports/digest.ts';
-import { renderUnanswered, usesChoices } from '../render-prompt.ts';
-import { createTargetCheck, type DescribeExpectedTarget } from './check-targets.ts';
+import { ConfigCheck, type LongestPrompt } from './check-config.ts';
+import type { DescribeExpectedTarget } from './check-targets.ts';
 import type { QuestionSource } from './load-questions.ts';
 import { invalidQuestions, MAX_PROBLEMS } from './read-rows.ts';
 import { createSelector } from './select-questions.ts';
@@ -35,13 +33,6 @@ export interface CheckedQuestions {
   readonly lines: readonly string[] | undefined;
 }
 
-/** The longest prompt of a config. */
-export interface LongestPrompt {
-  /** Of its question. */
-  readonly id: string;
-  readonly chars: number;
-}
-
 /**
  * Reads every question once, before anything is created: applies the selections, renders every
  * prompt, checks every target with the scorers that compare with it, and computes the digest.
@@ -62,9 +53,10 @@ export async function checkQuestions(
   },
 ): Promise<CheckedQuestions> {
   const digest = createDigest();
-  const perConfig = configs.map((config) => startCheck(config, describeExpectedTarget));
+  const checks = configs.map((config) => new ConfigCheck(config, describeExpectedTarget));
   const problems: string[] = [];
-  let targetProblemCount = 0;
+  const countFound = () =>
+    checks.reduce((sum, check) => sum + check.targetProblemCount, problems.length);
   let count = 0;
   let otherFields: readonly string[] = [];
   let lines: string[] | undefined = [];
@@ -77,75 +69,35 @@ export async function checkQuestions(
     keptChars += line.length;
     if (keptChars > MAX_KEPT_CHARS) lines = undefined;
     lines?.push(line);
-    for (const entry of perConfig) {
-      if (!entry.includes(question)) continue;
-      entry.count += 1;
-      const rendered = renderAll(entry, question);
-      problems.push(...rendered.problems);
-      for (const prompt of rendered.prompts.slice(0, 1))
-        entry.sizes = addPrompt(entry.sizes, prompt);
-      for (const prompt of rendered.prompts)
-        entry.longest = longerPrompt(entry.longest, question, prompt);
-      entry.hasImages ||= hasImage(question);
-      if (
-        entry.dropsChoices &&
-        question.choices !== null &&
-        entry.config.scorer.kind === 'choice'
-      ) {
-        problems.push(droppedChoices(entry.config, question));
-        // Once says it all.
-        entry.dropsChoices = false;
-      }
-      targetProblemCount += entry.targets.add(question);
-    }
-    if (problems.length + targetProblemCount >= MAX_PROBLEMS) break;
+    for (const check of checks) problems.push(...check.add(question));
+    if (countFound() >= MAX_PROBLEMS) break;
   }
-  const foundCount = problems.length + targetProblemCount;
-  problems.push(...perConfig.flatMap(({ targets }) => targets.problems()));
-  if (foundCount < MAX_PROBLEMS) problems.push(...emptyProblems(count, perConfig));
+  const foundCount = countFound();
+  problems.push(...checks.flatMap(({ targets }) => targets.problems()));
+  if (foundCount < MAX_PROBLEMS) problems.push(...emptyProblems(count, checks));
   if (problems.length > 0) throw invalidQuestions(problems, foundCount);
+  const byConfig = <T>(pick: (check: ConfigCheck) => T) =>
+    new Map(checks.map((check) => [check.config.name, pick(check)]));
   return {
     count,
     sha256: digest.hex(),
-    cellCounts: new Map(perConfig.map((entry) => [entry.config.name, entry.count])),
-    targetCounts: new Map(
-      perConfig.map((entry) => [entry.config.name, entry.targets.targetCount()]),
-    ),
+    cellCounts: byConfig((check) => check.count),
+    targetCounts: byConfig(({ targets }) => targets.targetCount()),
     otherFields,
-    longestPrompts: new Map(perConfig.map(({ config, longest }) => [config.name, longest])),
-    promptSizes: new Map(perConfig.map(({ config, sizes }) => [config.name, sizes])),
+    longestPrompts: byConfig(({ longest }) => longest),
+    promptSizes: byConfig(({ sizes }) => sizes),
     imageConfigs: new Set(
-      perConfig.filter(({ hasImages }) => hasImages).map(({ config }) => config.name),
+      checks.filter(({ hasImages }) => hasImages).map(({ config }) => config.name),
     ),
     lines,
   };
 }
 
-/** What is counted of a config while its questions are read. */
-function startCheck(config: Config, describeExpectedTarget: DescribeExpectedTarget) {
-  return {
-    config,
-    includes: createSelector(config.select).includes,
-    count: 0,
-    targets: createTargetCheck(config, describeExpectedTarget),
-    hasImages: false,
-    longest: { id: '', chars: -1 },
-    sizes: NO_PROMPTS,
-    askings: askingsOf(config),
-    dropsChoices: config.roles.some(
-      (role) => !isJudge(role) && role.prompt !== undefined && !usesChoices(role.prompt),
-    ),
-  };
-}
-
 /** Selections without questions; known only after every question was read. */
-function emptyProblems(
-  count: number,
-  perConfig: readonly { readonly config: Config; readonly count: number }[],
-): readonly string[] {
+function emptyProblems(count: number, checks: readonly ConfigCheck[]): readonly string[] {
   if (count === 0) return ['select leaves no question: expected at least one'];
-  return perConfig
-    .filter((entry) => entry.count === 0)
+  return checks
+    .filter((check) => check.count === 0)
     .map(({ config }) => `config "${config.name}": select leaves no question`);
 }
 
@@ -161,53 +113,4 @@ export async function* selectQuestions(
 /** Returns the stored form of a question: one JSON line, with its line feed. */
 export function serializeQuestion(question: Question): string {
   return `${JSON.stringify(question)}\n`;
-}
-
-function hasImage({ attachments, messages }: Question): boolean {
-  if (attachments !== undefined) return true;
-  return (messages ?? []).some(
-    ({ content }) =>
-      typeof content !== 'string' && content.some(({ type }) => type === 'image_url'),
-  );
-}
-
-function droppedChoices({ name }: Config, { id }: Question): string {
-  return `config "${name}": prompt: expected {{choices}}, because question "${id}" has choices and the scorer "choice" reads one of them; received a template without them`;
-}
-
-function longerPrompt(
-  longest: LongestPrompt,
-  { id }: Question,
-  prompt: readonly Message[],
-): LongestPrompt {
-  const texts = prompt.flatMap(({ content }) => textsOf(content));
-  const chars = texts.reduce((sum, { length }) => sum + length, 0);
-  return chars > longest.chars ? { id, chars } : longest;
-}
-
-/** Ways in which a config asks a question: samples of a model ask the same. */
-function askingsOf({ roles }: Config): readonly Role[] {
-  const byText = new Map(
-    roles.map((role) => [JSON.stringify([isJudge(role), role.system, role.prompt]), role]),
-  );
-  return [...byText.values()];
-}
-
-/** Renders the prompts of a config for a question, or says why they cannot be. */
-function renderAll(
-  { config, askings }: { readonly config: Config; readonly askings: readonly Role[] },
-  question: Question,
-): { readonly prompts: readonly (readonly Message[])[]; readonly problems: readonly string[] } {
-  const prompts: (readonly Message[])[] = [];
-  const problems = new Set<string>();
-  for (const role of askings) {
-    try {
-      const prompt = renderUnanswered(role, question);
-      // That of a judge has answers in it, whose length nobody knows yet.
-      if (!isJudge(role)) prompts.push(prompt);
-    } catch (error) {
-      problems.add(`config "${config.name}": ${toThriceError(error).message}`);
-    }
-  }
-  return { prompts, problems: [...problems] };
 }
