@@ -246,7 +246,7 @@ const badSpecs: readonly BadInput[] = [
     name: 'an unknown lane',
     files: spec({ config: 'name = "a"\nmodel = "opnai/gpt-5.2"' }),
     stderr: [
-      'thrice: benchmark.toml: configs[0].model: unknown lane "opnai"; did you mean "openai"? (expected a built-in lane or a [lanes.opnai] table)',
+      'thrice: benchmark.toml: configs[0].model: unknown lane "opnai"; did you mean "openai"? (expected a built-in lane, or a [lanes.opnai] table with its base_url)',
     ],
   },
   {

@@ -285,6 +285,199 @@ const aboutKeys: readonly Mistake[] = [
   },
 ];
 
+const aboutMoney: readonly Mistake[] = [
+  {
+    name: 'a budget between quotation marks',
+    files: withTop('budget_usd = "5"'),
+    says: ['budget_usd: expected dollars, a number without quotation marks, received "5"'],
+  },
+  {
+    name: 'a budget without its unit',
+    files: withTop('budget = 5'),
+    says: ['budget: unknown key; did you mean "budget_usd"?'],
+  },
+  {
+    name: 'a limit of cost, as Inspect has it',
+    files: withTop('cost_limit = 5'),
+    says: ['cost_limit: unknown key; did you mean "budget_usd"?'],
+  },
+  {
+    name: 'a budget of a config',
+    files: withConfig('budget_usd = 5'),
+    says: [
+      'configs[0].budget_usd: unknown key; write budget_usd at the top of the spec, or below [lanes.NAME] for one lane',
+    ],
+  },
+  {
+    name: 'a budget for a model without a price',
+    files: withTop('budget_usd = 5'),
+    says: [
+      'configs[0].model: expected a price of the model under a budget, received none; add [prices."lab/m"]',
+    ],
+  },
+  {
+    name: 'a budget with a sign',
+    argv: ['run', 'benchmark.toml', '--budget-usd', '$5'],
+    says: ["argument '$5' is invalid. Expected dollars", 'as in 12.50'],
+  },
+  {
+    name: 'a price of a model without its lane',
+    files: withMore('[prices."gpt-5"]\ninput = 1\noutput = 2'),
+    says: ['prices.gpt-5: expected lane/model, as in openai/gpt-5.2'],
+  },
+  {
+    name: 'a price whose name has no quotation marks',
+    files: withMore('[prices.lab.m]\ninput = 1\noutput = 2'),
+    says: ['prices.lab: expected lane/model, as in openai/gpt-5.2'],
+  },
+  {
+    name: 'a price in a config',
+    files: withConfig('price = { input = 1, output = 2 }'),
+    says: [
+      'configs[0].price: unknown key; write it below [prices."lane/model"], for all configs of that model',
+    ],
+  },
+  {
+    name: 'a price of prompt and completion',
+    files: withMore('[prices."lab/m"]\nprompt = 1\ncompletion = 2'),
+    says: ['prompt: unknown key; did you mean "input"?', 'did you mean "output"?'],
+  },
+  {
+    name: 'a price of a batch in percent',
+    files: withMore('[prices."lab/m"]\ninput = 1\noutput = 2\nbatch = "50%"'),
+    says: ['batch: expected a factor, as in 0.5, or a table with input and output, received "50%"'],
+  },
+  {
+    name: 'a rate limit in a config',
+    files: withConfig('rpm = 60'),
+    says: ['configs[0].rpm: unknown key; it belongs to a lane: write it below [lanes.NAME]'],
+  },
+  {
+    name: 'a rate limit in words',
+    files: withLane('requests_per_minute = 60'),
+    says: ['lanes.lab.requests_per_minute: unknown key; did you mean "rpm"?'],
+  },
+  {
+    name: 'a pilot of nothing',
+    argv: ['estimate', 'benchmark.toml', '--pilot', '0'],
+    says: ["argument '0' is invalid. Expected a whole number, 1..100000."],
+  },
+];
+
+const aboutWebhooks: readonly Mistake[] = [
+  {
+    name: 'the URL of a webhook in place of the table',
+    files: withTop('notify = "https://hooks.slack.com/services/T0/B0/sk-0123456789"'),
+    says: [
+      'notify: expected a table, as in { webhook_env = "THRICE_WEBHOOK" }, received a text that is not shown: it may be a key',
+    ],
+  },
+  {
+    name: 'the URL of a webhook in the spec',
+    files: withMore('[notify]\nurl = "https://hooks.slack.com/services/T0/B0/sk-0123456789"'),
+    says: [
+      'notify.url: unknown key; the URL is a secret: name the environment variable that has it, as in webhook_env = "THRICE_WEBHOOK"',
+    ],
+  },
+  {
+    name: 'an event by another name',
+    files: withMore('[notify]\nwebhook_env = "THRICE_WEBHOOK"\non = ["failures"]'),
+    says: ['notify.on[0]: expected "end", ', 'did you mean "failure"?'],
+  },
+  {
+    name: 'no URL in the variable of a webhook',
+    files: withMore('[notify]\nwebhook_env = "THRICE_WEBHOOK"'),
+    exitCode: 69,
+    says: ['notify: expected a value in THRICE_WEBHOOK, found none'],
+  },
+];
+
+const withSolver = (lines: string) => files(aSpec({ config: `name = "a"\n${lines}` }));
+
+const aboutSolvers: readonly Mistake[] = [
+  {
+    name: 'a fallback, as gateways have it',
+    files: withConfig('fallback = ["lab/n"]'),
+    says: [
+      'configs[0].fallback: unknown key; list the models in their order: solver = "router", models = [...], fail_over = true',
+    ],
+  },
+  {
+    name: 'a list of models without its solver',
+    files: withSolver('models = ["lab/m", "lab/n"]'),
+    says: [
+      'models: expected none with solver = "direct", received one; it is for solver = "router"',
+    ],
+  },
+  {
+    name: 'the same model twice in a router',
+    files: withSolver('solver = "router"\nmodels = ["lab/m", "lab/m"]\nfail_over = true'),
+    says: ['configs[0].models[1]: "lab/m" is models[0] already'],
+  },
+  {
+    name: 'a router that fails over to nothing',
+    files: withSolver('solver = "router"\nmodels = ["lab/m"]\nfail_over = true'),
+    says: ['configs[0].models: expected at least two with fail_over = true, received one'],
+  },
+  {
+    name: 'a cascade of configs',
+    files: withSolver(
+      'solver = "cascade"\nmembers = [{ config = "a" }, { model = "lab/m" }]\nescalate = { model = "lab/n" }',
+    ),
+    says: [
+      'configs[0].members[0].config: unknown key; it is a model here, asked as this config says: model = "lane/model"',
+    ],
+  },
+  {
+    name: 'a cascade that escalates to nothing',
+    files: withSolver('solver = "cascade"\nmembers = [{ model = "lab/m" }, { model = "lab/n" }]'),
+    says: ['configs[0].escalate: expected a table with a model, received nothing'],
+  },
+  {
+    name: 'a vote without its samples',
+    files: withSolver('solver = "vote"\nmodel = "lab/m"'),
+    says: ['configs[0].samples: expected how often to ask the model, at least 2'],
+  },
+  {
+    name: 'a protocol by the name of its vendor',
+    files: withLane('protocol = "openai"'),
+    says: ['lanes.lab.protocol: expected "chat" (/chat/completions), ', ', received "openai"'],
+  },
+  {
+    name: '[[lanes]] for [lanes.NAME]',
+    files: {
+      'benchmark.toml': 'questions = "q.jsonl"\n[[lanes]]\nname = "lab"\n[[configs]]\nname = "a"\n',
+    },
+    says: ['lanes: expected a table, received ', '; write [lanes.NAME] above each lane'],
+  },
+];
+
+const aboutReuse: readonly Mistake[] = [
+  {
+    name: 'shared calls of a config',
+    files: withConfig('share_calls = true'),
+    says: [
+      'configs[0].share_calls: unknown key; it belongs to the whole benchmark: write it at the top of the spec',
+    ],
+  },
+  {
+    name: 'a cache in the spec',
+    files: withTop('cache = true'),
+    says: ['cache: unknown key; it is an option of a command: thrice run SPEC --reuse GROUP'],
+  },
+  {
+    name: 'waiting for quotas in the spec',
+    files: withTop('wait_for_quota = true'),
+    says: ['it is an option of a command: thrice run SPEC --wait-for-quota'],
+  },
+  {
+    name: '--reuse with --fresh',
+    files: files(aSpec()),
+    argv: ['run', 'benchmark.toml', '--reuse', 'earlier', '--fresh'],
+    says: ['--reuse: expected either --reuse or --fresh, received both'],
+  },
+];
+
 const aboutModels: readonly Mistake[] = [
   {
     name: 'a model as promptfoo names it',
@@ -713,6 +906,10 @@ const aboutCommands: readonly Mistake[] = [
 const mistakes = [
   ...aboutTheFile,
   ...aboutKeys,
+  ...aboutMoney,
+  ...aboutWebhooks,
+  ...aboutSolvers,
+  ...aboutReuse,
   ...aboutModels,
   ...aboutPromptsAndScorers,
   ...aboutQuestions,

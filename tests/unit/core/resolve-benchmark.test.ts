@@ -218,7 +218,7 @@ describe('a resolved benchmark', () => {
     [
       'an unknown lane',
       { configs: [{ name: 'a', model: 'opnai/x' }] },
-      'configs[0].model: unknown lane "opnai"; did you mean "openai"? (expected a built-in lane or a [lanes.opnai] table)',
+      'configs[0].model: unknown lane "opnai"; did you mean "openai"? (expected a built-in lane, or a [lanes.opnai] table with its base_url)',
     ],
     [
       'an unknown scorer',

@@ -74,14 +74,17 @@ function looksLikeKey(text: string): boolean {
 }
 
 /** A webhook that is told what happens to a group. Its URL is a secret, so only its variable is named. */
-const notifySchema = z.strictObject({
-  webhook_env: variableSchema('THRICE_WEBHOOK', 'the URL itself'),
-  secret_env: variableSchema('THRICE_WEBHOOK_SECRET', 'the secret itself').optional(),
-  on: z
-    .array(notifiedEventSchema)
-    .min(1)
-    .default(() => [...notifiedEventSchema.options]),
-});
+const notifySchema = z.strictObject(
+  {
+    webhook_env: variableSchema('THRICE_WEBHOOK', 'the URL itself'),
+    secret_env: variableSchema('THRICE_WEBHOOK_SECRET', 'the secret itself').optional(),
+    on: z
+      .array(notifiedEventSchema)
+      .min(1)
+      .default(() => [...notifiedEventSchema.options]),
+  },
+  { error: 'expected a table, as in { webhook_env = "THRICE_WEBHOOK" }' },
+);
 
 const secondsSchema = z
   .number()
@@ -89,7 +92,7 @@ const secondsSchema = z
   .max(86_400, { error: 'expected seconds, at most 86400 (a day)' });
 
 const usdSchema = z
-  .number()
+  .number({ error: 'expected dollars, a number without quotation marks' })
   .positive({ error: 'expected dollars, more than 0' })
   .max(1_000_000, { error: 'expected dollars, at most 1000000' });
 
@@ -104,7 +107,9 @@ export const selectSchema = z.strictObject({
 export type Select = z.infer<typeof selectSchema>;
 
 /** The wire protocols that a lane's endpoints may speak. */
-export const protocolSchema = z.enum(['chat', 'responses', 'anthropic']);
+export const protocolSchema = z.enum(['chat', 'responses', 'anthropic'], {
+  error: 'expected "chat" (/chat/completions), "responses" (/responses) or "anthropic" (/messages)',
+});
 
 /**
  * What an answer by another model than the requested one means: `pin` discards it and blocks the model, `warn` takes it
@@ -308,7 +313,7 @@ function specSchema({
     budget_usd: usdSchema.optional(),
     select: selectSchema.optional(),
     lanes: z.record(laneNameSchema, laneSchema).default({}),
-    prices: z.record(z.string(), priceSchema).default({}),
+    prices: z.record(modelRefSchema, priceSchema).default({}),
     scorers: z.record(configNameSchema, scorer).default({}),
     configs: z.array(createConfigSchema(solver)).min(1),
   });

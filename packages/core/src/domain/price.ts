@@ -26,10 +26,10 @@ const tierSchema = z.strictObject({ above: z.int().min(1), ...rateFields });
 const tiersSchema = z.array(tierSchema).optional();
 
 /** A factor on every rate, or rates of its own. */
-const variantSchema = z.union([
-  z.number().min(0),
-  z.strictObject({ ...rateFields, tiers: tiersSchema }),
-]);
+const variantSchema = z.union(
+  [z.number().min(0), z.strictObject({ ...rateFields, tiers: tiersSchema })],
+  { error: 'expected a factor, as in 0.5, or a table with input and output' },
+);
 /** How a price differs in a service tier or in a batch; see {@link priceSchema}. */
 export type PriceVariant = z.infer<typeof variantSchema>;
 

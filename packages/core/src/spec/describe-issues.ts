@@ -79,9 +79,7 @@ function describeIssue(
     default:
       break;
   }
-  const remedy = isSingleConfig(issue, document)
-    ? '; write [[configs]] above each config'
-    : suggestValue(issue, document);
+  const remedy = suggestBrackets(issue, document) ?? suggestValue(issue, document);
   return [
     `${where}: ${expectation(issue)}, received ${showReceived(document, issue.path)}${remedy}`,
   ];
@@ -113,25 +111,28 @@ function allowedValues(
   return 'options' in issue && Array.isArray(issue.options) ? issue.options : [];
 }
 
-/** Whether `[configs]` stands for `[[configs]]`. */
-function isSingleConfig({ path }: z.core.$ZodIssue, document: unknown): boolean {
+/** What to write where `[configs]` stands for `[[configs]]`, or `[[lanes]]` for `[lanes.NAME]`. */
+function suggestBrackets({ path }: z.core.$ZodIssue, document: unknown): string | undefined {
+  const [table, ...others] = path;
   const value = valueAt(document, path);
-  return (
-    path.length === 1 && path[0] === 'configs' && typeof value === 'object' && !Array.isArray(value)
-  );
+  if (others.length > 0 || typeof value !== 'object') return undefined;
+  if (table === 'configs' && !Array.isArray(value)) return '; write [[configs]] above each config';
+  if (table === 'lanes' && Array.isArray(value)) return '; write [lanes.NAME] above each lane';
+  return undefined;
 }
 
 /** Shows the received value unless it may be an API key, given instead of its variable's name. */
 function showReceived(document: unknown, path: readonly PropertyKey[]): string {
   const value = valueAt(document, path);
-  return value !== undefined && mayBeSecret(value, String(path.at(-1)))
+  return value !== undefined && mayBeSecret(value, path)
     ? 'a text that is not shown: it may be a key'
     : showValue(value);
 }
 
 /** Names of variables are mistaken for their values, and addresses and request bodies are copied with a key. */
-function mayBeSecret(value: unknown, key: string): boolean {
-  if (key.endsWith('_env') || key === 'extra_body') return true;
+function mayBeSecret(value: unknown, path: readonly PropertyKey[]): boolean {
+  const key = String(path.at(-1));
+  if (key.endsWith('_env') || key === 'extra_body' || key === 'notify') return true;
   return typeof value === 'string' && (/\/\/[^/]*@/.test(value) || /^\w+:\/\/[^?]*\?/.test(value));
 }
 

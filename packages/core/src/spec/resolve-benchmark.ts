@@ -153,7 +153,7 @@ function laneNameProblems(spec: BenchmarkSpec, config: ConfigSpec): readonly str
     .filter(({ lane }) => !known.includes(lane))
     .map(
       ({ place, lane }) =>
-        `${place}: unknown lane "${lane}"${suggestName(lane, known)} (expected a built-in lane or a [lanes.${lane}] table)`,
+        `${place}: unknown lane "${lane}"${suggestName(lane, known)} (expected a built-in lane, or a [lanes.${lane}] table with its base_url)`,
     );
 }
 

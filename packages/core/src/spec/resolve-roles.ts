@@ -188,13 +188,18 @@ function missingKeys(config: ConfigSpec): readonly string[] {
 function combinationProblems({
   solver,
   model,
+  models,
+  fail_over: failsOver,
   members,
   samples,
   weights,
   agreement,
   judge,
 }: ConfigSpec): readonly string[] {
-  const problems: string[] = [];
+  const problems = [...repeatedModels(models)];
+  if (failsOver === true && models?.length === 1) {
+    problems.push('models: expected at least two with fail_over = true, received one');
+  }
   if (solver === 'vote' && members !== undefined && (model ?? samples) !== undefined) {
     problems.push('members: expected either members, or model and samples, received both');
   }
@@ -206,4 +211,12 @@ function combinationProblems({
     problems.push('judge: expected agreement = "judge" beside it');
   }
   return problems;
+}
+
+/** A router asks each of its models once. */
+function repeatedModels(models: readonly string[] = []): readonly string[] {
+  return models.flatMap((model, index) => {
+    const first = models.indexOf(model);
+    return first === index ? [] : [`models[${index}]: "${model}" is models[${first}] already`];
+  });
 }

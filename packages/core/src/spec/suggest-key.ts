@@ -17,6 +17,20 @@ const TOP_NAMES: Readonly<Record<string, string>> = {
   threads: 'parallel',
   retries: 'max_attempts',
   max_retries: 'max_attempts',
+  budget: 'budget_usd',
+  max_cost: 'budget_usd',
+  max_cost_usd: 'budget_usd',
+  cost_limit: 'budget_usd',
+  price: 'prices',
+  webhook: 'notify',
+};
+/** Keys of the whole benchmark that other tools have, and that are options of a command here. */
+const OPTIONS: Readonly<Record<string, string>> = {
+  label: 'thrice run SPEC --label LABEL',
+  reuse: 'thrice run SPEC --reuse GROUP',
+  cache: 'thrice run SPEC --reuse GROUP',
+  wait_for_quota: 'thrice run SPEC --wait-for-quota',
+  dir: 'thrice run SPEC --dir FOLDER',
 };
 const CONFIG_NAMES: Readonly<Record<string, string>> = {
   system_prompt: 'system',
@@ -41,6 +55,21 @@ const LANE_NAMES: Readonly<Record<string, string>> = {
   host: 'base_url',
   concurrency: 'max_concurrency',
   parallel: 'max_concurrency',
+  rate_limit: 'rpm',
+  requests_per_minute: 'rpm',
+  tokens_per_minute: 'tpm',
+};
+const PRICE_NAMES: Readonly<Record<string, string>> = {
+  prompt: 'input',
+  completion: 'output',
+  input_per_million: 'input',
+  output_per_million: 'output',
+  cached: 'cached_input',
+  cache_read: 'cached_input',
+};
+const NOTIFY_NAMES: Readonly<Record<string, string>> = {
+  events: 'on',
+  secret: 'secret_env',
 };
 /** Parameters that vendors document and that a config passes on as they are. */
 const BODY_KEYS: ReadonlySet<string> = new Set([
@@ -68,6 +97,8 @@ const LANE_KEYS: ReadonlySet<string> = new Set([
   'api_key_env',
   'endpoints',
   'protocol',
+  'rpm',
+  'tpm',
 ]);
 /** Keys of the whole benchmark that people look for in a config or a lane. */
 const TOP_KEYS: ReadonlySet<string> = new Set([
@@ -76,23 +107,38 @@ const TOP_KEYS: ReadonlySet<string> = new Set([
   'parallel',
   'replicates',
   'questions',
+  'share_calls',
 ]);
 const SELECT_KEYS: ReadonlySet<string> = new Set(['limit', 'start', 'tags', 'per_tag']);
 const AT_TOP = '; it belongs to the whole benchmark: write it at the top of the spec';
+const FALLBACK_NAMES: ReadonlySet<string> = new Set(['fallback', 'fallbacks', 'fallback_models']);
+const WEBHOOK_NAMES: ReadonlySet<string> = new Set(['url', 'webhook', 'webhook_url', 'slack']);
 const SECRET_NAMES: ReadonlySet<string> = new Set(['api_key', 'apikey', 'key', 'token']);
 
 /** Says what to write in place of an unknown key of a spec: the key that is meant, its place, or all keys that there are. */
 export function suggestKey(key: string, { path, known, configKeys }: KeyPlace): string {
-  const [table] = path;
   const suggestion =
-    path.length === 0
-      ? suggestAtTop(key, known, configKeys)
-      : table === 'configs' && path.length === 2
-        ? suggestInConfig(key, known)
-        : table === 'lanes' && path.length === 2
-          ? suggestInLane(key)
-          : undefined;
+    path.length === 0 ? suggestAtTop(key, known, configKeys) : suggestInTable(key, path, known);
   return suggestion ?? suggestNearest(key, { known });
+}
+
+function suggestInTable(
+  key: string,
+  [table, , part]: readonly PropertyKey[],
+  known: readonly string[],
+): string | undefined {
+  switch (table) {
+    case 'configs':
+      return part === undefined ? suggestInConfig(key, known) : suggestInRole(key);
+    case 'lanes':
+      return suggestInLane(key);
+    case 'prices':
+      return suggestName(key, PRICE_NAMES);
+    case 'notify':
+      return suggestInNotify(key);
+    default:
+      return undefined;
+  }
 }
 
 function suggestAtTop(
@@ -104,6 +150,8 @@ function suggestAtTop(
   if (meant === 'configs')
     return '; describe each system to test in a [[configs]] table of its own';
   if (meant !== undefined) return didYouMean(meant);
+  const command = OPTIONS[key];
+  if (command !== undefined) return `; it is an option of a command: ${command}`;
   if (LANE_KEYS.has(key)) return '; it belongs to a lane: write it below [lanes.NAME]';
   if (SELECT_KEYS.has(key)) return '; write it below [select]';
   const isOfConfig = configKeys.includes(key) && !known.includes(key);
@@ -111,8 +159,12 @@ function suggestAtTop(
 }
 
 function suggestInConfig(key: string, known: readonly string[]): string | undefined {
-  if (key === 'timeout_s' || key === 'timeout')
-    return '; write timeout_s at the top of the spec, or below [lanes.NAME] for one lane';
+  if (key === 'timeout_s' || key === 'timeout') return atTopOrInLane('timeout_s');
+  if (key === 'budget_usd' || key === 'budget') return atTopOrInLane('budget_usd');
+  if (key === 'price' || key === 'prices')
+    return '; write it below [prices."lane/model"], for all configs of that model';
+  if (FALLBACK_NAMES.has(key))
+    return '; list the models in their order: solver = "router", models = [...], fail_over = true';
   if (key === 'max_concurrency') return '; it belongs to a lane: write it below [lanes.NAME]';
   if (TOP_KEYS.has(key)) return AT_TOP;
   if (LANE_KEYS.has(key)) return '; it belongs to a lane: write it below [lanes.NAME]';
@@ -122,11 +174,31 @@ function suggestInConfig(key: string, known: readonly string[]): string | undefi
   return isBodyKey ? `; pass it on as it is: extra_body = { ${key} = ... }` : undefined;
 }
 
+function atTopOrInLane(key: string): string {
+  return `; write ${key} at the top of the spec, or below [lanes.NAME] for one lane`;
+}
+
+function suggestInRole(key: string): string | undefined {
+  return key === 'config'
+    ? '; it is a model here, asked as this config says: model = "lane/model"'
+    : undefined;
+}
+
+function suggestInNotify(key: string): string | undefined {
+  return WEBHOOK_NAMES.has(key)
+    ? '; the URL is a secret: name the environment variable that has it, as in webhook_env = "THRICE_WEBHOOK"'
+    : suggestName(key, NOTIFY_NAMES);
+}
+
 function suggestInLane(key: string): string | undefined {
   if (SECRET_NAMES.has(key.toLowerCase()))
     return '; keys are never in a spec: name the environment variable that has it, as in api_key_env = "LAB_API_KEY"';
   if (TOP_KEYS.has(key) && !(key in LANE_NAMES)) return AT_TOP;
-  const meant = LANE_NAMES[key];
+  return suggestName(key, LANE_NAMES);
+}
+
+function suggestName(key: string, names: Readonly<Record<string, string>>): string | undefined {
+  const meant = names[key];
   return meant === undefined ? undefined : didYouMean(meant);
 }
 
