@@ -18,4 +18,4 @@ export { classifyErrorText } from './vendors/classify-error-text.ts';
 export { mapHttpError } from './vendors/map-http-error.ts';
 export { mapLimitText } from './vendors/map-limit-text.ts';
 export { parseDuration, parseRetryAfter } from './vendors/parse-reset.ts';
-export { HttpWebhook, type HttpWebhookInit } from './webhook/http-webhook.ts';
+export { HttpWebhook, type HttpWebhookInit, isWebhookUrl } from './webhook/http-webhook.ts';

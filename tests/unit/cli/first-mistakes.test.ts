@@ -390,6 +390,15 @@ const aboutWebhooks: readonly Mistake[] = [
     exitCode: 69,
     says: ['notify: expected a value in THRICE_WEBHOOK, found none'],
   },
+  {
+    name: 'a webhook without its scheme',
+    files: withMore('[notify]\nwebhook_env = "THRICE_WEBHOOK"'),
+    environment: { THRICE_WEBHOOK: 'hooks.slack.com/services/T0/B0/sk-0123456789' },
+    exitCode: 69,
+    says: [
+      'notify: expected an http or https URL in THRICE_WEBHOOK, received a text that is not shown: it may be a secret',
+    ],
+  },
 ];
 
 const withSolver = (lines: string) => files(aSpec({ config: `name = "a"\n${lines}` }));

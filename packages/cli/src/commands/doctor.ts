@@ -26,10 +26,10 @@ import {
 import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
 import { plainText, type Terminal } from '../shell/terminal.ts';
 import { startBundledSimulator } from '../spec/bundled-simulator.ts';
-import { describeMissingWebhook } from '../spec/missing-webhook.ts';
 import { describePlainWebhook } from '../spec/plain-webhook.ts';
 import { readSpecFile } from '../spec/read-spec-file.ts';
 import { resolveWithKeys } from '../spec/resolve-with-keys.ts';
+import { describeWebhookProblem } from '../spec/webhook-problem.ts';
 
 const LABELS = { ok: 'ok  ', warning: 'warn', error: 'FAIL' } as const;
 
@@ -83,7 +83,7 @@ function checkSurroundings(
   benchmark: Benchmark,
   { environment, descriptorLimit }: Terminal,
 ): readonly Finding[] {
-  const missing = describeMissingWebhook(spec, environment);
+  const missing = describeWebhookProblem(spec, environment);
   const plain = describePlainWebhook(spec, environment);
   const webhook: readonly Finding[] =
     missing !== undefined

@@ -23,13 +23,13 @@ import type { Terminal } from '../shell/terminal.ts';
 import { toolVersion } from '../shell/tool-version.ts';
 import { applyOverrides } from './apply-overrides.ts';
 import { describeBadKey } from './key-problem.ts';
-import { describeMissingWebhook } from './missing-webhook.ts';
 import { describePlainWebhook } from './plain-webhook.ts';
 import { readSpecFile, type SpecFile } from './read-spec-file.ts';
 import { refuseBatchesInStage } from './refuse-batches.ts';
 import { refuseBudgetInStage } from './refuse-budget.ts';
 import { resolveWithKeys } from './resolve-with-keys.ts';
 import { commandLineWithoutSecrets, refuseSecrets } from './secrets.ts';
+import { describeWebhookProblem } from './webhook-problem.ts';
 
 /** Options of `thrice run`. */
 export interface RunOptions extends SpecOverrides {
@@ -162,7 +162,7 @@ function checkKeys(
  * @throws {ThriceError} `missing-key` for a variable of `[notify]` that is not set: nobody would be told of anything.
  */
 function checkWebhook(spec: BenchmarkSpec, terminal: Terminal): void {
-  const message = describeMissingWebhook(spec, terminal.environment);
+  const message = describeWebhookProblem(spec, terminal.environment);
   if (message !== undefined) throw new ThriceError({ code: 'missing-key', message });
   const plain = describePlainWebhook(spec, terminal.environment);
   if (plain !== undefined) terminal.error(describeWarning('plain-webhook', plain));

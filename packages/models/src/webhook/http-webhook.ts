@@ -41,7 +41,7 @@ export class HttpWebhook implements Webhook {
     const { webhookEnv, secretEnv } = notification;
     const url = this.#read(webhookEnv);
     const secret = secretEnv === null ? undefined : this.#read(secretEnv);
-    if (!isHttpUrl(url)) throw refused(`${webhookEnv}: expected an http or https URL`);
+    if (!isWebhookUrl(url)) throw refused(`${webhookEnv}: expected an http or https URL`);
     const body = webhookBody(notification);
     const timeout = new CallTimeout(limits.webhookTimeoutMs, this.#init.signal);
     try {
@@ -92,8 +92,9 @@ function secretsIn(url: string): readonly string[] {
   return [url, pathname, search, ...tokens];
 }
 
-function isHttpUrl(text: string): boolean {
-  return /^https?:$/.test(URL.parse(text)?.protocol ?? '');
+/** Whether a text, as of a variable, can be the URL of a webhook. */
+export function isWebhookUrl(text: string): boolean {
+  return /^https?:$/.test(URL.parse(text.trim())?.protocol ?? '');
 }
 
 function refused(message: string): ThriceError {
