@@ -28,14 +28,14 @@ export async function runCommand(argv: readonly string[], terminal: Terminal): P
     await program.parseAsync([...argv], { from: 'user' });
     return exitCode;
   } catch (error) {
-    return await reportFailure(error, terminal, argv.includes('--json'));
+    return await reportFailure(error, terminal, argv);
   }
 }
 
 async function reportFailure(
   thrown: unknown,
   terminal: Terminal,
-  isJson: boolean,
+  argv: readonly string[],
 ): Promise<ExitCode> {
   if (isCommanderError(thrown) && thrown.exitCode === 0) return exitCodes.complete;
   // A command line without a command: its help has been printed.
@@ -45,7 +45,7 @@ async function reportFailure(
   const error = isCommanderError(thrown)
     ? new ThriceError({
         code: 'invalid-argument',
-        message: describeUsage(thrown.message)
+        message: describeUsage(thrown.message, argv)
           .replace(/^error: /, '')
           .trimEnd()
           .replace('\n', ' '),
@@ -54,7 +54,7 @@ async function reportFailure(
     : toThriceError(thrown);
   for (const line of describeFailure(error)) terminal.error(plainText(line));
   if (error.class === 'internal') terminal.error(plainText(describeBug(error)));
-  if (isJson) printDocument(failureToJson(error), terminal);
+  if (argv.includes('--json')) printDocument(failureToJson(error), terminal);
   return exitCodeOf(error);
 }
 

@@ -321,6 +321,11 @@ const aboutMoney: readonly Mistake[] = [
     says: ["argument '$5' is invalid. Expected dollars", 'as in 12.50'],
   },
   {
+    name: 'an option for the cost by another name',
+    argv: ['run', 'benchmark.toml', '--max-cost', '5'],
+    says: ["unknown option '--max-cost' (Did you mean --budget-usd?)"],
+  },
+  {
     name: 'a price of a model without its lane',
     files: withMore('[prices."gpt-5"]\ninput = 1\noutput = 2'),
     says: ['prices.gpt-5: expected lane/model, as in openai/gpt-5.2'],
@@ -362,6 +367,16 @@ const aboutMoney: readonly Mistake[] = [
     argv: ['estimate', 'benchmark.toml', '--pilot', '0'],
     says: ["argument '0' is invalid. Expected a whole number, 1..100000."],
   },
+  {
+    name: 'a pilot of a run',
+    argv: ['run', 'benchmark.toml', '--pilot', '3'],
+    says: ["unknown option '--pilot' (it is an option of thrice estimate SPEC)"],
+  },
+  {
+    name: 'a trial run',
+    argv: ['run', 'benchmark.toml', '--dry-run'],
+    says: ["unknown option '--dry-run' (thrice estimate SPEC calls nothing"],
+  },
 ];
 
 const aboutWebhooks: readonly Mistake[] = [
@@ -398,6 +413,11 @@ const aboutWebhooks: readonly Mistake[] = [
     says: [
       'notify: expected an http or https URL in THRICE_WEBHOOK, received a text that is not shown: it may be a secret',
     ],
+  },
+  {
+    name: 'a webhook in the command line',
+    argv: ['run', 'benchmark.toml', '--webhook', 'https://example.com/hook'],
+    says: ["unknown option '--webhook' (write it into the spec: [notify] with webhook_env"],
   },
 ];
 
@@ -480,10 +500,23 @@ const aboutReuse: readonly Mistake[] = [
     says: ['it is an option of a command: thrice run SPEC --wait-for-quota'],
   },
   {
+    name: '--reuse before the spec',
+    argv: ['run', '--reuse', 'earlier', 'benchmark.toml'],
+    says: [
+      "missing required argument 'spec' (--reuse takes all names after it: write the spec before it)",
+    ],
+  },
+  {
     name: '--reuse with --fresh',
     files: files(aSpec()),
     argv: ['run', 'benchmark.toml', '--reuse', 'earlier', '--fresh'],
     says: ['--reuse: expected either --reuse or --fresh, received both'],
+  },
+  {
+    name: 'the file of keys as an option',
+    files: { ...files(aSpec()), '.env': 'LAB_KEY=x\n' },
+    argv: ['run', 'benchmark.toml', '--env-file', '.env'],
+    says: ["unknown option '--env-file' (.env of the working folder is read without it)"],
   },
 ];
 

@@ -30,7 +30,14 @@ const OPTIONS: ReadonlyMap<string, string> = new Map([
   ['--max-samples', '--limit'],
   ['--model', '--configs'],
   ['--models', '--configs'],
+  ['--budget', '--budget-usd'],
+  ['--max-cost', '--budget-usd'],
+  ['--cost-limit', '--budget-usd'],
+  ['--wait', '--wait-for-quota'],
 ]);
+
+const WEBHOOK =
+  'write it into the spec: [notify] with webhook_env, the name of the variable that has the URL';
 
 /** What to do where no name of ours stands for that of another tool. */
 const ELSEWHERE: ReadonlyMap<string, string> = new Map([
@@ -39,6 +46,11 @@ const ELSEWHERE: ReadonlyMap<string, string> = new Map([
     '--no-cache',
     'there is no cache; only --reuse and share_calls = true take calls that are bought already',
   ],
+  ['--pilot', 'it is an option of thrice estimate SPEC'],
+  ['--dry-run', 'thrice estimate SPEC calls nothing; thrice doctor SPEC checks what a run needs'],
+  ['--env-file', '.env of the working folder is read without it'],
+  ['--notify', WEBHOOK],
+  ['--webhook', WEBHOOK],
   ['--output', 'redirect it, as in thrice summarize --csv > results.csv'],
   ['-o', 'redirect it, as in thrice summarize --csv > results.csv'],
 ]);
@@ -52,9 +64,12 @@ const ARGUMENTS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** Adds to commander's message about a command line what is meant or missing, or where to look. */
-export function describeUsage(message: string): string {
+export function describeUsage(message: string, argv: readonly string[] = []): string {
   const [, argument = ''] = /missing required argument '([^']+)/.exec(message) ?? [];
-  const source = ARGUMENTS.get(argument);
+  const source =
+    argument === 'spec' && argv.includes('--reuse')
+      ? '--reuse takes all names after it: write the spec before it'
+      : ARGUMENTS.get(argument);
   if (source !== undefined) return `${message.trimEnd()}\n(${source})\n`;
   const [, kind, name = ''] = /unknown (command|option) '([^'=]+)/.exec(message) ?? [];
   if (kind === undefined) return message;
