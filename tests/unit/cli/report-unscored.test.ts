@@ -110,10 +110,15 @@ describe('a finished group', () => {
     ]);
   });
 
-  it('gives the next command a line of its own where it does not fit', () => {
+  it('gives what is copied a line of its own where it does not fit', () => {
     const { lines } = report(failedRows(1, 'unclassified'), { isInteractive: true, columns: 38 });
 
-    expect(lines.slice(-2)).toEqual(['next:', '  thrice rerun demo --failed --dir here']);
+    expect(lines.slice(-4)).toEqual([
+      'listed in:',
+      '  .thrice/runs/demo/demo-r1/failures_direct.json',
+      'next:',
+      '  thrice rerun demo --failed --dir here',
+    ]);
   });
 
   it('says of a single cell that it has no score', () => {

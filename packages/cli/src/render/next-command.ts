@@ -1,13 +1,18 @@
 import type { Terminal } from '../shell/terminal.ts';
 
+/** The last line of a command whose work the user can continue: `next: thrice resume GROUP`. */
+export function describeNext(command: string, width?: number): string {
+  return labelWhole('next', command, width);
+}
+
 /**
- * The last line of a command whose work the user can continue: `next: thrice resume GROUP`.
+ * A line with a command or path that users copy: broken into lines, it could not be pasted.
  *
- * @param width - Characters of a line; a command that does not fit has a line of its own. @default no limit
+ * @param width - Characters of a line; a text that does not fit has a line of its own. @default no limit
  */
-export function describeNext(command: string, width = Number.POSITIVE_INFINITY): string {
-  const line = `next: ${command}`;
-  return line.length <= width ? line : `next:\n  ${command}`;
+export function labelWhole(label: string, text: string, width = Number.POSITIVE_INFINITY): string {
+  const line = `${label}: ${text}`;
+  return line.length <= width ? line : `${label}:\n  ${text}`;
 }
 
 /** Prints the next command to stderr. */

@@ -2,7 +2,7 @@ import { countOf, type GroupHeader, type Summary, wrapLine } from '@thrice/core'
 import { sum } from '../engine/sum.ts';
 import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
 import type { Terminal } from '../shell/terminal.ts';
-import { describeNext } from './next-command.ts';
+import { describeNext, labelWhole } from './next-command.ts';
 import { findRemedy, type GroupPlace } from './remedies.ts';
 import { shorten } from './shorten.ts';
 
@@ -74,7 +74,7 @@ export function describeUnscored(
   return [
     `${total} of ${countOf(all, 'cell')} ${total === 1 ? 'has' : 'have'} no score:`,
     ...groups.map((each) => describeGroup(each, { digits, width, commands, isOneConfig })),
-    `listed in: ${place}/runs/${group}/${listedIn(configs)}`,
+    labelWhole('listed in', `${place}/runs/${group}/${listedIn(configs)}`, width),
     ...(groups.some(({ outcome }) => outcome === 'failed')
       ? [describeNext(`thrice rerun ${group} --failed${flag}`, width)]
       : []),
