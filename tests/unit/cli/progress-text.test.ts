@@ -43,6 +43,12 @@ describe('a line of progress', () => {
     );
   });
 
+  it('has no end while no cell gets done, whatever is waited for', () => {
+    const waits = [{ breakerKey: 'lab', until: '2026-01-02T03:04:17.000Z', reason: '429' }];
+
+    expect(renderProgressLine({ ...figures, waits, perSecond: 0 })).toContain(', 0.0/s, ETA –, ');
+  });
+
   it('says that results are written in place of a rate, and waits for nothing then', () => {
     const waits = [{ breakerKey: 'lab', until: '2026-01-02T03:34:05.000Z', reason: '429' }];
 

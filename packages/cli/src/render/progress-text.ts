@@ -107,13 +107,13 @@ function describeTotals(figures: ProgressFigures, columns = Number.POSITIVE_INFI
   return whole.length < columns ? whole : [...first, failed].join(', ');
 }
 
-/** Seconds until the end: no sooner than the longest wait. */
+/** Seconds until the end: no sooner than the longest wait, and unknown while no cell gets done. */
 function etaSeconds(figures: ProgressFigures): number | undefined {
   const { perSecond, waits, nowMs } = figures;
   const { done, cells } = countCells(figures);
   const eta = perSecond === undefined || perSecond === 0 ? undefined : (cells - done) / perSecond;
-  if (waits.length === 0) return eta;
-  return Math.max(0, eta ?? 0, ...waits.map(({ until }) => (Date.parse(until) - nowMs) / 1_000));
+  if (eta === undefined) return undefined;
+  return Math.max(eta, ...waits.map(({ until }) => (Date.parse(until) - nowMs) / 1_000));
 }
 
 /** What the work waits for, a line each. */
