@@ -1,7 +1,14 @@
 import { spawn } from 'node:child_process';
 import { mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { enqueueGroup, type GroupPlan, storePlan, ThriceError, withSimulator } from '@thrice/core';
+import {
+  enqueueGroup,
+  type GroupPlan,
+  storePlan,
+  ThriceError,
+  toThriceError,
+  withSimulator,
+} from '@thrice/core';
 import type { LocalEngine } from '@thrice/local';
 import { findGroup } from '../engine/find-group.ts';
 import { openEngine } from '../local/compose-local.ts';
@@ -117,12 +124,20 @@ async function planAndDetach(plan: GroupPlan, detachment: Detachment): Promise<E
   try {
     const { ledger, pool, blobs } = engine;
     const stores = { ledger, pool, blobs, queue: engine.queueOf(group) };
-    await enqueueGroup(header, plan.benchmark, stores, signals.drain);
+    await enqueueGroup(header, plan.benchmark, stores, signals.drain).catch((error: unknown) => {
+      throw withResume(error, `thrice resume ${group}${folderFlag(options.dir)}`);
+    });
     await startInBackground(group, detachment);
   } finally {
     await engine.workers.unregister();
   }
   return exitCodes.complete;
+}
+
+/** Adds the command that sends the rest of the tasks. */
+function withResume(error: unknown, command: string): ThriceError {
+  const { code, message, details } = toThriceError(error);
+  return new ThriceError({ code, message: `${message}; next: ${command}`, details, cause: error });
 }
 
 /** Starts a process that works on a group, and waits until it has registered. */

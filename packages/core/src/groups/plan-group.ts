@@ -212,7 +212,8 @@ export async function enqueueGroup(
     },
     stores,
   );
-  if (!isComplete) throw interrupted(header.group);
+  if (!isComplete)
+    throw new ThriceError({ code: 'interrupted', message: 'stopped while planning' });
   await stores.ledger.markPlanned(header.group);
 }
 
@@ -259,13 +260,6 @@ function fourHexDigits(random: Random): string {
   return Math.floor(random() * 0x10000)
     .toString(16)
     .padStart(4, '0');
-}
-
-function interrupted(group: string): ThriceError {
-  return new ThriceError({
-    code: 'interrupted',
-    message: `stopped while planning; next: thrice resume ${group}`,
-  });
 }
 
 /** Turns `2026-11-20T10:15:00.000Z` into `20261120T101500Z`, as in names of groups. */
