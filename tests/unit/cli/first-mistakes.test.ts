@@ -507,6 +507,12 @@ const aboutReuse: readonly Mistake[] = [
     ],
   },
   {
+    name: '--reuse with commas and a misspelled name',
+    files: files(aSpec()),
+    argv: ['run', 'benchmark.toml', '--reuse', 'earlier,other'],
+    says: ['"earlier": no group has this name, prefix or label'],
+  },
+  {
     name: '--reuse with --fresh',
     files: files(aSpec()),
     argv: ['run', 'benchmark.toml', '--reuse', 'earlier', '--fresh'],
@@ -1023,6 +1029,11 @@ describe('a mistake with a group', () => {
       'a misspelled name',
       ['status', 'dmeo'],
       '"dmeo": no group has this name, prefix or label; did you mean "demo"?',
+    ],
+    [
+      'a spec in place of a group',
+      ['resume', 'benchmark.toml'],
+      '"thrice ls" lists all groups; "thrice run benchmark.toml" starts one',
     ],
     ['a run in place of its group', ['resume', 'demo-r1'], '"demo-r1": no group has this name'],
     [

@@ -59,7 +59,7 @@ async function findReused(
   { ledger }: LocalEngine,
 ): Promise<string[]> {
   const groups: string[] = [];
-  for (const name of reuse) {
+  for (const name of reuse.flatMap((names) => names.split(','))) {
     const { group } = (await findGroup(ledger, name, folderFlag(dir))).header;
     if (!groups.includes(group)) groups.push(group);
   }

@@ -53,8 +53,13 @@ export function chooseGroup(
   const remedy =
     prefixed.length > 1
       ? `expected a unique prefix, received one of ${prefixed.length} groups: ${prefixed.map(({ header }) => header.group).join(', ')}; use a longer one`
-      : `no group has this name, prefix or label${suggestName(name, names)}; ${listing}`;
+      : `no group has this name, prefix or label${suggestName(name, names)}; ${listing}${specHint(name)}`;
   throw new ThriceError({ code: 'unknown-group', message: `"${name}": ${remedy}` });
+}
+
+/** A spec is run; its groups are named by their label. */
+function specHint(name: string): string {
+  return /\.(?:toml|json)$/.test(name) ? `; "thrice run ${name}" starts one` : '';
 }
 
 /**
