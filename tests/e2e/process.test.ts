@@ -54,6 +54,21 @@ describe('a thrice process', () => {
   });
 });
 
+describe('a newer Node that an old one has started', () => {
+  it('stops when the old one is killed', async () => {
+    await using folder = await temporaryFolder();
+    await using thrice = startThrice(['simulate'], {
+      cwd: folder.path,
+      shell: `exec "$1" --import "${oldNode}" "\${@:2}"`,
+    });
+    await thrice.prints(/^http/);
+
+    thrice.child.kill('SIGKILL');
+
+    expect((await endOf(thrice)).stderr).toBe('0 requests, 0 answered\n');
+  });
+});
+
 describe('a run in the background', () => {
   it('is at work when its command returns, and is named in the JSON output', async () => {
     const answered = Promise.withResolvers<void>();

@@ -30,15 +30,19 @@ const WORKING_COMMANDS = [
   'summarize',
 ];
 
+function heapFlags() {
+  return WORKING_COMMANDS.includes(process.argv[2] ?? '') ? HEAP_FLAGS : [];
+}
+
 // V8 reads heap flags only at startup, so the process re-executes itself under the same PID.
 async function restartWithHeapFlags() {
-  const hasFlags = HEAP_FLAGS.every((flag) => process.execArgv.includes(flag));
-  const isWorking = WORKING_COMMANDS.includes(process.argv[2] ?? '');
-  if (hasFlags || !isWorking || typeof process.execve !== 'function') return;
+  const flags = heapFlags();
+  const hasFlags = flags.every((flag) => process.execArgv.includes(flag));
+  if (hasFlags || typeof process.execve !== 'function') return;
   // Without /proc, as in some chroots, Node does not know its own path, and a failed execve ends the process.
   const { existsSync } = await import('node:fs');
   if (!existsSync(process.execPath)) return;
-  const args = [process.execPath, ...HEAP_FLAGS, ...process.execArgv, ...process.argv.slice(1)];
+  const args = [process.execPath, ...flags, ...process.execArgv, ...process.argv.slice(1)];
   process.execve(process.execPath, args);
 }
 
@@ -52,8 +56,16 @@ function hideExperimentalWarnings() {
   }
 }
 
+// A kill -9 of the process that started this one is told by nothing but its channel.
+function stopWithParent() {
+  if (process.channel === undefined) return;
+  process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'));
+  process.channel.unref();
+}
+
 async function start() {
   await restartWithHeapFlags();
+  stopWithParent();
   hideExperimentalWarnings();
   const { enableCompileCache } = await import('node:module');
   enableCompileCache();
@@ -63,7 +75,9 @@ async function start() {
 
 async function restart(node) {
   const { spawn } = await import('node:child_process');
-  const child = spawn(node, process.argv.slice(1), { stdio: 'inherit' });
+  const child = spawn(node, [...heapFlags(), ...process.argv.slice(1)], {
+    stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
+  });
   // A terminal sends SIGINT and SIGHUP to both processes; a signal sent only to this one is forwarded.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
     process.on(signal, () => {
