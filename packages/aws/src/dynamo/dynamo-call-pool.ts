@@ -5,8 +5,6 @@ import {
   type CellStep,
   type Clock,
   cellStepSchema,
-  type JournalEntry,
-  journalEntrySchema,
   mapBounded,
   type PoolClaim,
   type PooledCall,
@@ -14,13 +12,11 @@ import {
   type RecordedPurchase,
   ThriceError,
 } from '@thrice/core';
+import { CallItems } from './call-items.ts';
 import {
-  CALL_PREFIX,
   callItemKey,
   cellItemKey,
   cellItemSchema,
-  cellPartitions,
-  entryItemSchema,
   type PooledCallItem,
   parseItem,
   pooledCallItemSchema,
@@ -48,7 +44,7 @@ const MAX_CONCURRENT_REQUESTS = 16;
 export class DynamoCallPool implements CallPool {
   readonly #table: DynamoTable;
   readonly #clock: Clock;
-  readonly #payloads: PayloadStore;
+  readonly #calls: CallItems;
   readonly #createToken: () => string;
 
   /** @param init.blobs - Has the calls that are too large for an item. */
@@ -61,7 +57,7 @@ export class DynamoCallPool implements CallPool {
   ) {
     this.#table = new DynamoTable(init);
     this.#clock = init.clock;
-    this.#payloads = new PayloadStore(init.blobs);
+    this.#calls = new CallItems(this.#table, new PayloadStore(init.blobs));
     this.#createToken = init.createToken ?? randomUUID;
   }
 
@@ -126,12 +122,9 @@ export class DynamoCallPool implements CallPool {
   }
 
   async *listPurchases(run: string, config: string): ReturnType<CallPool['listPurchases']> {
-    for (const pk of cellPartitions(run, config)) {
-      for await (const item of this.#table.query(pk, { prefix: CALL_PREFIX })) {
-        const { step, fingerprint, sample } = await this.#readEntry(item);
-        const id = String(item['sk']).slice(CALL_PREFIX.length, -`#${step}`.length);
-        yield { fingerprint, sample, buyer: { run, config, id, step } };
-      }
+    for await (const { id, entry } of this.#calls.listAnswers(run, config)) {
+      const { step, fingerprint, sample } = entry;
+      yield { fingerprint, sample, buyer: { run, config, id, step } };
     }
   }
 
@@ -153,12 +146,7 @@ export class DynamoCallPool implements CallPool {
   }
 
   async #readPurchase(buyer: CellStep, item: Attributes): Promise<Purchase> {
-    return { buyer, entry: await this.#readEntry(item) };
-  }
-
-  async #readEntry(item: Attributes): Promise<JournalEntry> {
-    const text = await this.#payloads.unpack(parseItem(entryItemSchema, item, this.#table.name));
-    return journalEntrySchema.parse(JSON.parse(text ?? ''));
+    return { buyer, entry: await this.#calls.parse(item) };
   }
 
   #isBuying(cellItem: Attributes | undefined, submissionItem: Attributes | undefined): boolean {

@@ -25,7 +25,6 @@ import {
   hasScore,
   isSameSubmission,
   type JournalEntry,
-  journalEntrySchema,
   type Ledger,
   limits,
   mapBounded,
@@ -37,6 +36,7 @@ import {
   ThriceError,
 } from '@thrice/core';
 import * as z from 'zod';
+import { CallItems } from './call-items.ts';
 import {
   breakerItemKey,
   breakerItemSchema,
@@ -46,10 +46,7 @@ import {
   cellItemKey,
   cellItemSchema,
   cellPartitions,
-  DISCARDED_PREFIX,
   discardedItemKey,
-  discardedItemSchema,
-  entryItemSchema,
   GROUP_LIST,
   groupItemKey,
   groupItemSchema,
@@ -105,6 +102,7 @@ export class DynamoLedger implements Ledger, CallConditions {
   readonly #table: DynamoTable;
   readonly #clock: Clock;
   readonly #payloads: PayloadStore;
+  readonly #calls: CallItems;
   readonly #createToken: () => string;
 
   /** @param init.blobs - Stores the payloads that are too large for an item. */
@@ -118,6 +116,7 @@ export class DynamoLedger implements Ledger, CallConditions {
     this.#table = new DynamoTable(init);
     this.#clock = init.clock;
     this.#payloads = new PayloadStore(init.blobs);
+    this.#calls = new CallItems(this.#table, this.#payloads);
     this.#createToken = init.createToken ?? randomUUID;
   }
 
@@ -332,7 +331,7 @@ export class DynamoLedger implements Ledger, CallConditions {
       if (await this.#table.put(itemKey, item, 'absent')) return entry;
     }
     const existing = await this.#table.get(itemKey);
-    const first = existing && (await this.#parseEntry(existing));
+    const first = existing && (await this.#calls.parse(existing));
     // The same call: the response to the first request was lost, or a copy brings it back as a duplicate.
     if (first?.callId === entry.callId) return first;
     await this.#putDiscarded(key, isDiscarded ? entry : asDuplicate(entry));
@@ -354,37 +353,23 @@ export class DynamoLedger implements Ledger, CallConditions {
   ): AsyncIterable<DiscardedCall> {
     const partitions = cellPartitions(run, config, ids);
     if (ids === undefined) {
-      for (const pk of partitions) yield* this.#readDiscarded(pk);
+      for (const pk of partitions) yield* this.#calls.listDiscarded(pk);
       return;
     }
     const wanted = new Set(ids);
     const read = await mapBounded(partitions, MAX_CONCURRENT_REQUESTS, (pk) =>
-      collect(this.#readDiscarded(pk, wanted), (call) => call),
+      collect(this.#calls.listDiscarded(pk, wanted), (call) => call),
     );
     yield* read.flat();
-  }
-
-  /** Reads the discarded calls of a partition: of all its cells, or of the wanted ones. */
-  async *#readDiscarded(pk: string, wanted?: ReadonlySet<string>): AsyncIterable<DiscardedCall> {
-    for await (const item of this.#table.query(pk, { prefix: DISCARDED_PREFIX })) {
-      const { id } = parseItem(discardedItemSchema, item, this.#table.name);
-      if (wanted?.has(id) === false) continue;
-      yield { id, entry: await this.#parseEntry(item) };
-    }
   }
 
   async readJournal(key: CellKey): Promise<ReadonlyMap<string, JournalEntry>> {
     const { pk, prefix } = callsOf(key);
     const items = await collect(this.#table.query(pk, { prefix }), (item) => item);
     const entries = await mapBounded(items, MAX_CONCURRENT_REQUESTS, (item) =>
-      this.#parseEntry(item),
+      this.#calls.parse(item),
     );
     return new Map(entries.map((entry) => [entry.step, entry]));
-  }
-
-  async #parseEntry(item: Attributes): Promise<JournalEntry> {
-    const text = await this.#payloads.unpack(parseItem(entryItemSchema, item, this.#table.name));
-    return journalEntrySchema.parse(JSON.parse(text ?? ''));
   }
 
   async readSubmissions(key: CellKey): Promise<ReadonlyMap<string, Submission>> {

@@ -1,0 +1,51 @@
+import { type DiscardedCall, type JournalEntry, journalEntrySchema } from '@thrice/core';
+import {
+  CALL_PREFIX,
+  cellPartitions,
+  DISCARDED_PREFIX,
+  discardedItemSchema,
+  entryItemSchema,
+  parseItem,
+} from './dynamo-items.ts';
+import type { Attributes, DynamoTable } from './dynamo-table.ts';
+import type { PayloadStore } from './payload-store.ts';
+
+/** A call of the journal, with its cell. */
+type CellCall = DiscardedCall;
+
+/** The calls of cells in the ledger's table. */
+export class CallItems {
+  readonly #table: DynamoTable;
+  readonly #payloads: PayloadStore;
+
+  constructor(table: DynamoTable, payloads: PayloadStore) {
+    this.#table = table;
+    this.#payloads = payloads;
+  }
+
+  /** Lists the calls of a config in a run that answer their steps. */
+  async *listAnswers(run: string, config: string): AsyncIterable<CellCall> {
+    for (const pk of cellPartitions(run, config)) {
+      for await (const item of this.#table.query(pk, { prefix: CALL_PREFIX })) {
+        const entry = await this.parse(item);
+        const id = String(item['sk']).slice(CALL_PREFIX.length, -`#${entry.step}`.length);
+        yield { id, entry };
+      }
+    }
+  }
+
+  /** Lists the discarded calls of a partition: of all its cells, or of the wanted ones. */
+  async *listDiscarded(pk: string, wanted?: ReadonlySet<string>): AsyncIterable<CellCall> {
+    for await (const item of this.#table.query(pk, { prefix: DISCARDED_PREFIX })) {
+      const { id } = parseItem(discardedItemSchema, item, this.#table.name);
+      if (wanted?.has(id) === false) continue;
+      yield { id, entry: await this.parse(item) };
+    }
+  }
+
+  /** Parses the item of a call, discarded or not. */
+  async parse(item: Attributes): Promise<JournalEntry> {
+    const text = await this.#payloads.unpack(parseItem(entryItemSchema, item, this.#table.name));
+    return journalEntrySchema.parse(JSON.parse(text ?? ''));
+  }
+}
