@@ -28,6 +28,7 @@ type NewReservation = Omit<Reservation, 'isKept'>;
 const group = 'demo';
 const journal: CountedJournal = {
   runs: ['demo-r1'],
+  configs: ['direct'],
   editCount: 0,
   costOf: ({ costUsd }) => costUsd,
 };

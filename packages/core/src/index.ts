@@ -114,9 +114,11 @@ export {
   budgetAccountSchema,
   type CallKey,
   capOn,
+  capsOf,
   countAccounts,
   emptyAccount,
   isBudgetReached,
+  isWarningDue,
   leftOf,
   type Reservation,
   reservationSchema,
@@ -319,7 +321,7 @@ export {
   type SentOrNot,
   sendNotification,
 } from './groups/notifications.ts';
-export { capsOf, openBudget } from './groups/open-budget.ts';
+export { openBudget } from './groups/open-budget.ts';
 export {
   enqueueGroup,
   type GroupDraft,

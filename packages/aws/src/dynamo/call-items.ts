@@ -23,6 +23,12 @@ export class CallItems {
     this.#payloads = payloads;
   }
 
+  /** Lists all calls of a config in a run. */
+  async *list(run: string, config: string): AsyncIterable<CellCall> {
+    yield* this.listAnswers(run, config);
+    for (const pk of cellPartitions(run, config)) yield* this.listDiscarded(pk);
+  }
+
   /** Lists the calls of a config in a run that answer their steps. */
   async *listAnswers(run: string, config: string): AsyncIterable<CellCall> {
     for (const pk of cellPartitions(run, config)) {

@@ -1,5 +1,6 @@
 import type { BlobRemover, Clock, GroupRecords } from '@thrice/core';
 import { mapBounded } from '@thrice/core';
+import { budgetPartition } from './budget-items.ts';
 import {
   cellPartitions,
   groupItemKey,
@@ -82,6 +83,7 @@ export class DynamoGroupRecords implements GroupRecords {
     const item = await this.#table.get(groupItemKey(group));
     if (item === undefined) return;
     await this.#deletePartition(partitionOf(group));
+    await this.#deletePartition(budgetPartition(group));
     await this.#deleteItemsBeside(group);
     await this.#deleteItems([item]);
     // Last: readers skip an entry without a group, but would miss a group without entry.

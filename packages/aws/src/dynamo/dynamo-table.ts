@@ -39,6 +39,23 @@ export type Attributes = Readonly<Record<string, Scalar>>;
 /** Condition for a write: the item does not exist, it exists, or its attributes equal the given ones. */
 export type Condition = 'absent' | 'present' | Attributes;
 
+/** What an item has to be like for a change. */
+export interface Guards {
+  /** Attributes that it has. */
+  readonly has?: readonly string[];
+  /** Attributes that it does not have. */
+  readonly lacks?: readonly string[];
+  readonly equal?: Attributes;
+  /** Numbers that are at most so much. */
+  readonly atMost?: Readonly<Record<string, number>>;
+  /** Numbers that are at least so much, in an item that has another attribute. */
+  readonly atLeast?: readonly {
+    readonly name: string;
+    readonly least: number;
+    readonly ifHas: string;
+  }[];
+}
+
 /** A change to one item. */
 export interface Change {
   readonly set?: Attributes;
@@ -125,8 +142,7 @@ export class DynamoTable {
       );
       return 'written';
     } catch (error) {
-      if (!(error instanceof ConditionalCheckFailedException)) throw mapSdkError(error, this.name);
-      return error.Item === undefined ? await this.get(key) : unmarshal(error.Item);
+      return await this.#itemOfRefusal(key, error);
     }
   }
 
@@ -168,6 +184,48 @@ export class DynamoTable {
       ),
     );
     return unmarshal(item);
+  }
+
+  /**
+   * Changes an item and returns it as it is then, or reads it if it is not as it has to be. DynamoDB returns it either way.
+   *
+   * @returns The item; undefined if it is gone.
+   * @see https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateItem.html
+   *   (`ReturnValuesOnConditionCheckFailure`, 2026-11)
+   */
+  async changeOrRead(
+    key: ItemKey,
+    change: Change,
+    guards: Guards,
+  ): Promise<
+    | { readonly isChanged: true; readonly item: Attributes }
+    | { readonly isChanged: false; readonly item: Attributes | undefined }
+  > {
+    const expression = new Expression();
+    const update = expression.update(change);
+    const condition = expression.guards(guards);
+    try {
+      const { Attributes: item = {} } = await this.#client.send(
+        new UpdateItemCommand({
+          TableName: this.#tableName,
+          Key: marshal({ ...key }),
+          UpdateExpression: update,
+          ConditionExpression: condition,
+          ReturnValues: 'ALL_NEW',
+          ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+          ...expression.placeholders(),
+        }),
+      );
+      return { isChanged: true, item: unmarshal(item) };
+    } catch (error) {
+      return { isChanged: false, item: await this.#itemOfRefusal(key, error) };
+    }
+  }
+
+  /** The item that did not meet a condition. Only DynamoDB itself returns it with the refusal. */
+  async #itemOfRefusal(key: ItemKey, error: unknown): Promise<Attributes | undefined> {
+    if (!(error instanceof ConditionalCheckFailedException)) throw mapSdkError(error, this.name);
+    return error.Item === undefined ? await this.get(key) : unmarshal(error.Item);
   }
 
   /** Removes an item if it exists. Returns false if the condition does not hold. */
@@ -316,7 +374,8 @@ export class DynamoTable {
 
 /** Builds expressions. Every name and value gets a placeholder, so reserved words cannot clash. */
 class Expression {
-  readonly #names: Record<string, string> = {};
+  /** The placeholders of names. */
+  readonly #names = new Map<string, string>();
   readonly #values: Record<string, Scalar> = {};
 
   update({ set = {}, add = {}, remove = [] }: Change): string {
@@ -346,13 +405,33 @@ class Expression {
     return { ConditionExpression: equal.join(' AND ') };
   }
 
+  guards({ has = [], lacks = [], equal = {}, atMost = {}, atLeast = [] }: Guards): string {
+    const terms = [
+      ...has.map((name) => `attribute_exists(${this.#name(name)})`),
+      ...lacks.map((name) => `attribute_not_exists(${this.#name(name)})`),
+      ...this.#pairs(equal, (name, value) => `${name} = ${value}`),
+      ...this.#pairs(atMost, (name, value) => `${name} <= ${value}`),
+      ...atLeast.flatMap(({ name, least, ifHas }) =>
+        this.#pairs(
+          { [name]: least },
+          (left, value) => `(attribute_not_exists(${this.#name(ifHas)}) OR ${left} >= ${value})`,
+        ),
+      ),
+    ];
+    return terms.join(' AND ');
+  }
+
   /** The placeholders used so far. */
   placeholders(): {
     readonly ExpressionAttributeNames?: Record<string, string>;
     readonly ExpressionAttributeValues?: Record<string, AttributeValue>;
   } {
     return {
-      ...(Object.keys(this.#names).length > 0 && { ExpressionAttributeNames: this.#names }),
+      ...(this.#names.size > 0 && {
+        ExpressionAttributeNames: Object.fromEntries(
+          [...this.#names].map(([name, placeholder]) => [placeholder, name]),
+        ),
+      }),
       ...(Object.keys(this.#values).length > 0 && {
         ExpressionAttributeValues: marshal(this.#values),
       }),
@@ -368,8 +447,10 @@ class Expression {
   }
 
   #name(name: string): string {
-    this.#names[`#${name}`] = name;
-    return `#${name}`;
+    const isPlain = /^\w+$/.test(name);
+    const placeholder = this.#names.get(name) ?? (isPlain ? `#${name}` : `#${this.#names.size}`);
+    this.#names.set(name, placeholder);
+    return placeholder;
   }
 }
 

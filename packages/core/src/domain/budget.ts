@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import type { Benchmark } from './benchmark.ts';
 import type { CellKey } from './cell.ts';
 
 const NANO_PER_USD = 1_000_000_000;
@@ -55,6 +56,17 @@ export type BudgetAccount = Readonly<z.infer<typeof budgetAccountSchema>>;
 
 /** The caps of a group in nanodollars, by lane; that of the whole group under null. */
 export type BudgetCaps = ReadonlyMap<string | null, number>;
+
+/** The caps that a benchmark sets; empty without a budget. */
+export function capsOf({ budgetUsd, lanes }: Pick<Benchmark, 'budgetUsd' | 'lanes'>): BudgetCaps {
+  const caps = [
+    [null, budgetUsd] as const,
+    ...[...lanes.values()].map((lane) => [lane.name, lane.budgetUsd] as const),
+  ];
+  return new Map(
+    caps.flatMap(([lane, usd]) => (usd === undefined ? [] : [[lane, capToNanoUsd(usd)]])),
+  );
+}
 
 /** A cost as nanodollars, rounded up: what is counted is never less than what is billed. */
 export function toNanoUsd(usd: number): number {

@@ -1,10 +1,10 @@
 import { type Benchmark, type Config, isJudge, type Role } from '../domain/benchmark.ts';
 import { modelRefOf } from '../domain/breaker.ts';
+import { capsOf } from '../domain/budget.ts';
 import { type BoundedRequest, boundCall } from '../pricing/bound-call.ts';
 import { billedTierOf } from '../pricing/price-usage.ts';
 import { requestOf } from '../solvers/request-of.ts';
 import type { CheckedQuestions } from '../spec/questions/check-questions.ts';
-import { capsOf } from './open-budget.ts';
 
 /**
  * Finds the configs whose calls have no bound on their cost, which a budget needs before the first call.

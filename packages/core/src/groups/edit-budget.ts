@@ -1,4 +1,5 @@
 import type { BenchmarkSpec } from '../domain/benchmark-spec.ts';
+import { capsOf } from '../domain/budget.ts';
 import { type GroupHeader, groupHeaderSchema } from '../domain/group.ts';
 import { ThriceError } from '../errors.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
@@ -7,7 +8,6 @@ import type { Ledger } from '../ports/ledger.ts';
 import { describeChange } from '../spec/compare-specs.ts';
 import type { LoadedGroup } from '../spec/load-group.ts';
 import { editedMeanwhile } from './edited-meanwhile.ts';
-import { capsOf } from './open-budget.ts';
 import { writePlan } from './plan-group.ts';
 
 /** A change of the budget of a stored group. */

@@ -15,7 +15,8 @@ export type Reserving =
 /** The journal of a group, as its budgets are counted from it. */
 export interface CountedJournal {
   readonly runs: readonly string[];
-  /** How many edits the plan has. */
+  readonly configs: readonly string[];
+  /** How many edits of the plan may have changed its prices. */
   readonly editCount: number;
   /** What a call has cost at the prices of the plan, USD; null if it is not known. */
   readonly costOf: (call: Call) => number | null;
@@ -35,7 +36,7 @@ export interface CountedJournal {
 export interface Budgets {
   /**
    * Opens the accounts of a group that has none, with what its journal says that it has spent. Counts those anew that
-   * were counted before the last edit of the plan, which may have changed its prices.
+   * were counted before the last edit of the plan that may have changed its prices.
    *
    * @returns How many calls of the journal have no known cost; if there are any, nothing is changed.
    */
