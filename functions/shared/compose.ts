@@ -5,6 +5,7 @@ import { SQSClient } from '@aws-sdk/client-sqs';
 import {
   clientConfig,
   DynamoActiveGroups,
+  DynamoBudgets,
   DynamoCallPool,
   DynamoLanePaces,
   DynamoLedger,
@@ -21,6 +22,7 @@ import {
 import {
   type ActiveGroups,
   type BlobStore,
+  type Budgets,
   type CallConditions,
   type CallPool,
   type Clock,
@@ -59,6 +61,7 @@ export interface Composition {
   readonly createDigest: CreateDigest;
   readonly ledger: Ledger & CallConditions;
   readonly pool: CallPool;
+  readonly budgets: Budgets;
   readonly blobs: BlobStore;
   /** The queues of the lanes. */
   readonly queue: Pick<SqsTaskQueue, keyof SqsTaskQueue>;
@@ -116,6 +119,7 @@ function createComposition(): Composition {
     blobs,
     ledger: new DynamoLedger({ ...table, blobs }),
     pool: new DynamoCallPool({ ...table, blobs }),
+    budgets: new DynamoBudgets({ ...table, blobs }),
     createDigest: createNodeDigest,
     activeGroups: new DynamoActiveGroups(table),
     resendNotes: new DynamoResendNotes(table),

@@ -4,7 +4,7 @@ import {
   PutItemCommand,
   ScanCommand,
 } from '@aws-sdk/client-dynamodb';
-import { DynamoCallPool, DynamoLedger } from '@thrice/aws';
+import { DynamoBudgets, DynamoCallPool, DynamoLedger } from '@thrice/aws';
 import type { DynamoEmulator } from './aws-emulators.ts';
 import { FakeBlobStore } from './fake-blob-store.ts';
 import { PassingClock } from './passing-clock.ts';
@@ -14,6 +14,7 @@ import { type AnswerRequest, interceptRequests, type SentRequest } from './sdk-f
 export interface LedgerOnTable extends AsyncDisposable {
   readonly ledger: DynamoLedger;
   readonly pool: DynamoCallPool;
+  readonly budgets: DynamoBudgets;
   /** The same table, accessed without faults. */
   readonly other: DynamoLedger;
   readonly clock: PassingClock;
@@ -49,6 +50,7 @@ export async function openLedger(
   return {
     ledger: open(client),
     pool: new DynamoCallPool({ ...init, client }),
+    budgets: new DynamoBudgets({ ...init, client }),
     other: open(otherClient),
     clock,
     blobs,

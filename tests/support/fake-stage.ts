@@ -19,6 +19,7 @@ import {
 import { aGroupHeader, aModelResponse, aPlannedConfig, aQuestion } from './builders.ts';
 import { FakeActiveGroups } from './fake-active-groups.ts';
 import { FakeBlobStore } from './fake-blob-store.ts';
+import { FakeBudgets } from './fake-budgets.ts';
 import { FakeDeadLetterQueue } from './fake-dead-letter-queue.ts';
 import { FakeGovernor } from './fake-governor.ts';
 import { FakeGroupRequests } from './fake-group-requests.ts';
@@ -79,6 +80,7 @@ export class FakeStage {
   readonly laneHealth = new LaneHealth({ clock: this.clock, random: () => 0 });
   readonly ledger = new FakeLedger(this.clock);
   readonly pool = this.ledger.pool;
+  readonly budgets = new FakeBudgets(this.ledger, this.clock);
   readonly blobs = new FakeBlobStore();
   readonly queue = new FakeTaskQueue(this.clock);
   readonly tasks = new FakeTaskCounter(this.queue);
@@ -170,6 +172,7 @@ export class FakeStage {
       owner,
       ledger,
       pool: steps.watch('pool', this.pool),
+      budgets: steps.watch('budgets', this.budgets),
       blobs: this.blobs,
       clientFor: () => models,
       governor,

@@ -90,7 +90,7 @@ export class LambdaStage {
 
   /** The composition that every handler of the stage works with. */
   readonly compose = (): Composition => {
-    const { ledger, blobs, activeGroups, requests, deadLetterQueue, queue } = this.stage;
+    const { ledger, budgets, blobs, activeGroups, requests, deadLetterQueue, queue } = this.stage;
     const hold = {
       extend: async (deliveries: readonly Delivery[]) => {
         this.onMessage('extend', deliveries);
@@ -115,6 +115,7 @@ export class LambdaStage {
       clock: this.clock,
       ledger,
       pool: ledger.pool,
+      budgets,
       createDigest: this.stage.createDigest,
       blobs,
       patterns: inProcessPatterns,

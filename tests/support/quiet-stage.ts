@@ -2,6 +2,7 @@ import type { DeployedStage } from '@thrice/aws';
 import type {
   BlobRemover,
   BlobStore,
+  Budgets,
   CallPool,
   CreateDigest,
   Ledger,
@@ -25,6 +26,7 @@ export interface QuietStage extends AsyncDisposable {
   readonly clock: PassingClock;
   readonly ledger: Ledger;
   readonly pool: CallPool;
+  readonly budgets: Budgets;
   readonly blobs: BlobStore & BlobRemover;
   readonly activeGroups: FakeActiveGroups;
   readonly requests: FakeGroupRequests;
@@ -40,7 +42,7 @@ export async function openQuietStage(
   dynamo: DynamoEmulator,
   lanes: readonly string[] = ['lab'],
 ): Promise<QuietStage> {
-  const { ledger, pool, blobs, clock, ...table } = await openLedger(dynamo);
+  const { ledger, pool, budgets, blobs, clock, ...table } = await openLedger(dynamo);
   const queueUrl = 'http://127.0.0.1:1/queue';
   return {
     stage: {
@@ -60,6 +62,7 @@ export async function openQuietStage(
     clock,
     ledger,
     pool,
+    budgets,
     blobs,
     activeGroups: new FakeActiveGroups(),
     requests: new FakeGroupRequests(),

@@ -117,6 +117,7 @@ export {
   capsOf,
   countAccounts,
   emptyAccount,
+  isAtBudget,
   isBudgetReached,
   isWarningDue,
   leftOf,
@@ -277,6 +278,7 @@ export { readPilot } from './estimate/read-pilot.ts';
 export { findFormat } from './formats/registry.ts';
 export type { FileContent, ResultFormat } from './formats/result-format.ts';
 export { advanceBatch, type BatchWorker, cancelBatch } from './groups/advance-batch.ts';
+export { budgetEvent, raiseCommand, reachedCapOf } from './groups/budget-events.ts';
 export { checkBudget } from './groups/check-budget.ts';
 export { type CopyCounts, type CopyOrder, copyGroup } from './groups/copy-group.ts';
 export {
@@ -288,7 +290,7 @@ export {
 } from './groups/delete-group.ts';
 export { areManyFailed, type GroupEvent } from './groups/describe-event.ts';
 export { type Dispatch, dispatchTasks } from './groups/dispatch-tasks.ts';
-export { editBudget, withBudget } from './groups/edit-budget.ts';
+export { type BudgetEdit, editBudget, withBudget } from './groups/edit-budget.ts';
 export { type EditStores, editGroup, type PlanEdit } from './groups/edit-group.ts';
 export { editedMeanwhile } from './groups/edited-meanwhile.ts';
 export {

@@ -105,6 +105,10 @@ export const limits = {
   patternTimeouts: 5,
   /** How often a cell that waits for the calls of other processes asks whether a budget covers its own by now. */
   budgetPollMs: 250,
+  /** The same in a stage at most, where each such cell asks for itself: half as long as it has waited so far, up to this. */
+  budgetPollCapMs: 15_000,
+  /** How long a cell of a stage goes back to the queue that has waited long enough in a function. */
+  budgetQueueMs: 60_000,
   /** How long after its time limit a call may still be recorded and settled. */
   reservationSlackMs: 60_000,
   /** Questions, cells and keys are read in pages of this size. */

@@ -34,7 +34,7 @@ class Killer {
   }
 
   async serve(huge: HugeGroup, queueName: 'tasks' | 'results'): Promise<void> {
-    const { clock, activeGroups, requests, stretches, patterns } = huge.stage;
+    const { clock, budgets, activeGroups, requests, stretches, patterns } = huge.stage;
     const steps = new Steps(this.#drawFault(), () => new Error('killed'));
     const { write, concat } = steps.watch('blobs', huge.blobs);
     const stores = {
@@ -42,6 +42,7 @@ class Killer {
       flag: '',
       clock,
       patterns,
+      budgets,
       ledger: huge.ledger,
       blobs: { ...huge.blobs, write, concat },
       queue: steps.watch('queue', huge.queue),

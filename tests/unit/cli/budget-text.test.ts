@@ -1,12 +1,16 @@
-import { type BudgetAccount, emptyAccount, summarizeBudget } from '@thrice/core';
+import {
+  type BudgetAccount,
+  emptyAccount,
+  raiseCommand,
+  reachedCapOf,
+  summarizeBudget,
+} from '@thrice/core';
 import { describe, expect, it } from 'vitest';
 import {
   describeBudget,
   describeBudgetPause,
   describeBudgetWarning,
   describeSpentOf,
-  raiseCommand,
-  reachedCapOf,
 } from '../../../packages/cli/src/render/budget-text.ts';
 import { aGroupHeader } from '../../support/builders.ts';
 

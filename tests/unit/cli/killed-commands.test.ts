@@ -164,6 +164,7 @@ function storesOf(stage: FakeStage, steps: Steps) {
   return {
     clock: stage.clock,
     ledger: steps.watch('ledger', stage.ledger),
+    budgets: steps.watch('budgets', stage.budgets),
     blobs: steps.watch('blobs', stage.blobs),
     activeGroups: steps.watch('activeGroups', stage.activeGroups),
     requests: steps.watch('requests', stage.requests),
@@ -225,6 +226,7 @@ async function cancel(stage: FakeStage, steps: Steps): Promise<void> {
     readStageActivity(
       {
         activeGroups: stage.activeGroups,
+        budgets: stage.budgets,
         resendNotes: stage.resendNotes,
         lanePaces: stage.ledger.paces,
         clock: stage.clock,

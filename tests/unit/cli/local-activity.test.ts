@@ -21,7 +21,12 @@ const config: ConfigStatus = {
 
 /** Reserves a call that a cap of a dollar does not cover. */
 async function reachCap({ budgets }: LocalEngine, lane: string | null): Promise<void> {
-  await budgets.open('demo', { runs: ['demo-r1'], configs: ['direct'], editCount: 0, costOf: () => 0 });
+  await budgets.open('demo', {
+    runs: ['demo-r1'],
+    configs: ['direct'],
+    editCount: 0,
+    costOf: () => 0,
+  });
   await budgets.setCaps('demo', new Map([[lane, 1_000_000_000]]));
   const { run, config: name, id } = aCellTask();
   await budgets.reserve('demo', {

@@ -17,8 +17,8 @@ function aNote(config: string, at: string): ResendNote {
 }
 
 /** What the activity of a group is read from. */
-function storesOf({ activeGroups, resendNotes, clock, ledger }: FakeStage) {
-  return { activeGroups, resendNotes, clock, lanePaces: ledger.paces };
+function storesOf({ activeGroups, budgets, resendNotes, clock, ledger }: FakeStage) {
+  return { activeGroups, budgets, resendNotes, clock, lanePaces: ledger.paces };
 }
 
 async function readResends(notedMsAgo: number, left: number): Promise<readonly string[]> {

@@ -683,6 +683,7 @@ describe('the progress of a group', () => {
       isIdle: true,
       isPaused: false,
       asked: { at, done: 1, token: 'token-1', state: 'active' },
+      budget: null,
       tallies: [aTally()],
     });
   });

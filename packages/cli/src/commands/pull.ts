@@ -8,6 +8,7 @@ import {
   type PatternMatcher,
 } from '@thrice/core';
 import { createNodeDigest, type LocalEngine } from '@thrice/local';
+import { countConfigs } from '../engine/describe-status.ts';
 import { findGroup } from '../engine/find-group.ts';
 import { openEngine, openPatterns } from '../local/compose-local.ts';
 import { ProgressFile } from '../local/progress-file.ts';
@@ -17,6 +18,7 @@ import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
 import { folderFlag, stageFlag } from '../shell/place-flags.ts';
 import { showPath } from '../shell/show-path.ts';
 import type { Terminal } from '../shell/terminal.ts';
+import { refuseCopiedBudget } from '../stage/stage-budget.ts';
 import { openStageEngine, type StageEngine } from '../stage/stage-engine.ts';
 
 /** `thrice pull`: copies a group from a stage to this machine and writes its results here. */
@@ -36,6 +38,10 @@ export async function pullFrom(
   { name, options }: { readonly name: string; readonly options: CopyOptions },
 ): Promise<ExitCode> {
   const group = await findGroup(stage.ledger, name);
+  const hasCellsLeft = (await countConfigs(group.header, stage)).some(
+    ({ notAttempted }) => notAttempted > 0,
+  );
+  if (hasCellsLeft) refuseCopiedBudget(group);
   using engine = openEngine(options.dir, terminal);
   using patterns = openPatterns();
   const counts = await copyHere(group, stage, engine, terminal);

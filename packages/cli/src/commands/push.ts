@@ -18,7 +18,7 @@ import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
 import { folderFlag } from '../shell/place-flags.ts';
 import type { Terminal } from '../shell/terminal.ts';
 import { refuseBatchesInStage } from '../spec/refuse-batches.ts';
-import { refuseBudgetInStage } from '../spec/refuse-budget.ts';
+import { refuseCopiedBudget } from '../stage/stage-budget.ts';
 import { openStageEngine, type StageEngine } from '../stage/stage-engine.ts';
 import { refuseUnknownLanes } from '../stage/stage-lanes.ts';
 
@@ -53,7 +53,7 @@ export async function pushTo(
     ({ notAttempted }) => notAttempted > 0,
   );
   if (hasCellsLeft) {
-    refuseBudgetInStage(group.benchmark);
+    refuseCopiedBudget(group);
     refuseBatchesInStage(group.benchmark);
   }
   refuseUnknownLanes(lanesOf(group), stage.stage);

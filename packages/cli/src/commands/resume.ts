@@ -1,4 +1,5 @@
 import {
+  type BudgetEdit,
   cutList,
   editBudget,
   editGroup,
@@ -21,7 +22,6 @@ import type { Terminal } from '../shell/terminal.ts';
 import { toolVersion } from '../shell/tool-version.ts';
 import { type EditOptions, prepareEdit } from '../spec/prepare-edit.ts';
 import { refuseBatchesInStage } from '../spec/refuse-batches.ts';
-import { refuseBudgetInStage } from '../spec/refuse-budget.ts';
 import { commandLineWithoutSecrets } from '../spec/secrets.ts';
 import type { StageEngine } from '../stage/stage-engine.ts';
 
@@ -90,17 +90,29 @@ async function changeBudget(
   engine: LocalEngine,
   budgetUsd: number | 'none',
 ): Promise<LoadedGroup> {
+  const edit = describeBudgetEdit(terminal, group, budgetUsd);
+  const header = await alone('resume', group.header, engine, () => editBudget(edit, engine));
+  reportBudgetEdit(group.header, header, terminal);
+  return await reload(group, engine.ledger);
+}
+
+function describeBudgetEdit(
+  terminal: Terminal,
+  group: LoadedGroup,
+  budgetUsd: BudgetEdit['budgetUsd'],
+): BudgetEdit {
   const {
     benchmark,
     header: { spec },
   } = group;
   const commandLine = commandLineWithoutSecrets(terminal, { benchmark, spec });
-  const edit = { group, budgetUsd, commandLine, toolVersion };
-  const header = await alone('resume', group.header, engine, () => editBudget(edit, engine));
-  const isSame = header.edits.length === group.header.edits.length;
+  return { group, budgetUsd, commandLine, toolVersion };
+}
+
+function reportBudgetEdit(before: GroupHeader, header: GroupHeader, terminal: Terminal): void {
+  const isSame = header.edits.length === before.edits.length;
   if (isSame) terminal.error(`the budget of ${header.group} is that already`);
-  else reportEdit(group.header, header, terminal);
-  return await reload(group, engine.ledger);
+  else reportEdit(before, header, terminal);
 }
 
 /** Reads a group after an edit. */
@@ -126,11 +138,8 @@ async function resumeInStage(
   const { followGroup } = await import('../stage/follow-group.ts');
   using engine = await openStageEngine(stage);
   const found = await findGroup(engine.ledger, name, engine.flag);
-  const { spec, budgetUsd } = options;
   refuseBatchesInStage(found.benchmark);
-  refuseBudgetInStage({ ...found.benchmark, ...(typeof budgetUsd === 'number' && { budgetUsd }) });
-  const group =
-    spec === undefined ? found : await editInStage(terminal, found, spec, { engine, options });
+  const group = await editInStage(terminal, found, engine, options);
   await resumeOnStage(group, engine);
   using signals = listenForStop();
   const isJson = options.json === true;
@@ -140,13 +149,21 @@ async function resumeInStage(
 async function editInStage(
   terminal: Terminal,
   group: LoadedGroup,
-  spec: string,
-  { engine, options }: { readonly engine: StageEngine; readonly options: ResumeOptions },
+  engine: StageEngine,
+  options: ResumeOptions,
 ): Promise<LoadedGroup> {
   const { editOnStage } = await import('../stage/run-on-stage.ts');
-  const edit = await prepareEdit(terminal, group, spec, options);
-  const edited = await editOnStage(edit, engine);
-  reportEdit(group.header, edited.header, terminal);
+  const { editBudgetOnStage } = await import('../stage/stage-budget.ts');
+  const { spec, budgetUsd } = options;
+  if (spec !== undefined) {
+    const edited = await editOnStage(await prepareEdit(terminal, group, spec, options), engine);
+    reportEdit(group.header, edited.header, terminal);
+    return edited;
+  }
+  if (budgetUsd === undefined) return group;
+  const edit = describeBudgetEdit(terminal, group, budgetUsd);
+  const edited = await editBudgetOnStage(edit, engine);
+  reportBudgetEdit(group.header, edited.header, terminal);
   return edited;
 }
 

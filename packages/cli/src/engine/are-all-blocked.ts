@@ -1,7 +1,7 @@
 import {
   type BudgetAccount,
   haltingBreakers,
-  isBudgetReached,
+  isAtBudget,
   laneOf,
   modelsOfConfig,
   toOpenBreakers,
@@ -17,12 +17,10 @@ export function areAllBlocked(
   { header, configs, openBreakers }: GroupCounts,
   accounts: readonly BudgetAccount[] = [],
 ): boolean {
-  const reached = accounts.filter(isBudgetReached).map(({ lane }) => lane);
   const open = toOpenBreakers(openBreakers);
-  const isAtBudget = (config: string) =>
-    reached.includes(null) ||
-    modelsOfConfig(header, config).some((ref) => reached.includes(laneOf(ref)));
+  const hasNoBudget = (config: string) =>
+    isAtBudget(accounts, modelsOfConfig(header, config).map(laneOf));
   return configs
     .filter(({ notAttempted }) => notAttempted > 0)
-    .every(({ config }) => isAtBudget(config) || haltingBreakers(header, config, open).length > 0);
+    .every(({ config }) => hasNoBudget(config) || haltingBreakers(header, config, open).length > 0);
 }

@@ -6,9 +6,9 @@ import {
   modelsOfConfig,
   namedModelsOf,
   pricesOf,
+  raiseCommand,
   type Tally,
 } from '@thrice/core';
-import { raiseCommand } from '../render/budget-text.ts';
 import type { Engine } from './engine.ts';
 import type { ConfigStatus, GroupActivity, GroupStatus } from './group-status.ts';
 import { sum } from './sum.ts';

@@ -1,6 +1,7 @@
 import {
   areManyFailed,
   type BudgetAccount,
+  budgetEvent,
   type GroupEvent,
   type GroupHeader,
   type Ledger,
@@ -9,13 +10,11 @@ import {
   recordEvent,
   sendNotification,
   toThriceError,
-  toUsd,
   type Webhook,
 } from '@thrice/core';
 import type { Ending, LocalEngine, WorkEvent } from '@thrice/local';
 import { countConfigs } from '../engine/describe-status.ts';
 import { sum } from '../engine/sum.ts';
-import { raiseCommand, reachedCapOf } from '../render/budget-text.ts';
 
 /** How often one process tries to send a notification, and how long it waits after the first failure, ms. */
 const ATTEMPTS = 3;
@@ -150,14 +149,7 @@ export class Notifier {
 
   async #tellBudget(account: BudgetAccount, level: 'warning' | 'cap'): Promise<void> {
     const { header } = this.#init;
-    await this.#tell({
-      kind: 'budget',
-      level,
-      lane: account.lane ?? '',
-      spentUsd: toUsd(account.spentNanoUsd),
-      capUsd: toUsd(account.capNanoUsd ?? 0),
-      command: raiseCommand(reachedCapOf({ account }), { resume: this.#command('resume'), header }),
-    });
+    await this.#tell(budgetEvent(account, level, { resume: this.#command('resume'), header }));
   }
 
   async #tellFailures(failed: number): Promise<void> {

@@ -5,6 +5,8 @@ import {
   finalizeGroup,
   type GroupHeader,
   type PatternMatcher,
+  raiseCommand,
+  reachedCapOf,
   type Summary,
 } from '@thrice/core';
 import {
@@ -18,7 +20,7 @@ import {
 import { type HttpTransport, HttpWebhook } from '@thrice/models';
 import { chooseBreakers } from '../engine/close-breakers.ts';
 import { describePause } from '../render/breaker-text.ts';
-import { describeBudgetPause, raiseCommand, reachedCapOf } from '../render/budget-text.ts';
+import { describeBudgetPause } from '../render/budget-text.ts';
 import { failureToJson } from '../render/failure-text.ts';
 import { reportNext } from '../render/next-command.ts';
 import { printSummary } from '../render/print-summary.ts';

@@ -26,7 +26,6 @@ import { describeBadKey } from './key-problem.ts';
 import { describePlainWebhook } from './plain-webhook.ts';
 import { readSpecFile, type SpecFile } from './read-spec-file.ts';
 import { refuseBatchesInStage } from './refuse-batches.ts';
-import { refuseBudgetInStage } from './refuse-budget.ts';
 import { resolveWithKeys } from './resolve-with-keys.ts';
 import { commandLineWithoutSecrets, refuseSecrets } from './secrets.ts';
 import { describeWebhookProblem } from './webhook-problem.ts';
@@ -84,10 +83,7 @@ export async function prepareRun(
   );
   refuseSecrets({ benchmark, spec }, { file, stored: [spec, options.label], terminal });
   reportWithoutKey(benchmark, terminal);
-  if (options.stage !== undefined) {
-    refuseBudgetInStage(benchmark);
-    refuseBatchesInStage(benchmark);
-  }
+  if (options.stage !== undefined) refuseBatchesInStage(benchmark);
   // A stage has its own keys, as secrets.
   const skipped =
     options.stage === undefined

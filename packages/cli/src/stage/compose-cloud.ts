@@ -6,6 +6,7 @@ import {
   clientConfig,
   type DeployedStage,
   DynamoActiveGroups,
+  DynamoBudgets,
   DynamoCallPool,
   DynamoGroupRecords,
   DynamoLanePaces,
@@ -27,6 +28,7 @@ import type {
   ActiveGroups,
   BlobRemover,
   BlobStore,
+  Budgets,
   CallPool,
   Clock,
   DlqScan,
@@ -51,6 +53,7 @@ export interface CloudEngine extends Disposable {
   readonly clock: Clock;
   readonly ledger: Ledger;
   readonly pool: CallPool;
+  readonly budgets: Budgets;
   readonly blobs: BlobStore & BlobRemover;
   readonly records: GroupRecords;
   readonly patterns: PatternMatcher;
@@ -93,6 +96,7 @@ export async function openStage(name: string): Promise<CloudEngine> {
     sqs,
     ledger: new DynamoLedger({ ...table, blobs }),
     pool: new DynamoCallPool({ ...table, blobs }),
+    budgets: new DynamoBudgets({ ...table, blobs }),
     records: new DynamoGroupRecords({ ...table, blobs }),
     activeGroups: new DynamoActiveGroups(table),
     resendNotes: new DynamoResendNotes(table),

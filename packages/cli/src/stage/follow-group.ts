@@ -11,12 +11,14 @@ import { countSummary } from '../engine/count-summary.ts';
 import { describeStatus } from '../engine/describe-status.ts';
 import type { GroupStatus } from '../engine/group-status.ts';
 import { describeOpenBreaker, describePause } from '../render/breaker-text.ts';
+import { describeBudgetPause, describeBudgetWarning } from '../render/budget-text.ts';
 import { reportNext } from '../render/next-command.ts';
 import { printSummary } from '../render/print-summary.ts';
 import { Progress } from '../render/progress.ts';
 import { reportUnscored } from '../render/report-unscored.ts';
 import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
 import type { Terminal } from '../shell/terminal.ts';
+import { findReached } from './stage-budget.ts';
 import type { StageEngine } from './stage-engine.ts';
 
 /** Interval between two reads of a group's status, ms. */
@@ -48,10 +50,19 @@ export async function followGroup(order: FollowOrder): Promise<ExitCode> {
     configs: plannedConfigs(status),
     recount: async () => plannedConfigs(status),
   });
+  const warned = new Set<string>();
+  const newWarnings = async () => {
+    if (status.budget === null) return [];
+    const accounts = await engine.budgets.readAccounts(header.group);
+    const due = accounts.filter(({ isWarned, lane }) => isWarned && !warned.has(lane ?? ''));
+    for (const { lane } of due) warned.add(lane ?? '');
+    return due.map(describeBudgetWarning);
+  };
   const follow = async (): Promise<void> => {
     while (!order.signal.aborted) {
       status = await readStatus(order).catch((error: unknown) => keepStatus(status, error));
       for (const breaker of status.openBreakers) progress.note(describeOpenBreaker(breaker));
+      for (const warning of await newWarnings()) progress.note(warning);
       if (isOver(status, header)) return;
       await engine.clock.sleep(POLL_MS, order.signal);
     }
@@ -120,6 +131,7 @@ async function reportEnding(status: GroupStatus, order: FollowOrder): Promise<Ex
     return exitCodes.interrupted;
   }
   for (const breaker of status.openBreakers) terminal.error(describePause(breaker));
+  if (status.state === 'paused at budget') return await reportBudget(status, order);
   if (status.state === 'waiting') {
     const watch = `thrice status ${header.group} --watch${engine.flag}`;
     terminal.error(
@@ -128,6 +140,17 @@ async function reportEnding(status: GroupStatus, order: FollowOrder): Promise<Ex
   }
   reportNext(resume, terminal);
   return exitCodes.paused;
+}
+
+async function reportBudget(
+  { next }: GroupStatus,
+  { terminal, engine, group: { header } }: FollowOrder,
+): Promise<ExitCode> {
+  const account = await findReached(header.group, engine);
+  const amountNanoUsd = account?.refusedNanoUsd ?? 0;
+  if (account !== undefined) terminal.error(describeBudgetPause({ account, amountNanoUsd }));
+  if (next !== null) reportNext(next, terminal);
+  return exitCodes.pausedAtBudget;
 }
 
 /** Reads the summary that the stage has published. */

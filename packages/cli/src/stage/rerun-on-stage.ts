@@ -19,8 +19,8 @@ import { listenForStop } from '../shell/stop-signals.ts';
 import type { Terminal } from '../shell/terminal.ts';
 import { chooseConfigs } from '../spec/apply-overrides.ts';
 import { refuseBatchesInStage } from '../spec/refuse-batches.ts';
-import { refuseBudgetInStage } from '../spec/refuse-budget.ts';
 import { followGroup } from './follow-group.ts';
+import { openStageBudget } from './stage-budget.ts';
 import { openStageEngine, type StageEngine, stateOfConfigs } from './stage-engine.ts';
 import { refuseUnfitLanes, refuseUnknownLanes } from './stage-lanes.ts';
 
@@ -39,11 +39,11 @@ export async function rerunOnStage(
   const { header, benchmark } = group;
   const graded = await withCurrentGrading(header, benchmark, engine.blobs);
   const configs = chooseConfigs(graded.configs, options.configs);
-  refuseBudgetInStage(benchmark);
   refuseBatchesInStage(benchmark);
   refuseUnknownLanes([...benchmark.lanes.keys()], engine.stage);
   refuseUnfitLanes(benchmark);
   refuseCancelled(group, engine);
+  await openStageBudget(group, engine);
   using signals = listenForStop();
   const sent = await sendFailed({ header, runs, configs, engine });
   terminal.error(`retrying ${countOf(sent.length, 'cell')} without a score`);
@@ -62,7 +62,8 @@ export async function rerunOnStage(
     signal: signals.drain,
     refine: async ({ state, openBreakers }) => {
       await dropDone(outstanding, engine.ledger);
-      if (outstanding.length === 0 || state === 'cancelled') return state;
+      const isOver = state === 'cancelled' || state === 'paused at budget';
+      if (outstanding.length === 0 || isOver) return state;
       const names = new Set(outstanding.map(({ config }) => config));
       return stateOfConfigs(header, [...names], openBreakers);
     },

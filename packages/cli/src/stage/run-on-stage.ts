@@ -17,6 +17,7 @@ import { plainText, type Terminal } from '../shell/terminal.ts';
 import { estimateRun } from '../spec/estimate-run.ts';
 import type { PreparedRun, RunOptions } from '../spec/prepare-run.ts';
 import { followGroup } from './follow-group.ts';
+import { openStageBudget, refuseFirstBudget } from './stage-budget.ts';
 import { openStageEngine, type StageEngine } from './stage-engine.ts';
 import { describeIgnoredLimits, refuseUnfitLanes, refuseUnknownLanes } from './stage-lanes.ts';
 import { refuseOtherWebhook } from './stage-webhook.ts';
@@ -118,6 +119,7 @@ export async function editOnStage(
   refuseUnknownLanes([...edit.benchmark.lanes.keys()], engine.stage);
   refuseUnfitLanes(edit.benchmark);
   refuseOtherWebhook(edit.draft.spec);
+  refuseFirstBudget(edit.group.benchmark, edit.benchmark);
   const { group } = edit.group.header;
   await engine.activeGroups.add(group);
   await editGroup(edit, { ...engine, createDigest: createNodeDigest });
@@ -133,21 +135,26 @@ export async function editOnStage(
  * @throws {ThriceError} `invalid-argument`, with nothing changed, for a lane that works only locally.
  */
 export async function resumeOnStage(
-  { header, benchmark, isPlanned, state }: LoadedGroup,
-  engine: Pick<StageEngine, 'ledger' | 'activeGroups' | 'requests' | 'stretches' | 'clock'>,
+  group: LoadedGroup,
+  engine: Pick<
+    StageEngine,
+    'ledger' | 'budgets' | 'activeGroups' | 'requests' | 'stretches' | 'clock'
+  >,
 ): Promise<void> {
-  const { group } = header;
+  const { header, benchmark, isPlanned, state } = group;
+  const { group: name } = header;
   const { ledger, activeGroups, requests, stretches } = engine;
   refuseUnfitLanes(benchmark);
-  await activeGroups.add(group);
+  await openStageBudget(group, engine);
+  await activeGroups.add(name);
   // A worker that has sent tasks since before the group was cancelled would hold the work, and not send those again
   // that were dropped. Before the group is active: a command that is killed here is repeated.
-  if (state === 'cancelled') await stretches.endAll(group);
-  await ledger.setGroupState(group, 'active');
+  if (state === 'cancelled') await stretches.endAll(name);
+  await ledger.setGroupState(name, 'active');
   await closeBreakers(header, engine);
-  const deferred = (await activeGroups.listDeferred()).filter((entry) => entry.group === group);
+  const deferred = (await activeGroups.listDeferred()).filter((entry) => entry.group === name);
   const blocked = new Set((await ledger.listOpenBreakers()).map(({ breakerKey }) => breakerKey));
-  await requests.requestDispatch({ v: 1, group, kind: isPlanned ? 'refill' : 'plan' });
+  await requests.requestDispatch({ v: 1, group: name, kind: isPlanned ? 'refill' : 'plan' });
   // The request covers deferred cells whose lane is no longer blocked; the others keep waiting.
   for (const entry of deferred)
     if (!blocked.has(entry.breakerKey)) await activeGroups.removeDeferred(entry);

@@ -3,8 +3,10 @@ import {
   haltingBreakers,
   isOutage,
   type OpenBreaker,
+  summarizeBudget,
   toOpenBreakers,
 } from '@thrice/core';
+import { areAllBlocked } from '../engine/are-all-blocked.ts';
 import { countLeft } from '../engine/count-left.ts';
 import type { Activity, Engine, GroupCounts } from '../engine/engine.ts';
 import { areAllScored } from '../engine/group-status.ts';
@@ -39,9 +41,10 @@ const OLD_NOTE_MS = 2 * 3_600_000;
 
 /** Derives the activity of a group in a stage from its counts: its workers are not visible. */
 export async function readStageActivity(
-  stage: Pick<CloudEngine, 'activeGroups' | 'resendNotes' | 'lanePaces' | 'clock'>,
-  { header, configs, openBreakers }: GroupCounts,
+  stage: Pick<CloudEngine, 'activeGroups' | 'budgets' | 'resendNotes' | 'lanePaces' | 'clock'>,
+  counts: GroupCounts,
 ): Promise<Activity> {
+  const { header, configs, openBreakers } = counts;
   const { activeGroups, resendNotes, clock } = stage;
   const unfinished = configs.filter(({ notAttempted }) => notAttempted > 0);
   const lanes = await Promise.all(
@@ -51,14 +54,18 @@ export async function readStageActivity(
       limits: await readPaceLimits(stage, each.lane),
     })),
   );
-  const activity = { workers: null, lanes, resends: [], budget: null };
+  const accounts = await stage.budgets.readAccounts(header.group);
+  const budget = summarizeBudget(accounts) ?? null;
+  const activity = { workers: null, lanes, resends: [], budget };
   if (unfinished.length > 0) {
     const notedAfter = clock.toIso(clock.now() - OLD_NOTE_MS);
     const resends = (await resendNotes.list(header.group)).filter(
       ({ config, at }) => at >= notedAfter && unfinished.some((other) => other.config === config),
     );
     const names = unfinished.map(({ config }) => config);
-    return { ...activity, state: stateOfConfigs(header, names, openBreakers), resends };
+    const byBreakers = stateOfConfigs(header, names, openBreakers);
+    const isAtBudget = byBreakers === 'running' && areAllBlocked(counts, accounts);
+    return { ...activity, state: isAtBudget ? 'paused at budget' : byBreakers, resends };
   }
   const isActive = (await activeGroups.find(header.group)) !== undefined;
   if (isActive) return { ...activity, state: 'publishing' };

@@ -36,12 +36,30 @@ export interface ReservedCall {
   settle(costUsd: number | null): Promise<void>;
 }
 
+/** How cells wait for calls in flight. */
+export interface BudgetWait {
+  /** How long until one asks again that has waited so long, ms; calls of the process that end have it ask at once. */
+  readonly pollMs: (waitedMs: number) => number;
+  /** How long one waits before its task goes back to the queue, ms. */
+  readonly longestMs: number;
+  /** How long its task stays there, ms. */
+  readonly queueMs: number;
+}
+
+/** The process goes on with other cells meanwhile. */
+const LOCAL_WAIT: BudgetWait = {
+  pollMs: () => limits.budgetPollMs,
+  longestMs: Number.POSITIVE_INFINITY,
+  queueMs: limits.deferredDelayMs,
+};
+
 type BudgetedBenchmark = Pick<Benchmark, 'configs' | 'lanes' | 'parallel' | 'prices'>;
 
 /** A cell that waits for calls in flight. */
 interface WaitingCell {
   /** The lane whose tasks it is among. */
   readonly lane: string;
+  readonly waitedMs: number;
   readonly resume: () => void;
 }
 
@@ -58,6 +76,7 @@ export class CallBudget {
   readonly #budgets: Budgets;
   readonly #clock: Clock;
   readonly #observe: WorkerObserver;
+  readonly #wait: BudgetWait;
   /** The cells that wait for calls in flight, in the order in which they ask again. */
   readonly #waiting: WaitingCell[] = [];
   #isPolling = false;
@@ -71,6 +90,8 @@ export class CallBudget {
     readonly budgets: Budgets;
     readonly clock: Clock;
     readonly observe: WorkerObserver;
+    /** @default as long as calls are in flight */
+    readonly wait?: BudgetWait;
   }) {
     this.#group = init.group;
     this.#owner = init.owner;
@@ -78,6 +99,7 @@ export class CallBudget {
     this.#budgets = init.budgets;
     this.#clock = init.clock;
     this.#observe = init.observe;
+    this.#wait = init.wait ?? LOCAL_WAIT;
   }
 
   /**
@@ -137,26 +159,30 @@ export class CallBudget {
    * Responses in the background end only when their cells are received again, for which cells that wait must leave
    * room: then no more of them wait than their lane has slots.
    *
-   * @param lane - The lane whose tasks the cell is among.
-   * @returns False for a cell that has to wait in the queue.
+   * @param cell.lane - The lane whose tasks the cell is among.
+   * @param cell.waitedMs - How long it has waited so far.
+   * @returns How long the cell has to wait in the queue instead, ms; undefined if it is its turn.
    */
-  async waitForTurn(lane: string, signal: AbortSignal): Promise<boolean> {
-    if (this.#isClosed || signal.aborted) return true;
+  async waitForTurn(
+    { lane, waitedMs }: { readonly lane: string; readonly waitedMs: number },
+    signal: AbortSignal,
+  ): Promise<number | undefined> {
+    if (this.#isClosed || signal.aborted) return undefined;
     const ofLane = this.#waiting.filter((cell) => cell.lane === lane);
-    if (ofLane.length >= this.#roomFor(lane)) return false;
+    if (ofLane.length >= this.#roomFor(lane) || waitedMs >= this.#wait.longestMs)
+      return this.#wait.queueMs;
     const { promise, resolve } = Promise.withResolvers<void>();
-    const cell: WaitingCell = { lane, resume: resolve };
+    const cell: WaitingCell = { lane, waitedMs, resume: resolve };
     this.#waiting.push(cell);
     signal.addEventListener('abort', () => this.#leave(cell), { once: true });
     void this.#poll();
     await promise;
-    return true;
+    return undefined;
   }
 
   #roomFor(lane: string): number {
-    const { configs, lanes, parallel } = this.#benchmark;
-    const hasBackground = configs.some(({ roles }) => roles.some((role) => role.isBackground));
-    if (!hasBackground) return Number.POSITIVE_INFINITY;
+    const { lanes, parallel } = this.#benchmark;
+    if (!hasBackground(this.#benchmark)) return Number.POSITIVE_INFINITY;
     return Math.min(lanes.get(lane)?.maxConcurrency ?? parallel, parallel);
   }
 
@@ -180,8 +206,8 @@ export class CallBudget {
   async #poll(): Promise<void> {
     if (this.#isPolling) return;
     this.#isPolling = true;
-    while (this.#waiting.length > 0) {
-      await this.#clock.sleep(limits.budgetPollMs);
+    for (let next = this.#waiting[0]; next !== undefined; next = this.#waiting[0]) {
+      await this.#clock.sleep(this.#wait.pollMs(next.waitedMs));
       this.#wakeNext();
     }
     this.#isPolling = false;
@@ -192,6 +218,11 @@ export class CallBudget {
     if (bound.kind === 'bounded') return toNanoUsd(bound.usd);
     throw new ThriceError({ code: 'invalid-request', message: bound.problem });
   }
+}
+
+/** Whether cells that wait have to leave room for those whose responses in the background are to be polled. */
+export function hasBackground({ configs }: Pick<Benchmark, 'configs'>): boolean {
+  return configs.some(({ roles }) => roles.some(({ isBackground }) => isBackground));
 }
 
 function stopped(): ThriceError {

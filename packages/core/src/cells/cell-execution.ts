@@ -191,13 +191,17 @@ export class CellExecution {
   async #callModel(
     move: CallOption,
   ): Promise<JournalEntry | FailedCall | Settlement | PassedOverCall> {
+    const { budget, clock } = this.#worker;
+    let shortSinceMs: number | undefined;
     for (;;) {
       const called = await this.#callOnce(move);
       if (called !== 'budget-short') return called;
+      shortSinceMs ??= clock.monotonicMs();
       // Without the permit, which another call may need meanwhile.
-      const { budget } = this.#worker;
-      const isTurn = await budget?.waitForTurn(this.#config.lane, this.#lease.signal);
-      if (isTurn === false) return await this.#release(limits.deferredDelayMs);
+      const waiting = { lane: this.#config.lane, waitedMs: clock.monotonicMs() - shortSinceMs };
+      const queueMs = await budget?.waitForTurn(waiting, this.#lease.signal);
+      if (queueMs !== undefined) return await this.#release(queueMs);
+      if (!this.#hasTimeAfter(0, move.request)) return await this.#release(0);
     }
   }
 

@@ -1,3 +1,4 @@
+import { capsOf } from '../domain/budget.ts';
 import type { CellKey, CellResult } from '../domain/cell.ts';
 import type { CellTask } from '../domain/cell-task.ts';
 import type { GroupHeader } from '../domain/group.ts';
@@ -6,12 +7,14 @@ import { isConfigCounted, isCounted } from '../domain/tally.ts';
 import { ThriceError } from '../errors.ts';
 import { limits } from '../limits.ts';
 import type { ActiveGroups } from '../ports/active-groups.ts';
+import type { Budgets } from '../ports/budgets.ts';
 import type { CallConditions } from '../ports/call-conditions.ts';
 import type { DeadLetterQueue } from '../ports/dead-letter-queue.ts';
 import type { GroupRequests } from '../ports/group-requests.ts';
 import type { Ledger } from '../ports/ledger.ts';
 import type { ResendNotes } from '../ports/resend-notes.ts';
 import type { Delivery } from '../ports/task-queue.ts';
+import { type BudgetWait, CallBudget, hasBackground } from './call-budget.ts';
 import { areResendsUsedUp, countResend } from './count-resend.ts';
 import { executeCell } from './execute-cell.ts';
 import { toFailedResult } from './failed-result.ts';
@@ -20,8 +23,10 @@ import type { Settlement, Worker } from './worker.ts';
 import type { WorkerEvent } from './worker-events.ts';
 
 /** A worker that is called for one task at a time and shares nothing with others but the stores. */
-export interface TaskWorker extends Omit<Worker, 'benchmark' | 'openBreakers' | 'isGroupActive'> {
+export interface TaskWorker
+  extends Omit<Worker, 'benchmark' | 'budget' | 'openBreakers' | 'isGroupActive'> {
   readonly ledger: Ledger & CallConditions;
+  readonly budgets: Budgets;
   readonly activeGroups: ActiveGroups;
   readonly deadLetterQueue: DeadLetterQueue;
   readonly requests: GroupRequests;
@@ -41,9 +46,17 @@ export type TaskSettlement =
 
 const ACKNOWLEDGE: TaskSettlement = { kind: 'acknowledge' };
 
+/** A function has one cell, and others wait at the same time: each of them asks less and less often. */
+const STAGE_WAIT: BudgetWait = {
+  pollMs: (waitedMs) =>
+    Math.min(Math.max(limits.budgetPollMs, waitedMs / 2), limits.budgetPollCapMs),
+  longestMs: limits.laneWaitMs,
+  queueMs: limits.budgetQueueMs,
+};
+
 /**
  * Processes one task and what follows from its end: a failed cell gets a DLQ message, the cell of a blocked
- * lane is deferred, the last cell of a group requests the results.
+ * lane is deferred, one whose budget is reached waits until that is raised, the last cell of a group requests the results.
  *
  * State first: the cell is done before its DLQ message is sent, and deferred before its task is acknowledged.
  * A worker that finds the cell done repeats whatever the earlier worker may not have reached.
@@ -87,11 +100,14 @@ export async function processTask(
     for (const [key, breaker] of current?.openBreakers ?? []) openBreakers.set(key, breaker);
     return current?.state === 'active';
   };
-  const cellWorker = { ...worker, benchmark, observe, openBreakers, isGroupActive };
+  const budget = openCallBudget(group, worker, observe);
+  const cellWorker = { ...worker, benchmark, budget, observe, openBreakers, isGroupActive };
   const settlement = await executeCell(delivery, cellWorker);
   // Once more: another cell may have read the breakers just before this one wrote its own.
   if (hasOpened) worker.recentGroups.forgetReadings();
   if (settlement.kind === 'release') {
+    // The account says so. Tasks are sent for cells without a result once it has enough again.
+    if (settlement.budget !== undefined) return ACKNOWLEDGE;
     if (settlement.breakerKey === undefined) {
       const resend = await resendOrFail(delivery, settlement, { group, worker, observe });
       if (resend !== undefined) return resend;
@@ -102,6 +118,17 @@ export async function processTask(
   }
   await reportEnd(delivery, { completed, isRedelivered, header: group.header }, worker);
   return ACKNOWLEDGE;
+}
+
+/** Undefined for a group without a budget. */
+function openCallBudget(
+  { header: { group }, benchmark }: CellContext,
+  { budgets, owner, clock }: TaskWorker,
+  observe: TaskWorker['observe'],
+): CallBudget | undefined {
+  if (capsOf(benchmark).size === 0) return undefined;
+  const wait = hasBackground(benchmark) ? { ...STAGE_WAIT, longestMs: 0 } : STAGE_WAIT;
+  return new CallBudget({ group, owner, benchmark, budgets, clock, observe, wait });
 }
 
 /**

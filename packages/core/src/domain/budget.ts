@@ -99,6 +99,11 @@ export function isBudgetReached(account: BudgetAccount): boolean {
   return left !== undefined && account.refusedNanoUsd !== null && left < account.refusedNanoUsd;
 }
 
+/** Whether the cap of a group, or that of one of some lanes, is reached. */
+export function isAtBudget(accounts: readonly BudgetAccount[], lanes: readonly string[]): boolean {
+  return accounts.filter(isBudgetReached).some(({ lane }) => lane === null || lanes.includes(lane));
+}
+
 /** Whether so much of a cap is spent that its user is to be warned. */
 export function isWarningDue({ capNanoUsd, spentNanoUsd }: BudgetAccount): boolean {
   return capNanoUsd !== null && spentNanoUsd >= BUDGET_WARNING_RATIO * capNanoUsd;

@@ -1,12 +1,15 @@
 import * as z from 'zod';
 import type { Config } from '../domain/benchmark.ts';
 import { blockersOf, breakerKeysOf, toOpenBreakers } from '../domain/breaker.ts';
+import { isAtBudget } from '../domain/budget.ts';
 import type { DispatchRequest } from '../domain/group-request.ts';
 import { limits } from '../limits.ts';
 import type { ActiveGroups } from '../ports/active-groups.ts';
+import type { Budgets } from '../ports/budgets.ts';
 import type { GroupRequests } from '../ports/group-requests.ts';
 import { type LoadedGroup, readGroup } from '../spec/load-group.ts';
 import { plannedConfigs } from './edition.ts';
+import { openBudget } from './open-budget.ts';
 import type { PlanStores } from './plan-group.ts';
 import {
   type ChooseTasks,
@@ -34,6 +37,7 @@ type DispatchState = z.infer<typeof dispatchStateSchema>;
 /** The stores and services a dispatch request needs. */
 export interface DispatchStores extends PlanStores, StretchStores {
   readonly requests: GroupRequests;
+  readonly budgets: Budgets;
   readonly activeGroups: Pick<ActiveGroups, 'defer'>;
 }
 
@@ -77,6 +81,8 @@ export async function dispatchTasks(
     await (stretch.state === undefined ? stretch.end() : stretch.release());
     return nothing;
   }
+  // Before the first call, whatever became of the command that has asked for them.
+  await openBudget(loaded.header, loaded.benchmark, stores.budgets);
   const { sentCount, isComplete, isFull } = await sendStretch(
     { request: { ...request, walk }, loaded, stretch },
     stores,
@@ -173,13 +179,13 @@ function limitTo(
 }
 
 /**
- * Returns the configs of the requested breaker key, or all configs, that are not blocked. If the requested
- * breaker has opened again, its cells stay deferred, because workers could only defer them again.
+ * Returns the configs of the requested breaker key, or all configs, that are neither blocked nor at their budget. If the
+ * requested breaker has opened again, its cells stay deferred, because workers could only defer them again.
  */
 async function chooseConfigs(
   { group, breakerKey }: DispatchRequest,
   configs: readonly Config[],
-  { ledger, activeGroups }: DispatchStores,
+  { ledger, activeGroups, budgets }: DispatchStores,
 ): Promise<readonly Config[]> {
   const openBreakers = toOpenBreakers(await ledger.listOpenBreakers());
   const requested =
@@ -193,5 +199,12 @@ async function chooseConfigs(
   );
   if (breakerKey !== undefined && callable.length < requested.length)
     await activeGroups.defer(breakerKey, group);
-  return callable;
+  const accounts = await budgets.readAccounts(group);
+  return callable.filter(
+    ({ roles }) =>
+      !isAtBudget(
+        accounts,
+        roles.map(({ lane }) => lane),
+      ),
+  );
 }

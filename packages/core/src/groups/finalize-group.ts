@@ -1,3 +1,4 @@
+import { type BudgetAccount, isBudgetReached } from '../domain/budget.ts';
 import { type CellRow, cellRowSchema } from '../domain/cell.ts';
 import type { Grading } from '../domain/grading.ts';
 import type { GroupHeader, GroupState } from '../domain/group.ts';
@@ -84,11 +85,12 @@ export async function writeSummaries(
   const { header, folder } = edition;
   const { blobs } = stores;
   const hasFailures = configs.some(({ failures }) => failures > 0);
-  const exitCode = earlyExitCodeOf(endedWith, header, tallies) ?? finishedExitCode(hasFailures);
+  const accounts = (await stores.budgets?.readAccounts(header.group)) ?? [];
+  const exitCode =
+    earlyExitCodeOf(endedWith, { header, tallies, accounts }) ?? finishedExitCode(hasFailures);
   for (const run of header.runs) {
     await writeJson(blobs, `${folder}/${run}/summary.json`, builder.build(run));
   }
-  const accounts = (await stores.budgets?.readAccounts(header.group)) ?? [];
   const budget = summarizeBudget(accounts);
   for (const run of header.runs) {
     const written = configs.filter((each) => each.run === run);
@@ -134,15 +136,23 @@ function parseFailedId(line: string, key: string): string {
 
 function earlyExitCodeOf(
   endedWith: EndedWith,
-  header: GroupHeader,
-  tallies: readonly Tally[],
+  {
+    header,
+    tallies,
+    accounts,
+  }: {
+    readonly header: GroupHeader;
+    readonly tallies: readonly Tally[];
+    readonly accounts: readonly BudgetAccount[];
+  },
 ): number | undefined {
   if ('earlyExitCode' in endedWith) {
     const { earlyExitCode } = endedWith;
     return typeof earlyExitCode === 'function' ? earlyExitCode() : earlyExitCode;
   }
   if (countDone(tallies) >= countPlanned(header)) return undefined;
-  return endedWith.state === 'cancelled' ? earlyExitCodes.interrupted : earlyExitCodes.paused;
+  if (endedWith.state === 'cancelled') return earlyExitCodes.interrupted;
+  return accounts.some(isBudgetReached) ? earlyExitCodes.pausedAtBudget : earlyExitCodes.paused;
 }
 
 function finishedExitCode(hasFailures: boolean): number {

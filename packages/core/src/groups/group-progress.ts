@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { laneOf, type OpenBreaker, type OpenBreakers } from '../domain/breaker.ts';
+import { type BudgetAccount, isAtBudget } from '../domain/budget.ts';
 import { modelsOfConfig } from '../domain/config-models.ts';
 import { type GroupHeader, groupStateSchema } from '../domain/group.ts';
 import { haltingBreakers } from '../domain/halting-breakers.ts';
@@ -8,6 +9,7 @@ import type { BlobStore } from '../ports/blob-store.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { TaskCounter } from '../ports/group-requests.ts';
 import type { Ledger } from '../ports/ledger.ts';
+import { budgetSummarySchema, summarizeBudget } from '../results/budget-summary.ts';
 import { groupKey } from './edition.ts';
 import { hasElapsed } from './has-elapsed.ts';
 
@@ -28,15 +30,17 @@ const progressSchema = z.object({
   done: z.int(),
   /** When `done` last changed. */
   doneSince: z.iso.datetime(),
-  /** Lanes that have unfinished cells and are not blocked. */
+  /** Lanes that have unfinished cells and are neither blocked nor at their budget. */
   activeLanes: z.array(z.string()),
   isIdle: z.boolean(),
-  /** Cells are left, which all wait for open breakers: there was no result since the round before. */
+  /** Cells are left, which all wait for open breakers or a higher budget: there was no result since the round before. */
   isPaused: z.boolean(),
   /** The last request for results: its time, and at that time `done`, the active group's token and the group's state. */
   asked: z
     .object({ at: z.iso.datetime(), done: z.int(), token: z.string(), state: groupStateSchema })
     .nullable(),
+  /** Null without one. */
+  budget: budgetSummarySchema.nullable(),
   tallies: z.array(tallySchema),
 });
 /** The progress of an active group; see {@link progressSchema}. */
@@ -46,6 +50,8 @@ export type Progress = z.infer<typeof progressSchema>;
 export interface WatchedGroup {
   readonly header: GroupHeader;
   readonly openBreakers: OpenBreakers;
+  /** What the group may spend; none without a budget. */
+  readonly accounts: readonly BudgetAccount[];
   /**
    * Dispatch requests that have not been served yet, of whichever group. One that fails again and again is always
    * pending: so they explain for `NO_PROGRESS_MS`, and not longer, why a group has no tasks.
@@ -63,14 +69,15 @@ export interface ProgressStores {
 
 /** Describes how far a group is by its tallies, and whether anything is about to change that. */
 export async function describeProgress(
-  { header, openBreakers, pendingCount, countTasks }: WatchedGroup,
+  watched: WatchedGroup,
   previous: Progress | undefined,
   { ledger, clock }: Pick<ProgressStores, 'ledger' | 'clock'>,
 ): Promise<Progress> {
+  const { header, accounts, pendingCount, countTasks } = watched;
   const atIso = clock.toIso(clock.now());
   const byRun = await Promise.all(header.runs.map((run) => ledger.readTallies(run)));
   const tallies = byRun.flat();
-  const activeLanes = lanesWithWork(header, tallies, openBreakers);
+  const activeLanes = lanesWithWork(watched, tallies);
   const cells = countPlanned(header);
   const done = countDone(tallies);
   const hasNoProgress = previous !== undefined && previous.done === done;
@@ -89,18 +96,19 @@ export async function describeProgress(
     isIdle: !mayBeDispatched && counts.every((count) => count === 0),
     isPaused: done < cells && activeLanes.length === 0 && (hasNoProgress || previous === undefined),
     asked: null,
+    budget: summarizeBudget(accounts) ?? null,
     tallies: [...tallies],
   };
 }
 
-/** Returns the lanes of a group that have unfinished cells and are not blocked. */
+/** Returns the lanes of a group that have unfinished cells and are neither blocked nor at their budget. */
 function lanesWithWork(
-  header: GroupHeader,
+  { header, openBreakers, accounts }: WatchedGroup,
   tallies: readonly Tally[],
-  openBreakers: OpenBreakers,
 ): readonly string[] {
   const lanes = unfinishedConfigs(header, tallies)
     .filter((config) => haltingBreakers(header, config, openBreakers).length === 0)
+    .filter((config) => !isAtBudget(accounts, modelsOfConfig(header, config).map(laneOf)))
     .flatMap((config) => modelsOfConfig(header, config).slice(0, 1).map(laneOf));
   return [...new Set(lanes)];
 }

@@ -1,6 +1,8 @@
 import type { OpenBreakers } from '../domain/breaker.ts';
+import type { BudgetAccount } from '../domain/budget.ts';
 import type { GroupHeader } from '../domain/group.ts';
 import { countDone, countPlanned, type Tally } from '../domain/tally.ts';
+import { eventsOfBudget } from './budget-events.ts';
 import { areManyFailed, type GroupEvent } from './describe-event.ts';
 import { blockingBreakers, type Progress } from './group-progress.ts';
 
@@ -16,20 +18,29 @@ export function eventsOfProgress(
   header: GroupHeader,
   before: ObservedProgress | undefined,
   now: ObservedProgress,
-  { openBreakers, flag }: { readonly openBreakers: OpenBreakers; readonly flag: string },
+  {
+    accounts,
+    openBreakers,
+    flag,
+  }: {
+    readonly accounts: readonly BudgetAccount[];
+    readonly openBreakers: OpenBreakers;
+    readonly flag: string;
+  },
 ): readonly GroupEvent[] {
   const { group } = header;
   const cells = countPlanned(header);
   const done = countDone(now.tallies);
   const failed = countFailed(now.tallies);
-  const events: GroupEvent[] = [];
+  const resume = `thrice resume ${group}${flag}`;
+  const events: GroupEvent[] = [...eventsOfBudget(accounts, { resume, header })];
   const wereManyFailed =
     before !== undefined && areManyFailed({ failed: countFailed(before.tallies), cells });
   if (areManyFailed({ failed, cells }) && !wereManyFailed) {
     events.push({ kind: 'failure', cells, failed, command: `thrice status ${group}${flag}` });
   }
-  if (now.isPaused && before?.isPaused !== true) {
-    const blocking = blockingBreakers(header, now.tallies, openBreakers);
+  const blocking = blockingBreakers(header, now.tallies, openBreakers);
+  if (now.isPaused && before?.isPaused !== true && blocking.length > 0) {
     events.push({
       kind: 'pause',
       cells,
@@ -41,7 +52,7 @@ export function eventsOfProgress(
       })),
       // The reconciler opens the others by itself.
       isWaiting: blocking.every(({ error }) => error.class !== 'misconfigured'),
-      command: `thrice resume ${group}${flag}`,
+      command: resume,
     });
   }
   return events;

@@ -3,6 +3,7 @@ import { limits } from '../limits.ts';
 import { mapBounded, pagesOf } from '../map-bounded.ts';
 import type { ActiveGroup, ActiveGroups, DeferredCells } from '../ports/active-groups.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
+import type { Budgets } from '../ports/budgets.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { GroupRequests, TaskCounter } from '../ports/group-requests.ts';
 import type { GroupRecord, Ledger } from '../ports/ledger.ts';
@@ -18,6 +19,7 @@ import {
 import { hasElapsed, isAhead } from './has-elapsed.ts';
 import { type NotificationStores, recordEvent } from './notifications.ts';
 import { eventsOfProgress } from './progress-events.ts';
+import { reconcileBudget } from './reconcile-budget.ts';
 import { type NotificationReport, sendDueNotifications } from './send-due-notifications.ts';
 
 /** If a group is still not planned this long after it was stored, resumed or repaired, its plan request was lost. */
@@ -41,6 +43,7 @@ const GROUPS_PER_MARK = 500;
 export interface ReconcilerStores extends NotificationStores {
   readonly ledger: Ledger;
   readonly blobs: BlobStore;
+  readonly budgets: Budgets;
   readonly activeGroups: ActiveGroups;
   readonly requests: GroupRequests;
   readonly tasks: TaskCounter;
@@ -252,7 +255,7 @@ async function requestDeferred(
   return true;
 }
 
-type Round = RoundBase & Omit<WatchedGroup, 'header'>;
+type Round = RoundBase & Omit<WatchedGroup, 'header' | 'accounts'>;
 
 interface Reconciliation extends RoundBase, Omit<WatchedGroup, 'header'> {
   readonly activeGroup: ActiveGroup;
@@ -263,8 +266,12 @@ async function reconcileActiveGroup(activeGroup: ActiveGroup, round: Round): Pro
   const { ledger, activeGroups } = round.stores;
   const record = await ledger.readGroup(activeGroup.group);
   if (record?.state === 'deleting') return;
-  if (record !== undefined) await reconcileGroup({ ...round, activeGroup, record });
-  else if (isEntryOld(activeGroup, round.stores)) await activeGroups.remove(activeGroup);
+  if (record !== undefined) {
+    const accounts = await reconcileBudget(record.header, round.stores);
+    await reconcileGroup({ ...round, activeGroup, record, accounts });
+  }
+  if (record === undefined && isEntryOld(activeGroup, round.stores))
+    await activeGroups.remove(activeGroup);
 }
 
 /** Whether the command that added a group is no longer about to create or resume it. */
@@ -317,13 +324,17 @@ async function reconcileGroup(reconciliation: Reconciliation): Promise<void> {
 
 /** Records what has happened since the last round. Before the progress is written, so that a crash repeats it. */
 async function recordEvents(
-  { record: { header, state }, openBreakers, stores }: Reconciliation,
+  { record: { header, state }, accounts, openBreakers, stores }: Reconciliation,
   current: Progress,
   previous: Progress | undefined,
 ): Promise<void> {
   if (header.spec.notify === undefined || state !== 'active') return;
   const { flag } = stores;
-  for (const event of eventsOfProgress(header, previous, current, { openBreakers, flag })) {
+  for (const event of eventsOfProgress(header, previous, current, {
+    accounts,
+    openBreakers,
+    flag,
+  })) {
     await recordEvent(header, event, stores);
   }
 }

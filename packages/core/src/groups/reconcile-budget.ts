@@ -1,0 +1,42 @@
+import { recoverReservations } from '../cells/recover-reservations.ts';
+import type { BenchmarkSpec } from '../domain/benchmark-spec.ts';
+import { type BudgetAccount, toNanoUsd } from '../domain/budget.ts';
+import type { GroupHeader } from '../domain/group.ts';
+import type { Budgets } from '../ports/budgets.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Ledger } from '../ports/ledger.ts';
+
+/**
+ * Settles the calls that have outlived their time limit: their workers are gone.
+ *
+ * @returns The accounts of the group after that; none for a group without a budget, for which nothing is read.
+ */
+export async function reconcileBudget(
+  { group, spec }: Pick<GroupHeader, 'group' | 'spec'>,
+  {
+    budgets,
+    ledger,
+    clock,
+  }: { readonly budgets: Budgets; readonly ledger: Ledger; readonly clock: Clock },
+): Promise<readonly BudgetAccount[]> {
+  if (!hasBudget(spec)) return [];
+  const nowMs = clock.now();
+  await recoverReservations(group, {
+    budgets,
+    ledger,
+    // A stage sends no batches.
+    batches: { findCall: async () => await Promise.resolve(undefined) },
+    isOver: ({ untilMs }) => untilMs <= nowMs,
+    // What this warns of is told from the accounts.
+    settle: async (call, costUsd) =>
+      void (await budgets.settle(group, call, costUsd === null ? null : toNanoUsd(costUsd))),
+  });
+  return await budgets.readAccounts(group);
+}
+
+function hasBudget({ budget_usd, lanes }: BenchmarkSpec): boolean {
+  return (
+    budget_usd !== undefined ||
+    Object.values(lanes ?? {}).some((lane) => lane.budget_usd !== undefined)
+  );
+}
