@@ -1,5 +1,11 @@
-import { DynamoLanePaces, DynamoLedger, S3BlobStore, SqsTaskQueue } from '@thrice/aws';
-import { type CellTask, RecentGroups, SharedGovernor } from '@thrice/core';
+import {
+  DynamoBudgets,
+  DynamoLanePaces,
+  DynamoLedger,
+  S3BlobStore,
+  SqsTaskQueue,
+} from '@thrice/aws';
+import { type CellTask, loadGroup, openBudget, RecentGroups, SharedGovernor } from '@thrice/core';
 import { createAnswerHandler } from '../../functions/shared/answer-handler.ts';
 import type { BatchResponse } from '../../functions/shared/sqs-event.ts';
 import { type DynamoEmulator, openBucket, openQueues } from './aws-emulators.ts';
@@ -33,6 +39,7 @@ export async function openAnswerOnAws(
   const random = () => 0;
   const blobs = new S3BlobStore({ client: bucket.client, bucket: bucket.bucket });
   const ledger = new DynamoLedger({ ...table, clock, random, blobs });
+  const budgets = new DynamoBudgets({ ...table, clock, random, blobs });
   const onPoison = () => undefined;
   const queue = new SqsTaskQueue({ ...queues, clock, random, onPoison });
   const poller = new SqsTaskQueue({
@@ -44,6 +51,8 @@ export async function openAnswerOnAws(
   });
   const header = await stage.enter(group);
   await ledger.createGroup(header);
+  const { benchmark } = loadGroup({ header, state: 'active', isPlanned: true });
+  await openBudget(header, benchmark, budgets);
   await blobs.write(header.questions.key, [stage.blobs.texts.get(header.questions.key) ?? '']);
   const logs = {
     sqs: interceptRequests(queues.client),
@@ -69,7 +78,8 @@ export async function openAnswerOnAws(
     createToken: () => 'token-1',
   });
   const recentGroups = new RecentGroups({ clock, governor });
-  const compose = () => ({ ...lambda.compose(), ledger, blobs, queue, governor, recentGroups });
+  const stores = { ledger, budgets, blobs, queue, governor, recentGroups };
+  const compose = () => ({ ...lambda.compose(), ...stores });
   const handler = createAnswerHandler({ compose, openModels: lambda.openModels });
   const running = owned.move();
   return {

@@ -19,6 +19,8 @@ export interface LedgerOnTable extends AsyncDisposable {
   readonly other: DynamoLedger;
   readonly clock: PassingClock;
   readonly blobs: FakeBlobStore;
+  /** What an adapter on the same table needs. */
+  readonly init: ConstructorParameters<typeof DynamoBudgets>[0];
   /** The requests that `ledger` sent, in order. */
   readonly sent: readonly SentRequest[];
   /** The keys of all items, as `<partition key> / <sort key>`. */
@@ -54,6 +56,7 @@ export async function openLedger(
     other: open(otherClient),
     clock,
     blobs,
+    init: { ...init, client: otherClient },
     sent: interceptRequests(client, answer),
     keys: async () => (await scan()).map(({ pk, sk }) => `${pk?.S} / ${sk?.S}`).toSorted(),
     item: async (pk, sk) => {

@@ -1,4 +1,5 @@
 import {
+  type Budgets,
   type CellKey,
   type CellRecord,
   type CellTask,
@@ -49,6 +50,8 @@ export interface StageGroup {
   /** @default 5 */
   readonly maxAttempts?: number;
   readonly isPlanned?: boolean;
+  /** Of calls of which a token costs a dollar. @default none */
+  readonly budgetUsd?: number;
   /** Whether a webhook is told of everything. @default false */
   readonly isNotified?: boolean;
 }
@@ -80,7 +83,7 @@ export class FakeStage {
   readonly laneHealth = new LaneHealth({ clock: this.clock, random: () => 0 });
   readonly ledger = new FakeLedger(this.clock);
   readonly pool = this.ledger.pool;
-  readonly budgets = new FakeBudgets(this.ledger, this.clock);
+  budgets: Budgets = new FakeBudgets(this.ledger, this.clock);
   readonly blobs = new FakeBlobStore();
   readonly queue = new FakeTaskQueue(this.clock);
   readonly tasks = new FakeTaskCounter(this.queue);
@@ -123,6 +126,10 @@ export class FakeStage {
         ...spec,
         ...(init.isNotified === true && {
           notify: { webhook_env: 'THRICE_WEBHOOK', on: [...notifiedEvents] },
+        }),
+        ...(init.budgetUsd !== undefined && {
+          budget_usd: init.budgetUsd,
+          prices: { 'lab/m': { input: 1_000_000, output: 1_000_000 } },
         }),
         max_attempts: maxAttempts,
         share_calls: init.sharesCalls ?? false,

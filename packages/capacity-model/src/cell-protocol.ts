@@ -8,7 +8,7 @@
  */
 
 /** A group of the table's partition keys (docs/formats.md). DynamoDB limits throughput per partition. */
-export type Partition = 'cells' | 'tallies' | 'group';
+export type Partition = 'cells' | 'tallies' | 'group' | 'budget';
 
 /** The partitions that share the cells and calls of a config in a run (docs/formats.md). */
 export const CELL_PARTITIONS = 16;
@@ -35,6 +35,10 @@ export const itemBytes = {
   call: 3 * 1_024,
   /** A cell with its result. */
   cell: 2 * 1_024,
+  /** The accounts of a budget. */
+  accounts: 400,
+  /** The reservation of a call, in the same item. */
+  reservation: 180,
   /** A row of `cells/<config>.jsonl`. */
   row: 1_200,
 } as const;
@@ -68,6 +72,12 @@ export const answeredCell: readonly ProtocolRequest[] = [
   // The tally of (run, config); its response tells whether this was the last cell.
   dynamo('UpdateItem', 'tallies', { writeUnits: 1 }),
 ];
+
+/** Additional requests of a call under a budget: one to reserve it, one to settle it. */
+export function budgetedCall(inFlightCount: number): readonly ProtocolRequest[] {
+  const bytes = itemBytes.accounts + inFlightCount * itemBytes.reservation;
+  return [{ ...dynamo('UpdateItem', 'budget', { writeUnits: writeUnitsOf(bytes) }), count: 2 }];
+}
 
 /** Requests per heartbeat, one every {@link timing.heartbeatSeconds} of a call: the message stays hidden, the lease is extended. */
 export const heartbeat: readonly ProtocolRequest[] = [

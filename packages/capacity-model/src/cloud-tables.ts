@@ -1,4 +1,5 @@
 import { expectBatchedRun } from './batch-cost.ts';
+import { expectBudget } from './budget-cost.ts';
 import { expectRun, scenarioDefaults } from './expect-run.ts';
 import {
   formatCount,
@@ -19,6 +20,7 @@ const QUESTION_COUNTS = [1_000, 10_000, 100_000, 1_000_000, 10_000_000] as const
 /** The largest run that is played through: beyond it, the formulas and the play agree. */
 const MOST_PLAYED = 100_000;
 const CELLS_PER_INVOCATION = [1, 2, 5, 10] as const;
+const IN_FLIGHT_COUNTS = [8, 64, 256, 512] as const;
 const STORED_ANSWERS = 1_000_000;
 /** Usual benchmarks, each on one lane; `questions` counts cells. */
 const EXAMPLES = [
@@ -46,6 +48,7 @@ export function documentTables(): Readonly<Record<string, string>> {
     examples: exampleTable(),
     cost: costTable(),
     batches: batchTable(),
+    budgets: budgetTable(),
     runs: runTable(
       QUESTION_COUNTS.flatMap((questions) =>
         LATENCIES_SECONDS.map((latencySeconds) => ({ questions, latencySeconds })),
@@ -133,6 +136,23 @@ function batchTable(): string {
         formatCount(cells),
         ...runs.map(({ usd }) => formatUsd(usd)),
         range.map((percent) => `${percent}%`).join(' to '),
+      ];
+    }),
+  );
+}
+
+/** What a budget adds to 1,000 answers, by calls of its group in flight. */
+function budgetTable(): string {
+  return formatTable(
+    ['>calls in flight', '>write units per answer', '>per 1,000 answers', '>answers/s at most'],
+    IN_FLIGHT_COUNTS.map((count) => {
+      const { writeUnits, usd, answersPerSecond } = expectBudget(count);
+      const perThousand = formatUsd(1_000 * usd);
+      return [
+        formatCount(count),
+        formatCount(writeUnits),
+        perThousand,
+        formatRate(answersPerSecond),
       ];
     }),
   );

@@ -1,6 +1,10 @@
 import { limits } from '@thrice/core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { answeredCell, deliveredCell } from '../../../packages/capacity-model/src/cell-protocol.ts';
+import {
+  answeredCell,
+  budgetedCall,
+  deliveredCell,
+} from '../../../packages/capacity-model/src/cell-protocol.ts';
 import { openAnswerOnAws } from '../../support/answer-on-aws.ts';
 import { type DynamoEmulator, startDynamo } from '../../support/aws-emulators.ts';
 
@@ -89,6 +93,23 @@ describe('the requests of a direct answer', () => {
       'dynamodb UpdateItem': 20,
     });
     expect(sumOf(counts)).toBe(70);
+  });
+
+  it('are two more under a budget, which reserve the call and settle it', async () => {
+    const configs = [{ name: 'direct', max_tokens: 200 }];
+    await using open = await openAnswerOnAws(dynamo, { ids, configs, budgetUsd: 100_000 });
+    await open.answer(['q1']);
+    open.lambda.clock.advance(limits.recentMs);
+    open.countRequests();
+
+    await open.answer(['q2']);
+
+    const [{ service, name, count } = { service: '', name: '', count: 0 }] = budgetedCall(1);
+    const { 'dynamodb UpdateItem': updateCount } = answerRequests;
+    expect(open.countRequests()).toEqual({
+      ...answerRequests,
+      [`${service} ${name}`]: updateCount + count,
+    });
   });
 
   it('are those that the capacity model counts', () => {

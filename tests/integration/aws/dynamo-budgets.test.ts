@@ -1,0 +1,118 @@
+import { DynamoBudgets } from '@thrice/aws';
+import type { Reservation } from '@thrice/core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type DynamoEmulator, startDynamo } from '../../support/aws-emulators.ts';
+import { aCellKey } from '../../support/builders.ts';
+import { openLedger } from '../../support/dynamo-ledgers.ts';
+import { loseAnswer } from '../../support/sdk-faults.ts';
+
+let dynamo: DynamoEmulator;
+beforeAll(async () => {
+  dynamo = await startDynamo();
+});
+afterAll(() => dynamo[Symbol.asyncDispose]());
+
+const group = 'demo';
+const caps = new Map([[null, 100]]);
+
+function aReservation(parts: Partial<Reservation> = {}): Omit<Reservation, 'isKept'> {
+  const call = { step: 'answer', callId: 'worker-1 1 1', lane: 'lab', owner: 'worker-1' };
+  return { ...aCellKey(), ...call, amountNanoUsd: 1, untilMs: 1_000, ...parts };
+}
+
+function keyOf({ run, config, id, step, callId }: Omit<Reservation, 'isKept'>) {
+  return { cell: { run, config, id }, step, callId };
+}
+
+async function openTable(answer?: Parameters<typeof openLedger>[1]) {
+  const table = await openLedger(dynamo, answer);
+  const journal = { runs: [], configs: [], editCount: 0, costOf: () => 0 };
+  await table.budgets.open(group, journal);
+  await table.budgets.setCaps(group, caps);
+  return table;
+}
+
+describe('DynamoBudgets', () => {
+  it('changes an account once although the response to each of its requests is lost', async () => {
+    const lost = new Set<string>();
+    await using table = await openTable(async (sent, send) => {
+      const name = JSON.stringify(sent.input);
+      if (sent.operation === 'GetItem' || lost.has(name)) return await send();
+      lost.add(name);
+      return await loseAnswer(send);
+    });
+    const { budgets } = table;
+    const [a, b, c] = ['a', 'b', 'c'].map((callId) => aReservation({ callId, amountNanoUsd: 30 }));
+    if (a === undefined || b === undefined || c === undefined) throw new Error('expected three');
+
+    for (const each of [a, b, c]) await budgets.reserve(group, each);
+    await budgets.settle(group, keyOf(a), 10);
+    await budgets.settle(group, keyOf(b), null);
+    await budgets.settle(group, keyOf(b), 20);
+    await budgets.settle(group, keyOf(c), null);
+    await budgets.setCaps(group, new Map([[null, 200]]));
+
+    const [account] = await budgets.readAccounts(group);
+    expect(lost.size).toBe(
+      table.sent.filter(({ operation }) => operation !== 'GetItem').length / 2,
+    );
+    expect(account).toMatchObject({
+      capNanoUsd: 200,
+      spentNanoUsd: 60,
+      reservedNanoUsd: 0,
+      keptNanoUsd: 30,
+      keptCount: 1,
+    });
+  });
+
+  it('sends one request to reserve a call, and one to settle it', async () => {
+    await using table = await openTable();
+    const before = table.sent.length;
+
+    await table.budgets.reserve(group, aReservation());
+    await table.budgets.settle(group, keyOf(aReservation()), 1);
+
+    const operations = table.sent.slice(before).map(({ operation }) => operation);
+    expect(operations).toEqual(['UpdateItem', 'UpdateItem']);
+  });
+
+  it('keeps what a call of another process may have cost, by reading it first', async () => {
+    await using table = await openTable();
+    await table.budgets.reserve(group, aReservation());
+    const other = new DynamoBudgets(table.init);
+
+    await other.settle(group, keyOf(aReservation()), 1);
+
+    expect(await table.budgets.listOpen(group)).toEqual([]);
+  });
+
+  it('moves the oldest of many kept reservations out of the item, and forgets none', async () => {
+    await using table = await openTable();
+    for (let no = 0; no < 40; no += 1) {
+      const kept = aReservation({ callId: `worker-1 1 ${no}`, untilMs: no });
+      await table.budgets.reserve(group, kept);
+      await table.budgets.settle(group, keyOf(kept), null);
+    }
+
+    const kept = await table.budgets.listKept(group);
+    const item = await table.item(`budget#${group}`, 'accounts');
+    const inItem = Object.keys(item).filter((name) => name.startsWith('unknown:'));
+    const [account] = await table.budgets.readAccounts(group);
+    expect(new Set(kept.map(({ untilMs }) => untilMs)).size).toBe(40);
+    expect(inItem.length).toBeLessThanOrEqual(32);
+    expect(account).toMatchObject({ spentNanoUsd: 40, keptNanoUsd: 40, keptCount: 40 });
+  });
+
+  it('takes a small part of an item for each call in flight', async () => {
+    await using table = await openTable();
+    const owner = '0b2c7a3e-5d1f-4e8a-9c6b-7f0d2e4a6c81';
+    const callId = `${owner} 1763836245123 1`;
+    await table.budgets.reserve(group, aReservation({ owner, callId, untilMs: 1_763_836_425_123 }));
+
+    const item = await table.item(`budget#${group}`, 'accounts');
+    const [reservation] = Object.entries(item).filter(([name]) => name.startsWith('open:'));
+    const [name = '', value] = reservation ?? [];
+    expect(name.length + (value?.S?.length ?? 0)).toBeLessThanOrEqual(180);
+    expect(await table.budgets.listOpen(group)).toMatchObject([{ owner, callId }]);
+  });
+});

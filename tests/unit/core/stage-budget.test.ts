@@ -1,0 +1,177 @@
+import {
+  dispatchTasks,
+  editBudget,
+  limits,
+  loadGroup,
+  openBudget,
+  type Reservation,
+  reconcileGroups,
+} from '@thrice/core';
+import { describe, expect, it } from 'vitest';
+import { aCellKey, aJournalEntry, aModelResponse, aUsage } from '../../support/builders.ts';
+import { FakeStage } from '../../support/fake-stage.ts';
+import { stretchOptions } from '../../support/stretch-options.ts';
+
+const MINUTE_MS = 60_000;
+/** What a call may cost, and what it does cost, USD. */
+const WORST_USD = 488;
+const COST_USD = 12;
+const usage = aUsage({ inputTokens: 10, outputTokens: 2 });
+const configs = [{ name: 'direct', max_tokens: 200 }];
+
+/** A stage with a group of three cells whose accounts are open. */
+async function openStage(budgetUsd: number, isNotified = false): Promise<FakeStage> {
+  const stage = new FakeStage(() => aModelResponse({ usage }));
+  const header = await stage.enter({ ids: ['q1', 'q2', 'q3'], configs, budgetUsd, isNotified });
+  const { benchmark } = loadGroup({ header, state: 'active', isPlanned: true });
+  await openBudget(header, benchmark, stage.budgets);
+  return stage;
+}
+
+async function accountOf({ budgets }: FakeStage) {
+  const [account] = await budgets.readAccounts('demo');
+  return account;
+}
+
+async function reserve({ budgets, clock }: FakeStage, parts: Partial<Reservation> = {}) {
+  await budgets.reserve('demo', {
+    ...aCellKey(),
+    step: 'answer',
+    callId: 'of a dead worker',
+    lane: 'lab',
+    owner: 'worker-0',
+    amountNanoUsd: WORST_USD * 1e9,
+    untilMs: clock.now() + MINUTE_MS,
+    ...parts,
+  });
+}
+
+async function reconcile(stage: FakeStage, rounds = 1): Promise<void> {
+  for (let round = 0; round < rounds; round += 1) {
+    await reconcileGroups(stage, () => undefined);
+    stage.clock.advance(MINUTE_MS);
+  }
+}
+
+async function dispatch(stage: FakeStage): Promise<number> {
+  const sent = await dispatchTasks(
+    { v: 1, group: 'demo', kind: 'refill' },
+    stretchOptions(),
+    stage,
+  );
+  return sent.kind === 'sent' ? sent.sentCount : 0;
+}
+
+describe('a cell of a group with a budget in a stage', () => {
+  it('has its call reserved before it is sent, and settled at its cost', async () => {
+    const stage = await openStage(2 * WORST_USD);
+
+    const settlement = await stage.answer(await stage.deliver());
+
+    expect(settlement).toEqual({ kind: 'acknowledge' });
+    expect(await accountOf(stage)).toMatchObject({
+      spentNanoUsd: COST_USD * 1e9,
+      reservedNanoUsd: 0,
+    });
+  });
+
+  it('is left without a call, and its task dropped, when the budget does not cover it', async () => {
+    const stage = await openStage(WORST_USD - 1);
+
+    const settlement = await stage.answer(await stage.deliver());
+
+    expect(settlement).toEqual({ kind: 'acknowledge' });
+    expect(stage.models.requests).toEqual([]);
+    expect(stage.cell()).toMatchObject({ state: 'released', attempts: 0 });
+    expect(await accountOf(stage)).toMatchObject({ refusedNanoUsd: WORST_USD * 1e9 });
+  });
+
+  it('waits for calls in flight, less and less often, and then in the queue', async () => {
+    const stage = await openStage(WORST_USD);
+    await reserve(stage, { untilMs: Number.MAX_SAFE_INTEGER });
+
+    const settlement = await stage.answer(await stage.deliver());
+
+    const waits = stage.clock.sleptMs.filter((sleptMs) => sleptMs <= limits.budgetPollCapMs);
+    expect(settlement).toMatchObject({ kind: 'resend', delayMs: limits.budgetQueueMs });
+    expect(stage.models.requests).toEqual([]);
+    expect([waits[0], Math.max(...waits)]).toEqual([limits.budgetPollMs, limits.budgetPollCapMs]);
+  });
+
+  it('waits in the queue at once where responses in the background need the room', async () => {
+    const stage = new FakeStage(() => aModelResponse({ usage }));
+    const later = { name: 'later', max_tokens: 200, background: true };
+    const header = await stage.enter({ configs: [...configs, later], budgetUsd: WORST_USD });
+    const { benchmark } = loadGroup({ header, state: 'active', isPlanned: true });
+    await openBudget(header, benchmark, stage.budgets);
+    await reserve(stage, { untilMs: Number.MAX_SAFE_INTEGER });
+
+    const settlement = await stage.answer(await stage.deliver());
+
+    expect(settlement).toMatchObject({ kind: 'resend', delayMs: limits.budgetQueueMs });
+  });
+});
+
+describe('the tasks of a group with a budget', () => {
+  it('are sent after its accounts are open, whatever became of the command that created it', async () => {
+    const stage = new FakeStage();
+    await stage.enter({ configs, budgetUsd: WORST_USD });
+
+    const sentCount = await dispatch(stage);
+
+    expect(sentCount).toBe(1);
+    expect(await accountOf(stage)).toMatchObject({ capNanoUsd: WORST_USD * 1e9 });
+  });
+
+  it('are not sent while the budget is reached, and sent once it is raised', async () => {
+    const stage = await openStage(WORST_USD - 1);
+    await stage.answer(await stage.deliver());
+    const record = await stage.ledger.readGroup('demo');
+    if (record === undefined) throw new Error('expected a group');
+
+    const before = await dispatch(stage);
+    const edit = { budgetUsd: 10 * WORST_USD, commandLine: [], toolVersion: '0.1.0' };
+    await editBudget({ group: loadGroup(record), ...edit }, stage);
+    const after = await dispatch(stage);
+
+    expect([before, after]).toEqual([0, 3]);
+  });
+});
+
+describe('the reconciler of a group with a budget', () => {
+  it('settles the calls of dead workers by the journal, or keeps their worst case', async () => {
+    const stage = await openStage(10 * WORST_USD);
+    await reserve(stage, { callId: 'recorded' });
+    await reserve(stage, { callId: 'lost', id: 'q2' });
+    await reserve(stage, { callId: 'in flight', id: 'q3', untilMs: Number.MAX_SAFE_INTEGER });
+    const recorded = aJournalEntry({ callId: 'recorded', call: { costUsd: COST_USD } });
+    await stage.ledger.commitCall(aCellKey(), recorded);
+    stage.clock.advance(MINUTE_MS);
+
+    await reconcile(stage);
+
+    expect(await accountOf(stage)).toMatchObject({
+      spentNanoUsd: (COST_USD + WORST_USD) * 1e9,
+      reservedNanoUsd: WORST_USD * 1e9,
+      keptCount: 1,
+    });
+  });
+
+  it('takes a group at its budget for paused: it repairs nothing and says so once, with the command', async () => {
+    const stage = await openStage(WORST_USD + COST_USD / 2, true);
+    for (const id of ['q1', 'q2']) await stage.answer(await stage.deliver({ id }));
+
+    await reconcile(stage, 20);
+
+    const progress: unknown = JSON.parse(stage.blobs.texts.get('runs/demo/progress.json') ?? '');
+    expect(progress).toMatchObject({
+      activeLanes: [],
+      isPaused: true,
+      budget: { spentUsd: COST_USD, isReached: true },
+    });
+    expect(stage.requests.results.length).toBeLessThanOrEqual(1);
+    expect(stage.webhook.told.map(({ event, text }) => `${event}: ${text}`)).toEqual([
+      'budget: demo: paused: the budget is used up ($12.00 of $494.00); raise it with: thrice resume demo --stage dev --budget-usd 990',
+    ]);
+  });
+});
