@@ -212,9 +212,9 @@ export class BatchedGroup implements AsyncDisposable {
       results: async function* (...init) {
         const results = client.results(...init)[Symbol.asyncIterator]();
         for (;;) {
-          const { done, value } = await watched(results.next());
-          if (done === true) return;
-          yield value;
+          const next = await watched(results.next());
+          if (next.done === true) return;
+          yield next.value;
         }
       },
     };
