@@ -71,6 +71,19 @@ describe('the check of a budget', () => {
     ]);
   });
 
+  it('leaves out a config that is skipped', () => {
+    const configs = [aConfig({ name: 'skipped', model: 'x' }), aConfig({ name: 'b', model: 'y' })];
+    const benchmark = aBenchmark({ budgetUsd: 5, prices, configs });
+
+    const problems = checkBudget(
+      benchmark,
+      { imageConfigs: new Set() },
+      (config) => config === 'skipped',
+    );
+
+    expect(problems).toEqual([expect.stringMatching(/^configs\[1\]\.model: /)]);
+  });
+
   it('names the judge whose answer has no bound', () => {
     const roles = [aRole({ step: 'member-1', maxTokens: 100 }), aRole({ step: 'judge' })];
 

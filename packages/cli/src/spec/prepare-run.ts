@@ -94,7 +94,7 @@ export async function prepareRun(
     draftGroup({ read, spec, source, files, benchmark, keys, options, terminal }),
     checkQuestions(source, spec.select, benchmark.configs, createNodeDigest),
   ]);
-  const unbounded = checkBudget(benchmark, checked);
+  const unbounded = checkBudget(benchmark, checked, (config) => skipped.has(config));
   if (unbounded.length > 0) throw invalidSpec(file, unbounded);
   refuseWaste(checkPlan(spec, benchmark, checked), file, terminal);
   return { spec, benchmark, source, checked, draft, skipped, resolvePath: read.resolvePath };

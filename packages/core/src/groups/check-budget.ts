@@ -9,15 +9,19 @@ import type { CheckedQuestions } from '../spec/questions/check-questions.ts';
 /**
  * Finds the configs whose calls have no bound on their cost, which a budget needs before the first call.
  *
+ * @param isSkipped - Whether a config makes no calls. @default none is skipped
  * @returns What is wrong in the spec: key path, what was expected, what was received, and what to do.
  */
 export function checkBudget(
   benchmark: Benchmark,
   { imageConfigs }: Pick<CheckedQuestions, 'imageConfigs'>,
+  isSkipped: (config: string) => boolean = () => false,
 ): readonly string[] {
   if (capsOf(benchmark).size === 0) return [];
   return benchmark.configs.flatMap((config, index) =>
-    configProblems(config, `configs[${index}]`, { benchmark, imageConfigs }),
+    isSkipped(config.name)
+      ? []
+      : configProblems(config, `configs[${index}]`, { benchmark, imageConfigs }),
   );
 }
 
