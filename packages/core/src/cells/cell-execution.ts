@@ -57,9 +57,9 @@ export class CellExecution {
   readonly #sharedCalls: SharedCalls;
   readonly #attempts: AttemptCount;
   readonly #attemptLog: Attempt[] = [];
-  readonly #calls: CallJournal;
+  readonly #journal: CallJournal;
   /** The steps performed so far. */
-  #journal: Journal = new Map();
+  #performed: Journal = new Map();
   /** Calls sent in this delivery. */
   #callCount = 0;
   /** The step in progress, for the log of failed attempts and the journal. */
@@ -83,7 +83,7 @@ export class CellExecution {
     this.#solver = init.solver;
     this.#worker = init.worker;
     this.#attempts = new AttemptCount(init.cell);
-    this.#calls = new CallJournal(init);
+    this.#journal = new CallJournal(init);
     this.#generation = init.cell.generation;
     this.#startedAtMs = init.worker.clock.now();
     this.#isFirst = init.isFirst;
@@ -94,14 +94,14 @@ export class CellExecution {
   /** Performs the solver's steps, from the journal where they are recorded, then completes the cell. */
   async run(question: Question): Promise<Settlement> {
     const input = solverInputOf(this.#config, question, this.#worker);
-    this.#journal = await this.#calls.read();
+    this.#performed = await this.#journal.read();
     for (;;) {
-      const journal = this.#journal;
+      const journal = this.#performed;
       const move = await this.#solver.next({ ...input, journal });
       if (move.kind === 'answer') return await this.#complete(question, move);
       const performed = await this.#performFirstOf(move);
       if (!('call' in performed)) return performed;
-      this.#journal = new Map([...journal, [performed.step, performed]]);
+      this.#performed = new Map([...journal, [performed.step, performed]]);
     }
   }
 
@@ -136,11 +136,11 @@ export class CellExecution {
 
   /** Attempts one step until it is recorded, or the cell has to go back to the queue or has failed. */
   async #performStep(move: CallOption): Promise<JournalEntry | Settlement | PassedOverCall> {
-    if (this.#journal.has(move.step)) throw stepRequestedTwice(this.#solver.kind, move.step);
-    if (this.#journal.size >= limits.stepsPerCell) throw tooManySteps(this.#solver.kind);
+    if (this.#performed.has(move.step)) throw stepRequestedTwice(this.#solver.kind, move.step);
+    if (this.#performed.size >= limits.stepsPerCell) throw tooManySteps(this.#solver.kind);
     this.#step = this.#identify(move);
-    this.#attempts.startCall(this.#journal);
-    if (this.#attempts.ofCall(this.#journal) >= this.#worker.benchmark.maxAttempts) {
+    this.#attempts.startCall(this.#performed);
+    if (this.#attempts.ofCall(this.#performed) >= this.#worker.benchmark.maxAttempts) {
       return this.#giveUpExhausted();
     }
     if (this.#callCount > 0 && !this.#hasTimeAfter(0, move.request)) return await this.#release(0);
@@ -157,7 +157,7 @@ export class CellExecution {
   #identify({ step, request }: CallOption): IdentifiedRequest {
     const { createDigest } = this.#worker;
     const fingerprint = fingerprintOf(request, this.#laneOf(request), createDigest);
-    return { step, fingerprint, sample: nextSample(fingerprint, this.#journal.values()) };
+    return { step, fingerprint, sample: nextSample(fingerprint, this.#performed.values()) };
   }
 
   /** Takes the call of a step from another cell, or waits for it. Returns undefined for a call to buy. */
@@ -182,7 +182,7 @@ export class CellExecution {
   #giveUpExhausted(): PassedOverCall {
     const error = new ThriceError({
       code: 'worker-died',
-      message: `gave up after ${this.#attempts.ofCall(this.#journal)} attempts: the last worker died while it held the cell`,
+      message: `gave up after ${this.#attempts.ofCall(this.#performed)} attempts: the last worker died while it held the cell`,
     });
     this.#record(error, null);
     return { passedOver: error };
@@ -263,7 +263,7 @@ export class CellExecution {
     const { step, request } = move;
     // During a long wait for the permit, an earlier holder of the cell may have recorded the call.
     if (!(await this.#lease.confirm())) return failed(leaseLost());
-    const recorded = (await this.#calls.read()).get(step);
+    const recorded = (await this.#journal.read()).get(step);
     if (recorded !== undefined) return recorded;
     const { signal } = this.#lease;
     if (signal.aborted) return failed(toThriceError(signal.reason));
@@ -278,7 +278,7 @@ export class CellExecution {
       place: this.#place(),
       permit,
       lease: this.#lease,
-      journal: this.#calls,
+      journal: this.#journal,
       worker: this.#worker,
       deliveredAtMs: this.#startedAtMs,
       callCount: this.#callCount,
@@ -313,14 +313,14 @@ export class CellExecution {
   }
 
   async #commitTaken(purchase: Purchase, { insteadOf }: CallOption): Promise<JournalEntry> {
-    return await this.#calls.commit(takenEntry(purchase, { ...this.#place(), insteadOf }));
+    return await this.#journal.commit(takenEntry(purchase, { ...this.#place(), insteadOf }));
   }
 
   /** Where in the cell's journal the step in progress is recorded. */
   #place(): JournalPlace {
     return {
       ...this.#step,
-      position: this.#journal.size,
+      position: this.#performed.size,
       generation: this.#generation,
       failedAttempts: this.#attempts.total,
     };
@@ -350,7 +350,7 @@ export class CellExecution {
   ): Promise<Settlement | PassedOverCall | undefined> {
     if (this.#attempts.add(error, diagnosis)) this.#hasProgressed = true;
     const next = decideRetry(error, {
-      attempts: this.#attempts.ofCall(this.#journal),
+      attempts: this.#attempts.ofCall(this.#performed),
       maxAttempts: this.#worker.benchmark.maxAttempts,
       isLaneOut: diagnosis?.outage !== undefined,
       random: this.#worker.random,
@@ -435,7 +435,7 @@ export class CellExecution {
     const { total, givenUp } = this.#attempts;
     await ledger.releaseCell(this.#key, owner, this.#attemptLog, total, givenUp);
     this.#isReleased = true;
-    const hasProgressed = this.#hasProgressed || this.#calls.hasRecorded;
+    const hasProgressed = this.#hasProgressed || this.#journal.hasRecorded;
     return {
       kind: 'release',
       delayMs,
@@ -449,12 +449,12 @@ export class CellExecution {
     const startedAt = this.#worker.clock.toIso(this.#startedAtMs);
     const failedAttempts = this.#attempts.total;
     return await this.#store(
-      toFailedResult(error, { journal: this.#journal, failedAttempts, startedAt }),
+      toFailedResult(error, { journal: this.#performed, failedAttempts, startedAt }),
     );
   }
 
   async #complete(question: Question, move: AnswerMove): Promise<Settlement> {
-    const calls = callsOf(this.#journal);
+    const calls = callsOf(this.#performed);
     const answer = toRecordedAnswer(move);
     return await this.#store({
       ...answer,
