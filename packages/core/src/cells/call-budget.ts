@@ -21,20 +21,11 @@ export interface BudgetRefusal {
 
 /** The outcome of a reservation for a call. */
 export type CallReserving =
-  | { readonly kind: 'reserved'; readonly reserved: ReservedCall }
+  /** It may be sent. */
+  | { readonly kind: 'reserved' }
   /** Calls in flight may leave enough: ask again when some have ended. */
   | { readonly kind: 'short' }
   | ({ readonly kind: 'refused' } & BudgetRefusal);
-
-/** The reservation of a call that may be sent. */
-export interface ReservedCall {
-  /**
-   * Counts what the call has cost.
-   *
-   * @param costUsd - Null where nobody knows: its worst case counts as spent.
-   */
-  settle(costUsd: number | null): Promise<void>;
-}
 
 /** How cells wait for calls in flight. */
 export interface BudgetWait {
@@ -138,14 +129,15 @@ export class CallBudget {
     }
     // What is enough for this one may be enough for the next, and what is refused to this one leaves it for others.
     this.#wakeNext();
-    if (reserving.kind === 'refused') {
-      return { kind: 'refused', account: reserving.account, amountNanoUsd };
-    }
-    const call = { cell: key, step, callId };
-    return { kind: 'reserved', reserved: { settle: (costUsd) => this.settle(call, costUsd) } };
+    if (reserving.kind === 'reserved') return reserving;
+    return { kind: 'refused', account: reserving.account, amountNanoUsd };
   }
 
-  /** Counts what a call has cost; see {@link ReservedCall}. Has no effect for a call that was settled before. */
+  /**
+   * Counts what a call has cost. Has no effect for a call that was settled before.
+   *
+   * @param costUsd - Null where nobody knows: its worst case counts as spent.
+   */
   async settle(call: CallKey, costUsd: number | null): Promise<void> {
     const costNanoUsd = costUsd === null ? null : toNanoUsd(costUsd);
     const warned = await this.#budgets.settle(this.#group, call, costNanoUsd);
