@@ -10,7 +10,8 @@ import type { CallOption, PassedOverCall } from './call-options.ts';
 import { openBreakerFor } from './cell-breakers.ts';
 import { noBatches } from './cell-errors.ts';
 import { failed } from './failed-call.ts';
-import type { CallOutcome, JournalPlace } from './model-call.ts';
+import type { CallOutcome } from './model-call.ts';
+import type { JournalPlace } from './record-response.ts';
 import type { Worker } from './worker.ts';
 
 type Refusal = Extract<BatchedCall, { readonly state: 'refused' }>['refusal'];

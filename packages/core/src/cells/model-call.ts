@@ -1,6 +1,6 @@
 import type { Lane } from '../domain/benchmark.ts';
 import type { ServedModelPolicy } from '../domain/benchmark-spec.ts';
-import { type Call, type JournalEntry, UNKNOWN_USAGE } from '../domain/call.ts';
+import { type JournalEntry, UNKNOWN_USAGE } from '../domain/call.ts';
 import type { CellKey } from '../domain/cell.ts';
 import type { Submission } from '../domain/submission.ts';
 import { assertNever, ThriceError, toThriceError } from '../errors.ts';
@@ -11,12 +11,12 @@ import type { BudgetRefusal } from './call-budget.ts';
 import type { CallJournal } from './call-journal.ts';
 import type { CallOption } from './call-options.ts';
 import { openBreakerFor } from './cell-breakers.ts';
-import { asLastingLimit, isOtherModel, noBackgroundMode, withPayment } from './cell-errors.ts';
-import { describeCall, findFault, type SentRequest } from './describe-call.ts';
+import { asLastingLimit, noBackgroundMode } from './cell-errors.ts';
 import { asNoAttempt, endOf, type FailedCall, failed } from './failed-call.ts';
 import type { HeldLease } from './heartbeat.ts';
 import { isCertainlyUnbilled } from './is-certainly-unbilled.ts';
 import { isServerResponse } from './lane-health.ts';
+import { type JournalPlace, recordResponse } from './record-response.ts';
 import type { Worker } from './worker.ts';
 
 /** What became of a call. */
@@ -36,11 +36,14 @@ export type CallOutcome =
   /** Not sent. */
   | { readonly kind: 'budget-refused'; readonly refusal: BudgetRefusal };
 
-/** Where in the journal of its cell a call is recorded. */
-export type JournalPlace = Pick<
-  JournalEntry,
-  'step' | 'fingerprint' | 'sample' | 'position' | 'generation' | 'failedAttempts'
->;
+/** When a call was sent, and under which id. */
+interface SentRequest {
+  readonly callId: string;
+  readonly startedAtMs: number;
+  /** Monotonic; of a response in the background, when it was last asked for. */
+  readonly startedMs: number;
+  readonly waitMs: number;
+}
 
 /** What {@link ModelCall} needs. */
 export interface ModelCallInit {
@@ -210,37 +213,22 @@ export class ModelCall {
     return { ...(await this.#settleFailed(error)), diagnosis };
   }
 
-  /** Records a response, which is paid for, before anything acts on it. */
+  /** Ends a request that brought a response, which is paid for. */
   async #endPaid(response: ModelResponse, sent: SentRequest): Promise<CallOutcome> {
-    const { option, worker, permit } = this.#init;
+    const { option, worker, permit, journal } = this.#init;
     const { request } = option;
-    const fault = findFault(response, request, this.#init.servedModel);
-    const facts = describeCall(option, response, sent, worker);
-    const call: Call = { ...facts, discarded: fault?.code ?? null };
-    // Recorded first, whatever is wrong with it: the vendor has been paid.
-    const entry = await this.#commit(call, sent.callId, response);
-    await this.#settleBudget(sent.callId, call.costUsd);
-    if (fault === undefined) {
-      worker.laneHealth.noteResponse(request.lane, sent.startedMs);
-      this.#reportResponse();
-      this.#reportOtherModel(response);
-      const { usage, rateLimits } = response;
-      await permit.settle({ kind: 'answered', usage, rateLimits });
-      return { kind: 'recorded', entry };
-    }
-    const error = withPayment(fault, call);
-    await openBreakerFor(error, { target: request }, worker);
-    if (isServerResponse(error)) {
+    const paid = { ...this.#init, ...sent, response };
+    const recorded = await recordResponse(paid, (entry) => journal.commit(entry), worker);
+    const isAnswer = !(recorded instanceof ThriceError);
+    if (!isAnswer) await openBreakerFor(recorded, { target: request }, worker);
+    if (isAnswer || isServerResponse(recorded)) {
       worker.laneHealth.noteResponse(request.lane, sent.startedMs);
       this.#reportResponse();
     }
-    return toOutcome(await this.#settleFailed(error));
-  }
-
-  async #commit(call: Call, callId: string, { output, raw }: ModelResponse): Promise<JournalEntry> {
-    const { place, journal } = this.#init;
-    const facts = { schemaVersion: 1, kind: 'model-call', callId } as const;
-    return await journal.commit({ ...facts, ...place, call, output, raw });
+    if (!isAnswer) return toOutcome(await this.#settleFailed(recorded));
+    const { usage, rateLimits } = response;
+    await permit.settle({ kind: 'answered', usage, rateLimits });
+    return { kind: 'recorded', entry: recorded };
   }
 
   /** Returns the permit of a failed call, and blocks a lane that does nothing but refuse. */
@@ -251,14 +239,6 @@ export class ModelCall {
     const lasting = asLastingLimit(error);
     await openBreakerFor(lasting, { target: option.request }, worker);
     return { error: lasting, delayMs: 0 };
-  }
-
-  #reportOtherModel(response: ModelResponse): void {
-    const { key, option, worker } = this.#init;
-    const { lane, model } = option.request;
-    if (this.#init.servedModel !== 'warn' || !isOtherModel(response, model)) return;
-    const servedModel = response.servedModel ?? '';
-    worker.observe({ kind: 'other-model-served', key, lane, model, servedModel });
   }
 
   #reportResponse(): void {
