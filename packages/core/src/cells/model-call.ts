@@ -105,9 +105,9 @@ export class ModelCall {
 
   /** Submits a call, or asks how far it is. While the vendor works on it, the cell waits in the queue. */
   async #makeInBackground(): Promise<CallOutcome> {
-    const { key, option, worker, permit, isFirst, callCount } = this.#init;
-    const { step, request } = option;
-    const { startedAtMs, startedMs, waitMs } = this.#sent;
+    const { key, option, worker, isFirst, callCount } = this.#init;
+    const { step } = option;
+    const { startedAtMs, waitMs } = this.#sent;
     const call = this.#openBackgroundCall();
     const existing = isFirst ? undefined : (await worker.ledger.readSubmissions(key)).get(step);
     // Told to the vendor: without the name of the worker, which has that of its host.
@@ -118,13 +118,8 @@ export class ModelCall {
     }
     const progress = await call.advance(existing, { callId, waitMs });
     switch (progress.kind) {
-      case 'pending': {
-        worker.laneHealth.noteResponse(request.lane, startedMs);
-        this.#reportResponse();
-        const { rateLimits, delayMs } = progress;
-        await permit.settle({ kind: 'answered', usage: UNKNOWN_USAGE, rateLimits });
-        return { kind: 'pending', delayMs };
-      }
+      case 'pending':
+        return await this.#endPending(progress);
       case 'failed': {
         const { error, isExpected } = progress;
         // Stopping to ask loses nothing.
@@ -140,6 +135,18 @@ export class ModelCall {
       default:
         return assertNever(progress);
     }
+  }
+
+  /** Leaves a response to the vendor, which works on it. */
+  async #endPending({
+    rateLimits,
+    delayMs,
+  }: Extract<BackgroundProgress, { readonly kind: 'pending' }>): Promise<CallOutcome> {
+    const { option, worker, permit } = this.#init;
+    worker.laneHealth.noteResponse(option.request.lane, this.#sent.startedMs);
+    this.#reportResponse();
+    await permit.settle({ kind: 'answered', usage: UNKNOWN_USAGE, rateLimits });
+    return { kind: 'pending', delayMs };
   }
 
   /** Records a response that has ended, as a call that took since its submission. */

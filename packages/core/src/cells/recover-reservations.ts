@@ -32,15 +32,28 @@ export async function recoverReservations(
   for (const reservation of await budgets.listOpen(group)) {
     if (!isOver(reservation)) continue;
     const { run, config, id, step, callId } = reservation;
-    const cell = { run, config, id };
     const entry = await findEntry(reservation, ledger);
-    if (entry === undefined) {
-      const submission = (await ledger.readSubmissions(cell)).get(step);
-      if (submission?.callId === callId && submission.state === 'accepted') continue;
-      if ((await batches.findCall(cell, step))?.callId === callId) continue;
-    }
-    await settle({ cell, step, callId }, entry?.call.costUsd ?? null);
+    if (entry === undefined && (await isPrepared(reservation, { ledger, batches }))) continue;
+    const call = { cell: { run, config, id }, step, callId };
+    await settle(call, entry?.call.costUsd ?? null);
   }
+}
+
+/** Whether a vendor still prepares the response, in the background or in a batch. */
+async function isPrepared(
+  { run, config, id, step, callId }: Reservation,
+  {
+    ledger,
+    batches,
+  }: {
+    readonly ledger: Pick<Ledger, 'readSubmissions'>;
+    readonly batches: Pick<Batches, 'findCall'>;
+  },
+): Promise<boolean> {
+  const cell = { run, config, id };
+  const submission = (await ledger.readSubmissions(cell)).get(step);
+  if (submission?.callId === callId && submission.state === 'accepted') return true;
+  return (await batches.findCall(cell, step))?.callId === callId;
 }
 
 async function findEntry(
