@@ -131,10 +131,15 @@ export async function runToCompletion(order: CompletionOrder): Promise<ExitCode>
     reportStop(ending, order);
     return exitCodes.interrupted;
   }
-  if (order.isJson) terminal.print(JSON.stringify(summary, null, 2));
+  printResults(summary, order);
+  return reportEnding(ending, summary, order);
+}
+
+function printResults(summary: Summary, order: CompletionOrder): void {
+  const { engine, header, terminal, isJson } = order;
+  if (isJson) terminal.print(JSON.stringify(summary, null, 2));
   else printSummary(summary, terminal, order);
   terminal.error(`results: ${showPath(engine.folder, terminal)}/runs/${header.group}`);
-  return reportEnding(ending, summary, order);
 }
 
 function openNotifier(

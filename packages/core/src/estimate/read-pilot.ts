@@ -1,3 +1,4 @@
+import type { Config } from '../domain/benchmark.ts';
 import type { CellRow } from '../domain/cell.ts';
 import type { GroupHeader } from '../domain/group.ts';
 import { sumKnown } from '../domain/known-sum.ts';
@@ -18,17 +19,26 @@ export async function readPilot(
 ): Promise<ReadonlyMap<string, Pilot>> {
   const pilots = new Map<string, Pilot>();
   for (const config of benchmarkOf(header).configs) {
-    const cells: CellFacts[] = [];
-    for (const run of header.runs) {
-      for await (const { calls } of readRows(header, run, config, stores))
-        if (calls.length > 0) cells.push(toFacts(calls));
-    }
-    const [first, ...others] = cells;
+    const [first, ...others] = await readFacts(header, config, stores);
     const prompts = promptSizes.get(config.name);
     if (first === undefined || prompts === undefined) continue;
     pilots.set(config.name, { cells: [first, ...others], prompts });
   }
   return pilots;
+}
+
+/** Reads what the cells of a config took that made a call. */
+async function readFacts(
+  header: GroupHeader,
+  config: Config,
+  stores: RowStores,
+): Promise<readonly CellFacts[]> {
+  const cells: CellFacts[] = [];
+  for (const run of header.runs) {
+    for await (const { calls } of readRows(header, run, config, stores))
+      if (calls.length > 0) cells.push(toFacts(calls));
+  }
+  return cells;
 }
 
 /** What a cell took, by its calls, of which there is at least one. */
