@@ -1,5 +1,3 @@
-import { readdir, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import {
   canaryKey,
@@ -8,22 +6,12 @@ import {
   hookSecret,
   startEchoingServer,
 } from '../support/echoing-server.ts';
+import { readFiles } from '../support/folder-files.ts';
 import { aCompletion, sendJson, startHttpServer } from '../support/http-server.ts';
 import { callThrice, startThrice } from '../support/run-thrice.ts';
 import { smallBenchmark } from '../support/small-benchmark.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { endOf } from '../support/wait-until.ts';
-
-/** Reads every file in a folder, its bytes as text. */
-async function readAll(folder: string): Promise<ReadonlyMap<string, string>> {
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
-  const files = entries.filter((entry) => entry.isFile());
-  const texts = files.map(async ({ parentPath, name }) => {
-    const file = join(parentPath, name);
-    return [file, await readFile(file, 'latin1')] as const;
-  });
-  return new Map(await Promise.all(texts));
-}
 
 /** The codes of the failures that {@link startEchoingServer} answers with. */
 const failureCodes = [
@@ -78,7 +66,7 @@ describe('the key of a lane', () => {
     const keys = server.requests.map(({ headers }) => headers.authorization);
     expect(new Set(keys)).toEqual(new Set([`Bearer ${canaryKey}`]));
     expect(exitCode).toBe(2);
-    const files = await readAll(folder.path);
+    const files = await readFiles(folder.path, 'latin1');
     const stored = [...files.values()].join('\n');
     expect(failureCodes.filter((code) => !stored.includes(code))).toEqual([]);
     expect(stored.includes('42 [key] [key]')).toBe(true);
@@ -114,7 +102,7 @@ describe('the key of a lane', () => {
     expect(refused.exitCode).toBe(64);
     expect(refused.stderr).toContain('received the value of LAB_KEY, which would be stored');
     expect(ran.exitCode).toBe(0);
-    const files = await readAll(folder.path);
+    const files = await readFiles(folder.path, 'latin1');
     const stored = [...files.values()].join('\n');
     expect(stored.includes('"[key]/../../[key]/../runs"')).toBe(true);
     const refusal = ['stderr', refused.stderr] as const;
@@ -138,11 +126,11 @@ describe('the key of a lane', () => {
     expect(new Set(keys)).toEqual(new Set([`Bearer ${canaryKey}`]));
     expect(exitCode).toBe(0);
     const texts = [
-      ...(await readAll(folder.path)),
+      ...(await readFiles(folder.path, 'latin1')),
       ['stdout', stdout],
       ['stderr', stderr],
     ] as const;
     const copies = texts.filter(([, text]) => text?.includes(canaryKey.slice(0, 12)));
-    expect(copies.map(([name]) => name)).toEqual([folder.resolve('.env')]);
+    expect(copies.map(([name]) => name)).toEqual(['.env']);
   });
 });

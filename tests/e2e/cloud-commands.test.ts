@@ -1,5 +1,4 @@
-import { readdir } from 'node:fs/promises';
-import { join, relative } from 'node:path';
+import { join } from 'node:path';
 import type { AwsRequest, Cloud, Intercept } from '@thrice/local-cloud';
 import { startSimulator } from '@thrice/simulator';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -9,6 +8,7 @@ import { readCellRows, timeless } from '../support/cell-rows.ts';
 import { openCloud, synthesizeStack } from '../support/cloud.ts';
 import { CLOUD_PAGE } from '../support/doc-pages.ts';
 import { followPage } from '../support/doc-session.ts';
+import { listFiles } from '../support/folder-files.ts';
 import { requestsOf } from '../support/model-servers.ts';
 import { groupOf, runThrice, startThrice } from '../support/run-thrice.ts';
 import {
@@ -85,7 +85,7 @@ describe('commands against a stage', () => {
     expect(tableOf(ran.stdout)).toBe(tableOf(here.stdout));
     expect(listed.stdout).toContain(`${group}  complete  24/24`);
     expect(shown.stdout).toContain('What is 3 and what is missing to 42?');
-    const own = await listLocalFiles(cwd, groupOf(here));
+    const own = await listFiles(join(cwd, '.thrice/runs', groupOf(here)));
     const expected = own.map((name) => name.replace(groupOf(here), group));
     expect(await missingInStage(cloud, group, [...expected, 'progress.json'])).toEqual([]);
     const pulled = await pullRows(cloud, cwd, group, 'a');
@@ -375,16 +375,6 @@ function actionOf(service: string, operation: string): string {
       'PutObject',
     );
   return `${service}:${action}`;
-}
-
-/** Lists the files of a group on this machine, relative to its folder, sorted. */
-async function listLocalFiles(cwd: string, group: string): Promise<readonly string[]> {
-  const folder = join(cwd, '.thrice/runs', group);
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
-  return entries
-    .filter((entry) => entry.isFile())
-    .map(({ parentPath, name }) => relative(folder, join(parentPath, name)))
-    .toSorted();
 }
 
 /** Returns the table that a run prints after its name, without times. */

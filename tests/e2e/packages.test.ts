@@ -5,6 +5,7 @@ import { dirname, join, relative, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
+import { listFiles } from '../support/folder-files.ts';
 import {
   installPackage,
   type Packages,
@@ -157,10 +158,7 @@ describe('the package of the API', () => {
 });
 
 async function filesOf(folder: string): Promise<readonly string[]> {
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
-  return entries
-    .filter((entry) => entry.isFile())
-    .map(({ parentPath, name }) => join(parentPath, name));
+  return (await listFiles(folder)).map((path) => join(folder, path));
 }
 
 /** The files that the relative links of a page lead to. */

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { CellRow, Summary } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
 import { readCellRows } from '../support/cell-rows.ts';
+import { readFiles } from '../support/folder-files.ts';
 import { aCompletion, type HttpServer, sendJson, startHttpServer } from '../support/http-server.ts';
 import { callThrice, groupOf, runThrice, startThrice } from '../support/run-thrice.ts';
 import { smallBenchmark } from '../support/small-benchmark.ts';
@@ -67,16 +68,6 @@ function scoreOf({ configs }: Summary): number | null {
 async function readSummary(folder: TemporaryFolder, ...names: readonly string[]): Promise<Summary> {
   const path = folder.resolve('.thrice', 'runs', ...names, 'summary.json');
   return JSON.parse(await readFile(path, 'utf8')) as Summary;
-}
-
-/** The text of every file in a folder, by path. */
-async function textsIn(folder: string): Promise<ReadonlyMap<string, string>> {
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
-  const paths = entries
-    .filter((entry) => entry.isFile())
-    .map((entry) => join(entry.parentPath, entry.name));
-  const texts = paths.map(async (path) => [path, await readFile(path, 'utf8')] as const);
-  return new Map(await Promise.all(texts));
 }
 
 describe('thrice rescore', () => {
@@ -145,7 +136,7 @@ describe('thrice rescore', () => {
       folder.resolve('more.toml'),
       `replicates = 2\n${spec.replace('[prices', `${edited}[prices`)}`,
     );
-    const before = await textsIn(folder.resolve('.thrice/runs', group));
+    const before = await readFiles(folder.resolve('.thrice/runs', group));
 
     const { exitCode, stderr } = await callThrice(['rescore', group, '--spec', 'more.toml'], {
       cwd: folder.path,
@@ -155,7 +146,7 @@ describe('thrice rescore', () => {
     expect(stderr).toContain('more.toml: replicates: was 1, is 2\n');
     expect(stderr).toContain('more.toml: configs.a.temperature: was nothing, is 0.5\n');
     expect(stderr).toContain('more.toml: configs.b: was nothing, is "lab/a"\n');
-    expect(await textsIn(folder.resolve('.thrice/runs', group))).toEqual(before);
+    expect(await readFiles(folder.resolve('.thrice/runs', group))).toEqual(before);
   });
 
   it('refuses a scorer that cannot use the stored targets', async () => {

@@ -1,7 +1,6 @@
-import { readdir, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { type Fault, startSimulator } from '@thrice/simulator';
 import { describe, expect, it } from 'vitest';
+import { readFiles } from '../../support/folder-files.ts';
 import {
   type HttpServer,
   type ReceivedRequest,
@@ -72,13 +71,8 @@ describe('the webhook of a group', () => {
     expect(request?.path).toBe(HIDDEN_PATH);
     expect(textOf(request)).toMatch(new RegExp(`^${groupOf(ran)}: complete: 4 cells`));
     expect(request?.headers['webhook-signature']).toMatch(/^v1,[\w+/]{43}=$/);
-    const files = await readdir(at.folder.path, { recursive: true, withFileTypes: true });
-    const texts = await Promise.all(
-      files
-        .filter((file) => file.isFile())
-        .map(({ parentPath, name }) => readFile(join(parentPath, name), 'latin1')),
-    );
-    const leaks = [...texts, ran.stdout, ran.stderr].filter(
+    const files = await readFiles(at.folder.path, 'latin1');
+    const leaks = [...files.values(), ran.stdout, ran.stderr].filter(
       (text) => text.includes(HIDDEN_PATH.slice(-12)) || text.includes(SECRET.slice(6, 18)),
     );
     expect(leaks).toEqual([]);

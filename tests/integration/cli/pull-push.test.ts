@@ -1,5 +1,4 @@
-import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { join, relative } from 'node:path';
+import { readdir, rm, writeFile } from 'node:fs/promises';
 import {
   finalizeStretch,
   groupKey,
@@ -13,6 +12,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { pullFrom } from '../../../packages/cli/src/commands/pull.ts';
 import { pushTo } from '../../../packages/cli/src/commands/push.ts';
 import { type DynamoEmulator, startDynamo } from '../../support/aws-emulators.ts';
+import { readFiles } from '../../support/folder-files.ts';
 import { openQuietStage, type QuietStage } from '../../support/quiet-stage.ts';
 import { callThrice, fakeTerminal, type Outcome } from '../../support/run-thrice.ts';
 import { smallBenchmark } from '../../support/small-benchmark.ts';
@@ -90,16 +90,11 @@ async function groupOf(folder: TemporaryFolder): Promise<string> {
 
 /** All published files of the only group, without their times. */
 async function publishedFiles(folder: TemporaryFolder): Promise<ReadonlyMap<string, unknown>> {
-  const root = folder.resolve('.thrice', 'runs');
-  const entries = await readdir(root, { recursive: true, withFileTypes: true });
-  const files = entries.filter((entry) => entry.isFile());
-  const contents = await Promise.all(
-    files.map(async ({ parentPath, name }) => {
-      const text = await readFile(join(parentPath, name), 'utf8');
-      const content: unknown = name.endsWith('.json') ? JSON.parse(text, withoutTimes) : text;
-      return [join(relative(root, parentPath), name), content] as const;
-    }),
-  );
+  const files = await readFiles(folder.resolve('.thrice', 'runs'));
+  const contents = [...files].map(([path, text]) => {
+    const content: unknown = path.endsWith('.json') ? JSON.parse(text, withoutTimes) : text;
+    return [path, content] as const;
+  });
   return new Map(contents);
 }
 
