@@ -41,7 +41,10 @@ export function refuseSecrets(
   }: { readonly file: string; readonly stored: unknown; readonly terminal: Terminal },
 ): void {
   const text = JSON.stringify(stored);
-  const found = secretsOf(names, terminal).filter(({ value }) => text.includes(value));
+  // As JSON has it: a key may have a quotation mark or a backslash.
+  const found = secretsOf(names, terminal).filter(({ value }) =>
+    text.includes(JSON.stringify(value).slice(1, -1)),
+  );
   if (found.length === 0) return;
   throw invalidSpec(
     file,
