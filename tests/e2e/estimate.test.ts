@@ -39,6 +39,30 @@ describe('thrice estimate', () => {
     expect(JSON.parse(stdout)).toMatchObject({ cells, pilot: null });
   });
 
+  it('counts nothing for the cells whose calls an earlier group has bought, and run says the same first', async () => {
+    await using simulator = await startSimulator();
+    const prices = `max_tokens = 10\n${priceLines('a')}`;
+    const files = smallBenchmark({ url: simulator.url, more: prices });
+    await using folder = await temporaryFolder(files);
+    const at = { cwd: folder.path };
+    await callThrice(['run', 'benchmark.toml', '--label', 'paid', '--limit', '3'], at);
+    const again = ['benchmark.toml', '--replicates', '2', '--reuse', 'paid'];
+
+    const estimated = await callThrice(['estimate', ...again, '--json'], at);
+    const without = await callThrice(['estimate', 'benchmark.toml', '--limit', '1', '--json'], at);
+    const whole = await callThrice(['estimate', ...again, '--limit', '3'], at);
+    const ran = await callThrice(['run', ...again], at);
+
+    const { costUsd, calls } = JSON.parse(estimated.stdout) as Estimate;
+    expect(JSON.parse(estimated.stdout)).toMatchObject({ cells: 8, reusedCells: 3 });
+    expect(calls.expected).toBe(5);
+    const oneCell = (JSON.parse(without.stdout) as Estimate).costUsd.upper ?? 0;
+    expect((costUsd.upper ?? 0) / oneCell).toBeCloseTo(5, 1);
+    expect(whole.stdout).toContain('6 cells, 3 of them with calls of earlier groups, ');
+    expect(ran.stderr).toContain('8 cells, 3 of them with calls of earlier groups, ');
+    expect(simulator.stats().okCount).toBe(3 + 5);
+  });
+
   it('runs a pilot, which is paid, and predicts the cost of the run from it', async () => {
     await using simulator = await startSimulator();
     const more = priceLines('a');

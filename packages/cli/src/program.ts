@@ -23,6 +23,10 @@ const waitOption = [
   '--wait-for-quota',
   'wait for exhausted quotas to reset instead of pausing',
 ] as const;
+const reuseOption = [
+  '--reuse <groups...>',
+  'take the calls that these groups have bought, where the run asks the same',
+] as const;
 const budgetOption = [
   '--budget-usd <usd>',
   'hard cap on what the group may spend, in dollars; "none" lifts it',
@@ -100,10 +104,7 @@ function addStartCommands(program: Command, run: Run): void {
     )
     .option(...parallelOption)
     .option(...skipOption)
-    .option(
-      '--reuse <groups...>',
-      'take the calls that these groups have bought, where the run asks the same',
-    )
+    .option(...reuseOption)
     .option('--fresh', 'buy every call: take none of other configs, whatever the spec says')
     .option(...waitOption)
     .option('--detach', 'run in the background and return at once')
@@ -130,6 +131,7 @@ function addStartCommands(program: Command, run: Run): void {
     )
     .option(...parallelOption)
     .option(...skipOption)
+    .option(...reuseOption)
     .option(...folderOption)
     .option(...jsonOption)
     .action(run(async () => (await import('./commands/estimate.ts')).estimateBenchmark));

@@ -1,20 +1,21 @@
 import { type Pilot, readPilot, storePlan, withSimulator } from '@thrice/core';
 import { sum } from '../engine/sum.ts';
-import { openEngine, openPatterns } from '../local/compose-local.ts';
+import { openEngine, openExistingEngine, openPatterns } from '../local/compose-local.ts';
+import { findReusedGroups } from '../local/find-reused-groups.ts';
 import { runToCompletion } from '../local/run-to-completion.ts';
 import { renderEstimate } from '../render/estimate-view.ts';
 import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
 import { listenForStop } from '../shell/stop-signals.ts';
 import { plainText, type Terminal } from '../shell/terminal.ts';
 import { startBundledSimulator } from '../spec/bundled-simulator.ts';
-import { estimateRun } from '../spec/estimate-run.ts';
+import { estimateRun, findReusedCells } from '../spec/estimate-run.ts';
 import { type PreparedRun, prepareRun, type RunOptions } from '../spec/prepare-run.ts';
 
 /** Options of `thrice estimate`. */
 export interface EstimateOptions
   extends Pick<
     RunOptions,
-    'configs' | 'limit' | 'parallel' | 'replicates' | 'skipMissingKeys' | 'dir' | 'json'
+    'configs' | 'limit' | 'parallel' | 'replicates' | 'reuse' | 'skipMissingKeys' | 'dir' | 'json'
   > {
   /** Cells of each config to run and measure. */
   readonly pilot?: number;
@@ -32,12 +33,26 @@ export async function estimateBenchmark(
   // How the pilot ended is told already.
   if (typeof pilot === 'number') return pilot;
   const estimate = {
-    ...estimateRun(prepared, { pilot: pilot?.configs }),
+    ...estimateRun(prepared, {
+      pilot: pilot?.configs,
+      reused: await readReused(terminal, options, prepared),
+    }),
     pilot: pilot?.described ?? null,
   };
   if (options.json === true) terminal.print(JSON.stringify(estimate, null, 2));
   else terminal.print(plainText(renderEstimate(estimate, terminal.printColumns)));
   return exitCodes.complete;
+}
+
+/** Finds the cells that would be taken from earlier groups. */
+async function readReused(
+  terminal: Terminal,
+  options: Omit<EstimateOptions, 'pilot'>,
+  prepared: PreparedRun,
+): ReturnType<typeof findReusedCells> {
+  if (options.reuse === undefined) return new Map();
+  using engine = openExistingEngine(options.dir, terminal);
+  return await findReusedCells(prepared, await findReusedGroups(options, engine), engine);
 }
 
 /** A pilot that was run. */

@@ -10,8 +10,8 @@ import {
   withSimulator,
 } from '@thrice/core';
 import type { LocalEngine } from '@thrice/local';
-import { findGroup } from '../engine/find-group.ts';
 import { openEngine } from '../local/compose-local.ts';
+import { findReusedGroups } from '../local/find-reused-groups.ts';
 import { runToCompletion } from '../local/run-to-completion.ts';
 import { describeEstimate } from '../render/estimate-view.ts';
 import { reportNext } from '../render/next-command.ts';
@@ -21,7 +21,7 @@ import { showPath } from '../shell/show-path.ts';
 import { listenForStop, type StopSignals } from '../shell/stop-signals.ts';
 import { plainText, type Terminal } from '../shell/terminal.ts';
 import { startBundledSimulator } from '../spec/bundled-simulator.ts';
-import { estimateRun } from '../spec/estimate-run.ts';
+import { estimateRun, findReusedCells } from '../spec/estimate-run.ts';
 import { type PreparedRun, prepareRun, type RunOptions } from '../spec/prepare-run.ts';
 
 /** Interval and limit, ms, of the wait for a background process to register as a worker. */
@@ -53,19 +53,6 @@ function refuseContradictions({ reuse, fresh, stage }: RunOptions): void {
   throw new ThriceError({ code: 'invalid-argument', message: `--reuse: ${problem}` });
 }
 
-/** @throws {ThriceError} `unknown-group` for a group that is not in the store, or is being deleted. */
-async function findReused(
-  { reuse = [], dir }: RunOptions,
-  { ledger }: LocalEngine,
-): Promise<string[]> {
-  const groups: string[] = [];
-  for (const name of reuse.flatMap((names) => names.split(','))) {
-    const { group } = (await findGroup(ledger, name, folderFlag(dir))).header;
-    if (!groups.includes(group)) groups.push(group);
-  }
-  return groups;
-}
-
 async function runLocally(
   terminal: Terminal,
   options: RunOptions,
@@ -75,14 +62,16 @@ async function runLocally(
   await using simulator = await startBundledSimulator(spec, source, resolvePath);
   if (simulator !== undefined) terminal.error('lane sim: the answers are simulated');
   using engine = openEngine(options.dir, terminal);
-  const reuse = await findReused(options, engine);
+  const groups = await findReusedGroups(options, engine);
+  const reuse = groups.map(({ group }) => group);
   const draft = { ...prepared.draft, reuse };
   const reusesCalls = reuse.length > 0;
   const benchmark = withSimulator({ ...prepared.benchmark, reusesCalls }, simulator?.url);
   using signals = listenForStop();
   const { clock } = engine;
   const plan = { benchmark, draft, source, checked, skipped, clock, random: Math.random };
-  terminal.error(plainText(describeEstimate(estimateRun(prepared))));
+  const reused = await findReusedCells(prepared, groups, engine);
+  terminal.error(plainText(describeEstimate(estimateRun(prepared, { reused }))));
   if (options.detach === true)
     return await planAndDetach(plan, { terminal, engine, signals, options });
   const header = await storePlan(plan, engine);

@@ -3,10 +3,17 @@ import { countOf, cutList, type Estimate, type Estimated, renderTable } from '@t
 const UNKNOWN = 'unknown';
 
 /** Describes an estimate in one line, as in `360 cells, about $0.41 ($0.30 to $0.55), about 6 min`. */
-export function describeEstimate({ cells, costUsd, seconds, configs }: Estimate): string {
+export function describeEstimate({
+  cells,
+  reusedCells,
+  costUsd,
+  seconds,
+  configs,
+}: Estimate): string {
   const missing = describeMissing(configs);
   return [
     countOf(cells, 'cell'),
+    ...(reusedCells === 0 ? [] : [`${reusedCells} of them with calls of earlier groups`]),
     `${describeCost(costUsd)}${missing.length === 0 ? '' : ` (${missing.join('; ')})`}`,
     ...(seconds.upper === null && seconds.expected === null
       ? []

@@ -35,9 +35,10 @@ export interface CellFacts {
 /** The cells of one config in a plan. */
 export interface PlannedConfig {
   readonly config: Config;
-  /** Over all runs. */
+  /** Over all runs, without those whose call is reused. */
   readonly cells: number;
-  /** Of one run. */
+  readonly reusedCells: number;
+  /** Of one run, or of all. */
   readonly prompts: PromptSizes;
   readonly price: Price | undefined;
   /** Undefined without a pilot, or if none of its cells made a call. */
@@ -52,16 +53,29 @@ export interface Pilot {
 
 /** Estimates what a config will take: from its pilot, or else from its prompts. */
 export function estimateConfig(planned: PlannedConfig): ConfigEstimate {
-  const { config, cells, pilot } = planned;
+  const { config, cells, reusedCells, pilot } = planned;
+  const figures =
+    cells === 0 ? NOTHING : pilot === undefined ? fromPrompts(planned) : fromPilot(planned, pilot);
   return {
     config: config.name,
     model: modelRefOf(config),
-    cells,
-    ...(pilot === undefined ? fromPrompts(planned) : fromPilot(planned, pilot)),
+    cells: cells + reusedCells,
+    reusedCells,
+    ...figures,
   };
 }
 
-type Figures = Omit<ConfigEstimate, 'config' | 'model' | 'cells'>;
+type Figures = Omit<ConfigEstimate, 'config' | 'model' | 'cells' | 'reusedCells'>;
+
+/** What cells take that buy no call. */
+const NOTHING: Figures = {
+  calls: certain(0),
+  inputTokens: certain(0),
+  inputTokenBound: 0,
+  outputTokens: certain(0),
+  costUsd: certain(0),
+  missing: [],
+};
 
 function fromPilot({ config, cells, prompts, price }: PlannedConfig, pilot: Pilot): Figures {
   const totalOf = (pick: (cell: CellFacts) => number | null) =>
@@ -106,8 +120,8 @@ function known(amounts: readonly (number | null)[], cells: number): PredictedTot
   return sample.length < amounts.length ? UNKNOWN : predictedTotal(sample, cells);
 }
 
-/** A router that has one model left asks as a config of that model does. */
-function callsOnce({ solver, roles }: Config): boolean {
+/** Whether each cell of a config makes one call. A router that has one model left asks as a config of that model does. */
+export function callsOnce({ solver, roles }: Config): boolean {
   return solver === 'direct' || (solver === 'router' && roles.length === 1);
 }
 

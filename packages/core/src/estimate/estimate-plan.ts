@@ -6,6 +6,7 @@ import { billedTierOf } from '../pricing/price-usage.ts';
 import { addEstimates, type Estimate, UNKNOWN } from './estimate.ts';
 import { estimateConfig, type Pilot, type PlannedConfig } from './estimate-config.ts';
 import { estimateSeconds } from './estimate-seconds.ts';
+import type { ReusedCells } from './find-reused.ts';
 
 /** A plan to estimate. */
 export interface EstimatedPlan {
@@ -15,6 +16,8 @@ export interface EstimatedPlan {
   readonly promptSizes: ReadonlyMap<string, PromptSizes>;
   /** The cells of a pilot by config. @default none */
   readonly pilot?: ReadonlyMap<string, Pilot> | undefined;
+  /** The cells whose calls are taken from earlier groups, by config. @default none */
+  readonly reused?: ReadonlyMap<string, ReusedCells> | undefined;
   /** Where the calls are made: on one machine, whose limits are known, or in a stage. @default this machine */
   readonly isOnStage?: boolean;
 }
@@ -26,13 +29,16 @@ export function estimatePlan(plan: EstimatedPlan): Estimate {
     const planned = plannedConfig(config, plan);
     const lane = benchmark.lanes.get(config.lane);
     if (planned === undefined || lane === undefined) return [];
-    return [{ lane, estimate: estimateConfig(planned), pilot: planned.pilot }];
+    return [
+      { lane, cells: planned.cells, estimate: estimateConfig(planned), pilot: planned.pilot },
+    ];
   });
   const configs = timed.map(({ estimate }) => estimate);
   const total = (name: 'calls' | 'inputTokens' | 'outputTokens' | 'costUsd') =>
     addEstimates(configs.map((config) => config[name]));
   return {
     cells: configs.reduce((sum, { cells }) => sum + cells, 0),
+    reusedCells: configs.reduce((sum, { reusedCells }) => sum + reusedCells, 0),
     calls: total('calls'),
     inputTokens: total('inputTokens'),
     inputTokenBound: totalKnown(configs.map(({ inputTokenBound }) => inputTokenBound)),
@@ -47,15 +53,17 @@ export function estimatePlan(plan: EstimatedPlan): Estimate {
 /** Undefined for a config without cells. */
 function plannedConfig(
   config: Config,
-  { benchmark, cellCounts, promptSizes, pilot }: EstimatedPlan,
+  { benchmark, cellCounts, promptSizes, pilot, reused }: EstimatedPlan,
 ): PlannedConfig | undefined {
   const count = cellCounts.get(config.name) ?? 0;
   const prompts = promptSizes.get(config.name);
   if (count === 0 || prompts === undefined) return undefined;
+  const { cells: reusedCells, bought } = reused?.get(config.name) ?? { cells: 0, bought: prompts };
   return {
     config: { ...config, serviceTier: billedTierOf(config, benchmark.lanes.get(config.lane)) },
-    cells: count * benchmark.replicates,
-    prompts,
+    cells: count * benchmark.replicates - reusedCells,
+    reusedCells,
+    prompts: bought,
     price: benchmark.prices.get(modelRefOf(config)),
     pilot: pilot?.get(config.name),
   };

@@ -8,6 +8,8 @@ const SECONDS_PER_MINUTE = 60;
 /** The cells of one config, for the time that they take. */
 export interface TimedConfig {
   readonly lane: Lane;
+  /** Those that buy their calls. */
+  readonly cells: number;
   readonly estimate: ConfigEstimate;
   readonly pilot: Pilot | undefined;
 }
@@ -15,6 +17,7 @@ export interface TimedConfig {
 /** How long the calls of a config take one after the other, and the longest of them. */
 interface Work {
   readonly lane: Lane;
+  readonly cells: number;
   readonly estimate: ConfigEstimate;
   readonly busy: Estimated;
   readonly call: Estimated;
@@ -29,7 +32,7 @@ interface Work {
  * @param parallel - Cells in flight.
  */
 export function estimateSeconds(configs: readonly TimedConfig[], parallel: number): Estimated {
-  const works = configs.map(toWork);
+  const works = configs.filter(({ cells }) => cells > 0).map(toWork);
   if (works.length === 0) return { expected: 0, lower: 0, upper: 0 };
   const bounds = [
     timeWith(works, parallel),
@@ -50,19 +53,19 @@ export function estimateSeconds(configs: readonly TimedConfig[], parallel: numbe
   };
 }
 
-function toWork({ lane, estimate, pilot }: TimedConfig): Work {
+function toWork({ lane, cells, estimate, pilot }: TimedConfig): Work {
   if (pilot !== undefined) {
     const busy = predictedTotal(
       pilot.cells.map(({ seconds }) => seconds),
-      estimate.cells,
+      cells,
     );
     const slowest = Math.max(...pilot.cells.map(({ seconds }) => seconds));
-    return { lane, estimate, busy, call: { expected: slowest, lower: 0, upper: slowest } };
+    return { lane, cells, estimate, busy, call: { expected: slowest, lower: 0, upper: slowest } };
   }
   const limit = lane.timeoutMs / 1_000;
   const calls = estimate.calls.upper;
   const busy = { expected: null, lower: 0, upper: calls === null ? null : calls * limit };
-  return { lane, estimate, busy, call: { expected: null, lower: 0, upper: limit } };
+  return { lane, cells, estimate, busy, call: { expected: null, lower: 0, upper: limit } };
 }
 
 /** All calls, so many at a time: the last of them begins when the others leave it a place. */
@@ -88,8 +91,8 @@ function timeWith(works: readonly Work[], places: number): Estimated {
 
 function addOne(seconds: number | null, works: readonly Work[], places: number): number | null {
   const slowest = Math.max(...works.map(({ call }) => call.upper ?? 0));
-  const cells = works.reduce((sum, { estimate }) => sum + estimate.cells, 0);
-  return seconds === null || cells <= places ? seconds : seconds + slowest;
+  const count = works.reduce((sum, { cells }) => sum + cells, 0);
+  return seconds === null || count <= places ? seconds : seconds + slowest;
 }
 
 /** What each limit of a lane makes of its calls. */

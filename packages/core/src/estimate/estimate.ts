@@ -13,6 +13,8 @@ export interface ConfigEstimate {
   /** `lane/model` */
   readonly model: string;
   readonly cells: number;
+  /** Those whose call is taken from an earlier group, and costs nothing. */
+  readonly reusedCells: number;
   readonly calls: Estimated;
   readonly inputTokens: Estimated;
   /** More input tokens than this no tokenizer makes of the prompts; null without a bound. */
@@ -26,6 +28,7 @@ export interface ConfigEstimate {
 /** What a plan will take. */
 export interface Estimate {
   readonly cells: number;
+  readonly reusedCells: number;
   readonly calls: Estimated;
   readonly inputTokens: Estimated;
   readonly inputTokenBound: number | null;
