@@ -1,77 +1,136 @@
-import { type Fault, type Simulator, startSimulator } from '@thrice/simulator';
-import { expect, it } from 'vitest';
+import { readFile } from 'node:fs/promises';
+import type { Cloud } from '@thrice/local-cloud';
+import { startSimulator } from '@thrice/simulator';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { countOutcomes } from '../support/cell-rows.ts';
 import { openCloud } from '../support/cloud.ts';
-import { sendJson, startHttpServer } from '../support/http-server.ts';
+import {
+  canaryKey,
+  findLeaks,
+  hookPath,
+  hookSecret,
+  startEchoingServer,
+} from '../support/echoing-server.ts';
+import {
+  type HttpServer,
+  type ReceivedRequest,
+  sendJson,
+  startHttpServer,
+} from '../support/http-server.ts';
 import { requestsOf } from '../support/model-servers.ts';
 import { groupOf } from '../support/run-thrice.ts';
-import { pullRows, stageBenchmark, thriceIn } from '../support/stage.ts';
+import { smallBenchmark } from '../support/small-benchmark.ts';
+import { dumpStage, pullRows, stageBenchmark, thriceIn } from '../support/stage.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
+const NOTIFY = '[notify]\nwebhook_env = "THRICE_WEBHOOK"\nsecret_env = "THRICE_WEBHOOK_SECRET"\n';
 const QUESTIONS = 60;
-const ANSWERED_FIRST = 30;
-/** The concurrent invocations of a lane, by `stacks/lanes.ts`. */
-const IN_FLIGHT = 8;
+/** The requests that a quota refuses, by their number: in the middle, however long the others take. */
+const REFUSED: [number, number] = [31, 40];
 
-const onceEach = Array.from({ length: QUESTIONS }, () => 1);
+/** The lanes of the stage by the model of the server that they ask, with the variables of their keys. */
+const lanes: readonly (readonly [lane: string, model: string, variable: string])[] = [
+  ['mistral', 'a', 'MISTRAL_API_KEY'],
+  ['kimi', 'denied', 'KIMI_API_KEY'],
+  ['deepseek', 'unpaid', 'DEEPSEEK_API_KEY'],
+  ['grok', 'other', 'GROK_API_KEY'],
+];
 
-function okCountOf({ stats }: Simulator): number {
-  return [...stats().requestsByQuestion.values()].reduce((sum, { ok }) => sum + ok, 0);
+/** A benchmark with a config on each lane. */
+function benchmarkOn(url: string): Readonly<Record<string, string>> {
+  const tables = lanes.map(
+    ([lane, model]) =>
+      `[lanes.${lane}]\nbase_url = "${url}"\n[[configs]]\nname = "${model}"\nmodel = "${lane}/${model}"\nscorer = "includes"\n`,
+  );
+  const top = 'questions = "questions.jsonl"\nmax_attempts = 2\n';
+  return { ...smallBenchmark({ url }), 'benchmark.toml': [top, ...tables, NOTIFY].join('') };
 }
 
-it('resumes by itself when a quota that died in the middle of a run is back, and tells the webhook', async () => {
-  await using resources = new AsyncDisposableStack();
-  const exhausted: Fault = {
-    kind: 'usage-limit',
-    requests: [ANSWERED_FIRST + 1],
-    resetSeconds: 6,
-  };
-  const dying = resources.use(await startSimulator({ faults: { seed: 1, faults: [exhausted] } }));
-  const sound = resources.use(await startSimulator());
-  const webhook = resources.use(await startHttpServer((response) => sendJson(response, 'ok')));
-  const files = stageBenchmark({
-    url: dying.url,
-    questionCount: QUESTIONS,
-    configs: ['dying', 'sound'],
-    more: '[notify]\nwebhook_env = "THRICE_WEBHOOK"\nsecret_env = "THRICE_WEBHOOK_SECRET"\n',
+describe('a stage that nobody watches', () => {
+  const resources = new AsyncDisposableStack();
+  let cloud: Cloud;
+  let webhook: HttpServer;
+
+  /** What the webhook was told of a group. */
+  const toldOf = (group: string, event: string): readonly ReceivedRequest[] =>
+    webhook.requests.filter(({ body }) => {
+      const text = JSON.stringify(body);
+      return text.includes(group) && text.includes(`"thrice_${event}"`);
+    });
+
+  beforeAll(async () => {
+    webhook = resources.use(await startHttpServer((response) => sendJson(response, 'ok')));
+    const machine = {
+      ...Object.fromEntries(lanes.map(([, , variable]) => [variable, canaryKey])),
+      OPENAI_API_KEY: 'none',
+      THRICE_WEBHOOK: webhook.url.replace('/v1', hookPath),
+      THRICE_WEBHOOK_SECRET: hookSecret,
+    };
+    const onTestFailed = () => undefined;
+    cloud = resources.use(await openCloud({ machine, tickSeconds: 1, onTestFailed }));
   });
-  const spec = files['benchmark.toml']
-    .replace('[[configs]]', `[lanes.mistral]\nbase_url = "${sound.url}"\n\n[[configs]]`)
-    .replace('model = "sim/sound"', 'model = "mistral/sound"');
-  await using folder = await temporaryFolder({ ...files, 'benchmark.toml': spec });
-  const machine = {
-    MISTRAL_API_KEY: 'none',
-    THRICE_WEBHOOK: webhook.url,
-    THRICE_WEBHOOK_SECRET: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',
-  };
-  await using cloud = await openCloud({ machine, tickSeconds: 1 });
+  afterAll(() => resources.disposeAsync());
 
-  const running = thriceIn(cloud, folder.path, 'run', 'benchmark.toml', '--wait-for-quota');
-  const isTold = (event: string) =>
-    webhook.requests.some(({ body }) => JSON.stringify(body).includes(`thrice_${event}`));
-  await waitUntil('the webhook is told of the pause', () => isTold('pause'));
-  await dying.close();
-  const repaired = resources.use(await startSimulator({ port: Number(new URL(dying.url).port) }));
-  const ran = await running;
-  await waitUntil('the webhook is told of the end', () => isTold('end'));
-  const group = groupOf(ran);
-  const outcomes = [
-    countOutcomes(await pullRows(cloud, folder.path, group, 'dying')),
-    countOutcomes(await pullRows(cloud, folder.path, group, 'sound')),
-  ];
+  it('resumes by itself when a quota that died in the middle of a run is back, and tells the webhook', async () => {
+    await using dying = await startSimulator({
+      faults: { seed: 1, faults: [{ kind: 'usage-limit', requests: REFUSED, resetSeconds: 2 }] },
+    });
+    await using sound = await startSimulator();
+    const files = stageBenchmark({
+      url: dying.url,
+      questionCount: QUESTIONS,
+      configs: ['dying', 'sound'],
+      more: NOTIFY,
+    });
+    const spec = files['benchmark.toml']
+      .replace('[[configs]]', `[lanes.openai]\nbase_url = "${sound.url}"\n\n[[configs]]`)
+      .replace('model = "sim/sound"', 'model = "openai/sound"');
+    await using folder = await temporaryFolder({ ...files, 'benchmark.toml': spec });
 
-  expect(ran.exitCode).toBe(0);
-  expect(outcomes).toEqual([{ scored: QUESTIONS }, { scored: QUESTIONS }]);
-  expect([okCountOf(dying), okCountOf(repaired)]).toEqual([
-    ANSWERED_FIRST,
-    QUESTIONS - ANSWERED_FIRST,
-  ]);
-  expect(dying.stats().faultCounts['usage-limit']).toBeLessThan(2 * IN_FLIGHT);
-  expect([...requestsOf(sound, 'sound').values()]).toEqual(onceEach);
-  const [first] = webhook.requests;
-  expect(first?.headers['webhook-signature']).toMatch(/^v1,/);
-  const texts = webhook.requests.map(({ body }) => String(body['text']));
-  expect(texts.at(-1)).toBe(`${group}: complete: ${2 * QUESTIONS} cells`);
-  expect(texts.filter((text) => text.includes('complete'))).toHaveLength(1);
+    const ran = await thriceIn(cloud, folder.path, 'run', 'benchmark.toml', '--wait-for-quota');
+    const group = groupOf(ran);
+    await waitUntil('the webhook is told of the end', () => toldOf(group, 'end').length > 0);
+    const outcomes = [
+      countOutcomes(await pullRows(cloud, folder.path, group, 'dying')),
+      countOutcomes(await pullRows(cloud, folder.path, group, 'sound')),
+    ];
+
+    expect(ran.exitCode).toBe(0);
+    expect(outcomes).toEqual([{ scored: QUESTIONS }, { scored: QUESTIONS }]);
+    const answers = [...dying.stats().requestsByQuestion.values()].map(({ ok }) => ok);
+    expect(answers).toEqual(Array.from({ length: QUESTIONS }, () => 1));
+    expect(dying.stats().faultCounts['usage-limit']).toBe(REFUSED[1] - REFUSED[0] + 1);
+    expect([...requestsOf(sound, 'sound').values()]).toEqual(answers);
+    const [end, ...others] = toldOf(group, 'end');
+    expect(others).toEqual([]);
+    expect(end?.headers['webhook-signature']).toMatch(/^v1,/);
+    expect(end?.body['text']).toBe(`${group}: complete: ${2 * QUESTIONS} cells`);
+  });
+
+  it('keeps keys that vendors echo out of the table, the bucket, the logs, the webhook and what commands show', async () => {
+    await using server = await startEchoingServer();
+    await using folder = await temporaryFolder(benchmarkOn(server.url));
+
+    const ran = await thriceIn(cloud, folder.path, 'run', 'benchmark.toml');
+    const shown = [ran, await thriceIn(cloud, folder.path, 'dlq', 'ls', '--json')];
+    const group = groupOf(ran);
+    await waitUntil('the webhook is told of the pause', () => toldOf(group, 'pause').length > 0);
+
+    const keys = server.requests.map(({ headers }) => headers.authorization);
+    expect(new Set(keys)).toEqual(new Set([`Bearer ${canaryKey}`]));
+    expect(ran.exitCode).toBe(2);
+    const stage = await dumpStage(cloud);
+    const stored = [...stage.values()].join('\n');
+    const codes = ['invalid-request', 'model-unavailable', 'auth-failed', 'quota-exhausted'];
+    expect(codes.filter((code) => !stored.includes(code))).toEqual([]);
+    expect(stored.includes('42 [key] [key]')).toBe(true);
+    const log = await readFile(cloud.logPath, 'utf8');
+    const streams = [
+      ['log', log],
+      ...shown.map(({ stdout, stderr }) => ['a stream', stdout + stderr]),
+      ...webhook.requests.map(({ body }) => ['the webhook', JSON.stringify(body)]),
+    ].map(([name = '', text = '']) => [name, text] as const);
+    expect(findLeaks([...stage, ...streams])).toEqual([]);
+  });
 });
