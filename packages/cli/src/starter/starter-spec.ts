@@ -12,6 +12,7 @@ name = "my-benchmark"              # how the names of its groups begin
 questions = "questions.jsonl"      # one JSON object per line: id, question, choices, target, tags
 replicates = 3                     # asks everything three times, to see how much the answers vary
 parallel = 8                       # at most 8 calls at a time
+# budget_usd = 5.0                 # never spends more; each config then needs max_tokens
 
 # A lane is a provider account. These are built in, each with the variable that holds its key:
 #   openai OPENAI_API_KEY    anthropic ANTHROPIC_API_KEY    gemini GEMINI_API_KEY    kimi KIMI_API_KEY
@@ -25,7 +26,8 @@ behaviour = "simulated-models.json"     # how often each simulated model is righ
 # base_url = "http://127.0.0.1:8000/v1"
 # api_key_env = "LAB_API_KEY"           # leave it out if the server needs no key
 
-# What tokens cost, USD per million. Without a price, the cost of a model is unknown, not 0.
+# What tokens cost, USD per million. The vendors' prices are built in; any other model without a price has an
+# unknown cost, not 0.
 [prices."sim/small"]
 input = 0.10
 output = 0.40
