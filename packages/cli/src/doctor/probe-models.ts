@@ -109,13 +109,15 @@ async function probe(
     .send({ ...request, lane, cell, step: 'answer' }, new AbortController().signal)
     .catch(toThriceError);
   if (response instanceof ThriceError) {
-    const latencyMs = response.details.latencyMs ?? null;
-    return { ...about, isFine: false, ...NOTHING, latencyMs, error: describeError(response) };
+    const { latencyMs } = response.details;
+    const took = latencyMs === undefined ? null : Math.round(latencyMs);
+    return { ...about, isFine: false, ...NOTHING, latencyMs: took, error: describeError(response) };
   }
   const policy = config.servedModel ?? lane.servedModel;
   const other = policy === 'allow' ? undefined : findOtherModel(response, role.model);
   const fault = response.fault ?? other;
-  const { servedModel, latencyMs, finishReason, usage } = response;
+  const { servedModel, finishReason, usage } = response;
+  const latencyMs = Math.round(response.latencyMs);
   const { inputTokens, outputTokens } = usage;
   const costUsd = priceUsage(benchmark.prices.get(modelRefOf(role)), usage);
   return {
