@@ -146,6 +146,19 @@ describe('the summary table', () => {
     expect(text.split('\n').filter((line) => line.length > 40)).toEqual([]);
   });
 
+  it('shows a cost of 0, as of answers that another group has bought, and omits one that is unknown', () => {
+    const headOf = (costUsd: number | null) => {
+      const builder = new SummaryBuilder(aGroupHeader({ group: 'demo-20260102T030405Z' }), 0.98);
+      builder.add(aCellRow({ costUsd, calls: [aCall({ costUsd })] }));
+      return renderSummary(builder.build(), 'text')
+        .split('\n')
+        .find((line) => line.startsWith('config'));
+    };
+
+    expect(headOf(0)).toMatch(/ cost /);
+    expect(headOf(null)).not.toMatch(/ cost /);
+  });
+
   it('omits columns without figures from the text form', () => {
     expect(renderSummary(wholeSummary(), 'text')).toBe(
       [

@@ -17,6 +17,8 @@ export interface SummaryColumn<Value = unknown> {
   readonly names: readonly string[];
   /** True if the text form omits the column while no config has a figure other than none or 0. */
   readonly isHiddenWhenEmpty?: boolean;
+  /** True if the text form omits the column while no config has a figure; it shows a 0. */
+  readonly isHiddenWhenUnknown?: boolean;
   /** True if Markdown omits the column then, too: it is about few groups. */
   readonly isRare?: boolean;
   /** What it counts, for a reader who knows the table only. */
@@ -74,7 +76,8 @@ export const summaryColumns: readonly SummaryColumn[] = [
   column({
     title: 'cost',
     names: ['costUsd'],
-    isHiddenWhenEmpty: true,
+    // Answers that another group has bought cost nothing, which is worth a column.
+    isHiddenWhenUnknown: true,
     value: totalOfKnown(({ costUsd }) => costUsd),
     format: formatDollars,
   }),

@@ -65,11 +65,12 @@ function shownColumns(
   columns: readonly SummaryColumn[],
   form: TableForm,
 ): readonly SummaryColumn[] {
-  return columns.filter(
-    ({ isHiddenWhenEmpty, isRare, value, format }) =>
-      (form === 'text' ? isHiddenWhenEmpty : isRare) !== true ||
-      !configs.every((config) => emptyCells.has(format(value(config)))),
-  );
+  return columns.filter(({ isHiddenWhenEmpty, isHiddenWhenUnknown, isRare, value, format }) => {
+    if (form === 'text' && isHiddenWhenUnknown === true)
+      return configs.some((config) => value(config) !== null);
+    if ((form === 'text' ? isHiddenWhenEmpty : isRare) !== true) return true;
+    return !configs.every((config) => emptyCells.has(format(value(config))));
+  });
 }
 
 function renderColumns(
