@@ -41,6 +41,7 @@ async function follow(command: string, folder: TemporaryFolder): Promise<Outcome
     CONFIG: 'a',
     ID: 'q1',
     SPEC: 'benchmark.toml',
+    FILE: 'benchmark.toml',
   };
   const [, ...argv] = command.split(' ').map((word) => names[word] ?? word);
   return await call(folder, argv[0] === 'show' ? await nameRun(argv, folder) : argv);
@@ -101,6 +102,24 @@ describe('the advice of docs/errors.md', () => {
       /1 x model-timeout: no answer within 1 s; raise timeout_s, then thrice resume \S+ --spec \S*benchmark\.toml\n/,
     );
     expect([ran, ...followed].map(({ exitCode }) => exitCode)).toEqual([1, 1, 0]);
+  });
+
+  it('takes the edits that leave the questions asked as they were, once the others are undone (spec-changed)', async () => {
+    await using trial = await startTrial([]);
+    const { folder } = trial;
+    await call(folder, ['run', 'benchmark.toml', '--label', 'trial']);
+    const spec = await readFile(folder.resolve('benchmark.toml'), 'utf8');
+    const [command = ''] = advisedCommands('spec-changed');
+
+    await writeFile(folder.resolve('benchmark.toml'), `${spec}\ntemperature = 1\n`);
+    const refused = await follow(command, folder);
+    await writeFile(folder.resolve('benchmark.toml'), `timeout_s = 60\n${spec}`);
+    const taken = await follow(command, folder);
+
+    expect(refused).toMatchObject({ exitCode: 64 });
+    expect(refused.stderr).toContain('[spec-changed]');
+    expect(taken).toMatchObject({ exitCode: 0 });
+    expect(taken.stderr).toContain('edited: timeout_s: was 120, is 60');
   });
 
   it('rewrites a damaged result file from the ledger (invalid-file)', async () => {
