@@ -1,14 +1,58 @@
+import type { CellRow } from '../../domain/cell.ts';
+import { ThriceError } from '../../errors.ts';
+import { bbhSizeOf } from '../../results/bbh-averages.ts';
 import type { ExportedRun } from '../result-format.ts';
-import { echoMetaSchema, echoRowSchema } from './echo-row.ts';
+import { type EchoMeta, echoMetaSchema, parseTask } from './echo-row.ts';
+import { toEchoRow } from './to-echo-row.ts';
 
 /** Writes a run as Echo does: byte for byte the file that it was imported from, where that was whole. */
-export function* writeEcho({ header, rows }: ExportedRun): Iterable<string> {
-  const head = header.imported?.head ?? null;
-  if (head !== null) yield `${toPython(echoMetaSchema.parse(head))}\n`;
-  const imported = rows.flatMap((row) => row.imported ?? []);
-  for (const { row } of imported.toSorted((left, right) => left.position - right.position)) {
-    yield `${toPython(echoRowSchema.parse(row))}\n`;
+export function* writeEcho(run: ExportedRun): Iterable<string> {
+  const meta = metaOf(run);
+  if (meta !== undefined) yield `${toPython(meta)}\n`;
+  for (const row of inOrder(run.rows)) {
+    const written = toEchoRow(row);
+    if (written !== undefined) yield `${toPython(written)}\n`;
   }
+}
+
+/** The rows of a file as they were there, all others task by task. */
+function inOrder(rows: readonly CellRow[]): readonly CellRow[] {
+  const tasks = new Map([...new Set(rows.map(({ id }) => id))].map((id, place) => [id, place]));
+  const placeOf = ({ id, imported }: CellRow) => imported?.position ?? tasks.get(id) ?? 0;
+  return rows.toSorted((left, right) => placeOf(left) - placeOf(right));
+}
+
+/** @throws {ThriceError} `unsupported` for questions that a first line of Echo cannot plan. */
+function metaOf({ header, rows }: ExportedRun): EchoMeta | undefined {
+  const { imported, configs } = header;
+  if (imported !== undefined) {
+    return imported.head === null ? undefined : echoMetaSchema.parse(imported.head);
+  }
+  const itemsOf = new Map<string, Set<number>>();
+  for (const { id } of rows) {
+    const { subtask, index = 0 } = parseTask(id) ?? {};
+    // HumanEval; toEchoRow refuses what is neither.
+    if (subtask === undefined) return undefined;
+    itemsOf.set(subtask, (itemsOf.get(subtask) ?? new Set()).add(index));
+  }
+  const all = [...itemsOf.values()].flatMap((items) => [...items]);
+  const start = all.reduce((least, index) => Math.min(least, index), Number.POSITIVE_INFINITY);
+  const end = all.reduce((most, index) => Math.max(most, index + 1), 0);
+  for (const [subtask, items] of itemsOf) {
+    if (items.size === Math.min(end, bbhSizeOf(subtask) ?? end) - start) continue;
+    throw new ThriceError({
+      code: 'unsupported',
+      message: `items of "${subtask}": expected all of ${start} to ${end - 1}, as of the other subtasks, received ${items.size} of them; Echo's first line plans the same items of each subtask, as select = { per_tag = { tag = "subtask", limit = 33 } } does`,
+    });
+  }
+  return {
+    _meta: true,
+    benchmark: 'bbh',
+    subtasks: [...itemsOf.keys()],
+    n_per_subtask: end - start,
+    start,
+    arms: configs.filter(({ cells }) => cells > 0).map(({ config }) => config),
+  };
 }
 
 /** JSON as Python's `json.dumps` prints it: blanks between items, ASCII only. */
@@ -22,7 +66,6 @@ function toPython(value: unknown): string {
   });
   return `{${items.join(', ')}}`;
 }
-
 function toAscii(text: string): string {
   return JSON.stringify(text).replaceAll(
     /[^ -~]/g,
