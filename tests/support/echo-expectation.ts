@@ -3,6 +3,15 @@ import { join } from 'node:path';
 import * as z from 'zod';
 import { sharedDataDir } from './shared-data.ts';
 
+const alignmentSchema = z.object({
+  same: z.int(),
+  of: z.int(),
+  tp: z.int(),
+  false_escalate: z.int(),
+  missed_escalate: z.int(),
+  never_escalate_same: z.int(),
+  kappa: z.number().nullable(),
+});
 const armSchema = z.object({
   n: z.int(),
   passed: z.int(),
@@ -15,6 +24,16 @@ const armSchema = z.object({
   unparsed: z.int(),
   calls: z.int(),
   by_subtask: z.record(z.string(), z.array(z.int())).default({}),
+  escalated: z.int(),
+  mean_wall_seconds: z.number(),
+  cost_flat_raw: z.number().nullable(),
+  cost_priced_raw: z.number(),
+  cost_priced_verdicts: z.number(),
+  oracle_alignment_raw: alignmentSchema.optional(),
+  oracle_alignment_verdicts: alignmentSchema.optional(),
+  vs_sonnet_only: z
+    .object({ pairs: z.int(), only_this: z.int(), only_sonnet: z.int(), p_exact: z.number() })
+    .optional(),
 });
 const expectedSchema = z.object({
   files: z.record(
@@ -44,7 +63,52 @@ export interface EchoExpectation {
     readonly ratios: readonly number[];
     /** Passed rows, rows with a grade, rows. */
     readonly bySubtask: Readonly<Record<string, readonly number[]>>;
+    /** In the form of `summarize --view echo`, rounded. */
+    readonly view: object;
   }[];
+}
+
+function viewOf(arm: string, each: z.infer<typeof armSchema>): object {
+  const {
+    oracle_alignment_raw: all,
+    oracle_alignment_verdicts: scored,
+    vs_sonnet_only: sonnet,
+  } = each;
+  return {
+    config: arm,
+    rows: each.n,
+    passed: each.passed,
+    scored: each.verdicts,
+    calls: each.calls,
+    escalated: arm.startsWith('echo-') ? each.escalated : null,
+    meanSeconds: each.mean_wall_seconds,
+    units: {
+      flat: each.cost_flat_raw,
+      priced: each.cost_priced_raw,
+      pricedScored: each.cost_priced_verdicts,
+    },
+    oracle: all && scored ? { all: alignmentOf(all), scored: alignmentOf(scored) } : null,
+    sonnet: sonnet
+      ? {
+          pairs: sonnet.pairs,
+          onlyThis: sonnet.only_this,
+          onlySonnet: sonnet.only_sonnet,
+          pValue: sonnet.p_exact,
+        }
+      : null,
+  };
+}
+
+function alignmentOf(each: z.infer<typeof alignmentSchema>): object {
+  return {
+    tasks: each.of,
+    same: each.same,
+    bothEscalate: each.tp,
+    falseEscalate: each.false_escalate,
+    missedEscalate: each.missed_escalate,
+    neverEscalate: each.never_escalate_same,
+    kappa: each.kappa,
+  };
 }
 
 /** Reads what is known of the published files, by their names. */
@@ -66,6 +130,7 @@ export function readEchoExpectation(): ReadonlyMap<string, EchoExpectation> {
           calls: each.calls,
           ratios: [each.coverage, each.score, each.score_lower, each.score_upper, ...each.wilson95],
           bySubtask: each.by_subtask,
+          view: viewOf(arm, each),
         })),
       },
     ]),

@@ -333,6 +333,7 @@ export {
   planGroup,
   storePlan,
 } from './groups/plan-group.ts';
+export { readRun } from './groups/read-run.ts';
 export {
   type ReconcilerEvent,
   type ReconcilerStores,
@@ -488,6 +489,8 @@ export { createSelector } from './spec/questions/select-questions.ts';
 export { checkTemplate, renderPrompt } from './spec/render-prompt.ts';
 export { defaultName, withSimulator } from './spec/resolve-benchmark.ts';
 export { type Vendor, vendorOf } from './spec/vendors.ts';
+export { cohenKappa } from './statistics/cohen-kappa.ts';
+export { mcnemarTest } from './statistics/mcnemar-test.ts';
 export { mean } from './statistics/mean.ts';
 export { quantile } from './statistics/quantile.ts';
 export { sampleVariance } from './statistics/sample-variance.ts';

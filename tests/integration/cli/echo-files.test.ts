@@ -156,7 +156,8 @@ describe.runIf(hasSharedData)('the published files of Echo', () => {
     expect(imports).toHaveLength(10);
     for (const imported of imports) {
       const name = basename(imported.file);
-      expect([name, viewFile(imported)]).toEqual([name, expected.get(name)]);
+      const viewed = await thrice(folder, 'summarize', imported.group, '--view', 'echo', '--json');
+      expect([name, viewFile(imported, viewed)]).toEqual([name, expected.get(name)]);
       const exported = await thrice(folder, 'export', imported.group, '--format', 'echo');
       expect(exported.stdout === readFileSync(imported.file, 'utf8')).toBe(true);
       expect(await thrice(folder, 'verify', imported.group)).toMatchObject({ exitCode: 0 });
@@ -243,13 +244,14 @@ function readdirIfThere(folder: string): readonly string[] {
 }
 
 /** Ratios are rounded as `expected.json` has them. */
-function viewFile({ notices, unscored, summary }: Imported): EchoExpectation {
+function viewFile({ notices, unscored, summary }: Imported, viewed: Outcome): EchoExpectation {
+  const { configs } = JSON.parse(viewed.stdout, rounded) as { readonly configs: readonly object[] };
   const isFlagged = notices.some((notice) => notice.startsWith('pre-isolation'));
   return {
     tasks: summary.questions,
     harness: isFlagged ? 'pre-isolation' : 'isolated',
     unscored: unscored.map(({ config, id }) => `${config} ${id}`).toSorted(),
-    arms: summary.configs.map(({ config, replicates: [figures], byTag }) => ({
+    arms: summary.configs.map(({ config, replicates: [figures], byTag }, index) => ({
       arm: config,
       rows: figures?.questions,
       passed: figures?.correct,
@@ -268,6 +270,16 @@ function viewFile({ notices, unscored, summary }: Imported): EchoExpectation {
           [tag.correct, tag.scored + tag.unparsed, tag.cells],
         ]),
       ),
+      view: configs[index] ?? {},
     })),
   };
+}
+
+/** Python rounds a half to the even neighbor. */
+function rounded(key: string, value: unknown): unknown {
+  if (typeof value !== 'number') return value;
+  const unit = key === 'meanSeconds' ? 1e2 : 1e4;
+  const below = Math.floor(value * unit);
+  const isHalf = Math.abs(value * unit - below - 0.5) < 1e-9;
+  return (isHalf ? below + (below % 2) : Math.round(value * unit)) / unit;
 }

@@ -1,14 +1,7 @@
 import { rename, writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import {
-  type CellRow,
-  findFormat,
-  plannedConfigs,
-  readRows,
-  ThriceError,
-  withCurrentGrading,
-} from '@thrice/core';
-import { findRuns } from '../engine/find-group.ts';
+import { findFormat, readRun, ThriceError } from '@thrice/core';
+import { findRuns, onlyRun } from '../engine/find-group.ts';
 import { openExistingEngine, openPatterns } from '../local/compose-local.ts';
 import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
 import { folderFlag } from '../shell/place-flags.ts';
@@ -41,21 +34,9 @@ export async function exportGroup(
   using engine = openExistingEngine(options.dir, terminal);
   using patterns = openPatterns();
   const { group, runs } = await findRuns(engine.ledger, name, folderFlag(options.dir));
-  const [run, other] = runs;
-  if (run === undefined || other !== undefined) {
-    throw new ThriceError({
-      code: 'invalid-argument',
-      message: `"${name}": expected one run, received a group of ${runs.length}; choose one of ${runs.join(', ')}`,
-    });
-  }
-  const { header } = group;
+  const run = onlyRun(runs, name);
   const stores = { ledger: engine.ledger, blobs: engine.blobs, patterns };
-  const benchmark = await withCurrentGrading(header, group.benchmark, engine.blobs);
-  const rows: CellRow[] = [];
-  for (const config of plannedConfigs(header, benchmark)) {
-    for await (const row of readRows(header, run, config, stores)) rows.push(row);
-  }
-  const lines = format.write({ header, rows });
+  const lines = format.write(await readRun(group, run, stores));
   if (out === undefined) {
     for (const line of lines) terminal.print(line.slice(0, -1));
     return exitCodes.complete;

@@ -18,7 +18,7 @@ import {
   withCurrentGrading,
 } from '@thrice/core';
 import type { Engine } from '../engine/engine.ts';
-import { findRuns } from '../engine/find-group.ts';
+import { findRuns, onlyRun } from '../engine/find-group.ts';
 import { openEngine } from '../engine/open-engine.ts';
 import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
 import { plainText, type Terminal } from '../shell/terminal.ts';
@@ -58,13 +58,7 @@ async function showCell(
 ): Promise<ExitCode> {
   using engine = await openEngine(options, terminal);
   const { group, runs } = await findRuns(engine.ledger, runName, engine.flag);
-  const [run, other] = runs;
-  if (run === undefined || other !== undefined) {
-    throw new ThriceError({
-      code: 'invalid-argument',
-      message: `"${runName}": expected one run, received a group of ${runs.length}; choose one of ${runs.join(', ')}`,
-    });
-  }
+  const run = onlyRun(runs, runName);
   const { configs } = await withCurrentGrading(group.header, group.benchmark, engine.blobs);
   const [config] = chooseConfigs(configs, [configName], '');
   if (config === undefined) return exitCodes.usage;

@@ -1,13 +1,19 @@
 import {
+  findFormat,
+  type LoadedGroup,
+  type ResultFormat,
+  readRun,
   renderSummary,
+  renderTable,
   renderTagTable,
   type Summary,
   suggestName,
+  type TableForm,
   ThriceError,
 } from '@thrice/core';
 import { countSummary } from '../engine/count-summary.ts';
-import type { EngineOptions } from '../engine/engine.ts';
-import { findGroup, newestGroup } from '../engine/find-group.ts';
+import type { Engine, EngineOptions } from '../engine/engine.ts';
+import { findGroup, newestGroup, onlyRun } from '../engine/find-group.ts';
 import { openEngine } from '../engine/open-engine.ts';
 import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
 import { plainText, type Terminal } from '../shell/terminal.ts';
@@ -18,6 +24,7 @@ export interface SummarizeOptions extends EngineOptions {
   readonly md?: boolean;
   readonly csv?: boolean;
   readonly by?: string;
+  readonly view?: string;
   readonly json?: boolean;
 }
 
@@ -33,18 +40,26 @@ export async function summarizeGroup(
       message: `summarize: expected a group or --latest, received both: "${name}" and --latest; leave one of them out`,
     });
   }
+  if (options.by !== undefined && options.view !== undefined) {
+    throw new ThriceError({
+      code: 'invalid-argument',
+      message: 'summarize: expected --by or --view, received both; leave one of them out',
+    });
+  }
+  const format = options.view === undefined ? undefined : findFormat(options.view);
   using engine = await openEngine(options, terminal);
   const group =
     name === undefined
       ? await newestGroup(engine.ledger)
       : await findGroup(engine.ledger, name, engine.flag);
+  if (format !== undefined) return await printView(group, format, { engine, terminal, options });
   const summary = await countSummary(group, engine);
   if (options.by !== undefined) checkTag(options.by, summary);
   if (options.json === true) {
     terminal.print(JSON.stringify(summary, null, 2));
     return exitCodes.complete;
   }
-  const form = options.csv === true ? 'csv' : options.md === true ? 'md' : 'text';
+  const form = formOf(options);
   const width = terminal.printColumns;
   const tables = [
     // A CSV document is one table.
@@ -54,6 +69,39 @@ export async function summarizeGroup(
     ...(options.by === undefined ? [] : [renderTagTable(summary, options.by, form, width)]),
   ];
   terminal.print(plainText(tables.map((table) => table.trimEnd()).join('\n\n')));
+  return exitCodes.complete;
+}
+
+function formOf({ csv, md }: SummarizeOptions): TableForm {
+  return csv === true ? 'csv' : md === true ? 'md' : 'text';
+}
+
+/** Prints what another tool says of a group with one run. */
+async function printView(
+  group: LoadedGroup,
+  format: ResultFormat,
+  {
+    engine,
+    terminal,
+    options,
+  }: {
+    readonly engine: Engine;
+    readonly terminal: Terminal;
+    readonly options: SummarizeOptions;
+  },
+): Promise<ExitCode> {
+  const { group: name, runs } = group.header;
+  const view = format.view(await readRun(group, onlyRun(runs, name), engine));
+  if (options.json === true) {
+    terminal.print(
+      JSON.stringify({ group: name, view: format.name, configs: view.figures }, null, 2),
+    );
+    return exitCodes.complete;
+  }
+  const form = formOf(options);
+  const table = renderTable(view.header, view.rows, form, terminal.printColumns).trimEnd();
+  const legend = form === 'csv' ? '' : `\n\n${view.legend.join('\n')}`;
+  terminal.print(plainText(`${table}${legend}`));
   return exitCodes.complete;
 }
 

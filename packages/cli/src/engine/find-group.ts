@@ -86,6 +86,21 @@ export function chooseNewest([newest]: readonly GroupRecord[]): LoadedGroup {
 }
 
 /**
+ * Returns the only one of some runs.
+ *
+ * @param name - What they were found by.
+ * @throws {ThriceError} `invalid-argument` for several.
+ */
+export function onlyRun(runs: readonly string[], name: string): string {
+  const [run, other] = runs;
+  if (run !== undefined && other === undefined) return run;
+  throw new ThriceError({
+    code: 'invalid-argument',
+    message: `"${name}": expected one run, received a group of ${runs.length}; choose one of ${runs.join(', ')}`,
+  });
+}
+
+/**
  * Finds a run by its name, or all runs of a group by the group's name, prefix or label.
  *
  * @throws {ThriceError} `unknown-group` when no run or group matches.

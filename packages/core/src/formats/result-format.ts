@@ -36,6 +36,16 @@ export interface ExportedRun {
   readonly rows: readonly CellRow[];
 }
 
+/** What a tool says of a run beside its scores: as JSON, and as a table with a line for each config. */
+export interface FormatView {
+  /** One for each config. */
+  readonly figures: readonly object[];
+  readonly header: readonly string[];
+  readonly rows: readonly (readonly string[])[];
+  /** What the columns mean, a line each. */
+  readonly legend: readonly string[];
+}
+
 /** A format in which other tools keep their results. One file a format; the registry lists them. */
 export interface ResultFormat {
   readonly name: string;
@@ -60,6 +70,12 @@ export interface ResultFormat {
    * @throws {ThriceError} `unsupported` for what the format has no place for.
    */
   write(run: ExportedRun): Iterable<string>;
+  /**
+   * Computes the figures that the tool itself would publish of a run.
+   *
+   * @throws {ThriceError} `unsupported`, as {@link write}.
+   */
+  view(run: ExportedRun): FormatView;
 }
 
 /** A row of a cell that was not answered. */

@@ -2,6 +2,7 @@ import type { ResultFormat } from '../result-format.ts';
 import { echoRowSchema } from './echo-row.ts';
 import { gradeEchoRow } from './grade-echo-row.ts';
 import { readEcho } from './read-echo.ts';
+import { viewEcho } from './view-echo.ts';
 import { writeEcho } from './write-echo.ts';
 
 /**
@@ -19,4 +20,5 @@ export const echoFormat: ResultFormat = {
     return data && gradeEchoRow(data, error);
   },
   write: writeEcho,
+  view: viewEcho,
 };
