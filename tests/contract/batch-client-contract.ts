@@ -2,6 +2,7 @@ import {
   type BatchClient,
   type BatchRequest,
   type Lane,
+  type LostBatch,
   type Protocol,
   ThriceError,
 } from '@thrice/core';
@@ -35,6 +36,9 @@ async function start(
     simulator,
     lane,
     client,
+    get nowMs() {
+      return nowMs;
+    },
     pass: (seconds: number) => {
       nowMs += seconds * 1000;
     },
@@ -160,19 +164,42 @@ export function describeBatchClientContract(protocol: Protocol, openClient: Open
       });
     });
 
-    it('finds a batch by the name that its caller gave it, where the vendor keeps it', async () => {
-      await using vendor = await startVendor();
+    it('finds a batch whose submission had no response, once it has ended at the latest', async () => {
+      await using vendor = await startVendor({ seconds: 100 });
       const { client, lane } = vendor;
+      const sentAtMs = vendor.nowMs;
+      const customIds = new Set(ids);
+      const find = async (parts: Partial<LostBatch> = {}) =>
+        await client.find(
+          lane,
+          { batchId: 'b1', sentAtMs, customIds, others: new Set(), ...parts },
+          never,
+        );
 
       const batch = await vendor.submit('b1');
+      const early = await find();
       for (let count = 0; count < 120; count += 1) {
         await vendor.submit(`later${count}`, requestsOf(lane, ['q0']));
       }
+      vendor.pass(100);
 
-      expect(client.find === undefined).toBe(protocol === 'anthropic');
-      if (client.find === undefined) return;
-      expect(await client.find(lane, 'b1', never)).toEqual(batch);
-      expect(await client.find(lane, 'b2', never)).toBeUndefined();
+      expect(early).toEqual(protocol === 'anthropic' ? 'unclear' : batch);
+      expect(await find()).toEqual(batch);
+      const others = new Set(ids.map((id) => `other-${id}`));
+      expect(await find({ batchId: 'b2', customIds: others })).toBeUndefined();
+    });
+
+    it('takes no batch for a lost one that is known to be another, or is older', async () => {
+      await using vendor = await startVendor({ seconds: 100 });
+      const { client, lane } = vendor;
+
+      const { vendorId } = await vendor.submit('else');
+      const lost = { batchId: 'b1', sentAtMs: vendor.nowMs, customIds: new Set(ids) };
+      const known = await client.find(lane, { ...lost, others: new Set([vendorId]) }, never);
+      const sentAtMs = vendor.nowMs + 3_600_000;
+      const older = await client.find(lane, { ...lost, sentAtMs, others: new Set() }, never);
+
+      expect([known, older]).toEqual([undefined, undefined]);
     });
 
     it('sends no batch that is empty or larger than the vendor takes', async () => {

@@ -2,30 +2,20 @@ import {
   type BatchClient,
   type BatchClientFor,
   type Benchmark,
-  checkQuestions,
   enqueueGroup,
   finalizeGroup,
   type GroupHeader,
-  openQuestions,
   type Summary,
   storePlan,
 } from '@thrice/core';
-import {
-  createNodeDigest,
-  type Ending,
-  fileSourceReader,
-  LocalEngine,
-  SlotGovernor,
-  slotsPerLane,
-  workGroup,
-} from '@thrice/local';
+import { type Ending, LocalEngine, type WorkEvent, workGroup } from '@thrice/local';
 import { openModelClients, openTransport } from '@thrice/models';
 import { type Faults, type Simulator, startSimulator } from '@thrice/simulator';
 import { type Addition, additions, toJsonl } from './additions.ts';
 import { aBenchmark, aConfig, aLane } from './builders.ts';
 import { FakeClock } from './fake-clock.ts';
-import { aDraft } from './fake-engine.ts';
 import { inProcessPatterns } from './in-process-patterns.ts';
+import { aPlanIn, aWorkOrder } from './local-work.ts';
 import { type Death, MortalEngine } from './mortal-engine.ts';
 import { settledBy } from './settled-by.ts';
 import { type TemporaryFolder, temporaryFolder } from './temporary-folder.ts';
@@ -111,10 +101,7 @@ export class BatchedGroup implements AsyncDisposable {
     });
     const folder = await temporaryFolder({ 'q.jsonl': toJsonl(questions) });
     const engine = new LocalEngine(folder.path, clock);
-    const source = openQuestions('q.jsonl', (path) => folder.resolve(path), fileSourceReader);
-    const checked = await checkQuestions(source, undefined, benchmark.configs, createNodeDigest);
-    const plan = { benchmark, draft: aDraft(), source, checked, skipped: new Map(), clock };
-    const header = await storePlan({ ...plan, random: () => 0 }, engine);
+    const header = await storePlan(await aPlanIn(folder, { benchmark, clock }), engine);
     const queue = engine.queueOf(header.group);
     const { ledger, blobs, pool } = engine;
     await enqueueGroup(header, benchmark, { ledger, blobs, pool, queue });
@@ -135,7 +122,7 @@ export class BatchedGroup implements AsyncDisposable {
   /** Has a process work on the group until it ends or dies. */
   async work(
     death?: Death,
-    observe: (event: { kind: string }) => void = () => undefined,
+    observe: (event: WorkEvent) => void = () => undefined,
   ): Promise<ProcessEnd> {
     const { clock } = this;
     const real = new LocalEngine(this.#folder.path, clock);
@@ -147,26 +134,16 @@ export class BatchedGroup implements AsyncDisposable {
     });
     const batchClientFor: BatchClientFor = (lane) =>
       mortal.guard(this.#watch(models.batchClientFor(lane)));
-    const never = new AbortController().signal;
-    const benchmark = this.#benchmark;
-    const random = () => 0;
-    const perLane = slotsPerLane(benchmark);
-    const ending = workGroup({
-      engine: mortal.engine,
-      header: this.header,
-      isPlanned: true,
-      benchmark,
-      clientFor: models.clientFor,
-      batchClientFor,
-      patterns: inProcessPatterns,
-      random,
-      governor: new SlotGovernor({ clock, total: benchmark.parallel, perLane, random }),
-      observe,
-      scope: { runs: this.header.runs, configs: benchmark.configs.map(({ name }) => name) },
-      waitForQuota: false,
-      drainSignal: never,
-      stopSignal: never,
-    });
+    const ending = workGroup(
+      aWorkOrder({
+        engine: mortal.engine,
+        header: this.header,
+        benchmark: this.#benchmark,
+        clientFor: models.clientFor,
+        batchClientFor,
+        observe,
+      }),
+    );
     const end = Promise.race([ending, mortal.died.then(() => 'died' as const)]);
     await this.#passTime(end, real);
     // What it has sent reaches the vendor all the same.
@@ -199,7 +176,6 @@ export class BatchedGroup implements AsyncDisposable {
         this.#openCount -= 1;
       });
     };
-    const { find } = client;
     return {
       limits: client.limits,
       submit: async (...init) => {
@@ -208,7 +184,7 @@ export class BatchedGroup implements AsyncDisposable {
       },
       poll: async (...init) => await watched(client.poll(...init)),
       cancel: async (...init) => await watched(client.cancel(...init)),
-      find: find && (async (...init) => await watched(find.call(client, ...init))),
+      find: async (...init) => await watched(client.find(...init)),
       results: async function* (...init) {
         const results = client.results(...init)[Symbol.asyncIterator]();
         for (;;) {

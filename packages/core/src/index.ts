@@ -376,6 +376,7 @@ export type {
   BatchResult,
   BatchState,
   BatchSubmission,
+  LostBatch,
   VendorBatch,
 } from './ports/batch-client.ts';
 export type { Batches } from './ports/batches.ts';

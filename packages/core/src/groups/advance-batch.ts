@@ -9,7 +9,12 @@ import type { Lane } from '../domain/benchmark.ts';
 import type { CellKey } from '../domain/cell.ts';
 import { assertNever, ThriceError, toThriceError } from '../errors.ts';
 import { limits } from '../limits.ts';
-import type { BatchClientFor, BatchRequest, BatchResult } from '../ports/batch-client.ts';
+import type {
+  BatchClientFor,
+  BatchRequest,
+  BatchResult,
+  LostBatch,
+} from '../ports/batch-client.ts';
 import type { Batches } from '../ports/batches.ts';
 
 /** What the work on batches needs. */
@@ -116,14 +121,27 @@ async function search(
   signal: AbortSignal,
 ): Promise<number | undefined> {
   const lane = laneOf(batch, worker);
-  const client = worker.batchClientFor(lane);
-  const found = await client.find?.(lane, batch.batchId, signal).catch(toThriceError);
+  const lost = await describeLost(batch, worker);
+  const found = await worker.batchClientFor(lane).find(lane, lost, signal).catch(toThriceError);
   if (found instanceof ThriceError) return await postpone(batch, found, worker);
+  if (found === 'unclear') return pollDelayMs(batch, worker);
   if (found !== undefined) return await accept(batch, found, worker);
   const ageMs = worker.clock.now() - batch.announcedAtMs;
-  if (client.find !== undefined && ageMs < limits.batchSearchMs) return limits.pollBaseMs;
+  if (ageMs < limits.batchSearchMs) return limits.pollBaseMs;
   await endAll(batch, unknownBatch(batch), worker);
   return undefined;
+}
+
+async function describeLost(
+  { batchId, group, announcedAtMs: sentAtMs }: SentBatch,
+  { batches }: BatchWorker,
+): Promise<LostBatch> {
+  const customIds = new Set<string>();
+  for await (const { callId } of batches.listWaiting(batchId)) customIds.add(callId);
+  const others = (await batches.list(group)).flatMap((other) =>
+    other.state === 'accepted' ? [other.vendorId] : [],
+  );
+  return { batchId, sentAtMs, customIds, others: new Set(others) };
 }
 
 async function poll(

@@ -33,6 +33,18 @@ export interface VendorBatch {
   readonly vendorId: string;
 }
 
+/** A batch that was submitted, as far as its caller knows. */
+export interface LostBatch {
+  /** The caller's name of it. */
+  readonly batchId: string;
+  /** When it was about to be submitted, ms since 1970. */
+  readonly sentAtMs: number;
+  /** The custom ids of its requests. */
+  readonly customIds: ReadonlySet<string>;
+  /** The vendor's names of batches that it certainly is not. */
+  readonly others: ReadonlySet<string>;
+}
+
 /** What a vendor says about a batch. */
 export type BatchState =
   | { readonly kind: 'pending' }
@@ -62,8 +74,8 @@ export type BatchResult = { readonly customId: string } & (
  * **Payment.** A request that is `answered` is paid for, at the price of the service tier `batch`, which its usage
  * names whatever the vendor calls it. Nothing else is.
  *
- * **Idempotency.** `submit` is not: where its response is lost, the vendor may have the batch. `find` says so where the
- * vendor can tell. Everything else may be repeated.
+ * **Idempotency.** `submit` is not: where its response is lost, the vendor may have the batch, and `find` says so.
+ * Everything else may be repeated.
  *
  * **Errors.** They are those of the model client. A batch that the vendor does not know is `unknown-response`.
  *
@@ -85,10 +97,17 @@ export interface BatchClient {
   results(lane: Lane, batch: VendorBatch, signal: AbortSignal): AsyncIterable<BatchResult>;
   /** Asks the vendor to stop; what it has worked on until then has results. One that has ended stays as it is. */
   cancel(lane: Lane, batch: VendorBatch, signal: AbortSignal): Promise<BatchState>;
-  /** Finds a batch by its caller's name of it. Undefined for a vendor that does not keep the name. */
-  readonly find?:
-    | ((lane: Lane, batchId: string, signal: AbortSignal) => Promise<VendorBatch | undefined>)
-    | undefined;
+  /**
+   * Finds a batch whose submission had no response that is known. A vendor that keeps no name of it tells by its
+   * results, so only once it has ended.
+   *
+   * @returns Undefined if the vendor does not have it; `unclear` while one that has not ended may be it.
+   */
+  find(
+    lane: Lane,
+    batch: LostBatch,
+    signal: AbortSignal,
+  ): Promise<VendorBatch | 'unclear' | undefined>;
 }
 
 /** Chooses the batch client that speaks a lane's wire protocol. */

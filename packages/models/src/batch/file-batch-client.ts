@@ -6,6 +6,7 @@ import {
   type BatchState,
   type BatchSubmission,
   type Lane,
+  type LostBatch,
   ThriceError,
   type VendorBatch,
 } from '@thrice/core';
@@ -27,9 +28,8 @@ import { type LaneDocument, LaneRequests, UPLOAD_TIMEOUT_MS } from './lane-reque
 
 /** The key of a batch's metadata that has its caller's name. */
 const BATCH_ID_KEY = 'thrice_batch_id';
-/** The most batches that a page of the list may have, and the pages that are looked through. */
-const PAGE_LIMIT = 100;
-const MAX_PAGES = 100;
+/** The list of batches, with as many on a page as it may have. */
+const LIST = { path: '/batches?limit=100', cursor: 'after' };
 /** A request that was not worked on before its batch was cancelled; the vendor documents only `batch_expired`. */
 const CANCELLED = /cancell?ed/;
 
@@ -99,24 +99,14 @@ export class FileBatchClient implements BatchClient {
     }
   }
 
-  /** Looks through the newest 10,000 batches of the account. */
-  async find(lane: Lane, batchId: string, signal: AbortSignal): Promise<VendorBatch | undefined> {
-    let after = '';
-    for (let page = 0; page < MAX_PAGES; page += 1) {
-      const path = `/batches?limit=${PAGE_LIMIT}${after}`;
-      const { endpoint, raw } = await this.#requests.fetchDocument({
-        lane,
-        signal,
-        exchange: async ({ open }, init) => await open(path).get(init),
-      });
-      const data = fieldOf(raw, 'data');
-      const batches: readonly unknown[] = Array.isArray(data) ? data : [];
-      const found = batches.find(
-        (each) => fieldOf(fieldOf(each, 'metadata'), BATCH_ID_KEY) === batchId,
-      );
-      if (found !== undefined) return { endpoint, vendorId: readName(found) };
-      if (fieldOf(raw, 'has_more') !== true || batches.length === 0) return undefined;
-      after = `&after=${encodeURIComponent(readName(batches.at(-1)))}`;
+  async find(
+    lane: Lane,
+    { batchId }: LostBatch,
+    signal: AbortSignal,
+  ): Promise<VendorBatch | undefined> {
+    for await (const { endpoint, raw } of this.#requests.listBatches({ lane, signal, ...LIST })) {
+      if (fieldOf(fieldOf(raw, 'metadata'), BATCH_ID_KEY) === batchId)
+        return { endpoint, vendorId: readName(raw) };
     }
     return undefined;
   }

@@ -7,6 +7,7 @@ import {
   type VendorBatch,
 } from '@thrice/core';
 import { APIError } from 'openai/core/error';
+import { fieldOf } from '../call/json-value.ts';
 import { type LaneEndpoint, type OpenLane, openLane } from '../call/lane-endpoints.ts';
 import type { ModelClientInit } from '../call/lane-model-client.ts';
 import {
@@ -25,11 +26,13 @@ import { mapTransportError } from '../transport/map-transport-error.ts';
 import { pickRateLimits } from '../transport/rate-limit-headers.ts';
 import { redactValue } from '../transport/redact.ts';
 import { findError } from '../vendors/read-error.ts';
-import type { ResultContext } from './batch-response.ts';
+import { type ResultContext, readName } from './batch-response.ts';
 import { readLines } from './read-lines.ts';
 
 /** Hundreds of megabytes may take as long as this to send, ms. */
 export const UPLOAD_TIMEOUT_MS = 600_000;
+/** The batches of a list that are looked through. */
+const MAX_LISTED = 10_000;
 /** The longest document about batches: a page of a list with its metadata. */
 const MAX_DOCUMENT_BYTES = 32 * 1024 * 1024;
 
@@ -51,6 +54,12 @@ export interface AboutBatch {
   readonly signal: AbortSignal;
   readonly path: string;
   readonly method: 'get' | 'post';
+}
+
+/** A list of batches. */
+export interface BatchList extends Pick<AboutBatch, 'lane' | 'signal' | 'path'> {
+  /** The parameter that names the last batch of the page before. */
+  readonly cursor: string;
 }
 
 /** A file with the results of a batch. */
@@ -122,6 +131,25 @@ export class LaneRequests {
       throw mapNotFound(toThriceError(error), vendorId);
     });
     return raw;
+  }
+
+  /** Lists batches as the vendor does, the newest first: 10,000 or a few more. */
+  async *listBatches({ lane, signal, path, cursor }: BatchList): AsyncGenerator<LaneDocument> {
+    let after = '';
+    for (let count = 0; count < MAX_LISTED; ) {
+      const place = `${path}${after}`;
+      const { endpoint, raw } = await this.fetchDocument({
+        lane,
+        signal,
+        exchange: async ({ open }, init) => await open(place).get(init),
+      });
+      const data = fieldOf(raw, 'data');
+      const page: readonly unknown[] = Array.isArray(data) ? data : [];
+      for (const batch of page) yield { endpoint, raw: batch };
+      if (fieldOf(raw, 'has_more') !== true || page.length === 0) return;
+      after = `&${cursor}=${encodeURIComponent(readName(page.at(-1)))}`;
+      count += page.length;
+    }
   }
 
   /** Reads the results in a file. */

@@ -5,6 +5,7 @@ import type {
   BatchState,
   BatchSubmission,
   Lane,
+  LostBatch,
   VendorBatch,
 } from '@thrice/core';
 import { fieldOf } from '../call/json-value.ts';
@@ -19,13 +20,19 @@ import {
   unreadableBatch,
 } from './batch-response.ts';
 import { gatherLines } from './gather-lines.ts';
-import { LaneRequests, UPLOAD_TIMEOUT_MS } from './lane-requests.ts';
+import { type AboutBatch, LaneRequests, UPLOAD_TIMEOUT_MS } from './lane-requests.ts';
 
 const PATH = '/messages/batches';
+/**
+ * The list of batches, with as many on a page as it may have, the newest first:
+ * https://platform.claude.com/docs/en/api/typescript/messages/batches/list (2026-11).
+ */
+const LIST = { path: `${PATH}?limit=1000`, cursor: 'after_id' };
+/** What the clocks of a machine and of the vendor may differ by, ms. */
+const CLOCK_SKEW_MS = 300_000;
 
 /**
- * Anthropic's message batches: one request for all, and a file of results. A batch has no metadata: one whose response
- * is lost cannot be found by its caller's name.
+ * Anthropic's message batches: one request for all, and a file of results. A batch has no metadata.
  *
  * @see https://platform.claude.com/docs/en/build-with-claude/batch-processing (2026-11), and
  *   `resources/messages/batches` in the types of `@anthropic-ai/sdk` 1.12.0
@@ -59,6 +66,32 @@ export class MessageBatchClient implements BatchClient {
     return { endpoint, vendorId: readName(raw) };
   }
 
+  /** By its number of requests and one of its results: the vendor keeps no name of it. */
+  async find(
+    lane: Lane,
+    lost: LostBatch,
+    signal: AbortSignal,
+  ): Promise<VendorBatch | 'unclear' | undefined> {
+    let isUnclear = false;
+    for await (const { endpoint, raw } of this.#requests.listBatches({ lane, signal, ...LIST })) {
+      if (Date.parse(String(fieldOf(raw, 'created_at'))) < lost.sentAtMs - CLOCK_SKEW_MS) break;
+      const batch = { endpoint, vendorId: readName(raw) };
+      if (lost.others.has(batch.vendorId) || countRequests(raw) !== lost.customIds.size) continue;
+      if (readState(raw).kind === 'pending') isUnclear = true;
+      else if (await this.#hasResultOf(lost, { lane, batch, signal })) return batch;
+    }
+    return isUnclear ? 'unclear' : undefined;
+  }
+
+  async #hasResultOf(
+    { customIds }: LostBatch,
+    { lane, batch, signal }: Pick<AboutBatch, 'lane' | 'batch' | 'signal'>,
+  ): Promise<boolean> {
+    for await (const { customId } of this.results(lane, batch, signal))
+      return customIds.has(customId);
+    return false;
+  }
+
   async poll(lane: Lane, batch: VendorBatch, signal: AbortSignal): Promise<BatchState> {
     const path = pathOf(batch);
     return readState(await this.#requests.fetchAbout({ lane, batch, signal, path, method: 'get' }));
@@ -83,6 +116,12 @@ export class MessageBatchClient implements BatchClient {
 
 function pathOf({ vendorId }: VendorBatch): string {
   return `${PATH}/${encodeURIComponent(vendorId)}`;
+}
+
+/** How many requests a batch has, whatever has become of them. */
+function countRequests(raw: unknown): number {
+  const counts = Object.values(Object(fieldOf(raw, 'request_counts')));
+  return counts.reduce<number>((sum, count) => sum + Number(count), 0);
 }
 
 function readState(raw: unknown): BatchState {
