@@ -1,0 +1,122 @@
+import { describe, expect, it } from 'vitest';
+import { additions } from '../../support/additions.ts';
+import { BatchedGroup } from '../../support/batched-group.ts';
+import { aConfig } from '../../support/builders.ts';
+
+const cellCount = 20;
+
+async function cellsOf({ engine, header }: BatchedGroup) {
+  const ids = additions(cellCount).map(({ id }) => id);
+  const cells = await engine.ledger.readCells(header.runs[0] ?? '', 'direct', ids);
+  expect(cells.size).toBe(cellCount);
+  return [...cells.values()];
+}
+
+describe('cells in batches', () => {
+  it('go to the next batch as often as theirs expires, which is no attempt', async () => {
+    await using group = await BatchedGroup.open({
+      cellCount,
+      batches: { seconds: 8, expiryRate: 0.5 },
+    });
+
+    const ending = await group.work();
+    const cells = await cellsOf(group);
+
+    expect(ending).toEqual({ kind: 'complete' });
+    expect(group.submittedCount).toBeGreaterThan(2);
+    expect(group.billed.calls).toBe(cellCount);
+    expect(cells.map(({ result }) => [result?.outcome, result?.attempts])).toEqual(
+      cells.map(() => ['scored', 1]),
+    );
+  });
+
+  it('are called live where their batch expires, if the spec says so, for the live price', async () => {
+    await using group = await BatchedGroup.open({
+      cellCount,
+      batches: { seconds: 8, expiryRate: 0.5 },
+      lane: { batch: { otherwise: 'live' } },
+    });
+
+    const ending = await group.work();
+    const cells = await cellsOf(group);
+
+    const paid = cells.map(({ result }) => {
+      const { serviceTier, costUsd } = result?.calls[0] ?? {};
+      return `${serviceTier ?? 'live'} for ${costUsd}`;
+    });
+    expect(ending).toEqual({ kind: 'complete' });
+    expect(group.submittedCount).toBe(1);
+    expect(group.billed.calls).toBe(cellCount);
+    expect(new Set(paid)).toEqual(new Set(['batch for 0.003', 'live for 0.006']));
+  });
+
+  it('that a batch refuses have used an attempt, and are in the next one', async () => {
+    await using group = await BatchedGroup.open({
+      cellCount,
+      batches: { seconds: 8, errorRate: 0.25 },
+      benchmark: { maxAttempts: 20 },
+    });
+
+    const ending = await group.work();
+    const cells = await cellsOf(group);
+
+    const attempts = cells.map(({ result }) => result?.attempts ?? 0);
+    const logged = cells.flatMap(({ attemptLog }) => attemptLog.map(({ error }) => error.code));
+    expect(ending).toEqual({ kind: 'complete' });
+    expect(group.billed.calls).toBe(cellCount);
+    expect(group.submittedCount).toBe(Math.max(...attempts));
+    expect(attempts.reduce((sum, count) => sum + count, 0)).toBe(cellCount + logged.length);
+    expect(new Set(logged)).toEqual(new Set(['model-unavailable']));
+  });
+
+  it('of a batch that the vendor refuses as a whole have failed for its reason', async () => {
+    await using group = await BatchedGroup.open({
+      cellCount,
+      batches: { seconds: 8, refusedCount: 1 },
+    });
+
+    const ending = await group.work();
+    const cells = await cellsOf(group);
+
+    expect(ending).toEqual({ kind: 'complete' });
+    expect(group.billed.calls).toBe(0);
+    expect(cells.map(({ result }) => result?.error?.code)).toEqual(
+      cells.map(() => 'invalid-request'),
+    );
+  });
+
+  it('stop with their group, whose resume reads what was answered until then', async () => {
+    await using group = await BatchedGroup.open({ cellCount, batches: { seconds: 100 } });
+    const { ledger } = group.engine;
+    const { group: name } = group.header;
+    void group.clock.sleep(50_000).then(() => ledger.setGroupState(name, 'cancelled'));
+
+    const first = await group.work();
+    const billedAtCancel = group.billed.calls;
+    await ledger.setGroupState(name, 'active');
+    const second = await group.work();
+
+    expect([first, second]).toEqual([{ kind: 'cancelled' }, { kind: 'complete' }]);
+    expect(billedAtCancel).toBeGreaterThan(0);
+    expect(billedAtCancel).toBeLessThan(cellCount);
+    expect(group.submittedCount).toBe(2);
+    expect(group.billed.calls).toBe(cellCount);
+  });
+
+  it('keep within a budget that covers only some of them at a time, at the price of batches', async () => {
+    await using group = await BatchedGroup.open({
+      cellCount,
+      batches: { seconds: 8 },
+      benchmark: { budgetUsd: 2, configs: [aConfig({ maxTokens: 10 })] },
+    });
+
+    const ending = await group.work();
+    const [account] = await group.engine.budgets.readAccounts(group.header.group);
+
+    expect(ending).toEqual({ kind: 'complete' });
+    expect(group.submittedCount).toBeGreaterThan(1);
+    expect(group.billed.calls).toBe(cellCount);
+    expect(account?.reservedNanoUsd).toBe(0);
+    expect((account?.spentNanoUsd ?? 0) / 1e9).toBeCloseTo(group.livePriceUsd / 2, 6);
+  });
+});
