@@ -364,7 +364,7 @@ export {
   stretchLeaseMs,
 } from './groups/stretch.ts';
 export { type Verification, verifyGroup } from './groups/verify-group.ts';
-export { limits } from './limits.ts';
+export { batchLimits, limits } from './limits.ts';
 export { mapBounded, pagesOf } from './map-bounded.ts';
 export type { ActiveGroup, ActiveGroups, DeferredCells } from './ports/active-groups.ts';
 export type {
