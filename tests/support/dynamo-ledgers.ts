@@ -56,7 +56,7 @@ export async function openLedger(
     other: open(otherClient),
     clock,
     blobs,
-    init: { ...init, client: otherClient },
+    init: { ...init, client },
     sent: interceptRequests(client, answer),
     keys: async () => (await scan()).map(({ pk, sk }) => `${pk?.S} / ${sk?.S}`).toSorted(),
     item: async (pk, sk) => {

@@ -1,0 +1,168 @@
+import { DynamoBudgets } from '@thrice/aws';
+import {
+  dispatchTasks,
+  loadGroup,
+  type ModelResponse,
+  openBudget,
+  reconcileGroups,
+  toNanoUsd,
+  UNKNOWN_USAGE,
+} from '@thrice/core';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type DynamoEmulator, startDynamo } from '../../support/aws-emulators.ts';
+import { aModelResponse, anError, aUsage } from '../../support/builders.ts';
+import { openLedger } from '../../support/dynamo-ledgers.ts';
+import { FakeStage } from '../../support/fake-stage.ts';
+import { seededDraw } from '../../support/kill-tracker.ts';
+import { loseAnswer } from '../../support/sdk-faults.ts';
+import { Steps } from '../../support/steps.ts';
+import { stretchOptions } from '../../support/stretch-options.ts';
+
+let dynamo: DynamoEmulator;
+beforeAll(async () => {
+  dynamo = await startDynamo();
+});
+afterAll(() => dynamo[Symbol.asyncDispose]());
+
+const FUNCTIONS = 16;
+const QUESTIONS = 160;
+/** What the prompt of a cell may cost at most: a token of it costs a dollar, as one of the answer does. */
+const PROMPT_USD = 288;
+/** Longer than a lease, and than the time limit of a call. */
+const ROUND_MS = 240_000;
+
+/** One drawn case. */
+interface Case {
+  readonly seed: number;
+  readonly maxTokens: number;
+  /** The cap, in worst cases of a call. */
+  readonly capInCalls: number;
+  /** Each of the ways in which a call, a function or a request goes wrong has this probability. */
+  readonly failureRatio: number;
+}
+
+const cases: fc.Arbitrary<Case> = fc.record({
+  seed: fc.integer({ min: 1, max: 2 ** 31 - 2 }),
+  maxTokens: fc.integer({ min: 1, max: 2_000 }),
+  capInCalls: fc.integer({ min: 34, max: 50 }),
+  failureRatio: fc.constantFrom(0, 0.03, 0.08),
+});
+
+describe('a budget that the functions of a stage share', () => {
+  it('is never exceeded by what the vendor bills, and nearly all of it can be used', async () => {
+    await fc.assert(
+      fc.asyncProperty(cases, async (drawn) => {
+        const { billedUsd, isOver, unknownCount, account, isDone } = await spend(drawn);
+        const capNanoUsd = account?.capNanoUsd ?? 0;
+        const spentNanoUsd = account?.spentNanoUsd ?? 0;
+
+        expect(isOver).toBe(false);
+        expect(spentNanoUsd).toBeLessThanOrEqual(capNanoUsd);
+        expect(spentNanoUsd).toBeGreaterThanOrEqual(toNanoUsd(billedUsd));
+        expect(account?.reservedNanoUsd).toBe(0);
+        if (isDone) return;
+        expect(spentNanoUsd / capNanoUsd).toBeGreaterThanOrEqual(0.97);
+        if (unknownCount === 0)
+          expect(toNanoUsd(billedUsd) / capNanoUsd).toBeGreaterThanOrEqual(0.97);
+      }),
+      { numRuns: 3 },
+    );
+  }, 120_000);
+});
+
+/** A vendor that bills: also answers that nobody receives. */
+class BillingVendor {
+  billedUsd = 0;
+  /** Calls that it may have billed, although nobody knows how much. */
+  unknownCount = 0;
+  readonly #case: Case;
+  readonly #random: () => number;
+
+  constructor(drawn: Case, random: () => number) {
+    this.#case = drawn;
+    this.#random = random;
+  }
+
+  /** Time passes for others while it answers. */
+  async answer(): Promise<ModelResponse | Error> {
+    await new Promise(setImmediate);
+    const random = this.#random;
+    const inputTokens = 1 + Math.floor(random() * (PROMPT_USD - 1));
+    const outputTokens = Math.floor(random() * (this.#case.maxTokens + 1));
+    const fault = Math.floor(random() / Math.max(this.#case.failureRatio, 1e-9));
+    if (fault === 0) return anError('model-unavailable', { status: 503 });
+    this.billedUsd += inputTokens + outputTokens;
+    if (fault === 1) {
+      this.unknownCount += 1;
+      return anError('connection-failed');
+    }
+    if (fault === 2) {
+      this.unknownCount += 1;
+      return aModelResponse({ usage: UNKNOWN_USAGE, fault: anError('truncated-response') });
+    }
+    return aModelResponse({ usage: aUsage({ inputTokens, outputTokens }) });
+  }
+}
+
+/** Has functions answer the cells of a group until they are done or its budget is reached. Some die at some step. */
+async function spend(drawn: Case) {
+  const random = seededDraw(drawn.seed);
+  const isFault = () => random() < drawn.failureRatio;
+  const vendor = new BillingVendor(drawn, random);
+  const capUsd = drawn.capInCalls * (PROMPT_USD + drawn.maxTokens);
+  let isOver = false;
+  let deathCount = 0;
+  const stage = new FakeStage(async () => {
+    const answer = await vendor.answer();
+    isOver ||= vendor.billedUsd > capUsd;
+    return answer;
+  });
+  await using table = await openLedger(dynamo, async (_, send) =>
+    isFault() ? await loseAnswer(send) : await send(),
+  );
+  const { clock } = stage;
+  stage.budgets = new DynamoBudgets({ ...table.init, clock });
+  const ids = Array.from({ length: QUESTIONS }, (_, no) => `q${no}`);
+  const configs = [{ name: 'direct', max_tokens: drawn.maxTokens }];
+  const header = await stage.enter({ ids, configs, budgetUsd: capUsd, maxAttempts: 20 });
+  const { benchmark } = loadGroup({ header, state: 'active', isPlanned: true });
+  await openBudget(header, benchmark, stage.budgets);
+
+  const answerNext = async () => {
+    const [delivery] = await stage.queue.receive('lab', 1);
+    if (delivery === undefined) return false;
+    const at = Math.floor(random() * 12);
+    const fault = { at, takesEffect: random() < 0.5, crashesProcess: true };
+    const steps = new Steps(isFault() ? fault : undefined, () => anError('store-unavailable'));
+    try {
+      const settlement = await stage.answer(delivery, { steps, isRedelivered: true });
+      if (settlement.kind === 'resend') await stage.queue.send('lab', [settlement.task]);
+      await stage.queue.acknowledge(delivery);
+    } catch (error) {
+      if (!steps.hasCrashed) throw error;
+      deathCount += 1;
+    }
+    return true;
+  };
+  const work = async () => {
+    while (await answerNext());
+  };
+  const isDone = () => ids.every((id) => stage.cell({ id })?.result !== undefined);
+  for (let round = 0; round < 20 && !isDone(); round += 1) {
+    await dispatchTasks({ v: 1, group: 'demo', kind: 'refill' }, stretchOptions(), stage);
+    if (stage.queue.leftCount === 0) break;
+    await Promise.all(Array.from({ length: FUNCTIONS }, work));
+    stage.clock.advance(ROUND_MS);
+    await reconcileGroups(stage, () => undefined);
+  }
+  const [account] = await stage.budgets.readAccounts('demo');
+  const { billedUsd, unknownCount } = vendor;
+  return {
+    billedUsd,
+    isOver,
+    unknownCount: unknownCount + deathCount,
+    account,
+    isDone: isDone(),
+  };
+}
