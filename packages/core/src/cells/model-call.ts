@@ -120,13 +120,11 @@ export class ModelCall {
     switch (progress.kind) {
       case 'pending':
         return await this.#endPending(progress);
-      case 'failed': {
-        const { error, isExpected } = progress;
+      case 'failed':
         // Stopping to ask loses nothing.
-        if (error.code === 'interrupted' && existing?.state !== 'accepted') this.#reportStop();
-        const ended = await this.#endUnpaid(error, isExpected ? this.#sent.callId : callId);
-        return { kind: 'failed', call: isExpected ? asNoAttempt(ended) : ended, isExpected };
-      }
+        if (progress.error.code === 'interrupted' && existing?.state !== 'accepted')
+          this.#reportStop();
+        return await this.#endUnanswered(progress, callId);
       case 'ended': {
         const ended = await this.#endInBackground(progress);
         if (ended.kind === 'failed') await call.end(progress.submission, ended.call.error.code);
@@ -147,6 +145,16 @@ export class ModelCall {
     this.#reportResponse();
     await permit.settle({ kind: 'answered', usage: UNKNOWN_USAGE, rateLimits });
     return { kind: 'pending', delayMs };
+  }
+
+  /** @param callId - Of the submission. */
+  async #endUnanswered(
+    { error, isExpected }: Extract<BackgroundProgress, { readonly kind: 'failed' }>,
+    callId: string,
+  ): Promise<CallOutcome> {
+    // What is still expected stays reserved.
+    const ended = await this.#endUnpaid(error, isExpected ? this.#sent.callId : callId);
+    return { kind: 'failed', call: isExpected ? asNoAttempt(ended) : ended, isExpected };
   }
 
   /** Records a response that has ended, as a call that took since its submission. */
