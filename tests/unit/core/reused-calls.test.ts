@@ -1,7 +1,14 @@
-import { type CellResult, type GroupHeader, resolveBenchmark } from '@thrice/core';
+import {
+  type CellResult,
+  findReused,
+  type GroupHeader,
+  openQuestions,
+  resolveBenchmark,
+} from '@thrice/core';
 import { describe, expect, it } from 'vitest';
 import { aGroupHeader, aModelResponse, anOutput, aQuestion } from '../../support/builders.ts';
 import { FakeEngine } from '../../support/fake-engine.ts';
+import { createTestDigest, FakeSourceReader } from '../../support/fake-source-reader.ts';
 
 type ConfigSpec = GroupHeader['spec']['configs'][number];
 
@@ -174,5 +181,29 @@ describe('a run that reuses another group', () => {
 
     expect(store.result(later.runs[0], 'a')?.output).toBe('1');
     expect(store.requestCount).toBe(2);
+  });
+});
+
+describe('the estimate of a run that reuses groups', () => {
+  it('finds the cells whose call they have bought, replicate by replicate', async () => {
+    const store = new Store();
+    const earlier = await store.run({ ids: ['q1', 'q2'] });
+    const rows = ['q1', 'q3'].map((id) =>
+      JSON.stringify(aQuestion({ id, question: `About ${id.slice(-1)}?` })),
+    );
+    const files = new FakeSourceReader({ '/q.jsonl': `${rows.join('\n')}\n` });
+    const benchmark = resolveBenchmark({ ...earlier.spec, replicates: 2 }, 'benchmark.toml');
+
+    const reused = await findReused(
+      {
+        benchmark,
+        source: openQuestions('/q.jsonl', (path) => path, files),
+        select: undefined,
+        groups: [earlier],
+      },
+      { pool: store.first.pool, createDigest: createTestDigest },
+    );
+
+    expect(reused.get('a')).toMatchObject({ cells: 1, bought: { prompts: 3 } });
   });
 });
