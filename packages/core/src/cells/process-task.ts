@@ -106,15 +106,8 @@ export async function processTask(
   // Once more: another cell may have read the breakers just before this one wrote its own.
   if (hasOpened) worker.recentGroups.forgetReadings();
   if (settlement.kind === 'release') {
-    // The account says so. Tasks are sent for cells without a result once it has enough again.
-    if (settlement.budget !== undefined) return ACKNOWLEDGE;
-    if (settlement.breakerKey === undefined) {
-      const resend = await resendOrFail(delivery, settlement, { group, worker, observe });
-      if (resend !== undefined) return resend;
-    } else {
-      await reopen(task, worker);
-      await worker.activeGroups.defer(settlement.breakerKey, group.header.group);
-    }
+    const settled = await settleWaiting(delivery, settlement, { group, worker, observe });
+    if (settled !== undefined) return settled;
   }
   await reportEnd(delivery, { completed, isRedelivered, header: group.header }, worker);
   return ACKNOWLEDGE;
@@ -147,6 +140,34 @@ async function reopen(
   await ledger.releaseCell(key, owner, [], attempts, givenUp);
 }
 
+type Release = Extract<Settlement, { readonly kind: 'release' }>;
+
+/** What the settlement of a cell that has to wait needs. */
+interface WaitingContext {
+  readonly group: CellContext;
+  readonly worker: TaskWorker;
+  readonly observe: (event: WorkerEvent) => void;
+}
+
+/**
+ * Settles the task of a cell that has to wait: for a budget, a breaker, or only for a while.
+ *
+ * @returns Undefined for a task that ends as that of a done cell does.
+ */
+async function settleWaiting(
+  delivery: Delivery,
+  release: Release,
+  context: WaitingContext,
+): Promise<TaskSettlement | undefined> {
+  const { group, worker } = context;
+  // The account says so. Tasks are sent for cells without a result once it has enough again.
+  if (release.budget !== undefined) return ACKNOWLEDGE;
+  if (release.breakerKey === undefined) return await resendOrFail(delivery, release, context);
+  await reopen(delivery.task, worker);
+  await worker.activeGroups.defer(release.breakerKey, group.header.group);
+  return undefined;
+}
+
 /**
  * Sends a task again, or fails its cell where that has been done too often without progress.
  *
@@ -154,16 +175,8 @@ async function reopen(
  */
 async function resendOrFail(
   { task: received }: Delivery,
-  { delayMs, withoutProgress }: Extract<Settlement, { readonly kind: 'release' }>,
-  {
-    group,
-    worker,
-    observe,
-  }: {
-    readonly group: CellContext;
-    readonly worker: TaskWorker;
-    readonly observe: (event: WorkerEvent) => void;
-  },
+  { delayMs, withoutProgress }: Release,
+  { group, worker, observe }: WaitingContext,
 ): Promise<TaskSettlement | undefined> {
   const { clock, resendNotes } = worker;
   const { resends: earlier, ...task } = received;

@@ -1,5 +1,5 @@
 import { fingerprintOf } from '../cells/fingerprint.ts';
-import type { Benchmark } from '../domain/benchmark.ts';
+import type { Benchmark, Config } from '../domain/benchmark.ts';
 import type { Select } from '../domain/benchmark-spec.ts';
 import type { GroupHeader } from '../domain/group.ts';
 import { addPrompt, NO_PROMPTS, type PromptSizes } from '../domain/prompt-sizes.ts';
@@ -37,27 +37,30 @@ export async function findReused(
   const recorded = await Promise.all(
     Array.from({ length: benchmark.replicates }, (_, index) => listRecorded(groups, index, pool)),
   );
-  const counts = benchmark.configs.filter(callsOnce).map((config) => ({
-    config,
-    includes: createSelector(config.select).includes,
-    cells: 0,
-    bought: NO_PROMPTS,
-  }));
+  const counts = benchmark.configs
+    .filter(callsOnce)
+    .flatMap((config) => startCount(config, benchmark.lanes));
   for await (const question of selectQuestions(source, select)) {
-    for (const count of counts) {
-      if (!count.includes(question)) continue;
-      const [role] = count.config.roles;
-      const lane = benchmark.lanes.get(count.config.lane);
-      if (role === undefined || lane === undefined) continue;
-      const messages = renderPrompt(role, question);
-      const fingerprint = fingerprintOf(requestOf(role, messages), lane, createDigest);
-      for (const fingerprints of recorded) {
-        if (fingerprints.has(fingerprint)) count.cells += 1;
-        else count.bought = addPrompt(count.bought, messages);
-      }
+    for (const count of counts.filter(({ includes }) => includes(question))) {
+      const messages = renderPrompt(count.role, question);
+      const request = requestOf(count.role, messages);
+      const fingerprint = fingerprintOf(request, count.lane, createDigest);
+      const boughtCount = recorded.filter((fingerprints) => !fingerprints.has(fingerprint)).length;
+      count.cells += recorded.length - boughtCount;
+      for (let run = 0; run < boughtCount; run += 1)
+        count.bought = addPrompt(count.bought, messages);
     }
   }
-  return new Map(counts.map(({ config, cells, bought }) => [config.name, { cells, bought }]));
+  return new Map(counts.map(({ name, cells, bought }) => [name, { cells, bought }]));
+}
+
+/** What is counted of a config that makes one call in each cell. */
+function startCount({ name, roles, lane: laneName, select }: Config, lanes: Benchmark['lanes']) {
+  const { includes } = createSelector(select);
+  const [role] = roles;
+  const lane = lanes.get(laneName);
+  if (role === undefined || lane === undefined) return [];
+  return [{ name, role, lane, includes, cells: 0, bought: NO_PROMPTS }];
 }
 
 /** Lists what groups have asked in the replicate of an index. */

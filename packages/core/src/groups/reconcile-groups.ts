@@ -363,14 +363,18 @@ function needsResults({
   const isNews = asked?.done !== current.done || asked.state !== record.state;
   if (record.state === 'cancelled') return isNews;
   const isDone = current.done >= current.cells;
-  const hasNoProgress =
-    current.activeLanes.length > 0 && hasElapsed(current.doneSince, NO_PROGRESS_MS, clock);
-  if (!isDone && !isHalted(current, previous) && !hasNoProgress) return false;
+  const isDueSoon = isDone || isHalted(current, previous);
+  if (!isDueSoon && !hasStalled(current, clock)) return false;
   if (isNews) return true;
   if (isDone && asked.token !== activeGroup.token) return true;
   const isPaused = !isDone && current.activeLanes.length === 0;
-  const intervalMs = isDone || isHalted(current, previous) ? REPEAT_REQUEST_MS : NO_PROGRESS_MS;
+  const intervalMs = isDueSoon ? REPEAT_REQUEST_MS : NO_PROGRESS_MS;
   return !isPaused && hasElapsed(asked.at, intervalMs, clock);
+}
+
+/** Whether lanes have had work for a long time, and no cell was completed. */
+function hasStalled({ activeLanes, doneSince }: Progress, clock: Clock): boolean {
+  return activeLanes.length > 0 && hasElapsed(doneSince, NO_PROGRESS_MS, clock);
 }
 
 /** Whether a group had no progress and empty queues in two rounds in a row. One is not enough: counts lag. */
