@@ -8,8 +8,8 @@ import {
   type PatternMatcher,
 } from '@thrice/core';
 import { createNodeDigest, type LocalEngine } from '@thrice/local';
-import { countConfigs } from '../engine/describe-status.ts';
 import { findGroup } from '../engine/find-group.ts';
+import { hasCellsLeft } from '../engine/has-cells-left.ts';
 import { openEngine, openPatterns } from '../local/compose-local.ts';
 import { ProgressFile } from '../local/progress-file.ts';
 import { type CopyOptions, printCounts, reportCopying } from '../render/copy-report.ts';
@@ -38,10 +38,7 @@ export async function pullFrom(
   { name, options }: { readonly name: string; readonly options: CopyOptions },
 ): Promise<ExitCode> {
   const group = await findGroup(stage.ledger, name);
-  const hasCellsLeft = (await countConfigs(group.header, stage)).some(
-    ({ notAttempted }) => notAttempted > 0,
-  );
-  if (hasCellsLeft) refuseCopiedBudget(group);
+  if (await hasCellsLeft(group.header, stage)) refuseCopiedBudget(group);
   using engine = openEngine(options.dir, terminal);
   using patterns = openPatterns();
   const counts = await copyHere(group, stage, engine, terminal);

@@ -8,8 +8,8 @@ import {
   ThriceError,
 } from '@thrice/core';
 import { createNodeDigest, type LocalEngine } from '@thrice/local';
-import { countConfigs } from '../engine/describe-status.ts';
 import { findGroup } from '../engine/find-group.ts';
+import { hasCellsLeft } from '../engine/has-cells-left.ts';
 import { refuseImported } from '../engine/refuse-imported.ts';
 import { openExistingEngine } from '../local/compose-local.ts';
 import { type CopyOptions, printCounts, reportCopying } from '../render/copy-report.ts';
@@ -49,10 +49,7 @@ export async function pushTo(
   const { header } = group;
   refuseImported(header);
   refuseRunning(header.group, engine, options);
-  const hasCellsLeft = (await countConfigs(header, engine)).some(
-    ({ notAttempted }) => notAttempted > 0,
-  );
-  if (hasCellsLeft) {
+  if (await hasCellsLeft(header, engine)) {
     refuseCopiedBudget(group);
     refuseBatchesInStage(group.benchmark);
   }
