@@ -1,6 +1,6 @@
-import { rename, writeFile } from 'node:fs/promises';
+import { rename, rm, writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { findFormat, readRun, ThriceError } from '@thrice/core';
+import { findFormat, readRun, ThriceError, toThriceError } from '@thrice/core';
 import { findRuns, onlyRun } from '../engine/find-group.ts';
 import { openExistingEngine, openPatterns } from '../local/compose-local.ts';
 import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
@@ -42,10 +42,30 @@ export async function exportGroup(
     return exitCodes.complete;
   }
   const path = resolve(terminal.workingFolder, out);
-  await writeFile(`${path}.part`, lines);
-  await rename(`${path}.part`, path);
+  await writeWhole(path, lines);
   if (options.json === true)
     terminal.print(JSON.stringify({ run, format: format.name, file: path }));
   else terminal.error(`exported ${run} to ${showPath(path, terminal)}`);
   return exitCodes.complete;
+}
+
+/**
+ * Writes a file whole, or leaves what is there.
+ *
+ * @throws {ThriceError} `invalid-argument` for a file that cannot be written.
+ */
+async function writeWhole(path: string, lines: Iterable<string>): Promise<void> {
+  const part = `${path}.part`;
+  try {
+    await writeFile(part, lines);
+    await rename(part, path);
+  } catch (error) {
+    await rm(part, { force: true }).catch(() => undefined);
+    if (error instanceof ThriceError) throw error;
+    throw new ThriceError({
+      code: 'invalid-argument',
+      message: `--out: expected a file that can be written (${toThriceError(error).message})`,
+      cause: error,
+    });
+  }
 }
