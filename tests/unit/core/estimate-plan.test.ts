@@ -1,6 +1,6 @@
 import { type Benchmark, type CellFacts, type EstimatedPlan, estimatePlan } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
-import { aBenchmark, aConfig, aLane } from '../../support/builders.ts';
+import { aBenchmark, aConfig, aLane, aRole } from '../../support/builders.ts';
 
 const price = { input: 1_000_000, output: 2_000_000 };
 const prompts = { prompts: 10, bytes: 1_200, messages: 10, images: 0, longestBytes: 240 };
@@ -55,6 +55,16 @@ describe('an estimate without a pilot', () => {
     expect(routed).toEqual(asked);
   });
 
+  it.each([
+    ['vote', { expected: 40, lower: 40, upper: 40 }],
+    ['cascade', { expected: null, lower: 20, upper: 40 }],
+    ['router', { expected: null, lower: 10, upper: 40 }],
+  ])('bounds the calls of a %s over four models', (solver, calls) => {
+    const roles = [1, 2, 3, 4].map((number) => aRole({ step: `member-${number}` }));
+
+    expect(estimate({ configs: [aConfig({ solver, roles })] }).calls).toEqual(calls);
+  });
+
   it('counts every replicate', () => {
     const { cells, inputTokens } = estimate({ replicates: 3 });
 
@@ -82,7 +92,7 @@ describe('an estimate without a pilot', () => {
     [
       'a solver that calls once',
       { configs: [aConfig({ maxTokens: 9, solver: 'cascade' })] },
-      ['the solver "cascade" calls as often as the answers make it'],
+      ['only a pilot measures the calls of solver "cascade"'],
       0,
     ],
   ])('has no upper bound without %s, and says so', (_, benchmark, missing, lower) => {

@@ -125,13 +125,29 @@ export function callsOnce({ solver, roles }: Config): boolean {
   return solver === 'direct' || (solver === 'router' && roles.length === 1);
 }
 
+/** How many calls an answer takes at least; a solver of this list makes at most one for each of its roles. */
+const FEWEST_CALLS: Readonly<Record<string, (config: Config) => number>> = {
+  vote: ({ roles }) => roles.length,
+  // One member agrees with itself.
+  cascade: () => 2,
+  router: () => 1,
+};
+
+function boundCalls(config: Config, cells: number): Estimated {
+  const fewest = FEWEST_CALLS[config.solver]?.(config);
+  if (fewest === undefined) return UNKNOWN;
+  const most = config.roles.length;
+  if (fewest === most) return certain(cells * most);
+  return { expected: null, lower: cells * fewest, upper: cells * most };
+}
+
 function fromPrompts(planned: PlannedConfig): Figures {
   const { config, cells, prompts } = planned;
-  // What any other asks depends on the answers.
+  // What any other asks may depend on the answers.
   if (!callsOnce(config)) {
-    const why = `the solver "${config.solver}" calls as often as the answers make it`;
+    const why = `only a pilot measures the calls of solver "${config.solver}"`;
     const unknown = {
-      calls: UNKNOWN,
+      calls: boundCalls(config, cells),
       inputTokens: UNKNOWN,
       outputTokens: UNKNOWN,
       costUsd: UNKNOWN,

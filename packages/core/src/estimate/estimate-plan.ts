@@ -82,7 +82,7 @@ function describeAssumptions(hasPilot: boolean): Estimate['assumptions'] {
     };
   }
   return {
-    calls: 'one call per cell, none of them retried',
+    calls: 'one call per cell, or as few and as many as its solver makes; none of them retried',
     inputTokens:
       'a token of 4 bytes, 2 to 6: plain English has long tokens, code and other scripts have short ones',
     outputTokens: 'no more than max_tokens per call; how much of it is used, only a pilot shows',
