@@ -100,6 +100,14 @@ describe('configs that share calls', () => {
       (await readCellRows(folder.resolve('.thrice'), group, config)).map(({ output }) => output);
     expect(await outputsOf('exact')).toEqual(await outputsOf('includes'));
     expect(await verify(folder, group)).toBe(0);
+    const shown = await Promise.all(
+      ['exact', 'includes'].map(
+        async (config) =>
+          (await callThrice(['show', `${group}-r1`, config, 'q1'], { cwd: folder.path })).stdout,
+      ),
+    );
+    const buyers = shown.flatMap((text) => /taken from (.*)/.exec(text)?.[1] ?? []);
+    expect(buyers).toEqual([expect.stringMatching(/-r1 (?:exact|includes) q1, step answer$/)]);
   });
 });
 

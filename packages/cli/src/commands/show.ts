@@ -1,6 +1,7 @@
 import type {
   CellKey,
   CellRecord,
+  CellStep,
   Config,
   GroupHeader,
   JournalEntry,
@@ -161,6 +162,7 @@ function describeCall({ call, output }: JournalEntry): string {
     `started ${call.startedAt}, ${Math.round(call.latencyMs)} ms, waited ${Math.round(call.waitMs)} ms, first token ${showValue(call.ttftMs, ' ms')}`,
     `tokens in ${showValue(call.inputTokens)} (cached ${showValue(call.cachedInputTokens)}${describeWrites(call)}), out ${showValue(call.outputTokens)} (reasoning ${showValue(call.reasoningTokens)}), ${call.serviceTier === null ? '' : `service tier ${call.serviceTier}, `}cost ${showCost(call.costUsd)}`,
     `finish reason ${showValue(call.rawFinishReason)}`,
+    ...(call.takenFrom === null ? [] : [`taken from ${describeBuyer(call.takenFrom)}`]),
   ];
   const texts = [
     output.reasoning === null ? '' : `[reasoning]\n${output.reasoning}`,
@@ -171,6 +173,11 @@ function describeCall({ call, output }: JournalEntry): string {
     `call ${call.step}${call.discarded === null ? '' : `, discarded: ${call.discarded}`}`,
     [...facts, '', ...texts.filter((text) => text !== '')].join('\n'),
   );
+}
+
+/** Names the cell that has paid for a call. */
+function describeBuyer({ run, config, id, step }: CellStep): string {
+  return `${run} ${config} ${id}, step ${step}`;
 }
 
 /** The row of another tool, in place of calls. */
