@@ -44,6 +44,7 @@ async function open({
     server,
     lab,
     folder,
+    environment,
     run,
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
@@ -59,6 +60,23 @@ function textOf(request: ReceivedRequest | undefined): string {
 }
 
 describe('the webhook of a group', () => {
+  it('is sent the user and password of its URL as a header, and they are stored nowhere', async () => {
+    await using at = await open({});
+    const url = new URL(at.environment.HOOK);
+    [url.username, url.password] = ['thrice', 'correct%20horse'];
+
+    const { exitCode } = await callThrice(['run', 'benchmark.toml'], {
+      cwd: at.folder.path,
+      environment: { ...at.environment, HOOK: url.href },
+    });
+
+    const [request] = at.server.requests;
+    const files = [...(await readFiles(at.folder.path, 'latin1')).values()];
+    expect(exitCode).toBe(0);
+    expect(request?.headers['authorization']).toBe(`Basic ${btoa('thrice:correct horse')}`);
+    expect(files.filter((text) => /correct(?: |%20)horse/.test(text))).toEqual([]);
+  });
+
   it('is told of the end once, signed, and its URL and secret are stored nowhere', async () => {
     await using at = await open({});
 

@@ -3,6 +3,7 @@ import { request as requestHttps } from 'node:https';
 import type { Duplex } from 'node:stream';
 import type { SecureContext } from 'node:tls';
 import { ThriceError } from '@thrice/core';
+import { basicAuthorization } from './basic-authorization.ts';
 import { withoutBrackets } from './network-environment.ts';
 
 /** A proxy that does not know who asks, or does not let them through, answers the next request alike. */
@@ -56,10 +57,9 @@ export async function openTunnel(
 }
 
 /** The header with the credentials in the URL of a proxy; none for a URL without them. */
-export function proxyCredentials({ username, password }: URL): Record<string, string> {
-  if (username === '') return {};
-  const credentials = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
-  return { 'proxy-authorization': `Basic ${Buffer.from(credentials).toString('base64')}` };
+export function proxyCredentials(url: URL): Record<string, string> {
+  const authorization = basicAuthorization(url);
+  return authorization === undefined ? {} : { 'proxy-authorization': authorization };
 }
 
 function tunnelRefused(status: number): ThriceError {

@@ -7,6 +7,7 @@ import {
   toThriceError,
   type Webhook,
 } from '@thrice/core';
+import { basicAuthorization } from '../transport/basic-authorization.ts';
 import { CallTimeout } from '../transport/call-timeout.ts';
 import { type HttpTransport, readText } from '../transport/http-transport.ts';
 import { createRedact } from '../transport/redact.ts';
@@ -47,6 +48,7 @@ export class HttpWebhook implements Webhook {
     try {
       const headers = {
         'content-type': 'application/json',
+        ...credentialsOf(url),
         ...this.#sign(notification, body, secret),
       };
       const http = this.#init.transport.open(url, headers);
@@ -83,6 +85,12 @@ export class HttpWebhook implements Webhook {
     if (secret === undefined) return { 'webhook-id': id };
     return signWebhook({ id, nowMs: this.#init.clock.now(), body, secret });
   }
+}
+
+/** User and password are no part of a request's address. */
+function credentialsOf(url: string): { readonly authorization?: string } {
+  const authorization = basicAuthorization(new URL(url));
+  return authorization === undefined ? {} : { authorization };
 }
 
 /** What of a URL may be the secret: servers quote the path or a token of it, which may also be in the query. */
