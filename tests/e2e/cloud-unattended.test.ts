@@ -25,9 +25,9 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
 const NOTIFY = '[notify]\nwebhook_env = "THRICE_WEBHOOK"\nsecret_env = "THRICE_WEBHOOK_SECRET"\n';
-const QUESTIONS = 60;
+const QUESTIONS = 40;
 /** The requests that a quota refuses, by their number: in the middle, however long the others take. */
-const REFUSED: [number, number] = [31, 40];
+const REFUSED: [number, number] = [21, 22];
 
 /** The lanes of the stage by the model of the server that they ask, with the variables of their keys. */
 const lanes: readonly (readonly [lane: string, model: string, variable: string])[] = [
@@ -67,8 +67,17 @@ describe('a stage that nobody watches', () => {
       THRICE_WEBHOOK: webhook.url.replace('/v1', hookPath),
       THRICE_WEBHOOK_SECRET: hookSecret,
     };
+    // Few processes to start.
+    const queues = Object.fromEntries(
+      ['Sim', 'Openai', 'Mistral', 'Kimi', 'Deepseek', 'Grok'].map((lane) => [
+        `Lane${lane}`,
+        { maximumConcurrency: 2 },
+      ]),
+    );
     const onTestFailed = () => undefined;
-    cloud = resources.use(await openCloud({ machine, tickSeconds: 1, onTestFailed }));
+    cloud = resources.use(
+      await openCloud({ machine, changes: { queues }, tickSeconds: 1, onTestFailed }),
+    );
   });
   afterAll(() => resources.disposeAsync());
 
