@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { additions, patchyKnowledge, toJsonl } from '../support/additions.ts';
 import { countOutcomes, readCellRows } from '../support/cell-rows.ts';
 import { workerCount } from '../support/ledger-view.ts';
-import { printedGroup, runThrice, startThrice } from '../support/run-thrice.ts';
+import { groupOf, printedGroup, runThrice, startThrice } from '../support/run-thrice.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { endOf, waitWhileRunning } from '../support/wait-until.ts';
 
@@ -37,7 +37,7 @@ it('keeps the limits of a lane in two processes of which one is killed, and buys
 
   await using first = startThrice(['run', 'b.json'], { cwd });
   await first.prints(printedGroup);
-  const group = first.stdout.split('\n')[0] ?? '';
+  const group = groupOf(first);
   await using second = startThrice(['work', group], { cwd });
   await waitWhileRunning('both are at work', [first, second], () => {
     return workerCount(folder.resolve('.thrice')) === 2 && model.stats().okCount > 40;

@@ -1,6 +1,6 @@
 import { startSimulator } from '@thrice/simulator';
 import { expect, it } from 'vitest';
-import { callThrice } from '../../support/run-thrice.ts';
+import { callThrice, groupOf } from '../../support/run-thrice.ts';
 import { smallBenchmark } from '../../support/small-benchmark.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
@@ -13,7 +13,7 @@ it('goes on without a cap once that is lifted, also if the spec names one', asyn
   const at = { cwd: folder.path };
 
   const ran = await callThrice(['run', 'benchmark.toml'], at);
-  const group = ran.stdout.split('\n')[0] ?? '';
+  const group = groupOf(ran);
   const lifted = await callThrice(['resume', group, '--budget-usd', 'none'], at);
   const again = await callThrice(['resume', group], at);
   const without = await callThrice(['run', 'benchmark.toml', '--budget-usd', 'none'], at);
@@ -51,7 +51,7 @@ output = 1_000_000`,
   const at = { cwd: folder.path };
 
   const ran = await callThrice(['run', 'benchmark.toml'], at);
-  const group = ran.stdout.split('\n')[0] ?? '';
+  const group = groupOf(ran);
   const shown = await callThrice(['status', group, '--json'], at);
   const lifted = await callThrice(['resume', group, '--budget-usd', 'none'], at);
 
