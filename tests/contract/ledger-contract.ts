@@ -12,6 +12,7 @@ import {
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
+  aCall,
   aCellKey,
   aCellResult,
   aFailedResult,
@@ -699,7 +700,14 @@ function describeJournal(openLedger: OpenLedger): void {
 
       expect(await discardedOf(store.ledger)).toEqual([{ id: key.id, entry: asDuplicate(second) }]);
       expect(await store.ledger.readTallies(key.run)).toMatchObject([
-        { config: key.config, costUsd: 0.25, retries: 0, counts: { scored: 0, failed: 0 } },
+        {
+          config: key.config,
+          costUsd: 0.25,
+          wasteUsd: 0.25,
+          overheadUsd: 0,
+          retries: 0,
+          counts: { scored: 0, failed: 0 },
+        },
       ]);
     });
 
@@ -1053,7 +1061,11 @@ function describeGenerations(openLedger: OpenLedger): void {
       await store.ledger.completeCell(
         key,
         'ann',
-        aFailedResult({ attempts: 5, costUsd: 0.25 }),
+        aFailedResult({
+          attempts: 5,
+          costUsd: 0.25,
+          calls: [aCall({ step: 'judge', costUsd: 0.25 })],
+        }),
         [],
       );
 
@@ -1067,6 +1079,8 @@ function describeGenerations(openLedger: OpenLedger): void {
           counts: { scored: 1, unparsed: 0, ungraded: 0, failed: 0 },
           correct: 1,
           costUsd: 0.5,
+          wasteUsd: 0,
+          overheadUsd: 0,
           retries: 1,
         },
       ]);
@@ -1150,7 +1164,10 @@ function describeReading(openLedger: OpenLedger): void {
     it('counts results by run and config', async () => {
       await using store = await openLedger(new FakeClock());
       const results = [
-        aCellResult({ costUsd: 0.5 }),
+        aCellResult({
+          costUsd: 0.5,
+          calls: [aCall({ costUsd: 0.375 }), aCall({ step: 'judge', costUsd: 0.125 })],
+        }),
         aCellResult({ score: 0.5, attempts: 3, costUsd: 0.25 }),
         aCellResult({ outcome: 'unparsed', score: 0, answer: null, reason: 'no-answer' }),
         aFailedResult({ attempts: 5 }),
@@ -1174,6 +1191,8 @@ function describeReading(openLedger: OpenLedger): void {
           counts: { scored: 2, unparsed: 1, ungraded: 1, failed: 1 },
           correct: 1,
           costUsd: 0.75,
+          wasteUsd: 0,
+          overheadUsd: 0.125,
           retries: 6,
         },
         {
@@ -1182,6 +1201,8 @@ function describeReading(openLedger: OpenLedger): void {
           counts: { scored: 1, unparsed: 0, ungraded: 0, failed: 0 },
           correct: 1,
           costUsd: 0,
+          wasteUsd: 0,
+          overheadUsd: 0,
           retries: 0,
         },
       ]);
@@ -1196,6 +1217,8 @@ function describeTallyRepair(openLedger: OpenLedger): void {
       counts: { scored: 7, unparsed: 1, ungraded: 2, failed: 3 },
       correct: 6,
       costUsd: 0.75,
+      wasteUsd: 0.25,
+      overheadUsd: 0.125,
       retries: 4,
     });
 

@@ -111,7 +111,17 @@ export function anAttempt(parts: Partial<Attempt> = {}): Attempt {
 /** The tally of one correct answer without a known cost. */
 export function aTally(parts: Partial<Tally> = {}): Tally {
   const counts = { scored: 1, unparsed: 0, ungraded: 0, failed: 0 };
-  return { run: 'demo-r1', config: 'direct', counts, correct: 1, costUsd: 0, retries: 0, ...parts };
+  return {
+    run: 'demo-r1',
+    config: 'direct',
+    counts,
+    correct: 1,
+    costUsd: 0,
+    wasteUsd: 0,
+    overheadUsd: 0,
+    retries: 0,
+    ...parts,
+  };
 }
 
 /** A call of 10 input and 2 output tokens without a known price. */

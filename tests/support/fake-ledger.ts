@@ -26,6 +26,7 @@ import {
   type OpenBreaker,
   type Purchase,
   type Submission,
+  spendOf,
   type Tally,
   ThriceError,
 } from '@thrice/core';
@@ -399,7 +400,9 @@ export class FakeLedger implements Ledger, CallConditions, GroupRecords {
           failed: count('failed'),
         },
         correct: results.filter(({ score }) => score === 1).length,
-        costUsd: results.reduce((sum, { costUsd }) => sum + (costUsd ?? 0), wasteUsd),
+        costUsd: results.reduce((sum, result) => sum + spendOf(result).costUsd, wasteUsd),
+        wasteUsd,
+        overheadUsd: results.reduce((sum, result) => sum + spendOf(result).overheadUsd, 0),
         retries: results.reduce((sum, result) => sum + countRetries(result), 0),
       };
     });
@@ -450,6 +453,8 @@ function addTallies(left: Tally, right: Tally, sign: 1 | -1): Tally {
     },
     correct: left.correct + sign * right.correct,
     costUsd: left.costUsd + sign * right.costUsd,
+    wasteUsd: left.wasteUsd + sign * right.wasteUsd,
+    overheadUsd: left.overheadUsd + sign * right.overheadUsd,
     retries: left.retries + sign * right.retries,
   };
 }

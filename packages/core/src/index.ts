@@ -144,6 +144,7 @@ export {
   type ModelCallEntry,
   type ModelOutput,
   NO_OUTPUT,
+  spendOf,
   UNKNOWN_USAGE,
   type Usage,
 } from './domain/call.ts';

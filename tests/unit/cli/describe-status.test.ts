@@ -29,7 +29,10 @@ async function statusOf(
   stage.ledger.setTally(aTally({ run: 'demo-r1', config: 'a', counts, costUsd: 0.5 }));
   const failed = { scored: 0, unparsed: 0, ungraded: 0, failed: 1 };
   stage.ledger.setTally(
-    aTally({ run: 'demo-r2', config: 'a', counts: failed, correct: 0, costUsd: 0.25, retries: 2 }),
+    aTally({
+      ...{ run: 'demo-r2', config: 'a', counts: failed, correct: 0, retries: 2 },
+      ...{ costUsd: 0.25, wasteUsd: 0.25 },
+    }),
   );
   for (const breakerKey of init.openKeys ?? []) {
     await stage.ledger.openBreaker(anOpenBreaker({ breakerKey }));
@@ -78,6 +81,8 @@ describe('the status of a group', () => {
         notAttempted: 1,
         correct: 1,
         costUsd: 0.75,
+        wasteUsd: 0.25,
+        overheadUsd: 0,
         retries: 2,
       },
       {
@@ -90,6 +95,8 @@ describe('the status of a group', () => {
         notAttempted: 4,
         correct: 0,
         costUsd: null,
+        wasteUsd: null,
+        overheadUsd: null,
         retries: 0,
       },
     ]);

@@ -16,6 +16,8 @@ const config: ConfigStatus = {
   notAttempted: 0,
   correct: 2,
   costUsd: null,
+  wasteUsd: null,
+  overheadUsd: null,
   retries: 0,
 };
 

@@ -16,6 +16,8 @@ const config: ConfigStatus = {
   notAttempted: 291,
   correct: 6,
   costUsd: 0.5,
+  wasteUsd: null,
+  overheadUsd: null,
   retries: 1,
 };
 const figures: ProgressFigures = {

@@ -22,6 +22,8 @@ function aConfigStatus(parts: Partial<ConfigStatus> = {}): ConfigStatus {
     notAttempted: 4,
     correct: 0,
     costUsd: 0,
+    wasteUsd: null,
+    overheadUsd: null,
     retries: 0,
     ...parts,
   };

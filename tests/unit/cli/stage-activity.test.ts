@@ -9,7 +9,16 @@ const HOUR_MS = 3_600_000;
 
 function aConfig(config: string, notAttempted: number): ConfigStatus {
   const counts = { scored: 4 - notAttempted, unparsed: 0, ungraded: 0, failed: 0, notAttempted };
-  return { config, cells: 4, ...counts, correct: 0, costUsd: null, retries: 0 };
+  return {
+    config,
+    cells: 4,
+    ...counts,
+    correct: 0,
+    costUsd: null,
+    wasteUsd: null,
+    overheadUsd: null,
+    retries: 0,
+  };
 }
 
 function aNote(config: string, at: string): ResendNote {

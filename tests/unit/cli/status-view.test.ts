@@ -26,6 +26,8 @@ const status: GroupStatus = {
       notAttempted: 1,
       correct: 1,
       costUsd: null,
+      wasteUsd: null,
+      overheadUsd: null,
       retries: 5,
     },
   ],
@@ -103,6 +105,17 @@ describe('a status', () => {
 
     expect(lines[0]).toBe('demo: interrupted');
     expect(lines.at(-1)).toBe('next: thrice resume demo');
+  });
+
+  it('shows waste and overhead as parts of what is spent, where there are any', () => {
+    const [first] = status.configs;
+    if (first === undefined) throw new Error('expected a config');
+    const spent = { costUsd: 1.5, wasteUsd: 0.25, overheadUsd: 0 };
+
+    const lines = renderStatus({ ...status, configs: [{ ...first, ...spent }] }).split('\n');
+
+    expect(lines[2]).toMatch(/ spent +waste$/);
+    expect(lines.find((line) => line.includes('$1.5000'))).toMatch(/\$1\.5000 +\$0\.2500$/);
   });
 
   it('shows no rate while results are written', () => {

@@ -45,7 +45,16 @@ describe('a recounted tally', () => {
     counter.add(aCellRow({ calls: [aCall({ costUsd: 1 }), waste(0.5), waste(null)] }));
     counter.add(aRowWithoutScore('not-attempted', { id: 'q2', calls: [waste(0.25)] }));
 
-    expect(counter.tallies()).toMatchObject([{ costUsd: 1.75 }]);
+    expect(counter.tallies()).toMatchObject([{ costUsd: 1.75, wasteUsd: 0.75, overheadUsd: 0 }]);
+  });
+
+  it('has the cost of calls that judge apart', () => {
+    const counter = new TallyCounter();
+
+    const judge = aCall({ step: 'judge', costUsd: 0.25 });
+    counter.add(aCellRow({ calls: [aCall({ costUsd: 1 }), judge] }));
+
+    expect(counter.tallies()).toMatchObject([{ costUsd: 1.25, wasteUsd: 0, overheadUsd: 0.25 }]);
   });
 
   it('does not exist without a row', () => {

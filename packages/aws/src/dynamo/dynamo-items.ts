@@ -92,6 +92,8 @@ export const tallyItemSchema = itemSchema.extend({
   correct: z.number(),
   costUsd: z.number(),
   retries: z.number(),
+  wasteUsd: z.number().default(0),
+  overheadUsd: z.number().default(0),
   /** Number of writes. Conditions compare this count because summed costs may not be exact doubles. */
   changeCount: z.number(),
 });

@@ -31,6 +31,7 @@ import {
   type OpenBreaker,
   openBreakerSchema,
   type Submission,
+  spendOf,
   submissionSchema,
   type Tally,
   ThriceError,
@@ -343,7 +344,7 @@ export class DynamoLedger implements Ledger, CallConditions {
     const item = { schemaVersion: SCHEMA_VERSION, id: key.id, ...payload };
     if (!(await this.#table.put(discardedItemKey(key, entry), item, 'absent'))) return;
     const { costUsd } = entry.call;
-    if (costUsd !== null) await this.#updateTally(key, { costUsd });
+    if (costUsd !== null) await this.#updateTally(key, { costUsd, wasteUsd: costUsd });
   }
 
   async *listDiscardedCalls(
@@ -433,14 +434,16 @@ export class DynamoLedger implements Ledger, CallConditions {
 
   async #addToTally(key: CellKey, result: CellResult, sign: 1 | -1): Promise<Tally | undefined> {
     const count = (outcome: string) => (result.outcome === outcome ? sign : 0);
+    const { costUsd, overheadUsd } = spendOf(result);
     return await this.#updateTally(key, {
       scored: count('scored'),
       unparsed: count('unparsed'),
       ungraded: count('ungraded'),
       failed: count('failed'),
       correct: result.score === 1 ? sign : 0,
-      costUsd: sign * (result.costUsd ?? 0),
+      costUsd: sign * costUsd,
       retries: sign * countRetries(result),
+      overheadUsd: sign * overheadUsd,
     });
   }
 
@@ -463,6 +466,8 @@ export class DynamoLedger implements Ledger, CallConditions {
       correct: 0,
       costUsd: 0,
       retries: 0,
+      wasteUsd: 0,
+      overheadUsd: 0,
       ...change,
       changeCount: 1,
     };
@@ -506,7 +511,7 @@ export class DynamoLedger implements Ledger, CallConditions {
   }
 
   async replaceTally(existing: Tally | undefined, tally: Tally): Promise<boolean> {
-    const { run, config, counts, correct, costUsd, retries } = tally;
+    const { run, config, counts, ...sums } = tally;
     const storedItem = await this.#readTallyItem(tally);
     const stored = storedItem && toTally(storedItem);
     if (isDeepStrictEqual(stored, tally)) return true;
@@ -516,9 +521,7 @@ export class DynamoLedger implements Ledger, CallConditions {
       run,
       config,
       ...counts,
-      correct,
-      costUsd,
-      retries,
+      ...sums,
     };
     const change = { set, add: { changeCount: 1 } };
     const unchanged = storedItem === undefined ? 'absent' : { changeCount: storedItem.changeCount };
@@ -580,9 +583,10 @@ function itemsOf(keys: readonly ItemKey[], items: readonly Attributes[]): readon
   return items.filter((item) => keys.some(({ pk, sk }) => item['pk'] === pk && item['sk'] === sk));
 }
 
-function toTally({ run, config, correct, costUsd, retries, ...item }: TallyItem): Tally {
-  const { scored, unparsed, ungraded, failed } = item;
-  return { run, config, counts: { scored, unparsed, ungraded, failed }, correct, costUsd, retries };
+function toTally({ scored, unparsed, ungraded, failed, ...item }: TallyItem): Tally {
+  const { run, config, correct, costUsd, wasteUsd, overheadUsd, retries } = item;
+  const counts = { scored, unparsed, ungraded, failed };
+  return { run, config, counts, correct, costUsd, wasteUsd, overheadUsd, retries };
 }
 
 function parseGivenUp({ givenUp }: CellItem): readonly GivenUpCall[] | undefined {

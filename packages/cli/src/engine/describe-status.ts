@@ -90,7 +90,7 @@ export async function countConfigs(
     const isPriced =
       header.imported === undefined &&
       modelsOfConfig(header, config).every((model) => priced.has(model));
-    return isPriced ? status : { ...status, costUsd: null };
+    return isPriced ? status : { ...status, costUsd: null, wasteUsd: null, overheadUsd: null };
   });
 }
 
@@ -109,6 +109,8 @@ function describeConfig(config: string, cells: number, tallies: readonly Tally[]
     notAttempted: cells - sum(Object.values(counts)),
     correct: total((tally) => tally.correct),
     costUsd: total((tally) => tally.costUsd),
+    wasteUsd: total((tally) => tally.wasteUsd),
+    overheadUsd: total((tally) => tally.overheadUsd),
     retries: total((tally) => tally.retries),
   };
 }

@@ -12,6 +12,9 @@ export interface ConfigStatus {
   readonly correct: number;
   /** Sum of the known costs, USD; null without a price. */
   readonly costUsd: number | null;
+  /** What of it is the cost of discarded calls, and of those that judge or probe. */
+  readonly wasteUsd: number | null;
+  readonly overheadUsd: number | null;
   readonly retries: number;
 }
 

@@ -47,10 +47,13 @@ export function renderStatus(status: GroupStatus, view: StatusView = {}): string
   ].join('\n');
 }
 
-/** A table with a bar for each config; counts that are 0 for all of them are left out. */
+/** A table with a bar for each config; what is 0 for all of them is left out. Waste and overhead are part of what is spent. */
 function renderConfigs(configs: readonly ConfigStatus[], width: number | undefined): string {
   const counts = (['scored', 'unparsed', 'ungraded', 'failed', 'retries'] as const).filter(
     (name) => name === 'scored' || configs.some((config) => config[name] > 0),
+  );
+  const parts = (['waste', 'overhead'] as const).filter((name) =>
+    configs.some((config) => (config[`${name}Usd`] ?? 0) > 0),
   );
   const barChars = width !== undefined && width < NARROW_COLUMNS - 1 ? NARROW_BAR_CHARS : BAR_CHARS;
   const rows = configs.map((config) => {
@@ -61,9 +64,10 @@ function renderConfigs(configs: readonly ConfigStatus[], width: number | undefin
       `${done}/${config.cells}`,
       ...counts.map((name) => String(config[name])),
       formatDollars(config.costUsd),
+      ...parts.map((name) => formatDollars(config[`${name}Usd`])),
     ];
   });
-  return renderTable(['config', '', 'done', ...counts, 'spent'], rows, 'text', width);
+  return renderTable(['config', '', 'done', ...counts, 'spent', ...parts], rows, 'text', width);
 }
 
 /** What is known of a lane's limits, with its use: `, 57 of 60 requests/min (found)`. */

@@ -212,6 +212,18 @@ export function purposeOf({ step, discarded }: Pick<Call, 'step' | 'discarded'>)
   return /^(?:judge|probe)(?:-|$)/.test(step) ? 'overhead' : 'answer';
 }
 
+/** What the calls of a result add to a tally, USD: nothing where the cost of one of them is unknown. */
+export function spendOf({
+  calls,
+  costUsd,
+}: {
+  readonly calls: readonly Call[];
+  readonly costUsd: number | null;
+}): { readonly costUsd: number; readonly overheadUsd: number } {
+  if (costUsd === null) return { costUsd: 0, overheadUsd: 0 };
+  return { costUsd, overheadUsd: costsOf(calls).overheadUsd ?? 0 };
+}
+
 /** The cost of a row's calls by their purpose, USD; null if that of any of them is unknown. */
 export function costsOf(calls: readonly Call[]): {
   /** Null also without a call. */

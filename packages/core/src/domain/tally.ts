@@ -21,6 +21,10 @@ export const tallySchema = z.strictObject({
   correct: z.number(),
   /** Sum of the known costs of the calls, discarded ones included, USD. */
   costUsd: z.number(),
+  /** What of it is the cost of discarded calls. */
+  wasteUsd: z.number(),
+  /** What of it is the cost of calls that judge or probe. */
+  overheadUsd: z.number(),
   /** Attempts beyond the first of each cell. */
   retries: z.number(),
 });

@@ -54,7 +54,9 @@ function isSameTally(left: Tally | undefined, right: Tally | undefined): boolean
   const [counts, others] = [integersOf(left), integersOf(right)];
   return (
     counts.every((count, index) => count === others[index]) &&
-    Math.abs((left?.costUsd ?? 0) - (right?.costUsd ?? 0)) < COST_TOLERANCE_USD
+    (['costUsd', 'wasteUsd', 'overheadUsd'] as const).every(
+      (cost) => Math.abs((left?.[cost] ?? 0) - (right?.[cost] ?? 0)) < COST_TOLERANCE_USD,
+    )
   );
 }
 

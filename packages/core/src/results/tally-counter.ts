@@ -1,4 +1,4 @@
-import { isAnswer, totalCost } from '../domain/call.ts';
+import { isAnswer, spendOf, totalCost } from '../domain/call.ts';
 import { type CellRow, countRetries } from '../domain/cell.ts';
 import type { Tally } from '../domain/tally.ts';
 
@@ -20,12 +20,19 @@ export class TallyCounter {
   add(row: CellRow): void {
     const { run, config, outcome, score, calls } = row;
     const tally = this.#tallyOf(run, config);
-    for (const call of calls) if (!isAnswer(call)) tally.costUsd += call.costUsd ?? 0;
+    for (const call of calls) {
+      if (isAnswer(call)) continue;
+      tally.costUsd += call.costUsd ?? 0;
+      tally.wasteUsd += call.costUsd ?? 0;
+    }
     if (outcome === 'not-attempted') return;
     tally.counts[outcome] += 1;
     if (score === 1) tally.correct += 1;
     // As ledgers count it: not at all where a part is unknown.
-    tally.costUsd += totalCost(calls.filter(isAnswer)) ?? 0;
+    const answers = calls.filter(isAnswer);
+    const spend = spendOf({ calls: answers, costUsd: totalCost(answers) });
+    tally.costUsd += spend.costUsd;
+    tally.overheadUsd += spend.overheadUsd;
     tally.retries += countRetries(row);
   }
 
@@ -49,6 +56,8 @@ function emptyTally(run: string, config: string): MutableTally {
     counts: { scored: 0, unparsed: 0, ungraded: 0, failed: 0 },
     correct: 0,
     costUsd: 0,
+    wasteUsd: 0,
+    overheadUsd: 0,
     retries: 0,
   };
 }

@@ -29,6 +29,7 @@ import {
   type OpenBreaker,
   openBreakerSchema,
   type Submission,
+  spendOf,
   submissionSchema,
   type Tally,
   ThriceError,
@@ -66,6 +67,8 @@ const tallyRowSchema = z.object({
   correct: z.number(),
   cost_usd: z.number(),
   retries: z.number(),
+  waste_usd: z.number(),
+  overhead_usd: z.number(),
 });
 
 /**
@@ -324,6 +327,7 @@ export class SqliteLedger implements Ledger {
 
   #addToTally(key: CellKey, result: CellResult, sign: 1 | -1): void {
     const count = (outcome: string) => (result.outcome === outcome ? sign : 0);
+    const { costUsd, overheadUsd } = spendOf(result);
     this.#sql.addToTally.run(
       key.run,
       key.config,
@@ -332,14 +336,17 @@ export class SqliteLedger implements Ledger {
       count('ungraded'),
       count('failed'),
       result.score === 1 ? sign : 0,
-      sign * (result.costUsd ?? 0),
+      sign * costUsd,
       sign * countRetries(result),
+      0,
+      sign * overheadUsd,
     );
   }
 
   /** Adds the cost of a discarded call to the tally. */
   #addCost({ run, config }: CellKey, costUsd: number | null): void {
-    if (costUsd !== null) this.#sql.addToTally.run(run, config, 0, 0, 0, 0, 0, costUsd, 0);
+    if (costUsd !== null)
+      this.#sql.addToTally.run(run, config, 0, 0, 0, 0, 0, costUsd, 0, costUsd, 0);
   }
 
   async readCells(
@@ -372,10 +379,10 @@ export class SqliteLedger implements Ledger {
       const stored = tallies.find((entry) => entry.config === config);
       if (isDeepStrictEqual(stored, tally)) return true;
       if (!isDeepStrictEqual(stored, existing)) return false;
-      const { counts, correct, costUsd, retries } = tally;
+      const { counts, correct, costUsd, retries, wasteUsd, overheadUsd } = tally;
       const { scored, unparsed, ungraded, failed } = counts;
       const numbers = [scored, unparsed, ungraded, failed, correct, costUsd, retries];
-      this.#sql.replaceTally.run(run, config, ...numbers);
+      this.#sql.replaceTally.run(run, config, ...numbers, wasteUsd, overheadUsd);
       return true;
     });
   }
@@ -445,12 +452,13 @@ const STATEMENTS = {
   selectSubmission: `SELECT submission FROM submissions WHERE ${THIS_CELL} AND step = ?`,
   upsertSubmission: `INSERT INTO submissions VALUES (?, ?, ?, ?, ?)
     ON CONFLICT DO UPDATE SET submission = excluded.submission`,
-  addToTally: `INSERT INTO tallies VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET
+  addToTally: `INSERT INTO tallies VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET
     scored = scored + excluded.scored, unparsed = unparsed + excluded.unparsed,
     ungraded = ungraded + excluded.ungraded, failed = failed + excluded.failed,
     correct = correct + excluded.correct, cost_usd = cost_usd + excluded.cost_usd,
-    retries = retries + excluded.retries`,
-  replaceTally: 'INSERT OR REPLACE INTO tallies VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',
+    retries = retries + excluded.retries, waste_usd = waste_usd + excluded.waste_usd,
+    overhead_usd = overhead_usd + excluded.overhead_usd`,
+  replaceTally: 'INSERT OR REPLACE INTO tallies VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
   selectTallies: 'SELECT * FROM tallies WHERE run = ?',
   upsertBreaker: `INSERT INTO open_breakers VALUES (?, ?)
     ON CONFLICT DO UPDATE SET breaker = excluded.breaker`,
@@ -468,8 +476,10 @@ function parseSubmission(row: Readonly<Record<string, unknown>>): Submission {
 }
 
 function parseTally(row: unknown): Tally {
-  const { scored, unparsed, ungraded, failed, cost_usd, ...rest } = tallyRowSchema.parse(row);
-  return { ...rest, counts: { scored, unparsed, ungraded, failed }, costUsd: cost_usd };
+  const { scored, unparsed, ungraded, failed, ...rest } = tallyRowSchema.parse(row);
+  const { cost_usd: costUsd, waste_usd: wasteUsd, overhead_usd: overheadUsd, ...others } = rest;
+  const counts = { scored, unparsed, ungraded, failed };
+  return { ...others, counts, costUsd, wasteUsd, overheadUsd };
 }
 
 function parseGroup(row: unknown): GroupRecord {
