@@ -7,8 +7,9 @@ import {
   type GroupHeader,
   type Summary,
   storePlan,
+  type ThriceError,
 } from '@thrice/core';
-import { type Ending, LocalEngine, type WorkEvent, workGroup } from '@thrice/local';
+import { type Ending, LocalEngine, type WorkOrder, workGroup } from '@thrice/local';
 import { openModelClients, openTransport } from '@thrice/models';
 import { type Faults, type Simulator, startSimulator } from '@thrice/simulator';
 import { type Addition, additions, toJsonl } from './additions.ts';
@@ -51,7 +52,9 @@ export class BatchedGroup implements AsyncDisposable {
   submittedCount = 0;
   readonly #simulator: Simulator;
   readonly #folder: TemporaryFolder;
-  readonly #benchmark: Benchmark;
+  readonly benchmark: Benchmark;
+  /** What the vendor answers to the next submissions in place of accepting them. */
+  readonly refusals: ThriceError[] = [];
   /** Requests to the vendor that have not ended: the time stands still meanwhile. */
   #openCount = 0;
 
@@ -68,7 +71,7 @@ export class BatchedGroup implements AsyncDisposable {
     this.clock = init.clock;
     this.#simulator = init.simulator;
     this.#folder = init.folder;
-    this.#benchmark = init.benchmark;
+    this.benchmark = init.benchmark;
   }
 
   /** Plans a group of additions. */
@@ -120,10 +123,7 @@ export class BatchedGroup implements AsyncDisposable {
   }
 
   /** Has a process work on the group until it ends or dies. */
-  async work(
-    death?: Death,
-    observe: (event: WorkEvent) => void = () => undefined,
-  ): Promise<ProcessEnd> {
+  async work(death?: Death, parts: Partial<WorkOrder> = {}): Promise<ProcessEnd> {
     const { clock } = this;
     const real = new LocalEngine(this.#folder.path, clock);
     const mortal = new MortalEngine(real, death);
@@ -138,10 +138,10 @@ export class BatchedGroup implements AsyncDisposable {
       aWorkOrder({
         engine: mortal.engine,
         header: this.header,
-        benchmark: this.#benchmark,
+        benchmark: this.benchmark,
         clientFor: models.clientFor,
         batchClientFor,
-        observe,
+        ...parts,
       }),
     );
     const end = Promise.race([ending, mortal.died.then(() => 'died' as const)]);
@@ -157,7 +157,7 @@ export class BatchedGroup implements AsyncDisposable {
     const { ledger, blobs, budgets } = this.engine;
     const stores = { ledger, blobs, budgets, clock: this.clock, patterns: inProcessPatterns };
     return await finalizeGroup(
-      { header: this.header, benchmark: this.#benchmark, state: 'active' },
+      { header: this.header, benchmark: this.benchmark, state: 'active' },
       stores,
       { earlyExitCode: undefined },
     );
@@ -179,6 +179,8 @@ export class BatchedGroup implements AsyncDisposable {
     return {
       limits: client.limits,
       submit: async (...init) => {
+        const refusal = this.refusals.shift();
+        if (refusal !== undefined) throw refusal;
         this.submittedCount += 1;
         return await watched(client.submit(...init));
       },

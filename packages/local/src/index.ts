@@ -17,6 +17,7 @@ export { SqliteNotifications } from './store/sqlite-notifications.ts';
 export { type Backlog, SqliteTaskQueue, type TaskScope } from './store/sqlite-task-queue.ts';
 export { WorkerRegistry } from './store/worker-registry.ts';
 export { systemClock } from './system-clock.ts';
+export { GroupBatches } from './work/group-batches.ts';
 export { accountOf, LaneShare } from './work/lane-share.ts';
 export { openGovernor } from './work/open-governor.ts';
 export { ResultsAhead } from './work/results-ahead.ts';

@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { cancelBatches } from '../../../packages/cli/src/local/cancel-batches.ts';
 import { additions } from '../../support/additions.ts';
 import { BatchedGroup } from '../../support/batched-group.ts';
-import { aConfig } from '../../support/builders.ts';
+import { aConfig, anError } from '../../support/builders.ts';
+import { fakeTerminal } from '../../support/run-thrice.ts';
 
 const cellCount = 20;
 
@@ -118,5 +120,36 @@ describe('cells in batches', () => {
     expect(group.billed.calls).toBe(cellCount);
     expect(account?.reservedNanoUsd).toBe(0);
     expect((account?.spentNanoUsd ?? 0) / 1e9).toBeCloseTo(group.livePriceUsd / 2, 6);
+  });
+
+  it('of a group without a process are stopped by the command that cancels it', async () => {
+    await using group = await BatchedGroup.open({ cellCount, batches: { seconds: 100 } });
+    const { engine, benchmark, header } = group;
+    await group.work({ afterCalls: 5, isLastCallStored: true, counted: new Set(['poll']) });
+    const loaded = { header, benchmark, state: 'cancelled', isPlanned: true } as const;
+
+    await cancelBatches(loaded, engine, fakeTerminal());
+    group.clock.advance(100_000);
+    const billedAtCancel = group.billed.calls;
+    const ending = await group.work();
+
+    expect(billedAtCancel).toBeGreaterThan(0);
+    expect(billedAtCancel).toBeLessThan(cellCount);
+    expect(ending).toEqual({ kind: 'complete' });
+    expect(group.billed.calls).toBe(cellCount);
+  });
+
+  it('wait for a lane that refuses their batch, and the next one that it accepts opens it again', async () => {
+    await using group = await BatchedGroup.open({ cellCount, batches: { seconds: 8 } });
+    group.refusals.push(anError('quota-exhausted', { status: 429 }));
+
+    const first = await group.work();
+    const open = await group.engine.ledger.listOpenBreakers();
+    const second = await group.work(undefined, { halfOpen: new Set(['lab']) });
+
+    expect([first, second]).toMatchObject([{ kind: 'paused' }, { kind: 'complete' }]);
+    expect(open.map(({ breakerKey }) => breakerKey)).toEqual(['lab']);
+    expect(await group.engine.ledger.listOpenBreakers()).toEqual([]);
+    expect(group.billed.calls).toBe(cellCount);
   });
 });

@@ -18,7 +18,7 @@ export async function cancelGroup(
 
 /** Does the work of {@link cancelGroup} on an open engine. */
 export async function cancelOn(
-  engine: Pick<Engine, 'ledger' | 'flag' | 'publish' | 'readActivity'>,
+  engine: Pick<Engine, 'ledger' | 'flag' | 'publish' | 'readActivity' | 'cancelBatches'>,
   terminal: Terminal,
   { name, isJson }: { readonly name: string; readonly isJson: boolean },
 ): Promise<ExitCode> {
@@ -31,6 +31,7 @@ export async function cancelOn(
     return exitCodes.complete;
   }
   await engine.ledger.setGroupState(header.group, 'cancelled');
+  await engine.cancelBatches?.(group);
   await engine.publish(header.group);
   if (isJson) {
     terminal.print(JSON.stringify({ group: header.group, state: 'cancelled' }));

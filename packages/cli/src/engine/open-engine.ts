@@ -1,4 +1,5 @@
 import { takeOverCells } from '@thrice/local';
+import { cancelBatches } from '../local/cancel-batches.ts';
 import { openExistingEngine, openPatterns } from '../local/compose-local.ts';
 import { readLocalActivity } from '../local/local-activity.ts';
 import { folderFlag } from '../shell/place-flags.ts';
@@ -30,6 +31,7 @@ export async function openEngine(options: EngineOptions, terminal: Terminal): Pr
     flag: folderFlag(options.dir),
     readActivity: (counts) => readLocalActivity(engine, counts),
     publish: async () => undefined,
+    cancelBatches: (group) => cancelBatches(group, engine, terminal),
     takeOver: async () => {
       await takeOverCells(engine);
     },

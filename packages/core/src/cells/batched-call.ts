@@ -87,7 +87,7 @@ async function enter(
   }
   if (reserving?.kind === 'refused') return { kind: 'budget-refused', refusal: reserving };
   // The calls in flight may take a day: the cell waits in the queue.
-  if (reserving?.kind === 'short') return { kind: 'pending', delayMs: limits.deferredDelayMs };
+  if (reserving?.kind === 'short') return { kind: 'pending', delayMs: limits.pollCapMs };
   const enteredAtMs = clock.now();
   const call = {
     schemaVersion: 1,

@@ -233,14 +233,19 @@ export class GroupBreakers {
       this.#halfOpen.delete(breakerKey);
       this.#answered.delete(breakerKey);
     }
-    if (event.kind === 'server-responded' && this.#halfOpen.size > 0) {
-      for (const breakerKey of [event.lane, modelRefOf(event)]) {
-        if (!this.#halfOpen.delete(breakerKey)) continue;
-        const breaker = this.#openBreakers.get(breakerKey);
-        this.#openBreakers.delete(breakerKey);
-        this.#reopenCounts.delete(breakerKey);
-        if (breaker !== undefined) this.#answered.set(breakerKey, breaker);
-      }
+    if (event.kind === 'server-responded') this.#closeFor(event);
+    if (event.kind === 'batch-accepted') this.#closeFor(event.batch);
+  }
+
+  /** Closes the half-open breakers of a lane and a model that have responded. */
+  #closeFor(target: { readonly lane: string; readonly model: string }): void {
+    if (this.#halfOpen.size === 0) return;
+    for (const breakerKey of [target.lane, modelRefOf(target)]) {
+      if (!this.#halfOpen.delete(breakerKey)) continue;
+      const breaker = this.#openBreakers.get(breakerKey);
+      this.#openBreakers.delete(breakerKey);
+      this.#reopenCounts.delete(breakerKey);
+      if (breaker !== undefined) this.#answered.set(breakerKey, breaker);
     }
   }
 

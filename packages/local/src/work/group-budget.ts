@@ -9,11 +9,16 @@ import {
 } from '@thrice/core';
 import type { WorkOrder } from './work-order.ts';
 
+/** How many times as long as it takes to look for the calls of dead processes, from one time to the next. */
+const RECOVERY_PAUSE = 20;
+
 /** The budget of a group, as one process that works on it knows it, and the configs that it has stopped. */
 export class GroupBudget {
   readonly calls: CallBudget;
   readonly #order: Pick<WorkOrder, 'engine' | 'header'>;
   readonly #refusals = new Map<string, BudgetRefusal>();
+  /** When the calls of dead processes are looked for again, monotonic ms. */
+  #recoverAtMs = Number.NEGATIVE_INFINITY;
 
   private constructor(order: WorkOrder, observe: WorkerObserver) {
     const { engine, header, benchmark } = order;
@@ -52,6 +57,8 @@ export class GroupBudget {
       engine: { budgets, batches, ledger, workers, clock },
       header,
     } = this.#order;
+    const startMs = clock.monotonicMs();
+    if (startMs < this.#recoverAtMs) return;
     const nowMs = clock.now();
     await recoverReservations(header.group, {
       budgets,
@@ -62,5 +69,8 @@ export class GroupBudget {
         workers.isGone(owner) || (untilMs <= nowMs && !workers.isAtWork(owner)),
       settle: (call, costUsd) => this.calls.settle(call, costUsd),
     });
+    // Calls in batches are many, and in flight for hours: looking through them takes a small part of the time.
+    const tookMs = clock.monotonicMs() - startMs;
+    this.#recoverAtMs = startMs + tookMs * RECOVERY_PAUSE;
   }
 }
