@@ -84,6 +84,16 @@ describe('the check of a budget', () => {
     expect(problems).toEqual([expect.stringMatching(/^configs\[1\]\.model: /)]);
   });
 
+  it('asks for the price of batches on a lane that has them', () => {
+    const lanes = new Map([['lab', aLane({ batch: { otherwise: 'live' } })]]);
+    const known = new Map([['lab/m', { ...price, batch: 0.5 }]]);
+
+    expect(check({ lanes, configs: bounded })).toEqual([
+      'configs[0].model: expected a price of the service tier of the model under a budget, received none',
+    ]);
+    expect(check({ lanes, configs: bounded, prices: known })).toEqual([]);
+  });
+
   it('names the judge whose answer has no bound', () => {
     const roles = [aRole({ step: 'member-1', maxTokens: 100 }), aRole({ step: 'judge' })];
 

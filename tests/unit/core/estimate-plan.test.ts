@@ -102,6 +102,17 @@ describe('an estimate without a pilot', () => {
     expect(configs.flatMap((config) => config.missing)).toEqual(missing);
   });
 
+  it('costs what batches cost on a lane that has them', () => {
+    const configs = [aConfig({ maxTokens: 9 })];
+    const prices = new Map([['lab/m', { ...price, batch: 0.5 }]]);
+    const lanes = new Map([['lab', aLane({ batch: { otherwise: 'batch' } })]]);
+
+    const live = estimate({ configs, prices });
+    const batched = estimate({ configs, prices, lanes });
+
+    expect(batched.costUsd.upper).toBeCloseTo((live.costUsd.upper ?? 0) / 2, 10);
+  });
+
   it('needs no bound of answers that are free', () => {
     const { costUsd } = estimate({ prices: new Map([['lab/m', { input: 1_000_000, output: 0 }]]) });
 

@@ -72,6 +72,42 @@ describe('a parameter that the model refuses for all questions', () => {
   );
 });
 
+describe('a lane with batches', () => {
+  const lanes = {
+    lab: { base_url: 'http://127.0.0.1:1800/v1', protocol: 'responses', batch: true },
+  };
+
+  it.each<[Fields, string]>([
+    [{ stream: true }, 'stream: expected none on lane "lab", whose calls go through batches'],
+    [{ background: true }, 'background: expected none on lane "lab"'],
+    [{ service_tier: 'flex' }, 'service_tier: expected none on lane "lab"'],
+  ])('is asked for nothing that a batch cannot have: %j', (parameters, expected) => {
+    const problems = problemsOf({ model: 'lab/m', ...parameters }, lanes);
+
+    expect(problems).toEqual([expect.stringContaining(`error: configs[0].${expected}`)]);
+  });
+
+  it('shares no calls', () => {
+    const document = { questions: 'q.jsonl', share_calls: true, lanes };
+    const spec = parseSpec({ ...document, configs: [{ name: 'a', model: 'lab/m' }] }, 'demo.toml');
+
+    expect(() => resolveBenchmark(spec, 'demo.toml')).toThrow('lanes.lab.batch: expected none');
+  });
+
+  it.each<[unknown, unknown]>([
+    [true, { otherwise: 'batch' }],
+    [{ otherwise: 'live' }, { otherwise: 'live' }],
+    [{}, { otherwise: 'batch' }],
+    [false, undefined],
+  ])('says with %j what becomes of calls that are not answered', (batch, expected) => {
+    const lab = { ...lanes.lab, batch };
+    const document = { questions: 'q.jsonl', lanes: { lab } };
+    const spec = parseSpec({ ...document, configs: [{ name: 'a', model: 'lab/m' }] }, 'demo.toml');
+
+    expect(resolveBenchmark(spec, 'demo.toml').lanes.get('lab')?.batch).toEqual(expected);
+  });
+});
+
 describe('background mode', () => {
   const base_url = 'http://127.0.0.1:4000/v1';
   const lanes = { lab: { base_url, protocol: 'responses' } };
