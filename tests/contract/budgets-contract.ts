@@ -60,7 +60,7 @@ export function describeBudgetsContract(name: string, openBudgets: OpenBudgets):
     const store = await openBudgets(clock);
     await store.budgets.open(group, journal);
     const ofLane = laneCapNanoUsd === undefined ? [] : [['lab', laneCapNanoUsd] as const];
-    await store.budgets.setCaps(group, new Map([[null, capNanoUsd], ...ofLane]));
+    await store.budgets.setCaps(group, new Map([[null, capNanoUsd], ...ofLane]), 0);
     return {
       ...store,
       clock,
@@ -223,7 +223,7 @@ export function describeBudgetsContract(name: string, openBudgets: OpenBudgets):
       };
 
       const atFirst = [await spend('a', 79), await spend('b', 1), await spend('c', 5)];
-      await store.budgets.setCaps(group, new Map([[null, 120]]));
+      await store.budgets.setCaps(group, new Map([[null, 120]]), 0);
       const ofHigher = [await spend('d', 5), await spend('e', 20)];
 
       expect(atFirst).toEqual([[], [null], []]);
@@ -235,7 +235,7 @@ export function describeBudgetsContract(name: string, openBudgets: OpenBudgets):
       await store.budgets.reserve(group, aReservation({ amountNanoUsd: 20 }));
       await store.budgets.settle(group, keyOf(aReservation()), 20);
 
-      await store.other.setCaps(group, new Map([[null, 200]]));
+      await store.other.setCaps(group, new Map([[null, 200]]), 0);
 
       expect(await accountOf(store.budgets, null)).toMatchObject({
         capNanoUsd: 200,
@@ -251,16 +251,34 @@ export function describeBudgetsContract(name: string, openBudgets: OpenBudgets):
       await using store = await open(30);
       await store.budgets.reserve(group, aReservation());
 
-      await store.other.setCaps(group, new Map([[null, 40]]));
+      await store.other.setCaps(group, new Map([[null, 40]]), 0);
 
       expect(await store.budgets.reserve(group, aReservation())).toEqual({ kind: 'reserved' });
+    });
+
+    it('keeps the caps of an edited plan from those of an earlier one', async () => {
+      await using store = await open(100);
+      await store.budgets.setCaps(group, new Map([[null, 50]]), 2);
+
+      await store.other.setCaps(
+        group,
+        new Map([
+          [null, 100],
+          ['lab', 10],
+        ]),
+        1,
+      );
+      await store.other.setCaps(group, new Map(), 1);
+
+      expect(await accountOf(store.budgets, null)).toMatchObject({ capNanoUsd: 50 });
+      expect(await accountOf(store.budgets, 'lab')).toEqual({});
     });
 
     it('closes the accounts of a group without a cap', async () => {
       await using store = await open(100);
       await store.budgets.reserve(group, aReservation());
 
-      await store.budgets.setCaps(group, new Map());
+      await store.budgets.setCaps(group, new Map(), 0);
 
       expect(await store.other.readAccounts(group)).toEqual([]);
       expect(await store.other.listOpen(group)).toEqual([]);
@@ -317,11 +335,11 @@ export function describeBudgetsContract(name: string, openBudgets: OpenBudgets):
 
     it('counts nothing for a process that has not noticed that the budget was removed', async () => {
       await using store = await open(100);
-      await store.budgets.setCaps(group, new Map());
+      await store.budgets.setCaps(group, new Map(), 0);
 
       const reserving = await store.other.reserve(group, aReservation());
       await store.budgets.open(group, journal);
-      await store.budgets.setCaps(group, new Map([[null, 10]]));
+      await store.budgets.setCaps(group, new Map([[null, 10]]), 0);
 
       expect(reserving).toEqual({ kind: 'reserved' });
       expect(await accountOf(store.budgets, null)).toMatchObject({ capNanoUsd: 10 });

@@ -9,6 +9,7 @@ import {
   countAccounts,
   emptyAccount,
   groupOfRun,
+  haveLaterCaps,
   type Reservation,
   type Reserving,
   reserveOn,
@@ -54,17 +55,18 @@ export class FakeBudgets implements Budgets {
     return 0;
   }
 
-  async setCaps(group: string, caps: BudgetCaps): Promise<void> {
+  async setCaps(group: string, caps: BudgetCaps, editCount: number): Promise<void> {
+    const { accounts } = this.#read(group);
+    if (haveLaterCaps([...accounts.values()], editCount)) return;
     if (caps.size === 0) {
       this.#groups.delete(group);
       return;
     }
-    const { accounts } = this.#read(group);
     for (const lane of caps.keys()) {
       if (!accounts.has(lane)) accounts.set(lane, emptyAccount(lane));
     }
     for (const [lane, account] of accounts)
-      accounts.set(lane, capOn(account, caps.get(lane) ?? null));
+      accounts.set(lane, capOn(account, caps.get(lane) ?? null, editCount));
   }
 
   async reserve(group: string, reservation: Omit<Reservation, 'isKept'>): Promise<Reserving> {

@@ -117,6 +117,7 @@ export {
   capsOf,
   countAccounts,
   emptyAccount,
+  haveLaterCaps,
   isAtBudget,
   isBudgetReached,
   isWarningDue,

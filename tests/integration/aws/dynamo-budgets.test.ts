@@ -28,7 +28,7 @@ async function openTable(answer?: Parameters<typeof openLedger>[1]) {
   const table = await openLedger(dynamo, answer);
   const journal = { runs: [], configs: [], editCount: 0, costOf: () => 0 };
   await table.budgets.open(group, journal);
-  await table.budgets.setCaps(group, caps);
+  await table.budgets.setCaps(group, caps, 0);
   return table;
 }
 
@@ -50,7 +50,7 @@ describe('DynamoBudgets', () => {
     await budgets.settle(group, keyOf(b), null);
     await budgets.settle(group, keyOf(b), 20);
     await budgets.settle(group, keyOf(c), null);
-    await budgets.setCaps(group, new Map([[null, 200]]));
+    await budgets.setCaps(group, new Map([[null, 200]]), 0);
 
     const [account] = await budgets.readAccounts(group);
     expect(lost.size).toBe(

@@ -29,7 +29,7 @@ async function reachCap({ budgets }: LocalEngine, lane: string | null): Promise<
     editCount: 0,
     costOf: () => 0,
   });
-  await budgets.setCaps('demo', new Map([[lane, 1_000_000_000]]));
+  await budgets.setCaps('demo', new Map([[lane, 1_000_000_000]]), 0);
   const { run, config: name, id } = aCellTask();
   await budgets.reserve('demo', {
     ...{ run, config: name, id, step: 'answer', callId: 'call-1' },

@@ -135,6 +135,7 @@ function parseAccount(item: Attributes, lane: string | null): BudgetAccount {
     keptCount: read('keptCount') ?? 0,
     isWarned: read('warned') === 1,
     refusedNanoUsd: read('refused'),
+    capEditCount: Number(item['capEditCount']),
     editCount: Number(item['editCount']),
   });
 }

@@ -8,6 +8,7 @@ import {
   type CountedJournal,
   countAccounts,
   emptyAccount,
+  haveLaterCaps,
   isBudgetReached,
   isWarningDue,
   mapBounded,
@@ -130,7 +131,7 @@ export class DynamoBudgets implements Budgets {
   ): Promise<boolean> {
     const figures = Object.assign({ editCount }, ...accounts.map(figuresOf)) as Attributes;
     if (item === undefined) {
-      const counts = { schemaVersion: SCHEMA_VERSION, revision: 0, openCount: 0 };
+      const counts = { schemaVersion: SCHEMA_VERSION, revision: 0, capEditCount: 0, openCount: 0 };
       return await this.#table.put(budgetKey(group), { ...counts, ...figures }, 'absent');
     }
     const change = { set: figures, add: { revision: 1 } };
@@ -139,32 +140,40 @@ export class DynamoBudgets implements Budgets {
     });
   }
 
-  async setCaps(group: string, caps: BudgetCaps): Promise<void> {
-    if (caps.size === 0) return await this.#close(group);
+  async setCaps(group: string, caps: BudgetCaps, editCount: number): Promise<void> {
     for (let refusalCount = 0; refusalCount < MAX_REFUSALS; refusalCount += 1) {
       const item = await this.#read(group);
       if (item === undefined) return;
       const known = accountsIn(item);
+      if (haveLaterCaps(known, editCount)) return;
+      const capEditCount = Number(item['capEditCount']);
+      if (caps.size === 0) {
+        if (await this.#close(group, capEditCount)) return;
+        continue;
+      }
       const isKnown = (lane: string | null) => known.some((account) => account.lane === lane);
       const added = [...caps.keys()].filter((lane) => !isKnown(lane)).map(emptyAccount);
       const changed = [...known, ...added].filter(
         ({ lane, capNanoUsd }) => capNanoUsd !== (caps.get(lane) ?? null),
       );
-      if (changed.length === 0 || (await this.#writeCaps(group, changed, caps))) return;
+      const isSame = changed.length === 0 && capEditCount === editCount;
+      const edit = { capEditCount, editCount };
+      if (isSame || (await this.#writeCaps(group, changed, caps, edit))) return;
     }
     throw this.#contention(group);
   }
 
-  /** Returns false if one of the caps is not what it was. */
+  /** Returns false if one of the caps is not what it was, or that of another plan. */
   async #writeCaps(
     group: string,
     accounts: readonly BudgetAccount[],
     caps: BudgetCaps,
+    { capEditCount, editCount }: { readonly capEditCount: number; readonly editCount: number },
   ): Promise<boolean> {
-    const set: Record<string, number> = {};
+    const set: Record<string, number> = { capEditCount: editCount };
     const add: Record<string, number> = { revision: 1 };
     const remove: string[] = [];
-    const equal: Record<string, number> = {};
+    const equal: Record<string, number> = { capEditCount };
     const lacks: string[] = [];
     for (const { lane, capNanoUsd: before } of accounts) {
       const cap = caps.get(lane);
@@ -176,15 +185,17 @@ export class DynamoBudgets implements Budgets {
       add[figureName('left', lane)] = (cap ?? 0) - (before ?? 0);
       remove.push(figureName('warned', lane), figureName('refused', lane));
     }
-    const guards = { has: ['revision'], lacks, equal };
+    const guards = { lacks, equal };
     const change = { set, add, remove };
     return (await this.#table.changeOrRead(budgetKey(group), change, guards)).isChanged;
   }
 
-  async #close(group: string): Promise<void> {
-    await this.#table.remove(budgetKey(group));
+  /** Returns false if the caps are those of another plan. */
+  async #close(group: string, capEditCount: number): Promise<boolean> {
+    if (!(await this.#table.remove(budgetKey(group), { capEditCount }))) return false;
     for await (const { pk, sk } of this.#table.query(budgetPartition(group), {}))
       await this.#table.remove({ pk: String(pk), sk: String(sk) });
+    return true;
   }
 
   async reserve(group: string, reservation: Omit<Reservation, 'isKept'>): Promise<Reserving> {

@@ -48,6 +48,8 @@ export const budgetAccountSchema = z.strictObject({
   isWarned: z.boolean(),
   /** The worst case of the last call that did not fit while no other was in flight; null if none is known. */
   refusedNanoUsd: z.int().min(0).nullable(),
+  /** How many edits the plan has that has set the cap. */
+  capEditCount: z.int().min(0),
   /** How many edits the plan had when the calls were last counted, at its prices. */
   editCount: z.int().min(0),
 });
@@ -120,6 +122,7 @@ export function emptyAccount(lane: string | null): BudgetAccount {
     keptCount: 0,
     isWarned: false,
     refusedNanoUsd: null,
+    capEditCount: 0,
     editCount: 0,
   };
 }
@@ -158,9 +161,9 @@ export function countAccounts({
   editCount,
 }: BudgetCount): readonly BudgetAccount[] {
   const accounts = new Map(toAccounts(calls).map((account) => [account.lane, account]));
-  for (const { lane, capNanoUsd, isWarned, refusedNanoUsd } of before) {
+  for (const { lane, capNanoUsd, isWarned, refusedNanoUsd, capEditCount } of before) {
     const account = accounts.get(lane) ?? emptyAccount(lane);
-    accounts.set(lane, { ...account, capNanoUsd, isWarned, refusedNanoUsd });
+    accounts.set(lane, { ...account, capNanoUsd, isWarned, refusedNanoUsd, capEditCount });
   }
   for (const reservation of reservations) {
     for (const lane of [null, reservation.lane]) {
@@ -217,8 +220,17 @@ export function settleOn(
   return { ...settled, isWarned: account.isWarned || isWarningDue(settled) };
 }
 
+/** Whether the caps of accounts are those of a later plan. */
+export function haveLaterCaps(accounts: readonly BudgetAccount[], editCount: number): boolean {
+  return accounts.some(({ capEditCount }) => capEditCount > editCount);
+}
+
 /** Gives an account another cap, of which its user has not been warned. */
-export function capOn(account: BudgetAccount, capNanoUsd: number | null): BudgetAccount {
-  if (account.capNanoUsd === capNanoUsd) return account;
-  return { ...account, capNanoUsd, isWarned: false, refusedNanoUsd: null };
+export function capOn(
+  account: BudgetAccount,
+  capNanoUsd: number | null,
+  capEditCount: number,
+): BudgetAccount {
+  if (account.capNanoUsd === capNanoUsd) return { ...account, capEditCount };
+  return { ...account, capNanoUsd, capEditCount, isWarned: false, refusedNanoUsd: null };
 }

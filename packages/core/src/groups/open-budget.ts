@@ -21,10 +21,11 @@ export async function openBudget(
   benchmark: Pick<Benchmark, 'budgetUsd' | 'lanes' | 'prices'>,
   budgets: Budgets,
 ): Promise<boolean> {
-  const { group, runs, specSource } = header;
+  const { group, runs, edits, specSource } = header;
   const caps = capsOf(benchmark);
   if (caps.size === 0) {
-    if ((await budgets.readAccounts(group)).length > 0) await budgets.setCaps(group, caps);
+    if ((await budgets.readAccounts(group)).length > 0)
+      await budgets.setCaps(group, caps, edits.length);
     return false;
   }
   const costOf = (call: Call) => priceCall(benchmark.prices, call);
@@ -32,7 +33,7 @@ export async function openBudget(
   const editCount = countPriceEdits(header);
   const unknownCount = await budgets.open(group, { runs, configs, editCount, costOf });
   if (unknownCount > 0) throw unknownSpend(group, specSource.path, unknownCount);
-  await budgets.setCaps(group, caps);
+  await budgets.setCaps(group, caps, edits.length);
   return true;
 }
 

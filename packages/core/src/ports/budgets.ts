@@ -44,8 +44,11 @@ export interface Budgets {
   /**
    * Replaces the caps of a group with open accounts; one that is left out is removed. Without any cap the accounts are
    * closed, and forget what they counted.
+   *
+   * @param editCount - How many edits the plan has that sets them. Caps of an earlier plan have no effect: a worker may
+   *   have read it before the edit.
    */
-  setCaps(group: string, caps: BudgetCaps): Promise<void>;
+  setCaps(group: string, caps: BudgetCaps, editCount: number): Promise<void>;
   /**
    * Reserves the worst case of a call on the accounts of its group and its lane, or on none. Always reserves for a group
    * whose accounts are closed, and counts nothing.

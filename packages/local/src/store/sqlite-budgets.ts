@@ -11,6 +11,7 @@ import {
   capOn,
   countAccounts,
   emptyAccount,
+  haveLaterCaps,
   type Reservation,
   type Reserving,
   reservationSchema,
@@ -68,18 +69,20 @@ export class SqliteBudgets implements Budgets {
     });
   }
 
-  async setCaps(group: string, caps: BudgetCaps): Promise<void> {
+  async setCaps(group: string, caps: BudgetCaps, editCount: number): Promise<void> {
     await this.#commit.write(() => {
+      const known = this.#readAll(group);
+      if (haveLaterCaps(known, editCount)) return;
       if (caps.size === 0) {
         this.#sql.deleteAccounts.run(group);
         this.#sql.deleteReservations.run(group);
         return;
       }
       const lanes = [...caps.keys()].filter((lane) => lane !== null);
-      const accounts = new Map(this.#readAll(group).map((account) => [account.lane, account]));
+      const accounts = new Map(known.map((account) => [account.lane, account]));
       for (const lane of lanes) if (!accounts.has(lane)) accounts.set(lane, emptyAccount(lane));
       for (const account of accounts.values()) {
-        const capped = capOn(account, caps.get(account.lane) ?? null);
+        const capped = capOn(account, caps.get(account.lane) ?? null, editCount);
         this.#write(group, capped);
       }
     });
