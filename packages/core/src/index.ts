@@ -318,6 +318,7 @@ export {
   readGradings,
   withCurrentGrading,
 } from './groups/gradings.ts';
+export { type HalfOpenings, halfOpenWaitMs, readHalfOpenings } from './groups/half-openings.ts';
 export { type GroupImport, importGroup } from './groups/import-group.ts';
 export {
   isSendingDue,

@@ -23,12 +23,10 @@ export const limits = {
    * pace of the lane is searched. Longer than 64 workers need to be served at a call per second.
    */
   laneWaitMs: 90_000,
-  /** First wait for an exhausted lane whose reset is unknown, past or not believed, before jitter. */
+  /** First wait for an exhausted lane whose reset is unknown, past or not believed; on one machine before jitter. */
   quotaBackoffBaseMs: 30_000,
   /** Largest such wait. */
   quotaBackoffCapMs: 1_800_000,
-  /** Fixed wait for an exhausted lane without a known reset time, where openings are not counted. */
-  halfOpenAfterMs: 300_000,
   /** A webhook is told of failed cells before the end once so many of all cells have failed. */
   notifiedFailureRatio: 0.05,
   /** How often a notification is sent before it is given up, and how long to wait between two: most of a day in all. */

@@ -187,7 +187,12 @@ describe('the next call of a blocked lane', () => {
       { resetAt: '2026-11-20T12:00:00.000Z' },
       '2026-11-20T12:00:00.000Z',
     ],
-    ['five minutes after it opened without a reset', {}, '2026-11-20T10:05:00.000Z'],
+    ['half a minute after it opened without a reset', {}, '2026-11-20T10:00:30.000Z'],
+    [
+      'twice as long after each half-opening that has failed',
+      { breakerKey: 'tried' },
+      '2026-11-20T10:02:00.000Z',
+    ],
     [
       'at its probe after an outage',
       { probeAt: '2026-11-20T10:00:02.000Z' },
@@ -195,6 +200,8 @@ describe('the next call of a blocked lane', () => {
     ],
     ['unknown after a misconfiguration', { error }, null],
   ])('is %s', (_, parts, expected) => {
-    expect(nextCallAt(anOpenBreaker({ openedAt, ...parts }), clock)).toBe(expected);
+    const halfOpening = { at: openedAt, until: openedAt, count: 2 };
+    const breaker = anOpenBreaker({ openedAt, ...parts });
+    expect(nextCallAt(breaker, { tried: halfOpening }, clock)).toBe(expected);
   });
 });

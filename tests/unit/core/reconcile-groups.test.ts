@@ -31,7 +31,7 @@ describe('a blocked lane', () => {
     await stage.ledger.openBreaker(
       anOpenBreaker({ openedAt: instant(stage, 0), resetAt: resetOf(stage) }),
     );
-    stage.clock.advance(limits.halfOpenAfterMs - 1);
+    stage.clock.advance(limits.quotaBackoffBaseMs - 1);
 
     const early = await runRound(stage);
     stage.clock.advance(1);
@@ -39,6 +39,21 @@ describe('a blocked lane', () => {
 
     expect(early).toEqual([]);
     expect(due).toEqual([{ kind: 'breaker-closed', breakerKey: 'lab' }]);
+  });
+
+  it('without a reset is tried after twice as long each time, up to half an hour, and soon again once it has worked', async () => {
+    const stage = new FakeStage();
+    const waits: number[] = [];
+    for (let no = 0; no < 8; no += 1) {
+      const openedAt = instant(stage, 0);
+      await stage.ledger.openBreaker(anOpenBreaker({ openedAt }));
+      waits.push(await minutesUntilClosed(stage));
+    }
+    stage.clock.advance(61 * MINUTE_MS);
+    await stage.ledger.openBreaker(anOpenBreaker({ openedAt: instant(stage, 0) }));
+    waits.push(await minutesUntilClosed(stage));
+
+    expect(waits).toEqual([0.5, 1, 2, 4, 8, 16, 30, 30, 0.5]);
   });
 
   it('gets one cell when it is due for a call after an outage, and the others if it stays unblocked', async () => {
@@ -67,7 +82,7 @@ describe('a blocked lane', () => {
     const stage = new FakeStage();
     const breaker = anOpenBreaker({ error: misconfigured, resetAt: instant(stage, MINUTE_MS) });
     await stage.ledger.openBreaker(breaker);
-    stage.clock.advance(1_000 * limits.halfOpenAfterMs);
+    stage.clock.advance(1_000 * limits.quotaBackoffBaseMs);
 
     const events = await runRound(stage);
 
@@ -94,6 +109,15 @@ describe('a blocked lane', () => {
     expect(await stage.ledger.listOpenBreakers()).toMatchObject([{ breakerKey: 'lab' }]);
   });
 });
+
+/** How long a blocked lane waits for a call, if the reconciler looks every half minute. */
+async function minutesUntilClosed(stage: FakeStage): Promise<number> {
+  for (let minutes = 0; ; minutes += 0.5) {
+    await runRound(stage);
+    if ((await stage.ledger.listOpenBreakers()).length === 0) return minutes;
+    stage.clock.advance(MINUTE_MS / 2);
+  }
+}
 
 describe('deferred cells', () => {
   it('are requested once their lane is unblocked, and are no longer deferred', async () => {
@@ -128,7 +152,7 @@ describe('deferred cells', () => {
     await stage.enter();
     await stage.ledger.openBreaker(anOpenBreaker({ openedAt: instant(stage, 0) }));
     await stage.activeGroups.defer('lab', 'demo');
-    stage.clock.advance(limits.halfOpenAfterMs);
+    stage.clock.advance(limits.quotaBackoffBaseMs);
 
     const firstRound = await runRound(stage);
     const deferredHalfOpen = await stage.deferred();
@@ -147,7 +171,7 @@ describe('deferred cells', () => {
     await stage.enter();
     await stage.ledger.openBreaker(anOpenBreaker({ openedAt: instant(stage, 0) }));
     await stage.activeGroups.defer('lab', 'demo');
-    stage.clock.advance(limits.halfOpenAfterMs);
+    stage.clock.advance(limits.quotaBackoffBaseMs);
     await runRound(stage);
     await stage.ledger.openBreaker(anOpenBreaker({ openedAt: instant(stage, 0) }));
 

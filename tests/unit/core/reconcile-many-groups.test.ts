@@ -132,7 +132,7 @@ describe('a failure in a round of the reconciler', () => {
       await stage.ledger.openBreaker(anOpenBreaker({ breakerKey, openedAt }));
     }
     for (let no = 0; no < 100; no += 1) await stage.activeGroups.defer('lab', nameOf(no));
-    stage.clock.advance(limits.halfOpenAfterMs);
+    stage.clock.advance(limits.quotaBackoffBaseMs);
     const { ledger } = stage;
     const [readGroup, closeBreaker] = [
       ledger.readGroup.bind(ledger),
@@ -166,7 +166,7 @@ describe('a half-open breaker that a thousand groups wait for', () => {
     await stage.ledger.openBreaker(anOpenBreaker({ breakerKey: 'lab', openedAt }));
     for (let no = 0; no < 1_000; no += 1) await stage.activeGroups.defer('lab', nameOf(no));
     await stage.ledger.setGroupState(nameOf(0), 'cancelled');
-    stage.clock.advance(limits.halfOpenAfterMs);
+    stage.clock.advance(limits.quotaBackoffBaseMs);
 
     await reconcileGroups(stage, () => undefined);
     const probes = [...stage.requests.tasks];

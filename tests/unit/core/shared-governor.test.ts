@@ -406,7 +406,7 @@ describe('a lane that answers now and then', () => {
     for (const ms of [2_000, 200_000]) await refuseAfter(stage, ms);
     const first = await refuseAfter(stage, 200_000);
 
-    const again = await refuseAfter(stage, limits.halfOpenAfterMs);
+    const again = await refuseAfter(stage, limits.quotaBackoffCapMs);
 
     expect([first, again]).toEqual([true, true]);
   });
@@ -414,7 +414,7 @@ describe('a lane that answers now and then', () => {
   it('has its limit searched anew by the first answer after a block', async () => {
     const stage = await openLane(1);
     for (const ms of [2_000, 100_000, 100_000, 200_000]) await refuseAfter(stage, ms);
-    stage.clock.advance(limits.halfOpenAfterMs);
+    stage.clock.advance(limits.quotaBackoffCapMs);
 
     await call(stage, theOnly(cellsOf(stage)), 'answered');
 

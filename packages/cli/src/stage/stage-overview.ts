@@ -1,12 +1,14 @@
 import type { QueueDepth } from '@thrice/aws';
 import {
   type Clock,
+  type HalfOpenings,
+  halfOpenWaitMs,
   isLimited,
   isOutage,
-  limits,
   mapBounded,
   type OpenBreaker,
   ratesAt,
+  readHalfOpenings,
   sumKnown,
   ThriceError,
   usedRatio,
@@ -97,12 +99,14 @@ export type OverviewEngine = Engine &
 /** Reads a stage at a glance. */
 export async function readStageOverview(engine: OverviewEngine): Promise<StageOverview> {
   const { stage, ledger } = engine;
-  const [{ lanes, queues, agesProblem }, openBreakers, groups, digest] = await Promise.all([
-    readQueues(engine),
-    ledger.listOpenBreakers(),
-    readActiveGroups(engine),
-    readCodeDigest(),
-  ]);
+  const [{ lanes, queues, agesProblem }, openBreakers, halfOpenings, groups, digest] =
+    await Promise.all([
+      readQueues(engine),
+      ledger.listOpenBreakers(),
+      readHalfOpenings(engine.blobs),
+      readActiveGroups(engine),
+      readCodeDigest(),
+    ]);
   const deployed = { version: stage.toolVersion, digest: stage.codeDigest };
   const command = { version: toolVersion, digest };
   return {
@@ -112,7 +116,7 @@ export async function readStageOverview(engine: OverviewEngine): Promise<StageOv
     queues,
     openBreakers: openBreakers.map((breaker) => ({
       ...breaker,
-      nextCallAt: nextCallAt(breaker, engine.clock),
+      nextCallAt: nextCallAt(breaker, halfOpenings, engine.clock),
     })),
     groups,
     agesProblem,
@@ -208,10 +212,14 @@ async function readActiveGroups(engine: OverviewEngine): Promise<readonly StageG
 }
 
 /** When the reconciler closes a breaker by itself. */
-export function nextCallAt(breaker: OpenBreaker, clock: Pick<Clock, 'toIso'>): string | null {
+export function nextCallAt(
+  breaker: OpenBreaker,
+  halfOpenings: HalfOpenings,
+  clock: Pick<Clock, 'toIso'>,
+): string | null {
   const { error, openedAt, resetAt, probeAt } = breaker;
   if (isOutage(breaker)) return probeAt;
   if (error.class !== 'exhausted') return null;
   if (resetAt !== null && resetAt > openedAt) return resetAt;
-  return clock.toIso(Date.parse(openedAt) + limits.halfOpenAfterMs);
+  return clock.toIso(Date.parse(openedAt) + halfOpenWaitMs(breaker, halfOpenings));
 }

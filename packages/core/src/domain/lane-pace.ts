@@ -14,7 +14,7 @@ import { allocateShares } from './share-rate.ts';
 /** From here on, requests a minute, the pace is not what limits a lane. */
 const FREE_FROM_PER_MINUTE = 60_000;
 /** After so long without a refusal, the earlier ones say nothing: longer than a blocked lane waits for its next call. */
-const FORGOTTEN_AFTER_MS = 2 * limits.halfOpenAfterMs;
+const FORGOTTEN_AFTER_MS = 2 * limits.quotaBackoffCapMs;
 /** A lane whose vendor states its limit is called a little more slowly: the clocks of both sides differ. */
 const STATED_RATIO = 0.97;
 /** How often the rate of a lane is shared out anew among its groups, ms; less often if that allows but a few requests. */

@@ -1,5 +1,4 @@
 import { type OpenBreaker, type OpenBreakers, toOpenBreakers } from '../domain/breaker.ts';
-import { limits } from '../limits.ts';
 import { mapBounded, pagesOf } from '../map-bounded.ts';
 import type { ActiveGroup, ActiveGroups, DeferredCells } from '../ports/active-groups.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
@@ -16,6 +15,13 @@ import {
   type WatchedGroup,
   writeProgress,
 } from './group-progress.ts';
+import {
+  type HalfOpenings,
+  halfOpenWaitMs,
+  readHalfOpenings,
+  withHalfOpening,
+  writeHalfOpenings,
+} from './half-openings.ts';
 import { hasElapsed, isAhead } from './has-elapsed.ts';
 import { type NotificationStores, recordEvent } from './notifications.ts';
 import { eventsOfProgress } from './progress-events.ts';
@@ -33,6 +39,9 @@ const CANCEL_GRACE_MS = 900_000;
  * command has either done so or been killed.
  */
 const ENTRY_GRACE_MS = 900_000;
+
+/** An instant so far ahead was recorded before the clock was set back. */
+const SET_BACK_MS = 300_000;
 
 /** Groups, and deferred cells, that are reconciled concurrently. */
 const AT_ONCE = 32;
@@ -152,7 +161,7 @@ async function listInTurn(activeGroups: ActiveGroups): Promise<readonly ActiveGr
  *   knowing whether the quota has reset.
  */
 async function closeDueBreakers({
-  stores: { ledger, clock },
+  stores: { ledger, blobs, clock },
   observe,
   attempt,
 }: RoundBase): Promise<{
@@ -162,9 +171,16 @@ async function closeDueBreakers({
   const breakers = await ledger.listOpenBreakers();
   const openBreakers = toOpenBreakers(breakers);
   const halfOpen = new Set<string>();
-  for (const breaker of breakers.filter((candidate) => isDue(candidate, clock))) {
+  let halfOpenings = breakers.some(isWithoutReset) ? await readHalfOpenings(blobs) : {};
+  const due = breakers.filter((candidate) => isDue(candidate, halfOpenings, clock));
+  for (const breaker of due) {
     const { breakerKey } = breaker;
     await attempt(async () => {
+      if (isWithoutReset(breaker)) {
+        // Before it is closed: if that fails, the next wait is too short, not this one forgotten.
+        halfOpenings = withHalfOpening(breaker, halfOpenings, clock);
+        await writeHalfOpenings(halfOpenings, blobs);
+      }
       if (!(await ledger.closeBreaker(breaker))) return;
       openBreakers.delete(breakerKey);
       if (!hasPassedReset(breaker, clock)) halfOpen.add(breakerKey);
@@ -176,17 +192,23 @@ async function closeDueBreakers({
 
 /**
  * Whether a blocked lane may get another call: when it is due for its probe after an outage; at its reset time if
- * known and not in the past when the breaker opened, otherwise after `limits.halfOpenAfterMs`. Never after a
- * misconfiguration, which does not go away by itself.
+ * known and not in the past when the breaker opened, otherwise after a wait that grows from one half-opening to the
+ * next. Never after a misconfiguration, which does not go away by itself.
  */
-function isDue(breaker: OpenBreaker, clock: Clock): boolean {
+function isDue(breaker: OpenBreaker, halfOpenings: HalfOpenings, clock: Clock): boolean {
   const { error, openedAt, probeAt } = breaker;
   if (probeAt !== null)
-    return probeAt <= clock.toIso(clock.now()) || isAhead(probeAt, limits.halfOpenAfterMs, clock);
+    return probeAt <= clock.toIso(clock.now()) || isAhead(probeAt, SET_BACK_MS, clock);
   if (error.class !== 'exhausted') return false;
-  if (isAhead(openedAt, limits.halfOpenAfterMs, clock)) return true;
+  if (isAhead(openedAt, SET_BACK_MS, clock)) return true;
   if (hasReset(breaker)) return hasPassedReset(breaker, clock);
-  return hasElapsed(openedAt, limits.halfOpenAfterMs, clock);
+  return openedAt <= clock.toIso(clock.now() - halfOpenWaitMs(breaker, halfOpenings));
+}
+
+/** Whether nobody knows when the quota of a blocked lane is back. */
+function isWithoutReset(breaker: OpenBreaker): boolean {
+  const { error, probeAt } = breaker;
+  return probeAt === null && error.class === 'exhausted' && !hasReset(breaker);
 }
 
 function hasPassedReset(breaker: OpenBreaker, clock: Clock): boolean {
