@@ -41,7 +41,7 @@ export function createCliPolicy({
       'Query',
       'UpdateItem',
     ),
-    ...allowBucketAccess(storage, { read: prefixes, write: prefixes }),
+    ...allowBucketAccess(storage, { read: [...prefixes, 'reconciler'], write: prefixes }),
     allowDeleteObjects(storage, [...prefixes, 'stretches']),
     allowSend([...laneQueues, plan, finalize]),
     allowCount([...laneQueues, plan, finalize, controlDeadLetterQueue]),

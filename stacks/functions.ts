@@ -180,8 +180,19 @@ function createReconciler({ storage, queues, webhook, link }: FunctionsInit): ss
     nodejs: { minify: true },
     link: [link, webhook],
     permissions: [
-      allowTableActions(storage, 'BatchGetItem', 'DeleteItem', 'GetItem', 'PutItem', 'Query'),
-      ...allowBucketAccess(storage, { read: ['runs', 'spill'], write: ['runs'] }),
+      allowTableActions(
+        storage,
+        'BatchGetItem',
+        'DeleteItem',
+        'GetItem',
+        'PutItem',
+        'Query',
+        'UpdateItem',
+      ),
+      ...allowBucketAccess(storage, {
+        read: ['reconciler', 'runs', 'spill'],
+        write: ['reconciler', 'runs'],
+      }),
       allowSend([queues.plan, queues.finalize]),
       allowCount([...laneQueues, queues.plan]),
     ],

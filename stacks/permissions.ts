@@ -10,8 +10,11 @@ export interface Permission {
   readonly resources: $util.Input<string>[];
 }
 
-/** The prefixes of the bucket: question files, results, large payloads of items, and checkpoints of work in stretches. */
-type Prefix = 'questions' | 'runs' | 'spill' | 'stretches';
+/**
+ * The prefixes of the bucket: question files, what the reconciler remembers, results, large payloads of items, and
+ * checkpoints of work in stretches.
+ */
+type Prefix = 'questions' | 'reconciler' | 'runs' | 'spill' | 'stretches';
 
 /** Allows actions on the table. `Scan` is excluded on purpose. */
 export function allowTableActions(

@@ -457,7 +457,9 @@ describe.each(['test', 'production'])('stack of stage %s', (stage) => {
       const wildcards = new Set(resources.filter((resource) => resource.includes('*')));
       expect(wildcards).toEqual(
         new Set(
-          ['questions', 'runs', 'spill', 'stretches'].map((part) => `${bucketArn}/${part}/*`),
+          ['questions', 'reconciler', 'runs', 'spill', 'stretches'].map(
+            (part) => `${bucketArn}/${part}/*`,
+          ),
         ),
       );
     });
@@ -482,7 +484,7 @@ describe.each(['test', 'production'])('stack of stage %s', (stage) => {
         Plan: [...table('DeleteItem', 'PutItem', 'UpdateItem'), ...writeBucket, ...queue],
         Finalize: [...table('DeleteItem', 'PutItem', 'UpdateItem'), ...writeBucket, ...queue],
         Reconciler: [
-          ...table('DeleteItem', 'PutItem'),
+          ...table('DeleteItem', 'PutItem', 'UpdateItem'),
           ...writeBucket,
           'sqs:GetQueueAttributes',
           'sqs:SendMessage',
@@ -511,7 +513,10 @@ describe.each(['test', 'production'])('stack of stage %s', (stage) => {
           read: ['questions/*', 'runs/*', 'spill/*', 'stretches/*'],
           write: ['runs/*', 'stretches/*'],
         },
-        Reconciler: { read: ['runs/*', 'spill/*'], write: ['runs/*'] },
+        Reconciler: {
+          read: ['reconciler/*', 'runs/*', 'spill/*'],
+          write: ['reconciler/*', 'runs/*'],
+        },
         ReconcilerTick: { read: [], write: [] },
       });
     });
