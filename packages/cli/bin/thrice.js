@@ -28,6 +28,8 @@ const WORKING_COMMANDS = [
   'rescore',
   'verify',
   'summarize',
+  'import',
+  'export',
 ];
 
 function heapFlags() {

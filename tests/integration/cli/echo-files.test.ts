@@ -1,7 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { Summary } from '@thrice/core';
+import { LocalEngine } from '@thrice/local';
 import { describe, expect, it } from 'vitest';
 import { type EchoExpectation, readEchoExpectation } from '../../support/echo-expectation.ts';
 import { anEchoLine, anEchoMeta, linesOf } from '../../support/echo-rows.ts';
@@ -14,6 +15,7 @@ interface Imported {
   readonly file: string;
   readonly group: string;
   readonly isNew: boolean;
+  readonly exportsSame: boolean;
   readonly notices: readonly string[];
   readonly unscored: readonly { readonly config: string; readonly id: string }[];
   readonly summary: Summary;
@@ -108,6 +110,36 @@ describe('thrice import echo', () => {
     expect(again?.group).toBe(first?.group);
   });
 
+  it('completes an import that was killed, and is the next command until then', async () => {
+    await using folder = await temporaryFolder({ [fileName]: sweep });
+    const [{ group } = { group: '' }] = await importFiles(folder, fileName);
+    using engine = new LocalEngine(folder.resolve('.thrice'));
+    await engine.ledger.setGroupState(group, 'cancelled');
+    await rm(folder.resolve('.thrice/runs', group), { recursive: true });
+
+    const before = await thrice(folder, 'status', group, '--json');
+    await importFiles(folder, fileName);
+    const after = await thrice(folder, 'status', group, '--json');
+
+    expect(JSON.parse(before.stdout)).toMatchObject({
+      state: 'cancelled',
+      next: `thrice import echo ${folder.resolve(fileName)}`,
+    });
+    expect(JSON.parse(after.stdout)).toMatchObject({ state: 'incomplete', next: null });
+    expect(await thrice(folder, 'verify', group)).toMatchObject({ exitCode: 0 });
+  });
+
+  it('says so if the export of a file is not the same again', async () => {
+    const spaceless = sweep.replaceAll(': ', ':');
+    await using folder = await temporaryFolder({ [fileName]: sweep, 'other.jsonl': spaceless });
+
+    const imports = await importFiles(folder, fileName, 'other.jsonl');
+    const { stderr } = await thrice(folder, 'import', 'echo', 'other.jsonl');
+
+    expect(imports.map(({ exportsSame }) => exportsSame)).toEqual([true, false]);
+    expect(stderr).toContain('other.jsonl: its export is not the same file');
+  });
+
   it('imports none of several files if one of them is broken', async () => {
     await using folder = await temporaryFolder({ [fileName]: sweep, 'broken.jsonl': '{}\n' });
 
@@ -160,6 +192,7 @@ describe.runIf(hasSharedData)('the published files of Echo', () => {
       expect([name, viewFile(imported, viewed)]).toEqual([name, expected.get(name)]);
       const exported = await thrice(folder, 'export', imported.group, '--format', 'echo');
       expect(exported.stdout === readFileSync(imported.file, 'utf8')).toBe(true);
+      expect(imported.exportsSame).toBe(true);
       expect(await thrice(folder, 'verify', imported.group)).toMatchObject({ exitCode: 0 });
     }
   });

@@ -12,6 +12,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { pullFrom } from '../../../packages/cli/src/commands/pull.ts';
 import { pushTo } from '../../../packages/cli/src/commands/push.ts';
 import { type DynamoEmulator, startDynamo } from '../../support/aws-emulators.ts';
+import { anEchoLine, linesOf } from '../../support/echo-rows.ts';
 import { readFiles } from '../../support/folder-files.ts';
 import { openQuietStage, type QuietStage } from '../../support/quiet-stage.ts';
 import { callThrice, fakeTerminal, type Outcome } from '../../support/run-thrice.ts';
@@ -175,6 +176,22 @@ describe('thrice push', () => {
       code: 'invalid-argument',
       message:
         'lane "lab": expected a lane of stage dev (openai, sim); add it to stacks/lanes.ts and deploy',
+    });
+
+    expect(await stage.ledger.listGroups()).toEqual([]);
+  });
+
+  it('refuses a group that was imported, and copies nothing', async () => {
+    const name = '20260701T000922Z_bbh_n1.jsonl';
+    await using folder = await temporaryFolder({ [name]: linesOf(anEchoLine()) });
+    await using stage = await openQuietStage(dynamo);
+    const { stdout } = await callThrice(['import', 'echo', name], { cwd: folder.path });
+    const [group = ''] = stdout.split('\n');
+    const terminal = fakeTerminal({ workingFolder: folder.path });
+    const options = { stage: 'dev', dir: '.thrice' };
+
+    await expect(pushTo(stage, terminal, { name: group, options })).rejects.toMatchObject({
+      code: 'unsupported',
     });
 
     expect(await stage.ledger.listGroups()).toEqual([]);

@@ -5,14 +5,15 @@ import {
   finalizeGroup,
   findFormat,
   importGroup,
-  type LoadedGroup,
   type ResultFormat,
+  readRun,
   type Summary,
+  ThriceError,
 } from '@thrice/core';
 import { createNodeDigest, fileSourceReader, type LocalEngine, systemClock } from '@thrice/local';
 import { classifyErrorText } from '@thrice/models';
 import { openEngine, openPatterns } from '../local/compose-local.ts';
-import { describeImport, listUnscored } from '../render/import-report.ts';
+import { describeImport, listUnscored, type UnscoredCell } from '../render/import-report.ts';
 import { printSummary } from '../render/print-summary.ts';
 import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
 import { showPath } from '../shell/show-path.ts';
@@ -44,33 +45,27 @@ export async function importFiles(
   const files: ReadFile[] = [];
   for (const path of paths) files.push(await readFile(path, format, terminal));
   using engine = openEngine(options.dir, terminal);
-  const imports: object[] = [];
+  const imports: Import[] = [];
   for (const file of files) {
-    const { group, isNew } = await importOne(file, engine, terminal);
-    const summary = await publish(group, engine);
-    const unscored = listUnscored(file.content);
-    const { notices } = file.content.file;
-    if (options.json === true) {
-      imports.push({
-        file: file.path,
-        group: group.header.group,
-        isNew,
-        notices,
-        unscored,
-        summary,
-      });
-      continue;
-    }
-    terminal.print(group.header.group);
-    const place = `${showPath(engine.folder, terminal)}/runs/${group.header.group}`;
-    const name = basename(file.path);
-    const lines = describeImport(file.content, { name, isNew, unscored, summary, place });
-    for (const line of lines) terminal.error(line);
-    printSummary(summary, terminal, { isNamed: true });
-    terminal.error(`results: ${place}`);
+    const imported = await importFile(file, { format, engine, terminal });
+    imports.push(imported);
+    if (options.json !== true) print(file, imported, { engine, terminal });
   }
   if (options.json === true) terminal.print(JSON.stringify({ imports }, null, 2));
   return exitCodes.complete;
+}
+
+/** What has become of a file. */
+interface Import {
+  readonly file: string;
+  readonly group: string;
+  /** False if all its rows were imported before. */
+  readonly isNew: boolean;
+  /** Whether an export of the group is the same file again. */
+  readonly exportsSame: boolean;
+  readonly notices: readonly string[];
+  readonly unscored: readonly UnscoredCell[];
+  readonly summary: Summary;
 }
 
 async function readFile(path: string, format: ResultFormat, terminal: Terminal): Promise<ReadFile> {
@@ -78,32 +73,62 @@ async function readFile(path: string, format: ResultFormat, terminal: Terminal):
   const text = await fileSourceReader.readText(whole);
   const content = format.read({ path, text }, (said, at) => {
     const atMs = at === undefined ? systemClock.now() : Date.parse(at);
-    return { ...describeError(classifyErrorText(said, atMs)), message: said };
+    const { code } = classifyErrorText(said, atMs);
+    return describeError(new ThriceError({ code, message: said }));
   });
   return { path: whole, sha256: fileSourceReader.digestText(text), content };
 }
 
-async function importOne(
+async function importFile(
   { path, sha256, content }: ReadFile,
-  { ledger, blobs, pool, clock }: LocalEngine,
-  terminal: Terminal,
-): Promise<{ readonly group: LoadedGroup; readonly isNew: boolean }> {
-  const commandLine = commandLineWithoutSecrets(terminal, {
-    benchmark: { lanes: new Map() },
-    spec: {},
-  });
-  const importedAt = clock.toIso(clock.now());
-  const order = { content, source: { path, sha256 }, importedAt, commandLine, toolVersion };
-  const stores = { ledger, blobs, pool, createDigest: createNodeDigest };
-  const { group, counts } = await importGroup(order, stores);
-  return { group, isNew: counts.copied > 0 };
-}
-
-async function publish(
-  group: LoadedGroup,
-  { ledger, blobs, clock }: LocalEngine,
-): Promise<Summary> {
+  {
+    format,
+    engine,
+    terminal,
+  }: {
+    readonly format: ResultFormat;
+    readonly engine: LocalEngine;
+    readonly terminal: Terminal;
+  },
+): Promise<Import> {
+  const { ledger, blobs, pool, clock } = engine;
+  const names = { benchmark: { lanes: new Map() }, spec: {} };
+  const { group, counts } = await importGroup(
+    {
+      content,
+      source: { path, sha256 },
+      importedAt: clock.toIso(clock.now()),
+      commandLine: commandLineWithoutSecrets(terminal, names),
+      toolVersion,
+    },
+    { ledger, blobs, pool, createDigest: createNodeDigest },
+  );
   using patterns = openPatterns();
   const stores = { ledger, blobs, clock, patterns };
-  return await finalizeGroup(group, stores, { earlyExitCode: undefined });
+  const summary = await finalizeGroup(group, stores, { earlyExitCode: undefined });
+  const digest = createNodeDigest();
+  for (const line of format.write(await readRun(group, group.header.runs[0] ?? '', stores)))
+    digest.update(line);
+  return {
+    file: path,
+    group: group.header.group,
+    isNew: counts.copied > 0,
+    exportsSame: digest.hex() === sha256,
+    notices: content.file.notices,
+    unscored: listUnscored(content),
+    summary,
+  };
+}
+
+function print(
+  { content }: ReadFile,
+  { file, group, isNew, exportsSame, unscored, summary }: Import,
+  { engine, terminal }: { readonly engine: LocalEngine; readonly terminal: Terminal },
+): void {
+  terminal.print(group);
+  const place = `${showPath(engine.folder, terminal)}/runs/${group}`;
+  const facts = { name: basename(file), isNew, exportsSame, unscored, summary, place };
+  for (const line of describeImport(content, facts)) terminal.error(line);
+  printSummary(summary, terminal, { isNamed: true });
+  terminal.error(`results: ${place}`);
 }

@@ -25,6 +25,7 @@ export function describeImport(
   {
     name,
     isNew,
+    exportsSame,
     unscored,
     summary,
     place,
@@ -32,6 +33,7 @@ export function describeImport(
     /** Of the file. */
     readonly name: string;
     readonly isNew: boolean;
+    readonly exportsSame: boolean;
     readonly unscored: readonly UnscoredCell[];
     readonly summary: Summary;
     /** The folder of the group, as shown to users. */
@@ -43,6 +45,7 @@ export function describeImport(
   return [
     `${name}: ${counts}${isNew ? '' : ', imported before'}`,
     ...file.notices.map((notice) => `${name}: ${notice}`),
+    ...(exportsSame ? [] : [`${name}: its export is not the same file`]),
     ...summary.configs.flatMap((config) => describeConfig(config, unscored, place)),
   ];
 }
