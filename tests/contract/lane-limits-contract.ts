@@ -24,6 +24,12 @@ function aReport(parts: Partial<LaneReport> = {}): LaneReport {
   };
 }
 
+/** Refusals of calls that were in flight together: so many that there must be a limit. */
+function refusalsAt(sentAtMs: number, retryAfterMs: number): LaneReport['refusals'] {
+  const refusal = { sentAtMs, retryAfterMs, named: null, reason: '429' };
+  return Array.from({ length: 12 }, () => refusal);
+}
+
 /** Tests every promise of the `LaneLimits` port. */
 export function describeLaneLimitsContract(
   name: string,
@@ -63,8 +69,7 @@ export function describeLaneLimitsContract(
     it('tells every process of a hold', async () => {
       const clock = new FakeClock();
       await using opened = await open(clock);
-      const refusal = { sentAtMs: clock.now(), named: null, reason: '429' };
-      const refusals = [{ ...refusal, retryAfterMs: 7_000 }];
+      const refusals = refusalsAt(clock.now(), 7_000);
       await opened.limits.exchange('lab', aReport({ refusals }));
 
       const share = await opened.other.exchange('lab', aReport({ owner: 'bob' }));
@@ -76,8 +81,8 @@ export function describeLaneLimitsContract(
     it('does not stand still when the clock is set back by an hour', async () => {
       const clock = new FakeClock();
       await using opened = await open(clock);
-      const refusal = { sentAtMs: clock.now(), retryAfterMs: 2_000, named: null, reason: '429' };
-      await opened.limits.exchange('lab', aReport({ refusals: [refusal] }));
+      const refusals = refusalsAt(clock.now(), 2_000);
+      await opened.limits.exchange('lab', aReport({ refusals }));
 
       clock.setWallClock(clock.now() - 3_600_000);
       const share = await opened.other.exchange('lab', aReport({ owner: 'bob' }));

@@ -567,6 +567,7 @@ export function aRateBelief(parts: Partial<RateBelief> = {}): RateBelief {
     perMinute: 60,
     perCall: 1,
     fellAtMs: 1_767_323_045_000,
+    takenPerMinute: 0,
     waitMs: 0,
     phase: 'found',
     ...parts,

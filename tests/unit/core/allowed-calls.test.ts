@@ -15,6 +15,7 @@ const rates = fc.record({
     perMinute: fc.double({ min: 1, max: 10_000, noNaN: true }),
     perCall: fc.constant(1),
     fellAtMs: fc.integer({ min: START_MS - 600_000, max: START_MS + 60_000 }),
+    takenPerMinute: fc.constant(0),
     waitMs: fc.integer({ min: 0, max: 10_000 }),
     phase: fc.constantFrom('searching' as const, 'approaching' as const, 'found' as const),
   }),

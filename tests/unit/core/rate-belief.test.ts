@@ -6,12 +6,17 @@ const nowMs = Date.parse('2026-01-02T03:04:05.000Z');
 const lagMs = 400;
 
 function aBelief(parts: Partial<RateBelief> = {}): RateBelief {
-  return { perMinute: 6_000, perCall: 1, fellAtMs: nowMs, waitMs: 0, phase: 'found', ...parts };
+  return {
+    ...{ perMinute: 6_000, perCall: 1, takenPerMinute: 0, fellAtMs: nowMs, waitMs: 0 },
+    ...{ phase: 'found', ...parts },
+  };
 }
 
 function refusedAfter(belief: RateBelief, ms: number, retryAfterMs?: number): RateBelief {
   const sentAtMs = belief.fellAtMs + ms;
-  return beliefAfterRefusal(belief, { nowMs: sentAtMs + 50, sentAtMs, retryAfterMs, lagMs });
+  return beliefAfterRefusal(belief, {
+    ...{ nowMs: sentAtMs + 50, sentAtMs, retryAfterMs, lagMs, refusedRatio: 0 },
+  });
 }
 
 describe('what refusals show of a rate limit', () => {
@@ -32,7 +37,7 @@ describe('what refusals show of a rate limit', () => {
     expect(rates).toEqual([600, 1_200, 4_800]);
   });
 
-  it('falls deep while it is searched, then by a twentieth, and deeper if that was not enough', () => {
+  it('falls deep while it is searched, then by little, and deeper if that was not enough', () => {
     const first = firstBelief({ nowMs, retryAfterMs: 100 }, { perCall: 1 });
 
     const searched = refusedAfter(first, 2_000);
@@ -42,7 +47,7 @@ describe('what refusals show of a rate limit', () => {
     expect(searched).toMatchObject({ perMinute: 2_400 * 0.7, phase: 'approaching' });
     expect(found.phase).toBe('found');
     expect(found.perMinute).toBeCloseTo(
-      0.95 * believedPerMinute(searched, searched.fellAtMs + 10_000),
+      0.93 * believedPerMinute(searched, searched.fellAtMs + 10_000),
     );
     expect(steep.perMinute).toBeCloseTo(0.85 * believedPerMinute(found, found.fellAtMs + 1_000));
   });
@@ -62,7 +67,19 @@ describe('what refusals show of a rate limit', () => {
     const raised = refusedAfter(belief, 100_000);
 
     const believed = believedPerMinute(belief, nowMs + 100_000);
-    expect(raised).toMatchObject({ perMinute: 0.7 * believed, phase: 'approaching' });
+    expect(raised).toMatchObject({ perMinute: 0.85 * believed, phase: 'approaching' });
+  });
+
+  it('falls below what was answered of the rate, which tells what the lane takes', () => {
+    const belief = aBelief();
+    const sentAtMs = nowMs + 10_000;
+    const refusal = { nowMs: sentAtMs, sentAtMs, retryAfterMs: undefined, lagMs };
+
+    const fallen = beliefAfterRefusal(belief, { ...refusal, refusedRatio: 0.2 });
+
+    const answered = 0.8 * believedPerMinute(belief, sentAtMs);
+    expect(fallen.perMinute).toBeCloseTo(0.93 * answered);
+    expect(fallen.takenPerMinute).toBeCloseTo(0.96 * answered);
   });
 
   it('takes the calls that were in flight together for one refusal', () => {
@@ -81,11 +98,11 @@ describe('what refusals show of a rate limit', () => {
 
   it('falls from what was used where nobody used all of it', () => {
     const sentAtMs = nowMs + 100_000;
-    const refusal = { nowMs: sentAtMs, sentAtMs, retryAfterMs: undefined, lagMs };
+    const refusal = { nowMs: sentAtMs, sentAtMs, retryAfterMs: undefined, lagMs, refusedRatio: 0 };
 
     const fallen = beliefAfterRefusal(aBelief(), { ...refusal, usedPerMinute: 1_000 });
 
-    expect(fallen.perMinute).toBeCloseTo(950);
+    expect(fallen.perMinute).toBeCloseTo(930);
   });
 
   it('is always a positive rate that never falls by itself, wherever the clock goes', () => {

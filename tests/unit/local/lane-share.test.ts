@@ -29,7 +29,7 @@ const mixedSizes = (random: Random) => Math.round(100 + 800 * random());
 
 describe('a hidden limit that changes once', () => {
   it.each([
-    ['1 worker', processes(1, 1), 60, 200],
+    ['1 worker', processes(1, 1), 240, 200],
     ['50 workers of one process', processes(1, 50), 600, 2_000],
     ['50 workers of 5 processes', processes(5, 10), 600, 2_000],
     ['500 workers of 5 processes', processes(5, 100), 1_800, 2_000],
@@ -79,7 +79,7 @@ describe('a hidden limit that changes once', () => {
     await fc.assert(
       fc.asyncProperty(
         fc.record({
-          requestsPerMinute: fc.integer({ min: 60, max: 1_200 }),
+          requestsPerMinute: fc.integer({ min: 120, max: 1_200 }),
           burstSeconds: fc.constantFrom(1, 5, 60),
           latencyMs: fc.integer({ min: 100, max: 5_000 }),
           header: fc.constantFrom('seconds' as const, 'milliseconds' as const, 'none' as const),
@@ -123,19 +123,54 @@ describe('a limit that the vendor states in its headers', () => {
 });
 
 describe('a vendor that refuses some calls by chance', () => {
-  it('does not slow a lane down that has no limit', async () => {
+  it.each([0.02, 0.05])('does not slow a lane down that has no limit: %s', async (chance) => {
+    const [run, calm] = await Promise.all(
+      [chance, 0].map((each) =>
+        runLimitedLane({
+          vendor: aVendor({ chance: each }),
+          processes: processes(2, 100),
+          durationMs: 4 * MINUTE_MS,
+        }),
+      ),
+    );
+
+    expect(run?.callCount).toBeGreaterThan(0.8 * (calm?.callCount ?? Number.NaN));
+  });
+
+  it.each([
+    [0.02, 'none'],
+    [0.05, 'none'],
+    [0.05, 'seconds'],
+  ] as const)(
+    'is called as fast as it answers once its limit is lifted: %s, Retry-After in %s',
+    async (chance, header) => {
+      const run = await runLimitedLane({
+        vendor: aVendor({
+          requestsPerMinute: 600,
+          chance,
+          header,
+          change: { atMs: 3 * MINUTE_MS },
+        }),
+        processes: processes(2, 100),
+        durationMs: 9 * MINUTE_MS,
+      });
+
+      const { byGroup } = run.between(7 * MINUTE_MS, 9 * MINUTE_MS);
+      const callsInTwoMinutes = (200 * 2 * MINUTE_MS) / 2_000;
+      expect(byGroup['a']).toBeGreaterThan(0.8 * callsInTwoMinutes);
+    },
+  );
+
+  it.each([0.02, 0.05])('is called at its limit, if it has one: %s', async (chance) => {
     const run = await runLimitedLane({
-      vendor: aVendor({ requestsPerMinute: 1_000_000, chance: 0.02 }),
-      processes: processes(2, 100),
-      durationMs: 2 * MINUTE_MS,
-    });
-    const calm = await runLimitedLane({
-      vendor: aVendor({ requestsPerMinute: 1_000_000 }),
-      processes: processes(2, 100),
-      durationMs: 2 * MINUTE_MS,
+      vendor: aVendor({ requestsPerMinute: 1_200, chance }),
+      processes: processes(2, 50),
+      durationMs: 8 * MINUTE_MS,
     });
 
-    expect(run.callCount).toBeGreaterThan(0.8 * calm.callCount);
+    const { usedRatio, refusedRatio } = run.between(4 * MINUTE_MS, 8 * MINUTE_MS);
+    expect(usedRatio).toBeGreaterThanOrEqual(0.9);
+    expect(refusedRatio).toBeLessThan(chance + 0.03);
   });
 
   it('does not slow a lane down whose limit the spec states', async () => {

@@ -1,11 +1,13 @@
 import * as z from 'zod';
 import {
   beliefAfterRefusal,
+  beliefAfterUse,
   believedPerMinute,
   firstBelief,
   type RateBelief,
   rateBeliefSchema,
 } from './rate-belief.ts';
+import { NO_EVIDENCE, refusalEvidenceSchema, weighRefusal } from './refusal-evidence.ts';
 
 /** The time that a block of the lane's rate covers for one process, ms. */
 export const BLOCK_MS = 500;
@@ -25,8 +27,6 @@ const WINDOW_MS = 10_000;
 const FORGOTTEN_AFTER_MS = 3_600_000;
 /** How much of a limit that its vendor states is used: clocks and paths differ. */
 const STATED_RATIO = 0.98;
-/** How much of a known rate is used after the first refusal. */
-const KNOWN_RATIO = 0.9;
 /** A limit is not what refused a call if less than this share of it was in use. */
 const IN_USE_RATIO = 0.85;
 /** A rate that has risen so high, in calls a minute, is no limit. */
@@ -81,6 +81,8 @@ export const laneLimitSchema = z.strictObject({
   schemaVersion: z.literal(1),
   requests: laneRateSchema,
   tokens: laneRateSchema,
+  /** Whether its refusals show a limit. */
+  evidence: refusalEvidenceSchema,
   /** No call before this time, ms since 1970, and what the vendor said. */
   heldUntilMs: z.number(),
   reason: z.string().nullable(),
@@ -176,6 +178,7 @@ export function unknownLimit(nowMs: number): LaneLimit {
     schemaVersion: 1,
     requests: rate,
     tokens: rate,
+    evidence: NO_EVIDENCE,
     heldUntilMs: 0,
     reason: null,
     windowAtMs: nowMs,
@@ -238,9 +241,10 @@ export function exchangeShare(
   nowMs: number,
 ): { readonly limit: LaneLimit; readonly share: LaneShare } {
   const known = withStated(onPresentClock(existing, nowMs), report, nowMs);
-  const limit = report.refusals.reduce(
-    (slowed, refusal) => afterRefusal(slowed, refusal, nowMs),
+  const limit = weighReport(
     countUse(withHolder(known, report, nowMs), report, nowMs),
+    report,
+    nowMs,
   );
   const slots = slotsOf(limit, report.owner, nowMs);
   const requests = lease(limit, 'requests', report, nowMs);
@@ -305,10 +309,11 @@ function countUse(
   const windowAtMs = isLong ? nowMs : isOver ? limit.windowAtMs + WINDOW_MS : limit.windowAtMs;
   const requests = count(limit.requests, used.requests);
   const tokens = count(limit.tokens, used.tokens - returnedTokens);
+  const counted = { ...limit, windowAtMs, requests, tokens };
   const rate = effectiveRate(limit, 'tokens', nowMs);
-  if (rate === null) return { ...limit, windowAtMs, requests, tokens };
+  if (rate === null) return counted;
   const nextAtMs = tokens.nextAtMs - (returnedTokens * 60_000) / rate.perMinute;
-  return { ...limit, windowAtMs, requests, tokens: { ...tokens, nextAtMs } };
+  return { ...counted, tokens: { ...tokens, nextAtMs } };
 }
 
 function withStated(limit: LaneLimit, { stated }: LaneReport, nowMs: number): LaneLimit {
@@ -335,31 +340,62 @@ function onPresentClock(limit: LaneLimit, nowMs: number): LaneLimit {
     exchangedAtMs: nowMs,
     windowAtMs: limit.windowAtMs - shiftMs,
     heldUntilMs: limit.heldUntilMs - shiftMs,
+    evidence: { ...limit.evidence, weighedAtMs: limit.evidence.weighedAtMs - shiftMs },
     requests: shift(limit.requests),
     tokens: shift(limit.tokens),
   };
 }
 
-/** Lowers what is believed, and holds the lane for as long as the vendor asks. */
+/** Weighs the refusals of a process, each with its part of the calls: refusals come back sooner than answers. */
+function weighReport(limit: LaneLimit, { used, refusals }: LaneReport, nowMs: number): LaneLimit {
+  const withCalls = ({ evidence, ...rest }: LaneLimit, calls: number): LaneLimit => ({
+    ...rest,
+    evidence: { ...evidence, calls: evidence.calls + calls },
+  });
+  if (refusals.length === 0) return withCalls(limit, used.requests);
+  const calls = used.requests / refusals.length;
+  return refusals.reduce(
+    (slowed, refusal) => afterRefusal(withCalls(slowed, calls), refusal, nowMs),
+    limit,
+  );
+}
+
+/**
+ * Lowers what is believed, and holds the lane for as long as the vendor asks, if a refusal shows a limit. Otherwise it is
+ * chance, and only the refused cell waits.
+ */
 function afterRefusal(limit: LaneLimit, refusal: RefusedCall, nowMs: number): LaneLimit {
-  const { retryAfterMs, reason, named } = refusal;
-  const heldUntilMs = Math.max(limit.heldUntilMs, nowMs + (retryAfterMs ?? 0));
-  const isHeldLonger = retryAfterMs !== undefined && heldUntilMs > limit.heldUntilMs;
-  const lowers = named === null ? suspectsOf(limit, nowMs) : [named];
-  const found = {
-    requests: lowers.includes('requests')
-      ? lower(limit, 'requests', refusal, nowMs)
-      : limit.requests.found,
-    tokens: lowers.includes('tokens') ? lower(limit, 'tokens', refusal, nowMs) : limit.tokens.found,
-  };
-  const hasFallen = found.requests !== limit.requests.found || found.tokens !== limit.tokens.found;
-  if (!hasFallen && !isHeldLonger) return limit;
-  return {
-    ...limit,
-    requests: { ...limit.requests, found: found.requests },
-    tokens: { ...limit.tokens, found: found.tokens },
-    ...(isHeldLonger && { heldUntilMs, reason }),
-  };
+  const { sentAtMs, named } = refusal;
+  const kinds = named === null ? suspectsOf(limit, nowMs) : [named];
+  const beliefs = kinds.map((kind) => limit[kind].found).filter((each) => isLimiting(each, nowMs));
+  const isKnown = beliefs.some((each) => sentAtMs < each.fellAtMs + lagMs(limit, each, nowMs));
+  if (isKnown) return heldFor(limit, refusal, nowMs);
+  const isUseKnown = kinds.every((kind) => limit[kind].usedBefore > 0);
+  const weighedRefusal = { nowMs, sentAtMs, beliefs, isUseKnown };
+  const { evidence, refusedRatio } = weighRefusal(limit.evidence, weighedRefusal);
+  const weighed = { ...limit, evidence };
+  if (refusedRatio === undefined) return weighed;
+  const fallen = (kind: 'requests' | 'tokens'): LaneRate =>
+    kinds.includes(kind)
+      ? { ...limit[kind], found: lower(weighed, kind, { ...refusal, refusedRatio }, nowMs) }
+      : limit[kind];
+  const slowed = { ...weighed, requests: fallen('requests'), tokens: fallen('tokens') };
+  return heldFor(slowed, refusal, nowMs);
+}
+
+/** Holds the lane for as long as the vendor asks. */
+function heldFor(
+  limit: LaneLimit,
+  { retryAfterMs = 0, reason }: RefusedCall,
+  nowMs: number,
+): LaneLimit {
+  const heldUntilMs = nowMs + retryAfterMs;
+  return heldUntilMs <= limit.heldUntilMs ? limit : { ...limit, heldUntilMs, reason };
+}
+
+/** How long after a fall calls may be sent by processes that do not know of it: each may have leased one more. */
+function lagMs(limit: LaneLimit, { perCall, perMinute }: RateBelief, nowMs: number): number {
+  return LAG_MS + (activeHolders(limit, nowMs).length * 60_000 * perCall) / perMinute;
 }
 
 /**
@@ -377,28 +413,25 @@ function suspectsOf(limit: LaneLimit, nowMs: number): readonly ('requests' | 'to
 function lower(
   limit: LaneLimit,
   kind: 'requests' | 'tokens',
-  refusal: RefusedCall,
+  refusal: RefusedCall & { readonly refusedRatio: number },
   nowMs: number,
 ): RateBelief | null {
   const { found } = limit[kind];
-  const { retryAfterMs, sentAtMs } = refusal;
+  const { retryAfterMs, sentAtMs, refusedRatio } = refusal;
   if (isLimiting(found, nowMs)) {
-    // Each process may have leased one more call before the rate fell.
-    const unitMs = (60_000 * found.perCall) / found.perMinute;
-    const lagMs = LAG_MS + activeHolders(limit, nowMs).length * unitMs;
-    return beliefAfterRefusal(found, { nowMs, retryAfterMs, sentAtMs, lagMs });
+    return beliefAfterRefusal(found, {
+      ...{ nowMs, retryAfterMs, sentAtMs, refusedRatio },
+      lagMs: lagMs(limit, found, nowMs),
+    });
   }
   const perCall = kind === 'requests' ? 1 : tokensPerCall(limit);
   if (perCall === null) return null;
   const first = firstBelief({ nowMs, retryAfterMs }, { perCall });
-  const other = limit[kind === 'requests' ? 'tokens' : 'requests'].found;
-  const rate = effectiveRate(limit, kind, nowMs)?.perMinute;
-  const used = isLimiting(other, nowMs) ? usedPerMinute(limit, kind, nowMs) : 0;
-  // A vendor that refuses what the spec or its own headers allow, or what it took of late, is believed a little less.
-  const known = rate ?? (used > 0 ? used : undefined);
-  return known === undefined
-    ? first
-    : { ...first, perMinute: known * KNOWN_RATIO, phase: 'approaching' };
+  // Neither the spec nor the vendor's headers allow more than that.
+  const rate = effectiveRate(limit, kind, nowMs)?.perMinute ?? Number.POSITIVE_INFINITY;
+  const used = limit[kind].usedBefore > 0 ? usedPerMinute(limit, kind, nowMs) : 0;
+  const perMinute = used > 0 ? Math.min(rate, used) : rate;
+  return Number.isFinite(perMinute) ? beliefAfterUse(first, { perMinute, refusedRatio }) : first;
 }
 
 /** Whether a belief still limits a lane. */

@@ -346,6 +346,7 @@ function slowedBeliefs(
     const belief = known ?? {
       perMinute,
       perCall,
+      takenPerMinute: 0,
       fellAtMs: 0,
       waitMs: 0,
       phase: 'found' as const,
@@ -359,6 +360,7 @@ function slowedBeliefs(
       sentAtMs,
       lagMs,
       usedPerMinute: perMinute * ratio,
+      refusedRatio: 0,
     });
   };
   const rate = tokenRate(pace);

@@ -1,16 +1,18 @@
 import * as z from 'zod';
 
 /** How much a rate falls with a refusal: once it is found, if that was not enough, and while it is searched. */
-const FALL_FACTOR = 0.95;
+const FALL_FACTOR = 0.93;
 const STEEP_FALL_FACTOR = 0.85;
 const SEARCH_FALL_FACTOR = 0.7;
+/** How much of what it has answered a lane certainly takes: counts are not exact, least so until the limit is found. */
+const TAKEN_FACTOR = 0.96;
 /** A rate that has risen by more than this since its fall may be far above the limit. */
 const FAR_ABOVE_FACTOR = 1.5;
 /** By how much a rate rises in the first cycle after a fall, by addition; each further cycle adds four times as much in all. */
 const RISE_RATIO = 0.07;
 /** A cycle takes at least so long, ms, and so many calls: one of them, and the few in flight with it, may be refused. */
 const MIN_CYCLE_MS = 30_000;
-const CALLS_PER_CYCLE = 200;
+const CALLS_PER_CYCLE = 250;
 /** A cycle takes so many times as long as the vendor last asked to wait: a hold costs little of the time between two. */
 const HOLDS_PER_CYCLE = 40;
 /** After a fall that may have been too deep, the first cycles are shorter by this factor: as many as make up for it. */
@@ -43,6 +45,8 @@ export const rateBeliefSchema = z.strictObject({
   perMinute: z.number().positive(),
   /** The share of one call in it: 1 for requests, the tokens of an average call for tokens. */
   perCall: z.number().positive(),
+  /** What the lane certainly takes, because it has answered that much, in requests or tokens a minute; 0 if that is unknown. */
+  takenPerMinute: z.number().min(0),
   /** When it last fell, or when the hold after that ends, ms since 1970. */
   fellAtMs: z.number(),
   /** How long the vendor last asked to wait, ms; 0 if it did not. */
@@ -80,7 +84,34 @@ export function firstBelief(
   );
   const waitMs = retryAfterMs ?? 0;
   const perMinute = (perCall * 60_000) / intervalMs;
-  return { perMinute, perCall, fellAtMs: nowMs + waitMs, waitMs, phase: 'searching' };
+  return {
+    perMinute,
+    perCall,
+    takenPerMinute: 0,
+    fellAtMs: nowMs + waitMs,
+    waitMs,
+    phase: 'searching',
+  };
+}
+
+/**
+ * The belief after the first refusal of a lane whose rate is known: a little less than what it answered.
+ *
+ * @param first - The belief if it were not known.
+ * @param used.perMinute - The rate of late.
+ * @param used.refusedRatio - The share of the last calls that were refused, 0..1.
+ */
+export function beliefAfterUse(
+  first: RateBelief,
+  { perMinute, refusedRatio }: { readonly perMinute: number; readonly refusedRatio: number },
+): RateBelief {
+  const answered = perMinute * (1 - refusedRatio);
+  return {
+    ...first,
+    perMinute: answered * FALL_FACTOR,
+    takenPerMinute: answered * TAKEN_FACTOR,
+    phase: 'found',
+  };
 }
 
 /** The rate that is believed at a time, in requests or tokens a minute. */
@@ -138,6 +169,7 @@ export function sinceFall(belief: RateBelief, toMs: number): number {
  * @param refusal.lagMs - How long it takes until every worker knows that the rate has fallen.
  * @param refusal.usedPerMinute - The rate that was used of late, where it is known: a rate that nobody used to the
  *   full has risen without meaning.
+ * @param refusal.refusedRatio - The share of the last calls that were refused, 0..1.
  * @returns The same belief if the call was sent before its sender could know the last fall: calls that were in flight
  *   together are refused together.
  */
@@ -147,22 +179,27 @@ export function beliefAfterRefusal(
     readonly sentAtMs: number;
     readonly lagMs: number;
     readonly usedPerMinute?: number | undefined;
+    readonly refusedRatio: number;
   },
 ): RateBelief {
-  const { nowMs, retryAfterMs, sentAtMs, lagMs, usedPerMinute } = refusal;
+  const { nowMs, retryAfterMs, sentAtMs, lagMs, usedPerMinute, refusedRatio } = refusal;
   const { perCall, fellAtMs, phase } = belief;
   if (sentAtMs < fellAtMs + lagMs) return belief;
   const believed = believedPerMinute(belief, sentAtMs);
   const used = Math.min(believed, usedPerMinute ?? believed);
   const steepMs = Math.max(STEEP_WITHIN_MS, (STEEP_WITHIN_CALLS * 60_000 * perCall) / believed);
-  const isSteep = sentAtMs - fellAtMs - lagMs < steepMs;
+  const isSteep =
+    used > FAR_ABOVE_FACTOR * belief.perMinute || sentAtMs - fellAtMs - lagMs < steepMs;
   const foundFactor = isSteep ? STEEP_FALL_FACTOR : FALL_FACTOR;
-  const isFarAbove = phase === 'searching' || used > FAR_ABOVE_FACTOR * belief.perMinute;
-  const factor = isFarAbove ? SEARCH_FALL_FACTOR : foundFactor;
+  const factor = phase === 'searching' ? SEARCH_FALL_FACTOR : foundFactor;
+  const answered = used * (1 - refusedRatio);
+  const isMetAgain = phase === 'found' && factor === FALL_FACTOR;
+  const perMinute = Math.min(used * factor, answered * FALL_FACTOR);
   const waitMs = retryAfterMs ?? 0;
   return {
-    perMinute: Math.max(MIN_CALLS_PER_MINUTE * perCall, used * factor),
+    perMinute: Math.max(MIN_CALLS_PER_MINUTE * perCall, perMinute),
     perCall,
+    takenPerMinute: isMetAgain ? answered * TAKEN_FACTOR : 0,
     fellAtMs: nowMs + waitMs,
     waitMs,
     phase: factor === FALL_FACTOR ? 'found' : 'approaching',

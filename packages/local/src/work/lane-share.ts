@@ -11,7 +11,6 @@ import {
   type PermitRequest,
   readRateLimits,
 } from '@thrice/core';
-import { RecentEnds } from './recent-ends.ts';
 
 /** How often a process that uses a lane says so, ms. */
 const EXCHANGE_MS = 1_000;
@@ -50,7 +49,6 @@ export interface GrantedCall {
   readonly boundTokens: number;
   readonly reservedTokens: number;
   readonly sentAtMs: number;
-  readonly sentMs: number;
 }
 
 /** What waits for a lane in this process. */
@@ -83,12 +81,7 @@ export class LaneShare {
   #retryAtMs = Number.NEGATIVE_INFINITY;
   #leaseAtMs = Number.NEGATIVE_INFINITY;
   #pending = noReport();
-  readonly #ends = new RecentEnds();
-  /** Whether refusals have shown a limit that nobody states. */
-  #hasFound = false;
   #recent = { sinceMs: 0, requests: 0, tokens: 0, requestsBefore: 0, tokensBefore: 0 };
-  /** When this process last learned that its lane is too fast, monotonic ms. */
-  #fellMs = Number.NEGATIVE_INFINITY;
 
   constructor(init: {
     readonly lane: Lane;
@@ -154,30 +147,19 @@ export class LaneShare {
     this.#recent.tokens += tokens;
   }
 
-  /** Notes how a call ended while so many were in flight. */
-  settle(call: GrantedCall, end: CallEnd, inFlight: number): void {
+  /** Notes how a call ended. */
+  settle(call: GrantedCall, end: CallEnd): void {
     if (end.kind === 'failed') return;
     const { requestsPerMinute: requests, tokensPerMinute: tokens } = readRateLimits(end.rateLimits);
     if (requests !== null) this.#pending.stated.requests = requests;
     if (tokens !== null) this.#pending.stated.tokens = tokens;
-    const showsLimit = this.#ends.note(end.kind === 'refused', inFlight);
-    this.#hasFound ||= showsLimit;
     if (end.kind === 'answered') {
       this.#noteUsage(call, end);
       return;
     }
-    // The refused cell waits in any case. The others wait if a limit shows, or one that was found is met again.
-    if (!showsLimit && (!this.#hasFound || this.#allowance.isFree)) return;
     const { retryAfterMs, reason, rateLimits } = end;
-    const nowMs = this.#clock.monotonicMs();
     const named = limitNamedIn(reason, rateLimits);
-    // Calls that were in flight together are refused together.
-    const isNew = call.sentMs >= this.#fellMs;
-    if (isNew) this.#fellMs = nowMs;
-    if (isNew || retryAfterMs !== undefined) {
-      this.#pending.refusals.push({ sentAtMs: call.sentAtMs, retryAfterMs, named, reason });
-    }
-    this.#allowance.hold(nowMs + (retryAfterMs ?? 0));
+    this.#pending.refusals.push({ sentAtMs: call.sentAtMs, retryAfterMs, named, reason });
   }
 
   /** When the next exchange is due, monotonic; infinite while nothing uses the lane or one is under way. */
@@ -200,23 +182,13 @@ export class LaneShare {
 
   async #exchange(calls: WaitingCalls, nowMs: number): Promise<void> {
     const { inUse, waiting } = calls;
+    const { requests, tokens, ...pending } = this.#pending;
+    const used = { requests, tokens };
     const wants = this.#wants(calls, nowMs);
-    const pending = this.#pending;
     this.#pending = noReport();
     this.#isExchanging = true;
-    const { requests, tokens: usedTokens, returnedTokens, stated, refusals } = pending;
-    const used = { requests, tokens: usedTokens };
-    const report = {
-      ...this.#identity,
-      inUse,
-      waiting,
-      used,
-      returnedTokens,
-      stated,
-      refusals,
-      wants,
-    };
     try {
+      const report = { ...this.#identity, ...pending, inUse, waiting, used, wants };
       const share = await this.#limits.exchange(this.#account, report);
       this.#allowance.add(share, this.#clock.monotonicMs() - this.#clock.now());
       this.#isOpen = true;

@@ -130,9 +130,8 @@ export class SlotGovernor implements WatchedGovernor {
       // The first call of a lane in use begins to be reported; the others are with it.
       if (slots.inUse === 1) this.#report(slots, sinceMs);
     } else reservation = await this.#wait(slots, { reserve, sinceMs, signal });
-    const sentMs = this.#clock.monotonicMs();
-    const call: GrantedCall = { model, ...reservation, sentAtMs: this.#clock.now(), sentMs };
-    const waitMs = Math.round(sentMs - sinceMs);
+    const call: GrantedCall = { model, ...reservation, sentAtMs: this.#clock.now() };
+    const waitMs = Math.round(this.#clock.monotonicMs() - sinceMs);
     let isSettled = false;
     const settle = async (end: CallEnd) => {
       if (isSettled) return NOT_REFUSED;
@@ -143,7 +142,7 @@ export class SlotGovernor implements WatchedGovernor {
   }
 
   #settle(slots: LaneSlots, call: GrantedCall, end: CallEnd): SettledCall {
-    slots.share?.settle(call, end, slots.inUse);
+    slots.share?.settle(call, end);
     const settled = end.kind === 'refused' ? this.#refuse(slots, end) : NOT_REFUSED;
     if (end.kind === 'answered') {
       slots.refusedSinceMs = undefined;
