@@ -88,7 +88,7 @@ describe('thrice rescore', () => {
     expect(JSON.parse(rescored.stdout)).toMatchObject({
       group,
       isNew: true,
-      grading: { number: 2, configs: [{ config: 'a', scorer: { kind: 'exact' }, version: 2 }] },
+      grading: { number: 2, configs: [{ config: 'a', scorer: { kind: 'exact' }, version: 3 }] },
     });
     expect(scoreOf(await readSummary(folder, group))).toBe(0);
     expect(scoreOf(await readSummary(folder, group, 'gradings', '1'))).toBe(1);
@@ -297,7 +297,7 @@ describe('thrice verify from the published files alone', () => {
     // The scorer of grading 1 becomes that of grading 2: its grades are no longer those of the plan.
     const replanned = await verifyWith('"kind": "includes"', '"kind": "exact"');
     await verifyWith('"kind": "exact"', '"kind": "includes"');
-    const unknown = await verifyWith('"version": 2', '"version": 99');
+    const unknown = await verifyWith('"version": 3', '"version": 99');
 
     expect(replanned.exitCode).toBe(2);
     expect(replanned.stdout).toContain(

@@ -7,7 +7,7 @@ const parameters = z.strictObject({});
 /** BIG-Bench Hard's own rule: the answer that {@link extractBbhAnswer} reads equals the target. */
 export const bbh: Scorer<typeof parameters> = {
   kind: 'bbh',
-  version: 2,
+  version: 3,
   parameters,
   needsTable: false,
   answerNoun: 'answer',

@@ -6,7 +6,7 @@ const parameters = z.strictObject({});
 /** Correct if the whole text equals the target, both trimmed. */
 export const exact: Scorer<typeof parameters> = {
   kind: 'exact',
-  version: 2,
+  version: 3,
   parameters,
   needsTable: false,
   answerNoun: 'answer',

@@ -10,7 +10,7 @@ const parameters = z.strictObject({
 /** Correct if the text contains the target, ignoring case. */
 export const includes: Scorer<typeof parameters> = {
   kind: 'includes',
-  version: 2,
+  version: 3,
   parameters,
   needsTable: false,
   answerNoun: 'answer',

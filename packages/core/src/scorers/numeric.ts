@@ -19,7 +19,7 @@ const parameters = z.strictObject({
  */
 export const numeric: Scorer<typeof parameters> = {
   kind: 'numeric',
-  version: 6,
+  version: 7,
   parameters,
   needsTable: false,
   answerNoun: 'number',

@@ -15,7 +15,7 @@ const parameters = z.strictObject({
 /** Correct if what a pattern finds equals the target, both trimmed. */
 export const regex: Scorer<typeof parameters> = {
   kind: 'regex',
-  version: 2,
+  version: 3,
   parameters,
   needsTable: true,
   answerNoun: 'match',
