@@ -1,215 +1,106 @@
-import {
-  advanceBatch,
-  type Batch,
-  type BatchClient,
-  type BatchWorker,
-  batchLimits,
-  type CellKey,
-  cancelBatch,
-  limits,
-} from '@thrice/core';
+import { advanceBatch, CallBudget, limits, openBudget, ThriceError } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
-import { aBatchedCall, aBenchmark, aLane, anError } from '../../support/builders.ts';
-import { FakeEngine } from '../../support/fake-engine.ts';
+import {
+  aBatchedCall,
+  aBenchmark,
+  aConfig,
+  aGroupHeader,
+  aLane,
+  anError,
+} from '../../support/builders.ts';
+import { FakeBatches } from '../../support/fake-batches.ts';
+import { FakeBudgets } from '../../support/fake-budgets.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
+import { FakeLedger } from '../../support/fake-ledger.ts';
 
-const never = new AbortController().signal;
-const vendorBatch = { endpoint: 'http://127.0.0.1:1800/v1', vendorId: 'batch_1' };
+const group = 'demo';
+/** A token costs a dollar, and half of that in a batch. */
+const prices = new Map([['lab/m', { input: 1_000_000, output: 1_000_000, batch: 0.5 }]]);
+const configs = [aConfig({ maxTokens: 10 })];
+const benchmark = aBenchmark({
+  budgetUsd: 10_000,
+  prices,
+  configs,
+  lanes: new Map([['lab', aLane()]]),
+});
 
-/** A worker with a batch of two calls, and a client that answers as a test says. */
-async function open(client: Partial<BatchClient>) {
-  const batch = { otherwise: 'batch' } as const;
-  const lanes = new Map([['lab', aLane({ batch })]]);
-  const engine = new FakeEngine({ benchmark: aBenchmark({ lanes }) });
-  const { batches } = engine;
-  for (const id of ['q1', 'q2']) await batches.enter('demo', aBatchedCall({ id }), batchLimits);
-  const woken: CellKey[] = [];
-  const gone = new Set<string>();
-  const worker: BatchWorker = {
-    ...engine.worker,
-    batches,
-    batchClientFor: () => ({
-      limits: { requestCount: 10, bytes: 1_000, hasOneModel: true },
-      submit: () => Promise.resolve(vendorBatch),
-      poll: () => Promise.resolve({ kind: 'pending' }),
-      results: async function* () {
-        await Promise.resolve();
-        yield* [];
+/** A batch of one call under a budget, which the vendor has accepted. */
+async function openAccepted() {
+  const clock = new FakeClock();
+  const ledger = new FakeLedger(clock);
+  const batches = new FakeBatches();
+  const budgets = new FakeBudgets(ledger, clock);
+  await openBudget(aGroupHeader({ group, runs: ['demo-r1'] }), benchmark, budgets);
+  const owner = 'worker-1';
+  const observe = () => undefined;
+  const budget = new CallBudget({ group, owner, benchmark, budgets, clock, observe });
+  const base = aBatchedCall();
+  const call = { ...base, request: { ...base.request, maxTokens: 10 } };
+  const { step } = call.place;
+  await budget.reserve(call.cell, { ...call, step, isBatched: true });
+  await batches.enter(group, call, { requestCount: 1, bytes: 1_000_000 });
+  const [closed] = await batches.list(group);
+  if (closed === undefined) throw new Error('expected a batch');
+  const accepted = {
+    ...closed,
+    state: 'accepted' as const,
+    owner,
+    announcedAtMs: clock.now(),
+    endpoint: 'http://127.0.0.1:1/v1',
+    vendorId: 'batch_1',
+  };
+  await batches.replace(closed, accepted);
+  const woken: string[] = [];
+  const poll = (error: ThriceError) =>
+    advanceBatch(
+      accepted,
+      {
+        ...{ owner, benchmark, ledger, budget, clock, observe, batches },
+        batchClientFor: () => {
+          const refuse = async () => await Promise.reject(error);
+          return { ...emptyClient, poll: refuse };
+        },
+        wake: async (cells) => void woken.push(...cells.map(({ id }) => id)),
+        isGone: () => false,
       },
-      cancel: () => Promise.resolve({ kind: 'pending' }),
-      find: () => Promise.resolve(undefined),
-      ...client,
-    }),
-    wake: (cells) => {
-      woken.push(...cells);
-      return Promise.resolve();
-    },
-    isGone: (owner) => gone.has(owner),
-  };
-  const read = async (): Promise<Batch | undefined> => (await batches.list('demo'))[0];
-  const [gathering] = await batches.list('demo');
-  if (gathering?.state !== 'gathering') throw new Error('expected a batch');
-  await batches.replace(gathering, { ...gathering, state: 'closed' });
-  const step = async (parts: Partial<BatchWorker> = {}) => {
-    const latest = await read();
-    if (latest === undefined) throw new Error('expected a batch');
-    return await advanceBatch(latest, { ...worker, ...parts }, never);
-  };
-  const stateOf = async (id: string) => await batches.findCall(aBatchedCall({ id }).cell, 'answer');
-  return { engine, worker, woken, gone, read, step, stateOf };
+      new AbortController().signal,
+    );
+  return { batches, budgets, clock, poll, call, woken };
 }
 
-describe('a batch', () => {
-  it('is announced before it is sent, and polled less and less often', async () => {
-    const seen: (string | undefined)[] = [];
-    const group = await open({
-      submit: async ({ requests }) => {
-        seen.push((await group.read())?.state, ...Array.from(requests, (each) => each.customId));
-        return vendorBatch;
-      },
+function unused(): never {
+  throw new ThriceError({ code: 'invariant-violated', message: 'expected a poll' });
+}
+
+const emptyClient = {
+  limits: { requestCount: 1, bytes: 1_000_000, hasOneModel: true },
+  submit: unused,
+  results: unused,
+  cancel: unused,
+  find: unused,
+};
+
+describe('a batch that its vendor does not know any more', () => {
+  it('counts at its worst case, because it was accepted', async () => {
+    const { batches, budgets, clock, poll, call, woken } = await openAccepted();
+    clock.advance(limits.responseVisibleMs);
+
+    await poll(anError('unknown-response'));
+
+    expect(await batches.findCall(call.cell, call.place.step)).toMatchObject({
+      state: 'unanswered',
     });
-
-    const delays = [await group.step()];
-    for (const ageMs of [10_000, 590_000, 86_400_000]) {
-      group.engine.clock.advance(ageMs);
-      delays.push(await group.step());
-    }
-
-    expect(seen).toEqual(['announced', 'call-q1', 'call-q2']);
-    expect(await group.read()).toMatchObject({ state: 'accepted', ...vendorBatch });
-    expect(delays).toEqual([limits.pollBaseMs, limits.pollBaseMs, 60_000, limits.batchPollCapMs]);
+    expect(woken).toEqual([call.cell.id]);
+    expect(await budgets.listKept(group)).toMatchObject([{ callId: call.callId }]);
   });
 
-  it('is looked after by one worker, until that is gone', async () => {
-    const group = await open({});
-    await group.step();
+  it('is asked for again while the vendor may not show it yet', async () => {
+    const { batches, budgets, poll, call } = await openAccepted();
 
-    const other = { owner: 'worker-2' };
-    const before = await group.step(other);
-    group.gone.add('worker-1');
-    const after = await group.step(other);
+    const waitMs = await poll(anError('unknown-response'));
 
-    expect([before, after]).toEqual([undefined, limits.pollBaseMs]);
-    expect(await group.read()).toMatchObject({ state: 'accepted', owner: 'worker-2' });
-  });
-
-  it.each([
-    ['auth-failed', { status: 401 }],
-    ['quota-exhausted', { status: 429 }],
-    ['invalid-request', { status: 400 }],
-  ] as const)('that is refused with %s ends, and its cells act on that', async (code, details) => {
-    const group = await open({ submit: () => Promise.reject(anError(code, details)) });
-
-    const delay = await group.step();
-
-    expect(delay).toBeUndefined();
-    expect(await group.read()).toBeUndefined();
-    expect(await group.stateOf('q1')).toMatchObject({ state: 'refused', refusal: { code } });
-    expect(group.woken.map(({ id }) => id)).toEqual(['q1', 'q2']);
-  });
-
-  it('that nobody knows to be accepted is looked for, and given up after ten minutes', async () => {
-    let findCount = 0;
-    const group = await open({
-      submit: () => Promise.reject(anError('model-timeout')),
-      find: () => {
-        findCount += 1;
-        return Promise.resolve(findCount === 1 ? 'unclear' : undefined);
-      },
-    });
-
-    await group.step();
-    const states = [(await group.read())?.state];
-    for (const waitMs of [limits.batchSearchMs, 0]) {
-      group.engine.clock.advance(waitMs);
-      await group.step();
-      states.push((await group.read())?.state);
-    }
-
-    expect(states).toEqual(['announced', 'announced', undefined]);
-    expect(await group.stateOf('q2')).toMatchObject({
-      state: 'refused',
-      refusal: { code: 'worker-died' },
-    });
-  });
-
-  it('that is found again is polled', async () => {
-    const group = await open({
-      submit: () => Promise.reject(anError('connection-failed')),
-      find: () => Promise.resolve(vendorBatch),
-    });
-
-    await group.step();
-    await group.step();
-
-    expect(await group.read()).toMatchObject({ state: 'accepted', ...vendorBatch });
-  });
-
-  it('is asked for again after a poll that fails', async () => {
-    const group = await open({ poll: () => Promise.reject(anError('model-unavailable')) });
-    await group.step();
-
-    const delay = await group.step();
-
-    expect(delay).toBe(limits.pollBaseMs);
-    expect(group.engine.openBreakers.size).toBe(0);
-    expect(await group.read()).toMatchObject({ state: 'accepted' });
-  });
-
-  it('blocks its lane by a poll that is refused for the key, and stays', async () => {
-    const group = await open({ poll: () => Promise.reject(anError('auth-failed')) });
-    await group.step();
-
-    await group.step();
-
-    expect([...group.engine.openBreakers.keys()]).toEqual(['lab']);
-    expect(await group.read()).toMatchObject({ state: 'accepted' });
-    expect(await group.stateOf('q1')).toMatchObject({ state: 'waiting' });
-  });
-
-  it('that the vendor has forgotten leaves its cells to the next one, but not right after it was accepted', async () => {
-    const group = await open({ poll: () => Promise.reject(anError('unknown-response')) });
-    await group.step();
-
-    await group.step();
-    const early = (await group.read())?.state;
-    group.engine.clock.advance(limits.responseVisibleMs);
-    await group.step();
-
-    expect(early).toBe('accepted');
-    expect(await group.read()).toBeUndefined();
-    expect(await group.stateOf('q1')).toMatchObject({ state: 'unanswered' });
-  });
-
-  it('whose results break off is read again', async () => {
-    const group = await open({
-      poll: () => Promise.resolve({ kind: 'ended', problem: undefined }),
-      results: async function* () {
-        yield await Promise.resolve({ customId: 'call-q1', kind: 'expired' } as const);
-        throw anError('connection-failed');
-      },
-    });
-    await group.step();
-
-    const delay = await group.step();
-
-    expect(delay).toBe(limits.pollBaseMs);
-    expect(await group.read()).toMatchObject({ state: 'accepted' });
-  });
-
-  it('that is cancelled is read at once if the vendor has stopped by then', async () => {
-    const group = await open({
-      cancel: () => Promise.resolve({ kind: 'ended', problem: undefined }),
-      results: async function* () {
-        yield await Promise.resolve({ customId: 'call-q1', kind: 'canceled' } as const);
-      },
-    });
-    await group.step();
-    const batch = await group.read();
-    if (batch === undefined) throw new Error('expected a batch');
-
-    await cancelBatch(batch, group.worker, never);
-
-    expect(await group.read()).toBeUndefined();
-    expect(await group.stateOf('q1')).toMatchObject({ state: 'unanswered' });
+    expect(waitMs).toBeGreaterThan(0);
+    expect(await batches.findCall(call.cell, call.place.step)).toMatchObject({ state: 'waiting' });
+    expect(await budgets.listOpen(group)).toHaveLength(1);
   });
 });

@@ -99,7 +99,7 @@ async function submit(
   if (!(sent instanceof ThriceError)) return await accept(batch, sent, worker);
   if (sent.class === 'internal') throw sent;
   if (!isCertainlyUnbilled(sent)) return limits.pollBaseMs;
-  await endAll(batch, sent, worker);
+  await endAll(batch, { problem: sent, costUsd: 0 }, worker);
   return undefined;
 }
 
@@ -128,7 +128,7 @@ async function search(
   if (found !== undefined) return await accept(batch, found, worker);
   const ageMs = worker.clock.now() - batch.announcedAtMs;
   if (ageMs < limits.batchSearchMs) return limits.pollBaseMs;
-  await endAll(batch, unknownBatch(batch), worker);
+  await endAll(batch, { problem: unknownBatch(batch), costUsd: null }, worker);
   return undefined;
 }
 
@@ -157,12 +157,13 @@ async function poll(
       state.code === 'unknown-response' &&
       worker.clock.now() - batch.announcedAtMs >= limits.responseVisibleMs;
     if (!isForgotten) return await postpone(batch, state, worker);
-    await endAll(batch, 'unanswered', worker);
+    // It was accepted, and may have been worked on.
+    await endAll(batch, { problem: 'unanswered', costUsd: null }, worker);
     return undefined;
   }
   if (state.kind === 'pending') return pollDelayMs(batch, worker);
   if (state.problem !== undefined) {
-    await endAll(batch, state.problem, worker);
+    await endAll(batch, { problem: state.problem, costUsd: 0 }, worker);
     return undefined;
   }
   return await finish(batch, worker, signal);
@@ -181,7 +182,7 @@ async function finish(
   } catch (thrown) {
     return await postpone(batch, toThriceError(thrown), worker);
   }
-  await endAll(batch, 'unanswered', worker);
+  await endAll(batch, { problem: 'unanswered', costUsd: 0 }, worker);
   return undefined;
 }
 
@@ -281,10 +282,17 @@ async function recordResult(
   }
 }
 
-/** Ends whatever still waits in a batch, and removes it. */
-async function endAll(batch: Batch, problem: NoAnswer, worker: BatchWorker): Promise<void> {
+/**
+ * Ends whatever still waits in a batch, and removes it.
+ *
+ * @param end.costUsd - Of each call; null where nobody knows.
+ */
+async function endAll(
+  batch: Batch,
+  { problem, costUsd }: { readonly problem: NoAnswer; readonly costUsd: number | null },
+  worker: BatchWorker,
+): Promise<void> {
   const { batches } = worker;
-  const costUsd = problem !== 'unanswered' && problem.code === 'worker-died' ? null : 0;
   let page: BatchedCall[] = [];
   const endPage = async () => {
     await batches.endCalls(page);
