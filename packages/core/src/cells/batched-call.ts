@@ -1,6 +1,7 @@
 import type { BatchedCall } from '../domain/batch.ts';
 import type { Lane } from '../domain/benchmark.ts';
 import { breakersFor, type OpenBreaker } from '../domain/breaker.ts';
+import type { JournalPlace } from '../domain/call.ts';
 import type { CellKey } from '../domain/cell.ts';
 import { groupOfRun } from '../domain/group.ts';
 import { type ErrorDetails, ThriceError, toThriceError } from '../errors.ts';
@@ -11,7 +12,6 @@ import { openBreakerFor } from './cell-breakers.ts';
 import { noBatches } from './cell-errors.ts';
 import { failed } from './failed-call.ts';
 import type { CallOutcome } from './model-call.ts';
-import type { JournalPlace } from './record-response.ts';
 import type { Worker } from './worker.ts';
 
 type Refusal = Extract<BatchedCall, { readonly state: 'refused' }>['refusal'];

@@ -1,7 +1,13 @@
 import type { Config, Lane } from '../domain/benchmark.ts';
 import type { ServedModelPolicy } from '../domain/benchmark-spec.ts';
 import { breakersFor } from '../domain/breaker.ts';
-import { callsOf, type Journal, type JournalEntry, totalCost } from '../domain/call.ts';
+import {
+  callsOf,
+  type Journal,
+  type JournalEntry,
+  type JournalPlace,
+  totalCost,
+} from '../domain/call.ts';
 import type { Attempt, CellKey, CellRecord, CellResult } from '../domain/cell.ts';
 import { groupOfRun } from '../domain/group.ts';
 import { rateLimitsOf } from '../domain/lane-pace.ts';
@@ -31,7 +37,6 @@ import { describeError, toFailedResult } from './failed-result.ts';
 import { fingerprintOf, nextSample } from './fingerprint.ts';
 import type { HeldLease } from './heartbeat.ts';
 import { type CallOutcome, ModelCall } from './model-call.ts';
-import type { JournalPlace } from './record-response.ts';
 import { type IdentifiedRequest, SharedCalls, takenEntry } from './shared-calls.ts';
 import { solverInputOf, toRecordedAnswer } from './solver-input.ts';
 import type { Settlement, Worker } from './worker.ts';

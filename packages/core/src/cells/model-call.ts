@@ -1,6 +1,6 @@
 import type { Lane } from '../domain/benchmark.ts';
 import type { ServedModelPolicy } from '../domain/benchmark-spec.ts';
-import { type JournalEntry, UNKNOWN_USAGE } from '../domain/call.ts';
+import { type JournalEntry, type JournalPlace, UNKNOWN_USAGE } from '../domain/call.ts';
 import type { CellKey } from '../domain/cell.ts';
 import type { Submission } from '../domain/submission.ts';
 import { assertNever, ThriceError, toThriceError } from '../errors.ts';
@@ -16,7 +16,7 @@ import { asNoAttempt, endOf, type FailedCall, failed } from './failed-call.ts';
 import type { HeldLease } from './heartbeat.ts';
 import { isCertainlyUnbilled } from './is-certainly-unbilled.ts';
 import { isServerResponse } from './lane-health.ts';
-import { type JournalPlace, recordResponse } from './record-response.ts';
+import { recordResponse } from './record-response.ts';
 import type { Worker } from './worker.ts';
 
 /** What became of a call. */

@@ -1,6 +1,6 @@
 import type { ServedModelPolicy } from '../domain/benchmark-spec.ts';
 import { modelRefOf } from '../domain/breaker.ts';
-import type { Call, JournalEntry } from '../domain/call.ts';
+import type { Call, JournalEntry, JournalPlace } from '../domain/call.ts';
 import type { CellKey } from '../domain/cell.ts';
 import { ThriceError } from '../errors.ts';
 import type { ModelResponse } from '../ports/model-client.ts';
@@ -8,12 +8,6 @@ import { priceUsage } from '../pricing/price-usage.ts';
 import type { CallOption } from './call-options.ts';
 import { isOtherModel, withPayment, wrongServedModel } from './cell-errors.ts';
 import type { Worker } from './worker.ts';
-
-/** Where in the journal of its cell a call is recorded. */
-export type JournalPlace = Pick<
-  JournalEntry,
-  'step' | 'fingerprint' | 'sample' | 'position' | 'generation' | 'failedAttempts'
->;
 
 /** A response that is paid for, and the call that it is of. */
 export interface PaidResponse {

@@ -1,10 +1,8 @@
 import * as z from 'zod';
-import { type ErrorCode, errorCodesByClass } from '../errors.ts';
 import { reasoningEffortSchema } from './benchmark-spec.ts';
-import { passedOverSchema } from './call.ts';
+import { cellStepSchema, journalPlaceSchema, passedOverSchema } from './call.ts';
+import { errorCodeSchema } from './error-code.ts';
 import { messageSchema } from './message.ts';
-
-const errorCodes = Object.values(errorCodesByClass).flat() as [ErrorCode, ...ErrorCode[]];
 
 const facts = {
   schemaVersion: z.literal(1),
@@ -98,16 +96,9 @@ const callFacts = {
   batchId: z.string(),
   /** Identifies the request in its batch, and among all requests for its step. The vendor is told. */
   callId: z.string(),
-  cell: z.strictObject({ run: z.string(), config: z.string(), id: z.string() }),
-  /** Where in the cell's journal its answer is recorded. */
-  place: z.strictObject({
-    step: z.string(),
-    fingerprint: z.string(),
-    sample: z.int().min(0),
-    position: z.int().min(0),
-    generation: z.int().min(0),
-    failedAttempts: z.int().min(0),
-  }),
+  cell: cellStepSchema.omit({ step: true }),
+  /** Of its answer. */
+  place: journalPlaceSchema,
   insteadOf: z.array(passedOverSchema).readonly(),
   request: requestSchema,
   /** When the cell entered it, ms since 1970. */
@@ -116,7 +107,7 @@ const callFacts = {
 
 /** An error as a batch keeps it for the cell that acts on it. */
 const refusalSchema = z.strictObject({
-  code: z.enum(errorCodes),
+  code: errorCodeSchema,
   message: z.string(),
   details: z.strictObject({
     retryAfterMs: z.number().optional(),

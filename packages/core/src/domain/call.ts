@@ -129,14 +129,10 @@ export const NO_OUTPUT: ModelOutput = {
   refusal: null,
 };
 
-/** A recorded model call: its facts, its output, and the untouched response body. */
-const modelCallEntrySchema = z.strictObject({
-  schemaVersion: z.literal(1),
-  kind: z.literal('model-call'),
+/** Where in the journal of its cell a call is recorded. */
+export const journalPlaceSchema = z.strictObject({
   /** The cell's step that the call was made for. */
   step: z.string(),
-  /** Identifies the request among all requests for the step. */
-  callId: z.string(),
   /** What was asked: the SHA-256 of the request. */
   fingerprint: z.string(),
   /** How many steps of the cell had asked the same before, from 0. */
@@ -147,6 +143,17 @@ const modelCallEntrySchema = z.strictObject({
   generation: z.int().min(0),
   /** Failed attempts of the cell in this generation up to this call, over all of its steps. */
   failedAttempts: z.int().min(0),
+});
+/** Where in the journal of its cell a call is recorded. */
+export type JournalPlace = z.infer<typeof journalPlaceSchema>;
+
+/** A recorded model call: its facts, its output, and the untouched response body. */
+const modelCallEntrySchema = z.strictObject({
+  schemaVersion: z.literal(1),
+  kind: z.literal('model-call'),
+  /** Identifies the request among all requests for the step. */
+  callId: z.string(),
+  ...journalPlaceSchema.shape,
   call: callSchema,
   output: modelOutputSchema,
   /** The response as received; for a stream the assembled chunks. */
