@@ -1,7 +1,8 @@
-import { type BlobStore, readQuestion } from '@thrice/core';
+import { type BlobStore, finalizeGroup, readQuestion } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
 import { aQuestion } from '../../support/builders.ts';
 import { FakeBlobStore } from '../../support/fake-blob-store.ts';
+import { FakeEngine } from '../../support/fake-engine.ts';
 
 const key = 'questions/q.jsonl';
 
@@ -27,4 +28,23 @@ describe('readQuestion', () => {
       });
     },
   );
+});
+
+describe('the stored questions of a group', () => {
+  it('are an error where their file is missing, so that no results without rows replace those with rows', async () => {
+    const engine = new FakeEngine();
+    const header = await engine.plan([aQuestion()]);
+    const { ledger, blobs, clock, patterns } = engine;
+    const group = { header, benchmark: engine.benchmark, state: 'active' } as const;
+    const finalize = () =>
+      finalizeGroup(group, { ledger, blobs, clock, patterns }, { earlyExitCode: undefined });
+    await finalize();
+    const published = new Map(blobs.texts);
+    blobs.texts.delete(header.questions.key);
+    published.delete(header.questions.key);
+
+    await expect(finalize()).rejects.toMatchObject({ code: 'store-unusable' });
+
+    expect(blobs.texts).toEqual(published);
+  });
 });

@@ -57,6 +57,7 @@ export interface StoredQuestion {
  * The questions of a group with their byte ranges, in file order, streamed.
  *
  * @param offset - Where the first of them begins in the file, bytes. @default the first question
+ * @throws {ThriceError} `store-unusable` where the file is missing: results without rows must not replace those with rows.
  */
 export async function* readStoredQuestions(
   header: GroupHeader,
@@ -72,6 +73,11 @@ export async function* readStoredQuestions(
     yield { question: parseStoredQuestion(line, key), range };
     nextOffset += length + 1;
   }
+  if (nextOffset > 0) return;
+  throw new ThriceError({
+    code: 'store-unusable',
+    message: `${key}: expected the questions of ${header.group}, found none; put the file back where it was`,
+  });
 }
 
 /** Returns a function that counts the bytes of a text in UTF-8, without new memory for each text. */
