@@ -149,6 +149,20 @@ describe('an estimate without a pilot', () => {
     );
   });
 
+  it('takes a day at most for a batch, which holds all cells, and for each further call of a cell', () => {
+    const lanes = new Map([
+      ['lab', aLane({ batch: { otherwise: 'batch' }, requestsPerMinute: 1 })],
+    ]);
+    const roles = [1, 2].map((number) => aRole({ step: `member-${number}` }));
+
+    const once = estimate({ parallel: 1, lanes });
+    const twice = estimate({ parallel: 1, lanes, configs: [aConfig({ solver: 'vote', roles })] });
+
+    expect(once.seconds).toEqual({ expected: null, lower: 0, upper: 86_400 });
+    expect(twice.seconds.upper).toBe(2 * 86_400);
+    expect(once.configs.flatMap(({ missing }) => missing)).toEqual(['no price of batches']);
+  });
+
   it('knows no time in a stage, whose limits are its own', () => {
     expect(estimate({}, { isOnStage: true }).seconds.upper).toBeNull();
   });

@@ -2,7 +2,7 @@ import type { Config } from '../domain/benchmark.ts';
 import { modelRefOf } from '../domain/breaker.ts';
 import type { Price, Rates } from '../domain/price.ts';
 import type { PromptSizes } from '../domain/prompt-sizes.ts';
-import { ratesFor } from '../pricing/price-usage.ts';
+import { BATCH_TIER, ratesFor } from '../pricing/price-usage.ts';
 import { type PredictedTotal, predictedTotal } from '../statistics/predicted-total.ts';
 import { type ConfigEstimate, certain, type Estimated, UNKNOWN } from './estimate.ts';
 
@@ -202,7 +202,7 @@ function costOf({
   const beside = inputTokens.upper - (runs * prompts.bytes) / BYTES_PER_TOKEN.fewest;
   const longest = ratesAt(prompts.longestBytes / BYTES_PER_TOKEN.fewest + beside / cells);
   if (shortest === undefined || longest === undefined) {
-    return { costUsd: UNKNOWN, missing: [`no price for the service tier "${serviceTier}"`] };
+    return { costUsd: UNKNOWN, missing: [noRates(serviceTier)] };
   }
   const dearest = {
     input: Math.max(longest.input, longest.cache_write ?? 0),
@@ -231,6 +231,12 @@ function costAt(
   outputTokens: number,
 ): number {
   return (inputTokens * input + outputTokens * output) / TOKENS_PER_PRICE;
+}
+
+function noRates(serviceTier: string | null): string {
+  return serviceTier === BATCH_TIER
+    ? 'no price of batches'
+    : `no price for the service tier "${serviceTier}"`;
 }
 
 function noPrice(config: Config): string {

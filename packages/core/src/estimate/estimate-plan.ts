@@ -89,6 +89,6 @@ function describeAssumptions(hasPilot: boolean): Estimate['assumptions'] {
     costUsd:
       'from the fewest input tokens, all cached, without an answer, to the most of both, none cached, none retried',
     seconds:
-      'calls take at most their time limit; as many are in flight as the spec allows, and no other limit is met',
+      'calls take at most their time limit, and batches a day each; as many are in flight as the spec allows, and no other limit is met',
   };
 }

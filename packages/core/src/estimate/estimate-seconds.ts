@@ -4,6 +4,11 @@ import { addEstimates, type ConfigEstimate, type Estimated } from './estimate.ts
 import type { Pilot } from './estimate-config.ts';
 
 const SECONDS_PER_MINUTE = 60;
+/**
+ * What a batch takes at most: https://platform.openai.com/docs/guides/batch and
+ * https://docs.anthropic.com/en/docs/build-with-claude/batch-processing (2026-11) promise 24 hours.
+ */
+const SECONDS_PER_BATCH = 86_400;
 
 /** The cells of one config, for the time that they take. */
 export interface TimedConfig {
@@ -27,16 +32,20 @@ interface Work {
  * Estimates the time of a plan on one machine, under its known limits: calls in flight of the machine and of each
  * lane, and calls and tokens per minute of each lane.
  *
- * A call takes what it took in the pilot, or else at most its time limit.
+ * A call takes what it took in the pilot, or else at most its time limit, or the time that vendors may take for a batch.
  *
  * @param parallel - Cells in flight.
  */
 export function estimateSeconds(configs: readonly TimedConfig[], parallel: number): Estimated {
   const works = configs.filter(({ cells }) => cells > 0).map(toWork);
   if (works.length === 0) return { expected: 0, lower: 0, upper: 0 };
+  // The cells of a batch wait together, and no limit of calls holds them back.
+  const batched = works.filter(({ lane }) => lane.batch !== undefined);
+  const live = works.filter(({ lane }) => lane.batch === undefined);
   const bounds = [
-    timeWith(works, parallel),
-    ...[...Map.groupBy(works, ({ lane }) => lane.name).values()].flatMap((own) => {
+    ...batched.map(({ call }) => call),
+    ...(live.length === 0 ? [] : [timeWith(live, parallel)]),
+    ...[...Map.groupBy(live, ({ lane }) => lane.name).values()].flatMap((own) => {
       const [first] = own;
       return first === undefined ? [] : laneTimes(first.lane, own, parallel);
     }),
@@ -62,8 +71,14 @@ function toWork({ lane, cells, estimate, pilot }: TimedConfig): Work {
     const slowest = Math.max(...pilot.cells.map(({ seconds }) => seconds));
     return { lane, cells, estimate, busy, call: { expected: slowest, lower: 0, upper: slowest } };
   }
-  const limit = lane.timeoutMs / 1_000;
   const calls = estimate.calls.upper;
+  if (lane.batch !== undefined) {
+    // The next call of a cell goes into the next batch.
+    const upper = calls === null ? null : Math.ceil(calls / cells) * SECONDS_PER_BATCH;
+    const time = { expected: null, lower: 0, upper };
+    return { lane, cells, estimate, busy: time, call: time };
+  }
+  const limit = lane.timeoutMs / 1_000;
   const busy = { expected: null, lower: 0, upper: calls === null ? null : calls * limit };
   return { lane, cells, estimate, busy, call: { expected: null, lower: 0, upper: limit } };
 }
