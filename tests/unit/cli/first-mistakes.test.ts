@@ -363,6 +363,16 @@ const aboutMoney: readonly Mistake[] = [
     says: ['lanes.lab.requests_per_minute: unknown key; did you mean "rpm"?'],
   },
   {
+    name: 'batches of a config',
+    files: withConfig('batch = true'),
+    says: ['configs[0].batch: unknown key; it belongs to a lane: write it below [lanes.NAME]'],
+  },
+  {
+    name: 'batches as an option',
+    argv: ['run', 'benchmark.toml', '--batch'],
+    says: ["unknown option '--batch' (it is a key of a lane: batch = true below [lanes.NAME])"],
+  },
+  {
     name: 'a pilot of nothing',
     argv: ['estimate', 'benchmark.toml', '--pilot', '0'],
     says: ["argument '0' is invalid. Expected a whole number, 1..100000."],

@@ -48,6 +48,7 @@ const ELSEWHERE: ReadonlyMap<string, string> = new Map([
   ],
   ['--pilot', 'it is an option of thrice estimate SPEC'],
   ['--dry-run', 'thrice estimate SPEC calls nothing; thrice doctor SPEC checks what a run needs'],
+  ['--batch', 'it is a key of a lane: batch = true below [lanes.NAME]'],
   ['--env-file', '.env of the working folder is read without it'],
   ['--notify', WEBHOOK],
   ['--webhook', WEBHOOK],

@@ -99,6 +99,8 @@ const LANE_KEYS: ReadonlySet<string> = new Set([
   'protocol',
   'rpm',
   'tpm',
+  'max_concurrency',
+  'batch',
 ]);
 /** Keys of the whole benchmark that people look for in a config or a lane. */
 const TOP_KEYS: ReadonlySet<string> = new Set([
@@ -111,6 +113,13 @@ const TOP_KEYS: ReadonlySet<string> = new Set([
 ]);
 const SELECT_KEYS: ReadonlySet<string> = new Set(['limit', 'start', 'tags', 'per_tag']);
 const AT_TOP = '; it belongs to the whole benchmark: write it at the top of the spec';
+/** Keys of the whole benchmark and of a lane that people look for in a config. */
+const TOP_AND_LANE_NAMES: Readonly<Record<string, string>> = {
+  timeout_s: 'timeout_s',
+  timeout: 'timeout_s',
+  budget_usd: 'budget_usd',
+  budget: 'budget_usd',
+};
 const FALLBACK_NAMES: ReadonlySet<string> = new Set(['fallback', 'fallbacks', 'fallback_models']);
 const WEBHOOK_NAMES: ReadonlySet<string> = new Set(['url', 'webhook', 'webhook_url', 'slack']);
 const SECRET_NAMES: ReadonlySet<string> = new Set(['api_key', 'apikey', 'key', 'token']);
@@ -159,23 +168,19 @@ function suggestAtTop(
 }
 
 function suggestInConfig(key: string, known: readonly string[]): string | undefined {
-  if (key === 'timeout_s' || key === 'timeout') return atTopOrInLane('timeout_s');
-  if (key === 'budget_usd' || key === 'budget') return atTopOrInLane('budget_usd');
+  const shared = TOP_AND_LANE_NAMES[key];
+  if (shared !== undefined)
+    return `; write ${shared} at the top of the spec, or below [lanes.NAME] for one lane`;
   if (key === 'price' || key === 'prices')
     return '; write it below [prices."lane/model"], for all configs of that model';
   if (FALLBACK_NAMES.has(key))
     return '; list the models in their order: solver = "router", models = [...], fail_over = true';
-  if (key === 'max_concurrency') return '; it belongs to a lane: write it below [lanes.NAME]';
   if (TOP_KEYS.has(key)) return AT_TOP;
   if (LANE_KEYS.has(key)) return '; it belongs to a lane: write it below [lanes.NAME]';
   const meant = CONFIG_NAMES[key];
   if (meant !== undefined) return didYouMean(meant);
   const isBodyKey = BODY_KEYS.has(key) && known.includes('extra_body');
   return isBodyKey ? `; pass it on as it is: extra_body = { ${key} = ... }` : undefined;
-}
-
-function atTopOrInLane(key: string): string {
-  return `; write ${key} at the top of the spec, or below [lanes.NAME] for one lane`;
 }
 
 function suggestInRole(key: string): string | undefined {
