@@ -15,6 +15,7 @@ import { findReusedGroups } from '../local/find-reused-groups.ts';
 import { runToCompletion } from '../local/run-to-completion.ts';
 import { describeEstimate } from '../render/estimate-view.ts';
 import { reportNext } from '../render/next-command.ts';
+import { reportLine } from '../render/report-line.ts';
 import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
 import { folderFlag } from '../shell/place-flags.ts';
 import { showPath } from '../shell/show-path.ts';
@@ -71,7 +72,7 @@ async function runLocally(
   const { clock } = engine;
   const plan = { benchmark, draft, source, checked, skipped, clock, random: Math.random };
   const reused = await findReusedCells(prepared, groups, engine);
-  terminal.error(plainText(describeEstimate(estimateRun(prepared, { reused }))));
+  reportLine(plainText(describeEstimate(estimateRun(prepared, { reused }))), terminal);
   if (options.detach === true)
     return await planAndDetach(plan, { terminal, engine, signals, options });
   const header = await storePlan(plan, engine);

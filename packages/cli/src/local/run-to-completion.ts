@@ -25,6 +25,7 @@ import { failureToJson } from '../render/failure-text.ts';
 import { reportNext } from '../render/next-command.ts';
 import { printSummary } from '../render/print-summary.ts';
 import { createProgress } from '../render/progress.ts';
+import { reportLine } from '../render/report-line.ts';
 import { reportUnscored } from '../render/report-unscored.ts';
 import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
 import { folderFlag } from '../shell/place-flags.ts';
@@ -258,9 +259,9 @@ function reportEnding(ending: Ending, summary: Summary, order: CompletionOrder):
         flag: folderFlag(order.folder),
       });
     case 'paused': {
-      for (const breaker of ending.openBreakers) terminal.error(describePause(breaker));
+      for (const breaker of ending.openBreakers) reportLine(describePause(breaker), terminal);
       const { budget } = ending;
-      if (budget !== undefined) terminal.error(describeBudgetPause(budget));
+      if (budget !== undefined) reportLine(describeBudgetPause(budget), terminal);
       const resume = resumeCommand(order);
       if (budget === undefined) reportNext(resume, terminal);
       else reportNext(raiseCommand(reachedCapOf(budget), { resume, header }), terminal);

@@ -1,5 +1,6 @@
 import { wrapLine } from '@thrice/core';
 import type { Terminal } from '../shell/terminal.ts';
+import { reportLine } from './report-line.ts';
 
 const CLEAR_LINE_END = '\u001b[K';
 const CLEAR_BELOW = '\u001b[0J';
@@ -38,10 +39,9 @@ export class LiveBlock {
 
   /** Prints a permanent line above the block. */
   note(text: string): void {
-    const { isInteractive, columns } = this.#terminal;
-    if (isInteractive) this.#terminal.draw(`${this.#backToTop()}${CLEAR_BELOW}`);
+    if (this.#terminal.isInteractive) this.#terminal.draw(`${this.#backToTop()}${CLEAR_BELOW}`);
     this.#lines = [];
-    this.#terminal.error(isInteractive ? wrapLine(text, columns) : text);
+    reportLine(text, this.#terminal);
   }
 
   /** Leaves the last block on the screen. */

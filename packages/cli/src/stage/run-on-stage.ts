@@ -11,6 +11,7 @@ import { createNodeDigest } from '@thrice/local';
 import { closeBreakers } from '../engine/close-breakers.ts';
 import { describeEstimate } from '../render/estimate-view.ts';
 import { reportNext } from '../render/next-command.ts';
+import { reportLine } from '../render/report-line.ts';
 import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
 import { listenForStop } from '../shell/stop-signals.ts';
 import { plainText, type Terminal } from '../shell/terminal.ts';
@@ -46,7 +47,7 @@ export async function runOnStage(
     random: Math.random,
   };
   const { drain: signal } = signals;
-  terminal.error(plainText(describeEstimate(estimateRun(prepared, { isOnStage: true }))));
+  reportLine(plainText(describeEstimate(estimateRun(prepared, { isOnStage: true }))), terminal);
   const { header, isStarted } = await startOnStage(plan, engine, {
     signal,
     onCreated: ({ group }) => {
