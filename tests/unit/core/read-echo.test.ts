@@ -179,6 +179,14 @@ describe('an Echo file that a crash has left', () => {
     expect(Object.keys(resultsOf(content))).toEqual(['bbh/snarks/0']);
   });
 
+  it('with countless broken rows is noticed in few lines', () => {
+    const content = read(linesOf(`${'{"task_id": '.repeat(500)}${first}`));
+
+    expect(Object.keys(resultsOf(content))).toEqual(['bbh/snarks/0']);
+    expect(content.file.notices).toHaveLength(21);
+    expect(content.file.notices.at(-1)).toBe('and 482 more');
+  });
+
   it('with rows of another plan is noticed, and has them as well', () => {
     const rows = [anEchoLine({ task: 'bbh/snarks/0' }), anEchoLine({ task: 'bbh/snarks/3' })];
 

@@ -2,7 +2,7 @@ import { type CellError, type CellResult, noAnswer } from '../../domain/cell.ts'
 import type { Question } from '../../domain/question.ts';
 import { ThriceError } from '../../errors.ts';
 import { bbhSizeOf } from '../../results/bbh-averages.ts';
-import { countOf } from '../../wording.ts';
+import { countOf, cutList } from '../../wording.ts';
 import type { ClassifyError, FileContent, ResultFile } from '../result-format.ts';
 import { type EchoMeta, type EchoRow, parseTask } from './echo-row.ts';
 import { gradeEchoRow, readOtherAnswer } from './grade-echo-row.ts';
@@ -47,7 +47,9 @@ export function readEcho(file: ResultFile, classify: ClassifyError): FileContent
     file: {
       format: 'echo',
       head: meta ?? null,
-      notices: noticesOf(lines, { ids, startedAt, namedTasks: Number(name?.['tasks']) }),
+      notices: [
+        ...cutList(noticesOf(lines, { ids, startedAt, namedTasks: Number(name?.['tasks']) })),
+      ],
     },
   };
 }
