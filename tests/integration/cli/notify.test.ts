@@ -19,17 +19,21 @@ async function open({
   faults = [],
   status = () => 200,
   top = '',
+  isGone = false,
 }: {
   readonly faults?: readonly Fault[];
   /** How the webhook answers its n-th request. */
   readonly status?: (count: number) => number;
   readonly top?: string;
+  /** Whether the webhook has ended before anything begins. */
+  readonly isGone?: boolean;
 }) {
   const resources = new AsyncDisposableStack();
   const server: HttpServer = await startHttpServer((response) => {
     sendJson(response, 'ok', { status: status(server.requests.length) });
   });
-  resources.use(server);
+  if (isGone) await server[Symbol.asyncDispose]();
+  else resources.use(server);
   const lab = resources.use(await startSimulator({ faults: { seed: 1, faults: [...faults] } }));
   const notify = '[notify]\nwebhook_env = "HOOK"\nsecret_env = "HOOK_SECRET"\n';
   const folder = resources.use(
@@ -149,6 +153,18 @@ describe('the webhook of a group', () => {
       `warning: [webhook-refused] not told the webhook of end: HOOK: ${status} ok\n`,
     );
     expect(at.server.requests).toHaveLength(1);
+  });
+
+  it('delays no call and changes nothing when there is no server behind its URL', async () => {
+    await using at = await open({ isGone: true });
+
+    const ran = await at.run('run', 'benchmark.toml');
+
+    expect(ran.exitCode).toBe(0);
+    expect(at.lab.stats().okCount).toBe(4);
+    expect(ran.stderr).toMatch(
+      /warning: \[webhook-unavailable\] not told the webhook of end: .*; the next work on the group sends it again\n/,
+    );
   });
 
   it('must be known before anything is asked', async () => {

@@ -40,8 +40,11 @@ async function startShortSimulator(): Promise<Simulator> {
 }
 
 /** Runs some cells one after another as group `trial`, to the end or until the lane is blocked. */
-async function ranFolder({ url }: Simulator, questionCount = 4): Promise<TemporaryFolder> {
-  const files = smallBenchmark({ url, questionCount, top: 'parallel = 1' });
+async function ranFolder(
+  { url }: Simulator,
+  own: Partial<Parameters<typeof smallBenchmark>[0]> = {},
+): Promise<TemporaryFolder> {
+  const files = smallBenchmark({ url, top: 'parallel = 1', ...own });
   const folder = await temporaryFolder(files);
   await callThrice(['run', 'benchmark.toml', '--label', 'trial'], { cwd: folder.path });
   return folder;
@@ -212,6 +215,30 @@ describe('thrice push', () => {
 
     expect(await stage.ledger.listGroups()).toEqual([]);
   });
+
+  it('refuses a group with a budget while cells are left, and copies it there and back once none is', async () => {
+    await using simulator = await startShortSimulator();
+    await using home = await ranFolder(simulator, {
+      top: 'parallel = 1\nbudget_usd = 1',
+      more: 'max_tokens = 10\n[prices."lab/a"]\ninput = 1\noutput = 1\n',
+    });
+    await using away = await temporaryFolder();
+    await using stage = await openQuietStage(dynamo);
+
+    await expect(push(stage, home)).rejects.toMatchObject({
+      code: 'unsupported',
+      message:
+        'budget_usd: not in this version: the group has cells left, and what counts on its budget is not copied; finish it where it is',
+    });
+    expect(await stage.ledger.listGroups()).toEqual([]);
+    await thrice(home, 'resume', 'trial');
+    const pushed = await push(stage, home);
+    const pulled = await pull(stage, away);
+
+    expect([pushed.exitCode, pulled.exitCode]).toEqual([0, 0]);
+    expect((await thrice(away, 'verify', 'trial')).exitCode).toBe(0);
+    expect((await thrice(away, 'status', 'trial')).stdout).toContain(`${trial}: complete`);
+  });
 });
 
 describe('thrice pull', () => {
@@ -364,7 +391,7 @@ describe('thrice pull', () => {
 describe('a push that is killed at any request to the stage', () => {
   it('leaves a group that is cancelled or published, and is completed by the next push', async () => {
     await using simulator = await startSimulator();
-    await using folder = await ranFolder(simulator, 1);
+    await using folder = await ranFolder(simulator, { questionCount: 1 });
     const group = await groupOf(folder);
 
     for (const fault of await faultsOf(pushTo, folder)) {
@@ -391,7 +418,7 @@ describe('a push that is killed at any request to the stage', () => {
 describe('a pull that is killed at any request to the stage', () => {
   it('changes nothing there, and the next pull completes it', async () => {
     await using simulator = await startSimulator();
-    await using home = await ranFolder(simulator, 1);
+    await using home = await ranFolder(simulator, { questionCount: 1 });
     await using stage = await openQuietStage(dynamo);
     await push(stage, home);
     await reconcile(stage);
