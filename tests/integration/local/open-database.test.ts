@@ -34,6 +34,8 @@ describe('openDatabase', () => {
     using database = openDatabase(folder.resolve('deep', 'er', 'thrice.db'));
 
     expect(tablesOf(database)).toEqual([
+      'batched_calls',
+      'batches',
       'budget_accounts',
       'calls',
       'cells',
@@ -139,8 +141,8 @@ describe('openDatabase', () => {
     const sql = database.prepare('SELECT sql FROM sqlite_schema ORDER BY name').all();
     const digest = createHash('sha256').update(JSON.stringify(sql)).digest('hex').slice(0, 12);
     expect({ version: pragma(database, 'user_version'), digest }).toEqual({
-      version: 6,
-      digest: '7d27be704930',
+      version: 7,
+      digest: '929dbecf6950',
     });
   });
 
