@@ -1,5 +1,4 @@
 import {
-  type BlobStore,
   type BudgetAccount,
   type BudgetCaps,
   type Budgets,
@@ -34,15 +33,9 @@ import {
   reservationsIn,
   unpackReservation,
 } from './budget-items.ts';
-import { CallItems } from './call-items.ts';
-import {
-  type Attributes,
-  type Change,
-  DynamoTable,
-  type Guards,
-  type TableInit,
-} from './dynamo-table.ts';
-import { PayloadStore } from './payload-store.ts';
+import type { CallItems } from './call-items.ts';
+import type { Attributes, Change, DynamoTable, Guards } from './dynamo-table.ts';
+import { type LedgerTableInit, openLedgerTable } from './ledger-table.ts';
 
 const SCHEMA_VERSION = 1;
 /** The most calls of a group in flight: an item holds 400 KB, and one of them takes some 160 bytes of it. */
@@ -78,10 +71,11 @@ export class DynamoBudgets implements Budgets {
   /** What this process has reserved and not settled, so that it need not be read for that. */
   readonly #remembered = new Map<string, Reservation>();
 
-  constructor(init: TableInit & { readonly blobs: BlobStore }) {
-    this.#table = new DynamoTable(init);
-    this.#calls = new CallItems(this.#table, new PayloadStore(init.blobs));
-    this.#clock = init.clock;
+  constructor(init: LedgerTableInit) {
+    const { table, calls, clock } = openLedgerTable(init);
+    this.#table = table;
+    this.#calls = calls;
+    this.#clock = clock;
   }
 
   async open(group: string, journal: CountedJournal): Promise<number> {

@@ -1,9 +1,6 @@
-import { randomUUID } from 'node:crypto';
 import {
-  type BlobStore,
   type CallPool,
   type CellStep,
-  type Clock,
   cellStepSchema,
   mapBounded,
   type PoolClaim,
@@ -12,7 +9,6 @@ import {
   type RecordedPurchase,
   ThriceError,
 } from '@thrice/core';
-import { CallItems } from './call-items.ts';
 import {
   callItemKey,
   cellItemKey,
@@ -24,8 +20,8 @@ import {
   submissionItemKey,
   submissionItemSchema,
 } from './dynamo-items.ts';
-import { type Attributes, DynamoTable, type ItemKey, type TableInit } from './dynamo-table.ts';
-import { PayloadStore } from './payload-store.ts';
+import type { Attributes, ItemKey } from './dynamo-table.ts';
+import { type LedgerTable, type LedgerTableInit, openLedgerTable } from './ledger-table.ts';
 
 /** How often a claim may be refused because another process changed it first. */
 const MAX_REFUSALS = 10;
@@ -42,32 +38,19 @@ const MAX_CONCURRENT_REQUESTS = 16;
  * therefore stores a token in the item and checks for it.
  */
 export class DynamoCallPool implements CallPool {
-  readonly #table: DynamoTable;
-  readonly #clock: Clock;
-  readonly #calls: CallItems;
-  readonly #createToken: () => string;
+  readonly #on: LedgerTable;
 
-  /** @param init.blobs - Has the calls that are too large for an item. */
-  constructor(
-    init: TableInit & {
-      readonly blobs: BlobStore;
-      /** @default a random UUID */
-      readonly createToken?: () => string;
-    },
-  ) {
-    this.#table = new DynamoTable(init);
-    this.#clock = init.clock;
-    this.#calls = new CallItems(this.#table, new PayloadStore(init.blobs));
-    this.#createToken = init.createToken ?? randomUUID;
+  constructor(init: LedgerTableInit) {
+    this.#on = openLedgerTable(init);
   }
 
   async claimCall(call: PooledCall, buyer: CellStep): Promise<PoolClaim> {
     const key = pooledCallKey(call);
-    const token = this.#createToken();
+    const token = this.#on.createToken();
     const own = {
       schemaVersion: 1,
       buyer: textOf(buyer),
-      claimedAtMs: this.#clock.now(),
+      claimedAtMs: this.#on.clock.now(),
       token,
     };
     let stored: PooledCallItem | undefined;
@@ -75,15 +58,15 @@ export class DynamoCallPool implements CallPool {
       const other = stored && (await this.#findOther(stored, own.buyer));
       if (other !== undefined) return other;
       const unchanged = stored === undefined ? 'absent' : { token: stored.token };
-      const item = await this.#table.putOrRead(key, own, unchanged);
+      const item = await this.#on.table.putOrRead(key, own, unchanged);
       if (item === 'written') return { kind: 'granted' };
-      stored = item && parseItem(pooledCallItemSchema, item, this.#table.name);
+      stored = item && parseItem(pooledCallItemSchema, item, this.#on.table.name);
       // The response to the first request was lost.
       if (stored?.token === token) return { kind: 'granted' };
     }
     throw new ThriceError({
       code: 'store-unavailable',
-      message: `${this.#table.name}: the claim for call ${call.fingerprint} of ${call.run} changed ${MAX_REFUSALS} times during one claim; try again`,
+      message: `${this.#on.table.name}: the claim for call ${call.fingerprint} of ${call.run} changed ${MAX_REFUSALS} times during one claim; try again`,
     });
   }
 
@@ -97,32 +80,32 @@ export class DynamoCallPool implements CallPool {
 
   async findCall(calls: readonly PooledCall[]): Promise<Purchase | undefined> {
     const keys = calls.map(pooledCallKey);
-    const items = await this.#table.getMany(keys);
+    const items = await this.#on.table.getMany(keys);
     for (const key of keys) {
       const item = itemOf(key, items);
       if (item === undefined) continue;
-      const { buyer: text } = parseItem(pooledCallItemSchema, item, this.#table.name);
+      const { buyer: text } = parseItem(pooledCallItemSchema, item, this.#on.table.name);
       const buyer = cellStepSchema.parse(JSON.parse(text));
-      const call = await this.#table.get(callItemKey(buyer, buyer.step));
+      const call = await this.#on.table.get(callItemKey(buyer, buyer.step));
       if (call !== undefined) return await this.#readPurchase(buyer, call);
     }
     return undefined;
   }
 
   async recordPurchases(purchases: readonly RecordedPurchase[]): Promise<void> {
-    const claimedAtMs = this.#clock.now();
+    const claimedAtMs = this.#on.clock.now();
     await mapBounded(purchases, MAX_CONCURRENT_REQUESTS, async ({ call, buyer }) => {
       const facts = { schemaVersion: 1, buyer: textOf(buyer), claimedAtMs };
-      await this.#table.put(
+      await this.#on.table.put(
         pooledCallKey(call),
-        { ...facts, token: this.#createToken() },
+        { ...facts, token: this.#on.createToken() },
         'absent',
       );
     });
   }
 
   async *listPurchases(run: string, config: string): ReturnType<CallPool['listPurchases']> {
-    for await (const { id, entry } of this.#calls.listAnswers(run, config)) {
+    for await (const { id, entry } of this.#on.calls.listAnswers(run, config)) {
       const { step, fingerprint, sample } = entry;
       yield { fingerprint, sample, buyer: { run, config, id, step } };
     }
@@ -133,29 +116,31 @@ export class DynamoCallPool implements CallPool {
     const buyer = cellStepSchema.parse(JSON.parse(text));
     const [callKey, cellKey] = [callItemKey(buyer, buyer.step), cellItemKey(buyer)];
     const submissionKey = submissionItemKey(buyer, buyer.step);
-    const items = await this.#table.getMany([callKey, cellKey, submissionKey]);
+    const items = await this.#on.table.getMany([callKey, cellKey, submissionKey]);
     const callItem = itemOf(callKey, items);
     if (callItem !== undefined)
       return { kind: 'bought', ...(await this.#readPurchase(buyer, callItem)) };
     if (this.#isBuying(itemOf(cellKey, items), itemOf(submissionKey, items)))
       return { kind: 'held', sinceMs };
     // The items of one request are read at different instants: a buyer that has ended may have bought in between.
-    const later = await this.#table.get(callKey);
+    const later = await this.#on.table.get(callKey);
     if (later === undefined) return undefined;
     return { kind: 'bought', ...(await this.#readPurchase(buyer, later)) };
   }
 
   async #readPurchase(buyer: CellStep, item: Attributes): Promise<Purchase> {
-    return { buyer, entry: await this.#calls.parse(item) };
+    return { buyer, entry: await this.#on.calls.parse(item) };
   }
 
   #isBuying(cellItem: Attributes | undefined, submissionItem: Attributes | undefined): boolean {
     if (cellItem === undefined) return false;
-    const cell = parseItem(cellItemSchema, cellItem, this.#table.name);
+    const cell = parseItem(cellItemSchema, cellItem, this.#on.table.name);
     if (cell.state === 'done') return false;
-    if (cell.state === 'claimed' && cell.leaseUntilMs > this.#clock.now()) return true;
+    if (cell.state === 'claimed' && cell.leaseUntilMs > this.#on.clock.now()) return true;
     if (submissionItem === undefined) return false;
-    return parseItem(submissionItemSchema, submissionItem, this.#table.name).state === 'accepted';
+    return (
+      parseItem(submissionItemSchema, submissionItem, this.#on.table.name).state === 'accepted'
+    );
   }
 }
 

@@ -1,10 +1,7 @@
-import { randomUUID } from 'node:crypto';
-import { isDeepStrictEqual } from 'node:util';
 import {
   type Attempt,
   asDuplicate,
   attemptSchema,
-  type BlobStore,
   type CallConditions,
   type CellKey,
   type CellRecord,
@@ -14,7 +11,6 @@ import {
   type Completion,
   type Conditions,
   cellResultSchema,
-  countRetries,
   type DiscardedCall,
   type GivenUpCall,
   type GroupHeader,
@@ -29,18 +25,17 @@ import {
   limits,
   mapBounded,
   type OpenBreaker,
-  openBreakerSchema,
   type Submission,
-  spendOf,
   submissionSchema,
   type Tally,
   ThriceError,
 } from '@thrice/core';
 import * as z from 'zod';
-import { CallItems } from './call-items.ts';
+import { BreakerItems } from './breaker-items.ts';
+import type { CallItems } from './call-items.ts';
+import { collect } from './collect.ts';
 import {
   breakerItemKey,
-  breakerItemSchema,
   type CellItem,
   callItemKey,
   callsOf,
@@ -53,23 +48,17 @@ import {
   groupItemSchema,
   groupListItemSchema,
   groupListKey,
-  LANE_LIST,
-  laneListItemSchema,
-  laneListKey,
   lanePaceKey,
   parseItem,
-  runPartition,
   submissionItemKey,
   submissionItemSchema,
   submissionsOf,
-  TALLY_PREFIX,
-  type TallyItem,
-  tallyItemKey,
-  tallyItemSchema,
 } from './dynamo-items.ts';
 import { parseLanePace } from './dynamo-lane-paces.ts';
-import { type Attributes, DynamoTable, type ItemKey, type TableInit } from './dynamo-table.ts';
-import { PayloadStore, payloadAttributes } from './payload-store.ts';
+import type { Attributes, DynamoTable, ItemKey } from './dynamo-table.ts';
+import { type LedgerTableInit, openLedgerTable } from './ledger-table.ts';
+import { type PayloadStore, payloadAttributes } from './payload-store.ts';
+import { TallyItems } from './tally-items.ts';
 
 const SCHEMA_VERSION = 1;
 /** Concurrent requests of one method call. */
@@ -104,21 +93,19 @@ export class DynamoLedger implements Ledger, CallConditions {
   readonly #clock: Clock;
   readonly #payloads: PayloadStore;
   readonly #calls: CallItems;
+  readonly #breakers: BreakerItems;
+  readonly #tallies: TallyItems;
   readonly #createToken: () => string;
 
-  /** @param init.blobs - Stores the payloads that are too large for an item. */
-  constructor(
-    init: TableInit & {
-      readonly blobs: BlobStore;
-      /** @default a random UUID */
-      readonly createToken?: () => string;
-    },
-  ) {
-    this.#table = new DynamoTable(init);
-    this.#clock = init.clock;
-    this.#payloads = new PayloadStore(init.blobs);
-    this.#calls = new CallItems(this.#table, this.#payloads);
-    this.#createToken = init.createToken ?? randomUUID;
+  constructor(init: LedgerTableInit) {
+    const { table, payloads, calls, clock, createToken } = openLedgerTable(init);
+    this.#table = table;
+    this.#clock = clock;
+    this.#payloads = payloads;
+    this.#calls = calls;
+    this.#breakers = new BreakerItems(table, payloads);
+    this.#tallies = new TallyItems(table);
+    this.#createToken = createToken;
   }
 
   async createGroup(header: GroupHeader, state: GroupState = 'active'): Promise<void> {
@@ -155,7 +142,7 @@ export class DynamoLedger implements Ledger, CallConditions {
     return {
       state: parsed?.state,
       editCount: parsed?.editCount,
-      openBreakers: await this.#parseBreakers(itemsOf(breakers, items)),
+      openBreakers: await this.#breakers.parse(itemsOf(breakers, items)),
       pace: paceItem && parseLanePace(paceItem, this.#table.name),
     };
   }
@@ -227,7 +214,7 @@ export class DynamoLedger implements Ledger, CallConditions {
       if (!isWritten) item = await this.#readItem(key);
       if (isWritten || (item?.state === 'claimed' && item.leaseToken === lease.leaseToken)) {
         const { cell, isFirst, discardedResult } = decision;
-        if (discardedResult !== undefined) await this.#addToTally(key, discardedResult, -1);
+        if (discardedResult !== undefined) await this.#tallies.count(key, discardedResult, -1);
         return { kind: 'claimed', cell, isFirst };
       }
     }
@@ -344,7 +331,7 @@ export class DynamoLedger implements Ledger, CallConditions {
     const item = { schemaVersion: SCHEMA_VERSION, id: key.id, ...payload };
     if (!(await this.#table.put(discardedItemKey(key, entry), item, 'absent'))) return;
     const { costUsd } = entry.call;
-    if (costUsd !== null) await this.#updateTally(key, { costUsd, wasteUsd: costUsd });
+    if (costUsd !== null) await this.#tallies.add(key, { costUsd, wasteUsd: costUsd });
   }
 
   async *listDiscardedCalls(
@@ -429,55 +416,7 @@ export class DynamoLedger implements Ledger, CallConditions {
       const existing = await this.#readItem(key);
       if (existing?.completionToken !== completionToken) return { kind: 'refused' };
     }
-    return { kind: 'completed', tally: await this.#addToTally(key, result, 1) };
-  }
-
-  async #addToTally(key: CellKey, result: CellResult, sign: 1 | -1): Promise<Tally | undefined> {
-    const count = (outcome: string) => (result.outcome === outcome ? sign : 0);
-    const { costUsd, overheadUsd } = spendOf(result);
-    return await this.#updateTally(key, {
-      scored: count('scored'),
-      unparsed: count('unparsed'),
-      ungraded: count('ungraded'),
-      failed: count('failed'),
-      correct: result.score === 1 ? sign : 0,
-      costUsd: sign * costUsd,
-      retries: sign * countRetries(result),
-      overheadUsd: sign * overheadUsd,
-    });
-  }
-
-  /**
-   * Adds to the tally. The tally is a hint, so transient failures are ignored.
-   *
-   * @returns The tally as it is then; undefined after a failure.
-   */
-  async #updateTally(
-    { run, config }: CellKey,
-    change: Partial<Omit<TallyItem, 'schemaVersion' | 'run' | 'config'>>,
-  ): Promise<Tally | undefined> {
-    const set = { schemaVersion: SCHEMA_VERSION, run, config };
-    // All of them, because an item that is new needs every count.
-    const add = {
-      scored: 0,
-      unparsed: 0,
-      ungraded: 0,
-      failed: 0,
-      correct: 0,
-      costUsd: 0,
-      retries: 0,
-      wasteUsd: 0,
-      overheadUsd: 0,
-      ...change,
-      changeCount: 1,
-    };
-    try {
-      const item = await this.#table.updateAndRead(tallyItemKey(run, config), { set, add });
-      return toTally(parseItem(tallyItemSchema, item, this.#table.name));
-    } catch (error) {
-      if (!(error instanceof ThriceError) || error.class !== 'transient') throw error;
-      return undefined;
-    }
+    return { kind: 'completed', tally: await this.#tallies.count(key, result, 1) };
   }
 
   async readCells(
@@ -503,90 +442,30 @@ export class DynamoLedger implements Ledger, CallConditions {
     return text === undefined ? undefined : cellResultSchema.parse(JSON.parse(text));
   }
 
-  async readTallies(run: string): Promise<readonly Tally[]> {
-    const items = this.#table.query(runPartition(run), { prefix: TALLY_PREFIX });
-    return await collect(items, (item) =>
-      toTally(parseItem(tallyItemSchema, item, this.#table.name)),
-    );
+  readTallies(run: string): Promise<readonly Tally[]> {
+    return this.#tallies.read(run);
   }
 
-  async replaceTally(existing: Tally | undefined, tally: Tally): Promise<boolean> {
-    const { run, config, counts, ...sums } = tally;
-    const storedItem = await this.#readTallyItem(tally);
-    const stored = storedItem && toTally(storedItem);
-    if (isDeepStrictEqual(stored, tally)) return true;
-    if (!isDeepStrictEqual(stored, existing)) return false;
-    const set = {
-      schemaVersion: SCHEMA_VERSION,
-      run,
-      config,
-      ...counts,
-      ...sums,
-    };
-    const change = { set, add: { changeCount: 1 } };
-    const unchanged = storedItem === undefined ? 'absent' : { changeCount: storedItem.changeCount };
-    if (await this.#table.update(tallyItemKey(run, config), change, unchanged)) return true;
-    // This call has made the change itself if the response to its first request was lost.
-    const itemNow = await this.#readTallyItem(tally);
-    return itemNow !== undefined && isDeepStrictEqual(toTally(itemNow), tally);
+  replaceTally(existing: Tally | undefined, tally: Tally): Promise<boolean> {
+    return this.#tallies.replace(existing, tally);
   }
 
-  async #readTallyItem({ run, config }: Tally): Promise<TallyItem | undefined> {
-    const item = await this.#table.get(tallyItemKey(run, config));
-    return item && parseItem(tallyItemSchema, item, this.#table.name);
+  openBreaker(breaker: OpenBreaker): Promise<void> {
+    return this.#breakers.open(breaker);
   }
 
-  async openBreaker(breaker: OpenBreaker): Promise<void> {
-    const { breakerKey } = breaker;
-    const payload = await this.#payloads.pack(JSON.stringify(breaker));
-    // The list entry goes first and is never removed: readers skip an entry whose breaker is closed.
-    await this.#table.put(laneListKey(breakerKey), { schemaVersion: SCHEMA_VERSION, breakerKey });
-    await this.#table.put(breakerItemKey(breakerKey), {
-      schemaVersion: SCHEMA_VERSION,
-      ...payload,
-    });
+  closeBreaker(breaker: OpenBreaker): Promise<boolean> {
+    return this.#breakers.close(breaker);
   }
 
-  async closeBreaker(breaker: OpenBreaker): Promise<boolean> {
-    const key = breakerItemKey(breaker.breakerKey);
-    const item = await this.#table.get(key);
-    if (item === undefined) return true;
-    const [stored] = await this.#parseBreakers([item]);
-    if (!isDeepStrictEqual(stored, breaker)) return false;
-    const { payload, payloadKey } = parseItem(breakerItemSchema, item, this.#table.name);
-    const unchanged = payload === undefined ? { payloadKey: payloadKey ?? '' } : { payload };
-    if (await this.#table.remove(key, unchanged)) return true;
-    // Removed by the first request if its response was lost.
-    return (await this.#table.get(key)) === undefined;
-  }
-
-  async listOpenBreakers(): Promise<readonly OpenBreaker[]> {
-    const entries = await collect(this.#table.query(LANE_LIST, {}), (item) =>
-      parseItem(laneListItemSchema, item, this.#table.name),
-    );
-    const keys = entries.map(({ breakerKey }) => breakerItemKey(breakerKey));
-    return await this.#parseBreakers(await this.#table.getMany(keys));
-  }
-
-  async #parseBreakers(items: readonly Attributes[]): Promise<readonly OpenBreaker[]> {
-    return await mapBounded(items, MAX_CONCURRENT_REQUESTS, async (item) => {
-      const text = await this.#payloads.unpack(
-        parseItem(breakerItemSchema, item, this.#table.name),
-      );
-      return openBreakerSchema.parse(JSON.parse(text ?? ''));
-    });
+  listOpenBreakers(): Promise<readonly OpenBreaker[]> {
+    return this.#breakers.list();
   }
 }
 
 /** The items among some that have one of the keys. */
 function itemsOf(keys: readonly ItemKey[], items: readonly Attributes[]): readonly Attributes[] {
   return items.filter((item) => keys.some(({ pk, sk }) => item['pk'] === pk && item['sk'] === sk));
-}
-
-function toTally({ scored, unparsed, ungraded, failed, ...item }: TallyItem): Tally {
-  const { run, config, correct, costUsd, wasteUsd, overheadUsd, retries } = item;
-  const counts = { scored, unparsed, ungraded, failed };
-  return { run, config, counts, correct, costUsd, wasteUsd, overheadUsd, retries };
 }
 
 function parseGivenUp({ givenUp }: CellItem): readonly GivenUpCall[] | undefined {
@@ -604,10 +483,4 @@ function appendToAttemptLog(
   if (attemptLog.length === 0) return {};
   const all = [...parseAttemptLog(item), ...attemptLog];
   return { attemptLog: JSON.stringify(all.slice(-limits.attemptLogLength)) };
-}
-
-async function collect<T, R>(items: AsyncIterable<T>, map: (item: T) => R): Promise<readonly R[]> {
-  const all: R[] = [];
-  for await (const item of items) all.push(map(item));
-  return all;
 }
