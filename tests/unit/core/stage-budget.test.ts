@@ -8,8 +8,15 @@ import {
   reconcileGroups,
 } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
-import { aCellKey, aJournalEntry, aModelResponse, aUsage } from '../../support/builders.ts';
+import {
+  aCellKey,
+  aJournalEntry,
+  aModelResponse,
+  anError,
+  aUsage,
+} from '../../support/builders.ts';
 import { FakeStage } from '../../support/fake-stage.ts';
+import { Steps } from '../../support/steps.ts';
 import { stretchOptions } from '../../support/stretch-options.ts';
 
 const MINUTE_MS = 60_000;
@@ -96,6 +103,18 @@ describe('a cell of a group with a budget in a stage', () => {
     expect(settlement).toMatchObject({ kind: 'resend', delayMs: limits.budgetQueueMs });
     expect(stage.models.requests).toEqual([]);
     expect([waits[0], Math.max(...waits)]).toEqual([limits.budgetPollMs, limits.budgetPollCapMs]);
+  });
+
+  it('uses up no attempt while the store that has the budget is away', async () => {
+    const stage = await openStage(10 * WORST_USD);
+    const fault = { at: 0, takesEffect: false, crashesProcess: false };
+    const budgets = new Steps(fault, () => anError('store-unavailable'));
+    stage.budgets = budgets.watch('budgets', stage.budgets);
+
+    const answering = stage.answer(await stage.deliver());
+
+    await expect(answering).rejects.toMatchObject({ code: 'store-unavailable' });
+    expect(stage.cell()).toMatchObject({ state: 'released', attempts: 0 });
   });
 
   it('waits in the queue at once where responses in the background need the room', async () => {

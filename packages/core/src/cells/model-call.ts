@@ -203,7 +203,11 @@ export class ModelCall {
     const reserving = await worker.budget
       .reserve(key, { step, callId, request })
       .catch(toThriceError);
-    if (reserving instanceof ThriceError) return toOutcome(failed(reserving));
+    if (reserving instanceof ThriceError) {
+      // A store that is away says nothing about the cell.
+      if (reserving.code === 'store-unavailable') throw reserving;
+      return toOutcome(failed(reserving));
+    }
     if (reserving.kind === 'refused') return { kind: 'budget-refused', refusal: reserving };
     return reserving.kind === 'short' ? { kind: 'budget-short' } : undefined;
   }
