@@ -102,7 +102,7 @@ describe('an estimate without a pilot', () => {
     expect(configs.flatMap((config) => config.missing)).toEqual(missing);
   });
 
-  it('costs what batches cost on a lane that has them, and takes nobody knows how long', () => {
+  it('costs what batches cost on a lane that has them', () => {
     const configs = [aConfig({ maxTokens: 9 })];
     const prices = new Map([['lab/m', { ...price, batch: 0.5 }]]);
     const lanes = new Map([['lab', aLane({ batch: { otherwise: 'batch' } })]]);
@@ -111,7 +111,6 @@ describe('an estimate without a pilot', () => {
     const batched = estimate({ configs, prices, lanes });
 
     expect(batched.costUsd.upper).toBeCloseTo((live.costUsd.upper ?? 0) / 2, 10);
-    expect([live.seconds.upper === null, batched.seconds.upper]).toEqual([false, null]);
   });
 
   it('needs no bound of answers that are free', () => {

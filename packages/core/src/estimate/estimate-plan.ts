@@ -33,9 +33,6 @@ export function estimatePlan(plan: EstimatedPlan): Estimate {
       { lane, cells: planned.cells, estimate: estimateConfig(planned), pilot: planned.pilot },
     ];
   });
-  // When a batch ends, only its vendor knows.
-  const hasBatches = timed.some(({ lane }) => lane.batch !== undefined);
-  const isTimeUnknown = plan.isOnStage === true || hasBatches;
   const configs = timed.map(({ estimate }) => estimate);
   const total = (name: 'calls' | 'inputTokens' | 'outputTokens' | 'costUsd') =>
     addEstimates(configs.map((config) => config[name]));
@@ -47,7 +44,7 @@ export function estimatePlan(plan: EstimatedPlan): Estimate {
     inputTokenBound: totalKnown(configs.map(({ inputTokenBound }) => inputTokenBound)),
     outputTokens: total('outputTokens'),
     costUsd: total('costUsd'),
-    seconds: isTimeUnknown ? UNKNOWN : estimateSeconds(timed, benchmark.parallel),
+    seconds: plan.isOnStage === true ? UNKNOWN : estimateSeconds(timed, benchmark.parallel),
     configs,
     assumptions: describeAssumptions(timed.some(({ pilot }) => pilot !== undefined)),
   };
