@@ -552,7 +552,7 @@ describe('thrice doctor', () => {
         'ok   lane lab, http://<host>/v1: reachable, lists no models',
         'ok   lane lab, model a: answered by a in <n> s, 6 + 5 tokens, finish reason stop',
       ),
-      stderr: '',
+      stderr: 'one call to 1 model: about 20 tokens in; without a limit (max_tokens): lab/a\n',
     });
     expect(simulator.stats().requestCount).toBe(1);
   });
@@ -635,7 +635,8 @@ describe('thrice doctor', () => {
         'FAIL lane lab, model a: [unknown-model] 404 The model `a` does not exist or you do not have access to it.; correct model',
         'FAIL lane gone, model g: [connection-failed] connect ECONNREFUSED <host>; check base_url, the network, and that the server runs',
       ),
-      stderr: '',
+      stderr:
+        'one call to each of 2 models: about 40 tokens in; without a limit (max_tokens): lab/a, gone/g\n',
     });
   });
 });

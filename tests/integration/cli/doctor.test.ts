@@ -148,7 +148,7 @@ describe('thrice doctor', () => {
     await runCommand(['doctor', 'benchmark.toml'], terminal);
 
     expect(terminal.stderr).toContain(
-      'calling 2 models once each: about 40 tokens in, at most 100 out; without max_tokens, for as much as they answer: lab/b\n',
+      'one call to each of 2 models: about 40 tokens in, at most 100 out; without a limit (max_tokens): lab/b\n',
     );
   });
 

@@ -1,7 +1,6 @@
 import {
   type Benchmark,
   type Config,
-  countOf,
   estimateTokens,
   isServedModel,
   type Lane,
@@ -69,7 +68,7 @@ export function planProbes(benchmark: Benchmark, lanes: readonly Lane[]): readon
   return [...firstUses.values()];
 }
 
-/** Says what probes will take: `calling 2 models once each: about 40 tokens in, at most 600 out`. */
+/** Says what probes will take: `one call to each of 2 models: about 40 tokens in, at most 600 out`. */
 export function describePlan(probes: readonly PlannedProbe[]): string {
   const requests = probes.map(requestOfProbe);
   const input = sum(requests.map((request) => estimateTokens(request).inputTokens));
@@ -77,9 +76,9 @@ export function describePlan(probes: readonly PlannedProbe[]): string {
   const unlimited = probes.filter(({ role }) => role.maxTokens === undefined);
   const names = [...new Set(unlimited.map(({ role }) => modelRefOf(role)))].join(', ');
   return [
-    `calling ${countOf(probes.length, 'model')} once each: about ${input} tokens in`,
+    `one call to ${probes.length === 1 ? '1 model' : `each of ${probes.length} models`}: about ${input} tokens in`,
     output === 0 ? '' : `, at most ${output} out`,
-    names === '' ? '' : `; without max_tokens, for as much as they answer: ${names}`,
+    names === '' ? '' : `; without a limit (max_tokens): ${names}`,
   ].join('');
 }
 
