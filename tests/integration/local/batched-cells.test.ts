@@ -144,12 +144,24 @@ describe('cells in batches', () => {
     group.refusals.push(anError('quota-exhausted', { status: 429 }));
 
     const first = await group.work();
-    const open = await group.engine.ledger.listOpenBreakers();
-    const second = await group.work(undefined, { halfOpen: new Set(['lab']) });
+    const { ledger } = group.engine;
+    const open = await ledger.listOpenBreakers();
+    let openWhileItTakes: readonly unknown[] | undefined;
+    const look = async () => {
+      // Long before its results are there.
+      await group.clock.sleep(3_000);
+      openWhileItTakes = await ledger.listOpenBreakers();
+    };
+    const second = await group.work(undefined, {
+      halfOpen: new Set(['lab']),
+      observe: ({ kind }) => {
+        if (kind === 'batch-accepted') void look();
+      },
+    });
 
     expect([first, second]).toMatchObject([{ kind: 'paused' }, { kind: 'complete' }]);
     expect(open.map(({ breakerKey }) => breakerKey)).toEqual(['lab']);
-    expect(await group.engine.ledger.listOpenBreakers()).toEqual([]);
+    expect(openWhileItTakes).toEqual([]);
     expect(group.billed.calls).toBe(cellCount);
   });
 });
