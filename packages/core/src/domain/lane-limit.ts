@@ -23,8 +23,10 @@ export const HOLDER_AGE_MS = 5_000;
 const ROTATION_MS = 10_000;
 /** The use of a lane is counted in windows of so long, ms. */
 const WINDOW_MS = 10_000;
-/** What refusals have shown says nothing after so long without one, nor what a vendor stated, ms. */
+/** What refusals have shown says nothing after so long without one, ms. */
 const FORGOTTEN_AFTER_MS = 3_600_000;
+/** A vendor that states its limit does so with each answer: what it has not repeated for so long, ms, holds no more. */
+const STATED_AGE_MS = 300_000;
 /** How much of a limit that its vendor states is used: clocks and paths differ. */
 const STATED_RATIO = 0.98;
 /** A limit is not what refused a call if less than this share of it was in use. */
@@ -198,7 +200,7 @@ export function effectiveRate(
   const rates: EffectiveRate[] = activeHolders(limit, nowMs).flatMap(({ [field]: perMinute }) =>
     perMinute === null ? [] : [{ perMinute, source: 'spec' }],
   );
-  if (stated !== null && nowMs - stated.atMs < FORGOTTEN_AFTER_MS)
+  if (stated !== null && nowMs - stated.atMs < STATED_AGE_MS)
     rates.push({ perMinute: stated.perMinute * STATED_RATIO, source: 'header' });
   if (isLimiting(found, nowMs))
     rates.push({ perMinute: believedPerMinute(found, nowMs), source: 'found' });
