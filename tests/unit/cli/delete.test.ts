@@ -17,6 +17,7 @@ async function openGroups(states: Readonly<Record<string, GroupActivity>> = {}) 
   clock.advance(30 * MS_PER_DAY);
   await stage.enter({ group: 'new' });
   clock.advance(10 * MS_PER_DAY);
+  const cancelled: string[] = [];
   const engine: Engine = {
     clock,
     ledger,
@@ -31,6 +32,9 @@ async function openGroups(states: Readonly<Record<string, GroupActivity>> = {}) 
     },
     publish: async () => undefined,
     takeOver: async () => undefined,
+    cancelBatches: async ({ header }) => {
+      cancelled.push(header.group);
+    },
     [Symbol.dispose]: () => undefined,
   };
   const asked: string[] = [];
@@ -48,10 +52,18 @@ async function openGroups(states: Readonly<Record<string, GroupActivity>> = {}) 
     return { exitCode, stdout: terminal.stdout, stderr: terminal.stderr };
   };
   const left = async () => (await ledger.listGroups()).map(({ header }) => header.group).toSorted();
-  return { run, left, asked };
+  return { run, left, asked, cancelled };
 }
 
 describe('thrice delete', () => {
+  it('cancels the batches of what it deletes', async () => {
+    const { run, cancelled } = await openGroups();
+
+    await run({ yes: true }, 'old');
+
+    expect(cancelled).toEqual(['old']);
+  });
+
   it('deletes all groups that are older, except those that are worked on', async () => {
     const { run, left, asked } = await openGroups();
 

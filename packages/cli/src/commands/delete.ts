@@ -4,6 +4,7 @@ import {
   deleteGroup,
   formatDollars,
   type GroupRecord,
+  loadGroup,
   markForDeletion,
   sumKnown,
   ThriceError,
@@ -150,8 +151,11 @@ async function deleteAll(
   const deleted: unknown[] = [];
   const headers = candidates.map(({ record }) => record.header);
   await markForDeletion(headers, engine, { signal: signals.drain });
-  for (const header of headers) {
+  for (const { record } of candidates) {
+    const { header } = record;
     const { group } = header;
+    // Nobody would read what they are paid for.
+    await engine.cancelBatches?.(loadGroup(record));
     const deletion = await deleteGroup(header, engine, {
       signal: signals.drain,
       onHeld: (count) => {

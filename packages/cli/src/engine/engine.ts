@@ -43,7 +43,7 @@ export interface Engine extends Disposable {
   readActivity(counts: GroupCounts): Promise<Activity>;
   /** Requests the current results of a group in a stage. Locally a no-op: processes write them. */
   publish(group: string): Promise<void>;
-  /** Asks the vendors to stop the batches of a cancelled group that no process looks after. Only where batches are sent. */
+  /** Asks the vendors to stop the batches of a group that no process looks after. Only where batches are sent. */
   readonly cancelBatches?: (group: LoadedGroup) => Promise<void>;
   /** What only a stage has to delete of a group. */
   readonly stageLists?: DeletionStores['stageLists'];

@@ -3,7 +3,7 @@ import { GroupBatches, type LocalEngine } from '@thrice/local';
 import type { Terminal } from '../shell/terminal.ts';
 import { openModels } from './compose-local.ts';
 
-/** Asks the vendors to stop the batches of a cancelled group that no process looks after. */
+/** Asks the vendors to stop the batches of a group that no process looks after. */
 export async function cancelBatches(
   { header, benchmark }: LoadedGroup,
   engine: LocalEngine,
