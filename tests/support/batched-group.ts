@@ -10,7 +10,7 @@ import {
   type ThriceError,
 } from '@thrice/core';
 import { type Ending, LocalEngine, type WorkOrder, workGroup } from '@thrice/local';
-import { openModelClients, openTransport } from '@thrice/models';
+import { openBatchClients, openModelClients, openTransport } from '@thrice/models';
 import { type Faults, type Simulator, startSimulator } from '@thrice/simulator';
 import { type Addition, additions, toJsonl } from './additions.ts';
 import { aBenchmark, aConfig, aLane } from './builders.ts';
@@ -127,13 +127,10 @@ export class BatchedGroup implements AsyncDisposable {
     const { clock } = this;
     const real = new LocalEngine(this.#folder.path, clock);
     const mortal = new MortalEngine(real, death);
-    await using models = openModelClients({
-      keyOf: () => undefined,
-      clock,
-      transport: openTransport({ environment: {} }),
-    });
-    const batchClientFor: BatchClientFor = (lane) =>
-      mortal.guard(this.#watch(models.batchClientFor(lane)));
+    const init = { keyOf: () => undefined, clock, transport: openTransport({ environment: {} }) };
+    await using models = openModelClients(init);
+    const batchClients = openBatchClients(init);
+    const batchClientFor: BatchClientFor = (lane) => mortal.guard(this.#watch(batchClients(lane)));
     const ending = workGroup(
       aWorkOrder({
         engine: mortal.engine,

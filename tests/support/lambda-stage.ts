@@ -16,7 +16,6 @@ import { FakeStage } from './fake-stage.ts';
 import { FakeStretches } from './fake-stretches.ts';
 import { inProcessPatterns } from './in-process-patterns.ts';
 import { seededDraw } from './kill-tracker.ts';
-import { noBatchClients } from './no-batch-clients.ts';
 
 /** An event with SQS messages. */
 interface SqsEvent {
@@ -164,7 +163,6 @@ export class LambdaStage {
     const clientFor = (): ModelClient => this.stage.models;
     return {
       clientFor,
-      batchClientFor: noBatchClients,
       [Symbol.asyncDispose]: async () => undefined,
     };
   };

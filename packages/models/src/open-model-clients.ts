@@ -1,12 +1,10 @@
-import type { BatchClientFor, ClientFor, ModelClient, Protocol } from '@thrice/core';
-import { openBatchClients } from './batch/open-batch-clients.ts';
+import type { ClientFor, ModelClient, Protocol } from '@thrice/core';
 import { LaneModelClient, type ModelClientInit } from './call/lane-model-client.ts';
 import { protocols } from './protocols.ts';
 
 /** The model clients of a process, one per wire protocol. Disposing of them closes their connections. */
 export interface ModelClients extends AsyncDisposable {
   readonly clientFor: ClientFor;
-  readonly batchClientFor: BatchClientFor;
 }
 
 /** Opens the model clients; each is created for the first lane that uses its protocol. */
@@ -18,7 +16,6 @@ export function openModelClients(init: ModelClientInit): ModelClients {
       clients.set(protocol, client);
       return client;
     },
-    batchClientFor: openBatchClients(init),
     [Symbol.asyncDispose]: () => init.transport[Symbol.asyncDispose](),
   };
 }

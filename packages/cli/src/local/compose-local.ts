@@ -1,10 +1,17 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { type Lane, type PatternMatcher, type SourceReader, ThriceError } from '@thrice/core';
+import {
+  type BatchClientFor,
+  type Lane,
+  type PatternMatcher,
+  type SourceReader,
+  ThriceError,
+} from '@thrice/core';
 import { LocalEngine, openSources, systemClock } from '@thrice/local';
 import {
   type HttpTransport,
   type ModelClients,
+  openBatchClients,
   openModelClients,
   openTransport,
 } from '@thrice/models';
@@ -41,13 +48,19 @@ export function openQuestionFiles(terminal: Terminal): SourceReader {
   });
 }
 
+/** The model clients of a process, for live calls and for batches. */
+export interface LocalModels extends ModelClients {
+  readonly batchClientFor: BatchClientFor;
+}
+
 /** Opens the model clients; they read each lane's key from the environment variable that the lane names. */
-export function openModels(terminal: Terminal): ModelClients {
-  return openModelClients({
-    keyOf: (lane) => keyOf(lane, terminal),
+export function openModels(terminal: Terminal): LocalModels {
+  const init = {
+    keyOf: (lane: Lane) => keyOf(lane, terminal),
     clock: systemClock,
     transport: openHttpTransport(terminal),
-  });
+  };
+  return { ...openModelClients(init), batchClientFor: openBatchClients(init) };
 }
 
 /** Opens the transport of requests to models, with the proxies and certificates of the environment. */
