@@ -142,7 +142,7 @@ describe('openDatabase', () => {
     const digest = createHash('sha256').update(JSON.stringify(sql)).digest('hex').slice(0, 12);
     expect({ version: pragma(database, 'user_version'), digest }).toEqual({
       version: 7,
-      digest: '929dbecf6950',
+      digest: 'd3aee090ca50',
     });
   });
 
