@@ -11,6 +11,8 @@ import { PassingClock } from '../../support/passing-clock.ts';
 import { type Answer, interceptRequests, type SentRequest } from '../../support/sdk-faults.ts';
 
 const LANES = ['lab', 'openai'];
+/** How often each lane is read until it counts as empty. */
+const RECEIVES = 3;
 const HIDDEN_MS = 300_000;
 const neverAborts = new AbortController().signal;
 
@@ -139,13 +141,16 @@ async function openStage() {
     },
     /** The distinct tasks in the lanes. */
     tasks: async () => {
-      // Sequential, because the emulator may return too few messages for concurrent receives.
-      const found = [
-        ...(await stores.queue.receive('lab', 10)),
-        ...(await stores.queue.receive('openai', 10)),
-      ];
-      const names = found.map(({ lane, task }) => `${lane} ${task.id} g${task.generation}`);
-      return [...new Set(names)].toSorted();
+      const names = new Set<string>();
+      // A receive may return fewer messages than there are, from the emulator as from SQS.
+      for (let round = 0; round < RECEIVES; round += 1) {
+        for (const lane of LANES) {
+          for (const { task } of await stores.queue.receive(lane, 10)) {
+            names.add(`${lane} ${task.id} g${task.generation}`);
+          }
+        }
+      }
+      return [...names].toSorted();
     },
     /** The ids of the messages that are visible in the DLQ. */
     remaining: async () => {
