@@ -1067,7 +1067,9 @@ describe('a mistake with a group', () => {
       '--by: unknown tag "topic"',
     ],
   ])('is explained: %s', async (_, argv, text) => {
-    await using folder = await temporaryFolder({ '.thrice/questions/abc.jsonl': '' });
+    await using folder = await temporaryFolder({
+      '.thrice/questions/abc.jsonl': '{"id":"q1","target":null,"tags":{}}\n',
+    });
     using engine = new LocalEngine(join(folder.path, '.thrice'));
     await engine.ledger.createGroup(aGroupHeader());
 
