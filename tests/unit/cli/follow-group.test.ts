@@ -1,4 +1,4 @@
-import { finalizeGroup, loadGroup } from '@thrice/core';
+import { emptyAccount, finalizeGroup, loadGroup, summarizeBudget } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
 import type { Activity } from '../../../packages/cli/src/engine/engine.ts';
 import { followGroup } from '../../../packages/cli/src/stage/follow-group.ts';
@@ -19,6 +19,8 @@ async function follow(
   states: readonly Activity['state'][],
   init: {
     readonly waitForQuota?: boolean;
+    /** @default null */
+    readonly budget?: Activity['budget'];
     readonly prepare?: (stage: FakeStage) => Promise<void>;
     readonly onPoll?: (pollCount: number, stop: AbortController) => void;
   } = {},
@@ -46,7 +48,7 @@ async function follow(
       pollCount += 1;
       if (pollCount > MAX_POLLS) throw new Error(`still followed after ${MAX_POLLS} polls`);
       init.onPoll?.(pollCount, stop);
-      return { workers: null, lanes: [], state, resends: [], budget: null };
+      return { workers: null, lanes: [], state, resends: [], budget: init.budget ?? null };
     },
   } as unknown as StageEngine;
   const order = { terminal, engine, group, isJson: false, signal: stop.signal };
@@ -98,6 +100,41 @@ describe('following a group in a stage', () => {
     });
 
     expect([exitCode, pollCount]).toEqual([0, 3]);
+  });
+
+  it('warns of a budget once, also after it could not be read', async () => {
+    const account = { ...emptyAccount(null), capNanoUsd: 10e9, spentNanoUsd: 8e9, isWarned: true };
+    let readCount = 0;
+    const { exitCode, terminal } = await follow(['running', 'running', 'running', 'complete'], {
+      budget: summarizeBudget([account]) ?? null,
+      prepare: async ({ budgets }) => {
+        budgets.readAccounts = async () => {
+          readCount += 1;
+          if (readCount === 1) throw anError('store-unavailable');
+          return [account];
+        };
+      },
+    });
+
+    expect(exitCode).toBe(0);
+    expect(terminal.stderr.split('80% of the budget of $10.0000 is spent').length).toBe(2);
+  });
+
+  it('says at its budget what is spent and what the refused call may cost', async () => {
+    const account = { ...emptyAccount(null), capNanoUsd: 10e9, spentNanoUsd: 9e9 };
+    const refusing = { ...account, refusedNanoUsd: 2e9 };
+    const { exitCode, terminal } = await follow(['paused at budget'], {
+      budget: summarizeBudget([refusing]) ?? null,
+      prepare: async ({ budgets }) => {
+        budgets.readAccounts = async () => [refusing];
+      },
+    });
+
+    expect(exitCode).toBe(3);
+    expect(terminal.stderr).toContain(
+      'spent $9.0000, and the next call may cost up to $2.0000; raise it',
+    );
+    expect(terminal.stderr).toContain('next: thrice resume demo --stage dev --budget-usd 20\n');
   });
 
   it('ends with 130 when the user stops it, and says that the stage goes on', async () => {

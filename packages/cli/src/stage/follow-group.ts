@@ -18,7 +18,7 @@ import { Progress } from '../render/progress.ts';
 import { reportUnscored } from '../render/report-unscored.ts';
 import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
 import type { Terminal } from '../shell/terminal.ts';
-import { findReached } from './stage-budget.ts';
+import { findRefusal } from './stage-budget.ts';
 import type { StageEngine } from './stage-engine.ts';
 
 /** Interval between two reads of a group's status, ms. */
@@ -60,9 +60,10 @@ export async function followGroup(order: FollowOrder): Promise<ExitCode> {
   };
   const follow = async (): Promise<void> => {
     while (!order.signal.aborted) {
-      status = await readStatus(order).catch((error: unknown) => keepStatus(status, error));
+      status = await readStatus(order).catch((error: unknown) => keepKnown(status, error));
       for (const breaker of status.openBreakers) progress.note(describeOpenBreaker(breaker));
-      for (const warning of await newWarnings()) progress.note(warning);
+      const warnings = await newWarnings().catch((error: unknown) => keepKnown([], error));
+      for (const warning of warnings) progress.note(warning);
       if (isOver(status, header)) return;
       await engine.clock.sleep(POLL_MS, order.signal);
     }
@@ -78,9 +79,9 @@ export async function followGroup(order: FollowOrder): Promise<ExitCode> {
   return await reportEnding(status, order);
 }
 
-/** Keeps the last status when a read failed transiently: the next one may succeed. */
-function keepStatus(status: GroupStatus, error: unknown): GroupStatus {
-  if (error instanceof ThriceError && error.class === 'transient') return status;
+/** Keeps what is known when a read failed transiently: the next one may succeed. */
+function keepKnown<T>(known: T, error: unknown): T {
+  if (error instanceof ThriceError && error.class === 'transient') return known;
   throw error;
 }
 
@@ -146,9 +147,8 @@ async function reportBudget(
   { next }: GroupStatus,
   { terminal, engine, group: { header } }: FollowOrder,
 ): Promise<ExitCode> {
-  const account = await findReached(header.group, engine);
-  const amountNanoUsd = account?.refusedNanoUsd ?? 0;
-  if (account !== undefined) terminal.error(describeBudgetPause({ account, amountNanoUsd }));
+  const refusal = await findRefusal(header.group, engine);
+  if (refusal !== undefined) terminal.error(describeBudgetPause(refusal));
   if (next !== null) reportNext(next, terminal);
   return exitCodes.pausedAtBudget;
 }

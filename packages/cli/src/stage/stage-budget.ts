@@ -1,6 +1,6 @@
 import {
-  type BudgetAccount,
   type BudgetEdit,
+  type BudgetRefusal,
   capsOf,
   editBudget,
   isBudgetReached,
@@ -67,12 +67,16 @@ export function refuseCopiedBudget({ benchmark }: Pick<LoadedGroup, 'benchmark'>
   );
 }
 
-/** The account whose cap is reached. */
-export async function findReached(
+/** Returns the reached cap of a group, and the worst case of the call that it has refused. */
+export async function findRefusal(
   group: string,
   { budgets }: Pick<BudgetStores, 'budgets'>,
-): Promise<BudgetAccount | undefined> {
-  return (await budgets.readAccounts(group)).find(isBudgetReached);
+): Promise<BudgetRefusal | undefined> {
+  for (const account of await budgets.readAccounts(group)) {
+    const { refusedNanoUsd: amountNanoUsd } = account;
+    if (amountNanoUsd !== null && isBudgetReached(account)) return { account, amountNanoUsd };
+  }
+  return undefined;
 }
 
 function unsupported(problem: string): ThriceError {
