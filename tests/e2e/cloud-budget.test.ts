@@ -1,7 +1,9 @@
 import type { Summary } from '@thrice/core';
 import { startSimulator } from '@thrice/simulator';
 import { expect, it } from 'vitest';
-import { openCloud } from '../support/cloud.ts';
+import { parseGraph } from '../infra/graph.ts';
+import { AskedPermissions } from '../support/asked-permissions.ts';
+import { openCloud, synthesizeStack } from '../support/cloud.ts';
 import { groupOf } from '../support/run-thrice.ts';
 import { openStageStores, stageBenchmark, thriceIn } from '../support/stage.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -30,7 +32,9 @@ it('keeps a budget in a stage, pauses at it with the command that raises it, and
     more: `max_tokens = 100\n\n[prices."sim/a"]\ninput = ${price.input}\noutput = ${price.output}`,
   });
   await using folder = await temporaryFolder(files);
-  await using cloud = await openCloud({ tickSeconds: 1 });
+  const stack = await synthesizeStack();
+  const asked = new AskedPermissions();
+  await using cloud = await openCloud({ stack, intercept: asked.intercept, tickSeconds: 1 });
 
   const ran = await thriceIn(cloud, folder.path, 'run', 'benchmark.toml');
   const group = groupOf(ran);
@@ -60,5 +64,7 @@ it('keeps a budget in a stage, pauses at it with the command that raises it, and
   expect(status.stdout).toContain(' of $4.0000 spent');
   expect([raised.exitCode, verified.exitCode]).toEqual([0, 0]);
   expect(simulator.stats().okCount).toBe(120);
+  // What budgets ask of the table and the bucket is in three functions.
+  expect(asked.listUngranted(parseGraph(stack))).toEqual([]);
   expect((JSON.parse(raised.stdout) as Summary).budget?.spentUsd).toBeCloseTo(billedUsd(), 6);
 });

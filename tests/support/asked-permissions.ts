@@ -1,0 +1,87 @@
+import type { AwsRequest, Intercept } from '@thrice/local-cloud';
+import { cliPolicyOf, type Graph, rolesOf } from '../infra/graph.ts';
+
+/** The component that commands name in their requests, as functions do. */
+export const COMMANDS = 'Commands';
+
+/**
+ * What functions and commands have asked of AWS, to be compared with what they are granted: the emulators grant
+ * everything.
+ */
+export class AskedPermissions {
+  /** `action resource`, by component. */
+  readonly #byComponent = new Map<string, Set<string>>();
+
+  /** Notes each request, and forwards it. */
+  readonly intercept: Intercept = async (request, proceed) => {
+    const component = request.environmentId?.split('-')[0];
+    if (component !== undefined)
+      this.#of(component).add(
+        `${actionOf(request.service, request.operation)} ${resourceOf(request)}`,
+      );
+    return await proceed();
+  };
+
+  /** How many permissions a component has needed. */
+  countOf(component: string): number {
+    return this.#of(component).size;
+  }
+
+  /** The permissions that a component has needed without being granted them: `component action resource`. */
+  listUngranted(graph: Graph): readonly string[] {
+    const roles = [
+      ...rolesOf(graph),
+      { component: COMMANDS, statements: cliPolicyOf(graph).statements },
+    ];
+    return [...this.#byComponent].flatMap(([component, asked]) => {
+      const statements = roles
+        .filter((role) => role.component === component)
+        .flatMap((role) => role.statements);
+      const isGranted = (need: string) => {
+        const [action = '', resource = ''] = need.split(' ');
+        return statements.some(
+          ({ Action, Resource }) =>
+            Action.includes(action) && Resource.some((arn) => matchesArn(resource, arn)),
+        );
+      };
+      return [...asked].filter((need) => !isGranted(need)).map((need) => `${component} ${need}`);
+    });
+  }
+
+  #of(component: string): Set<string> {
+    const asked = this.#byComponent.get(component) ?? new Set();
+    this.#byComponent.set(component, asked);
+    return asked;
+  }
+}
+
+/** Returns the end of the ARN of the resource that a request needs. */
+function resourceOf({ service, operation, input }: AwsRequest): string {
+  if (service === 's3') {
+    return operation.startsWith('List') ? input.bucket : `${input.bucket}/${input.key}`;
+  }
+  if (service === 'sqs') return String(input['QueueUrl']).split('/').at(-1) ?? '';
+  if (service === 'cloudwatch') return '*';
+  const [batched = ''] = Object.keys(input['RequestItems'] ?? {});
+  return `table/${String(input['TableName'] ?? batched)}`;
+}
+
+/** Whether an ARN, which may end in `*`, covers the resource at the end of another. */
+function matchesArn(resource: string, arn: string): boolean {
+  if (arn === '*') return true;
+  const covered = arn.split(':').at(-1) ?? '';
+  return covered.endsWith('*') ? resource.startsWith(covered.slice(0, -1)) : resource === covered;
+}
+
+/** Returns the permission that a request needs. */
+function actionOf(service: string, operation: string): string {
+  const action = operation
+    .replace(/Batch$/, '')
+    .replace(/^HeadObject$/, 'GetObject')
+    .replace(/^ListObjectsV2$/, 'ListBucket')
+    .replace(
+      /^(CreateMultipartUpload|UploadPart|UploadPartCopy|CompleteMultipartUpload)$/,
+      'PutObject',
+    );
+  return `${service}:${action}`;
+}
