@@ -65,6 +65,32 @@ describe('DynamoBudgets', () => {
     });
   });
 
+  it('does not take a cap for warned of that is raised at the moment of the warning', async () => {
+    let raise: (() => Promise<void>) | undefined;
+    await using table = await openTable(async (sent, send) => {
+      const isWarning = sent.operation === 'UpdateItem' && JSON.stringify(sent).includes('warned:');
+      if (isWarning && raise !== undefined) {
+        const raiseOnce = raise;
+        raise = undefined;
+        await raiseOnce();
+      }
+      return await send();
+    });
+    const { budgets } = table;
+    const reservation = aReservation({ amountNanoUsd: 90 });
+    await budgets.reserve(group, reservation);
+    raise = () => new DynamoBudgets(table.init).setCaps(group, new Map([[null, 1_000]]), 1);
+
+    const warned = await budgets.settle(group, keyOf(reservation), 90);
+
+    expect(raise).toBeUndefined();
+    expect(warned).toEqual([]);
+    expect(await budgets.readAccounts(group)).toMatchObject([
+      { lane: null, capNanoUsd: 1_000, isWarned: false },
+      { lane: 'lab' },
+    ]);
+  });
+
   it('sends one request to reserve a call, and one to settle it', async () => {
     await using table = await openTable();
     const before = table.sent.length;

@@ -268,13 +268,12 @@ export class DynamoBudgets implements Budgets {
     const due = accountsIn(item).filter((account) => !account.isWarned && isWarningDue(account));
     const warned: BudgetAccount[] = [];
     for (const account of due) {
-      const name = figureName('warned', account.lane);
-      const guards = { has: ['revision'], lacks: [name] };
-      const written = await this.#table.changeOrRead(
-        budgetKey(group),
-        { set: { [name]: 1 } },
-        guards,
-      );
+      const { lane, capNanoUsd } = account;
+      const name = figureName('warned', lane);
+      // Another cap needs a warning of its own.
+      const guards = { lacks: [name], equal: { [figureName('cap', lane)]: capNanoUsd ?? 0 } };
+      const change = { set: { [name]: 1 } };
+      const written = await this.#table.changeOrRead(budgetKey(group), change, guards);
       if (written.isChanged) warned.push({ ...account, isWarned: true });
     }
     return warned;
