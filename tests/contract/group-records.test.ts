@@ -1,5 +1,6 @@
 import { ScanCommand } from '@aws-sdk/client-dynamodb';
 import {
+  DynamoBudgets,
   DynamoCallPool,
   DynamoGroupRecords,
   DynamoLedger,
@@ -10,7 +11,7 @@ import {
 import { SqliteGroupRecords } from '@thrice/local';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type DynamoEmulator, startDynamo } from '../support/aws-emulators.ts';
-import { aGroupHeader, aNotification } from '../support/builders.ts';
+import { aCellKey, aGroupHeader, aNotification } from '../support/builders.ts';
 import { FakeBlobStore } from '../support/fake-blob-store.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { FakeLedger } from '../support/fake-ledger.ts';
@@ -59,7 +60,7 @@ describeGroupRecordsContract('DynamoDB, emulated', async (clock) => {
 });
 
 describe('deleting the header of a group in DynamoDB', () => {
-  it('leaves nothing of the group: no note, no notification, no work in stretches', async () => {
+  it('leaves nothing of the group: no budget, no note, no notification, no work in stretches', async () => {
     await using table = await dynamo.openTable();
     const { client, tableName } = table;
     const clock = new FakeClock();
@@ -71,6 +72,16 @@ describe('deleting the header of a group in DynamoDB', () => {
       ...{ since: clock.toIso(0), at: clock.toIso(0) },
     });
     await new DynamoNotifications(init).record(aNotification({ group: 'demo' }));
+    const budgets = new DynamoBudgets(init);
+    await budgets.open('demo', { runs: [], configs: [], editCount: 0, costOf: () => 0 });
+    await budgets.setCaps('demo', new Map([[null, 100]]), 0);
+    // So many calls of unknown cost that some have items of their own.
+    for (let no = 0; no < 34; no += 1) {
+      const [step, callId] = ['answer', `worker-1 1 ${no}`];
+      const call = { ...aCellKey(), step, callId, lane: 'lab', owner: 'worker-1' };
+      await budgets.reserve('demo', { ...call, amountNanoUsd: 1, untilMs: no });
+      await budgets.settle('demo', { cell: aCellKey(), step, callId }, null);
+    }
 
     await new DynamoGroupRecords(init).deleteHeader('demo');
 
