@@ -26,6 +26,11 @@ const OWN = '~';
 /** Prefix of the sort keys of kept reservations that have left the item. */
 export const KEPT_ROW_PREFIX = 'kept#';
 
+/** The most calls of a group in flight: an item holds 400 KB, and one of them takes some 160 bytes of it, or up to 520. */
+export const MAX_OPEN = 700;
+/** The most kept reservations in the item; it is written for each call, and they are not needed for that. */
+export const MAX_KEPT = 32;
+
 const packedSchema = z.tuple([
   z.string(),
   z.string(),

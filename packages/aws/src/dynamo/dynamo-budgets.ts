@@ -27,6 +27,8 @@ import {
   findReservation,
   KEPT_ROW_PREFIX,
   keptRowKey,
+  MAX_KEPT,
+  MAX_OPEN,
   packReservation,
   reservationId,
   reservationName,
@@ -38,10 +40,6 @@ import type { Attributes, Change, DynamoTable, Guards } from './dynamo-table.ts'
 import { type LedgerTableInit, openLedgerTable } from './ledger-table.ts';
 
 const SCHEMA_VERSION = 1;
-/** The most calls of a group in flight: an item holds 400 KB, and one of them takes some 160 bytes of it. */
-const MAX_OPEN = 800;
-/** The most kept reservations in the item; it is written for each call, and they are not needed for that. */
-const MAX_KEPT = 32;
 /** How many calls are remembered until they are settled. */
 const MAX_REMEMBERED = 1_000;
 /** How often a write may be refused because of others. */
