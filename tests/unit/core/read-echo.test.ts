@@ -137,12 +137,17 @@ describe('an Echo file', () => {
     expect(read(text, '20260630T000000Z_bbh_n1.jsonl').file.notices).toEqual([]);
   });
 
-  it('is read under any name, with a notice that its time is unknown', () => {
-    const content = read(linesOf(anEchoLine()), 'copy.jsonl');
+  it.each(['copy.jsonl', '20260230T101010Z_bbh_n1.jsonl', '20269999T999999Z_bbh_n1.jsonl'])(
+    'is read under the name %s, with a notice that its time is unknown',
+    (name) => {
+      const content = read(linesOf(anEchoLine()), name);
 
-    expect(content.startedAt).toBeUndefined();
-    expect(content.file.notices).toEqual([expect.stringMatching(/^the name of the file does not/)]);
-  });
+      expect(content.startedAt).toBeUndefined();
+      expect(content.file.notices).toEqual([
+        expect.stringMatching(/^the name of the file does not/),
+      ]);
+    },
+  );
 });
 
 describe('an Echo file that a crash has left', () => {
@@ -215,6 +220,26 @@ describe('what is no Echo file', () => {
       'f.jsonl:1: task_id: expected bbh/',
     ],
     ['a negative count', linesOf(anEchoLine({ calls: -1 })), 'f.jsonl:1: sub_calls: '],
+    [
+      'more calls than can be counted',
+      linesOf(anEchoLine({ calls: Number.MAX_SAFE_INTEGER })),
+      'f.jsonl:1: sub_calls: ',
+    ],
+    [
+      'an arm that no file can be named after',
+      linesOf(anEchoLine({ arm: '../x' })),
+      'f.jsonl:1: arm: expected letters, digits, "_", "." and "-", at most 64, received "../x"',
+    ],
+    [
+      'a planned arm that no file can be named after',
+      linesOf(anEchoMeta({ arms: ['a b'] }), anEchoLine()),
+      'f.jsonl:1: arms[0]: expected letters, digits',
+    ],
+    [
+      'a plan of more tasks than there are',
+      linesOf(anEchoMeta({ subtasks: ['x'], count: Number.MAX_SAFE_INTEGER }), anEchoLine()),
+      'f.jsonl:1: subtasks[0]: expected a subtask of BIG-Bench Hard, received "x"',
+    ],
     [
       'two rows of a task and an arm',
       linesOf(anEchoLine(), anEchoLine()),

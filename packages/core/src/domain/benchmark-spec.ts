@@ -17,7 +17,8 @@ const nameSchema = z
     'expected lower-case letters, digits, "_" and "-", at most 64',
   );
 
-const configNameSchema = z
+/** The name of a config, which becomes part of keys and file names. */
+export const configNameSchema = z
   .string()
   .regex(
     /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/,

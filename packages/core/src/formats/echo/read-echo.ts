@@ -1,3 +1,4 @@
+import * as z from 'zod';
 import { type CellError, type CellResult, noAnswer } from '../../domain/cell.ts';
 import type { Question } from '../../domain/question.ts';
 import { ThriceError } from '../../errors.ts';
@@ -97,8 +98,8 @@ function readTargets(
 
 /** The tasks that a sweep planned; a subtask may have fewer items than it asked for. */
 function plannedTasks({ subtasks, start, n_per_subtask: count }: EchoMeta): readonly string[] {
-  return subtasks.flatMap((subtask) => {
-    const end = Math.min(start + count, bbhSizeOf(subtask) ?? start + count);
+  return [...new Set(subtasks)].flatMap((subtask) => {
+    const end = Math.min(start + count, bbhSizeOf(subtask) ?? 0);
     return Array.from(
       { length: Math.max(0, end - start) },
       (_, index) => `bbh/${subtask}/${start + index}`,
@@ -156,9 +157,11 @@ function toResult(
   };
 }
 
-function startOf(name: Readonly<Record<string, string>>): string {
+/** Undefined for a time that there is not, as of month 13. */
+function startOf(name: Readonly<Record<string, string>>): string | undefined {
   const { year, month, day, hour, minute, second } = name;
-  return `${year}-${month}-${day}T${hour}:${minute}:${second}.000Z`;
+  return z.iso.datetime().safeParse(`${year}-${month}-${day}T${hour}:${minute}:${second}.000Z`)
+    .data;
 }
 
 function noticesOf(
