@@ -186,6 +186,7 @@ export {
   groupHeaderSchema,
   groupOfRun,
   groupStateSchema,
+  parseGroupHeader,
   pricesOf,
   type SourceFile,
   type SpecOverrides,

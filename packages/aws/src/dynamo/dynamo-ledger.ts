@@ -17,7 +17,6 @@ import {
   type GroupRecord,
   type GroupState,
   givenUpCallSchema,
-  groupHeaderSchema,
   hasScore,
   isSameSubmission,
   type JournalEntry,
@@ -25,6 +24,7 @@ import {
   limits,
   mapBounded,
   type OpenBreaker,
+  parseGroupHeader,
   type Submission,
   submissionSchema,
   type Tally,
@@ -195,7 +195,7 @@ export class DynamoLedger implements Ledger, CallConditions {
     return {
       state: parsed.state,
       isPlanned: parsed.isPlanned === 1,
-      header: groupHeaderSchema.parse(JSON.parse(text ?? '')),
+      header: parseGroupHeader(text ?? '', parsed.group),
     };
   }
 

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { ThriceError } from '../errors.ts';
 import { storedBenchmarkSpecSchema } from './benchmark-spec.ts';
 import { importedFileSchema } from './imported.ts';
 import { type Price, priceSchema } from './price.ts';
@@ -107,6 +108,25 @@ export const groupHeaderSchema = z.strictObject({
 });
 /** Everything needed to resume a group. */
 export type GroupHeader = z.infer<typeof groupHeaderSchema>;
+
+/**
+ * Parses a header that a ledger has stored.
+ *
+ * @throws {ThriceError} `store-unusable` if it is damaged or was written by another version.
+ */
+export function parseGroupHeader(text: string, group: string): GroupHeader {
+  try {
+    return groupHeaderSchema.parse(JSON.parse(text));
+  } catch (cause) {
+    const paths =
+      cause instanceof z.ZodError ? cause.issues.map(({ path }) => path.join('.')).slice(0, 3) : [];
+    throw new ThriceError({
+      code: 'store-unusable',
+      message: `group ${group}: expected its header as this version writes it, received invalid ${paths.join(', ') || 'JSON'}; it is damaged or was written by another version: use the version that wrote it, or another folder or stage`,
+      cause,
+    });
+  }
+}
 
 /** The keys of the questions that a group asks and those that it asked before its edits. */
 export function questionKeysOf({ questions, edits }: GroupHeader): ReadonlySet<string> {

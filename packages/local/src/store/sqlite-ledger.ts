@@ -18,7 +18,6 @@ import {
   type GroupRecord,
   type GroupState,
   givenUpCallSchema,
-  groupHeaderSchema,
   groupStateSchema,
   hasScore,
   isSameSubmission,
@@ -28,6 +27,7 @@ import {
   limits,
   type OpenBreaker,
   openBreakerSchema,
+  parseGroupHeader,
   type Submission,
   spendOf,
   submissionSchema,
@@ -40,6 +40,7 @@ import { prepareStatements, type Statements, type StoreInit } from './sqlite-sto
 import type { WorkerRegistry } from './worker-registry.ts';
 
 const groupRowSchema = z.object({
+  group_name: z.string(),
   state: groupStateSchema,
   is_planned: z.number(),
   header: z.string(),
@@ -422,8 +423,9 @@ const STATEMENTS = {
   markPlanned: 'UPDATE groups SET is_planned = 1 WHERE group_name = ?',
   updateHeader: `UPDATE groups SET header = ?, is_planned = 0
     WHERE group_name = ? AND header = ? AND state <> 'deleting'`,
-  selectGroup: 'SELECT state, is_planned, header FROM groups WHERE group_name = ?',
-  selectGroups: 'SELECT state, is_planned, header FROM groups ORDER BY created_at DESC, rowid DESC',
+  selectGroup: 'SELECT group_name, state, is_planned, header FROM groups WHERE group_name = ?',
+  selectGroups:
+    'SELECT group_name, state, is_planned, header FROM groups ORDER BY created_at DESC, rowid DESC',
   updateGroupState: "UPDATE groups SET state = ? WHERE group_name = ? AND state <> 'deleting'",
   insertCell: `INSERT INTO cells (run, config, id, state, generation, owner, lease_until, attempts)
     VALUES (?, ?, ?, 'claimed', ?, ?, ?, 0) ON CONFLICT DO NOTHING`,
@@ -483,11 +485,11 @@ function parseTally(row: unknown): Tally {
 }
 
 function parseGroup(row: unknown): GroupRecord {
-  const { state, is_planned, header } = groupRowSchema.parse(row);
+  const { group_name, state, is_planned, header } = groupRowSchema.parse(row);
   return {
     state,
     isPlanned: is_planned === 1,
-    header: groupHeaderSchema.parse(JSON.parse(header)),
+    header: parseGroupHeader(header, group_name),
   };
 }
 
