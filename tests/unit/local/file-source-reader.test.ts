@@ -1,3 +1,4 @@
+import { truncate } from 'node:fs/promises';
 import { createNodeDigest, fileSourceReader } from '@thrice/local';
 import { describe, expect, it } from 'vitest';
 import { collect } from '../../support/collect.ts';
@@ -23,6 +24,18 @@ describe('fileSourceReader', () => {
 
     await expect(fileSourceReader.readText(path)).rejects.toMatchObject(expected);
     await expect(linesOf(path)).rejects.toMatchObject(expected);
+  });
+
+  it('refuses a text that is too long to be read whole', async () => {
+    await using folder = await temporaryFolder({ 'a.txt': '' });
+    const path = folder.resolve('a.txt');
+    // A sparse file: it takes no space.
+    await truncate(path, 3 * 2 ** 30);
+
+    await expect(fileSourceReader.readText(path)).rejects.toMatchObject({
+      code: 'invalid-file',
+      message: `${path}: expected a text of at most 512 MiB, received a longer one`,
+    });
   });
 
   it('refuses to read a folder as a file', async () => {

@@ -35,7 +35,7 @@ export const fileSourceReader: SourceReader = {
       for await (const part of readTexts(path)) text += part;
       return text;
     } catch (error) {
-      throw unreadable(path, error);
+      throw error instanceof RangeError ? tooLong(path, error) : unreadable(path, error);
     }
   },
   async listFolder(path) {
@@ -85,6 +85,12 @@ function describeReason(error: Error, path: string): string {
   if (code === 'ENOENT') return describeMissing(path);
   if (code === 'EISDIR') return 'expected a file, received a folder';
   return error.message;
+}
+
+/** Node.js holds no longer text, and says so with a RangeError. */
+function tooLong(path: string, cause: RangeError): ThriceError {
+  const message = `${path}: expected a text of at most 512 MiB, received a longer one`;
+  return new ThriceError({ code: 'invalid-file', message, cause });
 }
 
 function unreadable(path: string, error: unknown): unknown {
