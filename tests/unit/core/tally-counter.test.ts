@@ -1,6 +1,7 @@
 import { type CellResult, type Ledger, readRows, type Tally } from '@thrice/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { ReplicateTally } from '../../../packages/core/src/results/replicate-tally.ts';
 import { TallyCounter } from '../../../packages/core/src/results/tally-counter.ts';
 import {
   aCall,
@@ -55,6 +56,33 @@ describe('a recounted tally', () => {
     counter.add(aCellRow({ calls: [aCall({ costUsd: 1 }), judge] }));
 
     expect(counter.tallies()).toMatchObject([{ costUsd: 1.25, wasteUsd: 0, overheadUsd: 0.25 }]);
+  });
+
+  it('spends what the summary of the same rows does', () => {
+    const aPaidCall = fc.record({
+      step: fc.constantFrom('answer', 'judge', 'probe-1'),
+      discarded: fc.constantFrom(null, 'duplicate' as const),
+      // Sums of these costs are exact in any order.
+      costUsd: fc.constantFrom(0, 0.25, 0.5, 3),
+    });
+    const callLists = fc.array(fc.array(aPaidCall, { maxLength: 4 }), { minLength: 1 });
+    fc.assert(
+      fc.property(callLists, (lists) => {
+        const counter = new TallyCounter();
+        const replicate = new ReplicateTally('demo-r1');
+        for (const [index, calls] of lists.entries()) {
+          const row = aCellRow({ id: `q${index}`, calls: calls.map((call) => aCall(call)) });
+          counter.add(row);
+          replicate.add(row);
+        }
+
+        const { knownSpendUsd, wasteUsd, overheadUsd } = replicate.summarize(0);
+        expect(counter.tallies()).toMatchObject([
+          { costUsd: knownSpendUsd, wasteUsd, overheadUsd },
+        ]);
+      }),
+      { numRuns: 60 },
+    );
   });
 
   it('does not exist without a row', () => {

@@ -19,7 +19,7 @@ export const tallySchema = z.strictObject({
     .readonly(),
   /** Cells with score 1. */
   correct: z.number(),
-  /** Sum of the known costs of the calls, discarded ones included, USD. */
+  /** Sum of the costs of the results, where that is known, and of the discarded calls, USD. */
   costUsd: z.number(),
   /** What of it is the cost of discarded calls. */
   wasteUsd: z.number(),
