@@ -177,6 +177,8 @@ export {
   type UnreadableDlqEntry,
 } from './domain/dlq-entry.ts';
 export { type DlqMessage, dlqMessageSchema } from './domain/dlq-message.ts';
+export { effectiveRate, type LimitSource } from './domain/effective-rate.ts';
+export { exchangeShare } from './domain/exchange-share.ts';
 export type { Grading } from './domain/grading.ts';
 export {
   type BuiltinPrices,
@@ -200,18 +202,10 @@ export {
 export { haltingBreakers } from './domain/halting-breakers.ts';
 export { sumKnown } from './domain/known-sum.ts';
 export {
-  callsInFlight,
-  concurrencyLimit,
-  effectiveRate,
-  exchangeShare,
   HOLDER_AGE_MS,
   type LaneLimit,
-  type LaneReport,
-  type LaneShare,
-  type LimitSource,
   laneLimitSchema,
   unknownLimit,
-  usedPerMinute,
   withoutHolder,
 } from './domain/lane-limit.ts';
 export {
@@ -225,6 +219,8 @@ export {
   UNLIMITED,
   usedRatio,
 } from './domain/lane-pace.ts';
+export type { LaneReport, LaneShare } from './domain/lane-report.ts';
+export { usedPerMinute } from './domain/lane-use.ts';
 export { type LaneWait, laneWaitSchema } from './domain/lane-wait.ts';
 export type {
   ContentPart,
@@ -257,6 +253,7 @@ export {
   type ScorerRegistry,
   type ScorerSpec,
 } from './domain/scorer.ts';
+export { callsInFlight, concurrencyLimit } from './domain/share-slots.ts';
 export {
   type AcceptedSubmission,
   isSameSubmission,

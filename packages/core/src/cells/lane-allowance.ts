@@ -1,4 +1,5 @@
-import { BLOCK_MS, type Block, type LaneShare, lateToleranceMs } from '../domain/lane-limit.ts';
+import type { Block, LaneShare } from '../domain/lane-report.ts';
+import { BLOCK_MS, lateToleranceMs } from '../domain/lease-rate.ts';
 
 /** A lease that falls short by so little is enough: the rate may have fallen since. */
 const SLACK_RATIO = 0.1;

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { limits } from '../limits.ts';
 import { allowedAtMs, allowedBetween, perMinuteAt, type RisingRate } from './allowed-calls.ts';
 import type { Lane } from './benchmark.ts';
-import type { LimitSource } from './lane-limit.ts';
+import type { LimitSource } from './effective-rate.ts';
 import {
   beliefAfterRefusal,
   firstBelief,

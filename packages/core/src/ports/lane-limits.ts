@@ -1,4 +1,5 @@
-import type { LaneLimit, LaneReport, LaneShare } from '../domain/lane-limit.ts';
+import type { LaneLimit } from '../domain/lane-limit.ts';
+import type { LaneReport, LaneShare } from '../domain/lane-report.ts';
 
 /**
  * The limits of lanes, which all processes that share a ledger hold together.

@@ -1,0 +1,103 @@
+import { effectiveRate, isLimiting } from './effective-rate.ts';
+import { activeHolders, type LaneLimit, type LaneRate } from './lane-limit.ts';
+import type { LaneReport, RefusedCall } from './lane-report.ts';
+import { tokensPerCall, usedPerMinute } from './lane-use.ts';
+import { beliefAfterRefusal, beliefAfterUse, firstBelief, type RateBelief } from './rate-belief.ts';
+import { weighRefusal } from './refusal-evidence.ts';
+
+/** A limit is not what refused a call if less than this share of it was in use. */
+const IN_USE_RATIO = 0.85;
+/** How long a process may not know that a rate has fallen, ms. */
+const LAG_MS = 400;
+
+/** Weighs the refusals of a process, each with its part of the calls: refusals come back sooner than answers. */
+export function weighReport(
+  limit: LaneLimit,
+  { used, refusals }: LaneReport,
+  nowMs: number,
+): LaneLimit {
+  const withCalls = ({ evidence, ...rest }: LaneLimit, calls: number): LaneLimit => ({
+    ...rest,
+    evidence: { ...evidence, calls: evidence.calls + calls },
+  });
+  if (refusals.length === 0) return withCalls(limit, used.requests);
+  const calls = used.requests / refusals.length;
+  return refusals.reduce(
+    (slowed, refusal) => afterRefusal(withCalls(slowed, calls), refusal, nowMs),
+    limit,
+  );
+}
+
+/**
+ * Lowers what is believed, and holds the lane for as long as the vendor asks, if a refusal shows a limit. Otherwise it is
+ * chance, and only the refused cell waits.
+ */
+function afterRefusal(limit: LaneLimit, refusal: RefusedCall, nowMs: number): LaneLimit {
+  const { sentAtMs, named } = refusal;
+  const kinds = named === null ? suspectsOf(limit, nowMs) : [named];
+  const beliefs = kinds.map((kind) => limit[kind].found).filter((each) => isLimiting(each, nowMs));
+  const isKnown = beliefs.some((each) => sentAtMs < each.fellAtMs + lagMs(limit, each, nowMs));
+  if (isKnown) return heldFor(limit, refusal, nowMs);
+  const isUseKnown = kinds.every((kind) => limit[kind].usedBefore > 0);
+  const weighedRefusal = { nowMs, sentAtMs, beliefs, isUseKnown };
+  const { evidence, refusedRatio } = weighRefusal(limit.evidence, weighedRefusal);
+  const weighed = { ...limit, evidence };
+  if (refusedRatio === undefined) return weighed;
+  const fallen = (kind: 'requests' | 'tokens'): LaneRate =>
+    kinds.includes(kind)
+      ? { ...limit[kind], found: lower(weighed, kind, { ...refusal, refusedRatio }, nowMs) }
+      : limit[kind];
+  const slowed = { ...weighed, requests: fallen('requests'), tokens: fallen('tokens') };
+  return heldFor(slowed, refusal, nowMs);
+}
+
+/** Holds the lane for as long as the vendor asks. */
+function heldFor(
+  limit: LaneLimit,
+  { retryAfterMs = 0, reason }: RefusedCall,
+  nowMs: number,
+): LaneLimit {
+  const heldUntilMs = nowMs + retryAfterMs;
+  return heldUntilMs <= limit.heldUntilMs ? limit : { ...limit, heldUntilMs, reason };
+}
+
+/** How long after a fall calls may be sent by processes that do not know of it: each may have leased one more. */
+function lagMs(limit: LaneLimit, { perCall, perMinute }: RateBelief, nowMs: number): number {
+  return LAG_MS + (activeHolders(limit, nowMs).length * 60_000 * perCall) / perMinute;
+}
+
+/**
+ * The limits that may have refused a call whose vendor does not say which: those that are known and were in use. Where
+ * none is, the number of calls is what is lowered, which lowers the tokens with it.
+ */
+function suspectsOf(limit: LaneLimit, nowMs: number): readonly ('requests' | 'tokens')[] {
+  const suspects = (['requests', 'tokens'] as const).filter((kind) => {
+    const rate = effectiveRate(limit, kind, nowMs);
+    return rate !== null && usedPerMinute(limit, kind, nowMs) >= IN_USE_RATIO * rate.perMinute;
+  });
+  return suspects.length === 0 ? ['requests'] : suspects;
+}
+
+function lower(
+  limit: LaneLimit,
+  kind: 'requests' | 'tokens',
+  refusal: RefusedCall & { readonly refusedRatio: number },
+  nowMs: number,
+): RateBelief | null {
+  const { found } = limit[kind];
+  const { retryAfterMs, sentAtMs, refusedRatio } = refusal;
+  if (isLimiting(found, nowMs)) {
+    return beliefAfterRefusal(found, {
+      ...{ nowMs, retryAfterMs, sentAtMs, refusedRatio },
+      lagMs: lagMs(limit, found, nowMs),
+    });
+  }
+  const perCall = kind === 'requests' ? 1 : tokensPerCall(limit);
+  if (perCall === null) return null;
+  const first = firstBelief({ nowMs, retryAfterMs }, { perCall });
+  // Neither the spec nor the vendor's headers allow more than that.
+  const rate = effectiveRate(limit, kind, nowMs)?.perMinute ?? Number.POSITIVE_INFINITY;
+  const used = limit[kind].usedBefore > 0 ? usedPerMinute(limit, kind, nowMs) : 0;
+  const perMinute = used > 0 ? Math.min(rate, used) : rate;
+  return Number.isFinite(perMinute) ? beliefAfterUse(first, { perMinute, refusedRatio }) : first;
+}
