@@ -210,14 +210,10 @@ export {
 } from './domain/lane-limit.ts';
 export {
   type GroupTurns,
-  isLimited,
   type LanePace,
   lanePaceSchema,
-  limitSource,
   type RateLimits,
-  ratesAt,
   UNLIMITED,
-  usedRatio,
 } from './domain/lane-pace.ts';
 export type { LaneReport, LaneShare } from './domain/lane-report.ts';
 export { usedPerMinute } from './domain/lane-use.ts';
@@ -231,6 +227,8 @@ export type {
   ToolDefinition,
 } from './domain/message.ts';
 export { type Notification, notificationSchema } from './domain/notification.ts';
+export { isLimited, limitSource, ratesAt } from './domain/pace-rates.ts';
+export { usedRatio } from './domain/pace-turns.ts';
 export type { Price } from './domain/price.ts';
 export {
   type Question,

@@ -1,13 +1,12 @@
 import { describe, expect, it } from 'vitest';
+import { afterRefusal } from '../../../packages/core/src/domain/pace-refusals.ts';
+import { afterJoining, afterSharing } from '../../../packages/core/src/domain/pace-sharing.ts';
 import {
   afterIdling,
-  afterJoining,
-  afterRefusal,
-  afterSharing,
   dueAtMs,
   nextTurn,
   usedRatio,
-} from '../../../packages/core/src/domain/lane-pace.ts';
+} from '../../../packages/core/src/domain/pace-turns.ts';
 import { aLanePace, aRateBelief, someTurns } from '../../support/builders.ts';
 
 const START_MS = 1_767_323_045_000;

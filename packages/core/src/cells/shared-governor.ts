@@ -1,25 +1,27 @@
 import {
-  afterAnswer,
-  afterIdling,
-  afterJoining,
-  afterRefusal,
-  afterSharing,
-  afterStatement,
-  dueAtMs,
   freePace,
-  hasOnlyRefused,
-  intervalMs,
-  isLimited,
-  isNewRefusal,
-  isOverdue,
-  isSharedLongAgo,
   type LanePace,
-  nextTurn,
   PACE_AGE_MS,
   placeOf,
   type RateLimits,
-  type Turn,
 } from '../domain/lane-pace.ts';
+import { isLimited } from '../domain/pace-rates.ts';
+import {
+  afterAnswer,
+  afterRefusal,
+  afterStatement,
+  hasOnlyRefused,
+  isNewRefusal,
+} from '../domain/pace-refusals.ts';
+import { afterJoining, afterSharing, isSharedLongAgo } from '../domain/pace-sharing.ts';
+import {
+  afterIdling,
+  dueAtMs,
+  intervalMs,
+  isOverdue,
+  nextTurn,
+  type Turn,
+} from '../domain/pace-turns.ts';
 import { ThriceError } from '../errors.ts';
 import { limits } from '../limits.ts';
 import type { Clock } from '../ports/clock.ts';

@@ -1,4 +1,5 @@
-import { type LanePace, nextTurn, PACE_AGE_MS, type Turn } from '../domain/lane-pace.ts';
+import { type LanePace, PACE_AGE_MS } from '../domain/lane-pace.ts';
+import { nextTurn, type Turn } from '../domain/pace-turns.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { LanePaces } from '../ports/lane-paces.ts';
 

@@ -1,0 +1,145 @@
+import { limits } from '../limits.ts';
+import { perMinuteAt, type RisingRate } from './allowed-calls.ts';
+import { type Change, type LanePace, PACE_AGE_MS, type RateLimits } from './lane-pace.ts';
+import { isLimited, requestRate, scaled, tokenRate } from './pace-rates.ts';
+import { rebased, usedRatio, withoutLateTurns, withTurnBefore } from './pace-turns.ts';
+import { beliefAfterRefusal, firstBelief, type RateBelief } from './rate-belief.ts';
+
+/** After so long without a refusal, the earlier ones say nothing: longer than a blocked lane waits for its next call. */
+const FORGOTTEN_AFTER_MS = 2 * limits.quotaBackoffCapMs;
+/** A refusal without a time holds the lane for so many turns, but no longer than a second. */
+const HELD_TURNS = 3;
+/** A lane that only refuses is held for so much of the time for which it has done so. */
+const REFUSING_HOLD_RATIO = 0.2;
+
+/** A refused call. */
+export interface RefusedCall {
+  readonly group: string;
+  /** Whether it keeps its turn, which will be the first. */
+  readonly keepsTurn: boolean;
+  readonly sentAtMs: number;
+  /** How long the vendor asks to wait; undefined where it does not say. */
+  readonly retryAfterMs: number | undefined;
+  /** What refused it, where that is known. */
+  readonly bound: 'requests' | 'tokens' | null;
+  readonly tokens: number;
+}
+
+/** Whether the refusal of a call says that a pace is too fast: calls that were in flight together are refused together. */
+export function isNewRefusal(pace: LanePace, sentAtMs: number): boolean {
+  return sentAtMs >= pace.refusedAtMs + PACE_AGE_MS;
+}
+
+/**
+ * Whether a lane has refused all calls for so long that it should be blocked. Refusals with a long time between them
+ * do not count together: no call was made meanwhile.
+ */
+export function hasOnlyRefused({ refusedSinceMs }: LanePace, nowMs: number): boolean {
+  return refusedSinceMs !== null && nowMs - refusedSinceMs >= limits.longestHoldMs;
+}
+
+/** The pace after a refusal: slower, and held until the vendor takes calls again. */
+export function afterRefusal(
+  pace: LanePace,
+  call: RefusedCall,
+  { nowMs, token }: Change,
+): LanePace {
+  const isFirst = pace.refusedSinceMs === null || nowMs - pace.refusedAtMs >= FORGOTTEN_AFTER_MS;
+  const refusedSinceMs = isFirst ? nowMs : (pace.refusedSinceMs ?? nowMs);
+  const noted = { ...pace, refusedAtMs: nowMs, refusedSinceMs, token };
+  if (!isLimited(pace, nowMs)) return afterFirstRefusal(pace, noted, call, nowMs);
+  const slowed = { ...noted, ...slowedBeliefs(pace, call, nowMs) };
+  const turnsMs = (HELD_TURNS * 60_000) / perMinuteAt(requestRate(slowed), nowMs);
+  const refusingMs = REFUSING_HOLD_RATIO * (nowMs - refusedSinceMs);
+  const guessedMs = Math.max(refusingMs, Math.min(1_000, turnsMs));
+  const heldUntilMs = nowMs + (call.retryAfterMs ?? guessedMs);
+  const moved = rebased(pace, slowed, nowMs, heldUntilMs);
+  const held = { ...(call.keepsTurn ? withTurnBefore(moved, call.group) : moved), heldUntilMs };
+  return isFirst ? held : withoutLateTurns(held, nowMs);
+}
+
+/** Those who do not know yet that the lane is limited call on: it is held for at least as long. */
+function afterFirstRefusal(
+  before: LanePace,
+  noted: LanePace,
+  { retryAfterMs }: RefusedCall,
+  nowMs: number,
+): LanePace {
+  const heldUntilMs = nowMs + Math.max(PACE_AGE_MS, retryAfterMs ?? 0);
+  const first = { ...firstBelief({ nowMs, retryAfterMs }, { perCall: 1 }), fellAtMs: heldUntilMs };
+  const stated = scaled(before.stated.requestsPerMinute);
+  const requests: RateBelief =
+    stated === null ? first : { ...first, perMinute: stated, phase: 'approaching' };
+  return { ...rebased(before, { ...noted, requests }, nowMs, heldUntilMs), heldUntilMs };
+}
+
+function slowedBeliefs(
+  pace: LanePace,
+  { sentAtMs, retryAfterMs, bound, tokens }: RefusedCall,
+  nowMs: number,
+): Pick<LanePace, 'requests' | 'tokens'> {
+  const slow = (
+    known: RateBelief | null,
+    { rate, perCall, ratio }: { rate: RisingRate; perCall: number; ratio: number },
+  ): RateBelief => {
+    const perMinute = perMinuteAt(rate, nowMs);
+    const belief = known ?? {
+      perMinute,
+      perCall,
+      takenPerMinute: 0,
+      fellAtMs: 0,
+      waitMs: 0,
+      phase: 'found' as const,
+    };
+    // Counted from the last refusal, as `isNewRefusal` does.
+    const lagMs = pace.refusedAtMs + PACE_AGE_MS - belief.fellAtMs;
+    // A rate rises beyond its cap, which nobody uses.
+    return beliefAfterRefusal(belief, {
+      nowMs,
+      retryAfterMs,
+      sentAtMs,
+      lagMs,
+      usedPerMinute: perMinute * ratio,
+      refusedRatio: 0,
+    });
+  };
+  const rate = tokenRate(pace);
+  if (bound === 'tokens' && Number.isFinite(perMinuteAt(rate, nowMs))) {
+    return {
+      requests: pace.requests,
+      tokens: slow(pace.tokens, { rate, perCall: Math.max(1, tokens), ratio: 1 }),
+    };
+  }
+  return {
+    requests: slow(pace.requests, {
+      rate: requestRate(pace),
+      perCall: 1,
+      ratio: usedRatio(pace, nowMs) ?? 1,
+    }),
+    tokens: pace.tokens,
+  };
+}
+
+/** The pace after an answer that follows refusals: the lane works. */
+export function afterAnswer(pace: LanePace, { nowMs, token }: Change): LanePace {
+  const isBlocked = hasOnlyRefused(pace, nowMs);
+  const rising = (belief: RateBelief | null) =>
+    // What was found before the lane only refused calls says nothing about its limit now.
+    belief && {
+      ...belief,
+      fellAtMs: Math.max(nowMs, belief.fellAtMs),
+      phase: isBlocked ? 'searching' : belief.phase,
+    };
+  const beliefs = { requests: rising(pace.requests), tokens: rising(pace.tokens) };
+  const answered = { ...pace, ...beliefs, refusedSinceMs: null, answeredAtMs: nowMs, token };
+  return rebased(pace, answered, nowMs, nowMs);
+}
+
+/** The pace of a lane whose vendor states its limits. */
+export function afterStatement(
+  pace: LanePace,
+  stated: RateLimits,
+  { nowMs, token }: Change,
+): LanePace {
+  return rebased(pace, { ...pace, stated, token }, nowMs, nowMs);
+}
