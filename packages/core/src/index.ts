@@ -177,7 +177,7 @@ export {
   type UnreadableDlqEntry,
 } from './domain/dlq-entry.ts';
 export { type DlqMessage, dlqMessageSchema } from './domain/dlq-message.ts';
-export { effectiveRate, type LimitSource } from './domain/effective-rate.ts';
+export { effectiveRate } from './domain/effective-rate.ts';
 export { exchangeShare } from './domain/exchange-share.ts';
 export type { Grading } from './domain/grading.ts';
 export {
@@ -218,6 +218,8 @@ export {
 export type { LaneReport, LaneShare } from './domain/lane-report.ts';
 export { usedPerMinute } from './domain/lane-use.ts';
 export { type LaneWait, laneWaitSchema } from './domain/lane-wait.ts';
+export type { LimitKind } from './domain/limit-kind.ts';
+export type { LimitSource } from './domain/lowest-rate.ts';
 export type {
   ContentPart,
   ImagePart,
@@ -227,7 +229,7 @@ export type {
   ToolDefinition,
 } from './domain/message.ts';
 export { type Notification, notificationSchema } from './domain/notification.ts';
-export { isLimited, limitSource, ratesAt } from './domain/pace-rates.ts';
+export { isLimited, paceRate } from './domain/pace-rates.ts';
 export { usedRatio } from './domain/pace-turns.ts';
 export type { Price } from './domain/price.ts';
 export {

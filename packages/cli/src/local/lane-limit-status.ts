@@ -5,6 +5,7 @@ import {
   effectiveRate,
   type Lane,
   type LaneLimits,
+  type LimitKind,
   usedPerMinute,
 } from '@thrice/core';
 import { accountOf } from '@thrice/local';
@@ -18,7 +19,7 @@ export async function readLaneLimits(
   const limit = lane === undefined ? undefined : await laneLimits.read(accountOf(lane));
   if (limit === undefined) return null;
   const nowMs = clock.now();
-  const describeRate = (kind: 'requests' | 'tokens'): LimitUse => {
+  const describeRate = (kind: LimitKind): LimitUse => {
     const rate = effectiveRate(limit, kind, nowMs);
     return {
       limit: rate === null ? null : Math.round(rate.perMinute),

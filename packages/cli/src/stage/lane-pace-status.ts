@@ -2,8 +2,8 @@ import {
   type Clock,
   isLimited,
   type LanePaces,
-  limitSource,
-  ratesAt,
+  type LimitKind,
+  paceRate,
   usedRatio,
 } from '@thrice/core';
 import type { LaneLimitStatus, LimitUse } from '../engine/group-status.ts';
@@ -19,17 +19,17 @@ export async function readPaceLimits(
   const nowMs = clock.now();
   if (!isLimited(pace, nowMs)) return null;
   const ratio = usedRatio(pace, nowMs);
-  const describeRate = (kind: 'requestsPerMinute' | 'tokensPerMinute'): LimitUse => {
-    const perMinute = ratesAt(pace, nowMs)[kind];
-    if (perMinute === null) return UNKNOWN;
-    const used =
-      kind === 'requestsPerMinute' && ratio !== null ? Math.round(ratio * perMinute) : null;
-    return { limit: Math.round(perMinute), source: limitSource(pace, kind, nowMs), used };
+  const describeRate = (kind: LimitKind): LimitUse => {
+    const rate = paceRate(pace, kind, nowMs);
+    if (rate === null) return UNKNOWN;
+    const { perMinute, source } = rate;
+    const used = kind === 'requests' && ratio !== null ? Math.round(ratio * perMinute) : null;
+    return { limit: Math.round(perMinute), source, used };
   };
   const isHeld = pace.heldUntilMs > nowMs;
   return {
-    requestsPerMinute: describeRate('requestsPerMinute'),
-    tokensPerMinute: describeRate('tokensPerMinute'),
+    requestsPerMinute: describeRate('requests'),
+    tokensPerMinute: describeRate('tokens'),
     concurrency: UNKNOWN,
     held: isHeld ? { until: clock.toIso(pace.heldUntilMs), reason: null } : null,
   };

@@ -7,7 +7,7 @@ import {
   isOutage,
   mapBounded,
   type OpenBreaker,
-  ratesAt,
+  paceRate,
   readHalfOpenings,
   sumKnown,
   ThriceError,
@@ -167,7 +167,8 @@ async function readPace(
   const { requests, heldUntilMs, answeredAtMs, refusedSinceMs } = pace;
   const toIso = (atMs: number | null) => (atMs === null ? null : clock.toIso(atMs));
   return {
-    ...ratesAt(pace, nowMs),
+    requestsPerMinute: paceRate(pace, 'requests', nowMs)?.perMinute ?? null,
+    tokensPerMinute: paceRate(pace, 'tokens', nowMs)?.perMinute ?? null,
     usedRatio: usedRatio(pace, nowMs),
     isSearching: requests?.phase === 'searching',
     heldUntil: heldUntilMs > nowMs ? clock.toIso(heldUntilMs) : null,

@@ -1,3 +1,4 @@
+import type { LimitKind } from '../domain/limit-kind.ts';
 import type { RateLimitHeaders } from '../ports/governor.ts';
 
 /** The limits of a lane that its vendor has stated; null where it has not. */
@@ -53,7 +54,7 @@ export function readRateLimits(headers: RateLimitHeaders): StatedLimits {
   };
 }
 
-function limitOf(headers: RateLimitHeaders, kind: 'requests' | 'tokens'): number | null {
+function limitOf(headers: RateLimitHeaders, kind: LimitKind): number | null {
   for (const name of OF_A_MINUTE[kind]) {
     const limit = atLeastOne(headers[name]);
     if (limit !== null) return limit;
@@ -98,11 +99,8 @@ function positive(value: number): number | null {
  * OpenAI: "on tokens per min (TPM): Limit 30000, Used 14567, Requested 24754"; Anthropic: "rate limit of 50,000 input
  * tokens per minute".
  */
-export function limitNamedIn(
-  reason: string,
-  headers: RateLimitHeaders,
-): 'requests' | 'tokens' | null {
-  const isUsedUp = (kind: 'requests' | 'tokens') =>
+export function limitNamedIn(reason: string, headers: RateLimitHeaders): LimitKind | null {
+  const isUsedUp = (kind: LimitKind) =>
     [`x-ratelimit-remaining-${kind}`, `anthropic-ratelimit-${kind}-remaining`].some(
       (name) => Number(headers[name] ?? Number.NaN) <= 0,
     );

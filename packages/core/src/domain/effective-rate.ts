@@ -1,4 +1,6 @@
 import { activeHolders, type LaneLimit } from './lane-limit.ts';
+import type { LimitKind } from './limit-kind.ts';
+import { type EffectiveRate, lowestRate } from './lowest-rate.ts';
 import { believedPerMinute, type RateBelief } from './rate-belief.ts';
 
 /** What refusals have shown says nothing after so long without one, ms. */
@@ -10,34 +12,19 @@ const STATED_RATIO = 0.98;
 /** A rate that has risen so high, in calls a minute, is no limit. */
 const FREE_ABOVE_CALLS_PER_MINUTE = 600_000;
 
-/** Where a limit is known from: the spec, the vendor's headers, or refusals. */
-export type LimitSource = 'spec' | 'header' | 'found';
-
-/** The limit in force, a minute. */
-export interface EffectiveRate {
-  readonly perMinute: number;
-  readonly source: LimitSource;
-}
-
 /** The rate in force: the lowest of what specs say, the vendor states, and refusals have shown. Null if none is known. */
 export function effectiveRate(
   limit: LaneLimit,
-  kind: 'requests' | 'tokens',
+  kind: LimitKind,
   nowMs: number,
 ): EffectiveRate | null {
   const { stated, found } = limit[kind];
-  const field = kind === 'requests' ? 'requestsPerMinute' : 'tokensPerMinute';
-  const rates: EffectiveRate[] = activeHolders(limit, nowMs).flatMap(({ [field]: perMinute }) =>
-    perMinute === null ? [] : [{ perMinute, source: 'spec' }],
-  );
-  if (stated !== null && nowMs - stated.atMs < STATED_AGE_MS)
-    rates.push({ perMinute: stated.perMinute * STATED_RATIO, source: 'header' });
-  if (isLimiting(found, nowMs))
-    rates.push({ perMinute: believedPerMinute(found, nowMs), source: 'found' });
-  return rates.reduce<EffectiveRate | null>(
-    (lowest, rate) => (lowest === null || rate.perMinute < lowest.perMinute ? rate : lowest),
-    null,
-  );
+  const isStated = stated !== null && nowMs - stated.atMs < STATED_AGE_MS;
+  return lowestRate({
+    spec: activeHolders(limit, nowMs).flatMap((holder) => holder[`${kind}PerMinute`] ?? []),
+    stated: isStated ? stated.perMinute * STATED_RATIO : null,
+    found: isLimiting(found, nowMs) ? believedPerMinute(found, nowMs) : null,
+  });
 }
 
 /** Whether a belief still limits a lane. */

@@ -1,4 +1,5 @@
 import type { Holder } from './lane-limit.ts';
+import type { LimitKind } from './limit-kind.ts';
 
 /** What a process has to say of a lane since it last did, and what it wants. */
 export interface LaneReport {
@@ -22,7 +23,7 @@ export interface RefusedCall {
   readonly sentAtMs: number;
   readonly retryAfterMs: number | undefined;
   /** The limit that the vendor names; null if it names none. */
-  readonly named: 'requests' | 'tokens' | null;
+  readonly named: LimitKind | null;
   /** What the vendor said, for people. */
   readonly reason: string;
 }

@@ -1,6 +1,7 @@
 import { effectiveRate } from './effective-rate.ts';
 import type { LaneLimit, LaneRate } from './lane-limit.ts';
 import type { LaneReport } from './lane-report.ts';
+import type { LimitKind } from './limit-kind.ts';
 
 /** The use of a lane is counted in windows of so long, ms. */
 const WINDOW_MS = 10_000;
@@ -8,7 +9,7 @@ const WINDOW_MS = 10_000;
 /** What was used of late, a minute. */
 export function usedPerMinute(
   { windowAtMs, ...limit }: LaneLimit,
-  kind: 'requests' | 'tokens',
+  kind: LimitKind,
   nowMs: number,
 ): number {
   const { used, usedBefore } = limit[kind];

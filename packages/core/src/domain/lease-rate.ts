@@ -1,6 +1,7 @@
 import { effectiveRate } from './effective-rate.ts';
 import { activeHolders, type LaneLimit, type LaneRate } from './lane-limit.ts';
 import type { Block, LaneReport } from './lane-report.ts';
+import type { LimitKind } from './limit-kind.ts';
 
 /** The time that a block of the lane's rate covers for one process, ms. */
 export const BLOCK_MS = 500;
@@ -14,7 +15,7 @@ const LATE_RATIO = 0.8;
 /** Leases as much of a rate as a process wants, unless its group is ahead of another that waits. */
 export function lease(
   limit: LaneLimit,
-  kind: 'requests' | 'tokens',
+  kind: LimitKind,
   report: LaneReport,
   nowMs: number,
 ): { readonly block: Block | null; readonly rate: LaneRate } {
@@ -51,7 +52,7 @@ export function lease(
  */
 function servedOf(
   limit: LaneLimit,
-  kind: 'requests' | 'tokens',
+  kind: LimitKind,
   own: string,
   nowMs: number,
 ): Readonly<Record<string, number>> {

@@ -2,6 +2,7 @@ import { effectiveRate, isLimiting } from './effective-rate.ts';
 import { activeHolders, type LaneLimit, type LaneRate } from './lane-limit.ts';
 import type { LaneReport, RefusedCall } from './lane-report.ts';
 import { tokensPerCall, usedPerMinute } from './lane-use.ts';
+import type { LimitKind } from './limit-kind.ts';
 import { beliefAfterRefusal, beliefAfterUse, firstBelief, type RateBelief } from './rate-belief.ts';
 import { weighRefusal } from './refusal-evidence.ts';
 
@@ -43,7 +44,7 @@ function afterRefusal(limit: LaneLimit, refusal: RefusedCall, nowMs: number): La
   const { evidence, refusedRatio } = weighRefusal(limit.evidence, weighedRefusal);
   const weighed = { ...limit, evidence };
   if (refusedRatio === undefined) return weighed;
-  const fallen = (kind: 'requests' | 'tokens'): LaneRate =>
+  const fallen = (kind: LimitKind): LaneRate =>
     kinds.includes(kind)
       ? { ...limit[kind], found: lower(weighed, kind, { ...refusal, refusedRatio }, nowMs) }
       : limit[kind];
@@ -70,7 +71,7 @@ function lagMs(limit: LaneLimit, { perCall, perMinute }: RateBelief, nowMs: numb
  * The limits that may have refused a call whose vendor does not say which: those that are known and were in use. Where
  * none is, the number of calls is what is lowered, which lowers the tokens with it.
  */
-function suspectsOf(limit: LaneLimit, nowMs: number): readonly ('requests' | 'tokens')[] {
+function suspectsOf(limit: LaneLimit, nowMs: number): readonly LimitKind[] {
   const suspects = (['requests', 'tokens'] as const).filter((kind) => {
     const rate = effectiveRate(limit, kind, nowMs);
     return rate !== null && usedPerMinute(limit, kind, nowMs) >= IN_USE_RATIO * rate.perMinute;
@@ -80,7 +81,7 @@ function suspectsOf(limit: LaneLimit, nowMs: number): readonly ('requests' | 'to
 
 function lower(
   limit: LaneLimit,
-  kind: 'requests' | 'tokens',
+  kind: LimitKind,
   refusal: RefusedCall & { readonly refusedRatio: number },
   nowMs: number,
 ): RateBelief | null {

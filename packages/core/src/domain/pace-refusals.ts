@@ -1,7 +1,8 @@
 import { limits } from '../limits.ts';
 import { perMinuteAt, type RisingRate } from './allowed-calls.ts';
 import { type Change, type LanePace, PACE_AGE_MS, type RateLimits } from './lane-pace.ts';
-import { isLimited, requestRate, scaled, tokenRate } from './pace-rates.ts';
+import type { LimitKind } from './limit-kind.ts';
+import { isLimited, risingRate, scaled } from './pace-rates.ts';
 import { rebased, usedRatio, withoutLateTurns, withTurnBefore } from './pace-turns.ts';
 import { beliefAfterRefusal, firstBelief, type RateBelief } from './rate-belief.ts';
 
@@ -21,7 +22,7 @@ export interface RefusedCall {
   /** How long the vendor asks to wait; undefined where it does not say. */
   readonly retryAfterMs: number | undefined;
   /** What refused it, where that is known. */
-  readonly bound: 'requests' | 'tokens' | null;
+  readonly bound: LimitKind | null;
   readonly tokens: number;
 }
 
@@ -49,7 +50,7 @@ export function afterRefusal(
   const noted = { ...pace, refusedAtMs: nowMs, refusedSinceMs, token };
   if (!isLimited(pace, nowMs)) return afterFirstRefusal(pace, noted, call, nowMs);
   const slowed = { ...noted, ...slowedBeliefs(pace, call, nowMs) };
-  const turnsMs = (HELD_TURNS * 60_000) / perMinuteAt(requestRate(slowed), nowMs);
+  const turnsMs = (HELD_TURNS * 60_000) / perMinuteAt(risingRate(slowed, 'requests'), nowMs);
   const refusingMs = REFUSING_HOLD_RATIO * (nowMs - refusedSinceMs);
   const guessedMs = Math.max(refusingMs, Math.min(1_000, turnsMs));
   const heldUntilMs = nowMs + (call.retryAfterMs ?? guessedMs);
@@ -103,7 +104,7 @@ function slowedBeliefs(
       refusedRatio: 0,
     });
   };
-  const rate = tokenRate(pace);
+  const rate = risingRate(pace, 'tokens');
   if (bound === 'tokens' && Number.isFinite(perMinuteAt(rate, nowMs))) {
     return {
       requests: pace.requests,
@@ -112,7 +113,7 @@ function slowedBeliefs(
   }
   return {
     requests: slow(pace.requests, {
-      rate: requestRate(pace),
+      rate: risingRate(pace, 'requests'),
       perCall: 1,
       ratio: usedRatio(pace, nowMs) ?? 1,
     }),

@@ -1,6 +1,6 @@
 import { allowedBetween } from './allowed-calls.ts';
 import { type Change, groupsOf, type LanePace, placeOf, type RateLimits } from './lane-pace.ts';
-import { requestRate, tokenRate } from './pace-rates.ts';
+import { risingRate } from './pace-rates.ts';
 import { dueAtMs, rebased, USE_KNOWN_AFTER_MS } from './pace-turns.ts';
 import { allocateShares } from './share-rate.ts';
 
@@ -33,7 +33,9 @@ export function afterJoining(
 /** Whether the rate of a lane should be shared out anew: what its groups need may have changed. */
 export function isSharedLongAgo(pace: LanePace, nowMs: number): boolean {
   if (groupsOf(pace).length < 2 || nowMs - pace.sharedAtMs < SHARED_AFTER_MS) return false;
-  return allowedBetween(requestRate(pace), pace.sharedAtMs, nowMs) >= SHARED_AFTER_REQUESTS;
+  return (
+    allowedBetween(risingRate(pace, 'requests'), pace.sharedAtMs, nowMs) >= SHARED_AFTER_REQUESTS
+  );
 }
 
 /**
@@ -69,8 +71,10 @@ function neededRatio(pace: LanePace, place: number, nowMs: number): number {
   const { sharedAtMs } = pace;
   if (nowMs - sharedAtMs < USE_KNOWN_AFTER_MS) return shareRatio;
   const ratio = Math.max(
-    Math.max(0, lastTurn - sharedTurn) / allowedBetween(requestRate(pace), sharedAtMs, nowMs),
-    Math.max(0, lastTokens - sharedTokens) / allowedBetween(tokenRate(pace), sharedAtMs, nowMs),
+    Math.max(0, lastTurn - sharedTurn) /
+      allowedBetween(risingRate(pace, 'requests'), sharedAtMs, nowMs),
+    Math.max(0, lastTokens - sharedTokens) /
+      allowedBetween(risingRate(pace, 'tokens'), sharedAtMs, nowMs),
   );
   const last = { turn: lastTurn, tokensBefore: lastTokens };
   // Its callers may wait so long that none has taken a turn of late.

@@ -1,7 +1,7 @@
 import { limits } from '../limits.ts';
 import { allowedAtMs, allowedBetween, perMinuteAt } from './allowed-calls.ts';
 import { type Change, type GroupTurns, groupsOf, type LanePace } from './lane-pace.ts';
-import { requestRate, tokenRate } from './pace-rates.ts';
+import { risingRate } from './pace-rates.ts';
 
 /** How many turns may be made up for if nobody took them in time. */
 const MISSED_TURNS = 4;
@@ -21,8 +21,8 @@ export function dueAtMs(pace: LanePace, place: number, { turn, tokensBefore }: T
   if (!turns) return pace.heldUntilMs;
   const { baseAtMs, baseTurn, baseTokens, shareRatio } = turns;
   const atMs = Math.max(
-    allowedAtMs(requestRate(pace), baseAtMs, (turn - baseTurn) / shareRatio),
-    allowedAtMs(tokenRate(pace), baseAtMs, (tokensBefore - baseTokens) / shareRatio),
+    allowedAtMs(risingRate(pace, 'requests'), baseAtMs, (turn - baseTurn) / shareRatio),
+    allowedAtMs(risingRate(pace, 'tokens'), baseAtMs, (tokensBefore - baseTokens) / shareRatio),
   );
   return Math.max(pace.heldUntilMs, atMs);
 }
@@ -35,7 +35,8 @@ export function nextTurn(pace: LanePace, place: number): Turn {
 
 /** The time between two turns of a group at a time, ms. */
 export function intervalMs(pace: LanePace, place: number, nowMs: number): number {
-  const perMinute = perMinuteAt(requestRate(pace), nowMs) * (pace.groups[place]?.shareRatio ?? 1);
+  const perMinute =
+    perMinuteAt(risingRate(pace, 'requests'), nowMs) * (pace.groups[place]?.shareRatio ?? 1);
   return 60_000 / perMinute;
 }
 
@@ -64,7 +65,7 @@ export function usedRatio(pace: LanePace, nowMs: number): number | null {
 function dueCount(pace: LanePace, turns: GroupTurns, nowMs: number): number {
   const { baseAtMs, shareRatio } = turns;
   if (nowMs < Math.max(baseAtMs, pace.heldUntilMs)) return 0;
-  return Math.floor(allowedBetween(requestRate(pace), baseAtMs, nowMs) * shareRatio) + 1;
+  return Math.floor(allowedBetween(risingRate(pace, 'requests'), baseAtMs, nowMs) * shareRatio) + 1;
 }
 
 /** The pace of a lane whose group was not calling for a while: the turns that passed unused are lost. */
@@ -97,12 +98,16 @@ export function rebased(before: LanePace, pace: LanePace, nowMs: number, fromMs:
       Math.max(turns.baseTurn, turns.lastTurn + 1),
     );
     const atMs = allowedAtMs(
-      requestRate(before),
+      risingRate(before, 'requests'),
       turns.baseAtMs,
       (baseTurn - turns.baseTurn) / turns.shareRatio,
     );
     const baseAtMs = Math.max(fromMs === nowMs ? 0 : fromMs, atMs);
-    const passedTokens = allowedBetween(tokenRate(before), turns.baseAtMs, Math.max(atMs, nowMs));
+    const passedTokens = allowedBetween(
+      risingRate(before, 'tokens'),
+      turns.baseAtMs,
+      Math.max(atMs, nowMs),
+    );
     const baseTokens = Math.min(
       turns.baseTokens + passedTokens * turns.shareRatio,
       Math.max(turns.baseTokens, turns.lastTokens),
@@ -130,7 +135,7 @@ export function withoutLateTurns(pace: LanePace, nowMs: number): LanePace {
     if (turns === null) return null;
     const { baseAtMs, baseTurn, shareRatio, lastTurn, lastTokens, baseTokens } = turns;
     const untilMs = nowMs + limits.laneWaitMs;
-    const inTime = allowedBetween(requestRate(pace), baseAtMs, untilMs) * shareRatio;
+    const inTime = allowedBetween(risingRate(pace, 'requests'), baseAtMs, untilMs) * shareRatio;
     const last = Math.max(baseTurn - 1, baseTurn + Math.floor(inTime));
     if (!(last < lastTurn)) return turns;
     const keptRatio = (last - baseTurn + 1) / (lastTurn - baseTurn + 1);

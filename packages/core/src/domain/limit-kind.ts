@@ -1,0 +1,2 @@
+/** What the rate limits of a lane count, each for itself. */
+export type LimitKind = 'requests' | 'tokens';
