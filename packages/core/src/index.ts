@@ -179,6 +179,7 @@ export {
 export { type DlqMessage, dlqMessageSchema } from './domain/dlq-message.ts';
 export { effectiveRate } from './domain/effective-rate.ts';
 export { exchangeShare } from './domain/exchange-share.ts';
+export { firstBelief } from './domain/first-belief.ts';
 export type { Grading } from './domain/grading.ts';
 export {
   type BuiltinPrices,
@@ -241,7 +242,6 @@ export {
 export {
   beliefAfterRefusal,
   believedPerMinute,
-  firstBelief,
   type RateBelief,
   rateBeliefSchema,
 } from './domain/rate-belief.ts';

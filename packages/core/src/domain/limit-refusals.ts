@@ -1,9 +1,10 @@
 import { effectiveRate, isLimiting } from './effective-rate.ts';
+import { beliefAfterUse, firstBelief } from './first-belief.ts';
 import { activeHolders, type LaneLimit, type LaneRate } from './lane-limit.ts';
 import type { LaneReport, RefusedCall } from './lane-report.ts';
 import { tokensPerCall, usedPerMinute } from './lane-use.ts';
 import type { LimitKind } from './limit-kind.ts';
-import { beliefAfterRefusal, beliefAfterUse, firstBelief, type RateBelief } from './rate-belief.ts';
+import { beliefAfterRefusal, type RateBelief } from './rate-belief.ts';
 import { weighRefusal } from './refusal-evidence.ts';
 
 /** A limit is not what refused a call if less than this share of it was in use. */

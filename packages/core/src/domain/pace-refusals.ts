@@ -1,10 +1,11 @@
 import { limits } from '../limits.ts';
 import { perMinuteAt, type RisingRate } from './allowed-calls.ts';
+import { firstBelief } from './first-belief.ts';
 import { type Change, type LanePace, PACE_AGE_MS, type RateLimits } from './lane-pace.ts';
 import type { LimitKind } from './limit-kind.ts';
 import { isLimited, risingRate, scaled } from './pace-rates.ts';
 import { rebased, usedRatio, withoutLateTurns, withTurnBefore } from './pace-turns.ts';
-import { beliefAfterRefusal, firstBelief, type RateBelief } from './rate-belief.ts';
+import { beliefAfterRefusal, type RateBelief } from './rate-belief.ts';
 
 /** After so long without a refusal, the earlier ones say nothing: longer than a blocked lane waits for its next call. */
 const FORGOTTEN_AFTER_MS = 2 * limits.quotaBackoffCapMs;

@@ -1,11 +1,11 @@
 import * as z from 'zod';
 
 /** How much a rate falls with a refusal: once it is found, if that was not enough, and while it is searched. */
-const FALL_FACTOR = 0.93;
+export const FALL_FACTOR = 0.93;
 const STEEP_FALL_FACTOR = 0.85;
 const SEARCH_FALL_FACTOR = 0.7;
 /** How much of what it has answered a lane certainly takes: counts are not exact, least so until the limit is found. */
-const TAKEN_FACTOR = 0.96;
+export const TAKEN_FACTOR = 0.96;
 /** A rate that has risen by more than this since its fall may be far above the limit. */
 const FAR_ABOVE_FACTOR = 1.5;
 /** By how much a rate rises in the first cycle after a fall, by addition; each further cycle adds four times as much in all. */
@@ -26,9 +26,6 @@ const CALLS_PER_DOUBLING = 2;
 /** A refusal so soon after a fall, ms, or within so many calls, says that the rate is still far too high. */
 const STEEP_WITHIN_MS = 2_000;
 const STEEP_WITHIN_CALLS = 10;
-/** Bounds of the first rate, in ms between two calls. */
-const MIN_FIRST_INTERVAL_MS = 10;
-const MAX_FIRST_INTERVAL_MS = 1_000;
 /** Bounds of a rate, calls a minute or that of their tokens. */
 const MIN_CALLS_PER_MINUTE = 1;
 const MAX_RISE_FACTOR = 1e6;
@@ -66,52 +63,6 @@ export interface RateRefusal {
   readonly nowMs: number;
   /** How long the vendor asks to wait; undefined where it does not say. */
   readonly retryAfterMs: number | undefined;
-}
-
-/**
- * The belief after the first refusal of a lane: as fast as the vendor asks to call again, but at least once a second,
- * and rising fast until the next refusal.
- *
- * @param perCall - The share of an average call: 1 for requests.
- */
-export function firstBelief(
-  { nowMs, retryAfterMs }: RateRefusal,
-  { perCall }: { readonly perCall: number },
-): RateBelief {
-  const intervalMs = Math.max(
-    MIN_FIRST_INTERVAL_MS,
-    Math.min(MAX_FIRST_INTERVAL_MS, retryAfterMs ?? MAX_FIRST_INTERVAL_MS),
-  );
-  const waitMs = retryAfterMs ?? 0;
-  const perMinute = (perCall * 60_000) / intervalMs;
-  return {
-    perMinute,
-    perCall,
-    takenPerMinute: 0,
-    fellAtMs: nowMs + waitMs,
-    waitMs,
-    phase: 'searching',
-  };
-}
-
-/**
- * The belief after the first refusal of a lane whose rate is known: a little less than what it answered.
- *
- * @param first - The belief if it were not known.
- * @param used.perMinute - The rate of late.
- * @param used.refusedRatio - The share of the last calls that were refused, 0..1.
- */
-export function beliefAfterUse(
-  first: RateBelief,
-  { perMinute, refusedRatio }: { readonly perMinute: number; readonly refusedRatio: number },
-): RateBelief {
-  const answered = perMinute * (1 - refusedRatio);
-  return {
-    ...first,
-    perMinute: answered * FALL_FACTOR,
-    takenPerMinute: answered * TAKEN_FACTOR,
-    phase: 'found',
-  };
 }
 
 /** The rate that is believed at a time, in requests or tokens a minute. */
