@@ -94,7 +94,7 @@ describe('a refusal of a lane that has refused all calls since the last one', ()
       refusedAtMs: NOW_MS - 10_000,
       refusedSinceMs: START_MS,
     });
-    const call = { group: 'demo', keepsTurn: false, retryAfterMs: 1_000, bound: null, tokens: 100 };
+    const call = { group: 'demo', keepsTurn: false, retryAfterMs: 1_000, named: null, tokens: 100 };
 
     const slowed = afterRefusal(pace, { ...call, sentAtMs: NOW_MS }, change);
 

@@ -285,8 +285,8 @@ export class SharedGovernor {
     if (isLimited(stored, change.nowMs) && !isNewRefusal(stored, sentAtMs)) return undefined;
     const pace = stored ?? freePace(lane, change.token);
     const known = { ...pace, stated: withStatement(pace.stated, rateLimits) };
-    const bound = limitNamedIn(reason, rateLimits);
-    const call = { group, keepsTurn: turn !== undefined, sentAtMs, retryAfterMs, bound, tokens };
+    const named = limitNamedIn(reason, rateLimits);
+    const call = { group, keepsTurn: turn !== undefined, sentAtMs, retryAfterMs, named, tokens };
     const slowed = afterRefusal(known, call, change);
     return (await this.#replace(stored, slowed)) ? slowed : undefined;
   }

@@ -49,3 +49,20 @@ export function beliefAfterUse(
     phase: 'found',
   };
 }
+
+/**
+ * The belief after the first refusal of a lane whose vendor states its rate: that rate.
+ *
+ * @param first - The belief if it were not known.
+ */
+export function beliefAfterStatement(first: RateBelief, perMinute: number): RateBelief {
+  return { ...first, perMinute, phase: 'approaching' };
+}
+
+/** The belief before the first refusal of a lane whose rate is known: as if it had been found long ago. */
+export function beliefBeforeRefusal({
+  perMinute,
+  perCall,
+}: Pick<RateBelief, 'perMinute' | 'perCall'>): RateBelief {
+  return { perMinute, perCall, takenPerMinute: 0, fellAtMs: 0, waitMs: 0, phase: 'found' };
+}

@@ -3,7 +3,7 @@ import { beliefAfterUse, firstBelief } from './first-belief.ts';
 import { activeHolders, type LaneLimit, type LaneRate } from './lane-limit.ts';
 import type { LaneReport, RefusedCall } from './lane-report.ts';
 import { tokensPerCall, usedPerMinute } from './lane-use.ts';
-import type { LimitKind } from './limit-kind.ts';
+import { type LimitKind, loweredKinds } from './limit-kind.ts';
 import { beliefAfterRefusal, type RateBelief } from './rate-belief.ts';
 import { weighRefusal } from './refusal-evidence.ts';
 
@@ -36,7 +36,7 @@ export function weighReport(
  */
 function afterRefusal(limit: LaneLimit, refusal: RefusedCall, nowMs: number): LaneLimit {
   const { sentAtMs, named } = refusal;
-  const kinds = named === null ? suspectsOf(limit, nowMs) : [named];
+  const kinds = loweredKinds(named, suspectsOf(limit, nowMs));
   const beliefs = kinds.map((kind) => limit[kind].found).filter((each) => isLimiting(each, nowMs));
   const isKnown = beliefs.some((each) => sentAtMs < each.fellAtMs + lagMs(limit, each, nowMs));
   if (isKnown) return heldFor(limit, refusal, nowMs);
@@ -68,16 +68,12 @@ function lagMs(limit: LaneLimit, { perCall, perMinute }: RateBelief, nowMs: numb
   return LAG_MS + (activeHolders(limit, nowMs).length * 60_000 * perCall) / perMinute;
 }
 
-/**
- * The limits that may have refused a call whose vendor does not say which: those that are known and were in use. Where
- * none is, the number of calls is what is lowered, which lowers the tokens with it.
- */
+/** The limits that may have refused a call: those that are known and were in use. */
 function suspectsOf(limit: LaneLimit, nowMs: number): readonly LimitKind[] {
-  const suspects = (['requests', 'tokens'] as const).filter((kind) => {
+  return (['requests', 'tokens'] as const).filter((kind) => {
     const rate = effectiveRate(limit, kind, nowMs);
     return rate !== null && usedPerMinute(limit, kind, nowMs) >= IN_USE_RATIO * rate.perMinute;
   });
-  return suspects.length === 0 ? ['requests'] : suspects;
 }
 
 function lower(

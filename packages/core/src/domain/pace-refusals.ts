@@ -1,9 +1,9 @@
 import { limits } from '../limits.ts';
-import { perMinuteAt, type RisingRate } from './allowed-calls.ts';
-import { firstBelief } from './first-belief.ts';
+import { perMinuteAt } from './allowed-calls.ts';
+import { beliefAfterStatement, beliefBeforeRefusal, firstBelief } from './first-belief.ts';
 import { type Change, type LanePace, PACE_AGE_MS, type RateLimits } from './lane-pace.ts';
-import type { LimitKind } from './limit-kind.ts';
-import { isLimited, risingRate, scaled } from './pace-rates.ts';
+import { type LimitKind, loweredKinds } from './limit-kind.ts';
+import { isLimited, paceRate, risingRate, scaled } from './pace-rates.ts';
 import { rebased, usedRatio, withoutLateTurns, withTurnBefore } from './pace-turns.ts';
 import { beliefAfterRefusal, type RateBelief } from './rate-belief.ts';
 
@@ -22,8 +22,8 @@ export interface RefusedCall {
   readonly sentAtMs: number;
   /** How long the vendor asks to wait; undefined where it does not say. */
   readonly retryAfterMs: number | undefined;
-  /** What refused it, where that is known. */
-  readonly bound: LimitKind | null;
+  /** The limit that the vendor names; null if it names none. */
+  readonly named: LimitKind | null;
   readonly tokens: number;
 }
 
@@ -70,56 +70,42 @@ function afterFirstRefusal(
   const heldUntilMs = nowMs + Math.max(PACE_AGE_MS, retryAfterMs ?? 0);
   const first = { ...firstBelief({ nowMs, retryAfterMs }, { perCall: 1 }), fellAtMs: heldUntilMs };
   const stated = scaled(before.stated.requestsPerMinute);
-  const requests: RateBelief =
-    stated === null ? first : { ...first, perMinute: stated, phase: 'approaching' };
+  const requests = stated === null ? first : beliefAfterStatement(first, stated);
   return { ...rebased(before, { ...noted, requests }, nowMs, heldUntilMs), heldUntilMs };
 }
 
 function slowedBeliefs(
   pace: LanePace,
-  { sentAtMs, retryAfterMs, bound, tokens }: RefusedCall,
+  call: RefusedCall,
   nowMs: number,
 ): Pick<LanePace, 'requests' | 'tokens'> {
-  const slow = (
-    known: RateBelief | null,
-    { rate, perCall, ratio }: { rate: RisingRate; perCall: number; ratio: number },
-  ): RateBelief => {
-    const perMinute = perMinuteAt(rate, nowMs);
-    const belief = known ?? {
-      perMinute,
-      perCall,
-      takenPerMinute: 0,
-      fellAtMs: 0,
-      waitMs: 0,
-      phase: 'found' as const,
-    };
+  const isTokenRateKnown = paceRate(pace, 'tokens', nowMs) !== null;
+  const kinds = loweredKinds(isTokenRateKnown ? call.named : null, []);
+  const slow = (kind: LimitKind) =>
+    kinds.includes(kind) ? slowedBelief(pace, kind, call, nowMs) : pace[kind];
+  return { requests: slow('requests'), tokens: slow('tokens') };
+}
+
+function slowedBelief(
+  pace: LanePace,
+  kind: LimitKind,
+  { sentAtMs, retryAfterMs, tokens }: RefusedCall,
+  nowMs: number,
+): RateBelief {
+  const perMinute = perMinuteAt(risingRate(pace, kind), nowMs);
+  const perCall = kind === 'requests' ? 1 : Math.max(1, tokens);
+  const ratio = kind === 'requests' ? (usedRatio(pace, nowMs) ?? 1) : 1;
+  const belief = pace[kind] ?? beliefBeforeRefusal({ perMinute, perCall });
+  return beliefAfterRefusal(belief, {
+    nowMs,
+    retryAfterMs,
+    sentAtMs,
     // Counted from the last refusal, as `isNewRefusal` does.
-    const lagMs = pace.refusedAtMs + PACE_AGE_MS - belief.fellAtMs;
+    lagMs: pace.refusedAtMs + PACE_AGE_MS - belief.fellAtMs,
     // A rate rises beyond its cap, which nobody uses.
-    return beliefAfterRefusal(belief, {
-      nowMs,
-      retryAfterMs,
-      sentAtMs,
-      lagMs,
-      usedPerMinute: perMinute * ratio,
-      refusedRatio: 0,
-    });
-  };
-  const rate = risingRate(pace, 'tokens');
-  if (bound === 'tokens' && Number.isFinite(perMinuteAt(rate, nowMs))) {
-    return {
-      requests: pace.requests,
-      tokens: slow(pace.tokens, { rate, perCall: Math.max(1, tokens), ratio: 1 }),
-    };
-  }
-  return {
-    requests: slow(pace.requests, {
-      rate: risingRate(pace, 'requests'),
-      perCall: 1,
-      ratio: usedRatio(pace, nowMs) ?? 1,
-    }),
-    tokens: pace.tokens,
-  };
+    usedPerMinute: perMinute * ratio,
+    refusedRatio: 0,
+  });
 }
 
 /** The pace after an answer that follows refusals: the lane works. */
