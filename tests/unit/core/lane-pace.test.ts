@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { freePace, lanePaceSchema } from '../../../packages/core/src/domain/lane-pace.ts';
 import { afterRefusal } from '../../../packages/core/src/domain/pace-refusals.ts';
 import { afterJoining, afterSharing } from '../../../packages/core/src/domain/pace-sharing.ts';
 import {
@@ -101,6 +102,26 @@ describe('a refusal of a lane that has refused all calls since the last one', ()
     const { turn } = nextTurn(slowed, 0);
     expect(turn).toBeLessThan(20);
     expect(dueAtMs(slowed, 0, { turn, tokensBefore: 0 })).toBeLessThan(NOW_MS + 110_000);
+  });
+});
+
+describe('a refusal of a lane whose spec limits its tokens alone', () => {
+  it.each([
+    { named: null, stated: null, perMinute: 60 },
+    { named: 'requests' as const, stated: null, perMinute: 60 },
+    { named: 'requests' as const, stated: 500, perMinute: 485 },
+  ])('limits its requests, too: $named, $stated', ({ named, stated, perMinute }) => {
+    const own = { requestsPerMinute: null, tokensPerMinute: 20_000 };
+    const joining = { nowMs: START_MS, token: 'a', group: 'demo', limits: own };
+    const joined = afterJoining(freePace('lane', 'a'), joining);
+    const pace = { ...joined, stated: { requestsPerMinute: stated, tokensPerMinute: null } };
+    const call = { group: 'demo', keepsTurn: true, retryAfterMs: undefined, named, tokens: 100 };
+
+    const slowed = afterRefusal(pace, { ...call, sentAtMs: NOW_MS - 500 }, change);
+
+    expect(slowed.requests?.perMinute).toBe(perMinute);
+    expect(lanePaceSchema.parse(slowed)).toEqual(slowed);
+    expect(dueAtMs(slowed, 0, nextTurn(slowed, 0))).toBe(NOW_MS + 2_000);
   });
 });
 

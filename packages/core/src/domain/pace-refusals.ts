@@ -49,8 +49,13 @@ export function afterRefusal(
   const isFirst = pace.refusedSinceMs === null || nowMs - pace.refusedAtMs >= FORGOTTEN_AFTER_MS;
   const refusedSinceMs = isFirst ? nowMs : (pace.refusedSinceMs ?? nowMs);
   const noted = { ...pace, refusedAtMs: nowMs, refusedSinceMs, token };
-  if (!isLimited(pace, nowMs)) return afterFirstRefusal(pace, noted, call, nowMs);
-  const slowed = { ...noted, ...slowedBeliefs(pace, call, nowMs) };
+  const kinds = loweredKindsOf(pace, call, nowMs);
+  // The spec may limit the tokens alone.
+  const isKnown = kinds.every((kind) => paceRate(pace, kind, nowMs) !== null);
+  if (!isKnown || !isLimited(pace, nowMs)) return afterFirstRefusal(pace, noted, call, nowMs);
+  const slow = (kind: LimitKind) =>
+    kinds.includes(kind) ? slowedBelief(pace, kind, call, nowMs) : pace[kind];
+  const slowed = { ...noted, requests: slow('requests'), tokens: slow('tokens') };
   const turnsMs = (HELD_TURNS * 60_000) / perMinuteAt(risingRate(slowed, 'requests'), nowMs);
   const refusingMs = REFUSING_HOLD_RATIO * (nowMs - refusedSinceMs);
   const guessedMs = Math.max(refusingMs, Math.min(1_000, turnsMs));
@@ -74,16 +79,12 @@ function afterFirstRefusal(
   return { ...rebased(before, { ...noted, requests }, nowMs, heldUntilMs), heldUntilMs };
 }
 
-function slowedBeliefs(
+function loweredKindsOf(
   pace: LanePace,
-  call: RefusedCall,
+  { named }: RefusedCall,
   nowMs: number,
-): Pick<LanePace, 'requests' | 'tokens'> {
-  const isTokenRateKnown = paceRate(pace, 'tokens', nowMs) !== null;
-  const kinds = loweredKinds(isTokenRateKnown ? call.named : null, []);
-  const slow = (kind: LimitKind) =>
-    kinds.includes(kind) ? slowedBelief(pace, kind, call, nowMs) : pace[kind];
-  return { requests: slow('requests'), tokens: slow('tokens') };
+): readonly LimitKind[] {
+  return loweredKinds(paceRate(pace, 'tokens', nowMs) === null ? null : named, []);
 }
 
 function slowedBelief(
