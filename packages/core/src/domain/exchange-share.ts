@@ -1,7 +1,7 @@
 import { HOLDER_AGE_MS, type LaneLimit, type LaneRate } from './lane-limit.ts';
 import type { LaneReport, LaneShare } from './lane-report.ts';
 import { countUse } from './lane-use.ts';
-import { lease } from './lease-rate.ts';
+import { leaseRate } from './lease-rate.ts';
 import { weighReport } from './limit-refusals.ts';
 import { slotsOf } from './share-slots.ts';
 
@@ -18,8 +18,8 @@ export function exchangeShare(
     nowMs,
   );
   const slots = slotsOf(limit, report.owner, nowMs);
-  const requests = lease(limit, 'requests', report, nowMs);
-  const tokens = lease(limit, 'tokens', report, nowMs);
+  const requests = leaseRate(limit, 'requests', report, nowMs);
+  const tokens = leaseRate(limit, 'tokens', report, nowMs);
   const holder = limit.holders[report.owner];
   const { heldUntilMs, reason } = limit;
   return {

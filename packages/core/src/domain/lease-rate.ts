@@ -13,7 +13,7 @@ const MAX_LATE_MS = 250;
 const LATE_RATIO = 0.8;
 
 /** Leases as much of a rate as a process wants, unless its group is ahead of another that waits. */
-export function lease(
+export function leaseRate(
   limit: LaneLimit,
   kind: LimitKind,
   report: LaneReport,
