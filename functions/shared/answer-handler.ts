@@ -206,6 +206,7 @@ function describeEvent(event: WorkerEvent): Readonly<Record<string, unknown>> {
     }
     case 'batch-accepted':
     case 'batch-ended':
+    case 'batch-postponed':
       return { batchId: event.batch.batchId };
     case 'budget-warned':
       return { lane: event.account.lane };

@@ -139,6 +139,53 @@ describe('cells in batches', () => {
     expect(group.billed.calls).toBe(cellCount);
   });
 
+  it.each([
+    ['nothing to connect to', anError('connection-failed', { isUnsent: true }), []],
+    ['a server error', anError('model-unavailable', { status: 503 }), []],
+    [
+      'too many requests',
+      anError('model-rate-limited', { status: 429, retryAfterMs: 7_000 }),
+      ['model-rate-limited'],
+    ],
+  ])(
+    'wait for a server that answers their batch with %s, which is no attempt',
+    async (_, refusal, told) => {
+      await using group = await BatchedGroup.open({ cellCount, batches: { seconds: 8 } });
+      group.refusals.push(...Array.from({ length: 6 }, () => refusal));
+      const postponed = new Set<string>();
+
+      const ending = await group.work(undefined, {
+        observe: (event) => {
+          if (event.kind === 'batch-postponed') postponed.add(event.error.code);
+        },
+      });
+      const cells = await cellsOf(group);
+
+      expect(ending).toEqual({ kind: 'complete' });
+      expect(group.submittedCount).toBe(1);
+      expect(group.billed.calls).toBe(cellCount);
+      expect([...postponed]).toEqual(told);
+      expect(cells.map(({ result, attemptLog }) => [result?.attempts, attemptLog])).toEqual(
+        cells.map(() => [1, []]),
+      );
+      expect(await group.engine.ledger.listOpenBreakers()).toEqual([]);
+    },
+  );
+
+  it('whose server stays down pause their group, whose resume sends the same batch', async () => {
+    await using group = await BatchedGroup.open({ cellCount, batches: { seconds: 8 } });
+    const down = anError('connection-failed', { isUnsent: true });
+    group.refusals.push(...Array.from({ length: 100 }, () => down));
+
+    const first = await group.work();
+    group.refusals.length = 0;
+    const second = await group.work(undefined, { halfOpen: new Set(['lab']) });
+
+    expect([first, second]).toMatchObject([{ kind: 'paused' }, { kind: 'complete' }]);
+    expect(group.submittedCount).toBe(1);
+    expect(group.billed.calls).toBe(cellCount);
+  });
+
   it('wait for a lane that refuses their batch, and the next one that it accepts opens it again', async () => {
     await using group = await BatchedGroup.open({ cellCount, batches: { seconds: 8 } });
     group.refusals.push(anError('quota-exhausted', { status: 429 }));

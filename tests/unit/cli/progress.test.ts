@@ -1,3 +1,4 @@
+import type { Batch, WorkerEvent } from '@thrice/core';
 import { describe, expect, it, vi } from 'vitest';
 import type { ConfigStatus } from '../../../packages/cli/src/engine/group-status.ts';
 import { Progress } from '../../../packages/cli/src/render/progress.ts';
@@ -311,5 +312,42 @@ describe('progress on a terminal', () => {
     expect(terminal.stderr).toContain(
       'a      ████████░░  8/10  75.0% correct  0 retries\u001b[K\n',
     );
+  });
+});
+
+describe('progress with batches', () => {
+  const batch: Batch = {
+    schemaVersion: 1,
+    state: 'closed',
+    batchId: '0123456789abcdef',
+    group: 'demo',
+    lane: 'lab',
+    model: 'm',
+    callCount: 4,
+    bytes: 400,
+  };
+  const error = anError('model-rate-limited');
+  const name = 'batch 01234567 of 4 calls to lab/m';
+
+  it.each<readonly [event: WorkerEvent, text: string]>([
+    [{ kind: 'batch-ended', batch, error: undefined, unansweredCount: 0 }, `ended: ${name}`],
+    [
+      { kind: 'batch-ended', batch, error: undefined, unansweredCount: 3 },
+      `ended: ${name}, 3 of which have no answer`,
+    ],
+    [
+      { kind: 'batch-ended', batch, error, unansweredCount: 4 },
+      `ended: ${name}: [model-rate-limited] ${error.message}`,
+    ],
+    [
+      { kind: 'batch-postponed', batch, error, waitMs: 600_000 },
+      `not taken: ${name}: [model-rate-limited] ${error.message}; sent again in 10m 00s`,
+    ],
+  ])('says of %o what it means', (event, text) => {
+    const { progress, terminal } = startProgress();
+
+    progress.observe(event);
+
+    expect(terminal.stderr).toBe(`${text}\n`);
   });
 });

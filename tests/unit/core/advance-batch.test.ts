@@ -1,4 +1,13 @@
-import { advanceBatch, CallBudget, limits, openBudget, ThriceError } from '@thrice/core';
+import {
+  advanceBatch,
+  type BatchState,
+  CallBudget,
+  LaneHealth,
+  limits,
+  openBudget,
+  ThriceError,
+  type WorkerEvent,
+} from '@thrice/core';
 import { describe, expect, it } from 'vitest';
 import {
   aBatchedCall,
@@ -51,21 +60,28 @@ async function openAccepted() {
   };
   await batches.replace(closed, accepted);
   const woken: string[] = [];
-  const poll = (error: ThriceError) =>
+  const observed: WorkerEvent[] = [];
+  const laneHealth = new LaneHealth({ clock, random: () => 0 });
+  /** Has the vendor answer with a state, or an error. */
+  const poll = (answer: ThriceError | BatchState) =>
     advanceBatch(
       accepted,
       {
-        ...{ owner, benchmark, ledger, budget, clock, observe, batches },
+        ...{ owner, benchmark, ledger, budget, clock, batches, laneHealth },
+        observe: (event) => void observed.push(event),
         batchClientFor: () => {
-          const refuse = async () => await Promise.reject(error);
-          return { ...emptyClient, poll: refuse };
+          const respond = async () => {
+            if (answer instanceof ThriceError) throw answer;
+            return answer;
+          };
+          return { ...emptyClient, poll: respond };
         },
         wake: async (cells) => void woken.push(...cells.map(({ id }) => id)),
         isGone: () => false,
       },
       new AbortController().signal,
     );
-  return { batches, budgets, clock, poll, call, woken };
+  return { accepted, batches, budgets, clock, ledger, poll, call, woken, observed };
 }
 
 function unused(): never {
@@ -102,5 +118,51 @@ describe('a batch that its vendor does not know any more', () => {
     expect(waitMs).toBeGreaterThan(0);
     expect(await batches.findCall(call.cell, call.place.step)).toMatchObject({ state: 'waiting' });
     expect(await budgets.listOpen(group)).toHaveLength(1);
+  });
+});
+
+describe('a batch for which the queue of its vendor has no room', () => {
+  const full = { kind: 'ended', problem: anError('model-rate-limited') } as const;
+
+  it('is sent again later while another batch of its group makes room', async () => {
+    const { accepted, batches, poll, call, woken, ledger, observed } = await openAccepted();
+    const other = { ...aBatchedCall(), callId: 'other', cell: { ...call.cell, id: 'q2' } };
+    await batches.enter(group, other, { requestCount: 1, bytes: 1_000_000 });
+    const [, closed] = await batches.list(group);
+    if (closed === undefined) throw new Error('expected another batch');
+    await batches.replace(closed, { ...accepted, batchId: closed.batchId, vendorId: 'batch_2' });
+
+    const waitMs = await poll(full);
+
+    expect(waitMs).toBe(limits.batchPollCapMs);
+    expect((await batches.list(group)).map(({ state }) => state)).toEqual(['closed', 'accepted']);
+    expect(await batches.findCall(call.cell, call.place.step)).toMatchObject({ state: 'waiting' });
+    expect(observed).toMatchObject([{ kind: 'batch-postponed', waitMs }]);
+    expect(await ledger.listOpenBreakers()).toEqual([]);
+    expect(woken).toEqual([]);
+  });
+
+  it('blocks its model where no other batch of its group will make room', async () => {
+    const { batches, budgets, poll, call, ledger } = await openAccepted();
+
+    await poll(full);
+
+    expect(await ledger.listOpenBreakers()).toMatchObject([
+      { breakerKey: 'lab/m', error: { code: 'quota-exhausted' } },
+    ]);
+    expect(await batches.list(group)).toMatchObject([{ state: 'closed' }]);
+    expect(await batches.findCall(call.cell, call.place.step)).toMatchObject({ state: 'waiting' });
+    expect(await budgets.listOpen(group)).toHaveLength(1);
+  });
+});
+
+describe('the end of a batch', () => {
+  it('is told with the reason for which the vendor has refused it as a whole', async () => {
+    const { poll, observed } = await openAccepted();
+    const problem = anError('invalid-request');
+
+    await poll({ kind: 'ended', problem });
+
+    expect(observed).toMatchObject([{ kind: 'batch-ended', error: problem, unansweredCount: 1 }]);
   });
 });

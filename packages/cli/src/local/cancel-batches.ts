@@ -1,4 +1,4 @@
-import type { LoadedGroup } from '@thrice/core';
+import { LaneHealth, type LoadedGroup } from '@thrice/core';
 import { GroupBatches, type LocalEngine } from '@thrice/local';
 import type { Terminal } from '../shell/terminal.ts';
 import { openModels } from './compose-local.ts';
@@ -17,6 +17,7 @@ export async function cancelBatches(
     queue: engine.queueOf(header.group),
     // What the journal says is counted when the group is resumed.
     budget: () => undefined,
+    laneHealth: new LaneHealth({ clock: engine.clock, random: Math.random }),
     observe: () => undefined,
     isBlocked: () => false,
     onProgress: () => undefined,

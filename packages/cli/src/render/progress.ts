@@ -16,7 +16,7 @@ import { describeOpenBreaker, describeWait } from './breaker-text.ts';
 import { describeBudgetWarning } from './budget-text.ts';
 import { LiveBlock } from './live-block.ts';
 import { type ProgressFigures, renderProgressBlock, renderProgressLine } from './progress-text.ts';
-import { RateMeter } from './rate-meter.ts';
+import { describeDuration, RateMeter } from './rate-meter.ts';
 
 /** Interval between two redraws of a terminal, ms. */
 const REDRAW_MS = 250;
@@ -128,10 +128,9 @@ export class Progress {
         );
         break;
       case 'batch-accepted':
-        this.note(describeBatch(event.batch, 'sent'));
-        break;
       case 'batch-ended':
-        this.note(describeBatch(event.batch, 'ended'));
+      case 'batch-postponed':
+        this.note(describeBatchEvent(event));
         break;
       case 'budget-warned':
         this.note(describeBudgetWarning(event.account));
@@ -243,11 +242,24 @@ function isRetry({ error, waitMs }: Extract<WorkerEvent, { kind: 'call-failed' }
   return waitMs !== null && (error.class === 'transient' || error.class === 'rate-limited');
 }
 
-function describeBatch({ batchId, lane, model, callCount }: Batch, what: 'sent' | 'ended'): string {
-  const batch = `batch ${batchId.slice(0, 8)} of ${countOf(callCount, 'call')} to ${lane}/${model}`;
-  return what === 'sent'
-    ? `sent: ${batch}; the vendor answers within a day, and whoever resumes the group reads the answers`
-    : `ended: ${batch}`;
+function nameBatch({ batchId, lane, model, callCount }: Batch): string {
+  return `batch ${batchId.slice(0, 8)} of ${countOf(callCount, 'call')} to ${lane}/${model}`;
+}
+
+function describeBatchEvent(
+  event: Extract<WorkerEvent, { kind: 'batch-accepted' | 'batch-ended' | 'batch-postponed' }>,
+): string {
+  const batch = nameBatch(event.batch);
+  if (event.kind === 'batch-accepted')
+    return `sent: ${batch}; the vendor answers within a day, and whoever resumes the group reads the answers`;
+  const { error } = event;
+  const why = error === undefined ? '' : `: [${error.code}] ${error.message}`;
+  if (event.kind === 'batch-postponed')
+    return `not taken: ${batch}${why}; sent again in ${describeDuration(event.waitMs / 1_000)}`;
+  const { unansweredCount } = event;
+  return error === undefined && unansweredCount > 0
+    ? `ended: ${batch}, ${unansweredCount} of which ${unansweredCount === 1 ? 'has' : 'have'} no answer`
+    : `ended: ${batch}${why}`;
 }
 
 function describeTakeOver({

@@ -86,6 +86,16 @@ export function asLastingLimit(refusal: ThriceError): ThriceError {
   });
 }
 
+/** A vendor's queue has no room for a batch, and no other batch of the group will make any. */
+export function fullBatchQueue(refusal: ThriceError): ThriceError {
+  return new ThriceError({
+    code: 'quota-exhausted',
+    message: refusal.message,
+    details: { breakerScope: 'model' },
+    cause: refusal,
+  });
+}
+
 /** Returns the same error with what the call took and cost. */
 export function withPayment(
   { code, message, details, cause }: ThriceError,

@@ -79,13 +79,13 @@ export class LaneHealth {
   /**
    * Notes a failed call.
    *
-   * @param call.cell - A name of its cell.
+   * @param call.cell - A name of its cell; undefined for a request that no question can be the fault of.
    * @param call.startedAtMs - When it was sent, monotonic ms.
    */
   noteFailure(
     lane: string,
     error: ThriceError,
-    call: { readonly cell: string; readonly startedAtMs: number },
+    call: { readonly cell: string | undefined; readonly startedAtMs: number },
   ): LaneDiagnosis {
     const { hasHealthyEndpoint = false, isUnsent = false } = error.details;
     if (isServerResponse(error)) this.noteResponse(lane, call.startedAtMs);
@@ -95,10 +95,12 @@ export class LaneHealth {
     // Sent before the breaker opened: part of the same outage, and no probe.
     if (isBefore(series, call.startedAtMs)) return { ...OTHER_FAILURE, outage: series.outage };
     if (isUnsent) series.unsent += 1;
-    else if (series.cells.size < limits.outageCells) series.cells.add(call.cell);
+    else if (call.cell !== undefined && series.cells.size < limits.outageCells)
+      series.cells.add(call.cell);
     const isProbe = series.openings > 0;
     const isOut =
       isProbe ||
+      call.cell === undefined ||
       series.unsent >= limits.outageUnsentRequests ||
       series.cells.size >= limits.outageCells;
     if (!isOut) return { ...OTHER_FAILURE, isAttempt: !isUnsent, isSuspect: !isUnsent };

@@ -47,7 +47,21 @@ export type WorkerEvent =
   /** The vendor has accepted a batch of calls. */
   | { readonly kind: 'batch-accepted'; readonly batch: Batch }
   /** What became of each call of a batch is recorded. */
-  | { readonly kind: 'batch-ended'; readonly batch: Batch }
+  | {
+      readonly kind: 'batch-ended';
+      readonly batch: Batch;
+      /** Why the whole batch has failed; undefined for one that was worked on. */
+      readonly error: ThriceError | undefined;
+      /** Calls without a result of their own. */
+      readonly unansweredCount: number;
+    }
+  /** The vendor did not take a batch, for a reason that says nothing about its calls: it is sent again. */
+  | {
+      readonly kind: 'batch-postponed';
+      readonly batch: Batch;
+      readonly error: ThriceError;
+      readonly waitMs: number;
+    }
   /** Cells waited although nothing kept them from a call; the worker has restarted them. */
   | { readonly kind: 'stalled'; readonly cellCount: number; readonly forMs: number }
   /** Cells that a dead worker held. Where a call of it was in flight, that may be paid twice. */

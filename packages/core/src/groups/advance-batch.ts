@@ -1,6 +1,6 @@
 import { toRefusal } from '../cells/batched-call.ts';
 import { openBreakerFor } from '../cells/cell-breakers.ts';
-import { unknownBatch } from '../cells/cell-errors.ts';
+import { fullBatchQueue, unknownBatch } from '../cells/cell-errors.ts';
 import { commitBatched } from '../cells/commit-batched.ts';
 import { isCertainlyUnbilled } from '../cells/is-certainly-unbilled.ts';
 import type { Worker } from '../cells/worker.ts';
@@ -19,7 +19,10 @@ import type { Batches } from '../ports/batches.ts';
 
 /** What the work on batches needs. */
 export interface BatchWorker
-  extends Pick<Worker, 'owner' | 'benchmark' | 'ledger' | 'budget' | 'clock' | 'observe'> {
+  extends Pick<
+    Worker,
+    'owner' | 'benchmark' | 'ledger' | 'budget' | 'clock' | 'observe' | 'laneHealth'
+  > {
   readonly batches: Batches;
   readonly batchClientFor: BatchClientFor;
   /** Delivers the tasks of cells whose calls have ended. */
@@ -92,15 +95,78 @@ async function submit(
   for await (const call of worker.batches.listWaiting(batch.batchId))
     requests.push(toBatchRequest(call, lane));
   const { batchId } = batch;
+  const startedAtMs = worker.clock.monotonicMs();
   const sent = await worker
     .batchClientFor(lane)
     .submit({ lane, batchId, requests }, signal)
     .catch(toThriceError);
-  if (!(sent instanceof ThriceError)) return await accept(batch, sent, worker);
+  if (!(sent instanceof ThriceError)) {
+    worker.laneHealth.noteResponse(batch.lane, startedAtMs);
+    return await accept(batch, sent, worker);
+  }
   if (sent.class === 'internal') throw sent;
   if (!isCertainlyUnbilled(sent)) return limits.pollBaseMs;
+  if (isOfLane(sent)) return await takeBack(batch, { error: sent, startedAtMs }, worker);
   await endAll(batch, { problem: sent, costUsd: 0 }, worker);
   return undefined;
+}
+
+/** Whether an error of a whole batch says nothing about its calls: it is sent again as it is. */
+function isOfLane({ class: errorClass, code }: ThriceError): boolean {
+  if (errorClass === 'rate-limited' || errorClass === 'conflict') return true;
+  return ['connection-failed', 'model-unavailable', 'model-timeout'].includes(code);
+}
+
+/**
+ * Takes back a batch that the vendor does not have, so that it is sent again. While the lane's servers are out, that
+ * waits for their breaker.
+ */
+async function takeBack(
+  batch: SentBatch,
+  { error, startedAtMs }: { readonly error: ThriceError; readonly startedAtMs: number },
+  worker: BatchWorker,
+): Promise<number | undefined> {
+  if (!(await worker.batches.replace(batch, closedAgain(batch)))) return undefined;
+  const call = { cell: undefined, startedAtMs };
+  const diagnosis = worker.laneHealth.noteFailure(batch.lane, error, call);
+  await openBreakerFor(error, { target: batch, diagnosis }, worker);
+  if (diagnosis.outage !== undefined) return limits.outageProbeBaseMs;
+  const waitMs = error.details.retryAfterMs ?? limits.pollCapMs;
+  worker.observe({ kind: 'batch-postponed', batch, error, waitMs });
+  return waitMs;
+}
+
+/**
+ * Takes back a batch for which the vendor's queue has no room. Other batches of the group make room as they end;
+ * without any, it is for people to say what may be done.
+ */
+async function awaitRoom(
+  batch: AcceptedBatch,
+  error: ThriceError,
+  worker: BatchWorker,
+): Promise<number | undefined> {
+  const { batches } = worker;
+  if (!(await batches.replace(batch, closedAgain(batch)))) return undefined;
+  const waitMs = limits.batchPollCapMs;
+  const hasOthers = (await batches.list(batch.group)).some(
+    ({ state, lane, model }) =>
+      state === 'accepted' && lane === batch.lane && model === batch.model,
+  );
+  if (hasOthers) worker.observe({ kind: 'batch-postponed', batch, error, waitMs });
+  else await openBreakerFor(fullBatchQueue(error), { target: batch }, worker);
+  return waitMs;
+}
+
+function closedAgain({
+  batchId,
+  group,
+  lane,
+  model,
+  callCount,
+  bytes,
+}: SentBatch): Extract<Batch, { readonly state: 'closed' }> {
+  const facts = { batchId, group, lane, model, callCount, bytes };
+  return { schemaVersion: 1, state: 'closed', ...facts };
 }
 
 async function accept(
@@ -162,6 +228,7 @@ async function poll(
     return undefined;
   }
   if (state.kind === 'pending') return pollDelayMs(batch, worker);
+  if (state.problem?.class === 'rate-limited') return await awaitRoom(batch, state.problem, worker);
   if (state.problem !== undefined) {
     await endAll(batch, { problem: state.problem, costUsd: 0 }, worker);
     return undefined;
@@ -294,6 +361,7 @@ async function endAll(
 ): Promise<void> {
   const { batches } = worker;
   let page: BatchedCall[] = [];
+  let endedCount = 0;
   const endPage = async () => {
     await batches.endCalls(page);
     await worker.wake(page.map(({ cell }) => cell));
@@ -302,11 +370,13 @@ async function endAll(
   for await (const call of batches.listWaiting(batch.batchId)) {
     await settleBudget(call, costUsd, worker);
     page.push(withEnd(call, problem));
+    endedCount += 1;
     if (page.length === limits.pageSize) await endPage();
   }
   await endPage();
   await batches.remove(batch);
-  worker.observe({ kind: 'batch-ended', batch });
+  const error = problem === 'unanswered' ? undefined : problem;
+  worker.observe({ kind: 'batch-ended', batch, error, unansweredCount: endedCount });
 }
 
 async function settleBudget(

@@ -4,6 +4,7 @@ import {
   type BatchWorker,
   type CallBudget,
   cancelBatch,
+  type LaneHealth,
   ThriceError,
   toThriceError,
   type WorkerObserver,
@@ -20,6 +21,7 @@ interface BatchesInit {
   readonly order: Pick<WorkOrder, 'engine' | 'header' | 'benchmark' | 'batchClientFor'>;
   readonly queue: Pick<SqliteTaskQueue, 'wake'>;
   readonly budget: () => CallBudget | undefined;
+  readonly laneHealth: LaneHealth;
   readonly observe: WorkerObserver;
   /** Whether nothing may be sent to the lane or the model of a batch. */
   readonly isBlocked: (batch: Batch) => boolean;
@@ -117,7 +119,7 @@ export class GroupBatches {
   }
 
   get #worker(): BatchWorker {
-    const { order, queue, budget, observe, onProgress } = this.#init;
+    const { order, queue, budget, laneHealth, observe, onProgress } = this.#init;
     const { engine, benchmark, batchClientFor } = order;
     const { batches, ledger, clock, workers } = engine;
     return {
@@ -126,6 +128,7 @@ export class GroupBatches {
       batches,
       ledger,
       budget: budget(),
+      laneHealth,
       batchClientFor,
       clock,
       observe,

@@ -146,6 +146,7 @@ class WorkLoop {
       order,
       queue: this.#queue,
       budget: () => this.#budget?.calls,
+      laneHealth: this.#laneHealth,
       observe: (event) => this.#observe(event),
       isBlocked: (batch) => this.#breakers.isModelBlocked(batch),
       onProgress: () => this.#idle.wake(),
