@@ -4,8 +4,9 @@ import { gzipSync } from 'node:zlib';
 import type { BatchResult } from '@thrice/core';
 import { openBatchClients, openTransport } from '@thrice/models';
 import { describe, expect, it } from 'vitest';
-import { aLane } from '../support/builders.ts';
+import { aLane, aModelRequest } from '../support/builders.ts';
 import { collect } from '../support/collect.ts';
+import { startFailingServer } from '../support/failing-server.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { aCompletion, sendJson, startHttpServer } from '../support/http-server.ts';
 import { describeBatchClientContract, type OpenBatchClient } from './batch-client-contract.ts';
@@ -60,6 +61,22 @@ async function startEnded(
 function textOf(result: BatchResult | undefined): string | null | undefined {
   return result?.kind === 'answered' ? result.response.output.text : undefined;
 }
+
+describe('the file of a batch', () => {
+  it('that does not arrive leaves its calls unsent, as there is no batch before it', async () => {
+    await using server = await startFailingServer({ answer: (response) => response.destroy() });
+    const lane = aLane({ endpoints: [server.url] });
+    await using client = openClient(lane, undefined);
+    const request = { customId: 'a', request: aModelRequest({ lane }) };
+
+    const submitting = client.submit({ lane, batchId: 'b', requests: [request] }, never);
+
+    await expect(submitting).rejects.toMatchObject({
+      code: 'connection-failed',
+      details: { isUnsent: true },
+    });
+  });
+});
 
 describe('the lines of a result file', () => {
   it('are read however they are cut into pieces, and without a last line feed', async () => {

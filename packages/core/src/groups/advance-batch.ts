@@ -132,7 +132,8 @@ async function takeBack(
   await openBreakerFor(error, { target: batch, diagnosis }, worker);
   if (diagnosis.outage !== undefined) return limits.outageProbeBaseMs;
   const waitMs = error.details.retryAfterMs ?? limits.pollCapMs;
-  worker.observe({ kind: 'batch-postponed', batch, error, waitMs });
+  // One that its user has stopped is sent by whoever resumes the group.
+  if (error.class !== 'conflict') worker.observe({ kind: 'batch-postponed', batch, error, waitMs });
   return waitMs;
 }
 

@@ -8,10 +8,12 @@ import {
   type Lane,
   type LostBatch,
   ThriceError,
+  toThriceError,
   type VendorBatch,
 } from '@thrice/core';
 import { fieldOf, isRecord } from '../call/json-value.ts';
 import type { ModelClientInit } from '../call/lane-model-client.ts';
+import { withDetails } from '../call/map-call-error.ts';
 import type { WireProtocol } from '../call/wire-protocol.ts';
 import {
   answered,
@@ -119,11 +121,15 @@ export class FileBatchClient implements BatchClient {
     const boundary = `thrice-${randomUUID()}`;
     const headers = { 'content-type': `multipart/form-data; boundary=${boundary}` };
     const body = describeForm(boundary, `${encodeURIComponent(name)}.jsonl`, lines);
-    return await this.#requests.fetchDocument({
+    const uploaded = this.#requests.fetchDocument({
       lane,
       signal,
       timeoutMs: UPLOAD_TIMEOUT_MS,
       exchange: async ({ open }, init) => await open('/files', headers).post({ ...init, body }),
+    });
+    return await uploaded.catch((error: unknown) => {
+      // There is no batch before its file: whatever became of that, nothing is billed.
+      throw withDetails(toThriceError(error), { isUnsent: true });
     });
   }
 
