@@ -2,7 +2,7 @@ import { LocalEngine } from '@thrice/local';
 import { describe, expect, it } from 'vitest';
 import type { ConfigStatus } from '../../../packages/cli/src/engine/group-status.ts';
 import { readLocalActivity } from '../../../packages/cli/src/local/local-activity.ts';
-import { aCellTask, aGroupHeader, anOpenBreaker } from '../../support/builders.ts';
+import { aBatchedCall, aCellTask, aGroupHeader, anOpenBreaker } from '../../support/builders.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
@@ -115,7 +115,7 @@ describe('the activity of a group on this machine', () => {
     expect(activity).toEqual({
       state,
       workers: hasWorker ? 1 : 0,
-      lanes: hasTasks ? [{ lane: 'lab', left: 1, wait: null, limits: null }] : [],
+      lanes: hasTasks ? [{ lane: 'lab', left: 1, wait: null, limits: null, batches: null }] : [],
       resends: [],
     });
     expect(budget !== null).toBe('cap' in group);
@@ -133,7 +133,36 @@ describe('the activity of a group on this machine', () => {
       openBreakers: [],
     });
 
-    expect(lanes).toEqual([{ lane: 'lab', left: 1, wait: null, limits: null }]);
+    expect(lanes).toEqual([{ lane: 'lab', left: 1, wait: null, limits: null, batches: null }]);
+  });
+
+  it('counts the calls in the batches that the vendor works on, since the oldest was sent', async () => {
+    await using folder = await temporaryFolder();
+    const clock = new FakeClock();
+    using engine = new LocalEngine(folder.path, clock);
+    const room = { requestCount: 1, bytes: 1_000_000 };
+    for (const id of ['q1', 'q2', 'q3'])
+      await engine.batches.enter('demo', aBatchedCall({ id }), room);
+    const [first, second] = await engine.batches.list('demo');
+    for (const [index, batch] of [second, first].entries()) {
+      if (batch === undefined) throw new Error('expected a batch');
+      await engine.batches.replace(batch, {
+        ...batch,
+        state: 'accepted',
+        owner: 'worker-1',
+        announcedAtMs: clock.now() + index,
+        endpoint: 'http://127.0.0.1:1/v1',
+        vendorId: `batch_${index}`,
+      });
+    }
+
+    const { lanes } = await readLocalActivity(engine, {
+      header: aGroupHeader(),
+      configs: [{ ...config, notAttempted: 3 }],
+      openBreakers: [],
+    });
+
+    expect(lanes[0]?.batches).toEqual({ batches: 2, calls: 2, since: clock.toIso(clock.now()) });
   });
 
   it('shows the longest wait of the processes for each lane, as long as they work', async () => {

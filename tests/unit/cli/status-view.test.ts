@@ -31,7 +31,7 @@ const status: GroupStatus = {
       retries: 5,
     },
   ],
-  lanes: [{ lane: 'lab', left: 1, wait: null, limits: null }],
+  lanes: [{ lane: 'lab', left: 1, wait: null, limits: null, batches: null }],
   openBreakers: [],
   resends: [],
   budget: null,
@@ -69,7 +69,7 @@ describe('a status', () => {
       held: { until: '2026-01-02T03:05:00.000Z', reason: '429 slow down' },
     };
 
-    const lanes = [{ lane: 'lab', left: 1, wait: null, limits }];
+    const lanes = [{ lane: 'lab', left: 1, wait: null, limits, batches: null }];
 
     expect(renderStatus({ ...status, lanes })).toContain(
       'lane lab: 1 cell left, 57 of 60 requests/min (found), 3 of 8 calls in flight (spec), held until 2026-01-02T03:05:00.000Z',
@@ -129,13 +129,22 @@ describe('a status', () => {
 
   it('shows until when a lane waits, and why', () => {
     const wait = { until: '2026-01-02T03:05:05.000Z', reason: '429 tokens per minute' };
-    const lanes = [{ lane: 'lab', left: 1, wait, limits: null }];
+    const lanes = [{ lane: 'lab', left: 1, wait, limits: null, batches: null }];
 
     expect(
       renderStatus({ ...status, lanes })
         .split('\n')
         .at(-1),
     ).toBe('lane lab: 1 cell left, waiting until 2026-01-02T03:05:05.000Z: 429 tokens per minute');
+  });
+
+  it('shows how many calls of a lane wait in batches, and since when', () => {
+    const batches = { batches: 3, calls: 5_000, since: '2026-01-02T03:05:05.000Z' };
+    const lanes = [{ lane: 'lab', left: 5_100, wait: null, limits: null, batches }];
+
+    expect(renderStatus({ ...status, lanes })).toContain(
+      'lane lab: 5100 cells left, 5000 calls in 3 batches since 2026-01-02T03:05:05.000Z',
+    );
   });
 
   it('shows a cell that makes no progress, and why', () => {

@@ -47,6 +47,16 @@ export interface LaneStatus {
   readonly wait: Pick<LaneWait, 'until' | 'reason'> | null;
   /** What is believed of its limits, and how much of them all processes use; null for a lane without, or never used. */
   readonly limits: LaneLimitStatus | null;
+  /** The batches that the vendor works on; null without, and in a stage. */
+  readonly batches: LaneBatches | null;
+}
+
+/** The batches of a lane that its vendor works on. */
+export interface LaneBatches {
+  readonly batches: number;
+  readonly calls: number;
+  /** When the oldest was sent. */
+  readonly since: string;
 }
 
 /** A limit of a lane, and its use. */

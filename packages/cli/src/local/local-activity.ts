@@ -1,4 +1,5 @@
 import {
+  type Batch,
   type BudgetAccount,
   benchmarkOf,
   earlyExitCodes,
@@ -12,7 +13,7 @@ import * as z from 'zod';
 import { areAllBlocked } from '../engine/are-all-blocked.ts';
 import { countLeft } from '../engine/count-left.ts';
 import type { Activity, GroupCounts } from '../engine/engine.ts';
-import { areAllScored, type LaneStatus } from '../engine/group-status.ts';
+import { areAllScored, type LaneBatches, type LaneStatus } from '../engine/group-status.ts';
 import { isPublished } from '../engine/is-published.ts';
 import { readLaneLimits } from './lane-limit-status.ts';
 
@@ -84,14 +85,29 @@ function parseJson(text: string): unknown {
 async function readLanes(engine: LocalEngine, counts: GroupCounts): Promise<readonly LaneStatus[]> {
   const waits = engine.workers.waitsOfOthers(counts.header.group);
   const { lanes } = benchmarkOf(counts.header);
+  const batches = await engine.batches.list(counts.header.group);
   return await Promise.all(
     countLeft(counts).map(async ({ lane, left }) => ({
       lane,
       left,
       wait: latestWait(waits.filter(({ breakerKey }) => breakerKey === lane)),
       limits: await readLaneLimits(engine, lanes.get(lane)),
+      batches: countBatches(
+        batches.filter((batch) => batch.lane === lane),
+        engine.clock,
+      ),
     })),
   );
+}
+
+function countBatches(batches: readonly Batch[], clock: LocalEngine['clock']): LaneBatches | null {
+  const accepted = batches.filter((batch) => batch.state === 'accepted');
+  if (accepted.length === 0) return null;
+  return {
+    batches: accepted.length,
+    calls: accepted.reduce((sum, { callCount }) => sum + callCount, 0),
+    since: clock.toIso(Math.min(...accepted.map(({ announcedAtMs }) => announcedAtMs))),
+  };
 }
 
 /** What the processes wait for longest. */

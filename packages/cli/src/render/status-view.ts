@@ -2,6 +2,7 @@ import { countOf, formatDollars, type ResendNote, renderTable } from '@thrice/co
 import type {
   ConfigStatus,
   GroupStatus,
+  LaneBatches,
   LaneLimitStatus,
   LimitUse,
 } from '../engine/group-status.ts';
@@ -26,10 +27,10 @@ export interface StatusView {
 
 /** Renders the status of a group: totals, one bar per config, lanes, open breakers, and the next command. */
 export function renderStatus(status: GroupStatus, view: StatusView = {}): string {
-  const lanes = status.lanes.map(({ lane, left, wait, limits }) => {
+  const lanes = status.lanes.map(({ lane, left, wait, limits, batches }) => {
     const waiting = wait === null ? '' : `, waiting until ${wait.until}: ${wait.reason}`;
     return plainText(
-      `lane ${lane}: ${countOf(left, 'cell')} left${describeLimits(limits)}${waiting}`,
+      `lane ${lane}: ${countOf(left, 'cell')} left${describeBatches(batches)}${describeLimits(limits)}${waiting}`,
     );
   });
   const openBreakers = status.openBreakers.map((breaker) =>
@@ -68,6 +69,12 @@ function renderConfigs(configs: readonly ConfigStatus[], width: number | undefin
     ];
   });
   return renderTable(['config', '', 'done', ...counts, 'spent', ...parts], rows, 'text', width);
+}
+
+/** What the vendor works on, which whoever works on the group reads: `, 5000 calls in 3 batches since TIME`. */
+function describeBatches(batches: LaneBatches | null): string {
+  if (batches === null) return '';
+  return `, ${countOf(batches.calls, 'call')} in ${countOf(batches.batches, 'batch', 'batches')} since ${batches.since}`;
 }
 
 /** What is known of a lane's limits, with its use: `, 57 of 60 requests/min (found)`. */

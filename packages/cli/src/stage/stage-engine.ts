@@ -51,6 +51,7 @@ export async function readStageActivity(
     countLeft({ header, configs }).map(async (each) => ({
       ...each,
       wait: null,
+      batches: null,
       limits: await readPaceLimits(stage, each.lane),
     })),
   );
