@@ -78,6 +78,34 @@ describe('the file of a batch', () => {
   });
 });
 
+describe('the results of a batch', () => {
+  it('are unknown to OpenAI once their file is deleted', async () => {
+    const error = { message: 'No such File object: file-1', type: 'invalid_request_error' };
+    await using server = await startEnded((response) => {
+      sendJson(response, { error }, { status: 404 });
+    });
+
+    await expect(collect(server.results())).rejects.toMatchObject({ code: 'unknown-response' });
+  });
+
+  it('are unknown to Anthropic once it has archived them', async () => {
+    const batch = {
+      id: 'msgbatch_1',
+      processing_status: 'ended',
+      archived_at: '2026-01-02T03:04:05Z',
+      results_url: null,
+    };
+    await using server = await startHttpServer((response) => sendJson(response, batch));
+    const lane = aLane({ protocol: 'anthropic', endpoints: [server.url] });
+    await using client = openClient(lane, undefined);
+    const named = { endpoint: server.url, vendorId: 'msgbatch_1' };
+
+    const results = collect(client.results(lane, named, never));
+
+    await expect(results).rejects.toMatchObject({ code: 'unknown-response' });
+  });
+});
+
 describe('the lines of a result file', () => {
   it('are read however they are cut into pieces, and without a last line feed', async () => {
     const text = `${answerOf('a', 'é')}\r\n\n${answerOf('b')}`;

@@ -74,7 +74,10 @@ async function openAccepted() {
             if (answer instanceof ThriceError) throw answer;
             return answer;
           };
-          return { ...emptyClient, poll: respond };
+          const results = () => {
+            throw anError('unknown-response');
+          };
+          return { ...emptyClient, poll: respond, results };
         },
         wake: async (cells) => void woken.push(...cells.map(({ id }) => id)),
         isGone: () => false,
@@ -153,6 +156,21 @@ describe('a batch for which the queue of its vendor has no room', () => {
     expect(await batches.list(group)).toMatchObject([{ state: 'closed' }]);
     expect(await batches.findCall(call.cell, call.place.step)).toMatchObject({ state: 'waiting' });
     expect(await budgets.listOpen(group)).toHaveLength(1);
+  });
+});
+
+describe('a batch whose results its vendor does not keep any more', () => {
+  it('counts at its worst case, and its calls go to the next one', async () => {
+    const { batches, budgets, poll, call, woken } = await openAccepted();
+
+    await poll({ kind: 'ended', problem: undefined });
+
+    expect(await batches.list(group)).toEqual([]);
+    expect(await batches.findCall(call.cell, call.place.step)).toMatchObject({
+      state: 'unanswered',
+    });
+    expect(woken).toEqual([call.cell.id]);
+    expect(await budgets.listKept(group)).toMatchObject([{ callId: call.callId }]);
   });
 });
 

@@ -248,7 +248,11 @@ async function finish(
     const results = worker.batchClientFor(lane).results(lane, batch, signal);
     await recordResults(batch, results, worker);
   } catch (thrown) {
-    return await postpone(batch, toThriceError(thrown), worker);
+    const error = toThriceError(thrown);
+    if (error.code !== 'unknown-response') return await postpone(batch, error, worker);
+    // What it has answered is paid for, and gone.
+    await endAll(batch, { problem: 'unanswered', costUsd: null }, worker);
+    return undefined;
   }
   await endAll(batch, { problem: 'unanswered', costUsd: 0 }, worker);
   return undefined;

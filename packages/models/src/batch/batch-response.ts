@@ -79,3 +79,9 @@ export function notEnded(): ThriceError {
     message: 'expected a batch that has ended, received one that has not',
   });
 }
+
+/** The error of asking for results that the vendor keeps no longer. */
+export function resultsGone(): ThriceError {
+  const message = 'the vendor does not keep the results of the batch any more';
+  return new ThriceError({ code: 'unknown-response', message });
+}

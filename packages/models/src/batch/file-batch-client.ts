@@ -14,6 +14,7 @@ import {
 import { fieldOf, isRecord } from '../call/json-value.ts';
 import type { ModelClientInit } from '../call/lane-model-client.ts';
 import { withDetails } from '../call/map-call-error.ts';
+import { mapNotFound } from '../call/map-not-found.ts';
 import type { WireProtocol } from '../call/wire-protocol.ts';
 import {
   answered,
@@ -97,7 +98,8 @@ export class FileBatchClient implements BatchClient {
       const id = fieldOf(raw, field);
       if (!isSafeName(id)) continue;
       const path = `/files/${encodeURIComponent(id)}/content`;
-      yield* this.#requests.fetchResults({ lane, endpoint, signal, path, readLine });
+      const lines = this.#requests.fetchResults({ lane, endpoint, signal, path, readLine });
+      yield* orGone(lines, id);
     }
   }
 
@@ -144,6 +146,18 @@ export class FileBatchClient implements BatchClient {
     if (!isEnded(raw)) return { kind: 'pending' };
     if (status !== 'failed') return { kind: 'ended', problem: undefined };
     return { kind: 'ended', problem: readProblem(raw, this.#requests.nowMs) };
+  }
+}
+
+/** A file of results that the vendor does not know has been deleted. */
+async function* orGone(
+  results: AsyncIterable<BatchResult>,
+  fileId: string,
+): AsyncGenerator<BatchResult> {
+  try {
+    yield* results;
+  } catch (error) {
+    throw mapNotFound(toThriceError(error), fileId);
   }
 }
 

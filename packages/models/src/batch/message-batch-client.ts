@@ -17,6 +17,7 @@ import {
   type ResultContext,
   readName,
   refused,
+  resultsGone,
   unreadableBatch,
 } from './batch-response.ts';
 import { gatherLines } from './gather-lines.ts';
@@ -76,7 +77,7 @@ export class MessageBatchClient implements BatchClient {
     for await (const { endpoint, raw } of this.#requests.listBatches({ lane, signal, ...LIST })) {
       if (Date.parse(String(fieldOf(raw, 'created_at'))) < lost.sentAtMs - CLOCK_SKEW_MS) break;
       const batch = { endpoint, vendorId: readName(raw) };
-      if (lost.others.has(batch.vendorId) || countRequests(raw) !== lost.customIds.size) continue;
+      if (!mayBe(lost, raw)) continue;
       if (readState(raw).kind === 'pending') isUnclear = true;
       else if (await this.#hasResultOf(lost, { lane, batch, signal })) return batch;
     }
@@ -106,9 +107,11 @@ export class MessageBatchClient implements BatchClient {
 
   /** The key goes to the lane's endpoint, not to the URL that the batch names. */
   async *results(lane: Lane, batch: VendorBatch, signal: AbortSignal): AsyncGenerator<BatchResult> {
-    const state = await this.poll(lane, batch, signal);
-    if (state.kind !== 'ended') throw notEnded();
     const { endpoint } = batch;
+    const about = { lane, batch, signal, path: pathOf(batch), method: 'get' } as const;
+    const raw = await this.#requests.fetchAbout(about);
+    if (readState(raw).kind !== 'ended') throw notEnded();
+    if (isArchived(raw)) throw resultsGone();
     const path = `${pathOf(batch)}/results`;
     yield* this.#requests.fetchResults({ lane, endpoint, signal, path, readLine });
   }
@@ -116,6 +119,19 @@ export class MessageBatchClient implements BatchClient {
 
 function pathOf({ vendorId }: VendorBatch): string {
   return `${PATH}/${encodeURIComponent(vendorId)}`;
+}
+
+/**
+ * Whether the results of a batch are gone: they are kept for 29 days, the batch for longer.
+ *
+ * @see https://platform.claude.com/docs/en/api/retrieving-message-batches (2026-11), `archived_at`
+ */
+function isArchived(raw: unknown): boolean {
+  return typeof fieldOf(raw, 'archived_at') === 'string';
+}
+
+function mayBe({ others, customIds }: LostBatch, raw: unknown): boolean {
+  return !others.has(readName(raw)) && countRequests(raw) === customIds.size && !isArchived(raw);
 }
 
 /** How many requests a batch has, whatever has become of them. */
