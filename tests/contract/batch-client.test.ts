@@ -78,6 +78,24 @@ describe('the file of a batch', () => {
   });
 });
 
+describe('a server without a batch interface', () => {
+  it.each(['chat', 'anthropic'] as const)('is said to have none, over %s', async (protocol) => {
+    await using server = await startFailingServer({
+      answer: (response) => sendJson(response, { detail: 'Not Found' }, { status: 404 }),
+    });
+    const lane = aLane({ protocol, endpoints: [server.url] });
+    await using client = openClient(lane, undefined);
+    const request = { customId: 'a', request: aModelRequest({ lane, maxTokens: 5 }) };
+
+    const submitting = client.submit({ lane, batchId: 'b', requests: [request] }, never);
+
+    await expect(submitting).rejects.toMatchObject({
+      code: 'endpoint-unreachable',
+      message: '404 Not Found; no batch interface is there: correct base_url, or leave batch out',
+    });
+  });
+});
+
 describe('the results of a batch', () => {
   it('are unknown to OpenAI once their file is deleted', async () => {
     const error = { message: 'No such File object: file-1', type: 'invalid_request_error' };

@@ -85,3 +85,14 @@ export function resultsGone(): ThriceError {
   const message = 'the vendor does not keep the results of the batch any more';
   return new ThriceError({ code: 'unknown-response', message });
 }
+
+/** Says of a server that does not know the path of a submission what it lacks. */
+export function explainNotFound(error: ThriceError): ThriceError {
+  const { code, message, details } = error;
+  if (code !== 'endpoint-unreachable' || details.status !== 404) return error;
+  return new ThriceError({
+    code,
+    message: `${message}; no batch interface is there: correct base_url, or leave batch out`,
+    details,
+  });
+}

@@ -18,6 +18,7 @@ import { mapNotFound } from '../call/map-not-found.ts';
 import type { WireProtocol } from '../call/wire-protocol.ts';
 import {
   answered,
+  explainNotFound,
   isSafeName,
   mapRefusal,
   notEnded,
@@ -131,7 +132,7 @@ export class FileBatchClient implements BatchClient {
     });
     return await uploaded.catch((error: unknown) => {
       // There is no batch before its file: whatever became of that, nothing is billed.
-      throw withDetails(toThriceError(error), { isUnsent: true });
+      throw withDetails(explainNotFound(toThriceError(error)), { isUnsent: true });
     });
   }
 

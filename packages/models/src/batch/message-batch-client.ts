@@ -1,18 +1,20 @@
-import type {
-  BatchClient,
-  BatchLimits,
-  BatchResult,
-  BatchState,
-  BatchSubmission,
-  Lane,
-  LostBatch,
-  VendorBatch,
+import {
+  type BatchClient,
+  type BatchLimits,
+  type BatchResult,
+  type BatchState,
+  type BatchSubmission,
+  type Lane,
+  type LostBatch,
+  toThriceError,
+  type VendorBatch,
 } from '@thrice/core';
 import { fieldOf } from '../call/json-value.ts';
 import type { ModelClientInit } from '../call/lane-model-client.ts';
 import type { WireProtocol } from '../call/wire-protocol.ts';
 import {
   answered,
+  explainNotFound,
   notEnded,
   type ResultContext,
   readName,
@@ -58,11 +60,14 @@ export class MessageBatchClient implements BatchClient {
       params: this.#protocol.describeRequest({ ...request, isStreamed: false }),
     });
     const body = `{"requests":[${gatherLines(requests, this.limits, describe, ',')}]}`;
-    const { endpoint, raw } = await this.#requests.fetchDocument({
+    const submitted = this.#requests.fetchDocument({
       lane,
       signal,
       timeoutMs: UPLOAD_TIMEOUT_MS,
       exchange: async ({ open }, init) => await open(PATH).post({ ...init, body }),
+    });
+    const { endpoint, raw } = await submitted.catch((error: unknown) => {
+      throw explainNotFound(toThriceError(error));
     });
     return { endpoint, vendorId: readName(raw) };
   }
