@@ -24,8 +24,6 @@ export async function reconcileBudget(
   await recoverReservations(group, {
     budgets,
     ledger,
-    // A stage sends no batches.
-    batches: { findCall: async () => await Promise.resolve(undefined) },
     isOver: ({ untilMs }) => untilMs <= nowMs,
     // What this warns of is told from the accounts.
     settle: async (call, costUsd) =>
