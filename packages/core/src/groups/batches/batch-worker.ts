@@ -1,0 +1,74 @@
+import { openBreakerFor } from '../../cells/cell-breakers.ts';
+import type { Worker } from '../../cells/worker.ts';
+import type { Batch, SentBatch } from '../../domain/batch.ts';
+import type { Lane } from '../../domain/benchmark.ts';
+import type { CellKey } from '../../domain/cell.ts';
+import { ThriceError } from '../../errors.ts';
+import { limits } from '../../limits.ts';
+import type { BatchClientFor } from '../../ports/batch-client.ts';
+import type { Batches } from '../../ports/batches.ts';
+
+/** What the work on batches needs. */
+export interface BatchWorker
+  extends Pick<
+    Worker,
+    'owner' | 'benchmark' | 'ledger' | 'budget' | 'clock' | 'observe' | 'laneHealth'
+  > {
+  readonly batches: Batches;
+  readonly batchClientFor: BatchClientFor;
+  /** Delivers the tasks of cells whose calls have ended. */
+  readonly wake: (cells: readonly CellKey[]) => Promise<void>;
+  /** Whether a worker has ended, so that another looks after its batches. */
+  readonly isGone: (owner: string) => boolean;
+}
+
+/** Returns the batch as this worker's; undefined while another looks after it. */
+export async function takeOver<Sent extends SentBatch>(
+  batch: Sent,
+  { owner, batches, isGone }: BatchWorker,
+): Promise<Sent | undefined> {
+  if (batch.owner === owner) return batch;
+  if (!isGone(batch.owner)) return undefined;
+  const own = { ...batch, owner };
+  return (await batches.replace(batch, own)) ? own : undefined;
+}
+
+/** The batch as it was before it was sent. */
+export function closedAgain({
+  batchId,
+  group,
+  lane,
+  model,
+  callCount,
+  bytes,
+}: SentBatch): Extract<Batch, { readonly state: 'closed' }> {
+  const facts = { batchId, group, lane, model, callCount, bytes };
+  return { schemaVersion: 1, state: 'closed', ...facts };
+}
+
+/** Asks again later. What is wrong with the lane blocks it, so that people learn of it. */
+export async function postpone(
+  batch: SentBatch,
+  error: ThriceError,
+  worker: BatchWorker,
+): Promise<number> {
+  if (error.class === 'internal') throw error;
+  await openBreakerFor(error, { target: batch }, worker);
+  return Math.max(error.details.retryAfterMs ?? 0, pollDelayMs(batch, worker));
+}
+
+/** A tenth of the time that the batch has taken so far, so that polling adds no more than that. */
+export function pollDelayMs({ announcedAtMs }: SentBatch, { clock }: BatchWorker): number {
+  const ageMs = clock.now() - announcedAtMs;
+  return Math.min(limits.batchPollCapMs, Math.max(limits.pollBaseMs, ageMs / 10));
+}
+
+/** The lane of a batch, as the benchmark describes it. */
+export function laneOf({ lane: name }: Batch, { benchmark }: BatchWorker): Lane {
+  const lane = benchmark.lanes.get(name);
+  if (lane !== undefined) return lane;
+  throw new ThriceError({
+    code: 'invariant-violated',
+    message: `a batch is for lane "${name}", which the benchmark does not have`,
+  });
+}

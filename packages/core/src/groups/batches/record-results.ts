@@ -1,0 +1,74 @@
+import { commitBatched } from '../../cells/commit-batched.ts';
+import type { AcceptedBatch, BatchedCall, WaitingCall } from '../../domain/batch.ts';
+import { assertNever } from '../../errors.ts';
+import { limits } from '../../limits.ts';
+import type { BatchResult } from '../../ports/batch-client.ts';
+import type { BatchWorker } from './batch-worker.ts';
+import { type NoAnswer, settleBudget, withEnd } from './end-calls.ts';
+
+/** Records the results of a batch, a page at a time. */
+export async function recordResults(
+  batch: AcceptedBatch,
+  results: AsyncIterable<BatchResult>,
+  worker: BatchWorker,
+): Promise<void> {
+  let page: BatchResult[] = [];
+  for await (const result of results) {
+    page.push(result);
+    if (page.length < limits.pageSize) continue;
+    await recordPage(batch, page, worker);
+    page = [];
+  }
+  await recordPage(batch, page, worker);
+}
+
+/** A call is removed, or marked as ended, only once its answer is in the journal and its task is on the way. */
+async function recordPage(
+  batch: AcceptedBatch,
+  page: readonly BatchResult[],
+  worker: BatchWorker,
+): Promise<void> {
+  const { batches } = worker;
+  const ids = page.map(({ customId }) => customId);
+  const calls = await batches.readCalls(batch.batchId, ids);
+  const answered: BatchedCall[] = [];
+  const ended: BatchedCall[] = [];
+  const again: BatchedCall[] = [];
+  await Promise.all(
+    page.map(async (result) => {
+      const call = calls.get(result.customId);
+      if (call === undefined) return;
+      // An earlier reader has ended it, and may have died before it delivered the task.
+      if (call.state !== 'waiting') again.push(call);
+      else {
+        const problem = await recordResult(batch, call, result, worker);
+        if (problem === undefined) answered.push(call);
+        else ended.push(withEnd(call, problem));
+      }
+    }),
+  );
+  await batches.endCalls(ended);
+  await worker.wake([...answered, ...ended, ...again].map(({ cell }) => cell));
+  await batches.removeCalls(answered);
+}
+
+async function recordResult(
+  { announcedAtMs }: AcceptedBatch,
+  call: WaitingCall,
+  result: BatchResult,
+  worker: BatchWorker,
+): Promise<NoAnswer | undefined> {
+  switch (result.kind) {
+    case 'answered':
+      return await commitBatched(call, result.response, announcedAtMs, worker);
+    case 'refused':
+      await settleBudget(call, 0, worker);
+      return result.error;
+    case 'expired':
+    case 'canceled':
+      await settleBudget(call, 0, worker);
+      return 'unanswered';
+    default:
+      return assertNever(result);
+  }
+}
