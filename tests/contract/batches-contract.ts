@@ -21,7 +21,8 @@ export function describeBatchesContract(name: string, open: () => Promise<Batche
   const enterAll = async (batches: Batches, count: number) => {
     const calls: WaitingCall[] = [];
     for (let index = 0; index < count; index += 1) {
-      calls.push(await batches.enter('demo', aBatchedCall({ id: `q${index}` }), room));
+      const call = aBatchedCall({ id: `q${index}`, enteredAtMs: index });
+      calls.push(await batches.enter('demo', call, room));
     }
     return calls;
   };
@@ -35,7 +36,14 @@ export function describeBatchesContract(name: string, open: () => Promise<Batche
 
       expect(second?.batchId).toBe(first?.batchId);
       expect(await other.list('demo')).toMatchObject([
-        { state: 'gathering', lane: 'lab', model: 'm', callCount: 2, group: 'demo' },
+        {
+          state: 'gathering',
+          lane: 'lab',
+          model: 'm',
+          callCount: 2,
+          group: 'demo',
+          enteredAtMs: 1,
+        },
       ]);
       expect(await other.findCall(aBatchedCall({ id: 'q1' }).cell, 'answer')).toEqual(second);
       expect(await other.findCall(aBatchedCall({ id: 'q1' }).cell, 'judge-1')).toBeUndefined();
@@ -70,6 +78,28 @@ export function describeBatchesContract(name: string, open: () => Promise<Batche
         'closed',
         'gathering',
       ]);
+    });
+
+    it('close as they were read, unless another call has entered since', async () => {
+      await using stores = await open();
+      const { batches, other } = stores;
+      await enterAll(batches, 1);
+      const [read] = await batches.list('demo');
+      if (read?.state !== 'gathering') throw new Error('expected a batch that gathers calls');
+      await other.enter('demo', aBatchedCall({ id: 'late', enteredAtMs: 7 }), room);
+
+      const isReplaced = await batches.replace(read, { ...read, state: 'closed' });
+      const [later] = await batches.list('demo');
+      if (later?.state !== 'gathering') throw new Error('expected a batch that gathers calls');
+      const closed: Batch = { ...later, state: 'closed' };
+      const isReplacedLater = await batches.replace(later, closed);
+      const next = await other.enter('demo', aBatchedCall({ id: 'next' }), room);
+
+      expect([isReplaced, isReplacedLater]).toEqual([false, true]);
+      expect(later).toMatchObject({ callCount: 2, enteredAtMs: 7 });
+      expect(next.batchId).not.toBe(closed.batchId);
+      const listed = await other.list('demo');
+      expect(listed).toMatchObject([closed, { state: 'gathering', batchId: next.batchId }]);
     });
 
     it('keep the calls of groups, lanes and models apart', async () => {
@@ -138,7 +168,7 @@ export function describeBatchesContract(name: string, open: () => Promise<Batche
       await using stores = await open();
       const { batches } = stores;
       const all = { requestCount: 2_000, bytes: 1e9 };
-      const ids = Array.from({ length: 1_100 }, (_, index) => `q${index}`);
+      const ids = Array.from({ length: 600 }, (_, index) => `q${index}`);
       const entered = await Promise.all(
         ids.map((id) => batches.enter('demo', aBatchedCall({ id }), all)),
       );

@@ -198,6 +198,7 @@ export function aBatchedCall(
     readonly lane?: string;
     readonly model?: string;
     readonly messages?: NewBatchedCall['request']['messages'];
+    readonly enteredAtMs?: number;
   } = {},
 ): NewBatchedCall {
   const { id = 'q1', callId = `call-${id}`, lane = 'lab', model = 'm' } = parts;
@@ -206,6 +207,7 @@ export function aBatchedCall(
     schemaVersion: 1,
     callId,
     cell: aCellKey({ id }),
+    question: { key: 'questions/q.jsonl', offset: 0, length: 1 },
     place: { step, fingerprint, sample, position, generation, failedAttempts },
     insteadOf: [],
     request: {
@@ -225,7 +227,7 @@ export function aBatchedCall(
       reasoningEffort: undefined,
       extraBody: undefined,
     },
-    enteredAtMs: 0,
+    enteredAtMs: parts.enteredAtMs ?? 0,
   };
 }
 

@@ -39,7 +39,9 @@ export class FakeBatches implements Batches {
     const callCount = (batch?.callCount ?? 0) + 1;
     const state = callCount < limits.requestCount ? 'gathering' : 'closed';
     const all = (batch?.bytes ?? 0) + bytes;
-    const facts = { schemaVersion: 1, batchId, group, lane, model, callCount, bytes: all } as const;
+    const { enteredAtMs } = call;
+    const counts = { callCount, bytes: all, enteredAtMs };
+    const facts = { schemaVersion: 1, batchId, group, lane, model, ...counts } as const;
     this.#batches.set(batchId, { ...facts, state });
     const waiting: WaitingCall = { ...call, state: 'waiting', batchId };
     this.#calls.set(name, waiting);

@@ -8,6 +8,7 @@ export {
 } from './client-config.ts';
 export { readMessageAges } from './cloudwatch/message-ages.ts';
 export { DynamoActiveGroups } from './dynamo/dynamo-active-groups.ts';
+export { DynamoBatches } from './dynamo/dynamo-batches.ts';
 export { DynamoBudgets } from './dynamo/dynamo-budgets.ts';
 export { DynamoCallPool } from './dynamo/dynamo-call-pool.ts';
 export { DynamoGroupRecords } from './dynamo/dynamo-group-records.ts';

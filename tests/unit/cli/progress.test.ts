@@ -325,6 +325,7 @@ describe('progress with batches', () => {
     model: 'm',
     callCount: 4,
     bytes: 400,
+    enteredAtMs: 0,
   };
   const error = anError('model-rate-limited');
   const name = 'batch 01234567 of 4 calls to lab/m';

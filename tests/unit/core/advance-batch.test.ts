@@ -79,7 +79,7 @@ async function openAccepted() {
           };
           return { ...emptyClient, poll: respond, results };
         },
-        wake: async (cells) => void woken.push(...cells.map(({ id }) => id)),
+        wake: async (ended) => void woken.push(...ended.map(({ cell }) => cell.id)),
         isGone: () => false,
       },
       new AbortController().signal,

@@ -313,7 +313,7 @@ export function cellPartitions(
  *
  * @see https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/throttling-key-range-limit-exceeded-mitigation.html (2026-11)
  */
-function cellPartition({ run, config, id }: CellKey): string {
+export function cellPartition({ run, config, id }: CellKey): string {
   return `${run}#${config}#${partOf(id)}`;
 }
 

@@ -3,6 +3,7 @@ import type { Lane } from '../domain/benchmark.ts';
 import { breakersFor, type OpenBreaker } from '../domain/breaker.ts';
 import type { JournalPlace } from '../domain/call.ts';
 import type { CellKey } from '../domain/cell.ts';
+import type { QuestionRange } from '../domain/cell-task.ts';
 import { groupOfRun } from '../domain/group.ts';
 import { type ErrorDetails, ThriceError, toThriceError } from '../errors.ts';
 import { batchLimits, limits } from '../limits.ts';
@@ -19,6 +20,7 @@ type Refusal = Extract<BatchedCall, { readonly state: 'refused' }>['refusal'];
 /** What a call that goes through a batch needs. */
 export interface BatchedCallInit {
   readonly key: CellKey;
+  readonly question: QuestionRange;
   readonly option: CallOption;
   /** That of the request. */
   readonly lane: Lane;
@@ -71,7 +73,7 @@ async function refuse(
 }
 
 async function enter(
-  { key, option, place, worker }: BatchedCallInit,
+  { key, question, option, place, worker }: BatchedCallInit,
   batches: Batches,
 ): Promise<CallOutcome | PassedOverCall> {
   const { step, request, insteadOf } = option;
@@ -93,6 +95,7 @@ async function enter(
     schemaVersion: 1,
     callId,
     cell: key,
+    question,
     place,
     insteadOf,
     request,

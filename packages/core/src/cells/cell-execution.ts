@@ -9,6 +9,7 @@ import {
   totalCost,
 } from '../domain/call.ts';
 import type { Attempt, CellKey, CellRecord, CellResult } from '../domain/cell.ts';
+import type { QuestionRange } from '../domain/cell-task.ts';
 import { groupOfRun } from '../domain/group.ts';
 import { rateLimitsOf } from '../domain/lane-pace.ts';
 import type { Question } from '../domain/question.ts';
@@ -53,6 +54,7 @@ type AnswerMove = Extract<SolverMove, { readonly kind: 'answer' }>;
  */
 export class CellExecution {
   readonly #key: CellKey;
+  readonly #question: QuestionRange;
   readonly #config: Config;
   readonly #solver: Solver;
   readonly #worker: Worker;
@@ -76,6 +78,7 @@ export class CellExecution {
 
   constructor(init: {
     readonly key: CellKey;
+    readonly question: QuestionRange;
     readonly config: Config;
     readonly solver: Solver;
     readonly worker: Worker;
@@ -85,6 +88,7 @@ export class CellExecution {
     readonly lease: HeldLease;
   }) {
     this.#key = init.key;
+    this.#question = init.question;
     this.#config = init.config;
     this.#solver = init.solver;
     this.#worker = init.worker;
@@ -252,6 +256,7 @@ export class CellExecution {
   async #callInBatch(move: CallOption): Promise<CallOutcome | PassedOverCall | undefined> {
     return await callInBatch({
       key: this.#key,
+      question: this.#question,
       option: move,
       lane: this.#laneOf(move.request),
       place: this.#place(),

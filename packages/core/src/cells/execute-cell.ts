@@ -40,9 +40,11 @@ export async function executeCell(delivery: Delivery, worker: Worker): Promise<S
 
   using lease = worker.heartbeat.hold(key, delivery);
   const { cell, isFirst } = claim;
-  const execution = new CellExecution({ key, config, solver, worker, cell, isFirst, lease });
+  const { question } = delivery.task;
+  const init = { key, question, config, solver, worker, cell, isFirst, lease };
+  const execution = new CellExecution(init);
   try {
-    return await execution.run(await readQuestion(worker.blobs, delivery.task.question));
+    return await execution.run(await readQuestion(worker.blobs, question));
   } catch (thrown) {
     return await execution.abort(toThriceError(thrown));
   }

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { reasoningEffortSchema } from './benchmark-spec.ts';
 import { cellStepSchema, journalPlaceSchema, passedOverSchema } from './call.ts';
+import { questionRangeSchema } from './cell-task.ts';
 import { errorCodeSchema } from './error-code.ts';
 import { messageSchema } from './message.ts';
 
@@ -14,6 +15,8 @@ const facts = {
   callCount: z.int().min(1),
   /** Of the requests, as they are stored. */
   bytes: z.int().min(0),
+  /** When the latest call entered it, ms since 1970. */
+  enteredAtMs: z.number(),
 };
 
 const announcement = {
@@ -97,6 +100,8 @@ const callFacts = {
   /** Identifies the request in its batch, and among all requests for its step. The vendor is told. */
   callId: z.string(),
   cell: cellStepSchema.omit({ step: true }),
+  /** Where the question of the cell is stored: with the place, all that its task needs. */
+  question: questionRangeSchema,
   /** Of its answer. */
   place: journalPlaceSchema,
   insteadOf: z.array(passedOverSchema).readonly(),

@@ -45,6 +45,7 @@ export class SqliteBatches implements Batches {
       model: call.request.model,
       callCount,
       bytes: (batch?.bytes ?? 0) + bytes,
+      enteredAtMs: call.enteredAtMs,
     };
     this.#write(grown);
     const waiting: WaitingCall = { ...call, state: 'waiting', batchId: grown.batchId };

@@ -132,8 +132,8 @@ export class GroupBatches {
       batchClientFor,
       clock,
       observe,
-      wake: async (cells) => {
-        await queue.wake(cells);
+      wake: async (ended) => {
+        await queue.wake(ended.map(({ cell }) => cell));
         // They may enter another batch.
         this.#isNothingEntering = false;
         onProgress();

@@ -1,8 +1,7 @@
 import { openBreakerFor } from '../../cells/cell-breakers.ts';
 import type { Worker } from '../../cells/worker.ts';
-import type { Batch, SentBatch } from '../../domain/batch.ts';
+import type { Batch, BatchedCall, SentBatch } from '../../domain/batch.ts';
 import type { Lane } from '../../domain/benchmark.ts';
-import type { CellKey } from '../../domain/cell.ts';
 import { ThriceError } from '../../errors.ts';
 import { limits } from '../../limits.ts';
 import type { BatchClientFor } from '../../ports/batch-client.ts';
@@ -16,8 +15,8 @@ export interface BatchWorker
   > {
   readonly batches: Batches;
   readonly batchClientFor: BatchClientFor;
-  /** Delivers the tasks of cells whose calls have ended. */
-  readonly wake: (cells: readonly CellKey[]) => Promise<void>;
+  /** Has the tasks of cells delivered whose calls have ended. */
+  readonly wake: (ended: readonly BatchedCall[]) => Promise<void>;
   /** Whether a worker has ended, so that another looks after its batches. */
   readonly isGone: (owner: string) => boolean;
 }
@@ -41,8 +40,9 @@ export function closedAgain({
   model,
   callCount,
   bytes,
+  enteredAtMs,
 }: SentBatch): Extract<Batch, { readonly state: 'closed' }> {
-  const facts = { batchId, group, lane, model, callCount, bytes };
+  const facts = { batchId, group, lane, model, callCount, bytes, enteredAtMs };
   return { schemaVersion: 1, state: 'closed', ...facts };
 }
 

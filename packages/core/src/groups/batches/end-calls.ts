@@ -22,7 +22,7 @@ export async function endAll(
   let endedCount = 0;
   const endPage = async () => {
     await batches.endCalls(page);
-    await worker.wake(page.map(({ cell }) => cell));
+    await worker.wake(page);
     page = [];
   };
   for await (const call of batches.listWaiting(batch.batchId)) {

@@ -48,7 +48,7 @@ async function recordPage(
     }),
   );
   await batches.endCalls(ended);
-  await worker.wake([...answered, ...ended, ...again].map(({ cell }) => cell));
+  await worker.wake([...answered, ...ended, ...again]);
   await batches.removeCalls(answered);
 }
 
