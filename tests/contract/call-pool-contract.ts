@@ -282,8 +282,25 @@ export function describeCallPoolContract(name: string, openPool: OpenCallPool): 
           fingerprint: id.padEnd(64, 'f'),
           sample: 1,
           buyer: { ...first, id },
+          place: expect.any(String) as string,
         })),
       );
+    });
+
+    it('continues a list behind any of its calls, also for another process', async () => {
+      await using store = await open();
+      for (const id of Array.from({ length: 40 }, (_, index) => `q${index}`)) {
+        for (const step of ['answer', 'judge'])
+          await store.ledger.commitCall({ ...first, id }, aJournalEntry({ step }));
+      }
+      const all = await collect(store.pool.listPurchases(first.run, first.config));
+
+      const rests = await Promise.all(
+        all.map(({ place }) => collect(store.other.listPurchases(first.run, first.config, place))),
+      );
+
+      expect(all).toHaveLength(80);
+      expect(rests).toEqual(all.map((_, index) => all.slice(index + 1)));
     });
   });
 }

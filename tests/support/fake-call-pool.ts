@@ -56,9 +56,16 @@ export class FakeCallPool implements CallPool {
     }
   }
 
-  async *listPurchases(run: string, config: string): ReturnType<CallPool['listPurchases']> {
-    for (const { buyer, entry } of this.#ledger.entriesOf(run, config)) {
-      yield { fingerprint: entry.fingerprint, sample: entry.sample, buyer };
+  async *listPurchases(
+    run: string,
+    config: string,
+    after = '0',
+  ): ReturnType<CallPool['listPurchases']> {
+    const purchases = this.#ledger.entriesOf(run, config);
+    for (const [index, { buyer, entry }] of purchases.entries()) {
+      if (index < Number(after)) continue;
+      const { fingerprint, sample } = entry;
+      yield { fingerprint, sample, buyer, place: String(index + 1) };
     }
   }
 

@@ -1,6 +1,12 @@
-import { type DiscardedCall, type JournalEntry, journalEntrySchema } from '@thrice/core';
+import {
+  type CellStep,
+  type DiscardedCall,
+  type JournalEntry,
+  journalEntrySchema,
+} from '@thrice/core';
 import {
   CALL_PREFIX,
+  callItemKey,
   cellPartitions,
   DISCARDED_PREFIX,
   discardedItemSchema,
@@ -29,10 +35,22 @@ export class CallItems {
     for (const pk of cellPartitions(run, config)) yield* this.listDiscarded(pk);
   }
 
-  /** Lists the calls of a config in a run that answer their steps. */
-  async *listAnswers(run: string, config: string): AsyncIterable<CellCall> {
-    for (const pk of cellPartitions(run, config)) {
-      for await (const item of this.#table.query(pk, { prefix: CALL_PREFIX })) {
+  /**
+   * Lists the calls of a config in a run that answer their steps, by partition and sort key.
+   *
+   * @param after - Only those behind this one. @default all
+   */
+  async *listAnswers(
+    run: string,
+    config: string,
+    after?: Pick<CellStep, 'id' | 'step'>,
+  ): AsyncIterable<CellCall> {
+    const last = after && callItemKey({ run, config, id: after.id }, after.step);
+    const partitions = cellPartitions(run, config);
+    const first = last === undefined ? 0 : partitions.indexOf(last.pk);
+    for (const pk of partitions.slice(first)) {
+      const behind = pk === last?.pk ? last.sk : undefined;
+      for await (const item of this.#table.query(pk, { prefix: CALL_PREFIX, after: behind })) {
         const entry = await this.parse(item);
         const id = String(item['sk']).slice(CALL_PREFIX.length, -`#${entry.step}`.length);
         yield { id, entry };

@@ -28,6 +28,9 @@ const MAX_REFUSALS = 10;
 /** Concurrent writes of purchases. */
 const MAX_CONCURRENT_REQUESTS = 16;
 
+/** Where a call stands among those of its config in its run. */
+const placeSchema = cellStepSchema.pick({ id: true, step: true });
+
 /**
  * The calls that cells share, in the ledger's table.
  *
@@ -104,10 +107,20 @@ export class DynamoCallPool implements CallPool {
     });
   }
 
-  async *listPurchases(run: string, config: string): ReturnType<CallPool['listPurchases']> {
-    for await (const { id, entry } of this.#on.calls.listAnswers(run, config)) {
+  async *listPurchases(
+    run: string,
+    config: string,
+    after?: string,
+  ): ReturnType<CallPool['listPurchases']> {
+    const from = after === undefined ? undefined : placeSchema.parse(JSON.parse(after));
+    for await (const { id, entry } of this.#on.calls.listAnswers(run, config, from)) {
       const { step, fingerprint, sample } = entry;
-      yield { fingerprint, sample, buyer: { run, config, id, step } };
+      yield {
+        fingerprint,
+        sample,
+        buyer: { run, config, id, step },
+        place: JSON.stringify({ id, step }),
+      };
     }
   }
 

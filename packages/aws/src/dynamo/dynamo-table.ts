@@ -324,12 +324,24 @@ export class DynamoTable {
     );
   }
 
-  /** Reads the items of a partition whose sort keys start with a prefix, ordered by sort key. */
+  /**
+   * Reads the items of a partition whose sort keys start with a prefix, ordered by sort key.
+   *
+   * @param range.after - Only those behind this sort key. @default all
+   */
   async *query(
     pk: string,
-    { prefix, isDescending = false }: { readonly prefix?: string; readonly isDescending?: boolean },
+    {
+      prefix,
+      after,
+      isDescending = false,
+    }: {
+      readonly prefix?: string;
+      readonly after?: string | undefined;
+      readonly isDescending?: boolean;
+    },
   ): AsyncIterable<Attributes> {
-    let startKey: Record<string, AttributeValue> | undefined;
+    let startKey = after === undefined ? undefined : marshal({ pk, sk: after });
     do {
       const page: QueryCommandOutput = await this.#guard(() =>
         this.#client.send(

@@ -25,6 +25,14 @@ export interface RecordedPurchase {
   readonly buyer: CellStep;
 }
 
+/** A call that answers a step, as a pool lists it. */
+export interface ListedPurchase
+  extends Pick<PooledCall, 'fingerprint' | 'sample'>,
+    Pick<RecordedPurchase, 'buyer'> {
+  /** Where it stands in the list: a later listing may continue behind it. */
+  readonly place: string;
+}
+
 /** The outcome of a claim for a call. */
 export type PoolClaim =
   /** The caller is the one to buy it. */
@@ -55,9 +63,11 @@ export interface CallPool {
   findCall(calls: readonly PooledCall[]): Promise<Purchase | undefined>;
   /** Enters calls that are bought, at most twice `limits.pageSize`. One that is in the pool stays as it is. */
   recordPurchases(purchases: readonly RecordedPurchase[]): Promise<void>;
-  /** Lists the calls that answer the steps of a config's cells in a run, in no particular order. */
-  listPurchases(
-    run: string,
-    config: string,
-  ): AsyncIterable<Pick<PooledCall, 'fingerprint' | 'sample'> & Pick<RecordedPurchase, 'buyer'>>;
+  /**
+   * Lists the calls that answer the steps of a config's cells in a run, in an order that stays. A call that is recorded
+   * meanwhile may be left out.
+   *
+   * @param after - The place of a call that an earlier listing gave: only those behind it are listed. @default all
+   */
+  listPurchases(run: string, config: string, after?: string): AsyncIterable<ListedPurchase>;
 }

@@ -27,6 +27,7 @@ const claimRowSchema = z.object({
 });
 const purchaseRowSchema = z.object({
   ...cellStepSchema.shape,
+  call_no: z.number(),
   fingerprint: z.string(),
   sample: z.number(),
 });
@@ -78,8 +79,12 @@ export class SqliteCallPool implements CallPool {
     });
   }
 
-  async *listPurchases(run: string, config: string): ReturnType<CallPool['listPurchases']> {
-    let lastNo = 0;
+  async *listPurchases(
+    run: string,
+    config: string,
+    after = '0',
+  ): ReturnType<CallPool['listPurchases']> {
+    let lastNo = Number(after);
     for (;;) {
       const page = this.#sql.list.all(run, config, lastNo, limits.pageSize);
       yield* page.map(parsePurchase);
@@ -134,8 +139,8 @@ function valuesOf({ run, config, id, step }: CellStep) {
 }
 
 function parsePurchase(row: unknown) {
-  const { fingerprint, sample, ...buyer } = purchaseRowSchema.parse(row);
-  return { fingerprint, sample, buyer };
+  const { call_no: callNo, fingerprint, sample, ...buyer } = purchaseRowSchema.parse(row);
+  return { fingerprint, sample, buyer, place: String(callNo) };
 }
 
 const INSERT = 'INSERT INTO pooled_calls VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)';
