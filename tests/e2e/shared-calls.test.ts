@@ -129,7 +129,6 @@ describe('a run that reuses another', () => {
   it.each([
     [['--reuse', 'none'], 'unknown-group'],
     [['--reuse', 'apart', '--fresh'], 'invalid-argument'],
-    [['--reuse', 'apart', '--stage', 'dev'], 'invalid-argument'],
   ])('refuses %j', async (argv, code) => {
     await using folder = await openFolder('http://127.0.0.1:1/v1');
 

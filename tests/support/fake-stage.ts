@@ -43,6 +43,8 @@ export type StageConfig = Partial<ConfigSpec> & Pick<ConfigSpec, 'name'>;
 export interface StageGroup {
   /** @default false */
   readonly sharesCalls?: boolean;
+  /** The groups whose calls it takes. @default none */
+  readonly reuse?: readonly string[];
   readonly group?: string;
   readonly ids?: readonly string[];
   readonly configs?: readonly StageConfig[];
@@ -114,12 +116,13 @@ export class FakeStage {
     }));
     const lanes = specs.flatMap(namedModelsOf).map((model) => model.split('/')[0] ?? '');
     const { spec } = aGroupHeader();
-    const lines = ids.map((id) => `${JSON.stringify(aQuestion({ id }))}\n`);
+    const lines = ids.map((id) => `${lineOf(id)}\n`);
     const key = `questions/${group}.jsonl`;
     const header = aGroupHeader({
       group,
       createdAt: this.clock.toIso(this.clock.now()),
       questions: { key, sha256: sha256(lines.join('')), count: ids.length },
+      reuse: [...(init.reuse ?? [])],
       runs: Array.from({ length: init.runCount ?? 1 }, (_, at) => `${group}-r${at + 1}`),
       configs: configs.map(({ name }) => aPlannedConfig({ config: name, cells: ids.length })),
       spec: {
@@ -148,7 +151,7 @@ export class FakeStage {
   async deliver(parts: Partial<CellTask> = {}): Promise<Delivery> {
     const { run = 'demo-r1', config = 'direct', id = 'q1', generation = 0 } = parts;
     const key = `questions/${groupOfRun(run)}.jsonl`;
-    const line = JSON.stringify(aQuestion({ id }));
+    const line = lineOf(id);
     const offset = (this.blobs.texts.get(key) ?? '').indexOf(line);
     const question = { key, offset, length: Buffer.byteLength(line) };
     const lane = await this.#laneOf(run, config);
@@ -225,4 +228,9 @@ export class FakeStage {
       ({ breakerKey, group }) => `${breakerKey} ${group}`,
     );
   }
+}
+
+/** The line of a question, which asks something of its own. */
+function lineOf(id: string): string {
+  return JSON.stringify(aQuestion({ id, question: `What about ${id}?` }));
 }

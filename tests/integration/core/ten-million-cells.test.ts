@@ -44,6 +44,7 @@ class Killer {
       patterns,
       budgets,
       ledger: huge.ledger,
+      pool: huge.stage.pool,
       blobs: { ...huge.blobs, write, concat },
       queue: steps.watch('queue', huge.queue),
       activeGroups: steps.watch('activeGroups', activeGroups),

@@ -275,13 +275,14 @@ class StageAtWork {
   #activeGroupStores(steps: Steps) {
     const { ledger, blobs, queue, activeGroups, stretches, requests, clock, patterns } =
       this.#stage;
-    const { notifications, webhook, flag, budgets } = this.#stage;
+    const { notifications, webhook, flag, budgets, pool } = this.#stage;
     return {
       budgets: steps.watch('budgets', budgets),
       notifications: steps.watch('notifications', notifications),
       webhook: steps.watch('webhook', webhook),
       flag,
       ledger: steps.watch('ledger', ledger),
+      pool: steps.watch('pool', pool),
       queue: steps.watch('queue', queue),
       activeGroups: steps.watch('activeGroups', activeGroups),
       stretches: steps.watch('stretches', stretches),

@@ -1,10 +1,11 @@
 import { type Pilot, readPilot, storePlan, withSimulator } from '@thrice/core';
+import { findReusedGroups } from '../engine/find-reused-groups.ts';
 import { sum } from '../engine/sum.ts';
 import { openEngine, openExistingEngine, openPatterns } from '../local/compose-local.ts';
-import { findReusedGroups } from '../local/find-reused-groups.ts';
 import { runToCompletion } from '../local/run-to-completion.ts';
 import { renderEstimate } from '../render/estimate-view.ts';
 import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
+import { folderFlag } from '../shell/place-flags.ts';
 import { listenForStop } from '../shell/stop-signals.ts';
 import { plainText, type Terminal } from '../shell/terminal.ts';
 import { startBundledSimulator } from '../spec/bundled-simulator.ts';
@@ -52,7 +53,8 @@ async function readReused(
 ): ReturnType<typeof findReusedCells> {
   if (options.reuse === undefined) return new Map();
   using engine = openExistingEngine(options.dir, terminal);
-  return await findReusedCells(prepared, await findReusedGroups(options, engine), engine);
+  const groups = await findReusedGroups(options, engine.ledger, folderFlag(options.dir));
+  return await findReusedCells(prepared, groups, engine);
 }
 
 /** A pilot that was run. */

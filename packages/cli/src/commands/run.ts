@@ -10,8 +10,8 @@ import {
   withSimulator,
 } from '@thrice/core';
 import type { LocalEngine } from '@thrice/local';
+import { findReusedGroups } from '../engine/find-reused-groups.ts';
 import { openEngine } from '../local/compose-local.ts';
-import { findReusedGroups } from '../local/find-reused-groups.ts';
 import { runToCompletion } from '../local/run-to-completion.ts';
 import { describeEstimate } from '../render/estimate-view.ts';
 import { reportNext } from '../render/next-command.ts';
@@ -42,16 +42,13 @@ export async function runBenchmark(
   return await runOnStage(terminal, options.stage, options, prepared);
 }
 
-function refuseContradictions({ reuse, fresh, stage }: RunOptions): void {
-  if (reuse === undefined || reuse.length === 0) return;
-  const problem =
-    fresh === true
-      ? 'expected either --reuse or --fresh, received both; --fresh takes no call of another group or config'
-      : stage === undefined
-        ? undefined
-        : 'expected a run without --stage, received --stage, where this version reuses no calls; with share_calls = true the configs of a run share theirs there, too';
-  if (problem === undefined) return;
-  throw new ThriceError({ code: 'invalid-argument', message: `--reuse: ${problem}` });
+function refuseContradictions({ reuse = [], fresh }: RunOptions): void {
+  if (reuse.length === 0 || fresh !== true) return;
+  throw new ThriceError({
+    code: 'invalid-argument',
+    message:
+      '--reuse: expected either --reuse or --fresh, received both; --fresh takes no call of another group or config',
+  });
 }
 
 async function runLocally(
@@ -63,7 +60,7 @@ async function runLocally(
   await using simulator = await startBundledSimulator(spec, source, resolvePath);
   if (simulator !== undefined) terminal.error('lane sim: the answers are simulated');
   using engine = openEngine(options.dir, terminal);
-  const groups = await findReusedGroups(options, engine);
+  const groups = await findReusedGroups(options, engine.ledger, folderFlag(options.dir));
   const reuse = groups.map(({ group }) => group);
   const draft = { ...prepared.draft, reuse };
   const reusesCalls = reuse.length > 0;

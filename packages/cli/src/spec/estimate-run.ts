@@ -1,4 +1,5 @@
 import {
+  type CallPool,
   type Estimate,
   type EstimatedPlan,
   estimatePlan,
@@ -6,7 +7,7 @@ import {
   type GroupHeader,
   type ReusedCells,
 } from '@thrice/core';
-import { createNodeDigest, type LocalEngine } from '@thrice/local';
+import { createNodeDigest } from '@thrice/local';
 import type { PreparedRun } from './prepare-run.ts';
 
 /** Estimates what a prepared run will take. */
@@ -23,7 +24,7 @@ export function estimateRun(
 export async function findReusedCells(
   { benchmark, source, spec }: Pick<PreparedRun, 'benchmark' | 'source' | 'spec'>,
   groups: readonly GroupHeader[],
-  { pool }: Pick<LocalEngine, 'pool'>,
+  { pool }: { readonly pool: CallPool },
 ): Promise<ReadonlyMap<string, ReusedCells>> {
   if (groups.length === 0) return new Map();
   const plan = { benchmark, source, select: spec.select, groups };

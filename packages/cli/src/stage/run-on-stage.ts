@@ -9,13 +9,14 @@ import {
 } from '@thrice/core';
 import { createNodeDigest } from '@thrice/local';
 import { closeBreakers } from '../engine/close-breakers.ts';
+import { findReusedGroups } from '../engine/find-reused-groups.ts';
 import { describeEstimate } from '../render/estimate-view.ts';
 import { reportNext } from '../render/next-command.ts';
 import { reportLine } from '../render/report-line.ts';
 import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
 import { listenForStop } from '../shell/stop-signals.ts';
 import { plainText, type Terminal } from '../shell/terminal.ts';
-import { estimateRun } from '../spec/estimate-run.ts';
+import { estimateRun, findReusedCells } from '../spec/estimate-run.ts';
 import type { PreparedRun, RunOptions } from '../spec/prepare-run.ts';
 import { followGroup } from './follow-group.ts';
 import { openStageBudget, refuseFirstBudget } from './stage-budget.ts';
@@ -30,8 +31,10 @@ export async function runOnStage(
   options: RunOptions,
   prepared: PreparedRun,
 ): Promise<ExitCode> {
-  const { benchmark, source, checked, draft, skipped } = prepared;
+  const { benchmark, source, checked, skipped } = prepared;
   using engine = await openStageEngine(stageName);
+  const groups = await findReusedGroups(options, engine.ledger, engine.flag);
+  const draft = { ...prepared.draft, reuse: groups.map(({ group }) => group) };
   refuseUnknownLanes([...benchmark.lanes.keys()], engine.stage);
   refuseUnfitLanes(benchmark);
   refuseOtherWebhook(draft.spec);
@@ -47,7 +50,9 @@ export async function runOnStage(
     random: Math.random,
   };
   const { drain: signal } = signals;
-  reportLine(plainText(describeEstimate(estimateRun(prepared, { isOnStage: true }))), terminal);
+  const reused = await findReusedCells(prepared, groups, engine);
+  const estimate = estimateRun(prepared, { reused, isOnStage: true });
+  reportLine(plainText(describeEstimate(estimate)), terminal);
   const { header, isStarted } = await startOnStage(plan, engine, {
     signal,
     onCreated: ({ group }) => {

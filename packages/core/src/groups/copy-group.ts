@@ -108,7 +108,7 @@ export async function copyGroup(group: LoadedGroup, options: CopyOrder): Promise
   const counts = await copyCells(header, configs, options);
   await copyDiscardedCalls(header, configs, options);
   const isComplete = counts.targetLeft === 0;
-  if (!isComplete) await fillPool(header, benchmark, options.to);
+  if (!isComplete) await fillPool({ header, benchmark }, options.to);
   if (!isComplete && group.isPlanned) await sendUnfinished(header, configs, options);
   if (isComplete || group.isPlanned) await ledger.markPlanned(header.group);
   if (isComplete) {

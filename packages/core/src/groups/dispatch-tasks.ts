@@ -6,9 +6,11 @@ import type { DispatchRequest } from '../domain/group-request.ts';
 import { limits } from '../limits.ts';
 import type { ActiveGroups } from '../ports/active-groups.ts';
 import type { Budgets } from '../ports/budgets.ts';
+import type { CallPool } from '../ports/call-pool.ts';
 import type { GroupRequests } from '../ports/group-requests.ts';
 import { type LoadedGroup, readGroup } from '../spec/load-group.ts';
 import { plannedConfigs } from './edition.ts';
+import { fillPool, fillPositionSchema, hasCallsToEnter } from './fill-pool.ts';
 import { openBudget } from './open-budget.ts';
 import type { PlanStores } from './plan-group.ts';
 import {
@@ -28,7 +30,10 @@ const dispatchStateSchema = z.strictObject({
   walk: z.string(),
   /** How often the plan had been edited: a position in the questions of another plan means nothing. */
   editCount: z.int(),
-  from: walkPositionSchema,
+  /** Where the pool is filled next, whatever the request; null once it is full. */
+  filling: fillPositionSchema.nullable(),
+  /** Where tasks are sent next; null before the first. */
+  from: walkPositionSchema.nullable(),
   /** Tasks sent by all stretches. */
   sentCount: z.int(),
 });
@@ -36,6 +41,7 @@ type DispatchState = z.infer<typeof dispatchStateSchema>;
 
 /** The stores and services a dispatch request needs. */
 export interface DispatchStores extends PlanStores, StretchStores {
+  readonly pool: CallPool;
   readonly requests: GroupRequests;
   readonly budgets: Budgets;
   readonly activeGroups: Pick<ActiveGroups, 'defer'>;
@@ -53,7 +59,8 @@ const nothing: Dispatch = { kind: 'sent', sentCount: 0 };
 /**
  * Sends a stretch of the tasks of a dispatch request. If time runs out, the next stretch is requested.
  *
- * Tasks are sent before the checkpoint that says so is saved, and that is saved before the next stretch is requested or
+ * The calls that a group takes from others are entered before any task of a plan is sent, also in stretches, so that no
+ * cell buys one of them. Tasks are sent before the checkpoint that says so is saved, and that is saved before the next stretch is requested or
  * the group is marked planned: a crash loses nothing, and repeats the tasks of `limits.pagesPerCheckpoint` pages at
  * most. A repeated task is for the same cell. A cancelled or deleted group gets no tasks.
  *
@@ -83,10 +90,10 @@ export async function dispatchTasks(
   }
   // Before the first call, whatever became of the command that has asked for them.
   await openBudget(loaded.header, loaded.benchmark, stores.budgets);
-  const { sentCount, isComplete, isFull } = await sendStretch(
-    { request: { ...request, walk }, loaded, stretch },
-    stores,
-  );
+  const dispatch = { request: { ...request, walk }, loaded, stretch };
+  const { sentCount, isComplete, isFull } = (await fillInStretch(dispatch, stores))
+    ? await sendInStretch(dispatch, stores)
+    : { sentCount: 0, isComplete: false, isFull: false };
   if (!isComplete && !isFull) {
     await stretch.release();
     await stores.requests.requestDispatch({ ...request, walk });
@@ -120,24 +127,51 @@ function workOf({ kind, breakerKey, limit }: DispatchRequest): string {
   return JSON.stringify([kind, breakerKey, limit]);
 }
 
+/** A request in a stretch of its work. */
+interface DispatchStretch {
+  readonly request: DispatchRequest & { readonly walk: string };
+  readonly loaded: LoadedGroup;
+  readonly stretch: Stretch<DispatchState>;
+}
+
+/**
+ * Fills the pool of a group that is not planned yet, until time runs out, and saves how far it has come.
+ *
+ * @returns Whether the tasks of the group may be sent.
+ */
+async function fillInStretch(
+  { request: { walk }, loaded: { header, benchmark, isPlanned }, stretch }: DispatchStretch,
+  stores: DispatchStores,
+): Promise<boolean> {
+  if (isPlanned || !hasCallsToEnter(header, benchmark)) return true;
+  const editCount = header.edits.length;
+  const filling = stretch.state?.editCount === editCount ? stretch.state.filling : undefined;
+  if (filling === null) return true;
+  const begun = { walk, editCount, from: null, sentCount: 0 };
+  const checkpoint = checkpointsOf(stretch);
+  const isFull = await fillPool(
+    {
+      header,
+      benchmark,
+      from: filling,
+      betweenPages: (next) => checkpoint(() => ({ ...begun, filling: next })),
+    },
+    stores,
+  );
+  if (isFull) await stretch.save({ ...begun, filling: null });
+  return isFull;
+}
+
 /** Sends tasks until time runs out, and saves how far it has come on the way and at the end. */
-async function sendStretch(
-  {
-    request,
-    loaded: { header, benchmark },
-    stretch,
-  }: {
-    readonly request: DispatchRequest & { readonly walk: string };
-    readonly loaded: LoadedGroup;
-    readonly stretch: Stretch<DispatchState>;
-  },
+async function sendInStretch(
+  { request, loaded: { header, benchmark }, stretch }: DispatchStretch,
   stores: DispatchStores,
 ): Promise<WalkEnd & { readonly isFull: boolean }> {
   const { kind, limit, walk } = request;
   const configs = plannedConfigs(header, benchmark);
   const editCount = header.edits.length;
   const isContinued = stretch.state?.walk === walk && stretch.state.editCount === editCount;
-  const { from = undefined, sentCount: sentBefore = 0 } = (isContinued && stretch.state) || {};
+  const { from = null, sentCount: sentBefore = 0 } = (isContinued && stretch.state) || {};
   const isFirstPlan = kind === 'plan' && editCount === 0;
   const chooseEvery = isFirstPlan ? chooseAll : chooseMissing(stores.ledger);
   const callable = kind === 'plan' ? configs : await chooseConfigs(request, configs, stores);
@@ -145,19 +179,45 @@ async function sendStretch(
     callable.some((config) => config.name === name) ? chooseEvery(run, name, page) : noTasks,
   );
   let sentCount = sentBefore;
-  let pageCount = 0;
+  const checkpoint = checkpointsOf(stretch);
   const betweenPages = async (page: SentPage) => {
     sentCount += page.sentCount;
-    pageCount += 1;
     if (chosen.isFull()) return true;
+    return await checkpoint(() => ({
+      walk,
+      editCount,
+      filling: null,
+      from: page.next(),
+      sentCount,
+    }));
+  };
+  const pages = {
+    header,
+    runs: header.runs,
+    configs,
+    choose: chosen.choose,
+    from: from ?? undefined,
+    betweenPages,
+  };
+  return { ...(await sendTasks(pages, stores)), isFull: chosen.isFull() };
+}
+
+/**
+ * Saves every so many pages how far a stretch has come, and when time runs out. To be called between pages.
+ *
+ * @returns Whether time has run out.
+ */
+function checkpointsOf(
+  stretch: Stretch<DispatchState>,
+): (next: () => DispatchState) => Promise<boolean> {
+  let pageCount = 0;
+  return async (next) => {
+    pageCount += 1;
     const isOver = stretch.isOver();
-    if (isOver || pageCount % limits.pagesPerCheckpoint === 0)
-      await stretch.save({ walk, editCount, from: page.next(), sentCount });
+    if (isOver || pageCount % limits.pagesPerCheckpoint === 0) await stretch.save(next());
     else await stretch.keep();
     return isOver;
   };
-  const pages = { header, runs: header.runs, configs, choose: chosen.choose, from, betweenPages };
-  return { ...(await sendTasks(pages, stores)), isFull: chosen.isFull() };
 }
 
 const noTasks: ReturnType<ChooseTasks> = Promise.resolve([]);

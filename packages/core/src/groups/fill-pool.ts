@@ -1,61 +1,126 @@
+import * as z from 'zod';
 import type { Benchmark } from '../domain/benchmark.ts';
 import type { GroupHeader } from '../domain/group.ts';
 import { limits } from '../limits.ts';
-import type { CallPool, RecordedPurchase } from '../ports/call-pool.ts';
+import type { CallPool, ListedPurchase, RecordedPurchase } from '../ports/call-pool.ts';
 import type { Ledger } from '../ports/ledger.ts';
+import { isPlanned } from './edition.ts';
 
-/** Where the calls of groups are found and entered. */
+/** Where calls of groups are found and entered. */
 export interface PoolStores {
   readonly ledger: Pick<Ledger, 'readGroup'>;
   readonly pool: CallPool;
+}
+
+/** Where the filling of a pool continues. */
+export const fillPositionSchema = z.strictObject({
+  /** The run and config whose calls are entered. */
+  source: z.string(),
+  config: z.string(),
+  /** The place of the last of them that was. */
+  after: z.string(),
+});
+/** Where the filling of a pool continues. */
+export type FillPosition = z.infer<typeof fillPositionSchema>;
+
+/** The calls to enter for a group. */
+export interface PoolFilling {
+  readonly header: GroupHeader;
+  readonly benchmark: Pick<Benchmark, 'sharesCalls'>;
+  /** Where to start. @default the first call */
+  readonly from?: FillPosition | undefined;
+  /** Called after each page with where the filling continues. It ends when that returns true. @default never */
+  readonly betweenPages?: (next: FillPosition) => Promise<boolean> | boolean;
+}
+
+/**
+ * Whether a group may take calls without buying them that are not in its pool by themselves: those of groups that it
+ * reuses, and its own that an edit lets its configs share.
+ */
+export function hasCallsToEnter(
+  { reuse, edits }: GroupHeader,
+  { sharesCalls }: Pick<Benchmark, 'sharesCalls'>,
+): boolean {
+  return reuse.length > 0 || (sharesCalls && edits.length > 0);
 }
 
 /**
  * Enters the calls that a group may take without buying them: those of the groups that it reuses, replicate by
  * replicate, and its own, which an edit or a copy between engines may have brought.
  *
- * To be called before the tasks of the group are sent, so that no cell buys what is still to be entered. Safe to
- * repeat after a crash. A reused group that was deleted since is left out.
+ * To be called before the tasks of the group are sent, so that no cell buys what is still to be entered. A call that is
+ * entered stays, so an interrupted filling may continue from any earlier position, also in another process, and the
+ * first group that has a call comes first. A reused group that was deleted since is left out.
+ *
+ * @returns Whether every call is entered.
  */
 export async function fillPool(
-  header: GroupHeader,
-  { sharesCalls }: Pick<Benchmark, 'sharesCalls'>,
+  { header, benchmark, from, betweenPages }: PoolFilling,
   { ledger, pool }: PoolStores,
-): Promise<void> {
+): Promise<boolean> {
+  const { sharesCalls } = benchmark;
   const sources = await Promise.all(header.reuse.map((group) => ledger.readGroup(group)));
   const groups = sources.flatMap((record) => (record === undefined ? [] : [record.header]));
-  for (const group of sharesCalls ? [header, ...groups] : groups) {
-    for (const [index, run] of header.runs.entries()) {
-      const source = group.runs[index];
-      if (source === undefined) continue;
-      for (const { config } of group.configs) {
-        await enter({ source, config, run, sharesCalls }, pool);
-      }
+  const parts = (sharesCalls ? [header, ...groups] : groups).flatMap((group) =>
+    partsOf(group, header),
+  );
+  const first = parts.findIndex((part) => isAt(part, from));
+  for (const part of parts.slice(Math.max(0, first))) {
+    const { source, config } = part;
+    const after = isAt(part, from) ? from?.after : undefined;
+    for await (const page of pagesOf(pool.listPurchases(source, config, after))) {
+      await pool.recordPurchases(page.flatMap((purchase) => callsOf(purchase, part, sharesCalls)));
+      const last = page.at(-1);
+      if (last === undefined) continue;
+      if ((await betweenPages?.({ source, config, after: last.place })) === true) return false;
     }
   }
+  return true;
 }
 
 /** The calls of a config in a run, to be entered for another run. */
-interface Entering {
+interface FillPart {
   readonly source: string;
   readonly config: string;
   readonly run: string;
-  readonly sharesCalls: boolean;
 }
 
-async function enter(
-  { source, config, run, sharesCalls }: Entering,
-  pool: CallPool,
-): Promise<void> {
-  let page: RecordedPurchase[] = [];
-  for await (const { buyer, fingerprint, sample } of pool.listPurchases(source, config)) {
-    const call = { run, fingerprint, sample };
-    // Without sharing, a config of the same name comes first: configs that ask the same keep answers of their own.
-    if (!sharesCalls) page.push({ call: { ...call, config }, buyer });
-    page.push({ call: { ...call, config: null }, buyer });
+/** The parts of a group whose calls another one takes, replicate by replicate. */
+function partsOf(group: GroupHeader, { runs }: GroupHeader): readonly FillPart[] {
+  return runs.flatMap((run, index) => {
+    const source = group.runs[index];
+    if (source === undefined) return [];
+    return group.configs
+      .filter(({ config }) => isPlanned(group, config))
+      .map(({ config }) => ({ source, config, run }));
+  });
+}
+
+function isAt({ source, config }: FillPart, position: FillPosition | undefined): boolean {
+  return position?.source === source && position.config === config;
+}
+
+/** What a call is entered as. */
+function callsOf(
+  { buyer, fingerprint, sample }: ListedPurchase,
+  { run, config }: FillPart,
+  sharesCalls: boolean,
+): readonly RecordedPurchase[] {
+  const call = { run, fingerprint, sample };
+  const forAll = { call: { ...call, config: null }, buyer };
+  // Without sharing, a config of the same name comes first: configs that ask the same keep answers of their own.
+  return sharesCalls ? [forAll] : [{ call: { ...call, config }, buyer }, forAll];
+}
+
+async function* pagesOf(
+  purchases: AsyncIterable<ListedPurchase>,
+): AsyncIterable<readonly ListedPurchase[]> {
+  let page: ListedPurchase[] = [];
+  for await (const purchase of purchases) {
+    page.push(purchase);
     if (page.length < limits.pageSize) continue;
-    await pool.recordPurchases(page);
+    yield page;
     page = [];
   }
-  if (page.length > 0) await pool.recordPurchases(page);
+  if (page.length > 0) yield page;
 }

@@ -17,7 +17,7 @@ import {
 } from '../spec/questions/check-questions.ts';
 import type { QuestionSource } from '../spec/questions/load-questions.ts';
 import { groupKey, plannedConfigs } from './edition.ts';
-import { fillPool } from './fill-pool.ts';
+import { fillPool, hasCallsToEnter } from './fill-pool.ts';
 import { chooseAll, chooseMissing, sendTasks } from './send-tasks.ts';
 
 /** Names tried before planning fails: this many collisions mean that the random source is broken. */
@@ -200,21 +200,30 @@ export async function enqueueGroup(
   stores: EnqueueStores,
   signal?: AbortSignal,
 ): Promise<void> {
-  await fillPool(header, benchmark, stores);
-  const { isComplete } = await sendTasks(
-    {
-      header,
-      runs: header.runs,
-      configs: plannedConfigs(header, benchmark),
-      // An edit leaves most cells of a group done.
-      choose: header.edits.length === 0 ? chooseAll : chooseMissing(stores.ledger),
-      betweenPages: () => signal?.aborted === true,
-    },
-    stores,
-  );
-  if (!isComplete)
+  const betweenPages = () => signal?.aborted === true;
+  const isFilled =
+    !hasCallsToEnter(header, benchmark) ||
+    (await fillPool({ header, benchmark, betweenPages }, stores));
+  if (!isFilled || !(await sendAll(header, benchmark, { ...stores, betweenPages })))
     throw new ThriceError({ code: 'interrupted', message: 'stopped while planning' });
   await stores.ledger.markPlanned(header.group);
+}
+
+/** @returns Whether every task is sent. */
+async function sendAll(
+  header: GroupHeader,
+  benchmark: Benchmark,
+  { betweenPages, ...stores }: PlanStores & { readonly betweenPages: () => boolean },
+): Promise<boolean> {
+  const walk = {
+    header,
+    runs: header.runs,
+    configs: plannedConfigs(header, benchmark),
+    // An edit leaves most cells of a group done.
+    choose: header.edits.length === 0 ? chooseAll : chooseMissing(stores.ledger),
+    betweenPages,
+  };
+  return (await sendTasks(walk, stores)).isComplete;
 }
 
 async function* serializeAll(
