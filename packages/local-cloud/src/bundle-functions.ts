@@ -50,14 +50,14 @@ export interface Bundle {
  * @see https://github.com/sst/sst/blob/dev/pkg/runtime/node/build.go (2026-11)
  */
 export async function bundleFunctions(
-  functions: readonly Pick<FunctionSpec, 'component' | 'source' | 'isMinified'>[],
+  functions: readonly Pick<FunctionSpec, 'component' | 'source' | 'isMinified' | 'externals'>[],
   { root, folder }: { readonly root: string; readonly folder: string },
 ): Promise<ReadonlyMap<string, Bundle>> {
   const esbuild = loadEsbuild(root);
   const runtimeFile = join(folder, 'lambda-environment.mjs');
   await esbuild.build({ ...OPTIONS, entryPoints: [RUNTIME], outfile: runtimeFile });
   const bundles = await Promise.all(
-    functions.map(async ({ component, source, isMinified }) => {
+    functions.map(async ({ component, source, isMinified, externals }) => {
       const exportName = extname(source).slice(1);
       const file = join(folder, component, 'bundle.mjs');
       await esbuild.build({
@@ -69,7 +69,7 @@ export async function bundleFunctions(
         mainFields: ['module', 'main'],
         keepNames: true,
         minify: isMinified,
-        external: ['sharp', 'pg-native'],
+        external: ['sharp', 'pg-native', ...externals],
         banner: { js: BANNER },
       });
       return [component, { file, exportName, runtimeFile }] as const;

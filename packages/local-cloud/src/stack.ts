@@ -77,7 +77,10 @@ const buildSchema = z.object({
   functionID: z.string(),
   handler: z.string(),
   links: z.record(z.string(), z.unknown()),
-  properties: z.object({ minify: z.boolean().default(false) }),
+  properties: z.object({
+    minify: z.boolean().default(false),
+    esbuild: z.object({ external: z.array(z.string()).default([]) }).default({ external: [] }),
+  }),
 });
 const graphSchema = z.object({
   app: z.object({ name: z.string(), stage: z.string() }),
@@ -103,6 +106,8 @@ export interface FunctionSpec extends z.infer<typeof functionSchema> {
   /** The source's file and export, for example `functions/answer.handler`. */
   readonly source: string;
   readonly isMinified: boolean;
+  /** Packages that are left out of its bundle. */
+  readonly externals: readonly string[];
   /** Whether it may invoke itself through queues without end. */
   readonly isRecursionAllowed: boolean;
   /** The links' properties by name; a handler reads `Resource.<name>`. */
@@ -181,8 +186,9 @@ export function parseStack(graph: unknown): Stack {
         if (build === undefined) throw new Error(`function ${parent} has no build`);
         const { handler: source, links, properties } = build;
         const isRecursionAllowed = mayLoop(inputs.name);
-        const { minify: isMinified } = properties;
-        return { ...inputs, component: parent, source, links, isMinified, isRecursionAllowed };
+        const { minify: isMinified, esbuild } = properties;
+        const bundled = { source, links, isMinified, externals: esbuild.external };
+        return { ...inputs, ...bundled, component: parent, isRecursionAllowed };
       },
     ),
     mappings: inputsOf('aws:lambda/eventSourceMapping:EventSourceMapping', mappingSchema).map(

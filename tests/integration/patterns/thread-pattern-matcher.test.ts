@@ -107,10 +107,13 @@ describe('ThreadPatternMatcher', () => {
     await using folder = await temporaryFolder({});
     const root = fileURLToPath(new URL('../../../', import.meta.url));
     const source = 'tests/fixtures/patterns/match-and-exit.handler';
-    const bundles = await bundleFunctions([{ component: 'Match', source, isMinified: true }], {
-      root,
-      folder: folder.path,
-    });
+    const bundles = await bundleFunctions(
+      [{ component: 'Match', source, isMinified: true, externals: [] }],
+      {
+        root,
+        folder: folder.path,
+      },
+    );
 
     const { stdout } = await promisify(execFile)(process.execPath, [
       bundles.get('Match')?.file ?? '',

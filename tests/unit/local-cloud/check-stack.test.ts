@@ -9,6 +9,7 @@ function aFunction(changes: Partial<FunctionSpec> = {}): FunctionSpec {
     handler: 'bundle.handler',
     source: 'worker.handler',
     isMinified: false,
+    externals: [],
     isRecursionAllowed: false,
     timeout: 30,
     memorySize: 128,
