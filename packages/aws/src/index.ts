@@ -13,6 +13,7 @@ export { DynamoBudgets } from './dynamo/dynamo-budgets.ts';
 export { DynamoCallPool } from './dynamo/dynamo-call-pool.ts';
 export { DynamoGroupRecords } from './dynamo/dynamo-group-records.ts';
 export { DynamoLanePaces } from './dynamo/dynamo-lane-paces.ts';
+export { DynamoLaneSlots } from './dynamo/dynamo-lane-slots.ts';
 export { DynamoLedger } from './dynamo/dynamo-ledger.ts';
 export { DynamoNotifications } from './dynamo/dynamo-notifications.ts';
 export { DynamoResendNotes } from './dynamo/dynamo-resend-notes.ts';

@@ -255,6 +255,14 @@ export {
 } from './domain/scorer.ts';
 export { callsInFlight, concurrencyLimit } from './domain/share-slots.ts';
 export {
+  type GroupSlots,
+  type HeldSlot,
+  type SlotGroups,
+  type SlotUse,
+  slotGroupsSchema,
+  slotsInForce,
+} from './domain/slot-use.ts';
+export {
   type AcceptedSubmission,
   isSameSubmission,
   type Submission,
@@ -410,6 +418,14 @@ export type { GroupRecords } from './ports/group-records.ts';
 export type { GroupRequests, TaskCounter } from './ports/group-requests.ts';
 export type { LaneLimits } from './ports/lane-limits.ts';
 export type { LanePaces, ReturnRange, TakenTurns } from './ports/lane-paces.ts';
+export type {
+  LaneSlots,
+  SlotEnd,
+  SlotName,
+  SlotTaking,
+  TakenSlot,
+  WaitingCaller,
+} from './ports/lane-slots.ts';
 export type { Claim, Completion, GroupRecord, Ledger } from './ports/ledger.ts';
 export type {
   BackgroundClient,

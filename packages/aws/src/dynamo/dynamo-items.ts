@@ -115,6 +115,25 @@ export const lanePaceItemSchema = itemSchema.extend({
   token: z.string(),
 });
 
+/**
+ * The slots of a lane; beside what is named here, `used0`, `joined0`, `served0`, `usedAtMs0` and `waitedAtMs0` and so on are those
+ * of its groups, and `slot0:<id>` is until when a slot of the first is held.
+ */
+export const laneSlotsItemSchema = itemSchema.extend({
+  /** The groups. */
+  payload: z.string(),
+  /** Slots that all groups have. */
+  inUse: z.int(),
+  /** How long calls take; absent before the first has ended. */
+  callMs: z.number().optional(),
+  /** When a caller last waited. */
+  waitedAtMs: z.number(),
+  returnAtMs: z.number().optional(),
+  returnRound: z.int().optional(),
+  /** Identifies the change that last wrote the groups. */
+  token: z.string(),
+});
+
 /** An entry in the list of lanes and models whose breaker has ever been open. */
 export const laneListItemSchema = itemSchema.extend({ breakerKey: z.string() });
 
@@ -269,6 +288,11 @@ export function breakerItemKey(breakerKey: string): ItemKey {
 /** The key of a lane's pace. */
 export function lanePaceKey(lane: string): ItemKey {
   return { pk: `lane#${lane}`, sk: 'pace' };
+}
+
+/** The key of a lane's slots. */
+export function laneSlotsKey(lane: string): ItemKey {
+  return { pk: `slots#${lane}`, sk: 'slots' };
 }
 
 /** The key of a lane's or model's entry in the list of breakers. */

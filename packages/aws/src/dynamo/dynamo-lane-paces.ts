@@ -7,6 +7,7 @@ import {
 } from '@thrice/core';
 import { lanePaceItemSchema, lanePaceKey, parseItem } from './dynamo-items.ts';
 import { type Attributes, DynamoTable, type TableInit } from './dynamo-table.ts';
+import { reserveReturn } from './reserve-return.ts';
 
 /**
  * The paces of lanes in the ledger's table, one item per lane.
@@ -47,21 +48,8 @@ export class DynamoLanePaces implements LanePaces {
     return parseLanePace(item, this.#table.name);
   }
 
-  async reserveReturn(
-    lane: string,
-    { earliestMs, latestMs, intervalMs }: ReturnRange,
-  ): Promise<number> {
-    const key = lanePaceKey(lane);
-    const next = { add: { returnAtMs: intervalMs, returnRound: 0 } };
-    const start = { set: { returnAtMs: earliestMs }, add: { returnRound: 1 } };
-    for (;;) {
-      const item = await this.#table.updateAndRead(key, next);
-      const returnAtMs = Number(item['returnAtMs']);
-      if (returnAtMs >= earliestMs && returnAtMs <= latestMs) return returnAtMs;
-      // Not the time itself: DynamoDB adds exactly, to more digits than can be read, and other workers add meanwhile.
-      const unchanged = { returnRound: Number(item['returnRound']) };
-      if (await this.#table.update(key, start, unchanged)) return earliestMs;
-    }
+  async reserveReturn(lane: string, range: ReturnRange): Promise<number> {
+    return await reserveReturn(this.#table, lanePaceKey(lane), range);
   }
 }
 

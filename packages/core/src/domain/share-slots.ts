@@ -1,6 +1,6 @@
 import { activeHolders, type Holder, type LaneLimit } from './lane-limit.ts';
 
-/** The processes that share too few slots take turns of so long, ms. */
+/** The holders that share too few slots take turns of so long, ms. */
 const ROTATION_MS = 10_000;
 
 /** Calls in flight, of all processes. */
@@ -26,18 +26,18 @@ export function slotsOf(limit: LaneLimit, owner: string, nowMs: number): number 
   return Math.max(0, Math.min(fair, total - taken));
 }
 
-/** Gives slots one by one to the group that has the fewest, and in it to the process that has the fewest. */
-function fairSlots(
-  holders: readonly (readonly [string, Holder])[],
+/** Gives slots one by one to the group that has the fewest, and in it to the holder that has the fewest. */
+export function fairSlots<Key>(
+  holders: readonly (readonly [Key, Pick<Holder, 'group' | 'inUse' | 'waiting'>])[],
   total: number,
   nowMs: number,
-): ReadonlyMap<string, number> {
+): ReadonlyMap<Key, number> {
   const turn = Math.floor(nowMs / ROTATION_MS) % Math.max(1, holders.length);
   const inTurn = [...holders.slice(turn), ...holders.slice(0, turn)];
   const slots = new Map(inTurn.map(([owner]) => [owner, 0]));
   const ofGroup = new Map<string, number>();
-  const get = (owner: string) => slots.get(owner) ?? 0;
-  const isServed = ([owner, { inUse, waiting }]: readonly [string, Holder]) =>
+  const get = (owner: Key) => slots.get(owner) ?? 0;
+  const isServed = ([owner, { inUse, waiting }]: (typeof holders)[number]) =>
     get(owner) >= inUse + waiting;
   for (let left = total; left > 0; left -= 1) {
     const unserved = inTurn.filter((each) => !isServed(each));
