@@ -8,6 +8,7 @@ import {
   DynamoBudgets,
   DynamoCallPool,
   DynamoLanePaces,
+  DynamoLaneSlots,
   DynamoLedger,
   DynamoNotifications,
   DynamoResendNotes,
@@ -112,7 +113,8 @@ function createComposition(): Composition {
     });
   const table = { client: dynamo, tableName: stage.tableName, clock, random };
   const paces = new DynamoLanePaces(table);
-  const governor = new SharedGovernor({ paces, clock, random, createToken: randomUUID });
+  const slots = new DynamoLaneSlots(table);
+  const governor = new SharedGovernor({ paces, slots, clock, random, createToken: randomUUID });
   return {
     stage,
     clock,

@@ -2,7 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { S3Client } from '@aws-sdk/client-s3';
 import { SQSClient } from '@aws-sdk/client-sqs';
-import { DynamoLanePaces, DynamoLedger, S3BlobStore, SqsTaskQueue } from '@thrice/aws';
+import {
+  DynamoLanePaces,
+  DynamoLaneSlots,
+  DynamoLedger,
+  S3BlobStore,
+  SqsTaskQueue,
+} from '@thrice/aws';
 import { type Delivery, LaneHealth, RecentGroups, SharedGovernor } from '@thrice/core';
 import { systemClock as clock } from '@thrice/local';
 import { openModelClients, openTransport } from '@thrice/models';
@@ -34,7 +40,8 @@ const blobs = new S3BlobStore({ client: s3, bucket });
 const client = new DynamoDBClient({ ...config, endpoint: endpoints.dynamodb });
 const ledger = new DynamoLedger({ client, tableName, clock, random, blobs });
 const paces = new DynamoLanePaces({ client, tableName, clock, random });
-const governor = new SharedGovernor({ paces, clock, random, createToken: randomUUID });
+const slots = new DynamoLaneSlots({ client, tableName, clock, random });
+const governor = new SharedGovernor({ paces, slots, clock, random, createToken: randomUUID });
 const queueUrls = new Map([['lab', queueUrl]]);
 const onPoison = () => undefined;
 const sqs = new SQSClient({ ...config, endpoint: endpoints.sqs });

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { DynamoLanePaces } from '@thrice/aws';
+import { DynamoLanePaces, DynamoLaneSlots } from '@thrice/aws';
 import { type CallEnd, SharedGovernor, UNKNOWN_USAGE, UNLIMITED } from '@thrice/core';
 import { systemClock } from '@thrice/local';
 import { questionText } from './bench-support.ts';
@@ -29,8 +29,9 @@ const createToken = () => randomUUID();
 /** An execution environment: a governor of its own, which calls until the process is killed. */
 async function work(index: number): Promise<void> {
   const paces = new DynamoLanePaces(table);
+  const slots = new DynamoLaneSlots(table);
   const { clock, random } = table;
-  const governor = new SharedGovernor({ paces, clock, random, createToken });
+  const governor = new SharedGovernor({ paces, slots, clock, random, createToken });
   for (let no = 0; ; no += 1) {
     // A store that is gone for a moment is no reason to end: a function would be invoked again.
     await answer(governor, `${process.pid}-${index}-${no}`).catch(async () => {
@@ -47,6 +48,7 @@ async function answer(governor: SharedGovernor, id: string): Promise<void> {
     const grant = await cell.grant({
       ...{ group, lane: 'lab', model: 'model', limits: UNLIMITED, inputTokens: 250 },
       estimatedTokens: null,
+      maxConcurrency: null,
       canWait: () => true,
       signal,
     });

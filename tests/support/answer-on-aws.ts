@@ -1,6 +1,7 @@
 import {
   DynamoBudgets,
   DynamoLanePaces,
+  DynamoLaneSlots,
   DynamoLedger,
   S3BlobStore,
   SqsTaskQueue,
@@ -73,6 +74,7 @@ export async function openAnswerOnAws(
   };
   const governor = new SharedGovernor({
     paces: new DynamoLanePaces({ ...table, clock, random }),
+    slots: new DynamoLaneSlots({ ...table, clock, random }),
     clock,
     random,
     createToken: () => 'token-1',

@@ -3,6 +3,7 @@ import type { RateLimit, RateWindow } from '@thrice/simulator';
 import { RateLimiter } from '../../packages/simulator/src/rate-limiter.ts';
 import { aUsage } from './builders.ts';
 import { FakeClock } from './fake-clock.ts';
+import { FakeLaneSlots } from './fake-lane-slots.ts';
 import { seededDraw } from './kill-tracker.ts';
 
 /** How long a refusal takes, ms. */
@@ -40,6 +41,7 @@ export async function callHiddenLimit({
   readonly seconds: number;
 }): Promise<readonly RateWindow[]> {
   const clock = new FakeClock();
+  const slots = new FakeLaneSlots();
   const limiter = new RateLimiter(provider.limit);
   const startMs = clock.monotonicMs();
   const elapsedMs = () => clock.monotonicMs() - startMs;
@@ -56,7 +58,7 @@ export async function callHiddenLimit({
       tokenNo += 1;
       return `${group}-${index}-${tokenNo}`;
     };
-    const governor = new SharedGovernor({ paces, clock, random, createToken });
+    const governor = new SharedGovernor({ paces, slots, clock, random, createToken });
     while (!isOver()) {
       await call(governor, group, random).catch((error: unknown) => {
         if (!isOver()) throw error;
@@ -69,7 +71,7 @@ export async function callHiddenLimit({
     const cell = governor.forCell();
     const { signal } = end;
     const request = {
-      ...{ lane: 'lab', model: 'm', group, limits: UNLIMITED, signal },
+      ...{ lane: 'lab', model: 'm', group, limits: UNLIMITED, maxConcurrency: null, signal },
       inputTokens: provider.tokens,
       estimatedTokens: provider.tokens,
     };

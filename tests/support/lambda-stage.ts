@@ -11,6 +11,7 @@ import type { Composition } from '../../functions/shared/compose.ts';
 import type { LambdaContext } from '../../functions/shared/lambda-context.ts';
 import { FakeClock } from './fake-clock.ts';
 import type { FakeLanePaces } from './fake-lane-paces.ts';
+import { FakeLaneSlots } from './fake-lane-slots.ts';
 import type { FakeAnswer } from './fake-model-client.ts';
 import { FakeStage } from './fake-stage.ts';
 import { FakeStretches } from './fake-stretches.ts';
@@ -29,6 +30,7 @@ export class LambdaStage {
   readonly stage: FakeStage;
   readonly clock = new FakeClock();
   readonly paces: FakeLanePaces;
+  readonly slots = new FakeLaneSlots();
   /** Those of the only execution environment. */
   readonly governor: SharedGovernor;
   readonly recentGroups: RecentGroups;
@@ -72,6 +74,7 @@ export class LambdaStage {
     };
     return new SharedGovernor({
       paces: this.paces,
+      slots: this.slots,
       clock: this.clock,
       random: seededDraw(1),
       createToken,

@@ -120,6 +120,7 @@ export async function runLimitedLane({
           lane: 'lab',
           model: 'm',
           limits: { requestsPerMinute: null, tokensPerMinute: null },
+          maxConcurrency: null,
           // The bound of a prompt is about twice of what it is.
           inputTokens: tokens,
           estimatedTokens: tokens + 1_000,

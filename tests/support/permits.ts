@@ -17,6 +17,7 @@ export async function takePermit(
     model: 'm',
     inputTokens: 10,
     limits: { requestsPerMinute: null, tokensPerMinute: null },
+    maxConcurrency: null,
     estimatedTokens: null,
     canWait,
     signal,

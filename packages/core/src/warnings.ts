@@ -6,7 +6,6 @@ export const warningCodes = [
   'refused-parameter',
   'address-without-version',
   'unused-price',
-  'unused-limit',
   'other-model-served',
   'other-version',
   'unreadable-env',

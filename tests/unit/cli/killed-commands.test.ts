@@ -26,6 +26,7 @@ import {
 } from '../../../packages/cli/src/stage/stage-engine.ts';
 import { aQuestion } from '../../support/builders.ts';
 import { aDraft } from '../../support/fake-engine.ts';
+import { FakeLaneSlots } from '../../support/fake-lane-slots.ts';
 import { createTestDigest, FakeSourceReader } from '../../support/fake-source-reader.ts';
 import { FakeStage } from '../../support/fake-stage.ts';
 import { fakeTerminal } from '../../support/run-thrice.ts';
@@ -229,6 +230,7 @@ async function cancel(stage: FakeStage, steps: Steps): Promise<void> {
         budgets: stage.budgets,
         resendNotes: stage.resendNotes,
         lanePaces: stage.ledger.paces,
+        laneSlots: new FakeLaneSlots(),
         clock: stage.clock,
       },
       counts,

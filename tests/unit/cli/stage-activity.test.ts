@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { ConfigStatus } from '../../../packages/cli/src/engine/group-status.ts';
 import { readStageActivity } from '../../../packages/cli/src/stage/stage-engine.ts';
 import { aLanePace, aRateBelief, someTurns } from '../../support/builders.ts';
+import { FakeLaneSlots } from '../../support/fake-lane-slots.ts';
 import { FakeStage } from '../../support/fake-stage.ts';
 
 const HOUR_MS = 3_600_000;
@@ -26,8 +27,11 @@ function aNote(config: string, at: string): ResendNote {
 }
 
 /** What the activity of a group is read from. */
-function storesOf({ activeGroups, budgets, resendNotes, clock, ledger }: FakeStage) {
-  return { activeGroups, budgets, resendNotes, clock, lanePaces: ledger.paces };
+function storesOf(
+  { activeGroups, budgets, resendNotes, clock, ledger }: FakeStage,
+  laneSlots = new FakeLaneSlots(),
+) {
+  return { activeGroups, budgets, resendNotes, clock, lanePaces: ledger.paces, laneSlots };
 }
 
 async function readResends(notedMsAgo: number, left: number): Promise<readonly string[]> {
@@ -79,5 +83,29 @@ describe('the activity of a group in a stage', () => {
         held: null,
       },
     ]);
+  });
+
+  it('has the calls in flight of a lane whose spec limits them, as long as its groups call it', async () => {
+    const stage = new FakeStage();
+    const header = await stage.enter({ configs: [{ name: 'a' }] });
+    const counts = { header, configs: [aConfig('a', 1)], openBreakers: [] };
+    const slots = new FakeLaneSlots();
+    const nowMs = stage.clock.now();
+    const groups = [{ group: 'demo', maxConcurrency: 4 }];
+    await slots.replace(undefined, { schemaVersion: 1, lane: 'lab', groups, token: 'a' }, nowMs);
+    const bounds = { limit: 4, groupLimit: 4, served: undefined, unlessWaitedSinceMs: undefined };
+    const times = { nowMs, untilMs: nowMs + 60_000 };
+    await slots.take('lab', { id: 'one', place: 0, token: 'a', ...bounds, ...times });
+    const readConcurrency = async () => {
+      const { lanes } = await readStageActivity(storesOf(stage, slots), counts);
+      return lanes.map(({ limits }) => limits?.concurrency);
+    };
+
+    const inUse = await readConcurrency();
+    await slots.giveBack('lab', { id: 'one', place: 0 }, { nowMs, callMs: 100 });
+    stage.clock.advance(10_000);
+
+    expect(inUse).toEqual([{ limit: 4, source: 'spec', used: 1 }]);
+    expect(await readConcurrency()).toEqual([undefined]);
   });
 });

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import {
-  describeIgnoredLimits,
   refuseUnfitLanes,
   refuseUnknownLanes,
 } from '../../../packages/cli/src/stage/stage-lanes.ts';
@@ -64,18 +63,5 @@ describe('the lanes of a group in a stage', () => {
     expect(() =>
       refuseUnfitLanes({ ...lanesOf(lane), configs: [...configs, aConfig({ name: 'other' })] }),
     ).toThrow('timeout_s of at most 840');
-  });
-
-  it('keep their requests and tokens a minute, but not their calls in flight', () => {
-    const lanes = lanesOf(
-      aLane({ maxConcurrency: 4 }),
-      aLane({ name: 'b', requestsPerMinute: 60 }),
-    );
-
-    expect(describeIgnoredLimits(lanes)).toEqual([
-      expect.stringMatching(
-        /^warning: \[unused-limit\] lane "lab": max_concurrency has no effect in a stage/,
-      ),
-    ]);
   });
 });

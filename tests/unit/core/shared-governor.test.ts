@@ -10,6 +10,7 @@ import { describe, expect, it } from 'vitest';
 import { aLanePace, aRateBelief, someTurns } from '../../support/builders.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { FakeLanePaces } from '../../support/fake-lane-paces.ts';
+import { FakeLaneSlots } from '../../support/fake-lane-slots.ts';
 import { answered, refused, takePermit } from '../../support/permits.ts';
 
 /** How long a worker relies on the pace that it has read, ms. */
@@ -24,6 +25,7 @@ function fail(): never {
 function openWorkers(count: number, random = () => 0) {
   const clock = new FakeClock();
   const paces = new FakeLanePaces();
+  const slots = new FakeLaneSlots();
   let tokenNo = 0;
   const createToken = () => {
     tokenNo += 1;
@@ -31,7 +33,7 @@ function openWorkers(count: number, random = () => 0) {
   };
   const workers = Array.from(
     { length: count },
-    () => new SharedGovernor({ paces, clock, random, createToken }),
+    () => new SharedGovernor({ paces, slots, clock, random, createToken }),
   );
   return { clock, paces, workers };
 }
@@ -56,6 +58,7 @@ async function ask(
     lane: 'lab',
     model: 'm',
     limits: unlimited,
+    maxConcurrency: null,
     inputTokens: 10,
     estimatedTokens: null,
     canWait: (waitMs) => waitMs <= timeMs,

@@ -33,9 +33,13 @@ class Processes {
       const call: { atMs?: number; grant?: Grant } = {};
       const request = { group: owner, lane: 'lab', model: 'm', inputTokens: tokens };
       const limits = { requestsPerMinute: null, tokensPerMinute: null };
+      const maxConcurrency = null;
       const { signal } = new AbortController();
       void governor
-        .grant({ ...request, limits, estimatedTokens: tokens, canWait: () => true, signal })
+        .grant({
+          ...{ ...request, limits, maxConcurrency },
+          ...{ estimatedTokens: tokens, canWait: () => true, signal },
+        })
         .then((grant) => Object.assign(call, { grant, atMs: clock.monotonicMs() }));
       return call;
     };

@@ -10,6 +10,7 @@ import {
   DynamoCallPool,
   DynamoGroupRecords,
   DynamoLanePaces,
+  DynamoLaneSlots,
   DynamoLedger,
   DynamoResendNotes,
   DynamoStretches,
@@ -35,6 +36,7 @@ import type {
   GroupRecords,
   GroupRequests,
   LanePaces,
+  LaneSlots,
   Ledger,
   PatternMatcher,
   ResendNotes,
@@ -62,6 +64,7 @@ export interface CloudEngine extends Disposable {
   readonly requests: GroupRequests;
   readonly resendNotes: ResendNotes;
   readonly lanePaces: Pick<LanePaces, 'read'>;
+  readonly laneSlots: Pick<LaneSlots, 'read'>;
   readonly stretches: Stretches;
   readonly sqs: SQSClient;
   /** Opens a scan of the DLQ. */
@@ -101,6 +104,7 @@ export async function openStage(name: string): Promise<CloudEngine> {
     activeGroups: new DynamoActiveGroups(table),
     resendNotes: new DynamoResendNotes(table),
     lanePaces: new DynamoLanePaces(table),
+    laneSlots: new DynamoLaneSlots(table),
     stretches: new DynamoStretches(table),
     requests: new SqsGroupRequests({
       client: sqs,

@@ -21,7 +21,7 @@ import type { PreparedRun, RunOptions } from '../spec/prepare-run.ts';
 import { followGroup } from './follow-group.ts';
 import { openStageBudget, refuseFirstBudget } from './stage-budget.ts';
 import { openStageEngine, type StageEngine } from './stage-engine.ts';
-import { describeIgnoredLimits, refuseUnfitLanes, refuseUnknownLanes } from './stage-lanes.ts';
+import { refuseUnfitLanes, refuseUnknownLanes } from './stage-lanes.ts';
 import { refuseOtherWebhook } from './stage-webhook.ts';
 
 /** `thrice run --stage`: stores a plan in a stage, requests its tasks, and follows the group. */
@@ -38,7 +38,6 @@ export async function runOnStage(
   refuseUnknownLanes([...benchmark.lanes.keys()], engine.stage);
   refuseUnfitLanes(benchmark);
   refuseOtherWebhook(draft.spec);
-  for (const warning of describeIgnoredLimits(benchmark)) terminal.error(warning);
   using signals = listenForStop();
   const plan = {
     benchmark,

@@ -12,7 +12,7 @@ import type { Activity, Engine, GroupCounts } from '../engine/engine.ts';
 import { areAllScored } from '../engine/group-status.ts';
 import { stageFlag } from '../shell/place-flags.ts';
 import { type CloudEngine, openStage } from './compose-cloud.ts';
-import { readPaceLimits } from './lane-pace-status.ts';
+import { readStageLimits, type StageLimits } from './lane-limit-status.ts';
 
 /** A deployed stage that commands inspect and control. */
 export type StageEngine = Engine & CloudEngine;
@@ -41,7 +41,7 @@ const OLD_NOTE_MS = 2 * 3_600_000;
 
 /** Derives the activity of a group in a stage from its counts: its workers are not visible. */
 export async function readStageActivity(
-  stage: Pick<CloudEngine, 'activeGroups' | 'budgets' | 'resendNotes' | 'lanePaces' | 'clock'>,
+  stage: Pick<CloudEngine, 'activeGroups' | 'budgets' | 'resendNotes'> & StageLimits,
   counts: GroupCounts,
 ): Promise<Activity> {
   const { header, configs, openBreakers } = counts;
@@ -52,7 +52,7 @@ export async function readStageActivity(
       ...each,
       wait: null,
       batches: null,
-      limits: await readPaceLimits(stage, each.lane),
+      limits: await readStageLimits(stage, each.lane),
     })),
   );
   const accounts = await stage.budgets.readAccounts(header.group);

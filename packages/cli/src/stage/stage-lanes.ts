@@ -1,5 +1,5 @@
 import type { Stage } from '@thrice/aws';
-import { type Benchmark, describeWarning, limits, ThriceError } from '@thrice/core';
+import { type Benchmark, limits, ThriceError } from '@thrice/core';
 
 /**
  * Refuses lanes that have no queue in the stage because they were not deployed with it.
@@ -37,16 +37,4 @@ export function refuseUnfitLanes({ lanes, configs }: Benchmark): void {
       });
     }
   }
-}
-
-/** What a stage does not keep of the limits of a spec, as warnings. */
-export function describeIgnoredLimits({ lanes }: Pick<Benchmark, 'lanes'>): readonly string[] {
-  return [...lanes.values()]
-    .filter(({ maxConcurrency }) => maxConcurrency !== undefined)
-    .map(({ name }) =>
-      describeWarning(
-        'unused-limit',
-        `lane "${name}": max_concurrency has no effect in a stage; maximumConcurrency of the lane in stacks/lanes.ts bounds its calls in flight, and rpm and tpm hold`,
-      ),
-    );
 }

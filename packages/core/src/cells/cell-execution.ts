@@ -222,12 +222,14 @@ export class CellExecution {
     if (batched !== undefined)
       return 'passedOver' in batched ? batched : await this.#actOn(batched);
     const { lane, model } = move.request;
+    const laneInSpec = this.#laneOf(move.request);
     const granted = await this.#worker.governor
       .grant({
         group: groupOfRun(this.#key.run),
         lane,
         model,
-        limits: rateLimitsOf(this.#laneOf(move.request)),
+        limits: rateLimitsOf(laneInSpec),
+        maxConcurrency: laneInSpec.maxConcurrency ?? null,
         ...estimateTokens(move.request),
         canWait: (waitMs) => this.#hasTimeAfter(waitMs, move.request),
         signal: this.#lease.signal,

@@ -34,18 +34,18 @@ import type {
   SettledCall,
 } from '../ports/governor.ts';
 import type { LanePaces } from '../ports/lane-paces.ts';
+import type { LaneSlots } from '../ports/lane-slots.ts';
 import type { Random } from '../ports/random.ts';
 import { MeanTokens } from './mean-tokens.ts';
 import { limitNamedIn, readRateLimits } from './read-rate-limits.ts';
+import { returnRange } from './return-range.ts';
+import { type CallSlot, SharedSlots } from './shared-slots.ts';
 import { TurnBlocks, type TurnOwner } from './turn-blocks.ts';
 
 /** Delay of a refused cell when the vendor does not say how long, ms: between one and two times this. */
 const REFUSED_MS = 1_000;
 /** The answer to a call without a turn that took this long is noted with the pace that its lane may have got since, ms. */
 const SLOW_CALL_MS = 60_000;
-
-/** The longest that a queue delays a message, ms: a cell that is sent back returns after it at the latest. */
-const LONGEST_RETURN_MS = 900_000;
 
 const NOT_REFUSED: SettledCall = { delayMs: 0, hasOnlyRefused: false };
 
@@ -75,11 +75,13 @@ interface SentCall {
  * lane rises with time, by itself: only refusals are written. While a lane is free, its calls need no turn and cost one read
  * in a while. A lane whose spec has a limit is never free.
  *
- * The subscription of the lane's queue limits concurrency. A worker waits for its turn while it holds its cell: so the
- * queue keeps the tasks that could only be sent back. A wait that is too long is refused before a turn is taken.
+ * The subscription of the lane's queue limits concurrency; where a spec limits it further, a call needs a slot beside its turn
+ * ({@link SharedSlots}). A worker waits for its turn while it holds its cell: so the queue keeps the tasks that could only be
+ * sent back. A wait that is too long is refused before a turn is taken.
  */
 export class SharedGovernor {
   readonly #paces: LanePaces;
+  readonly #slots: SharedSlots;
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #createToken: () => string;
@@ -89,6 +91,7 @@ export class SharedGovernor {
 
   constructor(init: {
     readonly paces: LanePaces;
+    readonly slots: LaneSlots;
     readonly clock: Clock;
     readonly random: Random;
     /** Creates a unique token. */
@@ -99,6 +102,7 @@ export class SharedGovernor {
     this.#random = init.random;
     this.#createToken = init.createToken;
     this.#blocks = new TurnBlocks(init);
+    this.#slots = new SharedSlots(init);
   }
 
   /** Creates the governor of one cell, whose refused call keeps its turn. */
@@ -112,14 +116,32 @@ export class SharedGovernor {
         const waited = await this.#waitForTurn(request, tokens, kept.get(lane));
         if ('atMs' in waited) return { kind: 'not-before', atMs: waited.atMs };
         kept.delete(lane);
+        const slot = await this.#takeSlot(request);
+        if (slot !== undefined && 'atMs' in slot) return { kind: 'not-before', atMs: slot.atMs };
         const sentAtMs = this.#clock.now();
         const call = { lane, group, model, tokens, sentAtMs, turn: waited.turn };
         const keep = (turn: Turn) => void kept.set(lane, turn);
-        const settle = onceOnly(async (end: CallEnd) => await this.#settle(call, end, keep));
+        const settle = onceOnly(async (end: CallEnd) => {
+          try {
+            return await this.#settle(call, end, keep);
+          } finally {
+            await slot?.giveBack();
+          }
+        });
         const waitMs = Math.round(this.#clock.monotonicMs() - startedMs);
         return { kind: 'granted', permit: { waitMs, settle } };
       },
     };
+  }
+
+  /** Takes a slot of a lane whose spec limits the calls in flight, once the call's turn has come: no slot waits for a turn. */
+  async #takeSlot(
+    request: PermitRequest,
+  ): Promise<CallSlot | { readonly atMs: number } | undefined> {
+    const { maxConcurrency } = request;
+    return maxConcurrency === null
+      ? undefined
+      : await this.#slots.take({ ...request, maxConcurrency });
   }
 
   async #waitForTurn(
@@ -191,20 +213,13 @@ export class SharedGovernor {
     return { nowMs: this.#clock.now(), token: this.#createToken() };
   }
 
-  /**
-   * Has the cells that are sent back return at the pace of their lane, somewhat before their turn would be: so that some
-   * always wait for a lane that gets faster.
-   */
   async #sendBack(
     pace: LanePace,
     place: number,
     waitMs: number,
   ): Promise<{ readonly atMs: number }> {
     const nowMs = this.#clock.now();
-    const aheadMs = limits.laneWaitMs / 2;
-    const earliestMs = nowMs + Math.max(Math.min(waitMs, aheadMs), waitMs - aheadMs);
-    const latestMs = Math.max(earliestMs, nowMs + LONGEST_RETURN_MS);
-    const range = { earliestMs, latestMs, intervalMs: intervalMs(pace, place, nowMs) };
+    const range = returnRange(nowMs, waitMs, intervalMs(pace, place, nowMs));
     return { atMs: await this.#paces.reserveReturn(pace.lane, range) };
   }
 

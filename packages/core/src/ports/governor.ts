@@ -7,6 +7,8 @@ export interface PermitRequest {
   readonly group: string;
   /** The limits of the lane in the spec of that group. */
   readonly limits: RateLimits;
+  /** Calls of the lane in flight at most, by the spec of that group; null without a limit. */
+  readonly maxConcurrency: number | null;
   readonly lane: string;
   /** The model's name as the lane knows it. */
   readonly model: string;

@@ -2,17 +2,39 @@ import {
   type Clock,
   isLimited,
   type LanePaces,
+  type LaneSlots,
   type LimitKind,
   paceRate,
+  slotsInForce,
   usedRatio,
 } from '@thrice/core';
 import type { LaneLimitStatus, LimitUse } from '../engine/group-status.ts';
 
 const UNKNOWN: LimitUse = { limit: null, source: null, used: null };
 
+/** The stores and the clock that tell the limits of the lanes of a stage. */
+export interface StageLimits {
+  readonly lanePaces: Pick<LanePaces, 'read'>;
+  readonly laneSlots: Pick<LaneSlots, 'read'>;
+  readonly clock: Clock;
+}
+
 /** Reads what the workers of a stage believe of the limits of a lane; null for one that is not limited. */
-export async function readPaceLimits(
-  { lanePaces, clock }: { readonly lanePaces: Pick<LanePaces, 'read'>; readonly clock: Clock },
+export async function readStageLimits(
+  stage: StageLimits,
+  lane: string,
+): Promise<LaneLimitStatus | null> {
+  const rates = await readPaceLimits(stage, lane);
+  const use = await stage.laneSlots.read(lane);
+  const slots = use && slotsInForce(use, stage.clock.now());
+  if (slots === undefined) return rates;
+  const none = { requestsPerMinute: UNKNOWN, tokensPerMinute: UNKNOWN, held: null };
+  const concurrency = { limit: slots.limit, source: 'spec', used: slots.inUse } as const;
+  return { ...none, ...rates, concurrency };
+}
+
+async function readPaceLimits(
+  { lanePaces, clock }: StageLimits,
   lane: string,
 ): Promise<LaneLimitStatus | null> {
   const pace = await lanePaces.read(lane);
