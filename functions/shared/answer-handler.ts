@@ -1,12 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { parseCellTask } from '@thrice/aws';
 import {
+  answerTask,
   backoffMs,
   type Clock,
   type Delivery,
-  Heartbeat,
-  limits,
-  processTask,
   type TaskSettlement,
   type TaskWorker,
   ThriceError,
@@ -130,56 +128,30 @@ async function answer(
   { attributes }: SqsRecord,
   { context, composition, log, models, solvers, scorers }: Invocation,
 ): Promise<TaskSettlement> {
-  const { queue, ledger, clock } = composition;
-  // Shortens the queue's long visibility timeout, so that a crashed worker's cell is free in a minute.
-  await queue.extend([delivery]);
   if (context.getRemainingTimeInMillis() <= RESERVE_MS) {
     return { kind: 'resend', delayMs: 0, task: delivery.task };
   }
-  const owner = randomUUID();
-  const onFailure = (thrown: unknown) => log.error('heartbeat failed', describeThrown(thrown));
-  const heartbeat = new Heartbeat({ ledger, queue, clock, owner, onFailure });
-  const workEnded = new AbortController();
-  const limit = stopInTime(context, { heartbeat, clock, signal: workEnded.signal });
-  const heartbeats = heartbeat.run(workEnded.signal);
-  try {
-    return await processTask(delivery, attributes.ApproximateReceiveCount > 1, {
-      ...composition,
-      owner,
-      clientFor: models.clientFor,
-      heartbeat,
-      governor: composition.governor.forCell(),
-      refusalWaitMs: limits.laneWaitMs,
-      solvers,
-      scorers,
-      random: Math.random,
-      hasTimeFor: (durationMs) => context.getRemainingTimeInMillis() - RESERVE_MS > durationMs,
-      hasTimeToRecord: (waitMs) => context.getRemainingTimeInMillis() - RELEASE_RESERVE_MS > waitMs,
-      observe: (event) => {
-        // One per call: the end of the cell is logged.
-        if (event.kind === 'server-responded') return;
-        log.info(event.kind, describeEvent(event));
-        countEvent(event, composition.stage.stage, delivery.lane);
-      },
-    });
-  } finally {
-    workEnded.abort();
-    await Promise.all([heartbeats, limit]);
-  }
-}
-
-/** Stops the work before Lambda stops the function: the call is aborted and the cell is released. */
-async function stopInTime(
-  context: LambdaContext,
-  {
-    heartbeat,
-    clock,
-    signal,
-  }: { readonly heartbeat: Heartbeat; readonly clock: Clock; readonly signal: AbortSignal },
-): Promise<void> {
-  await clock.sleep(context.getRemainingTimeInMillis() - RESERVE_MS, signal);
-  if (signal.aborted) return;
-  heartbeat.stopAll(new ThriceError({ code: 'interrupted', message: 'out of time' }));
+  return await answerTask(delivery, attributes.ApproximateReceiveCount > 1, {
+    ...composition,
+    clientFor: models.clientFor,
+    solvers,
+    scorers,
+    random: Math.random,
+    createOwner: randomUUID,
+    // Before Lambda stops the function.
+    untilStopped: async (workEnded) =>
+      await composition.clock.sleep(context.getRemainingTimeInMillis() - RESERVE_MS, workEnded),
+    stopReason: 'out of time',
+    onHeartbeatFailure: (thrown) => log.error('heartbeat failed', describeThrown(thrown)),
+    hasTimeFor: (durationMs) => context.getRemainingTimeInMillis() - RESERVE_MS > durationMs,
+    hasTimeToRecord: (waitMs) => context.getRemainingTimeInMillis() - RELEASE_RESERVE_MS > waitMs,
+    observe: (event) => {
+      // One per call: the end of the cell is logged.
+      if (event.kind === 'server-responded') return;
+      log.info(event.kind, describeEvent(event));
+      countEvent(event, composition.stage.stage, delivery.lane);
+    },
+  });
 }
 
 function isStoreError({ code }: ThriceError): boolean {

@@ -33,6 +33,7 @@ export {
   parseSpec,
   resolveBenchmark,
 } from './builtins.ts';
+export { answerTask, type TaskHost } from './cells/answer-task.ts';
 export { backoffMs, retryDelayMs } from './cells/backoff.ts';
 export { type BudgetRefusal, CallBudget } from './cells/call-budget.ts';
 export { areResendsUsedUp, countResend } from './cells/count-resend.ts';
