@@ -1,5 +1,3 @@
-import { BatchProcessor, EventType, processPartialResponse } from '@aws-lambda-powertools/batch';
-import { toThriceError } from '@thrice/core';
 import * as z from 'zod';
 import type { LambdaContext } from './lambda-context.ts';
 import { describeThrown, type Log } from './log.ts';
@@ -17,7 +15,11 @@ export type SqsRecord = z.infer<typeof sqsRecordSchema>;
 
 const sqsEventSchema = z.object({ Records: z.array(sqsRecordSchema) });
 
-/** The messages of an event to deliver again. Lambda deletes the others from the queue. */
+/**
+ * The messages of an event to deliver again. Lambda deletes the others from the queue.
+ *
+ * @see https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-errorhandling.html (`ReportBatchItemFailures`, 2026-11)
+ */
 export interface BatchResponse {
   readonly batchItemFailures: readonly { readonly itemIdentifier: string }[];
 }
@@ -37,26 +39,23 @@ export async function handleRecords(
   log: Log,
   handle: (record: SqsRecord, finish: () => number) => Promise<void>,
 ): Promise<BatchResponse> {
-  const records = sqsEventSchema.parse(event);
-  const atWork = new Set<SqsRecord>();
+  const { Records: records } = sqsEventSchema.parse(event);
+  const atWork = new Set(records);
   const handleAndLog = async (record: SqsRecord) => {
     const finish = () => {
       atWork.delete(record);
       return atWork.size;
     };
-    atWork.add(record);
     try {
       await handle(record, finish);
+      return [];
     } catch (thrown) {
       log.error('message failed', { messageId: record.messageId, ...describeThrown(thrown) });
-      // Powertools reads the message of whatever is thrown: something else than an error would fail the whole event.
-      throw toThriceError(thrown);
+      return [{ itemIdentifier: record.messageId }];
     } finally {
       atWork.delete(record);
     }
   };
   // The response reports the failed messages, even if all of them failed; the invocation itself succeeds.
-  const options = { throwOnFullBatchFailure: false };
-  const processor = new BatchProcessor(EventType.SQS);
-  return await processPartialResponse(records, handleAndLog, processor, options);
+  return { batchItemFailures: (await Promise.all(records.map(handleAndLog))).flat() };
 }
