@@ -183,13 +183,19 @@ function createFinalize({ storage, queues, link }: FunctionsInit): sst.aws.Funct
 
 /**
  * Creates the function that closes breakers, resumes deferred cells, and refreshes progress each minute.
- * It delegates long work to the plan and finalize functions, and alone tells webhooks.
+ * It delegates long work to the plan and finalize functions, and alone tells webhooks, and sends batches and reads their results.
  *
  * Each tick ends before the next one starts; if the scheduler delivers one late, two rounds at once do no harm. A
  * failed tick is not retried, because the next one does its work. The scheduler's retries and DLQ are for ticks
  * that could not be delivered.
  */
-function createReconciler({ storage, queues, webhook, link }: FunctionsInit): sst.aws.Function {
+function createReconciler({
+  storage,
+  queues,
+  apiKeys,
+  webhook,
+  link,
+}: FunctionsInit): sst.aws.Function {
   const laneQueues = queues.lanes.map(({ queue }) => queue);
   const reconciler = new sst.aws.Function('Reconciler', {
     handler: 'functions/reconcile.handler',
@@ -197,11 +203,12 @@ function createReconciler({ storage, queues, webhook, link }: FunctionsInit): ss
     memory: '512 MB',
     retries: 0,
     nodejs: bundling,
-    link: [link, webhook],
+    link: [link, apiKeys, webhook],
     permissions: [
       allowTableActions(
         storage,
         'BatchGetItem',
+        'BatchWriteItem',
         'DeleteItem',
         'GetItem',
         'PutItem',
@@ -210,9 +217,9 @@ function createReconciler({ storage, queues, webhook, link }: FunctionsInit): ss
       ),
       ...allowBucketAccess(storage, {
         read: ['reconciler', 'runs', 'spill'],
-        write: ['reconciler', 'runs'],
+        write: ['reconciler', 'runs', 'spill'],
       }),
-      allowSend([queues.plan, queues.finalize]),
+      allowSend([...laneQueues, queues.plan, queues.finalize]),
       allowCount([...laneQueues, queues.plan]),
     ],
     transform: { eventInvokeConfig: { maximumEventAgeInSeconds: 60 } },

@@ -5,6 +5,7 @@ import { SQSClient } from '@aws-sdk/client-sqs';
 import {
   clientConfig,
   DynamoActiveGroups,
+  DynamoBatches,
   DynamoBudgets,
   DynamoCallPool,
   DynamoLanePaces,
@@ -22,6 +23,7 @@ import {
 } from '@thrice/aws';
 import {
   type ActiveGroups,
+  type Batches,
   type BlobStore,
   type Budgets,
   type CallConditions,
@@ -62,6 +64,7 @@ export interface Composition {
   readonly createDigest: CreateDigest;
   readonly ledger: Ledger & CallConditions;
   readonly pool: CallPool;
+  readonly batches: Batches;
   readonly budgets: Budgets;
   readonly blobs: BlobStore;
   /** The queues of the lanes. */
@@ -121,6 +124,7 @@ function createComposition(): Composition {
     blobs,
     ledger: new DynamoLedger({ ...table, blobs }),
     pool: new DynamoCallPool({ ...table, blobs }),
+    batches: new DynamoBatches({ ...table, blobs }),
     budgets: new DynamoBudgets({ ...table, blobs }),
     createDigest: createNodeDigest,
     activeGroups: new DynamoActiveGroups(table),

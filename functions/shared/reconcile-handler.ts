@@ -1,29 +1,89 @@
-import { type Clock, reconcileGroups, type Webhook } from '@thrice/core';
+import {
+  type BatchStep,
+  type BatchTools,
+  type Clock,
+  limits,
+  reconcileGroups,
+  ThriceError,
+  type Webhook,
+  type WorkerEvent,
+} from '@thrice/core';
 import type { Composition } from './compose.ts';
+import type { BatchClients } from './compose-batches.ts';
 import type { LambdaContext } from './lambda-context.ts';
-import { openLog } from './log.ts';
+import { type Log, openLog } from './log.ts';
 
 /** Time reserved at the end of an invocation, ms: for the groups in work, whose slowest request may be retried. */
 const RESERVE_MS = 15_000;
 
+/** What the reconciler function is made of. */
+export interface ReconcileParts {
+  readonly compose: () => Composition;
+  readonly openWebhook: (clock: Clock) => Webhook;
+  /** Opens the batch clients of one invocation. */
+  readonly openBatches: (clock: Clock) => BatchClients;
+}
+
 /**
- * Creates the handler of the reconciler, which closes breakers, resumes deferred cells, and repairs halted
- * groups. The schedule calls it once a minute.
+ * Creates the handler of the reconciler, which closes breakers, resumes deferred cells, repairs halted groups, and sends
+ * batches and reads their results. The schedule calls it once a minute.
  */
 export function createReconcileHandler({
   compose,
   openWebhook,
-}: {
-  readonly compose: () => Composition;
-  readonly openWebhook: (clock: Clock) => Webhook;
-}): (event: unknown, context: LambdaContext) => Promise<void> {
+  openBatches,
+}: ReconcileParts): (event: unknown, context: LambdaContext) => Promise<void> {
+  // What this execution environment has last asked about, over its invocations.
+  const steps = new Map<string, BatchStep>();
   return async (_event, context) => {
     const composition = compose();
+    const { clock, queue } = composition;
     const log = openLog('reconciler', context);
-    await reconcileGroups(
-      { ...composition, tasks: composition.queue, webhook: openWebhook(composition.clock) },
-      ({ kind, ...facts }) => log.info(kind, facts),
-      () => context.getRemainingTimeInMillis() < RESERVE_MS,
-    );
+    const timeLeftMs = () => context.getRemainingTimeInMillis() - RESERVE_MS;
+    await using clients = openBatches(clock);
+    const workEnded = new AbortController();
+    const outOfTime = new AbortController();
+    const limit = clock.sleep(timeLeftMs(), workEnded.signal).then(() => {
+      outOfTime.abort(new ThriceError({ code: 'interrupted', message: 'out of time' }));
+    });
+    const batching: BatchTools = {
+      ...composition,
+      batchClientFor: clients.clientFor,
+      steps,
+      observe: (event) => logEvent(event, log),
+      hasTimeToSend: () => timeLeftMs() > limits.batchSendMs,
+      signal: outOfTime.signal,
+    };
+    try {
+      await reconcileGroups(
+        { ...composition, tasks: queue, webhook: openWebhook(clock), batching },
+        ({ kind, ...facts }) => log.info(kind, facts),
+        () => timeLeftMs() < 0,
+      );
+    } finally {
+      workEnded.abort();
+      await limit;
+    }
   };
+}
+
+/** Logs what became of a batch. Its answers are counted by the cells. */
+function logEvent(event: WorkerEvent, log: Log): void {
+  switch (event.kind) {
+    case 'batch-accepted':
+    case 'batch-ended':
+    case 'batch-postponed': {
+      const { batchId, group, lane, model, callCount } = event.batch;
+      const code = 'error' in event ? event.error?.code : undefined;
+      log.info(event.kind, { batchId, group, lane, model, callCount, code });
+      break;
+    }
+    case 'breaker-opened':
+      log.info(event.kind, {
+        breakerKey: event.breaker.breakerKey,
+        code: event.breaker.error.code,
+      });
+      break;
+    default:
+  }
 }

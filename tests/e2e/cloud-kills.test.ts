@@ -3,6 +3,7 @@ import { systemClock } from '@thrice/local';
 import type { Cloud } from '@thrice/local-cloud';
 import { startSimulator } from '@thrice/simulator';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { batchTools } from '../support/batch-tools.ts';
 import { openCloud } from '../support/cloud.ts';
 import { CommandKiller } from '../support/command-killer.ts';
 import { FakeNotifications, FakeWebhook } from '../support/fake-notifications.ts';
@@ -34,6 +35,7 @@ describe('a command that is killed at any of its requests to a stage', () => {
 
     const untold = {
       notifications: new FakeNotifications(),
+      batching: batchTools(),
       webhook: new FakeWebhook(),
       flag: ' --stage local',
     };

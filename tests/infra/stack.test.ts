@@ -344,14 +344,14 @@ describe.each(['test', 'production'])('stack of stage %s', (stage) => {
       }
     });
 
-    it('are linked to the directory, only answer to the API keys, and only the reconciler to the webhook', () => {
+    it('are linked to the directory, those that call vendors to the API keys, and only the reconciler to the webhook', () => {
       const directory = directoryOf(graph);
       const keyNames = Object.values(builtinLanes).map(({ apiKeyEnv }) => apiKeyEnv);
 
       for (const { functionID, links } of graph.builds) {
         const { type: _, ...linked } = links['Stack'] ?? {};
         expect(linked).toEqual(directory);
-        const own = { Answer: ['ApiKeys'], Reconciler: ['Webhook'] };
+        const own = { Answer: ['ApiKeys'], Reconciler: ['ApiKeys', 'Webhook'] };
         expect(Object.keys(links)).toEqual([
           'Stack',
           ...(own[functionID as keyof typeof own] ?? []),
@@ -484,7 +484,7 @@ describe.each(['test', 'production'])('stack of stage %s', (stage) => {
         Plan: [...table('DeleteItem', 'PutItem', 'UpdateItem'), ...writeBucket, ...queue],
         Finalize: [...table('DeleteItem', 'PutItem', 'UpdateItem'), ...writeBucket, ...queue],
         Reconciler: [
-          ...table('DeleteItem', 'PutItem', 'UpdateItem'),
+          ...table('BatchWriteItem', 'DeleteItem', 'PutItem', 'UpdateItem'),
           ...writeBucket,
           'sqs:GetQueueAttributes',
           'sqs:SendMessage',
@@ -515,7 +515,7 @@ describe.each(['test', 'production'])('stack of stage %s', (stage) => {
         },
         Reconciler: {
           read: ['reconciler/*', 'runs/*', 'spill/*'],
-          write: ['reconciler/*', 'runs/*'],
+          write: ['reconciler/*', 'runs/*', 'spill/*'],
         },
         ReconcilerTick: { read: [], write: [] },
       });

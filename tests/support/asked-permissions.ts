@@ -14,13 +14,17 @@ export class AskedPermissions {
 
   /** Notes each request, and forwards it. */
   readonly intercept: Intercept = async (request, proceed) => {
-    const component = request.environmentId?.split('-')[0];
-    if (component !== undefined)
-      this.#of(component).add(
-        `${actionOf(request.service, request.operation)} ${resourceOf(request)}`,
-      );
+    this.note(request);
     return await proceed();
   };
+
+  /** Notes a request. */
+  note(request: AwsRequest): void {
+    const component = request.environmentId?.split('-')[0];
+    if (component === undefined) return;
+    const action = actionOf(request.service, request.operation);
+    this.#of(component).add(`${action} ${resourceOf(request)}`);
+  }
 
   /** How many permissions a component has needed. */
   countOf(component: string): number {

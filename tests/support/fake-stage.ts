@@ -1,4 +1,5 @@
 import {
+  type BatchTools,
   type Budgets,
   type CellKey,
   type CellRecord,
@@ -17,8 +18,11 @@ import {
   type TaskSettlement,
   type TaskWorker,
 } from '@thrice/core';
+import { batchTools } from './batch-tools.ts';
 import { aGroupHeader, aModelResponse, aPlannedConfig, aQuestion } from './builders.ts';
 import { FakeActiveGroups } from './fake-active-groups.ts';
+import { FakeBatchClient } from './fake-batch-client.ts';
+import { FakeBatches } from './fake-batches.ts';
 import { FakeBlobStore } from './fake-blob-store.ts';
 import { FakeBudgets } from './fake-budgets.ts';
 import { FakeDeadLetterQueue } from './fake-dead-letter-queue.ts';
@@ -45,6 +49,8 @@ export interface StageGroup {
   readonly sharesCalls?: boolean;
   /** The groups whose calls it takes. @default none */
   readonly reuse?: readonly string[];
+  /** Whether the lanes send their calls in batches. @default false */
+  readonly isBatched?: boolean;
   readonly group?: string;
   readonly ids?: readonly string[];
   readonly configs?: readonly StageConfig[];
@@ -85,6 +91,7 @@ export class FakeStage {
   readonly laneHealth = new LaneHealth({ clock: this.clock, random: () => 0 });
   readonly ledger = new FakeLedger(this.clock);
   readonly pool = this.ledger.pool;
+  readonly batches = new FakeBatches();
   budgets: Budgets = new FakeBudgets(this.ledger, this.clock);
   readonly blobs = new FakeBlobStore();
   readonly queue = new FakeTaskQueue(this.clock);
@@ -97,6 +104,14 @@ export class FakeStage {
   readonly webhook = new FakeWebhook();
   readonly flag = ' --stage dev';
   readonly stretches = new FakeStretches(this.clock);
+  readonly vendor = new FakeBatchClient();
+  /** As one execution environment of the reconciler sees it. */
+  batching: BatchTools = batchTools({
+    batchClientFor: () => this.vendor,
+    batches: this.batches,
+    queue: this.queue,
+    laneHealth: this.laneHealth,
+  });
   readonly patterns = inProcessPatterns;
   readonly createDigest = createTestDigest;
   readonly models: FakeModelClient;
@@ -132,11 +147,19 @@ export class FakeStage {
         }),
         ...(init.budgetUsd !== undefined && {
           budget_usd: init.budgetUsd,
-          prices: { 'lab/m': { input: 1_000_000, output: 1_000_000 } },
+          prices: {
+            'lab/m': {
+              input: 1_000_000,
+              output: 1_000_000,
+              ...(init.isBatched === true && { batch: 0.5 }),
+            },
+          },
         }),
         max_attempts: maxAttempts,
         share_calls: init.sharesCalls ?? false,
-        lanes: Object.fromEntries(lanes.map((lane) => [lane, { base_url }])),
+        lanes: Object.fromEntries(
+          lanes.map((lane) => [lane, { base_url, batch: init.isBatched ?? false }]),
+        ),
         configs: specs,
       },
     });
@@ -182,6 +205,7 @@ export class FakeStage {
       owner,
       ledger,
       pool: steps.watch('pool', this.pool),
+      batches: steps.watch('batches', this.batches),
       budgets: steps.watch('budgets', this.budgets),
       blobs: this.blobs,
       clientFor: () => models,

@@ -8,6 +8,7 @@ import {
 } from '@thrice/core';
 import type { ModelClients } from '@thrice/models';
 import type { Composition } from '../../functions/shared/compose.ts';
+import type { BatchClients } from '../../functions/shared/compose-batches.ts';
 import type { LambdaContext } from '../../functions/shared/lambda-context.ts';
 import { FakeClock } from './fake-clock.ts';
 import type { FakeLanePaces } from './fake-lane-paces.ts';
@@ -17,6 +18,7 @@ import { FakeStage } from './fake-stage.ts';
 import { FakeStretches } from './fake-stretches.ts';
 import { inProcessPatterns } from './in-process-patterns.ts';
 import { seededDraw } from './kill-tracker.ts';
+import { noBatchClients } from './no-batch-clients.ts';
 
 /** An event with SQS messages. */
 interface SqsEvent {
@@ -117,6 +119,7 @@ export class LambdaStage {
       clock: this.clock,
       ledger,
       pool: ledger.pool,
+      batches: this.stage.batches,
       budgets,
       createDigest: this.stage.createDigest,
       blobs,
@@ -160,6 +163,12 @@ export class LambdaStage {
 
   /** The fake webhook of the stage. */
   readonly openWebhook = (): Webhook => this.stage.webhook;
+
+  /** Opens no batch clients: the lanes send no batches. */
+  readonly openBatches = (): BatchClients => ({
+    clientFor: noBatchClients,
+    [Symbol.asyncDispose]: async () => undefined,
+  });
 
   /** Opens the stage's fake model for every lane. */
   readonly openModels = (): ModelClients => {

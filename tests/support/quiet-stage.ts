@@ -1,5 +1,6 @@
 import type { DeployedStage } from '@thrice/aws';
 import type {
+  BatchTools,
   BlobRemover,
   BlobStore,
   Budgets,
@@ -9,6 +10,7 @@ import type {
   PatternMatcher,
 } from '@thrice/core';
 import type { DynamoEmulator } from './aws-emulators.ts';
+import { batchTools } from './batch-tools.ts';
 import { openLedger } from './dynamo-ledgers.ts';
 import { FakeActiveGroups } from './fake-active-groups.ts';
 import { FakeGroupRequests } from './fake-group-requests.ts';
@@ -26,6 +28,7 @@ export interface QuietStage extends AsyncDisposable {
   readonly clock: PassingClock;
   readonly ledger: Ledger;
   readonly pool: CallPool;
+  readonly batching: BatchTools;
   readonly budgets: Budgets;
   readonly blobs: BlobStore & BlobRemover;
   readonly activeGroups: FakeActiveGroups;
@@ -62,6 +65,7 @@ export async function openQuietStage(
     clock,
     ledger,
     pool,
+    batching: batchTools(),
     budgets,
     blobs,
     activeGroups: new FakeActiveGroups(),

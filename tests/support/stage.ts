@@ -3,6 +3,7 @@ import { GetObjectCommand, ListObjectsV2Command, S3Client } from '@aws-sdk/clien
 import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import {
   DynamoActiveGroups,
+  DynamoBatches,
   DynamoBudgets,
   DynamoLedger,
   DynamoResendNotes,
@@ -145,6 +146,7 @@ export async function dumpStage(cloud: Cloud): Promise<ReadonlyMap<string, strin
 /** The stores of a stage, opened by this process. */
 export interface StageStores extends Disposable {
   readonly ledger: DynamoLedger;
+  readonly batches: DynamoBatches;
   readonly budgets: DynamoBudgets;
   readonly blobs: S3BlobStore;
   readonly activeGroups: DynamoActiveGroups;
@@ -168,6 +170,7 @@ export async function openStageStores(cloud: Cloud): Promise<StageStores> {
   return {
     blobs,
     ledger: new DynamoLedger({ ...table, blobs }),
+    batches: new DynamoBatches({ ...table, blobs }),
     budgets: new DynamoBudgets({ ...table, blobs }),
     activeGroups: new DynamoActiveGroups(table),
     requests: new SqsGroupRequests({ client: sqs, queueUrls }),

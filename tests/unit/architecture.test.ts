@@ -55,6 +55,7 @@ const compositionRoots = [
   'packages/local-cloud/src/main.ts',
   'packages/local-cloud/src/lambda-environment.ts',
   // The functions: the proxies and certificates of the network.
+  'functions/shared/compose-batches.ts',
   'functions/shared/compose-models.ts',
   'functions/shared/compose-webhook.ts',
   // `sst deploy`: who is notified of alarms.

@@ -79,6 +79,7 @@ export {
   type BatchedCall,
   batchedCallSchema,
   batchSchema,
+  isSentBatch,
   type NewBatchedCall,
   type WaitingCall,
 } from './domain/batch.ts';
@@ -222,6 +223,7 @@ export { usedPerMinute } from './domain/lane-use.ts';
 export { type LaneWait, laneWaitSchema } from './domain/lane-wait.ts';
 export type { LimitKind } from './domain/limit-kind.ts';
 export type { LimitSource } from './domain/lowest-rate.ts';
+export { mayHaveBatches } from './domain/may-have-batches.ts';
 export type {
   ContentPart,
   ImagePart,
@@ -290,6 +292,7 @@ export type { FileContent, ResultFormat } from './formats/result-format.ts';
 export { advanceBatch } from './groups/batches/advance-batch.ts';
 export type { BatchWorker } from './groups/batches/batch-worker.ts';
 export { cancelBatch } from './groups/batches/poll-batch.ts';
+export type { BatchStep, BatchTools } from './groups/batches/reconcile-batches.ts';
 export { budgetEvent, raiseCommand, reachedCapOf } from './groups/budget-events.ts';
 export { checkBudget } from './groups/check-budget.ts';
 export { type CopyCounts, type CopyOrder, copyGroup } from './groups/copy-group.ts';

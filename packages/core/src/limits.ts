@@ -65,6 +65,12 @@ export const limits = {
   batchSearchMs: 600_000,
   /** How long a batch may take: twice the day that vendors promise. */
   batchMs: 172_800_000,
+  /** A stage sends a batch once nothing has entered it for so long: the calls that it counts are all written then. */
+  batchQuietMs: 20_000,
+  /** After so long, a stage expects no more calls for a batch that gathers them, though there are tasks in its lanes. */
+  batchGatherMs: 600_000,
+  /** How long a batch may take to be sent, so that a function of a stage begins only with as much time left. */
+  batchSendMs: 20_000,
   /** How long the task of a cell in a batch stays invisible, unless its result is there before. */
   batchedDelayMs: 3_600_000,
   /** How long a function answers cells by what it last read of their group and its breakers. */

@@ -227,6 +227,7 @@ async function cancel(stage: FakeStage, steps: Steps): Promise<void> {
     readStageActivity(
       {
         activeGroups: stage.activeGroups,
+        batches: stage.batches,
         budgets: stage.budgets,
         resendNotes: stage.resendNotes,
         lanePaces: stage.ledger.paces,

@@ -28,10 +28,11 @@ function aNote(config: string, at: string): ResendNote {
 
 /** What the activity of a group is read from. */
 function storesOf(
-  { activeGroups, budgets, resendNotes, clock, ledger }: FakeStage,
+  { activeGroups, batches, budgets, resendNotes, clock, ledger }: FakeStage,
   laneSlots = new FakeLaneSlots(),
 ) {
-  return { activeGroups, budgets, resendNotes, clock, lanePaces: ledger.paces, laneSlots };
+  const { paces: lanePaces } = ledger;
+  return { activeGroups, batches, budgets, resendNotes, clock, lanePaces, laneSlots };
 }
 
 async function readResends(notedMsAgo: number, left: number): Promise<readonly string[]> {

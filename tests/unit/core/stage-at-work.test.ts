@@ -275,8 +275,9 @@ class StageAtWork {
   #activeGroupStores(steps: Steps) {
     const { ledger, blobs, queue, activeGroups, stretches, requests, clock, patterns } =
       this.#stage;
-    const { notifications, webhook, flag, budgets, pool } = this.#stage;
+    const { notifications, webhook, flag, batching, budgets, pool } = this.#stage;
     return {
+      batching,
       budgets: steps.watch('budgets', budgets),
       notifications: steps.watch('notifications', notifications),
       webhook: steps.watch('webhook', webhook),

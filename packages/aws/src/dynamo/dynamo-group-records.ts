@@ -1,5 +1,6 @@
 import type { BlobRemover, Clock, GroupRecords } from '@thrice/core';
 import { mapBounded } from '@thrice/core';
+import { batchesPartition, pointersOf } from './batch-items.ts';
 import { budgetPartition } from './budget-items.ts';
 import {
   cellPartitions,
@@ -84,10 +85,18 @@ export class DynamoGroupRecords implements GroupRecords {
     if (item === undefined) return;
     await this.#deletePartition(partitionOf(group));
     await this.#deletePartition(budgetPartition(group));
+    await this.#deleteBatches(group);
     await this.#deleteItemsBeside(group);
     await this.#deleteItems([item]);
     // Last: readers skip an entry without a group, but would miss a group without entry.
     await this.#table.remove(groupListKey(group, String(item['createdAt'])));
+  }
+
+  /** Deletes the batches of a group, and before them their pointers, which are found by the batch alone. */
+  async #deleteBatches(group: string): Promise<void> {
+    for await (const { batchId } of this.#table.query(batchesPartition(group), {}))
+      await this.#deletePartition(pointersOf(String(batchId)));
+    await this.#deletePartition(batchesPartition(group));
   }
 
   /** Deletes what stands beside the header: work in stretches and notifications, sent or not. */

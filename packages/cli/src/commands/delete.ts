@@ -92,6 +92,7 @@ async function choose(
     const record = chooseGroup(groups, name, `"thrice ls${engine.flag}" lists all groups`);
     const candidate = await describe(record);
     refuseAtWork(candidate.status, engine);
+    await refuseSentBatches(candidate.status.group, engine);
     return { candidates: [candidate], atWork: [] };
   }
   const { clock } = engine;
@@ -99,10 +100,14 @@ async function choose(
   const old = groups.filter(({ header }) => header.createdAt < before);
   const described: Candidate[] = [];
   for (const record of old) described.push(await describe(record));
-  return {
-    candidates: described.filter(({ status }) => !isAtWork(status)),
-    atWork: described.map(({ status }) => status).filter(isAtWork),
-  };
+  const atWork: GroupStatus[] = [];
+  const candidates: Candidate[] = [];
+  for (const each of described) {
+    const sentCount = (await engine.countSentBatches?.(each.status.group)) ?? 0;
+    if (isAtWork(each.status) || sentCount > 0) atWork.push(each.status);
+    else candidates.push(each);
+  }
+  return { candidates, atWork };
 }
 
 /** Whether somebody would pay for cells whose records are gone. The workers of a stage are not visible. */
@@ -117,6 +122,16 @@ function refuseAtWork(status: GroupStatus, { flag }: Engine): void {
   throw new ThriceError({
     code: 'invalid-argument',
     message: `${group}: expected a group that is not worked on, received one that is ${state}; stop it with "thrice cancel ${group}${flag}", then delete it`,
+  });
+}
+
+/** Refuses a group for which a vendor still works: what it answers is paid for, and could not be recorded. */
+async function refuseSentBatches(group: string, engine: Engine): Promise<void> {
+  const count = (await engine.countSentBatches?.(group)) ?? 0;
+  if (count === 0) return;
+  throw new ThriceError({
+    code: 'invalid-argument',
+    message: `${group}: expected a group of which no vendor works on a batch, received one with ${countOf(count, 'batch', 'batches')}; the stage cancels those of a cancelled group: delete it some minutes later`,
   });
 }
 

@@ -3,6 +3,7 @@ import {
   copyGroup,
   countOf,
   type GroupHeader,
+  isSentBatch,
   type LoadedGroup,
   plannedConfigs,
   ThriceError,
@@ -17,7 +18,6 @@ import { reportNext } from '../render/next-command.ts';
 import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
 import { folderFlag } from '../shell/place-flags.ts';
 import type { Terminal } from '../shell/terminal.ts';
-import { refuseBatchesInStage } from '../spec/refuse-batches.ts';
 import { refuseCopiedBudget } from '../stage/stage-budget.ts';
 import { openStageEngine, type StageEngine } from '../stage/stage-engine.ts';
 import { refuseUnknownLanes } from '../stage/stage-lanes.ts';
@@ -51,7 +51,7 @@ export async function pushTo(
   refuseRunning(header.group, engine, options);
   if (await hasCellsLeft(header, engine)) {
     refuseCopiedBudget(group);
-    refuseBatchesInStage(group.benchmark);
+    await refuseSentBatches(header.group, engine);
   }
   refuseUnknownLanes(lanesOf(group), stage.stage);
   const { ledger, pool, blobs, activeGroups } = stage;
@@ -70,6 +70,16 @@ export async function pushTo(
   });
   reportPush(header, counts, { terminal, stage });
   return exitCodes.complete;
+}
+
+/** Refuses a group whose calls a vendor works on for this machine: the stage would buy them once more. */
+async function refuseSentBatches(group: string, { batches }: LocalEngine): Promise<void> {
+  const sent = (await batches.list(group)).filter(isSentBatch);
+  if (sent.length === 0) return;
+  throw new ThriceError({
+    code: 'invalid-argument',
+    message: `${group}: expected a group of which no vendor works on a batch, received one with ${countOf(sent.length, 'batch', 'batches')}; "thrice resume ${group}" reads them`,
+  });
 }
 
 /** Refuses a group that local processes work on: both sides would pay for the same cells. */

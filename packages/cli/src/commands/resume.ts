@@ -21,7 +21,6 @@ import { listenForStop } from '../shell/stop-signals.ts';
 import type { Terminal } from '../shell/terminal.ts';
 import { toolVersion } from '../shell/tool-version.ts';
 import { type EditOptions, prepareEdit } from '../spec/prepare-edit.ts';
-import { refuseBatchesInStage } from '../spec/refuse-batches.ts';
 import { commandLineWithoutSecrets } from '../spec/secrets.ts';
 import type { StageEngine } from '../stage/stage-engine.ts';
 
@@ -138,7 +137,6 @@ async function resumeInStage(
   const { followGroup } = await import('../stage/follow-group.ts');
   using engine = await openStageEngine(stage);
   const found = await findGroup(engine.ledger, name, engine.flag);
-  refuseBatchesInStage(found.benchmark);
   const group = await editInStage(terminal, found, engine, options);
   await resumeOnStage(group, engine);
   using signals = listenForStop();

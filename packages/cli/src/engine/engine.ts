@@ -45,6 +45,8 @@ export interface Engine extends Disposable {
   publish(group: string): Promise<void>;
   /** Asks the vendors to stop the batches of a group that no process looks after. Only where batches are sent. */
   readonly cancelBatches?: (group: LoadedGroup) => Promise<void>;
+  /** Counts the batches of a group that its vendors may work on. Only where another process cancels them. */
+  readonly countSentBatches?: (group: string) => Promise<number>;
   /** What only a stage has to delete of a group. */
   readonly stageLists?: DeletionStores['stageLists'];
   /** Takes over the cells of dead local processes. In a stage a no-op: leases expire by themselves. */

@@ -47,7 +47,7 @@ export interface LaneStatus {
   readonly wait: Pick<LaneWait, 'until' | 'reason'> | null;
   /** What is believed of its limits, and how much of them all processes use; null for a lane without, or never used. */
   readonly limits: LaneLimitStatus | null;
-  /** The batches that the vendor works on; null without, and in a stage. */
+  /** The batches that the vendor works on; null without. */
   readonly batches: LaneBatches | null;
 }
 

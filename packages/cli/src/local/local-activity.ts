@@ -1,5 +1,4 @@
 import {
-  type Batch,
   type BudgetAccount,
   benchmarkOf,
   earlyExitCodes,
@@ -11,9 +10,10 @@ import {
 import type { LocalEngine } from '@thrice/local';
 import * as z from 'zod';
 import { areAllBlocked } from '../engine/are-all-blocked.ts';
+import { countBatches } from '../engine/count-batches.ts';
 import { countLeft } from '../engine/count-left.ts';
 import type { Activity, GroupCounts } from '../engine/engine.ts';
-import { areAllScored, type LaneBatches, type LaneStatus } from '../engine/group-status.ts';
+import { areAllScored, type LaneStatus } from '../engine/group-status.ts';
 import { isPublished } from '../engine/is-published.ts';
 import { readLaneLimits } from './lane-limit-status.ts';
 
@@ -98,16 +98,6 @@ async function readLanes(engine: LocalEngine, counts: GroupCounts): Promise<read
       ),
     })),
   );
-}
-
-function countBatches(batches: readonly Batch[], clock: LocalEngine['clock']): LaneBatches | null {
-  const accepted = batches.filter((batch) => batch.state === 'accepted');
-  if (accepted.length === 0) return null;
-  return {
-    batches: accepted.length,
-    calls: accepted.reduce((sum, { callCount }) => sum + callCount, 0),
-    since: clock.toIso(Math.min(...accepted.map(({ announcedAtMs }) => announcedAtMs))),
-  };
 }
 
 /** What the processes wait for longest. */

@@ -25,7 +25,6 @@ import { applyOverrides } from './apply-overrides.ts';
 import { describeBadKey } from './key-problem.ts';
 import { describePlainWebhook } from './plain-webhook.ts';
 import { readSpecFile, type SpecFile } from './read-spec-file.ts';
-import { refuseBatchesInStage } from './refuse-batches.ts';
 import { resolveWithKeys } from './resolve-with-keys.ts';
 import { commandLineWithoutSecrets, refuseSecrets } from './secrets.ts';
 import { describeWebhookProblem } from './webhook-problem.ts';
@@ -83,7 +82,6 @@ export async function prepareRun(
   );
   refuseSecrets({ benchmark, spec }, { file, stored: [spec, options.label], terminal });
   reportWithoutKey(benchmark, terminal);
-  if (options.stage !== undefined) refuseBatchesInStage(benchmark);
   // A stage has its own keys, as secrets.
   const skipped =
     options.stage === undefined

@@ -6,6 +6,7 @@ import {
   clientConfig,
   type DeployedStage,
   DynamoActiveGroups,
+  DynamoBatches,
   DynamoBudgets,
   DynamoCallPool,
   DynamoGroupRecords,
@@ -27,6 +28,7 @@ import {
 } from '@thrice/aws';
 import type {
   ActiveGroups,
+  Batches,
   BlobRemover,
   BlobStore,
   Budgets,
@@ -55,6 +57,7 @@ export interface CloudEngine extends Disposable {
   readonly clock: Clock;
   readonly ledger: Ledger;
   readonly pool: CallPool;
+  readonly batches: Batches;
   readonly budgets: Budgets;
   readonly blobs: BlobStore & BlobRemover;
   readonly records: GroupRecords;
@@ -99,6 +102,7 @@ export async function openStage(name: string): Promise<CloudEngine> {
     sqs,
     ledger: new DynamoLedger({ ...table, blobs }),
     pool: new DynamoCallPool({ ...table, blobs }),
+    batches: new DynamoBatches({ ...table, blobs }),
     budgets: new DynamoBudgets({ ...table, blobs }),
     records: new DynamoGroupRecords({ ...table, blobs }),
     activeGroups: new DynamoActiveGroups(table),

@@ -18,7 +18,6 @@ import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
 import { listenForStop } from '../shell/stop-signals.ts';
 import type { Terminal } from '../shell/terminal.ts';
 import { chooseConfigs } from '../spec/apply-overrides.ts';
-import { refuseBatchesInStage } from '../spec/refuse-batches.ts';
 import { followGroup } from './follow-group.ts';
 import { openStageBudget } from './stage-budget.ts';
 import { openStageEngine, type StageEngine, stateOfConfigs } from './stage-engine.ts';
@@ -39,7 +38,6 @@ export async function rerunOnStage(
   const { header, benchmark } = group;
   const graded = await withCurrentGrading(header, benchmark, engine.blobs);
   const configs = chooseConfigs(graded.configs, options.configs);
-  refuseBatchesInStage(benchmark);
   refuseUnknownLanes([...benchmark.lanes.keys()], engine.stage);
   refuseUnfitLanes(benchmark);
   refuseCancelled(group, engine);

@@ -2,11 +2,14 @@ import {
   type GroupHeader,
   haltingBreakers,
   isOutage,
+  isSentBatch,
+  mayHaveBatches,
   type OpenBreaker,
   summarizeBudget,
   toOpenBreakers,
 } from '@thrice/core';
 import { areAllBlocked } from '../engine/are-all-blocked.ts';
+import { countBatches } from '../engine/count-batches.ts';
 import { countLeft } from '../engine/count-left.ts';
 import type { Activity, Engine, GroupCounts } from '../engine/engine.ts';
 import { areAllScored } from '../engine/group-status.ts';
@@ -30,6 +33,7 @@ export async function openStageEngine(name: string): Promise<StageEngine> {
     place: `s3://${cloud.stage.bucketName}`,
     flag: stageFlag(name),
     readActivity: (counts) => readStageActivity(cloud, counts),
+    countSentBatches: async (group) => (await cloud.batches.list(group)).filter(isSentBatch).length,
     publish: (group) => cloud.requests.requestResults({ v: 1, group }),
     takeOver: async () => undefined,
     [Symbol.dispose]: () => cloud[Symbol.dispose](),
@@ -41,17 +45,22 @@ const OLD_NOTE_MS = 2 * 3_600_000;
 
 /** Derives the activity of a group in a stage from its counts: its workers are not visible. */
 export async function readStageActivity(
-  stage: Pick<CloudEngine, 'activeGroups' | 'budgets' | 'resendNotes'> & StageLimits,
+  stage: Pick<CloudEngine, 'activeGroups' | 'batches' | 'budgets' | 'resendNotes' | 'clock'> &
+    StageLimits,
   counts: GroupCounts,
 ): Promise<Activity> {
   const { header, configs, openBreakers } = counts;
   const { activeGroups, resendNotes, clock } = stage;
   const unfinished = configs.filter(({ notAttempted }) => notAttempted > 0);
+  const batches = mayHaveBatches(header) ? await stage.batches.list(header.group) : [];
   const lanes = await Promise.all(
     countLeft({ header, configs }).map(async (each) => ({
       ...each,
       wait: null,
-      batches: null,
+      batches: countBatches(
+        batches.filter(({ lane }) => lane === each.lane),
+        clock,
+      ),
       limits: await readStageLimits(stage, each.lane),
     })),
   );

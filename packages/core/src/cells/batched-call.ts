@@ -32,8 +32,12 @@ export interface BatchedCallInit {
   readonly onUnknown: (error: ThriceError) => void;
 }
 
-/** While a batch takes, its cells wait in the queue; whoever records an answer makes the task visible. */
-const WAITING: CallOutcome = { kind: 'pending', delayMs: limits.batchedDelayMs };
+/** The cell waits for whoever records the answer. */
+const WAITING: CallOutcome = {
+  kind: 'pending',
+  delayMs: limits.batchedDelayMs,
+  isBatched: true,
+};
 
 /**
  * Enters a call in a batch, or finds out what has become of it there.

@@ -315,7 +315,7 @@ export class CellExecution {
         return outcome.call;
       case 'pending':
         this.#hasProgressed = true;
-        return await this.#release(outcome.delayMs);
+        return await this.#release(outcome.delayMs, { isBatched: outcome.isBatched });
       case 'budget-refused':
         return await this.#release(0, { budget: outcome.refusal });
       case 'budget-short':
@@ -441,8 +441,11 @@ export class CellExecution {
     {
       breakerKey,
       budget,
+      isBatched = false,
       withoutProgress,
-    }: Pick<Release, 'breakerKey' | 'budget' | 'withoutProgress'> = {},
+    }: Pick<Release, 'breakerKey' | 'budget' | 'withoutProgress'> & {
+      readonly isBatched?: boolean | undefined;
+    } = {},
   ): Promise<Settlement> {
     const { ledger, owner } = this.#worker;
     const { total, givenUp } = this.#attempts;
@@ -454,6 +457,7 @@ export class CellExecution {
       delayMs,
       ...(breakerKey !== undefined && { breakerKey }),
       ...(budget !== undefined && { budget }),
+      ...(isBatched && { isBatched }),
       ...(withoutProgress !== undefined && !hasProgressed && { withoutProgress }),
     };
   }

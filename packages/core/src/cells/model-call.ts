@@ -30,7 +30,12 @@ export type CallOutcome =
       readonly isExpected: boolean;
     }
   /** The vendor prepares the response: to be asked for after a while. */
-  | { readonly kind: 'pending'; readonly delayMs: number }
+  | {
+      readonly kind: 'pending';
+      readonly delayMs: number;
+      /** Whoever records its response has the task delivered. @default false */
+      readonly isBatched?: boolean;
+    }
   /** Not sent: what calls in flight leave of the budget may be enough. */
   | { readonly kind: 'budget-short' }
   /** Not sent. */

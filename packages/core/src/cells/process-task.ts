@@ -2,11 +2,13 @@ import { capsOf } from '../domain/budget.ts';
 import type { CellKey, CellResult } from '../domain/cell.ts';
 import type { CellTask } from '../domain/cell-task.ts';
 import type { GroupHeader } from '../domain/group.ts';
+import { mayHaveBatches } from '../domain/may-have-batches.ts';
 import type { Resends } from '../domain/resends.ts';
 import { isConfigCounted, isCounted } from '../domain/tally.ts';
 import { ThriceError } from '../errors.ts';
 import { limits } from '../limits.ts';
 import type { ActiveGroups } from '../ports/active-groups.ts';
+import type { Batches } from '../ports/batches.ts';
 import type { Budgets } from '../ports/budgets.ts';
 import type { CallConditions } from '../ports/call-conditions.ts';
 import type { DeadLetterQueue } from '../ports/dead-letter-queue.ts';
@@ -26,6 +28,7 @@ import type { WorkerEvent } from './worker-events.ts';
 export interface TaskWorker
   extends Omit<Worker, 'benchmark' | 'budget' | 'openBreakers' | 'isGroupActive'> {
   readonly ledger: Ledger & CallConditions;
+  readonly batches: Batches;
   readonly budgets: Budgets;
   readonly activeGroups: ActiveGroups;
   readonly deadLetterQueue: DeadLetterQueue;
@@ -101,7 +104,10 @@ export async function processTask(
     return current?.state === 'active';
   };
   const budget = openCallBudget(group, worker, observe);
-  const cellWorker = { ...worker, benchmark, budget, observe, openBreakers, isGroupActive };
+  // Others are spared the question whether a call of theirs waits in a batch.
+  const batches = mayHaveBatches(group.header) ? worker.batches : undefined;
+  const about = { benchmark, budget, batches, openBreakers };
+  const cellWorker = { ...worker, ...about, observe, isGroupActive };
   const settlement = await executeCell(delivery, cellWorker);
   // Once more: another cell may have read the breakers just before this one wrote its own.
   if (hasOpened) worker.recentGroups.forgetReadings();
@@ -162,6 +168,8 @@ async function settleWaiting(
   const { group, worker } = context;
   // The account says so. Tasks are sent for cells without a result once it has enough again.
   if (release.budget !== undefined) return ACKNOWLEDGE;
+  // For a day or longer, which no message waits. The call is stored.
+  if (release.isBatched === true) return ACKNOWLEDGE;
   if (release.breakerKey === undefined) return await resendOrFail(delivery, release, context);
   await reopen(delivery.task, worker);
   await worker.activeGroups.defer(release.breakerKey, group.header.group);

@@ -23,8 +23,7 @@ export async function recoverReservations(
     settle,
   }: {
     readonly budgets: Pick<Budgets, 'listOpen'>;
-    /** None in a stage, which sends no batches. */
-    readonly batches?: Pick<Batches, 'findCall'>;
+    readonly batches: Pick<Batches, 'findCall'>;
     readonly ledger: Pick<Ledger, 'readJournal' | 'listDiscardedCalls' | 'readSubmissions'>;
     readonly isOver: (reservation: Reservation) => boolean;
     readonly settle: (call: CallKey, costUsd: number | null) => Promise<void>;
@@ -48,13 +47,13 @@ async function isPrepared(
     batches,
   }: {
     readonly ledger: Pick<Ledger, 'readSubmissions'>;
-    readonly batches: Pick<Batches, 'findCall'> | undefined;
+    readonly batches: Pick<Batches, 'findCall'>;
   },
 ): Promise<boolean> {
   const cell = { run, config, id };
   const submission = (await ledger.readSubmissions(cell)).get(step);
   if (submission?.callId === callId && submission.state === 'accepted') return true;
-  return (await batches?.findCall(cell, step))?.callId === callId;
+  return (await batches.findCall(cell, step))?.callId === callId;
 }
 
 async function findEntry(

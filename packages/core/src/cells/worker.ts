@@ -26,7 +26,7 @@ export interface Worker {
   readonly ledger: Ledger;
   readonly pool: CallPool;
   readonly blobs: BlobStore;
-  /** Undefined where nobody sends batches. */
+  /** Undefined where nobody sends batches of the group. */
   readonly batches?: Batches | undefined;
   readonly clientFor: ClientFor;
   readonly governor: Governor;
@@ -71,6 +71,8 @@ export type Settlement =
       readonly breakerKey?: string;
       /** The budget that does not cover the cell's next call; absent if it waits for something else. */
       readonly budget?: BudgetRefusal;
+      /** Its call waits in a batch: whoever records the answer has the task delivered. */
+      readonly isBatched?: true;
       /**
        * Why nothing came of the delivery. Absent if the cell has made progress, which has a bound of its own: a
        * call or an attempt was recorded, a response in the background was asked for, or another worker has the cell.

@@ -52,6 +52,10 @@ export const batchSchema = z.discriminatedUnion('state', [
 export type Batch = z.infer<typeof batchSchema>;
 /** A batch that may have reached the vendor. */
 export type SentBatch = Extract<Batch, { readonly state: 'announced' | 'accepted' }>;
+/** Whether a vendor may work on a batch. */
+export function isSentBatch(batch: Batch): batch is SentBatch {
+  return batch.state === 'announced' || batch.state === 'accepted';
+}
 /** A batch that the vendor has named. */
 export type AcceptedBatch = Extract<Batch, { readonly state: 'accepted' }>;
 

@@ -20,7 +20,7 @@ export const NO_PROGRESS_MS = 1_800_000;
  * The progress of an active group: `progress.json`.
  *
  * Only the reconciler writes it, and it reads it back in the next round. `done` counts results according
- * to the tallies; `isIdle` says that the queues of its active lanes were empty, and that no request will fill them.
+ * to the tallies; `isIdle` says that the queues of its active lanes were empty, and that no request and no batch will fill them.
  */
 const progressSchema = z.object({
   schemaVersion: z.literal(1),
@@ -58,6 +58,8 @@ export interface WatchedGroup {
    */
   readonly pendingCount: number;
   readonly countTasks: TaskCounter['countTasks'];
+  /** Whether cells may wait in batches, which send their tasks again. */
+  readonly isInBatches: boolean;
 }
 
 /** What progress is read from and written to. */
@@ -73,7 +75,7 @@ export async function describeProgress(
   previous: Progress | undefined,
   { ledger, clock }: Pick<ProgressStores, 'ledger' | 'clock'>,
 ): Promise<Progress> {
-  const { header, accounts, pendingCount, countTasks } = watched;
+  const { header, accounts, pendingCount, countTasks, isInBatches } = watched;
   const atIso = clock.toIso(clock.now());
   const byRun = await Promise.all(header.runs.map((run) => ledger.readTallies(run)));
   const tallies = byRun.flat();
@@ -93,7 +95,7 @@ export async function describeProgress(
     done,
     doneSince,
     activeLanes: [...activeLanes],
-    isIdle: !mayBeDispatched && counts.every((count) => count === 0),
+    isIdle: !mayBeDispatched && !isInBatches && counts.every((count) => count === 0),
     isPaused: done < cells && activeLanes.length === 0 && (hasNoProgress || previous === undefined),
     asked: null,
     budget: summarizeBudget(accounts) ?? null,

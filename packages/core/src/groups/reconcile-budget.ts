@@ -2,6 +2,7 @@ import { recoverReservations } from '../cells/recover-reservations.ts';
 import type { BenchmarkSpec } from '../domain/benchmark-spec.ts';
 import { type BudgetAccount, toNanoUsd } from '../domain/budget.ts';
 import type { GroupHeader } from '../domain/group.ts';
+import type { Batches } from '../ports/batches.ts';
 import type { Budgets } from '../ports/budgets.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Ledger } from '../ports/ledger.ts';
@@ -17,12 +18,19 @@ export async function reconcileBudget(
     budgets,
     ledger,
     clock,
-  }: { readonly budgets: Budgets; readonly ledger: Ledger; readonly clock: Clock },
+    batching: { batches },
+  }: {
+    readonly budgets: Budgets;
+    readonly ledger: Ledger;
+    readonly clock: Clock;
+    readonly batching: { readonly batches: Batches };
+  },
 ): Promise<readonly BudgetAccount[]> {
   if (!hasBudget(spec)) return [];
   const nowMs = clock.now();
   await recoverReservations(group, {
     budgets,
+    batches,
     ledger,
     isOver: ({ untilMs }) => untilMs <= nowMs,
     // What this warns of is told from the accounts.

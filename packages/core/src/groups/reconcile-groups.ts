@@ -1,4 +1,6 @@
+import { type Batch, isSentBatch } from '../domain/batch.ts';
 import { type OpenBreaker, type OpenBreakers, toOpenBreakers } from '../domain/breaker.ts';
+import { mayHaveBatches } from '../domain/may-have-batches.ts';
 import { mapBounded, pagesOf } from '../map-bounded.ts';
 import type { ActiveGroup, ActiveGroups, DeferredCells } from '../ports/active-groups.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
@@ -6,6 +8,11 @@ import type { Budgets } from '../ports/budgets.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { GroupRequests, TaskCounter } from '../ports/group-requests.ts';
 import type { GroupRecord, Ledger } from '../ports/ledger.ts';
+import {
+  type BatchTools,
+  type GroupInBatches,
+  reconcileBatches,
+} from './batches/reconcile-batches.ts';
 import {
   describeProgress,
   hasChanged,
@@ -56,6 +63,7 @@ export interface ReconcilerStores extends NotificationStores {
   readonly activeGroups: ActiveGroups;
   readonly requests: GroupRequests;
   readonly tasks: TaskCounter;
+  readonly batching: BatchTools;
   readonly clock: Clock;
   /** What a suggested command needs to find a group, as ` --stage dev`. */
   readonly flag: string;
@@ -73,9 +81,9 @@ export type ReconcilerEvent =
 
 /**
  * Runs one round of the reconciler: closes the breakers that are due, resumes deferred cells, and repairs
- * active groups that make no progress.
+ * active groups that make no progress. Last it takes their batches a step further.
  *
- * A run without failures needs none of this except resuming deferred cells. A round requests work but
+ * A run without failures needs none of this except resuming deferred cells, and batches. A round requests other work but
  * never does it, so it is short however large the groups are, and two concurrent rounds do no harm. If there are too
  * many groups for one round, the next one starts behind the group that was served last: each comes before any that has
  * been served since.
@@ -98,8 +106,11 @@ export async function reconcileGroups(
   await resumeDeferred({ ...base, openBreakers, halfOpen });
   const pendingCount = await stores.requests.countDispatchRequests();
   const countTasks = countOnce(stores.tasks);
-  await reconcileActiveGroups({ ...base, openBreakers, pendingCount, countTasks });
+  const inBatches: GroupInBatches[] = [];
+  const round = { ...base, openBreakers, pendingCount, countTasks, inBatches };
+  await reconcileActiveGroups(round);
   await attempt(() => sendDueNotifications(stores, observe, isOutOfTime));
+  await reconcileBatches(inBatches, round);
   if (failures.length > 0) throw failures[0];
 }
 
@@ -277,11 +288,16 @@ async function requestDeferred(
   return true;
 }
 
-type Round = RoundBase & Omit<WatchedGroup, 'header' | 'accounts'>;
+type Round = RoundBase &
+  Omit<WatchedGroup, 'header' | 'accounts' | 'isInBatches'> & {
+    /** Gets the groups with batches. */
+    readonly inBatches: GroupInBatches[];
+  };
 
 interface Reconciliation extends RoundBase, Omit<WatchedGroup, 'header'> {
   readonly activeGroup: ActiveGroup;
   readonly record: GroupRecord;
+  readonly batches: readonly Batch[];
 }
 
 async function reconcileActiveGroup(activeGroup: ActiveGroup, round: Round): Promise<void> {
@@ -290,10 +306,24 @@ async function reconcileActiveGroup(activeGroup: ActiveGroup, round: Round): Pro
   if (record?.state === 'deleting') return;
   if (record !== undefined) {
     const accounts = await reconcileBudget(record.header, round.stores);
-    await reconcileGroup({ ...round, activeGroup, record, accounts });
+    const batches = await listBatches(record, round);
+    const isInBatches = batches.length > 0;
+    const watched = { record, batches, accounts, isInBatches };
+    await reconcileGroup({ ...round, ...watched, activeGroup });
   }
   if (record === undefined && isEntryOld(activeGroup, round.stores))
     await activeGroups.remove(activeGroup);
+}
+
+/** Lists the batches of a group, to be taken further by the round. Costs a request only for a group that may have any. */
+async function listBatches(
+  record: GroupRecord,
+  { stores: { batching }, inBatches }: Round,
+): Promise<readonly Batch[]> {
+  if (!mayHaveBatches(record.header)) return [];
+  const batches = await batching.batches.list(record.header.group);
+  if (batches.length > 0) inBatches.push({ record, batches });
+  return batches;
 }
 
 /** Whether the command that added a group is no longer about to create or resume it. */
@@ -366,19 +396,20 @@ async function recordEvents(
  *
  * Results are requested in three cases: all cells are done; the group is halted, where writing the results
  * recounts the records, repairs the tallies and sends the missing tasks; or the group has had no progress
- * for a long time although its lanes are busy, because its tally may be short. The request is repeated only
+ * for a long time although its lanes are busy and it has no batches, because its tally may be short. The request is repeated only
  * after a change (each cell of a rerun adds its group again), or when the results are still not written
  * after some time.
  */
 function needsResults({
   current,
   previous,
-  reconciliation: { record, activeGroup, stores },
+  reconciliation,
 }: {
   readonly current: Progress;
   readonly previous: Progress | undefined;
   readonly reconciliation: Reconciliation;
 }): boolean {
+  const { record, activeGroup, stores } = reconciliation;
   const { clock } = stores;
   const asked = previous?.asked ?? null;
   // The manifests say whether the group is cancelled.
@@ -386,7 +417,7 @@ function needsResults({
   if (record.state === 'cancelled') return isNews;
   const isDone = current.done >= current.cells;
   const isDueSoon = isDone || isHalted(current, previous);
-  if (!isDueSoon && !hasStalled(current, clock)) return false;
+  if (!isDueSoon && !hasStalled(current, reconciliation)) return false;
   if (isNews) return true;
   if (isDone && asked.token !== activeGroup.token) return true;
   const isPaused = !isDone && current.activeLanes.length === 0;
@@ -394,9 +425,12 @@ function needsResults({
   return !isPaused && hasElapsed(asked.at, intervalMs, clock);
 }
 
-/** Whether lanes have had work for a long time, and no cell was completed. */
-function hasStalled({ activeLanes, doneSince }: Progress, clock: Clock): boolean {
-  return activeLanes.length > 0 && hasElapsed(doneSince, NO_PROGRESS_MS, clock);
+/** Whether lanes have had work for a long time, none of it in batches, and no cell was completed. */
+function hasStalled(
+  { activeLanes, doneSince }: Progress,
+  { isInBatches, stores: { clock } }: Reconciliation,
+): boolean {
+  return !isInBatches && activeLanes.length > 0 && hasElapsed(doneSince, NO_PROGRESS_MS, clock);
 }
 
 /** Whether a group had no progress and empty queues in two rounds in a row. One is not enough: counts lag. */
@@ -406,10 +440,11 @@ function isHalted(current: Progress, previous: Progress | undefined): boolean {
 
 /** Whether a group is cancelled, its last calls in flight have ended, and their results are published. */
 function isFinished(
-  { record, activeGroup, stores }: Reconciliation,
+  { record, activeGroup, batches, stores }: Reconciliation,
   current: Progress,
   previous: Progress | undefined,
 ): boolean {
+  if (batches.some(isSentBatch)) return false;
   if (record.state !== 'cancelled' || !isEntryOld(activeGroup, stores)) return false;
   const asked = previous?.asked;
   const isPublished = asked?.done === current.done && asked.state === 'cancelled';

@@ -2,7 +2,11 @@ import { toRefusal } from '../../cells/batched-call.ts';
 import type { Batch, BatchedCall, WaitingCall } from '../../domain/batch.ts';
 import type { ThriceError } from '../../errors.ts';
 import { limits } from '../../limits.ts';
+import { mapBounded } from '../../map-bounded.ts';
 import type { BatchWorker } from './batch-worker.ts';
+
+/** Calls whose budget is settled concurrently. */
+const SETTLED_AT_ONCE = 16;
 
 /** Why a call in a batch has no answer: a refusal, or that it was not worked on. */
 export type NoAnswer = ThriceError | 'unanswered';
@@ -18,16 +22,17 @@ export async function endAll(
   worker: BatchWorker,
 ): Promise<void> {
   const { batches } = worker;
-  let page: BatchedCall[] = [];
+  let page: WaitingCall[] = [];
   let endedCount = 0;
   const endPage = async () => {
-    await batches.endCalls(page);
-    await worker.wake(page);
+    await mapBounded(page, SETTLED_AT_ONCE, (call) => settleBudget(call, costUsd, worker));
+    const ended = page.map((call) => withEnd(call, problem));
+    await batches.endCalls(ended);
+    await worker.wake(ended);
     page = [];
   };
   for await (const call of batches.listWaiting(batch.batchId)) {
-    await settleBudget(call, costUsd, worker);
-    page.push(withEnd(call, problem));
+    page.push(call);
     endedCount += 1;
     if (page.length === limits.pageSize) await endPage();
   }

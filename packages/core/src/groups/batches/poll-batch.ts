@@ -86,17 +86,19 @@ async function finish(
 /**
  * Asks the vendor to stop working on a batch. What it has worked on until then is paid for: its results are recorded
  * now, if it has stopped at once, or else by whoever resumes the group.
+ *
+ * @returns How long to wait before asking again, ms; undefined if nothing is left to do.
  */
 export async function cancelBatch(
   batch: Batch,
   worker: BatchWorker,
   signal: AbortSignal,
-): Promise<void> {
-  if (batch.state !== 'accepted') return;
+): Promise<number | undefined> {
+  if (batch.state !== 'accepted') return undefined;
   const own = await takeOver(batch, worker);
-  if (own === undefined) return;
+  if (own === undefined) return undefined;
   const lane = laneOf(own, worker);
   const state = await worker.batchClientFor(lane).cancel(lane, own, signal).catch(toThriceError);
-  if (state instanceof ThriceError) await postpone(own, state, worker);
-  else if (state.kind === 'ended') await finish(own, worker, signal);
+  if (state instanceof ThriceError) return await postpone(own, state, worker);
+  return state.kind === 'ended' ? await finish(own, worker, signal) : pollDelayMs(own, worker);
 }
