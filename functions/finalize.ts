@@ -1,5 +1,5 @@
-import { compose } from './shared/compose.ts';
+import { composeControl } from './shared/compose-control.ts';
 import { createFinalizeHandler } from './shared/finalize-handler.ts';
 
 /** Writes the results of a group. */
-export const handler = createFinalizeHandler(compose);
+export const handler = createFinalizeHandler(composeControl);

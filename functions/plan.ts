@@ -1,5 +1,5 @@
-import { compose } from './shared/compose.ts';
+import { composeControl } from './shared/compose-control.ts';
 import { createPlanHandler } from './shared/plan-handler.ts';
 
 /** Sends the tasks of a group to their lanes. */
-export const handler = createPlanHandler(compose);
+export const handler = createPlanHandler(composeControl);

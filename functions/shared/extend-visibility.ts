@@ -1,5 +1,5 @@
 import { backoffMs, limits, toThriceError } from '@thrice/core';
-import type { Composition } from './compose.ts';
+import type { ControlComposition } from './compose-control.ts';
 import type { SqsRecord } from './sqs-event.ts';
 
 /** Delay before a message whose work failed is delivered again. */
@@ -16,7 +16,7 @@ const FAILURE_BACKOFF = { baseMs: 30_000, capMs: 900_000 };
 export async function extendVisibilityDuring(
   { receiptHandle: receipt, attributes }: SqsRecord,
   queueName: 'plan' | 'finalize',
-  { requestQueues, clock }: Pick<Composition, 'requestQueues' | 'clock'>,
+  { requestQueues, clock }: Pick<ControlComposition, 'requestQueues' | 'clock'>,
   work: () => Promise<void>,
 ): Promise<void> {
   const message = { lane: queueName, receipt };

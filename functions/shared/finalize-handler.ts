@@ -1,5 +1,5 @@
 import { finalizeStretch, resultRequestSchema } from '@thrice/core';
-import type { Composition } from './compose.ts';
+import type { ControlComposition } from './compose-control.ts';
 import { extendVisibilityDuring } from './extend-visibility.ts';
 import { openLog } from './log.ts';
 import { type Handler, handleRecords } from './sqs-event.ts';
@@ -9,7 +9,7 @@ import { createStretchOptions, dropUnlessNeeded } from './stretch-options.ts';
  * Creates the handler of the finalize function, which writes the results of a group from its records, one stretch per
  * invocation.
  */
-export function createFinalizeHandler(compose: () => Composition): Handler {
+export function createFinalizeHandler(compose: () => ControlComposition): Handler {
   return async (event, context) => {
     const composition = compose();
     const log = openLog('finalize', context);

@@ -1,12 +1,12 @@
 import { dispatchRequestSchema, dispatchTasks } from '@thrice/core';
-import type { Composition } from './compose.ts';
+import type { ControlComposition } from './compose-control.ts';
 import { extendVisibilityDuring } from './extend-visibility.ts';
 import { openLog } from './log.ts';
 import { type Handler, handleRecords } from './sqs-event.ts';
 import { createStretchOptions, dropUnlessNeeded } from './stretch-options.ts';
 
 /** Creates the handler of the plan function, which sends the tasks of a group, one stretch per invocation. */
-export function createPlanHandler(compose: () => Composition): Handler {
+export function createPlanHandler(compose: () => ControlComposition): Handler {
   return async (event, context) => {
     const composition = compose();
     const log = openLog('plan', context);

@@ -8,8 +8,8 @@ import {
   type Webhook,
   type WorkerEvent,
 } from '@thrice/core';
-import type { Composition } from './compose.ts';
 import type { BatchClients } from './compose-batches.ts';
+import type { ControlComposition } from './compose-control.ts';
 import type { LambdaContext } from './lambda-context.ts';
 import { type Log, openLog } from './log.ts';
 
@@ -18,7 +18,7 @@ const RESERVE_MS = 15_000;
 
 /** What the reconciler function is made of. */
 export interface ReconcileParts {
-  readonly compose: () => Composition;
+  readonly compose: () => ControlComposition;
   readonly openWebhook: (clock: Clock) => Webhook;
   /** Opens the batch clients of one invocation. */
   readonly openBatches: (clock: Clock) => BatchClients;

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type HeldRequest, type StretchOptions, ThriceError } from '@thrice/core';
-import type { Composition } from './compose.ts';
+import type { ControlComposition } from './compose-control.ts';
 import type { LambdaContext } from './lambda-context.ts';
 import type { Log } from './log.ts';
 import { countStuckStretch } from './metrics.ts';
@@ -24,7 +24,7 @@ export function createStretchOptions(
     readonly group: string;
     readonly record: SqsRecord;
     readonly context: LambdaContext;
-    readonly composition: Pick<Composition, 'clock' | 'stage'>;
+    readonly composition: Pick<ControlComposition, 'clock' | 'stage'>;
     readonly log: Log;
   },
 ): StretchOptions {

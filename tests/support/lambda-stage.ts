@@ -7,8 +7,8 @@ import {
   type Webhook,
 } from '@thrice/core';
 import type { ModelClients } from '@thrice/models';
-import type { Composition } from '../../functions/shared/compose.ts';
 import type { BatchClients } from '../../functions/shared/compose-batches.ts';
+import type { ControlComposition } from '../../functions/shared/compose-control.ts';
 import type { LambdaContext } from '../../functions/shared/lambda-context.ts';
 import { FakeClock } from './fake-clock.ts';
 import type { FakeLanePaces } from './fake-lane-paces.ts';
@@ -93,7 +93,7 @@ export class LambdaStage {
   }
 
   /** The composition that every handler of the stage works with. */
-  readonly compose = (): Composition => {
+  readonly compose = (): ControlComposition => {
     const { ledger, budgets, blobs, activeGroups, requests, deadLetterQueue, queue } = this.stage;
     const hold = {
       extend: async (deliveries: readonly Delivery[]) => {

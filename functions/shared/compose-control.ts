@@ -1,0 +1,33 @@
+import { DynamoNotifications, DynamoStretches, type SqsTaskQueue } from '@thrice/aws';
+import type { Notifications, Stretches } from '@thrice/core';
+import { type Composition, compose } from './compose.ts';
+import { openClients } from './open-clients.ts';
+
+/** The dependencies of the handlers that work on whole groups. Those that answer cells are spared what only these need. */
+export interface ControlComposition extends Composition {
+  /** The plan and finalize queues, whose messages are held while they are processed. */
+  readonly requestQueues: Pick<SqsTaskQueue, 'extend' | 'release'>;
+  readonly notifications: Notifications;
+  /** What a suggested command needs to find a group of the stage. */
+  readonly flag: string;
+  readonly stretches: Stretches;
+}
+
+let composition: ControlComposition | undefined;
+
+/** Returns the composition of this execution environment. */
+export function composeControl(): ControlComposition {
+  composition ??= createComposition();
+  return composition;
+}
+
+function createComposition(): ControlComposition {
+  const { stage, table, openQueues } = openClients();
+  return {
+    ...compose(),
+    requestQueues: openQueues({ plan: stage.planQueueUrl, finalize: stage.finalizeQueueUrl }),
+    notifications: new DynamoNotifications(table),
+    flag: ` --stage ${stage.stage}`,
+    stretches: new DynamoStretches(table),
+  };
+}

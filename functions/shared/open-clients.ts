@@ -1,0 +1,64 @@
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { S3Client } from '@aws-sdk/client-s3';
+import { SQSClient } from '@aws-sdk/client-sqs';
+import { clientConfig, S3BlobStore, SqsTaskQueue, type Stage, s3ClientConfig } from '@thrice/aws';
+import type { Clock, Random } from '@thrice/core';
+import { lambdaClock } from './lambda-clock.ts';
+import { readStage } from './stage.ts';
+
+/**
+ * Attempts per AWS request, as far as its time limits allow.
+ *
+ * High, because throttling is temporary and a failed write may waste paid calls.
+ */
+const MAX_ATTEMPTS = 8;
+
+/** The clients of an execution environment, and what the stores on them share. */
+export interface Clients {
+  readonly stage: Stage;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly sqs: SQSClient;
+  readonly blobs: S3BlobStore;
+  /** The ledger's table. */
+  readonly table: {
+    readonly client: DynamoDBClient;
+    readonly tableName: string;
+    readonly clock: Clock;
+    readonly random: Random;
+  };
+  /** Opens queues by name. */
+  readonly openQueues: (urls: Readonly<Record<string, string>>) => SqsTaskQueue;
+}
+
+let clients: Clients | undefined;
+
+/** Returns the clients of this execution environment. */
+export function openClients(): Clients {
+  clients ??= createClients();
+  return clients;
+}
+
+function createClients(): Clients {
+  const stage = readStage();
+  const clock = lambdaClock;
+  const random = Math.random;
+  const requests = { maxAttempts: MAX_ATTEMPTS, clock, random };
+  const sqs = new SQSClient(clientConfig(requests));
+  const dynamo = new DynamoDBClient(clientConfig(requests));
+  const s3 = new S3Client(s3ClientConfig(requests));
+  return {
+    ...{ stage, clock, random, sqs },
+    blobs: new S3BlobStore({ client: s3, bucket: stage.bucketName }),
+    table: { client: dynamo, tableName: stage.tableName, clock, random },
+    openQueues: (urls) =>
+      new SqsTaskQueue({
+        client: sqs,
+        queueUrls: new Map(Object.entries(urls)),
+        clock,
+        random,
+        // Lambda delivers the messages, so the functions never call `receive`.
+        onPoison: () => undefined,
+      }),
+  };
+}
