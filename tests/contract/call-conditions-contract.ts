@@ -60,7 +60,7 @@ export function describeCallConditionsContract(name: string, open: OpenCallCondi
         state: 'cancelled',
         editCount: 1,
         openBreakers: [],
-        pace: aLanePace({ groups: [someTurns({ lastTurn: 1, lastTokens: 100 })] }),
+        pace: aLanePace({ groups: [someTurns({ lastTurn: 1, lastTokens: 100 })], callCount: 1 }),
       };
       expect(await store.conditions.readConditions('demo', keys)).toEqual(changed);
     });

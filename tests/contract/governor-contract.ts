@@ -55,20 +55,27 @@ export function describeGovernorContract(name: string, openGovernor: OpenGoverno
     it('says that the lane should be blocked once it has refused all calls for five minutes', async () => {
       const clock = new FakeClock();
       const governor = openGovernor(clock, 1);
-      const refuseAfter = async (ms: number) => {
-        clock.advance(ms);
+      const takeNext = async () => {
         const waiting = takePermit(governor, 'lab');
         await new Promise(setImmediate);
         clock.advance(clock.nextDueInMs ?? 0);
-        return (await (await waiting).settle(refused(0))).hasOnlyRefused;
+        return await waiting;
+      };
+      const refuseAfter = async (ms: number) => {
+        clock.advance(ms);
+        return (await (await takeNext()).settle(refused(0))).hasOnlyRefused;
       };
 
       const first = [await refuseAfter(0), await refuseAfter(200_000), await refuseAfter(90_000)];
-      await (await takePermit(governor, 'lab')).settle(answered);
-      const afterAnswer = [await refuseAfter(200_000), await refuseAfter(200_000)];
+      await (await takeNext()).settle(answered);
+      // The first of them may be chance.
+      const afterAnswer = [await refuseAfter(200_000)];
+      for (let no = 0; no < 10; no += 1) afterAnswer.push(await refuseAfter(2_000));
+      const later = await refuseAfter(200_000);
       const atLast = await refuseAfter(150_000);
 
-      expect([first, afterAnswer, atLast]).toEqual([[false, false, false], [false, false], true]);
+      expect(first).toEqual([false, false, false]);
+      expect([...new Set(afterAnswer), later, atLast]).toEqual([false, false, true]);
     });
   });
 }

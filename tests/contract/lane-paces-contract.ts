@@ -81,7 +81,7 @@ export function describeLanePacesContract(name: string, openPaces: OpenLanePaces
         Array.from({ length: 20 }, (_, index) => 2 * index + 2),
       );
       const groups = [someTurns({ lastTurn: 40, lastTokens: 1_000 })];
-      expect(await store.paces.read('lab')).toEqual(aLanePace({ groups }));
+      expect(await store.paces.read('lab')).toEqual(aLanePace({ groups, callCount: 40 }));
     });
 
     it('returns the pace with the turns that were taken', async () => {
@@ -92,7 +92,7 @@ export function describeLanePacesContract(name: string, openPaces: OpenLanePaces
       const pace = await store.other.takeTurns('lab', 1, { count: 3, tokens: -20 });
 
       const taken = someTurns({ group: 'other', lastTurn: 7, lastTokens: -20 });
-      expect(pace).toEqual(aLanePace({ groups: [someTurns(), taken] }));
+      expect(pace).toEqual(aLanePace({ groups: [someTurns(), taken], callCount: 3 }));
     });
 
     it('keeps the turns that were taken when the pace changes', async () => {
@@ -103,7 +103,9 @@ export function describeLanePacesContract(name: string, openPaces: OpenLanePaces
       await store.other.replace(aLanePace(), aLanePace({ token: 'b' }));
 
       const groups = [someTurns({ lastTurn: 1, lastTokens: 100 })];
-      expect(await store.paces.read('lab')).toEqual(aLanePace({ token: 'b', groups }));
+      expect(await store.paces.read('lab')).toEqual(
+        aLanePace({ token: 'b', groups, callCount: 1 }),
+      );
     });
 
     it('gives turns again that a change of the pace gives up', async () => {
@@ -130,7 +132,24 @@ export function describeLanePacesContract(name: string, openPaces: OpenLanePaces
 
       await store.other.replace(left, aLanePace({ groups, token: 'c' }));
 
-      expect(await store.paces.read('lab')).toEqual(aLanePace({ groups, token: 'c' }));
+      expect(await store.paces.read('lab')).toEqual(
+        aLanePace({ groups, token: 'c', callCount: 5 }),
+      );
+    });
+
+    it('counts calls, turns among them, and refusals, whatever changes the pace', async () => {
+      await using store = await openPaces();
+      await store.paces.replace(undefined, aLanePace());
+      await store.other.count('lab', { calls: 20, refusals: 0 });
+      await store.paces.takeTurns('lab', 0, { count: 3, tokens: 300 });
+
+      await store.paces.replace(aLanePace(), aLanePace({ token: 'b' }));
+      const counted = await store.other.count('lab', { calls: 0, refusals: 1 });
+
+      const groups = [someTurns({ lastTurn: 3, lastTokens: 300 })];
+      const pace = aLanePace({ token: 'b', groups, callCount: 23, refusalCount: 1 });
+      expect(counted).toEqual(pace);
+      expect(await store.paces.read('lab')).toEqual(pace);
     });
 
     it('reserves times of return an interval apart, and from the start of the range again after its end', async () => {

@@ -8,7 +8,7 @@ describeGovernorContract('the workers of a stage', (clock) =>
     paces: new FakeLanePaces(),
     slots: new FakeLaneSlots(),
     clock,
-    random: () => 0,
+    random: () => 0.5,
     createToken: () => 'token',
   }).forCell(),
 );

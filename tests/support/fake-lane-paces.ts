@@ -1,4 +1,4 @@
-import type { LanePace, LanePaces, ReturnRange, TakenTurns } from '@thrice/core';
+import type { CountedCalls, LanePace, LanePaces, ReturnRange, TakenTurns } from '@thrice/core';
 
 /** The paces of lanes, in memory. */
 export class FakeLanePaces implements LanePaces {
@@ -30,7 +30,8 @@ export class FakeLanePaces implements LanePaces {
       if (turns === null || !now || !isKept) return turns;
       return { ...turns, lastTurn: now.lastTurn, lastTokens: now.lastTokens };
     });
-    this.#paces.set(pace.lane, { ...pace, groups });
+    const { callCount, refusalCount } = stored ?? { callCount: 0, refusalCount: 0 };
+    this.#paces.set(pace.lane, { ...pace, groups, callCount, refusalCount });
     return true;
   }
 
@@ -43,9 +44,23 @@ export class FakeLanePaces implements LanePaces {
         ? turns
         : { ...turns, lastTurn: turns.lastTurn + count, lastTokens: turns.lastTokens + tokens },
     );
-    const taken = { ...pace, groups };
+    const taken = { ...pace, groups, callCount: pace.callCount + count };
     this.#paces.set(lane, taken);
     return taken;
+  }
+
+  async count(lane: string, { calls, refusals }: CountedCalls): Promise<LanePace> {
+    this.log.push('count');
+    const pace = this.#paces.get(lane);
+    if (pace === undefined) throw new Error(`expected a pace of ${lane}`);
+    const { callCount, refusalCount } = pace;
+    const counted = {
+      ...pace,
+      callCount: callCount + calls,
+      refusalCount: refusalCount + refusals,
+    };
+    this.#paces.set(lane, counted);
+    return counted;
   }
 
   async reserveReturn(

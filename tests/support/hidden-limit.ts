@@ -22,6 +22,8 @@ export interface HiddenLimit {
   readonly latencyMs: number;
   /** Of a call. */
   readonly tokens: number;
+  /** The share of the calls that it refuses whatever their rate is, 0..1. */
+  readonly chanceRatio?: number;
 }
 
 /**
@@ -95,7 +97,11 @@ export async function callHiddenLimit({
   }
 
   async function askProvider(group: string, random: () => number): Promise<CallEnd> {
-    const { tokens, latencyMs } = provider;
+    const { tokens, latencyMs, chanceRatio = 0 } = provider;
+    if (random() < chanceRatio) {
+      await clock.sleep(REFUSED_MS, end.signal);
+      return { kind: 'refused', retryAfterMs: 1_000, rateLimits: {}, reason: 'busy' };
+    }
     const asked = { elapsedMs: elapsedMs(), nowMs: clock.now(), tokens, run: `${group}-r1` };
     const { refusal, headers } = limiter.admit(asked);
     const rateLimits = toRecord([...headers, ...(refusal?.headers ?? [])]);

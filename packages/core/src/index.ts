@@ -421,7 +421,7 @@ export type {
 export type { GroupRecords } from './ports/group-records.ts';
 export type { GroupRequests, TaskCounter } from './ports/group-requests.ts';
 export type { LaneLimits } from './ports/lane-limits.ts';
-export type { LanePaces, ReturnRange, TakenTurns } from './ports/lane-paces.ts';
+export type { CountedCalls, LanePaces, ReturnRange, TakenTurns } from './ports/lane-paces.ts';
 export type {
   LaneSlots,
   SlotEnd,

@@ -71,6 +71,49 @@ describe('workers of a stage on a lane with a hidden limit', () => {
   });
 });
 
+describe('workers of a stage on a lane that refuses calls by chance', () => {
+  /** Far above what the workers call. */
+  const unlimited: RateLimit = { requestsPerMinute: 1e7 };
+
+  it.each([
+    [1, 200, 0.02],
+    [8, 200, 0.02],
+    [8, 200, 0.05],
+    [8, 2_000, 0.02],
+    [50, 1_000, 0.02],
+    [64, 300, 0.02],
+  ])('call it at nearly their full speed: %i workers, %i ms a call, %f', async (...row) => {
+    const [workerCount, latencyMs, chanceRatio] = row;
+    const windows = await callHiddenLimit({
+      provider: { limit: unlimited, latencyMs, tokens: 100, chanceRatio },
+      groups: [{ group: 'demo', workerCount }],
+      paces: new FakeLanePaces(),
+      seconds: 600,
+    });
+
+    const answered = windows
+      .slice(FIND_WINDOWS)
+      .reduce((sum, { admittedCount }) => sum + admittedCount, 0);
+    // A refused cell waits for a second, whatever the rate is.
+    const msPerAnswer = latencyMs + (chanceRatio / (1 - chanceRatio)) * 1_020;
+    const most = (workerCount * 480_000) / msPerAnswer;
+    expect(answered / most).toBeGreaterThan(0.85);
+  });
+
+  it('use what limit it has, too', async () => {
+    const windows = await callHiddenLimit({
+      provider: { ...vendorFor(50, requests), chanceRatio: 0.02 },
+      groups: [{ group: 'demo', workerCount: 50 }],
+      paces: new FakeLanePaces(),
+      seconds: 600,
+    });
+
+    const { utilizationRatio, refusedRatio } = sumWindows(windows.slice(FIND_WINDOWS, 60));
+    expect(utilizationRatio).toBeGreaterThan(0.85);
+    expect(refusedRatio).toBeLessThan(0.05);
+  });
+});
+
 describe('two groups on a lane with a hidden limit', () => {
   it.each([
     [25, 25],

@@ -97,7 +97,7 @@ describe('a refusal of a lane that has refused all calls since the last one', ()
     });
     const call = { group: 'demo', keepsTurn: false, retryAfterMs: 1_000, named: null, tokens: 100 };
 
-    const slowed = afterRefusal(pace, { ...call, sentAtMs: NOW_MS }, change);
+    const { pace: slowed } = afterRefusal(pace, { ...call, sentAtMs: NOW_MS }, change);
 
     const { turn } = nextTurn(slowed, 0);
     expect(turn).toBeLessThan(20);
@@ -117,7 +117,7 @@ describe('a refusal of a lane whose spec limits its tokens alone', () => {
     const pace = { ...joined, stated: { requestsPerMinute: stated, tokensPerMinute: null } };
     const call = { group: 'demo', keepsTurn: true, retryAfterMs: undefined, named, tokens: 100 };
 
-    const slowed = afterRefusal(pace, { ...call, sentAtMs: NOW_MS - 500 }, change);
+    const { pace: slowed } = afterRefusal(pace, { ...call, sentAtMs: NOW_MS - 500 }, change);
 
     expect(slowed.requests?.perMinute).toBe(perMinute);
     expect(lanePaceSchema.parse(slowed)).toEqual(slowed);

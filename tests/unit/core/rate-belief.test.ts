@@ -15,7 +15,7 @@ function aBelief(parts: Partial<RateBelief> = {}): RateBelief {
 function refusedAfter(belief: RateBelief, ms: number, retryAfterMs?: number): RateBelief {
   const sentAtMs = belief.fellAtMs + ms;
   return beliefAfterRefusal(belief, {
-    ...{ nowMs: sentAtMs + 50, sentAtMs, retryAfterMs, lagMs, refusedRatio: 0 },
+    ...{ nowMs: sentAtMs + 50, sentAtMs, retryAfterMs, lagMs, refusedRatio: 0, hasFallen: false },
   });
 }
 
@@ -75,7 +75,7 @@ describe('what refusals show of a rate limit', () => {
     const sentAtMs = nowMs + 10_000;
     const refusal = { nowMs: sentAtMs, sentAtMs, retryAfterMs: undefined, lagMs };
 
-    const fallen = beliefAfterRefusal(belief, { ...refusal, refusedRatio: 0.2 });
+    const fallen = beliefAfterRefusal(belief, { ...refusal, refusedRatio: 0.2, hasFallen: false });
 
     const answered = 0.8 * believedPerMinute(belief, sentAtMs);
     expect(fallen.perMinute).toBeCloseTo(0.93 * answered);
@@ -98,7 +98,14 @@ describe('what refusals show of a rate limit', () => {
 
   it('falls from what was used where nobody used all of it', () => {
     const sentAtMs = nowMs + 100_000;
-    const refusal = { nowMs: sentAtMs, sentAtMs, retryAfterMs: undefined, lagMs, refusedRatio: 0 };
+    const refusal = {
+      nowMs: sentAtMs,
+      sentAtMs,
+      retryAfterMs: undefined,
+      lagMs,
+      refusedRatio: 0,
+      hasFallen: false,
+    };
 
     const fallen = beliefAfterRefusal(aBelief(), { ...refusal, usedPerMinute: 1_000 });
 

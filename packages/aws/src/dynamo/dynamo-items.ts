@@ -107,6 +107,9 @@ export const breakerItemSchema = itemSchema.extend(payloadSchema.shape);
 export const lanePaceItemSchema = itemSchema.extend({
   /** The pace as it last changed, without the turns that were taken since. */
   payload: z.string(),
+  /** The calls of the lane that were counted since its first refusal, and the refusals. */
+  callCount: z.number().default(0),
+  refusalCount: z.number().default(0),
   /** The last time that was reserved for a cell to return; absent before the first. */
   returnAtMs: z.number().optional(),
   /** How often such times were reserved from the start of their range again. */

@@ -1,4 +1,5 @@
 import {
+  type CountedCalls,
   type LanePace,
   type LanePaces,
   lanePaceSchema,
@@ -43,7 +44,13 @@ export class DynamoLanePaces implements LanePaces {
   }
 
   async takeTurns(lane: string, place: number, { count, tokens }: TakenTurns): Promise<LanePace> {
-    const add = { [turnsAt(place)]: count, [tokensAt(place)]: tokens };
+    const add = { [turnsAt(place)]: count, [tokensAt(place)]: tokens, callCount: count };
+    const item = await this.#table.updateAndRead(lanePaceKey(lane), { add });
+    return parseLanePace(item, this.#table.name);
+  }
+
+  async count(lane: string, { calls, refusals }: CountedCalls): Promise<LanePace> {
+    const add = { callCount: calls, refusalCount: refusals };
     const item = await this.#table.updateAndRead(lanePaceKey(lane), { add });
     return parseLanePace(item, this.#table.name);
   }
@@ -80,11 +87,11 @@ function tokensAt(place: number): string {
 
 /** Parses the item of a lane's pace. */
 export function parseLanePace(item: Attributes, tableName: string): LanePace {
-  const { payload } = parseItem(lanePaceItemSchema, item, tableName);
+  const { payload, callCount, refusalCount } = parseItem(lanePaceItemSchema, item, tableName);
   const pace = lanePaceSchema.parse(JSON.parse(payload));
   const groups = pace.groups.map((turns, place) => {
     const [lastTurn, lastTokens] = [item[turnsAt(place)], item[tokensAt(place)]].map(Number);
     return turns && { ...turns, lastTurn: lastTurn ?? 0, lastTokens: lastTokens ?? 0 };
   });
-  return { ...pace, groups };
+  return { ...pace, callCount, refusalCount, groups };
 }

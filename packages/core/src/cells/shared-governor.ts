@@ -5,12 +5,12 @@ import {
   placeOf,
   type RateLimits,
 } from '../domain/lane-pace.ts';
+import { hasOnlyRefused, isCounted } from '../domain/pace-evidence.ts';
 import { isLimited } from '../domain/pace-rates.ts';
 import {
   afterAnswer,
   afterRefusal,
   afterStatement,
-  hasOnlyRefused,
   isNewRefusal,
 } from '../domain/pace-refusals.ts';
 import { afterJoining, afterSharing, isSharedLongAgo } from '../domain/pace-sharing.ts';
@@ -46,6 +46,9 @@ import { TurnBlocks, type TurnOwner } from './turn-blocks.ts';
 const REFUSED_MS = 1_000;
 /** The answer to a call without a turn that took this long is noted with the pace that its lane may have got since, ms. */
 const SLOW_CALL_MS = 60_000;
+
+/** Of so many calls of a free lane that has refused some, one is counted, for all of them. */
+const CALLS_PER_COUNT = 20;
 
 const NOT_REFUSED: SettledCall = { delayMs: 0, hasOnlyRefused: false };
 
@@ -118,6 +121,7 @@ export class SharedGovernor {
         kept.delete(lane);
         const slot = await this.#takeSlot(request);
         if (slot !== undefined && 'atMs' in slot) return { kind: 'not-before', atMs: slot.atMs };
+        if (waited.turn === undefined) await this.#countFreeCall(lane);
         const sentAtMs = this.#clock.now();
         const call = { lane, group, model, tokens, sentAtMs, turn: waited.turn };
         const keep = (turn: Turn) => void kept.set(lane, turn);
@@ -209,6 +213,14 @@ export class SharedGovernor {
     return turn;
   }
 
+  /** Counts one of many calls that need no turn, for all of them: so a lane that refuses by chance tells from one with a limit. */
+  async #countFreeCall(lane: string): Promise<void> {
+    const pace = this.#known.get(lane)?.pace;
+    if (pace === undefined || !isCounted(pace, this.#clock.now())) return;
+    if (this.#random() * CALLS_PER_COUNT < 1)
+      await this.#paces.count(lane, { calls: CALLS_PER_COUNT, refusals: 0 });
+  }
+
   #change() {
     return { nowMs: this.#clock.now(), token: this.#createToken() };
   }
@@ -289,21 +301,26 @@ export class SharedGovernor {
   /**
    * Only the first of the calls that are refused together changes the pace.
    *
-   * @returns The pace as this refusal has changed it, if it has.
+   * @returns The pace as this refusal has slowed it down, if it has.
    */
-  async #noteRefusal(
-    { lane, group, turn, tokens, sentAtMs }: SentCall,
-    { retryAfterMs, reason, rateLimits }: RefusedEnd,
-  ): Promise<LanePace | undefined> {
+  async #noteRefusal(call: SentCall, end: RefusedEnd): Promise<LanePace | undefined> {
+    const { lane, turn, sentAtMs } = call;
     const stored = await this.#readAgain(lane);
     const change = this.#change();
-    if (isLimited(stored, change.nowMs) && !isNewRefusal(stored, sentAtMs)) return undefined;
-    const pace = stored ?? freePace(lane, change.token);
-    const known = { ...pace, stated: withStatement(pace.stated, rateLimits) };
+    const { nowMs } = change;
+    if (isLimited(stored, nowMs) && !isNewRefusal(stored, sentAtMs)) return undefined;
+    const isCountedLane = stored !== undefined && isCounted(stored, nowMs);
+    const existing = isCountedLane
+      ? await this.#paces.count(lane, { calls: 0, refusals: 1 })
+      : stored;
+    const { retryAfterMs, reason, rateLimits } = end;
     const named = limitNamedIn(reason, rateLimits);
-    const call = { group, keepsTurn: turn !== undefined, sentAtMs, retryAfterMs, named, tokens };
-    const slowed = afterRefusal(known, call, change);
-    return (await this.#replace(stored, slowed)) ? slowed : undefined;
+    const refused = { ...call, retryAfterMs, named, keepsTurn: turn !== undefined };
+    const pace = existing ?? freePace(lane, change.token);
+    const known = { ...pace, stated: withStatement(pace.stated, rateLimits) };
+    const after = afterRefusal(known, refused, change);
+    const isStored = after.pace === known || (await this.#replace(existing, after.pace));
+    return isStored && after.isSlower ? after.pace : undefined;
   }
 }
 

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import type { Lane } from './benchmark.ts';
 import { rateBeliefSchema } from './rate-belief.ts';
+import { NO_EVIDENCE, refusalEvidenceSchema } from './refusal-evidence.ts';
 
 /** Groups that can share a lane's rate; one that finds no place takes the turns of the first. */
 const MAX_GROUPS = 16;
@@ -55,6 +56,18 @@ export const lanePaceSchema = z.strictObject({
   requests: rateBeliefSchema.nullable(),
   /** The same of tokens. */
   tokens: rateBeliefSchema.nullable(),
+  /** Whether its refusals show a limit. */
+  evidence: refusalEvidenceSchema,
+  /** The calls of the lane and those of them that were refused, as far as they are counted; and those that were weighed. */
+  callCount: z.number().min(0),
+  refusalCount: z.number().min(0),
+  weighedCalls: z.number().min(0),
+  weighedRefusals: z.number().min(0),
+  /** Since when the calls of the present window are counted, since 1970, and how many had been before. */
+  windowAtMs: z.number(),
+  windowCalls: z.number().min(0),
+  /** The rate of the calls in the window before, a minute; null if it is not known. */
+  usedPerMinute: z.number().nullable(),
   /** What the vendor states. */
   stated: rateLimitsSchema,
   /** By the place of their turns; null where a group has left. */
@@ -102,6 +115,14 @@ export function freePace(lane: string, token: string): LanePace {
     lane,
     requests: null,
     tokens: null,
+    evidence: NO_EVIDENCE,
+    callCount: 0,
+    refusalCount: 0,
+    weighedCalls: 0,
+    weighedRefusals: 0,
+    windowAtMs: 0,
+    windowCalls: 0,
+    usedPerMinute: null,
     stated: UNLIMITED,
     groups: [],
     sharedAtMs: 0,

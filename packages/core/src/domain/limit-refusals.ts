@@ -42,12 +42,15 @@ function afterRefusal(limit: LaneLimit, refusal: RefusedCall, nowMs: number): La
   if (isKnown) return heldFor(limit, refusal, nowMs);
   const isUseKnown = kinds.every((kind) => limit[kind].usedBefore > 0);
   const weighedRefusal = { nowMs, sentAtMs, beliefs, isUseKnown };
-  const { evidence, refusedRatio } = weighRefusal(limit.evidence, weighedRefusal);
+  const { evidence, refusedRatio, hasFallen } = weighRefusal(limit.evidence, weighedRefusal);
   const weighed = { ...limit, evidence };
   if (refusedRatio === undefined) return weighed;
   const fallen = (kind: LimitKind): LaneRate =>
     kinds.includes(kind)
-      ? { ...limit[kind], found: lower(weighed, kind, { ...refusal, refusedRatio }, nowMs) }
+      ? {
+          ...limit[kind],
+          found: lower(weighed, kind, { ...refusal, refusedRatio, hasFallen }, nowMs),
+        }
       : limit[kind];
   const slowed = { ...weighed, requests: fallen('requests'), tokens: fallen('tokens') };
   return heldFor(slowed, refusal, nowMs);
@@ -79,14 +82,14 @@ function suspectsOf(limit: LaneLimit, nowMs: number): readonly LimitKind[] {
 function lower(
   limit: LaneLimit,
   kind: LimitKind,
-  refusal: RefusedCall & { readonly refusedRatio: number },
+  refusal: RefusedCall & { readonly refusedRatio: number; readonly hasFallen: boolean },
   nowMs: number,
 ): RateBelief | null {
   const { found } = limit[kind];
-  const { retryAfterMs, sentAtMs, refusedRatio } = refusal;
+  const { retryAfterMs, sentAtMs, refusedRatio, hasFallen } = refusal;
   if (isLimiting(found, nowMs)) {
     return beliefAfterRefusal(found, {
-      ...{ nowMs, retryAfterMs, sentAtMs, refusedRatio },
+      ...{ nowMs, retryAfterMs, sentAtMs, refusedRatio, hasFallen },
       lagMs: lagMs(limit, found, nowMs),
     });
   }

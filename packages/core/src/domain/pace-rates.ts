@@ -2,6 +2,7 @@ import { perMinuteAt, type RisingRate } from './allowed-calls.ts';
 import { groupsOf, type LanePace } from './lane-pace.ts';
 import type { LimitKind } from './limit-kind.ts';
 import { type EffectiveRate, lowestRate } from './lowest-rate.ts';
+import { believedPerMinute } from './rate-belief.ts';
 
 /** From here on, requests a minute, the pace is not what limits a lane. */
 const FREE_FROM_PER_MINUTE = 60_000;
@@ -15,6 +16,14 @@ export function isLimited(pace: LanePace | undefined, nowMs: number): pace is La
   if (Number.isFinite(risingRate(pace, 'tokens').capPerMinute)) return true;
   const isBound = groupsOf(pace).some((each) => each.limits.requestsPerMinute !== null);
   return isBound || perMinuteAt(risingRate(pace, 'requests'), nowMs) < FREE_FROM_PER_MINUTE;
+}
+
+/** Whether what refusals have shown of a limit still limits the lane. */
+export function isBelowFree(pace: LanePace, kind: LimitKind, nowMs: number): boolean {
+  const belief = pace[kind];
+  return (
+    belief !== null && believedPerMinute(belief, nowMs) < FREE_FROM_PER_MINUTE * belief.perCall
+  );
 }
 
 /** The rate in force at a time; null where nothing limits a lane. */

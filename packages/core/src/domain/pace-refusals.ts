@@ -1,8 +1,14 @@
 import { limits } from '../limits.ts';
 import { perMinuteAt } from './allowed-calls.ts';
-import { beliefAfterStatement, beliefBeforeRefusal, firstBelief } from './first-belief.ts';
+import {
+  beliefAfterStatement,
+  beliefAfterUse,
+  beliefBeforeRefusal,
+  firstBelief,
+} from './first-belief.ts';
 import { type Change, type LanePace, PACE_AGE_MS, type RateLimits } from './lane-pace.ts';
 import { type LimitKind, loweredKinds } from './limit-kind.ts';
+import { hasOnlyRefused, newWindow, usedOfLate, weighRefusals } from './pace-evidence.ts';
 import { isLimited, paceRate, risingRate, scaled } from './pace-rates.ts';
 import { rebased, usedRatio, withoutLateTurns, withTurnBefore } from './pace-turns.ts';
 import { beliefAfterRefusal, type RateBelief } from './rate-belief.ts';
@@ -27,23 +33,43 @@ export interface RefusedCall {
   readonly tokens: number;
 }
 
+/** A refusal that shows a limit. */
+interface ShownLimit {
+  /** The share of the last calls that were refused, 0..1. */
+  readonly refusedRatio: number;
+  /** Whether the limit has fallen below a rate that the lane took. */
+  readonly hasFallen: boolean;
+}
+
 /** Whether the refusal of a call says that a pace is too fast: calls that were in flight together are refused together. */
 export function isNewRefusal(pace: LanePace, sentAtMs: number): boolean {
   return sentAtMs >= pace.refusedAtMs + PACE_AGE_MS;
 }
 
 /**
- * Whether a lane has refused all calls for so long that it should be blocked. Refusals with a long time between them
- * do not count together: no call was made meanwhile.
+ * The pace after a refusal: if that shows a limit, slower, and held until the vendor takes calls again. Otherwise it is
+ * chance, and only the refused cell waits.
+ *
+ * @returns The same pace if nothing is to be written.
  */
-export function hasOnlyRefused({ refusedSinceMs }: LanePace, nowMs: number): boolean {
-  return refusedSinceMs !== null && nowMs - refusedSinceMs >= limits.longestHoldMs;
-}
-
-/** The pace after a refusal: slower, and held until the vendor takes calls again. */
 export function afterRefusal(
   pace: LanePace,
   call: RefusedCall,
+  change: Change,
+): { readonly pace: LanePace; readonly isSlower: boolean } {
+  const { nowMs, token } = change;
+  const kinds = loweredKindsOf(pace, call, nowMs);
+  const { pace: weighed, ...shown } = weighRefusals(pace, { ...call, nowMs, kinds });
+  const { refusedRatio } = shown;
+  if (refusedRatio !== undefined)
+    return { pace: slowed(weighed, call, { ...shown, refusedRatio }, change), isSlower: true };
+  return { pace: weighed === pace ? pace : { ...weighed, token }, isSlower: false };
+}
+
+function slowed(
+  pace: LanePace,
+  call: RefusedCall,
+  shown: ShownLimit,
   { nowMs, token }: Change,
 ): LanePace {
   const isFirst = pace.refusedSinceMs === null || nowMs - pace.refusedAtMs >= FORGOTTEN_AFTER_MS;
@@ -52,15 +78,21 @@ export function afterRefusal(
   const kinds = loweredKindsOf(pace, call, nowMs);
   // The spec may limit the tokens alone.
   const isKnown = kinds.every((kind) => paceRate(pace, kind, nowMs) !== null);
-  if (!isKnown || !isLimited(pace, nowMs)) return afterFirstRefusal(pace, noted, call, nowMs);
+  if (!isKnown || !isLimited(pace, nowMs))
+    return afterFirstRefusal(pace, noted, call, shown, nowMs);
   const slow = (kind: LimitKind) =>
-    kinds.includes(kind) ? slowedBelief(pace, kind, call, nowMs) : pace[kind];
-  const slowed = { ...noted, requests: slow('requests'), tokens: slow('tokens') };
-  const turnsMs = (HELD_TURNS * 60_000) / perMinuteAt(risingRate(slowed, 'requests'), nowMs);
+    kinds.includes(kind) ? slowedBelief(pace, kind, { ...call, ...shown }, nowMs) : pace[kind];
+  const slower = {
+    ...noted,
+    ...newWindow(pace, nowMs),
+    requests: slow('requests'),
+    tokens: slow('tokens'),
+  };
+  const turnsMs = (HELD_TURNS * 60_000) / perMinuteAt(risingRate(slower, 'requests'), nowMs);
   const refusingMs = REFUSING_HOLD_RATIO * (nowMs - refusedSinceMs);
   const guessedMs = Math.max(refusingMs, Math.min(1_000, turnsMs));
   const heldUntilMs = nowMs + (call.retryAfterMs ?? guessedMs);
-  const moved = rebased(pace, slowed, nowMs, heldUntilMs);
+  const moved = rebased(pace, slower, nowMs, heldUntilMs);
   const held = { ...(call.keepsTurn ? withTurnBefore(moved, call.group) : moved), heldUntilMs };
   return isFirst ? held : withoutLateTurns(held, nowMs);
 }
@@ -70,13 +102,17 @@ function afterFirstRefusal(
   before: LanePace,
   noted: LanePace,
   { retryAfterMs }: RefusedCall,
+  { refusedRatio }: ShownLimit,
   nowMs: number,
 ): LanePace {
   const heldUntilMs = nowMs + Math.max(PACE_AGE_MS, retryAfterMs ?? 0);
   const first = { ...firstBelief({ nowMs, retryAfterMs }, { perCall: 1 }), fellAtMs: heldUntilMs };
   const stated = scaled(before.stated.requestsPerMinute);
-  const requests = stated === null ? first : beliefAfterStatement(first, stated);
-  return { ...rebased(before, { ...noted, requests }, nowMs, heldUntilMs), heldUntilMs };
+  const perMinute = usedOfLate(before, nowMs);
+  const used = perMinute === null ? first : beliefAfterUse(first, { perMinute, refusedRatio });
+  const requests = stated === null ? used : beliefAfterStatement(first, stated);
+  const slower = { ...noted, ...newWindow(before, nowMs), requests };
+  return { ...rebased(before, slower, nowMs, heldUntilMs), heldUntilMs };
 }
 
 function loweredKindsOf(
@@ -90,7 +126,7 @@ function loweredKindsOf(
 function slowedBelief(
   pace: LanePace,
   kind: LimitKind,
-  { sentAtMs, retryAfterMs, tokens }: RefusedCall,
+  { sentAtMs, retryAfterMs, tokens, refusedRatio, hasFallen }: RefusedCall & ShownLimit,
   nowMs: number,
 ): RateBelief {
   const perMinute = perMinuteAt(risingRate(pace, kind), nowMs);
@@ -105,7 +141,8 @@ function slowedBelief(
     lagMs: pace.refusedAtMs + PACE_AGE_MS - belief.fellAtMs,
     // A rate rises beyond its cap, which nobody uses.
     usedPerMinute: perMinute * ratio,
-    refusedRatio: 0,
+    refusedRatio,
+    hasFallen,
   });
 }
 

@@ -131,16 +131,19 @@ export function beliefAfterRefusal(
     readonly lagMs: number;
     readonly usedPerMinute?: number | undefined;
     readonly refusedRatio: number;
+    readonly hasFallen: boolean;
   },
 ): RateBelief {
-  const { nowMs, retryAfterMs, sentAtMs, lagMs, usedPerMinute, refusedRatio } = refusal;
+  const { nowMs, retryAfterMs, sentAtMs, lagMs, usedPerMinute, refusedRatio, hasFallen } = refusal;
   const { perCall, fellAtMs, phase } = belief;
   if (sentAtMs < fellAtMs + lagMs) return belief;
   const believed = believedPerMinute(belief, sentAtMs);
   const used = Math.min(believed, usedPerMinute ?? believed);
   const steepMs = Math.max(STEEP_WITHIN_MS, (STEEP_WITHIN_CALLS * 60_000 * perCall) / believed);
   const isSteep =
-    used > FAR_ABOVE_FACTOR * belief.perMinute || sentAtMs - fellAtMs - lagMs < steepMs;
+    hasFallen ||
+    used > FAR_ABOVE_FACTOR * belief.perMinute ||
+    sentAtMs - fellAtMs - lagMs < steepMs;
   const foundFactor = isSteep ? STEEP_FALL_FACTOR : FALL_FACTOR;
   const factor = phase === 'searching' ? SEARCH_FALL_FACTOR : foundFactor;
   const answered = used * (1 - refusedRatio);

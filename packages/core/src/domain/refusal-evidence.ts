@@ -2,15 +2,17 @@ import * as z from 'zod';
 import { type RateBelief, reachesAtMs } from './rate-belief.ts';
 
 /**
- * The share of its calls that a lane may refuse by chance before calls at rates that it has taken tell: as long as it has no
- * limit, while that is searched, and from then on.
+ * The share of its calls that a lane may refuse by chance before calls at rates that it has taken tell: as long as it is free
+ * and its use is not known, until its limit is found, and from then on.
  */
 const UNUSED_CHANCE_RATIO = 0.05;
-const FREE_CHANCE_RATIO = 0.02;
 const SEARCHED_CHANCE_RATIO = 0.012;
 const FOUND_CHANCE_RATIO = 0.005;
-/** The most that is believed to be chance. */
-const MAX_CHANCE_RATIO = 0.25;
+/**
+ * The most that is believed to be chance. A limit that has fallen by little, or refuses one worker that then waits, looks the
+ * same: beyond this it pays to slow down, whatever the reason is.
+ */
+const MAX_CHANCE_RATIO = 0.03;
 /** Chance explains so many times as many refusals as there are on average. */
 const EXPLAINED_FACTOR = 2.5;
 /** Refusals beyond these that show a limit, by the share that is chance; at least one. */
@@ -18,6 +20,8 @@ const EXCESS_PER_CHANCE = 140;
 /** How many calls at a rate that the lane had taken before tell its chance, and how many are remembered. */
 const LEAST_SAFE_CALLS = 200;
 const MAX_SAFE_CALLS = 500;
+/** How much of them still counts once refusals at such a rate show that the limit has fallen. */
+const UNSURE_RATIO = 0.8;
 /** Refusals with fewer calls between them are no chance: the limit has fallen below the rate. */
 const APART_CALLS = 10;
 /** From how many calls on refusals tell which share of them is refused, and the most that is believed. */
@@ -76,20 +80,24 @@ export function chanceRatio({ safeCalls, safeRefused }: RefusalEvidence): number
   return Math.min(MAX_CHANCE_RATIO, refused / (safeCalls + unknownCalls));
 }
 
-/**
- * Weighs a refusal.
- *
- * @returns With the share of the last calls that were refused, if that shows that the lane is too fast.
- */
+/** What a refusal shows with those before it. */
+export interface Weighed {
+  /** The share of the last calls that were refused, 0..1, if that shows that the lane is too fast; otherwise undefined. */
+  readonly refusedRatio: number | undefined;
+  /** Whether the limit has fallen below a rate that the lane took. */
+  readonly hasFallen: boolean;
+}
+
+/** Weighs a refusal. */
 export function weighRefusal(
   evidence: RefusalEvidence,
   refusal: WeighedRefusal,
-): { readonly evidence: RefusalEvidence; readonly refusedRatio: number | undefined } {
+): Weighed & { readonly evidence: RefusalEvidence } {
   const { calls } = evidence;
   const isFree = refusal.beliefs.length === 0;
-  const isSearched = refusal.beliefs.some(({ phase }) => phase === 'searching');
-  const free = refusal.isUseKnown ? FREE_CHANCE_RATIO : UNUSED_CHANCE_RATIO;
-  const least = isFree ? free : isSearched ? SEARCHED_CHANCE_RATIO : 0;
+  const isSearched = isFree || refusal.beliefs.some(({ phase }) => phase === 'searching');
+  const isUnused = isFree && !refusal.isUseKnown;
+  const least = isUnused ? UNUSED_CHANCE_RATIO : isSearched ? SEARCHED_CHANCE_RATIO : 0;
   const chance = Math.max(chanceRatio(evidence), least);
   const most = 1 + EXCESS_PER_CHANCE * chance;
   const left = Math.max(1 - most, evidence.excess - EXPLAINED_FACTOR * chance * calls);
@@ -102,28 +110,49 @@ export function weighRefusal(
     weighedAtMs: refusal.nowMs,
     calls: 0,
   };
-  if (excess < most) return { evidence: weighed, refusedRatio: undefined };
+  if (excess < most) return { evidence: weighed, refusedRatio: undefined, hasFallen: false };
   const { excessCalls, excessRefused } = weighed;
   const ratio =
     excessRefused > 0
       ? excessRefused / Math.max(LEAST_EXCESS_CALLS, excessCalls)
       : 1 / Math.max(LEAST_CALLS, calls);
+  const hasFallen = evidence.safeCalls >= LEAST_SAFE_CALLS && isSafe(refusal);
+  const shown = hasFallen ? { ...weighed, ...withLessSafe(evidence) } : weighed;
   return {
-    evidence: { ...weighed, excess: 0 },
+    evidence: { ...shown, excess: 0 },
     refusedRatio: Math.min(MAX_REFUSED_RATIO, ratio),
+    hasFallen,
   };
 }
 
+/** Trusts the calls at rates that were taken less, without the refusals that have shown otherwise. */
+function withLessSafe({
+  safeCalls,
+  safeRefused,
+  excessRefused,
+}: RefusalEvidence): Pick<RefusalEvidence, 'safeCalls' | 'safeRefused'> {
+  const refused = Math.max(0, safeRefused - excessRefused);
+  return { safeCalls: UNSURE_RATIO * safeCalls, safeRefused: UNSURE_RATIO * refused };
+}
+
+/** Whether a call was made at a rate that the lane had taken. */
+function isSafe({ sentAtMs, beliefs }: WeighedRefusal): boolean {
+  return beliefs.length > 0 && sentAtMs < safeUntil(beliefs);
+}
+
+function safeUntil(beliefs: readonly RateBelief[]): number {
+  return Math.min(...beliefs.map((each) => reachesAtMs(each, each.takenPerMinute)));
+}
+
 /** Counts the calls that were made before the rate had risen beyond what the lane had taken. */
-function withSafeCalls(
-  evidence: RefusalEvidence,
-  { nowMs, sentAtMs, beliefs }: WeighedRefusal,
-): RefusalEvidence {
-  const safeUntilMs = Math.min(...beliefs.map((each) => reachesAtMs(each, each.takenPerMinute)));
+function withSafeCalls(evidence: RefusalEvidence, refusal: WeighedRefusal): RefusalEvidence {
+  const { nowMs, beliefs } = refusal;
   const fromMs = Math.max(evidence.weighedAtMs, ...beliefs.map(({ fellAtMs }) => fellAtMs));
-  const isSafe = sentAtMs < safeUntilMs;
-  const safeRatio = isSafe ? 1 : Math.max(0, safeUntilMs - fromMs) / Math.max(1, nowMs - fromMs);
-  const isChance = isSafe && evidence.calls >= APART_CALLS;
+  const wasSafe = isSafe(refusal);
+  const safeRatio = wasSafe
+    ? 1
+    : Math.max(0, safeUntil(beliefs) - fromMs) / Math.max(1, nowMs - fromMs);
+  const isChance = wasSafe && evidence.calls >= APART_CALLS;
   const safeCalls = evidence.safeCalls + evidence.calls * Math.min(1, safeRatio);
   const safeRefused = evidence.safeRefused + (isChance ? 1 : 0);
   const kept = Math.min(1, MAX_SAFE_CALLS / Math.max(1, safeCalls));

@@ -25,10 +25,22 @@ export interface LanePaces {
    */
   takeTurns(lane: string, place: number, taken: TakenTurns): Promise<LanePace>;
   /**
+   * Counts calls and refusals of a lane that has a pace. Turns that are taken count as calls.
+   *
+   * @returns The pace with these.
+   */
+  count(lane: string, counted: CountedCalls): Promise<LanePace>;
+  /**
    * Reserves the time at which a cell that is sent back returns, ms since 1970, for a lane that has a pace: so long after
    * the last one that was reserved. After the end of the range, times are reserved from its start again.
    */
   reserveReturn(lane: string, range: ReturnRange): Promise<number>;
+}
+
+/** Calls of a lane. */
+export interface CountedCalls {
+  readonly calls: number;
+  readonly refusals: number;
 }
 
 /** Turns that are taken together. */
