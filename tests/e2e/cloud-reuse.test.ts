@@ -3,7 +3,7 @@ import { type AwsRequest, type Cloud, connectionLost, type Intercept } from '@th
 import { startSimulator } from '@thrice/simulator';
 import { expect, it } from 'vitest';
 import { parseGraph } from '../infra/graph.ts';
-import { AskedPermissions } from '../support/asked-permissions.ts';
+import { AskedPermissions, COMMANDS } from '../support/asked-permissions.ts';
 import { openCloud, synthesizeStack } from '../support/cloud.ts';
 import type { Outcome } from '../support/run-thrice.ts';
 import { stageBenchmark, thriceIn } from '../support/stage.ts';
@@ -31,14 +31,22 @@ it('takes the calls of a group for others of its stage, which pay for none, also
     const response = await asked.intercept(request, proceed);
     return killer.kill(request) ? connectionLost : response;
   };
-  await using cloud = await openCloud({ stack, intercept, tickSeconds: 1 });
-  killer.functions = cloud.functions;
+  await using opened = await openCloud({ stack, intercept, tickSeconds: 1 });
+  killer.functions = opened.functions;
+  // Commands name themselves in their requests, as functions do.
+  const variables = { ...opened.variables, AWS_SDK_UA_APP_ID: `${COMMANDS}-1` };
+  const cloud = { ...opened, variables };
   const run = (...argv: readonly string[]) =>
     thriceIn(cloud, folder.path, 'run', 'benchmark.toml', '--json', ...argv);
 
   const first = await run('--label', 'first');
   const billed = simulator.stats().billed;
   const reuse = ['--reuse', 'first'];
+  const estimated = await thriceIn(
+    cloud,
+    folder.path,
+    ...['estimate', 'benchmark.toml', '--json', '--replicates', '3', ...reuse],
+  );
   const labels = ['undisturbed', 'early', 'late'];
   const others = await Promise.all(labels.map((label) => run('--label', label, ...reuse)));
   const verified = await Promise.all(
@@ -50,6 +58,11 @@ it('takes the calls of a group for others of its stage, which pay for none, also
   expect([first, ...others, ...verified].map(({ exitCode }) => exitCode)).toEqual(
     Array.from({ length: 7 }, () => 0),
   );
+  expect(JSON.parse(estimated.stdout)).toMatchObject({
+    reusedCells: CALLS,
+    calls: { expected: CALLS / 2 },
+    seconds: { expected: null, upper: null },
+  });
   expect(killer.killed).toEqual(['early 1', 'late 170']);
   expect(simulator.stats()).toMatchObject({ okCount: CALLS, billed });
   for (const other of others) {

@@ -63,6 +63,40 @@ describe('thrice estimate', () => {
     expect(simulator.stats().okCount).toBe(3 + 5);
   });
 
+  it('counts what configs share once, and what an earlier vote has bought not at all, as run buys it', async () => {
+    await using simulator = await startSimulator();
+    const votes = (samples: number) =>
+      `[[configs]]\nname = "vote"\nsolver = "vote"\nmodel = "lab/a"\nsamples = ${samples}\nscorer = "includes"\n`;
+    const twin = '[[configs]]\nname = "exact"\nmodel = "lab/a"\n';
+    const more = `${twin}${votes(3)}${priceLines('a')}`;
+    const files = smallBenchmark({ url: simulator.url, top: 'share_calls = true', more });
+    const { 'benchmark.toml': spec } = files;
+    await using folder = await temporaryFolder({
+      ...files,
+      'more.toml': spec.replace('samples = 3', 'samples = 5'),
+    });
+    const at = { cwd: folder.path };
+    const counts: number[] = [];
+    const run = async (...argv: readonly string[]): Promise<Estimate> => {
+      const estimated = await callThrice(['estimate', ...argv, '--json'], at);
+      const boughtBefore = simulator.stats().okCount;
+      await callThrice(['run', ...argv], at);
+      counts.push(simulator.stats().okCount - boughtBefore);
+      return JSON.parse(estimated.stdout) as Estimate;
+    };
+
+    const shared = await run('benchmark.toml');
+    const reused = await run('more.toml', '--reuse', 'benchmark');
+
+    // Of 4 questions; the first sample of the vote is what the others ask.
+    expect(counts).toEqual([4 * 3, 4 * 2]);
+    expect([shared.calls, reused.calls]).toEqual(
+      counts.map((count) => ({ expected: count, lower: count, upper: count })),
+    );
+    expect(shared).toMatchObject({ cells: 12, sharedCells: 4, reusedCells: 0 });
+    expect(reused).toMatchObject({ cells: 12, sharedCells: 0, reusedCells: 8 });
+  });
+
   it('runs a pilot, which is paid, and predicts the cost of the run from it', async () => {
     await using simulator = await startSimulator();
     const more = priceLines('a');

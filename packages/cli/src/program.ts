@@ -132,6 +132,7 @@ function addStartCommands(program: Command, run: Run): void {
     .option(...parallelOption)
     .option(...skipOption)
     .option(...reuseOption)
+    .option(...stageOption)
     .option(...folderOption)
     .option(...jsonOption)
     .action(run(async () => (await import('./commands/estimate.ts')).estimateBenchmark));

@@ -282,10 +282,10 @@ export {
   ThriceError,
   toThriceError,
 } from './errors.ts';
+export { type BoughtCalls, countBought, type EarlierGroups } from './estimate/count-bought.ts';
 export type { ConfigEstimate, Estimate, Estimated } from './estimate/estimate.ts';
 export type { CellFacts, Pilot } from './estimate/estimate-config.ts';
 export { type EstimatedPlan, estimatePlan } from './estimate/estimate-plan.ts';
-export { findReused, type ReusedCells } from './estimate/find-reused.ts';
 export { readPilot } from './estimate/read-pilot.ts';
 export { findFormat } from './formats/registry.ts';
 export type { FileContent, ResultFormat } from './formats/result-format.ts';

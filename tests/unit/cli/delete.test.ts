@@ -21,6 +21,7 @@ async function openGroups(states: Readonly<Record<string, GroupActivity>> = {}) 
   const engine: Engine = {
     clock,
     ledger,
+    pool: ledger.pool,
     records: ledger,
     blobs,
     patterns: inProcessPatterns,

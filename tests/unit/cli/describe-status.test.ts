@@ -41,6 +41,7 @@ async function statusOf(
   const engine: Engine = {
     clock: stage.clock,
     ledger: stage.ledger,
+    pool: stage.pool,
     records: stage.ledger,
     blobs: stage.blobs,
     patterns: inProcessPatterns,

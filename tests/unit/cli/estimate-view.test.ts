@@ -11,6 +11,7 @@ function anEstimate(parts: Partial<Estimate> = {}): Estimate {
   return {
     cells: 360,
     reusedCells: 0,
+    sharedCells: 0,
     calls: { expected: 360, lower: 360, upper: 360 },
     inputTokens: { expected: 41_000, lower: 30_000, upper: 55_000 },
     inputTokenBound: 164_000,
@@ -26,7 +27,8 @@ function anEstimate(parts: Partial<Estimate> = {}): Estimate {
 function missing(config: string, what: string): Estimate['configs'][number] {
   const { calls, inputTokens, outputTokens, costUsd } = anEstimate();
   const figures = { calls, inputTokens, inputTokenBound: null, outputTokens, costUsd };
-  return { config, model: 'lab/m', cells: 1, reusedCells: 0, ...figures, missing: [what] };
+  const cells = { cells: 1, reusedCells: 0, sharedCells: 0 };
+  return { config, model: 'lab/m', ...cells, ...figures, missing: [what] };
 }
 
 describe('the line of an estimate', () => {
@@ -43,6 +45,10 @@ describe('the line of an estimate', () => {
     [
       { reusedCells: 300, costUsd: { expected: null, lower: 0, upper: 2 }, seconds: unknown },
       '360 cells, 300 of them with calls of earlier groups, at most $2.00',
+    ],
+    [
+      { sharedCells: 180, costUsd: { expected: null, lower: 0, upper: 2 }, seconds: unknown },
+      '360 cells, 180 of them with calls of other cells, at most $2.00',
     ],
     [
       { costUsd: { expected: 3, lower: null, upper: null }, seconds: unknown },

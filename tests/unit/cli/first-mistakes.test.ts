@@ -523,6 +523,11 @@ const aboutReuse: readonly Mistake[] = [
     says: ['"earlier": no group has this name, prefix or label'],
   },
   {
+    name: '--pilot with --stage',
+    argv: ['estimate', 'benchmark.toml', '--pilot', '3', '--stage', 'dev'],
+    says: ['--pilot: expected an estimate without --stage, received --stage; run the first cells'],
+  },
+  {
     name: '--reuse with --fresh',
     files: files(aSpec()),
     argv: ['run', 'benchmark.toml', '--reuse', 'earlier', '--fresh'],

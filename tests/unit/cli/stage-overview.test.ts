@@ -30,6 +30,7 @@ async function openStage(parts: Partial<OverviewEngine> = {}): Promise<OverviewE
   return {
     clock,
     ledger,
+    pool: fake.pool,
     records: ledger,
     blobs,
     activeGroups,

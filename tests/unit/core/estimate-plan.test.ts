@@ -1,6 +1,6 @@
 import { type Benchmark, type CellFacts, type EstimatedPlan, estimatePlan } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
-import { aBenchmark, aConfig, aLane, aRole } from '../../support/builders.ts';
+import { aBenchmark, aCombination, aConfig, aLane, aRole } from '../../support/builders.ts';
 
 const price = { input: 1_000_000, output: 2_000_000 };
 const prompts = { prompts: 10, bytes: 1_200, messages: 10, images: 0, longestBytes: 240 };
@@ -56,13 +56,87 @@ describe('an estimate without a pilot', () => {
   });
 
   it.each([
-    ['vote', { expected: 40, lower: 40, upper: 40 }],
-    ['cascade', { expected: null, lower: 20, upper: 40 }],
-    ['router', { expected: null, lower: 10, upper: 40 }],
-  ])('bounds the calls of a %s over four models', (solver, calls) => {
-    const roles = [1, 2, 3, 4].map((number) => aRole({ step: `member-${number}` }));
+    ['vote', 'text', ['member-1', 'member-2', 'member-3'], { expected: 30, lower: 30, upper: 30 }],
+    ['router', 'text', ['model-1', 'model-2'], { expected: null, lower: 10, upper: 20 }],
+    [
+      'cascade',
+      'text',
+      ['member-1', 'member-2', 'member-3', 'escalation'],
+      { expected: null, lower: 30, upper: 40 },
+    ],
+    [
+      'cascade',
+      'judge',
+      ['member-1', 'member-2', 'judge', 'escalation'],
+      { expected: null, lower: 30, upper: 40 },
+    ],
+  ] as const)('bounds the calls of a %s by %s over %j', (solver, agreement, steps, calls) => {
+    const roles = steps.map((step) => aRole({ step }));
+    const combination = aCombination({ agreement });
 
-    expect(estimate({ configs: [aConfig({ solver, roles })] }).calls).toEqual(calls);
+    expect(estimate({ configs: [aConfig({ solver, roles, combination })] }).calls).toEqual(calls);
+  });
+
+  it('buys what others have not: the calls and prompts that are counted, for fewer cells', () => {
+    const bought = {
+      reusedCells: 6,
+      sharedCells: 3,
+      prompts: { prompts: 11, bytes: 1_320, messages: 11, images: 0, longestBytes: 240 },
+      fewestCalls: 11,
+      mostCalls: 11,
+    };
+
+    const estimated = estimate(
+      { replicates: 2, configs: [aConfig({ maxTokens: 100 })] },
+      { bought: new Map([['direct', bought]]) },
+    );
+
+    expect(estimated).toMatchObject({
+      cells: 20,
+      reusedCells: 6,
+      sharedCells: 3,
+      calls: { expected: 11, lower: 11, upper: 11 },
+      inputTokens: { expected: 374, lower: 220, upper: 748 },
+      outputTokens: { upper: 1_100 },
+      costUsd: { lower: 220, upper: 748 + 2_200 },
+    });
+  });
+
+  it('bounds the calls of several models by what others have not bought', () => {
+    const roles = ['member-1', 'member-2'].map((step) => aRole({ step }));
+    const bought = {
+      reusedCells: 2,
+      sharedCells: 0,
+      prompts,
+      fewestCalls: 7,
+      mostCalls: 9,
+    };
+
+    const { cells, calls } = estimate(
+      { configs: [aConfig({ solver: 'cascade', roles })] },
+      { bought: new Map([['direct', bought]]) },
+    );
+
+    expect([cells, calls]).toEqual([10, { expected: null, lower: 7, upper: 9 }]);
+  });
+
+  it('costs nothing if others have bought everything', () => {
+    const bought = {
+      reusedCells: 0,
+      sharedCells: 10,
+      prompts: { prompts: 0, bytes: 0, messages: 0, images: 0, longestBytes: 0 },
+      fewestCalls: 0,
+      mostCalls: 0,
+    };
+
+    const estimated = estimate({}, { bought: new Map([['direct', bought]]) });
+
+    const none = { expected: 0, lower: 0, upper: 0 };
+    expect(estimated).toMatchObject({ cells: 10, calls: none, costUsd: none, seconds: none });
+  });
+
+  it('says that shared calls are bought once', () => {
+    expect(estimate({ sharesCalls: true }).assumptions.calls).toContain('by the first of them');
   });
 
   it('counts every replicate', () => {

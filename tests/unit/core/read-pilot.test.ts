@@ -44,6 +44,30 @@ describe('a pilot', () => {
     ]);
   });
 
+  it('took nothing in a cell that shared the calls of another', async () => {
+    const engine = new FakeEngine();
+    const header = await engine.plan([aQuestion()]);
+    const [run = ''] = header.runs;
+    const key = { run, config: 'direct', id: 'q1' };
+    const takenFrom = { ...key, config: 'other', step: 'answer' };
+    const call = aCall({
+      takenFrom,
+      replayed: true,
+      costUsd: 0,
+      inputTokens: 10,
+      latencyMs: 2_000,
+    });
+    const cell = { key, state: 'done', generation: 0, attempts: 1, attemptLog: [] } as const;
+    engine.ledger.putCell({ ...cell, result: aCellResult({ calls: [call] }) });
+    const sizes = { prompts: 1, bytes: 20, messages: 1, images: 0, longestBytes: 20 };
+
+    const pilots = await readPilot(header, new Map([['direct', sizes]]), engine);
+
+    expect(pilots.get('direct')?.cells).toEqual([
+      { calls: 0, inputTokens: 0, outputTokens: 0, costUsd: 0, seconds: 0 },
+    ]);
+  });
+
   it('has no config that made no call', async () => {
     const engine = new FakeEngine();
     const header = await engine.plan([aQuestion()]);

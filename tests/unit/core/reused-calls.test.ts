@@ -1,8 +1,10 @@
 import {
+  type BoughtCalls,
   type CellResult,
-  findReused,
+  countBought,
   type GroupHeader,
   openQuestions,
+  type Question,
   resolveBenchmark,
 } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
@@ -16,6 +18,24 @@ function aConfigSpec(): ConfigSpec {
   const [config] = aGroupHeader().spec.configs;
   if (config === undefined) throw new Error('expected a config');
   return config;
+}
+
+function specOf({ configs = [{ name: 'a' }], replicates = 1, sharesCalls = false }: Plan) {
+  return {
+    ...aGroupHeader().spec,
+    replicates,
+    share_calls: sharesCalls,
+    prices: { 'lab/m': { input: 1, output: 1 } },
+    configs: configs.map((config) => {
+      const { model, ...rest } = aConfigSpec();
+      const hasOwn = (config.models ?? config.members) !== undefined;
+      return { ...rest, ...(hasOwn ? {} : { model }), ...config };
+    }),
+  };
+}
+
+function questionOf(id: string): Question {
+  return aQuestion({ id, question: `About ${id.slice(-1)}?` });
 }
 
 /** What a group is planned with. */
@@ -48,14 +68,7 @@ class Store {
     sharesCalls = false,
     reuse = [],
   }: Plan = {}): Promise<GroupHeader> {
-    const base = aGroupHeader().spec;
-    const spec = {
-      ...base,
-      replicates,
-      share_calls: sharesCalls,
-      prices: { 'lab/m': { input: 1, output: 1 } },
-      configs: configs.map((config) => ({ ...aConfigSpec(), ...config })),
-    };
+    const spec = specOf({ configs, replicates, sharesCalls });
     const benchmark = {
       ...resolveBenchmark(spec, 'benchmark.toml'),
       reusesCalls: reuse.length > 0,
@@ -63,17 +76,53 @@ class Store {
     const engine = new FakeEngine({
       benchmark,
       stores: this.first,
-      answer: () => {
+      answer: ({ model, messages, cell }) => {
         this.#requestCount += 1;
-        return aModelResponse({ output: anOutput({ text: String(this.#requestCount) }) });
+        // The cheap models agree on the second question, but for one config.
+        const isSecond = model !== 'm' && JSON.stringify(messages).includes('About 2?');
+        const isAgreed = isSecond && cell.config !== 'other';
+        const text = isAgreed ? 'agreed' : String(this.#requestCount);
+        return aModelResponse({ servedModel: model, output: anOutput({ text }) });
       },
     });
-    const questions = ids.map((id) => aQuestion({ id, question: `About ${id.slice(-1)}?` }));
-    const header = await engine.plan(questions, {
+    const header = await engine.plan(ids.map(questionOf), {
       draft: { spec, reuse: reuse.map(({ group }) => group) },
     });
     await engine.workAll();
     return header;
+  }
+
+  /** What the estimate of a plan counts, by config. */
+  async countByConfig({
+    ids = ['q1'],
+    reuse = [],
+    ...plan
+  }: Plan): Promise<ReadonlyMap<string, BoughtCalls>> {
+    const { ledger, pool, patterns } = this.first;
+    const rows = ids.map((id) => `${JSON.stringify(questionOf(id))}\n`);
+    const files = new FakeSourceReader({ '/q.jsonl': rows.join('') });
+    return await countBought(
+      {
+        benchmark: resolveBenchmark(specOf(plan), 'benchmark.toml'),
+        source: openQuestions('/q.jsonl', (path) => path, files),
+        select: undefined,
+        earlier: reuse.length === 0 ? undefined : { groups: reuse, ledger, pool, patterns },
+      },
+      createTestDigest,
+    );
+  }
+
+  /** The same over all configs. */
+  async count(plan: Plan): Promise<Omit<BoughtCalls, 'prompts'>> {
+    const counts = [...(await this.countByConfig(plan)).values()];
+    const total = (pick: (bought: BoughtCalls) => number) =>
+      counts.reduce((sum, bought) => sum + pick(bought), 0);
+    return {
+      reusedCells: total(({ reusedCells }) => reusedCells),
+      sharedCells: total(({ sharedCells }) => sharedCells),
+      fewestCalls: total(({ fewestCalls }) => fewestCalls),
+      mostCalls: total(({ mostCalls }) => mostCalls ?? Number.NaN),
+    };
   }
 
   result(run: string | undefined, config: string, id = 'q1'): CellResult | undefined {
@@ -184,26 +233,138 @@ describe('a run that reuses another group', () => {
   });
 });
 
-describe('the estimate of a run that reuses groups', () => {
-  it('finds the cells whose call they have bought, replicate by replicate', async () => {
+describe('the estimate of a run', () => {
+  const [strong, cheap, spare] = ['strong', 'cheap', 'spare'].map((model) => ({
+    name: model,
+    model: `lab/${model}`,
+  })) as [Partial<ConfigSpec>, Partial<ConfigSpec>, Partial<ConfigSpec>];
+  const members = [{ model: 'lab/cheap' }, { model: 'lab/spare' }];
+  const many = { name: 'many', solver: 'vote', model: 'lab/cheap', samples: 3 };
+  const panel = { name: 'panel', solver: 'vote', members };
+  const arms = {
+    name: 'arms',
+    solver: 'cascade',
+    members,
+    agreement: 'text',
+    escalate: { model: 'lab/strong' },
+  } as const;
+  const judged = {
+    ...arms,
+    name: 'judged',
+    agreement: 'judge',
+    judge: { model: 'lab/strong' },
+  } as const;
+  const router = {
+    name: 'router',
+    solver: 'router',
+    models: ['lab/strong', 'lab/cheap'],
+    fail_over: true,
+  };
+  const ids = ['q1', 'q2', 'q3'];
+
+  it.each<[string, Plan | undefined, Plan, object]>([
+    [
+      'the replicates that an earlier group does not have',
+      { configs: [cheap] },
+      { configs: [cheap], replicates: 2 },
+      { reusedCells: 3, fewestCalls: 3, mostCalls: 3 },
+    ],
+    [
+      'the questions that it does not have',
+      { configs: [cheap], ids: ['q1'] },
+      { configs: [cheap] },
+      { reusedCells: 1, fewestCalls: 2, mostCalls: 2 },
+    ],
+    ['nothing of the same vote', { configs: [many] }, { configs: [many] }, { reusedCells: 3 }],
+    [
+      'the samples that a vote has more',
+      { configs: [many] },
+      { configs: [{ ...many, samples: 5 }] },
+      { reusedCells: 0, fewestCalls: 6, mostCalls: 6 },
+    ],
+    [
+      'the members of a vote that no earlier config has asked',
+      { configs: [cheap] },
+      { configs: [panel] },
+      { reusedCells: 0, fewestCalls: 3, mostCalls: 3 },
+    ],
+    ['nothing of the same cascade', { configs: [arms] }, { configs: [arms] }, { reusedCells: 3 }],
+    [
+      'what a cascade escalates, where its members do not agree',
+      { configs: [cheap, spare] },
+      { configs: [arms] },
+      { reusedCells: 1, fewestCalls: 2, mostCalls: 2 },
+    ],
+    [
+      'the judge of a cascade, and perhaps its escalation',
+      { configs: [cheap, spare] },
+      { configs: [judged] },
+      { reusedCells: 0, fewestCalls: 3, mostCalls: 6 },
+    ],
+    [
+      'a member, the judge of a cascade, and perhaps its escalation',
+      { configs: [cheap] },
+      { configs: [judged] },
+      { reusedCells: 0, fewestCalls: 6, mostCalls: 9 },
+    ],
+    [
+      'nothing of a router whose first model is recorded',
+      { configs: [strong] },
+      { configs: [router] },
+      { reusedCells: 3 },
+    ],
+    [
+      'what configs share once',
+      undefined,
+      { configs: [cheap, { ...cheap, name: 'again' }], sharesCalls: true, replicates: 2 },
+      { sharedCells: 6, fewestCalls: 6, mostCalls: 6 },
+    ],
+    [
+      'the members of a cascade that other configs ask as well once',
+      undefined,
+      { configs: [arms, cheap, spare, panel], sharesCalls: true },
+      { sharedCells: 9, fewestCalls: 6, mostCalls: 9 },
+    ],
+    [
+      'what configs share and no earlier group has',
+      { configs: [cheap], ids: ['q1', 'q2'] },
+      { configs: [cheap, { ...cheap, name: 'again' }], sharesCalls: true },
+      { reusedCells: 4, sharedCells: 1, fewestCalls: 1, mostCalls: 1 },
+    ],
+  ])('counts %s', async (_, bought, planned, expected) => {
     const store = new Store();
-    const earlier = await store.run({ ids: ['q1', 'q2'] });
-    const rows = ['q1', 'q3'].map((id) =>
-      JSON.stringify(aQuestion({ id, question: `About ${id.slice(-1)}?` })),
-    );
-    const files = new FakeSourceReader({ '/q.jsonl': `${rows.join('\n')}\n` });
-    const benchmark = resolveBenchmark({ ...earlier.spec, replicates: 2 }, 'benchmark.toml');
+    const reuse = bought === undefined ? [] : [await store.run({ ids, ...bought })];
+    const boughtBefore = store.requestCount;
+    const plan = { ids, ...planned, reuse };
 
-    const reused = await findReused(
-      {
-        benchmark,
-        source: openQuestions('/q.jsonl', (path) => path, files),
-        select: undefined,
-        groups: [earlier],
-      },
-      { pool: store.first.pool, createDigest: createTestDigest },
-    );
+    const counted = await store.count(plan);
 
-    expect(reused.get('a')).toMatchObject({ cells: 1, bought: { prompts: 3 } });
+    await store.run(plan);
+    const run = store.requestCount - boughtBefore;
+    expect(counted).toMatchObject(expected);
+    expect(run).toBeGreaterThanOrEqual(counted.fewestCalls);
+    expect(run).toBeLessThanOrEqual(counted.mostCalls ?? 0);
+  });
+
+  it('has the prompts of the calls that are bought', async () => {
+    const store = new Store();
+    const earlier = await store.run({ ids: ['q1'] });
+
+    const counted = await store.countByConfig({ ids, replicates: 2, reuse: [earlier] });
+
+    expect(counted.get('a')?.prompts).toMatchObject({ prompts: 5, messages: 5 });
+  });
+
+  it('follows a cascade over what a config of its name has bought, as its cells do', async () => {
+    const store = new Store();
+    const configs = [{ ...cheap, name: 'other' }, { ...cheap, name: 'arms' }, spare];
+    const earlier = await store.run({ configs, ids: ['q2'] });
+    const plan = { configs: [arms], ids: ['q2'], reuse: [earlier] };
+
+    const counted = await store.count(plan);
+    await store.run(plan);
+
+    expect(counted.reusedCells).toBe(1);
+    expect(store.requestCount).toBe(3);
   });
 });

@@ -1,22 +1,30 @@
-import { type Pilot, readPilot, storePlan, withSimulator } from '@thrice/core';
+import { type Pilot, readPilot, storePlan, ThriceError, withSimulator } from '@thrice/core';
 import { findReusedGroups } from '../engine/find-reused-groups.ts';
+import { openEngine } from '../engine/open-engine.ts';
 import { sum } from '../engine/sum.ts';
-import { openEngine, openExistingEngine, openPatterns } from '../local/compose-local.ts';
+import { openEngine as openLocalEngine, openPatterns } from '../local/compose-local.ts';
 import { runToCompletion } from '../local/run-to-completion.ts';
 import { renderEstimate } from '../render/estimate-view.ts';
 import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
-import { folderFlag } from '../shell/place-flags.ts';
 import { listenForStop } from '../shell/stop-signals.ts';
 import { plainText, type Terminal } from '../shell/terminal.ts';
 import { startBundledSimulator } from '../spec/bundled-simulator.ts';
-import { estimateRun, findReusedCells } from '../spec/estimate-run.ts';
+import { countBoughtCalls, estimateRun } from '../spec/estimate-run.ts';
 import { type PreparedRun, prepareRun, type RunOptions } from '../spec/prepare-run.ts';
 
 /** Options of `thrice estimate`. */
 export interface EstimateOptions
   extends Pick<
     RunOptions,
-    'configs' | 'limit' | 'parallel' | 'replicates' | 'reuse' | 'skipMissingKeys' | 'dir' | 'json'
+    | 'configs'
+    | 'limit'
+    | 'parallel'
+    | 'replicates'
+    | 'reuse'
+    | 'skipMissingKeys'
+    | 'dir'
+    | 'json'
+    | 'stage'
   > {
   /** Cells of each config to run and measure. */
   readonly pilot?: number;
@@ -28,6 +36,7 @@ export async function estimateBenchmark(
   file: string,
   { pilot: size, ...options }: EstimateOptions,
 ): Promise<ExitCode> {
+  if (size !== undefined && options.stage !== undefined) throw pilotInStage();
   const prepared = await prepareRun(terminal, file, options);
   const pilot =
     size === undefined ? undefined : await runPilot(terminal, file, { ...options, size }, prepared);
@@ -36,7 +45,8 @@ export async function estimateBenchmark(
   const estimate = {
     ...estimateRun(prepared, {
       pilot: pilot?.configs,
-      reused: await readReused(terminal, options, prepared),
+      bought: await readBought(terminal, options, prepared, pilot !== undefined),
+      isOnStage: options.stage !== undefined,
     }),
     pilot: pilot?.described ?? null,
   };
@@ -45,16 +55,25 @@ export async function estimateBenchmark(
   return exitCodes.complete;
 }
 
-/** Finds the cells that would be taken from earlier groups. */
-async function readReused(
+function pilotInStage(): ThriceError {
+  return new ThriceError({
+    code: 'invalid-argument',
+    message:
+      '--pilot: expected an estimate without --stage, received --stage; run the first cells there with "thrice run --stage --limit", or the pilot on this machine',
+  });
+}
+
+/** Counts what is bought where cells take calls from earlier groups or from each other. */
+async function readBought(
   terminal: Terminal,
   options: Omit<EstimateOptions, 'pilot'>,
   prepared: PreparedRun,
-): ReturnType<typeof findReusedCells> {
-  if (options.reuse === undefined) return new Map();
-  using engine = openExistingEngine(options.dir, terminal);
-  const groups = await findReusedGroups(options, engine.ledger, folderFlag(options.dir));
-  return await findReusedCells(prepared, groups, engine);
+  isPiloted: boolean,
+): ReturnType<typeof countBoughtCalls> {
+  if (options.reuse === undefined) return await countBoughtCalls(prepared, { isPiloted });
+  using engine = await openEngine(options, terminal);
+  const groups = await findReusedGroups(options, engine.ledger, engine.flag);
+  return await countBoughtCalls(prepared, { earlier: { ...engine, groups }, isPiloted });
 }
 
 /** A pilot that was run. */
@@ -80,7 +99,7 @@ async function runPilot(
   const prepared = await prepareRun(withoutWarnings(terminal), file, pilotOptions);
   const { spec, source, checked, draft, skipped, resolvePath } = prepared;
   await using simulator = await startBundledSimulator(spec, source, resolvePath);
-  using engine = openEngine(options.dir, terminal);
+  using engine = openLocalEngine(options.dir, terminal);
   using signals = listenForStop();
   const benchmark = withSimulator(prepared.benchmark, simulator?.url);
   const { clock } = engine;

@@ -11,7 +11,7 @@ import {
 } from '@thrice/core';
 import type { LocalEngine } from '@thrice/local';
 import { findReusedGroups } from '../engine/find-reused-groups.ts';
-import { openEngine } from '../local/compose-local.ts';
+import { openEngine, openPatterns } from '../local/compose-local.ts';
 import { runToCompletion } from '../local/run-to-completion.ts';
 import { describeEstimate } from '../render/estimate-view.ts';
 import { reportNext } from '../render/next-command.ts';
@@ -22,7 +22,7 @@ import { showPath } from '../shell/show-path.ts';
 import { listenForStop, type StopSignals } from '../shell/stop-signals.ts';
 import { plainText, type Terminal } from '../shell/terminal.ts';
 import { startBundledSimulator } from '../spec/bundled-simulator.ts';
-import { estimateRun, findReusedCells } from '../spec/estimate-run.ts';
+import { countBoughtCalls, estimateRun } from '../spec/estimate-run.ts';
 import { type PreparedRun, prepareRun, type RunOptions } from '../spec/prepare-run.ts';
 
 /** Interval and limit, ms, of the wait for a background process to register as a worker. */
@@ -60,7 +60,8 @@ async function runLocally(
   await using simulator = await startBundledSimulator(spec, source, resolvePath);
   if (simulator !== undefined) terminal.error('lane sim: the answers are simulated');
   using engine = openEngine(options.dir, terminal);
-  const groups = await findReusedGroups(options, engine.ledger, folderFlag(options.dir));
+  const { ledger, pool } = engine;
+  const groups = await findReusedGroups(options, ledger, folderFlag(options.dir));
   const reuse = groups.map(({ group }) => group);
   const draft = { ...prepared.draft, reuse };
   const reusesCalls = reuse.length > 0;
@@ -68,8 +69,11 @@ async function runLocally(
   using signals = listenForStop();
   const { clock } = engine;
   const plan = { benchmark, draft, source, checked, skipped, clock, random: Math.random };
-  const reused = await findReusedCells(prepared, groups, engine);
-  reportLine(plainText(describeEstimate(estimateRun(prepared, { reused }))), terminal);
+  using patterns = openPatterns();
+  const bought = await countBoughtCalls(prepared, {
+    earlier: { groups, pool, ledger, patterns },
+  });
+  reportLine(plainText(describeEstimate(estimateRun(prepared, { bought }))), terminal);
   if (options.detach === true)
     return await planAndDetach(plan, { terminal, engine, signals, options });
   const header = await storePlan(plan, engine);

@@ -1,6 +1,7 @@
 import type {
   BlobRemover,
   BlobStore,
+  CallPool,
   Clock,
   DeletionStores,
   GroupHeader,
@@ -33,6 +34,7 @@ export type Activity = Pick<GroupStatus, 'workers' | 'lanes' | 'state' | 'resend
 export interface Engine extends Disposable {
   readonly clock: Clock;
   readonly ledger: Ledger;
+  readonly pool: CallPool;
   readonly blobs: BlobStore & BlobRemover;
   readonly records: GroupRecords;
   readonly patterns: PatternMatcher;

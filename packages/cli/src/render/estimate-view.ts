@@ -6,6 +6,7 @@ const UNKNOWN = 'unknown';
 export function describeEstimate({
   cells,
   reusedCells,
+  sharedCells,
   costUsd,
   seconds,
   configs,
@@ -14,6 +15,7 @@ export function describeEstimate({
   return [
     countOf(cells, 'cell'),
     ...(reusedCells === 0 ? [] : [`${reusedCells} of them with calls of earlier groups`]),
+    ...(sharedCells === 0 ? [] : [`${sharedCells} of them with calls of other cells`]),
     `${describeCost(costUsd)}${missing.length === 0 ? '' : ` (${missing.join('; ')})`}`,
     ...(seconds.upper === null && seconds.expected === null
       ? []

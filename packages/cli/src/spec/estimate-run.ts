@@ -1,11 +1,10 @@
 import {
-  type CallPool,
+  type BoughtCalls,
+  countBought,
+  type EarlierGroups,
   type Estimate,
   type EstimatedPlan,
   estimatePlan,
-  findReused,
-  type GroupHeader,
-  type ReusedCells,
 } from '@thrice/core';
 import { createNodeDigest } from '@thrice/local';
 import type { PreparedRun } from './prepare-run.ts';
@@ -13,20 +12,27 @@ import type { PreparedRun } from './prepare-run.ts';
 /** Estimates what a prepared run will take. */
 export function estimateRun(
   { benchmark, checked, skipped }: Pick<PreparedRun, 'benchmark' | 'checked' | 'skipped'>,
-  known: Pick<EstimatedPlan, 'pilot' | 'reused' | 'isOnStage'> = {},
+  known: Pick<EstimatedPlan, 'pilot' | 'bought' | 'isOnStage'> = {},
 ): Estimate {
   const { promptSizes } = checked;
   const cellCounts = new Map([...checked.cellCounts].filter(([config]) => !skipped.has(config)));
   return estimatePlan({ benchmark, cellCounts, promptSizes, ...known });
 }
 
-/** Finds the cells of a prepared run whose calls are taken from groups. */
-export async function findReusedCells(
-  { benchmark, source, spec }: Pick<PreparedRun, 'benchmark' | 'source' | 'spec'>,
-  groups: readonly GroupHeader[],
-  { pool }: { readonly pool: CallPool },
-): Promise<ReadonlyMap<string, ReusedCells>> {
-  if (groups.length === 0) return new Map();
-  const plan = { benchmark, source, select: spec.select, groups };
-  return await findReused(plan, { pool, createDigest: createNodeDigest });
+/**
+ * Counts what the cells of a prepared run buy that take calls from earlier groups or from each other.
+ *
+ * @param known.isPiloted - The cells of a pilot have shared their calls already.
+ * @returns Undefined if none takes any.
+ */
+export async function countBoughtCalls(
+  { benchmark, source, spec, skipped }: PreparedRun,
+  known: { readonly earlier?: EarlierGroups | undefined; readonly isPiloted?: boolean },
+): Promise<ReadonlyMap<string, BoughtCalls> | undefined> {
+  const earlier = known.earlier?.groups.length === 0 ? undefined : known.earlier;
+  const sharesCalls = benchmark.sharesCalls && known.isPiloted !== true;
+  if (earlier === undefined && !sharesCalls) return undefined;
+  const configs = benchmark.configs.filter(({ name }) => !skipped.has(name));
+  const plan = { benchmark: { ...benchmark, configs, sharesCalls }, source, earlier };
+  return await countBought({ ...plan, select: spec.select }, createNodeDigest);
 }

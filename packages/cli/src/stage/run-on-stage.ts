@@ -16,7 +16,7 @@ import { reportLine } from '../render/report-line.ts';
 import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
 import { listenForStop } from '../shell/stop-signals.ts';
 import { plainText, type Terminal } from '../shell/terminal.ts';
-import { estimateRun, findReusedCells } from '../spec/estimate-run.ts';
+import { countBoughtCalls, estimateRun } from '../spec/estimate-run.ts';
 import type { PreparedRun, RunOptions } from '../spec/prepare-run.ts';
 import { followGroup } from './follow-group.ts';
 import { openStageBudget, refuseFirstBudget } from './stage-budget.ts';
@@ -49,8 +49,8 @@ export async function runOnStage(
     random: Math.random,
   };
   const { drain: signal } = signals;
-  const reused = await findReusedCells(prepared, groups, engine);
-  const estimate = estimateRun(prepared, { reused, isOnStage: true });
+  const bought = await countBoughtCalls(prepared, { earlier: { ...engine, groups } });
+  const estimate = estimateRun(prepared, { bought, isOnStage: true });
   reportLine(plainText(describeEstimate(estimate)), terminal);
   const { header, isStarted } = await startOnStage(plan, engine, {
     signal,

@@ -34,6 +34,17 @@ export function addPrompt(sizes: PromptSizes, messages: readonly Message[]): Pro
   };
 }
 
+/** Adds the sizes of some prompts, each so many times. */
+export function addSizes(sizes: PromptSizes, added: PromptSizes, times: number): PromptSizes {
+  return {
+    prompts: sizes.prompts + times * added.prompts,
+    bytes: sizes.bytes + times * added.bytes,
+    messages: sizes.messages + times * added.messages,
+    images: sizes.images + times * added.images,
+    longestBytes: Math.max(sizes.longestBytes, added.longestBytes),
+  };
+}
+
 function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, number) => total + number, 0);
 }

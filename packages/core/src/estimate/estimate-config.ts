@@ -4,7 +4,8 @@ import type { Price, Rates } from '../domain/price.ts';
 import type { PromptSizes } from '../domain/prompt-sizes.ts';
 import { BATCH_TIER, ratesFor } from '../pricing/price-usage.ts';
 import { type PredictedTotal, predictedTotal } from '../statistics/predicted-total.ts';
-import { type ConfigEstimate, certain, type Estimated, UNKNOWN } from './estimate.ts';
+import { asksJudge, callsOnce, certainRolesOf } from './certain-roles.ts';
+import { between, type ConfigEstimate, certain, type Estimated, UNKNOWN } from './estimate.ts';
 
 const TOKENS_PER_PRICE = 1_000_000;
 
@@ -35,11 +36,14 @@ export interface CellFacts {
 /** The cells of one config in a plan. */
 export interface PlannedConfig {
   readonly config: Config;
-  /** Over all runs, without those whose call is reused. */
+  /** Over all runs, without those that take every call from others. */
   readonly cells: number;
   readonly reusedCells: number;
-  /** Of one run, or of all. */
+  readonly sharedCells: number;
+  /** Of one run, or of all; of the calls that are bought. */
   readonly prompts: PromptSizes;
+  /** Those that are bought. Undefined where nothing is taken from others. */
+  readonly calls: Estimated | undefined;
   readonly price: Price | undefined;
   /** Undefined without a pilot, or if none of its cells made a call. */
   readonly pilot: Pilot | undefined;
@@ -53,19 +57,20 @@ export interface Pilot {
 
 /** Estimates what a config will take: from its pilot, or else from its prompts. */
 export function estimateConfig(planned: PlannedConfig): ConfigEstimate {
-  const { config, cells, reusedCells, pilot } = planned;
+  const { config, cells, reusedCells, sharedCells, pilot } = planned;
   const figures =
     cells === 0 ? NOTHING : pilot === undefined ? fromPrompts(planned) : fromPilot(planned, pilot);
   return {
     config: config.name,
     model: modelRefOf(config),
-    cells: cells + reusedCells,
+    cells: cells + reusedCells + sharedCells,
     reusedCells,
+    sharedCells,
     ...figures,
   };
 }
 
-type Figures = Omit<ConfigEstimate, 'config' | 'model' | 'cells' | 'reusedCells'>;
+type Figures = Omit<ConfigEstimate, 'config' | 'model' | 'cells' | 'reusedCells' | 'sharedCells'>;
 
 /** What cells take that buy no call. */
 const NOTHING: Figures = {
@@ -120,34 +125,20 @@ function known(amounts: readonly (number | null)[], cells: number): PredictedTot
   return sample.length < amounts.length ? UNKNOWN : predictedTotal(sample, cells);
 }
 
-/** Whether each cell of a config makes one call. A router that has one model left asks as a config of that model does. */
-export function callsOnce({ solver, roles }: Config): boolean {
-  return solver === 'direct' || (solver === 'router' && roles.length === 1);
-}
-
-/** How many calls an answer takes at least; a solver of this list makes at most one for each of its roles. */
-const FEWEST_CALLS: Readonly<Record<string, (config: Config) => number>> = {
-  vote: ({ roles }) => roles.length,
-  // One member agrees with itself.
-  cascade: () => 2,
-  router: () => 1,
-};
-
 function boundCalls(config: Config, cells: number): Estimated {
-  const fewest = FEWEST_CALLS[config.solver]?.(config);
-  if (fewest === undefined) return UNKNOWN;
-  const most = config.roles.length;
-  if (fewest === most) return certain(cells * most);
-  return { expected: null, lower: cells * fewest, upper: cells * most };
+  const certainRoles = certainRolesOf(config);
+  if (certainRoles === undefined) return UNKNOWN;
+  const fewest = certainRoles.length + (asksJudge(config) ? 1 : 0);
+  return between(cells * fewest, cells * config.roles.length);
 }
 
 function fromPrompts(planned: PlannedConfig): Figures {
-  const { config, cells, prompts } = planned;
+  const { config, cells, prompts, calls = boundCalls(config, cells) } = planned;
   // What any other asks may depend on the answers.
   if (!callsOnce(config)) {
     const why = `only a pilot measures the calls of solver "${config.solver}"`;
     const unknown = {
-      calls: boundCalls(config, cells),
+      calls,
       inputTokens: UNKNOWN,
       outputTokens: UNKNOWN,
       costUsd: UNKNOWN,
@@ -174,7 +165,7 @@ function fromPrompts(planned: PlannedConfig): Figures {
     upper: maxTokens === undefined ? null : cells * maxTokens,
   };
   return {
-    calls: certain(cells),
+    calls,
     inputTokens,
     // A token of text has at least one byte.
     inputTokenBound: tokensAt(1, TOKENS_PER_MESSAGE.most, TOKENS_PER_IMAGE.most),

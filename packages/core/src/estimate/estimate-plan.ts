@@ -3,10 +3,10 @@ import { modelRefOf } from '../domain/breaker.ts';
 import { totalKnown } from '../domain/known-sum.ts';
 import type { PromptSizes } from '../domain/prompt-sizes.ts';
 import { billedTierOf } from '../pricing/price-usage.ts';
-import { addEstimates, type Estimate, UNKNOWN } from './estimate.ts';
+import type { BoughtCalls } from './count-bought.ts';
+import { addEstimates, between, type Estimate, UNKNOWN } from './estimate.ts';
 import { estimateConfig, type Pilot, type PlannedConfig } from './estimate-config.ts';
 import { estimateSeconds } from './estimate-seconds.ts';
-import type { ReusedCells } from './find-reused.ts';
 
 /** A plan to estimate. */
 export interface EstimatedPlan {
@@ -16,8 +16,8 @@ export interface EstimatedPlan {
   readonly promptSizes: ReadonlyMap<string, PromptSizes>;
   /** The cells of a pilot by config. @default none */
   readonly pilot?: ReadonlyMap<string, Pilot> | undefined;
-  /** The cells whose calls are taken from earlier groups, by config. @default none */
-  readonly reused?: ReadonlyMap<string, ReusedCells> | undefined;
+  /** What the cells buy where they take calls from others, by config. @default they take none */
+  readonly bought?: ReadonlyMap<string, BoughtCalls> | undefined;
   /** Where the calls are made: on one machine, whose limits are known, or in a stage. @default this machine */
   readonly isOnStage?: boolean;
 }
@@ -39,6 +39,7 @@ export function estimatePlan(plan: EstimatedPlan): Estimate {
   return {
     cells: configs.reduce((sum, { cells }) => sum + cells, 0),
     reusedCells: configs.reduce((sum, { reusedCells }) => sum + reusedCells, 0),
+    sharedCells: configs.reduce((sum, { sharedCells }) => sum + sharedCells, 0),
     calls: total('calls'),
     inputTokens: total('inputTokens'),
     inputTokenBound: totalKnown(configs.map(({ inputTokenBound }) => inputTokenBound)),
@@ -46,30 +47,39 @@ export function estimatePlan(plan: EstimatedPlan): Estimate {
     costUsd: total('costUsd'),
     seconds: plan.isOnStage === true ? UNKNOWN : estimateSeconds(timed, benchmark.parallel),
     configs,
-    assumptions: describeAssumptions(timed.some(({ pilot }) => pilot !== undefined)),
+    assumptions: describeAssumptions(
+      timed.some(({ pilot }) => pilot !== undefined),
+      benchmark,
+    ),
   };
 }
 
 /** Undefined for a config without cells. */
 function plannedConfig(
   config: Config,
-  { benchmark, cellCounts, promptSizes, pilot, reused }: EstimatedPlan,
+  { benchmark, cellCounts, promptSizes, pilot, bought: boughtCalls }: EstimatedPlan,
 ): PlannedConfig | undefined {
   const count = cellCounts.get(config.name) ?? 0;
   const prompts = promptSizes.get(config.name);
   if (count === 0 || prompts === undefined) return undefined;
-  const { cells: reusedCells, bought } = reused?.get(config.name) ?? { cells: 0, bought: prompts };
+  const bought = boughtCalls?.get(config.name);
+  const { reusedCells, sharedCells } = bought ?? { reusedCells: 0, sharedCells: 0 };
   return {
     config: { ...config, serviceTier: billedTierOf(config, benchmark.lanes.get(config.lane)) },
-    cells: count * benchmark.replicates - reusedCells,
+    cells: count * benchmark.replicates - reusedCells - sharedCells,
     reusedCells,
-    prompts: bought,
+    sharedCells,
+    prompts: bought?.prompts ?? prompts,
+    calls: bought && between(bought.fewestCalls, bought.mostCalls),
     price: benchmark.prices.get(modelRefOf(config)),
     pilot: pilot?.get(config.name),
   };
 }
 
-function describeAssumptions(hasPilot: boolean): Estimate['assumptions'] {
+function describeAssumptions(
+  hasPilot: boolean,
+  { sharesCalls }: Pick<Benchmark, 'sharesCalls'>,
+): Estimate['assumptions'] {
   if (hasPilot) {
     const sample =
       'all cells are like those of the pilot, the first of each config, discarded calls included; 95 % t interval, added up over configs, none where fewer than ten cells took the same';
@@ -82,7 +92,7 @@ function describeAssumptions(hasPilot: boolean): Estimate['assumptions'] {
     };
   }
   return {
-    calls: 'one call per cell, or as few and as many as its solver makes; none of them retried',
+    calls: `one call per cell, or as few and as many as its solver makes; none of them retried${sharesCalls ? '; those that configs share are bought by the first of them' : ''}`,
     inputTokens:
       'a token of 4 bytes, 2 to 6: plain English has long tokens, code and other scripts have short ones',
     outputTokens: 'no more than max_tokens per call; how much of it is used, only a pilot shows',

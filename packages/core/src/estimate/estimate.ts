@@ -13,8 +13,10 @@ export interface ConfigEstimate {
   /** `lane/model` */
   readonly model: string;
   readonly cells: number;
-  /** Those whose call is taken from an earlier group, and costs nothing. */
+  /** Those that take every call from earlier groups: they cost nothing. */
   readonly reusedCells: number;
+  /** Those that take every call from others, some from cells of this plan: they cost nothing. */
+  readonly sharedCells: number;
   readonly calls: Estimated;
   readonly inputTokens: Estimated;
   /** More input tokens than this no tokenizer makes of the prompts; null without a bound. */
@@ -29,6 +31,7 @@ export interface ConfigEstimate {
 export interface Estimate {
   readonly cells: number;
   readonly reusedCells: number;
+  readonly sharedCells: number;
   readonly calls: Estimated;
   readonly inputTokens: Estimated;
   readonly inputTokenBound: number | null;
@@ -49,6 +52,11 @@ export const UNKNOWN: Estimated = { expected: null, lower: 0, upper: null };
 /** An amount that is certain. */
 export function certain(amount: number): Estimated {
   return { expected: amount, lower: amount, upper: amount };
+}
+
+/** An amount of which the bounds are known; `upper` is null where it has none. */
+export function between(lower: number, upper: number | null): Estimated {
+  return { expected: lower === upper ? lower : null, lower, upper };
 }
 
 /** Adds amounts >= 0: what is unknown of one is unknown of the sum, except that it is no less than the known parts. */

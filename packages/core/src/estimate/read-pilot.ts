@@ -41,8 +41,18 @@ async function readFacts(
   return cells;
 }
 
-/** What a cell took, by its calls, of which there is at least one. */
-function toFacts(calls: CellRow['calls']): CellFacts {
+const BOUGHT_NOTHING: CellFacts = {
+  calls: 0,
+  inputTokens: 0,
+  outputTokens: 0,
+  costUsd: 0,
+  seconds: 0,
+};
+
+/** What a cell took, by its calls, of which there is at least one. Those of other cells took nothing of it. */
+function toFacts(all: CellRow['calls']): CellFacts {
+  const calls = all.filter(({ takenFrom }) => takenFrom === null);
+  if (calls.length === 0) return BOUGHT_NOTHING;
   return {
     calls: calls.length,
     inputTokens: sumKnown(calls.map(({ inputTokens }) => inputTokens)),
