@@ -1,6 +1,6 @@
 import { type CallPool, type DispatchRequest, dispatchTasks, limits } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
-import { aCellKey, aJournalEntry, anError } from '../../support/builders.ts';
+import { aCellKey, aJournalEntry, anEditedHeader, anError } from '../../support/builders.ts';
 import { FakeStage } from '../../support/fake-stage.ts';
 import { Steps } from '../../support/steps.ts';
 import { stretchOptions } from '../../support/stretch-options.ts';
@@ -106,7 +106,39 @@ describe('a group in a stage that reuses another', () => {
   });
 });
 
+describe('a group whose configs share calls since an edit', () => {
+  it('enters its own before the tasks of the edited plan are sent, so that none is bought again', async () => {
+    const stage = new FakeStage();
+    const header = await stage.enter({ ids, configs: [{ name: 'asked' }, { name: 'again' }] });
+    await stage.complete(ids, { config: 'asked' });
+    const spec = { ...header.spec, share_calls: true };
+    const { edits } = anEditedHeader();
+    await stage.ledger.replaceHeader(header, { ...header, spec, edits });
+    await stage.requests.requestDispatch(plan);
+
+    await workAll(stage);
+
+    expect(stage.models.requests).toHaveLength(ids.length);
+    expect(stage.cell({ config: 'again' })?.result?.calls[0]?.takenFrom?.config).toBe('asked');
+  });
+});
+
 describe('the calls that a group reuses', () => {
+  it('are entered in pages, however many they are', async () => {
+    const stage = await aStage();
+    await recordMany(stage, 3 * limits.pageSize);
+    const { recordPurchases } = stage.pool;
+    const sizes: number[] = [];
+    stage.pool.recordPurchases = async (purchases) => {
+      sizes.push(purchases.length);
+      await recordPurchases.call(stage.pool, purchases);
+    };
+
+    await dispatchTasks(plan, stretchOptions(), stage);
+
+    expect(sizes).toEqual([1_000, 1_000, 1_000, 2 * ids.length]);
+  });
+
   it('are entered in stretches, each of which continues behind the last', async () => {
     const stage = await aStage();
     await recordMany(stage, 3 * limits.pageSize);

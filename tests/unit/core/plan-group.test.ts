@@ -270,6 +270,23 @@ describe('an interrupted plan', () => {
     expect(engine.queue.sent.length).toBe(10);
     expect(await engine.ledger.listGroups()).toMatchObject([{ isPlanned: true }]);
   });
+
+  it('stops while it enters the calls that it reuses, before it sends a task', async () => {
+    const engine = new FakeEngine();
+    const earlier = await engine.plan(two);
+    await engine.workAll();
+    engine.queue.failNextSend(anError('store-unusable'));
+    const draft = { reuse: [earlier.group] };
+    await engine.plan(two, { draft }).catch(() => undefined);
+    const [later] = await engine.ledger.listGroups();
+    if (later === undefined) throw new Error('expected a group');
+    const sentCount = engine.queue.sent.length;
+
+    const stopped = enqueueGroup(later.header, engine.benchmark, engine, AbortSignal.abort());
+
+    await expect(stopped).rejects.toMatchObject({ code: 'interrupted' });
+    expect(engine.queue.sent.length).toBe(sentCount);
+  });
 });
 
 function nameOf({ run, config, id }: CellTask, group: string): string {
