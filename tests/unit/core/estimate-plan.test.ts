@@ -120,6 +120,23 @@ describe('an estimate without a pilot', () => {
     expect([cells, calls]).toEqual([10, { expected: null, lower: 7, upper: 9 }]);
   });
 
+  it('takes the prompts for those of the pilot where only the calls that depend on answers are left', () => {
+    const bought = {
+      reusedCells: 5,
+      sharedCells: 0,
+      prompts: { prompts: 0, bytes: 0, messages: 0, images: 0, longestBytes: 0 },
+      fewestCalls: 5,
+      mostCalls: 5,
+    };
+
+    const { inputTokens } = estimate(
+      {},
+      { ...pilotOf(...alike), bought: new Map([['direct', bought]]) },
+    );
+
+    expect(inputTokens.expected).toBe(5 * 40);
+  });
+
   it('costs nothing if others have bought everything', () => {
     const bought = {
       reusedCells: 0,

@@ -71,20 +71,9 @@ export async function countBought(
     includes: createSelector(config.select).includes,
     bought: NOTHING_BOUGHT,
   }));
-  const roles = new Map(
-    benchmark.configs.flatMap((config) =>
-      config.roles.map((role) => [role, canonicalText({ ...role, step: '' })] as const),
-    ),
-  );
+  const askOf = openPrompts({ benchmark, createDigest });
   for await (const question of selectQuestions(source, select)) {
-    // Configs that ask the same are many where calls are shared.
-    const asked = new Map<string, AskedPrompt>();
-    const ask = (role: Role) => {
-      const name = roles.get(role) ?? '';
-      const prompt = asked.get(name) ?? renderAsked(role, question, { benchmark, createDigest });
-      asked.set(name, prompt);
-      return prompt;
-    };
+    const ask = askOf(question);
     for (const count of counts.filter(({ includes }) => includes(question))) {
       for (const run of runs) {
         const { config } = count;
@@ -136,14 +125,13 @@ async function listRecorded(
   index: number,
 ): Promise<PlannedRun['recorded']> {
   const recorded = new Map<string, CellStep>();
-  for (const { runs, configs } of groups) {
-    const run = runs[index];
-    if (run === undefined) continue;
-    for (const { config } of configs) {
-      for await (const { buyer, ...call } of pool.listPurchases(run, config)) {
-        for (const name of [nameOf(call), nameOf(call, config)])
-          if (!recorded.has(name)) recorded.set(name, buyer);
-      }
+  const parts = groups.flatMap(({ runs, configs }) =>
+    runs.slice(index, index + 1).flatMap((run) => configs.map(({ config }) => ({ run, config }))),
+  );
+  for (const { run, config } of parts) {
+    for await (const { buyer, ...call } of pool.listPurchases(run, config)) {
+      for (const name of [nameOf(call), nameOf(call, config)])
+        if (!recorded.has(name)) recorded.set(name, buyer);
     }
   }
   return recorded;
@@ -163,14 +151,30 @@ interface AskedPrompt {
   readonly fingerprint: string;
 }
 
-function renderAsked(role: Role, question: Question, known: Identification): AskedPrompt {
-  const messages = renderPrompt(role, question);
-  return { messages, fingerprint: identify(requestOf(role, messages), known) };
+/** Renders what roles ask of a question first, once for all roles that ask the same: many, where calls are shared. */
+function openPrompts(known: Identification): (question: Question) => PlannedCell['ask'] {
+  const names = new Map(
+    known.benchmark.configs.flatMap(({ roles }) =>
+      roles.map((role) => [role, canonicalText({ ...role, step: '' })] as const),
+    ),
+  );
+  return (question) => {
+    const asked = new Map<string | undefined, AskedPrompt>();
+    return (role) => {
+      const name = names.get(role);
+      const earlier = asked.get(name);
+      if (earlier !== undefined) return earlier;
+      const messages = renderPrompt(role, question);
+      const prompt = { messages, fingerprint: identify(requestOf(role, messages), known) };
+      asked.set(name, prompt);
+      return prompt;
+    };
+  };
 }
 
 /** What a request is identified with. */
 interface Identification {
-  readonly benchmark: Pick<Benchmark, 'lanes'>;
+  readonly benchmark: Pick<Benchmark, 'configs' | 'lanes'>;
   readonly createDigest: CreateDigest;
 }
 

@@ -69,7 +69,8 @@ function plannedConfig(
     cells: count * benchmark.replicates - reusedCells - sharedCells,
     reusedCells,
     sharedCells,
-    prompts: bought?.prompts ?? prompts,
+    // What is left to buy may be only what depends on answers.
+    prompts: bought !== undefined && bought.prompts.prompts > 0 ? bought.prompts : prompts,
     calls: bought && between(bought.fewestCalls, bought.mostCalls),
     price: benchmark.prices.get(modelRefOf(config)),
     pilot: pilot?.get(config.name),
