@@ -9,7 +9,7 @@ import type { Message } from '../domain/message.ts';
 import { addPrompt, addSizes, NO_PROMPTS, type PromptSizes } from '../domain/prompt-sizes.ts';
 import type { Question } from '../domain/question.ts';
 import { limits } from '../limits.ts';
-import type { CallPool, PooledCall } from '../ports/call-pool.ts';
+import type { CallPool, ListedPurchase, PooledCall } from '../ports/call-pool.ts';
 import type { CreateDigest } from '../ports/digest.ts';
 import type { Ledger } from '../ports/ledger.ts';
 import type { SolverRegistry, StepRequest } from '../ports/solver.ts';
@@ -96,16 +96,17 @@ const NOTHING_BOUGHT: BoughtCalls = {
 /** Replicates of a plan whose cells can take the same. */
 interface PlannedRun {
   readonly replicates: number;
-  /** The steps that earlier groups have bought, by what they ask. */
-  readonly recorded: ReadonlyMap<string, CellStep>;
+  /** What earlier groups have asked, with the steps that have bought it where a solver is followed over them. */
+  readonly recorded: ReadonlyMap<string, CellStep | null>;
   /** What cells of the plan ask that were counted before. Undefined if its configs share nothing. */
   readonly asked: Set<string> | undefined;
 }
 
 async function planRuns(
-  { replicates, sharesCalls }: Benchmark,
+  { configs, replicates, sharesCalls }: Benchmark,
   earlier: EarlierGroups | undefined,
 ): Promise<readonly PlannedRun[]> {
+  const followed = configs.filter((config) => !isCertain(config)).map(({ name }) => name);
   const start = (recorded: PlannedRun['recorded'], alike: number) => ({
     replicates: alike,
     recorded,
@@ -114,27 +115,45 @@ async function planRuns(
   if (earlier === undefined) return [start(new Map(), replicates)];
   return await Promise.all(
     Array.from({ length: replicates }, async (_, index) =>
-      start(await listRecorded(earlier, index), 1),
+      start(await listRecorded(earlier, index, new Set(followed)), 1),
     ),
   );
 }
 
-/** Lists what groups have asked in the replicate of an index: the first of each call, and the first of its config. */
+/** Whether the calls of a config do not depend on answers. */
+function isCertain(config: Config): boolean {
+  return certainRolesOf(config)?.length === config.roles.length;
+}
+
+/**
+ * Lists what groups have asked in the replicate of an index: the first of each call, and the first of its config.
+ *
+ * @param followed - The configs of the plan whose solver is followed. A million steps are not kept for others.
+ */
 async function listRecorded(
-  { groups, pool }: EarlierGroups,
+  earlier: EarlierGroups,
   index: number,
+  followed: ReadonlySet<string>,
 ): Promise<PlannedRun['recorded']> {
-  const recorded = new Map<string, CellStep>();
-  const parts = groups.flatMap(({ runs, configs }) =>
-    runs.slice(index, index + 1).flatMap((run) => configs.map(({ config }) => ({ run, config }))),
-  );
-  for (const { run, config } of parts) {
-    for await (const { buyer, ...call } of pool.listPurchases(run, config)) {
-      for (const name of [nameOf(call), nameOf(call, config)])
-        if (!recorded.has(name)) recorded.set(name, buyer);
-    }
+  const recorded = new Map<string, CellStep | null>();
+  const add = (name: string, buyer: CellStep) => {
+    if (!recorded.has(name)) recorded.set(name, followed.size === 0 ? null : buyer);
+  };
+  for await (const { buyer, ...call } of listCalls(earlier, index)) {
+    add(nameOf(call), buyer);
+    if (followed.has(buyer.config)) add(nameOf(call, buyer.config), buyer);
   }
   return recorded;
+}
+
+async function* listCalls(
+  { groups, pool }: EarlierGroups,
+  index: number,
+): AsyncIterable<ListedPurchase> {
+  for (const { runs, configs } of groups) {
+    for (const run of runs.slice(index, index + 1))
+      for (const { config } of configs) yield* pool.listPurchases(run, config);
+  }
 }
 
 /** What is asked, by any config or by one. */
@@ -218,8 +237,7 @@ async function countCell(cell: PlannedCell): Promise<CellCount> {
   const { config, run } = cell;
   const certain = listCertain(cell);
   if (certain.every(({ name }) => run.recorded.has(name))) {
-    // Every call of such a cell is certain.
-    if (certain.length === config.roles.length) return REUSED;
+    if (isCertain(config)) return REUSED;
     return await followSolver(cell);
   }
   const bought = certain.filter(({ name }) => !run.recorded.has(name) && !isAsked(name, run));
@@ -284,7 +302,8 @@ async function findEntry(
 ): Promise<JournalEntry | undefined> {
   const own = asked === undefined ? recorded.get(nameOf(call, config.name)) : undefined;
   const buyer = own ?? recorded.get(nameOf(call));
-  return buyer && (await ledger.readJournal(buyer)).get(buyer.step);
+  if (buyer === undefined || buyer === null) return undefined;
+  return (await ledger.readJournal(buyer)).get(buyer.step);
 }
 
 /** What a cell buys from a call on that no earlier group has, after so many that it takes. */
