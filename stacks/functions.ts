@@ -200,7 +200,8 @@ function createReconciler({
   const reconciler = new sst.aws.Function('Reconciler', {
     handler: 'functions/reconcile.handler',
     timeout: '50 seconds',
-    memory: '512 MB',
+    // A batch of 32 MiB takes 300 MB while it is sent.
+    memory: '1024 MB',
     retries: 0,
     nodejs: bundling,
     link: [link, apiKeys, webhook],

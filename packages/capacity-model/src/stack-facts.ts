@@ -25,7 +25,7 @@ export const stackFacts = {
   controlMemoryMb: 1_769,
   /** A tick of the reconciler that finds nothing to do; assumed but for its memory. */
   reconciler: {
-    memoryMb: 512,
+    memoryMb: 1024,
     seconds: 0.3,
     /** Open breakers, deferred cells, active groups and unsent notifications, a Query each. */
     readUnits: 4,

@@ -105,7 +105,7 @@ describe('costOfIdleMonth', () => {
     expect(quantityOf('long polls of 10 mappings')).toBe(10 * 5 * 3 * 43_800);
     expect(quantityOf('alarms on 26 metrics')).toBe(26);
     expect(quantityOf('reconciler, invocations')).toBe(43_800);
-    expect(quantityOf('reconciler, compute')).toBeCloseTo(43_800 * 0.3 * 0.5, 6);
+    expect(quantityOf('reconciler, compute')).toBeCloseTo(43_800 * 0.3, 6);
   });
 
   it('has a mapping for each lane', () => {
