@@ -3,7 +3,6 @@ import type {
   BatchLimits,
   BatchResult,
   BatchState,
-  BatchSubmission,
   Lane,
   LostBatch,
   VendorBatch,
@@ -26,17 +25,19 @@ export class FakeBatchClient implements BatchClient {
   readonly billed: string[] = [];
   /** Whether batches are still worked on. */
   isBusy = false;
+  /** Whether a batch that is canceled has ended at once. */
+  stopsAtOnce = true;
   /** The result of a request. */
   resultOf: (customId: string) => BatchResult = (customId) => {
     this.billed.push(customId);
     return { customId, kind: 'answered', response: { ...aModelResponse() } };
   };
 
-  async submit({ batchId, requests }: BatchSubmission): Promise<VendorBatch> {
+  submit: BatchClient['submit'] = async ({ batchId, requests }) => {
     this.asked.push('submit');
     this.accepted.push({ batchId, customIds: [...requests].map(({ customId }) => customId) });
     return nameOf(this.accepted.length);
-  }
+  };
 
   async poll(): Promise<BatchState> {
     this.asked.push('poll');
@@ -49,10 +50,9 @@ export class FakeBatchClient implements BatchClient {
     for (const customId of batch?.customIds ?? []) yield this.#result(customId);
   }
 
-  /** It stops at once. */
   async cancel(): Promise<BatchState> {
     this.asked.push('cancel');
-    this.isBusy = false;
+    if (this.stopsAtOnce) this.isBusy = false;
     return this.#state();
   }
 

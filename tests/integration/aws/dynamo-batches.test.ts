@@ -1,8 +1,8 @@
-import { DynamoBatches } from '@thrice/aws';
+import { DynamoBatches, DynamoGroupRecords } from '@thrice/aws';
 import type { Batch } from '@thrice/core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type DynamoEmulator, startDynamo } from '../../support/aws-emulators.ts';
-import { aBatchedCall } from '../../support/builders.ts';
+import { aBatchedCall, aGroupHeader } from '../../support/builders.ts';
 import { collect } from '../../support/collect.ts';
 import { type LedgerOnTable, openLedger } from '../../support/dynamo-ledgers.ts';
 import { type AnswerRequest, jsonError, loseAnswer } from '../../support/sdk-faults.ts';
@@ -136,6 +136,24 @@ describe('DynamoBatches', () => {
     );
     expect(waiting).toEqual([10, 10, 4]);
     expect(new Set(entered.map(({ callId }) => callId)).size).toBe(ids.length);
+  });
+
+  it('leaves nothing of a group that is deleted', async () => {
+    await using opened = await open();
+    const { batches, table } = opened;
+    await table.other.createGroup(aGroupHeader({ group: GROUP }));
+    const messages = [{ role: 'user', content: 'x'.repeat(300_000) }] as const;
+    const small = { requestCount: 2, bytes: 1_000_000 };
+    for (const id of ['q1', 'q2', 'q3'])
+      await batches.enter(GROUP, aBatchedCall({ id, messages }), small);
+    const records = new DynamoGroupRecords({ ...table.init, blobs: table.blobs });
+
+    const { run, config } = call.cell;
+    await records.deleteRecords(run, config);
+    await records.deleteHeader(GROUP);
+
+    expect(await table.keys()).toEqual([]);
+    expect(table.blobs.texts.size).toBe(0);
   });
 
   it('keeps a large request in the bucket, under a name of its own cell', async () => {

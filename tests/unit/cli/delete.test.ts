@@ -9,7 +9,10 @@ import { fakeTerminal } from '../../support/run-thrice.ts';
 const MS_PER_DAY = 86_400_000;
 
 /** Groups `old`, `busy` and `new`, created 40, 40 and 10 days ago; `busy` is worked on. */
-async function openGroups(states: Readonly<Record<string, GroupActivity>> = {}) {
+async function openGroups(
+  states: Readonly<Record<string, GroupActivity>> = {},
+  sentBatches: Readonly<Record<string, number>> = {},
+) {
   const stage = new FakeStage();
   const { clock, ledger, blobs } = stage;
   await stage.enter({ group: 'old' });
@@ -36,6 +39,7 @@ async function openGroups(states: Readonly<Record<string, GroupActivity>> = {}) 
     cancelBatches: async ({ header }) => {
       cancelled.push(header.group);
     },
+    countSentBatches: async (group) => sentBatches[group] ?? 0,
     [Symbol.dispose]: () => undefined,
   };
   const asked: string[] = [];
@@ -57,6 +61,27 @@ async function openGroups(states: Readonly<Record<string, GroupActivity>> = {}) 
 }
 
 describe('thrice delete', () => {
+  it('refuses a group of a stage for which a vendor still works', async () => {
+    const { run, left } = await openGroups({ old: 'cancelled' }, { old: 2 });
+
+    const deletion = run({ yes: true }, 'old');
+
+    await expect(deletion).rejects.toMatchObject({
+      code: 'invalid-argument',
+      message: expect.stringContaining('received one with 2 batches; the stage cancels those'),
+    });
+    expect(await left()).toEqual(['busy', 'new', 'old']);
+  });
+
+  it('keeps an old group of a stage for which a vendor still works', async () => {
+    const { run, left } = await openGroups({ old: 'cancelled' }, { old: 1 });
+
+    const { stderr } = await run({ yes: true, olderThan: 30 });
+
+    expect(stderr).toContain('kept: old is cancelled');
+    expect(await left()).toEqual(['busy', 'new', 'old']);
+  });
+
   it('cancels the batches of what it deletes', async () => {
     const { run, cancelled } = await openGroups();
 

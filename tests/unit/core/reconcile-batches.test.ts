@@ -66,6 +66,20 @@ describe('a cell of a stage whose lane sends batches', () => {
     expect(await stage.batches.list('demo')).toEqual([]);
   });
 
+  it('keeps its reservation for as long as its vendor works', async () => {
+    const stage = await openStage({
+      budgetUsd: 10_000,
+      configs: [{ name: 'direct', max_tokens: 20 }],
+    });
+    stage.vendor.isBusy = true;
+    await workOnTasks(stage);
+
+    for (let day = 0; day < 4; day += 1) await reconcileAfter(stage, limits.batchMs / 2);
+
+    expect(await statesOf(stage)).toEqual(['accepted']);
+    expect(await stage.budgets.listOpen('demo')).toHaveLength(ids.length);
+  });
+
   it('asks no more than other cells where its group has no batches', async () => {
     const stage = await openStage({ isBatched: false });
     const steps = new Steps();
@@ -75,6 +89,17 @@ describe('a cell of a stage whose lane sends batches', () => {
     expect(steps.names.filter((name) => name.startsWith('batches.'))).toEqual([]);
   });
 });
+
+/** Has the first request that the vendor works on expire. */
+function expireFirst({ vendor }: FakeStage): void {
+  const { resultOf } = vendor;
+  const expired = new Set<string>();
+  vendor.resultOf = (customId) => {
+    if (expired.size > 0) return resultOf(customId);
+    expired.add(customId);
+    return { customId, kind: 'expired' };
+  };
+}
 
 /** Has every cell whose task is in the queue enter its call. */
 async function workOnTasks(stage: FakeStage): Promise<void> {
@@ -182,15 +207,27 @@ describe('the reconciler', () => {
     expect(ids.map((id) => stage.cell({ id })?.result?.outcome)).toEqual(ids.map(() => 'scored'));
   });
 
+  it('keeps a cancelled group on its list until its vendors have stopped', async () => {
+    const stage = await openStage();
+    await enterAll(stage);
+    stage.vendor.isBusy = true;
+    stage.vendor.stopsAtOnce = false;
+    await reconcileAfter(stage, limits.batchGatherMs);
+    await stage.ledger.setGroupState('demo', 'cancelled');
+
+    for (let minute = 0; minute < 60; minute += 1) await reconcileAfter(stage, 60_000);
+    const whileBusy = await stage.activeGroup();
+    stage.vendor.isBusy = false;
+    for (let minute = 0; minute < 20; minute += 1) await reconcileAfter(stage, 60_000);
+
+    expect(whileBusy).toEqual(['demo']);
+    expect(await stage.activeGroup()).toEqual([]);
+    expect(await statesOf(stage)).toEqual([]);
+  });
+
   it('sends calls that a batch has not answered with the next one', async () => {
     const stage = await openStage();
-    const { resultOf } = stage.vendor;
-    const expired = new Set<string>();
-    stage.vendor.resultOf = (customId) => {
-      if (expired.size > 0) return resultOf(customId);
-      expired.add(customId);
-      return { customId, kind: 'expired' };
-    };
+    expireFirst(stage);
     await enterAll(stage);
 
     await workUntilAtRest(stage);
@@ -279,6 +316,27 @@ describe('a batch of a stage', () => {
       expectBoughtOnce(stage, fault);
     }
     expect(faults.length).toBeGreaterThan(50);
+  });
+
+  it('has its cells delivered whatever step is the last of a reconciler, answered or not', async () => {
+    const faults = await faultsOf(async (steps) => {
+      const stage = await openStage();
+      expireFirst(stage);
+      await enterAll(stage);
+      await reconcile(stage, steps);
+    });
+    for (const fault of faults) {
+      const stage = await openStage();
+      expireFirst(stage);
+      await enterAll(stage);
+
+      await reconcile(stage, new Steps(fault)).catch(() => undefined);
+      await workUntilAtRest(stage);
+
+      // Nothing had to be found by counting the records.
+      expect(stage.requests.results, JSON.stringify(fault)).toEqual([{ v: 1, group: 'demo' }]);
+      expect(stage.vendor.billed).toHaveLength(ids.length);
+    }
   });
 });
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createReconcileHandler } from '../../../functions/shared/reconcile-handler.ts';
-import { anError, anOpenBreaker } from '../../support/builders.ts';
+import { aBatchedCall, anError, anOpenBreaker } from '../../support/builders.ts';
+import { FakeBatchClient } from '../../support/fake-batch-client.ts';
 import { LambdaStage } from '../../support/lambda-stage.ts';
 
 const tick = {};
@@ -43,6 +44,36 @@ describe('the reconciler function', () => {
     await handler(tick, lambda.startInvocation());
 
     expect([early, isServed()]).toEqual([false, true]);
+  });
+
+  it('breaks off what it asks a vendor when Lambda is about to stop it', async () => {
+    const lambda = new LambdaStage();
+    lambda.limitMs = 50_000;
+    await lambda.stage.enter({ isBatched: true });
+    const { batches } = lambda.stage;
+    const call = aBatchedCall({ lane: 'lab', enteredAtMs: lambda.clock.now() - 3_600_000 });
+    await batches.enter('demo', call, { requestCount: 1, bytes: 1_000 });
+    const isSent = Promise.withResolvers<void>();
+    let reason: unknown;
+    const silent = new FakeBatchClient();
+    silent.submit = async (_submission, signal) => {
+      isSent.resolve();
+      const isStopped = Promise.withResolvers<void>();
+      signal.addEventListener('abort', () => isStopped.resolve());
+      await isStopped.promise;
+      reason = signal.reason;
+      throw reason;
+    };
+    const openBatches = () => ({ ...lambda.openBatches(), clientFor: () => silent });
+    const handler = createReconcileHandler({ ...lambda, openBatches });
+
+    const round = handler(tick, lambda.startInvocation());
+    await isSent.promise;
+    lambda.clock.advance(35_000);
+    await round;
+
+    expect(reason).toMatchObject({ code: 'interrupted' });
+    expect(await batches.list('demo')).toMatchObject([{ state: 'announced' }]);
   });
 
   it('fails if a store fails, so that the alarm for errors sees it', async () => {
