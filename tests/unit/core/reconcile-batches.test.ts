@@ -66,6 +66,22 @@ describe('a cell of a stage whose lane sends batches', () => {
     expect(await stage.batches.list('demo')).toEqual([]);
   });
 
+  it('is left without a task while a budget covers only others, and answered after them', async () => {
+    const configs = [{ name: 'direct', max_tokens: 20 }];
+    const one = await openStage({ budgetUsd: 10_000, configs });
+    await one.answer(await one.deliver());
+    const [reserved] = await one.budgets.listOpen('demo');
+    const worstUsd = (reserved?.amountNanoUsd ?? 0) / 1e9;
+    const stage = await openStage({ budgetUsd: 2.5 * worstUsd, configs });
+
+    await workOnTasks(stage);
+    await workUntilAtRest(stage);
+
+    expect(stage.vendor.accepted.map(({ customIds }) => customIds.length)).toEqual([2, 1]);
+    expect(stage.vendor.billed).toHaveLength(ids.length);
+    expect(ids.map((id) => stage.cell({ id })?.result?.outcome)).toEqual(ids.map(() => 'scored'));
+  });
+
   it('keeps its reservation for as long as its vendor works', async () => {
     const stage = await openStage({
       budgetUsd: 10_000,

@@ -33,11 +33,11 @@ export interface BatchedCallInit {
 }
 
 /** The cell waits for whoever records the answer. */
-const WAITING: CallOutcome = {
+const WAITING = {
   kind: 'pending',
   delayMs: limits.batchedDelayMs,
   isBatched: true,
-};
+} as const;
 
 /**
  * Enters a call in a batch, or finds out what has become of it there.
@@ -92,8 +92,8 @@ async function enter(
     return { kind: 'failed', call: failed(reserving), isExpected: false };
   }
   if (reserving?.kind === 'refused') return { kind: 'budget-refused', refusal: reserving };
-  // The calls in flight may take a day: the cell waits in the queue.
-  if (reserving?.kind === 'short') return { kind: 'pending', delayMs: limits.pollCapMs };
+  // Until calls in flight end, those in batches among them, which may take a day.
+  if (reserving?.kind === 'short') return { ...WAITING, delayMs: limits.pollCapMs };
   const enteredAtMs = clock.now();
   const call = {
     schemaVersion: 1,

@@ -33,7 +33,7 @@ export type CallOutcome =
   | {
       readonly kind: 'pending';
       readonly delayMs: number;
-      /** Whoever records its response has the task delivered. @default false */
+      /** It waits for batches: whoever ends them has its task delivered. @default false */
       readonly isBatched?: boolean;
     }
   /** Not sent: what calls in flight leave of the budget may be enough. */

@@ -168,7 +168,7 @@ async function settleWaiting(
   const { group, worker } = context;
   // The account says so. Tasks are sent for cells without a result once it has enough again.
   if (release.budget !== undefined) return ACKNOWLEDGE;
-  // For a day or longer, which no message waits. The call is stored.
+  // For a day or longer, which no message waits. Its call is stored, or it has a task again once no batch is left.
   if (release.isBatched === true) return ACKNOWLEDGE;
   if (release.breakerKey === undefined) return await resendOrFail(delivery, release, context);
   await reopen(delivery.task, worker);

@@ -71,7 +71,7 @@ export type Settlement =
       readonly breakerKey?: string;
       /** The budget that does not cover the cell's next call; absent if it waits for something else. */
       readonly budget?: BudgetRefusal;
-      /** Its call waits in a batch: whoever records the answer has the task delivered. */
+      /** It waits for batches: whoever ends them has its task delivered. */
       readonly isBatched?: true;
       /**
        * Why nothing came of the delivery. Absent if the cell has made progress, which has a bound of its own: a
