@@ -252,6 +252,25 @@ describe('the reconciler', () => {
     expect(stage.vendor.billed).toHaveLength(ids.length);
   });
 
+  it('sends a batch once although two rounds work at the same time', async () => {
+    const stage = await openStage();
+    await enterAll(stage);
+    const { submit } = stage.vendor;
+    stage.vendor.submit = async (submission, signal) => {
+      const accepted = await submit(submission, signal);
+      // Before the first round knows it.
+      await reconcileGroups(stage, () => undefined);
+      return accepted;
+    };
+
+    await reconcileAfter(stage, limits.batchGatherMs);
+    await workUntilAtRest(stage);
+
+    expect(stage.vendor.asked.slice(0, 2)).toEqual(['submit', 'find']);
+    expect(stage.vendor.accepted).toHaveLength(1);
+    expect(stage.vendor.billed).toHaveLength(ids.length);
+  });
+
   it('serves the other batches if one fails, and fails then', async () => {
     const stage = await openStage();
     await enterAll(stage);
