@@ -1,4 +1,5 @@
 import {
+  type Budgets,
   dispatchTasks,
   editBudget,
   limits,
@@ -20,6 +21,7 @@ import { Steps } from '../../support/steps.ts';
 import { stretchOptions } from '../../support/stretch-options.ts';
 
 const MINUTE_MS = 60_000;
+const HOUR_MS = 3_600_000;
 /** What a call may cost, and what it does cost, USD. */
 const WORST_USD = 488;
 const COST_USD = 12;
@@ -33,6 +35,16 @@ async function openStage(budgetUsd: number, isNotified = false): Promise<FakeSta
   const { benchmark } = loadGroup({ header, state: 'active', isPlanned: true });
   await openBudget(header, benchmark, stage.budgets);
   return stage;
+}
+
+/** Budgets of which some methods do something else. */
+function withMethods(budgets: Budgets, methods: Partial<Budgets>): Budgets {
+  return new Proxy(budgets, {
+    get: (target, name) => {
+      const method: unknown = Reflect.get({ ...methods }, name) ?? Reflect.get(target, name);
+      return typeof method === 'function' ? method.bind(target) : method;
+    },
+  });
 }
 
 async function accountOf({ budgets }: FakeStage) {
@@ -158,6 +170,48 @@ describe('the tasks of a group with a budget', () => {
 });
 
 describe('the reconciler of a group with a budget', () => {
+  it('settles what has waited longest first, and leaves the rest for the next round when it is out of time', async () => {
+    const stage = await openStage(100 * WORST_USD);
+    const { budgets } = stage;
+    const nos = Array.from({ length: 40 }, (_, index) => (index * 7) % 40);
+    for (const no of nos)
+      await reserve(stage, { callId: String(no), untilMs: stage.clock.now() + no });
+    stage.clock.advance(MINUTE_MS);
+    const settled: number[] = [];
+    stage.budgets = withMethods(budgets, {
+      settle: async (group, call, costNanoUsd) => {
+        settled.push(Number(call.callId));
+        return await budgets.settle(group, call, costNanoUsd);
+      },
+    });
+    const round = (isOutOfTime: () => boolean) =>
+      reconcileGroups(stage, () => undefined, isOutOfTime);
+
+    await round(() => settled.length > 0);
+    const first = [...settled];
+    await round(() => false);
+
+    expect(first.length).toBeLessThan(20);
+    expect(first).toEqual(first.map((_, index) => index));
+    expect(settled).toHaveLength(40);
+    expect(await budgets.listOpen('demo')).toEqual([]);
+  });
+
+  it('serves a group whose budget takes no changes for now', async () => {
+    const stage = await openStage(10 * WORST_USD);
+    await reserve(stage);
+    stage.clock.advance(MINUTE_MS);
+    const { budgets } = stage;
+    stage.budgets = withMethods(budgets, {
+      settle: () => Promise.reject(anError('store-unavailable')),
+    });
+
+    await reconcile(stage);
+
+    expect(stage.blobs.texts.has('runs/demo/progress.json')).toBe(true);
+    expect(await budgets.listOpen('demo')).toHaveLength(1);
+  });
+
   it('settles the calls of dead workers by the journal, or keeps their worst case', async () => {
     const stage = await openStage(10 * WORST_USD);
     await reserve(stage, { callId: 'recorded' });

@@ -1,8 +1,12 @@
 import type { CallKey, Reservation } from '../domain/budget.ts';
 import type { JournalEntry } from '../domain/call.ts';
+import { mapBounded } from '../map-bounded.ts';
 import type { Batches } from '../ports/batches.ts';
 import type { Budgets } from '../ports/budgets.ts';
 import type { Ledger } from '../ports/ledger.ts';
+
+/** Reservations that are looked up concurrently. */
+const AT_ONCE = 8;
 
 /**
  * Settles the reservations of workers that died, by what the journal says.
@@ -20,23 +24,29 @@ export async function recoverReservations(
     batches,
     ledger,
     isOver,
+    isOutOfTime = () => false,
     settle,
   }: {
     readonly budgets: Pick<Budgets, 'listOpen'>;
     readonly batches: Pick<Batches, 'findCall'>;
     readonly ledger: Pick<Ledger, 'readJournal' | 'listDiscardedCalls' | 'readSubmissions'>;
     readonly isOver: (reservation: Reservation) => boolean;
+    /** Checked before each of them; the others are for the next time. @default never */
+    readonly isOutOfTime?: () => boolean;
     readonly settle: (call: CallKey, costUsd: number | null) => Promise<void>;
   },
 ): Promise<void> {
-  for (const reservation of await budgets.listOpen(group)) {
-    if (!isOver(reservation)) continue;
+  const over = (await budgets.listOpen(group)).filter(isOver);
+  // What has waited longest comes first: wherever it ends, the rest is at the beginning of the next time.
+  const inOrder = over.toSorted((left, right) => left.untilMs - right.untilMs);
+  await mapBounded(inOrder, AT_ONCE, async (reservation) => {
+    if (isOutOfTime()) return;
     const { run, config, id, step, callId } = reservation;
     const entry = await findEntry(reservation, ledger);
-    if (entry === undefined && (await isPrepared(reservation, { ledger, batches }))) continue;
+    if (entry === undefined && (await isPrepared(reservation, { ledger, batches }))) return;
     const call = { cell: { run, config, id }, step, callId };
     await settle(call, entry?.call.costUsd ?? null);
-  }
+  });
 }
 
 /** Whether a vendor still prepares the response, in the background or in a batch. */

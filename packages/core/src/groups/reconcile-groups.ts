@@ -305,7 +305,7 @@ async function reconcileActiveGroup(activeGroup: ActiveGroup, round: Round): Pro
   const record = await ledger.readGroup(activeGroup.group);
   if (record?.state === 'deleting') return;
   if (record !== undefined) {
-    const accounts = await reconcileBudget(record.header, round.stores);
+    const accounts = await reconcileBudget(record.header, round.stores, round.isOutOfTime);
     const batches = await listBatches(record, round);
     const isInBatches = batches.length > 0;
     const watched = { record, batches, accounts, isInBatches };
