@@ -101,6 +101,32 @@ export function jsonError(statusCode: number, name: string): Answer {
   return jsonAnswer(statusCode, { __type: `com.amazonaws.service#${name}`, message: 'refused' });
 }
 
+/**
+ * What DynamoDB answers to a write of an item that gets more than a partition takes, in an on-demand table.
+ *
+ * @see https://github.com/praetorian-inc/chariot-ui/issues/684 (2024-09) and
+ *   https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ThrottlingReason.html (2026-11); that the reasons are in
+ *   the answer of every SDK is from their own types.
+ */
+export function throttledAnswer(): Answer {
+  return jsonAnswer(400, {
+    __type: 'com.amazonaws.dynamodb.v20120810#ThrottlingException',
+    message:
+      'Throughput exceeds the current capacity of your table or index. DynamoDB is automatically scaling your table or index so please try again shortly. If exceptions persist, check if you have a hot key: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-partition-key-design.html',
+    throttlingReasons: [
+      {
+        reason: 'TableWriteKeyRangeThroughputExceeded',
+        resource: 'arn:aws:dynamodb:us-east-1:123456789012:table/ledger',
+      },
+    ],
+  });
+}
+
+/** Whether a request writes the budget of a group. */
+export function isBudgetWrite({ operation, input }: SentRequest): boolean {
+  return operation === 'UpdateItem' && JSON.stringify(input['Key']).includes('budget#');
+}
+
 /** An error response of S3. */
 export function xmlError(statusCode: number, name: string): Answer {
   const text = `<?xml version="1.0"?><Error><Code>${name}</Code><Message>refused</Message></Error>`;

@@ -15,7 +15,7 @@ import { aModelResponse, anError, aUsage } from '../../support/builders.ts';
 import { openLedger } from '../../support/dynamo-ledgers.ts';
 import { FakeStage } from '../../support/fake-stage.ts';
 import { seededDraw } from '../../support/kill-tracker.ts';
-import { loseAnswer } from '../../support/sdk-faults.ts';
+import { isBudgetWrite, loseAnswer, throttledAnswer } from '../../support/sdk-faults.ts';
 import { Steps } from '../../support/steps.ts';
 import { stretchOptions } from '../../support/stretch-options.ts';
 
@@ -40,6 +40,8 @@ interface Case {
   readonly capInCalls: number;
   /** Each of the ways in which a call, a function or a request goes wrong has this probability. */
   readonly failureRatio: number;
+  /** DynamoDB refuses so many of the writes of the budget, because they are too many for one item. */
+  readonly throttledRatio: number;
 }
 
 const cases: fc.Arbitrary<Case> = fc.record({
@@ -47,6 +49,7 @@ const cases: fc.Arbitrary<Case> = fc.record({
   maxTokens: fc.integer({ min: 1, max: 2_000 }),
   capInCalls: fc.integer({ min: 34, max: 50 }),
   failureRatio: fc.constantFrom(0, 0.03, 0.08),
+  throttledRatio: fc.constantFrom(0, 0.3),
 });
 
 describe('a budget that the functions of a stage share', () => {
@@ -63,17 +66,32 @@ describe('a budget that the functions of a stage share', () => {
         expect(account?.reservedNanoUsd).toBe(0);
         if (isDone) return;
         expect(spentNanoUsd / capNanoUsd).toBeGreaterThanOrEqual(0.97);
-        if (unknownCount === 0)
+        if (unknownCount === 0 && drawn.throttledRatio === 0)
           expect(toNanoUsd(billedUsd) / capNanoUsd).toBeGreaterThanOrEqual(0.97);
       }),
       { numRuns: 3 },
     );
+  }, 240_000);
+
+  it('has each cell answered once, and exactly what that cost, where most writes of its item are throttled', async () => {
+    const capInCalls = QUESTIONS + 1;
+    const calm = { seed: 7, maxTokens: 200, capInCalls, failureRatio: 0 };
+
+    const { account, billedUsd, ...ended } = await spend({ ...calm, throttledRatio: 0.8 });
+
+    expect(ended).toMatchObject({ isDone: true, callCount: QUESTIONS, dlqCount: 0 });
+    expect(account).toMatchObject({
+      spentNanoUsd: toNanoUsd(billedUsd),
+      reservedNanoUsd: 0,
+      keptCount: 0,
+    });
   }, 120_000);
 });
 
 /** A vendor that bills: also answers that nobody receives. */
 class BillingVendor {
   billedUsd = 0;
+  callCount = 0;
   /** Calls that it may have billed, although nobody knows how much. */
   unknownCount = 0;
   readonly #case: Case;
@@ -86,6 +104,7 @@ class BillingVendor {
 
   /** Time passes for others while it answers. */
   async answer(): Promise<ModelResponse | Error> {
+    this.callCount += 1;
     await new Promise(setImmediate);
     const random = this.#random;
     const inputTokens = 1 + Math.floor(random() * (PROMPT_USD - 1));
@@ -118,9 +137,12 @@ async function spend(drawn: Case) {
     isOver ||= vendor.billedUsd > capUsd;
     return answer;
   });
-  await using table = await openLedger(dynamo, async (_, send) =>
-    isFault() ? await loseAnswer(send) : await send(),
-  );
+  let isBusy = false;
+  const isThrottled = () => isBusy && random() < drawn.throttledRatio;
+  await using table = await openLedger(dynamo, async (sent, send) => {
+    if (isBudgetWrite(sent) && isThrottled()) return throttledAnswer();
+    return isFault() ? await loseAnswer(send) : await send();
+  });
   const { clock } = stage;
   stage.budgets = new DynamoBudgets({ ...table.init, clock });
   const ids = Array.from({ length: QUESTIONS }, (_, no) => `q${no}`);
@@ -128,6 +150,7 @@ async function spend(drawn: Case) {
   const header = await stage.enter({ ids, configs, budgetUsd: capUsd, maxAttempts: 20 });
   const { benchmark } = loadGroup({ header, state: 'active', isPlanned: true });
   await openBudget(header, benchmark, stage.budgets);
+  isBusy = true;
 
   const answerNext = async () => {
     const [delivery] = await stage.queue.receive('lab', 1);
@@ -137,8 +160,8 @@ async function spend(drawn: Case) {
     const steps = new Steps(isFault() ? fault : undefined, () => anError('store-unavailable'));
     try {
       const settlement = await stage.answer(delivery, { steps, isRedelivered: true });
-      if (settlement.kind === 'resend') await stage.queue.send('lab', [settlement.task]);
-      await stage.queue.acknowledge(delivery);
+      if (settlement.kind === 'resend') await stage.queue.release(delivery, settlement.delayMs);
+      else await stage.queue.acknowledge(delivery);
     } catch (error) {
       if (!steps.hasCrashed) throw error;
       deathCount += 1;
@@ -149,17 +172,22 @@ async function spend(drawn: Case) {
     while (await answerNext());
   };
   const isDone = () => ids.every((id) => stage.cell({ id })?.result !== undefined);
-  for (let round = 0; round < 20 && !isDone(); round += 1) {
+  for (let round = 0; round < 100 && !isDone(); round += 1) {
     await dispatchTasks({ v: 1, group: 'demo', kind: 'refill' }, stretchOptions(), stage);
     if (stage.queue.leftCount === 0) break;
     await Promise.all(Array.from({ length: FUNCTIONS }, work));
     stage.clock.advance(ROUND_MS);
     await reconcileGroups(stage, () => undefined);
   }
+  isBusy = false;
+  stage.clock.advance(ROUND_MS);
+  await reconcileGroups(stage, () => undefined);
   const [account] = await stage.budgets.readAccounts('demo');
-  const { billedUsd, unknownCount } = vendor;
+  const { billedUsd, callCount, unknownCount } = vendor;
   return {
     billedUsd,
+    callCount,
+    dlqCount: stage.deadLetterQueue.sent.length,
     isOver,
     unknownCount: unknownCount + deathCount,
     account,

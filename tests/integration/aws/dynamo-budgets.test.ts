@@ -4,7 +4,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type DynamoEmulator, startDynamo } from '../../support/aws-emulators.ts';
 import { aCellKey } from '../../support/builders.ts';
 import { openLedger } from '../../support/dynamo-ledgers.ts';
-import { loseAnswer } from '../../support/sdk-faults.ts';
+import {
+  type AnswerRequest,
+  isBudgetWrite,
+  loseAnswer,
+  throttledAnswer,
+} from '../../support/sdk-faults.ts';
 
 let dynamo: DynamoEmulator;
 beforeAll(async () => {
@@ -63,6 +68,35 @@ describe('DynamoBudgets', () => {
       keptNanoUsd: 30,
       keptCount: 1,
     });
+  });
+
+  it('reserves nothing, and says so, where its writes are throttled', async () => {
+    let isBusy = false;
+    await using table = await openTable(async (sent, send) =>
+      isBusy && isBudgetWrite(sent) ? throttledAnswer() : await send(),
+    );
+    isBusy = true;
+
+    const reserving = await table.budgets.reserve(group, aReservation());
+    isBusy = false;
+
+    expect(reserving).toEqual({ kind: 'busy' });
+    expect(await table.budgets.listOpen(group)).toEqual([]);
+  });
+
+  it('has reserved what was written before the writes were throttled, although the response was lost', async () => {
+    const lastWrites: AnswerRequest[] = [];
+    await using table = await openTable(async (sent, send) => {
+      const answer = isBudgetWrite(sent) ? lastWrites.shift() : undefined;
+      return await (answer?.(sent, send) ?? send());
+    });
+    const throttle = async () => throttledAnswer();
+    lastWrites.push((_, send) => loseAnswer(send), throttle, throttle);
+
+    const reserving = await table.budgets.reserve(group, aReservation());
+
+    expect(reserving).toEqual({ kind: 'reserved' });
+    expect(await table.budgets.listOpen(group)).toHaveLength(1);
   });
 
   it('does not take a cap for warned of that is raised at the moment of the warning', async () => {

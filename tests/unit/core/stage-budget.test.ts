@@ -117,6 +117,39 @@ describe('a cell of a group with a budget in a stage', () => {
     expect([waits[0], Math.max(...waits)]).toEqual([limits.budgetPollMs, limits.budgetPollCapMs]);
   });
 
+  it('waits like that while the store takes no reservations, and its message uses up no receive', async () => {
+    const stage = await openStage(10 * WORST_USD);
+    stage.budgets = withMethods(stage.budgets, { reserve: async () => ({ kind: 'busy' }) });
+
+    const settlement = await stage.answer(await stage.deliver());
+
+    expect(settlement).toMatchObject({ kind: 'resend', delayMs: limits.budgetQueueMs });
+    expect(settlement).not.toHaveProperty('task.resends');
+    expect(stage.cell()).toMatchObject({ state: 'released', attempts: 0 });
+  });
+
+  it('is done although its cost cannot be counted yet, which the reconciler does exactly', async () => {
+    const stage = await openStage(10 * WORST_USD);
+    const { budgets } = stage;
+    stage.budgets = withMethods(budgets, {
+      settle: () => Promise.reject(anError('store-unavailable')),
+    });
+
+    const settlement = await stage.answer(await stage.deliver());
+    const before = await accountOf(stage);
+    stage.budgets = budgets;
+    stage.clock.advance(HOUR_MS);
+    await reconcile(stage);
+
+    expect(settlement).toEqual({ kind: 'acknowledge' });
+    expect(stage.cell()?.result).toMatchObject({ outcome: 'scored', costUsd: COST_USD });
+    expect(before).toMatchObject({ spentNanoUsd: 0, reservedNanoUsd: WORST_USD * 1e9 });
+    expect(await accountOf(stage)).toMatchObject({
+      spentNanoUsd: COST_USD * 1e9,
+      reservedNanoUsd: 0,
+    });
+  });
+
   it('uses up no attempt while the store that has the budget is away', async () => {
     const stage = await openStage(10 * WORST_USD);
     const fault = { at: 0, takesEffect: false, crashesProcess: false };

@@ -16,6 +16,7 @@ import {
   reserveOn,
   settleOn,
   ThriceError,
+  toThriceError,
 } from '@thrice/core';
 import {
   accountsIn,
@@ -192,6 +193,23 @@ export class DynamoBudgets implements Budgets {
 
   async reserve(group: string, reservation: Omit<Reservation, 'isKept'>): Promise<Reserving> {
     const id = reservationId(toKey(reservation));
+    try {
+      return await this.#reserve(group, id, reservation);
+    } catch (error) {
+      if (toThriceError(error).code !== 'store-unavailable') throw error;
+      // Writes are throttled apart from reads, which also say whether only the response to the write was lost. See
+      // https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/throttling-key-range-limit-exceeded-mitigation.html
+      // (2026-11).
+      const isReserved = (await this.#find(group, id)) !== undefined;
+      return { kind: isReserved ? 'reserved' : 'busy' };
+    }
+  }
+
+  async #reserve(
+    group: string,
+    id: string,
+    reservation: Omit<Reservation, 'isKept'>,
+  ): Promise<Reserving> {
     const { change, guards } = toReserve(id, reservation);
     for (let refusalCount = 0; refusalCount < MAX_REFUSALS; refusalCount += 1) {
       const written = await this.#table.changeOrRead(budgetKey(group), change, guards);
@@ -206,7 +224,7 @@ export class DynamoBudgets implements Budgets {
       const refused = await this.#refuse(group, item, reservation);
       if (refused !== undefined) return refused;
     }
-    throw this.#contention(group);
+    return { kind: 'busy' };
   }
 
   /** Returns undefined if nothing refuses the reservation any more. */

@@ -2,7 +2,7 @@ import type { Benchmark } from '../domain/benchmark.ts';
 import { modelRefOf } from '../domain/breaker.ts';
 import { type BudgetAccount, type CallKey, toNanoUsd } from '../domain/budget.ts';
 import type { CellKey } from '../domain/cell.ts';
-import { ThriceError } from '../errors.ts';
+import { ThriceError, toThriceError } from '../errors.ts';
 import { limits } from '../limits.ts';
 import type { Budgets } from '../ports/budgets.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -23,7 +23,7 @@ export interface BudgetRefusal {
 export type CallReserving =
   /** It may be sent. */
   | { readonly kind: 'reserved' }
-  /** Calls in flight may leave enough: ask again when some have ended. */
+  /** Ask again after a while: calls in flight may leave enough, or the store could not be asked. */
   | { readonly kind: 'short' }
   | ({ readonly kind: 'refused' } & BudgetRefusal);
 
@@ -68,6 +68,7 @@ export class CallBudget {
   readonly #clock: Clock;
   readonly #observe: WorkerObserver;
   readonly #wait: BudgetWait;
+  readonly #isReconciled: boolean;
   /** The cells that wait for calls in flight, in the order in which they ask again. */
   readonly #waiting: WaitingCell[] = [];
   #isPolling = false;
@@ -83,6 +84,8 @@ export class CallBudget {
     readonly observe: WorkerObserver;
     /** @default as long as calls are in flight */
     readonly wait?: BudgetWait;
+    /** Whether a reconciler settles what this process could not, while the process lives. @default false */
+    readonly isReconciled?: boolean;
   }) {
     this.#group = init.group;
     this.#owner = init.owner;
@@ -91,6 +94,7 @@ export class CallBudget {
     this.#clock = init.clock;
     this.#observe = init.observe;
     this.#wait = init.wait ?? LOCAL_WAIT;
+    this.#isReconciled = init.isReconciled ?? false;
   }
 
   /**
@@ -123,7 +127,7 @@ export class CallBudget {
       ...{ run, config, id, step, callId, lane, amountNanoUsd, untilMs },
       owner: this.#owner,
     });
-    if (reserving.kind === 'refused' && reserving.hasOpen) {
+    if (reserving.kind === 'busy' || (reserving.kind === 'refused' && reserving.hasOpen)) {
       if (this.#isClosed) throw stopped();
       return { kind: 'short' };
     }
@@ -136,13 +140,24 @@ export class CallBudget {
   /**
    * Counts what a call has cost. Has no effect for a call that was settled before.
    *
+   * Where a reconciler settles what is left, a store that takes no changes for now costs no cell its answer: until then
+   * the call counts at its worst case.
+   *
    * @param costUsd - Null where nobody knows: its worst case counts as spent.
    */
   async settle(call: CallKey, costUsd: number | null): Promise<void> {
     const costNanoUsd = costUsd === null ? null : toNanoUsd(costUsd);
-    const warned = await this.#budgets.settle(this.#group, call, costNanoUsd);
-    for (const account of warned) this.#observe({ kind: 'budget-warned', account });
+    const settled = await this.#budgets
+      .settle(this.#group, call, costNanoUsd)
+      .catch((thrown: unknown) => this.#leaveToReconciler(thrown));
+    for (const account of settled) this.#observe({ kind: 'budget-warned', account });
     this.#wakeNext();
+  }
+
+  #leaveToReconciler(thrown: unknown): readonly BudgetAccount[] {
+    const isStoreAway = toThriceError(thrown).code === 'store-unavailable';
+    if (this.#isReconciled && isStoreAway) return [];
+    throw thrown;
   }
 
   /**

@@ -36,7 +36,7 @@ export type CallOutcome =
       /** It waits for batches: whoever ends them has its task delivered. @default false */
       readonly isBatched?: boolean;
     }
-  /** Not sent: what calls in flight leave of the budget may be enough. */
+  /** Not sent, for now: what calls in flight leave of the budget may be enough, or nobody could ask. */
   | { readonly kind: 'budget-short' }
   /** Not sent. */
   | { readonly kind: 'budget-refused'; readonly refusal: BudgetRefusal };

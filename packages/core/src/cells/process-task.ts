@@ -127,7 +127,8 @@ function openCallBudget(
 ): CallBudget | undefined {
   if (capsOf(benchmark).size === 0) return undefined;
   const wait = hasBackground(benchmark) ? { ...STAGE_WAIT, longestMs: 0 } : STAGE_WAIT;
-  return new CallBudget({ group, owner, benchmark, budgets, clock, observe, wait });
+  const isReconciled = true;
+  return new CallBudget({ group, owner, benchmark, budgets, clock, observe, wait, isReconciled });
 }
 
 /**

@@ -10,7 +10,9 @@ export type Reserving =
       readonly account: BudgetAccount;
       /** Whether calls of the account are in flight, whose end may leave enough. */
       readonly hasOpen: boolean;
-    };
+    }
+  /** The store takes no more changes of the accounts for now. Nothing is reserved. */
+  | { readonly kind: 'busy' };
 
 /** The journal of a group, as its budgets are counted from it. */
 export interface CountedJournal {
