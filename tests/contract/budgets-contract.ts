@@ -1,11 +1,12 @@
-import type {
-  BudgetAccount,
-  Budgets,
-  CallKey,
-  Clock,
-  CountedJournal,
-  Ledger,
-  Reservation,
+import {
+  type BudgetAccount,
+  type Budgets,
+  type CallKey,
+  type Clock,
+  type CountedJournal,
+  type Ledger,
+  limits,
+  type Reservation,
 } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
 import { aCellKey, aJournalEntry } from '../support/builders.ts';
@@ -128,7 +129,7 @@ export function describeBudgetsContract(name: string, openBudgets: OpenBudgets):
       });
     });
 
-    it('says whether a call is in flight that may leave enough', async () => {
+    it('says whether a call is in flight that may leave enough, also until what a lost one has cost is found out', async () => {
       await using store = await open(100);
       const untilMs = store.clock.now() + 1_000;
       await store.budgets.reserve(group, aReservation({ callId: 'first', untilMs }));
@@ -136,9 +137,12 @@ export function describeBudgetsContract(name: string, openBudgets: OpenBudgets):
 
       const before = await store.other.reserve(group, aReservation({ callId: 'third' }));
       store.clock.advance(2_000);
+      const lost = await store.other.reserve(group, aReservation({ callId: 'third' }));
+      store.clock.advance(limits.recoveryMs);
       const after = await store.other.reserve(group, aReservation({ callId: 'third' }));
 
       expect(before).toMatchObject({ kind: 'refused', hasOpen: true });
+      expect(lost).toMatchObject({ kind: 'refused', hasOpen: true });
       expect(after).toMatchObject({ kind: 'refused', hasOpen: false });
       expect(await accountOf(store.budgets, null)).toMatchObject({ refusedNanoUsd: 40 });
     });

@@ -10,6 +10,7 @@ import {
   emptyAccount,
   groupOfRun,
   haveLaterCaps,
+  isAwaited,
   type Reservation,
   type Reserving,
   reserveOn,
@@ -81,7 +82,7 @@ export class FakeBudgets implements Budgets {
       const hasOpen = [...reservations.values()].some(
         (each) =>
           !each.isKept &&
-          each.untilMs > this.#clock.now() &&
+          isAwaited(each, this.#clock.now()) &&
           (refusing.lane === null || refusing.lane === each.lane),
       );
       if (!hasOpen) accounts.set(refusing.lane, { ...refusing, refusedNanoUsd: amountNanoUsd });

@@ -121,6 +121,7 @@ export {
   emptyAccount,
   haveLaterCaps,
   isAtBudget,
+  isAwaited,
   isBudgetReached,
   isWarningDue,
   leftOf,

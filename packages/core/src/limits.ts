@@ -115,6 +115,11 @@ export const limits = {
   budgetQueueMs: 60_000,
   /** How long after its time limit a call may still be recorded and settled. */
   reservationSlackMs: 60_000,
+  /**
+   * How long after that the call of a worker that died is waited for: what it has cost is found out within a minute or two,
+   * and nobody is told before that a cap is reached.
+   */
+  recoveryMs: 300_000,
   /** Questions, cells and keys are read in pages of this size. */
   pageSize: 500,
 } as const;

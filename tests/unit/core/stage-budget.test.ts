@@ -174,6 +174,23 @@ describe('a cell of a group with a budget in a stage', () => {
 
     expect(settlement).toMatchObject({ kind: 'resend', delayMs: limits.budgetQueueMs });
   });
+
+  it('is not told that the budget is reached while a dead worker may have left enough', async () => {
+    const stage = await openStage(WORST_USD + COST_USD);
+    await reserve(stage, { callId: 'recorded' });
+    const recorded = aJournalEntry({ callId: 'recorded', call: { costUsd: COST_USD } });
+    await stage.ledger.commitCall(aCellKey(), recorded);
+    stage.clock.advance(2 * MINUTE_MS);
+
+    const before = await stage.answer(await stage.deliver({ id: 'q2' }));
+    const account = await accountOf(stage);
+    await reconcile(stage);
+    const after = await stage.answer(await stage.deliver({ id: 'q2' }));
+
+    expect([before.kind, account?.refusedNanoUsd]).toEqual(['resend', null]);
+    expect(after).toEqual({ kind: 'acknowledge' });
+    expect(await accountOf(stage)).toMatchObject({ spentNanoUsd: 2 * COST_USD * 1e9 });
+  });
 });
 
 describe('the tasks of a group with a budget', () => {

@@ -8,6 +8,7 @@ import {
   countAccounts,
   emptyAccount,
   haveLaterCaps,
+  isAwaited,
   isBudgetReached,
   isWarningDue,
   mapBounded,
@@ -243,7 +244,7 @@ export class DynamoBudgets implements Budgets {
     const nowMs = this.#clock.now();
     const open = [...reservationsIn(item, false).values()];
     const hasOpen = open.some(
-      (each) => each.untilMs > nowMs && (account.lane === null || account.lane === each.lane),
+      (each) => isAwaited(each, nowMs) && (account.lane === null || account.lane === each.lane),
     );
     if (!hasOpen && !isBudgetReached(account)) {
       const set = { [figureName('refused', account.lane)]: amountNanoUsd };

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { limits } from '../limits.ts';
 import type { Benchmark } from './benchmark.ts';
 import type { CellKey } from './cell.ts';
 
@@ -93,6 +94,14 @@ export function leftOf({
   reservedNanoUsd,
 }: BudgetAccount): number | undefined {
   return capNanoUsd === null ? undefined : capNanoUsd - spentNanoUsd - reservedNanoUsd;
+}
+
+/**
+ * Whether the end of a call in flight may still leave enough of a cap. Of one that has outlived its time limit somebody
+ * still finds out what it has cost, which may be less than what is reserved.
+ */
+export function isAwaited({ untilMs }: Pick<Reservation, 'untilMs'>, nowMs: number): boolean {
+  return nowMs < untilMs + limits.recoveryMs;
 }
 
 /** Whether the last call that was refused would still be refused. */

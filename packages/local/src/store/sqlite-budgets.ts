@@ -12,6 +12,7 @@ import {
   countAccounts,
   emptyAccount,
   haveLaterCaps,
+  isAwaited,
   type Reservation,
   type Reserving,
   reservationSchema,
@@ -114,13 +115,15 @@ export class SqliteBudgets implements Budgets {
     return { kind: 'refused', account, hasOpen };
   }
 
-  /** Whether calls of an account are in flight: within their time, or of a worker that is seen at work. */
+  /** Whether calls of an account are in flight: of a worker that is seen at work, or not yet known to have ended. */
   #hasOpen(group: string, lane: string | null): boolean {
     const nowMs = this.#clock.now();
     return this.#sql.selectOwners
       .all(group, lane, lane)
       .some(
-        (row) => Number(row['until_ms']) > nowMs || this.#workers.isAtWork(String(row['owner'])),
+        (row) =>
+          isAwaited({ untilMs: Number(row['until_ms']) }, nowMs) ||
+          this.#workers.isAtWork(String(row['owner'])),
       );
   }
 
