@@ -69,12 +69,20 @@ describe('an event of a group', () => {
     ],
     [
       'a budget of a lane at its cap',
-      { kind: 'budget', level: 'cap', lane: 'lab', spentUsd: 2, capUsd: 2, command },
+      { kind: 'budget', level: 'cap', lane: 'lab', spentUsd: 2, capUsd: 2, editCount: 0, command },
       'paused: the budget of lane lab is used up ($2.00 of $2.00); raise it with: thrice resume demo',
     ],
     [
       'a budget that is nearly used up',
-      { kind: 'budget', level: 'warning', lane: '', spentUsd: 0.8, capUsd: 1, command },
+      {
+        kind: 'budget',
+        level: 'warning',
+        lane: '',
+        spentUsd: 0.8,
+        capUsd: 1,
+        editCount: 0,
+        command,
+      },
       'the budget is nearly used up ($0.8000 of $1.00)',
     ],
   ])('is told in one line: %s', (_, event, text) => {

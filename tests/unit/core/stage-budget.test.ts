@@ -2,6 +2,7 @@ import {
   type Budgets,
   dispatchTasks,
   editBudget,
+  type LoadedGroup,
   limits,
   loadGroup,
   openBudget,
@@ -50,6 +51,12 @@ function withMethods(budgets: Budgets, methods: Partial<Budgets>): Budgets {
 async function accountOf({ budgets }: FakeStage) {
   const [account] = await budgets.readAccounts('demo');
   return account;
+}
+
+async function loadDemo({ ledger }: FakeStage): Promise<LoadedGroup> {
+  const record = await ledger.readGroup('demo');
+  if (record === undefined) throw new Error('expected a group');
+  return loadGroup(record);
 }
 
 async function reserve({ budgets, clock }: FakeStage, parts: Partial<Reservation> = {}) {
@@ -207,12 +214,10 @@ describe('the tasks of a group with a budget', () => {
   it('are not sent while the budget is reached, and sent once it is raised', async () => {
     const stage = await openStage(WORST_USD - 1);
     await stage.answer(await stage.deliver());
-    const record = await stage.ledger.readGroup('demo');
-    if (record === undefined) throw new Error('expected a group');
 
     const before = await dispatch(stage);
     const edit = { budgetUsd: 10 * WORST_USD, commandLine: [], toolVersion: '0.1.0' };
-    await editBudget({ group: loadGroup(record), ...edit }, stage);
+    await editBudget({ group: await loadDemo(stage), ...edit }, stage);
     const after = await dispatch(stage);
 
     expect([before, after]).toEqual([0, 3]);
@@ -278,6 +283,29 @@ describe('the reconciler of a group with a budget', () => {
       reservedNanoUsd: WORST_USD * 1e9,
       keptCount: 1,
     });
+  });
+
+  it('tells again that a cap is used up which was raised and lowered to the same again', async () => {
+    const capUsd = WORST_USD + COST_USD / 2;
+    const stage = await openStage(capUsd, true);
+    const answer = async (id: string) => void (await stage.answer(await stage.deliver({ id })));
+    for (const id of ['q1', 'q2']) await answer(id);
+    await reconcile(stage, 2);
+
+    for (const budgetUsd of [2 * capUsd, capUsd]) {
+      const group = await loadDemo(stage);
+      await editBudget({ group, budgetUsd, commandLine: [], toolVersion: '0.1.0' }, stage);
+      // The accounts have the cap of before until its tasks are sent.
+      await reconcile(stage);
+      await dispatch(stage);
+    }
+    await answer('q3');
+    await reconcile(stage, 2);
+
+    expect(stage.webhook.told.map(({ text }) => text)).toEqual([
+      expect.stringContaining('paused: the budget is used up ($12.00 of $494.00)'),
+      expect.stringContaining('paused: the budget is used up ($12.00 of $494.00)'),
+    ]);
   });
 
   it('takes a group at its budget for paused: it repairs nothing and says so once, with the command', async () => {

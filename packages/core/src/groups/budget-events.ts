@@ -1,5 +1,5 @@
 import type { BudgetRefusal } from '../cells/call-budget.ts';
-import { type BudgetAccount, isBudgetReached, toUsd } from '../domain/budget.ts';
+import { type BudgetAccount, capToNanoUsd, isBudgetReached, toUsd } from '../domain/budget.ts';
 import type { GroupHeader } from '../domain/group.ts';
 import type { BudgetSummary } from '../results/budget-summary.ts';
 import type { GroupEvent } from './describe-event.ts';
@@ -16,8 +16,21 @@ export function budgetEvent(
     lane: account.lane ?? '',
     spentUsd: toUsd(account.spentNanoUsd),
     capUsd: toUsd(account.capNanoUsd ?? 0),
+    editCount: countEditsTo(account, header),
     command: raiseCommand(reachedCapOf({ account }), { resume, header }),
   };
+}
+
+/** Counts the edits of the plan that have set a cap to what it is: one that was raised and lowered again is another cap. */
+function countEditsTo(
+  { lane, capNanoUsd }: Pick<BudgetAccount, 'lane' | 'capNanoUsd'>,
+  { edits }: Pick<GroupHeader, 'edits'>,
+): number {
+  const name = lane === null ? 'budget_usd' : `lanes.${lane}.budget_usd`;
+  return edits
+    .flatMap(({ changes }) => changes)
+    .filter(({ key, is }) => key === name && is !== null && capToNanoUsd(Number(is)) === capNanoUsd)
+    .length;
 }
 
 /** The events that the accounts of a group show. Each has a key of its own, so that it is told once. */

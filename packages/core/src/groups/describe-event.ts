@@ -52,6 +52,8 @@ export type GroupEvent =
       readonly lane: string;
       readonly spentUsd: number;
       readonly capUsd: number;
+      /** How many edits of the plan have set this cap. */
+      readonly editCount: number;
       /** What raises it. */
       readonly command: string;
     };
@@ -125,11 +127,12 @@ function describeFailures(event: Extract<GroupEvent, { kind: 'failure' }>): Even
 }
 
 function describeBudget(event: Extract<GroupEvent, { kind: 'budget' }>): EventDescription {
-  const { level, lane, spentUsd, capUsd, command } = event;
+  const { level, lane, spentUsd, capUsd, editCount, command } = event;
   const whose = lane === '' ? 'the budget' : `the budget of lane ${lane}`;
   const spent = `${renderUsd(spentUsd)} of ${renderUsd(capUsd)}`;
   return {
-    key: ['budget', level, lane, capUsd].join('#'),
+    // A cap that is set again is told again.
+    key: ['budget', level, lane, capUsd, editCount].join('#'),
     text:
       level === 'cap'
         ? `paused: ${whose} is used up (${spent}); raise it with: ${command}`
