@@ -137,24 +137,28 @@ export class DynamoBudgets implements Budgets {
   async setCaps(group: string, caps: BudgetCaps, editCount: number): Promise<void> {
     for (let refusalCount = 0; refusalCount < MAX_REFUSALS; refusalCount += 1) {
       const item = await this.#read(group);
-      if (item === undefined) return;
-      const known = accountsIn(item);
-      if (haveLaterCaps(known, editCount)) return;
-      const capEditCount = Number(item['capEditCount']);
-      if (caps.size === 0) {
-        if (await this.#close(group, capEditCount)) return;
-        continue;
-      }
-      const isKnown = (lane: string | null) => known.some((account) => account.lane === lane);
-      const added = [...caps.keys()].filter((lane) => !isKnown(lane)).map(emptyAccount);
-      const changed = [...known, ...added].filter(
-        ({ lane, capNanoUsd }) => capNanoUsd !== (caps.get(lane) ?? null),
-      );
-      const isSame = changed.length === 0 && capEditCount === editCount;
-      const edit = { capEditCount, editCount };
-      if (isSame || (await this.#writeCaps(group, changed, caps, edit))) return;
+      if (item === undefined || haveLaterCaps(accountsIn(item), editCount)) return;
+      if (await this.#changeCaps(group, item, { caps, editCount })) return;
     }
     throw this.#contention(group);
+  }
+
+  /** Returns false if the caps have changed since the item was read. */
+  async #changeCaps(
+    group: string,
+    item: Attributes,
+    { caps, editCount }: { readonly caps: BudgetCaps; readonly editCount: number },
+  ): Promise<boolean> {
+    const capEditCount = Number(item['capEditCount']);
+    if (caps.size === 0) return await this.#close(group, capEditCount);
+    const known = accountsIn(item);
+    const isKnown = (lane: string | null) => known.some((account) => account.lane === lane);
+    const added = [...caps.keys()].filter((lane) => !isKnown(lane)).map(emptyAccount);
+    const changed = [...known, ...added].filter(
+      ({ lane, capNanoUsd }) => capNanoUsd !== (caps.get(lane) ?? null),
+    );
+    const isSame = changed.length === 0 && capEditCount === editCount;
+    return isSame || (await this.#writeCaps(group, changed, caps, { capEditCount, editCount }));
   }
 
   /** Returns false if one of the caps is not what it was, or that of another plan. */
