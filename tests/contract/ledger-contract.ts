@@ -705,6 +705,7 @@ function describeJournal(openLedger: OpenLedger): void {
           costUsd: 0.25,
           wasteUsd: 0.25,
           overheadUsd: 0,
+          unpricedCalls: 0,
           retries: 0,
           counts: { scored: 0, failed: 0 },
         },
@@ -713,8 +714,9 @@ function describeJournal(openLedger: OpenLedger): void {
 
     it('keeps every discarded call beside the one that answers the step', async () => {
       await using store = await openLedger(new FakeClock());
-      const spoiled = ['1', '2'].map((callId) =>
-        aJournalEntry({ callId, call: { discarded: 'content-filtered', costUsd: 0.5 } }),
+      const costs = [0.5, 0.25, null];
+      const spoiled = costs.map((costUsd, index) =>
+        aJournalEntry({ callId: `${index}`, call: { discarded: 'content-filtered', costUsd } }),
       );
       const answer = aJournalEntry({ callId: '3' });
 
@@ -723,10 +725,11 @@ function describeJournal(openLedger: OpenLedger): void {
       }
 
       const discarded = await discardedOf(store.other);
-      expect(discarded.length).toBe(2);
+      expect(discarded.length).toBe(3);
       expect(discarded.map(({ entry }) => entry)).toEqual(expect.arrayContaining(spoiled));
       expect((await store.ledger.readJournal(key)).get('answer')).toEqual(answer);
-      expect(await store.ledger.readTallies(key.run)).toMatchObject([{ costUsd: 1 }]);
+      const [tally] = await store.ledger.readTallies(key.run);
+      expect(tally).toMatchObject({ costUsd: 0.75, wasteUsd: 0.75, unpricedCalls: 1 });
     });
 
     it('records a call once, however often it is committed', async () => {
@@ -1081,6 +1084,7 @@ function describeGenerations(openLedger: OpenLedger): void {
           costUsd: 0.5,
           wasteUsd: 0,
           overheadUsd: 0,
+          unpricedCalls: 0,
           retries: 1,
         },
       ]);
@@ -1170,7 +1174,7 @@ function describeReading(openLedger: OpenLedger): void {
         }),
         aCellResult({ score: 0.5, attempts: 3, costUsd: 0.25 }),
         aCellResult({ outcome: 'unparsed', score: 0, answer: null, reason: 'no-answer' }),
-        aFailedResult({ attempts: 5 }),
+        aFailedResult({ attempts: 7, calls: [aCall({ costUsd: 0.25 }), aCall({ costUsd: null })] }),
         aFailedResult({ outcome: 'ungraded' }),
       ];
       for (const [index, result] of results.entries()) {
@@ -1190,9 +1194,10 @@ function describeReading(openLedger: OpenLedger): void {
           config: 'direct',
           counts: { scored: 2, unparsed: 1, ungraded: 1, failed: 1 },
           correct: 1,
-          costUsd: 0.75,
+          costUsd: 1,
           wasteUsd: 0,
           overheadUsd: 0.125,
+          unpricedCalls: 1,
           retries: 6,
         },
         {
@@ -1203,6 +1208,7 @@ function describeReading(openLedger: OpenLedger): void {
           costUsd: 0,
           wasteUsd: 0,
           overheadUsd: 0,
+          unpricedCalls: 0,
           retries: 0,
         },
       ]);
@@ -1219,6 +1225,7 @@ function describeTallyRepair(openLedger: OpenLedger): void {
       costUsd: 0.75,
       wasteUsd: 0.25,
       overheadUsd: 0.125,
+      unpricedCalls: 0,
       retries: 4,
     });
 

@@ -63,6 +63,7 @@ export function aRecordedAnswer(parts: Partial<RecordedAnswer> = {}): RecordedAn
 
 /** A correct answer on the first attempt. */
 export function aCellResult(parts: Partial<CellResult> = {}): CellResult {
+  const { costUsd = null } = parts;
   return {
     outcome: 'scored',
     score: 1,
@@ -72,11 +73,11 @@ export function aCellResult(parts: Partial<CellResult> = {}): CellResult {
     grading: 1,
     error: null,
     attempts: 1,
-    costUsd: null,
+    costUsd,
     latencyMs: 20,
     startedAt: instant,
     finishedAt: instant,
-    calls: [],
+    calls: costUsd === null ? [] : [aCall({ costUsd })],
     ...parts,
   };
 }
@@ -119,6 +120,7 @@ export function aTally(parts: Partial<Tally> = {}): Tally {
     costUsd: 0,
     wasteUsd: 0,
     overheadUsd: 0,
+    unpricedCalls: 0,
     retries: 0,
     ...parts,
   };

@@ -377,17 +377,16 @@ export class FakeLedger implements Ledger, CallConditions, GroupRecords {
     const done = [...this.#cells.values()].flatMap(({ record }) =>
       record.result === undefined || record.key.run !== run ? [] : [record],
     );
-    const discarded = [...this.#discarded.values()].filter(
-      ({ key, entry }) => key.run === run && entry.call.costUsd !== null,
-    );
+    const discarded = [...this.#discarded.values()].filter(({ key }) => key.run === run);
     const configs = new Set([...done, ...discarded].map(({ key }) => key.config));
     return [...configs].map((config) => {
       const results = done.flatMap(({ key, result }) =>
         key.config === config && result !== undefined ? [result] : [],
       );
-      const wasteUsd = discarded
-        .filter(({ key }) => key.config === config)
-        .reduce((sum, { entry }) => sum + (entry.call.costUsd ?? 0), 0);
+      const waste = spendOf(
+        discarded.filter(({ key }) => key.config === config).map(({ entry }) => entry.call),
+      );
+      const spend = spendOf(results.flatMap(({ calls }) => calls));
       const count = (outcome: string) =>
         results.filter((result) => result.outcome === outcome).length;
       return {
@@ -400,9 +399,10 @@ export class FakeLedger implements Ledger, CallConditions, GroupRecords {
           failed: count('failed'),
         },
         correct: results.filter(({ score }) => score === 1).length,
-        costUsd: results.reduce((sum, result) => sum + spendOf(result).costUsd, wasteUsd),
-        wasteUsd,
-        overheadUsd: results.reduce((sum, result) => sum + spendOf(result).overheadUsd, 0),
+        costUsd: spend.costUsd + waste.costUsd,
+        wasteUsd: waste.costUsd,
+        overheadUsd: spend.overheadUsd,
+        unpricedCalls: spend.unpricedCalls + waste.unpricedCalls,
         retries: results.reduce((sum, result) => sum + countRetries(result), 0),
       };
     });
@@ -455,6 +455,7 @@ function addTallies(left: Tally, right: Tally, sign: 1 | -1): Tally {
     costUsd: left.costUsd + sign * right.costUsd,
     wasteUsd: left.wasteUsd + sign * right.wasteUsd,
     overheadUsd: left.overheadUsd + sign * right.overheadUsd,
+    unpricedCalls: left.unpricedCalls + sign * right.unpricedCalls,
     retries: left.retries + sign * right.retries,
   };
 }

@@ -204,7 +204,7 @@ export {
   resultRequestSchema,
 } from './domain/group-request.ts';
 export { haltingBreakers } from './domain/halting-breakers.ts';
-export { sumKnown } from './domain/known-sum.ts';
+export { sumKnown, totalKnown } from './domain/known-sum.ts';
 export {
   HOLDER_AGE_MS,
   type LaneLimit,

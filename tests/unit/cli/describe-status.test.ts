@@ -1,4 +1,4 @@
-import type { GroupState } from '@thrice/core';
+import type { GroupState, Tally } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
 import { describeStatus } from '../../../packages/cli/src/engine/describe-status.ts';
 import type { Activity, Engine, GroupCounts } from '../../../packages/cli/src/engine/engine.ts';
@@ -15,6 +15,8 @@ async function statusOf(
     readonly isPlanned?: boolean;
     readonly openKeys?: readonly string[];
     readonly activity?: Partial<Activity>;
+    /** Stored in place of those of the three cells. */
+    readonly tallies?: readonly Tally[];
   } = {},
 ) {
   const stage = new FakeStage();
@@ -34,6 +36,7 @@ async function statusOf(
       ...{ costUsd: 0.25, wasteUsd: 0.25 },
     }),
   );
+  for (const tally of init.tallies ?? []) stage.ledger.setTally(tally);
   for (const breakerKey of init.openKeys ?? []) {
     await stage.ledger.openBreaker(anOpenBreaker({ breakerKey }));
   }
@@ -67,6 +70,21 @@ async function statusOf(
 }
 
 describe('the status of a group', () => {
+  it('has at least the known costs where calls have none, and no cost where none is known', async () => {
+    const { status } = await statusOf({
+      tallies: [
+        aTally({ run: 'demo-r1', config: 'a', costUsd: 0.5, unpricedCalls: 2 }),
+        aTally({ run: 'demo-r2', config: 'a', costUsd: 0.25, unpricedCalls: 1 }),
+        aTally({ run: 'demo-r1', config: 'b', costUsd: 0, unpricedCalls: 1 }),
+      ],
+    });
+
+    expect(status.configs).toMatchObject([
+      { config: 'a', costUsd: 0.75, unpricedCalls: 3 },
+      { config: 'b', costUsd: null, unpricedCalls: 1 },
+    ]);
+  });
+
   it('adds the tallies of all runs up; a config without a price has an unknown cost', async () => {
     const { status } = await statusOf();
 
@@ -84,6 +102,7 @@ describe('the status of a group', () => {
         costUsd: 0.75,
         wasteUsd: 0.25,
         overheadUsd: 0,
+        unpricedCalls: 0,
         retries: 2,
       },
       {
@@ -98,6 +117,7 @@ describe('the status of a group', () => {
         costUsd: null,
         wasteUsd: null,
         overheadUsd: null,
+        unpricedCalls: 0,
         retries: 0,
       },
     ]);

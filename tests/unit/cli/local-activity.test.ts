@@ -18,6 +18,7 @@ const config: ConfigStatus = {
   costUsd: null,
   wasteUsd: null,
   overheadUsd: null,
+  unpricedCalls: 0,
   retries: 0,
 };
 

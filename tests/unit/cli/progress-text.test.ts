@@ -18,6 +18,7 @@ const config: ConfigStatus = {
   costUsd: 0.5,
   wasteUsd: null,
   overheadUsd: null,
+  unpricedCalls: 0,
   retries: 1,
 };
 const figures: ProgressFigures = {
@@ -34,6 +35,14 @@ describe('a line of progress', () => {
     expect(renderProgressLine(figures)).toBe(
       '9/300 cells, 2.0/s, ETA 2m 26s, $0.5000 spent, 1 retry, 0 failed',
     );
+  });
+
+  it('has a lower bound of the cost while calls have no known one', () => {
+    const [first = config] = figures.configs;
+
+    const line = renderProgressLine({ ...figures, configs: [{ ...first, unpricedCalls: 1 }] });
+
+    expect(line).toContain(', >= $0.5000 spent, ');
   });
 
   it('has no end before the longest wait, which it names', () => {

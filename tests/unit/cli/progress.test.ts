@@ -25,6 +25,7 @@ function aConfigStatus(parts: Partial<ConfigStatus> = {}): ConfigStatus {
     costUsd: 0,
     wasteUsd: null,
     overheadUsd: null,
+    unpricedCalls: 0,
     retries: 0,
     ...parts,
   };

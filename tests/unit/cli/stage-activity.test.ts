@@ -18,6 +18,7 @@ function aConfig(config: string, notAttempted: number): ConfigStatus {
     costUsd: null,
     wasteUsd: null,
     overheadUsd: null,
+    unpricedCalls: 0,
     retries: 0,
   };
 }

@@ -28,6 +28,7 @@ const status: GroupStatus = {
       costUsd: null,
       wasteUsd: null,
       overheadUsd: null,
+      unpricedCalls: 0,
       retries: 5,
     },
   ],
@@ -116,6 +117,19 @@ describe('a status', () => {
 
     expect(lines[2]).toMatch(/ spent +waste$/);
     expect(lines.find((line) => line.includes('$1.5000'))).toMatch(/\$1\.5000 +\$0\.2500$/);
+  });
+
+  it('shows what is known of the cost as a bound, with the calls that have none', () => {
+    const [first] = status.configs;
+    if (first === undefined) throw new Error('expected a config');
+
+    const of = (parts: Partial<typeof first>) =>
+      renderStatus({ ...status, configs: [{ ...first, ...parts }] }).split('\n');
+
+    expect(of({ costUsd: 1.5, unpricedCalls: 3 })[2]).toMatch(/ spent +unpriced$/);
+    expect(of({ costUsd: 1.5, unpricedCalls: 3 })[3]).toMatch(/ >= \$1\.5000 +3$/);
+    expect(of({ costUsd: null, unpricedCalls: 3 })[3]).not.toContain('>=');
+    expect(of({ costUsd: 1.5 })[2]).toMatch(/ spent$/);
   });
 
   it('shows no rate while results are written', () => {

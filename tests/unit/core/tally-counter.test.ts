@@ -33,7 +33,7 @@ describe('a recounted tally', () => {
 
     const nothing = { scored: 0, unparsed: 0, ungraded: 0, failed: 0 };
     expect(counter.tallies()).toEqual([
-      aTally(),
+      aTally({ unpricedCalls: 1 }),
       aTally({ config: 'other', counts: nothing, correct: 0 }),
       aTally({ run: 'demo-r2', correct: 0, retries: 2, costUsd: 0.25 }),
     ]);
@@ -46,7 +46,8 @@ describe('a recounted tally', () => {
     counter.add(aCellRow({ calls: [aCall({ costUsd: 1 }), waste(0.5), waste(null)] }));
     counter.add(aRowWithoutScore('not-attempted', { id: 'q2', calls: [waste(0.25)] }));
 
-    expect(counter.tallies()).toMatchObject([{ costUsd: 1.75, wasteUsd: 0.75, overheadUsd: 0 }]);
+    const spent = { costUsd: 1.75, wasteUsd: 0.75, overheadUsd: 0, unpricedCalls: 1 };
+    expect(counter.tallies()).toMatchObject([spent]);
   });
 
   it('has the cost of calls that judge apart', () => {
@@ -63,7 +64,7 @@ describe('a recounted tally', () => {
       step: fc.constantFrom('answer', 'judge', 'probe-1'),
       discarded: fc.constantFrom(null, 'duplicate' as const),
       // Sums of these costs are exact in any order.
-      costUsd: fc.constantFrom(0, 0.25, 0.5, 3),
+      costUsd: fc.constantFrom(null, 0, 0.25, 0.5, 3),
     });
     const callLists = fc.array(fc.array(aPaidCall, { maxLength: 4 }), { minLength: 1 });
     fc.assert(
@@ -76,10 +77,11 @@ describe('a recounted tally', () => {
           replicate.add(row);
         }
 
-        const { knownSpendUsd, wasteUsd, overheadUsd } = replicate.summarize(0);
-        expect(counter.tallies()).toMatchObject([
-          { costUsd: knownSpendUsd, wasteUsd, overheadUsd },
-        ]);
+        const { knownSpendUsd: costUsd, unpricedCalls, ...parts } = replicate.summarize(0);
+        const [tally] = counter.tallies();
+        expect(tally).toMatchObject({ costUsd, unpricedCalls });
+        if (parts.wasteUsd !== null) expect(tally?.wasteUsd).toBe(parts.wasteUsd);
+        if (parts.overheadUsd !== null) expect(tally?.overheadUsd).toBe(parts.overheadUsd);
       }),
       { numRuns: 60 },
     );
@@ -96,8 +98,8 @@ describe('a recounted tally', () => {
     counter.add(aCellRow({ run: 'a', config: 'b c' }));
 
     expect(counter.tallies()).toEqual([
-      aTally({ run: 'a b', config: 'c' }),
-      aTally({ run: 'a', config: 'b c' }),
+      aTally({ run: 'a b', config: 'c', unpricedCalls: 1 }),
+      aTally({ run: 'a', config: 'b c', unpricedCalls: 1 }),
     ]);
   });
 

@@ -331,7 +331,8 @@ export class DynamoLedger implements Ledger, CallConditions {
     const item = { schemaVersion: SCHEMA_VERSION, id: key.id, ...payload };
     if (!(await this.#table.put(discardedItemKey(key, entry), item, 'absent'))) return;
     const { costUsd } = entry.call;
-    if (costUsd !== null) await this.#tallies.add(key, { costUsd, wasteUsd: costUsd });
+    const change = costUsd === null ? { unpricedCalls: 1 } : { costUsd, wasteUsd: costUsd };
+    await this.#tallies.add(key, change);
   }
 
   async *listDiscardedCalls(

@@ -31,7 +31,7 @@ export class TallyItems {
   /** Counts the result of a cell, or takes it back. */
   async count(key: CellKey, result: CellResult, sign: 1 | -1): Promise<Tally | undefined> {
     const count = (outcome: string) => (result.outcome === outcome ? sign : 0);
-    const { costUsd, overheadUsd } = spendOf(result);
+    const { costUsd, overheadUsd, unpricedCalls } = spendOf(result.calls);
     return await this.add(key, {
       scored: count('scored'),
       unparsed: count('unparsed'),
@@ -41,6 +41,7 @@ export class TallyItems {
       costUsd: sign * costUsd,
       retries: sign * countRetries(result),
       overheadUsd: sign * overheadUsd,
+      unpricedCalls: sign * unpricedCalls,
     });
   }
 
@@ -65,6 +66,7 @@ export class TallyItems {
       retries: 0,
       wasteUsd: 0,
       overheadUsd: 0,
+      unpricedCalls: 0,
       ...change,
       changeCount: 1,
     };
@@ -113,8 +115,7 @@ export class TallyItems {
   }
 }
 
-function toTally({ scored, unparsed, ungraded, failed, ...item }: TallyItem): Tally {
-  const { run, config, correct, costUsd, wasteUsd, overheadUsd, retries } = item;
-  const counts = { scored, unparsed, ungraded, failed };
-  return { run, config, counts, correct, costUsd, wasteUsd, overheadUsd, retries };
+function toTally(item: TallyItem): Tally {
+  const { schemaVersion: _, changeCount: __, scored, unparsed, ungraded, failed, ...sums } = item;
+  return { ...sums, counts: { scored, unparsed, ungraded, failed } };
 }

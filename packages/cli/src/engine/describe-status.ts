@@ -87,10 +87,13 @@ export async function countConfigs(
   return header.configs.map(({ config, cells }) => {
     const tallies = byRun.flat().filter((tally) => tally.config === config);
     const status = describeConfig(config, cells * header.runs.length, tallies);
-    const isPriced =
-      header.imported === undefined &&
-      modelsOfConfig(header, config).every((model) => priced.has(model));
-    return isPriced ? status : { ...status, costUsd: null, wasteUsd: null, overheadUsd: null };
+    const { costUsd, unpricedCalls } = status;
+    const isPriced = modelsOfConfig(header, config).every((model) => priced.has(model));
+    // Nothing spent is known where nothing was called, not where no call has a known cost.
+    const isKnown = (costUsd ?? 0) > 0 || (isPriced && unpricedCalls === 0);
+    return isKnown && header.imported === undefined
+      ? status
+      : { ...status, costUsd: null, wasteUsd: null, overheadUsd: null };
   });
 }
 
@@ -109,6 +112,7 @@ function describeConfig(config: string, cells: number, tallies: readonly Tally[]
     notAttempted: cells - sum(Object.values(counts)),
     correct: total((tally) => tally.correct),
     costUsd: total((tally) => tally.costUsd),
+    unpricedCalls: total((tally) => tally.unpricedCalls),
     wasteUsd: total((tally) => tally.wasteUsd),
     overheadUsd: total((tally) => tally.overheadUsd),
     retries: total((tally) => tally.retries),

@@ -10,8 +10,10 @@ export interface ConfigStatus {
   readonly failed: number;
   readonly notAttempted: number;
   readonly correct: number;
-  /** Sum of the known costs, USD; null without a price. */
+  /** Sum of the known costs, USD; null without any. Where calls have none, the cost is at least so much. */
   readonly costUsd: number | null;
+  /** Calls without a known cost. */
+  readonly unpricedCalls: number;
   /** What of it is the cost of discarded calls, and of those that judge or probe. */
   readonly wasteUsd: number | null;
   readonly overheadUsd: number | null;
@@ -102,4 +104,9 @@ export interface GroupStatus {
 /** Whether every cell of a config has a score. */
 export function areAllScored({ cells, scored, unparsed }: ConfigStatus): boolean {
   return scored + unparsed === cells;
+}
+
+/** The cost of a config, USD; null unless that of all its calls is known. */
+export function costOf({ costUsd, unpricedCalls }: ConfigStatus): number | null {
+  return unpricedCalls > 0 ? null : costUsd;
 }

@@ -10,10 +10,12 @@ import {
   recordEvent,
   sendNotification,
   toThriceError,
+  totalKnown,
   type Webhook,
 } from '@thrice/core';
 import type { Ending, LocalEngine, WorkEvent } from '@thrice/local';
 import { countConfigs } from '../engine/describe-status.ts';
+import { costOf } from '../engine/group-status.ts';
 import { sum } from '../engine/sum.ts';
 
 /** How often one process tries to send a notification, and how long it waits after the first failure, ms. */
@@ -123,8 +125,6 @@ export class Notifier {
   async #tellEnd(): Promise<void> {
     const configs = await countConfigs(this.#init.header, this.#init.engine);
     const total = (pick: (config: (typeof configs)[number]) => number) => sum(configs.map(pick));
-    const costs = configs.flatMap(({ cells, costUsd }) => (cells === 0 ? [] : [costUsd]));
-    const known = costs.filter((cost) => cost !== null);
     await this.#tell({
       kind: 'end',
       cells: this.#cells,
@@ -132,7 +132,7 @@ export class Notifier {
       unparsed: total(({ unparsed }) => unparsed),
       ungraded: total(({ ungraded }) => ungraded),
       failed: total(({ failed }) => failed),
-      costUsd: known.length === costs.length ? sum(known) : null,
+      costUsd: totalKnown(configs.filter(({ cells }) => cells > 0).map(costOf)),
       command: this.#command('rerun', ' --failed'),
     });
   }

@@ -123,10 +123,11 @@ function describeWaits(figures: ProgressFigures): readonly string[] {
   return figures.waits.map((wait) => plainText(describeWait(wait)));
 }
 
-/** Describes the known spend, the waste included, which tables show apart; configs without a price make it a lower bound. */
+/** Describes the known spend, the waste included, which tables show apart; calls without a price make it a lower bound. */
 function describeSpend(configs: readonly ConfigStatus[]): string {
   const known = configs.flatMap(({ costUsd }) => (costUsd === null ? [] : [costUsd]));
   const spent = sumKnown(known);
   if (spent === null) return 'spend unknown';
-  return `${known.length < configs.length ? '>= ' : ''}${formatDollars(spent)} spent`;
+  const isLowerBound = configs.some((each) => each.costUsd === null || each.unpricedCalls > 0);
+  return `${isLowerBound ? '>= ' : ''}${formatDollars(spent)} spent`;
 }

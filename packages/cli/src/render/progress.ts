@@ -7,7 +7,7 @@ import type {
   OpenBreaker,
   WorkerEvent,
 } from '@thrice/core';
-import { countOf, describeWarning } from '@thrice/core';
+import { countOf, describeWarning, spendOf } from '@thrice/core';
 import type { WorkEvent } from '@thrice/local';
 import { countConfigs } from '../engine/describe-status.ts';
 import type { ConfigStatus } from '../engine/group-status.ts';
@@ -177,7 +177,9 @@ export class Progress {
     if (config === undefined || result.outcome === 'not-attempted') return;
     config[result.outcome] += 1;
     config.notAttempted -= 1;
-    if (config.costUsd !== null) config.costUsd += result.costUsd ?? 0;
+    const { costUsd, unpricedCalls } = spendOf(result.calls);
+    if (config.costUsd !== null) config.costUsd += costUsd;
+    config.unpricedCalls += unpricedCalls;
     if (result.score === 1) config.correct += 1;
   }
 

@@ -56,6 +56,7 @@ function renderConfigs(configs: readonly ConfigStatus[], width: number | undefin
   const parts = (['waste', 'overhead'] as const).filter((name) =>
     configs.some((config) => (config[`${name}Usd`] ?? 0) > 0),
   );
+  const hasUnpriced = configs.some(({ unpricedCalls }) => unpricedCalls > 0);
   const barChars = width !== undefined && width < NARROW_COLUMNS - 1 ? NARROW_BAR_CHARS : BAR_CHARS;
   const rows = configs.map((config) => {
     const done = config.cells - config.notAttempted;
@@ -64,11 +65,19 @@ function renderConfigs(configs: readonly ConfigStatus[], width: number | undefin
       progressBar(done, config.cells, barChars),
       `${done}/${config.cells}`,
       ...counts.map((name) => String(config[name])),
-      formatDollars(config.costUsd),
+      describeSpent(config),
       ...parts.map((name) => formatDollars(config[`${name}Usd`])),
+      ...(hasUnpriced ? [String(config.unpricedCalls)] : []),
     ];
   });
-  return renderTable(['config', '', 'done', ...counts, 'spent', ...parts], rows, 'text', width);
+  const titles = ['config', '', 'done', ...counts, 'spent', ...parts];
+  return renderTable([...titles, ...(hasUnpriced ? ['unpriced'] : [])], rows, 'text', width);
+}
+
+/** What a config has spent: at least what is known, where calls have no known cost. */
+function describeSpent({ costUsd, unpricedCalls }: ConfigStatus): string {
+  const isLowerBound = costUsd !== null && unpricedCalls > 0;
+  return `${isLowerBound ? '>= ' : ''}${formatDollars(costUsd)}`;
 }
 
 /** What the vendor works on, which whoever works on the group reads: `, 5000 calls in 3 batches since TIME`. */

@@ -15,7 +15,7 @@ import {
 } from '@thrice/core';
 import { describeStatus } from '../engine/describe-status.ts';
 import type { Engine } from '../engine/engine.ts';
-import type { GroupStatus } from '../engine/group-status.ts';
+import { costOf, type GroupStatus } from '../engine/group-status.ts';
 import { sum } from '../engine/sum.ts';
 import { readCodeDigest } from '../shell/code-digest.ts';
 import { toolVersion } from '../shell/tool-version.ts';
@@ -208,7 +208,7 @@ async function readActiveGroups(engine: OverviewEngine): Promise<readonly StageG
       cells,
       done,
       failed: sum(configs.map(({ failed }) => failed)),
-      costUsd: sumKnown(configs.map(({ costUsd }) => costUsd)),
+      costUsd: sumKnown(configs.map(costOf)),
     }));
 }
 

@@ -219,16 +219,22 @@ export function purposeOf({ step, discarded }: Pick<Call, 'step' | 'discarded'>)
   return /^(?:judge|probe)(?:-|$)/.test(step) ? 'overhead' : 'answer';
 }
 
-/** What the calls of a result add to a tally, USD: nothing where the cost of one of them is unknown. */
-export function spendOf({
-  calls,
-  costUsd,
-}: {
-  readonly calls: readonly Call[];
-  readonly costUsd: number | null;
-}): { readonly costUsd: number; readonly overheadUsd: number } {
-  if (costUsd === null) return { costUsd: 0, overheadUsd: 0 };
-  return { costUsd, overheadUsd: costsOf(calls).overheadUsd ?? 0 };
+/** What the calls of a result add to a tally: what is known of their cost, USD, and how many have no known cost. */
+export function spendOf(calls: readonly Call[]): {
+  readonly costUsd: number;
+  readonly overheadUsd: number;
+  readonly unpricedCalls: number;
+} {
+  const overhead = calls.filter((call) => purposeOf(call) === 'overhead');
+  return {
+    costUsd: knownCost(calls),
+    overheadUsd: knownCost(overhead),
+    unpricedCalls: calls.filter(({ costUsd }) => costUsd === null).length,
+  };
+}
+
+function knownCost(calls: readonly Call[]): number {
+  return calls.reduce((sum, { costUsd }) => sum + (costUsd ?? 0), 0);
 }
 
 /** The cost of a row's calls by their purpose, USD; null if that of any of them is unknown. */

@@ -19,12 +19,14 @@ export const tallySchema = z.strictObject({
     .readonly(),
   /** Cells with score 1. */
   correct: z.number(),
-  /** Sum of the costs of the results, where that is known, and of the discarded calls, USD. */
+  /** What is known of the cost of the calls, those of the results and the discarded ones, USD: at least so much. */
   costUsd: z.number(),
   /** What of it is the cost of discarded calls. */
   wasteUsd: z.number(),
   /** What of it is the cost of calls that judge or probe. */
   overheadUsd: z.number(),
+  /** How many of these calls have no known cost. */
+  unpricedCalls: z.number(),
   /** Attempts beyond the first of each cell. */
   retries: z.number(),
 });

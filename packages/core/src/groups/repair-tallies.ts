@@ -61,7 +61,15 @@ function isSameTally(left: Tally | undefined, right: Tally | undefined): boolean
 }
 
 function integersOf(tally: Tally | undefined): readonly number[] {
-  if (tally === undefined) return [0, 0, 0, 0, 0, 0];
-  const { counts, correct, retries } = tally;
-  return [counts.scored, counts.unparsed, counts.ungraded, counts.failed, correct, retries];
+  if (tally === undefined) return [0, 0, 0, 0, 0, 0, 0];
+  const { counts, correct, unpricedCalls, retries } = tally;
+  return [
+    counts.scored,
+    counts.unparsed,
+    counts.ungraded,
+    counts.failed,
+    correct,
+    unpricedCalls,
+    retries,
+  ];
 }

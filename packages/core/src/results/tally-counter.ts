@@ -1,4 +1,4 @@
-import { isAnswer, spendOf, totalCost } from '../domain/call.ts';
+import { isAnswer, spendOf } from '../domain/call.ts';
 import { type CellRow, countRetries } from '../domain/cell.ts';
 import type { Tally } from '../domain/tally.ts';
 
@@ -22,17 +22,18 @@ export class TallyCounter {
     const tally = this.#tallyOf(run, config);
     for (const call of calls) {
       if (isAnswer(call)) continue;
-      tally.costUsd += call.costUsd ?? 0;
-      tally.wasteUsd += call.costUsd ?? 0;
+      const { costUsd, unpricedCalls } = spendOf([call]);
+      tally.costUsd += costUsd;
+      tally.wasteUsd += costUsd;
+      tally.unpricedCalls += unpricedCalls;
     }
     if (outcome === 'not-attempted') return;
     tally.counts[outcome] += 1;
     if (score === 1) tally.correct += 1;
-    // As ledgers count it: not at all where a part is unknown.
-    const answers = calls.filter(isAnswer);
-    const spend = spendOf({ calls: answers, costUsd: totalCost(answers) });
-    tally.costUsd += spend.costUsd;
-    tally.overheadUsd += spend.overheadUsd;
+    const { costUsd, overheadUsd, unpricedCalls } = spendOf(calls.filter(isAnswer));
+    tally.costUsd += costUsd;
+    tally.overheadUsd += overheadUsd;
+    tally.unpricedCalls += unpricedCalls;
     tally.retries += countRetries(row);
   }
 
@@ -58,6 +59,7 @@ function emptyTally(run: string, config: string): MutableTally {
     costUsd: 0,
     wasteUsd: 0,
     overheadUsd: 0,
+    unpricedCalls: 0,
     retries: 0,
   };
 }

@@ -70,6 +70,7 @@ const tallyRowSchema = z.object({
   retries: z.number(),
   waste_usd: z.number(),
   overhead_usd: z.number(),
+  unpriced_calls: z.number(),
 });
 
 /**
@@ -328,7 +329,7 @@ export class SqliteLedger implements Ledger {
 
   #addToTally(key: CellKey, result: CellResult, sign: 1 | -1): void {
     const count = (outcome: string) => (result.outcome === outcome ? sign : 0);
-    const { costUsd, overheadUsd } = spendOf(result);
+    const { costUsd, overheadUsd, unpricedCalls } = spendOf(result.calls);
     this.#sql.addToTally.run(
       key.run,
       key.config,
@@ -341,13 +342,15 @@ export class SqliteLedger implements Ledger {
       sign * countRetries(result),
       0,
       sign * overheadUsd,
+      sign * unpricedCalls,
     );
   }
 
   /** Adds the cost of a discarded call to the tally. */
   #addCost({ run, config }: CellKey, costUsd: number | null): void {
-    if (costUsd !== null)
-      this.#sql.addToTally.run(run, config, 0, 0, 0, 0, 0, costUsd, 0, costUsd, 0);
+    const known = costUsd ?? 0;
+    const unpriced = costUsd === null ? 1 : 0;
+    this.#sql.addToTally.run(run, config, 0, 0, 0, 0, 0, known, 0, known, 0, unpriced);
   }
 
   async readCells(
@@ -380,10 +383,10 @@ export class SqliteLedger implements Ledger {
       const stored = tallies.find((entry) => entry.config === config);
       if (isDeepStrictEqual(stored, tally)) return true;
       if (!isDeepStrictEqual(stored, existing)) return false;
-      const { counts, correct, costUsd, retries, wasteUsd, overheadUsd } = tally;
+      const { counts, correct, costUsd, retries, wasteUsd, overheadUsd, unpricedCalls } = tally;
       const { scored, unparsed, ungraded, failed } = counts;
       const numbers = [scored, unparsed, ungraded, failed, correct, costUsd, retries];
-      this.#sql.replaceTally.run(run, config, ...numbers, wasteUsd, overheadUsd);
+      this.#sql.replaceTally.run(run, config, ...numbers, wasteUsd, overheadUsd, unpricedCalls);
       return true;
     });
   }
@@ -454,13 +457,14 @@ const STATEMENTS = {
   selectSubmission: `SELECT submission FROM submissions WHERE ${THIS_CELL} AND step = ?`,
   upsertSubmission: `INSERT INTO submissions VALUES (?, ?, ?, ?, ?)
     ON CONFLICT DO UPDATE SET submission = excluded.submission`,
-  addToTally: `INSERT INTO tallies VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET
+  addToTally: `INSERT INTO tallies VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET
     scored = scored + excluded.scored, unparsed = unparsed + excluded.unparsed,
     ungraded = ungraded + excluded.ungraded, failed = failed + excluded.failed,
     correct = correct + excluded.correct, cost_usd = cost_usd + excluded.cost_usd,
     retries = retries + excluded.retries, waste_usd = waste_usd + excluded.waste_usd,
-    overhead_usd = overhead_usd + excluded.overhead_usd`,
-  replaceTally: 'INSERT OR REPLACE INTO tallies VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+    overhead_usd = overhead_usd + excluded.overhead_usd,
+    unpriced_calls = unpriced_calls + excluded.unpriced_calls`,
+  replaceTally: 'INSERT OR REPLACE INTO tallies VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
   selectTallies: 'SELECT * FROM tallies WHERE run = ?',
   upsertBreaker: `INSERT INTO open_breakers VALUES (?, ?)
     ON CONFLICT DO UPDATE SET breaker = excluded.breaker`,
@@ -480,8 +484,9 @@ function parseSubmission(row: Readonly<Record<string, unknown>>): Submission {
 function parseTally(row: unknown): Tally {
   const { scored, unparsed, ungraded, failed, ...rest } = tallyRowSchema.parse(row);
   const { cost_usd: costUsd, waste_usd: wasteUsd, overhead_usd: overheadUsd, ...others } = rest;
+  const { unpriced_calls: unpricedCalls, ...named } = others;
   const counts = { scored, unparsed, ungraded, failed };
-  return { ...others, counts, costUsd, wasteUsd, overheadUsd };
+  return { ...named, counts, costUsd, wasteUsd, overheadUsd, unpricedCalls };
 }
 
 function parseGroup(row: unknown): GroupRecord {

@@ -128,6 +128,7 @@ CREATE TABLE tallies (
   retries INTEGER NOT NULL DEFAULT 0,
   waste_usd REAL NOT NULL DEFAULT 0,
   overhead_usd REAL NOT NULL DEFAULT 0,
+  unpriced_calls INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (run, config)
 ) STRICT, WITHOUT ROWID;
 
