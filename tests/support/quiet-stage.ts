@@ -13,6 +13,7 @@ import type { DynamoEmulator } from './aws-emulators.ts';
 import { batchTools } from './batch-tools.ts';
 import { openLedger } from './dynamo-ledgers.ts';
 import { FakeActiveGroups } from './fake-active-groups.ts';
+import { FakeBatches } from './fake-batches.ts';
 import { FakeGroupRequests } from './fake-group-requests.ts';
 import { FakeNotifications, FakeWebhook } from './fake-notifications.ts';
 import { createTestDigest } from './fake-source-reader.ts';
@@ -29,6 +30,7 @@ export interface QuietStage extends AsyncDisposable {
   readonly ledger: Ledger;
   readonly pool: CallPool;
   readonly batching: BatchTools;
+  readonly batches: FakeBatches;
   readonly budgets: Budgets;
   readonly blobs: BlobStore & BlobRemover;
   readonly activeGroups: FakeActiveGroups;
@@ -66,6 +68,7 @@ export async function openQuietStage(
     ledger,
     pool,
     batching: batchTools(),
+    batches: new FakeBatches(),
     budgets,
     blobs,
     activeGroups: new FakeActiveGroups(),

@@ -34,7 +34,7 @@ class Killer {
   }
 
   async serve(huge: HugeGroup, queueName: 'tasks' | 'results'): Promise<void> {
-    const { clock, budgets, activeGroups, requests, stretches, patterns } = huge.stage;
+    const { clock, budgets, batches, activeGroups, requests, stretches, patterns } = huge.stage;
     const steps = new Steps(this.#drawFault(), () => new Error('killed'));
     const { write, concat } = steps.watch('blobs', huge.blobs);
     const stores = {
@@ -43,6 +43,7 @@ class Killer {
       clock,
       patterns,
       budgets,
+      batches,
       ledger: huge.ledger,
       pool: huge.stage.pool,
       blobs: { ...huge.blobs, write, concat },

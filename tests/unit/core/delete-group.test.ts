@@ -204,9 +204,9 @@ describe('deleting a group', () => {
         return record;
       };
 
-      const { notifications, flag } = stage;
+      const { notifications, flag, budgets, batches } = stage;
       const own = { ledger, clock, blobs, activeGroups, requests, stretches, patterns };
-      const finalizeStores = { ...own, notifications, flag };
+      const finalizeStores = { ...own, notifications, flag, budgets, batches };
       const finalization = finalizeStretch({ group: 'demo' }, stretchOptions(), finalizeStores);
 
       await expect(finalization).rejects.toMatchObject({ code: 'lease-lost' });

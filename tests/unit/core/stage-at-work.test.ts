@@ -275,10 +275,11 @@ class StageAtWork {
   #activeGroupStores(steps: Steps) {
     const { ledger, blobs, queue, activeGroups, stretches, requests, clock, patterns } =
       this.#stage;
-    const { notifications, webhook, flag, batching, budgets, pool } = this.#stage;
+    const { notifications, webhook, flag, batching, batches, budgets, pool } = this.#stage;
     return {
       batching,
       budgets: steps.watch('budgets', budgets),
+      batches,
       notifications: steps.watch('notifications', notifications),
       webhook: steps.watch('webhook', webhook),
       flag,

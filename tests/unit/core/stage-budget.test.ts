@@ -2,6 +2,7 @@ import {
   type Budgets,
   dispatchTasks,
   editBudget,
+  finalizeStretch,
   type LoadedGroup,
   limits,
   loadGroup,
@@ -155,6 +156,21 @@ describe('a cell of a group with a budget in a stage', () => {
       spentNanoUsd: COST_USD * 1e9,
       reservedNanoUsd: 0,
     });
+  });
+
+  it('has its cost counted exactly when its group is complete, which leaves the reconciler then', async () => {
+    const stage = await openStage(10 * WORST_USD);
+    const { budgets } = stage;
+    const settle = () => Promise.reject(anError('store-unavailable'));
+    stage.budgets = withMethods(budgets, { settle });
+    for (const id of ['q1', 'q2', 'q3']) await stage.answer(await stage.deliver({ id }));
+    stage.budgets = budgets;
+
+    await finalizeStretch({ group: 'demo' }, stretchOptions(), stage);
+
+    const summary: unknown = JSON.parse(stage.blobs.texts.get('runs/demo/summary.json') ?? '');
+    expect(await stage.activeGroup()).toEqual([]);
+    expect(summary).toMatchObject({ budget: { spentUsd: 3 * COST_USD, reservedUsd: 0 } });
   });
 
   it('uses up no attempt while the store that has the budget is away', async () => {

@@ -3,6 +3,8 @@ import type { GroupHeader, GroupState } from '../domain/group.ts';
 import type { ResultRequest } from '../domain/group-request.ts';
 import { countDone, countPlanned, type Tally, tallySchema } from '../domain/tally.ts';
 import type { ActiveGroups } from '../ports/active-groups.ts';
+import type { Batches } from '../ports/batches.ts';
+import type { Budgets } from '../ports/budgets.ts';
 import type { GroupRequests } from '../ports/group-requests.ts';
 import type { GroupRecord } from '../ports/ledger.ts';
 import { type LoadedGroup, readGroup } from '../spec/load-group.ts';
@@ -10,6 +12,7 @@ import { currentEdition, type Edition, type FinalizeStores } from './edition.ts'
 import { writeSummaries } from './finalize-group.ts';
 import { type NotificationStores, recordEvent } from './notifications.ts';
 import { endEventOf } from './progress-events.ts';
+import { settleDoneGroup } from './reconcile-budget.ts';
 import { areSameTallies, readAllTallies, repairTally } from './repair-tallies.ts';
 import { ResultWriter, resultStateSchema } from './result-writer.ts';
 import { type HeldRequest, Stretch, type StretchOptions, type StretchStores } from './stretch.ts';
@@ -47,6 +50,8 @@ type FinalizeState = z.infer<typeof finalizeStateSchema>;
 
 /** The stores {@link finalizeStretch} needs. */
 export interface FinalizeStretchStores extends FinalizeStores, StretchStores {
+  readonly budgets: Budgets;
+  readonly batches: Batches;
   readonly activeGroups: ActiveGroups;
   readonly requests: GroupRequests;
   readonly notifications: NotificationStores['notifications'];
@@ -129,7 +134,10 @@ async function writeUntilSettled(
     const summarize = async (state: GroupState) => {
       // Also makes sure that no other worker has taken over, and writes newer ones meanwhile.
       await stretch.keep(SUMMARIES_MS);
-      const results = await writeSummaries(edition, { state }, writer.rows(), stores);
+      const rows = writer.rows();
+      if (countDone(rows.tallies) >= countPlanned(record.header))
+        await settleDoneGroup(record.header, stores);
+      const results = await writeSummaries(edition, { state }, rows, stores);
       return results.tallies;
     };
     const written = await endPass({ record, before, summarize }, stores);

@@ -1,12 +1,19 @@
 import { recoverReservations } from '../cells/recover-reservations.ts';
 import type { BenchmarkSpec } from '../domain/benchmark-spec.ts';
-import { type BudgetAccount, toNanoUsd } from '../domain/budget.ts';
+import { type BudgetAccount, type Reservation, toNanoUsd } from '../domain/budget.ts';
 import type { GroupHeader } from '../domain/group.ts';
 import { toThriceError } from '../errors.ts';
 import type { Batches } from '../ports/batches.ts';
 import type { Budgets } from '../ports/budgets.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Ledger } from '../ports/ledger.ts';
+
+/** What the calls of a group are settled with. */
+interface BudgetStores {
+  readonly budgets: Budgets;
+  readonly batches: Batches;
+  readonly ledger: Ledger;
+}
 
 /**
  * Settles the calls that have outlived their time limit: their workers are gone, or could not do it.
@@ -18,28 +25,54 @@ import type { Ledger } from '../ports/ledger.ts';
  * @returns The accounts of the group after that; none for a group without a budget, for which nothing is read.
  */
 export async function reconcileBudget(
-  { group, spec }: Pick<GroupHeader, 'group' | 'spec'>,
+  header: Pick<GroupHeader, 'group' | 'spec'>,
   {
     budgets,
     ledger,
     clock,
     batching: { batches },
-  }: {
-    readonly budgets: Budgets;
-    readonly ledger: Ledger;
+  }: Omit<BudgetStores, 'batches'> & {
     readonly clock: Clock;
-    readonly batching: { readonly batches: Batches };
+    readonly batching: Pick<BudgetStores, 'batches'>;
   },
   isOutOfTime: () => boolean,
 ): Promise<readonly BudgetAccount[]> {
-  if (!hasBudget(spec)) return [];
+  if (!hasBudget(header.spec)) return [];
   const nowMs = clock.now();
+  const isOver = ({ untilMs }: Reservation) => untilMs <= nowMs;
+  await settleOver(header.group, { budgets, ledger, batches }, { isOver, isOutOfTime });
+  return await budgets.readAccounts(header.group);
+}
+
+/**
+ * Settles the calls that a group with all of its cells done has left, before it leaves the active groups: no worker needs
+ * one of them any more.
+ */
+export async function settleDoneGroup(
+  { group, spec }: Pick<GroupHeader, 'group' | 'spec'>,
+  stores: BudgetStores,
+): Promise<void> {
+  if (!hasBudget(spec)) return;
+  await settleOver(group, stores, { isOver: () => true, isOutOfTime: () => false });
+}
+
+async function settleOver(
+  group: string,
+  { budgets, batches, ledger }: BudgetStores,
+  {
+    isOver,
+    isOutOfTime,
+  }: {
+    readonly isOver: (reservation: Reservation) => boolean;
+    readonly isOutOfTime: () => boolean;
+  },
+): Promise<void> {
   let isStoreBusy = false;
   await recoverReservations(group, {
     budgets,
     batches,
     ledger,
-    isOver: ({ untilMs }) => untilMs <= nowMs,
+    isOver,
     isOutOfTime: () => isStoreBusy || isOutOfTime(),
     settle: async (call, costUsd) => {
       const costNanoUsd = costUsd === null ? null : toNanoUsd(costUsd);
@@ -50,7 +83,6 @@ export async function reconcileBudget(
       });
     },
   });
-  return await budgets.readAccounts(group);
 }
 
 function hasBudget({ budget_usd, lanes }: BenchmarkSpec): boolean {
