@@ -18,7 +18,7 @@ import {
   anError,
   aUsage,
 } from '../../support/builders.ts';
-import { FakeStage } from '../../support/fake-stage.ts';
+import { FakeStage, type StageGroup } from '../../support/fake-stage.ts';
 import { Steps } from '../../support/steps.ts';
 import { stretchOptions } from '../../support/stretch-options.ts';
 
@@ -31,9 +31,12 @@ const usage = aUsage({ inputTokens: 10, outputTokens: 2 });
 const configs = [{ name: 'direct', max_tokens: 200 }];
 
 /** A stage with a group of three cells whose accounts are open. */
-async function openStage(budgetUsd: number, isNotified = false): Promise<FakeStage> {
+async function openStage(
+  budgetUsd: number,
+  parts: Pick<StageGroup, 'isNotified' | 'isBatched'> = {},
+): Promise<FakeStage> {
   const stage = new FakeStage(() => aModelResponse({ usage }));
-  const header = await stage.enter({ ids: ['q1', 'q2', 'q3'], configs, budgetUsd, isNotified });
+  const header = await stage.enter({ ids: ['q1', 'q2', 'q3'], configs, budgetUsd, ...parts });
   const { benchmark } = loadGroup({ header, state: 'active', isPlanned: true });
   await openBudget(header, benchmark, stage.budgets);
   return stage;
@@ -173,17 +176,23 @@ describe('a cell of a group with a budget in a stage', () => {
     expect(summary).toMatchObject({ budget: { spentUsd: 3 * COST_USD, reservedUsd: 0 } });
   });
 
-  it('uses up no attempt while the store that has the budget is away', async () => {
-    const stage = await openStage(10 * WORST_USD);
-    const fault = { at: 0, takesEffect: false, crashesProcess: false };
-    const budgets = new Steps(fault, () => anError('store-unavailable'));
-    stage.budgets = budgets.watch('budgets', stage.budgets);
+  it.each([
+    ['live', false],
+    ['batched', true],
+  ])(
+    'uses up no attempt of a %s call while the store that has the budget is away',
+    async (_, isBatched) => {
+      const stage = await openStage(10 * WORST_USD, { isBatched });
+      const fault = { at: 0, takesEffect: false, crashesProcess: false };
+      const budgets = new Steps(fault, () => anError('store-unavailable'));
+      stage.budgets = budgets.watch('budgets', stage.budgets);
 
-    const answering = stage.answer(await stage.deliver());
+      const answering = stage.answer(await stage.deliver());
 
-    await expect(answering).rejects.toMatchObject({ code: 'store-unavailable' });
-    expect(stage.cell()).toMatchObject({ state: 'released', attempts: 0 });
-  });
+      await expect(answering).rejects.toMatchObject({ code: 'store-unavailable' });
+      expect(stage.cell()).toMatchObject({ state: 'released', attempts: 0 });
+    },
+  );
 
   it('waits in the queue at once where responses in the background need the room', async () => {
     const stage = new FakeStage(() => aModelResponse({ usage }));
@@ -303,7 +312,7 @@ describe('the reconciler of a group with a budget', () => {
 
   it('tells again that a cap is used up which was raised and lowered to the same again', async () => {
     const capUsd = WORST_USD + COST_USD / 2;
-    const stage = await openStage(capUsd, true);
+    const stage = await openStage(capUsd, { isNotified: true });
     const answer = async (id: string) => void (await stage.answer(await stage.deliver({ id })));
     for (const id of ['q1', 'q2']) await answer(id);
     await reconcile(stage, 2);
@@ -325,7 +334,7 @@ describe('the reconciler of a group with a budget', () => {
   });
 
   it('takes a group at its budget for paused: it repairs nothing and says so once, with the command', async () => {
-    const stage = await openStage(WORST_USD + COST_USD / 2, true);
+    const stage = await openStage(WORST_USD + COST_USD / 2, { isNotified: true });
     for (const id of ['q1', 'q2']) await stage.answer(await stage.deliver({ id }));
 
     await reconcile(stage, 20);

@@ -89,6 +89,8 @@ async function enter(
     ?.reserve(key, { step, callId, request, isBatched: true })
     .catch(toThriceError);
   if (reserving instanceof ThriceError) {
+    // A store that is away says nothing about the cell.
+    if (reserving.code === 'store-unavailable') throw reserving;
     return { kind: 'failed', call: failed(reserving), isExpected: false };
   }
   if (reserving?.kind === 'refused') return { kind: 'budget-refused', refusal: reserving };
