@@ -43,9 +43,10 @@ export function createCliPolicy({
     ),
     ...allowBucketAccess(storage, { read: [...prefixes, 'reconciler'], write: prefixes }),
     allowDeleteObjects(storage, [...prefixes, 'stretches']),
-    allowSend([...laneQueues, plan, finalize]),
+    allowSend([...laneQueues, plan, finalize, deadLetterQueue]),
     allowCount([...laneQueues, plan, finalize, controlDeadLetterQueue]),
-    allowConsume([deadLetterQueue]),
+    // Of the lanes too: `thrice work --lane` answers their tasks.
+    allowConsume([deadLetterQueue, ...laneQueues]),
     { actions: ['cloudwatch:GetMetricData'], resources: ['*'] },
   ];
   return new aws.iam.Policy('CliPolicy', {

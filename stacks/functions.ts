@@ -1,4 +1,4 @@
-import { invocationsOf } from './lanes.ts';
+import { hasFunctions, invocationsOf } from './lanes.ts';
 import {
   allowBucketAccess,
   allowConsume,
@@ -109,7 +109,7 @@ function createAnswer({ storage, queues, apiKeys, link }: FunctionsInit): sst.aw
       allowSend([...laneQueues, queues.deadLetterQueue, queues.finalize]),
     ],
   });
-  for (const lane of queues.lanes) {
+  for (const lane of queues.lanes.filter(hasFunctions)) {
     const { queue, cellsPerInvocation } = lane;
     subscribe(queue, answer, invocationsOf(lane), cellsPerInvocation);
   }

@@ -7,7 +7,10 @@ export interface Lane {
   readonly name: string;
   /** The variable that specs name for the API key, stored as a secret of the stage. Absent: no key. */
   readonly apiKeyEnv?: string;
-  /** Cells of this lane that are answered concurrently: at least 2 and at most 1,000 times `cellsPerInvocation`. */
+  /**
+   * Cells of this lane that are answered concurrently: at least 2 and at most 1,000 times `cellsPerInvocation`. 0: no function
+   * answers them, but `thrice work --stage STAGE --lane LANE` on a machine that reaches the model, or has its key.
+   */
   readonly maximumConcurrency: number;
   /**
    * The most cells that one invocation answers concurrently, 1..10. Waiting for models is most of the bill, and an
@@ -41,8 +44,13 @@ export const lanes: readonly Lane[] = [
   ...customLanes,
 ];
 
+/** Whether functions answer the cells of a lane. */
+export function hasFunctions({ maximumConcurrency }: Lane): boolean {
+  return maximumConcurrency > 0;
+}
+
 /**
- * The most concurrent invocations for a lane.
+ * The most concurrent invocations for a lane that functions answer.
  *
  * @throws Error when its settings contradict each other: a subscription has 2..1000 invocations, and SQS returns
  *   at most 10 messages to it.

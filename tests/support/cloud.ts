@@ -35,6 +35,7 @@ export interface FunctionChange {
 export interface QueueChange {
   readonly visibilitySeconds?: number;
   readonly maxReceiveCount?: number;
+  /** 0: without its event source mapping. */
   readonly maximumConcurrency?: number;
   readonly batchSize?: number;
 }
@@ -81,7 +82,9 @@ export function changeStack(
     const isOfQueue = ({ inputs }: Resource) =>
       String(inputs['eventSourceArn']).endsWith(`:${String(queue['name'])}`);
     const { maximumConcurrency, batchSize } = change;
-    if (maximumConcurrency === undefined && batchSize === undefined) continue;
+    if (maximumConcurrency === 0)
+      changed.resources = changed.resources.filter((resource) => !isOfQueue(resource));
+    if (maximumConcurrency === 0 || (maximumConcurrency ?? batchSize) === undefined) continue;
     changeMapping(
       find('aws:lambda/eventSourceMapping:EventSourceMapping', isOfQueue, name),
       change,

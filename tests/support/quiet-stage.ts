@@ -4,6 +4,7 @@ import type {
   BlobRemover,
   BlobStore,
   Budgets,
+  CallConditions,
   CallPool,
   CreateDigest,
   Ledger,
@@ -27,7 +28,7 @@ export interface QuietStage extends AsyncDisposable {
   readonly place: string;
   readonly flag: string;
   readonly clock: PassingClock;
-  readonly ledger: Ledger;
+  readonly ledger: Ledger & CallConditions;
   readonly pool: CallPool;
   readonly batching: BatchTools;
   readonly batches: FakeBatches;

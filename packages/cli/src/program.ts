@@ -165,6 +165,8 @@ function addResumeCommands(program: Command, run: Run): void {
     .option('--all', 'all groups, which is also what it does without a group')
     .option(...waitOption)
     .option(...folderOption)
+    .option('--stage <name>', 'with --lane: the tasks of one lane of a stage, on this machine')
+    .option('--lane <name>', 'with --stage: the lane')
     .action(run(async () => (await import('./commands/work.ts')).work));
   program
     .command('rerun')

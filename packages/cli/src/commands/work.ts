@@ -21,6 +21,9 @@ const PROGRESS_MS = 60_000;
 export interface WorkOptions extends Pick<EngineOptions, 'dir'> {
   readonly all?: boolean;
   readonly waitForQuota?: boolean;
+  readonly stage?: string;
+  /** The lane of the stage. */
+  readonly lane?: string;
 }
 
 /**
@@ -32,11 +35,30 @@ export async function work(
   name: string | undefined,
   options: WorkOptions,
 ): Promise<ExitCode> {
+  const { stage, lane } = options;
+  if (stage !== undefined || lane !== undefined)
+    return await workOnOneLane(name, options, terminal);
   if (name === undefined) return await workOnWholeStore(terminal, options);
   if (options.all !== true) return await workOnGroup(terminal, name, options);
   throw new ThriceError({
     code: 'invalid-argument',
     message: `work: expected a group or --all, received both; leave out "${name}" or --all`,
+  });
+}
+
+async function workOnOneLane(
+  name: string | undefined,
+  { stage, lane, all }: WorkOptions,
+  terminal: Terminal,
+): Promise<ExitCode> {
+  if (stage !== undefined && lane !== undefined && name === undefined && all !== true) {
+    const { workOnStage } = await import('../stage/work-on-stage.ts');
+    return await workOnStage(terminal, { stage, lane });
+  }
+  throw new ThriceError({
+    code: 'invalid-argument',
+    message:
+      'work: expected --stage and --lane together, without a group or --all; functions work on the other lanes of a stage',
   });
 }
 

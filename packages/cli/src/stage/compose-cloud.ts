@@ -20,6 +20,7 @@ import {
   readMessageAges,
   readQueueDepth,
   S3BlobStore,
+  SqsDeadLetterQueue,
   SqsDlqScan,
   SqsGroupRequests,
   SqsTaskQueue,
@@ -32,8 +33,10 @@ import type {
   BlobRemover,
   BlobStore,
   Budgets,
+  CallConditions,
   CallPool,
   Clock,
+  DeadLetterQueue,
   DlqScan,
   GroupRecords,
   GroupRequests,
@@ -55,19 +58,20 @@ const MAX_ATTEMPTS = 6;
 export interface CloudEngine extends Disposable {
   readonly stage: DeployedStage;
   readonly clock: Clock;
-  readonly ledger: Ledger;
+  readonly ledger: Ledger & CallConditions;
   readonly pool: CallPool;
   readonly batches: Batches;
   readonly budgets: Budgets;
   readonly blobs: BlobStore & BlobRemover;
   readonly records: GroupRecords;
   readonly patterns: PatternMatcher;
-  readonly queue: TaskQueue;
+  readonly queue: TaskQueue & Pick<SqsTaskQueue, 'sendLater'>;
+  readonly deadLetterQueue: DeadLetterQueue;
   readonly activeGroups: ActiveGroups;
   readonly requests: GroupRequests;
   readonly resendNotes: ResendNotes;
-  readonly lanePaces: Pick<LanePaces, 'read'>;
-  readonly laneSlots: Pick<LaneSlots, 'read'>;
+  readonly lanePaces: LanePaces;
+  readonly laneSlots: LaneSlots;
   readonly stretches: Stretches;
   readonly sqs: SQSClient;
   /** Opens a scan of the DLQ. */
@@ -121,6 +125,7 @@ export async function openStage(name: string): Promise<CloudEngine> {
       random,
       onPoison: () => undefined,
     }),
+    deadLetterQueue: new SqsDeadLetterQueue({ client: sqs, queueUrl: stage.deadLetterQueueUrl }),
     openDlqScan: () =>
       new SqsDlqScan({
         client: sqs,

@@ -5,6 +5,7 @@ import {
   halfOpenWaitMs,
   isLimited,
   isOutage,
+  type LanePaces,
   mapBounded,
   type OpenBreaker,
   paceRate,
@@ -94,7 +95,9 @@ export interface StageOverview {
 
 /** The parts of a stage that are read at a glance. */
 export type OverviewEngine = Engine &
-  Pick<CloudEngine, 'stage' | 'activeGroups' | 'lanePaces' | 'readQueueDepth' | 'readMessageAges'>;
+  Pick<CloudEngine, 'stage' | 'activeGroups' | 'readQueueDepth' | 'readMessageAges'> & {
+    readonly lanePaces: Pick<LanePaces, 'read'>;
+  };
 
 /** Reads a stage at a glance. */
 export async function readStageOverview(engine: OverviewEngine): Promise<StageOverview> {

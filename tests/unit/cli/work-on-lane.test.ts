@@ -1,0 +1,123 @@
+import { type Delivery, type TaskSettlement, ThriceError } from '@thrice/core';
+import { describe, expect, it } from 'vitest';
+import { workOnLane } from '../../../packages/cli/src/stage/work-on-lane.ts';
+import { aCellTask } from '../../support/builders.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
+
+/** A lane's queue with these cells, and what becomes of their messages. */
+function openLane(ids: readonly string[], answer: (id: string) => Promise<TaskSettlement>) {
+  const left = ids.map((id): Delivery => ({ lane: 'lab', task: aCellTask({ id }), receipt: id }));
+  const log: string[] = [];
+  const clock = new FakeClock();
+  const drain = new AbortController();
+  const queue = {
+    receive: async (_: string, max: number) => {
+      log.push(`receive ${max}`);
+      return left.splice(0, max);
+    },
+    acknowledge: async ({ receipt }: Delivery) => void log.push(`acknowledge ${receipt}`),
+    release: async ({ receipt }: Pick<Delivery, 'receipt'>, delayMs: number) =>
+      void log.push(`release ${receipt} ${delayMs}`),
+    sendLater: async (_: string, { id }: { readonly id: string }, delayMs: number) =>
+      void log.push(`send ${id} ${delayMs}`),
+    extend: async () => undefined,
+    send: async () => undefined,
+  };
+  const work = (parallel: number) =>
+    workOnLane({
+      ...{ lane: 'lab', queue, parallel, clock, random: () => 0 },
+      answer: async ({ task }) => await answer(task.id),
+      report: (error) => void log.push(String((error as Error).message)),
+      drainSignal: drain.signal,
+    });
+  return { log, clock, queue, work, stop: () => drain.abort() };
+}
+
+const done: TaskSettlement = { kind: 'acknowledge' };
+
+async function settled(): Promise<void> {
+  await new Promise(setImmediate);
+}
+
+describe('the work on a lane of a stage', () => {
+  it('acknowledges what is done, sends again what has to wait, and asks again later', async () => {
+    const task = aCellTask({ id: 'b' });
+    const lane = openLane(['a', 'b'], async (id) =>
+      id === 'a' ? done : { kind: 'resend', delayMs: 5_000, task },
+    );
+
+    const working = lane.work(4);
+    await settled();
+    lane.clock.advance(2_000);
+    await settled();
+    lane.stop();
+    await working;
+
+    expect(lane.log.filter((line) => !line.startsWith('receive'))).toEqual([
+      'acknowledge a',
+      'send b 5000',
+      'acknowledge b',
+    ]);
+    expect(lane.log.filter((line) => line === 'receive 4').length).toBeGreaterThanOrEqual(2);
+  });
+
+  it('takes no more than it may, and no more at all once it is stopped', async () => {
+    const finish: (() => void)[] = [];
+    const lane = openLane(['a', 'b', 'c'], async () => {
+      await new Promise<void>((resolve) => finish.push(resolve));
+      return done;
+    });
+
+    const working = lane.work(2);
+    await settled();
+    lane.stop();
+    for (const each of finish) each();
+    await working;
+
+    expect(lane.log).toEqual(['receive 2', 'acknowledge a', 'acknowledge b']);
+  });
+
+  it('gives a task back when a store fails, and goes on', async () => {
+    const away = new ThriceError({ code: 'store-unavailable', message: 'the table is away' });
+    const lane = openLane(['a', 'b'], async (id) => {
+      if (id === 'a') throw away;
+      return done;
+    });
+
+    const working = lane.work(1);
+    await settled();
+    lane.stop();
+    await working;
+
+    expect(lane.log).toContain('the table is away');
+    expect(lane.log).toContain('acknowledge b');
+    expect(lane.log.filter((line) => line.startsWith('release a'))).toHaveLength(1);
+  });
+
+  it('asks again when the queue is away', async () => {
+    const lane = openLane([], async () => done);
+    lane.queue.receive = async () => {
+      throw new ThriceError({ code: 'store-unavailable', message: 'the queue is away' });
+    };
+
+    const working = lane.work(1);
+    await settled();
+    lane.clock.advance(2_000);
+    await settled();
+    lane.stop();
+    await working;
+
+    expect(lane.log).toEqual(['the queue is away', 'the queue is away']);
+  });
+
+  it('ends when a key is missing, with the task given back at once', async () => {
+    const missing = new ThriceError({ code: 'missing-key', message: 'expected a key' });
+    const lane = openLane(['a'], async () => {
+      throw missing;
+    });
+
+    await expect(lane.work(1)).rejects.toBe(missing);
+
+    expect(lane.log).toContain('release a 0');
+  });
+});
