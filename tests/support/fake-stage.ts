@@ -60,6 +60,8 @@ export interface StageGroup {
   readonly isPlanned?: boolean;
   /** Of calls of which a token costs a dollar. @default none */
   readonly budgetUsd?: number;
+  /** Calls in flight on each lane. @default without a limit */
+  readonly maxConcurrency?: number;
   /** Whether a webhook is told of everything. @default false */
   readonly isNotified?: boolean;
 }
@@ -158,7 +160,14 @@ export class FakeStage {
         max_attempts: maxAttempts,
         share_calls: init.sharesCalls ?? false,
         lanes: Object.fromEntries(
-          lanes.map((lane) => [lane, { base_url, batch: init.isBatched ?? false }]),
+          lanes.map((lane) => [
+            lane,
+            {
+              base_url,
+              batch: init.isBatched ?? false,
+              ...(init.maxConcurrency !== undefined && { max_concurrency: init.maxConcurrency }),
+            },
+          ]),
         ),
         configs: specs,
       },

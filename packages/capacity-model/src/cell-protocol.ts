@@ -8,7 +8,7 @@
  */
 
 /** A group of the table's partition keys (docs/formats.md). DynamoDB limits throughput per partition. */
-export type Partition = 'cells' | 'tallies' | 'group' | 'budget';
+export type Partition = 'cells' | 'tallies' | 'group' | 'budget' | 'slots';
 
 /** The partitions that share the cells and calls of a config in a run (docs/formats.md). */
 export const CELL_PARTITIONS = 16;
@@ -39,6 +39,10 @@ export const itemBytes = {
   accounts: 400,
   /** The reservation of a call, in the same item. */
   reservation: 180,
+  /** The groups of a lane with `max_concurrency`, and what is counted of them. */
+  laneSlots: 500,
+  /** The slot of a call, in the same item. */
+  slot: 26,
   /** A row of `cells/<config>.jsonl`. */
   row: 1_200,
 } as const;
@@ -77,6 +81,13 @@ export const answeredCell: readonly ProtocolRequest[] = [
 export function budgetedCall(inFlightCount: number): readonly ProtocolRequest[] {
   const bytes = itemBytes.accounts + inFlightCount * itemBytes.reservation;
   return [{ ...dynamo('UpdateItem', 'budget', { writeUnits: writeUnitsOf(bytes) }), count: 2 }];
+}
+
+/** Additional requests of a call on a lane with `max_concurrency`: one to take its slot, one to return it, one if it waits. */
+export function limitedCall(inFlightCount: number, isWaiting: boolean): readonly ProtocolRequest[] {
+  const bytes = itemBytes.laneSlots + inFlightCount * itemBytes.slot;
+  const write = dynamo('UpdateItem', 'slots', { writeUnits: writeUnitsOf(bytes) });
+  return [{ ...write, count: isWaiting ? 3 : 2 }];
 }
 
 /** Requests per heartbeat, one every {@link timing.heartbeatSeconds} of a call: the message stays hidden, the lease is extended. */

@@ -1,5 +1,4 @@
 import { expectBatchedRun } from './batch-cost.ts';
-import { expectBudget } from './budget-cost.ts';
 import { expectRun, scenarioDefaults } from './expect-run.ts';
 import {
   formatCount,
@@ -9,6 +8,7 @@ import {
   formatTable,
   formatUsd,
 } from './format-figures.ts';
+import { expectBudget, expectSlots, type ItemCost } from './item-cost.ts';
 import { playRun, seededRandom } from './play-run.ts';
 import { type CostLine, prices, totalOf } from './prices.ts';
 import { quotaRates } from './quotas.ts';
@@ -48,7 +48,8 @@ export function documentTables(): Readonly<Record<string, string>> {
     examples: exampleTable(),
     cost: costTable(),
     batches: batchTable(),
-    budgets: budgetTable(),
+    budgets: itemTable(expectBudget),
+    slots: itemTable(expectSlots),
     runs: runTable(
       QUESTION_COUNTS.flatMap((questions) =>
         LATENCIES_SECONDS.map((latencySeconds) => ({ questions, latencySeconds })),
@@ -141,12 +142,12 @@ function batchTable(): string {
   );
 }
 
-/** What a budget adds to 1,000 answers, by calls of its group in flight. */
-function budgetTable(): string {
+/** What the writes to one item add to 1,000 answers, by calls in flight. */
+function itemTable(expectCost: (inFlightCount: number) => ItemCost): string {
   return formatTable(
     ['>calls in flight', '>write units per answer', '>per 1,000 answers', '>answers/s at most'],
     IN_FLIGHT_COUNTS.map((count) => {
-      const { writeUnits, usd, answersPerSecond } = expectBudget(count);
+      const { writeUnits, usd, answersPerSecond } = expectCost(count);
       const perThousand = formatUsd(1_000 * usd);
       return [
         formatCount(count),

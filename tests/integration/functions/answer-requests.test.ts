@@ -4,6 +4,7 @@ import {
   answeredCell,
   budgetedCall,
   deliveredCell,
+  limitedCall,
 } from '../../../packages/capacity-model/src/cell-protocol.ts';
 import { openAnswerOnAws } from '../../support/answer-on-aws.ts';
 import { type DynamoEmulator, startDynamo } from '../../support/aws-emulators.ts';
@@ -105,6 +106,22 @@ describe('the requests of a direct answer', () => {
     await open.answer(['q2']);
 
     const [{ service, name, count } = { service: '', name: '', count: 0 }] = budgetedCall(1);
+    const { 'dynamodb UpdateItem': updateCount } = answerRequests;
+    expect(open.countRequests()).toEqual({
+      ...answerRequests,
+      [`${service} ${name}`]: updateCount + count,
+    });
+  });
+
+  it('are two more on a lane with max_concurrency, which take a slot and return it', async () => {
+    await using open = await openAnswerOnAws(dynamo, { ids, maxConcurrency: 4 });
+    await open.answer(['q1']);
+    open.lambda.clock.advance(limits.recentMs);
+    open.countRequests();
+
+    await open.answer(['q2']);
+
+    const [{ service, name, count } = { service: '', name: '', count: 0 }] = limitedCall(1, false);
     const { 'dynamodb UpdateItem': updateCount } = answerRequests;
     expect(open.countRequests()).toEqual({
       ...answerRequests,
