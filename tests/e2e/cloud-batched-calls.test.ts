@@ -9,7 +9,7 @@ import { openStageStores, pullRows, stageBenchmark, thriceIn } from '../support/
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
-const QUESTIONS = 160;
+const QUESTIONS = 120;
 const PRICES = '[prices."sim/a"]\ninput = 1000\noutput = 2000\nbatch = 0.5\n';
 const RECONCILER = 'Reconciler';
 
@@ -35,7 +35,7 @@ const kills: readonly (readonly [step: Step, no: number, isExecuted: boolean])[]
   ['announce', 1, false],
   ['accept', 1, false],
   ['accept', 1, true],
-  ['commit', 100, true],
+  ['commit', 60, true],
   ['wake', 3, true],
   ['remove-call', 50, false],
 ];

@@ -12,6 +12,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { pullFrom } from '../../../packages/cli/src/commands/pull.ts';
 import { pushTo } from '../../../packages/cli/src/commands/push.ts';
 import { type DynamoEmulator, startDynamo } from '../../support/aws-emulators.ts';
+import { aBatchedCall } from '../../support/builders.ts';
 import { anEchoLine, linesOf } from '../../support/echo-rows.ts';
 import { readFiles } from '../../support/folder-files.ts';
 import { openQuietStage, type QuietStage } from '../../support/quiet-stage.ts';
@@ -238,6 +239,26 @@ describe('thrice push', () => {
     expect([pushed.exitCode, pulled.exitCode]).toEqual([0, 0]);
     expect((await thrice(away, 'verify', 'trial')).exitCode).toBe(0);
     expect((await thrice(away, 'status', 'trial')).stdout).toContain(`${trial}: complete`);
+  });
+
+  it('refuses a group for which a vendor works on a batch, and copies nothing', async () => {
+    await using simulator = await startShortSimulator();
+    await using home = await ranFolder(simulator);
+    await using stage = await openQuietStage(dynamo);
+    const group = await groupOf(home);
+    using other = new LocalEngine(home.resolve('.thrice'));
+    await other.batches.enter(group, aBatchedCall(), { requestCount: 1, bytes: 1_000_000 });
+    const [closed] = await other.batches.list(group);
+    if (closed === undefined) throw new Error('expected a batch');
+    const sent = { state: 'announced', owner: 'worker-1', announcedAtMs: 0 } as const;
+    await other.batches.replace(closed, { ...closed, ...sent });
+
+    await expect(push(stage, home)).rejects.toMatchObject({
+      code: 'invalid-argument',
+      message: `${group}: expected a group of which no vendor works on a batch, received one with 1 batch; "thrice resume ${group}" reads them`,
+    });
+
+    expect(await stage.ledger.listGroups()).toEqual([]);
   });
 });
 
