@@ -1,8 +1,12 @@
 /** Returns JSON text that does not depend on the order of keys; nothing is as null. */
 export function canonicalText(value: unknown): string {
-  return JSON.stringify(value ?? null, (_, inner: unknown) =>
-    typeof inner === 'object' && inner !== null && !Array.isArray(inner)
-      ? Object.fromEntries(Object.entries(inner).toSorted(([a], [b]) => (a < b ? -1 : 1)))
-      : inner,
-  );
+  return JSON.stringify(inKeyOrder(value ?? null));
+}
+
+function inKeyOrder(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(inKeyOrder);
+  if (typeof value !== 'object' || value === null) return value;
+  const fields: Readonly<Record<string, unknown>> = { ...value };
+  const keys = Object.keys(fields).sort();
+  return Object.fromEntries(keys.map((key) => [key, inKeyOrder(fields[key])]));
 }
