@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { errorCodeSchema } from './error-code.ts';
-import { sumKnown, totalKnown } from './known-sum.ts';
+import { KnownSum, sumKnown } from './known-sum.ts';
 import { imagePartSchema, toolCallSchema } from './message.ts';
 
 /** Why a model stopped: the unified value beside the vendor's own word. */
@@ -244,11 +244,11 @@ export function costsOf(calls: readonly Call[]): {
   readonly overheadUsd: number | null;
   readonly wasteUsd: number | null;
 } {
-  const of = (purpose: Purpose) =>
-    calls.filter((call) => purposeOf(call) === purpose).map(({ costUsd }) => costUsd);
+  const costs = { answer: new KnownSum(), overhead: new KnownSum(), waste: new KnownSum() };
+  for (const call of calls) costs[purposeOf(call)].add(call.costUsd);
   return {
-    costUsd: sumKnown(of('answer')),
-    overheadUsd: totalKnown(of('overhead')),
-    wasteUsd: totalKnown(of('waste')),
+    costUsd: costs.answer.value(),
+    overheadUsd: costs.overhead.total(),
+    wasteUsd: costs.waste.total(),
   };
 }
