@@ -5,6 +5,7 @@ import * as z from 'zod';
 
 /** The space of a call in the file, bytes: more than the longest key of a cell takes. */
 const SLOT_BYTES = 1_024;
+const SPACE = 0x20;
 
 const sentCallSchema = z.object({ run: z.string(), config: z.string(), id: z.string() });
 
@@ -21,6 +22,8 @@ export class SentCalls implements Disposable {
   readonly #file: number | undefined;
   readonly #slots = new Map<string, number>();
   readonly #free: number[] = [];
+  /** What is written next. */
+  readonly #bytes = Buffer.alloc(SLOT_BYTES);
 
   /**
    * @param folder - The folder of the engine.
@@ -68,11 +71,10 @@ export class SentCalls implements Disposable {
 
   #write(slot: number, text: string): void {
     if (this.#file === undefined) return;
-    const bytes = Buffer.alloc(SLOT_BYTES, ' ');
-    bytes.write(text);
-    bytes.write('\n', SLOT_BYTES - 1);
+    const end = this.#bytes.write(text, 0, SLOT_BYTES - 1);
+    this.#bytes.fill(SPACE, end).write('\n', SLOT_BYTES - 1);
     try {
-      writeSync(this.#file, bytes, 0, SLOT_BYTES, slot * SLOT_BYTES);
+      writeSync(this.#file, this.#bytes, 0, SLOT_BYTES, slot * SLOT_BYTES);
     } catch {
       // Without the note, the process that takes over says less.
     }

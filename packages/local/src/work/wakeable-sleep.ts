@@ -22,6 +22,8 @@ export class WakeableSleep {
   wake(): void {
     this.#isWoken = true;
     this.#endSleep?.();
+    // Once is enough: each abort costs as much as a statement.
+    this.#endSleep = undefined;
   }
 
   /** Sleeps until something happens, so many ms at most. */
