@@ -111,7 +111,7 @@ export class CellExecution {
       if (move.kind === 'answer') return await this.#complete(question, move);
       const performed = await this.#performFirstOf(move);
       if (!('call' in performed)) return performed;
-      this.#performed = new Map([...journal, [performed.step, performed]]);
+      this.#performed = new Map(journal).set(performed.step, performed);
     }
   }
 
@@ -154,7 +154,7 @@ export class CellExecution {
       return this.#giveUpExhausted();
     }
     if (this.#callCount > 0 && !this.#hasTimeAfter(0, move.request)) return await this.#release(0);
-    const drawn = await this.#drawCall(move);
+    const drawn = this.#sharedCalls.mayBeTaken ? await this.#drawCall(move) : undefined;
     if (drawn !== undefined) return drawn;
     for (;;) {
       const called = await this.#callModel(move);
@@ -218,7 +218,7 @@ export class CellExecution {
   async #callOnce(
     move: CallOption,
   ): Promise<JournalEntry | FailedCall | Settlement | PassedOverCall | 'budget-short'> {
-    const batched = await this.#callInBatch(move);
+    const batched = this.#mayBeInBatch(move) ? await this.#callInBatch(move) : undefined;
     if (batched !== undefined)
       return 'passedOver' in batched ? batched : await this.#actOn(batched);
     const { lane, model } = move.request;
@@ -254,6 +254,11 @@ export class CellExecution {
     }
   }
 
+  /** What nobody has worked on before is in no batch, unless it enters one. */
+  #mayBeInBatch({ request }: CallOption): boolean {
+    return !this.#isFirst || this.#laneOf(request).batch !== undefined;
+  }
+
   /** Returns undefined for a call to make live. */
   async #callInBatch(move: CallOption): Promise<CallOutcome | PassedOverCall | undefined> {
     return await callInBatch({
@@ -276,7 +281,7 @@ export class CellExecution {
     const { step, request } = move;
     // During a long wait for the permit, an earlier holder of the cell may have recorded the call.
     if (!(await this.#lease.confirm())) return failed(leaseLost());
-    const recorded = (await this.#journal.read()).get(step);
+    const recorded = this.#isFirst ? undefined : (await this.#journal.read()).get(step);
     if (recorded !== undefined) return recorded;
     const { signal } = this.#lease;
     if (signal.aborted) return failed(toThriceError(signal.reason));

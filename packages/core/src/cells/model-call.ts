@@ -239,9 +239,10 @@ export class ModelCall {
 
   /** Ends a request that brought a response, which is paid for. */
   async #endPaid(response: ModelResponse, sent: SentRequest): Promise<CallOutcome> {
-    const { option, worker, permit, journal } = this.#init;
+    const { key, option, place, servedModel, worker, permit, journal } = this.#init;
     const { request } = option;
-    const paid = { ...this.#init, ...sent, response };
+    const { callId, startedAtMs, waitMs } = sent;
+    const paid = { key, option, place, servedModel, callId, startedAtMs, waitMs, response };
     const recorded = await recordResponse(paid, (entry) => journal.commit(entry), worker);
     const isAnswer = !(recorded instanceof ThriceError);
     if (!isAnswer) await openBreakerFor(recorded, { target: request }, worker);

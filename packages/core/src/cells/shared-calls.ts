@@ -33,6 +33,12 @@ export class SharedCalls {
     this.#worker = worker;
   }
 
+  /** Whether the calls of the cell may be those of others. */
+  get mayBeTaken(): boolean {
+    const { sharesCalls, reusesCalls } = this.#worker.benchmark;
+    return sharesCalls || reusesCalls;
+  }
+
   /**
    * Claims a call for the cell, unless another has it or is about to.
    *
