@@ -17,7 +17,8 @@ export interface ServedModel {
  * model is taken as it is.
  */
 export function isServedModel({ requested, served, endpoint }: ServedModel): boolean {
-  if (served === null || served === '' || namesDeployments(endpoint)) return true;
+  if (served === null || served === '' || served === requested) return true;
+  if (namesDeployments(endpoint)) return true;
   const [asked, got] = [parseName(requested), parseName(served)];
   if (asked.stem === got.stem) return true;
   if (isVersionOf(got.stem, asked.stem) || isVersionOf(asked.stem, got.stem)) return true;

@@ -60,9 +60,10 @@ function limitOf(headers: RateLimitHeaders, kind: LimitKind): number | null {
     if (limit !== null) return limit;
   }
   const limit = atLeastOne(headers[`x-ratelimit-limit-${kind}`]);
+  if (limit === null) return null;
   const remaining = Number(headers[`x-ratelimit-remaining-${kind}`] ?? Number.NaN);
   const resetMs = durationMs(headers[`x-ratelimit-reset-${kind}`]);
-  if (limit === null || resetMs === null) return null;
+  if (resetMs === null) return null;
   const goneCount = limit - Math.max(0, remaining);
   if (!(goneCount > 0)) return null;
   return (limit / goneCount) * resetMs <= MINUTE_BUCKET_MS ? limit : null;
