@@ -21,13 +21,16 @@ const CONTROL_CONCURRENCY = 2;
 
 /**
  * How the functions are bundled. Lambda gives its credentials in variables, which the SDK reads first: the code that finds them
- * elsewhere is a tenth of a bundle, and is never loaded.
+ * elsewhere is a tenth of a bundle, and is never loaded. Nor is undici's second parser, which only an experimental option uses:
+ * what is defined here is what undici defines where it is bundled for Node itself.
  *
  * @see https://docs.aws.amazon.com/sdk-for-javascript/v3/developer-guide/setting-credentials-node.html (2026-11)
+ * @see https://github.com/nodejs/undici/blob/v8.12.4/lib/dispatcher/client-h1.js (2026-11)
  */
 const bundling = {
   minify: true,
   esbuild: {
+    define: { esbuildDetection: 'true' },
     external: [
       '@aws-sdk/credential-provider-ini',
       '@aws-sdk/credential-provider-login',

@@ -68,6 +68,8 @@ async function bundle({
     cwd: root,
     input: { thrice: 'packages/cli/bin/thrice.js' },
     platform: 'node',
+    // Without undici's experimental second parser, as undici bundles itself for Node.
+    transform: { define: { esbuildDetection: 'true' } },
     external: (id) => id.startsWith(AWS_SDK),
     onLog: (level, { message }) => {
       if (level === 'warn') throw new Error(message);
