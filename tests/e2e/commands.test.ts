@@ -457,7 +457,7 @@ describe('thrice delete', () => {
 
     expect(deleted).toMatchObject({ exitCode: 0, stdout: lines('deleted: trial-<time>') });
     expect(deleted.stderr).toBe(
-      lines('the questions of trial-<time> are kept: another group uses them'),
+      lines('the questions of trial-<time> are kept: another group uses them, or cannot be read'),
     );
     expect(again.exitCode).toBe(64);
     expect(listed.stdout).not.toContain('trial');

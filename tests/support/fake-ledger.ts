@@ -25,10 +25,12 @@ import {
   limits,
   type OpenBreaker,
   type Purchase,
+  refuseUnreadable,
   type Submission,
   spendOf,
   type Tally,
   ThriceError,
+  type UnreadableGroup,
 } from '@thrice/core';
 import { FakeCallPool } from './fake-call-pool.ts';
 import { FakeLanePaces } from './fake-lane-paces.ts';
@@ -47,6 +49,8 @@ export class FakeLedger implements Ledger, CallConditions, GroupRecords {
   readonly paces = new FakeLanePaces();
   /** The calls that cells share, which are those of its journals. */
   readonly pool: FakeCallPool;
+  /** Groups that cannot be read. */
+  readonly unreadable: UnreadableGroup[] = [];
   readonly #clock: Clock;
   readonly #groups = new Map<string, GroupRecord>();
   readonly #cells = new Map<string, StoredCell>();
@@ -139,7 +143,10 @@ export class FakeLedger implements Ledger, CallConditions, GroupRecords {
     };
   }
 
-  async listGroups(): Promise<readonly GroupRecord[]> {
+  async listGroups(
+    onUnreadable: (group: UnreadableGroup) => void = refuseUnreadable,
+  ): Promise<readonly GroupRecord[]> {
+    for (const group of this.unreadable) onUnreadable(group);
     return [...this.#groups.values()]
       .reverse()
       .sort((left, right) => right.header.createdAt.localeCompare(left.header.createdAt));

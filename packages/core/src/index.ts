@@ -274,6 +274,11 @@ export {
 } from './domain/submission.ts';
 export { countDone, countPlanned, isCounted, type Tally } from './domain/tally.ts';
 export {
+  asUnreadable,
+  refuseUnreadable,
+  type UnreadableGroup,
+} from './domain/unreadable-group.ts';
+export {
   assertNever,
   classOfCode,
   type ErrorClass,

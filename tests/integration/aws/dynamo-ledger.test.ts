@@ -1,4 +1,4 @@
-import { limits, type ThriceError } from '@thrice/core';
+import { limits, type ThriceError, type UnreadableGroup } from '@thrice/core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type DynamoEmulator, startDynamo } from '../../support/aws-emulators.ts';
 import {
@@ -497,6 +497,49 @@ describe('DynamoLedger', () => {
       expect((await store.other.listGroups())[0]?.header).toEqual(header);
       expect(await store.other.claimCell(key, 1, 'bob')).toMatchObject({ kind: 'claimed' });
       expect((await store.other.readTallies(key.run))[0]?.costUsd).toBe(0);
+    });
+
+    it.each([
+      ['whose large header is missing', async (store) => store.blobs.texts.clear()],
+      [
+        'whose item is of a newer version',
+        async ({ item, putItem }) =>
+          putItem({ ...(await item('group#demo', 'group')), schemaVersion: { N: '2' } }),
+      ],
+      [
+        'whose header is torn',
+        async ({ item, putItem }) => {
+          const stored = await item('group#demo', 'group');
+          await putItem({ ...stored, payload: { S: '{"group' } });
+        },
+      ],
+    ] satisfies [string, (store: LedgerOnTable) => Promise<void>][])(
+      'lists the other groups beside one %s, which it names',
+      async (_, damage) => {
+        await using store = await openLedger(dynamo);
+        const createdAt = '2026-02-01T00:00:00.000Z';
+        await store.ledger.createGroup(aGroupHeader({ commandLine: [hugeText], createdAt }));
+        await store.ledger.createGroup(aGroupHeader({ group: 'whole' }));
+        await damage(store);
+
+        const unreadable: UnreadableGroup[] = [];
+        const listed = await store.other.listGroups((group) => unreadable.push(group));
+        const refused = store.other.listGroups();
+
+        expect(listed.map(({ header }) => header.group)).toEqual(['whole']);
+        const expected = { group: 'demo', createdAt, error: { code: 'store-unusable' } };
+        expect(unreadable).toMatchObject([expected]);
+        await expect(refused).rejects.toMatchObject({ code: 'store-unusable' });
+      },
+    );
+
+    it('lists no groups where the table cannot be read', async () => {
+      const forbidden = { status: 400, name: 'AccessDeniedException' };
+      await using store = await openLedger(dynamo, refuseRequests('Query', forbidden));
+
+      const listed = store.ledger.listGroups(() => undefined);
+
+      await expect(listed).rejects.toMatchObject({ code: 'store-unusable' });
     });
 
     it.each([

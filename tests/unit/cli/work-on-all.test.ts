@@ -1,4 +1,10 @@
-import { type GroupRecord, limits, type OpenBreaker } from '@thrice/core';
+import {
+  type GroupRecord,
+  limits,
+  type OpenBreaker,
+  ThriceError,
+  type UnreadableGroup,
+} from '@thrice/core';
 import { describe, expect, it } from 'vitest';
 import { workOnAll } from '../../../packages/cli/src/local/work-on-all.ts';
 import { type ExitCode, exitCodes } from '../../../packages/cli/src/shell/exit-codes.ts';
@@ -24,10 +30,12 @@ function startWork(records: readonly GroupRecord[]) {
   const wait = new Map<string, (areAllWaiting: boolean) => void>();
   const endings = new Map<string, PromiseWithResolvers<ExitCode>>();
   const problems: Error[] = [];
+  const damaged: UnreadableGroup[] = [];
   const working = workOnAll({
     store: {
-      listGroups: async () => {
+      listGroups: async (onUnreadable) => {
         for (const problem of problems) throw problem;
+        for (const group of damaged) onUnreadable(group);
         return groups.toReversed();
       },
       isLeft: async ({ header: { group } }) => {
@@ -57,6 +65,7 @@ function startWork(records: readonly GroupRecord[]) {
     left,
     breakers,
     problems,
+    damaged,
     unreadable,
     started,
     reports,
@@ -151,6 +160,23 @@ describe('work on all groups', () => {
     await work.pass(MINUTE_MS);
 
     expect(work.reports).toEqual(['store: Error: locked', 'a: working']);
+  });
+
+  it('says once of each group that it cannot be read, and works on the others', async () => {
+    const work = startWork([aRecord('sound')]);
+    const error = new ThriceError({ code: 'store-unusable', message: 'group torn: invalid JSON' });
+
+    work.damaged.push({ group: 'torn', createdAt: '2026-01-01T00:00:00.000Z', error });
+    await work.pass(MINUTE_MS);
+    work.setWaiting('sound', true);
+    await work.pass(MINUTE_MS);
+    work.damaged.pop();
+    await work.pass(MINUTE_MS);
+    work.damaged.push({ group: 'torn', createdAt: '2026-01-01T00:00:00.000Z', error });
+    await work.pass(MINUTE_MS);
+
+    const report = `torn: ${String(error)}`;
+    expect(work.reports).toEqual([report, 'sound: working', report]);
   });
 
   it('works on the others while the breakers of a group that is set aside cannot be read', async () => {

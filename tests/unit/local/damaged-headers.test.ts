@@ -1,3 +1,4 @@
+import type { UnreadableGroup } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
 import { aGroupHeader } from '../../support/builders.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
@@ -26,5 +27,11 @@ describe('a stored header that this version cannot read', () => {
     await expect(ledger.readGroup('demo')).rejects.toMatchObject(expected);
     await expect(ledger.listGroups()).rejects.toMatchObject(expected);
     expect(await ledger.readGroup('whole')).toMatchObject({ state: 'active' });
+    const unreadable: UnreadableGroup[] = [];
+    const listed = await ledger.listGroups((group) => unreadable.push(group));
+    expect(listed.map((group) => group.header.group)).toEqual(['whole']);
+    expect(unreadable).toMatchObject([
+      { group: 'demo', createdAt: aGroupHeader().createdAt, error: expected },
+    ]);
   });
 });

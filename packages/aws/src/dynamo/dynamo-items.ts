@@ -78,9 +78,6 @@ export const groupItemSchema = itemSchema.extend({
   ...payloadSchema.shape,
 });
 
-/** An entry in the list of groups. The group itself may be missing if its creator crashed. */
-export const groupListItemSchema = itemSchema.extend({ group: z.string(), createdAt: z.string() });
-
 /** The tally of a config in a run. */
 export const tallyItemSchema = itemSchema.extend({
   run: z.string(),
@@ -272,6 +269,15 @@ export function notificationListKey({ group, key }: NotificationName): ItemKey {
 /** The key of a group's entry in the list of groups. */
 export function groupListKey(group: string, createdAt: string): ItemKey {
   return { pk: GROUP_LIST, sk: `${createdAt}#${group}` };
+}
+
+/** Reads an entry of the list of groups. The group itself may be missing if its creator crashed. */
+export function parseGroupListKey({ sk }: Attributes): {
+  readonly group: string;
+  readonly createdAt: string;
+} {
+  const [createdAt = '', ...group] = String(sk).split('#');
+  return { group: group.join('#'), createdAt };
 }
 
 /** The partition of a run's tallies. */

@@ -1,6 +1,7 @@
 import {
   type Attempt,
   asDuplicate,
+  asUnreadable,
   attemptSchema,
   type CallConditions,
   type CellKey,
@@ -25,10 +26,12 @@ import {
   mapBounded,
   type OpenBreaker,
   parseGroupHeader,
+  refuseUnreadable,
   type Submission,
   submissionSchema,
   type Tally,
   ThriceError,
+  type UnreadableGroup,
 } from '@thrice/core';
 import * as z from 'zod';
 import { BreakerItems } from './breaker-items.ts';
@@ -46,9 +49,9 @@ import {
   GROUP_LIST,
   groupItemKey,
   groupItemSchema,
-  groupListItemSchema,
   groupListKey,
   lanePaceKey,
+  parseGroupListKey,
   parseItem,
   submissionItemKey,
   submissionItemSchema,
@@ -147,21 +150,26 @@ export class DynamoLedger implements Ledger, CallConditions {
     };
   }
 
-  async listGroups(): Promise<readonly GroupRecord[]> {
-    const entries = await collect(this.#table.query(GROUP_LIST, { isDescending: true }), (item) =>
-      parseItem(groupListItemSchema, item, this.#table.name),
-    );
-    const names = [...new Set(entries.map(({ group }) => group))];
-    const items = await this.#table.getMany(names.map(groupItemKey));
-    const records = await mapBounded(items, MAX_CONCURRENT_REQUESTS, (item) =>
-      this.#parseGroup(item),
-    );
-    const byName = new Map(records.map((record) => [record.header.group, record]));
-    return entries.flatMap(({ group, createdAt }) => {
-      const record = byName.get(group);
+  async listGroups(
+    onUnreadable: (group: UnreadableGroup) => void = refuseUnreadable,
+  ): Promise<readonly GroupRecord[]> {
+    const list = this.#table.query(GROUP_LIST, { isDescending: true });
+    const entries = await collect(list, parseGroupListKey);
+    const keys = [...new Set(entries.map(({ group }) => group))].map(groupItemKey);
+    const items = await this.#table.getMany(keys);
+    const byKey = new Map(items.map((item) => [item['pk'], item]));
+    const records = await mapBounded(entries, MAX_CONCURRENT_REQUESTS, async (entry) => {
+      const item = byKey.get(groupItemKey(entry.group).pk);
       // An entry with a different time was written by a process whose creation of the group was refused.
-      return record?.header.createdAt === createdAt ? [record] : [];
+      if (item === undefined || item['createdAt'] !== entry.createdAt) return [];
+      try {
+        return [await this.#parseGroup(item)];
+      } catch (error) {
+        onUnreadable(asUnreadable(entry, error));
+        return [];
+      }
     });
+    return records.flat();
   }
 
   async replaceHeader(existing: GroupHeader, header: GroupHeader): Promise<boolean> {

@@ -8,10 +8,11 @@ import {
   markForDeletion,
   sumKnown,
   ThriceError,
+  type UnreadableGroup,
 } from '@thrice/core';
 import { describeStatus } from '../engine/describe-status.ts';
 import type { Engine, EngineOptions } from '../engine/engine.ts';
-import { chooseGroup } from '../engine/find-group.ts';
+import { chooseGroup, listFor } from '../engine/find-group.ts';
 import type { GroupStatus } from '../engine/group-status.ts';
 import { openEngine } from '../engine/open-engine.ts';
 import { describeUnseen } from '../render/dlq-view.ts';
@@ -52,8 +53,9 @@ export async function deleteFrom(
   { name, options }: { readonly name?: string | undefined; readonly options: DeleteOptions },
 ): Promise<ExitCode> {
   await engine.takeOver();
-  const { candidates, atWork } = await choose(name, options, engine);
+  const { candidates, atWork, unreadable } = await choose(name, options, engine);
   for (const { group, state } of atWork) terminal.error(`kept: ${group} is ${state}`);
+  for (const { error } of unreadable) terminal.error(`kept: ${error.message}`);
   if (candidates.length > 0 && options.yes !== true) {
     if (!(await isConfirmed(candidates, engine, terminal))) {
       terminal.error(`kept: ${candidates.map(({ status }) => status.group).join(', ')}`);
@@ -63,12 +65,13 @@ export async function deleteFrom(
   const isJson = options.json === true;
   const deleted = await deleteAll(candidates, engine, { terminal, isJson });
   if (isJson) {
-    terminal.print(JSON.stringify({ deleted, kept: atWork.map(({ group }) => group) }));
+    const kept = [...atWork, ...unreadable].map(({ group }) => group);
+    terminal.print(JSON.stringify({ deleted, kept }));
   }
   return exitCodes.complete;
 }
 
-/** Chooses the groups to delete, and names the old ones that are worked on. */
+/** Chooses the groups to delete, and names the old ones that are worked on or cannot be read. */
 async function choose(
   name: string | undefined,
   { olderThan }: DeleteOptions,
@@ -76,6 +79,7 @@ async function choose(
 ): Promise<{
   readonly candidates: readonly Candidate[];
   readonly atWork: readonly GroupStatus[];
+  readonly unreadable: readonly UnreadableGroup[];
 }> {
   if ((name === undefined) === (olderThan === undefined)) {
     throw new ThriceError({
@@ -83,20 +87,22 @@ async function choose(
       message: 'delete: expected either a group or --older-than DAYS',
     });
   }
-  const groups = await engine.ledger.listGroups();
   const describe = async (record: GroupRecord) => ({
     record,
     status: await describeStatus(record, engine),
   });
   if (name !== undefined) {
+    const groups = await listFor(name, engine.ledger);
     const record = chooseGroup(groups, name, `"thrice ls${engine.flag}" lists all groups`);
     const candidate = await describe(record);
     refuseAtWork(candidate.status, engine);
     await refuseSentBatches(candidate.status.group, engine);
-    return { candidates: [candidate], atWork: [] };
+    return { candidates: [candidate], atWork: [], unreadable: [] };
   }
   const { clock } = engine;
   const before = clock.toIso(clock.now() - (olderThan ?? 0) * MS_PER_DAY);
+  const unreadable: UnreadableGroup[] = [];
+  const groups = await engine.ledger.listGroups((group) => unreadable.push(group));
   const old = groups.filter(({ header }) => header.createdAt < before);
   const described: Candidate[] = [];
   for (const record of old) described.push(await describe(record));
@@ -107,7 +113,11 @@ async function choose(
     if (isAtWork(each.status) || sentCount > 0) atWork.push(each.status);
     else candidates.push(each);
   }
-  return { candidates, atWork };
+  return {
+    candidates,
+    atWork,
+    unreadable: unreadable.filter(({ createdAt }) => createdAt < before),
+  };
 }
 
 /** Whether somebody would pay for cells whose records are gone. The workers of a stage are not visible. */
@@ -193,5 +203,7 @@ function reportDeletion(
   if (dlqMessages > 0) terminal.error(`with ${countOf(dlqMessages, 'DLQ message')}`);
   if (unseenDlqMessages > 0) terminal.error(describeUnseen(unseenDlqMessages));
   if (sharesQuestions)
-    terminal.error(`the questions of ${group} are kept: another group uses them`);
+    terminal.error(
+      `the questions of ${group} are kept: another group uses them, or cannot be read`,
+    );
 }

@@ -1,23 +1,38 @@
-import { renderTable } from '@thrice/core';
+import { renderTable, type UnreadableGroup } from '@thrice/core';
 import { describeStatus } from '../engine/describe-status.ts';
 import type { EngineOptions } from '../engine/engine.ts';
+import type { GroupStatus } from '../engine/group-status.ts';
 import { openEngine } from '../engine/open-engine.ts';
 import { describeSpentOf } from '../render/budget-text.ts';
-import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
+import { describeFailure, failureToJson } from '../render/failure-text.ts';
+import { type ExitCode, exitCodeOf, exitCodes } from '../shell/exit-codes.ts';
 import type { Terminal } from '../shell/terminal.ts';
 
-/** `thrice ls`: lists all groups, newest first. */
+/** `thrice ls`: lists all groups, newest first; those that cannot be read are named, and fail the command. */
 export async function listGroups(
   terminal: Terminal,
   options: EngineOptions & { readonly json?: boolean },
 ): Promise<ExitCode> {
   using engine = await openEngine(options, terminal);
-  const groups = await engine.ledger.listGroups();
+  const unreadable: UnreadableGroup[] = [];
+  const groups = await engine.ledger.listGroups((group) => unreadable.push(group));
   const statuses = await Promise.all(groups.map((group) => describeStatus(group, engine)));
   if (options.json === true) {
-    terminal.print(JSON.stringify(statuses, null, 2));
-    return exitCodes.complete;
+    const entries = [...statuses, ...unreadable.map(unreadableToJson)].toSorted((left, right) =>
+      right.createdAt.localeCompare(left.createdAt),
+    );
+    terminal.print(JSON.stringify(entries, null, 2));
+  } else if (statuses.length > 0 || unreadable.length === 0) {
+    terminal.print(renderGroups(statuses, terminal.printColumns));
   }
+  for (const { error } of unreadable) {
+    for (const line of describeFailure(error)) terminal.error(line);
+  }
+  const [first] = unreadable;
+  return first === undefined ? exitCodes.complete : exitCodeOf(first.error);
+}
+
+function renderGroups(statuses: readonly GroupStatus[], width: number | undefined): string {
   const haveBudgets = statuses.some(({ budget }) => budget !== null);
   const rows = statuses.map(({ group, state, cells, done, budget, createdAt }) => [
     group,
@@ -27,6 +42,9 @@ export async function listGroups(
     createdAt,
   ]);
   const header = ['group', 'state', 'cells', ...(haveBudgets ? ['budget'] : []), 'created'];
-  terminal.print(renderTable(header, rows, 'text', terminal.printColumns).trimEnd());
-  return exitCodes.complete;
+  return renderTable(header, rows, 'text', width).trimEnd();
+}
+
+function unreadableToJson({ group, createdAt, error }: UnreadableGroup) {
+  return { group, createdAt, state: 'unreadable', ...failureToJson(error) } as const;
 }

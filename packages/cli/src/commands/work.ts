@@ -88,7 +88,7 @@ async function workOnWholeStore(terminal: Terminal, options: WorkOptions): Promi
 function storeOf(engine: LocalEngine): GroupStore {
   const { ledger, workers, clock } = engine;
   return {
-    listGroups: () => ledger.listGroups(),
+    listGroups: (onUnreadable) => ledger.listGroups(onUnreadable),
     isLeft: async ({ header: { group }, isPlanned }) => {
       if (workers.countOthers(group, clock.now()) > 0) return false;
       const isDone = isPlanned && (await engine.queueOf(group).readBacklog()).length === 0;

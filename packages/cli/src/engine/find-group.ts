@@ -1,10 +1,12 @@
 import {
   type GroupRecord,
+  groupOfRun,
   type Ledger,
   type LoadedGroup,
   loadGroup,
   suggestName,
   ThriceError,
+  type UnreadableGroup,
 } from '@thrice/core';
 
 /**
@@ -18,9 +20,30 @@ export async function findGroup(
   name: string,
   flag = '',
 ): Promise<LoadedGroup> {
-  const group = chooseGroup(await ledger.listGroups(), name, `"thrice ls${flag}" lists all groups`);
+  const groups = await listFor(name, ledger);
+  const group = chooseGroup(groups, name, `"thrice ls${flag}" lists all groups`);
   refuseDeleting(group, flag);
   return group;
+}
+
+/**
+ * Lists the groups among which a name is looked for.
+ *
+ * @throws {ThriceError} `store-unusable` for a group that cannot be read if the name may mean it.
+ */
+export async function listFor(
+  name: string,
+  ledger: Pick<Ledger, 'listGroups'>,
+): Promise<readonly GroupRecord[]> {
+  const unreadable: UnreadableGroup[] = [];
+  const groups = await ledger.listGroups((group) => unreadable.push(group));
+  const isExact = groups.some(({ header }) => header.group === name || header.runs.includes(name));
+  // Its label is not known, but its name begins with it.
+  const meant = unreadable.find(
+    ({ group }) => group.startsWith(name) || group === groupOfRun(name),
+  );
+  if (meant !== undefined && !isExact) throw meant.error;
+  return groups;
 }
 
 /** @throws {ThriceError} `unknown-group` when the group is being deleted. */
@@ -65,10 +88,16 @@ function specHint(name: string): string {
 /**
  * Finds the newest group.
  *
- * @throws {ThriceError} `unknown-group` when there are no groups.
+ * @throws {ThriceError} `unknown-group` when there are no groups, `store-unusable` when the newest cannot be read.
  */
 export async function newestGroup(ledger: Ledger): Promise<LoadedGroup> {
-  return chooseNewest(await ledger.listGroups());
+  const unreadable: UnreadableGroup[] = [];
+  const groups = await ledger.listGroups((group) => unreadable.push(group));
+  const newer = unreadable.find(
+    ({ createdAt }) => createdAt >= (groups[0]?.header.createdAt ?? ''),
+  );
+  if (newer !== undefined) throw newer.error;
+  return chooseNewest(groups);
 }
 
 /**
@@ -110,7 +139,7 @@ export async function findRuns(
   name: string,
   flag = '',
 ): Promise<{ readonly group: LoadedGroup; readonly runs: readonly string[] }> {
-  const groups = await ledger.listGroups();
+  const groups = await listFor(name, ledger);
   const owner = groups.find(({ header }) => header.runs.includes(name));
   if (owner !== undefined) {
     refuseDeleting(owner, flag);

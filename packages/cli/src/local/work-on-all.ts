@@ -1,4 +1,10 @@
-import { type Clock, type GroupRecord, limits, type OpenBreaker } from '@thrice/core';
+import {
+  type Clock,
+  type GroupRecord,
+  limits,
+  type OpenBreaker,
+  type UnreadableGroup,
+} from '@thrice/core';
 import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
 
 /** Interval at which groups are looked for, ms. */
@@ -6,8 +12,8 @@ const LOOK_MS = 2_000;
 
 /** What {@link workOnAll} finds in the store. */
 export interface GroupStore {
-  /** Lists groups, newest first. */
-  listGroups(): Promise<readonly GroupRecord[]>;
+  /** Lists groups, newest first, and tells those that cannot be read. */
+  listGroups(onUnreadable: (group: UnreadableGroup) => void): Promise<readonly GroupRecord[]>;
   /** Whether a group has cells or results left that no other process works on. */
   isLeft(record: GroupRecord): Promise<boolean>;
   /** The open breakers that can block a group. */
@@ -70,6 +76,8 @@ class AllWork {
   #seen: ReadonlySet<string> = new Set();
   /** Why the store could not be read at the last look; undefined if it was. */
   #storeProblem: string | undefined;
+  /** What was wrong at the last look with the groups that cannot be read. */
+  #unreadable: ReadonlyMap<string, string> = new Map();
 
   constructor(order: WorkOnAllOrder) {
     this.#order = order;
@@ -100,7 +108,7 @@ class AllWork {
   async #listLeft(): Promise<readonly GroupRecord[]> {
     const { store } = this.#order;
     const left: GroupRecord[] = [];
-    for (const record of (await store.listGroups()).toReversed()) {
+    for (const record of (await this.#listReadable()).toReversed()) {
       const { group } = record.header;
       if (record.state !== 'active' || this.#waiting.has(group)) continue;
       try {
@@ -112,6 +120,19 @@ class AllWork {
       }
     }
     return left;
+  }
+
+  async #listReadable(): Promise<readonly GroupRecord[]> {
+    const { store, report, describeError } = this.#order;
+    const unreadable = new Map<string, string>();
+    const groups = await store.listGroups(({ group, error }) => {
+      const problem = describeError(error);
+      // Once, as for the store.
+      if (this.#unreadable.get(group) !== problem) report(group, problem);
+      unreadable.set(group, problem);
+    });
+    this.#unreadable = unreadable;
+    return groups;
   }
 
   async #isSetAside(record: GroupRecord): Promise<boolean> {

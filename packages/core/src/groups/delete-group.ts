@@ -50,7 +50,7 @@ export interface Deletion {
   readonly dlqMessages: number;
   /** DLQ messages that other readers held; some of them may be of the group. */
   readonly unseenDlqMessages: number;
-  /** Whether its questions stay because another group uses the same ones. */
+  /** Whether its questions stay because another group uses the same ones, or cannot be read and may. */
   readonly sharesQuestions: boolean;
 }
 
@@ -95,9 +95,9 @@ export async function deleteGroup(
   await blobs.removeFolder(`stretches/${group}`);
   // After its records, because a worker that ends a cell may enter its group again.
   if (stageLists !== undefined) await leaveLists(group, stageLists.activeGroups);
-  const keysOfOthers = await questionKeysOfOthers(header, ledger);
-  for (const key of questionKeysOf(header)) if (!keysOfOthers.has(key)) await blobs.remove(key);
-  const sharesQuestions = keysOfOthers.has(header.questions.key);
+  const isShared = await findSharedQuestions(header, ledger);
+  for (const key of questionKeysOf(header)) if (!isShared(key)) await blobs.remove(key);
+  const sharesQuestions = isShared(header.questions.key);
   await records.deleteHeader(group);
   return { ...scanned, sharesQuestions };
 }
@@ -161,13 +161,18 @@ async function leaveLists(group: string, activeGroups: ActiveGroups): Promise<vo
   }
 }
 
-async function questionKeysOfOthers(
+/** Tells which questions another group uses, or may use: nobody knows those of a group that cannot be read. */
+async function findSharedQuestions(
   { group }: GroupHeader,
   ledger: DeletionStores['ledger'],
-): Promise<ReadonlySet<string>> {
-  const headers = (await ledger.listGroups()).map(({ header }) => header);
-  const others = headers.filter((header) => header.group !== group);
-  return new Set(others.flatMap((header) => [...questionKeysOf(header)]));
+): Promise<(key: string) => boolean> {
+  let isAnyUnreadable = false;
+  const records = await ledger.listGroups(() => {
+    isAnyUnreadable = true;
+  });
+  const others = records.filter(({ header }) => header.group !== group);
+  const keys = new Set(others.flatMap(({ header }) => [...questionKeysOf(header)]));
+  return (key) => isAnyUnreadable || keys.has(key);
 }
 
 function throwIfAborted(group: string, signal: AbortSignal): void {

@@ -4,6 +4,7 @@ import type { Attempt, CellKey, CellRecord, CellResult, GivenUpCall } from '../d
 import type { GroupHeader, GroupState } from '../domain/group.ts';
 import type { Submission } from '../domain/submission.ts';
 import type { Tally } from '../domain/tally.ts';
+import type { UnreadableGroup } from '../domain/unreadable-group.ts';
 
 /** The outcome of a claim. */
 export type Claim =
@@ -52,8 +53,13 @@ export interface Ledger {
    */
   createGroup(header: GroupHeader, state?: GroupState): Promise<void>;
   readGroup(group: string): Promise<GroupRecord | undefined>;
-  /** Lists groups by `createdAt`, newest first. The order of equal instants is not guaranteed. */
-  listGroups(): Promise<readonly GroupRecord[]>;
+  /**
+   * Lists groups by `createdAt`, newest first. The order of equal instants is not guaranteed.
+   *
+   * @param onUnreadable - Told each group that cannot be read, which the list then lacks.
+   * @throws {ThriceError} `store-unusable` for the first of them if nobody is told.
+   */
+  listGroups(onUnreadable?: (group: UnreadableGroup) => void): Promise<readonly GroupRecord[]>;
   /**
    * Replaces the header of a group by an edited one, which has more edits. The group is not planned from then on:
    * cells may have been added to it.

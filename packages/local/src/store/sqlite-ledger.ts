@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import {
   type Attempt,
   asDuplicate,
+  asUnreadable,
   attemptSchema,
   type CellKey,
   type CellRecord,
@@ -28,11 +29,13 @@ import {
   type OpenBreaker,
   openBreakerSchema,
   parseGroupHeader,
+  refuseUnreadable,
   type Submission,
   spendOf,
   submissionSchema,
   type Tally,
   ThriceError,
+  type UnreadableGroup,
 } from '@thrice/core';
 import * as z from 'zod';
 import type { GroupCommit } from './group-commit.ts';
@@ -45,6 +48,7 @@ const groupRowSchema = z.object({
   is_planned: z.number(),
   header: z.string(),
 });
+const groupNameRowSchema = z.object({ group_name: z.string(), created_at: z.string() });
 const cellRowSchema = z.object({
   id: z.string(),
   state: z.enum(['claimed', 'released', 'done']),
@@ -110,8 +114,18 @@ export class SqliteLedger implements Ledger {
     return row === undefined ? undefined : parseGroup(row);
   }
 
-  async listGroups(): Promise<readonly GroupRecord[]> {
-    return this.#sql.selectGroups.all().map(parseGroup);
+  async listGroups(
+    onUnreadable: (group: UnreadableGroup) => void = refuseUnreadable,
+  ): Promise<readonly GroupRecord[]> {
+    return this.#sql.selectGroups.all().flatMap((row) => {
+      try {
+        return [parseGroup(row)];
+      } catch (error) {
+        const { group_name: group, created_at: createdAt } = groupNameRowSchema.parse(row);
+        onUnreadable(asUnreadable({ group, createdAt }, error));
+        return [];
+      }
+    });
   }
 
   async replaceHeader(existing: GroupHeader, header: GroupHeader): Promise<boolean> {
@@ -427,8 +441,8 @@ const STATEMENTS = {
   updateHeader: `UPDATE groups SET header = ?, is_planned = 0
     WHERE group_name = ? AND header = ? AND state <> 'deleting'`,
   selectGroup: 'SELECT group_name, state, is_planned, header FROM groups WHERE group_name = ?',
-  selectGroups:
-    'SELECT group_name, state, is_planned, header FROM groups ORDER BY created_at DESC, rowid DESC',
+  selectGroups: `SELECT group_name, created_at, state, is_planned, header FROM groups
+    ORDER BY created_at DESC, rowid DESC`,
   updateGroupState: "UPDATE groups SET state = ? WHERE group_name = ? AND state <> 'deleting'",
   insertCell: `INSERT INTO cells (run, config, id, state, generation, owner, lease_until, attempts)
     VALUES (?, ?, ?, 'claimed', ?, ?, ?, 0) ON CONFLICT DO NOTHING`,
