@@ -105,16 +105,42 @@ describe('a refusal of a lane that has refused all calls since the last one', ()
   });
 });
 
+/** A lane whose spec limits its tokens alone, one minute after a group has begun to call it. */
+function lanePacedByTokens() {
+  const own = { requestsPerMinute: null, tokensPerMinute: 20_000 };
+  const joining = { nowMs: START_MS, token: 'a', group: 'demo', limits: own };
+  return afterJoining(freePace('lane', 'a'), joining);
+}
+
 describe('a refusal of a lane whose spec limits its tokens alone', () => {
+  it.each([
+    { tokens: 100, heldMs: 968 },
+    { tokens: 1_000, heldMs: 1_000 },
+  ])(
+    'that names its tokens and no time holds it for three calls of $tokens tokens, a second at most',
+    ({ tokens, heldMs }) => {
+      const call = { group: 'demo', keepsTurn: true, retryAfterMs: undefined, tokens } as const;
+
+      const { pace: slowed } = afterRefusal(
+        lanePacedByTokens(),
+        { ...call, named: 'tokens', sentAtMs: NOW_MS - 500 },
+        change,
+      );
+
+      expect(slowed.requests).toBeNull();
+      expect(Math.round(slowed.heldUntilMs - NOW_MS)).toBe(heldMs);
+    },
+  );
+
   it.each([
     { named: null, stated: null, perMinute: 60 },
     { named: 'requests' as const, stated: null, perMinute: 60 },
     { named: 'requests' as const, stated: 500, perMinute: 485 },
   ])('limits its requests, too: $named, $stated', ({ named, stated, perMinute }) => {
-    const own = { requestsPerMinute: null, tokensPerMinute: 20_000 };
-    const joining = { nowMs: START_MS, token: 'a', group: 'demo', limits: own };
-    const joined = afterJoining(freePace('lane', 'a'), joining);
-    const pace = { ...joined, stated: { requestsPerMinute: stated, tokensPerMinute: null } };
+    const pace = {
+      ...lanePacedByTokens(),
+      stated: { requestsPerMinute: stated, tokensPerMinute: null },
+    };
     const call = { group: 'demo', keepsTurn: true, retryAfterMs: undefined, named, tokens: 100 };
 
     const { pace: slowed } = afterRefusal(pace, { ...call, sentAtMs: NOW_MS - 500 }, change);
@@ -129,6 +155,10 @@ describe('the use of a lane', () => {
   it('is the ratio of the turns that were taken to those that were allowed', () => {
     expect(usedRatio(laneOf({ a: 30 }), NOW_MS)).toBeCloseTo(0.49, 2);
     expect(usedRatio(laneOf({ a: 300 }), NOW_MS)).toBe(1);
+  });
+
+  it('is unknown where its requests are not limited', () => {
+    expect(usedRatio(lanePacedByTokens(), NOW_MS)).toBeNull();
   });
 
   it('is unknown just after the pace has changed', () => {

@@ -37,7 +37,7 @@ export interface LanePaceStatus {
   /** What it is believed to allow now; null if its requests are not limited. */
   readonly requestsPerMinute: number | null;
   readonly tokensPerMinute: number | null;
-  /** How much of what it allowed since its pace last changed was used, 0..1; null before that is known. */
+  /** How much of what it allowed since its pace last changed was used, 0..1; null before that is known, and without a limit of requests. */
   readonly usedRatio: number | null;
   /** Whether its limit has not been found yet. */
   readonly isSearching: boolean;

@@ -88,13 +88,19 @@ function slowed(
     requests: slow('requests'),
     tokens: slow('tokens'),
   };
-  const turnsMs = (HELD_TURNS * 60_000) / perMinuteAt(risingRate(slower, 'requests'), nowMs);
+  const turnsMs = HELD_TURNS * turnMs(slower, call, nowMs);
   const refusingMs = REFUSING_HOLD_RATIO * (nowMs - refusedSinceMs);
   const guessedMs = Math.max(refusingMs, Math.min(1_000, turnsMs));
   const heldUntilMs = nowMs + (call.retryAfterMs ?? guessedMs);
   const moved = rebased(pace, slower, nowMs, heldUntilMs);
   const held = { ...(call.keepsTurn ? withTurnBefore(moved, call.group) : moved), heldUntilMs };
   return isFirst ? held : withoutLateTurns(held, nowMs);
+}
+
+/** The time that a call like this one takes of the lane's rates, ms. */
+function turnMs(pace: LanePace, { tokens }: RefusedCall, nowMs: number): number {
+  const perMinute = (kind: LimitKind) => perMinuteAt(risingRate(pace, kind), nowMs);
+  return 60_000 * Math.max(1 / perMinute('requests'), tokens / perMinute('tokens'));
 }
 
 /** Those who do not know yet that the lane is limited call on: it is held for at least as long. */

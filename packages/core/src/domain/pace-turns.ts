@@ -1,7 +1,7 @@
 import { limits } from '../limits.ts';
 import { allowedAtMs, allowedBetween, perMinuteAt } from './allowed-calls.ts';
 import { type Change, type GroupTurns, groupsOf, type LanePace } from './lane-pace.ts';
-import { risingRate } from './pace-rates.ts';
+import { paceRate, risingRate } from './pace-rates.ts';
 
 /** How many turns may be made up for if nobody took them in time. */
 const MISSED_TURNS = 4;
@@ -48,9 +48,10 @@ export function isOverdue(pace: LanePace, place: number, turn: Turn, nowMs: numb
 
 /**
  * How much of the requests that a lane allowed since its pace last changed were made, 0..1; null if too little of that is
- * known.
+ * known, or if its requests are not limited.
  */
 export function usedRatio(pace: LanePace, nowMs: number): number | null {
+  if (paceRate(pace, 'requests', nowMs) === null) return null;
   const known = groupsOf(pace).filter((turns) => nowMs - turns.baseAtMs >= USE_KNOWN_AFTER_MS);
   if (known.length === 0) return null;
   const ratios = known.map((turns) => {
