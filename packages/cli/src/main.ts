@@ -42,6 +42,7 @@ async function reportFailure(
   if (isCommanderError(thrown) && thrown.code === 'commander.help') return exitCodes.usage;
   // Loaded on demand: --help and --version do not need it.
   const { ThriceError, toThriceError } = await import('@thrice/core');
+  const { reportLine } = await import('./render/report-line.ts');
   const error = isCommanderError(thrown)
     ? new ThriceError({
         code: 'invalid-argument',
@@ -52,7 +53,7 @@ async function reportFailure(
         cause: thrown,
       })
     : toThriceError(thrown);
-  for (const line of describeFailure(error)) terminal.error(plainText(line));
+  for (const line of describeFailure(error)) reportLine(plainText(line), terminal);
   if (error.class === 'internal') terminal.error(plainText(describeBug(error)));
   if (argv.includes('--json')) printDocument(failureToJson(error), terminal);
   return exitCodeOf(error);

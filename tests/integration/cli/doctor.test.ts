@@ -110,6 +110,31 @@ describe('thrice doctor', () => {
     expect(exitCode).toBe(69);
   });
 
+  it.each([60, 80, 120])('breaks no word on a terminal of %i columns', async (columns) => {
+    await using folder = await temporaryFolder(
+      smallBenchmark({
+        url: 'http://127.0.0.1:1/v1',
+        lane: 'api_key_env = "LAB_KEY"',
+        more: '[notify]\nwebhook_env = "HOOK_URL"\n',
+      }),
+    );
+    const doctor = async (shown: Parameters<typeof fakeTerminal>[0]) => {
+      const environment = { LAB_KEY: 'sk-0123456789', HOOK_URL: 'http://hooks.example.com/x' };
+      const terminal = fakeTerminal({ workingFolder: folder.path, environment, ...shown });
+      await runCommand(['doctor', 'benchmark.toml'], terminal);
+      return terminal;
+    };
+
+    const shown = await doctor({ isInteractive: true, columns, printColumns: columns });
+    const logged = await doctor({});
+
+    const lines = (shown.stdout + shown.stderr).split('\n');
+    expect(lines.every(({ length }) => length <= columns)).toBe(true);
+    // The lines of a finding stand right of its label.
+    expect(shown.stdout.replaceAll('\n     ', ' ')).toBe(logged.stdout);
+    expect(shown.stderr.replaceAll('\n  ', ' ')).toBe(logged.stderr);
+  });
+
   it('finds a context window that only the server states', async () => {
     await using server = await startHttpServer((response) => {
       sendJson(response, { data: [{ id: 'a', max_model_len: 2 }] });

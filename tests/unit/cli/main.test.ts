@@ -65,3 +65,20 @@ describe('a command that finds a bug', () => {
     expect(request).toBe('This is a bug in Thrice, not in your benchmark. Please report it:');
   });
 });
+
+describe('a command that fails', () => {
+  it('says so on a terminal without breaking a word', async () => {
+    const terminal = fakeTerminal({ isInteractive: true, columns: 60 });
+
+    const exitCode = await runCommand(['delete', 'nothing', '--dir', '/nowhere'], terminal);
+
+    expect(exitCode).toBe(64);
+    expect(terminal.stderr).toBe(
+      [
+        'thrice: [unknown-group] /nowhere: expected runs, found none;',
+        '  start one with "thrice run SPEC", or name another folder',
+        '  with --dir\n',
+      ].join('\n'),
+    );
+  });
+});

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { reportLine } from '../../../packages/cli/src/render/report-line.ts';
+import { askLine, reportLine } from '../../../packages/cli/src/render/report-line.ts';
 import { fakeTerminal } from '../../support/run-thrice.ts';
 
 describe('a line of a report', () => {
@@ -12,5 +12,20 @@ describe('a line of a report', () => {
     reportLine('paused: lane sim is blocked', terminal);
 
     expect(terminal.stderr).toBe(shown);
+  });
+});
+
+describe('a question', () => {
+  it.each([
+    ['leaves room for the answer on a terminal', true, 'delete demo and\n  its files?\n  [y/N] '],
+    ['is one line in a log', false, 'delete demo and its files? [y/N] '],
+  ])('%s', async (_, isInteractive, shown) => {
+    const asked: string[] = [];
+    const ask = async (question: string) => void asked.push(question);
+    const terminal = fakeTerminal({ isInteractive, columns: 21, ask });
+
+    await askLine('delete demo and its files? [y/N]', terminal);
+
+    expect(asked).toEqual([shown]);
   });
 });

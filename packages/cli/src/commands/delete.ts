@@ -16,6 +16,7 @@ import { chooseGroup, listFor } from '../engine/find-group.ts';
 import type { GroupStatus } from '../engine/group-status.ts';
 import { openEngine } from '../engine/open-engine.ts';
 import { describeUnseen } from '../render/dlq-view.ts';
+import { askLine } from '../render/report-line.ts';
 import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
 import { listenForStop } from '../shell/stop-signals.ts';
 import type { Terminal } from '../shell/terminal.ts';
@@ -151,8 +152,9 @@ async function isConfirmed(
   terminal: Terminal,
 ): Promise<boolean> {
   const groups = candidates.map(({ status }) => describeCandidate(status)).join(', ');
-  const answer = await terminal.ask(
-    `delete ${groups} and all files of ${candidates.length === 1 ? 'it' : 'them'} from ${place}? This cannot be undone. [y/N] `,
+  const answer = await askLine(
+    `delete ${groups} and all files of ${candidates.length === 1 ? 'it' : 'them'} from ${place}? This cannot be undone. [y/N]`,
+    terminal,
   );
   if (answer !== undefined) return /^\s*y(es)?\s*$/i.test(answer);
   throw new ThriceError({

@@ -10,6 +10,7 @@ import {
   openQuestions,
   type PlanProblem,
   withSimulator,
+  wrapLine,
 } from '@thrice/core';
 import { createNodeDigest } from '@thrice/local';
 import { checkDescriptors } from '../doctor/check-descriptors.ts';
@@ -23,6 +24,7 @@ import {
   openModels,
   openQuestionFiles,
 } from '../local/compose-local.ts';
+import { reportLine } from '../render/report-line.ts';
 import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
 import { plainText, type Terminal } from '../shell/terminal.ts';
 import { startBundledSimulator } from '../spec/bundled-simulator.ts';
@@ -71,10 +73,16 @@ export async function checkBenchmark(
   findings.push(...probes.map(describeProbe));
   if (options.json === true) terminal.print(JSON.stringify({ findings, probes }, null, 2));
   else
-    for (const { severity, what } of findings)
-      terminal.print(plainText(`${LABELS[severity]} ${what}`));
+    for (const finding of findings) terminal.print(renderFinding(finding, terminal.printColumns));
   const hasFailed = findings.some(({ severity }) => severity === 'error');
   return hasFailed ? exitCodes.unavailable : exitCodes.complete;
+}
+
+/** A finding as a line, or on a terminal as lines, which begin right of its label. */
+function renderFinding({ severity, what }: Finding, width = Number.POSITIVE_INFINITY): string {
+  const label = `${LABELS[severity]} `;
+  const lines = wrapLine(plainText(what), width - label.length).split('\n');
+  return lines.map((line, index) => (index === 0 ? label : ' '.repeat(3)) + line).join('\n');
 }
 
 /** Checks what this computer has for a run: the variables of webhooks and file descriptors. */
@@ -100,7 +108,7 @@ async function callModels(benchmark: Benchmark, terminal: Terminal): Promise<rea
   );
   const probes = planProbes(benchmark, lanes);
   if (probes.length === 0) return [];
-  terminal.error(describePlan(probes));
+  reportLine(describePlan(probes), terminal);
   await using models = openModels(terminal);
   return await probeModels(probes, benchmark, models);
 }

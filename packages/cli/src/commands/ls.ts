@@ -5,6 +5,7 @@ import type { GroupStatus } from '../engine/group-status.ts';
 import { openEngine } from '../engine/open-engine.ts';
 import { describeSpentOf } from '../render/budget-text.ts';
 import { describeFailure, failureToJson } from '../render/failure-text.ts';
+import { reportLine } from '../render/report-line.ts';
 import { type ExitCode, exitCodeOf, exitCodes } from '../shell/exit-codes.ts';
 import type { Terminal } from '../shell/terminal.ts';
 
@@ -26,7 +27,7 @@ export async function listGroups(
     terminal.print(renderGroups(statuses, terminal.printColumns));
   }
   for (const { error } of unreadable) {
-    for (const line of describeFailure(error)) terminal.error(line);
+    for (const line of describeFailure(error)) reportLine(line, terminal);
   }
   const [first] = unreadable;
   return first === undefined ? exitCodes.complete : exitCodeOf(first.error);

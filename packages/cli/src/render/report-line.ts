@@ -8,3 +8,14 @@ export function reportLine(
 ): void {
   terminal.error(terminal.isInteractive ? wrapLine(text, terminal.columns) : text);
 }
+
+/** Asks a question, which a terminal shows without breaking a word, and with room for a short answer. */
+export async function askLine(
+  question: string,
+  { ask, isInteractive, columns }: Pick<Terminal, 'ask' | 'isInteractive' | 'columns'>,
+): Promise<string | undefined> {
+  return await ask(`${isInteractive ? wrapLine(question, columns - ANSWER_COLUMNS) : question} `);
+}
+
+/** Of a space and `yes`. */
+const ANSWER_COLUMNS = 4;
