@@ -164,17 +164,37 @@ describe('thrice doctor', () => {
   });
 
   it('says before its calls what they may take', async () => {
-    await using simulator = await startSimulator();
-    const files = smallBenchmark({ url: simulator.url, configs: ['a', 'b'] });
+    const said: string[] = [];
+    const terminal = fakeTerminal();
+    await using server = await startHttpServer((response, { path }) => {
+      if (path.endsWith('/chat/completions')) said.push(terminal.stderr);
+      sendJson(response, { data: [{ id: 'a' }, { id: 'b' }] });
+    });
+    const files = smallBenchmark({ url: server.url, configs: ['a', 'b'] });
     const limited = files['benchmark.toml'].replace('name = "a"', 'name = "a"\nmax_tokens = 100');
     await using folder = await temporaryFolder({ ...files, 'benchmark.toml': limited });
-    const terminal = fakeTerminal({ workingFolder: folder.path });
 
-    await runCommand(['doctor', 'benchmark.toml'], terminal);
+    await runCommand(['doctor', folder.resolve('benchmark.toml')], terminal);
 
-    expect(terminal.stderr).toContain(
-      'one call to each of 2 models: about 40 tokens in, at most 100 out; without a limit (max_tokens): lab/b\n',
+    const line =
+      'one call to each of 2 models: about 40 tokens in, at most 100 out; without a limit (max_tokens): lab/b\n';
+    expect(said).toEqual([line, line]);
+  });
+
+  it('warns of a webhook that is not encrypted', async () => {
+    await using simulator = await startSimulator();
+    const more = '[notify]\nwebhook_env = "HOOK_URL"\n';
+    await using folder = await temporaryFolder(smallBenchmark({ url: simulator.url, more }));
+    const environment = { HOOK_URL: 'http://hooks.example.com/T0/secret' };
+    const terminal = fakeTerminal({ workingFolder: folder.path, environment });
+
+    const exitCode = await runCommand(['doctor', 'benchmark.toml'], terminal);
+
+    expect(terminal.stdout).toContain(
+      'warn notify: expected an https URL in HOOK_URL, received an http one of another machine',
     );
+    expect(terminal.stdout).not.toContain('T0');
+    expect(exitCode).toBe(0);
   });
 
   it('shows what its call to a model has cost', async () => {

@@ -167,6 +167,22 @@ describe('the webhook of a group', () => {
     );
   });
 
+  it('is warned of if it is not encrypted, and runs all the same', async () => {
+    await using lab = await startSimulator();
+    // Told of nothing in this run: no test asks a server of others.
+    const more = '[notify]\nwebhook_env = "HOOK"\non = ["budget"]\n';
+    await using folder = await temporaryFolder(smallBenchmark({ url: lab.url, more }));
+    const environment = { HOOK: `http://hooks.example.com${HIDDEN_PATH}` };
+
+    const ran = await callThrice(['run', 'benchmark.toml'], { cwd: folder.path, environment });
+
+    expect(ran.exitCode).toBe(0);
+    expect(ran.stderr).toContain(
+      'warning: [plain-webhook] notify: expected an https URL in HOOK, received an http one of another machine: whoever is on the way can read the messages, and what is secret in the URL\n',
+    );
+    expect(ran.stderr).not.toContain(HIDDEN_PATH);
+  });
+
   it('must be known before anything is asked', async () => {
     await using at = await open({});
 

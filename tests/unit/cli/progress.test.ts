@@ -338,6 +338,10 @@ describe('progress with batches', () => {
       `ended: ${name}, 3 of which have no answer`,
     ],
     [
+      { kind: 'batch-ended', batch, error: undefined, unansweredCount: 1 },
+      `ended: ${name}, 1 of which has no answer`,
+    ],
+    [
       { kind: 'batch-ended', batch, error, unansweredCount: 4 },
       `ended: ${name}: [model-rate-limited] ${error.message}`,
     ],

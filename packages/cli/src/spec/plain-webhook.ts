@@ -13,7 +13,7 @@ export function describePlainWebhook(
   environment: Environment,
 ): string | undefined {
   if (notify === undefined) return undefined;
-  const url = environment[notify.webhook_env]?.trim() ?? '';
+  const url = environment[notify.webhook_env] ?? '';
   if (URL.parse(url)?.protocol !== 'http:' || isLoopback(url)) return undefined;
   return `notify: expected an https URL in ${notify.webhook_env}, received an http one of another machine: whoever is on the way can read the messages, and what is secret in the URL`;
 }
