@@ -19,6 +19,7 @@ import {
 import { createNodeDigest } from '@thrice/local';
 import { keyOf, keyStatus, openQuestionFiles } from '../local/compose-local.ts';
 import { lanesWithoutKey } from '../local/lanes-without-key.ts';
+import { reportLine } from '../render/report-line.ts';
 import type { Terminal } from '../shell/terminal.ts';
 import { toolVersion } from '../shell/tool-version.ts';
 import { applyOverrides } from './apply-overrides.ts';
@@ -108,7 +109,7 @@ function refuseWaste(problems: readonly PlanProblem[], file: string, terminal: T
     );
   }
   for (const { code, message } of problems) {
-    terminal.error(describeWarning(code, `${file}: ${message}`));
+    reportLine(describeWarning(code, `${file}: ${message}`), terminal);
   }
 }
 
@@ -159,7 +160,7 @@ function checkWebhook(spec: BenchmarkSpec, terminal: Terminal): void {
   const message = describeWebhookProblem(spec, terminal.environment);
   if (message !== undefined) throw new ThriceError({ code: 'missing-key', message });
   const plain = describePlainWebhook(spec, terminal.environment);
-  if (plain !== undefined) terminal.error(describeWarning('plain-webhook', plain));
+  if (plain !== undefined) reportLine(describeWarning('plain-webhook', plain), terminal);
 }
 
 /** @throws {ThriceError} `missing-key` for a variable whose value no server would take for a key. */
