@@ -44,6 +44,8 @@ describe("Echo's view of a run", () => {
     ['echo-judge-openai-gpt-5.4-mini', 4, null, 5.4938],
     ['echo-judge-openai-gpt-5.4-nano', 3, null, 2.1318],
     ['echo-judge-openai-gpt-9', 3, null, 5.2919],
+    ['echo-judge-openai-gemini-2.5-pro', 3, null, 5.2919],
+    ['echo-judge-openai-haiku', 3, null, 5.2919],
     ['echo-judge-gemini-pro', 3, null, 2.827],
     ['echo-judge-gemini-flash', 3, null, 2.1986],
     ['echo-judge-gemini-flash-lite', 3, null, 2.0993],

@@ -75,17 +75,24 @@ function single(units: number): Arm {
   };
 }
 
-/** The judge that an arm names, or the first of its vendor; undefined for an arm without one that costs something. */
+/**
+ * The judge that an arm names, or the first of its vendor where it names none of that; undefined for an arm without one
+ * that costs something.
+ *
+ * @see https://github.com/enspyrco/echo/blob/5dac0275983ffb1d3b76dd1bd739a3a6f9ba3f11/experiment/cost_units.py
+ *   (`_judge_model_key`)
+ */
 function judgeOf(name: string): keyof typeof JUDGE_PRICES | undefined {
   if (name === 'echo-judge') return 'haiku';
   const { vendor, model = '' } =
     /^echo-judge-(?<vendor>openai|gemini)(?:-(?<model>.+))?$/.exec(name)?.groups ?? {};
   if (vendor === undefined) return undefined;
-  const named = vendor === 'openai' ? model : `gemini-2.5-${model}`;
+  const isOpenai = vendor === 'openai';
+  const named = isOpenai ? model : `gemini-2.5-${model}`;
   const known = (Object.keys(JUDGE_PRICES) as (keyof typeof JUDGE_PRICES)[]).find(
-    (judge) => judge === named && judge !== 'haiku',
+    (judge) => judge === named && judge.startsWith(isOpenai ? 'gpt-' : 'gemini-'),
   );
-  return known ?? (vendor === 'openai' ? 'gpt-5.5' : 'gemini-2.5-flash');
+  return known ?? (isOpenai ? 'gpt-5.5' : 'gemini-2.5-flash');
 }
 
 /** A call that judges, in units. */
