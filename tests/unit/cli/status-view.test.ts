@@ -132,6 +132,21 @@ describe('a status', () => {
     expect(of({ costUsd: 1.5 })[2]).toMatch(/ spent$/);
   });
 
+  it('shows apart what was not attempted once nothing more will be done, and only then', () => {
+    const [first] = status.configs;
+    if (first === undefined) throw new Error('expected a config');
+    const configs = [{ ...first, cells: 30, scored: 19, failed: 0, notAttempted: 11 }];
+    const imported = { ...status, state: 'incomplete', cells: 30, done: 19, workers: 0 } as const;
+
+    const over = renderStatus({ ...imported, configs }).split('\n');
+    const running = renderStatus({ ...imported, state: 'running', configs });
+
+    expect(over[1]).toBe('19/30 cells, 11 not attempted');
+    expect(over[2]).toMatch(/ done +scored +not attempted /);
+    expect(over[3]).toMatch(/ 19\/30 +19 +11 /);
+    expect(running).not.toContain('not attempted');
+  });
+
   it('shows no rate while results are written', () => {
     const done = { ...status, state: 'publishing', done: 4 } as const;
 

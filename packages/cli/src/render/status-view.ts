@@ -38,8 +38,8 @@ export function renderStatus(status: GroupStatus, view: StatusView = {}): string
   );
   return [
     `${status.group}: ${status.state}`,
-    `${status.done}/${countOf(status.cells, 'cell')}${describeWorkers(status)}${describeRate(status, view.perSecond)}`,
-    renderConfigs(status.configs, view.width).trimEnd(),
+    `${status.done}/${countOf(status.cells, 'cell')}${describeNotAttempted(status)}${describeWorkers(status)}${describeRate(status, view.perSecond)}`,
+    renderConfigs(status, view.width).trimEnd(),
     ...(status.budget === null ? [] : describeBudget(status.budget)),
     ...lanes,
     ...openBreakers,
@@ -48,10 +48,24 @@ export function renderStatus(status: GroupStatus, view: StatusView = {}): string
   ].join('\n');
 }
 
+/** Whether all is done that will be: cells that were not attempted by then stay so, as those of a file that was imported. */
+function isOver({ state }: GroupStatus): boolean {
+  return state === 'complete' || state === 'incomplete';
+}
+
+function describeNotAttempted(status: GroupStatus): string {
+  const count = status.cells - status.done;
+  return isOver(status) && count > 0 ? `, ${count} not attempted` : '';
+}
+
 /** A table with a bar for each config; what is 0 for all of them is left out. Waste and overhead are part of what is spent. */
-function renderConfigs(configs: readonly ConfigStatus[], width: number | undefined): string {
-  const counts = (['scored', 'unparsed', 'ungraded', 'failed', 'retries'] as const).filter(
-    (name) => name === 'scored' || configs.some((config) => config[name] > 0),
+function renderConfigs(status: GroupStatus, width: number | undefined): string {
+  const { configs } = status;
+  const names = ['scored', 'unparsed', 'ungraded', 'failed', 'notAttempted', 'retries'] as const;
+  const counts = names.filter(
+    (name) =>
+      name === 'scored' ||
+      ((name !== 'notAttempted' || isOver(status)) && configs.some((config) => config[name] > 0)),
   );
   const parts = (['waste', 'overhead'] as const).filter((name) =>
     configs.some((config) => (config[`${name}Usd`] ?? 0) > 0),
@@ -70,7 +84,8 @@ function renderConfigs(configs: readonly ConfigStatus[], width: number | undefin
       ...(hasUnpriced ? [String(config.unpricedCalls)] : []),
     ];
   });
-  const titles = ['config', '', 'done', ...counts, 'spent', ...parts];
+  const countTitles = counts.map((name) => (name === 'notAttempted' ? 'not attempted' : name));
+  const titles = ['config', '', 'done', ...countTitles, 'spent', ...parts];
   return renderTable([...titles, ...(hasUnpriced ? ['unpriced'] : [])], rows, 'text', width);
 }
 
