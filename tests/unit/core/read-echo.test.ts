@@ -161,6 +161,16 @@ describe('an Echo file that a crash has left', () => {
       `${first}\n${second}\n${third?.slice(0, 60)}`,
       ['line 3: a row is cut off and left out', 'line 3: no newline at its end'],
     ],
+    [
+      'half a row at its end, and a newline',
+      `${first}\n${second}\n${third?.slice(0, 60)}\n`,
+      ['line 3: a row is cut off and left out'],
+    ],
+    [
+      'half a row at its end, and empty lines',
+      `${first}\n${second}\n${third?.slice(0, 20)}\n\n \n`,
+      ['line 3: a row is cut off and left out'],
+    ],
     ['no newline at its end', `${first}\n${second}`, ['line 2: no newline at its end']],
     ['a row behind another one', `${first}${second}\n`, ['line 1: no newline between its rows']],
     [
@@ -208,7 +218,27 @@ describe('what is no Echo file', () => {
   it.each([
     ['no rows', '', 'f.jsonl: expected rows of an Echo sweep, received none'],
     ['only a first line', `${anEchoMeta()}\n`, 'f.jsonl: expected rows of an Echo sweep'],
-    ['a broken line in the middle', `${anEchoLine()}\n{"task\n`, 'f.jsonl:2: expected a row of an'],
+    [
+      'a broken line in the middle',
+      `{"task\n${anEchoLine()}\n`,
+      'f.jsonl:1: expected a row of an Echo file, received no JSON',
+    ],
+    ['only half a row', '{"task\n', 'f.jsonl: expected rows of an Echo sweep, received none'],
+    [
+      'rows of HumanEval under the first line of another benchmark',
+      linesOf(anEchoMeta(), anEchoLine(), anEchoLine({ task: 'HumanEval/3' })),
+      'f.jsonl:3: task_id: expected a task of BIG-Bench Hard, as the first line says, received "HumanEval/3"',
+    ],
+    [
+      'only rows of HumanEval under the first line of another benchmark',
+      linesOf(anEchoMeta(), anEchoLine({ task: 'HumanEval/3' })),
+      'f.jsonl:2: task_id: expected a task of BIG-Bench Hard, as the first line says, received "HumanEval/3"',
+    ],
+    [
+      'rows of two benchmarks',
+      linesOf(anEchoLine({ task: 'HumanEval/3' }), anEchoLine()),
+      'f.jsonl:2: task_id: expected a task of HumanEval, as in line 1, received "bbh/snarks/0"',
+    ],
     [
       'an unknown key',
       linesOf(anEchoLine().replace('"arm"', '"arms"')),

@@ -30,9 +30,13 @@ export interface PlacedRow {
  */
 export function readEchoLines({ path, text }: ResultFile): EchoLines {
   const notices: string[] = [];
-  const values = text.split('\n').flatMap((content, index, lines) => {
-    const line = index + 1;
-    return readLine(content, { path, line, isLast: line === lines.length, notices });
+  const lines = text.split('\n');
+  const last = lines.findLastIndex((content) => content.trim() !== '');
+  const values = lines.flatMap((content, index) => {
+    const hasNewline = index < lines.length - 1;
+    return readLine(content, {
+      ...{ path, line: index + 1, isLast: index === last, hasNewline, notices },
+    });
   });
   const [first] = values;
   const meta =
@@ -53,8 +57,9 @@ export function readEchoLines({ path, text }: ResultFile): EchoLines {
 interface LinePlace {
   readonly path: string;
   readonly line: number;
-  /** Of a whole file, the last line is empty. */
+  /** Whether only blank lines follow: an editor ends half a row with a newline, too. */
   readonly isLast: boolean;
+  readonly hasNewline: boolean;
   /** Grows with what is wrong with the line. */
   readonly notices: string[];
 }
@@ -62,7 +67,7 @@ interface LinePlace {
 /** Parses the JSON of a line, which has none, one, or several rows. */
 function readLine(
   content: string,
-  { path, line, isLast, notices }: LinePlace,
+  { path, line, isLast, hasNewline, notices }: LinePlace,
 ): readonly { readonly value: unknown; readonly line: number }[] {
   const pieces = content.split(ROW_START).filter((piece) => piece.trim() !== '');
   if (pieces.length > 1) notices.push(`line ${line}: no newline between its rows`);
@@ -72,7 +77,7 @@ function readLine(
     if (value === undefined) notices.push(`line ${line}: a row is cut off and left out`);
     return value === undefined ? [] : [{ value, line }];
   });
-  if (isLast && pieces.length > 0) notices.push(`line ${line}: no newline at its end`);
+  if (!hasNewline && pieces.length > 0) notices.push(`line ${line}: no newline at its end`);
   return values;
 }
 

@@ -32,6 +32,7 @@ export function readEcho(file: ResultFile, classify: ClassifyError): FileContent
   const lines = readEchoLines(file);
   const { meta, rows } = lines;
   refuseRepeated(file, rows);
+  refuseOtherBenchmarks(file, lines);
   const targets = readTargets(file, rows);
   const ids = new Set([...(meta === undefined ? [] : plannedTasks(meta)), ...idsOf(rows)]);
   const arms = new Set([...(meta?.arms ?? []), ...rows.map(({ row }) => row.arm)]);
@@ -73,6 +74,26 @@ function refuseRepeated({ path }: ResultFile, rows: readonly PlacedRow[]): void 
     }
     lines.set(key, line);
   }
+}
+
+/**
+ * A sweep is over one benchmark, which its first line names. Rows of both are of two files.
+ *
+ * @throws {ThriceError} `invalid-file` for the first row of another.
+ */
+function refuseOtherBenchmarks({ path }: ResultFile, { meta, rows }: EchoLines): void {
+  const benchmarkOf = ({ row }: PlacedRow) =>
+    parseTask(row.task_id)?.subtask === undefined ? 'HumanEval' : 'BIG-Bench Hard';
+  const [first] = rows;
+  if (first === undefined) return;
+  const expected = meta === undefined ? benchmarkOf(first) : 'BIG-Bench Hard';
+  const other = rows.find((row) => benchmarkOf(row) !== expected);
+  if (other === undefined) return;
+  const place = meta === undefined ? `in line ${first.line}` : 'the first line says';
+  throw new ThriceError({
+    code: 'invalid-file',
+    message: `${path}:${other.line}: task_id: expected a task of ${expected}, as ${place}, received "${other.row.task_id}"`,
+  });
 }
 
 /** @throws {ThriceError} `invalid-file` if rows name different targets of a task. */
