@@ -42,7 +42,9 @@ describe('DynamoBudgets', () => {
     const lost = new Set<string>();
     await using table = await openTable(async (sent, send) => {
       const name = JSON.stringify(sent.input);
-      if (sent.operation === 'GetItem' || lost.has(name)) return await send();
+      // A table cannot be deleted twice at its end.
+      const isPassedOn = ['GetItem', 'DeleteTable'].includes(sent.operation);
+      if (isPassedOn || lost.has(name)) return await send();
       lost.add(name);
       return await loseAnswer(send);
     });

@@ -36,6 +36,14 @@ const refuseWithItem: (table: () => LedgerOnTable) => AnswerRequest =
     return jsonAnswer(400, { ...(await readAnswer(answer)), Item: item });
   };
 
+/** A table that does not return the item of a refused claim, as dynalite does not. */
+const refuseWithoutItem: AnswerRequest = async (sent, send) => {
+  const answer = await send();
+  if (answer.statusCode !== 400 || sent.operation !== 'PutItem') return answer;
+  const { Item: _, ...refusal } = await readAnswer(answer);
+  return jsonAnswer(400, refusal);
+};
+
 /** Opens a table where two cells are in work, and the first of them buys the call. */
 async function openClaimed(answer?: AnswerRequest): Promise<LedgerOnTable> {
   const table = await openLedger(dynamo, answer);
@@ -68,7 +76,7 @@ describe('DynamoCallPool', () => {
   });
 
   it('reads the claim itself where the table does not return it', async () => {
-    await using table = await openClaimed();
+    await using table = await openClaimed(refuseWithoutItem);
 
     const claim = await table.pool.claimCall(call, second);
 
