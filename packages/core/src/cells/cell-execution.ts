@@ -19,6 +19,7 @@ import type { Purchase } from '../ports/call-pool.ts';
 import type { Permit } from '../ports/governor.ts';
 import type { Solver, SolverMove, StepRequest } from '../ports/solver.ts';
 import { gradeAnswer } from '../scorers/grade-answer.ts';
+import { countOf } from '../wording.ts';
 import { AttemptCount } from './attempt-count.ts';
 import { callInBatch } from './batched-call.ts';
 import { CallJournal } from './call-journal.ts';
@@ -192,7 +193,7 @@ export class CellExecution {
   #giveUpExhausted(): PassedOverCall {
     const error = new ThriceError({
       code: 'worker-died',
-      message: `gave up after ${this.#attempts.ofCall(this.#performed)} attempts: the last worker died while it held the cell`,
+      message: `gave up after ${countOf(this.#attempts.ofCall(this.#performed), 'attempt')}: the last worker died while it held the cell`,
     });
     this.#record(error, null);
     return { passedOver: error };
