@@ -3,9 +3,9 @@ import type { BenchmarkSpec } from '../domain/benchmark-spec.ts';
 import { modelRefOf } from '../domain/breaker.ts';
 import { windowProblems } from './check-windows.ts';
 import { nearestName } from './nearest-name.ts';
-import { parameterProblems } from './parameter-rules.ts';
 import type { PlanProblem } from './plan-problem.ts';
 import type { CheckedQuestions } from './questions/check-questions.ts';
+import { vendorProblems } from './vendor-parameters.ts';
 
 /**
  * Checks what a spec and its questions mean together, before the first call.
@@ -77,7 +77,7 @@ function refusedParameters(
 ): readonly PlanProblem[] {
   const problems = config.roles.flatMap((role) => {
     const lane = lanes.get(role.lane);
-    return lane === undefined ? [] : parameterProblems(lane, role.model, role, 'vendor');
+    return lane === undefined ? [] : vendorProblems(lane, role.model, role);
   });
   return [...new Set(problems)].map((problem) => ({
     severity: 'warning',

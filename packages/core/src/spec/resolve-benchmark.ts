@@ -5,8 +5,8 @@ import { type KeyStates, namedModelsOf, placedModelsOf } from '../domain/config-
 import { describeUnknownKind, type ScorerRegistry, type ScorerSpec } from '../domain/scorer.ts';
 import { builtinLanes, SIMULATOR_LANE } from './builtin-lanes.ts';
 import { suggestName } from './nearest-name.ts';
-import { parameterProblems } from './parameter-rules.ts';
 import { invalidSpec } from './parse-spec.ts';
+import { protocolProblems } from './protocol-parameters.ts';
 import { checkTemplate, singleBraceField, usesAnswers, usesQuestion } from './render-prompt.ts';
 import {
   type PlacedRole,
@@ -115,9 +115,7 @@ function unsayable(
     const lane = lanes.get(role.lane);
     if (lane === undefined) return [];
     const place = path === '' ? `configs[${index}]` : `configs[${index}].${path}`;
-    return parameterProblems(lane, role.model, role, 'protocol').map(
-      (problem) => `${place}.${problem}`,
-    );
+    return protocolProblems(lane, role.model, role).map((problem) => `${place}.${problem}`);
   });
   return [...new Set(problems)];
 }
