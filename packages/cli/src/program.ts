@@ -327,6 +327,10 @@ function addFormatCommands(program: Command, run: Run): void {
     )
     .argument('<format>', 'format of the files: echo')
     .argument('<file...>', 'result files')
+    .option(
+      '--dataset <folder>',
+      'a copy of their dataset (echo: BIG-Bench Hard), whose targets have to be those of the rows',
+    )
     .option(...folderOption)
     .option(...jsonOption)
     .action(run(async () => (await import('./commands/import.ts')).importFiles));

@@ -4,6 +4,7 @@ import { basename, join } from 'node:path';
 import type { Summary } from '@thrice/core';
 import { LocalEngine } from '@thrice/local';
 import { describe, expect, it } from 'vitest';
+import { bbhFolder } from '../../support/bbh-benchmark.ts';
 import { type EchoExpectation, readEchoExpectation } from '../../support/echo-expectation.ts';
 import { anEchoLine, anEchoMeta, linesOf } from '../../support/echo-rows.ts';
 import { callThrice, type Outcome } from '../../support/run-thrice.ts';
@@ -100,6 +101,35 @@ describe('thrice import echo', () => {
     },
   );
 
+  it('refuses a file whose targets are not those of a copy of the dataset', async () => {
+    const snarks = (...targets: readonly string[]) =>
+      JSON.stringify({ examples: targets.map((target) => ({ input: 'Which one?', target })) });
+    await using folder = await temporaryFolder({
+      [fileName]: linesOf(
+        anEchoMeta(),
+        anEchoLine({ passed: false, detail: 'expected A got B' }),
+        anEchoLine({ task: 'bbh/snarks/1' }),
+      ),
+      'same/bbh/snarks.json': snarks('(A)', '(B)'),
+      'same/cot-prompts/snarks.txt': 'Choose one.',
+      'other/bbh/snarks.json': snarks('(B)', '(A)'),
+      'other/cot-prompts/snarks.txt': 'Choose one.',
+    });
+
+    const refused = await thrice(folder, 'import', 'echo', fileName, '--dataset', 'other');
+    const listed = await thrice(folder, 'ls');
+    const taken = await thrice(folder, 'import', 'echo', fileName, '--dataset', 'same');
+
+    expect(refused).toMatchObject({
+      exitCode: 64,
+      stdout: '',
+      stderr: `thrice: [invalid-file] ${fileName}: bbh/snarks/0: expected the target "B" of the dataset, received "A"; its sweep asked other questions\n`,
+    });
+    expect(listed.exitCode).toBe(64);
+    expect(taken.exitCode).toBe(0);
+    expect(taken.stderr).toContain(`${fileName}: 1 target compared, as in same\n`);
+  });
+
   it('finds the same group again', async () => {
     await using folder = await temporaryFolder({ [fileName]: sweep });
     const [first] = await importFiles(folder, fileName);
@@ -195,6 +225,19 @@ describe.runIf(hasSharedData)('the published files of Echo', () => {
       expect(imported.exportsSame).toBe(true);
       expect(await thrice(folder, 'verify', imported.group)).toMatchObject({ exitCode: 0 });
     }
+  });
+
+  it('name the targets of BIG-Bench Hard', async () => {
+    await using folder = await temporaryFolder();
+
+    const argv = ['import', 'echo', ...files, '--dataset', bbhFolder];
+    const { exitCode, stderr } = await thrice(folder, ...argv);
+
+    const counts = [...stderr.matchAll(/: (\d+) targets? compared/g)].map(([, count]) =>
+      Number(count),
+    );
+    expect(exitCode).toBe(0);
+    expect(counts.reduce((sum, count) => sum + count, 0)).toBe(35);
   });
 
   it('say which rows a quota kept from a grade, and list exactly these as failures', async () => {

@@ -1,10 +1,13 @@
 import { basename, resolve } from 'node:path';
 import {
+  countOf,
   describeError,
   type FileContent,
   finalizeGroup,
   findFormat,
   importGroup,
+  openQuestions,
+  type Question,
   type ResultFormat,
   readRun,
   type Summary,
@@ -12,7 +15,7 @@ import {
 } from '@thrice/core';
 import { createNodeDigest, fileSourceReader, type LocalEngine, systemClock } from '@thrice/local';
 import { classifyErrorText } from '@thrice/models';
-import { openEngine, openPatterns } from '../local/compose-local.ts';
+import { openEngine, openPatterns, openQuestionFiles } from '../local/compose-local.ts';
 import { describeImport, listUnscored, type UnscoredCell } from '../render/import-report.ts';
 import { printSummary } from '../render/print-summary.ts';
 import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
@@ -25,6 +28,8 @@ import { commandLineWithoutSecrets } from '../spec/secrets.ts';
 export interface ImportOptions {
   readonly dir: string;
   readonly json?: boolean;
+  /** A copy of the dataset that the rows are of. */
+  readonly dataset?: string;
 }
 
 /** A file, read but not imported yet. */
@@ -44,6 +49,8 @@ export async function importFiles(
   const format = findFormat(formatName);
   const files: ReadFile[] = [];
   for (const path of paths) files.push(await readFile(path, format, terminal));
+  if (options.dataset !== undefined)
+    await checkTargets(files, options.dataset, { format, terminal });
   using engine = openEngine(options.dir, terminal);
   const imports: Import[] = [];
   for (const file of files) {
@@ -77,6 +84,24 @@ async function readFile(path: string, format: ResultFormat, terminal: Terminal):
     return describeError(new ThriceError({ code, message: said }));
   });
   return { path: whole, sha256: fileSourceReader.digestText(text), content };
+}
+
+/** Compares the targets of files with those of a copy of their dataset, before the first is imported. */
+async function checkTargets(
+  files: readonly ReadFile[],
+  folder: string,
+  { format, terminal }: { readonly format: ResultFormat; readonly terminal: Terminal },
+): Promise<void> {
+  const { name, checkTargets: check } = format.dataset;
+  const resolvePath = (path: string) => resolve(terminal.workingFolder, path);
+  const place = { dataset: name, path: folder };
+  const source = openQuestions(place, resolvePath, openQuestionFiles(terminal));
+  const questions: Question[] = [];
+  for await (const question of source.read()) questions.push(question);
+  for (const { path, content } of files) {
+    const count = check(showPath(path, terminal), content, questions);
+    terminal.error(`${basename(path)}: ${countOf(count, 'target')} compared, as in ${folder}`);
+  }
 }
 
 async function importFile(

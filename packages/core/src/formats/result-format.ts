@@ -57,6 +57,18 @@ export interface ResultFormat {
    * @throws {ThriceError} `invalid-file`, with the line, for what is not of this format.
    */
   read(file: ResultFile, classify: ClassifyError): FileContent;
+  /** What its questions are of: a copy of it shows whether a file is of the same. */
+  readonly dataset: {
+    /** As in a spec. */
+    readonly name: string;
+    /**
+     * Compares the targets of a file, whose path errors name, with those of the dataset.
+     *
+     * @returns How many were compared.
+     * @throws {ThriceError} `invalid-file` for one that is another.
+     */
+    checkTargets(path: string, content: FileContent, questions: readonly Question[]): number;
+  };
   /**
    * Grades an imported row again.
    *

@@ -1,4 +1,5 @@
 import type { ResultFormat } from '../result-format.ts';
+import { checkEchoTargets } from './check-echo-targets.ts';
 import { echoRowSchema } from './echo-row.ts';
 import { gradeEchoRow } from './grade-echo-row.ts';
 import { readEcho } from './read-echo.ts';
@@ -15,6 +16,7 @@ export const echoFormat: ResultFormat = {
   name: 'echo',
   version: 1,
   read: readEcho,
+  dataset: { name: 'bbh', checkTargets: checkEchoTargets },
   grade: ({ row }, error) => {
     const { data } = echoRowSchema.safeParse(row);
     return data && gradeEchoRow(data, error);
