@@ -1,4 +1,11 @@
-import type { Batch, BatchedCall, Batches, WaitingCall } from '@thrice/core';
+import {
+  type Batch,
+  type BatchedCall,
+  type Batches,
+  limits,
+  mapBounded,
+  type WaitingCall,
+} from '@thrice/core';
 import { describe, expect, it } from 'vitest';
 import { aBatchedCall } from '../support/builders.ts';
 import { collect } from '../support/collect.ts';
@@ -168,9 +175,9 @@ export function describeBatchesContract(name: string, open: () => Promise<Batche
       await using stores = await open();
       const { batches } = stores;
       const all = { requestCount: 2_000, bytes: 1e9 };
-      const ids = Array.from({ length: 600 }, (_, index) => `q${index}`);
-      const entered = await Promise.all(
-        ids.map((id) => batches.enter('demo', aBatchedCall({ id }), all)),
+      const ids = Array.from({ length: limits.pageSize + 10 }, (_, index) => `q${index}`);
+      const entered = await mapBounded(ids, 16, (id) =>
+        batches.enter('demo', aBatchedCall({ id }), all),
       );
 
       const listed = await collect(batches.listWaiting(entered[0]?.batchId ?? ''));
