@@ -180,9 +180,6 @@ export {
   type UnreadableDlqEntry,
 } from './domain/dlq-entry.ts';
 export { type DlqMessage, dlqMessageSchema } from './domain/dlq-message.ts';
-export { effectiveRate } from './domain/effective-rate.ts';
-export { exchangeShare } from './domain/exchange-share.ts';
-export { firstBelief } from './domain/first-belief.ts';
 export type { Grading } from './domain/grading.ts';
 export {
   type BuiltinPrices,
@@ -205,25 +202,45 @@ export {
 } from './domain/group-request.ts';
 export { haltingBreakers } from './domain/halting-breakers.ts';
 export { sumKnown, totalKnown } from './domain/known-sum.ts';
+export { effectiveRate } from './domain/lanes/effective-rate.ts';
+export { exchangeShare } from './domain/lanes/exchange-share.ts';
+export { firstBelief } from './domain/lanes/first-belief.ts';
 export {
   HOLDER_AGE_MS,
   type LaneLimit,
   laneLimitSchema,
   unknownLimit,
   withoutHolder,
-} from './domain/lane-limit.ts';
+} from './domain/lanes/lane-limit.ts';
 export {
   type GroupTurns,
   type LanePace,
   lanePaceSchema,
   type RateLimits,
   UNLIMITED,
-} from './domain/lane-pace.ts';
-export type { LaneReport, LaneShare } from './domain/lane-report.ts';
-export { usedPerMinute } from './domain/lane-use.ts';
-export { type LaneWait, laneWaitSchema } from './domain/lane-wait.ts';
-export type { LimitKind } from './domain/limit-kind.ts';
-export type { LimitSource } from './domain/lowest-rate.ts';
+} from './domain/lanes/lane-pace.ts';
+export type { LaneReport, LaneShare } from './domain/lanes/lane-report.ts';
+export { usedPerMinute } from './domain/lanes/lane-use.ts';
+export { type LaneWait, laneWaitSchema } from './domain/lanes/lane-wait.ts';
+export type { LimitKind } from './domain/lanes/limit-kind.ts';
+export type { LimitSource } from './domain/lanes/lowest-rate.ts';
+export { isLimited, paceRate } from './domain/lanes/pace-rates.ts';
+export { usedRatio } from './domain/lanes/pace-turns.ts';
+export {
+  beliefAfterRefusal,
+  believedPerMinute,
+  type RateBelief,
+  rateBeliefSchema,
+} from './domain/lanes/rate-belief.ts';
+export { callsInFlight, concurrencyLimit } from './domain/lanes/share-slots.ts';
+export {
+  type GroupSlots,
+  type HeldSlot,
+  type SlotGroups,
+  type SlotUse,
+  slotGroupsSchema,
+  slotsInForce,
+} from './domain/lanes/slot-use.ts';
 export { mayHaveBatches } from './domain/may-have-batches.ts';
 export type {
   ContentPart,
@@ -234,8 +251,6 @@ export type {
   ToolDefinition,
 } from './domain/message.ts';
 export { type Notification, notificationSchema } from './domain/notification.ts';
-export { isLimited, paceRate } from './domain/pace-rates.ts';
-export { usedRatio } from './domain/pace-turns.ts';
 export type { Price } from './domain/price.ts';
 export {
   type Question,
@@ -243,12 +258,6 @@ export {
   questionMessageSchema,
   questionSchema,
 } from './domain/question.ts';
-export {
-  beliefAfterRefusal,
-  believedPerMinute,
-  type RateBelief,
-  rateBeliefSchema,
-} from './domain/rate-belief.ts';
 export { type ResendNote, type Resends, resendNoteSchema } from './domain/resends.ts';
 export {
   createScorerRegistry,
@@ -257,15 +266,6 @@ export {
   type ScorerRegistry,
   type ScorerSpec,
 } from './domain/scorer.ts';
-export { callsInFlight, concurrencyLimit } from './domain/share-slots.ts';
-export {
-  type GroupSlots,
-  type HeldSlot,
-  type SlotGroups,
-  type SlotUse,
-  slotGroupsSchema,
-  slotsInForce,
-} from './domain/slot-use.ts';
 export {
   type AcceptedSubmission,
   isSameSubmission,

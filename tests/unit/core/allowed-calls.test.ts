@@ -4,7 +4,7 @@ import {
   allowedAtMs,
   allowedBetween,
   perMinuteAt,
-} from '../../../packages/core/src/domain/allowed-calls.ts';
+} from '../../../packages/core/src/domain/lanes/allowed-calls.ts';
 import { aRateBelief } from '../../support/builders.ts';
 
 const START_MS = 1_767_323_045_000;

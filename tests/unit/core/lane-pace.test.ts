@@ -1,13 +1,16 @@
 import { describe, expect, it } from 'vitest';
-import { freePace, lanePaceSchema } from '../../../packages/core/src/domain/lane-pace.ts';
-import { afterRefusal } from '../../../packages/core/src/domain/pace-refusals.ts';
-import { afterJoining, afterSharing } from '../../../packages/core/src/domain/pace-sharing.ts';
+import { freePace, lanePaceSchema } from '../../../packages/core/src/domain/lanes/lane-pace.ts';
+import { afterRefusal } from '../../../packages/core/src/domain/lanes/pace-refusals.ts';
+import {
+  afterJoining,
+  afterSharing,
+} from '../../../packages/core/src/domain/lanes/pace-sharing.ts';
 import {
   afterIdling,
   dueAtMs,
   nextTurn,
   usedRatio,
-} from '../../../packages/core/src/domain/pace-turns.ts';
+} from '../../../packages/core/src/domain/lanes/pace-turns.ts';
 import { aLanePace, aRateBelief, someTurns } from '../../support/builders.ts';
 
 const START_MS = 1_767_323_045_000;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { lowestRate } from '../../../packages/core/src/domain/lowest-rate.ts';
+import { lowestRate } from '../../../packages/core/src/domain/lanes/lowest-rate.ts';
 
 describe('the rate in force', () => {
   it.each([

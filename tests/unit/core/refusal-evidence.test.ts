@@ -6,7 +6,7 @@ import {
   type RefusalEvidence,
   refusalEvidenceSchema,
   weighRefusal,
-} from '../../../packages/core/src/domain/refusal-evidence.ts';
+} from '../../../packages/core/src/domain/lanes/refusal-evidence.ts';
 import { aRateBelief } from '../../support/builders.ts';
 import { seededDraw } from '../../support/kill-tracker.ts';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { allocateShares } from '../../../packages/core/src/domain/share-rate.ts';
+import { allocateShares } from '../../../packages/core/src/domain/lanes/share-rate.ts';
 
 const ALL = Number.POSITIVE_INFINITY;
 

@@ -11,7 +11,7 @@ import {
 import type { Attempt, CellKey, CellRecord, CellResult } from '../domain/cell.ts';
 import type { QuestionRange } from '../domain/cell-task.ts';
 import { groupOfRun } from '../domain/group.ts';
-import { rateLimitsOf } from '../domain/lane-pace.ts';
+import { rateLimitsOf } from '../domain/lanes/lane-pace.ts';
 import type { Question } from '../domain/question.ts';
 import { assertNever, ThriceError, toThriceError } from '../errors.ts';
 import { limits } from '../limits.ts';

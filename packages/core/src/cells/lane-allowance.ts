@@ -1,5 +1,5 @@
-import type { Block, LaneShare } from '../domain/lane-report.ts';
-import { BLOCK_MS, lateToleranceMs } from '../domain/lease-rate.ts';
+import type { Block, LaneShare } from '../domain/lanes/lane-report.ts';
+import { BLOCK_MS, lateToleranceMs } from '../domain/lanes/lease-rate.ts';
 
 /** A lease that falls short by so little is enough: the rate may have fallen since. */
 const SLACK_RATIO = 0.1;

@@ -1,4 +1,4 @@
-import type { LimitKind } from '../domain/limit-kind.ts';
+import type { LimitKind } from '../domain/lanes/limit-kind.ts';
 import type { RateLimitHeaders } from '../ports/governor.ts';
 
 /** The limits of a lane that its vendor has stated; null where it has not. */

@@ -4,16 +4,16 @@ import {
   PACE_AGE_MS,
   placeOf,
   type RateLimits,
-} from '../domain/lane-pace.ts';
-import { hasOnlyRefused, isCounted } from '../domain/pace-evidence.ts';
-import { isLimited } from '../domain/pace-rates.ts';
+} from '../domain/lanes/lane-pace.ts';
+import { hasOnlyRefused, isCounted } from '../domain/lanes/pace-evidence.ts';
+import { isLimited } from '../domain/lanes/pace-rates.ts';
 import {
   afterAnswer,
   afterRefusal,
   afterStatement,
   isNewRefusal,
-} from '../domain/pace-refusals.ts';
-import { afterJoining, afterSharing, isSharedLongAgo } from '../domain/pace-sharing.ts';
+} from '../domain/lanes/pace-refusals.ts';
+import { afterJoining, afterSharing, isSharedLongAgo } from '../domain/lanes/pace-sharing.ts';
 import {
   afterIdling,
   dueAtMs,
@@ -21,7 +21,7 @@ import {
   isOverdue,
   nextTurn,
   type Turn,
-} from '../domain/pace-turns.ts';
+} from '../domain/lanes/pace-turns.ts';
 import { ThriceError } from '../errors.ts';
 import { limits } from '../limits.ts';
 import type { Clock } from '../ports/clock.ts';

@@ -9,7 +9,7 @@ import {
   slotPlaceOf,
   WAITING_AGE_MS,
   withSlotGroup,
-} from '../domain/slot-use.ts';
+} from '../domain/lanes/slot-use.ts';
 import { ThriceError } from '../errors.ts';
 import { limits } from '../limits.ts';
 import type { Clock } from '../ports/clock.ts';

@@ -1,5 +1,5 @@
-import { type LanePace, PACE_AGE_MS } from '../domain/lane-pace.ts';
-import { nextTurn, type Turn } from '../domain/pace-turns.ts';
+import { type LanePace, PACE_AGE_MS } from '../domain/lanes/lane-pace.ts';
+import { nextTurn, type Turn } from '../domain/lanes/pace-turns.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { LanePaces } from '../ports/lane-paces.ts';
 

@@ -1,6 +1,6 @@
 import type { OpenBreaker } from '../domain/breaker.ts';
 import type { GroupState } from '../domain/group.ts';
-import type { LanePace } from '../domain/lane-pace.ts';
+import type { LanePace } from '../domain/lanes/lane-pace.ts';
 
 /** What may keep the cells of a config from a call, or make them wait for one. */
 export interface Conditions {

@@ -1,5 +1,5 @@
 import type { Usage } from '../domain/call.ts';
-import type { RateLimits } from '../domain/lane-pace.ts';
+import type { RateLimits } from '../domain/lanes/lane-pace.ts';
 
 /** A call that needs a permit. */
 export interface PermitRequest {

@@ -1,5 +1,5 @@
-import type { LaneLimit } from '../domain/lane-limit.ts';
-import type { LaneReport, LaneShare } from '../domain/lane-report.ts';
+import type { LaneLimit } from '../domain/lanes/lane-limit.ts';
+import type { LaneReport, LaneShare } from '../domain/lanes/lane-report.ts';
 
 /**
  * The limits of lanes, which all processes that share a ledger hold together.

@@ -1,4 +1,4 @@
-import type { LanePace } from '../domain/lane-pace.ts';
+import type { LanePace } from '../domain/lanes/lane-pace.ts';
 
 /**
  * The paces of rate-limited lanes, which all workers of a stage share.

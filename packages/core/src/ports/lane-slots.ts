@@ -1,4 +1,4 @@
-import type { SlotGroups, SlotUse } from '../domain/slot-use.ts';
+import type { SlotGroups, SlotUse } from '../domain/lanes/slot-use.ts';
 import type { ReturnRange } from './lane-paces.ts';
 
 /**

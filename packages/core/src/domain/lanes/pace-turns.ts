@@ -1,4 +1,4 @@
-import { limits } from '../limits.ts';
+import { limits } from '../../limits.ts';
 import { allowedAtMs, allowedBetween, perMinuteAt } from './allowed-calls.ts';
 import { type Change, type GroupTurns, groupsOf, type LanePace } from './lane-pace.ts';
 import { paceRate, risingRate } from './pace-rates.ts';

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { Lane } from './benchmark.ts';
+import type { Lane } from '../benchmark.ts';
 import { rateBeliefSchema } from './rate-belief.ts';
 import { NO_EVIDENCE, refusalEvidenceSchema } from './refusal-evidence.ts';
 

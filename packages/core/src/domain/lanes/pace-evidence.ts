@@ -1,4 +1,4 @@
-import { limits } from '../limits.ts';
+import { limits } from '../../limits.ts';
 import type { LanePace } from './lane-pace.ts';
 import type { LimitKind } from './limit-kind.ts';
 import { isBelowFree } from './pace-rates.ts';
