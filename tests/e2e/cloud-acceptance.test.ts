@@ -21,8 +21,7 @@ const mixedFaults: Faults = {
   faults: [
     { kind: 'usage-limit', requests: [100, 102], resetSeconds: 2 },
     { kind: 'usage-limit', requests: [300, 302], resetSeconds: 2 },
-    // Not by chance, which slows a stage's lane down (decision 0031).
-    { kind: 'rate-limit', requests: [200, 203], retryAfterSeconds: 1 },
+    { kind: 'rate-limit', rate: 0.02, retryAfterSeconds: 1, maxPerQuestion: 1 },
     { kind: 'overloaded', rate: 0.02, maxPerQuestion: 1 },
     { kind: 'hang', rate: 0.005, maxPerQuestion: 1 },
     { kind: 'reset', rate: 0.02, afterBytes: 40, maxPerQuestion: 1 },
