@@ -141,8 +141,8 @@ describe('openDatabase', () => {
     const sql = database.prepare('SELECT sql FROM sqlite_schema ORDER BY name').all();
     const digest = createHash('sha256').update(JSON.stringify(sql)).digest('hex').slice(0, 12);
     expect({ version: pragma(database, 'user_version'), digest }).toEqual({
-      version: 7,
-      digest: 'd3aee090ca50',
+      version: 8,
+      digest: 'cf2ecbf1c4e8',
     });
   });
 

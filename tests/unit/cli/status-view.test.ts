@@ -128,6 +128,7 @@ describe('a status', () => {
 
     expect(of({ costUsd: 1.5, unpricedCalls: 3 })[2]).toMatch(/ spent +unpriced$/);
     expect(of({ costUsd: 1.5, unpricedCalls: 3 })[3]).toMatch(/ >= \$1\.5000 +3$/);
+    expect(of({ costUsd: null, unpricedCalls: 3 })[2]).toMatch(/ spent$/);
     expect(of({ costUsd: null, unpricedCalls: 3 })[3]).not.toContain('>=');
     expect(of({ costUsd: 1.5 })[2]).toMatch(/ spent$/);
   });

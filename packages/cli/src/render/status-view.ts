@@ -70,7 +70,10 @@ function renderConfigs(status: GroupStatus, width: number | undefined): string {
   const parts = (['waste', 'overhead'] as const).filter((name) =>
     configs.some((config) => (config[`${name}Usd`] ?? 0) > 0),
   );
-  const hasUnpriced = configs.some(({ unpricedCalls }) => unpricedCalls > 0);
+  // Where no cost is known at all, the dash says it.
+  const hasUnpriced =
+    configs.some(({ costUsd }) => costUsd !== null) &&
+    configs.some(({ unpricedCalls }) => unpricedCalls > 0);
   const barChars = width !== undefined && width < NARROW_COLUMNS - 1 ? NARROW_BAR_CHARS : BAR_CHARS;
   const rows = configs.map((config) => {
     const done = config.cells - config.notAttempted;
