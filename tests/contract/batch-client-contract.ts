@@ -140,6 +140,20 @@ export function describeBatchClientContract(protocol: Protocol, openClient: Open
       expect(kinds).toEqual(Array.from({ length: 10 }, () => 'answered'));
     });
 
+    it('says how far a batch is that was cancelled before, or has ended', async () => {
+      await using vendor = await startVendor({ seconds: 100 });
+      const { client, lane } = vendor;
+
+      const batch = await vendor.submit();
+      await client.cancel(lane, batch, never);
+      const again = await client.cancel(lane, batch, never);
+      vendor.pass(100);
+      const late = await client.cancel(lane, batch, never);
+
+      expect(again).toEqual({ kind: 'pending' });
+      expect(late).toEqual({ kind: 'ended', problem: undefined });
+    });
+
     it('has no results of a batch that has not ended', async () => {
       await using vendor = await startVendor({ seconds: 100 });
       const { client, lane } = vendor;

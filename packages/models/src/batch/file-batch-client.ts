@@ -86,9 +86,8 @@ export class FileBatchClient implements BatchClient {
   }
 
   async cancel(lane: Lane, batch: VendorBatch, signal: AbortSignal): Promise<BatchState> {
-    const path = `${pathOf(batch)}/cancel`;
-    const raw = await this.#requests.fetchAbout({ lane, batch, signal, path, method: 'post' });
-    return this.#readState(raw);
+    const path = pathOf(batch);
+    return this.#readState(await this.#requests.cancel({ lane, batch, signal, path }));
   }
 
   async *results(lane: Lane, batch: VendorBatch, signal: AbortSignal): AsyncGenerator<BatchResult> {

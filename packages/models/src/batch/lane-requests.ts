@@ -133,6 +133,23 @@ export class LaneRequests {
     return raw;
   }
 
+  /**
+   * Asks the vendor to cancel a batch. One that has ended meanwhile is asked how it is instead: OpenAI refuses to cancel it
+   * with 409 (https://github.com/BerriAI/litellm/blob/main/tests/batches_tests/test_openai_batches_and_files.py, 2026-11),
+   * compatible servers with 400; Anthropic does not document what it does.
+   *
+   * @param path - Of the batch.
+   */
+  async cancel(about: Omit<AboutBatch, 'method'>): Promise<unknown> {
+    const { path } = about;
+    const cancelled = this.fetchAbout({ ...about, path: `${path}/cancel`, method: 'post' });
+    return await cancelled.catch(async (thrown: unknown) => {
+      const { status } = toThriceError(thrown).details;
+      if (status !== 400 && status !== 409) throw thrown;
+      return await this.fetchAbout({ ...about, method: 'get' });
+    });
+  }
+
   /** Lists batches as the vendor does, the newest first: 10,000 or a few more. */
   async *listBatches({ lane, signal, path, cursor }: BatchList): AsyncGenerator<LaneDocument> {
     let after = '';

@@ -104,10 +104,8 @@ export class MessageBatchClient implements BatchClient {
   }
 
   async cancel(lane: Lane, batch: VendorBatch, signal: AbortSignal): Promise<BatchState> {
-    const path = `${pathOf(batch)}/cancel`;
-    return readState(
-      await this.#requests.fetchAbout({ lane, batch, signal, path, method: 'post' }),
-    );
+    const path = pathOf(batch);
+    return readState(await this.#requests.cancel({ lane, batch, signal, path }));
   }
 
   /** The key goes to the lane's endpoint, not to the URL that the batch names. */

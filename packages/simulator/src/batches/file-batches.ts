@@ -44,6 +44,9 @@ const NO_FILES: ResultFiles = { output: null, error: null };
 /** What OpenAI calls the phases of a batch whose requests have not all been answered. */
 type Status = Exclude<BatchPhase, 'ended'> | 'completed' | 'expired' | 'failed';
 
+/** Where there is nothing left to cancel. */
+const ENDED: readonly Status[] = ['completed', 'expired', 'failed', 'cancelled'];
+
 const MAX_PAGE = 100;
 
 /**
@@ -121,6 +124,8 @@ export class FileBatches {
   cancel(id: string): BatchReply | ApiError {
     const batch = this.#batches.find(id);
     if (batch === undefined) return notFound('Batch', id);
+    const status = this.#statusOf(batch);
+    if (ENDED.includes(status)) return notCancellable(status);
     if (batch.errors.length === 0) batch.work.cancel(this.#batches.nowMs);
     return this.retrieve(id);
   }
@@ -283,6 +288,17 @@ function modelOf(body: string): string | undefined {
 function notFound(what: 'File' | 'Batch', id: string): ApiError {
   const message = `No such ${what} object: ${id}`;
   return { status: 404, type: 'invalid_request_error', code: null, message };
+}
+
+/**
+ * A batch that has ended cannot be cancelled: 409.
+ *
+ * @see https://github.com/BerriAI/litellm/blob/main/tests/batches_tests/test_openai_batches_and_files.py (2026-11), which
+ *   meets it for a completed one
+ */
+function notCancellable(status: Status): ApiError {
+  const message = `Cannot cancel a batch with status '${status}'.`;
+  return { status: 409, type: 'invalid_request_error', code: null, message };
 }
 
 function toSeconds(ms: number): number {
