@@ -170,6 +170,7 @@ function storesOf(stage: FakeStage, steps: Steps) {
     activeGroups: steps.watch('activeGroups', stage.activeGroups),
     requests: steps.watch('requests', stage.requests),
     stretches: steps.watch('stretches', stage.stretches),
+    batches: stage.batches,
   };
 }
 

@@ -15,7 +15,13 @@ import {
   verifyGroup,
 } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
-import { aModelResponse, anError, anOutput, aQuestion } from '../../support/builders.ts';
+import {
+  aBatchedCall,
+  aModelResponse,
+  anError,
+  anOutput,
+  aQuestion,
+} from '../../support/builders.ts';
 import { aDraft, FakeEngine } from '../../support/fake-engine.ts';
 import type { FakeAnswer } from '../../support/fake-model-client.ts';
 import { createTestDigest, FakeSourceReader } from '../../support/fake-source-reader.ts';
@@ -149,6 +155,20 @@ describe('an edit of a group', () => {
     expect(header.edits[0]?.changes).toEqual([
       { key: 'configs.a.model', was: '"lab/mistyped"', is: '"lab/right"' },
       { key: 'configs.a.temperature', was: null, is: '0' },
+    ]);
+  });
+
+  it('is refused for a config whose call waits in a batch, whose answer is that to the earlier prompt', async () => {
+    const group = await Group.of(aSpec(), () => {
+      throw anError('invalid-request');
+    });
+    const { runs } = group.header;
+    const cell = { run: runs[0] ?? '', config: 'a', id: 'q1' };
+    const room = { requestCount: 10, bytes: 10_000 };
+    await group.engine.batches.enter(group.header.group, { ...aBatchedCall(), cell }, room);
+
+    expect(await group.refusal(aSpec({ prompt: 'Q: {{question}}' }))).toEqual([
+      'b.toml: configs.a.prompt: was nothing, is a text of 15 characters',
     ]);
   });
 

@@ -75,8 +75,8 @@ async function editLocally(
     return budgetUsd === undefined ? group : await changeBudget(terminal, group, engine, budgetUsd);
   const edit = await prepareEdit(terminal, group, spec, options);
   using patterns = openPatterns();
-  const { ledger, blobs, clock } = engine;
-  const stores = { ledger, blobs, clock, patterns, createDigest: createNodeDigest };
+  const { ledger, blobs, batches, clock } = engine;
+  const stores = { ledger, blobs, batches, clock, patterns, createDigest: createNodeDigest };
   const header = await alone('resume', group.header, engine, () => editGroup(edit, stores));
   reportEdit(group.header, header, terminal);
   return await reload(group, ledger);

@@ -119,7 +119,10 @@ function reportUnstarted(
  */
 export async function editOnStage(
   edit: PlanEdit,
-  engine: Pick<StageEngine, 'ledger' | 'blobs' | 'activeGroups' | 'clock' | 'patterns' | 'stage'>,
+  engine: Pick<
+    StageEngine,
+    'ledger' | 'blobs' | 'batches' | 'activeGroups' | 'clock' | 'patterns' | 'stage'
+  >,
 ): Promise<LoadedGroup> {
   refuseUnknownLanes([...edit.benchmark.lanes.keys()], engine.stage);
   refuseUnfitLanes(edit.benchmark);

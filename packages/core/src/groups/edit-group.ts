@@ -13,7 +13,7 @@ import { editedMeanwhile } from './edited-meanwhile.ts';
 import type { FinalizeStores } from './edition.ts';
 import { isPlanned } from './edition.ts';
 import { currentGrading, readGradings } from './gradings.ts';
-import { hasAnswers } from './has-answers.ts';
+import { type AnswerStores, hasAnswers } from './has-answers.ts';
 import {
   builtinPricesOf,
   type GroupPlan,
@@ -32,7 +32,7 @@ export interface PlanEdit
 }
 
 /** What an edit reads and writes. */
-export interface EditStores extends FinalizeStores {
+export interface EditStores extends FinalizeStores, Pick<AnswerStores, 'batches'> {
   readonly createDigest: CreateDigest;
 }
 

@@ -1,20 +1,29 @@
 import type { Config } from '../domain/benchmark.ts';
 import type { CellRecord } from '../domain/cell.ts';
 import type { GroupHeader } from '../domain/group.ts';
+import type { Batches } from '../ports/batches.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
 import type { Ledger } from '../ports/ledger.ts';
 import { readPages } from './send-tasks.ts';
 
+/** What tells whether a config has answers. */
+export interface AnswerStores {
+  readonly ledger: Ledger;
+  readonly blobs: BlobStore;
+  readonly batches: Pick<Batches, 'list' | 'listWaiting'>;
+}
+
 /**
- * Whether any cell of a config has an answer, or a call that was paid or submitted for one.
+ * Whether any cell of a config has an answer, or a call that was paid or submitted for one, or waits in a batch.
  *
  * Reads the records, not the tallies: a tally may be short after a crash.
  */
 export async function hasAnswers(
   header: GroupHeader,
   { name }: Pick<Config, 'name'>,
-  { ledger, blobs }: { readonly ledger: Ledger; readonly blobs: BlobStore },
+  { ledger, blobs, batches }: AnswerStores,
 ): Promise<boolean> {
+  if (await isInBatches(header.group, name, batches)) return true;
   for await (const page of readPages(header, blobs)) {
     const ids = page.map(({ question }) => question.id);
     for (const run of header.runs) {
@@ -23,6 +32,17 @@ export async function hasAnswers(
       }
     }
   }
+  return false;
+}
+
+async function isInBatches(
+  group: string,
+  config: string,
+  batches: AnswerStores['batches'],
+): Promise<boolean> {
+  for (const { batchId } of await batches.list(group))
+    for await (const { cell } of batches.listWaiting(batchId))
+      if (cell.config === config) return true;
   return false;
 }
 
