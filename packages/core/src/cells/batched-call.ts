@@ -1,7 +1,7 @@
 import type { BatchedCall } from '../domain/batch.ts';
 import type { Lane } from '../domain/benchmark.ts';
 import { breakersFor, type OpenBreaker } from '../domain/breaker.ts';
-import type { JournalPlace } from '../domain/call.ts';
+import type { JournalEntry, JournalPlace } from '../domain/call.ts';
 import type { CellKey } from '../domain/cell.ts';
 import type { QuestionRange } from '../domain/cell-task.ts';
 import { groupOfRun } from '../domain/group.ts';
@@ -28,6 +28,8 @@ export interface BatchedCallInit {
   readonly worker: Worker;
   /** No worker has made a call for the cell before. */
   readonly isFirst: boolean;
+  /** Reads the journal again, for the entry that answers the step. */
+  readonly findRecorded: () => Promise<JournalEntry | undefined>;
   /** Nobody knows what became of the last batch that it was in. */
   readonly onUnknown: (error: ThriceError) => void;
 }
@@ -77,9 +79,12 @@ async function refuse(
 }
 
 async function enter(
-  { key, question, option, place, worker }: BatchedCallInit,
+  { key, question, option, place, worker, isFirst, findRecorded }: BatchedCallInit,
   batches: Batches,
 ): Promise<CallOutcome | PassedOverCall> {
+  // Whoever records an answer removes the call only then, which may have been after the journal was read.
+  const recorded = isFirst ? undefined : await findRecorded();
+  if (recorded !== undefined) return { kind: 'recorded', entry: recorded };
   const { step, request, insteadOf } = option;
   const { budget, clock, openBreakers } = worker;
   const [breaker]: readonly OpenBreaker[] = breakersFor(request, openBreakers);

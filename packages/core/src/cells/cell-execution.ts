@@ -270,6 +270,7 @@ export class CellExecution {
       place: this.#place(),
       worker: this.#worker,
       isFirst: this.#isFirst,
+      findRecorded: async () => (await this.#journal.read()).get(move.step),
       onUnknown: (error) => this.#record(error, 0),
     });
   }
