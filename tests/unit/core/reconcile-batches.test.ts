@@ -271,6 +271,44 @@ describe('the reconciler', () => {
     expect(stage.vendor.billed).toHaveLength(ids.length);
   });
 
+  it('records the results of a batch a few at a time, because each may take megabytes', async () => {
+    const many = Array.from({ length: 120 }, (_, index) => `m${index}`);
+    const stage = await openStage({ ids: many });
+    await stage.complete(many);
+    const { readCalls } = stage.batches;
+    const counts: number[] = [];
+    stage.batches.readCalls = async (batchId, callIds) => {
+      counts.push(callIds.length);
+      return await readCalls.call(stage.batches, batchId, callIds);
+    };
+
+    await reconcileAfter(stage, limits.batchGatherMs);
+    await reconcileAfter(stage, limits.pollBaseMs);
+
+    expect(counts.reduce((sum, count) => sum + count)).toBe(many.length);
+    expect(Math.max(...counts)).toBeLessThanOrEqual(50);
+  });
+
+  it('reads on in the next round where its time ended between two results', async () => {
+    const stage = await openStage();
+    await enterAll(stage);
+    stage.vendor.isBusy = true;
+    await reconcileAfter(stage, limits.batchGatherMs);
+    await reconcileAfter(stage, 36_000_000);
+    stage.vendor.isBusy = false;
+    const { results } = stage.vendor;
+    stage.vendor.results = () => {
+      throw anError('interrupted');
+    };
+    await reconcileAfter(stage, limits.batchPollCapMs);
+    stage.vendor.results = results;
+
+    await reconcileAfter(stage, 60_000);
+
+    expect(await statesOf(stage)).toEqual([]);
+    expect(stage.vendor.billed).toHaveLength(ids.length);
+  });
+
   it('serves the other batches if one fails, and fails then', async () => {
     const stage = await openStage();
     await enterAll(stage);

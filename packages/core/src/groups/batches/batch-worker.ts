@@ -46,13 +46,16 @@ export function closedAgain({
   return { schemaVersion: 1, state: 'closed', ...facts };
 }
 
-/** Asks again later. What is wrong with the lane blocks it, so that people learn of it. */
+/**
+ * Asks again later, or as soon as there is time again. What is wrong with the lane blocks it, so that people learn of it.
+ */
 export async function postpone(
   batch: SentBatch,
   error: ThriceError,
   worker: BatchWorker,
 ): Promise<number> {
   if (error.class === 'internal') throw error;
+  if (error.code === 'interrupted') return 0;
   await openBreakerFor(error, { target: batch }, worker);
   return Math.max(error.details.retryAfterMs ?? 0, pollDelayMs(batch, worker));
 }

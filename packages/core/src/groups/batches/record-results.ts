@@ -1,10 +1,12 @@
 import { commitBatched } from '../../cells/commit-batched.ts';
 import type { AcceptedBatch, BatchedCall, WaitingCall } from '../../domain/batch.ts';
 import { assertNever } from '../../errors.ts';
-import { limits } from '../../limits.ts';
 import type { BatchResult } from '../../ports/batch-client.ts';
 import type { BatchWorker } from './batch-worker.ts';
 import { type NoAnswer, settleBudget, withEnd } from './end-calls.ts';
+
+/** Results in memory. An answer may have a megabyte, and takes several times that while it is recorded. */
+const RESULTS_AT_ONCE = 50;
 
 /** Records the results of a batch, a page at a time. */
 export async function recordResults(
@@ -15,7 +17,7 @@ export async function recordResults(
   let page: BatchResult[] = [];
   for await (const result of results) {
     page.push(result);
-    if (page.length < limits.pageSize) continue;
+    if (page.length < RESULTS_AT_ONCE) continue;
     await recordPage(batch, page, worker);
     page = [];
   }
