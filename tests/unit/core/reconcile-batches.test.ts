@@ -387,6 +387,7 @@ describe('a batch of a stage', () => {
       await workUntilAtRest(stage);
 
       expectBoughtOnce(stage, fault);
+      expect(await statesOf(stage), JSON.stringify(fault)).toEqual([]);
     }
     expect(faults.length).toBeGreaterThan(50);
   });

@@ -1,6 +1,8 @@
 import * as z from 'zod';
+import { isSentBatch } from '../domain/batch.ts';
 import type { GroupHeader, GroupState } from '../domain/group.ts';
 import type { ResultRequest } from '../domain/group-request.ts';
+import { mayHaveBatches } from '../domain/may-have-batches.ts';
 import { countDone, countPlanned, type Tally, tallySchema } from '../domain/tally.ts';
 import type { ActiveGroups } from '../ports/active-groups.ts';
 import type { Batches } from '../ports/batches.ts';
@@ -76,7 +78,7 @@ export type Finalization =
  *
  * If cells are completed, or the group is cancelled, while the results are written, they are written again. A group that
  * keeps changing is added to the active groups again, so that its results are written once more. A complete group leaves
- * the active groups. If an incomplete group is halted, its missing tasks are requested. A deleted group has no results.
+ * the active groups once the reconciler has no batch of it left. If an incomplete group is halted, its missing tasks are requested. A deleted group has no results.
  *
  * @throws {ThriceError} `lease-lost` when another worker has taken over.
  */
@@ -248,8 +250,18 @@ async function settle(
   else if (isComplete) {
     // Only recorded: the reconciler sends it within a minute, and again if that fails.
     await recordEvent(header, endEventOf(header, counted, flag), stores);
-    if (after.token !== null) await activeGroups.remove({ group, token: after.token });
+    if (after.token !== null && !(await isInBatches(header, stores)))
+      await activeGroups.remove({ group, token: after.token });
   }
+}
+
+/** Whether a batch of a group was sent and is not removed: its reader may have died after the last answer. */
+async function isInBatches(
+  header: GroupHeader,
+  { batches }: Pick<FinalizeStretchStores, 'batches'>,
+): Promise<boolean> {
+  if (!mayHaveBatches(header)) return false;
+  return (await batches.list(header.group)).some(isSentBatch);
 }
 
 async function requestMissing(
