@@ -223,6 +223,23 @@ describe('the reconciler', () => {
     expect(ids.map((id) => stage.cell({ id })?.result?.outcome)).toEqual(ids.map(() => 'scored'));
   });
 
+  it('cancels them also where their lane is blocked: a vendor without quota works on what it has', async () => {
+    const stage = await openStage();
+    await enterAll(stage);
+    stage.vendor.isBusy = true;
+    await reconcileAfter(stage, limits.batchGatherMs);
+    await stage.ledger.openBreaker(
+      anOpenBreaker({ breakerKey: 'lab', openedAt: stage.clock.toIso(stage.clock.now()) }),
+    );
+    await stage.ledger.setGroupState('demo', 'cancelled');
+
+    await reconcileAfter(stage, limits.pollBaseMs);
+
+    expect(await stage.ledger.listOpenBreakers()).toHaveLength(1);
+    expect(stage.vendor.asked).toEqual(['submit', 'cancel', 'results']);
+    expect(await statesOf(stage)).toEqual([]);
+  });
+
   it('keeps a cancelled group on its list until its vendors have stopped', async () => {
     const stage = await openStage();
     await enterAll(stage);

@@ -89,7 +89,10 @@ export async function reconcileBatches(
   const due = groups
     .flatMap(({ record, batches }) => batches.map((batch) => ({ record, batch })))
     .filter(({ batch }) => overdueMs(batch) >= 0)
-    .filter(({ batch }) => breakersFor(batch, round.openBreakers).length === 0)
+    .filter(
+      ({ record, batch }) =>
+        record.state === 'cancelled' || breakersFor(batch, round.openBreakers).length === 0,
+    )
     .toSorted((left, right) => overdueMs(right.batch) - overdueMs(left.batch));
   for (const each of due) {
     if (round.isOutOfTime()) return;
