@@ -5,6 +5,7 @@ import {
   backoffMs,
   type Clock,
   type Delivery,
+  isStoreError,
   type TaskSettlement,
   type TaskWorker,
   ThriceError,
@@ -152,10 +153,6 @@ async function answer(
       countEvent(event, composition.stage.stage, delivery.lane);
     },
   });
-}
-
-function isStoreError({ code }: ThriceError): boolean {
-  return code === 'store-unavailable' || code === 'store-unusable';
 }
 
 function describeEvent(event: WorkerEvent): Readonly<Record<string, unknown>> {

@@ -107,6 +107,11 @@ export function classOfCode(code: ErrorCode): ErrorClass {
   return classByCode.get(code) ?? 'internal';
 }
 
+/** Whether an error is that of a store, which says nothing about the work that needed it. */
+export function isStoreError({ code }: ThriceError): boolean {
+  return code === 'store-unavailable' || code === 'store-unusable';
+}
+
 /** Returns a {@link ThriceError} unchanged, and wraps anything else as a bug. */
 export function toThriceError(thrown: unknown): ThriceError {
   if (thrown instanceof ThriceError) return thrown;

@@ -285,6 +285,7 @@ export {
   type ErrorCode,
   type ErrorDetails,
   errorCodesByClass,
+  isStoreError,
   ThriceError,
   toThriceError,
 } from './errors.ts';

@@ -930,6 +930,25 @@ describe('an error of the store', () => {
     });
   });
 
+  it.each(['store-unavailable', 'store-unusable'] as const)(
+    'in the grant of a permit is no attempt at the call: %s',
+    async (code) => {
+      const engine = new FakeEngine();
+      engine.governor.onGrant = () => {
+        throw anError(code);
+      };
+
+      await expect(engine.work(await engine.deliver())).rejects.toMatchObject({ code });
+
+      expect(engine.queue.leftCount).toBe(1);
+      expect(engine.ledger.cell(key)).toMatchObject({
+        state: 'released',
+        attempts: 0,
+        attemptLog: [],
+      });
+    },
+  );
+
   it('holds a paid answer until the store can be written', async () => {
     const engine = new FakeEngine();
     const commitCall = engine.ledger.commitCall.bind(engine.ledger);

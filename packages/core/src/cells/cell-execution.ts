@@ -13,10 +13,10 @@ import type { QuestionRange } from '../domain/cell-task.ts';
 import { groupOfRun } from '../domain/group.ts';
 import { rateLimitsOf } from '../domain/lanes/lane-pace.ts';
 import type { Question } from '../domain/question.ts';
-import { assertNever, ThriceError, toThriceError } from '../errors.ts';
+import { assertNever, isStoreError, ThriceError, toThriceError } from '../errors.ts';
 import { limits } from '../limits.ts';
 import type { Purchase } from '../ports/call-pool.ts';
-import type { Permit } from '../ports/governor.ts';
+import type { Grant, Permit } from '../ports/governor.ts';
 import type { Solver, SolverMove, StepRequest } from '../ports/solver.ts';
 import { gradeAnswer } from '../scorers/grade-answer.ts';
 import { countOf } from '../wording.ts';
@@ -222,20 +222,7 @@ export class CellExecution {
     const batched = this.#mayBeInBatch(move) ? await this.#callInBatch(move) : undefined;
     if (batched !== undefined)
       return 'passedOver' in batched ? batched : await this.#actOn(batched);
-    const { lane, model } = move.request;
-    const laneInSpec = this.#laneOf(move.request);
-    const granted = await this.#worker.governor
-      .grant({
-        group: groupOfRun(this.#key.run),
-        lane,
-        model,
-        limits: rateLimitsOf(laneInSpec),
-        maxConcurrency: laneInSpec.maxConcurrency ?? null,
-        ...estimateTokens(move.request),
-        canWait: (waitMs) => this.#hasTimeAfter(waitMs, move.request),
-        signal: this.#lease.signal,
-      })
-      .catch(toThriceError);
+    const granted = await this.#askPermit(move.request);
     if (granted instanceof ThriceError) return { error: granted, delayMs: 0 };
     if (granted.kind === 'not-before') {
       const waitMs = Math.max(0, granted.atMs - this.#worker.clock.now());
@@ -253,6 +240,30 @@ export class CellExecution {
     } finally {
       await granted.permit.settle({ kind: 'failed' });
     }
+  }
+
+  /**
+   * Asks for the permit of a call.
+   *
+   * @throws {ThriceError} What a store throws, which says nothing about the call.
+   */
+  async #askPermit(request: StepRequest): Promise<Grant | ThriceError> {
+    const { lane, model } = request;
+    const laneInSpec = this.#laneOf(request);
+    const granted = await this.#worker.governor
+      .grant({
+        group: groupOfRun(this.#key.run),
+        lane,
+        model,
+        limits: rateLimitsOf(laneInSpec),
+        maxConcurrency: laneInSpec.maxConcurrency ?? null,
+        ...estimateTokens(request),
+        canWait: (waitMs) => this.#hasTimeAfter(waitMs, request),
+        signal: this.#lease.signal,
+      })
+      .catch(toThriceError);
+    if (granted instanceof ThriceError && isStoreError(granted)) throw granted;
+    return granted;
   }
 
   /** What nobody has worked on before is in no batch, unless it enters one. */
