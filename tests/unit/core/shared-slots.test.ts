@@ -1,5 +1,6 @@
 import { limits, type PermitRequest, SharedGovernor, UNLIMITED } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
+import { freePace } from '../../../packages/core/src/domain/lanes/lane-pace.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { FakeLanePaces } from '../../support/fake-lane-paces.ts';
 import { FakeLaneSlots } from '../../support/fake-lane-slots.ts';
@@ -51,7 +52,7 @@ function openStage() {
       clock.advance(nextMs);
     }
   };
-  return { clock, slots, open, ask, take, readLab, pass };
+  return { clock, slots, paces, open, ask, take, readLab, pass };
 }
 
 describe('the slots of a lane in a stage', () => {
@@ -168,6 +169,37 @@ describe('the slots of a lane in a stage', () => {
 
     expect(more.waitMs).toBe(0);
     expect((await stage.readLab()).inUse).toBe(2);
+  });
+
+  it('keep the limit of later callers while those before the edit still wait', async () => {
+    const stage = openStage();
+    const first = await stage.take({ maxConcurrency: 1 });
+    const waiting = stage.take({ maxConcurrency: 1 });
+    await stage.pass(1_000);
+    const coming = stage.take({ maxConcurrency: 2 });
+    await stage.pass(3_000);
+    await waiting;
+    await first.settle(answered);
+    await stage.pass(3_000);
+    await coming;
+
+    expect((await stage.readLab()).groups).toMatchObject([{ maxConcurrency: 2 }]);
+    expect(stage.slots.log.filter((method) => method === 'replace')).toHaveLength(2);
+  });
+
+  it('are returned although the call cannot be counted', async () => {
+    const stage = openStage();
+    const pace = freePace('lab', 'token');
+    const evidence = { ...pace.evidence, weighedAtMs: stage.clock.now() };
+    await stage.paces.replace(undefined, { ...pace, evidence });
+    stage.paces.count = async () => {
+      throw new Error('the table is away');
+    };
+
+    const permit = await stage.take();
+    await permit.settle(answered);
+
+    expect((await stage.readLab()).inUse).toBe(0);
   });
 
   it('do not fail a call whose slot cannot be returned', async () => {

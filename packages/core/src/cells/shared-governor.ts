@@ -217,8 +217,9 @@ export class SharedGovernor {
   async #countFreeCall(lane: string): Promise<void> {
     const pace = this.#known.get(lane)?.pace;
     if (pace === undefined || !isCounted(pace, this.#clock.now())) return;
-    if (this.#random() * CALLS_PER_COUNT < 1)
-      await this.#paces.count(lane, { calls: CALLS_PER_COUNT, refusals: 0 });
+    if (this.#random() * CALLS_PER_COUNT >= 1) return;
+    // Counts are hints: if this failed the call, its slot would stay taken.
+    await this.#paces.count(lane, { calls: CALLS_PER_COUNT, refusals: 0 }).catch(() => undefined);
   }
 
   #change() {

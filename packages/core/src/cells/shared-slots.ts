@@ -1,5 +1,6 @@
 import {
   afterCall,
+  type GroupSlots,
   hasGoneGroup,
   hasWaited,
   lapsedSlots,
@@ -88,7 +89,7 @@ export class SharedSlots {
     for (;;) {
       if ('giveBack' in taking) return taking;
       if (signal.aborted) throw interrupted();
-      const use = await this.#prepare(taking.use, request);
+      const use = await this.#prepare(taking.use, wait, request);
       const place = slotPlaceOf(use, request.group);
       if (place === undefined) {
         taking = { isTaken: false, use: await this.#slots.read(lane) };
@@ -191,28 +192,24 @@ export class SharedSlots {
   }
 
   /** Has the group of a caller among those of its lane, and frees what nobody uses any more. */
-  async #prepare(use: SlotUse | undefined, request: SlotRequest): Promise<SlotUse> {
-    const { lane, group, maxConcurrency, signal } = request;
+  async #prepare(use: SlotUse | undefined, wait: Wait, request: SlotRequest): Promise<SlotUse> {
+    const { lane, group, signal } = request;
     let known = use;
     while (!signal.aborted) {
       const nowMs = this.#clock.now();
-      const place = known && slotPlaceOf(known, group);
-      const own = place === undefined ? undefined : known?.groups[place];
-      const isListed = own?.maxConcurrency === maxConcurrency;
+      const own = known?.groups.find((each) => each?.group === group);
+      const stated = limitOf(own, wait, request);
       const lapsed = known === undefined ? [] : lapsedSlots(known, nowMs);
-      if (
-        known !== undefined &&
-        isListed &&
-        !hasGoneGroup(known, group, nowMs) &&
-        lapsed.length === 0
-      ) {
+      const isListed = own?.maxConcurrency === stated;
+      const isClean = lapsed.length === 0;
+      if (known !== undefined && isListed && isClean && !hasGoneGroup(known, group, nowMs)) {
         this.#note(lane, known);
         return known;
       }
       for (const slot of lapsed) await this.#slots.free(lane, slot, slot.untilMs);
-      if (lapsed.length === 0) {
+      if (isClean) {
         const token = this.#createToken();
-        const next = withSlotGroup(known, { lane, group, maxConcurrency, nowMs, token });
+        const next = withSlotGroup(known, { lane, group, maxConcurrency: stated, nowMs, token });
         await this.#slots.replace(known, next, nowMs);
       }
       known = await this.#slots.read(lane);
@@ -268,6 +265,15 @@ export class SharedSlots {
     if (use === undefined) this.#known.delete(lane);
     else this.#known.set(lane, use);
   }
+}
+
+/** The limit of a caller's group: who has waited through an edit of its spec follows those that have come since. */
+function limitOf(
+  own: GroupSlots | null | undefined,
+  { number }: Pick<Wait, 'number'>,
+  { maxConcurrency }: SlotRequest,
+): number {
+  return (number === undefined ? undefined : own?.maxConcurrency) ?? maxConcurrency;
 }
 
 /** The slots of a lane as a caller sees them. */
