@@ -2,16 +2,17 @@ import {
   backoffMs,
   type Clock,
   type Delivery,
+  isStoreError,
   type TaskSettlement,
-  type ThriceError,
+  ThriceError,
   toThriceError,
 } from '@thrice/core';
 import type { CloudEngine } from './compose-cloud.ts';
 
-/** Interval at which an empty queue is asked again, ms. */
+/** Interval at which a queue is asked again that is empty, or whose tasks a store has just failed, ms. */
 const POLL_MS = 2_000;
-/** Delay of a task when a store fails, as that of the functions. */
-const STORE_BACKOFF = { baseMs: 30_000, capMs: 900_000 };
+/** Delay of a task whose work has failed, as the first of the functions. */
+const FAILURE_BACKOFF = { baseMs: 30_000, capMs: 30_000 };
 
 /** What {@link workOnLane} needs. */
 export interface LaneWorkOrder {
@@ -32,8 +33,8 @@ export interface LaneWorkOrder {
  * Works on the tasks of one lane's queue of a stage until it is told to stop.
  *
  * received --answered--> acknowledged
- * received --has to wait--> sent again with a delay, and acknowledged
- * received --a store fails--> released, to be received again
+ * received --has to wait, or a store fails--> sent again with a delay, and acknowledged
+ * received --a bug--> released, to be received again until its receives are used up
  *
  * @throws {ThriceError} `missing-key`, when the others at work have ended: no task of the lane can be answered here.
  */
@@ -42,23 +43,38 @@ export async function workOnLane(order: LaneWorkOrder): Promise<void> {
   const atWork = new Set<Promise<void>>();
   const failed = new AbortController();
   const stop = AbortSignal.any([drainSignal, failed.signal]);
-  const stopped = new Promise<void>((resolve) => {
-    stop.addEventListener('abort', () => resolve(), { once: true });
-  });
+  let wake: () => void = () => undefined;
+  stop.addEventListener('abort', () => wake(), { once: true });
   let failure: ThriceError | undefined;
+  let isStoreAway = false;
+  const start = (delivery: Delivery) => {
+    const work = (stop.aborted ? sendBack(delivery, order) : settle(delivery, order))
+      .then((isWorked) => {
+        isStoreAway = !isWorked;
+      })
+      .catch((error: unknown) => {
+        failure ??= toThriceError(error);
+        failed.abort();
+      })
+      .finally(() => {
+        atWork.delete(work);
+        wake();
+      });
+    atWork.add(work);
+  };
   while (!stop.aborted) {
-    const deliveries = await receive(order, parallel - atWork.size);
-    for (const delivery of deliveries) {
-      const work = settle(delivery, order)
-        .catch((error: unknown) => {
-          failure ??= toThriceError(error);
-          failed.abort();
-        })
-        .finally(() => atWork.delete(work));
-      atWork.add(work);
+    const free = parallel - atWork.size;
+    const deliveries = free > 0 && !isStoreAway ? await receive(order, free) : [];
+    for (const delivery of deliveries) start(delivery);
+    if (free === 0) {
+      // Not a race of promises: a long call would remember each of the short ones that end beside it.
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+    } else if (deliveries.length === 0) {
+      isStoreAway = false;
+      await clock.sleep(POLL_MS, stop);
     }
-    if (deliveries.length === 0) await clock.sleep(POLL_MS, stop);
-    else if (atWork.size >= parallel) await Promise.race([...atWork, stopped]);
   }
   await Promise.all(atWork);
   if (failure !== undefined) throw failure;
@@ -77,21 +93,52 @@ async function receive(
   }
 }
 
-/** @throws {ThriceError} `missing-key`, with the task given back. */
-async function settle(delivery: Delivery, order: LaneWorkOrder): Promise<void> {
-  const { queue, lane, answer, report, random } = order;
+/**
+ * @returns False if a store has failed the work.
+ * @throws {ThriceError} `missing-key`, with the task sent back.
+ */
+async function settle(delivery: Delivery, order: LaneWorkOrder): Promise<boolean> {
+  const { answer, report } = order;
+  const answered = await answer(delivery).catch(toThriceError);
+  if (!(answered instanceof ThriceError)) return await carryOut(answered, delivery, order);
+  await carryOut(afterFailure(answered, delivery, order), delivery, order);
+  if (answered.code === 'missing-key') throw answered;
+  report(answered);
+  return !isStoreError(answered);
+}
+
+/** Sends a task back that was received too late to be worked on. */
+async function sendBack(delivery: Delivery, order: LaneWorkOrder): Promise<boolean> {
+  return await carryOut({ kind: 'resend', delayMs: 0, task: delivery.task }, delivery, order);
+}
+
+/** A task that is released uses up a receive. */
+type LaneSettlement = TaskSettlement | { readonly kind: 'release'; readonly delayMs: number };
+
+function afterFailure(
+  error: ThriceError,
+  { task }: Delivery,
+  { random }: Pick<LaneWorkOrder, 'random'>,
+): LaneSettlement {
+  if (error.code === 'missing-key') return { kind: 'resend', delayMs: 0, task };
+  const delayMs = backoffMs(1, { ...FAILURE_BACKOFF, random });
+  return isStoreError(error) ? { kind: 'resend', delayMs, task } : { kind: 'release', delayMs };
+}
+
+/** Returns false if the queue cannot be reached: the task is received again when its lease ends. */
+async function carryOut(
+  settlement: LaneSettlement,
+  delivery: Delivery,
+  { queue, lane, report }: LaneWorkOrder,
+): Promise<boolean> {
   try {
-    const settlement = await answer(delivery);
-    // As a new message: a release would use up a receive.
     if (settlement.kind === 'resend')
       await queue.sendLater(lane, settlement.task, settlement.delayMs);
-    await queue.acknowledge(delivery);
-  } catch (thrown) {
-    const error = toThriceError(thrown);
-    const isLasting = error.code === 'missing-key';
-    const delayMs = isLasting ? 0 : backoffMs(1, { ...STORE_BACKOFF, random });
-    await queue.release(delivery, delayMs).catch(() => undefined);
-    if (isLasting) throw error;
+    if (settlement.kind === 'release') await queue.release(delivery, settlement.delayMs);
+    else await queue.acknowledge(delivery);
+    return true;
+  } catch (error) {
     report(error);
+    return false;
   }
 }
