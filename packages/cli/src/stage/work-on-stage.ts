@@ -7,26 +7,23 @@ import {
   SharedGovernor,
   type TaskSettlement,
   ThriceError,
-  toThriceError,
-  type WorkerEvent,
 } from '@thrice/core';
 import { createNodeDigest } from '@thrice/local';
 import type { ModelClients } from '@thrice/models';
 import { openModels } from '../local/compose-local.ts';
 import { lanesWithoutKey } from '../local/lanes-without-key.ts';
-import { describeFailure } from '../render/failure-text.ts';
+import { reportLine } from '../render/report-line.ts';
 import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
 import { listenForStop } from '../shell/stop-signals.ts';
 import type { Terminal } from '../shell/terminal.ts';
 import type { CloudEngine } from './compose-cloud.ts';
+import { LaneProgress } from './lane-progress.ts';
 import { openStageEngine } from './stage-engine.ts';
 import { refuseUnknownLanes } from './stage-lanes.ts';
 import { workOnLane } from './work-on-lane.ts';
 
 /** Cells at work at most, as `parallel` of a spec is without a value. */
 const PARALLEL = 64;
-/** Interval between two lines about what was done, ms. */
-const PROGRESS_MS = 60_000;
 
 /**
  * `thrice work --stage S --lane L`: answers the tasks of one lane of a stage on this machine, until it is stopped. For lanes
@@ -41,11 +38,11 @@ export async function workOnStage(
   using signals = listenForStop();
   await using models = openModels(terminal);
   const progress = new LaneProgress(lane, terminal);
-  terminal.error(`working on lane ${lane} of stage ${stage}; press Ctrl-C to stop`);
+  reportLine(`working on lane ${lane} of stage ${stage}; press Ctrl-C to stop`, terminal);
   const onDrain = () =>
-    terminal.error('finishing the cells at work; press Ctrl-C again to stop now');
+    reportLine('finishing the cells at work; press Ctrl-C again to stop now', terminal);
   signals.drain.addEventListener('abort', onDrain, { once: true });
-  const reporting = progress.reportUntil(signals.drain, engine);
+  const reporting = progress.reportEachMinute(engine);
   const host = openHost({ engine, terminal, models, progress, stop: signals.stop });
   try {
     await workOnLane({
@@ -124,56 +121,4 @@ function missingKey(lane: string, apiKeyEnv: string | undefined): ThriceError {
     code: 'missing-key',
     message: `lane ${lane}: expected its key in ${apiKeyEnv ?? ''}, which is not set; set it where this command starts, then start it again`,
   });
-}
-
-/** What was done on a lane, in lines: every minute, at the end, and each kind of failure once in that time. */
-class LaneProgress {
-  readonly #lane: string;
-  readonly #terminal: Terminal;
-  readonly #ended = new AbortController();
-  readonly #told = new Set<string>();
-  #doneCount = 0;
-  #failedCount = 0;
-  #toldCount = 0;
-
-  constructor(lane: string, terminal: Terminal) {
-    this.#lane = lane;
-    this.#terminal = terminal;
-  }
-
-  readonly observe = (event: WorkerEvent): void => {
-    if (event.kind === 'cell-completed') {
-      this.#doneCount += 1;
-      if (event.result.outcome === 'failed') this.#failedCount += 1;
-    }
-    if (event.kind === 'call-failed') this.fail(event.error);
-  };
-
-  readonly fail = (thrown: unknown): void => {
-    const error = toThriceError(thrown);
-    if (this.#told.has(error.code)) return;
-    this.#told.add(error.code);
-    for (const line of describeFailure(error)) this.#terminal.error(`${this.#lane}: ${line}`);
-  };
-
-  /** Reports every minute until it is ended. */
-  async reportUntil(signal: AbortSignal, { clock }: Pick<CloudEngine, 'clock'>): Promise<void> {
-    const ended = AbortSignal.any([signal, this.#ended.signal]);
-    while (!ended.aborted) {
-      await clock.sleep(PROGRESS_MS, ended);
-      if (this.#doneCount > this.#toldCount) this.#report();
-      this.#told.clear();
-    }
-  }
-
-  end(): void {
-    this.#ended.abort();
-    this.#report();
-  }
-
-  #report(): void {
-    this.#toldCount = this.#doneCount;
-    const failed = this.#failedCount === 0 ? '' : `, ${this.#failedCount} of them failed`;
-    this.#terminal.error(`${this.#lane}: ${this.#doneCount} cells completed${failed}`);
-  }
 }
