@@ -11,6 +11,7 @@ import {
   nextTurn,
   usedRatio,
 } from '../../../packages/core/src/domain/lanes/pace-turns.ts';
+import { NO_EVIDENCE } from '../../../packages/core/src/domain/lanes/refusal-evidence.ts';
 import { aLanePace, aRateBelief, someTurns } from '../../support/builders.ts';
 
 const START_MS = 1_767_323_045_000;
@@ -151,6 +152,35 @@ describe('a refusal of a lane whose spec limits its tokens alone', () => {
     expect(slowed.requests?.perMinute).toBe(perMinute);
     expect(lanePaceSchema.parse(slowed)).toEqual(slowed);
     expect(dueAtMs(slowed, 0, nextTurn(slowed, 0))).toBe(NOW_MS + 2_000);
+  });
+});
+
+describe('the first refusal that is weighed after a long time', () => {
+  const call = {
+    group: 'demo',
+    keepsTurn: true,
+    retryAfterMs: undefined,
+    named: null,
+    tokens: 100,
+  };
+
+  it.each([
+    { name: 'takes turns for its tokens', pace: lanePacedByTokens() },
+    {
+      name: 'was free',
+      pace: aLanePace({
+        requests: aRateBelief({ perMinute: 6_000, fellAtMs: NOW_MS - 36_000_000 }),
+        evidence: { ...NO_EVIDENCE, weighedAtMs: NOW_MS - 36_000_000 },
+        windowAtMs: NOW_MS - 36_000_000,
+        refusedSinceMs: null,
+      }),
+    },
+  ])('starts a search, whatever was counted meanwhile of a lane that $name', ({ pace }) => {
+    const counted = { ...pace, callCount: 500 };
+
+    const { pace: slowed } = afterRefusal(counted, { ...call, sentAtMs: NOW_MS - 500 }, change);
+
+    expect(slowed.requests).toMatchObject({ perMinute: 60, phase: 'searching' });
   });
 });
 

@@ -16,6 +16,8 @@ const LONGEST_UNWEIGHED_MS = 5_000;
 /** The use of a free lane is counted in windows of at least so long, ms, and so many calls: only some of them are counted. */
 const WINDOW_MS = 30_000;
 const WINDOW_CALLS = 400;
+/** A window that has lasted so long, ms, says nothing: nobody may have called for most of it. */
+const LONGEST_WINDOW_MS = 600_000;
 
 /** Whether the calls of a lane are counted, also those that need no turn: it has refused some of late. */
 export function isCounted({ evidence }: LanePace, nowMs: number): boolean {
@@ -77,6 +79,7 @@ export function weighRefusals(
 /** The calls of a lane that is free, of late, a minute; null if that is not known. */
 export function usedOfLate(pace: LanePace, nowMs: number): number | null {
   const { windowAtMs, windowCalls, callCount, usedPerMinute } = pace;
+  if (isWindowTooLong(pace, nowMs)) return null;
   if (!isWindowOver(pace, nowMs)) return usedPerMinute;
   return ((callCount - windowCalls) * 60_000) / (nowMs - windowAtMs);
 }
@@ -96,7 +99,7 @@ function nextWindow(
   isFree: boolean,
 ): Pick<LanePace, 'windowAtMs' | 'windowCalls' | 'usedPerMinute'> {
   if (!isFree) return newWindow(pace, nowMs);
-  if (isWindowOver(pace, nowMs))
+  if (isWindowOver(pace, nowMs) || isWindowTooLong(pace, nowMs))
     return { ...newWindow(pace, nowMs), usedPerMinute: usedOfLate(pace, nowMs) };
   const { windowAtMs, windowCalls, usedPerMinute } = pace;
   return { windowAtMs, windowCalls, usedPerMinute };
@@ -104,4 +107,8 @@ function nextWindow(
 
 function isWindowOver({ windowAtMs, windowCalls, callCount }: LanePace, nowMs: number): boolean {
   return nowMs - windowAtMs >= WINDOW_MS && callCount - windowCalls >= WINDOW_CALLS;
+}
+
+function isWindowTooLong({ windowAtMs }: LanePace, nowMs: number): boolean {
+  return nowMs - windowAtMs >= LONGEST_WINDOW_MS;
 }
