@@ -38,6 +38,20 @@ describe('the calls that a rate allows', () => {
     expect(allowedAtMs(rate, 5, 1e9)).toBe(5);
   });
 
+  it.each(['searching', 'approaching', 'found'] as const)(
+    'are a number months after a refusal has shown the only limit, which was %s',
+    (phase) => {
+      const belief = aRateBelief({ phase, fellAtMs: START_MS });
+      const rate = { belief, capPerMinute: Number.POSITIVE_INFINITY };
+      const monthMs = 30 * 86_400_000;
+
+      const allowed = allowedBetween(rate, START_MS + monthMs, START_MS + monthMs + 60_000);
+
+      expect(allowed).toBe(perMinuteAt(rate, START_MS + monthMs));
+      expect(allowed).toBe(60e6);
+    },
+  );
+
   it('are the sum of what it allows at each moment', () => {
     const count = (rate: Parameters<typeof allowedBetween>[0], toMs: number) => {
       let sum = 0;

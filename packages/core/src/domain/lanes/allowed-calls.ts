@@ -1,4 +1,10 @@
-import { believedPerMinute, type RateBelief, reachesAtMs, sinceFall } from './rate-belief.ts';
+import {
+  believedPerMinute,
+  highestPerMinute,
+  type RateBelief,
+  reachesAtMs,
+  sinceFall,
+} from './rate-belief.ts';
 
 /** How exactly a time is found, ms. */
 const PRECISION_MS = 0.5;
@@ -17,9 +23,10 @@ export function perMinuteAt({ belief, capPerMinute }: RisingRate, nowMs: number)
 
 /** How much a rate allows between two times, ms since 1970. */
 export function allowedBetween(rate: RisingRate, fromMs: number, toMs: number): number {
-  const { belief, capPerMinute } = rate;
+  const { belief } = rate;
   if (toMs <= fromMs) return 0;
-  if (belief === null) return (capPerMinute * (toMs - fromMs)) / 60_000;
+  if (belief === null) return (rate.capPerMinute * (toMs - fromMs)) / 60_000;
+  const capPerMinute = Math.min(rate.capPerMinute, highestPerMinute(belief));
   const cappedAtMs = reachesAtMs(belief, capPerMinute);
   // Long after that, the belief alone is beyond all numbers.
   if (cappedAtMs <= fromMs) return (capPerMinute * (toMs - fromMs)) / 60_000;

@@ -74,7 +74,12 @@ export function believedPerMinute(belief: RateBelief, nowMs: number): number {
     phase === 'searching'
       ? 2 ** (elapsedMs / doublingMs(belief))
       : 1 + RISE_RATIO * risesAfter(belief, elapsedMs);
-  return perMinute * Math.min(MAX_RISE_FACTOR, factor);
+  return Math.min(highestPerMinute(belief), perMinute * factor);
+}
+
+/** The rate beyond which a belief never rises, in requests or tokens a minute. */
+export function highestPerMinute({ perMinute }: RateBelief): number {
+  return perMinute * MAX_RISE_FACTOR;
 }
 
 /**
@@ -94,7 +99,11 @@ export function reachesAtMs(belief: RateBelief, perMinute: number): number {
   return fellAtMs + rises * shortMs + wholeMs * (rest <= 1 ? rest : 1 + Math.log2(rest) / 2);
 }
 
-/** What a belief allows from its fall to a time, in requests or tokens; less than 0 for a time before it. */
+/**
+ * What a belief allows from its fall to a time, in requests or tokens; less than 0 for a time before it.
+ *
+ * @param toMs - Not after it has reached {@link highestPerMinute}.
+ */
 export function sinceFall(belief: RateBelief, toMs: number): number {
   const perMs = belief.perMinute / 60_000;
   const elapsedMs = toMs - belief.fellAtMs;
