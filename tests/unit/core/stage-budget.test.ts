@@ -128,16 +128,22 @@ describe('a cell of a group with a budget in a stage', () => {
     expect([waits[0], Math.max(...waits)]).toEqual([limits.budgetPollMs, limits.budgetPollCapMs]);
   });
 
-  it('waits like that while the store takes no reservations, and its message uses up no receive', async () => {
-    const stage = await openStage(10 * WORST_USD);
-    stage.budgets = withMethods(stage.budgets, { reserve: async () => ({ kind: 'busy' }) });
+  it.each([
+    ['live', false],
+    ['batched', true],
+  ])(
+    'waits in the queue with a %s call while the store takes no reservations, and its message uses up no receive',
+    async (_, isBatched) => {
+      const stage = await openStage(10 * WORST_USD, { isBatched });
+      stage.budgets = withMethods(stage.budgets, { reserve: async () => ({ kind: 'busy' }) });
 
-    const settlement = await stage.answer(await stage.deliver());
+      const settlement = await stage.answer(await stage.deliver());
 
-    expect(settlement).toMatchObject({ kind: 'resend', delayMs: limits.budgetQueueMs });
-    expect(settlement).not.toHaveProperty('task.resends');
-    expect(stage.cell()).toMatchObject({ state: 'released', attempts: 0 });
-  });
+      expect(settlement).toMatchObject({ kind: 'resend', delayMs: limits.budgetQueueMs });
+      expect(settlement).not.toHaveProperty('task.resends');
+      expect(stage.cell()).toMatchObject({ state: 'released', attempts: 0 });
+    },
+  );
 
   it('is done although its cost cannot be counted yet, which the reconciler does exactly', async () => {
     const stage = await openStage(10 * WORST_USD);

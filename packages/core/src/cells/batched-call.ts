@@ -99,6 +99,8 @@ async function enter(
     return { kind: 'failed', call: failed(reserving), isExpected: false };
   }
   if (reserving?.kind === 'refused') return { kind: 'budget-refused', refusal: reserving };
+  // No end of a batch would have the task delivered.
+  if (reserving?.kind === 'busy') return { kind: 'pending', delayMs: limits.budgetQueueMs };
   // Until calls in flight end, those in batches among them, which may take a day.
   if (reserving?.kind === 'short') return { ...WAITING, delayMs: limits.pollCapMs };
   const enteredAtMs = clock.now();

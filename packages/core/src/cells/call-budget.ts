@@ -23,8 +23,10 @@ export interface BudgetRefusal {
 export type CallReserving =
   /** It may be sent. */
   | { readonly kind: 'reserved' }
-  /** Ask again after a while: calls in flight may leave enough, or the store could not be asked. */
+  /** Ask again after a while: calls in flight may leave enough. */
   | { readonly kind: 'short' }
+  /** Ask again after a while: the store takes no reservations for now. */
+  | { readonly kind: 'busy' }
   | ({ readonly kind: 'refused' } & BudgetRefusal);
 
 /** How cells wait for calls in flight. */
@@ -127,9 +129,10 @@ export class CallBudget {
       ...{ run, config, id, step, callId, lane, amountNanoUsd, untilMs },
       owner: this.#owner,
     });
-    if (reserving.kind === 'busy' || (reserving.kind === 'refused' && reserving.hasOpen)) {
+    const isShort = reserving.kind === 'refused' && reserving.hasOpen;
+    if (reserving.kind === 'busy' || isShort) {
       if (this.#isClosed) throw stopped();
-      return { kind: 'short' };
+      return { kind: isShort ? 'short' : 'busy' };
     }
     // What is enough for this one may be enough for the next, and what is refused to this one leaves it for others.
     this.#wakeNext();

@@ -214,7 +214,7 @@ export class ModelCall {
       return toOutcome(failed(reserving));
     }
     if (reserving.kind === 'refused') return { kind: 'budget-refused', refusal: reserving };
-    return reserving.kind === 'short' ? { kind: 'budget-short' } : undefined;
+    return reserving.kind === 'reserved' ? undefined : { kind: 'budget-short' };
   }
 
   /** Replaces the worst case of a call by its cost; null where the vendor may have billed it, but nobody knows. */
