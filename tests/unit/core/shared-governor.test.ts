@@ -7,7 +7,7 @@ import {
   SharedGovernor,
 } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
-import { aLanePace, aRateBelief, someTurns } from '../../support/builders.ts';
+import { aLanePace, anError, aRateBelief, someTurns } from '../../support/builders.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { FakeLanePaces } from '../../support/fake-lane-paces.ts';
 import { FakeLaneSlots } from '../../support/fake-lane-slots.ts';
@@ -490,6 +490,24 @@ describe('a wait that is too long', () => {
     controller.abort();
 
     await expect(waiting).rejects.toMatchObject({ code: 'interrupted' });
+    expect(stage.clock.sleeperCount).toBe(0);
+  });
+});
+
+describe('a free lane that has refused a call of late', () => {
+  it('takes a call that cannot be counted, and keeps no slot for it', async () => {
+    const weighedAtMs = openWorkers(1).clock.now();
+    const evidence = { ...aLanePace().evidence, weighedAtMs };
+    const stage = await openLane(1, { requests: null, evidence });
+    stage.paces.count = () => Promise.reject(anError('store-unavailable'));
+    const cell = theOnly(cellsOf(stage));
+
+    for (let no = 0; no < 3; no += 1) {
+      const grant = await ask(cell, { maxConcurrency: 1 });
+      if (grant.kind !== 'granted') return fail();
+      await grant.permit.settle(answered);
+    }
+
     expect(stage.clock.sleeperCount).toBe(0);
   });
 });
