@@ -1,5 +1,6 @@
 import { canonicalText } from '@thrice/core';
 import fc from 'fast-check';
+import { parse } from 'smol-toml';
 import { describe, expect, it } from 'vitest';
 
 /** The same by a replacer, which JSON.stringify calls for each value. */
@@ -31,6 +32,7 @@ const { value } = fc.letrec((tie) => ({
     { maxDepth: 5 },
     fc.string({ unit: 'binary' }),
     fc.double(),
+    fc.date(),
     fc.constantFrom(undefined, null, true, -0, 1e21, 5e-324, '\ud800', '\u2028'),
     fc.array(tie('value'), { maxLength: 5 }),
     fc.array(fc.tuple(names, tie('value')), { maxLength: 5 }).map(Object.fromEntries),
@@ -43,6 +45,16 @@ describe('the canonical text of a value', () => {
 
     expect(text).toBe('{"":null,"b":[{"c":1}]}');
     expect(canonicalText(undefined)).toBe('null');
+  });
+
+  it('has the dates of a TOML file as they are sent', () => {
+    const { extra_body } = parse(
+      'extra_body = { until = 2026-11-22, since = 2026-11-22T23:00:00Z }',
+    );
+
+    expect(canonicalText(extra_body)).toBe(
+      '{"since":"2026-11-22T23:00:00.000Z","until":"2026-11-22"}',
+    );
   });
 
   it('is the text that a replacer makes, byte for byte, with unusual keys and values, too', () => {
