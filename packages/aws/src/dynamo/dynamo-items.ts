@@ -3,8 +3,10 @@ import {
   type CellKey,
   groupStateSchema,
   type JournalEntry,
+  lanePaceSchema,
   type Notification,
   type PooledCall,
+  slotGroupsSchema,
   ThriceError,
 } from '@thrice/core';
 import * as z from 'zod';
@@ -18,6 +20,19 @@ import { payloadSchema } from './payload-store.ts';
  * some time after its `expiresAt`, seconds since 1970.
  */
 const itemSchema = z.object({ schemaVersion: z.literal(1) });
+
+/** The schema of an attribute that has JSON text of another schema. */
+function jsonTextOf<T>(schema: z.ZodType<T>) {
+  const parsed = z.string().transform((text, context): unknown => {
+    try {
+      return JSON.parse(text);
+    } catch {
+      context.addIssue('expected JSON');
+      return z.NEVER;
+    }
+  });
+  return parsed.pipe(schema);
+}
 
 /** A claimed cell; its payload is its result. */
 export const cellItemSchema = itemSchema.extend({
@@ -104,7 +119,7 @@ export const breakerItemSchema = itemSchema.extend(payloadSchema.shape);
 /** The pace of a rate-limited lane; beside it, `turns0`, `tokens0` and so on count what its groups take. */
 export const lanePaceItemSchema = itemSchema.extend({
   /** The pace as it last changed, without the turns that were taken since. */
-  payload: z.string(),
+  payload: jsonTextOf(lanePaceSchema),
   /** The calls of the lane that were counted since its first refusal, and the refusals. */
   callCount: z.number().default(0),
   refusalCount: z.number().default(0),
@@ -122,7 +137,7 @@ export const lanePaceItemSchema = itemSchema.extend({
  */
 export const laneSlotsItemSchema = itemSchema.extend({
   /** The groups. */
-  payload: z.string(),
+  payload: jsonTextOf(slotGroupsSchema),
   /** Slots that all groups have. */
   inUse: z.int(),
   /** How long calls take; absent before the first has ended. */

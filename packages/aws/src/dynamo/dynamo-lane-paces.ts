@@ -1,11 +1,4 @@
-import {
-  type CountedCalls,
-  type LanePace,
-  type LanePaces,
-  lanePaceSchema,
-  type ReturnRange,
-  type TakenTurns,
-} from '@thrice/core';
+import type { CountedCalls, LanePace, LanePaces, ReturnRange, TakenTurns } from '@thrice/core';
 import { lanePaceItemSchema, lanePaceKey, parseItem } from './dynamo-items.ts';
 import { type Attributes, DynamoTable, type TableInit } from './dynamo-table.ts';
 import { reserveReturn } from './reserve-return.ts';
@@ -87,8 +80,8 @@ function tokensAt(place: number): string {
 
 /** Parses the item of a lane's pace. */
 export function parseLanePace(item: Attributes, tableName: string): LanePace {
-  const { payload, callCount, refusalCount } = parseItem(lanePaceItemSchema, item, tableName);
-  const pace = lanePaceSchema.parse(JSON.parse(payload));
+  const parsed = parseItem(lanePaceItemSchema, item, tableName);
+  const { payload: pace, callCount, refusalCount } = parsed;
   const groups = pace.groups.map((turns, place) => {
     const [lastTurn, lastTokens] = [item[turnsAt(place)], item[tokensAt(place)]].map(Number);
     return turns && { ...turns, lastTurn: lastTurn ?? 0, lastTokens: lastTokens ?? 0 };

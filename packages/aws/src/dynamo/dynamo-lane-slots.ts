@@ -1,17 +1,16 @@
 import { hash } from 'node:crypto';
-import {
-  type GroupSlots,
-  type HeldSlot,
-  type LaneSlots,
-  type ReturnRange,
-  type SlotEnd,
-  type SlotGroups,
-  type SlotName,
-  type SlotTaking,
-  type SlotUse,
-  slotGroupsSchema,
-  type TakenSlot,
-  type WaitingCaller,
+import type {
+  GroupSlots,
+  HeldSlot,
+  LaneSlots,
+  ReturnRange,
+  SlotEnd,
+  SlotGroups,
+  SlotName,
+  SlotTaking,
+  SlotUse,
+  TakenSlot,
+  WaitingCaller,
 } from '@thrice/core';
 import { laneSlotsItemSchema, laneSlotsKey, parseItem } from './dynamo-items.ts';
 import { type Attributes, DynamoTable, type TableInit } from './dynamo-table.ts';
@@ -166,7 +165,7 @@ function slotName({ id, place }: SlotName): string {
 
 function parseSlots(item: Attributes, tableName: string): SlotUse {
   const { payload, inUse, callMs } = parseItem(laneSlotsItemSchema, item, tableName);
-  const { groups, ...rest } = slotGroupsSchema.parse(JSON.parse(payload));
+  const { groups, ...rest } = payload;
   const read = (name: Figure, place: number) => Number(item[figure(name, place)] ?? 0);
   const withFigures = groups.map((group, place): GroupSlots | null =>
     group === null
