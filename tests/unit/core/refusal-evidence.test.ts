@@ -28,7 +28,7 @@ function makeCalls(
     known = { ...known, calls: known.calls + 1 };
     if (!isRefused(no)) continue;
     const nowMs = START_MS + no;
-    const weighed = weighRefusal(known, { nowMs, sentAtMs: nowMs, beliefs, isUseKnown: false });
+    const weighed = weighRefusal(known, { nowMs, sentAtMs: nowMs, beliefs, freeChanceRatio: 0.05 });
     known = weighed.evidence;
     if (weighed.refusedRatio !== undefined) shownAt ??= no;
   }
@@ -86,7 +86,12 @@ describe('the refusals of a lane whose limit was found', () => {
 
   it('say with the limit how many of the calls were refused since it was met', () => {
     const { evidence } = makeCalls(300, (no) => no === 300, { beliefs: [taken] });
-    const refusal = { nowMs: START_MS, sentAtMs: START_MS, beliefs: [untried], isUseKnown: false };
+    const refusal = {
+      nowMs: START_MS,
+      sentAtMs: START_MS,
+      beliefs: [untried],
+      freeChanceRatio: 0.05,
+    };
 
     const first = weighRefusal({ ...evidence, calls: 400 }, refusal);
     const second = weighRefusal({ ...first.evidence, calls: 4 }, refusal);
@@ -105,7 +110,11 @@ describe('what refusals show', () => {
       fc.property(steps, (calls) => {
         let evidence = NO_EVIDENCE;
         for (const [count, isFree] of calls) {
-          const refusal = { nowMs: START_MS + count, sentAtMs: START_MS, isUseKnown: isFree };
+          const refusal = {
+            nowMs: START_MS + count,
+            sentAtMs: START_MS,
+            freeChanceRatio: isFree ? 0.02 : 0.05,
+          };
           const beliefs = isFree ? [] : [taken];
           evidence = weighRefusal({ ...evidence, calls: count }, { ...refusal, beliefs }).evidence;
         }

@@ -5,8 +5,10 @@ import type { LaneReport, RefusedCall } from './lane-report.ts';
 import { tokensPerCall, usedPerMinute } from './lane-use.ts';
 import { type LimitKind, loweredKinds } from './limit-kind.ts';
 import { beliefAfterRefusal, type RateBelief } from './rate-belief.ts';
-import { weighRefusal } from './refusal-evidence.ts';
+import { UNUSED_CHANCE_RATIO, weighRefusal } from './refusal-evidence.ts';
 
+/** The share of its calls that a free lane may refuse by chance, once it is known how fast it is called: then slowing it down costs little. */
+const FREE_CHANCE_RATIO = 0.02;
 /** A limit is not what refused a call if less than this share of it was in use. */
 const IN_USE_RATIO = 0.85;
 /** How long a process may not know that a rate has fallen, ms. */
@@ -41,7 +43,8 @@ function afterRefusal(limit: LaneLimit, refusal: RefusedCall, nowMs: number): La
   const isKnown = beliefs.some((each) => sentAtMs < each.fellAtMs + lagMs(limit, each, nowMs));
   if (isKnown) return heldFor(limit, refusal, nowMs);
   const isUseKnown = kinds.every((kind) => limit[kind].usedBefore > 0);
-  const weighedRefusal = { nowMs, sentAtMs, beliefs, isUseKnown };
+  const freeChanceRatio = isUseKnown ? FREE_CHANCE_RATIO : UNUSED_CHANCE_RATIO;
+  const weighedRefusal = { nowMs, sentAtMs, beliefs, freeChanceRatio };
   const { evidence, refusedRatio, hasFallen } = weighRefusal(limit.evidence, weighedRefusal);
   const weighed = { ...limit, evidence };
   if (refusedRatio === undefined) return weighed;

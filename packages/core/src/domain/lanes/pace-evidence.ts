@@ -2,8 +2,13 @@ import { limits } from '../../limits.ts';
 import type { LanePace } from './lane-pace.ts';
 import type { LimitKind } from './limit-kind.ts';
 import { isBelowFree } from './pace-rates.ts';
-import { type Weighed, weighRefusal } from './refusal-evidence.ts';
+import { UNUSED_CHANCE_RATIO, type Weighed, weighRefusal } from './refusal-evidence.ts';
 
+/**
+ * The share of its calls that a free lane may refuse by chance, once its use is known. Less than on one machine: a worker of a
+ * stage waits with its refused cell, so that a limit refuses a single one no more than 3 %.
+ */
+const FREE_CHANCE_RATIO = 0.012;
 /** After so long without a refusal, ms, the calls of a free lane are no longer counted. */
 const COUNTED_FOR_MS = 3_600_000;
 /**
@@ -64,7 +69,8 @@ export function weighRefusals(
     .map((kind) => pace[kind])
     .filter((belief) => belief !== null);
   const isUseKnown = usedOfLate(pace, nowMs) !== null;
-  const each = { nowMs, sentAtMs, beliefs, isUseKnown };
+  const freeChanceRatio = isUseKnown ? FREE_CHANCE_RATIO : UNUSED_CHANCE_RATIO;
+  const each = { nowMs, sentAtMs, beliefs, freeChanceRatio };
   let weighed: Weighed = { refusedRatio: undefined, hasFallen: false };
   let { evidence } = pace;
   for (let no = 0; no < count && weighed.refusedRatio === undefined; no += 1)

@@ -2,10 +2,10 @@ import * as z from 'zod';
 import { type RateBelief, reachesAtMs } from './rate-belief.ts';
 
 /**
- * The share of its calls that a lane may refuse by chance before calls at rates that it has taken tell: as long as it is free
- * and its use is not known, until its limit is found, and from then on.
+ * The share of its calls that a lane may refuse by chance before calls at rates that it has taken tell: while it is free and
+ * its use is not known, while its limit is searched, and from then on.
  */
-const UNUSED_CHANCE_RATIO = 0.05;
+export const UNUSED_CHANCE_RATIO = 0.05;
 const SEARCHED_CHANCE_RATIO = 0.012;
 const FOUND_CHANCE_RATIO = 0.005;
 /**
@@ -69,8 +69,8 @@ export interface WeighedRefusal {
   readonly sentAtMs: number;
   /** What is believed of the limits that may have refused it; none as long as the lane is free. */
   readonly beliefs: readonly RateBelief[];
-  /** Whether it is known how fast the lane is called: then it costs little to slow it down for chance. */
-  readonly isUseKnown: boolean;
+  /** The share of its calls that the lane may refuse by chance while it is free, 0..1. */
+  readonly freeChanceRatio: number;
 }
 
 /** The share of its calls that a lane refuses whatever the rate is, as far as that is known. */
@@ -95,9 +95,8 @@ export function weighRefusal(
 ): Weighed & { readonly evidence: RefusalEvidence } {
   const { calls } = evidence;
   const isFree = refusal.beliefs.length === 0;
-  const isSearched = isFree || refusal.beliefs.some(({ phase }) => phase === 'searching');
-  const isUnused = isFree && !refusal.isUseKnown;
-  const least = isUnused ? UNUSED_CHANCE_RATIO : isSearched ? SEARCHED_CHANCE_RATIO : 0;
+  const isSearched = refusal.beliefs.some(({ phase }) => phase === 'searching');
+  const least = isFree ? refusal.freeChanceRatio : isSearched ? SEARCHED_CHANCE_RATIO : 0;
   const chance = Math.max(chanceRatio(evidence), least);
   const most = 1 + EXCESS_PER_CHANCE * chance;
   const left = Math.max(1 - most, evidence.excess - EXPLAINED_FACTOR * chance * calls);
