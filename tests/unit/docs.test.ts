@@ -14,7 +14,7 @@ import { fakeTerminal } from '../support/run-thrice.ts';
 const files = readRepository();
 const paths = new Set(files.map(({ path }) => path));
 const pages = files.filter(
-  ({ path }) => docPages.includes(path) || /^(?:CONTRIBUTING|docs\/[\w-]+)\.md$/.test(path),
+  ({ path }) => docPages.includes(path) || /^(?:CONTRIBUTING|docs\/.+)\.md$/.test(path),
 );
 const texts = new Map(pages.map(({ path, text }) => [path, text]));
 const thrice = describeCommand(createProgram(fakeTerminal(), () => undefined));

@@ -6,14 +6,13 @@ const RELATIVE_LINK = /\[([^\]]*)\]\((?![a-z]+:|#)([^)#]+)(?:#[^)]*)?\)/g;
 
 /** Copies the docs that the package of the command has: the reference of its files and errors, and the pages by task. */
 export async function copyDocs(root: string, folder: string): Promise<void> {
-  const guides = await readdir(join(root, 'docs/guides'));
-  const pages = [
-    'docs/formats.md',
-    'docs/errors.md',
-    ...guides.filter((name) => name.endsWith('.md')).map((name) => `docs/guides/${name}`),
-  ];
+  const pages = ['docs/formats.md', 'docs/errors.md'];
+  for (const part of ['docs/formats', 'docs/guides']) {
+    const names = await readdir(join(root, part));
+    pages.push(...names.filter((name) => name.endsWith('.md')).map((name) => `${part}/${name}`));
+    await mkdir(join(folder, part), { recursive: true });
+  }
   const shipped = new Set([...pages, 'README.md']);
-  await mkdir(join(folder, 'docs/guides'), { recursive: true });
   for (const page of pages) {
     const text = await readFile(join(root, page), 'utf8');
     await writeFile(join(folder, page), unlinkOthers(text, page, shipped));

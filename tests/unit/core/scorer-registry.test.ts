@@ -159,7 +159,7 @@ describe('the built-in scorers', () => {
   });
 
   it('are the ones that the documentation lists', () => {
-    const page = readFileSync(new URL('../../../docs/formats.md', import.meta.url), 'utf8');
+    const page = readFileSync(new URL('../../../docs/formats/scorers.md', import.meta.url), 'utf8');
     const [, table = ''] = page.split('| scorer ');
 
     const kinds = [...(table.split('\n\n')[0] ?? '').matchAll(/^\| `(\w+)`/gm)].map(

@@ -1,14 +1,16 @@
-import { readFileSync } from 'node:fs';
 import { benchmarkSpecSchema } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { readRepository } from '../../support/repository-files.ts';
 
 interface Schema {
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly [keyword: string]: unknown;
 }
 
-const page = readFileSync(new URL('../../../docs/formats.md', import.meta.url), 'utf8');
+const page = readRepository('docs/formats/')
+  .map(({ text }) => text)
+  .join('\n');
 
 /** The keys at every level of a JSON Schema, without those that a spec must not have. */
 function keysOf(schema: unknown): readonly string[] {

@@ -14,7 +14,7 @@ import type { Attributes, ItemKey } from './dynamo-table.ts';
 import { payloadSchema } from './payload-store.ts';
 
 /**
- * The items of the ledger's table; see `docs/formats.md`.
+ * The items of the ledger's table; see `docs/formats/stage.md`.
  *
  * Attributes used in conditions are stored as they are; everything else is JSON text. DynamoDB removes an item
  * some time after its `expiresAt`, seconds since 1970.

@@ -6,7 +6,7 @@ import { includes } from './includes.ts';
 import { numeric } from './numeric.ts';
 import { regex } from './regex.ts';
 
-/** The built-in scorers. To add one: write its file, list it here and in `docs/formats.md`. */
+/** The built-in scorers. To add one: write its file, list it here and in `docs/formats/scorers.md`. */
 export const scorerRegistry: ScorerRegistry = createScorerRegistry([
   exact,
   choice,

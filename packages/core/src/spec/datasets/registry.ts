@@ -14,7 +14,7 @@ import { truthfulqa } from './truthfulqa.ts';
 import { winogrande } from './winogrande.ts';
 
 /**
- * The built-in datasets. To add one: write its file, list it here and in `docs/formats.md`; if its
+ * The built-in datasets. To add one: write its file, list it here and in `docs/formats/questions.md`; if its
  * authors publish averages, add those to `results/dataset-averages.ts`.
  */
 export const datasetRegistry: DatasetRegistry = createDatasetRegistry([
