@@ -95,6 +95,7 @@ export {
 export {
   type BenchmarkSpec,
   type ConfigSpec,
+  configNameSchema,
   createBenchmarkSpecSchema,
   type Select,
 } from './domain/benchmark-spec.ts';
@@ -142,6 +143,7 @@ export {
   type DiscardReason,
   type FinishReason,
   inRecordedOrder,
+  isAnswer,
   type Journal,
   type JournalEntry,
   journalEntrySchema,
@@ -201,6 +203,7 @@ export {
   resultRequestSchema,
 } from './domain/group-request.ts';
 export { haltingBreakers } from './domain/halting-breakers.ts';
+export { IMPORTED, type ImportedFile, type ImportedRow } from './domain/imported.ts';
 export { sumKnown, totalKnown } from './domain/known-sum.ts';
 export { effectiveRate } from './domain/lanes/effective-rate.ts';
 export { exchangeShare } from './domain/lanes/exchange-share.ts';
@@ -255,6 +258,7 @@ export type { Price } from './domain/price.ts';
 export {
   type Question,
   type QuestionMessage,
+  questionIdSchema,
   questionMessageSchema,
   questionSchema,
 } from './domain/question.ts';
@@ -294,15 +298,18 @@ export type { ConfigEstimate, Estimate, Estimated } from './estimate/estimate.ts
 export type { CellFacts, Pilot } from './estimate/estimate-config.ts';
 export { type EstimatedPlan, estimatePlan } from './estimate/estimate-plan.ts';
 export { readPilot } from './estimate/read-pilot.ts';
-export { findFormat } from './formats/registry.ts';
-export type { FileContent, ResultFormat } from './formats/result-format.ts';
 export { advanceBatch } from './groups/batches/advance-batch.ts';
 export type { BatchWorker } from './groups/batches/batch-worker.ts';
 export { cancelBatch } from './groups/batches/poll-batch.ts';
 export type { BatchStep, BatchTools } from './groups/batches/reconcile-batches.ts';
 export { budgetEvent, raiseCommand, reachedCapOf } from './groups/budget-events.ts';
 export { checkBudget } from './groups/check-budget.ts';
-export { type CopyCounts, type CopyOrder, copyGroup } from './groups/copy-group.ts';
+export {
+  type CopyCounts,
+  type CopyOrder,
+  type CopySource,
+  copyGroup,
+} from './groups/copy-group.ts';
 export {
   type Deletion,
   type DeletionOptions,
@@ -338,7 +345,6 @@ export {
   withCurrentGrading,
 } from './groups/gradings.ts';
 export { type HalfOpenings, halfOpenWaitMs, readHalfOpenings } from './groups/half-openings.ts';
-export { type GroupImport, importGroup } from './groups/import-group.ts';
 export {
   isSendingDue,
   type NotificationStores,
@@ -348,14 +354,16 @@ export {
 } from './groups/notifications.ts';
 export { openBudget } from './groups/open-budget.ts';
 export {
+  compactInstant,
   enqueueGroup,
   type GroupDraft,
   type GroupPlan,
   type PlanStores,
   planGroup,
+  runsOf,
   storePlan,
 } from './groups/plan-group.ts';
-export { readRun } from './groups/read-run.ts';
+export { type ExportedRun, readRun } from './groups/read-run.ts';
 export {
   type ReconcilerEvent,
   type ReconcilerStores,
@@ -468,7 +476,7 @@ export { type BoundedRequest, boundCall, type CallBound } from './pricing/bound-
 export { builtinPrice } from './pricing/builtin-price.ts';
 export { BUILTIN_PRICES_VERSION, builtinPriceLists } from './pricing/builtin-prices.ts';
 export { BATCH_TIER, highestCost, priceUsage, type TokenBounds } from './pricing/price-usage.ts';
-export { bbhAverages } from './results/bbh-averages.ts';
+export { bbhAverages, bbhSizeOf } from './results/bbh-averages.ts';
 export {
   type BudgetSummary,
   budgetSummarySchema,
@@ -510,6 +518,7 @@ export { benchmarkOf, type LoadedGroup, loadGroup } from './spec/load-group.ts';
 export { suggestName } from './spec/nearest-name.ts';
 export { invalidSpec } from './spec/parse-spec.ts';
 export type { PlanProblem } from './spec/plan-problem.ts';
+export { serializeQuestion } from './spec/questions/check-questions.ts';
 export {
   loadQuestions,
   openQuestions,
@@ -520,7 +529,7 @@ export { createSelector } from './spec/questions/select-questions.ts';
 export { checkTemplate, renderPrompt } from './spec/render-prompt.ts';
 export { defaultName, withSimulator } from './spec/resolve-benchmark.ts';
 export { type Vendor, vendorOf } from './spec/vendors.ts';
-export { cohenKappa } from './statistics/cohen-kappa.ts';
+export { type Agreement, cohenKappa } from './statistics/cohen-kappa.ts';
 export { mcnemarTest } from './statistics/mcnemar-test.ts';
 export { mean } from './statistics/mean.ts';
 export { quantile } from './statistics/quantile.ts';

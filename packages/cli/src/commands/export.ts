@@ -1,6 +1,7 @@
 import { rename, rm, writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { findFormat, readRun, ThriceError, toThriceError } from '@thrice/core';
+import { readRun, ThriceError, toThriceError } from '@thrice/core';
+import { findFormat } from '@thrice/formats';
 import { findRuns, onlyRun } from '../engine/find-group.ts';
 import { openExistingEngine, openPatterns } from '../local/compose-local.ts';
 import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';

@@ -2,17 +2,14 @@ import { basename, resolve } from 'node:path';
 import {
   countOf,
   describeError,
-  type FileContent,
   finalizeGroup,
-  findFormat,
-  importGroup,
   openQuestions,
   type Question,
-  type ResultFormat,
   readRun,
   type Summary,
   ThriceError,
 } from '@thrice/core';
+import { type FileContent, findFormat, importGroup, type ResultFormat } from '@thrice/formats';
 import { createNodeDigest, fileSourceReader, type LocalEngine, systemClock } from '@thrice/local';
 import { classifyErrorText } from '@thrice/models';
 import { openEngine, openPatterns, openQuestionFiles } from '../local/compose-local.ts';

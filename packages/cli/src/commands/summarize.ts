@@ -1,7 +1,5 @@
 import {
-  findFormat,
   type LoadedGroup,
-  type ResultFormat,
   readRun,
   renderSummary,
   renderTable,
@@ -11,6 +9,7 @@ import {
   type TableForm,
   ThriceError,
 } from '@thrice/core';
+import { findFormat, type ResultFormat } from '@thrice/formats';
 import { countSummary } from '../engine/count-summary.ts';
 import type { Engine, EngineOptions } from '../engine/engine.ts';
 import { findGroup, newestGroup, onlyRun } from '../engine/find-group.ts';

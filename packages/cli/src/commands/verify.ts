@@ -5,6 +5,7 @@ import {
   ThriceError,
   type Verification,
 } from '@thrice/core';
+import { resultFormats as formats } from '@thrice/formats';
 import { createNodeDigest } from '@thrice/local';
 import { describeStatus } from '../engine/describe-status.ts';
 import type { Engine, EngineOptions } from '../engine/engine.ts';
@@ -46,7 +47,7 @@ async function verify(
     using patterns = openPatterns();
     const { header, benchmark } = await published.findGroup(name);
     const { blobs } = published;
-    return await checkGroup(header, benchmark, { blobs, patterns, createDigest });
+    return await checkGroup(header, benchmark, { blobs, patterns, createDigest, formats });
   }
   using engine = await openEngine(options, terminal);
   const { ledger, blobs, patterns } = engine;
@@ -54,7 +55,7 @@ async function verify(
     name === undefined ? await newestGroup(ledger) : await findGroup(ledger, name, engine.flag);
   await refuseUnpublished(group, engine);
   const { header, benchmark } = group;
-  return await checkGroup(header, benchmark, { ledger, blobs, patterns, createDigest });
+  return await checkGroup(header, benchmark, { ledger, blobs, patterns, createDigest, formats });
 }
 
 /**

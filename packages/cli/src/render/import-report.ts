@@ -1,4 +1,5 @@
-import { countOf, cutList, type FileContent, hasScore, type Summary } from '@thrice/core';
+import { countOf, cutList, hasScore, type Summary } from '@thrice/core';
+import type { FileContent } from '@thrice/formats';
 
 /** An imported cell without a score. */
 export interface UnscoredCell {

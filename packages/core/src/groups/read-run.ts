@@ -1,9 +1,15 @@
 import type { CellRow } from '../domain/cell.ts';
-import type { ExportedRun } from '../formats/result-format.ts';
+import type { GroupHeader } from '../domain/group.ts';
 import { type RowStores, readRows } from '../results/read-rows.ts';
 import type { LoadedGroup } from '../spec/load-group.ts';
 import { plannedConfigs } from './edition.ts';
 import { withCurrentGrading } from './gradings.ts';
+
+/** The rows of one run, to be exported: config by config, each in question order. */
+export interface ExportedRun {
+  readonly header: GroupHeader;
+  readonly rows: readonly CellRow[];
+}
 
 /** Reads the rows of a run under the current grading of its group. */
 export async function readRun(

@@ -1,10 +1,9 @@
 import { replayAnswer } from '../cells/replay-answer.ts';
 import type { Benchmark, Config } from '../domain/benchmark.ts';
 import { costsOf, isAnswer } from '../domain/call.ts';
-import { type CellRow, hasScore } from '../domain/cell.ts';
+import { type CellError, type CellRow, hasScore } from '../domain/cell.ts';
 import type { ImportedRow } from '../domain/imported.ts';
 import type { Question } from '../domain/question.ts';
-import { resultFormats } from '../formats/registry.ts';
 import { limits } from '../limits.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
 import type { CreateDigest } from '../ports/digest.ts';
@@ -22,6 +21,16 @@ import type { VerificationReport } from './verification-report.ts';
  */
 const PATTERN_LIMIT_RATIO = 10;
 
+/** Grades rows that were imported from the files of another tool again. */
+interface ImportedRowGrader {
+  readonly version: number;
+  /**
+   * @param error - What the text of the row was classified as; null without an error.
+   * @returns The fields of the row that it decides; undefined for a row that is not of this format.
+   */
+  grade(imported: ImportedRow, error: CellError | null): object | undefined;
+}
+
 /** The stores a verification reads. */
 export interface VerifyStores extends Grader {
   /** Undefined where only the published files are at hand. */
@@ -30,6 +39,8 @@ export interface VerifyStores extends Grader {
   readonly createDigest: CreateDigest;
   /** @default the built-in solvers */
   readonly solvers?: SolverRegistry | undefined;
+  /** By format. @default none: the grades of imported rows are not made again */
+  readonly formats?: ReadonlyMap<string, ImportedRowGrader> | undefined;
 }
 
 /** Checks single rows of one grading: costs, calls, journal, grade. */
@@ -78,12 +89,12 @@ export class RowCheck {
 
   /** Checks that the row of the other tool gives the recorded grade. */
   #checkImported(where: string, row: CellRow, imported: ImportedRow): void {
-    const format = resultFormats.get(imported.format);
+    const format = this.#stores.formats?.get(imported.format);
     if (format === undefined || this.#notRescored.has(row.config)) return;
     this.#report.rescored += 1;
     const grade = format.grade(imported, row.error);
     if (grade === undefined) {
-      this.#report.add(`${where}: imported.row: expected a row of ${format.name}`);
+      this.#report.add(`${where}: imported.row: expected a row of ${imported.format}`);
       return;
     }
     const { outcome, score, answer, reason, costUsd, overheadUsd, wasteUsd } = row;
@@ -220,11 +231,11 @@ export class RowCheck {
 /** Says why configs cannot be graded again here: another version of their scorer graded them. */
 function describeOtherVersions(
   { grading }: Edition,
-  { scorers = scorerRegistry }: VerifyStores,
+  { scorers = scorerRegistry, formats }: VerifyStores,
 ): ReadonlyMap<string, string> {
   return new Map(
     grading.configs.flatMap(({ config, scorer: { kind }, version }) => {
-      const own = (scorers.get(kind) ?? resultFormats.get(kind))?.version;
+      const own = (scorers.get(kind) ?? formats?.get(kind))?.version;
       if (own !== undefined && (version === null || version === own)) return [];
       const here = own === undefined ? 'which this release does not have' : `not version ${own}`;
       const reason = `grading ${grading.number}: ${config} was graded by version ${version ?? '(unknown)'} of scorer "${kind}", ${here}; its grades were not made again`;

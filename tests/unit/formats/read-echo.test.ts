@@ -1,4 +1,5 @@
-import { type CellError, type FileContent, findFormat } from '@thrice/core';
+import type { CellError } from '@thrice/core';
+import { type FileContent, findFormat } from '@thrice/formats';
 import { describe, expect, it } from 'vitest';
 import { anEchoLine, anEchoMeta, linesOf } from '../../support/echo-rows.ts';
 

@@ -1,17 +1,24 @@
-import type { CellRecord } from '../domain/cell.ts';
-import type { GroupHeader } from '../domain/group.ts';
-import { groupHeaderSchema } from '../domain/group.ts';
-import { IMPORTED } from '../domain/imported.ts';
-import { ThriceError } from '../errors.ts';
-import { resultFormats } from '../formats/registry.ts';
-import type { FileContent } from '../formats/result-format.ts';
-import type { CreateDigest } from '../ports/digest.ts';
-import type { GroupRecord } from '../ports/ledger.ts';
-import { BUILTIN_PRICES_VERSION } from '../pricing/builtin-prices.ts';
-import { type LoadedGroup, loadGroup } from '../spec/load-group.ts';
-import { serializeQuestion } from '../spec/questions/check-questions.ts';
-import { type CopyCounts, type CopyOrder, type CopySource, copyGroup } from './copy-group.ts';
-import { compactInstant, runsOf } from './plan-group.ts';
+import {
+  BUILTIN_PRICES_VERSION,
+  type CellRecord,
+  type CopyCounts,
+  type CopyOrder,
+  type CopySource,
+  type CreateDigest,
+  compactInstant,
+  copyGroup,
+  type GroupHeader,
+  type GroupRecord,
+  groupHeaderSchema,
+  IMPORTED,
+  type LoadedGroup,
+  loadGroup,
+  runsOf,
+  serializeQuestion,
+  ThriceError,
+} from '@thrice/core';
+import { resultFormats } from './registry.ts';
+import type { FileContent } from './result-format.ts';
 
 /** Hex digits at the end of a group's name. Of an import they are of the file's digest: the same file gives the same group. */
 const NAME_DIGITS = 4;

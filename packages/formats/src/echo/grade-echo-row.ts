@@ -1,5 +1,4 @@
-import type { CellError } from '../../domain/cell.ts';
-import type { Grade } from '../../scorers/grade-answer.ts';
+import type { CellError, Grade } from '@thrice/core';
 import type { UngradedRow } from '../result-format.ts';
 import { type EchoRow, parseTask } from './echo-row.ts';
 

@@ -1,8 +1,12 @@
-import type { CellError, CellResult, CellRow } from '../domain/cell.ts';
-import type { GroupHeader } from '../domain/group.ts';
-import type { ImportedFile, ImportedRow } from '../domain/imported.ts';
-import type { Question } from '../domain/question.ts';
-import type { Grade } from '../scorers/grade-answer.ts';
+import type {
+  CellError,
+  CellResult,
+  ExportedRun,
+  Grade,
+  ImportedFile,
+  ImportedRow,
+  Question,
+} from '@thrice/core';
 
 /** A file of results, to be imported. */
 export interface ResultFile {
@@ -28,12 +32,6 @@ export interface FileContent {
   /** The results by question, of each config. A cell that the file says nothing of has none. */
   readonly configs: ReadonlyMap<string, ReadonlyMap<string, CellResult>>;
   readonly file: ImportedFile;
-}
-
-/** The rows of one run, to be exported: config by config, each in question order. */
-export interface ExportedRun {
-  readonly header: GroupHeader;
-  readonly rows: readonly CellRow[];
 }
 
 /** What a tool says of a run beside its scores: as JSON, and as a table with a line for each config. */

@@ -1,7 +1,4 @@
-import type { CellRow } from '../../domain/cell.ts';
-import { ThriceError } from '../../errors.ts';
-import { bbhSizeOf } from '../../results/bbh-averages.ts';
-import type { ExportedRun } from '../result-format.ts';
+import { bbhSizeOf, type CellRow, type ExportedRun, ThriceError } from '@thrice/core';
 import { type EchoMeta, echoMetaSchema, parseTask } from './echo-row.ts';
 import { toEchoRow } from './to-echo-row.ts';
 

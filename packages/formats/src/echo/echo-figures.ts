@@ -1,7 +1,4 @@
-import { hasScore } from '../../domain/cell.ts';
-import { type Agreement, cohenKappa } from '../../statistics/cohen-kappa.ts';
-import { mcnemarTest } from '../../statistics/mcnemar-test.ts';
-import type { ExportedRun } from '../result-format.ts';
+import { type Agreement, cohenKappa, type ExportedRun, hasScore, mcnemarTest } from '@thrice/core';
 import { type Arm, armOf, SONNET_UNITS } from './arms.ts';
 import type { EchoRow } from './echo-row.ts';
 import { toEchoRow } from './to-echo-row.ts';

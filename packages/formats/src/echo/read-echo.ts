@@ -1,9 +1,14 @@
+import {
+  bbhSizeOf,
+  type CellError,
+  type CellResult,
+  countOf,
+  cutList,
+  noAnswer,
+  type Question,
+  ThriceError,
+} from '@thrice/core';
 import * as z from 'zod';
-import { type CellError, type CellResult, noAnswer } from '../../domain/cell.ts';
-import type { Question } from '../../domain/question.ts';
-import { ThriceError } from '../../errors.ts';
-import { bbhSizeOf } from '../../results/bbh-averages.ts';
-import { countOf, cutList } from '../../wording.ts';
 import type { ClassifyError, FileContent, ResultFile } from '../result-format.ts';
 import { type EchoMeta, type EchoRow, parseTask } from './echo-row.ts';
 import { gradeEchoRow, readOtherAnswer } from './grade-echo-row.ts';

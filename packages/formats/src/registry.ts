@@ -1,4 +1,4 @@
-import { ThriceError } from '../errors.ts';
+import { ThriceError } from '@thrice/core';
 import { echoFormat } from './echo/echo-format.ts';
 import type { ResultFormat } from './result-format.ts';
 

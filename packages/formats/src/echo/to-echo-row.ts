@@ -1,6 +1,4 @@
-import { isAnswer } from '../../domain/call.ts';
-import type { CellRow } from '../../domain/cell.ts';
-import { ThriceError } from '../../errors.ts';
+import { type CellRow, isAnswer, ThriceError } from '@thrice/core';
 import { type EchoRow, echoRowSchema, parseTask } from './echo-row.ts';
 
 /** As much of an error as Echo keeps, characters. */

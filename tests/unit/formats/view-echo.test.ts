@@ -1,4 +1,5 @@
-import { type CellRow, findFormat } from '@thrice/core';
+import type { CellRow } from '@thrice/core';
+import { findFormat } from '@thrice/formats';
 import { describe, expect, it } from 'vitest';
 import {
   aCall,

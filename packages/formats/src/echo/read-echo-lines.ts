@@ -1,7 +1,5 @@
+import { describeIssues, describeJsonError, ThriceError } from '@thrice/core';
 import type * as z from 'zod';
-import { ThriceError } from '../../errors.ts';
-import { describeIssues } from '../../spec/describe-issues.ts';
-import { describeJsonError } from '../../spec/describe-json-error.ts';
 import type { ResultFile } from '../result-format.ts';
 import { type EchoMeta, type EchoRow, echoMetaSchema, echoRowSchema } from './echo-row.ts';
 

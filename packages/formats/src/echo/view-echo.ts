@@ -1,4 +1,5 @@
-import type { ExportedRun, FormatView } from '../result-format.ts';
+import type { ExportedRun } from '@thrice/core';
+import type { FormatView } from '../result-format.ts';
 import { type EchoFigures, echoFigures } from './echo-figures.ts';
 
 /** A figure that is not there. */

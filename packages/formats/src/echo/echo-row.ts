@@ -1,7 +1,5 @@
+import { bbhSizeOf, configNameSchema, questionIdSchema } from '@thrice/core';
 import * as z from 'zod';
-import { configNameSchema } from '../../domain/benchmark-spec.ts';
-import { questionIdSchema } from '../../domain/question.ts';
-import { bbhSizeOf } from '../../results/bbh-averages.ts';
 
 /** What a task is called: `bbh/snarks/3` or `HumanEval/20`. */
 const TASK = /^(?:bbh\/(?<subtask>[^/]+)|HumanEval)\/(?<index>0|[1-9]\d{0,8})$/;

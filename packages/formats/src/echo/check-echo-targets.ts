@@ -1,5 +1,4 @@
-import type { Question } from '../../domain/question.ts';
-import { ThriceError } from '../../errors.ts';
+import { type Question, ThriceError } from '@thrice/core';
 import type { FileContent } from '../result-format.ts';
 import { parseTask } from './echo-row.ts';
 

@@ -1,4 +1,4 @@
-import { findFormat } from '@thrice/core';
+import { findFormat } from '@thrice/formats';
 import { describe, expect, it } from 'vitest';
 import { aQuestion } from '../../support/builders.ts';
 import { anEchoLine, linesOf } from '../../support/echo-rows.ts';

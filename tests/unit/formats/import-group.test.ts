@@ -2,13 +2,12 @@ import {
   type CellError,
   type CopyOrder,
   finalizeGroup,
-  findFormat,
   type GroupHeader,
-  importGroup,
   loadGroup,
   readRows,
   verifyGroup,
 } from '@thrice/core';
+import { findFormat, importGroup, resultFormats } from '@thrice/formats';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { collect } from '../../support/collect.ts';
@@ -72,7 +71,10 @@ describe('importGroup', () => {
 
     const { group, counts } = await importSweep(engine);
     const summary = await finalizeGroup(group, engine, { earlyExitCode: undefined });
-    const verification = await verifyGroup(group.header, group.benchmark, engine);
+    const verification = await verifyGroup(group.header, group.benchmark, {
+      ...engine,
+      formats: resultFormats,
+    });
 
     expect(counts).toMatchObject({ copied: 6, targetLeft: 0 });
     expect(await engine.ledger.readGroup(group.header.group)).toMatchObject({
@@ -169,8 +171,25 @@ describe('verifyGroup finds in an imported group', () => {
       blobs,
       patterns,
       createDigest,
+      formats: resultFormats,
     });
 
     expect(mismatches.join('\n')).toContain(mismatch);
+  });
+
+  it('grades that cannot be made again without the format of their rows', async () => {
+    const engine = new FakeEngine();
+    const { group } = await importSweep(engine);
+    await finalizeGroup(group, engine, { earlyExitCode: undefined });
+
+    const found = await verifyGroup(group.header, group.benchmark, engine);
+
+    expect(found).toMatchObject({ rescored: 0, mismatches: [] });
+    expect(found.notRescored).toEqual(
+      ['haiku-only', 'echo-judge'].map(
+        (arm) =>
+          `grading 1: ${arm} was graded by version 1 of scorer "echo", which this release does not have; its grades were not made again`,
+      ),
+    );
   });
 });
