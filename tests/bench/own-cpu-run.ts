@@ -120,7 +120,7 @@ await finalizeGroup(
     blobs: engine.blobs,
     patterns: inProcessPatterns,
   },
-  { earlyExitCode: undefined },
+  { earlyEnd: undefined },
 );
 endStage('publish');
 process.stdout.write(JSON.stringify(stages));

@@ -201,7 +201,9 @@ describe.each(directions)('A copy from %s', (_, openSource, openTarget) => {
         patterns: inProcessPatterns,
         createDigest: createTestDigest,
       };
-      await finalizeGroup({ header, benchmark, state: 'active' }, stores, { earlyExitCode: 130 });
+      await finalizeGroup({ header, benchmark, state: 'active' }, stores, {
+        earlyEnd: 'interrupted',
+      });
       return { stores, texts: blobs.texts };
     };
     const [source, target] = [await publish(from), await publish(to)];

@@ -156,7 +156,7 @@ export class BatchedGroup implements AsyncDisposable {
     return await finalizeGroup(
       { header: this.header, benchmark: this.benchmark, state: 'active' },
       stores,
-      { earlyExitCode: undefined },
+      { earlyEnd: undefined },
     );
   }
 

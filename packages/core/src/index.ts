@@ -331,7 +331,7 @@ export {
   runKey,
 } from './groups/edition.ts';
 export {
-  earlyExitCodes,
+  type EarlyEnd,
   finalizeGroup,
   readRowFile,
   type WrittenResults,

@@ -32,7 +32,7 @@ async function follow(
   if (states.at(-1) === 'complete') {
     await stage.complete(['q1']);
     await finalizeGroup({ header, benchmark: group.benchmark, state: 'active' }, stage, {
-      earlyExitCode: undefined,
+      earlyEnd: undefined,
     });
   }
   await init.prepare?.(stage);

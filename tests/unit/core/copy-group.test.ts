@@ -175,12 +175,12 @@ describe('a copy of a finished group', () => {
     await copy(engine, to, group);
 
     await finalizeGroup({ header, benchmark: engine.benchmark, state: 'active' }, engine, {
-      earlyExitCode: undefined,
+      earlyEnd: undefined,
     });
     await finalizeGroup(
       { header, benchmark: engine.benchmark, state: 'active' },
       { ...to, clock: engine.clock },
-      { earlyExitCode: undefined },
+      { earlyEnd: undefined },
     );
 
     expect(to.blobs.texts).toEqual(engine.blobs.texts);

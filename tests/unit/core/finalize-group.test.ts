@@ -104,7 +104,7 @@ describe('a finalized group', () => {
     await engine.workAll();
 
     await finalizeGroup({ header, benchmark: engine.benchmark, state: 'active' }, engine, {
-      earlyExitCode: undefined,
+      earlyEnd: undefined,
     });
 
     expect(jsonOf(engine, header, 'failures_direct.json')).toMatchObject([{ status: 'failed' }]);
@@ -119,7 +119,7 @@ describe('a finalized group', () => {
     if (second !== undefined) await engine.work(second);
 
     await finalizeGroup({ header, benchmark: engine.benchmark, state: 'active' }, engine, {
-      earlyExitCode: 2,
+      earlyEnd: 'paused',
     });
 
     const base = { run_id: runOf(header), class: null };
@@ -231,7 +231,7 @@ describe('a finalized group', () => {
     const summary = await finalizeGroup(
       { header, benchmark: engine.benchmark, state: 'active' },
       engine,
-      { earlyExitCode: 2 },
+      { earlyEnd: 'paused' },
     );
 
     expect(summary.configs[0]?.replicates[0]).toMatchObject({
@@ -256,16 +256,12 @@ describe('a finalized group', () => {
     const { benchmark } = engine;
     const onRow: FinalizeStores['onRow'] = ({ run, config, id }) =>
       told.push(`${run.slice(-2)} ${config} ${id}`);
-    const earlyExitCode = () => {
+    const earlyEnd = () => {
       told.push('ended');
-      return 2;
+      return 'paused' as const;
     };
 
-    await finalizeGroup(
-      { header, benchmark, state: 'active' },
-      { ...engine, onRow },
-      { earlyExitCode },
-    );
+    await finalizeGroup({ header, benchmark, state: 'active' }, { ...engine, onRow }, { earlyEnd });
 
     const ofRun = (run: string) =>
       ['a right', 'a wrong', 'a broken', 'b right'].map((name) => `${run} ${name}`);
@@ -286,7 +282,7 @@ describe('a finalized group', () => {
     const before = new Map(engine.blobs.texts);
 
     await finalizeGroup({ header, benchmark: engine.benchmark, state: 'active' }, engine, {
-      earlyExitCode: 1,
+      earlyEnd: undefined,
     });
 
     expect(engine.blobs.texts).toEqual(before);
@@ -324,7 +320,7 @@ async function finalized() {
   const summary = await finalizeGroup(
     { header, benchmark: engine.benchmark, state: 'active' },
     engine,
-    { earlyExitCode: 1 },
+    { earlyEnd: undefined },
   );
   return { engine, header, summary };
 }

@@ -37,7 +37,7 @@ describe('the stored questions of a group', () => {
     const { ledger, blobs, clock, patterns } = engine;
     const group = { header, benchmark: engine.benchmark, state: 'active' } as const;
     const finalize = () =>
-      finalizeGroup(group, { ledger, blobs, clock, patterns }, { earlyExitCode: undefined });
+      finalizeGroup(group, { ledger, blobs, clock, patterns }, { earlyEnd: undefined });
     await finalize();
     const published = new Map(blobs.texts);
     blobs.texts.delete(header.questions.key);

@@ -343,7 +343,7 @@ describe('a rerun after a rescore that gave every cell a score', () => {
     await engine.ledger.claimCell(key, 1, 'ann');
     await engine.ledger.completeCell(key, 'ann', aCellResult(), []);
 
-    await finalizeGroup(group, engine, { earlyExitCode: undefined });
+    await finalizeGroup(group, engine, { earlyEnd: undefined });
 
     const tallies = await engine.ledger.readTallies(header.runs[0] ?? '');
     expect(tallies.map(({ counts }) => counts)).toEqual([

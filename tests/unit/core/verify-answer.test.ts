@@ -12,7 +12,7 @@ describe('verifyGroup', () => {
     if (cell?.result === undefined) throw new Error('expected a result');
     engine.ledger.putCell({ ...cell, result: { ...cell.result, answer: '42.0' } });
     await finalizeGroup({ header, benchmark: engine.benchmark, state: 'active' }, engine, {
-      earlyExitCode: undefined,
+      earlyEnd: undefined,
     });
 
     const { mismatches } = await verifyGroup(header, engine.benchmark, engine);

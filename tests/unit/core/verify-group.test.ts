@@ -51,7 +51,7 @@ describe('verifyGroup', () => {
     const engine = new FakeEngine();
     const header = await engine.plan(questions);
     await finalizeGroup({ header, benchmark: engine.benchmark, state: 'active' }, engine, {
-      earlyExitCode: 2,
+      earlyEnd: 'paused',
     });
 
     const found = await verifyGroup(header, engine.benchmark, engine);
@@ -67,7 +67,7 @@ describe('verifyGroup', () => {
     engine.clock.advance(60_000);
     await engine.workAll();
     await finalizeGroup({ header, benchmark: engine.benchmark, state: 'active' }, engine, {
-      earlyExitCode: 0,
+      earlyEnd: undefined,
     });
 
     const found = await verifyGroup(header, engine.benchmark, engine);
@@ -182,7 +182,7 @@ describe('verifyGroup', () => {
       result,
     });
     await finalizeGroup({ header, benchmark: engine.benchmark, state: 'active' }, engine, {
-      earlyExitCode: undefined,
+      earlyEnd: undefined,
     });
 
     const { mismatches } = await verifyGroup(header, engine.benchmark, engine);
@@ -338,13 +338,13 @@ describe('verifyGroup', () => {
     expect(mismatches).toEqual([`${key}: exitCode: published ${exitCode}, recomputed 1`]);
   });
 
-  it.each([undefined, 2, 3, 130])(
-    'accepts exit code %s of a group that ended early',
-    async (exitCode) => {
+  it.each([undefined, 'paused', 'paused-at-budget', 'interrupted'] as const)(
+    'accepts the exit code of a group that ended early: %s',
+    async (earlyEnd) => {
       const engine = new FakeEngine();
       const header = await engine.plan(questions);
       await finalizeGroup({ header, benchmark: engine.benchmark, state: 'active' }, engine, {
-        earlyExitCode: exitCode,
+        earlyEnd,
       });
 
       const { mismatches } = await verifyGroup(header, engine.benchmark, engine);
@@ -363,7 +363,7 @@ describe('verifyGroup', () => {
     await budgets.setCaps(group, new Map([[null, 5_000_000_000]]), 0);
     const stores = { ...engine, budgets };
     await finalizeGroup({ header, benchmark: engine.benchmark, state: 'active' }, stores, {
-      earlyExitCode: 3,
+      earlyEnd: 'paused-at-budget',
     });
     const key = groupKey(group, 'summary.json');
     const text = engine.blobs.texts.get(key) ?? '';
@@ -422,7 +422,7 @@ describe('verifyGroup', () => {
     const header = await engine.plan(many);
     await engine.workAll();
     await finalizeGroup({ header, benchmark: engine.benchmark, state: 'active' }, engine, {
-      earlyExitCode: 0,
+      earlyEnd: undefined,
     });
     const cells = runKey(header.group, header.runs[0] ?? '', 'cells/direct.jsonl');
     editRows(engine, cells, (rows) => rows.map((row) => ({ ...row, score: 0 })));
@@ -612,7 +612,7 @@ describe('verifyGroup with questions, journal and scorers at hand', () => {
     const header = await engine.plan();
     await engine.workAll();
     await finalizeGroup({ header, benchmark: engine.benchmark, state: 'active' }, engine, {
-      earlyExitCode: undefined,
+      earlyEnd: undefined,
     });
 
     const { mismatches } = await verifyGroup(header, engine.benchmark, engine);
@@ -640,7 +640,7 @@ async function published(parts: Partial<Benchmark> = {}) {
   const header: GroupHeader = await engine.plan(questions);
   await engine.workAll();
   await finalizeGroup({ header, benchmark: engine.benchmark, state: 'active' }, engine, {
-    earlyExitCode: 1,
+    earlyEnd: undefined,
   });
   const cells = runKey(header.group, header.runs[0] ?? '', 'cells/direct.jsonl');
   return { engine, header, cells };

@@ -70,7 +70,7 @@ describe('importGroup', () => {
     const engine = new FakeEngine();
 
     const { group, counts } = await importSweep(engine);
-    const summary = await finalizeGroup(group, engine, { earlyExitCode: undefined });
+    const summary = await finalizeGroup(group, engine, { earlyEnd: undefined });
     const verification = await verifyGroup(group.header, group.benchmark, {
       ...engine,
       formats: resultFormats,
@@ -157,7 +157,7 @@ describe('verifyGroup finds in an imported group', () => {
     const engine = new FakeEngine();
     const { group } = await importSweep(engine);
     const key = { run: group.header.runs[0] ?? '', config: 'haiku-only', id: 'bbh/snarks/1' };
-    await finalizeGroup(group, engine, { earlyExitCode: undefined });
+    await finalizeGroup(group, engine, { earlyEnd: undefined });
     const name = `runs/${group.header.group}/${key.run}/cells/haiku-only.jsonl`;
     const rows = ((await engine.blobs.readText(name)) ?? '').trimEnd().split('\n');
     const changed = rows.map((line) => {
@@ -180,7 +180,7 @@ describe('verifyGroup finds in an imported group', () => {
   it('grades that cannot be made again without the format of their rows', async () => {
     const engine = new FakeEngine();
     const { group } = await importSweep(engine);
-    await finalizeGroup(group, engine, { earlyExitCode: undefined });
+    await finalizeGroup(group, engine, { earlyEnd: undefined });
 
     const found = await verifyGroup(group.header, group.benchmark, engine);
 

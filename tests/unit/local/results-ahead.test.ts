@@ -120,14 +120,14 @@ class Work implements AsyncDisposable {
   }
 
   /** What publishing from the ledger alone writes. */
-  async expectedFiles(earlyExitCode?: number): Promise<Readonly<Record<string, string>>> {
+  async expectedFiles(earlyEnd?: 'paused'): Promise<Readonly<Record<string, string>>> {
     const { ledger, blobs, clock } = this.engine;
     const stores = { ledger, blobs, clock, patterns: inProcessPatterns };
     await finalizeGroup(
       { header: this.header, benchmark: this.benchmark, state: 'active' },
       stores,
       {
-        earlyExitCode,
+        earlyEnd,
       },
     );
     return this.files();
@@ -215,10 +215,10 @@ describe('results that are prepared ahead', () => {
 
     await work.complete(ids.slice(0, -1));
     await work.passTime();
-    const summary = await ahead.publish(2);
+    const summary = await ahead.publish('paused');
 
     expect(summary?.configs[0]?.replicates).toMatchObject([{ notAttempted: 1 }]);
-    expect(work.files()).toEqual(await work.expectedFiles(2));
+    expect(work.files()).toEqual(await work.expectedFiles('paused'));
   });
 
   it('wait for a failed cell that is to be worked on again', async () => {

@@ -127,7 +127,7 @@ async function importFile(
   );
   using patterns = openPatterns();
   const stores = { ledger, blobs, clock, patterns };
-  const summary = await finalizeGroup(group, stores, { earlyExitCode: undefined });
+  const summary = await finalizeGroup(group, stores, { earlyEnd: undefined });
   const digest = createNodeDigest();
   for (const line of format.write(await readRun(group, group.header.runs[0] ?? '', stores)))
     digest.update(line);

@@ -2,7 +2,6 @@ import {
   type CopyCounts,
   copyGroup,
   countOf,
-  earlyExitCodes,
   finalizeGroup,
   type LoadedGroup,
   type PatternMatcher,
@@ -81,8 +80,8 @@ async function finalize(
 ): Promise<void> {
   const { ledger, blobs, clock } = engine;
   await using _progressFile = new ProgressFile(group.header, engine);
-  const earlyExitCode = targetLeft === 0 ? undefined : earlyExitCodes.interrupted;
-  await finalizeGroup(group, { ledger, blobs, clock, patterns }, { earlyExitCode });
+  const earlyEnd = targetLeft === 0 ? undefined : 'interrupted';
+  await finalizeGroup(group, { ledger, blobs, clock, patterns }, { earlyEnd });
 }
 
 function reportPull(

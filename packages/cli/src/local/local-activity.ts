@@ -1,7 +1,6 @@
 import {
   type BudgetAccount,
   benchmarkOf,
-  earlyExitCodes,
   type GroupHeader,
   groupKey,
   type LaneWait,
@@ -15,6 +14,7 @@ import { countLeft } from '../engine/count-left.ts';
 import type { Activity, GroupCounts } from '../engine/engine.ts';
 import { areAllScored, type LaneStatus } from '../engine/group-status.ts';
 import { isPublished } from '../engine/is-published.ts';
+import { exitCodes } from '../shell/exit-codes.ts';
 import { readLaneLimits } from './lane-limit-status.ts';
 
 const manifestSchema = z.object({ exitCode: z.int() });
@@ -69,7 +69,7 @@ async function hasEndedPaused(
   { blobs }: LocalEngine,
 ): Promise<boolean> {
   const text = await blobs.readText(groupKey(group, `${run}/manifest.json`));
-  return manifestSchema.safeParse(parseJson(text ?? '')).data?.exitCode === earlyExitCodes.paused;
+  return manifestSchema.safeParse(parseJson(text ?? '')).data?.exitCode === exitCodes.paused;
 }
 
 /** Undefined for what is not JSON: users may have edited a file, or copied it in part. */

@@ -2,6 +2,7 @@ import {
   type Benchmark,
   type CellKey,
   countOf,
+  type EarlyEnd,
   finalizeGroup,
   type GroupHeader,
   type PatternMatcher,
@@ -179,8 +180,8 @@ async function publish(
   const { engine, header, benchmark, terminal } = order;
   const { ledger, blobs, budgets, clock } = engine;
   try {
-    const endedWith = { earlyExitCode: earlyExitCode(ending) };
-    const prepared = await ahead.publish(endedWith.earlyExitCode);
+    const endedWith = { earlyEnd: earlyEndOf(ending) };
+    const prepared = await ahead.publish(endedWith.earlyEnd);
     if (prepared !== undefined) return prepared;
     const stores = { ledger, blobs, budgets, clock, patterns };
     return await finalizeGroup({ header, benchmark, state: 'active' }, stores, endedWith);
@@ -238,14 +239,11 @@ function wholeGroup({ runs, configs }: GroupHeader): TaskScope {
   return { runs, configs: configs.map(({ config }) => config) };
 }
 
-/** Returns the exit code of work that ended early; undefined for work that completed. */
-function earlyExitCode(ending: Ending): ExitCode | undefined {
+/** Returns how work ended early; undefined for work that completed. */
+function earlyEndOf(ending: Ending): EarlyEnd | undefined {
   if (ending.kind === 'complete') return undefined;
-  return ending.kind === 'paused' ? pauseCode(ending) : exitCodes.interrupted;
-}
-
-function pauseCode({ budget }: Extract<Ending, { readonly kind: 'paused' }>): ExitCode {
-  return budget === undefined ? exitCodes.paused : exitCodes.pausedAtBudget;
+  if (ending.kind !== 'paused') return 'interrupted';
+  return ending.budget === undefined ? 'paused' : 'paused-at-budget';
 }
 
 function reportEnding(ending: Ending, summary: Summary, order: CompletionOrder): ExitCode {
@@ -265,7 +263,7 @@ function reportEnding(ending: Ending, summary: Summary, order: CompletionOrder):
       const resume = resumeCommand(order);
       if (budget === undefined) reportNext(resume, terminal);
       else reportNext(raiseCommand(reachedCapOf(budget), { resume, header }), terminal);
-      return pauseCode(ending);
+      return budget === undefined ? exitCodes.paused : exitCodes.pausedAtBudget;
     }
     case 'cancelled':
       terminal.error(`cancelled: ${header.group}`);

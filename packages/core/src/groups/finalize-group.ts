@@ -15,11 +15,17 @@ import { currentEdition, type Edition, type FinalizeStores } from './edition.ts'
 import { readAllTallies, repairTally } from './repair-tallies.ts';
 import { ResultWriter, type WrittenRows } from './result-writer.ts';
 
-const EXIT_COMPLETE = 0;
-const EXIT_WITHOUT_SCORE = 1;
+/** How work on a group ended before all of its cells were done. */
+export type EarlyEnd = 'paused' | 'paused-at-budget' | 'interrupted';
 
-/** Exit codes of groups that ended early. */
-export const earlyExitCodes = { paused: 2, pausedAtBudget: 3, interrupted: 130 } as const;
+/** The field `exitCode` of a manifest, by how the work on its group ended. */
+const manifestExitCodes = {
+  complete: 0,
+  'without-score': 1,
+  paused: 2,
+  'paused-at-budget': 3,
+  interrupted: 130,
+} as const satisfies Readonly<Record<EarlyEnd | 'complete' | 'without-score', number>>;
 
 /** The files of a group under one of its gradings, as written. */
 export interface WrittenResults {
@@ -31,12 +37,12 @@ export interface WrittenResults {
 /**
  * What the exit code in the manifests depends on: the state of the group and its records, or how the work on it ended.
  *
- * `earlyExitCode` is that of work that ended early (paused, interrupted), or a function that returns it once every row
- * was read. Undefined if every task is done: the manifests then say 0, or 1 if cells have no score.
+ * `earlyEnd` is that of work that ended early, or a function that returns it once every row was read. Undefined if every
+ * task is done: the manifests then say whether cells have no score.
  */
 export type EndedWith =
   | { readonly state: GroupState }
-  | { readonly earlyExitCode: number | undefined | (() => number | undefined) };
+  | { readonly earlyEnd: EarlyEnd | undefined | (() => EarlyEnd | undefined) };
 
 /**
  * Writes everything a group publishes under one of its gradings: rows, predictions, failures, manifests, summaries.
@@ -86,8 +92,8 @@ export async function writeSummaries(
   const { blobs } = stores;
   const hasFailures = configs.some(({ failures }) => failures > 0);
   const accounts = (await stores.budgets?.readAccounts(header.group)) ?? [];
-  const exitCode =
-    earlyExitCodeOf(endedWith, { header, tallies, accounts }) ?? finishedExitCode(hasFailures);
+  const earlyEnd = earlyEndOf(endedWith, { header, tallies, accounts });
+  const exitCode = manifestExitCodes[earlyEnd ?? finishedAs(hasFailures)];
   for (const run of header.runs) {
     await writeJson(blobs, `${folder}/${run}/summary.json`, builder.build(run));
   }
@@ -134,7 +140,7 @@ function parseFailedId(line: string, key: string): string {
   });
 }
 
-function earlyExitCodeOf(
+function earlyEndOf(
   endedWith: EndedWith,
   {
     header,
@@ -145,18 +151,18 @@ function earlyExitCodeOf(
     readonly tallies: readonly Tally[];
     readonly accounts: readonly BudgetAccount[];
   },
-): number | undefined {
-  if ('earlyExitCode' in endedWith) {
-    const { earlyExitCode } = endedWith;
-    return typeof earlyExitCode === 'function' ? earlyExitCode() : earlyExitCode;
+): EarlyEnd | undefined {
+  if ('earlyEnd' in endedWith) {
+    const { earlyEnd } = endedWith;
+    return typeof earlyEnd === 'function' ? earlyEnd() : earlyEnd;
   }
   if (countDone(tallies) >= countPlanned(header)) return undefined;
-  if (endedWith.state === 'cancelled') return earlyExitCodes.interrupted;
-  return accounts.some(isBudgetReached) ? earlyExitCodes.pausedAtBudget : earlyExitCodes.paused;
+  if (endedWith.state === 'cancelled') return 'interrupted';
+  return accounts.some(isBudgetReached) ? 'paused-at-budget' : 'paused';
 }
 
-function finishedExitCode(hasFailures: boolean): number {
-  return hasFailures ? EXIT_WITHOUT_SCORE : EXIT_COMPLETE;
+function finishedAs(hasFailures: boolean): 'complete' | 'without-score' {
+  return hasFailures ? 'without-score' : 'complete';
 }
 
 /**
@@ -169,9 +175,10 @@ export function possibleExitCodes(
   hasFailures: boolean,
   hasNotAttempted: boolean,
 ): readonly number[] {
-  const { paused, pausedAtBudget, interrupted } = earlyExitCodes;
-  const early = hasNotAttempted ? [paused, pausedAtBudget, interrupted] : [interrupted];
-  return [finishedExitCode(hasFailures), ...early];
+  const early: readonly EarlyEnd[] = hasNotAttempted
+    ? ['paused', 'paused-at-budget', 'interrupted']
+    : ['interrupted'];
+  return [finishedAs(hasFailures), ...early].map((end) => manifestExitCodes[end]);
 }
 
 /** Reads the rows of a published cells file. */

@@ -1,6 +1,7 @@
 import {
   type Benchmark,
   currentEdition,
+  type EarlyEnd,
   type GroupHeader,
   type PatternMatcher,
   repairTallies,
@@ -45,7 +46,7 @@ export class ResultsAhead implements AsyncDisposable {
   /** Aborts to wait for no more cells. */
   readonly #ended = new AbortController();
   #isAbandoned = false;
-  #earlyExitCode: number | undefined;
+  #earlyEnd: EarlyEnd | undefined;
 
   constructor(order: AheadOrder) {
     const { engine, header, hasTime = watchEventLoop() } = order;
@@ -59,11 +60,11 @@ export class ResultsAhead implements AsyncDisposable {
   /**
    * Writes the remaining rows as they are, and publishes the results.
    *
-   * @param earlyExitCode - That of work that ended early; undefined for complete work.
+   * @param earlyEnd - How the work ended early; undefined for complete work.
    * @returns Undefined, publishing nothing or only a part, if the results have to be written from the ledger.
    */
-  async publish(earlyExitCode: number | undefined): Promise<Summary | undefined> {
-    this.#earlyExitCode = earlyExitCode;
+  async publish(earlyEnd: EarlyEnd | undefined): Promise<Summary | undefined> {
+    this.#earlyEnd = earlyEnd;
     this.#ended.abort();
     const written = await this.#written;
     if (written === undefined || this.#isAbandoned || this.#haveOthersWritten()) return undefined;
@@ -93,9 +94,9 @@ export class ResultsAhead implements AsyncDisposable {
       this.#untilFinal(run, config, ids);
     const stores = { ledger, clock, patterns, blobs: this.#staged, budgets, untilFinal };
     try {
-      const earlyExitCode = () => this.#earlyExitCode;
+      const earlyEnd = () => this.#earlyEnd;
       const edition = await currentEdition({ header, benchmark }, stores);
-      return await writeResults(edition, { earlyExitCode }, stores);
+      return await writeResults(edition, { earlyEnd }, stores);
     } catch {
       // Whatever it was: the results are written again from the ledger, and what fails then is reported.
       await this.#staged[Symbol.asyncDispose]().catch(() => undefined);
