@@ -302,7 +302,7 @@ export { advanceBatch } from './groups/batches/advance-batch.ts';
 export type { BatchWorker } from './groups/batches/batch-worker.ts';
 export { cancelBatch } from './groups/batches/poll-batch.ts';
 export type { BatchStep, BatchTools } from './groups/batches/reconcile-batches.ts';
-export { budgetEvent, raiseCommand, reachedCapOf } from './groups/budget-events.ts';
+export { budgetEvent } from './groups/budget-events.ts';
 export { checkBudget } from './groups/check-budget.ts';
 export {
   type CopyCounts,
@@ -363,6 +363,7 @@ export {
   runsOf,
   storePlan,
 } from './groups/plan-group.ts';
+export { raiseCommand, reachedCapOf } from './groups/raise-command.ts';
 export { type ExportedRun, readRun } from './groups/read-run.ts';
 export {
   type ReconcilerEvent,

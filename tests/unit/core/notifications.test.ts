@@ -12,14 +12,14 @@ import { aGroupHeader, aNotification, anError } from '../../support/builders.ts'
 import { FakeClock } from '../../support/fake-clock.ts';
 import { FakeNotifications } from '../../support/fake-notifications.ts';
 
-const command = 'thrice resume demo';
+const place = { header: aGroupHeader({ group: 'demo' }), flag: ' --stage dev' };
 const end: GroupEvent = {
   kind: 'end',
-  ...{ cells: 10, scored: 7, unparsed: 1, ungraded: 0, failed: 2, costUsd: 1.5, command },
+  ...{ cells: 10, scored: 7, unparsed: 1, ungraded: 0, failed: 2, costUsd: 1.5 },
 };
 const pause: GroupEvent = {
   kind: 'pause',
-  ...{ cells: 10, done: 3, isWaiting: false, command },
+  ...{ cells: 10, done: 3, isWaiting: false },
   lanes: [{ breakerKey: 'lab', reason: '429 no quota', until: '2026-01-02T04:00:00.000Z' }],
 };
 
@@ -37,7 +37,7 @@ function startSending(failures: readonly unknown[] = []) {
       if (left.length > 0) throw left.shift();
     },
   };
-  return { notifications, webhook, clock: new FakeClock() };
+  return { notifications, webhook, clock: new FakeClock(), flag: '' };
 }
 
 describe('an event of a group', () => {
@@ -45,13 +45,13 @@ describe('an event of a group', () => {
     [
       'an end with failed cells',
       end,
-      'finished: 2 of 10 cells have no score (2 failed, 0 ungraded); retry them with: thrice resume demo; $1.50',
+      'finished: 2 of 10 cells have no score (2 failed, 0 ungraded); retry them with: thrice rerun demo --failed --stage dev; $1.50',
     ],
     ['an end without', { ...end, scored: 9, failed: 0, costUsd: null }, 'complete: 10 cells'],
     [
       'a pause',
       pause,
-      'paused at 3 of 10 cells; lane lab is blocked until 2026-01-02T04:00:00.000Z: 429 no quota; resume with: thrice resume demo',
+      'paused at 3 of 10 cells; lane lab is blocked until 2026-01-02T04:00:00.000Z: 429 no quota; resume with: thrice resume demo --stage dev',
     ],
     [
       'a wait without a known end',
@@ -64,13 +64,16 @@ describe('an event of a group', () => {
     ],
     [
       'many failures',
-      { kind: 'failure', cells: 10, failed: 2, command },
-      '2 of 10 cells have failed so far; see: thrice resume demo',
+      { kind: 'failure', cells: 10, failed: 2 },
+      '2 of 10 cells have failed so far; see: thrice status demo --stage dev',
     ],
     [
       'a budget of a lane at its cap',
-      { kind: 'budget', level: 'cap', lane: 'lab', spentUsd: 2, capUsd: 2, editCount: 0, command },
-      'paused: the budget of lane lab is used up ($2.00 of $2.00); raise it with: thrice resume demo',
+      {
+        ...{ kind: 'budget', level: 'cap', lane: 'lab' },
+        ...{ spentUsd: 2, capUsd: 2, nextUsd: null, editCount: 0 },
+      },
+      'paused: the budget of lane lab is used up ($2.00 of $2.00); raise it with: thrice resume demo --stage dev --spec benchmark.toml',
     ],
     [
       'a budget that is nearly used up',
@@ -80,21 +83,25 @@ describe('an event of a group', () => {
         lane: '',
         spentUsd: 0.8,
         capUsd: 1,
+        nextUsd: null,
         editCount: 0,
-        command,
       },
       'the budget is nearly used up ($0.8000 of $1.00)',
     ],
   ])('is told in one line: %s', (_, event, text) => {
-    expect(describeEvent(event).text).toBe(text);
+    expect(describeEvent(event, place).text).toBe(text);
   });
 
   it('has the same key while no cell is done, and another one after progress', () => {
     const again = { ...pause, lanes: [{ breakerKey: 'lab', reason: 'other', until: null }] };
 
-    expect(describeEvent(again).key).toBe(describeEvent(pause).key);
-    expect(describeEvent({ ...pause, done: 4 }).key).not.toBe(describeEvent(pause).key);
-    expect(describeEvent({ ...end, failed: 1, scored: 8 }).key).not.toBe(describeEvent(end).key);
+    expect(describeEvent(again, place).key).toBe(describeEvent(pause, place).key);
+    expect(describeEvent({ ...pause, done: 4 }, place).key).not.toBe(
+      describeEvent(pause, place).key,
+    );
+    expect(describeEvent({ ...end, failed: 1, scored: 8 }, place).key).not.toBe(
+      describeEvent(end, place).key,
+    );
   });
 
   it('is recorded once, and only if it is asked for', async () => {
@@ -109,7 +116,7 @@ describe('an event of a group', () => {
     ];
 
     expect(recorded.map((each) => each?.key)).toEqual([
-      describeEvent(end).key,
+      describeEvent(end, place).key,
       undefined,
       undefined,
       undefined,

@@ -133,7 +133,6 @@ export class Notifier {
       ungraded: total(({ ungraded }) => ungraded),
       failed: total(({ failed }) => failed),
       costUsd: totalKnown(configs.filter(({ cells }) => cells > 0).map(costOf)),
-      command: this.#command('rerun', ' --failed'),
     });
   }
 
@@ -143,31 +142,21 @@ export class Notifier {
   ): Promise<void> {
     const configs = await countConfigs(this.#init.header, this.#init.engine);
     const done = this.#cells - sum(configs.map(({ notAttempted }) => notAttempted));
-    const command = this.#command('resume');
-    await this.#tell({ kind: 'pause', cells: this.#cells, done, lanes, isWaiting, command });
+    await this.#tell({ kind: 'pause', cells: this.#cells, done, lanes, isWaiting });
   }
 
   async #tellBudget(account: BudgetAccount, level: 'warning' | 'cap'): Promise<void> {
-    const { header } = this.#init;
-    await this.#tell(budgetEvent(account, level, { resume: this.#command('resume'), header }));
+    await this.#tell(budgetEvent(account, level, this.#init.header));
   }
 
   async #tellFailures(failed: number): Promise<void> {
-    await this.#tell({
-      kind: 'failure',
-      cells: this.#cells,
-      failed,
-      command: this.#command('status'),
-    });
-  }
-
-  #command(name: string, options = ''): string {
-    return `thrice ${name} ${this.#init.header.group}${options}${this.#init.flag}`;
+    await this.#tell({ kind: 'failure', cells: this.#cells, failed });
   }
 
   async #tell(event: GroupEvent): Promise<void> {
-    const { header, engine } = this.#init;
-    const recorded = await recordEvent(header, event, engine);
+    const { header, engine, flag } = this.#init;
+    const { notifications, clock } = engine;
+    const recorded = await recordEvent(header, event, { notifications, clock, flag });
     if (recorded !== undefined) await this.#send(recorded);
   }
 

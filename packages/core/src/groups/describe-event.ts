@@ -1,6 +1,8 @@
+import type { GroupHeader } from '../domain/group.ts';
 import type { Notification } from '../domain/notification.ts';
 import { assertNever } from '../errors.ts';
 import { limits } from '../limits.ts';
+import { raiseCommand } from './raise-command.ts';
 
 /** A blocked lane or model, as far as a notification tells of it. */
 export interface BlockedLane {
@@ -22,8 +24,6 @@ export type GroupEvent =
       readonly ungraded: number;
       readonly failed: number;
       readonly costUsd: number | null;
-      /** What retries the cells without a score. */
-      readonly command: string;
     }
   /** Everything that is left waits for blocked lanes. */
   | {
@@ -33,16 +33,12 @@ export type GroupEvent =
       readonly lanes: readonly BlockedLane[];
       /** Whether it resumes by itself. */
       readonly isWaiting: boolean;
-      /** What resumes it. */
-      readonly command: string;
     }
   /** So many cells have failed that it is worth a look before the end. */
   | {
       readonly kind: 'failure';
       readonly cells: number;
       readonly failed: number;
-      /** What shows them. */
-      readonly command: string;
     }
   /** A budget is nearly used up, or used up. */
   | {
@@ -52,33 +48,48 @@ export type GroupEvent =
       readonly lane: string;
       readonly spentUsd: number;
       readonly capUsd: number;
+      /** What the call that was refused last may cost; null if none was. */
+      readonly nextUsd: number | null;
       /** How many edits of the plan have set this cap. */
       readonly editCount: number;
-      /** What raises it. */
-      readonly command: string;
     };
 
 /** The part of a notification that depends on the event. */
 export type EventDescription = Pick<Notification, 'key' | 'text' | 'facts'>;
 
-/** Describes an event for people and programs; see {@link Notification}. */
-export function describeEvent(event: GroupEvent): EventDescription {
+/** What the command that an event calls for depends on. */
+export interface CommandPlace {
+  readonly header: GroupHeader;
+  /** What the command needs to find the group, as ` --stage dev`. */
+  readonly flag: string;
+}
+
+/** Describes an event for people and programs, with the command that it calls for; see {@link Notification}. */
+export function describeEvent(event: GroupEvent, { header, flag }: CommandPlace): EventDescription {
+  const { group } = header;
+  const resume = `thrice resume ${group}${flag}`;
   switch (event.kind) {
     case 'end':
-      return describeEnd(event);
+      return describeEnd(event, `thrice rerun ${group} --failed${flag}`);
     case 'pause':
-      return describePause(event);
+      return describePause(event, resume);
     case 'failure':
-      return describeFailures(event);
+      return describeFailures(event, `thrice status ${group}${flag}`);
     case 'budget':
-      return describeBudget(event);
+      return describeBudget(
+        event,
+        raiseCommand(event.lane === '' ? event : null, { resume, header }),
+      );
     default:
       return assertNever(event);
   }
 }
 
-function describeEnd(event: Extract<GroupEvent, { kind: 'end' }>): EventDescription {
-  const { kind: _, costUsd, command, ...counts } = event;
+function describeEnd(
+  event: Extract<GroupEvent, { kind: 'end' }>,
+  command: string,
+): EventDescription {
+  const { kind: _, costUsd, ...counts } = event;
   const { cells, scored, unparsed, ungraded, failed } = counts;
   const withoutScore = ungraded + failed;
   const text =
@@ -93,8 +104,11 @@ function describeEnd(event: Extract<GroupEvent, { kind: 'end' }>): EventDescript
   };
 }
 
-function describePause(event: Extract<GroupEvent, { kind: 'pause' }>): EventDescription {
-  const { cells, done, lanes, isWaiting, command } = event;
+function describePause(
+  event: Extract<GroupEvent, { kind: 'pause' }>,
+  command: string,
+): EventDescription {
+  const { cells, done, lanes, isWaiting } = event;
   const reasons = lanes.map(({ breakerKey, reason, until }) => {
     const end = until === null ? '' : ` until ${until}`;
     return `${breakerKey.includes('/') ? 'model' : 'lane'} ${breakerKey} is blocked${end}: ${reason}`;
@@ -117,8 +131,10 @@ function describePause(event: Extract<GroupEvent, { kind: 'pause' }>): EventDesc
   };
 }
 
-function describeFailures(event: Extract<GroupEvent, { kind: 'failure' }>): EventDescription {
-  const { cells, failed, command } = event;
+function describeFailures(
+  { cells, failed }: Extract<GroupEvent, { kind: 'failure' }>,
+  command: string,
+): EventDescription {
   return {
     key: 'failure',
     text: `${failed} of ${cells} cells have failed so far; see: ${command}`,
@@ -126,8 +142,11 @@ function describeFailures(event: Extract<GroupEvent, { kind: 'failure' }>): Even
   };
 }
 
-function describeBudget(event: Extract<GroupEvent, { kind: 'budget' }>): EventDescription {
-  const { level, lane, spentUsd, capUsd, editCount, command } = event;
+function describeBudget(
+  event: Extract<GroupEvent, { kind: 'budget' }>,
+  command: string,
+): EventDescription {
+  const { level, lane, spentUsd, capUsd, editCount } = event;
   const whose = lane === '' ? 'the budget' : `the budget of lane ${lane}`;
   const spent = `${renderUsd(spentUsd)} of ${renderUsd(capUsd)}`;
   return {

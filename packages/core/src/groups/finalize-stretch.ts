@@ -239,7 +239,7 @@ async function settle(
   isHalted: boolean,
   stores: FinalizeStretchStores,
 ): Promise<void> {
-  const { ledger, activeGroups, requests, flag } = stores;
+  const { ledger, activeGroups, requests } = stores;
   const { header } = record;
   const { group } = header;
   const tallies = { before: before.tallies, after: after.tallies };
@@ -249,7 +249,7 @@ async function settle(
   else if (!isComplete && isHalted) await requestMissing(record, requests);
   else if (isComplete) {
     // Only recorded: the reconciler sends it within a minute, and again if that fails.
-    await recordEvent(header, endEventOf(header, counted, flag), stores);
+    await recordEvent(header, endEventOf(header, counted), stores);
     if (after.token !== null && !(await isInBatches(header, stores)))
       await activeGroups.remove({ group, token: after.token });
   }

@@ -6,7 +6,7 @@ import { limits } from '../limits.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Notifications } from '../ports/notifications.ts';
 import type { Webhook } from '../ports/webhook.ts';
-import { describeEvent, type GroupEvent } from './describe-event.ts';
+import { type CommandPlace, describeEvent, type GroupEvent } from './describe-event.ts';
 
 /** What sending needs. */
 export interface NotificationStores {
@@ -29,19 +29,24 @@ export type SentOrNot =
  * @returns The notification, if this call has recorded it; undefined if it was recorded before or is not asked for.
  */
 export async function recordEvent(
-  { group, spec: { notify } }: GroupHeader,
+  header: GroupHeader,
   event: GroupEvent,
-  { notifications, clock }: Pick<NotificationStores, 'notifications' | 'clock'>,
+  {
+    notifications,
+    clock,
+    flag,
+  }: Pick<NotificationStores, 'notifications' | 'clock'> & Pick<CommandPlace, 'flag'>,
 ): Promise<Notification | undefined> {
+  const { notify } = header.spec;
   if (notify === undefined || !notify.on.includes(event.kind)) return undefined;
-  const { key, text, facts } = describeEvent(event);
+  const { key, text, facts } = describeEvent(event, { header, flag });
   const notification = {
     schemaVersion: 1 as const,
-    group,
+    group: header.group,
     key,
     event: event.kind,
     at: clock.toIso(clock.now()),
-    text: `${group}: ${text}`,
+    text: `${header.group}: ${text}`,
     facts,
     webhookEnv: notify.webhook_env,
     secretEnv: notify.secret_env ?? null,

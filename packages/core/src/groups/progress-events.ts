@@ -12,7 +12,6 @@ type ObservedProgress = Pick<Progress, 'tallies' | 'isPaused'>;
  * The events that the progress of a group in a stage shows since it was last looked at.
  *
  * @param before - Undefined if it was not looked at before.
- * @param flag - What a suggested command needs to find the group, as ` --stage dev`.
  */
 export function eventsOfProgress(
   header: GroupHeader,
@@ -21,23 +20,19 @@ export function eventsOfProgress(
   {
     accounts,
     openBreakers,
-    flag,
   }: {
     readonly accounts: readonly BudgetAccount[];
     readonly openBreakers: OpenBreakers;
-    readonly flag: string;
   },
 ): readonly GroupEvent[] {
-  const { group } = header;
   const cells = countPlanned(header);
   const done = countDone(now.tallies);
   const failed = countFailed(now.tallies);
-  const resume = `thrice resume ${group}${flag}`;
-  const events: GroupEvent[] = [...eventsOfBudget(accounts, { resume, header })];
+  const events: GroupEvent[] = [...eventsOfBudget(accounts, header)];
   const wereManyFailed =
     before !== undefined && areManyFailed({ failed: countFailed(before.tallies), cells });
   if (areManyFailed({ failed, cells }) && !wereManyFailed) {
-    events.push({ kind: 'failure', cells, failed, command: `thrice status ${group}${flag}` });
+    events.push({ kind: 'failure', cells, failed });
   }
   const blocking = blockingBreakers(header, now.tallies, openBreakers);
   if (now.isPaused && before?.isPaused !== true && blocking.length > 0) {
@@ -52,18 +47,13 @@ export function eventsOfProgress(
       })),
       // The reconciler opens the others by itself.
       isWaiting: blocking.every(({ error }) => error.class !== 'misconfigured'),
-      command: resume,
     });
   }
   return events;
 }
 
 /** The end of a group in a stage, by the tallies that were counted from its records. */
-export function endEventOf(
-  header: GroupHeader,
-  tallies: readonly Tally[],
-  flag: string,
-): GroupEvent {
+export function endEventOf(header: GroupHeader, tallies: readonly Tally[]): GroupEvent {
   const total = (outcome: keyof Tally['counts']) =>
     tallies.reduce((sum, { counts }) => sum + counts[outcome], 0);
   return {
@@ -75,7 +65,6 @@ export function endEventOf(
     failed: total('failed'),
     // Tallies do not say which calls had no price.
     costUsd: null,
-    command: `thrice rerun ${header.group} --failed${flag}`,
   };
 }
 

@@ -381,12 +381,7 @@ async function recordEvents(
   previous: Progress | undefined,
 ): Promise<void> {
   if (header.spec.notify === undefined || state !== 'active') return;
-  const { flag } = stores;
-  for (const event of eventsOfProgress(header, previous, current, {
-    accounts,
-    openBreakers,
-    flag,
-  })) {
+  for (const event of eventsOfProgress(header, previous, current, { accounts, openBreakers })) {
     await recordEvent(header, event, stores);
   }
 }
