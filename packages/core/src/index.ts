@@ -536,5 +536,5 @@ export { mean } from './statistics/mean.ts';
 export { quantile } from './statistics/quantile.ts';
 export { sampleVariance } from './statistics/sample-variance.ts';
 export { wilsonInterval } from './statistics/wilson-interval.ts';
-export { describeWarning, type WarningCode, warningCodes } from './warnings.ts';
+export { type WarningCode, warningCodes } from './warnings.ts';
 export { countOf, cutList } from './wording.ts';

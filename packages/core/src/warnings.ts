@@ -14,8 +14,3 @@ export const warningCodes = [
 ] as const;
 /** One of them; see {@link warningCodes}. */
 export type WarningCode = (typeof warningCodes)[number];
-
-/** The line that shows a warning: `warning: [no-target] ...`. */
-export function describeWarning(code: WarningCode, message: string): string {
-  return `warning: [${code}] ${message}`;
-}

@@ -3,10 +3,10 @@ import {
   type BudgetRefusal,
   type BudgetSummary,
   countOf,
-  describeWarning,
   formatDollars,
   toUsd,
 } from '@thrice/core';
+import { describeWarning } from './describe-warning.ts';
 
 /** What is shown of a cap and what is spent of it. */
 type SpentSummary = Pick<

@@ -7,13 +7,14 @@ import type {
   OpenBreaker,
   WorkerEvent,
 } from '@thrice/core';
-import { countOf, describeWarning, spendOf } from '@thrice/core';
+import { countOf, spendOf } from '@thrice/core';
 import type { WorkEvent } from '@thrice/local';
 import { countConfigs } from '../engine/describe-status.ts';
 import type { ConfigStatus } from '../engine/group-status.ts';
 import { plainText, type Terminal } from '../shell/terminal.ts';
 import { describeOpenBreaker, describeWait } from './breaker-text.ts';
 import { describeBudgetWarning } from './budget-text.ts';
+import { describeWarning } from './describe-warning.ts';
 import { LiveBlock } from './live-block.ts';
 import { type ProgressFigures, renderProgressBlock, renderProgressLine } from './progress-text.ts';
 import { describeDuration, RateMeter } from './rate-meter.ts';

@@ -1,4 +1,4 @@
-import { countOf, describeWarning, formatDollars, renderTable, sumKnown } from '@thrice/core';
+import { countOf, formatDollars, renderTable, sumKnown } from '@thrice/core';
 import { plainText } from '../shell/terminal.ts';
 import type {
   CodeVersion,
@@ -9,6 +9,7 @@ import type {
   StageOverview,
 } from '../stage/stage-overview.ts';
 import { describeOpenBreaker } from './breaker-text.ts';
+import { describeWarning } from './describe-warning.ts';
 import { describeDuration } from './rate-meter.ts';
 
 /** Groups that are shown; a stage may have thousands. */

@@ -5,7 +5,6 @@ import {
   checkBudget,
   checkPlan,
   checkQuestions,
-  describeWarning,
   type GroupDraft,
   invalidSpec,
   openQuestions,
@@ -19,6 +18,7 @@ import {
 import { createNodeDigest } from '@thrice/local';
 import { keyOf, keyStatus, openQuestionFiles } from '../local/compose-local.ts';
 import { lanesWithoutKey } from '../local/lanes-without-key.ts';
+import { describeWarning } from '../render/describe-warning.ts';
 import { reportLine } from '../render/report-line.ts';
 import type { Terminal } from '../shell/terminal.ts';
 import { toolVersion } from '../shell/tool-version.ts';

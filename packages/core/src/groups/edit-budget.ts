@@ -70,6 +70,6 @@ interface EditBudgetStores {
 function noBudget({ group }: GroupHeader): ThriceError {
   return new ThriceError({
     code: 'invalid-argument',
-    message: `--budget-usd: expected a group with a budget, received ${group} without one; add one with --spec FILE --budget-usd USD, which checks its prices and limits`,
+    message: `${group}: expected a group with a budget, received one without; an edited spec can add it, once its prices and limits are checked`,
   });
 }
