@@ -422,9 +422,8 @@ export type {
   RecordedPurchase,
 } from './ports/call-pool.ts';
 export type { Clock } from './ports/clock.ts';
-export type { DeadLetterQueue } from './ports/dead-letter-queue.ts';
+export type { DeadLetterQueue, DlqScan } from './ports/dead-letter-queue.ts';
 export type { CreateDigest, Digest } from './ports/digest.ts';
-export type { DlqScan } from './ports/dlq-scan.ts';
 export type {
   CallEnd,
   Governor,
@@ -435,7 +434,7 @@ export type {
   SettledCall,
 } from './ports/governor.ts';
 export type { GroupRecords } from './ports/group-records.ts';
-export type { GroupRequests, TaskCounter } from './ports/group-requests.ts';
+export type { GroupRequests } from './ports/group-requests.ts';
 export type { LaneLimits } from './ports/lane-limits.ts';
 export type { CountedCalls, LanePaces, ReturnRange, TakenTurns } from './ports/lane-paces.ts';
 export type {
@@ -471,7 +470,7 @@ export type {
 } from './ports/solver.ts';
 export type { SourceReader, TableRow } from './ports/source-reader.ts';
 export type { GroupWork, StretchClaim, Stretches } from './ports/stretches.ts';
-export type { Delivery, TaskQueue } from './ports/task-queue.ts';
+export type { Delivery, TaskCounter, TaskQueue } from './ports/task-queue.ts';
 export type { Webhook } from './ports/webhook.ts';
 export { type BoundedRequest, boundCall, type CallBound } from './pricing/bound-call.ts';
 export { builtinPrice } from './pricing/builtin-price.ts';

@@ -1,6 +1,6 @@
 import { type DlqEntry, errorOfEntry } from '../domain/dlq-entry.ts';
 import type { ErrorClass } from '../errors.ts';
-import type { DlqScan } from '../ports/dlq-scan.ts';
+import type { DlqScan } from '../ports/dead-letter-queue.ts';
 
 /** Selects DLQ messages. An absent field matches every message. */
 export interface DlqFilter {

@@ -6,7 +6,7 @@ import { mapBounded } from '../map-bounded.ts';
 import type { ActiveGroups } from '../ports/active-groups.ts';
 import type { BlobRemover } from '../ports/blob-store.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { DlqScan } from '../ports/dlq-scan.ts';
+import type { DlqScan } from '../ports/dead-letter-queue.ts';
 import type { GroupRecords } from '../ports/group-records.ts';
 import type { Ledger } from '../ports/ledger.ts';
 import type { Stretches } from '../ports/stretches.ts';

@@ -6,8 +6,9 @@ import type { ActiveGroup, ActiveGroups, DeferredCells } from '../ports/active-g
 import type { BlobStore } from '../ports/blob-store.ts';
 import type { Budgets } from '../ports/budgets.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { GroupRequests, TaskCounter } from '../ports/group-requests.ts';
+import type { GroupRequests } from '../ports/group-requests.ts';
 import type { GroupRecord, Ledger } from '../ports/ledger.ts';
+import type { TaskCounter } from '../ports/task-queue.ts';
 import {
   type BatchTools,
   type GroupInBatches,

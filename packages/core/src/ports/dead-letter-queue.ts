@@ -1,3 +1,4 @@
+import type { DlqEntry } from '../domain/dlq-entry.ts';
 import type { DlqMessage } from '../domain/dlq-message.ts';
 
 /**
@@ -7,4 +8,29 @@ import type { DlqMessage } from '../domain/dlq-message.ts';
  */
 export interface DeadLetterQueue {
   send(message: DlqMessage): Promise<void>;
+}
+
+/**
+ * One scan of all DLQ messages.
+ *
+ * **Delivery.** Each message the scan returns is hidden from other readers until it is removed or the
+ * scan is disposed of; disposing makes the remaining messages visible again. Messages held by a killed
+ * process reappear within minutes. Two concurrent scans each see some of the messages.
+ * **Idempotency.** Removing a message twice has the same effect as removing it once.
+ * **Limits.** The scan may or may not return messages that are sent while it is running.
+ */
+export interface DlqScan extends AsyncDisposable {
+  /**
+   * Yields every message once, in pages. Call it only once per scan.
+   *
+   * @param stop - Ends the scan before its next page.
+   */
+  pages(stop: AbortSignal): AsyncIterable<readonly DlqEntry[]>;
+  /** Permanently removes messages that this scan returned. */
+  remove(entries: readonly DlqEntry[]): Promise<void>;
+  /**
+   * How many messages the finished scan could not return because another reader or a killed command
+   * holds them. Based on a count that may lag by a minute.
+   */
+  readonly unseenCount: number;
 }

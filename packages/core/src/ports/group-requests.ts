@@ -13,9 +13,3 @@ export interface GroupRequests {
   /** Counts the dispatch requests that are waiting or being served. May lag by a minute. */
   countDispatchRequests(): Promise<number>;
 }
-
-/** Counts the tasks in a queue. */
-export interface TaskCounter {
-  /** Counts the tasks of a lane that are waiting, delayed or in flight. May lag by a minute. */
-  countTasks(lane: string): Promise<number>;
-}

@@ -40,3 +40,9 @@ export interface TaskQueue {
   /** Removes a task permanently. */
   acknowledge(delivery: Delivery): Promise<void>;
 }
+
+/** Counts the tasks in a queue, where the reconciler compares them with the cells that are left. */
+export interface TaskCounter {
+  /** Counts the tasks of a lane that are waiting, delayed or in flight. May lag by a minute. */
+  countTasks(lane: string): Promise<number>;
+}
