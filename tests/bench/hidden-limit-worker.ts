@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoLanePaces, DynamoLaneSlots } from '@thrice/aws';
-import { type CallEnd, SharedGovernor, UNKNOWN_USAGE, UNLIMITED } from '@thrice/core';
+import { type CallEnd, SharedGovernor, UNLIMITED } from '@thrice/core';
 import { systemClock } from '@thrice/local';
+import { UNKNOWN_USAGE } from '../../packages/core/src/domain/call.ts';
 import { questionText } from './bench-support.ts';
 
 /** What a process of workers is told on its command line, as JSON. */

@@ -5,7 +5,6 @@ import {
   type ModelClient,
   type ModelResponse,
   openQuestions,
-  planGroup,
 } from '@thrice/core';
 import {
   createNodeDigest,
@@ -15,6 +14,7 @@ import {
   systemClock,
   workGroup,
 } from '@thrice/local';
+import { planGroup } from '../../packages/core/src/groups/plan-group.ts';
 import { parseSpec } from '../../packages/core/src/spec/parse-spec.ts';
 import { resolveBenchmark } from '../../packages/core/src/spec/resolve-benchmark.ts';
 import { aUsage } from '../support/builders.ts';

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { openDatabase } from '@thrice/local';
+import { openDatabase } from '../../packages/local/src/store/open-database.ts';
 import { aCall, aCellResult, aJournalEntry } from '../support/builders.ts';
 import type { Measurement } from './bench.ts';
 import {

@@ -8,8 +8,8 @@ import {
   DynamoResendNotes,
   DynamoStretches,
 } from '@thrice/aws';
-import { SqliteGroupRecords } from '@thrice/local';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { SqliteGroupRecords } from '../../packages/local/src/store/sqlite-group-records.ts';
 import { type DynamoEmulator, startDynamo } from '../support/aws-emulators.ts';
 import { aCellKey, aGroupHeader, aNotification } from '../support/builders.ts';
 import { FakeBlobStore } from '../support/fake-blob-store.ts';

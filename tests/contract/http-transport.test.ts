@@ -2,8 +2,9 @@ import { once } from 'node:events';
 import { createServer as createTcpServer, type Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { ThriceError } from '@thrice/core';
-import { type HttpResponse, openTransport } from '@thrice/models';
+import { openTransport } from '@thrice/models';
 import { describe, expect, it } from 'vitest';
+import type { HttpResponse } from '../../packages/models/src/transport/http-transport.ts';
 import { type HttpServer, sendJson, startHttpServer } from '../support/http-server.ts';
 import { settledBy } from '../support/settled-by.ts';
 

@@ -1,4 +1,4 @@
-import { SlotGovernor } from '@thrice/local';
+import { SlotGovernor } from '../../packages/local/src/work/slot-governor.ts';
 import {
   describeGovernorContract,
   describeSlotsContract,

@@ -1,4 +1,4 @@
-import { SqliteNotifications } from '@thrice/local';
+import { SqliteNotifications } from '../../packages/local/src/store/sqlite-notifications.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { openLocalStores } from '../support/local-stores.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import { openDatabase } from '@thrice/local';
 import { startSimulator } from '@thrice/simulator';
 import { describe, expect, it } from 'vitest';
+import { openDatabase } from '../../packages/local/src/store/open-database.ts';
 import { additions, toJsonl } from '../support/additions.ts';
 import { readCellRows } from '../support/cell-rows.ts';
 import { runThrice, startThrice } from '../support/run-thrice.ts';

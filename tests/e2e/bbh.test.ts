@@ -1,6 +1,7 @@
-import type { ConfigSummary, Summary } from '@thrice/core';
+import type { Summary } from '@thrice/core';
 import { loadRecordings, type Simulator, startSimulator } from '@thrice/simulator';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { ConfigSummary } from '../../packages/core/src/results/summary.ts';
 import {
   type BbhExpectation,
   bbhFolder,

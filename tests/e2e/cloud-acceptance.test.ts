@@ -1,7 +1,8 @@
 import { writeFile } from 'node:fs/promises';
-import type { ConfigSummary, Summary } from '@thrice/core';
+import type { Summary } from '@thrice/core';
 import { type Faults, loadRecordings, startSimulator } from '@thrice/simulator';
 import { beforeAll, describe, expect, it } from 'vitest';
+import type { ConfigSummary } from '../../packages/core/src/results/summary.ts';
 import { everythingTwice } from '../support/aws-faults.ts';
 import { bbhFolder, bbhToml, readBbhExpectation } from '../support/bbh-benchmark.ts';
 import { countOutcomes } from '../support/cell-rows.ts';

@@ -1,7 +1,8 @@
-import { cellRowSchema, storePlan } from '@thrice/core';
+import { storePlan } from '@thrice/core';
 import { type Cloud, connectionLost, type Intercept } from '@thrice/local-cloud';
 import { type Faults, startSimulator } from '@thrice/simulator';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { cellRowSchema } from '../../packages/core/src/domain/cell.ts';
 import { everythingTwice, shakyServices } from '../support/aws-faults.ts';
 import { openCloud, type StackChanges, synthesizeStack } from '../support/cloud.ts';
 import { FunctionKiller } from '../support/function-killer.ts';

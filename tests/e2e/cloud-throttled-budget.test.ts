@@ -1,7 +1,7 @@
-import { toNanoUsd } from '@thrice/core';
 import { type AwsRequest, dynamoError, type Intercept } from '@thrice/local-cloud';
 import { startSimulator } from '@thrice/simulator';
 import { expect, it } from 'vitest';
+import { toNanoUsd } from '../../packages/core/src/domain/budget.ts';
 import { openCloud } from '../support/cloud.ts';
 import { groupOf } from '../support/run-thrice.ts';
 import { openStageStores, stageBenchmark, thriceIn } from '../support/stage.ts';

@@ -1,9 +1,9 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { openDatabase } from '@thrice/local';
 import { type Simulator, startSimulator } from '@thrice/simulator';
 import { describe, expect, it } from 'vitest';
+import { openDatabase } from '../../packages/local/src/store/open-database.ts';
 import { additions, patchyKnowledge, toJsonl } from '../support/additions.ts';
 import { readCellRows, timeless } from '../support/cell-rows.ts';
 import { KillTracker, seededDraw } from '../support/kill-tracker.ts';

@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises';
-import type { ConfigSummary, Summary } from '@thrice/core';
+import type { Summary } from '@thrice/core';
 import type { Fault } from '@thrice/simulator';
 import { describe, expect, it } from 'vitest';
+import type { ConfigSummary } from '../../packages/core/src/results/summary.ts';
 import { additions, toJsonl } from '../support/additions.ts';
 import { countOutcomes, readCellRows } from '../support/cell-rows.ts';
 import {

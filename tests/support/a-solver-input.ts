@@ -1,10 +1,6 @@
-import {
-  type Config,
-  type Journal,
-  type Question,
-  type SolverInput,
-  solverInputOf,
-} from '@thrice/core';
+import type { Config, Question, SolverInput } from '@thrice/core';
+import { solverInputOf } from '../../packages/core/src/cells/solver-input.ts';
+import type { Journal } from '../../packages/core/src/domain/call.ts';
 import { aConfig, aQuestion } from './builders.ts';
 import { inProcessPatterns } from './in-process-patterns.ts';
 

@@ -9,9 +9,10 @@ import {
   storePlan,
   type ThriceError,
 } from '@thrice/core';
-import { type Ending, LocalEngine, type WorkOrder, workGroup } from '@thrice/local';
+import { type Ending, LocalEngine, workGroup } from '@thrice/local';
 import { openBatchClients, openModelClients, openTransport } from '@thrice/models';
 import { type Faults, type Simulator, startSimulator } from '@thrice/simulator';
+import type { WorkOrder } from '../../packages/local/src/work/work-order.ts';
 import { type Addition, additions, toJsonl } from './additions.ts';
 import { aBenchmark, aConfig, aLane } from './builders.ts';
 import { FakeClock } from './fake-clock.ts';

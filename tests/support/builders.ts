@@ -1,8 +1,6 @@
 import {
-  type AcceptedSubmission,
   type Attempt,
   type Benchmark,
-  type Call,
   type CellKey,
   type CellResult,
   type CellRow,
@@ -12,7 +10,6 @@ import {
   type DlqMessage,
   type ErrorCode,
   type ErrorDetails,
-  type GroupEdit,
   type GroupHeader,
   type GroupTurns,
   type JournalEntry,
@@ -21,21 +18,24 @@ import {
   type ModelOutput,
   type ModelRequest,
   type ModelResponse,
-  type ModelUse,
   type NewBatchedCall,
   type Notification,
   noAnswer,
   type OpenBreaker,
   type Question,
   type RateBelief,
-  type RecordedAnswer,
   type Role,
   type Submission,
-  scorerVersions,
   type Tally,
   ThriceError,
   type Usage,
 } from '@thrice/core';
+import type { ModelUse } from '../../packages/core/src/domain/benchmark.ts';
+import type { Call } from '../../packages/core/src/domain/call.ts';
+import type { RecordedAnswer } from '../../packages/core/src/domain/cell.ts';
+import type { GroupEdit } from '../../packages/core/src/domain/group.ts';
+import type { AcceptedSubmission } from '../../packages/core/src/domain/submission.ts';
+import { scorerVersions } from '../../packages/core/src/scorers/registry.ts';
 
 const instant = '2026-01-02T03:04:05.000Z';
 

@@ -11,15 +11,15 @@ import {
   type OpenBreaker,
   openQuestions,
   type PatternMatcher,
-  planGroup,
   type Question,
   type Random,
   type Select,
   type Settlement,
   type SolverRegistry,
-  type Worker,
   type WorkerEvent,
 } from '@thrice/core';
+import type { Worker } from '../../packages/core/src/cells/worker.ts';
+import { planGroup } from '../../packages/core/src/groups/plan-group.ts';
 import { aBenchmark, aGroupHeader, aModelResponse, aQuestion } from './builders.ts';
 import { FakeBatches } from './fake-batches.ts';
 import { FakeBlobStore } from './fake-blob-store.ts';

@@ -5,11 +5,10 @@ import {
   type ModelClient,
   type ModelRequest,
   type ModelResponse,
-  NO_OUTPUT,
   ThriceError,
   toThriceError,
-  UNKNOWN_USAGE,
 } from '@thrice/core';
+import { NO_OUTPUT, UNKNOWN_USAGE } from '../../packages/core/src/domain/call.ts';
 import { aModelResponse, aUsage } from './builders.ts';
 
 /** How a fake model handles a request: with an answer or an error. */

@@ -5,7 +5,6 @@ import {
   type CellRecord,
   type CellTask,
   type Clock,
-  type ConfigSpec,
   type Delivery,
   type Governor,
   type GroupHeader,
@@ -13,11 +12,12 @@ import {
   Heartbeat,
   LaneHealth,
   namedModelsOf,
-  processTask,
   RecentGroups,
   type TaskSettlement,
   type TaskWorker,
 } from '@thrice/core';
+import { processTask } from '../../packages/core/src/cells/process-task.ts';
+import type { ConfigSpec } from '../../packages/core/src/domain/benchmark-spec.ts';
 import { batchTools } from './batch-tools.ts';
 import { aGroupHeader, aModelResponse, aPlannedConfig, aQuestion } from './builders.ts';
 import { FakeActiveGroups } from './fake-active-groups.ts';

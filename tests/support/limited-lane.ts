@@ -1,5 +1,6 @@
 import type { CallEnd, Lane, LaneLimits, Random, RateLimitHeaders } from '@thrice/core';
-import { LaneShare, SlotGovernor } from '@thrice/local';
+import { LaneShare } from '../../packages/local/src/work/lane-share.ts';
+import { SlotGovernor } from '../../packages/local/src/work/slot-governor.ts';
 import { aLane, aUsage } from './builders.ts';
 import { FakeClock } from './fake-clock.ts';
 import { FakeLaneLimits } from './fake-lane-limits.ts';

@@ -1,15 +1,13 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { Clock } from '@thrice/core';
-import {
-  GroupCommit,
-  openDatabase,
-  SqliteBatches,
-  SqliteBudgets,
-  SqliteCallPool,
-  SqliteLedger,
-  SqliteTaskQueue,
-  WorkerRegistry,
-} from '@thrice/local';
+import { GroupCommit } from '../../packages/local/src/store/group-commit.ts';
+import { openDatabase } from '../../packages/local/src/store/open-database.ts';
+import { SqliteBatches } from '../../packages/local/src/store/sqlite-batches.ts';
+import { SqliteBudgets } from '../../packages/local/src/store/sqlite-budgets.ts';
+import { SqliteCallPool } from '../../packages/local/src/store/sqlite-call-pool.ts';
+import { SqliteLedger } from '../../packages/local/src/store/sqlite-ledger.ts';
+import { SqliteTaskQueue } from '../../packages/local/src/store/sqlite-task-queue.ts';
+import { WorkerRegistry } from '../../packages/local/src/store/worker-registry.ts';
 
 /** Commits at the end of the current turn, so that concurrent writes share a batch without waiting. */
 export class EagerCommit extends GroupCommit {

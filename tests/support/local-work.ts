@@ -6,13 +6,9 @@ import {
   openQuestions,
   type Random,
 } from '@thrice/core';
-import {
-  createNodeDigest,
-  fileSourceReader,
-  SlotGovernor,
-  slotsPerLane,
-  type WorkOrder,
-} from '@thrice/local';
+import { createNodeDigest, fileSourceReader, slotsPerLane } from '@thrice/local';
+import { SlotGovernor } from '../../packages/local/src/work/slot-governor.ts';
+import type { WorkOrder } from '../../packages/local/src/work/work-order.ts';
 import { aDraft } from './fake-engine.ts';
 import { inProcessPatterns } from './in-process-patterns.ts';
 import { noBatchClients } from './no-batch-clients.ts';

@@ -1,5 +1,6 @@
 import { DatabaseSync } from 'node:sqlite';
-import type { LocalEngine, SqliteTaskQueue } from '@thrice/local';
+import type { LocalEngine } from '@thrice/local';
+import type { SqliteTaskQueue } from '../../packages/local/src/store/sqlite-task-queue.ts';
 
 /** When a simulated process dies. */
 export interface Death {

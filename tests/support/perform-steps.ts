@@ -1,10 +1,5 @@
-import {
-  type Config,
-  type JournalEntry,
-  type Question,
-  type StepCall,
-  solverRegistry,
-} from '@thrice/core';
+import type { Config, JournalEntry, Question, StepCall } from '@thrice/core';
+import { solverRegistry } from '../../packages/core/src/solvers/registry.ts';
 import { aSolverInput } from './a-solver-input.ts';
 import { aJournalEntry } from './builders.ts';
 

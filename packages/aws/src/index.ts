@@ -1,11 +1,6 @@
 /** The cloud engine: SQS for tasks, one DynamoDB table as the ledger, S3 for artifacts. */
 
-export {
-  clientConfig,
-  type RequestLimits,
-  s3ClientConfig,
-  sdkCredentials,
-} from './client-config.ts';
+export { clientConfig, s3ClientConfig, sdkCredentials } from './client-config.ts';
 export { readMessageAges } from './cloudwatch/message-ages.ts';
 export { DynamoActiveGroups } from './dynamo/dynamo-active-groups.ts';
 export { DynamoBatches } from './dynamo/dynamo-batches.ts';
@@ -18,11 +13,10 @@ export { DynamoLedger } from './dynamo/dynamo-ledger.ts';
 export { DynamoNotifications } from './dynamo/dynamo-notifications.ts';
 export { DynamoResendNotes } from './dynamo/dynamo-resend-notes.ts';
 export { DynamoStretches } from './dynamo/dynamo-stretches.ts';
-export { mapSdkError } from './map-sdk-error.ts';
 export { S3BlobStore } from './s3/s3-blob-store.ts';
 export { type QueueDepth, readQueueDepth } from './sqs/queue-depth.ts';
 export { SqsDeadLetterQueue } from './sqs/sqs-dead-letter-queue.ts';
 export { SqsDlqScan } from './sqs/sqs-dlq-scan.ts';
 export { SqsGroupRequests } from './sqs/sqs-group-requests.ts';
-export { type PoisonMessage, parseCellTask, SqsTaskQueue } from './sqs/sqs-task-queue.ts';
+export { parseCellTask, SqsTaskQueue } from './sqs/sqs-task-queue.ts';
 export { type DeployedStage, findStage, type Stage, stageSchema } from './stage.ts';

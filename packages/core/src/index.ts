@@ -33,31 +33,23 @@ export {
   parseSpec,
   resolveBenchmark,
 } from './builtins.ts';
-export { answerTask, type TaskHost } from './cells/answer-task.ts';
+export { answerTask } from './cells/answer-task.ts';
 export { backoffMs, retryDelayMs } from './cells/backoff.ts';
 export { type BudgetRefusal, CallBudget } from './cells/call-budget.ts';
-export { areResendsUsedUp, countResend } from './cells/count-resend.ts';
-export { breakerScopeOf, decideRetry, type RetryDecision } from './cells/decide-retry.ts';
 export { estimateTokens } from './cells/estimate-tokens.ts';
 export { executeCell } from './cells/execute-cell.ts';
 export { describeError } from './cells/failed-result.ts';
-export { fingerprintOf } from './cells/fingerprint.ts';
 export { Heartbeat } from './cells/heartbeat.ts';
 export { isServedModel } from './cells/is-served-model.ts';
 export { LaneAllowance } from './cells/lane-allowance.ts';
 export { LaneHealth } from './cells/lane-health.ts';
-export { processTask, type TaskSettlement, type TaskWorker } from './cells/process-task.ts';
-export {
-  parseStoredQuestion,
-  readQuestion,
-  readStoredQuestions,
-} from './cells/read-question.ts';
+export type { TaskSettlement, TaskWorker } from './cells/process-task.ts';
+export { readStoredQuestions } from './cells/read-question.ts';
 export { limitNamedIn, readRateLimits } from './cells/read-rate-limits.ts';
 export { RecentGroups } from './cells/recent-groups.ts';
 export { recoverReservations } from './cells/recover-reservations.ts';
 export { SharedGovernor } from './cells/shared-governor.ts';
-export { solverInputOf } from './cells/solver-input.ts';
-export type { Settlement, Worker } from './cells/worker.ts';
+export type { Settlement } from './cells/worker.ts';
 export type { WorkerEvent, WorkerObserver } from './cells/worker-events.ts';
 export { deployedFolders } from './deployed-code.ts';
 export type { DlqFilter, DlqSelection } from './dlq/filter.ts';
@@ -74,7 +66,6 @@ export {
   replayMessages,
 } from './dlq/replay.ts';
 export {
-  type AcceptedBatch,
   type Batch,
   type BatchedCall,
   batchedCallSchema,
@@ -88,13 +79,11 @@ export {
   type Config,
   isJudge,
   type Lane,
-  type ModelUse,
   type Protocol,
   type Role,
 } from './domain/benchmark.ts';
 export {
   type BenchmarkSpec,
-  type ConfigSpec,
   configNameSchema,
   createBenchmarkSpecSchema,
   type Select,
@@ -125,33 +114,25 @@ export {
   isAwaited,
   isBudgetReached,
   isWarningDue,
-  leftOf,
   type Reservation,
   reservationSchema,
   reserveOn,
   settleOn,
-  toNanoUsd,
   toUsd,
 } from './domain/budget.ts';
 export {
   asDuplicate,
-  type Call,
   type CellStep,
   callSchema,
   cellStepSchema,
   type DiscardedCall,
-  type DiscardReason,
   type FinishReason,
   inRecordedOrder,
   isAnswer,
-  type Journal,
   type JournalEntry,
   journalEntrySchema,
-  type ModelCallEntry,
   type ModelOutput,
-  NO_OUTPUT,
   spendOf,
-  UNKNOWN_USAGE,
   type Usage,
 } from './domain/call.ts';
 export { canonicalText } from './domain/canonical-text.ts';
@@ -164,17 +145,14 @@ export {
   type CellResult,
   type CellRow,
   cellResultSchema,
-  cellRowSchema,
   countRetries,
   type GivenUpCall,
   givenUpCallSchema,
   hasScore,
   noAnswer,
-  type Outcome,
-  type RecordedAnswer,
 } from './domain/cell.ts';
-export { type CellTask, cellTaskSchema, type QuestionRange } from './domain/cell-task.ts';
-export { modelsOf, modelsOfConfig, namedModelsOf } from './domain/config-models.ts';
+export { type CellTask, cellTaskSchema } from './domain/cell-task.ts';
+export { modelsOfConfig, namedModelsOf } from './domain/config-models.ts';
 export {
   type CellDlqEntry,
   type DlqEntry,
@@ -184,8 +162,6 @@ export {
 export { type DlqMessage, dlqMessageSchema } from './domain/dlq-message.ts';
 export type { Grading } from './domain/grading.ts';
 export {
-  type BuiltinPrices,
-  type GroupEdit,
   type GroupHeader,
   type GroupState,
   groupHeaderSchema,
@@ -219,7 +195,6 @@ export {
   type GroupTurns,
   type LanePace,
   lanePaceSchema,
-  type RateLimits,
   UNLIMITED,
 } from './domain/lanes/lane-pace.ts';
 export type { LaneReport, LaneShare } from './domain/lanes/lane-report.ts';
@@ -233,7 +208,6 @@ export {
   beliefAfterRefusal,
   believedPerMinute,
   type RateBelief,
-  rateBeliefSchema,
 } from './domain/lanes/rate-belief.ts';
 export { callsInFlight, concurrencyLimit } from './domain/lanes/share-slots.ts';
 export {
@@ -245,38 +219,18 @@ export {
   slotsInForce,
 } from './domain/lanes/slot-use.ts';
 export { mayHaveBatches } from './domain/may-have-batches.ts';
-export type {
-  ContentPart,
-  ImagePart,
-  Message,
-  MessageContent,
-  ToolCall,
-  ToolDefinition,
-} from './domain/message.ts';
+export type { ImagePart, Message, MessageContent, ToolCall } from './domain/message.ts';
 export { type Notification, notificationSchema } from './domain/notification.ts';
-export type { Price } from './domain/price.ts';
-export {
-  type Question,
-  type QuestionMessage,
-  questionIdSchema,
-  questionMessageSchema,
-  questionSchema,
-} from './domain/question.ts';
-export { type ResendNote, type Resends, resendNoteSchema } from './domain/resends.ts';
+export { type Question, type QuestionMessage, questionIdSchema } from './domain/question.ts';
+export { type ResendNote, resendNoteSchema } from './domain/resends.ts';
 export {
   createScorerRegistry,
   type Pattern,
   type Scorer,
   type ScorerRegistry,
-  type ScorerSpec,
 } from './domain/scorer.ts';
-export {
-  type AcceptedSubmission,
-  isSameSubmission,
-  type Submission,
-  submissionSchema,
-} from './domain/submission.ts';
-export { countDone, countPlanned, isCounted, type Tally } from './domain/tally.ts';
+export { isSameSubmission, type Submission, submissionSchema } from './domain/submission.ts';
+export { countPlanned, type Tally } from './domain/tally.ts';
 export {
   asUnreadable,
   refuseUnreadable,
@@ -294,8 +248,8 @@ export {
   toThriceError,
 } from './errors.ts';
 export { type BoughtCalls, countBought, type EarlierGroups } from './estimate/count-bought.ts';
-export type { ConfigEstimate, Estimate, Estimated } from './estimate/estimate.ts';
-export type { CellFacts, Pilot } from './estimate/estimate-config.ts';
+export type { Estimate, Estimated } from './estimate/estimate.ts';
+export type { Pilot } from './estimate/estimate-config.ts';
 export { type EstimatedPlan, estimatePlan } from './estimate/estimate-plan.ts';
 export { readPilot } from './estimate/read-pilot.ts';
 export { advanceBatch } from './groups/batches/advance-batch.ts';
@@ -312,15 +266,14 @@ export {
 } from './groups/copy-group.ts';
 export {
   type Deletion,
-  type DeletionOptions,
   type DeletionStores,
   deleteGroup,
   markForDeletion,
 } from './groups/delete-group.ts';
 export { areManyFailed, type GroupEvent } from './groups/describe-event.ts';
-export { type Dispatch, dispatchTasks } from './groups/dispatch-tasks.ts';
+export { dispatchTasks } from './groups/dispatch-tasks.ts';
 export { type BudgetEdit, editBudget, withBudget } from './groups/edit-budget.ts';
-export { type EditStores, editGroup, type PlanEdit } from './groups/edit-group.ts';
+export { editGroup, type PlanEdit } from './groups/edit-group.ts';
 export { editedMeanwhile } from './groups/edited-meanwhile.ts';
 export {
   currentEdition,
@@ -328,48 +281,29 @@ export {
   groupKey,
   isPlanned,
   plannedConfigs,
-  runKey,
 } from './groups/edition.ts';
 export {
   type EarlyEnd,
   finalizeGroup,
-  readRowFile,
   type WrittenResults,
   writeResults,
 } from './groups/finalize-group.ts';
-export { type Finalization, finalizeStretch } from './groups/finalize-stretch.ts';
-export {
-  currentGrading,
-  type Gradings,
-  readGradings,
-  withCurrentGrading,
-} from './groups/gradings.ts';
+export { finalizeStretch } from './groups/finalize-stretch.ts';
+export { readGradings, withCurrentGrading } from './groups/gradings.ts';
 export { type HalfOpenings, halfOpenWaitMs, readHalfOpenings } from './groups/half-openings.ts';
-export {
-  isSendingDue,
-  type NotificationStores,
-  recordEvent,
-  type SentOrNot,
-  sendNotification,
-} from './groups/notifications.ts';
+export { recordEvent, sendNotification } from './groups/notifications.ts';
 export { openBudget } from './groups/open-budget.ts';
 export {
   compactInstant,
   enqueueGroup,
   type GroupDraft,
   type GroupPlan,
-  type PlanStores,
-  planGroup,
   runsOf,
   storePlan,
 } from './groups/plan-group.ts';
 export { raiseCommand, reachedCapOf } from './groups/raise-command.ts';
 export { type ExportedRun, readRun } from './groups/read-run.ts';
-export {
-  type ReconcilerEvent,
-  type ReconcilerStores,
-  reconcileGroups,
-} from './groups/reconcile-groups.ts';
+export { reconcileGroups } from './groups/reconcile-groups.ts';
 export {
   listRecordedRequests,
   type RecordedRequest,
@@ -377,25 +311,9 @@ export {
 export { repairTallies } from './groups/repair-tallies.ts';
 export { rerunCells } from './groups/rerun-cells.ts';
 export { type Regrading, rescoreGroup, type SpecScorers } from './groups/rescore-group.ts';
-export {
-  type ChooseTasks,
-  chooseAll,
-  chooseFailed,
-  chooseMissing,
-  type SentPage,
-  sendTasks,
-  type WalkEnd,
-  type WalkPosition,
-  walkPositionSchema,
-} from './groups/send-tasks.ts';
-export {
-  type HeldRequest,
-  type StretchOptions,
-  type StretchStores,
-  stretchLeaseMs,
-} from './groups/stretch.ts';
+export { type HeldRequest, type StretchOptions, stretchLeaseMs } from './groups/stretch.ts';
 export { type Verification, verifyGroup } from './groups/verify-group.ts';
-export { batchLimits, limits } from './limits.ts';
+export { limits } from './limits.ts';
 export { mapBounded, pagesOf } from './map-bounded.ts';
 export type { ActiveGroup, ActiveGroups, DeferredCells } from './ports/active-groups.ts';
 export type {
@@ -423,7 +341,7 @@ export type {
 } from './ports/call-pool.ts';
 export type { Clock } from './ports/clock.ts';
 export type { DeadLetterQueue, DlqScan } from './ports/dead-letter-queue.ts';
-export type { CreateDigest, Digest } from './ports/digest.ts';
+export type { CreateDigest } from './ports/digest.ts';
 export type {
   CallEnd,
   Governor,
@@ -460,7 +378,6 @@ export type { PatternMatch, PatternMatcher } from './ports/pattern-matcher.ts';
 export type { Random } from './ports/random.ts';
 export type { ResendNotes } from './ports/resend-notes.ts';
 export type {
-  AnswerReader,
   Solver,
   SolverInput,
   SolverMove,
@@ -472,45 +389,29 @@ export type { SourceReader, TableRow } from './ports/source-reader.ts';
 export type { GroupWork, StretchClaim, Stretches } from './ports/stretches.ts';
 export type { Delivery, TaskCounter, TaskQueue } from './ports/task-queue.ts';
 export type { Webhook } from './ports/webhook.ts';
-export { type BoundedRequest, boundCall, type CallBound } from './pricing/bound-call.ts';
-export { builtinPrice } from './pricing/builtin-price.ts';
-export { BUILTIN_PRICES_VERSION, builtinPriceLists } from './pricing/builtin-prices.ts';
-export { BATCH_TIER, highestCost, priceUsage, type TokenBounds } from './pricing/price-usage.ts';
-export { bbhAverages, bbhSizeOf } from './results/bbh-averages.ts';
-export {
-  type BudgetSummary,
-  budgetSummarySchema,
-  summarizeBudget,
-} from './results/budget-summary.ts';
+export { BUILTIN_PRICES_VERSION } from './pricing/builtin-prices.ts';
+export { BATCH_TIER, priceUsage } from './pricing/price-usage.ts';
+export { bbhSizeOf } from './results/bbh-averages.ts';
+export { type BudgetSummary, summarizeBudget } from './results/budget-summary.ts';
 export { type RowStores, readRows } from './results/read-rows.ts';
-export {
-  type ConfigSummary,
-  type ReplicateSummary,
-  type Summary,
-  summarySchema,
-} from './results/summary.ts';
+export { type Summary, summarySchema } from './results/summary.ts';
 export { SummaryBuilder } from './results/summary-builder.ts';
 export { formatDollars } from './results/summary-formats.ts';
 export { renderSummary, renderTagTable } from './results/summary-table.ts';
 export { renderTable, type TableForm, wrapLine } from './results/table.ts';
-export { extractBbhAnswer } from './scorers/bbh.ts';
 export { giveUpEndlessPatterns } from './scorers/give-up-endless-patterns.ts';
-export { type Grade, gradeAnswer } from './scorers/grade-answer.ts';
+export type { Grade } from './scorers/grade-answer.ts';
 export { gradeResult } from './scorers/grade-result.ts';
-export { extractNumber } from './scorers/numeric/extract-number.ts';
-export { scorerRegistry, scorerVersions } from './scorers/registry.ts';
-export { solverRegistry, toSolverRegistry } from './solvers/registry.ts';
-export { answerOf, callOf, requestOf, textOf } from './solvers/request-of.ts';
+export { toSolverRegistry } from './solvers/registry.ts';
+export { requestOf, textOf } from './solvers/request-of.ts';
 export { builtinLanes, SIMULATOR_LANE } from './spec/builtin-lanes.ts';
 export { checkPlan } from './spec/check-plan.ts';
 export { checkListedWindows } from './spec/check-windows.ts';
 export { compareSpecs, renderChange, type SpecChange } from './spec/compare-specs.ts';
 export type { ContextWindow } from './spec/context-windows.ts';
-export { directPrefix } from './spec/datasets/bbh.ts';
-export {
-  createDatasetRegistry,
-  type Dataset,
-  type DatasetRegistry,
+export type {
+  /** @public */
+  Dataset,
 } from './spec/datasets/dataset.ts';
 export { describeIssues } from './spec/describe-issues.ts';
 export { describeJsonError } from './spec/describe-json-error.ts';
@@ -519,21 +420,11 @@ export { suggestName } from './spec/nearest-name.ts';
 export { invalidSpec } from './spec/parse-spec.ts';
 export type { PlanProblem } from './spec/plan-problem.ts';
 export { serializeQuestion } from './spec/questions/check-questions.ts';
-export {
-  loadQuestions,
-  openQuestions,
-  type QuestionSource,
-} from './spec/questions/load-questions.ts';
-export { type ParsedRow, parseQuestionRow } from './spec/questions/parse-question-row.ts';
-export { createSelector } from './spec/questions/select-questions.ts';
-export { checkTemplate, renderPrompt } from './spec/render-prompt.ts';
-export { defaultName, withSimulator } from './spec/resolve-benchmark.ts';
+export { openQuestions, type QuestionSource } from './spec/questions/load-questions.ts';
+export { renderPrompt } from './spec/render-prompt.ts';
+export { withSimulator } from './spec/resolve-benchmark.ts';
 export { type Vendor, vendorOf } from './spec/vendors.ts';
 export { type Agreement, cohenKappa } from './statistics/cohen-kappa.ts';
 export { mcnemarTest } from './statistics/mcnemar-test.ts';
-export { mean } from './statistics/mean.ts';
-export { quantile } from './statistics/quantile.ts';
-export { sampleVariance } from './statistics/sample-variance.ts';
-export { wilsonInterval } from './statistics/wilson-interval.ts';
-export { type WarningCode, warningCodes } from './warnings.ts';
+export type { WarningCode } from './warnings.ts';
 export { countOf, cutList } from './wording.ts';

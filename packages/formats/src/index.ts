@@ -1,3 +1,3 @@
-export { type GroupImport, importGroup } from './import-group.ts';
+export { importGroup } from './import-group.ts';
 export { findFormat, resultFormats } from './registry.ts';
 export type { FileContent, ResultFormat } from './result-format.ts';

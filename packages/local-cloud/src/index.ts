@@ -1,5 +1,5 @@
 /** The cloud on one machine: the synthesized stack on emulators, its functions' bundles in processes. */
-export { type Cloud, type CloudInit, type Deployment, startCloud } from './cloud.ts';
+export { type Cloud, type CloudInit, startCloud } from './cloud.ts';
 export { dynamoError, jsonOf, jsonResponse, s3Error, sqsError } from './fault-responses.ts';
 export {
   type AwsRequest,
@@ -7,7 +7,6 @@ export {
   connectionLost,
   type Intercept,
   type Proceed,
-  type S3Input,
 } from './intercept.ts';
 export { parseStack, type Queue, type Stack } from './stack.ts';
 export type { ServerAddresses } from './start-emulators.ts';

@@ -1,21 +1,12 @@
 /** Model clients: one per wire protocol, over one transport, with the differences between vendors in tables. */
 
 export { openBatchClients } from './batch/open-batch-clients.ts';
-export { LaneModelClient, type ModelClientInit } from './call/lane-model-client.ts';
 export type { ListedModel } from './call/list-endpoint-models.ts';
 export { listModels } from './list-models.ts';
 export { type ModelClients, openModelClients } from './open-model-clients.ts';
 export { requestBodyOf } from './request-body.ts';
-export type {
-  HttpEndpoint,
-  HttpRequest,
-  HttpResponse,
-  HttpTransport,
-} from './transport/http-transport.ts';
+export type { HttpTransport } from './transport/http-transport.ts';
 export { isLoopback } from './transport/is-loopback.ts';
-export { openTransport, type TransportInit } from './transport/open-transport.ts';
+export { openTransport } from './transport/open-transport.ts';
 export { classifyErrorText } from './vendors/classify-error-text.ts';
-export { mapHttpError } from './vendors/map-http-error.ts';
-export { mapLimitText } from './vendors/map-limit-text.ts';
-export { parseDuration, parseRetryAfter } from './vendors/parse-reset.ts';
-export { HttpWebhook, type HttpWebhookInit, isWebhookUrl } from './webhook/http-webhook.ts';
+export { HttpWebhook, isWebhookUrl } from './webhook/http-webhook.ts';

@@ -6,32 +6,14 @@
  * the order of requests.
  */
 
-export { cellKeyHeader } from './cell-key.ts';
-export {
-  type Behaviour,
-  type Distribution,
-  loadBehaviour,
-  type ModelBehaviour,
-} from './load-behaviour.ts';
-export { type Fault, type FaultKind, type Faults, loadFaults } from './load-faults.ts';
+export { type Behaviour, loadBehaviour, type ModelBehaviour } from './load-behaviour.ts';
+export { type Fault, type Faults, loadFaults } from './load-faults.ts';
 export type { RateLimit } from './load-rate-limit.ts';
-export { loadRecordings, type Recording, type Recordings } from './load-recordings.ts';
-export type { Arm } from './question-text.ts';
+export { loadRecordings } from './load-recordings.ts';
 export type { RateWindow } from './rate-windows.ts';
 export type { RecordedCall } from './replayed-model.ts';
 export type { RequestLogEntry } from './request-log.ts';
-export {
-  type BilledTokens,
-  type QuestionCounts,
-  questionKey,
-  type SimulatorStats,
-} from './request-stats.ts';
-export type { FinishReason, ModelAnswer } from './simulated-model.ts';
+export { questionKey, type SimulatorStats } from './request-stats.ts';
 export type { SimulatedQuestion } from './simulated-question.ts';
-export {
-  fixedAnswerText,
-  type Simulator,
-  type SimulatorOptions,
-  startSimulator,
-} from './start-simulator.ts';
+export { type Simulator, type SimulatorOptions, startSimulator } from './start-simulator.ts';
 export type { SimulatorClock } from './system-clock.ts';

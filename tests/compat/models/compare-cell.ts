@@ -1,4 +1,5 @@
-import type { Attempt, JournalEntry, Outcome } from '@thrice/core';
+import type { Attempt, JournalEntry } from '@thrice/core';
+import type { Outcome } from '../../../packages/core/src/domain/cell.ts';
 import { type ExpectedReading, expectReading, type KnownFault } from './expected-reading.ts';
 import type { HttpExchange } from './http-exchanges.ts';
 

@@ -1,7 +1,8 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { DiscardedCall, ErrorClass, Ledger, Outcome } from '@thrice/core';
+import type { DiscardedCall, ErrorClass, Ledger } from '@thrice/core';
 import { LocalEngine } from '@thrice/local';
+import type { Outcome } from '../../../packages/core/src/domain/cell.ts';
 import { type Outcome as CommandOutcome, startThrice } from '../../support/run-thrice.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { within } from '../../support/wait-until.ts';

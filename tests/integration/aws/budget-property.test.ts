@@ -5,11 +5,11 @@ import {
   type ModelResponse,
   openBudget,
   reconcileGroups,
-  toNanoUsd,
-  UNKNOWN_USAGE,
 } from '@thrice/core';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { toNanoUsd } from '../../../packages/core/src/domain/budget.ts';
+import { UNKNOWN_USAGE } from '../../../packages/core/src/domain/call.ts';
 import { type DynamoEmulator, startDynamo } from '../../support/aws-emulators.ts';
 import { aModelResponse, anError, aUsage } from '../../support/builders.ts';
 import { openLedger } from '../../support/dynamo-ledgers.ts';

@@ -1,7 +1,8 @@
 import { SendMessageCommand } from '@aws-sdk/client-sqs';
-import { type PoisonMessage, parseCellTask, SqsTaskQueue } from '@thrice/aws';
+import { parseCellTask, SqsTaskQueue } from '@thrice/aws';
 import { type Delivery, limits } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
+import type { PoisonMessage } from '../../../packages/aws/src/sqs/sqs-task-queue.ts';
 import { openQueues } from '../../support/aws-emulators.ts';
 import { aCellTask, aDelivery } from '../../support/builders.ts';
 import { PassingClock } from '../../support/passing-clock.ts';

@@ -6,8 +6,8 @@ import { resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import type { ThriceError } from '@thrice/core';
-import { openDatabase } from '@thrice/local';
 import { describe, expect, it } from 'vitest';
+import { openDatabase } from '../../../packages/local/src/store/open-database.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 /** Starting processes can be slow on a busy machine. */

@@ -1,5 +1,4 @@
 import { Buffer } from 'node:buffer';
-import { questionSchema } from '@thrice/core';
 import { expect, it } from 'vitest';
 import {
   MAX_KEPT,
@@ -8,6 +7,7 @@ import {
   reservationId,
   reservationName,
 } from '../../../packages/aws/src/dynamo/budget-items.ts';
+import { questionSchema } from '../../../packages/core/src/domain/question.ts';
 
 /** DynamoDB's limit: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html (2026-11) */
 const ITEM_BYTES = 400 * 1024;

@@ -1,6 +1,6 @@
-import { mapSdkError } from '@thrice/aws';
 import { ThriceError } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
+import { mapSdkError } from '../../../packages/aws/src/map-sdk-error.ts';
 
 /** An error as thrown by the SDK. */
 function sdkError(name: string, status?: number): Error {

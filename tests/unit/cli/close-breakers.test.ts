@@ -1,6 +1,6 @@
-import type { ConfigSpec } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
 import { closeBreakers } from '../../../packages/cli/src/engine/close-breakers.ts';
+import type { ConfigSpec } from '../../../packages/core/src/domain/benchmark-spec.ts';
 import { aGroupHeader, anOpenBreaker } from '../../support/builders.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { FakeLedger } from '../../support/fake-ledger.ts';

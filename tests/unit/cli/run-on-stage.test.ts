@@ -1,5 +1,4 @@
 import {
-  type Dispatch,
   type DispatchRequest,
   dispatchTasks,
   type GroupHeader,
@@ -10,6 +9,7 @@ import {
 import { describe, expect, it } from 'vitest';
 import { closeBreakers } from '../../../packages/cli/src/engine/close-breakers.ts';
 import { resumeOnStage } from '../../../packages/cli/src/stage/run-on-stage.ts';
+import type { Dispatch } from '../../../packages/core/src/groups/dispatch-tasks.ts';
 import { aGroupHeader, anOpenBreaker } from '../../support/builders.ts';
 import { FakeStage } from '../../support/fake-stage.ts';
 import { stretchOptions } from '../../support/stretch-options.ts';

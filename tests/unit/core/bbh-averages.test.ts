@@ -1,7 +1,8 @@
-import { bbhAverages, extractBbhAnswer } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
+import { bbhAverages } from '../../../packages/core/src/results/bbh-averages.ts';
 import type { TagSummary } from '../../../packages/core/src/results/summary.ts';
 import { summarizeTags, TagTally } from '../../../packages/core/src/results/tag-tally.ts';
+import { extractBbhAnswer } from '../../../packages/core/src/scorers/bbh.ts';
 import { readBbhCounts, readBbhRecordings } from '../../support/bbh-recordings.ts';
 import { aCellRow } from '../../support/builders.ts';
 import { hasSharedData } from '../../support/shared-data.ts';

@@ -1,5 +1,6 @@
-import { type Config, extractBbhAnswer, type StepCall } from '@thrice/core';
+import type { Config, StepCall } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
+import { extractBbhAnswer } from '../../../packages/core/src/scorers/bbh.ts';
 import { readBbhRecordings } from '../../support/bbh-recordings.ts';
 import { aCombination, aConfig, aQuestion, aRole } from '../../support/builders.ts';
 import { performSteps } from '../../support/perform-steps.ts';

@@ -1,5 +1,6 @@
-import { directPrefix, openQuestions } from '@thrice/core';
+import { openQuestions } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
+import { directPrefix } from '../../../packages/core/src/spec/datasets/bbh.ts';
 import { readBbhPrefixes } from '../../support/bbh-recordings.ts';
 import { collect } from '../../support/collect.ts';
 import { FakeSourceReader } from '../../support/fake-source-reader.ts';

@@ -1,6 +1,10 @@
-import { type BoundedRequest, boundCall, type CallBound } from '@thrice/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import {
+  type BoundedRequest,
+  boundCall,
+  type CallBound,
+} from '../../../packages/core/src/pricing/bound-call.ts';
 
 /** A token costs a dollar. */
 const price = { input: 1_000_000, output: 1_000_000 };

@@ -1,16 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import {
-  BUILTIN_PRICES_VERSION,
-  builtinLanes,
-  builtinPrice,
-  builtinPriceLists,
-  type Price,
-  priceUsage,
-} from '@thrice/core';
+import { BUILTIN_PRICES_VERSION, builtinLanes, priceUsage } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { priceSchema } from '../../../packages/core/src/domain/price.ts';
+import { type Price, priceSchema } from '../../../packages/core/src/domain/price.ts';
+import { builtinPrice } from '../../../packages/core/src/pricing/builtin-price.ts';
+import { builtinPriceLists } from '../../../packages/core/src/pricing/builtin-prices.ts';
 import { aUsage } from '../../support/builders.ts';
 import { hasSharedData, sharedDataDir } from '../../support/shared-data.ts';
 

@@ -1,6 +1,7 @@
-import { type Config, checkQuestions, gradeAnswer, openQuestions, type Select } from '@thrice/core';
+import { type Config, checkQuestions, openQuestions, type Select } from '@thrice/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { gradeAnswer } from '../../../packages/core/src/scorers/grade-answer.ts';
 import { aConfig, aQuestion, aRecordedAnswer } from '../../support/builders.ts';
 import { createTestDigest, FakeSourceReader, sha256 } from '../../support/fake-source-reader.ts';
 import { inProcessPatterns } from '../../support/in-process-patterns.ts';

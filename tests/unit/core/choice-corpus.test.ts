@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
-import { gradeAnswer } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { readChoice } from '../../../packages/core/src/scorers/choice/read-choice.ts';
+import { gradeAnswer } from '../../../packages/core/src/scorers/grade-answer.ts';
 import { aQuestion, aRecordedAnswer } from '../../support/builders.ts';
 import { inProcessPatterns } from '../../support/in-process-patterns.ts';
 

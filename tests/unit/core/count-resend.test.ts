@@ -1,5 +1,7 @@
-import { areResendsUsedUp, countResend, type ErrorCode, limits, type Resends } from '@thrice/core';
+import { type ErrorCode, limits } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
+import { areResendsUsedUp, countResend } from '../../../packages/core/src/cells/count-resend.ts';
+import type { Resends } from '../../../packages/core/src/domain/resends.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 
 function resendsOf(clock: FakeClock, count: number, code: ErrorCode): Resends {

@@ -3,10 +3,10 @@ import {
   enqueueGroup,
   limits,
   openQuestions,
-  planGroup,
   readStoredQuestions,
 } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
+import { planGroup } from '../../../packages/core/src/groups/plan-group.ts';
 import { aQuestion } from '../../support/builders.ts';
 import { collect } from '../../support/collect.ts';
 import { crashingStores } from '../../support/crashing-stores.ts';

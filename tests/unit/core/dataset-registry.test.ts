@@ -3,9 +3,9 @@ import {
   groupHeaderSchema,
   openQuestions,
   SummaryBuilder,
-  scorerRegistry,
 } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
+import { scorerRegistry } from '../../../packages/core/src/scorers/registry.ts';
 import {
   createDatasetRegistry,
   type Dataset,

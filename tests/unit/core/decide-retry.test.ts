@@ -1,15 +1,17 @@
 import {
-  breakerScopeOf,
   classOfCode,
-  decideRetry,
   type ErrorClass,
   type ErrorCode,
   errorCodesByClass,
   limits,
-  type RetryDecision,
 } from '@thrice/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import {
+  breakerScopeOf,
+  decideRetry,
+  type RetryDecision,
+} from '../../../packages/core/src/cells/decide-retry.ts';
 import { anError } from '../../support/builders.ts';
 
 const everyCode = Object.values(errorCodesByClass).flat() as readonly ErrorCode[];

@@ -8,9 +8,9 @@ import {
   errorCodesByClass,
   ThriceError,
   toThriceError,
-  warningCodes,
 } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
+import { warningCodes } from '../../../packages/core/src/warnings.ts';
 
 const everyCode = Object.entries(errorCodesByClass).flatMap(([errorClass, codes]) =>
   codes.map((code): [ErrorCode, ErrorClass] => [code, errorClass as ErrorClass]),

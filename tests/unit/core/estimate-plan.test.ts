@@ -1,5 +1,6 @@
-import { type Benchmark, type CellFacts, type EstimatedPlan, estimatePlan } from '@thrice/core';
+import { type Benchmark, type EstimatedPlan, estimatePlan } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
+import type { CellFacts } from '../../../packages/core/src/estimate/estimate-config.ts';
 import { aBenchmark, aCombination, aConfig, aLane, aRole } from '../../support/builders.ts';
 
 const price = { input: 1_000_000, output: 2_000_000 };

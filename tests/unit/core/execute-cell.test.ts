@@ -1,6 +1,5 @@
 import {
   type Attempt,
-  type Call,
   type CellKey,
   classOfCode,
   type ErrorCode,
@@ -11,6 +10,7 @@ import {
 } from '@thrice/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { Call } from '../../../packages/core/src/domain/call.ts';
 import {
   aBenchmark,
   aCellKey,

@@ -1,6 +1,6 @@
-import { extractBbhAnswer } from '@thrice/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { extractBbhAnswer } from '../../../packages/core/src/scorers/bbh.ts';
 import {
   type BbhRecording,
   readBbhCounts,

@@ -1,6 +1,6 @@
-import { extractNumber } from '@thrice/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { extractNumber } from '../../../packages/core/src/scorers/numeric/extract-number.ts';
 
 const read = (text: string) => extractNumber({ text, isCutOff: false });
 

@@ -3,14 +3,14 @@ import {
   finalizeGroup,
   type GroupHeader,
   groupKey,
-  readRowFile,
   renderSummary,
-  runKey,
-  scorerVersions,
   summarySchema,
   toSolverRegistry,
 } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
+import { runKey } from '../../../packages/core/src/groups/edition.ts';
+import { readRowFile } from '../../../packages/core/src/groups/finalize-group.ts';
+import { scorerVersions } from '../../../packages/core/src/scorers/registry.ts';
 import { twoStepSolver } from '../../fixtures/toy/two-step-solver.ts';
 import {
   aBenchmark,

@@ -3,20 +3,20 @@ import {
   type CellKey,
   type CellRecord,
   type CellResult,
-  type Finalization,
   finalizeStretch,
   groupKey,
   limits,
-  readRowFile,
   rescoreGroup,
   resolveBenchmark,
-  runKey,
   stretchLeaseMs,
   summarySchema,
   verifyGroup,
 } from '@thrice/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { runKey } from '../../../packages/core/src/groups/edition.ts';
+import { readRowFile } from '../../../packages/core/src/groups/finalize-group.ts';
+import type { Finalization } from '../../../packages/core/src/groups/finalize-stretch.ts';
 import {
   aCall,
   aCellKey,

@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
-import { fingerprintOf, type StepRequest } from '@thrice/core';
+import type { StepRequest } from '@thrice/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { fingerprintOf } from '../../../packages/core/src/cells/fingerprint.ts';
 import { aLane, aModelRequest } from '../../support/builders.ts';
 import { createTestDigest, sha256 } from '../../support/fake-source-reader.ts';
 

@@ -1,14 +1,10 @@
-import {
-  type FinishReason,
-  gradeAnswer,
-  limits,
-  type PatternMatcher,
-  type RecordedAnswer,
-  type ScorerSpec,
-  scorerVersions,
-} from '@thrice/core';
+import { type FinishReason, limits, type PatternMatcher } from '@thrice/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { RecordedAnswer } from '../../../packages/core/src/domain/cell.ts';
+import type { ScorerSpec } from '../../../packages/core/src/domain/scorer.ts';
+import { gradeAnswer } from '../../../packages/core/src/scorers/grade-answer.ts';
+import { scorerVersions } from '../../../packages/core/src/scorers/registry.ts';
 import { aQuestion, aRecordedAnswer } from '../../support/builders.ts';
 import { inProcessPatterns } from '../../support/in-process-patterns.ts';
 

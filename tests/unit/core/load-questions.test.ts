@@ -1,5 +1,6 @@
-import { loadQuestions, openQuestions, ThriceError } from '@thrice/core';
+import { openQuestions, ThriceError } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
+import { loadQuestions } from '../../../packages/core/src/spec/questions/load-questions.ts';
 import { collect } from '../../support/collect.ts';
 import { FakeSourceReader } from '../../support/fake-source-reader.ts';
 

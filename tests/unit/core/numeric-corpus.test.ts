@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
-import { gradeAnswer } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
+import { gradeAnswer } from '../../../packages/core/src/scorers/grade-answer.ts';
 import { aQuestion, aRecordedAnswer } from '../../support/builders.ts';
 import { inProcessPatterns } from '../../support/in-process-patterns.ts';
 

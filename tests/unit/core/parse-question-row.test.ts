@@ -1,6 +1,6 @@
-import { parseQuestionRow } from '@thrice/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { parseQuestionRow } from '../../../packages/core/src/spec/questions/parse-question-row.ts';
 
 describe('parseQuestionRow', () => {
   it('reads a row with only an id and a question', () => {

@@ -5,10 +5,10 @@ import {
   groupKey,
   limits,
   loadGroup,
-  readQuestion,
 } from '@thrice/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { readQuestion } from '../../../packages/core/src/cells/read-question.ts';
 import {
   aBenchmark,
   aConfig,

@@ -1,6 +1,8 @@
-import { highestCost, type Price, priceUsage, type Usage } from '@thrice/core';
+import { priceUsage, type Usage } from '@thrice/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { Price } from '../../../packages/core/src/domain/price.ts';
+import { highestCost } from '../../../packages/core/src/pricing/price-usage.ts';
 import { aUsage } from '../../support/builders.ts';
 
 const price = { input: 2, output: 8 };

@@ -1,12 +1,7 @@
-import {
-  type CellTask,
-  type ErrorCode,
-  limits,
-  type Resends,
-  type TaskSettlement,
-} from '@thrice/core';
+import { type CellTask, type ErrorCode, limits, type TaskSettlement } from '@thrice/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { Resends } from '../../../packages/core/src/domain/resends.ts';
 import {
   aCellKey,
   aCellTask,

@@ -1,6 +1,6 @@
-import { quantile } from '@thrice/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { quantile } from '../../../packages/core/src/statistics/quantile.ts';
 
 const samples = fc.array(fc.integer({ min: -1000, max: 1000 }), { minLength: 1, maxLength: 12 });
 

@@ -1,5 +1,6 @@
-import { loadQuestions, parseQuestionRow } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
+import { loadQuestions } from '../../../packages/core/src/spec/questions/load-questions.ts';
+import { parseQuestionRow } from '../../../packages/core/src/spec/questions/parse-question-row.ts';
 import { collect } from '../../support/collect.ts';
 import { FakeSourceReader, sha256 } from '../../support/fake-source-reader.ts';
 

@@ -1,5 +1,6 @@
-import { type BlobStore, finalizeGroup, readQuestion } from '@thrice/core';
+import { type BlobStore, finalizeGroup } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
+import { readQuestion } from '../../../packages/core/src/cells/read-question.ts';
 import { aQuestion } from '../../support/builders.ts';
 import { FakeBlobStore } from '../../support/fake-blob-store.ts';
 import { FakeEngine } from '../../support/fake-engine.ts';

@@ -1,6 +1,7 @@
-import { type Call, limits, readRows } from '@thrice/core';
+import { limits, readRows } from '@thrice/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { Call } from '../../../packages/core/src/domain/call.ts';
 import {
   aBenchmark,
   aCall,

@@ -1,6 +1,7 @@
-import { checkTemplate, type Question, renderPrompt } from '@thrice/core';
+import { type Question, renderPrompt } from '@thrice/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { checkTemplate } from '../../../packages/core/src/spec/render-prompt.ts';
 import { aConfig, aQuestion } from '../../support/builders.ts';
 
 describe('renderPrompt', () => {

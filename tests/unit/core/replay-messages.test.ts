@@ -5,10 +5,10 @@ import {
   type DlqReport,
   dropMessages,
   type GroupHeader,
-  type Outcome,
   replayMessages,
 } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
+import type { Outcome } from '../../../packages/core/src/domain/cell.ts';
 import {
   aCellKey,
   aCellResult,

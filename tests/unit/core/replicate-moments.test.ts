@@ -1,7 +1,7 @@
-import type { ReplicateSummary } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
 import { replicateMoments } from '../../../packages/core/src/results/replicate-moments.ts';
 import { ReplicateTally } from '../../../packages/core/src/results/replicate-tally.ts';
+import type { ReplicateSummary } from '../../../packages/core/src/results/summary.ts';
 import { aCall, aCellRow } from '../../support/builders.ts';
 
 describe('mean and variance over replicates', () => {

@@ -11,16 +11,15 @@ import {
   readGradings,
   rerunCells,
   rescoreGroup,
-  runKey,
-  type ScorerSpec,
   type SpecScorers,
   type Summary,
-  scorerRegistry,
-  scorerVersions,
   verifyGroup,
   withCurrentGrading,
 } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
+import type { ScorerSpec } from '../../../packages/core/src/domain/scorer.ts';
+import { runKey } from '../../../packages/core/src/groups/edition.ts';
+import { scorerRegistry, scorerVersions } from '../../../packages/core/src/scorers/registry.ts';
 import {
   aBenchmark,
   aCellResult,

@@ -1,12 +1,12 @@
 import {
   type BenchmarkSpec,
-  defaultName,
   parseSpec,
   resolveBenchmark,
   ThriceError,
   withSimulator,
 } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
+import { defaultName } from '../../../packages/core/src/spec/resolve-benchmark.ts';
 import { aCombination } from '../../support/builders.ts';
 
 describe('a resolved benchmark', () => {

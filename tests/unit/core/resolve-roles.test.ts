@@ -1,12 +1,12 @@
 import {
   type BenchmarkSpec,
   blockersOf,
-  modelsOf,
   parseSpec,
   resolveBenchmark,
   ThriceError,
 } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
+import { modelsOf } from '../../../packages/core/src/domain/config-models.ts';
 import { anOpenBreaker } from '../../support/builders.ts';
 
 const models = ['anthropic/claude-opus-4-6', 'openai/gpt-5.2', 'gemini/gemini-3-pro-preview'];

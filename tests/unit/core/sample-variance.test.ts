@@ -1,6 +1,7 @@
-import { mean, sampleVariance } from '@thrice/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { mean } from '../../../packages/core/src/statistics/mean.ts';
+import { sampleVariance } from '../../../packages/core/src/statistics/sample-variance.ts';
 import { nistSets } from '../../support/nist-sets.ts';
 
 const samples = fc.array(fc.integer({ min: -1000, max: 1000 }), { minLength: 1, maxLength: 12 });

@@ -2,14 +2,14 @@ import { readFileSync } from 'node:fs';
 import {
   createBenchmarkSpecSchema,
   createScorerRegistry,
-  gradeAnswer,
   groupHeaderSchema,
   type Scorer,
-  scorerRegistry,
 } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { describeExpectedTarget } from '../../../packages/core/src/scorers/describe-expected-target.ts';
+import { gradeAnswer } from '../../../packages/core/src/scorers/grade-answer.ts';
+import { scorerRegistry } from '../../../packages/core/src/scorers/registry.ts';
 import { parseSpec } from '../../../packages/core/src/spec/parse-spec.ts';
 import { resolveBenchmark } from '../../../packages/core/src/spec/resolve-benchmark.ts';
 import { aGroupHeader, aQuestion, aRecordedAnswer } from '../../support/builders.ts';

@@ -1,6 +1,7 @@
-import { createSelector, type Question, type Select } from '@thrice/core';
+import type { Question, Select } from '@thrice/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { createSelector } from '../../../packages/core/src/spec/questions/select-questions.ts';
 import { aQuestion } from '../../support/builders.ts';
 
 const kinds = ['a', 'b', 'a', 'a', 'b', 'c', 'a', 'b'];

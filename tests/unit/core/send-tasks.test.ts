@@ -1,22 +1,24 @@
 import {
   type CellTask,
-  type ChooseTasks,
   type Config,
-  chooseAll,
-  chooseFailed,
-  chooseMissing,
   type GroupHeader,
   limits,
   type Question,
-  readQuestion,
   type Select,
+} from '@thrice/core';
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { readQuestion } from '../../../packages/core/src/cells/read-question.ts';
+import {
+  type ChooseTasks,
+  chooseAll,
+  chooseFailed,
+  chooseMissing,
   type SentPage,
   sendTasks,
   type WalkPosition,
   walkPositionSchema,
-} from '@thrice/core';
-import * as fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+} from '../../../packages/core/src/groups/send-tasks.ts';
 import {
   aCellKey,
   aCellResult,

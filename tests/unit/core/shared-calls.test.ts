@@ -1,5 +1,4 @@
 import {
-  type Call,
   executeCell,
   Heartbeat,
   limits,
@@ -11,6 +10,7 @@ import {
   toSolverRegistry,
 } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
+import type { Call } from '../../../packages/core/src/domain/call.ts';
 import {
   aBenchmark,
   aCellKey,

@@ -1,12 +1,6 @@
-import {
-  executeCell,
-  limits,
-  type Solver,
-  type StepRequest,
-  solverRegistry,
-  toSolverRegistry,
-} from '@thrice/core';
+import { executeCell, limits, type Solver, type StepRequest, toSolverRegistry } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
+import { solverRegistry } from '../../../packages/core/src/solvers/registry.ts';
 import { twoStepSolver } from '../../fixtures/toy/two-step-solver.ts';
 import { aSolverInput } from '../../support/a-solver-input.ts';
 import {

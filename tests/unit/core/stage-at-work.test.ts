@@ -12,7 +12,6 @@ import {
   reconcileGroups,
   rerunCells,
   resolveBenchmark,
-  runKey,
   type StretchOptions,
   type Tally,
   ThriceError,
@@ -20,6 +19,7 @@ import {
 } from '@thrice/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { runKey } from '../../../packages/core/src/groups/edition.ts';
 import { aModelResponse, anError, anOutput } from '../../support/builders.ts';
 import { FakeStage } from '../../support/fake-stage.ts';
 import { type StepFault, Steps } from '../../support/steps.ts';

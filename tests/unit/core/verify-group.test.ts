@@ -7,12 +7,12 @@ import {
   groupKey,
   limits,
   type PatternMatcher,
-  runKey,
   type Summary,
-  scorerRegistry,
   verifyGroup,
 } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
+import { runKey } from '../../../packages/core/src/groups/edition.ts';
+import { scorerRegistry } from '../../../packages/core/src/scorers/registry.ts';
 import {
   aBenchmark,
   aCall,

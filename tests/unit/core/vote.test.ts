@@ -1,5 +1,6 @@
-import { type Config, NO_OUTPUT } from '@thrice/core';
+import type { Config } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
+import { NO_OUTPUT } from '../../../packages/core/src/domain/call.ts';
 import { aCombination, aConfig, aQuestion, aRole } from '../../support/builders.ts';
 import { performSteps } from '../../support/perform-steps.ts';
 

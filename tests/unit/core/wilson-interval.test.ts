@@ -1,6 +1,6 @@
-import { wilsonInterval } from '@thrice/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { wilsonInterval } from '../../../packages/core/src/statistics/wilson-interval.ts';
 
 const counts = fc
   .integer({ min: 1, max: 500 })

@@ -2,15 +2,15 @@ import {
   type Benchmark,
   type Clock,
   type ModelResponse,
-  planGroup,
   priceUsage,
   type Random,
-  toNanoUsd,
-  UNKNOWN_USAGE,
 } from '@thrice/core';
 import { type Ending, LocalEngine, workGroup } from '@thrice/local';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { toNanoUsd } from '../../../packages/core/src/domain/budget.ts';
+import { UNKNOWN_USAGE } from '../../../packages/core/src/domain/call.ts';
+import { planGroup } from '../../../packages/core/src/groups/plan-group.ts';
 import { toJsonl } from '../../support/additions.ts';
 import {
   aBenchmark,

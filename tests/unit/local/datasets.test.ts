@@ -2,7 +2,6 @@ import { fileURLToPath } from 'node:url';
 import {
   type Config,
   checkQuestions,
-  gradeAnswer,
   openQuestions,
   parseSpec,
   type Question,
@@ -11,6 +10,7 @@ import {
 } from '@thrice/core';
 import { createNodeDigest, fileSourceReader } from '@thrice/local';
 import { describe, expect, it } from 'vitest';
+import { gradeAnswer } from '../../../packages/core/src/scorers/grade-answer.ts';
 import { aRecordedAnswer } from '../../support/builders.ts';
 import { collect } from '../../support/collect.ts';
 import { inProcessPatterns } from '../../support/in-process-patterns.ts';

@@ -1,8 +1,9 @@
 import { rename, rm, writeFile } from 'node:fs/promises';
 import { DatabaseSync } from 'node:sqlite';
 import { ThriceError } from '@thrice/core';
-import { GroupCommit, openDatabase, type WriteObserver } from '@thrice/local';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { GroupCommit, type WriteObserver } from '../../../packages/local/src/store/group-commit.ts';
+import { openDatabase } from '../../../packages/local/src/store/open-database.ts';
 import { settledBy } from '../../support/settled-by.ts';
 import { type TemporaryFolder, temporaryFolder } from '../../support/temporary-folder.ts';
 

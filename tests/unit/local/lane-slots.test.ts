@@ -1,6 +1,7 @@
 import type { CallEnd, Grant, Lane } from '@thrice/core';
-import { LaneShare, SlotGovernor } from '@thrice/local';
 import { describe, expect, it } from 'vitest';
+import { LaneShare } from '../../../packages/local/src/work/lane-share.ts';
+import { SlotGovernor } from '../../../packages/local/src/work/slot-governor.ts';
 import { aLane, aUsage } from '../../support/builders.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { FakeLaneLimits } from '../../support/fake-lane-limits.ts';

@@ -1,6 +1,7 @@
-import { type Benchmark, limits, planGroup, type ThriceError } from '@thrice/core';
+import { type Benchmark, limits, type ThriceError } from '@thrice/core';
 import { type Ending, LocalEngine, type WorkEvent, workGroup } from '@thrice/local';
 import { describe, expect, it } from 'vitest';
+import { planGroup } from '../../../packages/core/src/groups/plan-group.ts';
 import { additions, toJsonl } from '../../support/additions.ts';
 import {
   aBenchmark,

@@ -9,10 +9,10 @@ import {
   finalizeGroup,
   type GroupHeader,
   limits,
-  planGroup,
 } from '@thrice/core';
 import { LocalEngine, ResultsAhead } from '@thrice/local';
 import { describe, expect, it } from 'vitest';
+import { planGroup } from '../../../packages/core/src/groups/plan-group.ts';
 import { additions, toJsonl } from '../../support/additions.ts';
 import {
   aBenchmark,

@@ -1,6 +1,6 @@
-import { SlotGovernor } from '@thrice/local';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { SlotGovernor } from '../../../packages/local/src/work/slot-governor.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { answered, type HeldPermit, refused, takePermit } from '../../support/permits.ts';
 import { settledBy } from '../../support/settled-by.ts';

@@ -8,22 +8,17 @@ import {
   type GroupHeader,
   limits,
   type Solver,
-  solverRegistry,
   storePlan,
   type ThriceError,
   toSolverRegistry,
   toUsd,
 } from '@thrice/core';
-import {
-  type Ending,
-  LocalEngine,
-  SlotGovernor,
-  type SqliteTaskQueue,
-  type WorkEvent,
-  workGroup,
-} from '@thrice/local';
-import { mapHttpError } from '@thrice/models';
+import { type Ending, LocalEngine, type WorkEvent, workGroup } from '@thrice/local';
 import { describe, expect, it } from 'vitest';
+import { solverRegistry } from '../../../packages/core/src/solvers/registry.ts';
+import type { SqliteTaskQueue } from '../../../packages/local/src/store/sqlite-task-queue.ts';
+import { SlotGovernor } from '../../../packages/local/src/work/slot-governor.ts';
+import { mapHttpError } from '../../../packages/models/src/vendors/map-http-error.ts';
 import { mapLimitText } from '../../../packages/models/src/vendors/map-limit-text.ts';
 import { twoStepSolver } from '../../fixtures/toy/two-step-solver.ts';
 import { additions, toJsonl } from '../../support/additions.ts';

@@ -1,6 +1,6 @@
-import { mapHttpError } from '@thrice/models';
 import { describe, expect, it } from 'vitest';
 import { readCompletion } from '../../../packages/models/src/chat/read-completion.ts';
+import { mapHttpError } from '../../../packages/models/src/vendors/map-http-error.ts';
 import { readError } from '../../../packages/models/src/vendors/read-error.ts';
 import { aLane } from '../../support/builders.ts';
 

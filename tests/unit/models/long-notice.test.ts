@@ -1,5 +1,5 @@
-import { mapLimitText } from '@thrice/models';
 import { describe, expect, it } from 'vitest';
+import { mapLimitText } from '../../../packages/models/src/vendors/map-limit-text.ts';
 
 const nowMs = Date.parse('2026-01-02T03:04:05.000Z');
 

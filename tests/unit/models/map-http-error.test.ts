@@ -1,5 +1,5 @@
-import { mapHttpError } from '@thrice/models';
 import { describe, expect, it } from 'vitest';
+import { mapHttpError } from '../../../packages/models/src/vendors/map-http-error.ts';
 
 type Refusal = Parameters<typeof mapHttpError>[0];
 

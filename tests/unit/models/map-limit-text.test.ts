@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { mapLimitText } from '@thrice/models';
 import { describe, expect, it } from 'vitest';
+import { mapLimitText } from '../../../packages/models/src/vendors/map-limit-text.ts';
 import { hasSharedData, sharedDataDir } from '../../support/shared-data.ts';
 
 function readRows<Row>(name: string): Row[] {

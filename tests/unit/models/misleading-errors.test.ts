@@ -1,5 +1,5 @@
-import { mapHttpError } from '@thrice/models';
 import { describe, expect, it } from 'vitest';
+import { mapHttpError } from '../../../packages/models/src/vendors/map-http-error.ts';
 
 const nowMs = Date.parse('2026-01-02T03:04:05.000Z');
 

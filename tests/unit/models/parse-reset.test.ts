@@ -1,6 +1,9 @@
-import { parseDuration, parseRetryAfter } from '@thrice/models';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import {
+  parseDuration,
+  parseRetryAfter,
+} from '../../../packages/models/src/vendors/parse-reset.ts';
 
 const nowMs = Date.parse('2026-01-02T03:04:05.000Z');
 

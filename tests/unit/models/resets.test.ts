@@ -1,7 +1,10 @@
-import { mapHttpError, parseRetryAfter } from '@thrice/models';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseNextReset } from '../../../packages/models/src/vendors/parse-reset.ts';
+import { mapHttpError } from '../../../packages/models/src/vendors/map-http-error.ts';
+import {
+  parseNextReset,
+  parseRetryAfter,
+} from '../../../packages/models/src/vendors/parse-reset.ts';
 import { nextInstantOf, nextMidnight } from '../../../packages/models/src/vendors/wall-clock.ts';
 
 const nowMs = Date.parse('2026-01-02T03:04:05.000Z');

@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { classOfCode, type ErrorCode, type ThriceError } from '@thrice/core';
-import { mapHttpError, mapLimitText } from '@thrice/models';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { readCompletion } from '../../../packages/models/src/chat/read-completion.ts';
+import { mapHttpError } from '../../../packages/models/src/vendors/map-http-error.ts';
+import { mapLimitText } from '../../../packages/models/src/vendors/map-limit-text.ts';
 import { aLane } from '../../support/builders.ts';
 
 const vectorSchema = z.strictObject({

@@ -48,8 +48,6 @@ export const UNKNOWN_USAGE: Usage = {
  * answered the step before.
  */
 export const discardReasonSchema = z.enum([...errorCodeSchema.options, 'duplicate']);
-/** Why a paid call does not answer its step; see {@link discardReasonSchema}. */
-export type DiscardReason = z.infer<typeof discardReasonSchema>;
 
 /** A step of a cell. */
 export const cellStepSchema = z.strictObject({
@@ -159,8 +157,6 @@ const modelCallEntrySchema = z.strictObject({
   /** The response as received; for a stream the assembled chunks. */
   raw: z.unknown(),
 });
-/** A recorded model call. */
-export type ModelCallEntry = z.infer<typeof modelCallEntrySchema>;
 
 /**
  * A journal entry: a paid call with all that the vendor sent for it.
