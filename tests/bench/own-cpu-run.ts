@@ -14,13 +14,13 @@ import {
   systemClock,
   workGroup,
 } from '@thrice/local';
-import { planGroup } from '../../packages/core/src/groups/plan-group.ts';
 import { parseSpec } from '../../packages/core/src/spec/parse-spec.ts';
 import { resolveBenchmark } from '../../packages/core/src/spec/resolve-benchmark.ts';
 import { aUsage } from '../support/builders.ts';
 import { aDraft } from '../support/fake-engine.ts';
 import { inProcessPatterns } from '../support/in-process-patterns.ts';
 import { noBatchClients } from '../support/no-batch-clients.ts';
+import { planGroup } from '../support/plan-group.ts';
 
 // Runs a benchmark in this process over a model that answers at once, without HTTP, and prints the processor time
 // of each stage, microseconds per cell, as JSON.

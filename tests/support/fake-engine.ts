@@ -19,7 +19,6 @@ import {
   type WorkerEvent,
 } from '@thrice/core';
 import type { Worker } from '../../packages/core/src/cells/worker.ts';
-import { planGroup } from '../../packages/core/src/groups/plan-group.ts';
 import { aBenchmark, aGroupHeader, aModelResponse, aQuestion } from './builders.ts';
 import { FakeBatches } from './fake-batches.ts';
 import { FakeBlobStore } from './fake-blob-store.ts';
@@ -31,6 +30,7 @@ import { createTestDigest, FakeSourceReader } from './fake-source-reader.ts';
 import { FakeTaskQueue } from './fake-task-queue.ts';
 import { inProcessPatterns } from './in-process-patterns.ts';
 import { PassingClock } from './passing-clock.ts';
+import { planGroup } from './plan-group.ts';
 
 /** In-memory stores, models and clock, and a worker without randomness. */
 export class FakeEngine {

@@ -6,12 +6,12 @@ import {
   readStoredQuestions,
 } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
-import { planGroup } from '../../../packages/core/src/groups/plan-group.ts';
 import { aQuestion } from '../../support/builders.ts';
 import { collect } from '../../support/collect.ts';
 import { crashingStores } from '../../support/crashing-stores.ts';
 import { aDraft, FakeEngine } from '../../support/fake-engine.ts';
 import { createTestDigest, FakeSourceReader } from '../../support/fake-source-reader.ts';
+import { planGroup } from '../../support/plan-group.ts';
 
 /** More questions than a page has, so that there is a moment to stop between two pages. */
 const questions = Array.from({ length: limits.pageSize + 1 }, (_, index) =>

@@ -14,8 +14,6 @@ import {
 } from '@thrice/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { runKey } from '../../../packages/core/src/groups/edition.ts';
-import { readRowFile } from '../../../packages/core/src/groups/finalize-group.ts';
 import type { Finalization } from '../../../packages/core/src/groups/finalize-stretch.ts';
 import {
   aCall,
@@ -25,8 +23,8 @@ import {
   anError,
   aTally,
 } from '../../support/builders.ts';
-import { collect } from '../../support/collect.ts';
 import { FakeStage } from '../../support/fake-stage.ts';
+import { readRowFile, runKey } from '../../support/published-rows.ts';
 import { Steps } from '../../support/steps.ts';
 import { stretchOptions } from '../../support/stretch-options.ts';
 
@@ -333,7 +331,7 @@ describe('a group whose cells are completed while its results are written', () =
 
     await finalize(stage);
 
-    const rows = await collect(readRowFile(stage.blobs, runKey('demo', 'demo-r1', cellsFile)));
+    const rows = await readRowFile(stage.blobs, runKey('demo', 'demo-r1', cellsFile));
     expect(rows.map((row) => row.finishedAt)).toEqual([finishedAt]);
     expect(await stage.activeGroup()).toEqual([]);
   });
@@ -693,7 +691,7 @@ function onPass(stage: FakeStage, act: () => Promise<void>): void {
 }
 
 async function outcomes(stage: FakeStage): Promise<readonly string[]> {
-  const rows = await collect(readRowFile(stage.blobs, runKey('demo', 'demo-r1', cellsFile)));
+  const rows = await readRowFile(stage.blobs, runKey('demo', 'demo-r1', cellsFile));
   return rows.map(({ outcome }) => outcome);
 }
 

@@ -18,7 +18,6 @@ import {
 } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
 import type { ScorerSpec } from '../../../packages/core/src/domain/scorer.ts';
-import { runKey } from '../../../packages/core/src/groups/edition.ts';
 import { scorerRegistry, scorerVersions } from '../../../packages/core/src/scorers/registry.ts';
 import {
   aBenchmark,
@@ -33,6 +32,7 @@ import { type Crash, crashingStores } from '../../support/crashing-stores.ts';
 import { FakeEngine } from '../../support/fake-engine.ts';
 import type { FakeAnswer } from '../../support/fake-model-client.ts';
 import { inProcessPatterns } from '../../support/in-process-patterns.ts';
+import { runKey } from '../../support/published-rows.ts';
 
 const questions = ['q1', 'q2', 'broken'].map((id) => aQuestion({ id }));
 

@@ -19,9 +19,9 @@ import {
 } from '@thrice/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { runKey } from '../../../packages/core/src/groups/edition.ts';
 import { aModelResponse, anError, anOutput } from '../../support/builders.ts';
 import { FakeStage } from '../../support/fake-stage.ts';
+import { runKey } from '../../support/published-rows.ts';
 import { type StepFault, Steps } from '../../support/steps.ts';
 import { stretchOptions } from '../../support/stretch-options.ts';
 

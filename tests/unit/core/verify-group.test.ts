@@ -11,7 +11,6 @@ import {
   verifyGroup,
 } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
-import { runKey } from '../../../packages/core/src/groups/edition.ts';
 import { scorerRegistry } from '../../../packages/core/src/scorers/registry.ts';
 import {
   aBenchmark,
@@ -25,6 +24,7 @@ import {
 } from '../../support/builders.ts';
 import { FakeBudgets } from '../../support/fake-budgets.ts';
 import { FakeEngine } from '../../support/fake-engine.ts';
+import { runKey } from '../../support/published-rows.ts';
 
 const questions = ['right', 'wrong', 'broken', 'empty'].map((id) =>
   aQuestion({ id, tags: { kind: id === 'right' ? 'a' : 'b' } }),

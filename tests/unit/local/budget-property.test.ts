@@ -10,7 +10,6 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { toNanoUsd } from '../../../packages/core/src/domain/budget.ts';
 import { UNKNOWN_USAGE } from '../../../packages/core/src/domain/call.ts';
-import { planGroup } from '../../../packages/core/src/groups/plan-group.ts';
 import { toJsonl } from '../../support/additions.ts';
 import {
   aBenchmark,
@@ -25,6 +24,7 @@ import { FakeModelClient } from '../../support/fake-model-client.ts';
 import { seededDraw } from '../../support/kill-tracker.ts';
 import { aPlanIn, aWorkOrder } from '../../support/local-work.ts';
 import { type Death, MortalEngine } from '../../support/mortal-engine.ts';
+import { planGroup } from '../../support/plan-group.ts';
 import { settledBy } from '../../support/settled-by.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 

@@ -1,7 +1,6 @@
 import { type Benchmark, limits, type ThriceError } from '@thrice/core';
 import { type Ending, LocalEngine, type WorkEvent, workGroup } from '@thrice/local';
 import { describe, expect, it } from 'vitest';
-import { planGroup } from '../../../packages/core/src/groups/plan-group.ts';
 import { additions, toJsonl } from '../../support/additions.ts';
 import {
   aBenchmark,
@@ -14,6 +13,7 @@ import {
 import { FakeClock } from '../../support/fake-clock.ts';
 import { type FakeAnswer, FakeModelClient } from '../../support/fake-model-client.ts';
 import { aPlanIn, aWorkOrder } from '../../support/local-work.ts';
+import { planGroup } from '../../support/plan-group.ts';
 import { settledBy } from '../../support/settled-by.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 

@@ -12,7 +12,6 @@ import {
 } from '@thrice/core';
 import { LocalEngine, ResultsAhead } from '@thrice/local';
 import { describe, expect, it } from 'vitest';
-import { planGroup } from '../../../packages/core/src/groups/plan-group.ts';
 import { additions, toJsonl } from '../../support/additions.ts';
 import {
   aBenchmark,
@@ -24,6 +23,7 @@ import {
 import { FakeClock } from '../../support/fake-clock.ts';
 import { inProcessPatterns } from '../../support/in-process-patterns.ts';
 import { aPlanIn } from '../../support/local-work.ts';
+import { planGroup } from '../../support/plan-group.ts';
 import { settledBy } from '../../support/settled-by.ts';
 import { type TemporaryFolder, temporaryFolder } from '../../support/temporary-folder.ts';
 

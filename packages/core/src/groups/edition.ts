@@ -58,12 +58,7 @@ export interface FinalizeStores extends RowStores {
   readonly onRow?: ((row: CellRow) => void) | undefined;
 }
 
-/** Returns the key of a run's artifact; `docs/formats.md` describes the layout. */
-export function runKey(group: string, run: string, name: string): string {
-  return `runs/${group}/${run}/${name}`;
-}
-
-/** Returns the key of a group's artifact. */
+/** Returns the key of a group's artifact; `docs/formats.md` describes the layout. */
 export function groupKey(group: string, name: string): string {
   return `runs/${group}/${name}`;
 }

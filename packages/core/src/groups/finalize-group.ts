@@ -1,5 +1,4 @@
 import { type BudgetAccount, isBudgetReached } from '../domain/budget.ts';
-import { type CellRow, cellRowSchema } from '../domain/cell.ts';
 import type { Grading } from '../domain/grading.ts';
 import type { GroupHeader, GroupState } from '../domain/group.ts';
 import { countDone, countPlanned, type Tally } from '../domain/tally.ts';
@@ -179,27 +178,6 @@ export function possibleExitCodes(
     ? ['paused', 'paused-at-budget', 'interrupted']
     : ['interrupted'];
   return [finishedAs(hasFailures), ...early].map((end) => manifestExitCodes[end]);
-}
-
-/** Reads the rows of a published cells file. */
-export async function* readRowFile(blobs: BlobStore, key: string): AsyncGenerator<CellRow, void> {
-  let lineNumber = 0;
-  for await (const line of blobs.readLines(key)) {
-    lineNumber += 1;
-    yield parseRow(line, `${key}:${lineNumber}`);
-  }
-}
-
-function parseRow(line: string, where: string): CellRow {
-  try {
-    return cellRowSchema.parse(JSON.parse(line));
-  } catch (error) {
-    throw new ThriceError({
-      code: 'invalid-file',
-      message: `${where}: expected a row of a cells file, received something else`,
-      cause: error,
-    });
-  }
 }
 
 /** The facts about a config's files that a manifest lists. */

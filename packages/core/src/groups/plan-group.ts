@@ -62,34 +62,6 @@ export interface GroupPlan {
   readonly random: Random;
 }
 
-/**
- * Plans a group: stores its questions and header, and sends one task per cell.
- *
- * Writes in an order that survives a crash: questions, header, tasks, then the mark that every task was
- * sent. {@link enqueueGroup} completes a group that a crash left unfinished.
- *
- * @param onCreated - Called with the stored header; from then on the group can be resumed.
- */
-export async function planGroup(
-  plan: GroupPlan & {
-    readonly onCreated?: (header: GroupHeader) => void;
-    readonly signal?: AbortSignal;
-  },
-  stores: {
-    readonly ledger: Ledger;
-    readonly pool: CallPool;
-    readonly blobs: BlobStore;
-    readonly queueOf: (group: string) => TaskQueue;
-  },
-): Promise<GroupHeader> {
-  const { ledger, pool, blobs } = stores;
-  const header = await storePlan(plan, { ledger, blobs });
-  plan.onCreated?.(header);
-  const queue = stores.queueOf(header.group);
-  await enqueueGroup(header, plan.benchmark, { ledger, pool, blobs, queue }, plan.signal);
-  return header;
-}
-
 /** The stores that a group is created in. */
 export interface CreationStores extends Omit<PlanStores, 'queue'> {
   /** The list of the reconciler. Absent on one machine, where a command repairs what an earlier one left. */
