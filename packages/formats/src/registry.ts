@@ -2,7 +2,7 @@ import { ThriceError } from '@thrice/core';
 import { echoFormat } from './echo/echo-format.ts';
 import type { ResultFormat } from './result-format.ts';
 
-/** The formats that results are imported from and exported to. To add one: write its file, and list it here and in `docs/formats.md`. */
+/** The formats that results are imported from and exported to. To add one: write its file, and list it here and in `docs/formats/commands.md`. */
 export const resultFormats: ReadonlyMap<string, ResultFormat> = new Map(
   [echoFormat].map((format) => [format.name, format]),
 );

@@ -58,7 +58,7 @@ export interface FinalizeStores extends RowStores {
   readonly onRow?: ((row: CellRow) => void) | undefined;
 }
 
-/** Returns the key of a group's artifact; `docs/formats.md` describes the layout. */
+/** Returns the key of a group's artifact; `docs/formats/files.md` describes the layout. */
 export function groupKey(group: string, name: string): string {
   return `runs/${group}/${name}`;
 }
