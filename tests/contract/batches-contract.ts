@@ -196,7 +196,7 @@ export function describeBatchesContract(name: string, open: () => Promise<Batche
         ...closed,
         state: 'announced',
         owner,
-        announcedAtMs: 5,
+        submittedAtMs: 5,
       });
 
       const done = [

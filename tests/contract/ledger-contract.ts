@@ -799,7 +799,7 @@ function describeSubmissions(openLedger: OpenLedger): void {
 
     it('is read by step, of its own cell only', async () => {
       await using store = await openLedger(new FakeClock());
-      const other = anAcceptedSubmission({ step: 'judge-1', responseId: 'resp_2' });
+      const other = anAcceptedSubmission({ step: 'judge-1', vendorId: 'resp_2' });
       await store.ledger.replaceSubmission(key, undefined, announced);
       await store.ledger.replaceSubmission(key, undefined, other);
 
@@ -814,7 +814,7 @@ function describeSubmissions(openLedger: OpenLedger): void {
 
     it('is replaced by what has become of it, and by that of the next attempt', async () => {
       await using store = await openLedger(new FakeClock());
-      const { endpoint: _, responseId: __, ...facts } = accepted;
+      const { endpoint: _, vendorId: __, ...facts } = accepted;
       const ended: Submission = { ...facts, state: 'ended', reason: 'model-unavailable' };
       const next = anAnnouncedSubmission({ callId: 'worker-2 0 1' });
 

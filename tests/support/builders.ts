@@ -243,7 +243,7 @@ export function anAcceptedSubmission(parts: Partial<AcceptedSubmission> = {}): A
     submittedAtMs: 0,
     waitMs: 0,
     endpoint: 'http://127.0.0.1:1800/v1',
-    responseId: 'resp_1',
+    vendorId: 'resp_1',
     ...parts,
   };
 }
@@ -252,7 +252,7 @@ export function anAcceptedSubmission(parts: Partial<AcceptedSubmission> = {}): A
 export function anAnnouncedSubmission(
   parts: { readonly step?: string; readonly callId?: string } = {},
 ): Submission {
-  const { endpoint: _, responseId: __, ...facts } = anAcceptedSubmission(parts);
+  const { endpoint: _, vendorId: __, ...facts } = anAcceptedSubmission(parts);
   return { ...facts, state: 'announced' };
 }
 

@@ -5,7 +5,7 @@ import type {
   BatchState,
   Lane,
   LostBatch,
-  VendorBatch,
+  PendingResponse,
 } from '@thrice/core';
 import { aModelResponse } from './builders.ts';
 
@@ -44,7 +44,7 @@ export class FakeBatchClient implements BatchClient {
     return this.#state();
   }
 
-  async *results(_lane: Lane, { vendorId }: VendorBatch): AsyncGenerator<BatchResult> {
+  async *results(_lane: Lane, { vendorId }: PendingResponse): AsyncGenerator<BatchResult> {
     this.asked.push('results');
     const batch = this.accepted.find((_, index) => nameOf(index + 1).vendorId === vendorId);
     for (const customId of batch?.customIds ?? []) yield this.#result(customId);
@@ -56,7 +56,7 @@ export class FakeBatchClient implements BatchClient {
     return this.#state();
   }
 
-  async find(_lane: Lane, { batchId }: LostBatch): Promise<VendorBatch | undefined> {
+  async find(_lane: Lane, { batchId }: LostBatch): Promise<PendingResponse | undefined> {
     this.asked.push('find');
     const index = this.accepted.findIndex((batch) => batch.batchId === batchId);
     return index === -1 ? undefined : nameOf(index + 1);
@@ -76,6 +76,6 @@ export class FakeBatchClient implements BatchClient {
   }
 }
 
-function nameOf(no: number): VendorBatch {
+function nameOf(no: number): PendingResponse {
   return { endpoint: 'http://127.0.0.1:1800/v1', vendorId: `batch_${no}` };
 }

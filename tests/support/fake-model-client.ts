@@ -1,10 +1,10 @@
 import {
   type BackgroundClient,
   type BackgroundReply,
-  type BackgroundResponse,
   type ModelClient,
   type ModelRequest,
   type ModelResponse,
+  type PendingResponse,
   ThriceError,
   toThriceError,
 } from '@thrice/core';
@@ -51,26 +51,23 @@ export class FakeBackgroundClient implements BackgroundClient {
   readonly polled: string[] = [];
   readonly cancelled: string[] = [];
   onSubmit: () => FakeReply | Promise<FakeReply> = () => 'pending';
-  onPoll: (responseId: string) => FakeReply | Promise<FakeReply> = () => aModelResponse();
+  onPoll: (vendorId: string) => FakeReply | Promise<FakeReply> = () => aModelResponse();
   onCancel: () => FakeReply = () => aCancelledResponse();
 
   async submit(request: ModelRequest, callId: string): Promise<BackgroundReply> {
     this.callIds.push(callId);
-    const responseId = `resp_${this.callIds.length}`;
-    return toReply(await this.onSubmit(), request, responseId);
+    const vendorId = `resp_${this.callIds.length}`;
+    return toReply(await this.onSubmit(), request, vendorId);
   }
 
-  async poll(request: ModelRequest, { responseId }: BackgroundResponse): Promise<BackgroundReply> {
-    this.polled.push(responseId);
-    return toReply(await this.onPoll(responseId), request, responseId);
+  async poll(request: ModelRequest, { vendorId }: PendingResponse): Promise<BackgroundReply> {
+    this.polled.push(vendorId);
+    return toReply(await this.onPoll(vendorId), request, vendorId);
   }
 
-  async cancel(
-    request: ModelRequest,
-    { responseId }: BackgroundResponse,
-  ): Promise<BackgroundReply> {
-    this.cancelled.push(responseId);
-    return toReply(this.onCancel(), request, responseId);
+  async cancel(request: ModelRequest, { vendorId }: PendingResponse): Promise<BackgroundReply> {
+    this.cancelled.push(vendorId);
+    return toReply(this.onCancel(), request, vendorId);
   }
 }
 
@@ -84,10 +81,10 @@ export function aCancelledResponse(): ModelResponse {
   });
 }
 
-function toReply(reply: FakeReply, { lane }: ModelRequest, responseId: string): BackgroundReply {
+function toReply(reply: FakeReply, { lane }: ModelRequest, vendorId: string): BackgroundReply {
   if (reply instanceof Error) throw reply;
   if (reply !== 'pending') return { kind: 'ended', response: reply };
-  return { kind: 'pending', endpoint: lane.endpoints[0] ?? '', responseId, rateLimits: {} };
+  return { kind: 'pending', endpoint: lane.endpoints[0] ?? '', vendorId, rateLimits: {} };
 }
 
 /** Returns the answers one after another, then repeats the last one. */

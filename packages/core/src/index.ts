@@ -221,6 +221,7 @@ export {
 export { mayHaveBatches } from './domain/may-have-batches.ts';
 export type { ImagePart, Message, MessageContent, ToolCall } from './domain/message.ts';
 export { type Notification, notificationSchema } from './domain/notification.ts';
+export type { PendingResponse } from './domain/pending-response.ts';
 export { type Question, type QuestionMessage, questionIdSchema } from './domain/question.ts';
 export { type ResendNote, resendNoteSchema } from './domain/resends.ts';
 export {
@@ -326,7 +327,6 @@ export type {
   BatchState,
   BatchSubmission,
   LostBatch,
-  VendorBatch,
 } from './ports/batch-client.ts';
 export type { Batches } from './ports/batches.ts';
 export type { BlobRemover, BlobStore } from './ports/blob-store.ts';
@@ -367,7 +367,6 @@ export type { Claim, Completion, GroupRecord, Ledger } from './ports/ledger.ts';
 export type {
   BackgroundClient,
   BackgroundReply,
-  BackgroundResponse,
   ClientFor,
   ModelClient,
   ModelRequest,

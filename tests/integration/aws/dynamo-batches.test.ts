@@ -110,7 +110,7 @@ describe('DynamoBatches', () => {
       ...closed,
       state: 'announced',
       owner: 'late',
-      announcedAtMs: 1,
+      submittedAtMs: 1,
     });
 
     expect(isAnnounced).toBe(false);

@@ -250,7 +250,7 @@ describe('thrice push', () => {
     await other.batches.enter(group, aBatchedCall(), { requestCount: 1, bytes: 1_000_000 });
     const [closed] = await other.batches.list(group);
     if (closed === undefined) throw new Error('expected a batch');
-    const sent = { state: 'announced', owner: 'worker-1', announcedAtMs: 0 } as const;
+    const sent = { state: 'announced', owner: 'worker-1', submittedAtMs: 0 } as const;
     await other.batches.replace(closed, { ...closed, ...sent });
 
     await expect(push(stage, home)).rejects.toMatchObject({

@@ -41,8 +41,8 @@ async function startWith(body: unknown, status = 200): Promise<HttpServer> {
   return await startHttpServer((response) => sendJson(response, body, { status }));
 }
 
-async function poll(server: HttpServer, responseId = 'resp_1'): Promise<BackgroundReply> {
-  const response = { endpoint: server.url, responseId };
+async function poll(server: HttpServer, vendorId = 'resp_1'): Promise<BackgroundReply> {
+  const response = { endpoint: server.url, vendorId };
   return await over(server, (client, request) => client.poll(request, response, never));
 }
 
@@ -63,7 +63,7 @@ describe('a response in the background', () => {
     expect(reply).toEqual({
       kind: 'pending',
       endpoint: server.url,
-      responseId: 'resp_1',
+      vendorId: 'resp_1',
       rateLimits: {},
     });
     expect(server.requests[0]).toMatchObject({
@@ -81,7 +81,7 @@ describe('a response in the background', () => {
     await using server = await startWith(aResponse([aMessageItem('42')], { id: 'resp_1' }));
 
     const reply = await over(server, async (client, request) => {
-      const response = { endpoint: server.url, responseId: 'resp_1' };
+      const response = { endpoint: server.url, vendorId: 'resp_1' };
       await client.cancel(request, response, never);
       return await client.poll(request, response, never);
     });
@@ -111,7 +111,7 @@ describe('a response in the background', () => {
   it('is asked for at the endpoint that accepted it', async () => {
     await using first = await startWith(aQueuedResponse());
     await using second = await startWith(aQueuedResponse());
-    const response = { endpoint: second.url, responseId: 'resp_1' };
+    const response = { endpoint: second.url, vendorId: 'resp_1' };
 
     await over(
       first,

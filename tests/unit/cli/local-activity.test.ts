@@ -151,7 +151,7 @@ describe('the activity of a group on this machine', () => {
         ...batch,
         state: 'accepted',
         owner: 'worker-1',
-        announcedAtMs: clock.now() + index,
+        submittedAtMs: clock.now() + index,
         endpoint: 'http://127.0.0.1:1/v1',
         vendorId: `batch_${index}`,
       });

@@ -54,7 +54,7 @@ async function openAccepted() {
     ...closed,
     state: 'accepted' as const,
     owner,
-    announcedAtMs: clock.now(),
+    submittedAtMs: clock.now(),
     endpoint: 'http://127.0.0.1:1/v1',
     vendorId: 'batch_1',
   };

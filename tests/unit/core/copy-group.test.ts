@@ -563,7 +563,7 @@ describe('a copied cell', () => {
 
   it('keeps the response that its own worker was waiting for', async () => {
     const { from, to } = await besideCell({ state: 'released', attempts: 1 }, { attempts: 0 });
-    const submission = anAcceptedSubmission({ callId: 'w 0 1', responseId: 'resp_2' });
+    const submission = anAcceptedSubmission({ callId: 'w 0 1', vendorId: 'resp_2' });
     await from.ledger.replaceSubmission(key, undefined, anAcceptedSubmission());
     await to.ledger.replaceSubmission(key, undefined, submission);
 

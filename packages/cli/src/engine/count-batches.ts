@@ -8,6 +8,6 @@ export function countBatches(batches: readonly Batch[], clock: Clock): LaneBatch
   return {
     batches: accepted.length,
     calls: accepted.reduce((sum, { callCount }) => sum + callCount, 0),
-    since: clock.toIso(Math.min(...accepted.map(({ announcedAtMs }) => announcedAtMs))),
+    since: clock.toIso(Math.min(...accepted.map(({ submittedAtMs }) => submittedAtMs))),
   };
 }

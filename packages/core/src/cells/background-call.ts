@@ -1,5 +1,6 @@
 import { NO_OUTPUT, UNKNOWN_USAGE } from '../domain/call.ts';
 import type { CellKey } from '../domain/cell.ts';
+import type { PendingResponse } from '../domain/pending-response.ts';
 import type { AcceptedSubmission, Submission } from '../domain/submission.ts';
 import { type ErrorCode, ThriceError, toThriceError } from '../errors.ts';
 import { limits } from '../limits.ts';
@@ -9,7 +10,6 @@ import type { Ledger } from '../ports/ledger.ts';
 import type {
   BackgroundClient,
   BackgroundReply,
-  BackgroundResponse,
   ModelRequest,
   ModelResponse,
 } from '../ports/model-client.ts';
@@ -95,8 +95,8 @@ export class BackgroundCall {
       return failed(reply);
     }
     if (reply.kind === 'ended') return { ...reply, submission };
-    const { endpoint, responseId } = reply;
-    const accepted: Submission = { ...submission, state: 'accepted', endpoint, responseId };
+    const { endpoint, vendorId } = reply;
+    const accepted: Submission = { ...submission, state: 'accepted', endpoint, vendorId };
     if (await this.#replace(submission, accepted)) return this.#pending(accepted, reply);
     // Another worker has the cell and will ask for a response of its own.
     await this.#cancel(reply).catch(() => undefined);
@@ -131,13 +131,13 @@ export class BackgroundCall {
     if (isEnded && reply.response.fault === undefined) return { ...reply, submission };
     const fault = new ThriceError({
       code: 'model-timeout',
-      message: `response ${submission.responseId} did not end within ${timeoutMs / 1000} s and was cancelled`,
+      message: `response ${submission.vendorId} did not end within ${timeoutMs / 1000} s and was cancelled`,
     });
     const response = isEnded ? { ...reply.response, fault } : withoutAnswer(submission, fault);
     return { kind: 'ended', response, submission };
   }
 
-  async #cancel(response: BackgroundResponse): Promise<BackgroundReply> {
+  async #cancel(response: PendingResponse): Promise<BackgroundReply> {
     const { client, request, signal } = this.#init;
     return await client.cancel(request, response, signal);
   }
@@ -179,10 +179,7 @@ function orFault(reply: BackgroundReply): BackgroundReply {
 }
 
 /** A response that was accepted, and so may be billed, but of which nothing was received. */
-function withoutAnswer(
-  { endpoint, responseId }: BackgroundResponse,
-  fault: ThriceError,
-): ModelResponse {
+function withoutAnswer({ endpoint, vendorId }: PendingResponse, fault: ThriceError): ModelResponse {
   return {
     endpoint,
     servedModel: null,
@@ -193,7 +190,7 @@ function withoutAnswer(
     latencyMs: 0,
     ttftMs: null,
     rateLimits: {},
-    raw: { id: responseId },
+    raw: { id: vendorId },
     fault,
   };
 }

@@ -4,6 +4,7 @@ import { cellStepSchema, journalPlaceSchema, passedOverSchema } from './call.ts'
 import { questionRangeSchema } from './cell-task.ts';
 import { errorCodeSchema } from './error-code.ts';
 import { messageSchema } from './message.ts';
+import { acceptanceFacts, announcementFacts } from './pending-response.ts';
 
 const facts = {
   schemaVersion: z.literal(1),
@@ -22,8 +23,7 @@ const facts = {
 const announcement = {
   /** The worker that looks after it, until it is gone. */
   owner: z.string(),
-  /** When it was about to be sent, ms since 1970. */
-  announcedAtMs: z.number(),
+  ...announcementFacts,
 };
 
 /**
@@ -43,9 +43,7 @@ export const batchSchema = z.discriminatedUnion('state', [
     state: z.literal('accepted'),
     ...facts,
     ...announcement,
-    endpoint: z.string(),
-    /** The vendor's name of it. */
-    vendorId: z.string(),
+    ...acceptanceFacts,
   }),
 ]);
 /** Calls of a group to one model that are sent together; see {@link batchSchema}. */

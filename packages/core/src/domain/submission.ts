@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { errorCodeSchema } from './error-code.ts';
+import { acceptanceFacts, announcementFacts } from './pending-response.ts';
 
 const facts = {
   schemaVersion: z.literal(1),
@@ -7,16 +8,9 @@ const facts = {
   step: z.string(),
   /** Identifies the request among all requests for the step; the vendor is told. The call has the same id. */
   callId: z.string(),
-  /** When it was about to be sent, ms since 1970. The lane's timeout counts from here. */
-  submittedAtMs: z.number(),
+  ...announcementFacts,
   /** Time spent waiting for a slot before that, ms. */
   waitMs: z.number(),
-};
-
-const acceptance = {
-  endpoint: z.string(),
-  /** The vendor's name of the response. */
-  responseId: z.string(),
 };
 
 /**
@@ -31,7 +25,7 @@ const acceptance = {
  */
 export const submissionSchema = z.discriminatedUnion('state', [
   z.strictObject({ state: z.literal('announced'), ...facts }),
-  z.strictObject({ state: z.literal('accepted'), ...facts, ...acceptance }),
+  z.strictObject({ state: z.literal('accepted'), ...facts, ...acceptanceFacts }),
   z.strictObject({ state: z.literal('ended'), ...facts, reason: errorCodeSchema }),
 ]);
 /** A response that a model prepares in the background; see {@link submissionSchema}. */

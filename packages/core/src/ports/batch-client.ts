@@ -1,4 +1,5 @@
 import type { Lane } from '../domain/benchmark.ts';
+import type { PendingResponse } from '../domain/pending-response.ts';
 import type { ThriceError } from '../errors.ts';
 import type { ModelRequest, ModelResponse } from './model-client.ts';
 
@@ -24,13 +25,6 @@ export interface BatchLimits {
   readonly bytes: number;
   /** Whether all requests of a batch have to be to one model. */
   readonly hasOneModel: boolean;
-}
-
-/** A batch that a vendor has. */
-export interface VendorBatch {
-  readonly endpoint: string;
-  /** The vendor's name of it. */
-  readonly vendorId: string;
 }
 
 /** A batch that was submitted, as far as its caller knows. */
@@ -85,18 +79,18 @@ export type BatchResult = { readonly customId: string } & (
 export interface BatchClient {
   readonly limits: BatchLimits;
   /** Hands over a batch. */
-  submit(submission: BatchSubmission, signal: AbortSignal): Promise<VendorBatch>;
+  submit(submission: BatchSubmission, signal: AbortSignal): Promise<PendingResponse>;
   /** Asks once how far a batch is. */
-  poll(lane: Lane, batch: VendorBatch, signal: AbortSignal): Promise<BatchState>;
+  poll(lane: Lane, batch: PendingResponse, signal: AbortSignal): Promise<BatchState>;
   /**
    * Reads the results of a batch that has ended, in no particular order.
    *
    * @throws {ThriceError} `invalid-request` for a batch that has not ended; `connection-failed` where the connection
    *   breaks: a new iteration starts from the beginning.
    */
-  results(lane: Lane, batch: VendorBatch, signal: AbortSignal): AsyncIterable<BatchResult>;
+  results(lane: Lane, batch: PendingResponse, signal: AbortSignal): AsyncIterable<BatchResult>;
   /** Asks the vendor to stop; what it has worked on until then has results. One that has ended stays as it is. */
-  cancel(lane: Lane, batch: VendorBatch, signal: AbortSignal): Promise<BatchState>;
+  cancel(lane: Lane, batch: PendingResponse, signal: AbortSignal): Promise<BatchState>;
   /**
    * Finds a batch whose submission had no response that is known. A vendor that keeps no name of it tells by its
    * results, so only once it has ended.
@@ -107,7 +101,7 @@ export interface BatchClient {
     lane: Lane,
     batch: LostBatch,
     signal: AbortSignal,
-  ): Promise<VendorBatch | 'unclear' | undefined>;
+  ): Promise<PendingResponse | 'unclear' | undefined>;
 }
 
 /** Chooses the batch client that speaks a lane's wire protocol. */

@@ -2,6 +2,7 @@ import type { Lane, ModelParameters } from '../domain/benchmark.ts';
 import type { FinishReason, ModelOutput, Usage } from '../domain/call.ts';
 import type { CellKey } from '../domain/cell.ts';
 import type { Message, ToolDefinition } from '../domain/message.ts';
+import type { PendingResponse } from '../domain/pending-response.ts';
 import type { ThriceError } from '../errors.ts';
 import type { RateLimitHeaders } from './governor.ts';
 
@@ -62,16 +63,9 @@ export interface ModelClient {
   readonly background?: BackgroundClient | undefined;
 }
 
-/** A response that a vendor prepares in the background. */
-export interface BackgroundResponse {
-  readonly endpoint: string;
-  /** The vendor's name of it. */
-  readonly responseId: string;
-}
-
 /** What a vendor says about a response in the background. */
 export type BackgroundReply =
-  | ({ readonly kind: 'pending'; readonly rateLimits: RateLimitHeaders } & BackgroundResponse)
+  | ({ readonly kind: 'pending'; readonly rateLimits: RateLimitHeaders } & PendingResponse)
   /** As `send` would have returned it; its latency is that of the last request. */
   | { readonly kind: 'ended'; readonly response: ModelResponse };
 
@@ -96,13 +90,13 @@ export interface BackgroundClient {
    */
   poll(
     request: ModelRequest,
-    response: BackgroundResponse,
+    response: PendingResponse,
     signal: AbortSignal,
   ): Promise<BackgroundReply>;
   /** Asks the vendor to stop; one that has ended in the meantime stays as it is. Fails as `poll` does. */
   cancel(
     request: ModelRequest,
-    response: BackgroundResponse,
+    response: PendingResponse,
     signal: AbortSignal,
   ): Promise<BackgroundReply>;
 }

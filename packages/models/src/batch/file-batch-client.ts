@@ -7,9 +7,9 @@ import {
   type BatchSubmission,
   type Lane,
   type LostBatch,
+  type PendingResponse,
   ThriceError,
   toThriceError,
-  type VendorBatch,
 } from '@thrice/core';
 import { fieldOf, isRecord } from '../call/json-value.ts';
 import type { ModelClientInit } from '../call/lane-model-client.ts';
@@ -57,7 +57,7 @@ export class FileBatchClient implements BatchClient {
     this.#requests = new LaneRequests(protocol, init);
   }
 
-  async submit(submission: BatchSubmission, signal: AbortSignal): Promise<VendorBatch> {
+  async submit(submission: BatchSubmission, signal: AbortSignal): Promise<PendingResponse> {
     const { lane, batchId, requests } = submission;
     const url = `/v1${this.#protocol.path}`;
     const lines = gatherLines(requests, this.limits, ({ customId, request }) => {
@@ -81,16 +81,20 @@ export class FileBatchClient implements BatchClient {
     return { endpoint, vendorId: readName(raw) };
   }
 
-  async poll(lane: Lane, batch: VendorBatch, signal: AbortSignal): Promise<BatchState> {
+  async poll(lane: Lane, batch: PendingResponse, signal: AbortSignal): Promise<BatchState> {
     return this.#readState(await this.#retrieve(lane, batch, signal));
   }
 
-  async cancel(lane: Lane, batch: VendorBatch, signal: AbortSignal): Promise<BatchState> {
+  async cancel(lane: Lane, batch: PendingResponse, signal: AbortSignal): Promise<BatchState> {
     const path = pathOf(batch);
     return this.#readState(await this.#requests.cancel({ lane, batch, signal, path }));
   }
 
-  async *results(lane: Lane, batch: VendorBatch, signal: AbortSignal): AsyncGenerator<BatchResult> {
+  async *results(
+    lane: Lane,
+    batch: PendingResponse,
+    signal: AbortSignal,
+  ): AsyncGenerator<BatchResult> {
     const { endpoint } = batch;
     const raw = await this.#retrieve(lane, batch, signal);
     if (!isEnded(raw)) throw notEnded();
@@ -107,7 +111,7 @@ export class FileBatchClient implements BatchClient {
     lane: Lane,
     { batchId }: LostBatch,
     signal: AbortSignal,
-  ): Promise<VendorBatch | undefined> {
+  ): Promise<PendingResponse | undefined> {
     for await (const { endpoint, raw } of this.#requests.listBatches({ lane, signal, ...LIST })) {
       if (fieldOf(fieldOf(raw, 'metadata'), BATCH_ID_KEY) === batchId)
         return { endpoint, vendorId: readName(raw) };
@@ -135,7 +139,7 @@ export class FileBatchClient implements BatchClient {
     });
   }
 
-  async #retrieve(lane: Lane, batch: VendorBatch, signal: AbortSignal): Promise<unknown> {
+  async #retrieve(lane: Lane, batch: PendingResponse, signal: AbortSignal): Promise<unknown> {
     const path = pathOf(batch);
     return await this.#requests.fetchAbout({ lane, batch, signal, path, method: 'get' });
   }
@@ -161,7 +165,7 @@ async function* orGone(
   }
 }
 
-function pathOf({ vendorId }: VendorBatch): string {
+function pathOf({ vendorId }: PendingResponse): string {
   return `/batches/${encodeURIComponent(vendorId)}`;
 }
 

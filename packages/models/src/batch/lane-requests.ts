@@ -2,9 +2,9 @@ import {
   type BatchResult,
   type Lane,
   limits,
+  type PendingResponse,
   ThriceError,
   toThriceError,
-  type VendorBatch,
 } from '@thrice/core';
 import { APIError } from 'openai/core/error';
 import { fieldOf } from '../call/json-value.ts';
@@ -50,7 +50,7 @@ export interface LaneRequest {
 /** A request about one batch, which only the endpoint that has it can answer. */
 export interface AboutBatch {
   readonly lane: Lane;
-  readonly batch: VendorBatch;
+  readonly batch: PendingResponse;
   readonly signal: AbortSignal;
   readonly path: string;
   readonly method: 'get' | 'post';

@@ -6,8 +6,8 @@ import {
   type BatchSubmission,
   type Lane,
   type LostBatch,
+  type PendingResponse,
   toThriceError,
-  type VendorBatch,
 } from '@thrice/core';
 import { fieldOf } from '../call/json-value.ts';
 import type { ModelClientInit } from '../call/lane-model-client.ts';
@@ -54,7 +54,7 @@ export class MessageBatchClient implements BatchClient {
     this.#requests = new LaneRequests(protocol, init);
   }
 
-  async submit({ lane, requests }: BatchSubmission, signal: AbortSignal): Promise<VendorBatch> {
+  async submit({ lane, requests }: BatchSubmission, signal: AbortSignal): Promise<PendingResponse> {
     const describe: Parameters<typeof gatherLines>[2] = ({ customId, request }) => ({
       custom_id: customId,
       params: this.#protocol.describeRequest({ ...request, isStreamed: false }),
@@ -77,7 +77,7 @@ export class MessageBatchClient implements BatchClient {
     lane: Lane,
     lost: LostBatch,
     signal: AbortSignal,
-  ): Promise<VendorBatch | 'unclear' | undefined> {
+  ): Promise<PendingResponse | 'unclear' | undefined> {
     let isUnclear = false;
     for await (const { endpoint, raw } of this.#requests.listBatches({ lane, signal, ...LIST })) {
       if (Date.parse(String(fieldOf(raw, 'created_at'))) < lost.sentAtMs - CLOCK_SKEW_MS) break;
@@ -98,18 +98,22 @@ export class MessageBatchClient implements BatchClient {
     return false;
   }
 
-  async poll(lane: Lane, batch: VendorBatch, signal: AbortSignal): Promise<BatchState> {
+  async poll(lane: Lane, batch: PendingResponse, signal: AbortSignal): Promise<BatchState> {
     const path = pathOf(batch);
     return readState(await this.#requests.fetchAbout({ lane, batch, signal, path, method: 'get' }));
   }
 
-  async cancel(lane: Lane, batch: VendorBatch, signal: AbortSignal): Promise<BatchState> {
+  async cancel(lane: Lane, batch: PendingResponse, signal: AbortSignal): Promise<BatchState> {
     const path = pathOf(batch);
     return readState(await this.#requests.cancel({ lane, batch, signal, path }));
   }
 
   /** The key goes to the lane's endpoint, not to the URL that the batch names. */
-  async *results(lane: Lane, batch: VendorBatch, signal: AbortSignal): AsyncGenerator<BatchResult> {
+  async *results(
+    lane: Lane,
+    batch: PendingResponse,
+    signal: AbortSignal,
+  ): AsyncGenerator<BatchResult> {
     const { endpoint } = batch;
     const about = { lane, batch, signal, path: pathOf(batch), method: 'get' } as const;
     const raw = await this.#requests.fetchAbout(about);
@@ -120,7 +124,7 @@ export class MessageBatchClient implements BatchClient {
   }
 }
 
-function pathOf({ vendorId }: VendorBatch): string {
+function pathOf({ vendorId }: PendingResponse): string {
   return `${PATH}/${encodeURIComponent(vendorId)}`;
 }
 

@@ -1,10 +1,10 @@
 import {
   type BackgroundClient,
   type BackgroundReply,
-  type BackgroundResponse,
   limits,
   type ModelRequest,
   type ModelResponse,
+  type PendingResponse,
   toThriceError,
 } from '@thrice/core';
 import type { EndpointRequest } from './endpoint-request.ts';
@@ -18,23 +18,23 @@ type Send = (request: EndpointRequest) => Promise<ModelResponse>;
 export function createBackgroundClient(protocol: BackgroundProtocol, send: Send): BackgroundClient {
   const sendInTime = async (request: Omit<EndpointRequest, 'timeoutMs'>) =>
     await send({ ...request, timeoutMs: limits.backgroundRequestMs });
-  const toReply = (response: ModelResponse, responseId: string | undefined): BackgroundReply => {
-    if (responseId === undefined || !protocol.isPending(response.raw)) {
+  const toReply = (response: ModelResponse, vendorId: string | undefined): BackgroundReply => {
+    if (vendorId === undefined || !protocol.isPending(response.raw)) {
       return { kind: 'ended', response };
     }
     const { endpoint, rateLimits } = response;
-    return { kind: 'pending', endpoint, responseId, rateLimits };
+    return { kind: 'pending', endpoint, vendorId, rateLimits };
   };
   const ask = async (
     request: ModelRequest,
-    { endpoint, responseId }: BackgroundResponse,
+    { endpoint, vendorId }: PendingResponse,
     rest: Pick<EndpointRequest, 'signal' | 'exchange'>,
   ) => {
     const response = await sendInTime({ request, endpoint, ...rest }).catch((error: unknown) => {
-      throw mapNotFound(toThriceError(error), responseId);
+      throw mapNotFound(toThriceError(error), vendorId);
     });
     // The name is the one that was asked for, whatever the body says.
-    return toReply(response, responseId);
+    return toReply(response, vendorId);
   };
   return {
     submit: async (request, callId, signal) => {
@@ -47,14 +47,14 @@ export function createBackgroundClient(protocol: BackgroundProtocol, send: Send)
       return toReply(response, protocol.readName(response.raw));
     },
     poll: async (request, response, signal) => {
-      const path = protocol.retrievePath(response.responseId);
+      const path = protocol.retrievePath(response.vendorId);
       return await ask(request, response, {
         signal,
         exchange: async ({ open }, init) => await open(path).get(init),
       });
     },
     cancel: async (request, response, signal) => {
-      const path = protocol.cancelPath(response.responseId);
+      const path = protocol.cancelPath(response.vendorId);
       return await ask(request, response, {
         signal,
         exchange: async ({ open }, init) => await open(path).post({ ...init, body: '' }),

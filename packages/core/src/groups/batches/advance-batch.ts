@@ -27,7 +27,7 @@ export async function advanceBatch(
         ...batch,
         state: 'announced',
         owner,
-        announcedAtMs: clock.now(),
+        submittedAtMs: clock.now(),
       };
       if (!(await batches.replace(batch, announced))) return undefined;
       return await submitBatch(announced, worker, signal);

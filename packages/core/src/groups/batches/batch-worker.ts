@@ -61,8 +61,8 @@ export async function postpone(
 }
 
 /** A tenth of the time that the batch has taken so far, so that polling adds no more than that. */
-export function pollDelayMs({ announcedAtMs }: SentBatch, { clock }: BatchWorker): number {
-  const ageMs = clock.now() - announcedAtMs;
+export function pollDelayMs({ submittedAtMs }: SentBatch, { clock }: BatchWorker): number {
+  const ageMs = clock.now() - submittedAtMs;
   return Math.min(limits.batchPollCapMs, Math.max(limits.pollBaseMs, ageMs / 10));
 }
 

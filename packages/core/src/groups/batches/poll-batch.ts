@@ -26,7 +26,7 @@ export async function pollBatch(
   if (state instanceof ThriceError) {
     const isForgotten =
       state.code === 'unknown-response' &&
-      worker.clock.now() - batch.announcedAtMs >= limits.responseVisibleMs;
+      worker.clock.now() - batch.submittedAtMs >= limits.responseVisibleMs;
     if (!isForgotten) return await postpone(batch, state, worker);
     // It was accepted, and may have been worked on.
     await endAll(batch, { problem: 'unanswered', costUsd: null }, worker);

@@ -55,14 +55,14 @@ async function recordPage(
 }
 
 async function recordResult(
-  { announcedAtMs }: AcceptedBatch,
+  { submittedAtMs }: AcceptedBatch,
   call: WaitingCall,
   result: BatchResult,
   worker: BatchWorker,
 ): Promise<NoAnswer | undefined> {
   switch (result.kind) {
     case 'answered':
-      return await commitBatched(call, result.response, announcedAtMs, worker);
+      return await commitBatched(call, result.response, submittedAtMs, worker);
     case 'refused':
       await settleBudget(call, 0, worker);
       return result.error;

@@ -79,14 +79,14 @@ export async function findSubmitted(
   if (found instanceof ThriceError) return await postpone(batch, found, worker);
   if (found === 'unclear') return pollDelayMs(batch, worker);
   if (found !== undefined) return await accept(batch, found, worker);
-  const ageMs = worker.clock.now() - batch.announcedAtMs;
+  const ageMs = worker.clock.now() - batch.submittedAtMs;
   if (ageMs < limits.batchSearchMs) return limits.pollBaseMs;
   await endAll(batch, { problem: unknownBatch(batch), costUsd: null }, worker);
   return undefined;
 }
 
 async function describeLost(
-  { batchId, group, announcedAtMs: sentAtMs }: SentBatch,
+  { batchId, group, submittedAtMs: sentAtMs }: SentBatch,
   { batches }: BatchWorker,
 ): Promise<LostBatch> {
   const customIds = new Set<string>();
