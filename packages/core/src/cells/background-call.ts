@@ -1,164 +1,200 @@
 import { NO_OUTPUT, UNKNOWN_USAGE } from '../domain/call.ts';
-import type { CellKey } from '../domain/cell.ts';
 import type { PendingResponse } from '../domain/pending-response.ts';
 import type { AcceptedSubmission, Submission } from '../domain/submission.ts';
-import { type ErrorCode, ThriceError, toThriceError } from '../errors.ts';
+import { assertNever, type ErrorCode, ThriceError, toThriceError } from '../errors.ts';
 import { limits } from '../limits.ts';
-import type { Clock } from '../ports/clock.ts';
 import type { RateLimitHeaders } from '../ports/governor.ts';
-import type { Ledger } from '../ports/ledger.ts';
-import type {
-  BackgroundClient,
-  BackgroundReply,
-  ModelRequest,
-  ModelResponse,
-} from '../ports/model-client.ts';
-import { leaseLost } from './cell-errors.ts';
+import type { BackgroundClient, BackgroundReply, ModelResponse } from '../ports/model-client.ts';
+import { type CallOutcome, type FailedCall, toOutcome } from './call-outcome.ts';
+import { leaseLost, noBackgroundMode, unknownSubmission } from './cell-errors.ts';
+import { logAttempt } from './handle-failure.ts';
+import {
+  endPaid,
+  endUnpaid,
+  type PermittedCall,
+  reportResponse,
+  reportStop,
+  reserveCall,
+  toModelRequest,
+} from './model-call.ts';
+import { pollDelayMs, pollPending } from './pending-response.ts';
 
-/** How far one delivery has brought a call. */
-export type BackgroundProgress =
-  /** The vendor has not ended the response; ask again after a while. */
-  | { readonly kind: 'pending'; readonly delayMs: number; readonly rateLimits: RateLimitHeaders }
-  /** What the vendor sent, or that it will send nothing. The call is paid for. */
-  | { readonly kind: 'ended'; readonly response: ModelResponse; readonly submission: Submission }
-  /** No response was submitted, or none could be asked for. */
-  | {
-      readonly kind: 'failed';
-      readonly error: ThriceError;
-      /** The response that was not reached is still expected. */
-      readonly isExpected: boolean;
-    };
-
-/** What a background call needs. */
-export interface BackgroundCallInit {
-  readonly key: CellKey;
-  readonly request: ModelRequest;
+/** A call whose response the vendor prepares in the background. */
+interface BackgroundCall extends PermittedCall {
   readonly client: BackgroundClient;
-  readonly signal: AbortSignal;
-  readonly ledger: Ledger;
-  readonly clock: Clock;
-  /** Writes to the ledger for as long as there is time. */
-  readonly persist: <T>(write: () => Promise<T>) => Promise<T>;
-  /** The last worker died before it could note whether the vendor had accepted this submission. */
-  readonly onUnknown: (submission: Submission) => void;
 }
 
 /**
- * A call whose response the vendor prepares in the background: submitted once, then polled by whoever has the cell.
- *
- * State first: a submission is announced in the ledger before it is sent, and its name is recorded before anybody
- * waits for it. So no two workers submit for one step, and a worker that dies in between is found out.
+ * Submits a call, or asks for the response that was submitted before. While the vendor works on it, the cell waits in
+ * the queue, and whoever has it then polls.
  */
-export class BackgroundCall {
-  readonly #init: BackgroundCallInit;
+export async function callInBackground(permitted: PermittedCall): Promise<CallOutcome> {
+  const { cell, call, lane } = permitted;
+  const { key, worker, journal } = cell;
+  const { background: client } = worker.clientFor(lane);
+  if (client === undefined) throw noBackgroundMode(call.request);
+  const isFirst = journal.isFirst && journal.sentCount === 1;
+  const existing = isFirst ? undefined : (await worker.ledger.readSubmissions(key)).get(call.step);
+  const background = { ...permitted, client };
+  if (existing?.state === 'accepted') return await poll(background, existing);
+  return await submit(background, existing);
+}
 
-  constructor(init: BackgroundCallInit) {
-    this.#init = init;
+/** @param existing - The earlier submission of the step, of which no response is expected. */
+async function submit(
+  background: BackgroundCall,
+  existing: Submission | undefined,
+): Promise<CallOutcome> {
+  const { cell, call, client, permit, startedAtMs } = background;
+  const { worker, journal, lease } = cell;
+  // Told to the vendor: without the name of the worker, which has that of its host.
+  const callId = `${startedAtMs} ${journal.sentCount} ${worker.random().toString(36).slice(2)}`;
+  const unsent = await reserveCall(cell, call, { callId });
+  if (unsent !== undefined) return unsent;
+  // The last worker died before it could note whether the vendor had accepted it.
+  if (existing?.state === 'announced') logAttempt(cell, unknownSubmission(existing), 0);
+  const announced: Submission = {
+    schemaVersion: 1,
+    state: 'announced',
+    step: call.step,
+    callId,
+    submittedAtMs: worker.clock.now(),
+    waitMs: permit.waitMs,
+  };
+  if (!(await replace(background, existing, announced)))
+    return toOutcome(await endUnpaid(background, leaseLost({ isUnsent: true }), callId));
+  const request = toModelRequest(background);
+  const reply = await client.submit(request, callId, lease.signal).catch(toThriceError);
+  if (reply instanceof ThriceError) {
+    await endSubmission(background, announced, reply.code);
+    if (reply.code === 'interrupted') reportStop(background);
+    return toOutcome(await endUnpaid(background, reply, callId));
   }
+  if (reply.kind === 'ended') return await record(background, announced, reply.response);
+  const { endpoint, vendorId, rateLimits } = reply;
+  const accepted: Submission = { ...announced, state: 'accepted', endpoint, vendorId };
+  if (await replace(background, announced, accepted))
+    return await leave(background, accepted, rateLimits);
+  // Another worker has the cell and will ask for a response of its own.
+  await client.cancel(request, reply, lease.signal).catch(() => undefined);
+  return await record(background, accepted, withoutAnswer(reply, leaseLost()));
+}
 
-  /**
-   * Submits the request, or asks for the response that was submitted before.
-   *
-   * @param existing - The step's submission in the ledger.
-   * @param next - The facts of a submission, if one is needed.
-   */
-  async advance(
-    existing: Submission | undefined,
-    next: Pick<Submission, 'callId' | 'waitMs'>,
-  ): Promise<BackgroundProgress> {
-    if (existing?.state === 'accepted') return await this.#poll(existing);
-    if (existing?.state === 'announced') this.#init.onUnknown(existing);
-    const { clock, request } = this.#init;
-    const submission: Submission = {
-      schemaVersion: 1,
-      state: 'announced',
-      step: request.step,
-      submittedAtMs: clock.now(),
-      ...next,
-    };
-    if (!(await this.#replace(existing, submission))) return failed(leaseLost({ isUnsent: true }));
-    return await this.#submit(submission);
-  }
-
-  /** Notes that a submission has led to no answer. */
-  async end(submission: Submission, reason: ErrorCode): Promise<void> {
-    const { schemaVersion, step, callId, submittedAtMs, waitMs } = submission;
-    const facts = { schemaVersion, step, callId, submittedAtMs, waitMs };
-    await this.#replace(submission, { state: 'ended', ...facts, reason });
-  }
-
-  async #submit(submission: Submission): Promise<BackgroundProgress> {
-    const { client, request, signal } = this.#init;
-    const reply = await client.submit(request, submission.callId, signal).catch(toThriceError);
-    if (reply instanceof ThriceError) {
-      await this.end(submission, reply.code);
-      return failed(reply);
+async function poll(
+  background: BackgroundCall,
+  submission: AcceptedSubmission,
+): Promise<CallOutcome> {
+  const { cell, client, lane } = background;
+  const { clock } = cell.worker;
+  const request = toModelRequest(background);
+  const ask = async () => orFault(await client.poll(request, submission, cell.lease.signal));
+  const polled = await pollPending(submission, ask, clock);
+  const isLate = clock.now() - submission.submittedAtMs >= lane.timeoutMs;
+  switch (polled.kind) {
+    case 'ended':
+      return await record(background, submission, polled.response);
+    case 'pending':
+      if (isLate) return await giveUp(background, submission);
+      return await leave(background, submission, polled.rateLimits);
+    case 'forgotten':
+      return await record(background, submission, withoutAnswer(submission, polled.error));
+    case 'unreached': {
+      const { error } = polled;
+      if (error.code === 'unknown-response') return await leave(background, submission, {});
+      if (error.class === 'rejected')
+        return await record(background, submission, withoutAnswer(submission, error));
+      if (error.class === 'transient' && !isLate)
+        return toOutcome(await expectLater(background, submission, error));
+      return toOutcome(await endUnpaid(background, error));
     }
-    if (reply.kind === 'ended') return { ...reply, submission };
-    const { endpoint, vendorId } = reply;
-    const accepted: Submission = { ...submission, state: 'accepted', endpoint, vendorId };
-    if (await this.#replace(submission, accepted)) return this.#pending(accepted, reply);
-    // Another worker has the cell and will ask for a response of its own.
-    await this.#cancel(reply).catch(() => undefined);
-    return { kind: 'ended', response: withoutAnswer(reply, leaseLost()), submission: accepted };
+    default:
+      return assertNever(polled);
   }
+}
 
-  async #poll(submission: AcceptedSubmission): Promise<BackgroundProgress> {
-    const { client, request, signal, clock } = this.#init;
-    const reply = await client.poll(request, submission, signal).then(orFault).catch(toThriceError);
-    const ageMs = clock.now() - submission.submittedAtMs;
-    const isLate = ageMs >= request.lane.timeoutMs;
-    if (!(reply instanceof ThriceError)) {
-      if (reply.kind === 'ended') return { ...reply, submission };
-      return isLate ? await this.#giveUp(submission) : this.#pending(submission, reply);
-    }
-    if (reply.code === 'unknown-response') {
-      if (ageMs < limits.responseVisibleMs) return this.#pending(submission, { rateLimits: {} });
-      return { kind: 'ended', response: withoutAnswer(submission, reply), submission };
-    }
-    if (reply.class === 'rejected') {
-      return { kind: 'ended', response: withoutAnswer(submission, reply), submission };
-    }
-    if (reply.class !== 'transient' || isLate) return failed(reply);
-    return { kind: 'failed', error: after(reply, this.#delayMs(submission)), isExpected: true };
-  }
+/** Stops a response that takes longer than its lane allows. One that ends at the last moment counts. */
+async function giveUp(
+  background: BackgroundCall,
+  submission: AcceptedSubmission,
+): Promise<CallOutcome> {
+  const { cell, client, lane } = background;
+  const request = toModelRequest(background);
+  const ask = async () => orFault(await client.cancel(request, submission, cell.lease.signal));
+  const reply = await pollPending(submission, ask, cell.worker.clock);
+  const response = reply.kind === 'ended' ? reply.response : undefined;
+  if (response !== undefined && response.fault === undefined)
+    return await record(background, submission, response);
+  const fault = new ThriceError({
+    code: 'model-timeout',
+    message: `response ${submission.vendorId} did not end within ${lane.timeoutMs / 1000} s and was cancelled`,
+  });
+  const late = response === undefined ? withoutAnswer(submission, fault) : { ...response, fault };
+  return await record(background, submission, late);
+}
 
-  /** Stops a response that takes longer than its lane allows. One that ends at the last moment counts. */
-  async #giveUp(submission: AcceptedSubmission): Promise<BackgroundProgress> {
-    const { timeoutMs } = this.#init.request.lane;
-    const reply = await this.#cancel(submission).then(orFault).catch(toThriceError);
-    const isEnded = !(reply instanceof ThriceError) && reply.kind === 'ended';
-    if (isEnded && reply.response.fault === undefined) return { ...reply, submission };
-    const fault = new ThriceError({
-      code: 'model-timeout',
-      message: `response ${submission.vendorId} did not end within ${timeoutMs / 1000} s and was cancelled`,
-    });
-    const response = isEnded ? { ...reply.response, fault } : withoutAnswer(submission, fault);
-    return { kind: 'ended', response, submission };
-  }
+/** Leaves a response to the vendor, which works on it. */
+async function leave(
+  background: BackgroundCall,
+  submission: Submission,
+  rateLimits: RateLimitHeaders,
+): Promise<CallOutcome> {
+  const { cell, call, permit, startedMs } = background;
+  cell.worker.laneHealth.noteResponse(call.request.lane, startedMs);
+  reportResponse(background);
+  await permit.settle({ kind: 'answered', usage: UNKNOWN_USAGE, rateLimits });
+  return { kind: 'pending', delayMs: delayMs(background, submission) };
+}
 
-  async #cancel(response: PendingResponse): Promise<BackgroundReply> {
-    const { client, request, signal } = this.#init;
-    return await client.cancel(request, response, signal);
-  }
+/** Ends a poll that failed, of a response that is still expected: its budget stays reserved. */
+async function expectLater(
+  background: BackgroundCall,
+  submission: Submission,
+  { code, message, details, cause }: ThriceError,
+): Promise<FailedCall> {
+  const retryAfterMs = delayMs(background, submission, details.retryAfterMs);
+  const error = new ThriceError({ code, message, details: { ...details, retryAfterMs }, cause });
+  return { ...(await endUnpaid(background, error)), isExpected: true };
+}
 
-  async #replace(existing: Submission | undefined, submission: Submission): Promise<boolean> {
-    const { ledger, key, persist } = this.#init;
-    return await persist(() => ledger.replaceSubmission(key, existing, submission));
-  }
+/** Records a response that has ended, as a call that took since its submission. */
+async function record(
+  background: BackgroundCall,
+  submission: Submission,
+  response: ModelResponse,
+): Promise<CallOutcome> {
+  if (response.fault?.code === 'interrupted') reportStop(background);
+  const { callId, submittedAtMs: startedAtMs, waitMs, state } = submission;
+  const tookMs = Math.max(0, background.cell.worker.clock.now() - startedAtMs);
+  const latencyMs = state === 'accepted' ? tookMs : response.latencyMs;
+  const sent = { callId, startedAtMs, waitMs };
+  const ended = await endPaid(background, { ...response, latencyMs }, sent);
+  if (ended.kind === 'failed') await endSubmission(background, submission, ended.call.error.code);
+  return ended;
+}
 
-  #pending(
-    submission: Submission,
-    { rateLimits }: { readonly rateLimits: RateLimitHeaders },
-  ): BackgroundProgress {
-    return { kind: 'pending', delayMs: this.#delayMs(submission), rateLimits };
-  }
+/** Notes that a submission has led to no answer. */
+async function endSubmission(
+  background: BackgroundCall,
+  submission: Submission,
+  reason: ErrorCode,
+): Promise<void> {
+  const { schemaVersion, step, callId, submittedAtMs, waitMs } = submission;
+  const facts = { schemaVersion, step, callId, submittedAtMs, waitMs };
+  await replace(background, submission, { state: 'ended', ...facts, reason });
+}
 
-  /** A tenth of the time that the response has taken so far, so that polling adds no more than that. */
-  #delayMs({ submittedAtMs }: Submission): number {
-    const ageMs = this.#init.clock.now() - submittedAtMs;
-    return Math.round(Math.min(limits.pollCapMs, Math.max(limits.pollBaseMs, ageMs / 10)));
-  }
+async function replace(
+  { cell: { key, journal, worker } }: BackgroundCall,
+  existing: Submission | undefined,
+  submission: Submission,
+): Promise<boolean> {
+  return await journal.persist(() => worker.ledger.replaceSubmission(key, existing, submission));
+}
+
+/** How long to wait before a response is asked for again, ms. */
+function delayMs({ cell }: BackgroundCall, submission: Submission, retryAfterMs?: number): number {
+  const { clock } = cell.worker;
+  return pollDelayMs(submission, { clock, capMs: limits.pollCapMs, retryAfterMs });
 }
 
 /** What is wrong with a body that may be whole the next time it is asked for, unless it says how the response ended. */
@@ -193,14 +229,4 @@ function withoutAnswer({ endpoint, vendorId }: PendingResponse, fault: ThriceErr
     raw: { id: vendorId },
     fault,
   };
-}
-
-/** Returns the same error with a wait of at least so long. */
-function after({ code, message, details, cause }: ThriceError, delayMs: number): ThriceError {
-  const retryAfterMs = Math.max(details.retryAfterMs ?? 0, delayMs);
-  return new ThriceError({ code, message, details: { ...details, retryAfterMs }, cause });
-}
-
-function failed(error: ThriceError): BackgroundProgress {
-  return { kind: 'failed', error, isExpected: false };
 }

@@ -1,38 +1,21 @@
 import type { BatchedCall } from '../domain/batch.ts';
 import type { Lane } from '../domain/benchmark.ts';
-import { breakersFor, type OpenBreaker } from '../domain/breaker.ts';
-import type { JournalEntry, JournalPlace } from '../domain/call.ts';
+import { breakersFor } from '../domain/breaker.ts';
 import type { CellKey } from '../domain/cell.ts';
-import type { QuestionRange } from '../domain/cell-task.ts';
 import { groupOfRun } from '../domain/group.ts';
-import { type ErrorDetails, ThriceError, toThriceError } from '../errors.ts';
+import { type ErrorDetails, ThriceError } from '../errors.ts';
 import { batchLimits, limits } from '../limits.ts';
 import type { Batches } from '../ports/batches.ts';
-import type { CallOption, PassedOverCall } from './call-options.ts';
+import type { PassedOverCall } from './call-options.ts';
+import { type CallOutcome, toOutcome } from './call-outcome.ts';
+import { type CellAtWork, type IdentifiedCall, placeOf } from './cell-at-work.ts';
 import { openBreakerFor } from './cell-breakers.ts';
 import { noBatches } from './cell-errors.ts';
-import { failed } from './failed-call.ts';
-import type { CallOutcome } from './model-call.ts';
+import { logAttempt } from './handle-failure.ts';
+import { reserveCall } from './model-call.ts';
 import type { Worker } from './worker.ts';
 
 type Refusal = Extract<BatchedCall, { readonly state: 'refused' }>['refusal'];
-
-/** What a call that goes through a batch needs. */
-export interface BatchedCallInit {
-  readonly key: CellKey;
-  readonly question: QuestionRange;
-  readonly option: CallOption;
-  /** That of the request. */
-  readonly lane: Lane;
-  readonly place: JournalPlace;
-  readonly worker: Worker;
-  /** No worker has made a call for the cell before. */
-  readonly isFirst: boolean;
-  /** Reads the journal again, for the entry that answers the step. */
-  readonly findRecorded: () => Promise<JournalEntry | undefined>;
-  /** Nobody knows what became of the last batch that it was in. */
-  readonly onUnknown: (error: ThriceError) => void;
-}
 
 /** The cell waits for whoever records the answer. */
 const WAITING = {
@@ -44,79 +27,80 @@ const WAITING = {
 /**
  * Enters a call in a batch, or finds out what has become of it there.
  *
+ * @param lane - That of the request.
  * @returns Undefined for a call to make live.
  */
 export async function callInBatch(
-  init: BatchedCallInit,
+  cell: CellAtWork,
+  call: IdentifiedCall,
+  lane: Lane,
 ): Promise<CallOutcome | PassedOverCall | undefined> {
-  const { key, option, lane, worker } = init;
-  const { batches } = worker;
+  const { batches } = cell.worker;
   if (batches === undefined) {
     if (lane.batch === undefined) return undefined;
-    throw noBatches(option.request);
+    throw noBatches(call.request);
   }
   // Also where the lane's calls are live by now: what waits in a batch is paid for.
-  const latest = init.isFirst ? undefined : await batches.findCall(key, option.step);
+  const latest = cell.journal.isFirst ? undefined : await batches.findCall(cell.key, call.step);
   if (latest?.state === 'waiting') return WAITING;
   if (latest?.state === 'refused') {
     await batches.removeCalls([latest]);
     const error = toError(latest.refusal);
-    if (error.code !== 'worker-died') return await refuse(error, init);
-    init.onUnknown(error);
+    if (error.code !== 'worker-died') return await refuse(cell, call, error);
+    // Nobody knows what became of the last batch that it was in.
+    logAttempt(cell, error, 0);
   }
   if (lane.batch === undefined) return undefined;
   if (latest?.state === 'unanswered' && lane.batch.otherwise === 'live') return undefined;
-  return await enter(init, batches);
+  return await enter(cell, call, batches);
 }
 
 async function refuse(
+  { worker }: CellAtWork,
+  { request }: IdentifiedCall,
   error: ThriceError,
-  { option, worker }: BatchedCallInit,
 ): Promise<CallOutcome> {
-  await openBreakerFor(error, { target: option.request }, worker);
-  const delayMs = error.details.retryAfterMs ?? limits.pollCapMs;
-  return { kind: 'failed', call: { error, delayMs }, isExpected: false };
+  await openBreakerFor(error, { target: request }, worker);
+  return toOutcome({ error, delayMs: error.details.retryAfterMs ?? limits.pollCapMs });
 }
 
 async function enter(
-  { key, question, option, place, worker, isFirst, findRecorded }: BatchedCallInit,
+  cell: CellAtWork,
+  call: IdentifiedCall,
   batches: Batches,
 ): Promise<CallOutcome | PassedOverCall> {
+  const { key, question, worker } = cell;
+  const { step, request, insteadOf } = call;
   // Whoever records an answer removes the call only then, which may have been after the journal was read.
-  const recorded = isFirst ? undefined : await findRecorded();
+  const recorded = (await cell.journal.read()).get(step);
   if (recorded !== undefined) return { kind: 'recorded', entry: recorded };
-  const { step, request, insteadOf } = option;
-  const { budget, clock, openBreakers } = worker;
-  const [breaker]: readonly OpenBreaker[] = breakersFor(request, openBreakers);
+  const [breaker] = breakersFor(request, worker.openBreakers);
   if (breaker !== undefined) return { passedOver: breaker };
   const callId = nameCall(key, step, worker);
-  const reserving = await budget
-    ?.reserve(key, { step, callId, request, isBatched: true })
-    .catch(toThriceError);
-  if (reserving instanceof ThriceError) {
-    // A store that is away says nothing about the cell.
-    if (reserving.code === 'store-unavailable') throw reserving;
-    return { kind: 'failed', call: failed(reserving), isExpected: false };
+  const unsent = await reserveCall(cell, call, { callId, isBatched: true });
+  if (unsent?.kind === 'budget-short') {
+    // No end of a batch would have the task delivered.
+    if (unsent.isStoreBusy) return { kind: 'pending', delayMs: limits.budgetQueueMs };
+    // Until calls in flight end, those in batches among them, which may take a day.
+    return { ...WAITING, delayMs: limits.pollCapMs };
   }
-  if (reserving?.kind === 'refused') return { kind: 'budget-refused', refusal: reserving };
-  // No end of a batch would have the task delivered.
-  if (reserving?.kind === 'busy') return { kind: 'pending', delayMs: limits.budgetQueueMs };
-  // Until calls in flight end, those in batches among them, which may take a day.
-  if (reserving?.kind === 'short') return { ...WAITING, delayMs: limits.pollCapMs };
-  const enteredAtMs = clock.now();
-  const call = {
-    schemaVersion: 1,
-    callId,
-    cell: key,
-    question,
-    place,
-    insteadOf,
-    request,
-    enteredAtMs,
-  } as const;
-  const entered = await batches.enter(groupOfRun(key.run), call, batchLimits);
+  if (unsent !== undefined) return unsent;
+  const entered = await batches.enter(
+    groupOfRun(key.run),
+    {
+      schemaVersion: 1,
+      callId,
+      cell: key,
+      question,
+      place: placeOf(cell, call),
+      insteadOf,
+      request,
+      enteredAtMs: worker.clock.now(),
+    },
+    batchLimits,
+  );
   // Another worker has entered it meanwhile.
-  if (entered.callId !== callId) await budget?.settle({ cell: key, step, callId }, 0);
+  if (entered.callId !== callId) await worker.budget?.settle({ cell: key, step, callId }, 0);
   return WAITING;
 }
 

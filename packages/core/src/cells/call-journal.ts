@@ -8,18 +8,22 @@ import type { Worker } from './worker.ts';
 export class CallJournal {
   readonly #key: CellKey;
   readonly #worker: Pick<Worker, 'ledger' | 'clock' | 'random' | 'observe' | 'hasTimeToRecord'>;
-  readonly #isFirst: boolean;
+  /** No worker held the cell before, so its journal is empty. */
+  readonly isFirst: boolean;
+  /** The steps performed so far. */
+  performed: Journal = new Map();
+  /** Calls sent in this delivery. */
+  sentCount = 0;
   #hasRecorded = false;
 
   constructor(init: {
     readonly key: CellKey;
     readonly worker: Worker;
-    /** No worker held the cell before, so its journal is empty. */
     readonly isFirst: boolean;
   }) {
     this.#key = init.key;
     this.#worker = init.worker;
-    this.#isFirst = init.isFirst;
+    this.isFirst = init.isFirst;
   }
 
   /** Whether this worker has recorded a call. */
@@ -29,7 +33,7 @@ export class CallJournal {
 
   /** Reads the calls that earlier deliveries recorded. */
   async read(): Promise<Journal> {
-    if (this.#isFirst) return new Map();
+    if (this.isFirst) return new Map();
     const recorded = inRecordedOrder(await this.#worker.ledger.readJournal(this.#key));
     return new Map(
       [...recorded].map(([step, entry]) => [

@@ -1,7 +1,7 @@
 import type { OpenBreaker } from '../domain/breaker.ts';
 import type { ThriceError } from '../errors.ts';
 import type { StepRequest } from '../ports/solver.ts';
-import { breakerKeyOf } from './failed-call.ts';
+import { breakerKeyOf } from './call-outcome.ts';
 import { describeError } from './failed-result.ts';
 import type { LaneDiagnosis } from './lane-health.ts';
 import type { Worker } from './worker.ts';

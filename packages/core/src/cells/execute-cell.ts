@@ -1,15 +1,29 @@
 import type { Benchmark, Config } from '../domain/benchmark.ts';
 import { blockersOf } from '../domain/breaker.ts';
+import type { JournalEntry } from '../domain/call.ts';
 import { type CellKey, hasScore } from '../domain/cell.ts';
 import type { CellTask } from '../domain/cell-task.ts';
+import type { Question } from '../domain/question.ts';
 import { ThriceError, toThriceError } from '../errors.ts';
 import { limits } from '../limits.ts';
-import type { Solver, SolverRegistry } from '../ports/solver.ts';
+import type { Solver, SolverMove, SolverRegistry } from '../ports/solver.ts';
 import type { Delivery } from '../ports/task-queue.ts';
 import { gradeResult, isGradedBy } from '../scorers/grade-result.ts';
 import { solverRegistry } from '../solvers/registry.ts';
-import { CellExecution } from './cell-execution.ts';
+import { countOf } from '../wording.ts';
+import { CallJournal } from './call-journal.ts';
+import { type CallOption, CallOptions, type PassedOverCall } from './call-options.ts';
+import { type CellAtWork, hasTimeAfter, type IdentifiedCall, laneOf } from './cell-at-work.ts';
+import { CellAttempts } from './cell-attempts.ts';
+import { stepRequestedTwice, tooManySteps } from './cell-errors.ts';
+import { completeCell, failCell, releaseCell } from './end-cell.ts';
+import { fingerprintOf, nextSample } from './fingerprint.ts';
+import { abortCell, handleFailure, logAttempt } from './handle-failure.ts';
+import { makeCall } from './make-call.ts';
 import { readQuestion } from './read-question.ts';
+import { SharedCalls } from './shared-calls.ts';
+import { solverInputOf } from './solver-input.ts';
+import { takeSharedCall } from './take-shared-call.ts';
 import type { Settlement, Worker } from './worker.ts';
 
 /**
@@ -39,15 +53,108 @@ export async function executeCell(delivery: Delivery, worker: Worker): Promise<S
   if (claim.kind === 'held') return { kind: 'release', delayMs: limits.heartbeatMs };
 
   using lease = worker.heartbeat.hold(key, delivery);
-  const { cell, isFirst } = claim;
   const { question } = delivery.task;
-  const init = { key, question, config, solver, worker, cell, isFirst, lease };
-  const execution = new CellExecution(init);
+  const cell: CellAtWork = {
+    key,
+    question,
+    config,
+    generation: claim.cell.generation,
+    startedAtMs: worker.clock.now(),
+    lease,
+    journal: new CallJournal({ key, worker, isFirst: claim.isFirst }),
+    attempts: new CellAttempts(claim.cell),
+    sharedCalls: new SharedCalls(key, worker),
+    worker,
+  };
   try {
-    return await execution.run(await readQuestion(worker.blobs, question));
+    return await performSteps(cell, solver, await readQuestion(worker.blobs, question));
   } catch (thrown) {
-    return await execution.abort(toThriceError(thrown));
+    return await abortCell(cell, toThriceError(thrown));
   }
+}
+
+/**
+ * Performs the steps that a claimed cell's solver asks for, from the journal where they are recorded, then completes
+ * the cell.
+ *
+ * The solver decides on the steps. The execution owns the rest: lease, permits, journal, attempts per step and the
+ * number of steps.
+ */
+async function performSteps(
+  cell: CellAtWork,
+  solver: Solver,
+  question: Question,
+): Promise<Settlement> {
+  const { config, journal, worker } = cell;
+  const input = solverInputOf(config, question, worker);
+  journal.performed = await journal.read();
+  for (;;) {
+    const move = await solver.next({ ...input, journal: journal.performed });
+    if (move.kind === 'answer') return await completeCell(cell, question, move);
+    const performed = await performFirstOf(cell, move);
+    if (!('call' in performed)) return performed;
+    journal.performed = new Map(journal.performed).set(performed.step, performed);
+  }
+}
+
+/** Performs the first of a step's calls that can be had. */
+async function performFirstOf(
+  cell: CellAtWork,
+  move: Extract<SolverMove, { readonly kind: 'call' }>,
+): Promise<JournalEntry | Settlement> {
+  const { attempts, worker } = cell;
+  const options = new CallOptions(move, attempts.givenUp);
+  for (const option of options.untried(() => worker.openBreakers)) {
+    const performed = await performStep(cell, option);
+    if (!('passedOver' in performed)) return performed;
+    options.passOver(option, performed.passedOver, attempts.total);
+    attempts.passOver();
+  }
+  const { ending } = options;
+  if (!('breakerKey' in ending)) return await failCell(cell, ending);
+  return await releaseCell(cell, limits.deferredDelayMs, { breakerKey: ending.breakerKey });
+}
+
+/** Attempts one step until it is recorded, or the cell has to go back to the queue or has failed. */
+async function performStep(
+  cell: CellAtWork,
+  option: CallOption,
+): Promise<JournalEntry | Settlement | PassedOverCall> {
+  const { config, journal, attempts, sharedCalls, worker } = cell;
+  const { performed } = journal;
+  if (performed.has(option.step)) throw stepRequestedTwice(config.solver, option.step);
+  if (performed.size >= limits.stepsPerCell) throw tooManySteps(config.solver);
+  const call = identify(cell, option);
+  attempts.startCall(option.step, performed);
+  if (attempts.ofCall(performed) >= worker.benchmark.maxAttempts) return giveUpExhausted(cell);
+  if (journal.sentCount > 0 && !hasTimeAfter(cell, 0, option.request))
+    return await releaseCell(cell, 0);
+  const taken = sharedCalls.mayBeTaken ? await takeSharedCall(cell, call) : undefined;
+  if (taken !== undefined) return taken;
+  for (;;) {
+    const made = await makeCall(cell, call);
+    if (!('error' in made)) return made;
+    const settlement = await handleFailure(cell, made, option.request);
+    if (settlement !== undefined) return settlement;
+  }
+}
+
+function identify(cell: CellAtWork, option: CallOption): IdentifiedCall {
+  const { createDigest } = cell.worker;
+  const fingerprint = fingerprintOf(option.request, laneOf(cell, option.request), createDigest);
+  const sample = nextSample(fingerprint, cell.journal.performed.values());
+  return { ...option, fingerprint, sample };
+}
+
+/** Gives up a call that has no attempts left. Only a worker that died leaves a cell in this state. */
+function giveUpExhausted(cell: CellAtWork): PassedOverCall {
+  const count = cell.attempts.ofCall(cell.journal.performed);
+  const error = new ThriceError({
+    code: 'worker-died',
+    message: `gave up after ${countOf(count, 'attempt')}: the last worker died while it held the cell`,
+  });
+  logAttempt(cell, error, null);
+  return { passedOver: error };
 }
 
 /** Whether a cell without a score has got one from a rescore since its rerun was asked for. */

@@ -1,19 +1,22 @@
 import type { Journal } from '../domain/call.ts';
-import type { CellRecord, GivenUpCall } from '../domain/cell.ts';
-import type { ThriceError } from '../errors.ts';
-import { isAttempt } from './failed-call.ts';
-import type { LaneDiagnosis } from './lane-health.ts';
+import type { Attempt, CellRecord, GivenUpCall } from '../domain/cell.ts';
+import { type FailedCall, isAttempt } from './call-outcome.ts';
 
 /** The failed attempts of a cell in this generation, and how many of them the call in progress has used up. */
-export class AttemptCount {
+export class CellAttempts {
   /** The calls that have failed for good, so that another model is asked. */
   readonly givenUp: GivenUpCall[];
+  /** Those that failed in this delivery, for the log of the cell. */
+  readonly log: Attempt[] = [];
   readonly #generation: number;
   #total: number;
   /** The last of them, as far as they are the lane's if it turns out to be out. */
   #suspects = 0;
   /** Those before the call in progress, where another model was asked first. */
   #beforeCall = 0;
+  /** The step of the call in progress. */
+  #step = 'answer';
+  #hasProgressed = false;
 
   constructor({
     attempts,
@@ -30,13 +33,24 @@ export class AttemptCount {
     return this.#total;
   }
 
+  /** The step of the call in progress. */
+  get step(): string {
+    return this.#step;
+  }
+
+  /** Whether a failure in this delivery has brought something that has a bound of its own: an attempt, or a response that is expected. */
+  get hasProgressed(): boolean {
+    return this.#hasProgressed;
+  }
+
   /** @param journal - The steps before the call in progress. */
   ofCall(journal: Journal): number {
     return this.#total - this.#before(journal);
   }
 
   /** Notes that a call begins. A worker may have crashed after it recorded a step, before it stored the count with the cell. */
-  startCall(journal: Journal): void {
+  startCall(step: string, journal: Journal): void {
+    this.#step = step;
     this.#total = Math.max(this.#total, this.#before(journal));
   }
 
@@ -46,13 +60,14 @@ export class AttemptCount {
     this.#suspects = 0;
   }
 
-  /** Counts a failed call. Returns whether it is an attempt of the cell. */
-  add(error: ThriceError, diagnosis: LaneDiagnosis | undefined): boolean {
+  /** Counts a failed call, if it is an attempt of the cell. */
+  add({ error, diagnosis, isExpected = false }: FailedCall): void {
     if (diagnosis?.outage !== undefined) this.takeBackSuspects();
-    if (!isAttempt(error) || diagnosis?.isAttempt === false) return false;
+    const isCounted = !isExpected && isAttempt(error) && diagnosis?.isAttempt !== false;
+    if (isCounted || isExpected) this.#hasProgressed = true;
+    if (!isCounted) return;
     this.#total += 1;
     this.#suspects = diagnosis?.isSuspect === true ? this.#suspects + 1 : 0;
-    return true;
   }
 
   /** Uncounts attempts that failed because the lane was out, which shows only after some. */

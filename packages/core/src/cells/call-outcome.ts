@@ -1,9 +1,28 @@
 import { modelRefOf } from '../domain/breaker.ts';
+import type { JournalEntry } from '../domain/call.ts';
 import type { ThriceError } from '../errors.ts';
 import type { CallEnd } from '../ports/governor.ts';
 import type { StepRequest } from '../ports/solver.ts';
+import type { BudgetRefusal } from './call-budget.ts';
 import { breakerScopeOf } from './decide-retry.ts';
 import type { LaneDiagnosis } from './lane-health.ts';
+
+/** What became of a call. */
+export type CallOutcome =
+  /** It answers its step. */
+  | { readonly kind: 'recorded'; readonly entry: JournalEntry }
+  | { readonly kind: 'failed'; readonly call: FailedCall }
+  /** The vendor prepares the response: to be asked for after a while. */
+  | {
+      readonly kind: 'pending';
+      readonly delayMs: number;
+      /** It waits for batches: whoever ends them has its task delivered. @default false */
+      readonly isBatched?: true;
+    }
+  /** Not sent, for now: what calls in flight leave of the budget may be enough, or nobody could ask. */
+  | { readonly kind: 'budget-short'; readonly isStoreBusy: boolean }
+  /** Not sent. */
+  | { readonly kind: 'budget-refused'; readonly refusal: BudgetRefusal };
 
 /** A call that gave no usable answer. */
 export interface FailedCall {
@@ -12,6 +31,8 @@ export interface FailedCall {
   readonly delayMs: number;
   /** What it says about the lane's servers; undefined where none was asked, or where one has answered. */
   readonly diagnosis?: LaneDiagnosis;
+  /** A response in the background could not be asked for, and is still expected: no attempt. @default false */
+  readonly isExpected?: boolean;
 }
 
 /** What the end of a failed call means for its permit. */
@@ -24,6 +45,11 @@ export function endOf({ class: errorClass, message, details }: ThriceError): Cal
 /** A failed call whose cell need not wait. */
 export function failed(error: ThriceError): FailedCall {
   return { error, delayMs: 0 };
+}
+
+/** The outcome of a failed call. */
+export function toOutcome(call: FailedCall): CallOutcome {
+  return { kind: 'failed', call };
 }
 
 /** Whether a failure counts as an attempt. One of its lane, or of the lease, says nothing about the cell. */
@@ -39,11 +65,4 @@ export function breakerKeyOf(
   const scope = breakerScopeOf(error);
   if (scope === undefined) return undefined;
   return scope === 'lane' ? target.lane : modelRefOf(target);
-}
-
-/** A failure that uses up no attempt, because the response that was asked about is still expected. */
-export function asNoAttempt({ diagnosis, ...call }: FailedCall): FailedCall {
-  const isAttempt = { isAttempt: false, isSuspect: false };
-  const outage = { outage: diagnosis?.outage, isOpening: diagnosis?.isOpening === true };
-  return { ...call, diagnosis: { ...outage, ...isAttempt } };
 }

@@ -1,0 +1,34 @@
+import type { JournalEntry } from '../domain/call.ts';
+import { limits } from '../limits.ts';
+import {
+  type CellAtWork,
+  hasTimeAfter,
+  type IdentifiedCall,
+  placeOf,
+  servedModelPolicyOf,
+} from './cell-at-work.ts';
+import { isOtherModel } from './cell-errors.ts';
+import { releaseCell } from './end-cell.ts';
+import { takenEntry } from './shared-calls.ts';
+import type { Settlement } from './worker.ts';
+
+/** Takes the call of a step from another cell, or waits for it. Returns undefined for a call to buy. */
+export async function takeSharedCall(
+  cell: CellAtWork,
+  call: IdentifiedCall,
+): Promise<JournalEntry | Settlement | undefined> {
+  const { request, insteadOf } = call;
+  const isUsable = (entry: JournalEntry) =>
+    servedModelPolicyOf(cell, request) !== 'pin' || !isOtherModel(entry.call, request.model);
+  for (;;) {
+    const drawn = await cell.sharedCalls.draw(call, isUsable);
+    if (drawn.kind === 'buy') return undefined;
+    if (drawn.kind === 'taken')
+      return await cell.journal.commit(takenEntry(drawn, { ...placeOf(cell, call), insteadOf }));
+    const { delayMs } = drawn;
+    if (delayMs > limits.inDeliveryWaitMs || !hasTimeAfter(cell, delayMs, request))
+      return await releaseCell(cell, delayMs);
+    await cell.worker.clock.sleep(delayMs, cell.lease.signal);
+    if (cell.lease.signal.aborted) return await releaseCell(cell, 0);
+  }
+}
