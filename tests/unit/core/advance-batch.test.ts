@@ -1,7 +1,9 @@
 import {
   advanceBatch,
   type BatchState,
+  type BatchWorker,
   CallBudget,
+  cancelBatch,
   LaneHealth,
   limits,
   openBudget,
@@ -62,29 +64,29 @@ async function openAccepted() {
   const woken: string[] = [];
   const observed: WorkerEvent[] = [];
   const laneHealth = new LaneHealth({ clock, random: () => 0 });
-  /** Has the vendor answer with a state, or an error. */
+  /** A worker whose vendor answers with a state, or an error. */
+  const workerWith = (answer: ThriceError | BatchState): BatchWorker => ({
+    ...{ owner, benchmark, ledger, budget, clock, batches, laneHealth },
+    observe: (event) => void observed.push(event),
+    batchClientFor: () => {
+      const respond = async () => {
+        if (answer instanceof ThriceError) throw answer;
+        return answer;
+      };
+      const results = () => {
+        throw anError('unknown-response');
+      };
+      return { ...emptyClient, poll: respond, cancel: respond, results };
+    },
+    wake: async (ended) => void woken.push(...ended.map(({ cell }) => cell.id)),
+    isGone: () => false,
+  });
+  const { signal } = new AbortController();
   const poll = (answer: ThriceError | BatchState) =>
-    advanceBatch(
-      accepted,
-      {
-        ...{ owner, benchmark, ledger, budget, clock, batches, laneHealth },
-        observe: (event) => void observed.push(event),
-        batchClientFor: () => {
-          const respond = async () => {
-            if (answer instanceof ThriceError) throw answer;
-            return answer;
-          };
-          const results = () => {
-            throw anError('unknown-response');
-          };
-          return { ...emptyClient, poll: respond, results };
-        },
-        wake: async (ended) => void woken.push(...ended.map(({ cell }) => cell.id)),
-        isGone: () => false,
-      },
-      new AbortController().signal,
-    );
-  return { accepted, batches, budgets, clock, ledger, poll, call, woken, observed };
+    advanceBatch(accepted, workerWith(answer), signal);
+  const cancel = (answer: ThriceError | BatchState) =>
+    cancelBatch(accepted, workerWith(answer), signal);
+  return { accepted, batches, budgets, clock, ledger, poll, cancel, call, woken, observed };
 }
 
 function unused(): never {
@@ -95,7 +97,6 @@ const emptyClient = {
   limits: { requestCount: 1, bytes: 1_000_000, hasOneModel: true },
   submit: unused,
   results: unused,
-  cancel: unused,
   find: unused,
 };
 
@@ -121,6 +122,19 @@ describe('a batch that its vendor does not know any more', () => {
     expect(waitMs).toBeGreaterThan(0);
     expect(await batches.findCall(call.cell, call.place.step)).toMatchObject({ state: 'waiting' });
     expect(await budgets.listOpen(group)).toHaveLength(1);
+  });
+});
+
+describe('a batch of a cancelled group', () => {
+  it('is removed where its vendor does not know it any more', async () => {
+    const { batches, budgets, clock, cancel, call } = await openAccepted();
+    clock.advance(limits.responseVisibleMs);
+
+    const waitMs = await cancel(anError('unknown-response'));
+
+    expect(waitMs).toBeUndefined();
+    expect(await batches.list(group)).toEqual([]);
+    expect(await budgets.listKept(group)).toMatchObject([{ callId: call.callId }]);
   });
 });
 

@@ -36,7 +36,8 @@ export async function advanceBatch(
     case 'accepted': {
       const own = await takeOver(batch, worker);
       if (own === undefined) return undefined;
-      if (own.state === 'accepted') return await pollBatch(own, worker, signal);
+      if (own.state === 'accepted')
+        return await pollBatch(own, worker, { isStopping: false, signal });
       return await findSubmitted(own, worker, signal);
     }
     default:

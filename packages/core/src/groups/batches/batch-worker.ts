@@ -1,4 +1,5 @@
 import { openBreakerFor } from '../../cells/cell-breakers.ts';
+import { pollDelayMs } from '../../cells/pending-response.ts';
 import type { Worker } from '../../cells/worker.ts';
 import type { Batch, BatchedCall, SentBatch } from '../../domain/batch.ts';
 import type { Lane } from '../../domain/benchmark.ts';
@@ -57,13 +58,16 @@ export async function postpone(
   if (error.class === 'internal') throw error;
   if (error.code === 'interrupted') return 0;
   await openBreakerFor(error, { target: batch }, worker);
-  return Math.max(error.details.retryAfterMs ?? 0, pollDelayMs(batch, worker));
+  return batchDelayMs(batch, worker, error.details.retryAfterMs);
 }
 
-/** A tenth of the time that the batch has taken so far, so that polling adds no more than that. */
-export function pollDelayMs({ submittedAtMs }: SentBatch, { clock }: BatchWorker): number {
-  const ageMs = clock.now() - submittedAtMs;
-  return Math.min(limits.batchPollCapMs, Math.max(limits.pollBaseMs, ageMs / 10));
+/** How long to wait before a batch is asked for again, ms. */
+export function batchDelayMs(
+  batch: SentBatch,
+  { clock }: BatchWorker,
+  retryAfterMs?: number,
+): number {
+  return pollDelayMs(batch, { clock, capMs: limits.batchPollCapMs, retryAfterMs });
 }
 
 /** The lane of a batch, as the benchmark describes it. */

@@ -20,7 +20,7 @@ export async function endAll(
   batch: Batch,
   { problem, costUsd }: { readonly problem: NoAnswer; readonly costUsd: number | null },
   worker: BatchWorker,
-): Promise<void> {
+): Promise<undefined> {
   const { batches } = worker;
   let page: WaitingCall[] = [];
   let endedCount = 0;

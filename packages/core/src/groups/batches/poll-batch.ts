@@ -1,44 +1,59 @@
 import { openBreakerFor } from '../../cells/cell-breakers.ts';
 import { fullBatchQueue } from '../../cells/cell-errors.ts';
+import { pollPending } from '../../cells/pending-response.ts';
 import type { AcceptedBatch, Batch } from '../../domain/batch.ts';
-import { ThriceError, toThriceError } from '../../errors.ts';
+import { assertNever, type ThriceError, toThriceError } from '../../errors.ts';
 import { limits } from '../../limits.ts';
 import {
   type BatchWorker,
+  batchDelayMs,
   closedAgain,
   laneOf,
-  pollDelayMs,
   postpone,
   takeOver,
 } from './batch-worker.ts';
 import { endAll } from './end-calls.ts';
 import { recordResults } from './record-results.ts';
 
-/** Asks how far an accepted batch is, and records its results once it has ended. */
+/**
+ * Asks how far an accepted batch is, or to stop, and records its results once it has ended.
+ *
+ * @returns How long to wait before asking again, ms; undefined if nothing is left to do.
+ */
 export async function pollBatch(
   batch: AcceptedBatch,
   worker: BatchWorker,
-  signal: AbortSignal,
+  { isStopping, signal }: { readonly isStopping: boolean; readonly signal: AbortSignal },
 ): Promise<number | undefined> {
   const lane = laneOf(batch, worker);
   const client = worker.batchClientFor(lane);
-  const state = await client.poll(lane, batch, signal).catch(toThriceError);
-  if (state instanceof ThriceError) {
-    const isForgotten =
-      state.code === 'unknown-response' &&
-      worker.clock.now() - batch.submittedAtMs >= limits.responseVisibleMs;
-    if (!isForgotten) return await postpone(batch, state, worker);
-    // It was accepted, and may have been worked on.
-    await endAll(batch, { problem: 'unanswered', costUsd: null }, worker);
-    return undefined;
+  const ask = async () =>
+    isStopping ? await client.cancel(lane, batch, signal) : await client.poll(lane, batch, signal);
+  const polled = await pollPending(batch, ask, worker.clock);
+  switch (polled.kind) {
+    case 'pending':
+      return batchDelayMs(batch, worker);
+    case 'ended':
+      if (polled.problem === undefined || isStopping) return await finish(batch, worker, signal);
+      return await refuse(batch, polled.problem, worker);
+    case 'forgotten':
+      // It was accepted, and may have been worked on.
+      return await endAll(batch, { problem: 'unanswered', costUsd: null }, worker);
+    case 'unreached':
+      return await postpone(batch, polled.error, worker);
+    default:
+      return assertNever(polled);
   }
-  if (state.kind === 'pending') return pollDelayMs(batch, worker);
-  if (state.problem?.class === 'rate-limited') return await awaitRoom(batch, state.problem, worker);
-  if (state.problem !== undefined) {
-    await endAll(batch, { problem: state.problem, costUsd: 0 }, worker);
-    return undefined;
-  }
-  return await finish(batch, worker, signal);
+}
+
+/** Ends a batch of which the vendor has worked on nothing, or sends it again later. */
+async function refuse(
+  batch: AcceptedBatch,
+  problem: ThriceError,
+  worker: BatchWorker,
+): Promise<number | undefined> {
+  if (problem.class === 'rate-limited') return await awaitRoom(batch, problem, worker);
+  return await endAll(batch, { problem, costUsd: 0 }, worker);
 }
 
 /**
@@ -76,11 +91,9 @@ async function finish(
     const error = toThriceError(thrown);
     if (error.code !== 'unknown-response') return await postpone(batch, error, worker);
     // What it has answered is paid for, and gone.
-    await endAll(batch, { problem: 'unanswered', costUsd: null }, worker);
-    return undefined;
+    return await endAll(batch, { problem: 'unanswered', costUsd: null }, worker);
   }
-  await endAll(batch, { problem: 'unanswered', costUsd: 0 }, worker);
-  return undefined;
+  return await endAll(batch, { problem: 'unanswered', costUsd: 0 }, worker);
 }
 
 /**
@@ -97,8 +110,5 @@ export async function cancelBatch(
   if (batch.state !== 'accepted') return undefined;
   const own = await takeOver(batch, worker);
   if (own === undefined) return undefined;
-  const lane = laneOf(own, worker);
-  const state = await worker.batchClientFor(lane).cancel(lane, own, signal).catch(toThriceError);
-  if (state instanceof ThriceError) return await postpone(own, state, worker);
-  return state.kind === 'ended' ? await finish(own, worker, signal) : pollDelayMs(own, worker);
+  return await pollBatch(own, worker, { isStopping: true, signal });
 }

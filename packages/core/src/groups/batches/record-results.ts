@@ -1,7 +1,7 @@
-import { commitBatched } from '../../cells/commit-batched.ts';
+import { recordResponse } from '../../cells/record-response.ts';
 import type { AcceptedBatch, BatchedCall, WaitingCall } from '../../domain/batch.ts';
-import { assertNever } from '../../errors.ts';
-import type { BatchResult } from '../../ports/batch-client.ts';
+import { assertNever, ThriceError } from '../../errors.ts';
+import type { BatchedResponse, BatchResult } from '../../ports/batch-client.ts';
 import type { BatchWorker } from './batch-worker.ts';
 import { type NoAnswer, settleBudget, withEnd } from './end-calls.ts';
 
@@ -62,7 +62,7 @@ async function recordResult(
 ): Promise<NoAnswer | undefined> {
   switch (result.kind) {
     case 'answered':
-      return await commitBatched(call, result.response, submittedAtMs, worker);
+      return await recordAnswer(call, result.response, submittedAtMs, worker);
     case 'refused':
       await settleBudget(call, 0, worker);
       return result.error;
@@ -73,4 +73,40 @@ async function recordResult(
     default:
       return assertNever(result);
   }
+}
+
+/**
+ * Records the answer to a call in a batch as that of a live one: in the journal, before anything acts on it.
+ *
+ * @param sentAtMs - When the batch was sent: what came before it is a wait.
+ * @returns Why it does not answer its step; undefined if it does.
+ */
+async function recordAnswer(
+  { cell, callId, place, request, insteadOf, enteredAtMs }: WaitingCall,
+  answer: BatchedResponse,
+  sentAtMs: number,
+  worker: BatchWorker,
+): Promise<ThriceError | undefined> {
+  const { benchmark, ledger, clock, observe } = worker;
+  const { lane, model } = request;
+  const latencyMs = Math.max(0, clock.now() - sentAtMs);
+  const response = { ...answer, latencyMs, ttftMs: null, rateLimits: {} };
+  const config = benchmark.configs.find(({ name }) => name === cell.config);
+  const recorded = await recordResponse(
+    {
+      key: cell,
+      option: { step: place.step, request, insteadOf },
+      place,
+      servedModel: config?.servedModel ?? benchmark.lanes.get(lane)?.servedModel ?? 'pin',
+      callId,
+      startedAtMs: sentAtMs,
+      waitMs: Math.max(0, sentAtMs - enteredAtMs),
+      response,
+    },
+    (entry) => ledger.commitCall(cell, entry),
+    worker,
+  );
+  if (recorded instanceof ThriceError) return recorded;
+  observe({ kind: 'server-responded', key: cell, lane, model });
+  return undefined;
 }

@@ -6,7 +6,7 @@ import type { Lane } from '../../domain/benchmark.ts';
 import { ThriceError, toThriceError } from '../../errors.ts';
 import { limits } from '../../limits.ts';
 import type { BatchRequest, LostBatch } from '../../ports/batch-client.ts';
-import { type BatchWorker, closedAgain, laneOf, pollDelayMs, postpone } from './batch-worker.ts';
+import { type BatchWorker, batchDelayMs, closedAgain, laneOf, postpone } from './batch-worker.ts';
 import { endAll } from './end-calls.ts';
 
 /** Hands an announced batch over to its vendor. */
@@ -32,8 +32,7 @@ export async function submitBatch(
   if (sent.class === 'internal') throw sent;
   if (!isCertainlyUnbilled(sent)) return limits.pollBaseMs;
   if (isOfLane(sent)) return await takeBack(batch, { error: sent, startedAtMs }, worker);
-  await endAll(batch, { problem: sent, costUsd: 0 }, worker);
-  return undefined;
+  return await endAll(batch, { problem: sent, costUsd: 0 }, worker);
 }
 
 /** Whether an error of a whole batch says nothing about its calls: it is sent again as it is. */
@@ -77,12 +76,11 @@ export async function findSubmitted(
   const lost = await describeLost(batch, worker);
   const found = await worker.batchClientFor(lane).find(lane, lost, signal).catch(toThriceError);
   if (found instanceof ThriceError) return await postpone(batch, found, worker);
-  if (found === 'unclear') return pollDelayMs(batch, worker);
+  if (found === 'unclear') return batchDelayMs(batch, worker);
   if (found !== undefined) return await accept(batch, found, worker);
   const ageMs = worker.clock.now() - batch.submittedAtMs;
   if (ageMs < limits.batchSearchMs) return limits.pollBaseMs;
-  await endAll(batch, { problem: unknownBatch(batch), costUsd: null }, worker);
-  return undefined;
+  return await endAll(batch, { problem: unknownBatch(batch), costUsd: null }, worker);
 }
 
 async function describeLost(
@@ -105,5 +103,5 @@ async function accept(
   const accepted: AcceptedBatch = { ...batch, state: 'accepted', endpoint, vendorId };
   if (!(await worker.batches.replace(batch, accepted))) return undefined;
   worker.observe({ kind: 'batch-accepted', batch: accepted });
-  return pollDelayMs(accepted, worker);
+  return batchDelayMs(accepted, worker);
 }
