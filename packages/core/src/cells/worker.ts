@@ -1,6 +1,5 @@
 import type { Benchmark } from '../domain/benchmark.ts';
 import type { OpenBreakers } from '../domain/breaker.ts';
-import type { ScorerRegistry } from '../domain/scorer.ts';
 import type { ErrorCode } from '../errors.ts';
 import type { Batches } from '../ports/batches.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
@@ -10,35 +9,36 @@ import type { CreateDigest } from '../ports/digest.ts';
 import type { Governor } from '../ports/governor.ts';
 import type { Ledger } from '../ports/ledger.ts';
 import type { ClientFor } from '../ports/model-client.ts';
-import type { PatternMatcher } from '../ports/pattern-matcher.ts';
 import type { Random } from '../ports/random.ts';
 import type { SolverRegistry } from '../ports/solver.ts';
+import type { Grader } from '../scorers/grade-answer.ts';
 import type { BudgetRefusal, CallBudget } from './call-budget.ts';
 import type { Heartbeat } from './heartbeat.ts';
 import type { LaneHealth } from './lane-health.ts';
 import type { WorkerObserver } from './worker-events.ts';
 
-/** What the work on a cell needs. */
-export interface Worker {
-  /** Name of the worker on its leases; unique to each start of a worker. */
-  readonly owner: string;
-  readonly benchmark: Benchmark;
+/** The stores that cells are worked on in. */
+interface CellStores {
   readonly ledger: Ledger;
   readonly pool: CallPool;
   readonly blobs: BlobStore;
   /** Undefined where nobody sends batches of the group. */
   readonly batches?: Batches | undefined;
+}
+
+/** How models are called. */
+interface ModelAccess {
   readonly clientFor: ClientFor;
   readonly governor: Governor;
   /** Undefined for a group without a budget. */
   readonly budget?: CallBudget | undefined;
-  readonly heartbeat: Heartbeat;
   /** What this process knows of the lanes' servers. */
   readonly laneHealth: LaneHealth;
-  readonly clock: Clock;
-  readonly createDigest: CreateDigest;
-  readonly random: Random;
-  readonly observe: WorkerObserver;
+}
+
+/** What bounds the work on a delivery. */
+interface DeliveryConditions {
+  readonly heartbeat: Heartbeat;
   /** Whether there is time for a call of this duration. @default always */
   readonly hasTimeFor?: (durationMs: number) => boolean;
   /** The longest that a refused cell waits for its lane while it holds its task, ms. @default 0: the task goes back */
@@ -52,11 +52,28 @@ export interface Worker {
    * long for its permit. @default always; `openBreakers` is kept up to date
    */
   readonly isGroupActive?: () => Promise<boolean>;
+}
+
+/** Time, chance and digests, and who is told what happens. */
+interface Surroundings {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly createDigest: CreateDigest;
+  readonly observe: WorkerObserver;
+}
+
+/** What the work on a cell needs. */
+export interface Worker
+  extends CellStores,
+    ModelAccess,
+    DeliveryConditions,
+    Surroundings,
+    Pick<Grader, 'scorers' | 'patterns'> {
+  /** Name of the worker on its leases; unique to each start of a worker. */
+  readonly owner: string;
+  readonly benchmark: Benchmark;
   /** @default the built-in solvers */
   readonly solvers?: SolverRegistry | undefined;
-  /** @default the built-in scorers */
-  readonly scorers?: ScorerRegistry | undefined;
-  readonly patterns: PatternMatcher;
 }
 
 /** What to do with the delivery of a cell after the work on it. */
