@@ -49,7 +49,7 @@ export { limitNamedIn, readRateLimits } from './cells/read-rate-limits.ts';
 export { RecentGroups } from './cells/recent-groups.ts';
 export { recoverReservations } from './cells/recover-reservations.ts';
 export { SharedGovernor } from './cells/shared-governor.ts';
-export type { Settlement } from './cells/worker.ts';
+export type { Settlement, Worker } from './cells/worker.ts';
 export type { WorkerEvent, WorkerObserver } from './cells/worker-events.ts';
 export { deployedFolders } from './deployed-code.ts';
 export type { DlqFilter, DlqSelection } from './dlq/filter.ts';

@@ -16,7 +16,7 @@ export async function cancelBatches(
     order: { engine, header, benchmark, batchClientFor },
     queue: engine.queueOf(header.group),
     // What the journal says is counted when the group is resumed.
-    budget: () => undefined,
+    budget: undefined,
     laneHealth: new LaneHealth({ clock: engine.clock, random: Math.random }),
     observe: () => undefined,
     isBlocked: () => false,

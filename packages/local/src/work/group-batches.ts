@@ -20,7 +20,7 @@ const REFRESH_MS = 1_000;
 interface BatchesInit {
   readonly order: Pick<WorkOrder, 'engine' | 'header' | 'benchmark' | 'batchClientFor'>;
   readonly queue: Pick<SqliteTaskQueue, 'wake'>;
-  readonly budget: () => CallBudget | undefined;
+  readonly budget: CallBudget | undefined;
   readonly laneHealth: LaneHealth;
   readonly observe: WorkerObserver;
   /** Whether nothing may be sent to the lane or the model of a batch. */
@@ -127,7 +127,7 @@ export class GroupBatches {
       benchmark,
       batches,
       ledger,
-      budget: budget(),
+      budget,
       laneHealth,
       batchClientFor,
       clock,

@@ -1,6 +1,6 @@
 import {
-  type BudgetRefusal,
   benchmarkOf,
+  type ClientFor,
   type Delivery,
   editedMeanwhile,
   executeCell,
@@ -8,15 +8,14 @@ import {
   giveUpEndlessPatterns,
   Heartbeat,
   LaneHealth,
-  type OpenBreaker,
   openBudget,
-  type PatternMatcher,
   type Settlement,
   ThriceError,
+  type Worker,
   type WorkerEvent,
 } from '@thrice/core';
 import { createNodeDigest } from '../sources/file-source-reader.ts';
-import type { Backlog, SqliteTaskQueue } from '../store/sqlite-task-queue.ts';
+import type { Backlog } from '../store/sqlite-task-queue.ts';
 import { BackgroundPlanning } from './background-planning.ts';
 import { CellsInFlight } from './cells-in-flight.ts';
 import { GroupBatches } from './group-batches.ts';
@@ -24,9 +23,11 @@ import { GroupBreakers } from './group-breakers.ts';
 import { GroupBudget } from './group-budget.ts';
 import { HeldWrites } from './held-writes.ts';
 import { accountOf } from './lane-share.ts';
+import { endingOf, nextVisibleAtMs, type Obstacles, ownOf } from './remaining-work.ts';
 import { SentCalls } from './sent-calls.ts';
 import { slotsPerLane } from './slot-governor.ts';
 import { StallWatchdog } from './stall-watchdog.ts';
+import { type CellStarting, startCells } from './start-cells.ts';
 import { takeOverCells } from './take-over-cells.ts';
 import { WaitReport } from './wait-report.ts';
 import { WakeableSleep } from './wakeable-sleep.ts';
@@ -36,8 +37,6 @@ import type { Ending, WorkOrder } from './work-order.ts';
 const REFRESH_MS = 1_000;
 /** Longest sleep of an idle loop while cells are in flight, ms. */
 const IDLE_MS = 100;
-/** Cells in flight beyond the slots, as a ratio: they are claimed or completed while others call. */
-const AHEAD_RATIO = 2;
 
 /**
  * Works on a group until nothing is left to do or it is told to stop.
@@ -50,15 +49,45 @@ const AHEAD_RATIO = 2;
  */
 export async function workGroup(order: WorkOrder): Promise<Ending> {
   using sentCalls = new SentCalls(order.engine.folder, order.engine.workers.owner);
-  const loop = new WorkLoop(order, sentCalls);
+  const heldWrites = new HeldWrites(order);
   await order.engine.workers.register(order.header.group);
   try {
-    await loop.openBudget();
-    const ending = await loop.run();
+    const budget = await openGroupBudget(order);
+    const ending = await new WorkLoop(order, { budget, heldWrites, sentCalls }).run();
     await order.onEnd?.(ending);
     return ending;
   } finally {
-    await loop.unregister();
+    await unregister(order, heldWrites);
+  }
+}
+
+/**
+ * Opens the budget of the group, if its plan has one. Nothing is called before.
+ *
+ * @throws {ThriceError} `spec-changed` for a plan that was edited since it was read; the caps are then those of the edit.
+ */
+async function openGroupBudget(order: WorkOrder): Promise<GroupBudget | undefined> {
+  const { engine, header, observe } = order;
+  const budget = await GroupBudget.open(order, observe);
+  // After the caps were set: an edit that is not stored yet sets its own later.
+  const stored = await engine.ledger.readGroup(header.group);
+  if (stored === undefined || !isEdited(stored, order)) return budget;
+  await openBudget(stored.header, benchmarkOf(stored.header), engine.budgets);
+  throw editedMeanwhile(header);
+}
+
+function isEdited(stored: GroupRecord, { header }: WorkOrder): boolean {
+  return stored.header.edits.length !== header.edits.length;
+}
+
+/** Removes this process from the registry. That it is still there harms nothing once it has ended. */
+async function unregister({ engine, benchmark }: WorkOrder, heldWrites: HeldWrites): Promise<void> {
+  try {
+    const accounts = [...benchmark.lanes.values()].map(accountOf);
+    await engine.laneLimits.leave(accounts, engine.workers.owner);
+    await engine.workers.unregister();
+  } catch (error) {
+    if (!heldWrites.hasGivenUp) throw error;
   }
 }
 
@@ -73,21 +102,14 @@ export async function workGroup(order: WorkOrder): Promise<Ending> {
  */
 class WorkLoop {
   readonly #order: WorkOrder;
-  readonly #sentCalls: SentCalls;
-  readonly #queue: SqliteTaskQueue;
+  /** What cells are started with, and what those that are left may have to wait for. */
+  readonly #parts: CellStarting & Obstacles;
   readonly #heartbeat: Heartbeat;
-  readonly #laneLimits: ReadonlyMap<string, number>;
-  readonly #inFlight: CellsInFlight;
-  readonly #breakers: GroupBreakers;
-  readonly #batches: GroupBatches;
-  readonly #laneHealth: LaneHealth;
-  readonly #patterns: PatternMatcher;
   readonly #planning: BackgroundPlanning;
   readonly #heldWrites: HeldWrites;
   readonly #watchdog: StallWatchdog;
   readonly #waitReport: WaitReport;
   readonly #idle: WakeableSleep;
-  #budget: GroupBudget | undefined;
   #failure: { readonly error: unknown } | undefined;
   #isCancelled = false;
   /** Everything that is left waits for open breakers. */
@@ -97,79 +119,77 @@ class WorkLoop {
   /** When the loop last refreshed what it knows, monotonic ms. */
   #refreshedAtMs = Number.NEGATIVE_INFINITY;
 
-  constructor(order: WorkOrder, sentCalls: SentCalls) {
+  constructor(
+    order: WorkOrder,
+    {
+      budget,
+      heldWrites,
+      sentCalls,
+    }: {
+      readonly budget: GroupBudget | undefined;
+      readonly heldWrites: HeldWrites;
+      readonly sentCalls: SentCalls;
+    },
+  ) {
     const { engine, benchmark, header } = order;
     this.#order = order;
-    this.#sentCalls = sentCalls;
-    this.#heldWrites = new HeldWrites(order);
+    this.#heldWrites = heldWrites;
     this.#watchdog = new StallWatchdog(order);
     this.#waitReport = new WaitReport(order);
     this.#idle = new WakeableSleep(engine.clock);
-    this.#patterns = giveUpEndlessPatterns(order.patterns);
-    this.#queue = engine.queueOf(header.group);
-    this.#planning = new BackgroundPlanning({
-      order,
-      queue: this.#queue,
-      onProgress: () => this.#idle.wake(),
-    });
+    const queue = engine.queueOf(header.group);
+    const wake = () => this.#idle.wake();
+    const observe = (event: WorkerEvent) => this.#observe(event);
+    this.#planning = new BackgroundPlanning({ order, queue, onProgress: wake });
     this.#heartbeat = new Heartbeat({
       ledger: engine.ledger,
-      queue: this.#queue,
+      queue,
       clock: engine.clock,
       owner: engine.workers.owner,
     });
-    this.#inFlight = new CellsInFlight({
-      execute: (delivery) => this.#execute(delivery),
-      settle: (delivery, settlement) => this.#settle(delivery, settlement),
-      onFailure: (error) => this.#fail(error),
-      onEnd: (delivery) => {
-        sentCalls.forget(delivery.task);
-        this.#breakers.endProbe(delivery);
-        this.#idle.wake();
-      },
-    });
-    this.#laneLimits = slotsPerLane(benchmark);
-    this.#laneHealth = new LaneHealth({ clock: engine.clock, random: order.random });
-    this.#breakers = new GroupBreakers({
+    const laneLimits = slotsPerLane(benchmark);
+    const laneHealth = new LaneHealth({ clock: engine.clock, random: order.random });
+    const breakers = new GroupBreakers({
       benchmark,
       ledger: engine.ledger,
       clock: engine.clock,
       random: order.random,
-      queue: this.#queue,
+      queue,
       observe: order.observe,
       waitForQuota: order.waitForQuota,
-      hasResponded: (lane) => this.#laneHealth.hasResponded(lane),
+      hasResponded: (lane) => laneHealth.hasResponded(lane),
       scope: order.scope,
       halfOpen: order.halfOpen ?? new Set(),
     });
-    this.#batches = new GroupBatches({
+    const batches = new GroupBatches({
       order,
-      queue: this.#queue,
-      budget: () => this.#budget?.calls,
-      laneHealth: this.#laneHealth,
-      observe: (event) => this.#observe(event),
-      isBlocked: (batch) => this.#breakers.isModelBlocked(batch),
-      onProgress: () => this.#idle.wake(),
+      queue,
+      budget: budget?.calls,
+      laneHealth,
+      observe,
+      isBlocked: (batch) => breakers.isModelBlocked(batch),
+      onProgress: wake,
     });
-  }
-
-  /**
-   * Opens the budget of the group, if its plan has one. Nothing is called before.
-   *
-   * @throws {ThriceError} `spec-changed` for a plan that was edited since it was read; the caps are then those of the edit.
-   */
-  async openBudget(): Promise<void> {
-    const { engine, header } = this.#order;
-    this.#budget = await GroupBudget.open(this.#order, (event) => this.#observe(event));
-    // After the caps were set: an edit that is not stored yet sets its own later.
-    const stored = await engine.ledger.readGroup(header.group);
-    if (stored === undefined || !this.#isEdited(stored)) return;
-    await openBudget(stored.header, benchmarkOf(stored.header), engine.budgets);
-    throw editedMeanwhile(header);
-  }
-
-  #isEdited({ header }: GroupRecord): boolean {
-    return header.edits.length !== this.#order.header.edits.length;
+    const worker = cellWorkerOf(order, {
+      heartbeat: this.#heartbeat,
+      budget: budget?.calls,
+      laneHealth,
+      observe,
+      hasTimeToRecord: () => !heldWrites.hasGivenUp,
+    });
+    const clientFor: ClientFor = (lane) => sentCalls.watch(order.clientFor(lane));
+    const inFlight = new CellsInFlight({
+      execute: (delivery) =>
+        executeCell(delivery, { ...worker, clientFor, openBreakers: breakers.openFor(delivery) }),
+      settle: (delivery, settlement) => this.#settle(delivery, settlement),
+      onFailure: (error) => this.#fail(error),
+      onEnd: (delivery) => {
+        sentCalls.forget(delivery.task);
+        breakers.endProbe(delivery);
+        wake();
+      },
+    });
+    this.#parts = { order, queue, laneLimits, inFlight, breakers, budget, batches };
   }
 
   async run(): Promise<Ending> {
@@ -180,18 +200,18 @@ class WorkLoop {
       .run(beating.signal)
       .catch((error: unknown) => this.#fail(error));
     const planning = this.#planning.run().catch((error: unknown) => this.#fail(error));
-    const batches = this.#batches.run().catch((error: unknown) => this.#fail(error));
+    const batches = this.#parts.batches.run().catch((error: unknown) => this.#fail(error));
     const drain = () => {
       // At once: the loop may wait for a store that takes no writes.
       governor.close();
-      this.#budget?.calls.close();
-      this.#batches.end();
+      this.#parts.budget?.calls.close();
+      this.#parts.batches.end();
       this.#idle.wake();
     };
     const stop = () => {
       this.#heartbeat.stopAll(new ThriceError({ code: 'interrupted', message: 'stopped' }));
       this.#heldWrites.stop();
-      this.#batches.stop();
+      this.#parts.batches.stop();
       this.#idle.wake();
     };
     drainSignal.addEventListener('abort', drain);
@@ -204,7 +224,7 @@ class WorkLoop {
       return this.#interrupted();
     } finally {
       this.#planning.stop();
-      this.#batches.end();
+      this.#parts.batches.end();
       await this.#drain();
       await batches;
       beating.abort();
@@ -213,18 +233,6 @@ class WorkLoop {
       await planning;
       drainSignal.removeEventListener('abort', drain);
       stopSignal.removeEventListener('abort', stop);
-    }
-  }
-
-  /** Removes this process from the registry. That it is still there harms nothing once it has ended. */
-  async unregister(): Promise<void> {
-    try {
-      const { engine, benchmark } = this.#order;
-      const accounts = [...benchmark.lanes.values()].map(accountOf);
-      await engine.laneLimits.leave(accounts, engine.workers.owner);
-      await engine.workers.unregister();
-    } catch (error) {
-      if (!this.#heldWrites.hasGivenUp) throw error;
     }
   }
 
@@ -239,11 +247,11 @@ class WorkLoop {
 
   async #work(): Promise<Ending> {
     for (;;) {
-      await this.#breakers.closeAnswered();
+      await this.#parts.breakers.closeAnswered();
       await this.#refresh();
       const stop = await this.#stopReason();
       if (stop !== undefined) return stop;
-      if ((await this.#startCells()) > 0) {
+      if ((await startCells(this.#parts)) > 0) {
         this.#areAllWaiting = false;
         continue;
       }
@@ -254,17 +262,18 @@ class WorkLoop {
 
   /** Sleeps until more may be done. Returns the ending instead if no cell is in flight and nothing is left to do. */
   async #waitForMore(): Promise<Ending | undefined> {
-    if (this.#inFlight.count > 0) {
+    const { queue, inFlight, breakers, batches } = this.#parts;
+    if (inFlight.count > 0) {
       await this.#idle.sleep(IDLE_MS);
       return undefined;
     }
     // Read first: a task that is sent meanwhile may be missing in the backlog.
     const { isPlanned } = this.#planning;
-    const backlog = await this.#queue.readBacklog();
-    if (isPlanned) this.#batches.closeGathering();
-    const ending = isPlanned ? await this.#endingOf(backlog) : undefined;
-    this.#areAllWaiting =
-      isPlanned && this.#ownOf(backlog).every((each) => this.#breakers.blockersOf(each).length > 0);
+    const backlog = await queue.readBacklog();
+    const own = ownOf(backlog, this.#order.scope);
+    if (isPlanned) batches.closeGathering();
+    const ending = isPlanned ? await endingOf(own, this.#parts) : undefined;
+    this.#areAllWaiting = isPlanned && own.every((each) => breakers.blockersOf(each).length > 0);
     if (ending === undefined) await this.#idle.sleep(this.#idleMs(backlog));
     return ending;
   }
@@ -275,11 +284,11 @@ class WorkLoop {
     if (this.#failure === undefined && !this.#isCancelled && !isStopped) return undefined;
     this.#planning.stop();
     this.#order.governor.close();
-    this.#budget?.calls.close();
+    this.#parts.budget?.calls.close();
     await this.#drain();
     if (this.#failure !== undefined) throw this.#failure.error;
     if (this.#isCancelled) {
-      await this.#batches.cancelAll();
+      await this.#parts.batches.cancelAll();
       return { kind: 'cancelled' };
     }
     return this.#interrupted();
@@ -287,127 +296,23 @@ class WorkLoop {
 
   /** Waits until no cell is in flight. */
   async #drain(): Promise<void> {
-    while (this.#inFlight.count > 0) await this.#idle.sleep(IDLE_MS);
-  }
-
-  /** The part of a backlog that is worked on. */
-  #ownOf(backlog: readonly Backlog[]): readonly Backlog[] {
-    const { runs, configs } = this.#order.scope;
-    return backlog.filter(({ run, config }) => runs.includes(run) && configs.includes(config));
-  }
-
-  /** Undefined while there is work, or something to wait for. */
-  async #endingOf(whole: readonly Backlog[]): Promise<Ending | undefined> {
-    const backlog = this.#ownOf(whole);
-    if (backlog.length === 0) return { kind: 'complete' };
-    const openBreakers = new Map<string, OpenBreaker>();
-    let budget: BudgetRefusal | undefined;
-    for (const each of backlog) {
-      const refusal = this.#budget?.refusalOf(each.config);
-      budget ??= refusal;
-      if (refusal !== undefined) continue;
-      const breakers = this.#breakers.blockersOf(each);
-      if (breakers.length === 0) return undefined;
-      if (breakers.some((breaker) => this.#breakers.isWaitedFor(breaker))) return undefined;
-      for (const breaker of breakers) openBreakers.set(breaker.breakerKey, breaker);
-    }
-    if (await this.#batches.hasOpen()) return undefined;
-    return { kind: 'paused', openBreakers: [...openBreakers.values()], budget };
-  }
-
-  /** Receives and starts as many cells as there is room for. Returns how many it started. */
-  async #startCells(): Promise<number> {
-    const counts = await Promise.all(
-      [...this.#laneLimits].map(async ([lane, slots]) => {
-        const probeCount = await this.#startProbes(lane);
-        const room = Math.ceil(slots * (1 + AHEAD_RATIO)) - this.#inFlight.countOn(lane);
-        if (room <= 0) return probeCount;
-        const configs = this.#unblockedConfigs(lane);
-        if (configs.length === 0) return probeCount;
-        const scope = { runs: this.#order.scope.runs, configs };
-        const deliveries = await this.#queue.receive(lane, room, scope);
-        for (const delivery of deliveries) this.#start(delivery);
-        return probeCount + deliveries.length;
-      }),
-    );
-    return counts.reduce((sum, count) => sum + count, 0);
-  }
-
-  /** Starts one cell for each half-open breaker that has no probe yet. Returns how many it started. */
-  async #startProbes(lane: string): Promise<number> {
-    if (!this.#breakers.hasHalfOpen) return 0;
-    const { benchmark, scope } = this.#order;
-    let count = 0;
-    for (const { name, lane: own } of benchmark.configs) {
-      if (own !== lane || !scope.configs.includes(name)) continue;
-      if (!this.#breakers.isReadyForProbe(name) || this.#isAtBudget(name)) continue;
-      const [delivery] = await this.#queue.receive(lane, 1, { runs: scope.runs, configs: [name] });
-      if (delivery === undefined) continue;
-      this.#breakers.startProbe(delivery);
-      this.#start(delivery);
-      count += 1;
-    }
-    return count;
-  }
-
-  #isAtBudget(config: string): boolean {
-    return this.#budget?.refusalOf(config) !== undefined;
-  }
-
-  /** The configs of a lane that neither a breaker nor the budget stops. */
-  #unblockedConfigs(lane: string): readonly string[] {
-    return this.#order.benchmark.configs
-      .filter((config) => config.lane === lane)
-      .map(({ name }) => name)
-      .filter((name) => this.#breakers.isUnblocked(name) && !this.#isAtBudget(name))
-      .filter((name) => this.#order.scope.configs.includes(name));
-  }
-
-  #start(delivery: Delivery): void {
-    this.#breakers.start(delivery);
-    this.#inFlight.start(delivery);
-  }
-
-  #execute(delivery: Delivery): Promise<Settlement> {
-    const { engine, benchmark, clientFor, governor, random, solvers, scorers } = this.#order;
-    return executeCell(delivery, {
-      owner: engine.workers.owner,
-      benchmark,
-      ledger: engine.ledger,
-      pool: engine.pool,
-      blobs: engine.blobs,
-      batches: engine.batches,
-      clientFor: (lane) => this.#sentCalls.watch(clientFor(lane)),
-      governor,
-      budget: this.#budget?.calls,
-      heartbeat: this.#heartbeat,
-      clock: engine.clock,
-      createDigest: createNodeDigest,
-      random,
-      observe: (event) => this.#observe(event),
-      hasTimeToRecord: () => !this.#heldWrites.hasGivenUp,
-      openBreakers: this.#breakers.openFor(delivery),
-      laneHealth: this.#laneHealth,
-      solvers,
-      scorers,
-      patterns: this.#patterns,
-    });
+    while (this.#parts.inFlight.count > 0) await this.#idle.sleep(IDLE_MS);
   }
 
   async #settle(delivery: Delivery, settlement: Settlement): Promise<void> {
     if (settlement.kind === 'acknowledge') {
-      await this.#queue.acknowledge(delivery);
+      await this.#parts.queue.acknowledge(delivery);
       return;
     }
-    this.#breakers.defer(delivery, settlement.breakerKey);
-    this.#budget?.noteSettlement(delivery, settlement);
-    await this.#queue.release(delivery, settlement.delayMs);
+    this.#parts.breakers.defer(delivery, settlement.breakerKey);
+    this.#parts.budget?.noteSettlement(delivery, settlement);
+    await this.#parts.queue.release(delivery, settlement.delayMs);
   }
 
   #observe(event: WorkerEvent): void {
     if (event.kind === 'call-stopped') this.#stoppedCount += 1;
     if (event.kind === 'call-lost') this.#lostCount += 1;
-    this.#breakers.observe(event);
+    this.#parts.breakers.observe(event);
     this.#order.observe(event);
   }
 
@@ -420,16 +325,16 @@ class WorkLoop {
     const group = await engine.ledger.readGroup(header.group);
     this.#isCancelled = group !== undefined && group.state !== 'active';
     // The command that edits it looked for processes at work just before this one registered.
-    if (group !== undefined && this.#isEdited(group)) this.#fail(editedMeanwhile(header));
+    if (group !== undefined && isEdited(group, this.#order)) this.#fail(editedMeanwhile(header));
     const takenOver = await takeOverCells(engine);
     if (takenOver.cells.length > 0) observe({ kind: 'cells-taken-over', ...takenOver });
-    await this.#budget?.refresh();
-    await this.#breakers.refresh();
+    await this.#parts.budget?.refresh();
+    await this.#parts.breakers.refresh();
     await this.#waitReport.update(
-      [...governor.laneWaits, ...this.#breakers.waits],
+      [...governor.laneWaits, ...this.#parts.breakers.waits],
       this.#areAllWaiting,
     );
-    this.#watchdog.check(monotonicMs, this.#inFlight.count);
+    this.#watchdog.check(monotonicMs, this.#parts.inFlight.count);
   }
 
   #fail(error: unknown): void {
@@ -437,13 +342,26 @@ class WorkLoop {
     this.#idle.wake();
   }
 
-  /** Time until the next task of an unblocked config is visible, ms, at most until the next refresh. */
+  /** Time until the next task that nothing stops is visible, ms, at most until the next refresh. */
   #idleMs(backlog: readonly Backlog[]): number {
-    const nowMs = this.#order.engine.clock.now();
-    const visibleAtMs = backlog
-      .filter(({ config }) => !this.#breakers.isBlocked(config))
-      .filter(({ config }) => !this.#isAtBudget(config))
-      .map(({ nextVisibleAtMs }) => nextVisibleAtMs);
-    return Math.min(REFRESH_MS, Math.max(IDLE_MS, Math.min(...visibleAtMs) - nowMs));
+    const waitMs = nextVisibleAtMs(backlog, this.#parts) - this.#order.engine.clock.now();
+    return Math.min(REFRESH_MS, Math.max(IDLE_MS, waitMs));
   }
+}
+
+/** What the work on each cell of a group needs, but for its breakers and clients. */
+function cellWorkerOf(
+  { engine, benchmark, governor, random, solvers, scorers, patterns }: WorkOrder,
+  ofLoop: Pick<Worker, 'heartbeat' | 'budget' | 'laneHealth' | 'observe' | 'hasTimeToRecord'>,
+): Omit<Worker, 'openBreakers' | 'clientFor'> {
+  const { ledger, pool, blobs, batches, clock, workers } = engine;
+  return {
+    owner: workers.owner,
+    benchmark,
+    ...{ ledger, pool, blobs, batches },
+    ...{ clock, random, createDigest: createNodeDigest },
+    ...{ solvers, scorers, patterns: giveUpEndlessPatterns(patterns) },
+    governor,
+    ...ofLoop,
+  };
 }
