@@ -46,22 +46,16 @@ export async function callInBatch(
   if (latest?.state === 'refused') {
     await batches.removeCalls([latest]);
     const error = toError(latest.refusal);
-    if (error.code !== 'worker-died') return await refuse(cell, call, error);
+    if (error.code !== 'worker-died') {
+      await openBreakerFor(error, { target: call.request }, cell.worker);
+      return toOutcome({ error, delayMs: error.details.retryAfterMs ?? limits.pollCapMs });
+    }
     // Nobody knows what became of the last batch that it was in.
     logAttempt(cell, error, 0);
   }
   if (lane.batch === undefined) return undefined;
   if (latest?.state === 'unanswered' && lane.batch.otherwise === 'live') return undefined;
   return await enter(cell, call, batches);
-}
-
-async function refuse(
-  { worker }: CellAtWork,
-  { request }: IdentifiedCall,
-  error: ThriceError,
-): Promise<CallOutcome> {
-  await openBreakerFor(error, { target: request }, worker);
-  return toOutcome({ error, delayMs: error.details.retryAfterMs ?? limits.pollCapMs });
 }
 
 async function enter(

@@ -8,15 +8,16 @@ export class CellAttempts {
   readonly givenUp: GivenUpCall[];
   /** Those that failed in this delivery, for the log of the cell. */
   readonly log: Attempt[] = [];
+  /** The step of the call in progress. */
+  step = 'answer';
+  /** Whether a failure in this delivery has brought something with a bound of its own: an attempt, or a response that is expected. */
+  hasProgressed = false;
   readonly #generation: number;
   #total: number;
   /** The last of them, as far as they are the lane's if it turns out to be out. */
   #suspects = 0;
   /** Those before the call in progress, where another model was asked first. */
   #beforeCall = 0;
-  /** The step of the call in progress. */
-  #step = 'answer';
-  #hasProgressed = false;
 
   constructor({
     attempts,
@@ -33,16 +34,6 @@ export class CellAttempts {
     return this.#total;
   }
 
-  /** The step of the call in progress. */
-  get step(): string {
-    return this.#step;
-  }
-
-  /** Whether a failure in this delivery has brought something that has a bound of its own: an attempt, or a response that is expected. */
-  get hasProgressed(): boolean {
-    return this.#hasProgressed;
-  }
-
   /** @param journal - The steps before the call in progress. */
   ofCall(journal: Journal): number {
     return this.#total - this.#before(journal);
@@ -50,7 +41,7 @@ export class CellAttempts {
 
   /** Notes that a call begins. A worker may have crashed after it recorded a step, before it stored the count with the cell. */
   startCall(step: string, journal: Journal): void {
-    this.#step = step;
+    this.step = step;
     this.#total = Math.max(this.#total, this.#before(journal));
   }
 
@@ -64,7 +55,7 @@ export class CellAttempts {
   add({ error, diagnosis, isExpected = false }: FailedCall): void {
     if (diagnosis?.outage !== undefined) this.takeBackSuspects();
     const isCounted = !isExpected && isAttempt(error) && diagnosis?.isAttempt !== false;
-    if (isCounted || isExpected) this.#hasProgressed = true;
+    if (isCounted || isExpected) this.hasProgressed = true;
     if (!isCounted) return;
     this.#total += 1;
     this.#suspects = diagnosis?.isSuspect === true ? this.#suspects + 1 : 0;

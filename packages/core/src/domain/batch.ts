@@ -4,7 +4,7 @@ import { cellStepSchema, journalPlaceSchema, passedOverSchema } from './call.ts'
 import { questionRangeSchema } from './cell-task.ts';
 import { errorCodeSchema } from './error-code.ts';
 import { messageSchema } from './message.ts';
-import { acceptanceFacts, announcementFacts } from './pending-response.ts';
+import { announcementFacts, pendingResponseSchema } from './pending-response.ts';
 
 const facts = {
   schemaVersion: z.literal(1),
@@ -27,13 +27,11 @@ const announcement = {
 };
 
 /**
- * Calls of a group to one model that are sent together.
+ * Calls of a group to one model that are sent together; their responses are pending from then on.
  *
  * gathering --it is full, or nothing else is left to do--> closed --a worker is about to send it--> announced
  * announced --the vendor has named it--> accepted --its results are recorded--> (gone)
  * announced --the vendor has refused it, or nobody knows whether it has accepted it--> (gone)
- *
- * One that was announced and no more may have reached the vendor, or not.
  */
 export const batchSchema = z.discriminatedUnion('state', [
   z.strictObject({ state: z.literal('gathering'), ...facts }),
@@ -43,11 +41,13 @@ export const batchSchema = z.discriminatedUnion('state', [
     state: z.literal('accepted'),
     ...facts,
     ...announcement,
-    ...acceptanceFacts,
+    ...pendingResponseSchema.shape,
   }),
 ]);
 /** Calls of a group to one model that are sent together; see {@link batchSchema}. */
 export type Batch = z.infer<typeof batchSchema>;
+/** A batch that takes no more calls, and is not sent. */
+export type ClosedBatch = Extract<Batch, { readonly state: 'closed' }>;
 /** A batch that may have reached the vendor. */
 export type SentBatch = Extract<Batch, { readonly state: 'announced' | 'accepted' }>;
 /** Whether a vendor may work on a batch. */

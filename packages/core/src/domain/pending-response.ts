@@ -15,15 +15,11 @@ export const announcementFacts = {
   submittedAtMs: z.number(),
 };
 
-/** What the vendor's acceptance adds. */
-export const acceptanceFacts = {
+/** What is added once the vendor has accepted it. */
+export const pendingResponseSchema = z.strictObject({
   endpoint: z.string(),
   /** The vendor's name of it. */
   vendorId: z.string(),
-};
-
+});
 /** A response that a vendor prepares, under the vendor's name of it. */
-export interface PendingResponse {
-  readonly endpoint: string;
-  readonly vendorId: string;
-}
+export type PendingResponse = Readonly<z.infer<typeof pendingResponseSchema>>;

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { errorCodeSchema } from './error-code.ts';
-import { acceptanceFacts, announcementFacts } from './pending-response.ts';
+import { announcementFacts, pendingResponseSchema } from './pending-response.ts';
 
 const facts = {
   schemaVersion: z.literal(1),
@@ -14,18 +14,17 @@ const facts = {
 };
 
 /**
- * A response that a model prepares in the background, for one step of a cell.
+ * A response that a model prepares in the background, for one step of a cell: a pending response.
  *
  * announced --the vendor has accepted it--> accepted --its end is no answer--> ended
  * announced --the vendor has refused it--> ended
  * ended, or announced by a worker that died --another attempt--> announced, under another call id
  *
- * One that was announced and no more may have reached the vendor, or not. One that was accepted ends in the journal,
- * as the answer or as a discarded call.
+ * One that was accepted ends in the journal, as the answer or as a discarded call.
  */
 export const submissionSchema = z.discriminatedUnion('state', [
   z.strictObject({ state: z.literal('announced'), ...facts }),
-  z.strictObject({ state: z.literal('accepted'), ...facts, ...acceptanceFacts }),
+  z.strictObject({ state: z.literal('accepted'), ...facts, ...pendingResponseSchema.shape }),
   z.strictObject({ state: z.literal('ended'), ...facts, reason: errorCodeSchema }),
 ]);
 /** A response that a model prepares in the background; see {@link submissionSchema}. */

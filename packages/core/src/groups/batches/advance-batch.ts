@@ -1,14 +1,13 @@
-import type { Batch, SentBatch } from '../../domain/batch.ts';
+import type { Batch } from '../../domain/batch.ts';
 import { assertNever } from '../../errors.ts';
 import { type BatchWorker, takeOver } from './batch-worker.ts';
 import { pollBatch } from './poll-batch.ts';
-import { findSubmitted, submitBatch } from './send-batch.ts';
+import { findSubmitted, sendBatch } from './send-batch.ts';
 
 /**
  * Takes a batch as far as it goes by now: closed to sent, sent to accepted, accepted to recorded.
  *
- * State first: a batch is announced in the ledger before it is sent, and its name is recorded before anybody waits for
- * it. Every step may be repeated, so a worker that is killed is followed by one that takes the last step again.
+ * Every step may be repeated, so a worker that is killed is followed by one that takes the last step again.
  *
  * @param batch - As it was read; one that gathers calls has nothing to do.
  * @returns How long to wait before the next step, ms; undefined if the batch is gone, or another worker's.
@@ -21,17 +20,8 @@ export async function advanceBatch(
   switch (batch.state) {
     case 'gathering':
       return undefined;
-    case 'closed': {
-      const { owner, clock, batches } = worker;
-      const announced: SentBatch = {
-        ...batch,
-        state: 'announced',
-        owner,
-        submittedAtMs: clock.now(),
-      };
-      if (!(await batches.replace(batch, announced))) return undefined;
-      return await submitBatch(announced, worker, signal);
-    }
+    case 'closed':
+      return await sendBatch(batch, worker, signal);
     case 'announced':
     case 'accepted': {
       const own = await takeOver(batch, worker);

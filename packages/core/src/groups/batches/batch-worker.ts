@@ -1,7 +1,7 @@
 import { openBreakerFor } from '../../cells/cell-breakers.ts';
 import { pollDelayMs } from '../../cells/pending-response.ts';
 import type { Worker } from '../../cells/worker.ts';
-import type { Batch, BatchedCall, SentBatch } from '../../domain/batch.ts';
+import type { Batch, BatchedCall, ClosedBatch, SentBatch } from '../../domain/batch.ts';
 import type { Lane } from '../../domain/benchmark.ts';
 import { ThriceError } from '../../errors.ts';
 import { limits } from '../../limits.ts';
@@ -42,7 +42,7 @@ export function closedAgain({
   callCount,
   bytes,
   enteredAtMs,
-}: SentBatch): Extract<Batch, { readonly state: 'closed' }> {
+}: SentBatch): ClosedBatch {
   const facts = { batchId, group, lane, model, callCount, bytes, enteredAtMs };
   return { schemaVersion: 1, state: 'closed', ...facts };
 }

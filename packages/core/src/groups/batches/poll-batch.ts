@@ -35,7 +35,10 @@ export async function pollBatch(
       return batchDelayMs(batch, worker);
     case 'ended':
       if (polled.problem === undefined || isStopping) return await finish(batch, worker, signal);
-      return await refuse(batch, polled.problem, worker);
+      if (polled.problem.class === 'rate-limited')
+        return await awaitRoom(batch, polled.problem, worker);
+      // The vendor has worked on nothing.
+      return await endAll(batch, { problem: polled.problem, costUsd: 0 }, worker);
     case 'forgotten':
       // It was accepted, and may have been worked on.
       return await endAll(batch, { problem: 'unanswered', costUsd: null }, worker);
@@ -44,16 +47,6 @@ export async function pollBatch(
     default:
       return assertNever(polled);
   }
-}
-
-/** Ends a batch of which the vendor has worked on nothing, or sends it again later. */
-async function refuse(
-  batch: AcceptedBatch,
-  problem: ThriceError,
-  worker: BatchWorker,
-): Promise<number | undefined> {
-  if (problem.class === 'rate-limited') return await awaitRoom(batch, problem, worker);
-  return await endAll(batch, { problem, costUsd: 0 }, worker);
 }
 
 /**

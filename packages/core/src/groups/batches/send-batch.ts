@@ -1,7 +1,7 @@
 import { openBreakerFor } from '../../cells/cell-breakers.ts';
 import { unknownBatch } from '../../cells/cell-errors.ts';
 import { isCertainlyUnbilled } from '../../cells/is-certainly-unbilled.ts';
-import type { AcceptedBatch, SentBatch, WaitingCall } from '../../domain/batch.ts';
+import type { AcceptedBatch, ClosedBatch, SentBatch, WaitingCall } from '../../domain/batch.ts';
 import type { Lane } from '../../domain/benchmark.ts';
 import { ThriceError, toThriceError } from '../../errors.ts';
 import { limits } from '../../limits.ts';
@@ -9,18 +9,22 @@ import type { BatchRequest, LostBatch } from '../../ports/batch-client.ts';
 import { type BatchWorker, batchDelayMs, closedAgain, laneOf, postpone } from './batch-worker.ts';
 import { endAll } from './end-calls.ts';
 
-/** Hands an announced batch over to its vendor. */
-export async function submitBatch(
-  batch: SentBatch,
+/** Announces a batch and hands it over to its vendor. */
+export async function sendBatch(
+  closed: ClosedBatch,
   worker: BatchWorker,
   signal: AbortSignal,
 ): Promise<number | undefined> {
+  const { owner, clock, batches } = worker;
+  const announcement = { owner, submittedAtMs: clock.now() };
+  const batch: SentBatch = { ...closed, state: 'announced', ...announcement };
+  if (!(await batches.replace(closed, batch))) return undefined;
   const lane = laneOf(batch, worker);
   const requests: BatchRequest[] = [];
-  for await (const call of worker.batches.listWaiting(batch.batchId))
+  for await (const call of batches.listWaiting(batch.batchId))
     requests.push(toBatchRequest(call, lane));
   const { batchId } = batch;
-  const startedAtMs = worker.clock.monotonicMs();
+  const startedAtMs = clock.monotonicMs();
   const sent = await worker
     .batchClientFor(lane)
     .submit({ lane, batchId, requests }, signal)
