@@ -163,6 +163,20 @@ describe('a call under a budget', () => {
     await Promise.all(works);
   });
 
+  it('in the background stays reserved where its response cannot be asked for', async () => {
+    const configs = [aConfig({ maxTokens: 200, isBackground: true })];
+    const { engine, work, spent } = await openCapped({ ...aCapped(10_000), configs });
+    const { background } = engine.models;
+    background.onPoll = () => anError('auth-failed', { status: 401 });
+
+    await work();
+    const settlement = await work();
+
+    expect([background.callIds.length, background.polled.length]).toEqual([1, 1]);
+    expect(settlement).toMatchObject({ kind: 'release', breakerKey: 'lab' });
+    expect(await spent()).toEqual({ spentUsd: 0, reservedUsd: WORST_USD, keptCount: 0 });
+  });
+
   it('counts nothing where its vendor has refused it, or it never left', async () => {
     const { work, spent } = await openCapped(
       aCapped(10_000),
