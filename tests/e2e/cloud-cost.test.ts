@@ -1,11 +1,7 @@
 import type { Intercept } from '@thrice/local-cloud';
 import { startSimulator } from '@thrice/simulator';
 import { describe, expect, it } from 'vitest';
-import {
-  answeredCell,
-  deliveredCell,
-  plannedCell,
-} from '../../packages/capacity-model/src/cell-protocol.ts';
+import { answerRequests } from '../support/answer-requests.ts';
 import { openCloud } from '../support/cloud.ts';
 import { stageBenchmark, thriceIn } from '../support/stage.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -37,16 +33,10 @@ describe('the cost of a cell', () => {
 
     await thriceIn(cloud, folder.path, 'run', 'benchmark.toml');
 
-    const assumed = new Map<string, number>();
-    for (const { sender, service, name, count } of [
-      ...plannedCell,
-      ...deliveredCell,
-      ...answeredCell,
-    ]) {
-      if (sender === 'poller') continue;
-      const key = `${sender} ${service} ${name}`;
-      assumed.set(key, (assumed.get(key) ?? 0) + count * CELLS);
-    }
+    const assumed = new Map(
+      Object.entries(answerRequests).map(([name, count]) => [`answer ${name}`, count * CELLS]),
+    );
+    assumed.set('plan sqs SendMessageBatch', CELLS / 10);
     // The last cell of each config reads the tallies; that of the group requests the results.
     assumed.set('answer sqs SendMessage', 1);
     assumed.set('answer dynamodb Query', 1);

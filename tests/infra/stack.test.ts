@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
+import { stackFacts } from '../../docs/capacity-model.ts';
 import { stuckStretch } from '../../functions/shared/metrics.ts';
-import { stackFacts } from '../../packages/capacity-model/src/stack-facts.ts';
 import { readCodeDigest } from '../../packages/cli/src/shell/code-digest.ts';
 import { toolVersion } from '../../packages/cli/src/shell/tool-version.ts';
 import { limits } from '../../packages/core/src/limits.ts';
@@ -596,7 +596,7 @@ describe.each(['test', 'production'])('stack of stage %s', (stage) => {
       stackFacts.answerMemoryMb,
       stackFacts.controlMemoryMb,
       stackFacts.controlMemoryMb,
-      stackFacts.reconciler.memoryMb,
+      stackFacts.reconcilerMemoryMb,
     ]);
   });
 

@@ -95,8 +95,8 @@ const rules: readonly Rule[] = [
       ),
     }),
   ),
-  // They know the functions as bundles, the stack as synthesized JSON or as figures, and packages as files.
-  ...['local-cloud', 'capacity-model', 'release'].map((name) =>
+  // They know the functions as bundles, the stack as synthesized JSON, and packages as files.
+  ...['local-cloud', 'release'].map((name) =>
     importsOnly(`${name} imports libraries`, {
       covers: [`packages/${name}/src/`],
       allowed: [`packages/${name}/src/`, ...external],
