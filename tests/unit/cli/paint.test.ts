@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { paint, palette } from '../../../packages/cli/src/render/paint.ts';
+import { paint } from '../../../packages/cli/src/render/paint.ts';
 
 /** Paints with tags in place of escape sequences. */
 function tagged(text: string): string {
@@ -34,10 +34,6 @@ describe('the labels of printed lines', () => {
 });
 
 describe('the palette', () => {
-  it('has only styles that are readable on a light and on a dark background', () => {
-    expect(palette).toEqual(['bold', 'dim', 'red', 'green']);
-  });
-
   it('is the only source of styles: no other file of the command writes colors', async () => {
     const root = join(import.meta.dirname, '../../../packages/cli/src');
     const files = await readdir(root, { recursive: true });

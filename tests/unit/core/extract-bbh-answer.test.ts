@@ -45,34 +45,7 @@ describe.runIf(hasSharedData)('the recorded outputs', () => {
 
     expect(counts).toEqual(readBbhCounts().correct[arm]);
   });
-
-  it.each([
-    ['keeping the period', (text: string) => tailOf(text), 3],
-    ['always dropping the last character', (text: string) => tailOf(text).slice(0, -1), 2106],
-  ])('are miscounted by %s', (_, rule, expected) => {
-    const counts = countBySubtask(readBbhRecordings('cot'), rule);
-
-    const total = Object.values(counts).reduce((sum, count) => sum + count, 0);
-    expect(total).toBe(expected);
-  });
-
-  it('are overcounted in hyperbaton by the last letter and by any mention', () => {
-    const hyperbaton = readBbhRecordings('cot').filter(({ subtask }) => subtask === 'hyperbaton');
-
-    const byLetter = countBySubtask(
-      hyperbaton,
-      (text) => [...text.matchAll(/\([A-Z]\)/g)].at(-1)?.[0] ?? '',
-    );
-    const mentions = hyperbaton.filter(({ prediction, target }) => prediction.includes(target));
-
-    expect(byLetter).toEqual({ hyperbaton: 230 });
-    expect(mentions.length).toBe(250);
-  });
 });
-
-function tailOf(text: string): string {
-  return (text.split('the answer is ').at(-1) ?? '').trim();
-}
 
 function countBySubtask(
   recordings: readonly BbhRecording[],

@@ -2,8 +2,7 @@
  * The styles of the terminal. All are readable on a light and on a dark background, where yellow and white, or blue,
  * are not.
  */
-export const palette = ['bold', 'dim', 'red', 'green'] as const;
-type Format = (typeof palette)[number];
+type Format = 'bold' | 'dim' | 'red' | 'green';
 
 /** Styles a text for a stream; returns it as it is where the stream shows no colors. */
 export type Style = (format: Format, text: string) => string;
