@@ -126,6 +126,16 @@ declare module "sst" {
       "controlDeadLetterQueueUrl": string
       "deadLetterQueueUrl": string
       "finalizeQueueUrl": string
+      "laneConcurrency": {
+        "anthropic": number
+        "deepseek": number
+        "gemini": number
+        "grok": number
+        "kimi": number
+        "mistral": number
+        "openai": number
+        "sim": number
+      }
       "laneQueueUrls": {
         "anthropic": string
         "deepseek": string

@@ -1,4 +1,5 @@
 import { readCodeVersion } from './code-version.ts';
+import { lanes } from './lanes.ts';
 import type { Queues } from './queues.ts';
 import type { Storage } from './storage.ts';
 
@@ -24,6 +25,9 @@ export function createDirectory({
     tableName: table.name,
     bucketName: bucket.name,
     laneQueueUrls: Object.fromEntries(queues.lanes.map(({ name, queue }) => [name, queue.url])),
+    laneConcurrency: Object.fromEntries(
+      lanes.map(({ name, maximumConcurrency }) => [name, maximumConcurrency]),
+    ),
     deadLetterQueueUrl: queues.deadLetterQueue.url,
     controlDeadLetterQueueUrl: queues.controlDeadLetterQueue.url,
     planQueueUrl: queues.plan.url,

@@ -183,8 +183,6 @@ function describeEvent(event: WorkerEvent): Readonly<Record<string, unknown>> {
       return { breakerKey: event.breaker.breakerKey, code: event.breaker.error.code };
     case 'breaker-waiting':
       return { breakerKey: event.breaker.breakerKey };
-    case 'stalled':
-      return { cellCount: event.cellCount, forMs: event.forMs };
     case 'cells-taken-over':
       return { count: event.cells.length };
   }

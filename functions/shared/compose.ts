@@ -1,11 +1,9 @@
-import { randomUUID } from 'node:crypto';
 import {
   DynamoActiveGroups,
   DynamoBatches,
   DynamoBudgets,
   DynamoCallPool,
-  DynamoLanePaces,
-  DynamoLaneSlots,
+  DynamoLaneStates,
   DynamoLedger,
   DynamoResendNotes,
   SqsDeadLetterQueue,
@@ -24,12 +22,13 @@ import {
   type CreateDigest,
   type DeadLetterQueue,
   type GroupRequests,
+  LaneGovernor,
   LaneHealth,
   type Ledger,
+  limits,
   type PatternMatcher,
   RecentGroups,
   type ResendNotes,
-  SharedGovernor,
 } from '@thrice/core';
 import { ThreadPatternMatcher } from '@thrice/patterns';
 import { createNodeDigest } from './node-digest.ts';
@@ -60,8 +59,8 @@ export interface Composition {
   readonly laneHealth: LaneHealth;
   /** What this execution environment knows of the groups, over its invocations. */
   readonly recentGroups: RecentGroups;
-  /** Paces the calls of rate-limited lanes together with all other workers. */
-  readonly governor: SharedGovernor;
+  /** Grants the calls of rate-limited lanes together with all other workers. */
+  readonly governor: LaneGovernor;
 }
 
 let composition: Composition | undefined;
@@ -74,9 +73,9 @@ export function compose(): Composition {
 
 function createComposition(): Composition {
   const { stage, clock, random, sqs, blobs, table, openQueues } = openClients();
-  const paces = new DynamoLanePaces(table);
-  const slots = new DynamoLaneSlots(table);
-  const governor = new SharedGovernor({ paces, slots, clock, random, createToken: randomUUID });
+  const states = new DynamoLaneStates(table);
+  const longestWaitMs = limits.laneWaitMs;
+  const governor = new LaneGovernor({ states, clock, random, longestWaitMs });
   return {
     stage,
     clock,

@@ -1,15 +1,8 @@
-import { randomUUID } from 'node:crypto';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { S3Client } from '@aws-sdk/client-s3';
 import { SQSClient } from '@aws-sdk/client-sqs';
-import {
-  DynamoLanePaces,
-  DynamoLaneSlots,
-  DynamoLedger,
-  S3BlobStore,
-  SqsTaskQueue,
-} from '@thrice/aws';
-import { type Delivery, LaneHealth, RecentGroups, SharedGovernor } from '@thrice/core';
+import { DynamoLaneStates, DynamoLedger, S3BlobStore, SqsTaskQueue } from '@thrice/aws';
+import { type Delivery, LaneGovernor, LaneHealth, limits, RecentGroups } from '@thrice/core';
 import { systemClock as clock } from '@thrice/local';
 import { openModelClients, openTransport } from '@thrice/models';
 import * as z from 'zod';
@@ -39,9 +32,9 @@ const s3 = new S3Client({ ...config, endpoint: endpoints.s3, forcePathStyle: tru
 const blobs = new S3BlobStore({ client: s3, bucket });
 const client = new DynamoDBClient({ ...config, endpoint: endpoints.dynamodb });
 const ledger = new DynamoLedger({ client, tableName, clock, random, blobs });
-const paces = new DynamoLanePaces({ client, tableName, clock, random });
-const slots = new DynamoLaneSlots({ client, tableName, clock, random });
-const governor = new SharedGovernor({ paces, slots, clock, random, createToken: randomUUID });
+const states = new DynamoLaneStates({ client, tableName, clock, random });
+const longestWaitMs = limits.laneWaitMs;
+const governor = new LaneGovernor({ states, clock, random, longestWaitMs });
 const queueUrls = new Map([['lab', queueUrl]]);
 const onPoison = () => undefined;
 const sqs = new SQSClient({ ...config, endpoint: endpoints.sqs });

@@ -1,7 +1,6 @@
-import { randomUUID } from 'node:crypto';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { DynamoLanePaces, DynamoLaneSlots } from '@thrice/aws';
-import { type CallEnd, SharedGovernor, UNLIMITED } from '@thrice/core';
+import { DynamoLaneStates } from '@thrice/aws';
+import { type CallEnd, LaneGovernor, limits } from '@thrice/core';
 import { systemClock } from '@thrice/local';
 import { UNKNOWN_USAGE } from '../../packages/core/src/domain/call.ts';
 import { questionText } from './bench-support.ts';
@@ -25,14 +24,13 @@ const { dynamoUrl, tableName, url, group, workerCount } = JSON.parse(
 const credentials = { accessKeyId: 'LOCAL', secretAccessKey: 'LOCAL' };
 const client = new DynamoDBClient({ region: 'us-east-1', endpoint: dynamoUrl, credentials });
 const table = { client, tableName, clock: systemClock, random: Math.random };
-const createToken = () => randomUUID();
+const longestWaitMs = limits.laneWaitMs;
 
 /** An execution environment: a governor of its own, which calls until the process is killed. */
 async function work(index: number): Promise<void> {
-  const paces = new DynamoLanePaces(table);
-  const slots = new DynamoLaneSlots(table);
   const { clock, random } = table;
-  const governor = new SharedGovernor({ paces, slots, clock, random, createToken });
+  const states = new DynamoLaneStates(table);
+  const governor = new LaneGovernor({ states, clock, random, longestWaitMs });
   for (let no = 0; ; no += 1) {
     // A store that is gone for a moment is no reason to end: a function would be invoked again.
     await answer(governor, `${process.pid}-${index}-${no}`).catch(async () => {
@@ -42,23 +40,27 @@ async function work(index: number): Promise<void> {
 }
 
 /** Calls until it is answered, as a cell whose message comes back. */
-async function answer(governor: SharedGovernor, id: string): Promise<void> {
-  const cell = governor.forCell();
+async function answer(governor: LaneGovernor, id: string): Promise<void> {
   const { signal } = new AbortController();
   for (;;) {
-    const grant = await cell.grant({
-      ...{ group, lane: 'lab', model: 'model', limits: UNLIMITED, inputTokens: 250 },
-      estimatedTokens: null,
+    const grant = await governor.grant({
+      lane: 'lab',
+      model: 'model',
+      limits: { requestsPerMinute: null, tokensPerMinute: null },
       maxConcurrency: null,
+      inputTokens: 250,
+      estimatedTokens: null,
       canWait: () => true,
+      isObsolete: () => false,
       signal,
     });
-    if (grant.kind === 'not-before') {
-      await systemClock.sleep(grant.atMs - systemClock.now());
+    if (grant.kind === 'obsolete') throw new Error('a call became obsolete');
+    if (grant.kind === 'too-long') {
+      await systemClock.sleep(grant.waitMs);
       continue;
     }
     const end = await call(id).catch((): CallEnd => ({ kind: 'failed' }));
-    const { delayMs } = await grant.permit.settle(end);
+    const { delayMs } = grant.permit.settle(end);
     if (end.kind === 'answered') return;
     await systemClock.sleep(Math.max(delayMs, end.kind === 'failed' ? FAILED_MS : 0));
   }

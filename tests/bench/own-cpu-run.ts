@@ -103,7 +103,7 @@ await workGroup({
   clientFor: () => instantModel,
   batchClientFor: noBatchClients,
   patterns: inProcessPatterns,
-  governor: openGovernor({ engine, benchmark, group: header.group, random: Math.random }),
+  governor: openGovernor({ engine, benchmark, random: Math.random }),
   random: Math.random,
   observe: () => undefined,
   scope: { runs: header.runs, configs: header.configs.map(({ config }) => config) },

@@ -1,18 +1,12 @@
-import type { CallConditions, LanePaces, Ledger } from '@thrice/core';
+import type { CallConditions, LaneStates, Ledger } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
-import {
-  aGroupHeader,
-  aLanePace,
-  anEditedHeader,
-  anOpenBreaker,
-  someTurns,
-} from '../support/builders.ts';
+import { aGroupHeader, aLaneState, anEditedHeader, anOpenBreaker } from '../support/builders.ts';
 
 /** Fresh conditions, and the stores whose changes they show. */
 export interface CallConditionsUnderTest extends AsyncDisposable {
   readonly conditions: CallConditions;
   readonly ledger: Ledger;
-  readonly paces: LanePaces;
+  readonly laneStates: LaneStates;
 }
 
 /** Opens fresh conditions. */
@@ -21,15 +15,15 @@ export type OpenCallConditions = () => Promise<CallConditionsUnderTest>;
 /** Tests every promise of the `CallConditions` port. */
 export function describeCallConditionsContract(name: string, open: OpenCallConditions): void {
   describe(`CallConditions contract: ${name}`, () => {
-    it('are the state of a group, and of what is named the open breakers and the pace', async () => {
+    it('are the state of a group, and of what is named the open breakers and the lane', async () => {
       await using store = await open();
       const [lane, model] = ['lab', 'lab/gpt-9'].map((breakerKey) => anOpenBreaker({ breakerKey }));
       await store.ledger.createGroup(aGroupHeader());
       for (const breaker of [lane, model, anOpenBreaker({ breakerKey: 'spare' })]) {
         if (breaker !== undefined) await store.ledger.openBreaker(breaker);
       }
-      await store.paces.replace(undefined, aLanePace());
-      await store.paces.replace(undefined, aLanePace({ lane: 'spare' }));
+      await store.laneStates.replace('lab', undefined, aLaneState());
+      await store.laneStates.replace('spare', undefined, aLaneState({ lane: 'spare' }));
       const breakerKeys = ['lab', 'lab/gpt-8', 'lab/gpt-9'];
 
       const read = await store.conditions.readConditions('demo', { breakerKeys, lane: 'lab' });
@@ -38,7 +32,7 @@ export function describeCallConditionsContract(name: string, open: OpenCallCondi
         state: 'active',
         editCount: 0,
         openBreakers: expect.arrayContaining([lane, model]) as unknown,
-        pace: aLanePace(),
+        laneState: aLaneState(),
       });
       expect(read.openBreakers).toHaveLength(2);
     });
@@ -53,22 +47,27 @@ export function describeCallConditionsContract(name: string, open: OpenCallCondi
       await store.ledger.replaceHeader(aGroupHeader(), anEditedHeader());
       await store.ledger.setGroupState('demo', 'cancelled');
       await store.ledger.closeBreaker(anOpenBreaker());
-      await store.paces.replace(undefined, aLanePace());
-      await store.paces.takeTurns('lab', 0, { count: 1, tokens: 100 });
+      await store.laneStates.replace('lab', undefined, aLaneState());
+      await store.laneStates.replace('lab', aLaneState(), aLaneState({ revision: 2 }));
 
       const changed = {
         state: 'cancelled',
         editCount: 1,
         openBreakers: [],
-        pace: aLanePace({ groups: [someTurns({ lastTurn: 1, lastTokens: 100 })], callCount: 1 }),
+        laneState: aLaneState({ revision: 2 }),
       };
       expect(await store.conditions.readConditions('demo', keys)).toEqual(changed);
     });
 
     it('are empty where there is nothing', async () => {
       await using store = await open();
-      const none = { state: undefined, editCount: undefined, openBreakers: [], pace: undefined };
-      await store.paces.replace(undefined, aLanePace({ lane: 'spare' }));
+      const none = {
+        state: undefined,
+        editCount: undefined,
+        openBreakers: [],
+        laneState: undefined,
+      };
+      await store.laneStates.replace('spare', undefined, aLaneState({ lane: 'spare' }));
 
       expect(await store.conditions.readConditions('lost', { breakerKeys: [] })).toEqual(none);
       expect(

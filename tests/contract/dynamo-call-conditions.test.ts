@@ -1,4 +1,4 @@
-import { DynamoLanePaces, DynamoLedger } from '@thrice/aws';
+import { DynamoLaneStates, DynamoLedger } from '@thrice/aws';
 import { afterAll, beforeAll } from 'vitest';
 import { type DynamoEmulator, startDynamo } from '../support/aws-emulators.ts';
 import { FakeBlobStore } from '../support/fake-blob-store.ts';
@@ -17,7 +17,7 @@ describeCallConditionsContract('DynamoDB, emulated', async () => {
   return {
     conditions: new DynamoLedger({ ...init, client }),
     ledger: new DynamoLedger({ ...init, client: otherClient }),
-    paces: new DynamoLanePaces({ ...init, client: otherClient }),
+    laneStates: new DynamoLaneStates({ ...init, client: otherClient }),
     [Symbol.asyncDispose]: () => table[Symbol.asyncDispose](),
   };
 });

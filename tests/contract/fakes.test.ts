@@ -5,8 +5,6 @@ import { FakeBudgets } from '../support/fake-budgets.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { FakeDeadLetterQueue } from '../support/fake-dead-letter-queue.ts';
 import { FakeGroupRequests } from '../support/fake-group-requests.ts';
-import { FakeLanePaces } from '../support/fake-lane-paces.ts';
-import { FakeLaneSlots } from '../support/fake-lane-slots.ts';
 import { FakeLedger } from '../support/fake-ledger.ts';
 import { FakeNotifications } from '../support/fake-notifications.ts';
 import { FakeResendNotes } from '../support/fake-resend-notes.ts';
@@ -20,8 +18,6 @@ import { describeBudgetsContract } from './budgets-contract.ts';
 import { describeCallConditionsContract } from './call-conditions-contract.ts';
 import { describeDeadLetterQueueContract } from './dead-letter-queue-contract.ts';
 import { describeGroupRequestsContract } from './group-requests-contract.ts';
-import { describeLanePacesContract } from './lane-paces-contract.ts';
-import { describeLaneSlotsContract } from './lane-slots-contract.ts';
 import { describeLedgerContract } from './ledger-contract.ts';
 import { describeNotificationsContract } from './notifications-contract.ts';
 import { describeResendNotesContract } from './resend-notes-contract.ts';
@@ -75,18 +71,8 @@ describeResendNotesContract('in memory', () => {
 
 describeCallConditionsContract('in memory', () => {
   const ledger = new FakeLedger(new FakeClock());
-  const { paces } = ledger;
-  return Promise.resolve({ conditions: ledger, ledger, paces, ...nothingToRelease });
-});
-
-describeLanePacesContract('in memory', () => {
-  const paces = new FakeLanePaces();
-  return Promise.resolve({ paces, other: paces, ...nothingToRelease });
-});
-
-describeLaneSlotsContract('in memory', () => {
-  const slots = new FakeLaneSlots();
-  return Promise.resolve({ slots, other: slots, ...nothingToRelease });
+  const { laneStates } = ledger;
+  return Promise.resolve({ conditions: ledger, ledger, laneStates, ...nothingToRelease });
 });
 
 describeGroupRequestsContract('in memory', () => {

@@ -11,6 +11,7 @@ export const directorySchema = z.strictObject({
   tableName: z.string(),
   bucketName: z.string(),
   laneQueueUrls: z.record(z.string(), z.url()),
+  laneConcurrency: z.record(z.string(), z.int()),
   deadLetterQueueUrl: z.url(),
   controlDeadLetterQueueUrl: z.url(),
   planQueueUrl: z.url(),

@@ -147,11 +147,15 @@ describe.each(['test', 'production'])('stack of stage %s', (stage) => {
       }
     });
 
-    it('limit the concurrency of their queue', () => {
-      for (const { scalingConfig, component } of mappingsOf(graph)) {
-        const laneConcurrency = isProduction ? 64 : 8;
+    it('limit the concurrency of their queue, that of a lane to what the directory says', () => {
+      const most = isProduction ? 64 : 8;
+      const lanes = Object.keys(graph.outputs.laneQueueUrls);
 
-        expect(scalingConfig.maximumConcurrency).toBe(component === 'Answer' ? laneConcurrency : 2);
+      expect(graph.outputs.laneConcurrency).toEqual(
+        Object.fromEntries(lanes.map((lane) => [lane, most])),
+      );
+      for (const { scalingConfig, component } of mappingsOf(graph)) {
+        expect(scalingConfig.maximumConcurrency).toBe(component === 'Answer' ? most : 2);
       }
     });
 

@@ -1,12 +1,18 @@
 import {
   DynamoBudgets,
-  DynamoLanePaces,
-  DynamoLaneSlots,
+  DynamoLaneStates,
   DynamoLedger,
   S3BlobStore,
   SqsTaskQueue,
 } from '@thrice/aws';
-import { type CellTask, loadGroup, openBudget, RecentGroups, SharedGovernor } from '@thrice/core';
+import {
+  type CellTask,
+  LaneGovernor,
+  limits,
+  loadGroup,
+  openBudget,
+  RecentGroups,
+} from '@thrice/core';
 import { createAnswerHandler } from '../../functions/shared/answer-handler.ts';
 import type { BatchResponse } from '../../functions/shared/sqs-event.ts';
 import { type DynamoEmulator, openBucket, openQueues } from './aws-emulators.ts';
@@ -72,12 +78,11 @@ export async function openAnswerOnAws(
     }
     return counts;
   };
-  const governor = new SharedGovernor({
-    paces: new DynamoLanePaces({ ...table, clock, random }),
-    slots: new DynamoLaneSlots({ ...table, clock, random }),
+  const governor = new LaneGovernor({
+    states: new DynamoLaneStates({ ...table, clock, random }),
     clock,
     random,
-    createToken: () => 'token-1',
+    longestWaitMs: limits.laneWaitMs,
   });
   const recentGroups = new RecentGroups({ clock, governor });
   const stores = { ledger, budgets, blobs, queue, governor, recentGroups };

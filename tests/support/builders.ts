@@ -11,10 +11,10 @@ import {
   type ErrorCode,
   type ErrorDetails,
   type GroupHeader,
-  type GroupTurns,
   type JournalEntry,
   type Lane,
-  type LanePace,
+  type LaneState,
+  type ModelLimit,
   type ModelOutput,
   type ModelRequest,
   type ModelResponse,
@@ -23,7 +23,6 @@ import {
   noAnswer,
   type OpenBreaker,
   type Question,
-  type RateBelief,
   type Role,
   type Submission,
   type Tally,
@@ -546,67 +545,41 @@ export function aLane(parts: Partial<Lane> = {}): Lane {
   };
 }
 
-/** The pace of a lane that has refused a call, and of the group `demo`. */
-export function aLanePace(parts: Partial<LanePace> = {}): LanePace {
+/** The state of a lane whose model `m` has refused calls, written when the clock of the tests starts. */
+export function aLaneState(parts: Partial<LaneState> = {}): LaneState {
   return {
     schemaVersion: 1,
     lane: 'lab',
-    requests: aRateBelief(),
-    tokens: null,
-    evidence: {
-      excess: 0,
-      weighedAtMs: 0,
-      calls: 0,
-      excessCalls: 0,
-      excessRefused: 0,
-      safeCalls: 0,
-      safeRefused: 0,
-    },
-    callCount: 0,
-    refusalCount: 0,
-    weighedCalls: 0,
-    weighedRefusals: 0,
-    windowAtMs: 0,
-    windowCalls: 0,
-    usedPerMinute: null,
+    revision: 1,
+    atMs: 1_767_323_045_000,
+    window: { no: 1, ageMs: 0, count: 0, hungry: 0, usedRatio: 0 },
+    workers: { count: 1, hungry: 1, usedRatio: 0 },
+    models: { m: aModelLimit() },
+    ...parts,
+  };
+}
+
+/** A limit of 60 requests a minute that refusals have shown. */
+export function aModelLimit(parts: Partial<ModelLimit> = {}): ModelLimit {
+  return {
+    rate: { requestsPerMinute: 60, tokensPerMinute: null },
+    risingMs: 0,
+    windowMs: 2_000,
+    cut: null,
+    isKnown: true,
+    chanceRatio: 0,
+    chanceAgeMs: 0,
+    sent: 0,
+    refused: 0,
+    answered: 0,
+    tokens: 0,
+    countedMs: 0,
+    minute: { ageMs: 0, answered: 0, before: null },
+    onlyRefusedMs: 0,
+    retryAfterMs: 0,
+    holdMs: 0,
     stated: { requestsPerMinute: null, tokensPerMinute: null },
-    groups: [someTurns()],
-    sharedAtMs: 1_767_323_045_000,
-    heldUntilMs: 1_767_323_045_000.25,
-    refusedAtMs: 1_767_323_044_000,
-    refusedSinceMs: 1_767_323_044_000,
-    answeredAtMs: null,
-    token: 'a',
-    ...parts,
-  };
-}
-
-/** A rate of 60 requests a minute that was found when the clock of the tests starts. */
-export function aRateBelief(parts: Partial<RateBelief> = {}): RateBelief {
-  return {
-    perMinute: 60,
-    perCall: 1,
-    fellAtMs: 1_767_323_045_000,
-    takenPerMinute: 0,
-    waitMs: 0,
-    phase: 'found',
-    ...parts,
-  };
-}
-
-/** The turns of the only group of a lane, of which none was taken. */
-export function someTurns(parts: Partial<GroupTurns> = {}): GroupTurns {
-  return {
-    group: 'demo',
-    limits: { requestsPerMinute: null, tokensPerMinute: null },
-    shareRatio: 1,
-    baseAtMs: 1_767_323_045_000,
-    baseTurn: 1,
-    baseTokens: 0,
-    sharedTurn: 0,
-    sharedTokens: 0,
-    lastTurn: 0,
-    lastTokens: 0,
+    reason: '429 too many requests',
     ...parts,
   };
 }

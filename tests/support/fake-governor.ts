@@ -1,11 +1,5 @@
-import {
-  type CallEnd,
-  type Governor,
-  type Grant,
-  type PermitRequest,
-  type SettledCall,
-  ThriceError,
-} from '@thrice/core';
+import { type CallEnd, type Governor, ThriceError } from '@thrice/core';
+import type { Grant, PermitRequest, SettledCall } from '../../packages/core/src/ports/governor.ts';
 
 const NOT_REFUSED: SettledCall = { delayMs: 0, hasOnlyRefused: false };
 
@@ -16,8 +10,8 @@ export class FakeGovernor implements Governor {
   /** How the calls ended, in order. */
   readonly ends: CallEnd[] = [];
   inUseCount = 0;
-  /** Set to refuse permits before this time, ms since 1970. */
-  notBeforeMs: number | undefined;
+  /** Set to refuse permits for so long, ms. */
+  waitMs: number | undefined;
   /** Whether the lane is said to have refused all calls for too long. */
   hasOnlyRefused = false;
   /** Runs while a permit is waited for. */
@@ -28,11 +22,11 @@ export class FakeGovernor implements Governor {
   async grant({ lane, signal }: PermitRequest): Promise<Grant> {
     this.onGrant();
     if (signal.aborted) throw new ThriceError({ code: 'interrupted', message: 'stopped' });
-    if (this.notBeforeMs !== undefined) return { kind: 'not-before', atMs: this.notBeforeMs };
+    if (this.waitMs !== undefined) return { kind: 'too-long', waitMs: this.waitMs };
     this.granted.push(lane);
     this.inUseCount += 1;
     let isSettled = false;
-    const settle = async (end: CallEnd) => {
+    const settle = (end: CallEnd) => {
       if (isSettled) return NOT_REFUSED;
       isSettled = true;
       this.ends.push(end);

@@ -20,6 +20,7 @@ import { processTask } from '../../packages/core/src/cells/process-task.ts';
 import type { ConfigSpec } from '../../packages/core/src/domain/benchmark-spec.ts';
 import { batchTools } from './batch-tools.ts';
 import { aGroupHeader, aModelResponse, aPlannedConfig, aQuestion } from './builders.ts';
+import { aDeployedStage } from './deployed-stage.ts';
 import { FakeActiveGroups } from './fake-active-groups.ts';
 import { FakeBatchClient } from './fake-batch-client.ts';
 import { FakeBatches } from './fake-batches.ts';
@@ -80,7 +81,7 @@ interface Delivering {
 
 /** What a process knows of groups, without that of lanes. */
 export function openRecentGroups(clock: Clock): RecentGroups {
-  return new RecentGroups({ clock, governor: { notePace: () => undefined } });
+  return new RecentGroups({ clock, governor: { note: () => undefined } });
 }
 
 const notifiedEvents = ['end', 'pause', 'failure', 'budget'] as const;
@@ -88,6 +89,7 @@ const base_url = 'http://127.0.0.1:1800/v1';
 
 /** All stores and services of a cloud stage, in memory. */
 export class FakeStage {
+  readonly stage = aDeployedStage();
   readonly clock = new PassingClock();
   /** As one execution environment sees it over its invocations. */
   readonly laneHealth = new LaneHealth({ clock: this.clock, random: () => 0 });

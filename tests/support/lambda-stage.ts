@@ -1,9 +1,10 @@
 import {
   type CellTask,
   type Delivery,
+  LaneGovernor,
+  limits,
   type ModelClient,
   RecentGroups,
-  SharedGovernor,
   type Webhook,
 } from '@thrice/core';
 import type { ModelClients } from '@thrice/models';
@@ -11,8 +12,6 @@ import type { BatchClients } from '../../functions/shared/compose-batches.ts';
 import type { ControlComposition } from '../../functions/shared/compose-control.ts';
 import type { LambdaContext } from '../../functions/shared/lambda-context.ts';
 import { FakeClock } from './fake-clock.ts';
-import type { FakeLanePaces } from './fake-lane-paces.ts';
-import { FakeLaneSlots } from './fake-lane-slots.ts';
 import type { FakeAnswer } from './fake-model-client.ts';
 import { FakeStage } from './fake-stage.ts';
 import { FakeStretches } from './fake-stretches.ts';
@@ -31,10 +30,8 @@ const ARN_PREFIX = 'arn:aws:sqs:eu-central-1:123456789012';
 export class LambdaStage {
   readonly stage: FakeStage;
   readonly clock = new FakeClock();
-  readonly paces: FakeLanePaces;
-  readonly slots = new FakeLaneSlots();
   /** Those of the only execution environment. */
-  readonly governor: SharedGovernor;
+  readonly governor: LaneGovernor;
   readonly recentGroups: RecentGroups;
   /** Messages that were released, by any of the queues. */
   readonly released: { readonly lane: string; readonly delayMs: number }[] = [];
@@ -56,30 +53,24 @@ export class LambdaStage {
   onMessage: (kind: 'extend' | 'release', deliveries: readonly Delivery[]) => void = () =>
     undefined;
 
+  #environmentCount = 0;
   /** On the clock of the invocations. */
   readonly #stretches = new FakeStretches(this.clock);
 
   constructor(answer?: FakeAnswer) {
     this.stage = new FakeStage(answer);
-    this.paces = this.stage.ledger.paces;
     this.governor = this.openGovernor();
     this.recentGroups = new RecentGroups({ clock: this.clock, governor: this.governor });
   }
 
   /** Opens the governor of another execution environment. */
-  openGovernor(): SharedGovernor {
-    let tokenNo = 0;
-    const name = this.paces.nameProcess();
-    const createToken = () => {
-      tokenNo += 1;
-      return `${name}-${tokenNo}`;
-    };
-    return new SharedGovernor({
-      paces: this.paces,
-      slots: this.slots,
+  openGovernor(): LaneGovernor {
+    this.#environmentCount += 1;
+    return new LaneGovernor({
+      states: this.stage.ledger.laneStates,
       clock: this.clock,
-      random: seededDraw(1),
-      createToken,
+      random: seededDraw(this.#environmentCount),
+      longestWaitMs: limits.laneWaitMs,
     });
   }
 
@@ -111,6 +102,7 @@ export class LambdaStage {
         tableName: 'table',
         bucketName: 'bucket',
         laneQueueUrls: Object.fromEntries(['lab', 'spare'].map((lane) => [lane, urlOf(lane)])),
+        laneConcurrency: {},
         deadLetterQueueUrl: urlOf('dlq'),
         controlDeadLetterQueueUrl: urlOf('control-dlq'),
         planQueueUrl: urlOf('plan'),

@@ -1,4 +1,5 @@
-import type { CallEnd, Governor, Permit } from '@thrice/core';
+import type { CallEnd, Governor } from '@thrice/core';
+import type { Permit, PermitRequest } from '../../packages/core/src/ports/governor.ts';
 import { aUsage } from './builders.ts';
 
 /** A permit that is returned, as that of a failed call, when it is disposed of. */
@@ -8,23 +9,28 @@ export type HeldPermit = Permit & Disposable;
 export async function takePermit(
   governor: Governor,
   lane: string,
-  signal: AbortSignal = new AbortController().signal,
+  request: Partial<PermitRequest> = {},
 ): Promise<HeldPermit> {
-  const canWait = () => true;
-  const grant = await governor.grant({
-    group: 'demo',
-    lane,
-    model: 'm',
-    inputTokens: 10,
-    limits: { requestsPerMinute: null, tokensPerMinute: null },
-    maxConcurrency: null,
-    estimatedTokens: null,
-    canWait,
-    signal,
-  });
+  const grant = await governor.grant(aPermitRequest({ lane, ...request }));
   if (grant.kind !== 'granted') throw new Error(`expected a permit of ${lane}`);
   const { permit } = grant;
   return { ...permit, [Symbol.dispose]: () => void permit.settle({ kind: 'failed' }) };
+}
+
+/** A request of a caller that waits as long as it takes, for a lane without limits. */
+export function aPermitRequest(parts: Partial<PermitRequest> = {}): PermitRequest {
+  return {
+    lane: 'lab',
+    model: 'm',
+    limits: { requestsPerMinute: null, tokensPerMinute: null },
+    maxConcurrency: null,
+    inputTokens: 10,
+    estimatedTokens: null,
+    canWait: () => true,
+    isObsolete: () => false,
+    signal: new AbortController().signal,
+    ...parts,
+  };
 }
 
 /** The end of a call that the vendor answered. */

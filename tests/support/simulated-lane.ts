@@ -1,4 +1,4 @@
-import type { CellTask, OpenBreaker } from '@thrice/core';
+import { type CellTask, type OpenBreaker, RecentGroups } from '@thrice/core';
 import { createAnswerHandler } from '../../functions/shared/answer-handler.ts';
 import { aModelResponse, anError } from './builders.ts';
 import type { FakeClock } from './fake-clock.ts';
@@ -76,8 +76,9 @@ export async function simulateLane({
   };
   const work = async () => {
     const governor = lambda.openGovernor();
+    const recentGroups = new RecentGroups({ clock, governor });
     const handler = createAnswerHandler({
-      compose: () => ({ ...lambda.compose(), governor }),
+      compose: () => ({ ...lambda.compose(), governor, recentGroups }),
       openModels: lambda.openModels,
     });
     const isOver = () => clock.monotonicMs() - startMs >= endsAfterMs;

@@ -11,6 +11,8 @@ export const stageSchema = z.object({
   tableName: z.string().min(1),
   bucketName: z.string().min(1),
   laneQueueUrls: z.record(z.string(), urlSchema),
+  /** Cells of each lane that functions answer at the same time; 0 where none does. */
+  laneConcurrency: z.record(z.string(), z.int().min(0)),
   deadLetterQueueUrl: urlSchema,
   controlDeadLetterQueueUrl: urlSchema,
   planQueueUrl: urlSchema,

@@ -41,14 +41,11 @@ export { executeCell } from './cells/execute-cell.ts';
 export { describeError } from './cells/failed-result.ts';
 export { Heartbeat } from './cells/heartbeat.ts';
 export { isServedModel } from './cells/is-served-model.ts';
-export { LaneAllowance } from './cells/lane-allowance.ts';
 export { LaneHealth } from './cells/lane-health.ts';
 export type { TaskSettlement, TaskWorker } from './cells/process-task.ts';
 export { readStoredQuestions } from './cells/read-question.ts';
-export { limitNamedIn, readRateLimits } from './cells/read-rate-limits.ts';
 export { RecentGroups } from './cells/recent-groups.ts';
 export { recoverReservations } from './cells/recover-reservations.ts';
-export { SharedGovernor } from './cells/shared-governor.ts';
 export type { Settlement, Worker } from './cells/worker.ts';
 export type { WorkerEvent, WorkerObserver } from './cells/worker-events.ts';
 export { deployedFolders } from './deployed-code.ts';
@@ -181,43 +178,8 @@ export {
 export { haltingBreakers } from './domain/halting-breakers.ts';
 export { IMPORTED, type ImportedFile, type ImportedRow } from './domain/imported.ts';
 export { sumKnown, totalKnown } from './domain/known-sum.ts';
-export { effectiveRate } from './domain/lanes/effective-rate.ts';
-export { exchangeShare } from './domain/lanes/exchange-share.ts';
-export { firstBelief } from './domain/lanes/first-belief.ts';
-export {
-  HOLDER_AGE_MS,
-  type LaneLimit,
-  laneLimitSchema,
-  unknownLimit,
-  withoutHolder,
-} from './domain/lanes/lane-limit.ts';
-export {
-  type GroupTurns,
-  type LanePace,
-  lanePaceSchema,
-  UNLIMITED,
-} from './domain/lanes/lane-pace.ts';
-export type { LaneReport, LaneShare } from './domain/lanes/lane-report.ts';
-export { usedPerMinute } from './domain/lanes/lane-use.ts';
-export { type LaneWait, laneWaitSchema } from './domain/lanes/lane-wait.ts';
-export type { LimitKind } from './domain/lanes/limit-kind.ts';
-export type { LimitSource } from './domain/lanes/lowest-rate.ts';
-export { isLimited, paceRate } from './domain/lanes/pace-rates.ts';
-export { usedRatio } from './domain/lanes/pace-turns.ts';
-export {
-  beliefAfterRefusal,
-  believedPerMinute,
-  type RateBelief,
-} from './domain/lanes/rate-belief.ts';
-export { callsInFlight, concurrencyLimit } from './domain/lanes/share-slots.ts';
-export {
-  type GroupSlots,
-  type HeldSlot,
-  type SlotGroups,
-  type SlotUse,
-  slotGroupsSchema,
-  slotsInForce,
-} from './domain/lanes/slot-use.ts';
+export { type LaneState, laneStateSchema, type ModelLimit } from './domain/lane-state.ts';
+export { type LaneWait, laneWaitSchema } from './domain/lane-wait.ts';
 export { mayHaveBatches } from './domain/may-have-batches.ts';
 export type { ImagePart, Message, MessageContent, ToolCall } from './domain/message.ts';
 export { type Notification, notificationSchema } from './domain/notification.ts';
@@ -314,6 +276,8 @@ export { rerunCells } from './groups/rerun-cells.ts';
 export { type Regrading, rescoreGroup, type SpecScorers } from './groups/rescore-group.ts';
 export { type HeldRequest, type StretchOptions, stretchLeaseMs } from './groups/stretch.ts';
 export { type Verification, verifyGroup } from './groups/verify-group.ts';
+export { LaneGovernor } from './lanes/lane-governor.ts';
+export { rateOf, stateAt } from './lanes/lane-policy.ts';
 export { limits } from './limits.ts';
 export { mapBounded, pagesOf } from './map-bounded.ts';
 export type { ActiveGroup, ActiveGroups, DeferredCells } from './ports/active-groups.ts';
@@ -345,24 +309,11 @@ export type { CreateDigest } from './ports/digest.ts';
 export type {
   CallEnd,
   Governor,
-  Grant,
-  Permit,
-  PermitRequest,
   RateLimitHeaders,
-  SettledCall,
 } from './ports/governor.ts';
 export type { GroupRecords } from './ports/group-records.ts';
 export type { GroupRequests } from './ports/group-requests.ts';
-export type { LaneLimits } from './ports/lane-limits.ts';
-export type { CountedCalls, LanePaces, ReturnRange, TakenTurns } from './ports/lane-paces.ts';
-export type {
-  LaneSlots,
-  SlotEnd,
-  SlotName,
-  SlotTaking,
-  TakenSlot,
-  WaitingCaller,
-} from './ports/lane-slots.ts';
+export type { LaneStates } from './ports/lane-states.ts';
 export type { Claim, Completion, GroupRecord, Ledger } from './ports/ledger.ts';
 export type {
   BackgroundClient,

@@ -18,11 +18,8 @@ export const limits = {
   backoffCapMs: 60_000,
   /** The longest that a rate limit holds a lane; a longer one blocks it, like an exhausted quota. */
   longestHoldMs: 300_000,
-  /**
-   * The longest that a worker of a stage expects to wait for its turn in a lane while it holds a cell, and waits while the
-   * pace of the lane is searched. Longer than 64 workers need to be served at a call per second.
-   */
-  laneWaitMs: 90_000,
+  /** The longest that a function of a stage waits for a permit while it holds a cell: it is billed for the wait. */
+  laneWaitMs: 10_000,
   /** First wait for an exhausted lane whose reset is unknown, past or not believed; on one machine before jitter. */
   quotaBackoffBaseMs: 30_000,
   /** Largest such wait. */
@@ -111,6 +108,8 @@ export const limits = {
   budgetPollMs: 250,
   /** The same in a stage at most, where each such cell asks for itself: half as long as it has waited so far, up to this. */
   budgetPollCapMs: 15_000,
+  /** The longest that a cell of a stage waits for its budget while it holds its function. */
+  budgetWaitMs: 90_000,
   /** How long a cell of a stage goes back to the queue that has waited long enough in a function. */
   budgetQueueMs: 60_000,
   /** How long after its time limit a call may still be recorded and settled. */

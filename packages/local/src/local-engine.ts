@@ -16,7 +16,7 @@ import { SqliteBatches } from './store/sqlite-batches.ts';
 import { SqliteBudgets } from './store/sqlite-budgets.ts';
 import { SqliteCallPool } from './store/sqlite-call-pool.ts';
 import { SqliteGroupRecords } from './store/sqlite-group-records.ts';
-import { SqliteLaneLimits } from './store/sqlite-lane-limits.ts';
+import { SqliteLaneStates } from './store/sqlite-lane-states.ts';
 import { SqliteLedger } from './store/sqlite-ledger.ts';
 import { SqliteNotifications } from './store/sqlite-notifications.ts';
 import { SqliteTaskQueue } from './store/sqlite-task-queue.ts';
@@ -34,7 +34,7 @@ export class LocalEngine implements Disposable {
   readonly blobs: FileBlobStore;
   readonly records: GroupRecords;
   readonly notifications: Notifications;
-  readonly laneLimits: SqliteLaneLimits;
+  readonly laneStates: SqliteLaneStates;
   readonly workers: WorkerRegistry;
   readonly #database: DatabaseSync;
   readonly #commit: GroupCommit;
@@ -57,7 +57,7 @@ export class LocalEngine implements Disposable {
     const init = { commit: this.#commit, clock, workers: this.workers };
     this.ledger = new SqliteLedger(this.#database, init);
     this.pool = new SqliteCallPool(this.#database, init);
-    this.laneLimits = new SqliteLaneLimits(this.#database, { commit: this.#commit, clock });
+    this.laneStates = new SqliteLaneStates(this.#database, { commit: this.#commit });
     this.budgets = new SqliteBudgets(this.#database, init);
     this.batches = new SqliteBatches(this.#database, this.#commit);
     this.records = new SqliteGroupRecords(this.#database, { commit: this.#commit, clock });

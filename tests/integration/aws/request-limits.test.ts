@@ -5,7 +5,7 @@ import { S3Client } from '@aws-sdk/client-s3';
 import { SQSClient } from '@aws-sdk/client-sqs';
 import {
   clientConfig,
-  DynamoLanePaces,
+  DynamoLaneStates,
   DynamoLedger,
   S3BlobStore,
   SqsDeadLetterQueue,
@@ -153,7 +153,7 @@ describe('IAM Identity Center that accepts connections and never answers', () =>
     const client = new DynamoDBClient({ ...config, region: 'eu-west-1' });
     const table = { client, tableName: 'table', clock, random: () => 0.5 };
 
-    const read = new DynamoLanePaces(table).read('lab');
+    const read = new DynamoLaneStates(table).read('lab');
 
     await expect(read).rejects.toMatchObject(exceeded('no answer within 0.1 s'));
     await expect(read).rejects.toThrow(/^AWS credentials: /);

@@ -40,7 +40,7 @@ describe('openDatabase', () => {
       'calls',
       'cells',
       'groups',
-      'lane_limits',
+      'lanes',
       'notifications',
       'open_breakers',
       'pooled_calls',
@@ -141,8 +141,8 @@ describe('openDatabase', () => {
     const sql = database.prepare('SELECT sql FROM sqlite_schema ORDER BY name').all();
     const digest = createHash('sha256').update(JSON.stringify(sql)).digest('hex').slice(0, 12);
     expect({ version: pragma(database, 'user_version'), digest }).toEqual({
-      version: 8,
-      digest: 'cf2ecbf1c4e8',
+      version: 9,
+      digest: '623a1a8c2a62',
     });
   });
 

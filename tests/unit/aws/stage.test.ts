@@ -1,6 +1,7 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { findStage } from '@thrice/aws';
 import { describe, expect, it } from 'vitest';
+import { aDeployedStage } from '../../support/deployed-stage.ts';
 import {
   interceptRequests,
   jsonAnswer,
@@ -8,18 +9,7 @@ import {
   type SentRequest,
 } from '../../support/sdk-faults.ts';
 
-const stage = {
-  stage: 'dev',
-  tableName: 'thrice-dev-ledger',
-  bucketName: 'bucket',
-  laneQueueUrls: { openai: 'https://sqs/openai' },
-  deadLetterQueueUrl: 'https://sqs/dead',
-  controlDeadLetterQueueUrl: 'https://sqs/control-dead',
-  planQueueUrl: 'https://sqs/plan',
-  finalizeQueueUrl: 'https://sqs/finalize',
-  toolVersion: '1.2.3',
-  codeDigest: 'a1b2c3d4e5f6',
-};
+const stage = aDeployedStage();
 
 function createClient(answer: Parameters<typeof interceptRequests>[1]): {
   readonly client: DynamoDBClient;

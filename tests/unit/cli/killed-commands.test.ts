@@ -20,13 +20,10 @@ import {
   resumeOnStage,
   startOnStage,
 } from '../../../packages/cli/src/stage/run-on-stage.ts';
-import {
-  readStageActivity,
-  type StageEngine,
-} from '../../../packages/cli/src/stage/stage-engine.ts';
+import { readStageActivity } from '../../../packages/cli/src/stage/stage-engine.ts';
 import { aQuestion } from '../../support/builders.ts';
+import { aDeployedStage } from '../../support/deployed-stage.ts';
 import { aDraft } from '../../support/fake-engine.ts';
-import { FakeLaneSlots } from '../../support/fake-lane-slots.ts';
 import { createTestDigest, FakeSourceReader } from '../../support/fake-source-reader.ts';
 import { FakeStage } from '../../support/fake-stage.ts';
 import { fakeTerminal } from '../../support/run-thrice.ts';
@@ -163,6 +160,7 @@ async function faultsOf({ prepare, run }: Scene): Promise<readonly StepFault[]> 
 /** The stores of a stage as a command has them: each request is a step. */
 function storesOf(stage: FakeStage, steps: Steps) {
   return {
+    stage: aDeployedStage(),
     clock: stage.clock,
     ledger: steps.watch('ledger', stage.ledger),
     budgets: steps.watch('budgets', stage.budgets),
@@ -215,8 +213,7 @@ async function edit(stage: FakeStage, steps: Steps): Promise<void> {
     specSource: { path: 'benchmark.toml', sha256: 'e'.repeat(64) },
   };
   const plan = await prepare(['new', ...ids], { ...aDraft(), ...edited });
-  const deployed = { stage: 'dev', laneQueueUrls: { lab: '' } } as unknown as StageEngine['stage'];
-  const engine = { ...stores, patterns: stage.patterns, stage: deployed };
+  const engine = { ...stores, patterns: stage.patterns };
   await resumeOnStage(await editOnStage({ ...plan, group: loadGroup(record) }, engine), stores);
 }
 
@@ -231,8 +228,7 @@ async function cancel(stage: FakeStage, steps: Steps): Promise<void> {
         batches: stage.batches,
         budgets: stage.budgets,
         resendNotes: stage.resendNotes,
-        lanePaces: stage.ledger.paces,
-        laneSlots: new FakeLaneSlots(),
+        laneStates: stage.ledger.laneStates,
         clock: stage.clock,
       },
       counts,

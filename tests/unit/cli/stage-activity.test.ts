@@ -2,8 +2,7 @@ import type { ResendNote } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
 import type { ConfigStatus } from '../../../packages/cli/src/engine/group-status.ts';
 import { readStageActivity } from '../../../packages/cli/src/stage/stage-engine.ts';
-import { aLanePace, aRateBelief, someTurns } from '../../support/builders.ts';
-import { FakeLaneSlots } from '../../support/fake-lane-slots.ts';
+import { aLaneState, aModelLimit } from '../../support/builders.ts';
 import { FakeStage } from '../../support/fake-stage.ts';
 
 const HOUR_MS = 3_600_000;
@@ -28,12 +27,8 @@ function aNote(config: string, at: string): ResendNote {
 }
 
 /** What the activity of a group is read from. */
-function storesOf(
-  { activeGroups, batches, budgets, resendNotes, clock, ledger }: FakeStage,
-  laneSlots = new FakeLaneSlots(),
-) {
-  const { paces: lanePaces } = ledger;
-  return { activeGroups, batches, budgets, resendNotes, clock, lanePaces, laneSlots };
+function storesOf({ activeGroups, batches, budgets, resendNotes, clock, ledger }: FakeStage) {
+  return { activeGroups, batches, budgets, resendNotes, clock, laneStates: ledger.laneStates };
 }
 
 async function readResends(notedMsAgo: number, left: number): Promise<readonly string[]> {
@@ -61,53 +56,45 @@ describe('the activity of a group in a stage', () => {
     expect(await readResends(0, 0)).toEqual([]);
   });
 
-  it('has what is believed of the limits of its lanes, and how much of them is used', async () => {
+  it('has what is known of the limits of its lanes, from the spec and from calls', async () => {
     const stage = new FakeStage();
-    const header = await stage.enter({ configs: [{ name: 'a' }] });
-    const nowMs = stage.clock.now();
-    const pace = aLanePace({
-      requests: aRateBelief({ perMinute: 60, fellAtMs: nowMs + 1e9 }),
-      stated: { requestsPerMinute: null, tokensPerMinute: 1_000 },
-      groups: [someTurns({ baseAtMs: nowMs - 60_000, lastTurn: 31 })],
-      heldUntilMs: 0,
-      refusedSinceMs: null,
-    });
-    await stage.ledger.paces.replace(undefined, pace);
+    const header = await stage.enter({ configs: [{ name: 'a' }], maxConcurrency: 4 });
     const counts = { header, configs: [aConfig('a', 1)], openBreakers: [] };
+    const limit = aModelLimit({
+      stated: { requestsPerMinute: null, tokensPerMinute: 1_000 },
+      chanceRatio: 0.02,
+      holdMs: 5_000,
+    });
+    const state = aLaneState({ atMs: stage.clock.now(), models: { m: limit } });
+    await stage.ledger.laneStates.replace('lab', undefined, state);
 
     const { lanes } = await readStageActivity(storesOf(stage), counts);
 
+    const until = stage.clock.toIso(stage.clock.now() + 5_000);
     expect(lanes.map(({ limits }) => limits)).toEqual([
       {
-        requestsPerMinute: { limit: 60, source: 'found', used: 30 },
-        tokensPerMinute: { limit: 970, source: 'header', used: null },
-        concurrency: { limit: null, source: null, used: null },
-        held: null,
+        spec: { requestsPerMinute: null, tokensPerMinute: null, maxConcurrency: 4 },
+        models: [
+          {
+            model: 'm',
+            requestsPerMinute: 60,
+            tokensPerMinute: 960,
+            stated: { requestsPerMinute: null, tokensPerMinute: 1_000 },
+            chanceRatio: 0.02,
+            held: { until, reason: '429 too many requests' },
+          },
+        ],
       },
     ]);
   });
 
-  it('has the calls in flight of a lane whose spec limits them, as long as its groups call it', async () => {
+  it('has no limits of a lane of which nothing is known', async () => {
     const stage = new FakeStage();
     const header = await stage.enter({ configs: [{ name: 'a' }] });
     const counts = { header, configs: [aConfig('a', 1)], openBreakers: [] };
-    const slots = new FakeLaneSlots();
-    const nowMs = stage.clock.now();
-    const groups = [{ group: 'demo', maxConcurrency: 4 }];
-    await slots.replace(undefined, { schemaVersion: 1, lane: 'lab', groups, token: 'a' }, nowMs);
-    const bounds = { limit: 4, groupLimit: 4, served: undefined, unlessWaitedSinceMs: undefined };
-    const times = { nowMs, untilMs: nowMs + 60_000 };
-    await slots.take('lab', { id: 'one', place: 0, token: 'a', ...bounds, ...times });
-    const readConcurrency = async () => {
-      const { lanes } = await readStageActivity(storesOf(stage, slots), counts);
-      return lanes.map(({ limits }) => limits?.concurrency);
-    };
 
-    const inUse = await readConcurrency();
-    await slots.giveBack('lab', { id: 'one', place: 0 }, { nowMs, callMs: 100 });
-    stage.clock.advance(10_000);
+    const { lanes } = await readStageActivity(storesOf(stage), counts);
 
-    expect(inUse).toEqual([{ limit: 4, source: 'spec', used: 1 }]);
-    expect(await readConcurrency()).toEqual([undefined]);
+    expect(lanes.map(({ limits }) => limits)).toEqual([null]);
   });
 });

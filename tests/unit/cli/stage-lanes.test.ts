@@ -4,17 +4,12 @@ import {
   refuseUnknownLanes,
 } from '../../../packages/cli/src/stage/stage-lanes.ts';
 import { aBenchmark, aConfig, aLane } from '../../support/builders.ts';
+import { aDeployedStage } from '../../support/deployed-stage.ts';
 
-const stage = {
-  stage: 'dev',
-  tableName: 'table',
-  bucketName: 'bucket',
+const stage = aDeployedStage({
   laneQueueUrls: { openai: 'https://queue/openai', sim: 'https://queue/sim' },
-  deadLetterQueueUrl: 'https://queue/dead',
-  controlDeadLetterQueueUrl: 'https://queue/control-dead',
-  planQueueUrl: 'https://queue/plan',
-  finalizeQueueUrl: 'https://queue/finalize',
-};
+  laneConcurrency: { openai: 20, sim: 10 },
+});
 
 function lanesOf(...lanes: readonly ReturnType<typeof aLane>[]) {
   return aBenchmark({ lanes: new Map(lanes.map((lane) => [lane.name, lane])) });
@@ -34,7 +29,9 @@ describe('the lanes of a group in a stage', () => {
   });
 
   it('must have a URL, because a stage does not start the simulator', () => {
-    expect(() => refuseUnfitLanes(lanesOf(aLane(), aLane({ name: 'sim', endpoints: [] })))).toThrow(
+    expect(() =>
+      refuseUnfitLanes(lanesOf(aLane(), aLane({ name: 'sim', endpoints: [] })), stage),
+    ).toThrow(
       expect.objectContaining({
         code: 'invalid-argument',
         message:
@@ -44,9 +41,9 @@ describe('the lanes of a group in a stage', () => {
   });
 
   it('must have calls that end before their function does', () => {
-    refuseUnfitLanes(lanesOf(aLane({ timeoutMs: 840_000 })));
+    refuseUnfitLanes(lanesOf(aLane({ timeoutMs: 840_000 })), stage);
 
-    expect(() => refuseUnfitLanes(lanesOf(aLane({ timeoutMs: 841_000 })))).toThrow(
+    expect(() => refuseUnfitLanes(lanesOf(aLane({ timeoutMs: 841_000 })), stage)).toThrow(
       expect.objectContaining({
         code: 'invalid-argument',
         message:
@@ -55,13 +52,30 @@ describe('the lanes of a group in a stage', () => {
     );
   });
 
+  it('must allow as many calls in flight as their functions make', () => {
+    refuseUnfitLanes(lanesOf(aLane({ name: 'openai', maxConcurrency: 20 })), stage);
+
+    expect(() =>
+      refuseUnfitLanes(lanesOf(aLane({ name: 'openai', maxConcurrency: 19 })), stage),
+    ).toThrow(
+      expect.objectContaining({
+        code: 'invalid-argument',
+        message:
+          'lane "openai": expected a max_concurrency of at least 20, which is what the functions of stage dev have in flight, received 19; lower maximumConcurrency of the lane in stacks/lanes.ts and deploy, or leave max_concurrency out',
+      }),
+    );
+  });
+
   it('may have answers in the background that take a day', () => {
     const lane = aLane({ protocol: 'responses', timeoutMs: 86_400_000 });
     const configs = [aConfig({ isBackground: true })];
 
-    expect(() => refuseUnfitLanes({ ...lanesOf(lane), configs })).not.toThrow();
+    expect(() => refuseUnfitLanes({ ...lanesOf(lane), configs }, stage)).not.toThrow();
     expect(() =>
-      refuseUnfitLanes({ ...lanesOf(lane), configs: [...configs, aConfig({ name: 'other' })] }),
+      refuseUnfitLanes(
+        { ...lanesOf(lane), configs: [...configs, aConfig({ name: 'other' })] },
+        stage,
+      ),
     ).toThrow('timeout_s of at most 840');
   });
 });

@@ -7,17 +7,11 @@ import {
   type OverviewEngine,
   readStageOverview,
 } from '../../../packages/cli/src/stage/stage-overview.ts';
-import {
-  aLanePace,
-  anError,
-  anOpenBreaker,
-  aRateBelief,
-  aTally,
-  someTurns,
-} from '../../support/builders.ts';
-import { FakeLanePaces } from '../../support/fake-lane-paces.ts';
+import { aLaneState, aModelLimit, anError, anOpenBreaker, aTally } from '../../support/builders.ts';
+import { aDeployedStage } from '../../support/deployed-stage.ts';
 import { FakeStage } from '../../support/fake-stage.ts';
 import { inProcessPatterns } from '../../support/in-process-patterns.ts';
+import { MemoryLaneStates } from '../../support/memory-lane-states.ts';
 
 const empty: QueueDepth = { waiting: 0, inFlight: 0, delayed: 0 };
 
@@ -37,19 +31,8 @@ async function openStage(parts: Partial<OverviewEngine> = {}): Promise<OverviewE
     patterns: inProcessPatterns,
     place: 's3://bucket',
     flag: ' --stage dev',
-    stage: {
-      stage: 'dev',
-      tableName: 'table',
-      bucketName: 'bucket',
-      laneQueueUrls: { lab: 'https://queue/lab' },
-      deadLetterQueueUrl: 'https://queue/dlq',
-      controlDeadLetterQueueUrl: 'https://queue/control-dlq',
-      planQueueUrl: 'https://queue/plan',
-      finalizeQueueUrl: 'https://queue/finalize',
-      toolVersion: '0.0.1',
-      codeDigest: 'a1b2c3d4e5f6',
-    },
-    lanePaces: new FakeLanePaces(),
+    stage: aDeployedStage(),
+    laneStates: ledger.laneStates,
     readActivity: async () => ({
       workers: null,
       lanes: [],
@@ -95,32 +78,26 @@ describe('a stage at a glance', () => {
     );
   });
 
-  it('shows the pace of a rate-limited lane, and no pace of one that is free', async () => {
-    const lanePaces = new FakeLanePaces();
-    const stage = await openStage({ lanePaces });
-    const nowMs = stage.clock.now();
-    const limited = aLanePace({
-      requests: aRateBelief({ perMinute: 57.3, fellAtMs: nowMs }),
+  it('shows the limits of a rate-limited lane, and none of one that is free', async () => {
+    const laneStates = new MemoryLaneStates();
+    const stage = await openStage({ laneStates });
+    const limit = aModelLimit({
+      rate: { requestsPerMinute: 57.3, tokensPerMinute: null },
       stated: { requestsPerMinute: null, tokensPerMinute: 100_000 },
-      groups: [someTurns({ baseAtMs: nowMs - 60_000, lastTurn: 29 })],
-      heldUntilMs: nowMs + 5_000,
-      refusedSinceMs: nowMs - 60_000,
+      holdMs: 5_000,
     });
+    const limited = aLaneState({ atMs: stage.clock.now(), models: { m: limit } });
     const shown = async () => renderStage(await readStageOverview(stage)).split('\n');
 
     const free = await shown();
-    await lanePaces.replace(undefined, limited);
+    await laneStates.replace('lab', undefined, limited);
     const held = await shown();
-    const answering = { refusedSinceMs: null, answeredAtMs: nowMs - 1_000, token: 'b' };
-    await lanePaces.replace(limited, { ...limited, heldUntilMs: 0, ...answering });
-    const answered = await shown();
 
-    const iso = (atMs: number) => stage.clock.toIso(atMs);
-    const limit = 'rate-limited: lane lab: at most 57 requests/min and 97,000 tokens/min';
-    const refused = `none before ${iso(nowMs + 5_000)}, all refused since ${iso(nowMs - 60_000)}`;
-    expect(free.filter((line) => line.includes('rate-limited'))).toEqual([]);
-    expect(held).toContain(`${limit}, 100 % of it used, ${refused}`);
-    expect(answered).toContain(`${limit}, 50 % of it used, answers since ${iso(nowMs - 1_000)}`);
+    const until = stage.clock.toIso(stage.clock.now() + 5_000);
+    expect(free.filter((line) => line.startsWith('lane '))).toEqual([]);
+    expect(held).toContain(
+      `lane lab, m: at most 57 requests/min, 96000 tokens/min, held until ${until}`,
+    );
   });
 
   it('shows no age for an empty queue, although CloudWatch still has one', async () => {

@@ -1,9 +1,7 @@
 import type { ResendNote } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
-import type {
-  GroupStatus,
-  LaneLimitStatus,
-} from '../../../packages/cli/src/engine/group-status.ts';
+import type { GroupStatus } from '../../../packages/cli/src/engine/group-status.ts';
+import type { LaneLimitStatus } from '../../../packages/cli/src/engine/lane-limit-status.ts';
 import { progressBar, renderStatus } from '../../../packages/cli/src/render/status-view.ts';
 import { anOpenBreaker } from '../../support/builders.ts';
 
@@ -62,18 +60,33 @@ describe('a status', () => {
     ]);
   });
 
-  it('shows what is believed of a lane, where that is from, and what is used of it', () => {
+  it('shows what is known of the limits of a lane, from its spec and of each of its models', () => {
+    const none = { requestsPerMinute: null, tokensPerMinute: null };
     const limits: LaneLimitStatus = {
-      requestsPerMinute: { limit: 60, source: 'found', used: 57 },
-      tokensPerMinute: { limit: null, source: null, used: 40_000 },
-      concurrency: { limit: 8, source: 'spec', used: 3 },
-      held: { until: '2026-01-02T03:05:00.000Z', reason: '429 slow down' },
+      spec: { requestsPerMinute: 60, tokensPerMinute: null, maxConcurrency: 8 },
+      models: [
+        {
+          model: 'gpt-9',
+          requestsPerMinute: 57,
+          tokensPerMinute: 40_000,
+          stated: none,
+          chanceRatio: 0,
+          held: { until: '2026-01-02T03:05:00.000Z', reason: '429 slow down' },
+        },
+        { model: 'gpt-8', ...none, stated: none, chanceRatio: 0.02, held: null },
+        { model: 'gpt-7', ...none, stated: none, chanceRatio: 0, held: null },
+      ],
     };
 
     const lanes = [{ lane: 'lab', left: 1, wait: null, limits, batches: null }];
 
-    expect(renderStatus({ ...status, lanes })).toContain(
-      'lane lab: 1 cell left, 57 of 60 requests/min (found), 3 of 8 calls in flight (spec), held until 2026-01-02T03:05:00.000Z',
+    expect(renderStatus({ ...status, lanes }).split('\n')).toContain(
+      [
+        'lane lab: 1 cell left',
+        'at most 60 requests/min, 8 calls in flight (spec)',
+        'gpt-9: at most 57 requests/min, 40000 tokens/min, held until 2026-01-02T03:05:00.000Z',
+        'gpt-8: 2 % refused by chance',
+      ].join(', '),
     );
   });
 

@@ -504,33 +504,6 @@ describe('a rate limit', () => {
     expect(engine.ledger.cell(key)?.attemptLog[0]?.error.class).toBe('rate-limited');
   });
 
-  it('is waited for by a worker that holds the cell, where it can and has the time', async () => {
-    const answers = [anError('model-rate-limited', { retryAfterMs: 7_000 }), aModelResponse()];
-    const engine = new FakeEngine({ answer: inTurn(...answers) });
-    const worker = { ...engine.worker, refusalWaitMs: 10_000 };
-
-    const settlement = await executeCell(await engine.deliver(), worker);
-
-    expect(settlement).toEqual({ kind: 'acknowledge' });
-    expect(engine.clock.sleptMs).toContain(7_000);
-    expect(engine.ledger.cell(key)?.result).toMatchObject({ outcome: 'scored', attempts: 1 });
-  });
-
-  it.each([
-    { refusalWaitMs: 7_000, hasTime: true },
-    { refusalWaitMs: 10_000, hasTime: false },
-  ])('sends the task back where the wait is too long: $refusalWaitMs, $hasTime', async (limit) => {
-    const { refusalWaitMs, hasTime } = limit;
-    const engine = new FakeEngine({
-      answer: () => anError('model-rate-limited', { retryAfterMs: 7_000 }),
-    });
-    const worker = { ...engine.worker, refusalWaitMs, hasTimeFor: () => hasTime };
-
-    const settlement = await executeCell(await engine.deliver(), worker);
-
-    expect(settlement).toMatchObject({ kind: 'release', delayMs: 7_000 });
-  });
-
   it('blocks a lane that has refused all calls for too long, says so, and leaves the cell untouched', async () => {
     const engine = new FakeEngine({ answer: () => anError('model-rate-limited') });
     engine.governor.hasOnlyRefused = true;

@@ -1,5 +1,5 @@
-import { limitNamedIn, readRateLimits } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
+import { readRateLimits } from '../../../packages/core/src/lanes/read-rate-limits.ts';
 
 const none = { requestsPerMinute: null, tokensPerMinute: null };
 
@@ -95,17 +95,5 @@ describe('the limits that a vendor states in its headers', () => {
     ],
   ])('are read from those of %s', (_, headers, expected) => {
     expect(readRateLimits(headers as Readonly<Record<string, string>>)).toEqual(expected);
-  });
-
-  it.each([
-    ['Rate limit reached for gpt-4 on tokens per min (TPM): Limit 30000, Used 1', {}, 'tokens'],
-    ['Rate limit reached for gpt-4 on requests per min (RPM): Limit 3', {}, 'requests'],
-    ['would exceed the rate limit of 50,000 input tokens per minute', {}, 'tokens'],
-    ['429 Too Many Requests', {}, null],
-    ['slow down', { 'x-ratelimit-remaining-tokens': '0' }, 'tokens'],
-    ['slow down', { 'anthropic-ratelimit-requests-remaining': '0' }, 'requests'],
-    [`${'requests per '.repeat(80_000)}`, {}, null],
-  ] as const)('are told apart by a refusal (%#)', (reason, headers, expected) => {
-    expect(limitNamedIn(reason, headers)).toBe(expected);
   });
 });

@@ -1,6 +1,6 @@
-import { type LanePace, limits, RecentGroups } from '@thrice/core';
+import { type LaneState, limits, RecentGroups } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
-import { aCellTask, aLanePace, anError, anOpenBreaker } from '../../support/builders.ts';
+import { aCellTask, aLaneState, anError, anOpenBreaker } from '../../support/builders.ts';
 import { FakeStage, type StageGroup } from '../../support/fake-stage.ts';
 import { Steps } from '../../support/steps.ts';
 
@@ -13,16 +13,16 @@ async function openGroups(init?: StageGroup) {
   await stage.enter(init);
   const steps = new Steps();
   const ledger = steps.watch('ledger', stage.ledger);
-  const noted: (readonly [string, string | undefined])[] = [];
-  const notePace = (lane: string, pace: LanePace | undefined) =>
-    void noted.push([lane, pace?.token]);
-  const groups = new RecentGroups({ clock: stage.clock, governor: { notePace } });
+  const noted: (readonly [string, number | undefined])[] = [];
+  const note = (lane: string, state: LaneState | undefined) =>
+    void noted.push([lane, state?.revision]);
+  const groups = new RecentGroups({ clock: stage.clock, governor: { note } });
   return {
     stage,
     groups,
     read: (config = 'direct', run = 'demo-r1') => groups.read(aCellTask({ run, config }), ledger),
     ledger,
-    /** Lanes whose pace the governor was told, with its token. */
+    /** Lanes whose state the governor was told, with its revision. */
     noted,
     /** The reads since the last call. */
     reads: () => steps.names.splice(0),
@@ -30,7 +30,7 @@ async function openGroups(init?: StageGroup) {
 }
 
 describe('RecentGroups', () => {
-  it('reads the header once, and the state, the breakers and the pace every two seconds', async () => {
+  it('reads the header once, and the state, the breakers and the lane every two seconds', async () => {
     const { stage, read, reads } = await openGroups();
     const perRead: (readonly string[])[] = [];
 
@@ -45,12 +45,12 @@ describe('RecentGroups', () => {
     expect(perRead).toEqual([firstReading, [], [], reading, []]);
   });
 
-  it('tells the governor the pace of the lane with each reading', async () => {
+  it('tells the governor the state of the lane with each reading', async () => {
     const configs = [{ name: 'direct' }, { name: 'other', model: 'spare/m' }];
     const { stage, read, noted } = await openGroups({ configs });
 
     await read();
-    await stage.ledger.paces.replace(undefined, aLanePace({ token: 'slow' }));
+    await stage.ledger.laneStates.replace('lab', undefined, aLaneState({ revision: 7 }));
     await read();
     stage.clock.advance(limits.recentMs);
     await read();
@@ -58,7 +58,7 @@ describe('RecentGroups', () => {
 
     expect(noted).toEqual([
       ['lab', undefined],
-      ['lab', 'slow'],
+      ['lab', 7],
       ['spare', undefined],
     ]);
   });

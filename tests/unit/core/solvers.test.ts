@@ -349,9 +349,9 @@ describe('a solver of two steps', () => {
 });
 
 describe('a governor that grants nothing for a while', () => {
-  it('sends the cell back until then, without an attempt', async () => {
+  it('sends the cell back for so long, without an attempt', async () => {
     const engine = new FakeEngine();
-    engine.governor.notBeforeMs = engine.clock.now() + 90_000;
+    engine.governor.waitMs = 90_000;
 
     const settlement = await engine.work(await engine.deliver());
 

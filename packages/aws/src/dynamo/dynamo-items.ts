@@ -3,10 +3,9 @@ import {
   type CellKey,
   groupStateSchema,
   type JournalEntry,
-  lanePaceSchema,
+  laneStateSchema,
   type Notification,
   type PooledCall,
-  slotGroupsSchema,
   ThriceError,
 } from '@thrice/core';
 import * as z from 'zod';
@@ -116,38 +115,11 @@ export type TallyItem = z.infer<typeof tallyItemSchema>;
 /** The open breaker of a lane or model, stored as its payload. */
 export const breakerItemSchema = itemSchema.extend(payloadSchema.shape);
 
-/** The pace of a rate-limited lane; beside it, `turns0`, `tokens0` and so on count what its groups take. */
-export const lanePaceItemSchema = itemSchema.extend({
-  /** The pace as it last changed, without the turns that were taken since. */
-  payload: jsonTextOf(lanePaceSchema),
-  /** The calls of the lane that were counted since its first refusal, and the refusals. */
-  callCount: z.number().default(0),
-  refusalCount: z.number().default(0),
-  /** The last time that was reserved for a cell to return; absent before the first. */
-  returnAtMs: z.number().optional(),
-  /** How often such times were reserved from the start of their range again. */
-  returnRound: z.int().optional(),
-  /** Identifies the change that last wrote it. */
-  token: z.string(),
-});
-
-/**
- * The slots of a lane; beside what is named here, `used0`, `joined0`, `served0`, `usedAtMs0` and `waitedAtMs0` and so on are those
- * of its groups, and `slot0:<id>` is until when a slot of the first is held.
- */
-export const laneSlotsItemSchema = itemSchema.extend({
-  /** The groups. */
-  payload: jsonTextOf(slotGroupsSchema),
-  /** Slots that all groups have. */
-  inUse: z.int(),
-  /** How long calls take; absent before the first has ended. */
-  callMs: z.number().optional(),
-  /** When a caller last waited. */
-  waitedAtMs: z.number(),
-  returnAtMs: z.number().optional(),
-  returnRound: z.int().optional(),
-  /** Identifies the change that last wrote the groups. */
-  token: z.string(),
+/** What is known of the limits of a lane. */
+export const laneStateItemSchema = itemSchema.extend({
+  payload: jsonTextOf(laneStateSchema),
+  /** That of the payload, for conditions. */
+  revision: z.int(),
 });
 
 /** An entry in the list of lanes and models whose breaker has ever been open. */
@@ -310,14 +282,9 @@ export function breakerItemKey(breakerKey: string): ItemKey {
   return { pk: `lane#${breakerKey}`, sk: 'state' };
 }
 
-/** The key of a lane's pace. */
-export function lanePaceKey(lane: string): ItemKey {
-  return { pk: `lane#${lane}`, sk: 'pace' };
-}
-
-/** The key of a lane's slots. */
-export function laneSlotsKey(lane: string): ItemKey {
-  return { pk: `slots#${lane}`, sk: 'slots' };
+/** The key of what is known of the limits of a lane. */
+export function laneStateKey(lane: string): ItemKey {
+  return { pk: `lane#${lane}`, sk: 'limits' };
 }
 
 /** The key of a lane's or model's entry in the list of breakers. */

@@ -50,14 +50,14 @@ import {
   groupItemKey,
   groupItemSchema,
   groupListKey,
-  lanePaceKey,
+  laneStateKey,
   parseGroupListKey,
   parseItem,
   submissionItemKey,
   submissionItemSchema,
   submissionsOf,
 } from './dynamo-items.ts';
-import { parseLanePace } from './dynamo-lane-paces.ts';
+import { parseLaneState } from './dynamo-lane-states.ts';
 import type { Attributes, DynamoTable, ItemKey } from './dynamo-table.ts';
 import { type LedgerTableInit, openLedgerTable } from './ledger-table.ts';
 import { type PayloadStore, payloadAttributes } from './payload-store.ts';
@@ -137,16 +137,16 @@ export class DynamoLedger implements Ledger, CallConditions {
   ): Promise<Conditions> {
     const groupKey = groupItemKey(group);
     const breakers = breakerKeys.map(breakerItemKey);
-    const paces = lane === undefined ? [] : [lanePaceKey(lane)];
-    const items = await this.#table.getMany([groupKey, ...breakers, ...paces]);
+    const lanes = lane === undefined ? [] : [laneStateKey(lane)];
+    const items = await this.#table.getMany([groupKey, ...breakers, ...lanes]);
     const [groupItem] = itemsOf([groupKey], items);
-    const [paceItem] = itemsOf(paces, items);
+    const [laneItem] = itemsOf(lanes, items);
     const parsed = groupItem && parseItem(groupItemSchema, groupItem, this.#table.name);
     return {
       state: parsed?.state,
       editCount: parsed?.editCount,
       openBreakers: await this.#breakers.parse(itemsOf(breakers, items)),
-      pace: paceItem && parseLanePace(paceItem, this.#table.name),
+      laneState: laneItem && parseLaneState(laneItem, this.#table.name),
     };
   }
 

@@ -1,5 +1,5 @@
 import type { Benchmark } from '@thrice/core';
-import { slotsPerLane } from '@thrice/local';
+import { callsPerLane } from '@thrice/local';
 import { sum } from '../engine/sum.ts';
 import type { Finding } from './finding.ts';
 
@@ -19,7 +19,7 @@ export function checkDescriptors(
 ): readonly Finding[] {
   if (limit === undefined) return [];
   const used = new Set(benchmark.configs.flatMap(({ roles }) => roles.map(({ lane }) => lane)));
-  const slots = [...slotsPerLane(benchmark)].filter(([lane]) => used.has(lane));
+  const slots = [...callsPerLane(benchmark)].filter(([lane]) => used.has(lane));
   const calls = sum(slots.map(([, count]) => count));
   const needed = calls + OWN_DESCRIPTORS;
   if (limit >= needed) return [];

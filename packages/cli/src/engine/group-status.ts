@@ -1,4 +1,5 @@
-import type { BudgetSummary, LaneWait, LimitSource, OpenBreaker, ResendNote } from '@thrice/core';
+import type { BudgetSummary, LaneWait, OpenBreaker, ResendNote } from '@thrice/core';
+import type { LaneLimitStatus } from './lane-limit-status.ts';
 
 /** The status of one config of a group, over all of its runs. */
 export interface ConfigStatus {
@@ -47,7 +48,7 @@ export interface LaneStatus {
   readonly left: number;
   /** Until when the processes that work on the group make no call to it, and why; null without, and in a stage. */
   readonly wait: Pick<LaneWait, 'until' | 'reason'> | null;
-  /** What is believed of its limits, and how much of them all processes use; null for a lane without, or never used. */
+  /** What is known of its limits; null for a lane without. */
   readonly limits: LaneLimitStatus | null;
   /** The batches that the vendor works on; null without. */
   readonly batches: LaneBatches | null;
@@ -59,25 +60,6 @@ export interface LaneBatches {
   readonly calls: number;
   /** When the oldest was sent. */
   readonly since: string;
-}
-
-/** A limit of a lane, and its use. */
-export interface LimitUse {
-  /** Null for a rate that is not limited, as far as is known. */
-  readonly limit: number | null;
-  /** The spec, a header of the vendor, or refusals, from which it was found; null without a limit. */
-  readonly source: LimitSource | null;
-  /** Null where it is not known. */
-  readonly used: number | null;
-}
-
-/** The limits of a lane's account, and what all processes that share the ledger use of them. */
-export interface LaneLimitStatus {
-  readonly requestsPerMinute: LimitUse;
-  readonly tokensPerMinute: LimitUse;
-  readonly concurrency: LimitUse;
-  /** No process makes a call before, and what the vendor said; null if calls are made. */
-  readonly held: { readonly until: string; readonly reason: string | null } | null;
 }
 
 /** The status of a group. */

@@ -3,10 +3,11 @@ import {
   benchmarkOf,
   type GroupHeader,
   groupKey,
+  type Lane,
   type LaneWait,
   summarizeBudget,
 } from '@thrice/core';
-import type { LocalEngine } from '@thrice/local';
+import { accountOf, type LocalEngine } from '@thrice/local';
 import * as z from 'zod';
 import { areAllBlocked } from '../engine/are-all-blocked.ts';
 import { countBatches } from '../engine/count-batches.ts';
@@ -14,8 +15,8 @@ import { countLeft } from '../engine/count-left.ts';
 import type { Activity, GroupCounts } from '../engine/engine.ts';
 import { areAllScored, type LaneStatus } from '../engine/group-status.ts';
 import { isPublished } from '../engine/is-published.ts';
+import { readLaneLimits } from '../engine/lane-limit-status.ts';
 import { exitCodes } from '../shell/exit-codes.ts';
-import { readLaneLimits } from './lane-limit-status.ts';
 
 const manifestSchema = z.object({ exitCode: z.int() });
 
@@ -91,13 +92,22 @@ async function readLanes(engine: LocalEngine, counts: GroupCounts): Promise<read
       lane,
       left,
       wait: latestWait(waits.filter(({ breakerKey }) => breakerKey === lane)),
-      limits: await readLaneLimits(engine, lanes.get(lane)),
+      limits: await readLimits(engine, lanes.get(lane)),
       batches: countBatches(
         batches.filter((batch) => batch.lane === lane),
         engine.clock,
       ),
     })),
   );
+}
+
+async function readLimits(
+  engine: LocalEngine,
+  lane: Lane | undefined,
+): Promise<LaneStatus['limits']> {
+  return lane === undefined
+    ? null
+    : await readLaneLimits(engine, { account: accountOf(lane), lane });
 }
 
 /** What the processes wait for longest. */

@@ -76,8 +76,7 @@ export async function runToCompletion(order: CompletionOrder): Promise<ExitCode>
   });
   for (const lane of lanes) await queue.makeVisible(lane);
   const progress = await createProgress({ terminal, engine, header, logMs: order.logMs });
-  const { group } = header;
-  const governor = openGovernor({ engine, benchmark, group, random: Math.random });
+  const governor = openGovernor({ engine, benchmark, random: Math.random });
   // Clients of its own: they know a lane by its name, which may mean another one in another group.
   await using models = openModels(terminal);
   await using transport = openHttpTransport(terminal);

@@ -152,9 +152,9 @@ export class Progress {
         this.#waits = event.waits;
         this.#areAllWaiting = event.areAllWaiting;
         break;
-      case 'stalled':
+      case 'rate-known':
         this.note(
-          `no progress for ${event.forMs / 1_000} s although ${countOf(event.cellCount, 'cell')} could run; restarted. This is a bug in Thrice, not in your benchmark. Nothing is lost. Please report it`,
+          `lane ${event.lane}: begins ${event.model} with at most ${Math.round(event.requestsPerMinute)} requests/min, which another process has learned`,
         );
         break;
       case 'cells-taken-over':

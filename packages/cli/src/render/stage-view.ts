@@ -2,7 +2,6 @@ import { countOf, formatDollars, renderTable, sumKnown } from '@thrice/core';
 import { plainText } from '../shell/terminal.ts';
 import type {
   CodeVersion,
-  LanePaceStatus,
   QueueStatus,
   StageBreaker,
   StageGroup,
@@ -11,6 +10,7 @@ import type {
 import { describeOpenBreaker } from './breaker-text.ts';
 import { describeWarning } from './describe-warning.ts';
 import { describeDuration } from './rate-meter.ts';
+import { describeLimits } from './status-view.ts';
 
 /** Groups that are shown; a stage may have thousands. */
 const SHOWN_GROUPS = 20;
@@ -29,7 +29,9 @@ export function renderStage(overview: StageOverview, width?: number): string {
     '',
     renderQueues([...lanes, ...queues], openBreakers, width),
     ...openBreakers.map((breaker) => plainText(describeOpenBreaker(breaker))),
-    ...lanes.flatMap(({ name, pace }) => (pace === null ? [] : [describePace(name, pace)])),
+    ...lanes
+      .filter(({ limits }) => limits !== null)
+      .map(({ name, limits }) => `lane ${name}${describeLimits(limits)}`),
     ...renderGroups(groups, width),
   ].join('\n');
 }
@@ -78,28 +80,6 @@ function renderQueues(
 function describeBlock(breaker: StageBreaker | undefined): string {
   if (breaker === undefined) return '–';
   return breaker.nextCallAt ?? 'a group is resumed';
-}
-
-function describePace(lane: string, status: LanePaceStatus): string {
-  const { requestsPerMinute, tokensPerMinute, usedRatio, isSearching } = status;
-  const { heldUntil, answeredAt, refusedSince } = status;
-  const rates = [
-    ...(requestsPerMinute === null ? [] : [`${roundRate(requestsPerMinute)} requests/min`]),
-    ...(tokensPerMinute === null ? [] : [`${roundRate(tokensPerMinute)} tokens/min`]),
-  ];
-  const used = usedRatio === null ? [] : [`${Math.round(usedRatio * 100)} % of it used`];
-  return [
-    `rate-limited: lane ${lane}: at most ${rates.join(' and ')}`,
-    ...(isSearching ? ['its limit is being searched'] : used),
-    ...(heldUntil === null ? [] : [`none before ${heldUntil}`]),
-    ...(refusedSince === null ? [] : [`all refused since ${refusedSince}`]),
-    ...(answeredAt === null ? [] : [`answers since ${answeredAt}`]),
-  ].join(', ');
-}
-
-/** Two digits say enough of a rate that is believed. */
-function roundRate(perMinute: number): string {
-  return Number(perMinute.toPrecision(2)).toLocaleString('en-US');
 }
 
 function renderGroups(groups: readonly StageGroup[], width: number | undefined): readonly string[] {

@@ -1,11 +1,6 @@
 import { countOf, formatDollars, type ResendNote, renderTable } from '@thrice/core';
-import type {
-  ConfigStatus,
-  GroupStatus,
-  LaneBatches,
-  LaneLimitStatus,
-  LimitUse,
-} from '../engine/group-status.ts';
+import type { ConfigStatus, GroupStatus, LaneBatches } from '../engine/group-status.ts';
+import type { LaneLimitStatus, ModelLimitStatus, RateStatus } from '../engine/lane-limit-status.ts';
 import { plainText } from '../shell/terminal.ts';
 import { describeOpenBreaker } from './breaker-text.ts';
 import { describeBudget } from './budget-text.ts';
@@ -104,21 +99,38 @@ function describeBatches(batches: LaneBatches | null): string {
   return `, ${countOf(batches.calls, 'call')} in ${countOf(batches.batches, 'batch', 'batches')} since ${batches.since}`;
 }
 
-/** What is known of a lane's limits, with its use: `, 57 of 60 requests/min (found)`. */
-function describeLimits(limits: LaneLimitStatus | null): string {
+/** What is known of a lane's limits: `, gpt-9: at most 58 requests/min, 2 % refused by chance`. */
+export function describeLimits(limits: LaneLimitStatus | null): string {
   if (limits === null) return '';
-  const { requestsPerMinute, tokensPerMinute, concurrency, held } = limits;
-  const describe = ({ limit, source, used }: LimitUse, unit: string) =>
-    limit === null
-      ? []
-      : [`${used === null ? 'at most' : `${used} of`} ${limit} ${unit} (${source})`];
+  const { spec, models } = limits;
+  const parts = [describeSpecLimits(spec), ...models.map(describeModelLimits)];
+  return parts
+    .filter((part) => part !== '')
+    .map((part) => `, ${part}`)
+    .join('');
+}
+
+function describeSpecLimits({ maxConcurrency, ...rates }: LaneLimitStatus['spec']): string {
+  const inFlight = maxConcurrency === null ? [] : [`${maxConcurrency} calls in flight`];
+  const parts = [...describeRates(rates), ...inFlight];
+  return parts.length === 0 ? '' : `at most ${parts.join(', ')} (spec)`;
+}
+
+function describeModelLimits({ model, chanceRatio, held, ...rates }: ModelLimitStatus): string {
+  const known = describeRates(rates);
   const parts = [
-    ...describe(requestsPerMinute, 'requests/min'),
-    ...describe(tokensPerMinute, 'tokens/min'),
-    ...describe(concurrency, 'calls in flight'),
+    ...(known.length === 0 ? [] : [`at most ${known.join(', ')}`]),
+    ...(chanceRatio > 0 ? [`${Math.round(chanceRatio * 100)} % refused by chance`] : []),
     ...(held === null ? [] : [`held until ${held.until}`]),
   ];
-  return parts.map((part) => `, ${part}`).join('');
+  return parts.length === 0 ? '' : `${model}: ${parts.join(', ')}`;
+}
+
+function describeRates({ requestsPerMinute, tokensPerMinute }: RateStatus): readonly string[] {
+  return [
+    ...(requestsPerMinute === null ? [] : [`${requestsPerMinute} requests/min`]),
+    ...(tokensPerMinute === null ? [] : [`${tokensPerMinute} tokens/min`]),
+  ];
 }
 
 function describeResends({ config, id, count, since, code }: ResendNote): string {

@@ -10,8 +10,7 @@ import {
   DynamoBudgets,
   DynamoCallPool,
   DynamoGroupRecords,
-  DynamoLanePaces,
-  DynamoLaneSlots,
+  DynamoLaneStates,
   DynamoLedger,
   DynamoResendNotes,
   DynamoStretches,
@@ -40,8 +39,7 @@ import type {
   DlqScan,
   GroupRecords,
   GroupRequests,
-  LanePaces,
-  LaneSlots,
+  LaneStates,
   Ledger,
   PatternMatcher,
   ResendNotes,
@@ -70,8 +68,7 @@ export interface CloudEngine extends Disposable {
   readonly activeGroups: ActiveGroups;
   readonly requests: GroupRequests;
   readonly resendNotes: ResendNotes;
-  readonly lanePaces: LanePaces;
-  readonly laneSlots: LaneSlots;
+  readonly laneStates: LaneStates;
   readonly stretches: Stretches;
   readonly sqs: SQSClient;
   /** Opens a scan of the DLQ. */
@@ -111,8 +108,7 @@ export async function openStage(name: string): Promise<CloudEngine> {
     records: new DynamoGroupRecords({ ...table, blobs }),
     activeGroups: new DynamoActiveGroups(table),
     resendNotes: new DynamoResendNotes(table),
-    lanePaces: new DynamoLanePaces(table),
-    laneSlots: new DynamoLaneSlots(table),
+    laneStates: new DynamoLaneStates(table),
     stretches: new DynamoStretches(table),
     requests: new SqsGroupRequests({
       client: sqs,

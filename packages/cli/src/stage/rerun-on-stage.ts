@@ -39,7 +39,7 @@ export async function rerunOnStage(
   const graded = await withCurrentGrading(header, benchmark, engine.blobs);
   const configs = chooseConfigs(graded.configs, options.configs);
   refuseUnknownLanes([...benchmark.lanes.keys()], engine.stage);
-  refuseUnfitLanes(benchmark);
+  refuseUnfitLanes(benchmark, engine.stage);
   refuseCancelled(group, engine);
   await openStageBudget(group, engine);
   using signals = listenForStop();

@@ -36,7 +36,7 @@ export async function runOnStage(
   const groups = await findReusedGroups(options, engine.ledger, engine.flag);
   const draft = { ...prepared.draft, reuse: groups.map(({ group }) => group) };
   refuseUnknownLanes([...benchmark.lanes.keys()], engine.stage);
-  refuseUnfitLanes(benchmark);
+  refuseUnfitLanes(benchmark, engine.stage);
   refuseOtherWebhook(draft.spec);
   using signals = listenForStop();
   const plan = {
@@ -125,7 +125,7 @@ export async function editOnStage(
   >,
 ): Promise<LoadedGroup> {
   refuseUnknownLanes([...edit.benchmark.lanes.keys()], engine.stage);
-  refuseUnfitLanes(edit.benchmark);
+  refuseUnfitLanes(edit.benchmark, engine.stage);
   refuseOtherWebhook(edit.draft.spec);
   refuseFirstBudget(edit.group.benchmark, edit.benchmark);
   const { group } = edit.group.header;
@@ -146,13 +146,13 @@ export async function resumeOnStage(
   group: LoadedGroup,
   engine: Pick<
     StageEngine,
-    'ledger' | 'budgets' | 'activeGroups' | 'requests' | 'stretches' | 'clock'
+    'stage' | 'ledger' | 'budgets' | 'activeGroups' | 'requests' | 'stretches' | 'clock'
   >,
 ): Promise<void> {
   const { header, benchmark, isPlanned, state } = group;
   const { group: name } = header;
   const { ledger, activeGroups, requests, stretches } = engine;
-  refuseUnfitLanes(benchmark);
+  refuseUnfitLanes(benchmark, engine.stage);
   await openStageBudget(group, engine);
   await activeGroups.add(name);
   // A worker that has sent tasks since before the group was cancelled would hold the work, and not send those again

@@ -1,4 +1,5 @@
 import {
+  benchmarkOf,
   type GroupHeader,
   haltingBreakers,
   isOutage,
@@ -13,9 +14,9 @@ import { countBatches } from '../engine/count-batches.ts';
 import { countLeft } from '../engine/count-left.ts';
 import type { Activity, Engine, GroupCounts } from '../engine/engine.ts';
 import { areAllScored } from '../engine/group-status.ts';
+import { readLaneLimits } from '../engine/lane-limit-status.ts';
 import { stageFlag } from '../shell/place-flags.ts';
 import { type CloudEngine, openStage } from './compose-cloud.ts';
-import { readStageLimits, type StageLimits } from './lane-limit-status.ts';
 
 /** A deployed stage that commands inspect and control. */
 export type StageEngine = Engine & CloudEngine;
@@ -45,12 +46,15 @@ const OLD_NOTE_MS = 2 * 3_600_000;
 
 /** Derives the activity of a group in a stage from its counts: its workers are not visible. */
 export async function readStageActivity(
-  stage: Pick<CloudEngine, 'activeGroups' | 'batches' | 'budgets' | 'resendNotes' | 'clock'> &
-    StageLimits,
+  stage: Pick<
+    CloudEngine,
+    'activeGroups' | 'batches' | 'budgets' | 'laneStates' | 'resendNotes' | 'clock'
+  >,
   counts: GroupCounts,
 ): Promise<Activity> {
   const { header, configs, openBreakers } = counts;
   const { activeGroups, resendNotes, clock } = stage;
+  const lanesInSpec = benchmarkOf(header).lanes;
   const unfinished = configs.filter(({ notAttempted }) => notAttempted > 0);
   const batches = mayHaveBatches(header) ? await stage.batches.list(header.group) : [];
   const lanes = await Promise.all(
@@ -61,7 +65,7 @@ export async function readStageActivity(
         batches.filter(({ lane }) => lane === each.lane),
         clock,
       ),
-      limits: await readStageLimits(stage, each.lane),
+      limits: await readLaneLimits(stage, { account: each.lane, lane: lanesInSpec.get(each.lane) }),
     })),
   );
   const accounts = await stage.budgets.readAccounts(header.group);

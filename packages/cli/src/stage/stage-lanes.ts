@@ -17,12 +17,20 @@ export function refuseUnknownLanes(lanes: readonly string[], stage: Stage): void
 }
 
 /**
- * Refuses lanes that work only locally: the bundled simulator, and calls that may outlast a function.
+ * Refuses lanes that work only locally: the bundled simulator, calls that may outlast a function, and fewer calls in flight
+ * than the functions of the lane make.
  *
  * @throws {ThriceError} `invalid-argument` for the first such lane.
  */
-export function refuseUnfitLanes({ lanes, configs }: Benchmark): void {
-  for (const { name, endpoints, timeoutMs } of lanes.values()) {
+export function refuseUnfitLanes({ lanes, configs }: Benchmark, stage: Stage): void {
+  for (const { name, endpoints, timeoutMs, maxConcurrency } of lanes.values()) {
+    const inFlight = stage.laneConcurrency[name] ?? 0;
+    if (maxConcurrency !== undefined && maxConcurrency < inFlight) {
+      throw new ThriceError({
+        code: 'invalid-argument',
+        message: `lane "${name}": expected a max_concurrency of at least ${inFlight}, which is what the functions of stage ${stage.stage} have in flight, received ${maxConcurrency}; lower maximumConcurrency of the lane in stacks/lanes.ts and deploy, or leave max_concurrency out`,
+      });
+    }
     if (endpoints.length === 0) {
       throw new ThriceError({
         code: 'invalid-argument',

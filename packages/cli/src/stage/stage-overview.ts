@@ -3,20 +3,18 @@ import {
   type Clock,
   type HalfOpenings,
   halfOpenWaitMs,
-  isLimited,
   isOutage,
-  type LanePaces,
+  type LaneStates,
   mapBounded,
   type OpenBreaker,
-  paceRate,
   readHalfOpenings,
   sumKnown,
   ThriceError,
-  usedRatio,
 } from '@thrice/core';
 import { describeStatus } from '../engine/describe-status.ts';
 import type { Engine } from '../engine/engine.ts';
 import { costOf, type GroupStatus } from '../engine/group-status.ts';
+import { type LaneLimitStatus, readLaneLimits } from '../engine/lane-limit-status.ts';
 import { sum } from '../engine/sum.ts';
 import { readCodeDigest } from '../shell/code-digest.ts';
 import { toolVersion } from '../shell/tool-version.ts';
@@ -32,27 +30,10 @@ export interface QueueStatus extends QueueDepth {
   readonly oldestSeconds: number | null;
 }
 
-/** The pace of a rate-limited lane, as its workers last noted it. */
-export interface LanePaceStatus {
-  /** What it is believed to allow now; null if its requests are not limited. */
-  readonly requestsPerMinute: number | null;
-  readonly tokensPerMinute: number | null;
-  /** How much of what it allowed since its pace last changed was used, 0..1; null before that is known, and without a limit of requests. */
-  readonly usedRatio: number | null;
-  /** Whether its limit has not been found yet. */
-  readonly isSearching: boolean;
-  /** When it takes requests again; null if it does. */
-  readonly heldUntil: string | null;
-  /** When it first answered one after its last refusal; null if it never has. */
-  readonly answeredAt: string | null;
-  /** Since when it has refused all of them; null if it has answered one since. */
-  readonly refusedSince: string | null;
-}
-
-/** The queue and the pace of a lane. */
+/** The queue and the limits of a lane. */
 export interface LaneStatus extends QueueStatus {
-  /** Null while the lane is not rate-limited. */
-  readonly pace: LanePaceStatus | null;
+  /** Null while nothing is known of them. */
+  readonly limits: LaneLimitStatus | null;
 }
 
 /** The version of code, and the digest of what it was built from; null outside of a git checkout. */
@@ -96,7 +77,7 @@ export interface StageOverview {
 /** The parts of a stage that are read at a glance. */
 export type OverviewEngine = Engine &
   Pick<CloudEngine, 'stage' | 'activeGroups' | 'readQueueDepth' | 'readMessageAges'> & {
-    readonly lanePaces: Pick<LanePaces, 'read'>;
+    readonly laneStates: Pick<LaneStates, 'read'>;
   };
 
 /** Reads a stage at a glance. */
@@ -155,29 +136,12 @@ async function readQueues(
     );
   const [laneQueues, queues] = await Promise.all([read(stage.laneQueueUrls), read(others)]);
   const lanes = await Promise.all(
-    laneQueues.map(async (queue) => ({ ...queue, pace: await readPace(queue.name, engine) })),
+    laneQueues.map(async (queue) => ({
+      ...queue,
+      limits: await readLaneLimits(engine, { account: queue.name }),
+    })),
   );
   return { lanes, queues, agesProblem };
-}
-
-async function readPace(
-  lane: string,
-  { lanePaces, clock }: OverviewEngine,
-): Promise<LanePaceStatus | null> {
-  const pace = await lanePaces.read(lane);
-  const nowMs = clock.now();
-  if (!isLimited(pace, nowMs)) return null;
-  const { requests, heldUntilMs, answeredAtMs, refusedSinceMs } = pace;
-  const toIso = (atMs: number | null) => (atMs === null ? null : clock.toIso(atMs));
-  return {
-    requestsPerMinute: paceRate(pace, 'requests', nowMs)?.perMinute ?? null,
-    tokensPerMinute: paceRate(pace, 'tokens', nowMs)?.perMinute ?? null,
-    usedRatio: usedRatio(pace, nowMs),
-    isSearching: requests?.phase === 'searching',
-    heldUntil: heldUntilMs > nowMs ? clock.toIso(heldUntilMs) : null,
-    answeredAt: toIso(answeredAtMs),
-    refusedSince: toIso(refusedSinceMs),
-  };
 }
 
 /** Reads the ages of the oldest messages. They are worth less than the rest: an error does not stop the command. */

@@ -2,9 +2,10 @@ import { randomUUID } from 'node:crypto';
 import {
   answerTask,
   type Delivery,
+  LaneGovernor,
   LaneHealth,
+  limits,
   RecentGroups,
-  SharedGovernor,
   type TaskSettlement,
   ThriceError,
 } from '@thrice/core';
@@ -76,9 +77,10 @@ function openHost({
   readonly progress: LaneProgress;
   readonly stop: AbortSignal;
 }): (delivery: Delivery) => Promise<TaskSettlement> {
-  const { clock, ledger, lanePaces: paces, laneSlots: slots } = engine;
+  const { clock, ledger, laneStates: states } = engine;
   const random = Math.random;
-  const governor = new SharedGovernor({ paces, slots, clock, random, createToken: randomUUID });
+  const longestWaitMs = limits.laneWaitMs;
+  const governor = new LaneGovernor({ states, clock, random, longestWaitMs });
   const recentGroups = new RecentGroups({ clock, governor });
   const host = {
     ...engine,

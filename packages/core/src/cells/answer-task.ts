@@ -1,15 +1,11 @@
 import { ThriceError } from '../errors.ts';
-import { limits } from '../limits.ts';
 import type { Delivery, TaskQueue } from '../ports/task-queue.ts';
 import { Heartbeat } from './heartbeat.ts';
 import { processTask, type TaskSettlement, type TaskWorker } from './process-task.ts';
-import type { SharedGovernor } from './shared-governor.ts';
 
 /** Answers the tasks of a stage: an execution environment of its functions, or a process on another machine. */
-export interface TaskHost
-  extends Omit<TaskWorker, 'owner' | 'heartbeat' | 'governor' | 'refusalWaitMs'> {
+export interface TaskHost extends Omit<TaskWorker, 'owner' | 'heartbeat'> {
   readonly queue: TaskQueue;
-  readonly governor: SharedGovernor;
   /** Creates a unique name of a worker. */
   readonly createOwner: () => string;
   /** Resolves when the work has to stop, or when the signal aborts. */
@@ -45,8 +41,6 @@ export async function answerTask(
       ...host,
       owner,
       heartbeat,
-      governor: host.governor.forCell(),
-      refusalWaitMs: limits.laneWaitMs,
     });
   } finally {
     workEnded.abort();

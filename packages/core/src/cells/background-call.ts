@@ -141,7 +141,7 @@ async function leave(
   const { cell, call, permit, startedMs } = background;
   cell.worker.laneHealth.noteResponse(call.request.lane, startedMs);
   reportResponse(background);
-  await permit.settle({ kind: 'answered', usage: UNKNOWN_USAGE, rateLimits });
+  permit.settle({ kind: 'answered', usage: UNKNOWN_USAGE, rateLimits });
   return { kind: 'pending', delayMs: delayMs(background, submission) };
 }
 

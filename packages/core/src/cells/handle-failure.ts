@@ -31,13 +31,9 @@ export async function handleFailure(
     case 'release':
       logAttempt(cell, error, next.delayMs);
       return await releaseCell(cell, next.delayMs, { withoutProgress });
-    case 'slow-down': {
+    case 'slow-down':
       logAttempt(cell, error, call.delayMs);
-      // While it holds the cell, where that costs less than to send its task back.
-      if (call.delayMs < (cell.worker.refusalWaitMs ?? 0))
-        return await waitOrRelease(cell, error, { waitMs: call.delayMs, request });
       return await releaseCell(cell, call.delayMs, { withoutProgress });
-    }
     case 'blocked':
       logAttempt(cell, error, limits.deferredDelayMs);
       return { passedOver: breakerOf(error, request, cell.worker) };

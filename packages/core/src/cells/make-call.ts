@@ -1,8 +1,6 @@
 import type { Lane } from '../domain/benchmark.ts';
 import { breakersFor } from '../domain/breaker.ts';
 import type { JournalEntry } from '../domain/call.ts';
-import { groupOfRun } from '../domain/group.ts';
-import { rateLimitsOf } from '../domain/lanes/lane-pace.ts';
 import { assertNever, isStoreError, ThriceError, toThriceError } from '../errors.ts';
 import type { Grant } from '../ports/governor.ts';
 import type { StepRequest } from '../ports/solver.ts';
@@ -42,16 +40,15 @@ async function makeCallOnce(
   cell: CellAtWork,
   call: IdentifiedCall,
 ): Promise<MadeCall | 'budget-short'> {
-  const { attempts, worker } = cell;
+  const { attempts, config, worker } = cell;
   const lane = laneOf(cell, call.request);
   const batched = mayBeInBatch(cell, lane) ? await callInBatch(cell, call, lane) : undefined;
   if (batched !== undefined) return 'passedOver' in batched ? batched : await actOn(cell, batched);
   const granted = await askPermit(cell, call.request, lane);
   if (granted instanceof ThriceError) return { error: granted, delayMs: 0 };
-  if (granted.kind === 'not-before') {
-    const waitMs = Math.max(0, granted.atMs - worker.clock.now());
-    return await releaseCell(cell, waitMs, { withoutProgress: 'model-rate-limited' });
-  }
+  if (granted.kind === 'too-long')
+    return await releaseCell(cell, granted.waitMs, { withoutProgress: 'model-rate-limited' });
+  const permit = granted.kind === 'granted' ? granted.permit : undefined;
   try {
     // The next delivery finds that the group was cancelled or deleted, and does what follows from it.
     if ((await worker.isGroupActive?.()) === false) return await releaseCell(cell, 0);
@@ -60,9 +57,11 @@ async function makeCallOnce(
       if (breaker.error.class === 'transient') attempts.takeBackSuspects();
       return { passedOver: breaker };
     }
-    return await callWithPermit(cell, call, { lane, permit: granted.permit });
+    if (permit !== undefined) return await callWithPermit(cell, call, { lane, permit });
+    const budget = worker.budgetRefusalOf?.(config.name);
+    return await releaseCell(cell, 0, budget === undefined ? {} : { budget });
   } finally {
-    await granted.permit.settle({ kind: 'failed' });
+    permit?.settle({ kind: 'failed' });
   }
 }
 
@@ -81,16 +80,20 @@ async function askPermit(
   request: StepRequest,
   laneInSpec: Lane,
 ): Promise<Grant | ThriceError> {
+  const { config, worker } = cell;
   const { lane, model } = request;
-  const granted = await cell.worker.governor
+  const { requestsPerMinute = null, tokensPerMinute = null, maxConcurrency = null } = laneInSpec;
+  const granted = await worker.governor
     .grant({
-      group: groupOfRun(cell.key.run),
       lane,
       model,
-      limits: rateLimitsOf(laneInSpec),
-      maxConcurrency: laneInSpec.maxConcurrency ?? null,
+      limits: { requestsPerMinute, tokensPerMinute },
+      maxConcurrency,
       ...estimateTokens(request),
       canWait: (waitMs) => hasTimeAfter(cell, waitMs, request),
+      isObsolete: () =>
+        breakersFor(request, worker.openBreakers).length > 0 ||
+        worker.budgetRefusalOf?.(config.name) !== undefined,
       signal: cell.lease.signal,
     })
     .catch(toThriceError);

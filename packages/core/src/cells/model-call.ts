@@ -142,7 +142,7 @@ export async function endPaid(
   }
   if (!isAnswer) return toOutcome(await settleFailed(permitted, recorded));
   const { usage, rateLimits } = response;
-  await permit.settle({ kind: 'answered', usage, rateLimits });
+  permit.settle({ kind: 'answered', usage, rateLimits });
   return { kind: 'recorded', entry: recorded };
 }
 
@@ -151,7 +151,7 @@ async function settleFailed(
   { cell, call, permit }: PermittedCall,
   error: ThriceError,
 ): Promise<FailedCall> {
-  const { delayMs, hasOnlyRefused } = await permit.settle(endOf(error));
+  const { delayMs, hasOnlyRefused } = permit.settle(endOf(error));
   if (!hasOnlyRefused) return { error, delayMs };
   const lasting = asLastingLimit(error);
   await openBreakerFor(lasting, { target: call.request }, cell.worker);

@@ -53,7 +53,7 @@ const ACKNOWLEDGE: TaskSettlement = { kind: 'acknowledge' };
 const STAGE_WAIT: BudgetWait = {
   pollMs: (waitedMs) =>
     Math.min(Math.max(limits.budgetPollMs, waitedMs / 2), limits.budgetPollCapMs),
-  longestMs: limits.laneWaitMs,
+  longestMs: limits.budgetWaitMs,
   queueMs: limits.budgetQueueMs,
 };
 

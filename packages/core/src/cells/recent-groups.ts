@@ -2,13 +2,13 @@ import type { Benchmark } from '../domain/benchmark.ts';
 import { breakerKeysOf, type OpenBreakers, toOpenBreakers } from '../domain/breaker.ts';
 import type { CellTask } from '../domain/cell-task.ts';
 import { type GroupHeader, type GroupState, groupOfRun } from '../domain/group.ts';
+import type { LaneGovernor } from '../lanes/lane-governor.ts';
 import { limits } from '../limits.ts';
 import type { CallConditions, Conditions } from '../ports/call-conditions.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Ledger } from '../ports/ledger.ts';
 import { loadGroup } from '../spec/load-group.ts';
 import { type ClockReading, passedMsSince, readClock } from './clock-reading.ts';
-import type { SharedGovernor } from './shared-governor.ts';
 
 /** Groups that are kept, and readings of their configs: more than a function works on within seconds. */
 const MAX_GROUPS = 16;
@@ -40,15 +40,15 @@ interface Reading {
  */
 export class RecentGroups {
   readonly #clock: Clock;
-  readonly #governor: Pick<SharedGovernor, 'notePace'>;
+  readonly #governor: Pick<LaneGovernor, 'note'>;
   readonly #groups = new Map<string, KnownGroup>();
   /** By group and config; only of free ones, and those in flight. */
   readonly #readings = new Map<string, Reading>();
 
-  /** @param init.governor - Is told the pace of a config's lane, which is read with the rest. */
+  /** @param init.governor - Is told the state of a config's lane, which is read with the rest. */
   constructor(init: {
     readonly clock: Clock;
-    readonly governor: Pick<SharedGovernor, 'notePace'>;
+    readonly governor: Pick<LaneGovernor, 'note'>;
   }) {
     this.#clock = init.clock;
     this.#governor = init.governor;
@@ -107,8 +107,8 @@ export class RecentGroups {
     const breakerKeys = config === undefined ? [] : breakerKeysOf(config);
     const readAtMs = this.#clock.monotonicMs();
     const read = await ledger.readConditions(group, { breakerKeys, lane });
-    const { state, editCount, openBreakers, pace } = read;
-    if (lane !== undefined) this.#governor.notePace(lane, pace, readAtMs);
+    const { state, editCount, openBreakers, laneState } = read;
+    if (lane !== undefined) this.#governor.note(lane, laneState, readAtMs);
     return { state, editCount, openBreakers: toOpenBreakers(openBreakers) };
   }
 }

@@ -62,8 +62,6 @@ export type WorkerEvent =
       readonly error: ThriceError;
       readonly waitMs: number;
     }
-  /** Cells waited although nothing kept them from a call; the worker has restarted them. */
-  | { readonly kind: 'stalled'; readonly cellCount: number; readonly forMs: number }
   /** Cells that a dead worker held. Where a call of it was in flight, that may be paid twice. */
   | {
       readonly kind: 'cells-taken-over';

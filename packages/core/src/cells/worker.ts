@@ -41,8 +41,8 @@ interface DeliveryConditions {
   readonly heartbeat: Heartbeat;
   /** Whether there is time for a call of this duration. @default always */
   readonly hasTimeFor?: (durationMs: number) => boolean;
-  /** The longest that a refused cell waits for its lane while it holds its task, ms. @default 0: the task goes back */
-  readonly refusalWaitMs?: number;
+  /** Why the budget stops a config, as far as this process knows. @default it stops none */
+  readonly budgetRefusalOf?: (config: string) => BudgetRefusal | undefined;
   /** Whether there is time to wait this long until a paid call can be recorded, also after a stop. @default always */
   readonly hasTimeToRecord?: (waitMs: number) => boolean;
   /** The open breakers, as last read; may change during the work. */

@@ -1,6 +1,6 @@
 import type { OpenBreaker } from '../domain/breaker.ts';
 import type { GroupState } from '../domain/group.ts';
-import type { LanePace } from '../domain/lanes/lane-pace.ts';
+import type { LaneState } from '../domain/lane-state.ts';
 
 /** What may keep the cells of a config from a call, or make them wait for one. */
 export interface Conditions {
@@ -10,17 +10,17 @@ export interface Conditions {
   readonly editCount: number | undefined;
   /** Those of the given keys. */
   readonly openBreakers: readonly OpenBreaker[];
-  /** That of the given lane; undefined if it has never refused a call. */
-  readonly pace: LanePace | undefined;
+  /** That of the given lane; undefined if nothing is known of it. */
+  readonly laneState: LaneState | undefined;
 }
 
 /**
  * The conditions of a call, which a worker of a stage reads for each of its cells.
  *
- * **Limits.** Groups, breakers and paces are kept by other ports; here they are read together, with one request.
+ * **Limits.** Groups, breakers and lanes are kept by other ports; here they are read together, with one request.
  */
 export interface CallConditions {
-  /** @param lane - @default no pace is read */
+  /** @param lane - @default no lane is read */
   readConditions(
     group: string,
     keys: { readonly breakerKeys: readonly string[]; readonly lane?: string | undefined },

@@ -1,23 +1,28 @@
 import type { Usage } from '../domain/call.ts';
-import type { RateLimits } from '../domain/lanes/lane-pace.ts';
+
+/** Limits a minute; null where there is none. */
+export interface RateLimits {
+  readonly requestsPerMinute: number | null;
+  readonly tokensPerMinute: number | null;
+}
 
 /** A call that needs a permit. */
 export interface PermitRequest {
-  /** The group of the cell, which shares the lane with others. */
-  readonly group: string;
-  /** The limits of the lane in the spec of that group. */
-  readonly limits: RateLimits;
-  /** Calls of the lane in flight at most, by the spec of that group; null without a limit. */
-  readonly maxConcurrency: number | null;
   readonly lane: string;
   /** The model's name as the lane knows it. */
   readonly model: string;
+  /** The limits of the lane in the spec. */
+  readonly limits: RateLimits;
+  /** Calls of the lane in flight at most, by the spec; null without a limit. */
+  readonly maxConcurrency: number | null;
   /** A bound of the input's tokens, from its size. */
   readonly inputTokens: number;
   /** Tokens the call may use, input and output; null if its output has no bound. */
   readonly estimatedTokens: number | null;
   /** Whether the caller has the time to wait so long, ms, and to make its call after. */
   readonly canWait: (waitMs: number) => boolean;
+  /** Whether the call is not to be made any more: its breaker has opened, or its budget is reached. Asked again and again. */
+  readonly isObsolete: () => boolean;
   readonly signal: AbortSignal;
 }
 
@@ -52,14 +57,16 @@ export interface Permit {
   /** How long the grant took, ms. */
   readonly waitMs: number;
   /** Reports how the call ended and returns the permit, once: further calls change nothing. */
-  settle(end: CallEnd): Promise<SettledCall>;
+  settle(end: CallEnd): SettledCall;
 }
 
 /** The response to a request for a permit. */
 export type Grant =
   | { readonly kind: 'granted'; readonly permit: Permit }
-  /** No permit before this time, ms since 1970: too long for a cell to wait. */
-  | { readonly kind: 'not-before'; readonly atMs: number };
+  /** No permit for so long, ms: too long for the caller. */
+  | { readonly kind: 'too-long'; readonly waitMs: number }
+  /** The call is not to be made any more. */
+  | { readonly kind: 'obsolete' };
 
 /**
  * Grants permits for calls. Callers wait while a lane is at its limit.
@@ -69,7 +76,7 @@ export type Grant =
  */
 export interface Governor {
   /**
-   * Waits for a permit, or says that the wait would be too long.
+   * Waits for a permit, or says why there will be none.
    *
    * @throws {ThriceError} `interrupted`, holding nothing, when the signal aborts first.
    */

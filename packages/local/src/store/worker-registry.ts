@@ -91,6 +91,11 @@ export class WorkerRegistry {
     return row === undefined || isDead(workerRowSchema.parse(row));
   }
 
+  /** Whether no other process is at work in this folder, as far as this one can see. */
+  get areOthersDead(): boolean {
+    return this.#others().every(isDead);
+  }
+
   /** Removes this process from the registry and frees everything it still holds. */
   async unregister(): Promise<void> {
     await this.#commit.write(() => this.#free(this.owner));

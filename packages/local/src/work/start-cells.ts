@@ -1,18 +1,19 @@
-import type { Delivery } from '@thrice/core';
+import type { Benchmark, Config, Delivery } from '@thrice/core';
 import type { SqliteTaskQueue } from '../store/sqlite-task-queue.ts';
 import type { CellsInFlight } from './cells-in-flight.ts';
 import type { GroupBreakers } from './group-breakers.ts';
 import type { GroupBudget } from './group-budget.ts';
 import type { WorkOrder } from './work-order.ts';
 
-/** Cells in flight beyond the slots, as a ratio: they are claimed or completed while others call. */
+/** Cells in flight beyond the calls, as a ratio: they are claimed or completed while others call. */
 const AHEAD_RATIO = 2;
 
 /** What cells are started with. */
 export interface CellStarting {
-  readonly order: Pick<WorkOrder, 'benchmark' | 'scope'>;
+  readonly order: Pick<WorkOrder, 'benchmark' | 'governor' | 'scope'>;
   readonly queue: SqliteTaskQueue;
-  readonly laneLimits: ReadonlyMap<string, number>;
+  /** Calls in flight at most, by lane. */
+  readonly callCounts: ReadonlyMap<string, number>;
   readonly inFlight: CellsInFlight;
   readonly breakers: GroupBreakers;
   readonly budget: GroupBudget | undefined;
@@ -20,11 +21,12 @@ export interface CellStarting {
 
 /** Receives and starts as many cells as there is room for. Returns how many it started. */
 export async function startCells(starting: CellStarting): Promise<number> {
-  const { order, queue, laneLimits, inFlight } = starting;
+  const { order, queue, callCounts, inFlight } = starting;
   const counts = await Promise.all(
-    [...laneLimits].map(async ([lane, slots]) => {
+    [...callCounts].map(async ([lane, callCount]) => {
       const probeCount = await startProbes(lane, starting);
-      const room = Math.ceil(slots * (1 + AHEAD_RATIO)) - inFlight.countOn(lane);
+      const most = Math.ceil(callCount * (1 + AHEAD_RATIO)) + heldUpCount(lane, starting);
+      const room = most - inFlight.countOn(lane);
       if (room <= 0) return probeCount;
       const configs = unblockedConfigs(lane, starting);
       if (configs.length === 0) return probeCount;
@@ -41,7 +43,7 @@ async function startProbes(lane: string, starting: CellStarting): Promise<number
   const { order, queue, breakers } = starting;
   if (!breakers.hasHalfOpen) return 0;
   let count = 0;
-  for (const config of configsOf(lane, starting)) {
+  for (const { name: config } of configsOf(lane, starting)) {
     if (!breakers.isReadyForProbe(config)) continue;
     const scope = { runs: order.scope.runs, configs: [config] };
     const [delivery] = await queue.receive(lane, 1, scope);
@@ -53,20 +55,44 @@ async function startProbes(lane: string, starting: CellStarting): Promise<number
   return count;
 }
 
-/** The configs of a lane that neither a breaker nor the budget stops. */
+/** The configs of a lane that neither a breaker nor the budget stops, and of which not too many cells wait for a permit. */
 function unblockedConfigs(lane: string, starting: CellStarting): readonly string[] {
-  return configsOf(lane, starting).filter((config) => starting.breakers.isUnblocked(config));
+  const { breakers, callCounts } = starting;
+  const most = callCounts.get(lane) ?? 0;
+  return configsOf(lane, starting)
+    .filter((config) => breakers.isUnblocked(config.name) && heldUpOf(config, starting) < most)
+    .map(({ name }) => name);
 }
 
 /** The configs of a lane that are worked on and that the budget does not stop. */
-function configsOf(lane: string, { order, budget }: CellStarting): readonly string[] {
+function configsOf(lane: string, { order, budget }: CellStarting): readonly Config[] {
   return order.benchmark.configs
     .filter((config) => config.lane === lane && order.scope.configs.includes(config.name))
-    .map(({ name }) => name)
-    .filter((config) => budget?.refusalOf(config) === undefined);
+    .filter(({ name }) => budget?.refusalOf(name) === undefined);
+}
+
+/** The cells of a lane that a limit holds up: they take no room from those of other models. */
+function heldUpCount(lane: string, starting: CellStarting): number {
+  const configs = configsOf(lane, starting);
+  const models = new Map(configs.map((config) => [config.model, config]));
+  return [...models.values()].reduce((sum, config) => sum + heldUpOf(config, starting), 0);
+}
+
+function heldUpOf({ lane, model }: Config, { order }: CellStarting): number {
+  return order.governor.heldUpCount(lane, model);
 }
 
 function start(delivery: Delivery, { breakers, inFlight }: CellStarting): void {
   breakers.start(delivery);
   inFlight.start(delivery);
+}
+
+/** The calls in flight at most, by lane, in a process that works on a benchmark. */
+export function callsPerLane({ lanes, parallel }: Benchmark): ReadonlyMap<string, number> {
+  return new Map(
+    [...lanes].map(([name, { maxConcurrency = parallel }]) => [
+      name,
+      Math.min(maxConcurrency, parallel),
+    ]),
+  );
 }

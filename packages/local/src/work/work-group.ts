@@ -9,7 +9,9 @@ import {
   Heartbeat,
   LaneHealth,
   openBudget,
+  rateOf,
   type Settlement,
+  stateAt,
   ThriceError,
   type Worker,
   type WorkerEvent,
@@ -22,12 +24,10 @@ import { GroupBatches } from './group-batches.ts';
 import { GroupBreakers } from './group-breakers.ts';
 import { GroupBudget } from './group-budget.ts';
 import { HeldWrites } from './held-writes.ts';
-import { accountOf } from './lane-share.ts';
+import { accountOf } from './lane-account.ts';
 import { endingOf, nextVisibleAtMs, type Obstacles, ownOf } from './remaining-work.ts';
 import { SentCalls } from './sent-calls.ts';
-import { slotsPerLane } from './slot-governor.ts';
-import { StallWatchdog } from './stall-watchdog.ts';
-import { type CellStarting, startCells } from './start-cells.ts';
+import { type CellStarting, callsPerLane, startCells } from './start-cells.ts';
 import { takeOverCells } from './take-over-cells.ts';
 import { WaitReport } from './wait-report.ts';
 import { WakeableSleep } from './wakeable-sleep.ts';
@@ -51,6 +51,7 @@ export async function workGroup(order: WorkOrder): Promise<Ending> {
   using sentCalls = new SentCalls(order.engine.folder, order.engine.workers.owner);
   const heldWrites = new HeldWrites(order);
   await order.engine.workers.register(order.header.group);
+  await startLanes(order);
   try {
     const budget = await openGroupBudget(order);
     const ending = await new WorkLoop(order, { budget, heldWrites, sentCalls }).run();
@@ -58,6 +59,21 @@ export async function workGroup(order: WorkOrder): Promise<Ending> {
     return ending;
   } finally {
     await unregister(order, heldWrites);
+  }
+}
+
+/** Forgets what was learned of lanes by processes that are gone, and tells what others that are at work have learned. */
+async function startLanes({ engine, benchmark, observe }: WorkOrder): Promise<void> {
+  const { clock, laneStates, workers } = engine;
+  if (workers.areOthersDead) await laneStates.forgetAll();
+  for (const lane of benchmark.lanes.values()) {
+    const state = await laneStates.read(accountOf(lane));
+    const models = state === undefined ? {} : stateAt(state, clock.now()).models;
+    for (const [model, limit] of Object.entries(models)) {
+      const { requestsPerMinute } = rateOf(limit);
+      if (limit.rate !== null && requestsPerMinute !== null)
+        observe({ kind: 'rate-known', lane: lane.name, model, requestsPerMinute });
+    }
   }
 }
 
@@ -81,11 +97,10 @@ function isEdited(stored: GroupRecord, { header }: WorkOrder): boolean {
 }
 
 /** Removes this process from the registry. That it is still there harms nothing once it has ended. */
-async function unregister({ engine, benchmark }: WorkOrder, heldWrites: HeldWrites): Promise<void> {
+async function unregister({ engine }: WorkOrder, heldWrites: HeldWrites): Promise<void> {
   try {
-    const accounts = [...benchmark.lanes.values()].map(accountOf);
-    await engine.laneLimits.leave(accounts, engine.workers.owner);
     await engine.workers.unregister();
+    if (engine.workers.areOthersDead) await engine.laneStates.forgetAll();
   } catch (error) {
     if (!heldWrites.hasGivenUp) throw error;
   }
@@ -107,7 +122,6 @@ class WorkLoop {
   readonly #heartbeat: Heartbeat;
   readonly #planning: BackgroundPlanning;
   readonly #heldWrites: HeldWrites;
-  readonly #watchdog: StallWatchdog;
   readonly #waitReport: WaitReport;
   readonly #idle: WakeableSleep;
   #failure: { readonly error: unknown } | undefined;
@@ -134,7 +148,6 @@ class WorkLoop {
     const { engine, benchmark, header } = order;
     this.#order = order;
     this.#heldWrites = heldWrites;
-    this.#watchdog = new StallWatchdog(order);
     this.#waitReport = new WaitReport(order);
     this.#idle = new WakeableSleep(engine.clock);
     const queue = engine.queueOf(header.group);
@@ -147,7 +160,7 @@ class WorkLoop {
       clock: engine.clock,
       owner: engine.workers.owner,
     });
-    const laneLimits = slotsPerLane(benchmark);
+    const callCounts = callsPerLane(benchmark);
     const laneHealth = new LaneHealth({ clock: engine.clock, random: order.random });
     const breakers = new GroupBreakers({
       benchmark,
@@ -176,6 +189,7 @@ class WorkLoop {
       laneHealth,
       observe,
       hasTimeToRecord: () => !heldWrites.hasGivenUp,
+      budgetRefusalOf: (config) => budget?.refusalOf(config),
     });
     const clientFor: ClientFor = (lane) => sentCalls.watch(order.clientFor(lane));
     const inFlight = new CellsInFlight({
@@ -189,7 +203,7 @@ class WorkLoop {
         wake();
       },
     });
-    this.#parts = { order, queue, laneLimits, inFlight, breakers, budget, batches };
+    this.#parts = { order, queue, callCounts, inFlight, breakers, budget, batches };
   }
 
   async run(): Promise<Ending> {
@@ -334,7 +348,6 @@ class WorkLoop {
       [...governor.laneWaits, ...this.#parts.breakers.waits],
       this.#areAllWaiting,
     );
-    this.#watchdog.check(monotonicMs, this.#parts.inFlight.count);
   }
 
   #fail(error: unknown): void {
@@ -352,7 +365,10 @@ class WorkLoop {
 /** What the work on each cell of a group needs, but for its breakers and clients. */
 function cellWorkerOf(
   { engine, benchmark, governor, random, solvers, scorers, patterns }: WorkOrder,
-  ofLoop: Pick<Worker, 'heartbeat' | 'budget' | 'laneHealth' | 'observe' | 'hasTimeToRecord'>,
+  ofLoop: Pick<
+    Worker,
+    'heartbeat' | 'budget' | 'budgetRefusalOf' | 'laneHealth' | 'observe' | 'hasTimeToRecord'
+  >,
 ): Omit<Worker, 'openBreakers' | 'clientFor'> {
   const { ledger, pool, blobs, batches, clock, workers } = engine;
   return {

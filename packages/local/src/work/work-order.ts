@@ -4,6 +4,7 @@ import type {
   BudgetRefusal,
   ClientFor,
   GroupHeader,
+  LaneGovernor,
   LaneWait,
   OpenBreaker,
   PatternMatcher,
@@ -15,7 +16,6 @@ import type {
 import type { LocalEngine } from '../local-engine.ts';
 import type { WriteProblem } from '../store/map-sqlite-error.ts';
 import type { TaskScope } from '../store/sqlite-task-queue.ts';
-import type { WatchedGovernor } from './slot-governor.ts';
 
 /** An order to work on a group, with what the work needs. */
 export interface WorkOrder {
@@ -32,8 +32,8 @@ export interface WorkOrder {
   /** @default the built-in scorers */
   readonly scorers?: ScorerRegistry | undefined;
   readonly patterns: PatternMatcher;
-  /** Grants slots for the calls; closed when the work stops early. */
-  readonly governor: WatchedGovernor;
+  /** Grants permits for the calls; closed when the work stops early. */
+  readonly governor: LaneGovernor;
   readonly observe: (event: WorkEvent) => void;
   /** The part of the group to work on. */
   readonly scope: TaskScope;
@@ -83,6 +83,13 @@ export type WorkEvent =
       readonly waits: readonly LaneWait[];
       /** Whether everything that is left waits, for breakers: no call is made until one of these waits ends. */
       readonly areAllWaiting: boolean;
+    }
+  /** Another process has learned how often a model may be called, requests a minute. */
+  | {
+      readonly kind: 'rate-known';
+      readonly lane: string;
+      readonly model: string;
+      readonly requestsPerMinute: number;
     }
   /** The store takes writes again and has those that were held. */
   | { readonly kind: 'store-writable' };

@@ -6,7 +6,7 @@
  * `calls` is the journal: `discarded_id` is empty for the call that answers its step, and the call's id for a
  * discarded call. `submissions` has the latest response that was asked for in the background, of each step.
  * `batches` has the batches that are not over; `batched_calls` the latest call of each step that entered one.
- * `lane_limits` has what is known of the limits of a lane's account, and who uses it.
+ * `lanes` has what is known of the limits of each lane's account.
  * `pooled_calls` has which step buys, or has bought, a call that the cells of `run` share;
  * `only_config` is empty unless it is for one config alone.
  * `budget_accounts` has a row for each lane of a group with a budget, and one with the lane '' for the whole group;
@@ -145,9 +145,9 @@ CREATE TABLE notifications (
   PRIMARY KEY (group_name, key)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE lane_limits (
-  account TEXT PRIMARY KEY,
-  lane_limit TEXT NOT NULL
+CREATE TABLE lanes (
+  lane TEXT PRIMARY KEY,
+  state TEXT NOT NULL
 ) STRICT;
 CREATE TABLE budget_accounts (
   group_name TEXT NOT NULL,

@@ -1,0 +1,25 @@
+import type { LaneState } from '../domain/lane-state.ts';
+
+/**
+ * The records of lanes, which all workers of an engine share.
+ *
+ * **Idempotency.** A write whose response was lost is there, and `replace` may say that it is not: the counts of a report are
+ * hints, and may be added twice.
+ * **Limits.** Every write changes one item under one condition.
+ */
+export interface LaneStates {
+  /** Reads the state of a lane; undefined if none is stored. */
+  read(lane: string): Promise<LaneState | undefined>;
+  /**
+   * Replaces the state of a lane.
+   *
+   * @param existing - What `read` returned; undefined if there was none. States are told apart by their revisions.
+   * @param next - Undefined to forget the lane.
+   * @returns Whether `next` is stored now. If not, the stored state is no longer `existing`, and nothing is changed.
+   */
+  replace(
+    lane: string,
+    existing: LaneState | undefined,
+    next: LaneState | undefined,
+  ): Promise<boolean>;
+}

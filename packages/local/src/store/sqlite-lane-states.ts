@@ -1,0 +1,49 @@
+import type { DatabaseSync } from 'node:sqlite';
+import { type LaneState, type LaneStates, laneStateSchema } from '@thrice/core';
+import type { GroupCommit } from './group-commit.ts';
+import { prepareStatements, type Statements, type StoreInit } from './sqlite-store.ts';
+
+/** The records of lanes, which all processes that share a database hold together. */
+export class SqliteLaneStates implements LaneStates {
+  readonly #commit: GroupCommit;
+  readonly #sql: Statements<keyof typeof STATEMENTS>;
+
+  constructor(database: DatabaseSync, { commit }: Pick<StoreInit, 'commit'>) {
+    this.#commit = commit;
+    this.#sql = prepareStatements(database, STATEMENTS);
+  }
+
+  async read(lane: string): Promise<LaneState | undefined> {
+    return this.#read(lane);
+  }
+
+  async replace(
+    lane: string,
+    existing: LaneState | undefined,
+    next: LaneState | undefined,
+  ): Promise<boolean> {
+    return await this.#commit.write(() => {
+      if (this.#read(lane)?.revision !== existing?.revision) return false;
+      if (next === undefined) this.#sql.delete.run(lane);
+      else this.#sql.replace.run(lane, JSON.stringify(next));
+      return true;
+    });
+  }
+
+  /** Forgets all lanes: what was learned by processes that are gone says little about the next run. */
+  async forgetAll(): Promise<void> {
+    await this.#commit.write(() => this.#sql.deleteAll.run());
+  }
+
+  #read(lane: string): LaneState | undefined {
+    const row = this.#sql.select.get(lane);
+    return row === undefined ? undefined : laneStateSchema.parse(JSON.parse(String(row['state'])));
+  }
+}
+
+const STATEMENTS = {
+  select: 'SELECT state FROM lanes WHERE lane = ?',
+  replace: 'INSERT OR REPLACE INTO lanes VALUES (?, ?)',
+  delete: 'DELETE FROM lanes WHERE lane = ?',
+  deleteAll: 'DELETE FROM lanes',
+} as const;

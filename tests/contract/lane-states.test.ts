@@ -1,0 +1,46 @@
+import { DynamoLaneStates } from '@thrice/aws';
+import { LocalEngine } from '@thrice/local';
+import { afterAll, beforeAll } from 'vitest';
+import { type DynamoEmulator, startDynamo } from '../support/aws-emulators.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+import { MemoryLaneStates } from '../support/memory-lane-states.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+import { describeLaneStatesContract } from './lane-states-contract.ts';
+
+let dynamo: DynamoEmulator;
+beforeAll(async () => {
+  dynamo = await startDynamo();
+});
+afterAll(async () => {
+  await dynamo[Symbol.asyncDispose]();
+});
+
+describeLaneStatesContract('SQLite on file, two connections', async () => {
+  const folder = await temporaryFolder();
+  const engine = new LocalEngine(folder.path, new FakeClock());
+  const other = new LocalEngine(folder.path, new FakeClock());
+  return {
+    states: engine.laneStates,
+    other: other.laneStates,
+    [Symbol.asyncDispose]: async () => {
+      engine[Symbol.dispose]();
+      other[Symbol.dispose]();
+      await folder[Symbol.asyncDispose]();
+    },
+  };
+});
+
+describeLaneStatesContract('DynamoDB, emulated', async () => {
+  const table = await dynamo.openTable();
+  const init = { tableName: table.tableName, clock: new FakeClock(), random: () => 0 };
+  return {
+    states: new DynamoLaneStates({ ...init, client: table.client }),
+    other: new DynamoLaneStates({ ...init, client: table.otherClient }),
+    [Symbol.asyncDispose]: () => table[Symbol.asyncDispose](),
+  };
+});
+
+describeLaneStatesContract('the fake', async () => {
+  const states = new MemoryLaneStates();
+  return { states, other: states, [Symbol.asyncDispose]: async () => undefined };
+});

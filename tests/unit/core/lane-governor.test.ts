@@ -1,0 +1,149 @@
+import { LaneGovernor } from '@thrice/core';
+import { describe, expect, it } from 'vitest';
+import type { Grant } from '../../../packages/core/src/ports/governor.ts';
+import { aUsage } from '../../support/builders.ts';
+import { MemoryLaneStates } from '../../support/memory-lane-states.ts';
+import { SimulatedClock } from '../../support/simulated-clock.ts';
+
+const NO_LIMITS = { requestsPerMinute: null, tokensPerMinute: null };
+const busy = { kind: 'refused', retryAfterMs: undefined, rateLimits: {}, reason: 'busy' } as const;
+const answered = { kind: 'answered', usage: aUsage(), rateLimits: {} } as const;
+
+function openGovernor(init: { readonly total?: number; readonly longestWaitMs?: number } = {}) {
+  const clock = new SimulatedClock();
+  const states = new MemoryLaneStates();
+  const governor = new LaneGovernor({ states, clock, random: () => 0, ...init });
+  const ask = (model: string, parts: Partial<Parameters<LaneGovernor['grant']>[0]> = {}) =>
+    governor.grant({
+      ...{ lane: 'lab', model, limits: NO_LIMITS, maxConcurrency: null },
+      ...{ inputTokens: 10, estimatedTokens: 20, canWait: () => true, isObsolete: () => false },
+      signal: new AbortController().signal,
+      ...parts,
+    });
+  return { clock, states, governor, ask };
+}
+
+/** The permits of a lane with a limit of its spec, one a minute, whose first is taken. */
+async function openBusyLane() {
+  const opened = openGovernor();
+  const limits = { requestsPerMinute: 1, tokensPerMinute: null };
+  const ask: typeof opened.ask = (model, parts) => opened.ask(model, { limits, ...parts });
+  const first = ask('m');
+  await opened.clock.run(60_000);
+  await first;
+  return { ...opened, ask };
+}
+
+describe('a governor', () => {
+  it('ends the wait for a call that is not to be made any more, within a second', async () => {
+    const { clock, ask } = await openBusyLane();
+    let isObsolete = false;
+    let grant: Grant | undefined;
+    void ask('m', { isObsolete: () => isObsolete }).then((ended) => (grant = ended));
+    await clock.run(62_000);
+    expect(grant).toBeUndefined();
+
+    isObsolete = true;
+    await clock.run(63_000);
+
+    expect(grant).toEqual({ kind: 'obsolete' });
+  });
+
+  it('sends a caller away that would wait too long', async () => {
+    const { clock, ask } = openGovernor({ longestWaitMs: 10_000 });
+    const limits = { requestsPerMinute: 1, tokensPerMinute: null };
+    const asked = ask('m', { limits });
+    await clock.run(2_000);
+
+    const grant = await asked;
+
+    expect(grant).toMatchObject({ kind: 'too-long' });
+    expect(grant.kind === 'too-long' && grant.waitMs).toBeGreaterThan(10_000);
+  });
+
+  it('has no caller of one model wait for one of another', async () => {
+    const { clock, governor, ask } = openGovernor({ total: 100 });
+    const refuse = async () => {
+      while (clock.monotonicMs() < 30_000) {
+        const grant = await ask('refused');
+        await clock.sleep(20);
+        if (grant.kind === 'granted') grant.permit.settle(busy);
+      }
+    };
+    for (let no = 0; no < 40; no += 1) void refuse();
+    await clock.run(20_000);
+
+    const free = ask('free');
+    await clock.run(20_001);
+
+    expect(governor.heldUpCount('lab', 'refused')).toBeGreaterThan(0);
+    expect(governor.heldUpCount('lab', 'free')).toBe(0);
+    expect((await free).kind).toBe('granted');
+  });
+
+  it('calls a lane that has refused ten calls in a row four times a second', async () => {
+    const { clock, ask } = openGovernor();
+    const sentAtMs: number[] = [];
+    const refuse = async () => {
+      while (clock.monotonicMs() < 900) {
+        const grant = await ask('m');
+        sentAtMs.push(clock.monotonicMs());
+        if (grant.kind === 'granted') grant.permit.settle(busy);
+        await clock.sleep(1);
+      }
+    };
+    void refuse();
+
+    await clock.run(900);
+
+    expect(sentAtMs).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 259, 509, 759]);
+  });
+
+  it('calls an answered lane as often as its callers want', async () => {
+    const { clock, ask } = openGovernor();
+    let count = 0;
+    const call = async () => {
+      const grant = await ask('m');
+      if (grant.kind !== 'granted') return;
+      count += 1;
+      grant.permit.settle(answered);
+    };
+    for (let no = 0; no < 500; no += 1) void call();
+
+    await clock.run(1);
+
+    expect(count).toBe(500);
+  });
+
+  it('goes on where its store fails, and reads again', async () => {
+    const { clock, states, ask } = openGovernor();
+    const read = states.read.bind(states);
+    let failures = 3;
+    states.read = async (lane) => {
+      failures -= 1;
+      if (failures >= 0) throw new Error('throttled');
+      return await read(lane);
+    };
+    let grant: Grant | undefined;
+    void ask('m').then((granted) => (grant = granted));
+
+    await clock.run(10_000);
+
+    expect(grant?.kind).toBe('granted');
+  });
+
+  it('grants no more than the spec of a lane has in flight', async () => {
+    const { clock, ask } = openGovernor();
+    const granted = [ask('a', { maxConcurrency: 2 }), ask('a', { maxConcurrency: 2 })];
+    let third: Grant | undefined;
+    void ask('a', { maxConcurrency: 2 }).then((grant) => (third = grant));
+    await clock.run(5_000);
+    expect(third).toBeUndefined();
+
+    const first = await granted[0];
+    if (first?.kind === 'granted') first.permit.settle(answered);
+    await clock.run(5_001);
+
+    expect(third?.kind).toBe('granted');
+  });
+});
