@@ -2,10 +2,10 @@ import {
   DynamoActiveGroups,
   DynamoBatches,
   DynamoBudgets,
-  DynamoCallPool,
   DynamoLaneStates,
   DynamoLedger,
   DynamoResendNotes,
+  DynamoResponseCache,
   SqsDeadLetterQueue,
   SqsGroupRequests,
   type SqsTaskQueue,
@@ -17,7 +17,6 @@ import {
   type BlobStore,
   type Budgets,
   type CallConditions,
-  type CallPool,
   type Clock,
   type CreateDigest,
   type DeadLetterQueue,
@@ -29,6 +28,7 @@ import {
   type PatternMatcher,
   RecentGroups,
   type ResendNotes,
+  type ResponseCache,
 } from '@thrice/core';
 import { ThreadPatternMatcher } from '@thrice/patterns';
 import { createNodeDigest } from './node-digest.ts';
@@ -44,7 +44,7 @@ export interface Composition {
   readonly clock: Clock;
   readonly createDigest: CreateDigest;
   readonly ledger: Ledger & CallConditions;
-  readonly pool: CallPool;
+  readonly responseCache: ResponseCache;
   readonly batches: Batches;
   readonly budgets: Budgets;
   readonly blobs: BlobStore;
@@ -81,7 +81,7 @@ function createComposition(): Composition {
     clock,
     blobs,
     ledger: new DynamoLedger({ ...table, blobs }),
-    pool: new DynamoCallPool({ ...table, blobs }),
+    responseCache: new DynamoResponseCache({ ...table, blobs }),
     batches: new DynamoBatches({ ...table, blobs }),
     budgets: new DynamoBudgets({ ...table, blobs }),
     createDigest: createNodeDigest,

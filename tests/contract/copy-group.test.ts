@@ -57,7 +57,7 @@ async function openSqlite(): Promise<EngineStores> {
   return {
     clock,
     ledger: stores.ledger,
-    pool: stores.pool,
+    responseCache: stores.responseCache,
     blobs: new FakeBlobStore(),
     queue: stores.queueOf('ann'),
     [Symbol.asyncDispose]: async () => {
@@ -69,10 +69,10 @@ async function openSqlite(): Promise<EngineStores> {
 
 async function openDynamo(answer?: AnswerRequest): Promise<EngineStores> {
   const table = await openLedger(dynamo, answer);
-  const { clock, ledger, pool, blobs } = table;
+  const { clock, ledger, responseCache, blobs } = table;
   const queue = new FakeTaskQueue(clock);
   const dispose = () => table[Symbol.asyncDispose]();
-  return { clock, ledger, pool, blobs, queue, [Symbol.asyncDispose]: dispose };
+  return { clock, ledger, responseCache, blobs, queue, [Symbol.asyncDispose]: dispose };
 }
 
 const directions: readonly (readonly [

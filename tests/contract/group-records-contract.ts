@@ -1,10 +1,10 @@
 import {
-  type CallPool,
   type CellKey,
   type CellStep,
   type GroupRecords,
   type Ledger,
   limits,
+  type ResponseCache,
 } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
 import {
@@ -20,7 +20,7 @@ import { FakeClock } from '../support/fake-clock.ts';
 /** A fresh, empty store of records. */
 export interface GroupRecordsUnderTest extends AsyncDisposable {
   readonly ledger: Ledger;
-  readonly pool: CallPool;
+  readonly responseCache: ResponseCache;
   readonly records: GroupRecords;
 }
 
@@ -93,11 +93,13 @@ export function describeGroupRecordsContract(name: string, open: OpenGroupRecord
         sample: 0,
       }));
       const claimAll = async (step: CellStep) =>
-        await Promise.all(calls.map(async (call) => await store.pool.claimCall(call, step)));
+        await Promise.all(
+          calls.map(async (call) => await store.responseCache.claimCall(call, step)),
+        );
       await store.ledger.claimCell(aCellKey({ config: 'a' }), 0, 'worker-1');
       await claimAll(buyer);
 
-      await store.records.deletePool('demo-r1');
+      await store.records.deleteResponseCache('demo-r1');
 
       expect(await claimAll(next)).toMatchObject([{ kind: 'granted' }, { kind: 'held' }]);
     });

@@ -1,11 +1,11 @@
 import { ScanCommand } from '@aws-sdk/client-dynamodb';
 import {
   DynamoBudgets,
-  DynamoCallPool,
   DynamoGroupRecords,
   DynamoLedger,
   DynamoNotifications,
   DynamoResendNotes,
+  DynamoResponseCache,
   DynamoStretches,
 } from '@thrice/aws';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -29,16 +29,21 @@ afterAll(async () => {
 describeGroupRecordsContract('in memory', (clock) => {
   const ledger = new FakeLedger(clock);
   const dispose = () => Promise.resolve();
-  const { pool } = ledger;
-  return Promise.resolve({ ledger, pool, records: ledger, [Symbol.asyncDispose]: dispose });
+  const { responseCache } = ledger;
+  return Promise.resolve({
+    ledger,
+    responseCache,
+    records: ledger,
+    [Symbol.asyncDispose]: dispose,
+  });
 });
 
 describeGroupRecordsContract('SQLite', async (clock) => {
   const stores = openLocalStores(':memory:', clock);
-  const { ledger, pool, database, commit } = stores;
+  const { ledger, responseCache, database, commit } = stores;
   return {
     ledger,
-    pool,
+    responseCache,
     records: new SqliteGroupRecords(database, { commit, clock }),
     [Symbol.asyncDispose]: async () => {
       stores[Symbol.dispose]();
@@ -53,7 +58,7 @@ describeGroupRecordsContract('DynamoDB, emulated', async (clock) => {
   const init = { client, tableName, blobs: new FakeBlobStore(), clock, random: () => 0 };
   return {
     ledger: new DynamoLedger(init),
-    pool: new DynamoCallPool(init),
+    responseCache: new DynamoResponseCache(init),
     records: new DynamoGroupRecords(init),
     [Symbol.asyncDispose]: () => table[Symbol.asyncDispose](),
   };

@@ -107,8 +107,8 @@ export class BatchedGroup implements AsyncDisposable {
     const engine = new LocalEngine(folder.path, clock);
     const header = await storePlan(await aPlanIn(folder, { benchmark, clock }), engine);
     const queue = engine.queueOf(header.group);
-    const { ledger, blobs, pool } = engine;
-    await enqueueGroup(header, benchmark, { ledger, blobs, pool, queue });
+    const { ledger, blobs, responseCache } = engine;
+    await enqueueGroup(header, benchmark, { ledger, blobs, responseCache, queue });
     return new BatchedGroup({ header, engine, clock, simulator, folder, benchmark });
   }
 

@@ -1,9 +1,9 @@
-import type { BlobStore, CallPool, Ledger, TaskQueue } from '@thrice/core';
+import type { BlobStore, Ledger, ResponseCache, TaskQueue } from '@thrice/core';
 
 /** The stores that a process uses. */
 export interface Stores {
   readonly ledger: Ledger;
-  readonly pool: CallPool;
+  readonly responseCache: ResponseCache;
   readonly blobs: BlobStore;
   readonly queue: TaskQueue;
 }
@@ -29,7 +29,10 @@ const ledgerWrites: ReadonlySet<PropertyKey> = new Set<keyof Ledger>([
 ]);
 
 /** The stores of a process that crashes at one of its writes: that write and all later ones fail. */
-export function crashingStores({ ledger, pool, blobs, queue }: Stores, crash: Crash): Stores {
+export function crashingStores(
+  { ledger, responseCache, blobs, queue }: Stores,
+  crash: Crash,
+): Stores {
   let writeCount = 0;
   const write = async (send: () => unknown): Promise<unknown> => {
     writeCount += 1;
@@ -50,7 +53,7 @@ export function crashingStores({ ledger, pool, blobs, queue }: Stores, crash: Cr
     });
   return {
     ledger: guard(ledger, ledgerWrites),
-    pool: guard(pool, new Set(['recordPurchases'])),
+    responseCache: guard(responseCache, new Set(['addEntries'])),
     blobs: guard(blobs, new Set(['write'])),
     queue: guard(queue, new Set(['send'])),
   };

@@ -4,7 +4,7 @@ import {
   PutItemCommand,
   ScanCommand,
 } from '@aws-sdk/client-dynamodb';
-import { DynamoBudgets, DynamoCallPool, DynamoLedger } from '@thrice/aws';
+import { DynamoBudgets, DynamoLedger, DynamoResponseCache } from '@thrice/aws';
 import type { DynamoEmulator } from './aws-emulators.ts';
 import { FakeBlobStore } from './fake-blob-store.ts';
 import { PassingClock } from './passing-clock.ts';
@@ -13,7 +13,7 @@ import { type AnswerRequest, interceptRequests, type SentRequest } from './sdk-f
 /** A ledger with its own table, and the means to inspect it. */
 export interface LedgerOnTable extends AsyncDisposable {
   readonly ledger: DynamoLedger;
-  readonly pool: DynamoCallPool;
+  readonly responseCache: DynamoResponseCache;
   readonly budgets: DynamoBudgets;
   /** The same table, accessed without faults. */
   readonly other: DynamoLedger;
@@ -51,7 +51,7 @@ export async function openLedger(
   };
   return {
     ledger: open(client),
-    pool: new DynamoCallPool({ ...init, client }),
+    responseCache: new DynamoResponseCache({ ...init, client }),
     budgets: new DynamoBudgets({ ...init, client }),
     other: open(otherClient),
     clock,

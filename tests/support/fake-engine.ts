@@ -22,10 +22,10 @@ import type { Worker } from '../../packages/core/src/cells/worker.ts';
 import { aBenchmark, aGroupHeader, aModelResponse, aQuestion } from './builders.ts';
 import { FakeBatches } from './fake-batches.ts';
 import { FakeBlobStore } from './fake-blob-store.ts';
-import type { FakeCallPool } from './fake-call-pool.ts';
 import { FakeGovernor } from './fake-governor.ts';
 import { FakeLedger } from './fake-ledger.ts';
 import { type FakeAnswer, FakeModelClient } from './fake-model-client.ts';
+import type { FakeResponseCache } from './fake-response-cache.ts';
 import { createTestDigest, FakeSourceReader } from './fake-source-reader.ts';
 import { FakeTaskQueue } from './fake-task-queue.ts';
 import { inProcessPatterns } from './in-process-patterns.ts';
@@ -36,7 +36,7 @@ import { planGroup } from './plan-group.ts';
 export class FakeEngine {
   readonly clock: PassingClock;
   readonly ledger: FakeLedger;
-  readonly pool: FakeCallPool;
+  readonly responseCache: FakeResponseCache;
   readonly batches = new FakeBatches();
   readonly blobs: FakeBlobStore;
   readonly queue: FakeTaskQueue;
@@ -66,7 +66,7 @@ export class FakeEngine {
   ) {
     this.clock = init.stores?.clock ?? new PassingClock();
     this.ledger = init.stores?.ledger ?? new FakeLedger(this.clock);
-    this.pool = this.ledger.pool;
+    this.responseCache = this.ledger.responseCache;
     this.blobs = init.stores?.blobs ?? new FakeBlobStore();
     this.queue = new FakeTaskQueue(this.clock);
     this.#random = init.random ?? countingUp();
@@ -79,7 +79,7 @@ export class FakeEngine {
       owner: 'worker-1',
       benchmark: this.benchmark,
       ledger,
-      pool: this.pool,
+      responseCache: this.responseCache,
       blobs: this.blobs,
       batches: this.batches,
       clientFor: () => this.models,
@@ -165,7 +165,7 @@ export class FakeEngine {
     const { skipped = new Map<string, string>() } = init;
     return await planGroup(
       { benchmark, draft: aDraft(init), source, checked, skipped, clock, random: this.#random },
-      { ledger, pool: this.pool, blobs, queueOf: () => queue },
+      { ledger, responseCache: this.responseCache, blobs, queueOf: () => queue },
     );
   }
 }

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import {
   type Attempt,
   asDuplicate,
+  type CachedResponse,
   type CallConditions,
   type CellKey,
   type CellRecord,
@@ -24,7 +25,6 @@ import {
   type Ledger,
   limits,
   type OpenBreaker,
-  type Purchase,
   refuseUnreadable,
   type Submission,
   spendOf,
@@ -32,8 +32,8 @@ import {
   ThriceError,
   type UnreadableGroup,
 } from '@thrice/core';
-import { FakeCallPool } from './fake-call-pool.ts';
-import { MemoryLaneStates } from './memory-lane-states.ts';
+import { FakeLanePaces } from './fake-lane-paces.ts';
+import { FakeResponseCache } from './fake-response-cache.ts';
 
 interface StoredCell {
   readonly record: CellRecord;
@@ -46,9 +46,9 @@ export class FakeLedger implements Ledger, CallConditions, GroupRecords {
   /** Names of the methods called on cells, in order. */
   readonly log: string[] = [];
   /** Read with the conditions of a call. */
-  readonly laneStates = new MemoryLaneStates();
+  readonly paces = new FakeLanePaces();
   /** The calls that cells share, which are those of its journals. */
-  readonly pool: FakeCallPool;
+  readonly responseCache: FakeResponseCache;
   /** Groups that cannot be read. */
   readonly unreadable: UnreadableGroup[] = [];
   readonly #clock: Clock;
@@ -64,7 +64,7 @@ export class FakeLedger implements Ledger, CallConditions, GroupRecords {
 
   constructor(clock: Clock) {
     this.#clock = clock;
-    this.pool = new FakeCallPool(this, clock);
+    this.responseCache = new FakeResponseCache(this, clock);
   }
 
   /** Makes the next call of a method fail. */
@@ -83,7 +83,7 @@ export class FakeLedger implements Ledger, CallConditions, GroupRecords {
   }
 
   /** The calls that answer the steps of a config in a run. */
-  entriesOf(run: string, config: string): readonly Purchase[] {
+  entriesOf(run: string, config: string): readonly CachedResponse[] {
     return [...this.#journals].flatMap(([name, journal]) => {
       const [itsRun, itsConfig, id] = JSON.parse(name) as readonly [string, string, string];
       if (itsRun !== run || itsConfig !== config) return [];
@@ -139,7 +139,7 @@ export class FakeLedger implements Ledger, CallConditions, GroupRecords {
       state: this.#groups.get(group)?.state,
       editCount: this.#groups.get(group)?.header.edits.length,
       openBreakers: breakerKeys.flatMap((key) => this.#openBreakers.get(key) ?? []),
-      laneState: lane === undefined ? undefined : await this.laneStates.read(lane),
+      pace: lane === undefined ? undefined : await this.paces.read(lane),
     };
   }
 
@@ -197,9 +197,9 @@ export class FakeLedger implements Ledger, CallConditions, GroupRecords {
     return [...this.#cells.values()].filter(isOfConfig).length;
   }
 
-  async deletePool(run: string): Promise<void> {
-    this.#note('deletePool');
-    this.pool.forget(run);
+  async deleteResponseCache(run: string): Promise<void> {
+    this.#note('deleteResponseCache');
+    this.responseCache.forget(run);
   }
 
   async deleteHeader(group: string): Promise<void> {

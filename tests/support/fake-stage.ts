@@ -94,7 +94,7 @@ export class FakeStage {
   /** As one execution environment sees it over its invocations. */
   readonly laneHealth = new LaneHealth({ clock: this.clock, random: () => 0 });
   readonly ledger = new FakeLedger(this.clock);
-  readonly pool = this.ledger.pool;
+  readonly responseCache = this.ledger.responseCache;
   readonly batches = new FakeBatches();
   budgets: Budgets = new FakeBudgets(this.ledger, this.clock);
   readonly blobs = new FakeBlobStore();
@@ -215,7 +215,7 @@ export class FakeStage {
     const worker: TaskWorker = {
       owner,
       ledger,
-      pool: steps.watch('pool', this.pool),
+      responseCache: steps.watch('responseCache', this.responseCache),
       batches: steps.watch('batches', this.batches),
       budgets: steps.watch('budgets', this.budgets),
       blobs: this.blobs,

@@ -110,7 +110,7 @@ export class LambdaStage {
       },
       clock: this.clock,
       ledger,
-      pool: ledger.pool,
+      responseCache: ledger.responseCache,
       batches: this.stage.batches,
       budgets,
       createDigest: this.stage.createDigest,

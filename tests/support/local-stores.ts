@@ -4,8 +4,8 @@ import { GroupCommit } from '../../packages/local/src/store/group-commit.ts';
 import { openDatabase } from '../../packages/local/src/store/open-database.ts';
 import { SqliteBatches } from '../../packages/local/src/store/sqlite-batches.ts';
 import { SqliteBudgets } from '../../packages/local/src/store/sqlite-budgets.ts';
-import { SqliteCallPool } from '../../packages/local/src/store/sqlite-call-pool.ts';
 import { SqliteLedger } from '../../packages/local/src/store/sqlite-ledger.ts';
+import { SqliteResponseCache } from '../../packages/local/src/store/sqlite-response-cache.ts';
 import { SqliteTaskQueue } from '../../packages/local/src/store/sqlite-task-queue.ts';
 import { WorkerRegistry } from '../../packages/local/src/store/worker-registry.ts';
 
@@ -23,7 +23,7 @@ export interface LocalStores extends Disposable {
   readonly database: DatabaseSync;
   readonly commit: GroupCommit;
   readonly ledger: SqliteLedger;
-  readonly pool: SqliteCallPool;
+  readonly responseCache: SqliteResponseCache;
   readonly budgets: SqliteBudgets;
   readonly batches: SqliteBatches;
   readonly workers: WorkerRegistry;
@@ -40,7 +40,7 @@ export function openLocalStores(file: string, clock: Clock): LocalStores {
     commit,
     workers,
     ledger: new SqliteLedger(database, { commit, clock, workers }),
-    pool: new SqliteCallPool(database, { commit, clock, workers }),
+    responseCache: new SqliteResponseCache(database, { commit, clock, workers }),
     budgets: new SqliteBudgets(database, { commit, clock, workers }),
     batches: new SqliteBatches(database, commit),
     queueOf: (owner, group = 'demo') =>

@@ -32,16 +32,16 @@ export class MortalEngine {
     const budgets = this.guard(real.budgets);
     const batches = this.guard(real.batches);
     const workers = this.guard(real.workers);
-    const pool = this.guard(real.pool);
-    const laneStates = this.guard(real.laneStates);
+    const responseCache = this.guard(real.responseCache);
+    const laneLimits = this.guard(real.laneLimits);
     const queueOf = (group: string): SqliteTaskQueue => this.guard(real.queueOf(group));
     const mortal: Readonly<Record<PropertyKey, unknown>> = {
       ledger,
       budgets,
       batches,
       workers,
-      pool,
-      laneStates,
+      responseCache,
+      laneLimits,
       queueOf,
     };
     this.engine = new Proxy(real, {

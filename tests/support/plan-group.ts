@@ -1,4 +1,11 @@
-import type { BlobStore, CallPool, GroupHeader, GroupPlan, Ledger, TaskQueue } from '@thrice/core';
+import type {
+  BlobStore,
+  GroupHeader,
+  GroupPlan,
+  Ledger,
+  ResponseCache,
+  TaskQueue,
+} from '@thrice/core';
 import { enqueueGroup, storePlan } from '@thrice/core';
 
 /**
@@ -13,15 +20,15 @@ export async function planGroup(
   },
   stores: {
     readonly ledger: Ledger;
-    readonly pool: CallPool;
+    readonly responseCache: ResponseCache;
     readonly blobs: BlobStore;
     readonly queueOf: (group: string) => TaskQueue;
   },
 ): Promise<GroupHeader> {
-  const { ledger, pool, blobs } = stores;
+  const { ledger, responseCache, blobs } = stores;
   const header = await storePlan(plan, { ledger, blobs });
   plan.onCreated?.(header);
   const queue = stores.queueOf(header.group);
-  await enqueueGroup(header, plan.benchmark, { ledger, pool, blobs, queue }, plan.signal);
+  await enqueueGroup(header, plan.benchmark, { ledger, responseCache, blobs, queue }, plan.signal);
   return header;
 }

@@ -296,13 +296,6 @@ export type { Batches } from './ports/batches.ts';
 export type { BlobRemover, BlobStore } from './ports/blob-store.ts';
 export type { Budgets, CountedJournal, Reserving } from './ports/budgets.ts';
 export type { CallConditions, Conditions } from './ports/call-conditions.ts';
-export type {
-  CallPool,
-  PoolClaim,
-  PooledCall,
-  Purchase,
-  RecordedPurchase,
-} from './ports/call-pool.ts';
 export type { Clock } from './ports/clock.ts';
 export type { DeadLetterQueue, DlqScan } from './ports/dead-letter-queue.ts';
 export type { CreateDigest } from './ports/digest.ts';
@@ -327,6 +320,13 @@ export type { Notifications } from './ports/notifications.ts';
 export type { PatternMatch, PatternMatcher } from './ports/pattern-matcher.ts';
 export type { Random } from './ports/random.ts';
 export type { ResendNotes } from './ports/resend-notes.ts';
+export type {
+  CacheClaim,
+  CachedResponse,
+  CacheEntry,
+  ResponseCache,
+  SharedCall,
+} from './ports/response-cache.ts';
 export type {
   Solver,
   SolverInput,

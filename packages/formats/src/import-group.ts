@@ -52,7 +52,9 @@ export async function importGroup(
   {
     createDigest,
     ...to
-  }: Pick<CopyOrder['to'], 'ledger' | 'blobs' | 'pool'> & { readonly createDigest: CreateDigest },
+  }: Pick<CopyOrder['to'], 'ledger' | 'blobs' | 'responseCache'> & {
+    readonly createDigest: CreateDigest;
+  },
 ): Promise<ImportedGroup> {
   // One that cannot be read does no harm, unless it has the name of this one: its copy is refused.
   const groups = await to.ledger.listGroups(() => undefined);

@@ -3,22 +3,22 @@ import type { DatabaseSync } from 'node:sqlite';
 import type {
   Batches,
   Budgets,
-  CallPool,
   Clock,
   GroupRecords,
   Ledger,
   Notifications,
+  ResponseCache,
 } from '@thrice/core';
 import { FileBlobStore } from './store/file-blob-store.ts';
 import { GroupCommit, type WriteHold, type WriteObserver } from './store/group-commit.ts';
 import { openDatabase } from './store/open-database.ts';
 import { SqliteBatches } from './store/sqlite-batches.ts';
 import { SqliteBudgets } from './store/sqlite-budgets.ts';
-import { SqliteCallPool } from './store/sqlite-call-pool.ts';
 import { SqliteGroupRecords } from './store/sqlite-group-records.ts';
 import { SqliteLaneStates } from './store/sqlite-lane-states.ts';
 import { SqliteLedger } from './store/sqlite-ledger.ts';
 import { SqliteNotifications } from './store/sqlite-notifications.ts';
+import { SqliteResponseCache } from './store/sqlite-response-cache.ts';
 import { SqliteTaskQueue } from './store/sqlite-task-queue.ts';
 import { WorkerRegistry } from './store/worker-registry.ts';
 import { systemClock } from './system-clock.ts';
@@ -28,7 +28,7 @@ export class LocalEngine implements Disposable {
   readonly clock: Clock;
   readonly folder: string;
   readonly ledger: Ledger & Pick<SqliteLedger, 'areFinal'>;
-  readonly pool: CallPool;
+  readonly responseCache: ResponseCache;
   readonly budgets: Budgets;
   readonly batches: Batches;
   readonly blobs: FileBlobStore;
@@ -56,7 +56,7 @@ export class LocalEngine implements Disposable {
     this.workers = new WorkerRegistry(this.#database, this.#commit);
     const init = { commit: this.#commit, clock, workers: this.workers };
     this.ledger = new SqliteLedger(this.#database, init);
-    this.pool = new SqliteCallPool(this.#database, init);
+    this.responseCache = new SqliteResponseCache(this.#database, init);
     this.laneStates = new SqliteLaneStates(this.#database, { commit: this.#commit });
     this.budgets = new SqliteBudgets(this.#database, init);
     this.batches = new SqliteBatches(this.#database, this.#commit);

@@ -45,7 +45,7 @@ class Killer {
       budgets,
       batches,
       ledger: huge.ledger,
-      pool: huge.stage.pool,
+      responseCache: huge.stage.responseCache,
       blobs: { ...huge.blobs, write, concat },
       queue: steps.watch('queue', huge.queue),
       activeGroups: steps.watch('activeGroups', activeGroups),

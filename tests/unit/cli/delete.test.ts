@@ -24,7 +24,7 @@ async function openGroups(
   const engine: Engine = {
     clock,
     ledger,
-    pool: ledger.pool,
+    responseCache: ledger.responseCache,
     records: ledger,
     blobs,
     patterns: inProcessPatterns,

@@ -44,7 +44,7 @@ async function statusOf(
   const engine: Engine = {
     clock: stage.clock,
     ledger: stage.ledger,
-    pool: stage.pool,
+    responseCache: stage.responseCache,
     records: stage.ledger,
     blobs: stage.blobs,
     patterns: inProcessPatterns,

@@ -24,7 +24,7 @@ async function openStage(parts: Partial<OverviewEngine> = {}): Promise<OverviewE
   return {
     clock,
     ledger,
-    pool: fake.pool,
+    responseCache: fake.responseCache,
     records: ledger,
     blobs,
     activeGroups,

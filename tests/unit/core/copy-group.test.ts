@@ -243,7 +243,7 @@ describe('a copy of an unfinished group', () => {
     const [from, to] = [new FakeEngine(), new FakeEngine()];
     await storeGroup(from);
 
-    await copy(from, { ledger: to.ledger, pool: to.pool, blobs: to.blobs });
+    await copy(from, { ledger: to.ledger, responseCache: to.responseCache, blobs: to.blobs });
 
     expect(await recordOf(to, 'demo')).toMatchObject({ state: 'cancelled', isPlanned: true });
     expect(to.queue.sent).toEqual([]);

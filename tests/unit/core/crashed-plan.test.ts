@@ -53,12 +53,12 @@ describe('a plan whose process crashes', () => {
 describe('a plan that is interrupted', () => {
   it('ends between two pages and stays unplanned, until the next process sends the rest', async () => {
     const engine = new FakeEngine();
-    const { ledger, pool, blobs, queue, benchmark } = engine;
+    const { ledger, responseCache, blobs, queue, benchmark } = engine;
     const plan = await aPlan(engine);
 
     const planned = planGroup(
       { ...plan, signal: AbortSignal.abort() },
-      { ledger, pool, blobs, queueOf: () => queue },
+      { ledger, responseCache, blobs, queueOf: () => queue },
     );
 
     await expect(planned).rejects.toMatchObject({ code: 'interrupted' });

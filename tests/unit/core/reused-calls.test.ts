@@ -98,7 +98,7 @@ class Store {
     reuse = [],
     ...plan
   }: Plan): Promise<ReadonlyMap<string, BoughtCalls>> {
-    const { ledger, pool, patterns } = this.first;
+    const { ledger, responseCache, patterns } = this.first;
     const rows = ids.map((id) => `${JSON.stringify(questionOf(id))}\n`);
     const files = new FakeSourceReader({ '/q.jsonl': rows.join('') });
     return await countBought(
@@ -106,7 +106,8 @@ class Store {
         benchmark: resolveBenchmark(specOf(plan), 'benchmark.toml'),
         source: openQuestions('/q.jsonl', (path) => path, files),
         select: undefined,
-        earlier: reuse.length === 0 ? undefined : { groups: reuse, ledger, pool, patterns },
+        earlier:
+          reuse.length === 0 ? undefined : { groups: reuse, ledger, responseCache, patterns },
       },
       createTestDigest,
     );

@@ -275,7 +275,7 @@ class StageAtWork {
   #activeGroupStores(steps: Steps) {
     const { ledger, blobs, queue, activeGroups, stretches, requests, clock, patterns } =
       this.#stage;
-    const { notifications, webhook, flag, batching, batches, budgets, pool } = this.#stage;
+    const { notifications, webhook, flag, batching, batches, budgets, responseCache } = this.#stage;
     return {
       batching,
       budgets: steps.watch('budgets', budgets),
@@ -284,7 +284,7 @@ class StageAtWork {
       webhook: steps.watch('webhook', webhook),
       flag,
       ledger: steps.watch('ledger', ledger),
-      pool: steps.watch('pool', pool),
+      responseCache: steps.watch('responseCache', responseCache),
       queue: steps.watch('queue', queue),
       activeGroups: steps.watch('activeGroups', activeGroups),
       stretches: steps.watch('stretches', stretches),

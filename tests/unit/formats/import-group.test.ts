@@ -37,7 +37,7 @@ const sweep = linesOf(
 );
 
 async function importSweep(
-  { ledger, blobs, pool }: Pick<CopyOrder['to'], 'ledger' | 'blobs' | 'pool'>,
+  { ledger, blobs, responseCache }: Pick<CopyOrder['to'], 'ledger' | 'blobs' | 'responseCache'>,
   { text = sweep, path = '/a/20260701T000922Z_bbh_n3.jsonl' } = {},
 ) {
   return await importGroup(
@@ -48,7 +48,7 @@ async function importSweep(
       commandLine: ['import', 'echo', path],
       toolVersion: '0.1.0',
     },
-    { ledger, blobs, pool, createDigest: createTestDigest },
+    { ledger, blobs, responseCache, createDigest: createTestDigest },
   );
 }
 

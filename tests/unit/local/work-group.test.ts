@@ -134,7 +134,7 @@ async function work(init: {
     const queue = engine.queueOf(header.group);
     await enqueueGroup(header, benchmark, {
       ledger,
-      pool: engine.pool,
+      responseCache: engine.responseCache,
       blobs: engine.blobs,
       queue,
     });

@@ -8,7 +8,7 @@ import {
   groupListKey,
   NOTIFICATION_PREFIX,
   notificationListKey,
-  poolPartitions,
+  responseCachePartitions,
   STRETCH_PREFIX,
   tallyItemKey,
 } from './dynamo-items.ts';
@@ -42,8 +42,8 @@ export class DynamoGroupRecords implements GroupRecords {
     return held.reduce((sum, count) => sum + count, 0);
   }
 
-  async deletePool(run: string): Promise<void> {
-    await mapBounded(poolPartitions(run), MAX_PARTITIONS_AT_ONCE, (pk) =>
+  async deleteResponseCache(run: string): Promise<void> {
+    await mapBounded(responseCachePartitions(run), MAX_PARTITIONS_AT_ONCE, (pk) =>
       this.#deletePartition(pk),
     );
   }

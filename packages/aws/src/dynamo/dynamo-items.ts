@@ -5,7 +5,7 @@ import {
   type JournalEntry,
   laneStateSchema,
   type Notification,
-  type PooledCall,
+  type SharedCall,
   ThriceError,
 } from '@thrice/core';
 import * as z from 'zod';
@@ -68,7 +68,7 @@ export const submissionItemSchema = itemSchema.extend({
 });
 
 /** Which step of a cell buys, or has bought, a call that the cells of a run share. */
-export const pooledCallItemSchema = itemSchema.extend({
+export const sharedCallItemSchema = itemSchema.extend({
   /** JSON text. */
   buyer: z.string(),
   claimedAtMs: z.number(),
@@ -76,7 +76,7 @@ export const pooledCallItemSchema = itemSchema.extend({
   token: z.string(),
 });
 /** Which step of a cell buys, or has bought, a call that the cells of a run share. */
-export type PooledCallItem = z.infer<typeof pooledCallItemSchema>;
+export type SharedCallItem = z.infer<typeof sharedCallItemSchema>;
 
 /** A group; its payload is its header. */
 export const groupItemSchema = itemSchema.extend({
@@ -218,14 +218,14 @@ export function submissionsOf(key: CellKey): { readonly pk: string; readonly pre
 }
 
 /** The key of a call that the cells of a run share. */
-export function pooledCallKey({ run, config, fingerprint, sample }: PooledCall): ItemKey {
+export function sharedCallKey({ run, config, fingerprint, sample }: SharedCall): ItemKey {
   const sk = [fingerprint, sample, ...(config === null ? [] : [config])].join('#');
-  return { pk: `pool#${run}#${fingerprint.slice(0, 1)}`, sk };
+  return { pk: `cache#${run}#${fingerprint.slice(0, 1)}`, sk };
 }
 
 /** The partitions of the calls that the cells of a run share. */
-export function poolPartitions(run: string): readonly string[] {
-  return [...HEX_DIGITS].map((part) => `pool#${run}#${part}`);
+export function responseCachePartitions(run: string): readonly string[] {
+  return [...HEX_DIGITS].map((part) => `cache#${run}#${part}`);
 }
 
 /** The key of a group. */

@@ -113,7 +113,7 @@ async function importFile(
     readonly terminal: Terminal;
   },
 ): Promise<Import> {
-  const { ledger, blobs, pool, clock } = engine;
+  const { ledger, blobs, responseCache, clock } = engine;
   const names = { benchmark: { lanes: new Map() }, spec: {} };
   const { group, counts } = await importGroup(
     {
@@ -123,7 +123,7 @@ async function importFile(
       commandLine: commandLineWithoutSecrets(terminal, names),
       toolVersion,
     },
-    { ledger, blobs, pool, createDigest: createNodeDigest },
+    { ledger, blobs, responseCache, createDigest: createNodeDigest },
   );
   using patterns = openPatterns();
   const stores = { ledger, blobs, clock, patterns };

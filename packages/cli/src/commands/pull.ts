@@ -58,11 +58,11 @@ async function copyHere(
   terminal: Terminal,
 ): Promise<CopyCounts> {
   const { header } = group;
-  const { ledger, pool, blobs, clock } = engine;
+  const { ledger, responseCache, blobs, clock } = engine;
   const queue = engine.queueOf(header.group);
   const counts = await copyGroup(group, {
     from,
-    to: { ledger, pool, blobs, queue },
+    to: { ledger, responseCache, blobs, queue },
     near: blobs,
     createDigest: createNodeDigest,
     observe: reportCopying(header, terminal, clock),

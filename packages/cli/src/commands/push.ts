@@ -25,7 +25,7 @@ import { refuseUnknownLanes } from '../stage/stage-lanes.ts';
 /** The parts of a stage that a push needs. */
 type PushStage = Pick<
   StageEngine,
-  'ledger' | 'pool' | 'blobs' | 'activeGroups' | 'requests' | 'stage' | 'place' | 'flag'
+  'ledger' | 'responseCache' | 'blobs' | 'activeGroups' | 'requests' | 'stage' | 'place' | 'flag'
 >;
 
 /** `thrice push`: copies a group from this machine to a stage, which publishes it if it is complete. */
@@ -54,10 +54,10 @@ export async function pushTo(
     await refuseSentBatches(header.group, engine);
   }
   refuseUnknownLanes(lanesOf(group), stage.stage);
-  const { ledger, pool, blobs, activeGroups } = stage;
+  const { ledger, responseCache, blobs, activeGroups } = stage;
   const counts = await copyGroup(group, {
     from: engine,
-    to: { ledger, pool, blobs, activeGroups },
+    to: { ledger, responseCache, blobs, activeGroups },
     near: engine.blobs,
     createDigest: createNodeDigest,
     observe: reportCopying(header, terminal, engine.clock),

@@ -60,7 +60,7 @@ async function runLocally(
   await using simulator = await startBundledSimulator(spec, source, resolvePath);
   if (simulator !== undefined) terminal.error('lane sim: the answers are simulated');
   using engine = openEngine(options.dir, terminal);
-  const { ledger, pool } = engine;
+  const { ledger, responseCache } = engine;
   const groups = await findReusedGroups(options, ledger, folderFlag(options.dir));
   const reuse = groups.map(({ group }) => group);
   const draft = { ...prepared.draft, reuse };
@@ -71,7 +71,7 @@ async function runLocally(
   const plan = { benchmark, draft, source, checked, skipped, clock, random: Math.random };
   using patterns = openPatterns();
   const bought = await countBoughtCalls(prepared, {
-    earlier: { groups, pool, ledger, patterns },
+    earlier: { groups, responseCache, ledger, patterns },
   });
   reportLine(plainText(describeEstimate(estimateRun(prepared, { bought }))), terminal);
   if (options.detach === true)
@@ -113,8 +113,8 @@ async function planAndDetach(plan: GroupPlan, detachment: Detachment): Promise<E
   // Until the background process has registered, this one is at work.
   await engine.workers.register(group);
   try {
-    const { ledger, pool, blobs } = engine;
-    const stores = { ledger, pool, blobs, queue: engine.queueOf(group) };
+    const { ledger, responseCache, blobs } = engine;
+    const stores = { ledger, responseCache, blobs, queue: engine.queueOf(group) };
     await enqueueGroup(header, plan.benchmark, stores, signals.drain).catch((error: unknown) => {
       throw withResume(error, `thrice resume ${group}${folderFlag(options.dir)}`);
     });

@@ -1,7 +1,6 @@
 import type {
   BlobRemover,
   BlobStore,
-  CallPool,
   Clock,
   DeletionStores,
   GroupHeader,
@@ -10,6 +9,7 @@ import type {
   LoadedGroup,
   OpenBreaker,
   PatternMatcher,
+  ResponseCache,
 } from '@thrice/core';
 import type { ConfigStatus, GroupStatus } from './group-status.ts';
 
@@ -34,7 +34,7 @@ export type Activity = Pick<GroupStatus, 'workers' | 'lanes' | 'state' | 'resend
 export interface Engine extends Disposable {
   readonly clock: Clock;
   readonly ledger: Ledger;
-  readonly pool: CallPool;
+  readonly responseCache: ResponseCache;
   readonly blobs: BlobStore & BlobRemover;
   readonly records: GroupRecords;
   readonly patterns: PatternMatcher;

@@ -20,11 +20,11 @@ export async function openEngine(options: EngineOptions, terminal: Terminal): Pr
   }
   const engine = openExistingEngine(options.dir, terminal);
   const patterns = openPatterns();
-  const { clock, ledger, pool, blobs, records, folder: place } = engine;
+  const { clock, ledger, responseCache, blobs, records, folder: place } = engine;
   return {
     clock,
     ledger,
-    pool,
+    responseCache,
     blobs,
     records,
     patterns,

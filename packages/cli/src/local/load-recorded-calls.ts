@@ -57,7 +57,7 @@ export async function loadRecordedCalls(
   const calls: RecordedCall[] = [];
   for await (const recorded of listRecordedRequests(group, runs, stores)) {
     const { takenFrom } = recorded.entry.call;
-    // Its purchase is listed, too.
+    // Its response is listed, too.
     if (takenFrom !== null && runs.includes(takenFrom.run)) continue;
     calls.push(toRecordedCall(recorded, moved));
   }

@@ -8,11 +8,11 @@ import {
   DynamoActiveGroups,
   DynamoBatches,
   DynamoBudgets,
-  DynamoCallPool,
   DynamoGroupRecords,
   DynamoLaneStates,
   DynamoLedger,
   DynamoResendNotes,
+  DynamoResponseCache,
   DynamoStretches,
   findStage,
   type QueueDepth,
@@ -33,7 +33,6 @@ import type {
   BlobStore,
   Budgets,
   CallConditions,
-  CallPool,
   Clock,
   DeadLetterQueue,
   DlqScan,
@@ -43,6 +42,7 @@ import type {
   Ledger,
   PatternMatcher,
   ResendNotes,
+  ResponseCache,
   Stretches,
   TaskQueue,
 } from '@thrice/core';
@@ -57,7 +57,7 @@ export interface CloudEngine extends Disposable {
   readonly stage: DeployedStage;
   readonly clock: Clock;
   readonly ledger: Ledger & CallConditions;
-  readonly pool: CallPool;
+  readonly responseCache: ResponseCache;
   readonly batches: Batches;
   readonly budgets: Budgets;
   readonly blobs: BlobStore & BlobRemover;
@@ -102,7 +102,7 @@ export async function openStage(name: string): Promise<CloudEngine> {
     patterns,
     sqs,
     ledger: new DynamoLedger({ ...table, blobs }),
-    pool: new DynamoCallPool({ ...table, blobs }),
+    responseCache: new DynamoResponseCache({ ...table, blobs }),
     batches: new DynamoBatches({ ...table, blobs }),
     budgets: new DynamoBudgets({ ...table, blobs }),
     records: new DynamoGroupRecords({ ...table, blobs }),

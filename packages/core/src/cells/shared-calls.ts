@@ -1,34 +1,34 @@
 import type { CellStep, JournalEntry, PassedOver } from '../domain/call.ts';
 import type { CellKey } from '../domain/cell.ts';
 import { limits } from '../limits.ts';
-import type { PooledCall, Purchase } from '../ports/call-pool.ts';
+import type { CachedResponse, SharedCall } from '../ports/response-cache.ts';
 import { type ClockReading, passedMsSince, readClock } from './clock-reading.ts';
 import type { Worker } from './worker.ts';
 
 /** Where a call comes from. */
-export type Draw =
+export type CacheLookup =
   /** From the model: nobody else has it or buys it. */
   | { readonly kind: 'buy' }
   /** From the journal of another cell. */
-  | ({ readonly kind: 'taken' } & Purchase)
+  | ({ readonly kind: 'taken' } & CachedResponse)
   /** From a cell that is about to buy it. */
   | { readonly kind: 'wait'; readonly delayMs: number };
 
 /** The request of a step, as the journal names it. */
-export interface IdentifiedRequest extends Omit<PooledCall, 'run' | 'config'> {
+export interface IdentifiedRequest extends Omit<SharedCall, 'run' | 'config'> {
   readonly step: string;
 }
 
-const BUY: Draw = { kind: 'buy' };
+const BUY: CacheLookup = { kind: 'buy' };
 
-/** Draws the calls of one cell from those that other cells have bought, where its benchmark says so. */
+/** Takes the calls of one cell from the response cache, where its benchmark says so. */
 export class SharedCalls {
   readonly #key: CellKey;
-  readonly #worker: Pick<Worker, 'benchmark' | 'pool' | 'clock'>;
+  readonly #worker: Pick<Worker, 'benchmark' | 'responseCache' | 'clock'>;
   /** When the cell was last granted a call. */
   #grantedAt: ClockReading | undefined;
 
-  constructor(key: CellKey, worker: Pick<Worker, 'benchmark' | 'pool' | 'clock'>) {
+  constructor(key: CellKey, worker: Pick<Worker, 'benchmark' | 'responseCache' | 'clock'>) {
     this.#key = key;
     this.#worker = worker;
   }
@@ -44,16 +44,16 @@ export class SharedCalls {
    *
    * @param isUsable - Whether the cell may take the answer of a journal entry for its own.
    */
-  async draw(
+  async lookUp(
     { step, fingerprint, sample }: IdentifiedRequest,
     isUsable: (entry: JournalEntry) => boolean,
-  ): Promise<Draw> {
-    const { benchmark, pool, clock } = this.#worker;
+  ): Promise<CacheLookup> {
+    const { benchmark, responseCache, clock } = this.#worker;
     const call = { run: this.#key.run, config: null, fingerprint, sample };
     if (!benchmark.sharesCalls)
       return benchmark.reusesCalls ? await this.#find(call, isUsable) : BUY;
     const buyer: CellStep = { ...this.#key, step };
-    const claim = await pool.claimCall(call, buyer);
+    const claim = await responseCache.claimCall(call, buyer);
     switch (claim.kind) {
       case 'granted':
         this.#grantedAt = readClock(clock);
@@ -66,11 +66,11 @@ export class SharedCalls {
   }
 
   /** Takes a call that an earlier group has bought, for choice under the same config. */
-  async #find(call: PooledCall, isUsable: (entry: JournalEntry) => boolean): Promise<Draw> {
+  async #find(call: SharedCall, isUsable: (entry: JournalEntry) => boolean): Promise<CacheLookup> {
     const own = { ...call, config: this.#key.config };
-    const purchase = await this.#worker.pool.findCall([own, call]);
-    return purchase !== undefined && isUsable(purchase.entry)
-      ? { kind: 'taken', ...purchase }
+    const response = await this.#worker.responseCache.findCall([own, call]);
+    return response !== undefined && isUsable(response.entry)
+      ? { kind: 'taken', ...response }
       : BUY;
   }
 
@@ -91,7 +91,7 @@ function waitMs(passedMs: number): number {
 
 /** The journal entry of a step that takes its call from another cell, which has paid for it. */
 export function takenEntry(
-  { buyer, entry }: Purchase,
+  { buyer, entry }: CachedResponse,
   {
     insteadOf,
     ...own

@@ -21,11 +21,11 @@ export async function takeSharedCall(
   const isUsable = (entry: JournalEntry) =>
     servedModelPolicyOf(cell, request) !== 'pin' || !isOtherModel(entry.call, request.model);
   for (;;) {
-    const drawn = await cell.sharedCalls.draw(call, isUsable);
-    if (drawn.kind === 'buy') return undefined;
-    if (drawn.kind === 'taken')
-      return await cell.journal.commit(takenEntry(drawn, { ...placeOf(cell, call), insteadOf }));
-    const { delayMs } = drawn;
+    const found = await cell.sharedCalls.lookUp(call, isUsable);
+    if (found.kind === 'buy') return undefined;
+    if (found.kind === 'taken')
+      return await cell.journal.commit(takenEntry(found, { ...placeOf(cell, call), insteadOf }));
+    const { delayMs } = found;
     if (delayMs > limits.inDeliveryWaitMs || !hasTimeAfter(cell, delayMs, request))
       return await releaseCell(cell, delayMs);
     await cell.worker.clock.sleep(delayMs, cell.lease.signal);

@@ -3,13 +3,13 @@ import type { OpenBreakers } from '../domain/breaker.ts';
 import type { ErrorCode } from '../errors.ts';
 import type { Batches } from '../ports/batches.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
-import type { CallPool } from '../ports/call-pool.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { CreateDigest } from '../ports/digest.ts';
 import type { Governor } from '../ports/governor.ts';
 import type { Ledger } from '../ports/ledger.ts';
 import type { ClientFor } from '../ports/model-client.ts';
 import type { Random } from '../ports/random.ts';
+import type { ResponseCache } from '../ports/response-cache.ts';
 import type { SolverRegistry } from '../ports/solver.ts';
 import type { Grader } from '../scorers/grade-answer.ts';
 import type { BudgetRefusal, CallBudget } from './call-budget.ts';
@@ -20,7 +20,7 @@ import type { WorkerObserver } from './worker-events.ts';
 /** The stores that cells are worked on in. */
 interface CellStores {
   readonly ledger: Ledger;
-  readonly pool: CallPool;
+  readonly responseCache: ResponseCache;
   readonly blobs: BlobStore;
   /** Undefined where nobody sends batches of the group. */
   readonly batches?: Batches | undefined;

@@ -9,9 +9,9 @@ import type { Message } from '../domain/message.ts';
 import { addPrompt, addSizes, NO_PROMPTS, type PromptSizes } from '../domain/prompt-sizes.ts';
 import type { Question } from '../domain/question.ts';
 import { limits } from '../limits.ts';
-import type { CallPool, ListedPurchase, PooledCall } from '../ports/call-pool.ts';
 import type { CreateDigest } from '../ports/digest.ts';
 import type { Ledger } from '../ports/ledger.ts';
+import type { ListedResponse, ResponseCache, SharedCall } from '../ports/response-cache.ts';
 import type { SolverRegistry, StepRequest } from '../ports/solver.ts';
 import type { Grader } from '../scorers/grade-answer.ts';
 import { solverRegistry } from '../solvers/registry.ts';
@@ -48,7 +48,7 @@ export interface TakingPlan {
 /** Groups whose calls are taken, and what their recorded answers are read with. */
 export interface EarlierGroups extends Grader {
   readonly groups: readonly GroupHeader[];
-  readonly pool: Pick<CallPool, 'listPurchases'>;
+  readonly responseCache: Pick<ResponseCache, 'listResponses'>;
   readonly ledger: Pick<Ledger, 'readJournal'>;
   /** @default the built-in solvers */
   readonly solvers?: SolverRegistry | undefined;
@@ -147,18 +147,18 @@ async function listRecorded(
 }
 
 async function* listCalls(
-  { groups, pool }: EarlierGroups,
+  { groups, responseCache }: EarlierGroups,
   index: number,
-): AsyncIterable<ListedPurchase> {
+): AsyncIterable<ListedResponse> {
   for (const { runs, configs } of groups) {
     for (const run of runs.slice(index, index + 1))
-      for (const { config } of configs) yield* pool.listPurchases(run, config);
+      for (const { config } of configs) yield* responseCache.listResponses(run, config);
   }
 }
 
 /** What is asked, by any config or by one. */
 function nameOf(
-  { fingerprint, sample }: Pick<PooledCall, 'fingerprint' | 'sample'>,
+  { fingerprint, sample }: Pick<SharedCall, 'fingerprint' | 'sample'>,
   config?: string,
 ): string {
   return config === undefined ? `${fingerprint}#${sample}` : `${fingerprint}#${sample}#${config}`;
@@ -296,7 +296,7 @@ async function followSolver(cell: PlannedCell): Promise<CellCount> {
 
 /** Finds a recorded call as a cell chooses it: first of a config of its name, unless the configs of the plan share. */
 async function findEntry(
-  call: Pick<PooledCall, 'fingerprint' | 'sample'>,
+  call: Pick<SharedCall, 'fingerprint' | 'sample'>,
   { config, run: { recorded, asked } }: PlannedCell,
   { ledger }: EarlierGroups,
 ): Promise<JournalEntry | undefined> {

@@ -8,15 +8,15 @@ import { limits } from '../limits.ts';
 import { mapBounded } from '../map-bounded.ts';
 import type { ActiveGroups } from '../ports/active-groups.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
-import type { CallPool } from '../ports/call-pool.ts';
 import type { CreateDigest } from '../ports/digest.ts';
 import type { Ledger } from '../ports/ledger.ts';
+import type { ResponseCache } from '../ports/response-cache.ts';
 import type { TaskQueue } from '../ports/task-queue.ts';
 import type { LoadedGroup } from '../spec/load-group.ts';
 import { createSelector } from '../spec/questions/select-questions.ts';
 import { type CellCopy, type CellSource, copyCell } from './copy-cell.ts';
 import { plannedConfigs, publishedKeys } from './edition.ts';
-import { fillPool } from './fill-pool.ts';
+import { fillResponseCache } from './fill-response-cache.ts';
 import {
   currentGrading,
   type Gradings,
@@ -50,7 +50,7 @@ export interface CopyOrder {
     /** The list of the target's reconciler, which publishes a complete group. Absent on one machine. */
     readonly activeGroups?: Pick<ActiveGroups, 'add'>;
     /** Gets to know the copied calls. */
-    readonly pool: CallPool;
+    readonly responseCache: ResponseCache;
   };
   /** The faster of the two blob stores; the copy reads the questions from it. */
   readonly near: Pick<BlobStore, 'readLines'>;
@@ -108,7 +108,7 @@ export async function copyGroup(group: LoadedGroup, options: CopyOrder): Promise
   const counts = await copyCells(header, configs, options);
   await copyDiscardedCalls(header, configs, options);
   const isComplete = counts.targetLeft === 0;
-  if (!isComplete) await fillPool({ header, benchmark }, options.to);
+  if (!isComplete) await fillResponseCache({ header, benchmark }, options.to);
   if (!isComplete && group.isPlanned) await sendUnfinished(header, configs, options);
   if (isComplete || group.isPlanned) await ledger.markPlanned(header.group);
   if (isComplete) {

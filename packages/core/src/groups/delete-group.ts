@@ -89,7 +89,7 @@ export async function deleteGroup(
   if (stageLists !== undefined) await revokeStretches(group, stageLists.stretches, stores, options);
   await deleteAllRecords(header, stores, options);
   // After its cells: whoever worked on one may have shared a call until then.
-  for (const run of header.runs) await records.deletePool(run);
+  for (const run of header.runs) await records.deleteResponseCache(run);
   const scanned = await dropAllMessages(header, stores, options.signal);
   await blobs.removeFolder(`runs/${group}`);
   await blobs.removeFolder(`stretches/${group}`);

@@ -6,11 +6,11 @@ import type { DispatchRequest } from '../domain/group-request.ts';
 import { limits } from '../limits.ts';
 import type { ActiveGroups } from '../ports/active-groups.ts';
 import type { Budgets } from '../ports/budgets.ts';
-import type { CallPool } from '../ports/call-pool.ts';
 import type { GroupRequests } from '../ports/group-requests.ts';
+import type { ResponseCache } from '../ports/response-cache.ts';
 import { type LoadedGroup, readGroup } from '../spec/load-group.ts';
 import { plannedConfigs } from './edition.ts';
-import { fillPool, fillPositionSchema, hasCallsToEnter } from './fill-pool.ts';
+import { fillPositionSchema, fillResponseCache, hasCallsToEnter } from './fill-response-cache.ts';
 import { openBudget } from './open-budget.ts';
 import type { PlanStores } from './plan-group.ts';
 import {
@@ -30,7 +30,7 @@ const dispatchStateSchema = z.strictObject({
   walk: z.string(),
   /** How often the plan had been edited: a position in the questions of another plan means nothing. */
   editCount: z.int(),
-  /** Where the pool is filled next, whatever the request; null once it is full. */
+  /** Where the response cache is filled next, whatever the request; null once it is full. */
   filling: fillPositionSchema.nullable(),
   /** Where tasks are sent next; null before the first. */
   from: walkPositionSchema.nullable(),
@@ -41,7 +41,7 @@ type DispatchState = z.infer<typeof dispatchStateSchema>;
 
 /** The stores and services a dispatch request needs. */
 export interface DispatchStores extends PlanStores, StretchStores {
-  readonly pool: CallPool;
+  readonly responseCache: ResponseCache;
   readonly requests: GroupRequests;
   readonly budgets: Budgets;
   readonly activeGroups: Pick<ActiveGroups, 'defer'>;
@@ -135,7 +135,7 @@ interface DispatchStretch {
 }
 
 /**
- * Fills the pool of a group that is not planned yet, until time runs out, and saves how far it has come.
+ * Fills the response cache of a group that is not planned yet, until time runs out, and saves how far it has come.
  *
  * @returns Whether the tasks of the group may be sent.
  */
@@ -149,7 +149,7 @@ async function fillInStretch(
   if (filling === null) return true;
   const begun = { walk, editCount, from: null, sentCount: 0 };
   const checkpoint = checkpointsOf(stretch);
-  const isFull = await fillPool(
+  const isFull = await fillResponseCache(
     {
       header,
       benchmark,

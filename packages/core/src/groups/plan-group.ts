@@ -3,10 +3,10 @@ import { type BuiltinPrices, type GroupHeader, groupHeaderSchema } from '../doma
 import { ThriceError } from '../errors.ts';
 import type { ActiveGroups } from '../ports/active-groups.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
-import type { CallPool } from '../ports/call-pool.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Ledger } from '../ports/ledger.ts';
 import type { Random } from '../ports/random.ts';
+import type { ResponseCache } from '../ports/response-cache.ts';
 import type { TaskQueue } from '../ports/task-queue.ts';
 import { BUILTIN_PRICES_VERSION } from '../pricing/builtin-prices.ts';
 import { scorerVersions } from '../scorers/registry.ts';
@@ -17,7 +17,7 @@ import {
 } from '../spec/questions/check-questions.ts';
 import type { QuestionSource } from '../spec/questions/load-questions.ts';
 import { groupKey, plannedConfigs } from './edition.ts';
-import { fillPool, hasCallsToEnter } from './fill-pool.ts';
+import { fillResponseCache, hasCallsToEnter } from './fill-response-cache.ts';
 import { chooseAll, chooseMissing, sendTasks } from './send-tasks.ts';
 
 /** Names tried before planning fails: this many collisions mean that the random source is broken. */
@@ -30,9 +30,9 @@ export interface PlanStores {
   readonly blobs: BlobStore;
 }
 
-/** The stores of a whole plan, and the pool that its cells may take calls from. */
+/** The stores of a whole plan, and the response cache that its cells may take calls from. */
 export interface EnqueueStores extends PlanStores {
-  readonly pool: CallPool;
+  readonly responseCache: ResponseCache;
 }
 
 /** The parts of a group's header that the caller provides before the group has a name. */
@@ -175,7 +175,7 @@ export async function enqueueGroup(
   const betweenPages = () => signal?.aborted === true;
   const isFilled =
     !hasCallsToEnter(header, benchmark) ||
-    (await fillPool({ header, benchmark, betweenPages }, stores));
+    (await fillResponseCache({ header, benchmark, betweenPages }, stores));
   if (!isFilled || !(await sendAll(header, benchmark, { ...stores, betweenPages })))
     throw new ThriceError({ code: 'interrupted', message: 'stopped while planning' });
   await stores.ledger.markPlanned(header.group);

@@ -12,7 +12,7 @@ export interface GroupRecords {
    */
   deleteRecords(run: string, config: string): Promise<number>;
   /** Deletes what the cells of a run share: which of them has bought a call. Their calls are records of their configs. */
-  deletePool(run: string): Promise<void>;
+  deleteResponseCache(run: string): Promise<void>;
   /** Deletes the header of a group, which then does not exist. */
   deleteHeader(group: string): Promise<void>;
 }

@@ -12,7 +12,7 @@ export class SqliteGroupRecords implements GroupRecords {
   readonly #pages: readonly StatementSync[];
   readonly #deleteCells: StatementSync;
   readonly #countCells: StatementSync;
-  readonly #deletePool: StatementSync;
+  readonly #deleteResponseCache: StatementSync;
   readonly #deleteTally: StatementSync;
   readonly #deleteGroup: readonly StatementSync[];
 
@@ -27,7 +27,7 @@ export class SqliteGroupRecords implements GroupRecords {
     this.#countCells = database.prepare(
       'SELECT count(*) AS held FROM cells WHERE run = ? AND config = ?',
     );
-    this.#deletePool = database.prepare(DELETE_POOL);
+    this.#deleteResponseCache = database.prepare(DELETE_RESPONSES);
     this.#deleteTally = database.prepare('DELETE FROM tallies WHERE run = ? AND config = ?');
     const tables = ['notifications', 'batches', 'reservations', 'budget_accounts', 'groups'];
     this.#deleteGroup = tables.map((table) =>
@@ -47,8 +47,8 @@ export class SqliteGroupRecords implements GroupRecords {
     return Number(this.#countCells.get(run, config)?.['held']);
   }
 
-  async deletePool(run: string): Promise<void> {
-    await this.#deletePages(() => this.#deletePool.run(run, PAGE_ROWS).changes);
+  async deleteResponseCache(run: string): Promise<void> {
+    await this.#deletePages(() => this.#deleteResponseCache.run(run, PAGE_ROWS).changes);
   }
 
   async #deletePages(deletePage: () => number | bigint): Promise<void> {
@@ -76,8 +76,8 @@ const PAGES = [
     (SELECT run, config, id, step FROM batched_calls WHERE run = ? AND config = ? LIMIT ?)`,
 ];
 
-const DELETE_POOL = `DELETE FROM pooled_calls WHERE (run, only_config, fingerprint, sample) IN
-  (SELECT run, only_config, fingerprint, sample FROM pooled_calls WHERE run = ? LIMIT ?)`;
+const DELETE_RESPONSES = `DELETE FROM shared_calls WHERE (run, only_config, fingerprint, sample) IN
+  (SELECT run, only_config, fingerprint, sample FROM shared_calls WHERE run = ? LIMIT ?)`;
 
 const DELETE_CELLS = `DELETE FROM cells WHERE run = ? AND config = ? AND id IN
   (SELECT id FROM cells WHERE run = ? AND config = ?

@@ -47,7 +47,12 @@ export class BackgroundPlanning {
         onProgress();
       },
     };
-    const stores = { ledger: engine.ledger, pool: engine.pool, blobs: engine.blobs, queue };
+    const stores = {
+      ledger: engine.ledger,
+      responseCache: engine.responseCache,
+      blobs: engine.blobs,
+      queue,
+    };
     try {
       await enqueueGroup(header, benchmark, stores, this.#stopped.signal);
       this.#isPlanned = true;

@@ -370,11 +370,11 @@ function cellWorkerOf(
     'heartbeat' | 'budget' | 'budgetRefusalOf' | 'laneHealth' | 'observe' | 'hasTimeToRecord'
   >,
 ): Omit<Worker, 'openBreakers' | 'clientFor'> {
-  const { ledger, pool, blobs, batches, clock, workers } = engine;
+  const { ledger, responseCache, blobs, batches, clock, workers } = engine;
   return {
     owner: workers.owner,
     benchmark,
-    ...{ ledger, pool, blobs, batches },
+    ...{ ledger, responseCache, blobs, batches },
     ...{ clock, random, createDigest: createNodeDigest },
     ...{ solvers, scorers, patterns: giveUpEndlessPatterns(patterns) },
     governor,

@@ -7,7 +7,7 @@
  * discarded call. `submissions` has the latest response that was asked for in the background, of each step.
  * `batches` has the batches that are not over; `batched_calls` the latest call of each step that entered one.
  * `lanes` has what is known of the limits of each lane's account.
- * `pooled_calls` has which step buys, or has bought, a call that the cells of `run` share;
+ * `shared_calls` has which step buys, or has bought, a call that the cells of `run` share;
  * `only_config` is empty unless it is for one config alone.
  * `budget_accounts` has a row for each lane of a group with a budget, and one with the lane '' for the whole group;
  * `reservations` the calls that are in flight there, and those whose cost is not known (`is_kept`).
@@ -103,7 +103,7 @@ CREATE TABLE batched_calls (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX calls_by_batch ON batched_calls (batch_id, call_id);
 
-CREATE TABLE pooled_calls (
+CREATE TABLE shared_calls (
   run TEXT NOT NULL,
   only_config TEXT NOT NULL,
   fingerprint TEXT NOT NULL,

@@ -1,4 +1,4 @@
-import type { CellStep, PooledCall } from '@thrice/core';
+import type { CellStep, SharedCall } from '@thrice/core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type DynamoEmulator, startDynamo } from '../../support/aws-emulators.ts';
 import { aCellKey, aCellResult, aJournalEntry } from '../../support/builders.ts';
@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => dynamo[Symbol.asyncDispose]());
 
-const call: PooledCall = { run: 'demo-r1', config: null, fingerprint: 'a'.repeat(64), sample: 0 };
+const call: SharedCall = { run: 'demo-r1', config: null, fingerprint: 'a'.repeat(64), sample: 0 };
 const [first, second] = ['a', 'b'].map(
   (config): CellStep => ({
     ...aCellKey({ config }),
@@ -49,7 +49,7 @@ async function openClaimed(answer?: AnswerRequest): Promise<LedgerOnTable> {
   const table = await openLedger(dynamo, answer);
   await table.other.claimCell(first, 0, 'ann');
   await table.other.claimCell(second, 0, 'bob');
-  await table.pool.claimCall(call, first);
+  await table.responseCache.claimCall(call, first);
   return table;
 }
 
@@ -57,7 +57,7 @@ function operationsOf({ sent }: LedgerOnTable, from: number): readonly string[] 
   return sent.slice(from).map(({ operation }) => operation);
 }
 
-describe('DynamoCallPool', () => {
+describe('DynamoResponseCache', () => {
   it('sends one request for a call to buy, and two for one to take', async () => {
     let table: LedgerOnTable | undefined;
     const answer = refuseWithItem(() => {
@@ -69,7 +69,7 @@ describe('DynamoCallPool', () => {
     expect(operationsOf(opened, 0)).toEqual(['PutItem']);
     await opened.other.commitCall(first, aJournalEntry());
 
-    const claim = await opened.pool.claimCall(call, second);
+    const claim = await opened.responseCache.claimCall(call, second);
 
     expect(claim).toMatchObject({ kind: 'bought', buyer: first });
     expect(operationsOf(opened, 1)).toEqual(['PutItem', 'BatchGetItem']);
@@ -78,7 +78,7 @@ describe('DynamoCallPool', () => {
   it('reads the claim itself where the table does not return it', async () => {
     await using table = await openClaimed(refuseWithoutItem);
 
-    const claim = await table.pool.claimCall(call, second);
+    const claim = await table.responseCache.claimCall(call, second);
 
     expect(claim).toMatchObject({ kind: 'held' });
     expect(operationsOf(table, 1)).toEqual(['PutItem', 'GetItem', 'BatchGetItem']);
@@ -93,7 +93,7 @@ describe('DynamoCallPool', () => {
     });
     await table.other.claimCell(first, 0, 'ann');
 
-    expect(await table.pool.claimCall(call, first)).toEqual({ kind: 'granted' });
+    expect(await table.responseCache.claimCall(call, first)).toEqual({ kind: 'granted' });
   });
 
   it('grants nothing whose buyer has bought and ended while its records were read', async () => {
@@ -113,7 +113,7 @@ describe('DynamoCallPool', () => {
       return jsonAnswer(200, { ...rest, Responses: Object.fromEntries<unknown>(items) });
     });
 
-    const claim = await table.pool.claimCall(call, second);
+    const claim = await table.responseCache.claimCall(call, second);
 
     expect(claim).toMatchObject({ kind: 'bought', buyer: first });
   });
@@ -125,12 +125,12 @@ describe('DynamoCallPool', () => {
       if (!isTakeOver || isClaimedAgain) return await send();
       isClaimedAgain = true;
       await table.other.claimCell(first, 0, 'ann');
-      await table.pool.claimCall(call, first);
+      await table.responseCache.claimCall(call, first);
       return await send();
     });
     await table.other.releaseCell(first, 'ann', [], 0);
 
-    const claim = await table.pool.claimCall(call, second);
+    const claim = await table.responseCache.claimCall(call, second);
 
     expect(isClaimedAgain).toBe(true);
     expect(claim).toMatchObject({ kind: 'held' });
@@ -138,8 +138,8 @@ describe('DynamoCallPool', () => {
 
   it('reads strongly consistently', async () => {
     await using table = await openClaimed();
-    await table.pool.claimCall(call, second);
-    await table.pool.findCall([call]);
+    await table.responseCache.claimCall(call, second);
+    await table.responseCache.findCall([call]);
 
     const reads = table.sent.filter(({ operation }) => operation.includes('Get'));
     const texts = reads.map(({ input }) => JSON.stringify(input));

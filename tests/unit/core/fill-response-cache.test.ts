@@ -1,4 +1,4 @@
-import { type CallPool, type DispatchRequest, dispatchTasks, limits } from '@thrice/core';
+import { type DispatchRequest, dispatchTasks, limits, type ResponseCache } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
 import { aCellKey, aJournalEntry, anEditedHeader, anError } from '../../support/builders.ts';
 import { FakeStage } from '../../support/fake-stage.ts';
@@ -44,10 +44,11 @@ function aPage() {
 }
 
 function watch(stage: FakeStage, steps: Steps) {
-  const { ledger, pool, blobs, queue, requests, stretches, clock, budgets, activeGroups } = stage;
+  const { ledger, responseCache, blobs, queue, requests, stretches, clock, budgets, activeGroups } =
+    stage;
   return {
     ledger: steps.watch('ledger', ledger),
-    pool: steps.watch('pool', pool),
+    responseCache: steps.watch('responseCache', responseCache),
     blobs: steps.watch('blobs', blobs),
     queue: steps.watch('queue', queue),
     requests: steps.watch('requests', requests),
@@ -127,11 +128,11 @@ describe('the calls that a group reuses', () => {
   it('are entered in pages, however many they are', async () => {
     const stage = await aStage();
     await recordMany(stage, 3 * limits.pageSize);
-    const { recordPurchases } = stage.pool;
+    const { addEntries } = stage.responseCache;
     const sizes: number[] = [];
-    stage.pool.recordPurchases = async (purchases) => {
-      sizes.push(purchases.length);
-      await recordPurchases.call(stage.pool, purchases);
+    stage.responseCache.addEntries = async (entries) => {
+      sizes.push(entries.length);
+      await addEntries.call(stage.responseCache, entries);
     };
 
     await dispatchTasks(plan, stretchOptions(), stage);
@@ -142,7 +143,7 @@ describe('the calls that a group reuses', () => {
   it('are entered in stretches, each of which continues behind the last', async () => {
     const stage = await aStage();
     await recordMany(stage, 3 * limits.pageSize);
-    const entered = watchEntered(stage.pool);
+    const entered = watchEntered(stage.responseCache);
     await stage.requests.requestDispatch(plan);
 
     await workAll(stage);
@@ -155,7 +156,7 @@ describe('the calls that a group reuses', () => {
   it('are entered again from the last checkpoint at most, when a function dies', async () => {
     const stage = await aStage();
     await recordMany(stage, 45 * limits.pageSize);
-    const entered = watchEntered(stage.pool, 30);
+    const entered = watchEntered(stage.responseCache, 30);
 
     await expect(dispatchTasks(plan, stretchOptions(), stage)).rejects.toMatchObject({
       code: 'store-unavailable',
@@ -171,7 +172,7 @@ describe('the calls that a group reuses', () => {
 
   it('are not entered again by a repeated request for the plan, once they all are', async () => {
     const stage = await aStage();
-    const entered = watchEntered(stage.pool);
+    const entered = watchEntered(stage.responseCache);
     stage.queue.failNextSend(anError('store-unavailable'));
 
     await dispatchTasks(plan, stretchOptions(), stage).catch(() => undefined);
@@ -227,17 +228,17 @@ async function recordMany(stage: FakeStage, count: number): Promise<void> {
 }
 
 /** The requests of the calls that are entered for a config. The page of a number fails, counted from 1. */
-function watchEntered(pool: CallPool, failingPage?: number): readonly string[] {
+function watchEntered(responseCache: ResponseCache, failingPage?: number): readonly string[] {
   const entered: string[] = [];
-  const { recordPurchases } = pool;
+  const { addEntries } = responseCache;
   let pageCount = 0;
-  pool.recordPurchases = async (purchases) => {
+  responseCache.addEntries = async (entries) => {
     pageCount += 1;
     if (pageCount === failingPage) throw anError('store-unavailable');
     entered.push(
-      ...purchases.filter(({ call }) => call.config === null).map(({ call }) => call.fingerprint),
+      ...entries.filter(({ call }) => call.config === null).map(({ call }) => call.fingerprint),
     );
-    await recordPurchases.call(pool, purchases);
+    await addEntries.call(responseCache, entries);
   };
   return entered;
 }

@@ -2,17 +2,17 @@ import * as z from 'zod';
 import type { Benchmark } from '../domain/benchmark.ts';
 import type { GroupHeader } from '../domain/group.ts';
 import { limits } from '../limits.ts';
-import type { CallPool, ListedPurchase, RecordedPurchase } from '../ports/call-pool.ts';
 import type { Ledger } from '../ports/ledger.ts';
+import type { CacheEntry, ListedResponse, ResponseCache } from '../ports/response-cache.ts';
 import { isPlanned } from './edition.ts';
 
 /** Where calls of groups are found and entered. */
-export interface PoolStores {
+export interface CacheStores {
   readonly ledger: Pick<Ledger, 'readGroup'>;
-  readonly pool: CallPool;
+  readonly responseCache: ResponseCache;
 }
 
-/** Where the filling of a pool continues. */
+/** Where the filling of a response cache continues. */
 export const fillPositionSchema = z.strictObject({
   /** The run and config whose calls are entered. */
   source: z.string(),
@@ -20,11 +20,11 @@ export const fillPositionSchema = z.strictObject({
   /** The place of the last of them that was. */
   after: z.string(),
 });
-/** Where the filling of a pool continues. */
+/** Where the filling of a response cache continues. */
 export type FillPosition = z.infer<typeof fillPositionSchema>;
 
 /** The calls to enter for a group. */
-export interface PoolFilling {
+export interface CacheFilling {
   readonly header: GroupHeader;
   readonly benchmark: Pick<Benchmark, 'sharesCalls'>;
   /** Where to start. @default the first call */
@@ -34,7 +34,7 @@ export interface PoolFilling {
 }
 
 /**
- * Whether a group may take calls without buying them that are not in its pool by themselves: those of groups that it
+ * Whether a group may take calls without buying them that are not in its response cache by themselves: those of groups that it
  * reuses, and its own that an edit lets its configs share.
  */
 export function hasCallsToEnter(
@@ -54,9 +54,9 @@ export function hasCallsToEnter(
  *
  * @returns Whether every call is entered.
  */
-export async function fillPool(
-  { header, benchmark, from, betweenPages }: PoolFilling,
-  { ledger, pool }: PoolStores,
+export async function fillResponseCache(
+  { header, benchmark, from, betweenPages }: CacheFilling,
+  { ledger, responseCache }: CacheStores,
 ): Promise<boolean> {
   const { sharesCalls } = benchmark;
   const sources = await Promise.all(header.reuse.map((group) => ledger.readGroup(group)));
@@ -68,8 +68,10 @@ export async function fillPool(
   for (const part of parts.slice(Math.max(0, first))) {
     const { source, config } = part;
     const after = isAt(part, from) ? from?.after : undefined;
-    for await (const page of pagesOf(pool.listPurchases(source, config, after))) {
-      await pool.recordPurchases(page.flatMap((purchase) => callsOf(purchase, part, sharesCalls)));
+    for await (const page of pagesOf(responseCache.listResponses(source, config, after))) {
+      await responseCache.addEntries(
+        page.flatMap((response) => callsOf(response, part, sharesCalls)),
+      );
       const last = page.at(-1);
       if (last === undefined) continue;
       if ((await betweenPages?.({ source, config, after: last.place })) === true) return false;
@@ -102,10 +104,10 @@ function isAt({ source, config }: FillPart, position: FillPosition | undefined):
 
 /** What a call is entered as. */
 function callsOf(
-  { buyer, fingerprint, sample }: ListedPurchase,
+  { buyer, fingerprint, sample }: ListedResponse,
   { run, config }: FillPart,
   sharesCalls: boolean,
-): readonly RecordedPurchase[] {
+): readonly CacheEntry[] {
   const call = { run, fingerprint, sample };
   const forAll = { call: { ...call, config: null }, buyer };
   // Without sharing, a config of the same name comes first: configs that ask the same keep answers of their own.
@@ -113,11 +115,11 @@ function callsOf(
 }
 
 async function* pagesOf(
-  purchases: AsyncIterable<ListedPurchase>,
-): AsyncIterable<readonly ListedPurchase[]> {
-  let page: ListedPurchase[] = [];
-  for await (const purchase of purchases) {
-    page.push(purchase);
+  responses: AsyncIterable<ListedResponse>,
+): AsyncIterable<readonly ListedResponse[]> {
+  let page: ListedResponse[] = [];
+  for await (const response of responses) {
+    page.push(response);
     if (page.length < limits.pageSize) continue;
     yield page;
     page = [];

@@ -1,22 +1,22 @@
 import {
-  type CallPool,
+  type CacheClaim,
+  type CachedResponse,
+  type CacheEntry,
   type CellStep,
   cellStepSchema,
   mapBounded,
-  type PoolClaim,
-  type PooledCall,
-  type Purchase,
-  type RecordedPurchase,
+  type ResponseCache,
+  type SharedCall,
   ThriceError,
 } from '@thrice/core';
 import {
   callItemKey,
   cellItemKey,
   cellItemSchema,
-  type PooledCallItem,
   parseItem,
-  pooledCallItemSchema,
-  pooledCallKey,
+  type SharedCallItem,
+  sharedCallItemSchema,
+  sharedCallKey,
   submissionItemKey,
   submissionItemSchema,
 } from './dynamo-items.ts';
@@ -25,7 +25,7 @@ import { type LedgerTable, type LedgerTableInit, openLedgerTable } from './ledge
 
 /** How often a claim may be refused because another process changed it first. */
 const MAX_REFUSALS = 10;
-/** Concurrent writes of purchases. */
+/** Concurrent writes of entries. */
 const MAX_CONCURRENT_REQUESTS = 16;
 
 /** Where a call stands among those of its config in its run. */
@@ -40,15 +40,15 @@ const placeSchema = cellStepSchema.pick({ id: true, step: true });
  * When a response is lost, the SDK repeats the request, and its condition fails because of the first one. Each claim
  * therefore stores a token in the item and checks for it.
  */
-export class DynamoCallPool implements CallPool {
+export class DynamoResponseCache implements ResponseCache {
   readonly #on: LedgerTable;
 
   constructor(init: LedgerTableInit) {
     this.#on = openLedgerTable(init);
   }
 
-  async claimCall(call: PooledCall, buyer: CellStep): Promise<PoolClaim> {
-    const key = pooledCallKey(call);
+  async claimCall(call: SharedCall, buyer: CellStep): Promise<CacheClaim> {
+    const key = sharedCallKey(call);
     const token = this.#on.createToken();
     const own = {
       schemaVersion: 1,
@@ -56,14 +56,14 @@ export class DynamoCallPool implements CallPool {
       claimedAtMs: this.#on.clock.now(),
       token,
     };
-    let stored: PooledCallItem | undefined;
+    let stored: SharedCallItem | undefined;
     for (let refusalCount = 0; refusalCount < MAX_REFUSALS; refusalCount += 1) {
       const other = stored && (await this.#findOther(stored, own.buyer));
       if (other !== undefined) return other;
       const unchanged = stored === undefined ? 'absent' : { token: stored.token };
       const item = await this.#on.table.putOrRead(key, own, unchanged);
       if (item === 'written') return { kind: 'granted' };
-      stored = item && parseItem(pooledCallItemSchema, item, this.#on.table.name);
+      stored = item && parseItem(sharedCallItemSchema, item, this.#on.table.name);
       // The response to the first request was lost.
       if (stored?.token === token) return { kind: 'granted' };
     }
@@ -75,43 +75,43 @@ export class DynamoCallPool implements CallPool {
 
   /** Returns undefined where the call is free, or the buyer's own. */
   async #findOther(
-    { buyer, claimedAtMs }: PooledCallItem,
+    { buyer, claimedAtMs }: SharedCallItem,
     ownBuyer: string,
-  ): Promise<PoolClaim | undefined> {
+  ): Promise<CacheClaim | undefined> {
     return buyer === ownBuyer ? undefined : await this.#readBuyer(buyer, claimedAtMs);
   }
 
-  async findCall(calls: readonly PooledCall[]): Promise<Purchase | undefined> {
-    const keys = calls.map(pooledCallKey);
+  async findCall(calls: readonly SharedCall[]): Promise<CachedResponse | undefined> {
+    const keys = calls.map(sharedCallKey);
     const items = await this.#on.table.getMany(keys);
     for (const key of keys) {
       const item = itemOf(key, items);
       if (item === undefined) continue;
-      const { buyer: text } = parseItem(pooledCallItemSchema, item, this.#on.table.name);
+      const { buyer: text } = parseItem(sharedCallItemSchema, item, this.#on.table.name);
       const buyer = cellStepSchema.parse(JSON.parse(text));
       const call = await this.#on.table.get(callItemKey(buyer, buyer.step));
-      if (call !== undefined) return await this.#readPurchase(buyer, call);
+      if (call !== undefined) return await this.#readResponse(buyer, call);
     }
     return undefined;
   }
 
-  async recordPurchases(purchases: readonly RecordedPurchase[]): Promise<void> {
+  async addEntries(entries: readonly CacheEntry[]): Promise<void> {
     const claimedAtMs = this.#on.clock.now();
-    await mapBounded(purchases, MAX_CONCURRENT_REQUESTS, async ({ call, buyer }) => {
+    await mapBounded(entries, MAX_CONCURRENT_REQUESTS, async ({ call, buyer }) => {
       const facts = { schemaVersion: 1, buyer: textOf(buyer), claimedAtMs };
       await this.#on.table.put(
-        pooledCallKey(call),
+        sharedCallKey(call),
         { ...facts, token: this.#on.createToken() },
         'absent',
       );
     });
   }
 
-  async *listPurchases(
+  async *listResponses(
     run: string,
     config: string,
     after?: string,
-  ): ReturnType<CallPool['listPurchases']> {
+  ): ReturnType<ResponseCache['listResponses']> {
     const from = after === undefined ? undefined : placeSchema.parse(JSON.parse(after));
     for await (const { id, entry } of this.#on.calls.listAnswers(run, config, from)) {
       const { step, fingerprint, sample } = entry;
@@ -125,23 +125,23 @@ export class DynamoCallPool implements CallPool {
   }
 
   /** Returns undefined for a buyer that neither has the call nor is about to. */
-  async #readBuyer(text: string, sinceMs: number): Promise<PoolClaim | undefined> {
+  async #readBuyer(text: string, sinceMs: number): Promise<CacheClaim | undefined> {
     const buyer = cellStepSchema.parse(JSON.parse(text));
     const [callKey, cellKey] = [callItemKey(buyer, buyer.step), cellItemKey(buyer)];
     const submissionKey = submissionItemKey(buyer, buyer.step);
     const items = await this.#on.table.getMany([callKey, cellKey, submissionKey]);
     const callItem = itemOf(callKey, items);
     if (callItem !== undefined)
-      return { kind: 'bought', ...(await this.#readPurchase(buyer, callItem)) };
+      return { kind: 'bought', ...(await this.#readResponse(buyer, callItem)) };
     if (this.#isBuying(itemOf(cellKey, items), itemOf(submissionKey, items)))
       return { kind: 'held', sinceMs };
     // The items of one request are read at different instants: a buyer that has ended may have bought in between.
     const later = await this.#on.table.get(callKey);
     if (later === undefined) return undefined;
-    return { kind: 'bought', ...(await this.#readPurchase(buyer, later)) };
+    return { kind: 'bought', ...(await this.#readResponse(buyer, later)) };
   }
 
-  async #readPurchase(buyer: CellStep, item: Attributes): Promise<Purchase> {
+  async #readResponse(buyer: CellStep, item: Attributes): Promise<CachedResponse> {
     return { buyer, entry: await this.#on.calls.parse(item) };
   }
 

@@ -1,24 +1,24 @@
 import { isDeepStrictEqual } from 'node:util';
 import type {
-  CallPool,
+  CacheClaim,
+  CachedResponse,
+  CacheEntry,
   CellStep,
   Clock,
   JournalEntry,
-  PoolClaim,
-  PooledCall,
-  Purchase,
-  RecordedPurchase,
+  ResponseCache,
+  SharedCall,
 } from '@thrice/core';
 
-/** What the pool reads of a ledger. */
+/** What the cache reads of a ledger. */
 interface Journals {
   entry(step: CellStep): JournalEntry | undefined;
-  entriesOf(run: string, config: string): readonly Purchase[];
+  entriesOf(run: string, config: string): readonly CachedResponse[];
   isBuying(step: CellStep): boolean;
 }
 
-/** An in-memory pool over the journals of a fake ledger. */
-export class FakeCallPool implements CallPool {
+/** An in-memory response cache over the journals of a fake ledger. */
+export class FakeResponseCache implements ResponseCache {
   readonly #ledger: Journals;
   readonly #clock: Clock;
   readonly #claims = new Map<string, { readonly buyer: CellStep; readonly sinceMs: number }>();
@@ -28,7 +28,7 @@ export class FakeCallPool implements CallPool {
     this.#clock = clock;
   }
 
-  async claimCall(call: PooledCall, buyer: CellStep): Promise<PoolClaim> {
+  async claimCall(call: SharedCall, buyer: CellStep): Promise<CacheClaim> {
     const name = nameOf(call);
     const claim = this.#claims.get(name);
     if (claim !== undefined && !isDeepStrictEqual(claim.buyer, buyer)) {
@@ -40,7 +40,7 @@ export class FakeCallPool implements CallPool {
     return { kind: 'granted' };
   }
 
-  async findCall(calls: readonly PooledCall[]): Promise<Purchase | undefined> {
+  async findCall(calls: readonly SharedCall[]): Promise<CachedResponse | undefined> {
     for (const call of calls) {
       const buyer = this.#claims.get(nameOf(call))?.buyer;
       const entry = buyer && this.#ledger.entry(buyer);
@@ -49,20 +49,20 @@ export class FakeCallPool implements CallPool {
     return undefined;
   }
 
-  async recordPurchases(purchases: readonly RecordedPurchase[]): Promise<void> {
-    for (const { call, buyer } of purchases) {
+  async addEntries(entries: readonly CacheEntry[]): Promise<void> {
+    for (const { call, buyer } of entries) {
       const name = nameOf(call);
       if (!this.#claims.has(name)) this.#claims.set(name, { buyer, sinceMs: this.#clock.now() });
     }
   }
 
-  async *listPurchases(
+  async *listResponses(
     run: string,
     config: string,
     after = '0',
-  ): ReturnType<CallPool['listPurchases']> {
-    const purchases = this.#ledger.entriesOf(run, config);
-    for (const [index, { buyer, entry }] of purchases.entries()) {
+  ): ReturnType<ResponseCache['listResponses']> {
+    const entries = this.#ledger.entriesOf(run, config);
+    for (const [index, { buyer, entry }] of entries.entries()) {
       if (index < Number(after)) continue;
       const { fingerprint, sample } = entry;
       yield { fingerprint, sample, buyer, place: String(index + 1) };
@@ -76,6 +76,6 @@ export class FakeCallPool implements CallPool {
   }
 }
 
-function nameOf({ run, config, fingerprint, sample }: PooledCall): string {
+function nameOf({ run, config, fingerprint, sample }: SharedCall): string {
   return `${run}#${config}#${fingerprint}#${sample}`;
 }

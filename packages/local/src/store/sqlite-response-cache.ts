@@ -1,16 +1,16 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { isDeepStrictEqual } from 'node:util';
 import {
-  type CallPool,
+  type CacheClaim,
+  type CachedResponse,
+  type CacheEntry,
   type CellStep,
   type Clock,
   cellStepSchema,
   journalEntrySchema,
   limits,
-  type PoolClaim,
-  type PooledCall,
-  type Purchase,
-  type RecordedPurchase,
+  type ResponseCache,
+  type SharedCall,
   submissionSchema,
 } from '@thrice/core';
 import * as z from 'zod';
@@ -25,7 +25,7 @@ const claimRowSchema = z.object({
   step: z.string(),
   claimed_at: z.number(),
 });
-const purchaseRowSchema = z.object({
+const responseRowSchema = z.object({
   ...cellStepSchema.shape,
   call_no: z.number(),
   fingerprint: z.string(),
@@ -40,7 +40,7 @@ const buyerRowSchema = z.object({
 });
 
 /** The calls that cells share, in the SQLite file that has their journals. */
-export class SqliteCallPool implements CallPool {
+export class SqliteResponseCache implements ResponseCache {
   readonly #commit: GroupCommit;
   readonly #clock: Clock;
   readonly #workers: WorkerRegistry;
@@ -53,8 +53,8 @@ export class SqliteCallPool implements CallPool {
     this.#sql = prepareStatements(database, STATEMENTS);
   }
 
-  async claimCall(call: PooledCall, buyer: CellStep): Promise<PoolClaim> {
-    return await this.#commit.write((): PoolClaim => {
+  async claimCall(call: SharedCall, buyer: CellStep): Promise<CacheClaim> {
+    return await this.#commit.write((): CacheClaim => {
       const row = this.#sql.select.get(...keyOf(call));
       const other = row === undefined ? undefined : this.#readClaim(row, buyer);
       if (other !== undefined) return other;
@@ -63,41 +63,41 @@ export class SqliteCallPool implements CallPool {
     });
   }
 
-  async findCall(calls: readonly PooledCall[]): Promise<Purchase | undefined> {
+  async findCall(calls: readonly SharedCall[]): Promise<CachedResponse | undefined> {
     for (const call of calls) {
       const row = this.#sql.select.get(...keyOf(call));
-      const found = row === undefined ? undefined : this.#readBuyer(row).purchase;
+      const found = row === undefined ? undefined : this.#readBuyer(row).response;
       if (found !== undefined) return found;
     }
     return undefined;
   }
 
-  async recordPurchases(purchases: readonly RecordedPurchase[]): Promise<void> {
+  async addEntries(entries: readonly CacheEntry[]): Promise<void> {
     await this.#commit.write(() => {
-      for (const { call, buyer } of purchases)
+      for (const { call, buyer } of entries)
         this.#sql.insert.run(...keyOf(call), ...valuesOf(buyer), this.#clock.now());
     });
   }
 
-  async *listPurchases(
+  async *listResponses(
     run: string,
     config: string,
     after = '0',
-  ): ReturnType<CallPool['listPurchases']> {
+  ): ReturnType<ResponseCache['listResponses']> {
     let lastNo = Number(after);
     for (;;) {
       const page = this.#sql.list.all(run, config, lastNo, limits.pageSize);
-      yield* page.map(parsePurchase);
+      yield* page.map(parseResponse);
       if (page.length < limits.pageSize) return;
       lastNo = Number(page.at(-1)?.['call_no']);
     }
   }
 
   /** Returns undefined for a claim that the buyer may take over, or has itself. */
-  #readClaim(row: unknown, own: CellStep): PoolClaim | undefined {
-    const { buyer, purchase, isBuying, sinceMs } = this.#readBuyer(row);
+  #readClaim(row: unknown, own: CellStep): CacheClaim | undefined {
+    const { buyer, response, isBuying, sinceMs } = this.#readBuyer(row);
     if (isDeepStrictEqual(buyer, own)) return undefined;
-    if (purchase !== undefined) return { kind: 'bought', ...purchase };
+    if (response !== undefined) return { kind: 'bought', ...response };
     return isBuying ? { kind: 'held', sinceMs } : undefined;
   }
 
@@ -105,11 +105,11 @@ export class SqliteCallPool implements CallPool {
     const { buyer_run: run, config, id, step, claimed_at: sinceMs } = claimRowSchema.parse(row);
     const buyer: CellStep = { run, id, config, step };
     const stored = buyerRowSchema.parse(this.#sql.selectBuyer.get({ run, config, id, step }));
-    const purchase =
+    const response =
       stored.entry === null
         ? undefined
         : { buyer, entry: journalEntrySchema.parse(JSON.parse(stored.entry)) };
-    return { buyer, purchase, isBuying: this.#isBuying(stored), sinceMs };
+    return { buyer, response, isBuying: this.#isBuying(stored), sinceMs };
   }
 
   #isBuying({
@@ -129,7 +129,7 @@ export class SqliteCallPool implements CallPool {
 }
 
 /** The columns of the primary key. */
-function keyOf({ run, config, fingerprint, sample }: PooledCall) {
+function keyOf({ run, config, fingerprint, sample }: SharedCall) {
   return [run, config ?? '', fingerprint, sample] as const;
 }
 
@@ -138,14 +138,14 @@ function valuesOf({ run, config, id, step }: CellStep) {
   return [run, config, id, step] as const;
 }
 
-function parsePurchase(row: unknown) {
-  const { call_no: callNo, fingerprint, sample, ...buyer } = purchaseRowSchema.parse(row);
+function parseResponse(row: unknown) {
+  const { call_no: callNo, fingerprint, sample, ...buyer } = responseRowSchema.parse(row);
   return { fingerprint, sample, buyer, place: String(callNo) };
 }
 
-const INSERT = 'INSERT INTO pooled_calls VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)';
+const INSERT = 'INSERT INTO shared_calls VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)';
 const STATEMENTS = {
-  select: `SELECT buyer_run, config, id, step, claimed_at FROM pooled_calls
+  select: `SELECT buyer_run, config, id, step, claimed_at FROM shared_calls
     WHERE run = ? AND only_config = ? AND fingerprint = ? AND sample = ?`,
   selectBuyer: `SELECT
       (SELECT state FROM cells WHERE run = $run AND config = $config AND id = $id) AS state,

@@ -1,7 +1,7 @@
 import type { CellStep, JournalEntry } from '../domain/call.ts';
 
 /** A call that several cells may ask for. */
-export interface PooledCall {
+export interface SharedCall {
   /** The run whose cells share it. */
   readonly run: string;
   /** The config that has it for itself; null where all configs of the run may take it. */
@@ -12,39 +12,39 @@ export interface PooledCall {
   readonly sample: number;
 }
 
-/** A call that is paid for. */
-export interface Purchase {
+/** A call that is paid for, and may be taken by others. */
+export interface CachedResponse {
   /** The step whose journal entry it is. */
   readonly buyer: CellStep;
   readonly entry: JournalEntry;
 }
 
 /** A call in a journal that others may take. */
-export interface RecordedPurchase {
-  readonly call: PooledCall;
+export interface CacheEntry {
+  readonly call: SharedCall;
   readonly buyer: CellStep;
 }
 
-/** A call that answers a step, as a pool lists it. */
-export interface ListedPurchase
-  extends Pick<PooledCall, 'fingerprint' | 'sample'>,
-    Pick<RecordedPurchase, 'buyer'> {
+/** A call that answers a step, as the cache lists it. */
+export interface ListedResponse
+  extends Pick<SharedCall, 'fingerprint' | 'sample'>,
+    Pick<CacheEntry, 'buyer'> {
   /** Where it stands in the list: a later listing may continue behind it. */
   readonly place: string;
 }
 
 /** The outcome of a claim for a call. */
-export type PoolClaim =
+export type CacheClaim =
   /** The caller is the one to buy it. */
   | { readonly kind: 'granted' }
-  | ({ readonly kind: 'bought' } & Purchase)
+  | ({ readonly kind: 'bought' } & CachedResponse)
   /** Another cell is about to buy it, since this instant, ms since 1970. */
   | { readonly kind: 'held'; readonly sinceMs: number };
 
 /**
  * Finds the calls that cells have in common in their journals, and decides which of the cells buys one.
  *
- * The pool refers to journals and copies nothing. A call is bought once the journal of its buyer answers the step.
+ * The cache refers to journals and copies nothing. A call is bought once the journal of its buyer answers the step.
  *
  * **Delivery.** Once a method resolves, its change is durable and visible to every process.
  * **Idempotency.** A buyer that claims its call again is granted it again, and nobody else.
@@ -52,22 +52,22 @@ export type PoolClaim =
  * released or completed the cell, or died, without buying it goes to the next claim.
  * **Limits.** A claim changes one item under one condition: of claims at the same instant, one is granted.
  */
-export interface CallPool {
+export interface ResponseCache {
   /** @param buyer - A step of a cell that the caller holds. */
-  claimCall(call: PooledCall, buyer: CellStep): Promise<PoolClaim>;
+  claimCall(call: SharedCall, buyer: CellStep): Promise<CacheClaim>;
   /**
    * Finds a call without a claim for it.
    *
    * @returns The first of the calls that is bought; undefined if none is.
    */
-  findCall(calls: readonly PooledCall[]): Promise<Purchase | undefined>;
-  /** Enters calls that are bought, at most twice `limits.pageSize`. One that is in the pool stays as it is. */
-  recordPurchases(purchases: readonly RecordedPurchase[]): Promise<void>;
+  findCall(calls: readonly SharedCall[]): Promise<CachedResponse | undefined>;
+  /** Adds calls that are bought, at most twice `limits.pageSize`. One that is in the cache stays as it is. */
+  addEntries(entries: readonly CacheEntry[]): Promise<void>;
   /**
    * Lists the calls that answer the steps of a config's cells in a run, in an order that stays. A call that is recorded
    * meanwhile may be left out.
    *
    * @param after - The place of a call that an earlier listing gave: only those behind it are listed. @default all
    */
-  listPurchases(run: string, config: string, after?: string): AsyncIterable<ListedPurchase>;
+  listResponses(run: string, config: string, after?: string): AsyncIterable<ListedResponse>;
 }

@@ -1,4 +1,10 @@
-import { type CallPool, type CellStep, type Ledger, limits, type PooledCall } from '@thrice/core';
+import {
+  type CellStep,
+  type Ledger,
+  limits,
+  type ResponseCache,
+  type SharedCall,
+} from '@thrice/core';
 import { describe, expect, it } from 'vitest';
 import {
   aCellKey,
@@ -11,18 +17,18 @@ import {
 import { collect } from '../support/collect.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 
-/** A fresh, empty pool and the ledger whose calls it shares. */
-export interface CallPoolUnderTest extends AsyncDisposable {
-  readonly pool: CallPool;
-  /** The same pool, accessed by another process. */
-  readonly other: CallPool;
+/** A fresh, empty cache and the ledger whose calls it shares. */
+export interface ResponseCacheUnderTest extends AsyncDisposable {
+  readonly responseCache: ResponseCache;
+  /** The same cache, accessed by another process. */
+  readonly other: ResponseCache;
   readonly ledger: Ledger;
 }
 
-/** Opens a fresh, empty pool that uses the given clock. */
-export type OpenCallPool = (clock: FakeClock) => Promise<CallPoolUnderTest>;
+/** Opens a fresh, empty cache that uses the given clock. */
+export type OpenResponseCache = (clock: FakeClock) => Promise<ResponseCacheUnderTest>;
 
-const call: PooledCall = {
+const call: SharedCall = {
   run: 'demo-r1',
   config: null,
   fingerprint: 'a'.repeat(64),
@@ -36,26 +42,26 @@ function stepOf(config: string, step = 'answer'): CellStep {
 
 const [first, second, third] = [stepOf('a'), stepOf('b'), stepOf('c')];
 
-/** Tests every promise of the `CallPool` port. */
-export function describeCallPoolContract(name: string, openPool: OpenCallPool): void {
+/** Tests every promise of the `ResponseCache` port. */
+export function describeResponseCacheContract(name: string, openCache: OpenResponseCache): void {
   const open = async () => {
     const clock = new FakeClock();
-    const store = await openPool(clock);
+    const store = await openCache(clock);
     for (const step of [first, second, third]) await store.ledger.claimCell(step, 0, step.config);
     return { ...store, clock };
   };
 
-  describe(`CallPool contract: ${name}`, () => {
+  describe(`ResponseCache contract: ${name}`, () => {
     it('grants a call to whoever claims it first', async () => {
       await using store = await open();
 
-      expect(await store.pool.claimCall(call, first)).toEqual(granted);
+      expect(await store.responseCache.claimCall(call, first)).toEqual(granted);
     });
 
     it('says since when another cell is about to buy it', async () => {
       await using store = await open();
       const sinceMs = store.clock.now();
-      await store.pool.claimCall(call, first);
+      await store.responseCache.claimCall(call, first);
       store.clock.advance(1_000);
 
       expect(await store.other.claimCall(call, second)).toEqual({ kind: 'held', sinceMs });
@@ -68,7 +74,7 @@ export function describeCallPoolContract(name: string, openPool: OpenCallPool): 
 
       const claims = await Promise.all(
         steps.map((step, index) =>
-          (index % 2 === 0 ? store.pool : store.other).claimCall(call, step),
+          (index % 2 === 0 ? store.responseCache : store.other).claimCall(call, step),
         ),
       );
 
@@ -83,20 +89,20 @@ export function describeCallPoolContract(name: string, openPool: OpenCallPool): 
       ['config', { config: 'a' }],
     ])('tells calls apart by their %s', async (_, other) => {
       await using store = await open();
-      await store.pool.claimCall(call, first);
+      await store.responseCache.claimCall(call, first);
 
-      expect(await store.pool.claimCall({ ...call, ...other }, second)).toEqual(granted);
+      expect(await store.responseCache.claimCall({ ...call, ...other }, second)).toEqual(granted);
     });
 
     it('returns the entry in the journal of its buyer once that is written', async () => {
       await using store = await open();
       const entry = aJournalEntry({ text: '42', call: { costUsd: 0.25 } });
-      await store.pool.claimCall(call, first);
+      await store.responseCache.claimCall(call, first);
       await store.ledger.commitCall(first, entry);
 
       const claims = [
         await store.other.claimCall(call, second),
-        await store.pool.claimCall(call, third),
+        await store.responseCache.claimCall(call, third),
       ];
 
       const bought = { kind: 'bought', buyer: first, entry };
@@ -106,7 +112,7 @@ export function describeCallPoolContract(name: string, openPool: OpenCallPool): 
     it('returns it whatever has become of the buyer since', async () => {
       await using store = await open();
       const entry = aJournalEntry();
-      await store.pool.claimCall(call, first);
+      await store.responseCache.claimCall(call, first);
       await store.ledger.commitCall(first, entry);
       await store.ledger.completeCell(first, 'a', aCellResult(), []);
       store.clock.advance(limits.leaseMs + 1);
@@ -118,7 +124,7 @@ export function describeCallPoolContract(name: string, openPool: OpenCallPool): 
 
     it('does not return a discarded call, nor that of another step', async () => {
       await using store = await open();
-      await store.pool.claimCall(call, first);
+      await store.responseCache.claimCall(call, first);
       const discarded = aJournalEntry({ call: { discarded: 'truncated-response' } });
       await store.ledger.commitCall(first, discarded);
       await store.ledger.commitCall(first, aJournalEntry({ step: 'judge' }));
@@ -129,7 +135,7 @@ export function describeCallPoolContract(name: string, openPool: OpenCallPool): 
     it('returns a call of any size', async () => {
       await using store = await open();
       const entry = aJournalEntry({ text: 'x'.repeat(500_000) });
-      await store.pool.claimCall(call, first);
+      await store.responseCache.claimCall(call, first);
       await store.ledger.commitCall(first, entry);
 
       const claim = await store.other.claimCall(call, second);
@@ -139,15 +145,15 @@ export function describeCallPoolContract(name: string, openPool: OpenCallPool): 
 
     it('grants a call again to the step that has it, and to no other', async () => {
       await using store = await open();
-      await store.pool.claimCall(call, first);
+      await store.responseCache.claimCall(call, first);
 
       expect(await store.other.claimCall(call, first)).toEqual(granted);
-      expect(await store.pool.claimCall(call, second)).toMatchObject({ kind: 'held' });
+      expect(await store.responseCache.claimCall(call, second)).toMatchObject({ kind: 'held' });
     });
 
     it('keeps a call for a buyer whose lease is extended', async () => {
       await using store = await open();
-      await store.pool.claimCall(call, first);
+      await store.responseCache.claimCall(call, first);
       store.clock.advance(limits.leaseMs - 1);
       await store.ledger.extendLeases([first], 'a');
       store.clock.advance(limits.leaseMs - 1);
@@ -157,46 +163,46 @@ export function describeCallPoolContract(name: string, openPool: OpenCallPool): 
 
     it('grants a call to the next once the lease of its buyer has expired', async () => {
       await using store = await open();
-      await store.pool.claimCall(call, first);
+      await store.responseCache.claimCall(call, first);
       store.clock.advance(limits.leaseMs + 1);
       await store.ledger.extendLeases([second, third], 'b');
       await store.ledger.claimCell(second, 0, 'b');
       await store.ledger.claimCell(third, 0, 'c');
 
       expect(await store.other.claimCall(call, second)).toEqual(granted);
-      expect(await store.pool.claimCall(call, first)).toMatchObject({ kind: 'held' });
+      expect(await store.responseCache.claimCall(call, first)).toMatchObject({ kind: 'held' });
     });
 
     it.each(['released', 'failed'])(
       'grants a call to the next once its buyer has %s',
       async (how) => {
         await using store = await open();
-        await store.pool.claimCall(call, first);
+        await store.responseCache.claimCall(call, first);
         if (how === 'released') await store.ledger.releaseCell(first, 'a', [], 1);
         else await store.ledger.completeCell(first, 'a', aFailedResult(), []);
 
         expect(await store.other.claimCall(call, second)).toEqual(granted);
-        expect(await store.pool.claimCall(call, third)).toMatchObject({ kind: 'held' });
+        expect(await store.responseCache.claimCall(call, third)).toMatchObject({ kind: 'held' });
       },
     );
 
     it('grants a call to the next where the records of its buyer are deleted', async () => {
       await using store = await open();
-      await store.pool.claimCall(call, stepOf('gone'));
+      await store.responseCache.claimCall(call, stepOf('gone'));
 
       expect(await store.other.claimCall(call, second)).toEqual(granted);
     });
 
     it('grants a call to either its returning buyer or the next, never to both', async () => {
       await using store = await open();
-      await store.pool.claimCall(call, first);
+      await store.responseCache.claimCall(call, first);
       await store.ledger.releaseCell(first, 'a', [], 1);
       await store.ledger.claimCell(first, 0, 'a');
 
       const claims = await Promise.all([
-        store.pool.claimCall(call, first),
+        store.responseCache.claimCall(call, first),
         store.other.claimCall(call, second),
-        store.pool.claimCall(call, third),
+        store.responseCache.claimCall(call, third),
       ]);
 
       expect(claims.filter(({ kind }) => kind === 'granted')).toHaveLength(1);
@@ -204,7 +210,7 @@ export function describeCallPoolContract(name: string, openPool: OpenCallPool): 
 
     it('keeps a call for a buyer that has released its cell until its response comes in the background', async () => {
       await using store = await open();
-      await store.pool.claimCall(call, first);
+      await store.responseCache.claimCall(call, first);
       await store.ledger.replaceSubmission(first, undefined, anAcceptedSubmission());
       await store.ledger.releaseCell(first, 'a', [], 0);
 
@@ -213,7 +219,7 @@ export function describeCallPoolContract(name: string, openPool: OpenCallPool): 
 
     it('grants a call whose buyer has died before the vendor accepted its submission', async () => {
       await using store = await open();
-      await store.pool.claimCall(call, first);
+      await store.responseCache.claimCall(call, first);
       await store.ledger.replaceSubmission(first, undefined, anAnnouncedSubmission());
       await store.ledger.releaseCell(first, 'a', [], 0);
 
@@ -225,7 +231,7 @@ export function describeCallPoolContract(name: string, openPool: OpenCallPool): 
       const own = { ...call, config: 'c' };
       const entry = aJournalEntry();
       await store.ledger.commitCall(second, entry);
-      await store.pool.recordPurchases([
+      await store.responseCache.addEntries([
         { call: own, buyer: first },
         { call, buyer: second },
       ]);
@@ -234,7 +240,7 @@ export function describeCallPoolContract(name: string, openPool: OpenCallPool): 
       await store.ledger.commitCall(first, entry);
       expect(await store.other.findCall([own, call])).toEqual({ buyer: first, entry });
       expect(await store.other.findCall([{ ...call, sample: 1 }])).toBeUndefined();
-      expect(await store.pool.claimCall({ ...call, sample: 1 }, third)).toEqual(granted);
+      expect(await store.responseCache.claimCall({ ...call, sample: 1 }, third)).toEqual(granted);
     });
 
     it('keeps what it has of a call that is entered again', async () => {
@@ -242,18 +248,18 @@ export function describeCallPoolContract(name: string, openPool: OpenCallPool): 
       const entry = aJournalEntry();
       await store.ledger.commitCall(first, entry);
       await store.ledger.commitCall(second, aJournalEntry({ text: 'other' }));
-      await store.pool.recordPurchases([{ call, buyer: first }]);
+      await store.responseCache.addEntries([{ call, buyer: first }]);
 
-      await store.other.recordPurchases([{ call, buyer: second }]);
+      await store.other.addEntries([{ call, buyer: second }]);
 
-      expect(await store.pool.findCall([call])).toEqual({ buyer: first, entry });
+      expect(await store.responseCache.findCall([call])).toEqual({ buyer: first, entry });
     });
 
     it('returns a call that was entered to whoever claims it', async () => {
       await using store = await open();
       const entry = aJournalEntry();
       await store.ledger.commitCall(first, entry);
-      await store.pool.recordPurchases([{ call, buyer: first }]);
+      await store.responseCache.addEntries([{ call, buyer: first }]);
 
       expect(await store.other.claimCall(call, second)).toEqual({
         kind: 'bought',
@@ -274,7 +280,7 @@ export function describeCallPoolContract(name: string, openPool: OpenCallPool): 
       for (const other of [second, { ...first, run: 'demo-r10' }])
         await store.ledger.commitCall(other, aJournalEntry());
 
-      const listed = await collect(store.other.listPurchases(first.run, first.config));
+      const listed = await collect(store.other.listResponses(first.run, first.config));
 
       const byId = listed.toSorted((left, right) => (left.buyer.id < right.buyer.id ? -1 : 1));
       expect(byId).toEqual(
@@ -293,10 +299,10 @@ export function describeCallPoolContract(name: string, openPool: OpenCallPool): 
         for (const step of ['answer', 'judge'])
           await store.ledger.commitCall({ ...first, id }, aJournalEntry({ step }));
       }
-      const all = await collect(store.pool.listPurchases(first.run, first.config));
+      const all = await collect(store.responseCache.listResponses(first.run, first.config));
 
       const rests = await Promise.all(
-        all.map(({ place }) => collect(store.other.listPurchases(first.run, first.config, place))),
+        all.map(({ place }) => collect(store.other.listResponses(first.run, first.config, place))),
       );
 
       expect(all).toHaveLength(80);
