@@ -239,19 +239,19 @@ export { type BudgetEdit, editBudget, withBudget } from './groups/edit-budget.ts
 export { editGroup, type PlanEdit } from './groups/edit-group.ts';
 export { editedMeanwhile } from './groups/edited-meanwhile.ts';
 export {
-  currentEdition,
-  type FinalizeStores,
-  groupKey,
-  isPlanned,
-  plannedConfigs,
-} from './groups/edition.ts';
-export {
   type EarlyEnd,
   finalizeGroup,
   type WrittenResults,
   writeResults,
 } from './groups/finalize-group.ts';
 export { finalizeStretch } from './groups/finalize-stretch.ts';
+export {
+  currentGradedGroup,
+  type FinalizeStores,
+  groupKey,
+  isPlanned,
+  plannedConfigs,
+} from './groups/graded-group.ts';
 export { readGradings, withCurrentGrading } from './groups/gradings.ts';
 export { type HalfOpenings, halfOpenWaitMs, readHalfOpenings } from './groups/half-openings.ts';
 export { recordEvent, sendNotification } from './groups/notifications.ts';

@@ -10,7 +10,7 @@ import { selectQuestions, serializeQuestion } from '../spec/questions/check-ques
 import type { QuestionSource } from '../spec/questions/load-questions.ts';
 import { createSelector } from '../spec/questions/select-questions.ts';
 import { renderUnanswered } from '../spec/render-prompt.ts';
-import { isPlanned } from './edition.ts';
+import { isPlanned } from './graded-group.ts';
 
 /** What a prompt is made of, and the target. */
 const ASKED_FIELDS = [

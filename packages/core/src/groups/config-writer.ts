@@ -6,7 +6,7 @@ import { limits } from '../limits.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
 import { readRowPages, rowPositionSchema } from '../results/read-rows.ts';
 import { BlobWriter } from './blob-writer.ts';
-import type { Edition, FinalizeStores } from './edition.ts';
+import type { FinalizeStores, GradedGroup } from './graded-group.ts';
 
 /** A config of which the work may stop between two pieces has more cells than a piece has. */
 const PIECE_CELLS = limits.pageSize * limits.pagesPerCheckpoint;
@@ -54,7 +54,7 @@ export interface Checkpoints<State> {
 
 /** What {@link writeConfig} writes, and how. */
 export interface ConfigOrder {
-  readonly edition: Edition;
+  readonly graded: GradedGroup;
   readonly run: string;
   readonly config: Config;
   readonly stores: FinalizeStores;
@@ -80,16 +80,16 @@ export async function writeConfig(order: ConfigOrder): Promise<WrittenConfig | u
     : await writePieces(order, checkpoints);
 }
 
-function needsPieces({ edition: { header }, config: { name } }: ConfigOrder): boolean {
+function needsPieces({ graded: { header }, config: { name } }: ConfigOrder): boolean {
   return header.configs.some(({ config, cells }) => config === name && cells > PIECE_CELLS);
 }
 
 async function writeFiles(order: ConfigOrder): Promise<WrittenConfig> {
-  const { edition, run, config, stores, checkpoints } = order;
+  const { graded, run, config, stores, checkpoints } = order;
   const written = { run, config: config.name, predictions: 0, failures: 0 };
-  const keys = keysOf(`${edition.folder}/${run}`, config);
+  const keys = keysOf(`${graded.folder}/${run}`, config);
   await using files = new RowFiles(stores.blobs, keys, written);
-  for await (const { rows } of readRowPages({ header: edition.header, run, config }, stores)) {
+  for await (const { rows } of readRowPages({ header: graded.header, run, config }, stores)) {
     await addRows(rows, files, order);
     await checkpoints?.keep();
   }
@@ -132,7 +132,7 @@ async function writeRows(
   { written, pieces }: PieceProgress,
 ): Promise<boolean> {
   const {
-    edition: { header },
+    graded: { header },
     run,
     config,
     stores,
@@ -182,7 +182,7 @@ async function addRows(
 
 /** @returns False if the stretch had to end before the last file. */
 async function joinPieces(
-  { edition: { folder }, run, config, stores, from }: ConfigOrder,
+  { graded: { folder }, run, config, stores, from }: ConfigOrder,
   checkpoints: Checkpoints<ConfigState>,
   { written, pieces }: PieceProgress,
 ): Promise<boolean> {

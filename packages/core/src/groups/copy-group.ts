@@ -15,8 +15,8 @@ import type { TaskQueue } from '../ports/task-queue.ts';
 import type { LoadedGroup } from '../spec/load-group.ts';
 import { createSelector } from '../spec/questions/select-questions.ts';
 import { type CellCopy, type CellSource, copyCell } from './copy-cell.ts';
-import { plannedConfigs, publishedKeys } from './edition.ts';
 import { fillResponseCache } from './fill-response-cache.ts';
+import { plannedConfigs, publishedKeys } from './graded-group.ts';
 import {
   currentGrading,
   type Gradings,

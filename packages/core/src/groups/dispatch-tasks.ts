@@ -9,8 +9,8 @@ import type { Budgets } from '../ports/budgets.ts';
 import type { GroupRequests } from '../ports/group-requests.ts';
 import type { ResponseCache } from '../ports/response-cache.ts';
 import { type LoadedGroup, readGroup } from '../spec/load-group.ts';
-import { plannedConfigs } from './edition.ts';
 import { fillPositionSchema, fillResponseCache, hasCallsToEnter } from './fill-response-cache.ts';
+import { plannedConfigs } from './graded-group.ts';
 import { openBudget } from './open-budget.ts';
 import type { PlanStores } from './plan-group.ts';
 import {

@@ -10,8 +10,8 @@ import { cutList } from '../wording.ts';
 import { listAnswerChanges, type ResolvedPlan } from './answer-changes.ts';
 import { compareQuestions } from './compare-questions.ts';
 import { editedMeanwhile } from './edited-meanwhile.ts';
-import type { FinalizeStores } from './edition.ts';
-import { isPlanned } from './edition.ts';
+import type { FinalizeStores } from './graded-group.ts';
+import { isPlanned } from './graded-group.ts';
 import { currentGrading, readGradings } from './gradings.ts';
 import { type AnswerStores, hasAnswers } from './has-answers.ts';
 import {

@@ -4,7 +4,7 @@ import type { GroupHeader } from '../domain/group.ts';
 import { limits } from '../limits.ts';
 import type { Ledger } from '../ports/ledger.ts';
 import type { CacheEntry, ListedResponse, ResponseCache } from '../ports/response-cache.ts';
-import { isPlanned } from './edition.ts';
+import { isPlanned } from './graded-group.ts';
 
 /** Where calls of groups are found and entered. */
 export interface CacheStores {

@@ -10,7 +10,7 @@ import type { ReplicateSummary, Summary } from '../results/summary.ts';
 import { renderSummary } from '../results/summary-table.ts';
 import type { LoadedGroup } from '../spec/load-group.ts';
 import { keysOf, type WrittenConfig } from './config-writer.ts';
-import { currentEdition, type Edition, type FinalizeStores } from './edition.ts';
+import { currentGradedGroup, type FinalizeStores, type GradedGroup } from './graded-group.ts';
 import { readAllTallies, repairTally } from './repair-tallies.ts';
 import { ResultWriter, type WrittenRows } from './result-writer.ts';
 
@@ -50,13 +50,13 @@ export type EndedWith =
  * for an unchanged ledger it writes the same bytes, except for `finishedAt` in the manifests.
  */
 export async function writeResults(
-  edition: Edition,
+  graded: GradedGroup,
   endedWith: EndedWith,
   stores: FinalizeStores,
 ): Promise<WrittenResults> {
-  const writer = new ResultWriter({ edition, stores });
+  const writer = new ResultWriter({ graded, stores });
   await writer.writeRows();
-  return await writeSummaries(edition, endedWith, writer.rows(), stores);
+  return await writeSummaries(graded, endedWith, writer.rows(), stores);
 }
 
 /**
@@ -73,8 +73,8 @@ export async function finalizeGroup(
 ): Promise<Summary> {
   const { ledger } = stores;
   const before = await readAllTallies(group.header, ledger);
-  const edition = await currentEdition(group, stores);
-  const { summary, tallies } = await writeResults(edition, endedWith, stores);
+  const graded = await currentGradedGroup(group, stores);
+  const { summary, tallies } = await writeResults(graded, endedWith, stores);
   const after = await readAllTallies(group.header, ledger);
   for (const counted of tallies) await repairTally(counted, { before, after }, ledger);
   return summary;
@@ -82,12 +82,12 @@ export async function finalizeGroup(
 
 /** Writes what follows from the rows of a group, once all of them are written: summaries and manifests. */
 export async function writeSummaries(
-  edition: Edition,
+  graded: GradedGroup,
   endedWith: EndedWith,
   { configs, summary: builder, tallies }: WrittenRows,
   stores: FinalizeStores,
 ): Promise<WrittenResults> {
-  const { header, folder } = edition;
+  const { header, folder } = graded;
   const { blobs } = stores;
   const hasFailures = configs.some(({ failures }) => failures > 0);
   const accounts = (await stores.budgets?.readAccounts(header.group)) ?? [];
@@ -99,9 +99,9 @@ export async function writeSummaries(
   const budget = summarizeBudget(accounts);
   for (const run of header.runs) {
     const written = configs.filter((each) => each.run === run);
-    const files = await mapBounded(written, 1, (each) => describeFiles(edition, each, blobs));
+    const files = await mapBounded(written, 1, (each) => describeFiles(graded, each, blobs));
     await writeManifest(
-      { edition, run, files, exitCode, budget, summary: builder.build(run) },
+      { graded, run, files, exitCode, budget, summary: builder.build(run) },
       stores,
     );
   }
@@ -114,7 +114,7 @@ export async function writeSummaries(
 
 /** Reads the ids of the failures back: those of millions of cells are not kept until the end. */
 async function describeFiles(
-  { folder }: Edition,
+  { folder }: GradedGroup,
   { run, config, predictions, failures }: WrittenConfig,
   blobs: BlobStore,
 ): Promise<ConfigFiles> {
@@ -195,14 +195,14 @@ async function writeManifest(
   facts: Omit<ManifestFacts, 'finishedAt'>,
   { blobs, clock }: FinalizeStores,
 ): Promise<void> {
-  const { edition, run } = facts;
+  const { graded, run } = facts;
   const manifest = describeManifest({ ...facts, finishedAt: clock.toIso(clock.now()) });
-  await writeJson(blobs, `${edition.folder}/${run}/manifest.json`, manifest);
+  await writeJson(blobs, `${graded.folder}/${run}/manifest.json`, manifest);
 }
 
 /** The input of a manifest. */
 export interface ManifestFacts {
-  readonly edition: Pick<Edition, 'header' | 'grading' | 'folder'>;
+  readonly graded: Pick<GradedGroup, 'header' | 'grading' | 'folder'>;
   readonly run: string;
   readonly files: readonly ConfigFiles[];
   /** That of the run. */
@@ -215,7 +215,7 @@ export interface ManifestFacts {
 
 /** Builds the `manifest.json` of a run. */
 export function describeManifest({
-  edition: { header, grading },
+  graded: { header, grading },
   run,
   files,
   summary,

@@ -10,8 +10,8 @@ import type { Budgets } from '../ports/budgets.ts';
 import type { GroupRequests } from '../ports/group-requests.ts';
 import type { GroupRecord } from '../ports/ledger.ts';
 import { type LoadedGroup, readGroup } from '../spec/load-group.ts';
-import { currentEdition, type Edition, type FinalizeStores } from './edition.ts';
 import { writeSummaries } from './finalize-group.ts';
+import { currentGradedGroup, type FinalizeStores, type GradedGroup } from './graded-group.ts';
 import { type NotificationStores, recordEvent } from './notifications.ts';
 import { endEventOf } from './progress-events.ts';
 import { settleDoneGroup } from './reconcile-budget.ts';
@@ -127,11 +127,11 @@ async function writeUntilSettled(
   stretch: Stretch<FinalizeState>,
   stores: FinalizeStretchStores,
 ): Promise<Pass | undefined> {
-  const edition = await currentEdition(record, stores);
-  let from = stateOf(edition, stretch);
+  const graded = await currentGradedGroup(record, stores);
+  let from = stateOf(graded, stretch);
   let before = from?.before ?? (await takeSnapshot(record.header, stores));
   for (let pass = from?.pass ?? 1; ; pass += 1) {
-    const writer = openWriter({ edition, pass, before, from }, stretch, stores);
+    const writer = openWriter({ graded, pass, before, from }, stretch, stores);
     if (!(await writer.writeRows())) return undefined;
     const summarize = async (state: GroupState) => {
       // Also makes sure that no other worker has taken over, and writes newer ones meanwhile.
@@ -139,7 +139,7 @@ async function writeUntilSettled(
       const rows = writer.rows();
       if (countDone(rows.tallies) >= countPlanned(record.header))
         await settleDoneGroup(record.header, stores);
-      const results = await writeSummaries(edition, { state }, rows, stores);
+      const results = await writeSummaries(graded, { state }, rows, stores);
       return results.tallies;
     };
     const written = await endPass({ record, before, summarize }, stores);
@@ -172,9 +172,9 @@ async function endPass(
   return { counted, before, after, isSettled };
 }
 
-/** How far the results of an edition are written; undefined if the last stretch wrote those of another. */
+/** How far the results under a grading are written; undefined if the last stretch wrote those of another. */
 function stateOf(
-  { grading, header }: Edition,
+  { grading, header }: GradedGroup,
   { state }: Stretch<FinalizeState>,
 ): FinalizeState | undefined {
   const isSame = state?.grading === grading.number && state.editCount === header.edits.length;
@@ -183,12 +183,12 @@ function stateOf(
 
 function openWriter(
   {
-    edition,
+    graded,
     pass,
     before,
     from,
   }: {
-    readonly edition: Edition;
+    readonly graded: GradedGroup;
     readonly pass: number;
     readonly before: Snapshot;
     readonly from: FinalizeState | undefined;
@@ -196,10 +196,10 @@ function openWriter(
   stretch: Stretch<FinalizeState>,
   stores: FinalizeStretchStores,
 ): ResultWriter {
-  const grading = edition.grading.number;
-  const editCount = edition.header.edits.length;
+  const grading = graded.grading.number;
+  const editCount = graded.header.edits.length;
   return new ResultWriter({
-    edition,
+    graded,
     stores,
     from: from?.rows,
     checkpoints: {

@@ -10,7 +10,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { Ledger } from '../ports/ledger.ts';
 import type { TaskCounter } from '../ports/task-queue.ts';
 import { budgetSummarySchema, summarizeBudget } from '../results/budget-summary.ts';
-import { groupKey } from './edition.ts';
+import { groupKey } from './graded-group.ts';
 import { hasElapsed } from './has-elapsed.ts';
 
 /** A group without a new result for this long is counted again, even if its lanes are busy. */

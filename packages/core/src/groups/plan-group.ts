@@ -16,8 +16,8 @@ import {
   serializeQuestion,
 } from '../spec/questions/check-questions.ts';
 import type { QuestionSource } from '../spec/questions/load-questions.ts';
-import { groupKey, plannedConfigs } from './edition.ts';
 import { fillResponseCache, hasCallsToEnter } from './fill-response-cache.ts';
+import { groupKey, plannedConfigs } from './graded-group.ts';
 import { chooseAll, chooseMissing, sendTasks } from './send-tasks.ts';
 
 /** Names tried before planning fails: this many collisions mean that the random source is broken. */

@@ -2,7 +2,7 @@ import type { CellRow } from '../domain/cell.ts';
 import type { GroupHeader } from '../domain/group.ts';
 import { type RowStores, readRows } from '../results/read-rows.ts';
 import type { LoadedGroup } from '../spec/load-group.ts';
-import { plannedConfigs } from './edition.ts';
+import { plannedConfigs } from './graded-group.ts';
 import { withCurrentGrading } from './gradings.ts';
 
 /** The rows of one run, to be exported: config by config, each in question order. */

@@ -12,7 +12,7 @@ import type { Grader } from '../scorers/grade-answer.ts';
 import { solverRegistry } from '../solvers/registry.ts';
 import type { LoadedGroup } from '../spec/load-group.ts';
 import { createSelector } from '../spec/questions/select-questions.ts';
-import { plannedConfigs } from './edition.ts';
+import { plannedConfigs } from './graded-group.ts';
 
 /** A recorded call and the request that it answers. */
 export interface RecordedRequest {

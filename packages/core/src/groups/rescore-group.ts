@@ -7,8 +7,8 @@ import { ThriceError } from '../errors.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
 import { scorerRegistry } from '../scorers/registry.ts';
 import type { LoadedGroup } from '../spec/load-group.ts';
-import { editionOf, type FinalizeStores, publishedKeys } from './edition.ts';
 import { writeResults } from './finalize-group.ts';
+import { type FinalizeStores, gradedGroupOf, publishedKeys } from './graded-group.ts';
 import {
   currentGrading,
   type Gradings,
@@ -57,8 +57,8 @@ export async function rescoreGroup(
   const next = describeNext({ current, createdAt, edited, registry: scorers });
   if (isSameGrading(current, next)) return { grading: current, isNew: false };
   const folder = gradingFolder(header.group, current.number);
-  const edition = { ...editionOf(header, benchmark, gradings, current.number), folder };
-  if (isGradable(current, scorers)) await writeResults(edition, { state }, stores);
+  const graded = { ...gradedGroupOf(header, benchmark, gradings, current.number), folder };
+  if (isGradable(current, scorers)) await writeResults(graded, { state }, stores);
   else await copyFiles(header, current, blobs);
   const all: Gradings = [...gradings, next];
   await writeGradings(header.group, all, blobs);

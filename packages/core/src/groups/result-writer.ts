@@ -12,7 +12,7 @@ import {
   writeConfig,
   writtenConfigSchema,
 } from './config-writer.ts';
-import { type Edition, type FinalizeStores, plannedConfigs } from './edition.ts';
+import { type FinalizeStores, type GradedGroup, plannedConfigs } from './graded-group.ts';
 
 /** Configs that are written side by side while they are worked on: their cells become final at the same time. */
 const CONFIGS_AT_ONCE = 8;
@@ -38,7 +38,7 @@ export interface WrittenRows {
 
 /** Writes the rows of a group under one of its gradings, run by run and config by config, and counts them. */
 export class ResultWriter {
-  readonly #edition: Edition;
+  readonly #graded: GradedGroup;
   readonly #stores: FinalizeStores;
   readonly #checkpoints: Checkpoints<ResultState> | undefined;
   readonly #configs: WrittenConfig[];
@@ -48,20 +48,20 @@ export class ResultWriter {
   #isStopped = false;
 
   constructor(init: {
-    readonly edition: Edition;
+    readonly graded: GradedGroup;
     readonly stores: FinalizeStores;
     /** @default without a stop */
     readonly checkpoints?: Checkpoints<ResultState>;
     /** Where an earlier stretch has stopped. @default the first row */
     readonly from?: ResultState | undefined;
   }) {
-    const { edition, from } = init;
-    this.#edition = edition;
+    const { graded, from } = init;
+    this.#graded = graded;
     this.#stores = init.stores;
     this.#checkpoints = init.checkpoints;
     this.#configs = [...(from?.configs ?? [])];
     this.#current = from?.current ?? undefined;
-    const { header, benchmark } = edition;
+    const { header, benchmark } = graded;
     const { coverageFloor } = benchmark;
     this.#summary = new SummaryBuilder(header, coverageFloor, from && { from: from.summary });
     this.#counter = new TallyCounter(from?.tallies);
@@ -69,7 +69,7 @@ export class ResultWriter {
 
   /** @returns False if the stretch had to end before the last row. */
   async writeRows(): Promise<boolean> {
-    const { header, benchmark } = this.#edition;
+    const { header, benchmark } = this.#graded;
     const atOnce = this.#stores.untilFinal === undefined ? 1 : CONFIGS_AT_ONCE;
     for (const run of header.runs) {
       const configs = plannedConfigs(header, benchmark).filter(({ name }) => !this.#has(run, name));
@@ -83,7 +83,7 @@ export class ResultWriter {
 
   /** What was found in the rows, in the order of the plan. */
   rows(): WrittenRows {
-    const names = this.#edition.header.configs.map(({ config }) => config);
+    const names = this.#graded.header.configs.map(({ config }) => config);
     const configs = this.#configs.toSorted(
       (left, right) => names.indexOf(left.config) - names.indexOf(right.config),
     );
@@ -102,7 +102,7 @@ export class ResultWriter {
     const isCurrent = current?.run === run && current.config === config.name;
     const checkpoints = this.#checkpoints;
     const written = await writeConfig({
-      edition: this.#edition,
+      graded: this.#graded,
       run,
       config,
       stores: this.#stores,

@@ -12,7 +12,7 @@ import type { SolverRegistry } from '../ports/solver.ts';
 import { priceCall } from '../pricing/price-usage.ts';
 import { type Grader, gradeAnswer } from '../scorers/grade-answer.ts';
 import { scorerRegistry } from '../scorers/registry.ts';
-import type { Edition } from './edition.ts';
+import type { GradedGroup } from './graded-group.ts';
 import type { VerificationReport } from './verification-report.ts';
 
 /**
@@ -52,18 +52,18 @@ export class RowCheck {
   readonly #notRescored: ReadonlySet<string>;
 
   constructor({
-    edition,
+    graded,
     stores,
     report,
   }: {
-    readonly edition: Edition;
+    readonly graded: GradedGroup;
     readonly stores: VerifyStores;
     readonly report: VerificationReport;
   }) {
-    this.#benchmark = edition.benchmark;
+    this.#benchmark = graded.benchmark;
     this.#stores = stores;
     this.#report = report;
-    const unknown = describeOtherVersions(edition, stores);
+    const unknown = describeOtherVersions(graded, stores);
     this.#notRescored = new Set(unknown.keys());
     report.notRescored.push(...unknown.values());
   }
@@ -230,7 +230,7 @@ export class RowCheck {
 
 /** Says why configs cannot be graded again here: another version of their scorer graded them. */
 function describeOtherVersions(
-  { grading }: Edition,
+  { grading }: GradedGroup,
   { scorers = scorerRegistry, formats }: VerifyStores,
 ): ReadonlyMap<string, string> {
   return new Map(

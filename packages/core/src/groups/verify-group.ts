@@ -12,8 +12,8 @@ import { renderSummary } from '../results/summary-table.ts';
 import { benchmarkOf } from '../spec/load-group.ts';
 import { createSelector } from '../spec/questions/select-questions.ts';
 import { describeFailure, describePrediction } from './config-writer.ts';
-import { type Edition, editionOf, isPlanned } from './edition.ts';
 import { type ConfigFiles, describeManifest, possibleExitCodes } from './finalize-group.ts';
+import { type GradedGroup, gradedGroupOf, isPlanned } from './graded-group.ts';
 import {
   currentGrading,
   describePlanned,
@@ -68,8 +68,8 @@ export async function verifyGroup(
     const { header: shown, benchmark: own = benchmark } = plan;
     // Everything else depends on the questions.
     if (!(await checkQuestionFile(shown, stores, report))) continue;
-    const edition = editionOf(shown, own, await readGradings(shown, stores.blobs), number);
-    await new EditionCheck({ edition, isCurrent, stores, report }).run();
+    const graded = gradedGroupOf(shown, own, await readGradings(shown, stores.blobs), number);
+    await new GradingCheck({ graded, isCurrent, stores, report }).run();
   }
   report.addTimeouts();
   const { rows, rescored, figures, notRescored, mismatches } = report;
@@ -130,9 +130,9 @@ async function checkQuestionFile(
 }
 
 /** Checks the files of one grading. */
-class EditionCheck {
-  readonly #edition: Edition;
-  /** Whether its rows are to be those of the ledger. An earlier edition shows what there was at its time. */
+class GradingCheck {
+  readonly #graded: GradedGroup;
+  /** Whether its rows are to be those of the ledger. An earlier grading shows what there was at its time. */
   readonly #isCurrent: boolean;
   readonly #stores: VerifyStores;
   readonly #report: VerificationReport;
@@ -140,12 +140,12 @@ class EditionCheck {
   #hasNotAttempted = false;
 
   constructor(init: {
-    readonly edition: Edition;
+    readonly graded: GradedGroup;
     readonly isCurrent: boolean;
     readonly stores: VerifyStores;
     readonly report: VerificationReport;
   }) {
-    this.#edition = init.edition;
+    this.#graded = init.graded;
     this.#isCurrent = init.isCurrent;
     this.#stores = init.stores;
     this.#report = init.report;
@@ -153,7 +153,7 @@ class EditionCheck {
   }
 
   async run(): Promise<void> {
-    const { header, benchmark } = this.#edition;
+    const { header, benchmark } = this.#graded;
     const builder = new SummaryBuilder(header, benchmark.coverageFloor);
     const filesByRun = new Map<string, readonly ConfigFiles[]>();
     for (const run of header.runs) {
@@ -171,7 +171,7 @@ class EditionCheck {
   }
 
   #keyOf(...names: readonly string[]): string {
-    return [this.#edition.folder, ...names].join('/');
+    return [this.#graded.folder, ...names].join('/');
   }
 
   #open(key: string): PublishedFile {
@@ -212,7 +212,7 @@ class EditionCheck {
     config: Config,
     published: PublishedFile,
   ): AsyncIterable<{ readonly question: Question; readonly row: CellRow }> {
-    const { header } = this.#edition;
+    const { header } = this.#graded;
     const { ledger } = this.#stores;
     const key = this.#keyOf(run, `cells/${config.name}.jsonl`);
     if (ledger !== undefined && this.#isCurrent) {
@@ -312,7 +312,7 @@ class EditionCheck {
       };
       const expectedCode = exitCodes.find((code) => code === exitCode) ?? exitCodes[0] ?? 0;
       const recomputed = describeManifest({
-        edition: this.#edition,
+        graded: this.#graded,
         run,
         files: runFiles,
         summary: builder.build(run),
@@ -326,7 +326,7 @@ class EditionCheck {
 
   async #checkGroupFiles(summary: Summary): Promise<void> {
     const headerKey = this.#keyOf('group.json');
-    this.#compare(headerKey, await this.#readJson(headerKey), this.#edition.header);
+    this.#compare(headerKey, await this.#readJson(headerKey), this.#graded.header);
     const summaryKey = this.#keyOf('summary.json');
     const published = await this.#readJson(summaryKey);
     const budget = this.#readBudget((published as Partial<Summary> | null | undefined)?.budget);
@@ -343,7 +343,7 @@ class EditionCheck {
    */
   #readBudget(published: unknown): BudgetSummary | undefined {
     const { data: budget } = budgetSummarySchema.safeParse(published);
-    const capUsd = this.#edition.header.spec.budget_usd ?? null;
+    const capUsd = this.#graded.header.spec.budget_usd ?? null;
     return budget?.capUsd === capUsd ? budget : undefined;
   }
 

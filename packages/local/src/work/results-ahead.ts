@@ -1,6 +1,6 @@
 import {
   type Benchmark,
-  currentEdition,
+  currentGradedGroup,
   type EarlyEnd,
   type GroupHeader,
   type PatternMatcher,
@@ -95,8 +95,8 @@ export class ResultsAhead implements AsyncDisposable {
     const stores = { ledger, clock, patterns, blobs: this.#staged, budgets, untilFinal };
     try {
       const earlyEnd = () => this.#earlyEnd;
-      const edition = await currentEdition({ header, benchmark }, stores);
-      return await writeResults(edition, { earlyEnd }, stores);
+      const graded = await currentGradedGroup({ header, benchmark }, stores);
+      return await writeResults(graded, { earlyEnd }, stores);
     } catch {
       // Whatever it was: the results are written again from the ledger, and what fails then is reported.
       await this.#staged[Symbol.asyncDispose]().catch(() => undefined);

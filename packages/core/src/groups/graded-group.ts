@@ -15,7 +15,7 @@ import {
 } from './gradings.ts';
 
 /** A group under one of its gradings, and the folder of the files that show it. */
-export interface Edition {
+export interface GradedGroup {
   readonly header: GroupHeader;
   /** With the scorers of the grading. */
   readonly benchmark: Benchmark;
@@ -24,21 +24,21 @@ export interface Edition {
 }
 
 /** Describes the files of a group's current grading. */
-export async function currentEdition(
+export async function currentGradedGroup(
   { header, benchmark }: Pick<LoadedGroup, 'header' | 'benchmark'>,
   { blobs }: Pick<FinalizeStores, 'blobs'>,
-): Promise<Edition> {
+): Promise<GradedGroup> {
   const gradings = await readGradings(header, blobs);
-  return editionOf(header, benchmark, gradings, currentGrading(gradings).number);
+  return gradedGroupOf(header, benchmark, gradings, currentGrading(gradings).number);
 }
 
 /** Describes the files of one grading: the current one's are at the top of the group's folder. */
-export function editionOf(
+export function gradedGroupOf(
   header: GroupHeader,
   benchmark: Benchmark,
   gradings: Gradings,
   number: number,
-): Edition {
+): GradedGroup {
   const current = currentGrading(gradings);
   return {
     header,
