@@ -12,12 +12,12 @@ import {
 import { type Ending, LocalEngine, workGroup } from '@thrice/local';
 import { openBatchClients, openModelClients, openTransport } from '@thrice/models';
 import { type Faults, type Simulator, startSimulator } from '@thrice/simulator';
-import type { WorkOrder } from '../../packages/local/src/work/work-order.ts';
+import type { WorkGroupOptions } from '../../packages/local/src/work/work-group-options.ts';
 import { type Addition, additions, toJsonl } from './additions.ts';
 import { aBenchmark, aConfig, aLane } from './builders.ts';
 import { FakeClock } from './fake-clock.ts';
 import { inProcessPatterns } from './in-process-patterns.ts';
-import { aPlanIn, aWorkOrder } from './local-work.ts';
+import { aPlanIn, workGroupOptions } from './local-work.ts';
 import { type Death, MortalEngine } from './mortal-engine.ts';
 import { settledBy } from './settled-by.ts';
 import { type TemporaryFolder, temporaryFolder } from './temporary-folder.ts';
@@ -124,7 +124,7 @@ export class BatchedGroup implements AsyncDisposable {
   }
 
   /** Has a process work on the group until it ends or dies. */
-  async work(death?: Death, parts: Partial<WorkOrder> = {}): Promise<ProcessEnd> {
+  async work(death?: Death, parts: Partial<WorkGroupOptions> = {}): Promise<ProcessEnd> {
     const { clock } = this;
     const real = new LocalEngine(this.#folder.path, clock);
     const mortal = new MortalEngine(real, death);
@@ -133,7 +133,7 @@ export class BatchedGroup implements AsyncDisposable {
     const batchClients = openBatchClients(init);
     const batchClientFor: BatchClientFor = (lane) => mortal.guard(this.#watch(batchClients(lane)));
     const ending = workGroup(
-      aWorkOrder({
+      workGroupOptions({
         engine: mortal.engine,
         header: this.header,
         benchmark: this.benchmark,

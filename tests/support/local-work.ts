@@ -1,6 +1,14 @@
-import { checkQuestions, type GroupPlan, openQuestions } from '@thrice/core';
-import { createNodeDigest, fileSourceReader, openGovernor } from '@thrice/local';
-import type { WorkOrder } from '../../packages/local/src/work/work-order.ts';
+import {
+  type Benchmark,
+  type Clock,
+  checkQuestions,
+  type GroupPlan,
+  openQuestions,
+  type Random,
+} from '@thrice/core';
+import { createNodeDigest, fileSourceReader, slotsPerLane } from '@thrice/local';
+import { SlotGovernor } from '../../packages/local/src/work/slot-governor.ts';
+import type { WorkGroupOptions } from '../../packages/local/src/work/work-group-options.ts';
 import { aDraft } from './fake-engine.ts';
 import { inProcessPatterns } from './in-process-patterns.ts';
 import { noBatchClients } from './no-batch-clients.ts';
@@ -17,15 +25,21 @@ export async function aPlanIn(
   return { draft: aDraft(), source, checked, skipped: new Map(), random, ...init };
 }
 
-/** An order to work on a whole group whose tasks were sent, until it is done. */
-export function aWorkOrder({
+/** The slots of a process, as a governor takes them. */
+export function slotsOf(benchmark: Benchmark, clock: Clock, random: Random = () => 0) {
+  const perLane = slotsPerLane(benchmark);
+  return { clock, total: benchmark.parallel, perLane, random };
+}
+
+/** The options of work on a whole group whose tasks were sent, until it is done. */
+export function workGroupOptions({
   engine,
   header,
   benchmark,
   random = () => 0,
   ...parts
-}: Pick<WorkOrder, 'engine' | 'header' | 'benchmark' | 'clientFor'> &
-  Partial<WorkOrder>): WorkOrder {
+}: Pick<WorkGroupOptions, 'engine' | 'header' | 'benchmark' | 'clientFor'> &
+  Partial<WorkGroupOptions>): WorkGroupOptions {
   const never = new AbortController().signal;
   return {
     engine,
@@ -35,7 +49,7 @@ export function aWorkOrder({
     batchClientFor: noBatchClients,
     patterns: inProcessPatterns,
     random,
-    governor: openGovernor({ engine, benchmark, random }),
+    governor: new SlotGovernor(slotsOf(benchmark, engine.clock, random)),
     observe: () => undefined,
     scope: { runs: header.runs, configs: benchmark.configs.map(({ name }) => name) },
     waitForQuota: false,

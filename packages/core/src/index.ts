@@ -223,7 +223,7 @@ export { budgetEvent } from './groups/budget-events.ts';
 export { checkBudget } from './groups/check-budget.ts';
 export {
   type CopyCounts,
-  type CopyOrder,
+  type CopyGroupOptions,
   type CopySource,
   copyGroup,
 } from './groups/copy-group.ts';

@@ -2,7 +2,7 @@ import {
   BUILTIN_PRICES_VERSION,
   type CellRecord,
   type CopyCounts,
-  type CopyOrder,
+  type CopyGroupOptions,
   type CopySource,
   type CreateDigest,
   compactInstant,
@@ -48,21 +48,20 @@ export interface ImportedGroup {
  * @throws {ThriceError} `unknown-group` when the group of this file is being deleted.
  */
 export async function importGroup(
-  order: GroupImport,
+  file: GroupImport,
   {
     createDigest,
     ...to
-  }: Pick<CopyOrder['to'], 'ledger' | 'blobs' | 'responseCache'> & {
+  }: Pick<CopyGroupOptions['to'], 'ledger' | 'blobs' | 'responseCache'> & {
     readonly createDigest: CreateDigest;
   },
 ): Promise<ImportedGroup> {
   // One that cannot be read does no harm, unless it has the name of this one: its copy is refused.
   const groups = await to.ledger.listGroups(() => undefined);
-  const lines = order.content.questions.map(serializeQuestion);
-  const header =
-    findImport(order, groups) ?? planImport(order, groups, hashOf(lines, createDigest));
+  const lines = file.content.questions.map(serializeQuestion);
+  const header = findImport(file, groups) ?? planImport(file, groups, hashOf(lines, createDigest));
   const group = loadGroup({ header, state: 'active', isPlanned: true });
-  const from = sourceOf(order.content, header, lines);
+  const from = sourceOf(file.content, header, lines);
   const counts = await copyGroup(group, { from, to, near: from.blobs, createDigest });
   // Rows that the file lacks are nobody's task.
   await to.ledger.setGroupState(header.group, 'active');

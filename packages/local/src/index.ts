@@ -14,4 +14,4 @@ export { ResultsAhead } from './work/results-ahead.ts';
 export { callsPerLane } from './work/start-cells.ts';
 export { takeOverCells } from './work/take-over-cells.ts';
 export { workGroup } from './work/work-group.ts';
-export type { Ending, WorkEvent } from './work/work-order.ts';
+export type { Ending, WorkEvent } from './work/work-group-options.ts';

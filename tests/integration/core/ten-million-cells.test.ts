@@ -54,11 +54,11 @@ class Killer {
     };
     try {
       await requests.serveNext(queueName, async (request) => {
-        const order = this.#drawOrder();
+        const options = this.#drawOptions();
         const { kind } =
           'kind' in request
-            ? await dispatchTasks(request, order, stores)
-            : await finalizeStretch(request, order, stores);
+            ? await dispatchTasks(request, options, stores)
+            : await finalizeStretch(request, options, stores);
         // The one that was killed has it until its lease ends.
         if (kind === 'held') throw held;
       });
@@ -76,7 +76,7 @@ class Killer {
   }
 
   /** For 20 to 200 pages. */
-  #drawOrder(): StretchOptions {
+  #drawOptions(): StretchOptions {
     const pageCount = 20 + Math.floor(this.#random() * 180);
     let askCount = 0;
     this.#ownerNo += 1;

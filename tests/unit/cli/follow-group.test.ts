@@ -51,8 +51,8 @@ async function follow(
       return { workers: null, lanes: [], state, resends: [], budget: init.budget ?? null };
     },
   } as unknown as StageEngine;
-  const order = { terminal, engine, group, isJson: false, signal: stop.signal };
-  return { exitCode: await followGroup(order), terminal, pollCount };
+  const options = { terminal, engine, group, isJson: false, signal: stop.signal };
+  return { exitCode: await followGroup(options), terminal, pollCount };
 }
 
 const exhaust = async (stage: FakeStage) =>

@@ -2,7 +2,7 @@ import {
   asDuplicate,
   type CellRecord,
   type CopyCounts,
-  type CopyOrder,
+  type CopyGroupOptions,
   copyGroup,
   type DiscardedCall,
   finalizeGroup,
@@ -52,7 +52,7 @@ type Side = Pick<FakeEngine, 'ledger' | 'blobs' | 'queue'>;
 /** Copies a group. @param group - @default demo */
 async function copy(
   from: Pick<FakeEngine, 'ledger' | 'blobs'>,
-  to: CopyOrder['to'],
+  to: CopyGroupOptions['to'],
   group = 'demo',
 ): Promise<CopyCounts> {
   const record = await recordOf(from, group);

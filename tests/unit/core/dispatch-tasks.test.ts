@@ -353,8 +353,8 @@ async function serve(
   isOutOfTime: () => boolean = () => false,
   requestId = 'message-1',
 ): Promise<number> {
-  const order = stretchOptions({ requestId, isOutOfTime });
-  const dispatch = await dispatchTasks(request, order, stage);
+  const options = stretchOptions({ requestId, isOutOfTime });
+  const dispatch = await dispatchTasks(request, options, stage);
   if (dispatch.kind === 'sent') return dispatch.sentCount;
   throw new Error('expected that no other worker was at it');
 }

@@ -509,8 +509,8 @@ describe('the results of a large group', () => {
     const kinds: string[] = [];
 
     while (kinds.at(-1) !== 'finalized') {
-      const order = stretchOptions({ isOutOfTime: () => true });
-      kinds.push((await finalizeStretch({ group: 'demo' }, order, stage)).kind);
+      const options = stretchOptions({ isOutOfTime: () => true });
+      kinds.push((await finalizeStretch({ group: 'demo' }, options, stage)).kind);
     }
 
     expect(joined).toEqual(['a.jsonl', 'predictions_a.json', 'failures_a.json']);
@@ -552,8 +552,8 @@ describe('the results of a large group', () => {
     stage.ledger.readCells = () => Promise.reject(anError('store-unavailable'));
     // A day, minute by minute, with a request in each.
     for (let minute = 0; minute < 24 * 60; minute += 1) {
-      const order = stretchOptions({ onStuck: (count) => failureCounts.push(count) });
-      const kind = await finalizeStretch({ group: 'demo' }, order, stage).then(
+      const options = stretchOptions({ onStuck: (count) => failureCounts.push(count) });
+      const kind = await finalizeStretch({ group: 'demo' }, options, stage).then(
         (finalization) => finalization.kind,
         () => 'failed',
       );

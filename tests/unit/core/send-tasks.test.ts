@@ -233,7 +233,7 @@ describe('chooseFailed', () => {
 });
 
 /** Options of a walk. */
-interface Orders {
+interface SendOptions {
   readonly configs?: readonly Config[];
   readonly runs?: readonly string[];
   readonly choose?: ChooseTasks;
@@ -264,14 +264,18 @@ class Walk {
     return Buffer.byteLength(this.blobs.texts.get(key) ?? '');
   }
 
-  readonly send = async ({ configs = [aConfig()], choose = chooseAll, ...orders }: Orders) => {
+  readonly send = async ({
+    configs = [aConfig()],
+    choose = chooseAll,
+    ...options
+  }: SendOptions) => {
     const header = this.#header;
     const { runs } = header;
-    return await sendTasks({ header, runs, configs, choose, ...orders }, this);
+    return await sendTasks({ header, runs, configs, choose, ...options }, this);
   };
 
   /** Sends so many pages; `next` is where the walk continues after the last of those that another followed. */
-  async sendPages(pageCount: number, orders: Orders = {}) {
+  async sendPages(pageCount: number, options: SendOptions = {}) {
     let next: WalkPosition | undefined;
     let seenCount = 0;
     const betweenPages = (page: SentPage) => {
@@ -279,7 +283,7 @@ class Walk {
       next = page.next();
       return seenCount === pageCount;
     };
-    return { ...(await this.send({ ...orders, betweenPages })), next };
+    return { ...(await this.send({ ...options, betweenPages })), next };
   }
 
   readonly sent = (): readonly string[] => this.queue.sent.map(nameOf);

@@ -257,11 +257,11 @@ class StageAtWork {
       delivery: Pick<StretchOptions, 'requestId' | 'isRedelivered'>,
     ) => {
       // For one page of work.
-      const order = stretchOptions({ ...delivery, isOutOfTime: () => true });
+      const options = stretchOptions({ ...delivery, isOutOfTime: () => true });
       const served =
         'kind' in request
-          ? await dispatchTasks(request, order, stores)
-          : await finalizeStretch(request, order, stores);
+          ? await dispatchTasks(request, options, stores)
+          : await finalizeStretch(request, options, stores);
       if (served.kind === 'held' && served.retryInMs !== undefined) throw anError('lease-lost');
     };
     await this.#stage.requests.serveNext(kind, serve).catch(ignoreInjected);

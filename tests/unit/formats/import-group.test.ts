@@ -1,6 +1,6 @@
 import {
   type CellError,
-  type CopyOrder,
+  type CopyGroupOptions,
   finalizeGroup,
   type GroupHeader,
   loadGroup,
@@ -37,7 +37,11 @@ const sweep = linesOf(
 );
 
 async function importSweep(
-  { ledger, blobs, responseCache }: Pick<CopyOrder['to'], 'ledger' | 'blobs' | 'responseCache'>,
+  {
+    ledger,
+    blobs,
+    responseCache,
+  }: Pick<CopyGroupOptions['to'], 'ledger' | 'blobs' | 'responseCache'>,
   { text = sweep, path = '/a/20260701T000922Z_bbh_n3.jsonl' } = {},
 ) {
   return await importGroup(

@@ -22,7 +22,7 @@ import {
 import { FakeClock } from '../../support/fake-clock.ts';
 import { FakeModelClient } from '../../support/fake-model-client.ts';
 import { seededDraw } from '../../support/kill-tracker.ts';
-import { aPlanIn, aWorkOrder } from '../../support/local-work.ts';
+import { aPlanIn, workGroupOptions } from '../../support/local-work.ts';
 import { type Death, MortalEngine } from '../../support/mortal-engine.ts';
 import { planGroup } from '../../support/plan-group.ts';
 import { settledBy } from '../../support/settled-by.ts';
@@ -183,8 +183,8 @@ async function spend(drawn: Case) {
       return mortal.isDead ? await new Promise<never>(() => undefined) : answer;
     });
     const { engine } = mortal;
-    const order = { engine, header, benchmark, clientFor: () => models, random };
-    const ending = workGroup(aWorkOrder(order));
+    const options = { engine, header, benchmark, clientFor: () => models, random };
+    const ending = workGroup(workGroupOptions(options));
     return { real, end: Promise.race([ending, mortal.died.then(() => undefined)]) };
   };
   const first = drawn.deaths.map(start);

@@ -12,7 +12,7 @@ import {
 } from '../../support/builders.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { type FakeAnswer, FakeModelClient } from '../../support/fake-model-client.ts';
-import { aPlanIn, aWorkOrder } from '../../support/local-work.ts';
+import { aPlanIn, workGroupOptions } from '../../support/local-work.ts';
 import { planGroup } from '../../support/plan-group.ts';
 import { settledBy } from '../../support/settled-by.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
@@ -66,14 +66,14 @@ async function work(init: {
     return init.answer(clock.monotonicMs() - startedMs, ...call);
   });
   const stop = new AbortController();
-  const order = aWorkOrder({
+  const options = workGroupOptions({
     ...{ engine, header, benchmark },
     clientFor: () => models,
     observe: (event) => events.push(event),
     halfOpen: new Set(init.halfOpen),
     ...{ drainSignal: stop.signal, stopSignal: stop.signal },
   });
-  const working = workGroup(order);
+  const working = workGroup(options);
   const queue = engine.queueOf(header.group);
   while (!(await settledBy(working))) {
     await queue.send('lab', []);

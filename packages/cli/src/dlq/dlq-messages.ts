@@ -52,7 +52,7 @@ export interface DlqCommand {
 /** `thrice dlq ls`: prints one line per cell that has DLQ messages. */
 export async function listDlq(command: DlqCommand): Promise<ExitCode> {
   const { terminal, stage, options } = command;
-  const list = await withDlqScan(command, (order) => listMessages(order, stage.ledger));
+  const list = await withDlqScan(command, (selection) => listMessages(selection, stage.ledger));
   if (options.json === true) terminal.print(JSON.stringify(listToJson(list, stage.name), null, 2));
   else {
     if (list.cells.length > 0)
@@ -65,7 +65,7 @@ export async function listDlq(command: DlqCommand): Promise<ExitCode> {
 /** `thrice dlq show`: prints the DLQ messages in full. */
 export async function showDlq(command: DlqCommand): Promise<ExitCode> {
   const { terminal, stage, options } = command;
-  const list = await withDlqScan(command, (order) => listMessages(order, stage.ledger));
+  const list = await withDlqScan(command, (selection) => listMessages(selection, stage.ledger));
   if (options.json === true) terminal.print(JSON.stringify(showToJson(list, stage.name), null, 2));
   else if (list.cells.length + list.unreadable.length > 0) terminal.print(renderMessages(list));
   else terminal.print(describeList(list, stage.name));
@@ -74,7 +74,9 @@ export async function showDlq(command: DlqCommand): Promise<ExitCode> {
 
 /** `thrice dlq replay`: sends the cells of DLQ messages to their lanes again. */
 export async function replayDlq(command: DlqCommand): Promise<ExitCode> {
-  const report = await withDlqScan(command, (order) => replayMessages(order, command.stage));
+  const report = await withDlqScan(command, (selection) =>
+    replayMessages(selection, command.stage),
+  );
   return endReport(report, command);
 }
 
@@ -87,7 +89,7 @@ export async function dropDlq(command: DlqCommand): Promise<ExitCode> {
 /** Scans the selected messages. Those that are not removed return to the DLQ at the end, even on an error. */
 async function withDlqScan<T>(
   { stage, options, stop }: DlqCommand,
-  use: (order: DlqSelection) => Promise<T>,
+  use: (selection: DlqSelection) => Promise<T>,
 ): Promise<T> {
   const filter = await readFilter(options, stage);
   await using scan = stage.openDlqScan();

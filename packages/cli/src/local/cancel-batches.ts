@@ -13,7 +13,7 @@ export async function cancelBatches(
   await using models = openModels(terminal);
   const { batchClientFor } = models;
   const batches = new GroupBatches({
-    order: { engine, header, benchmark, batchClientFor },
+    options: { engine, header, benchmark, batchClientFor },
     queue: engine.queueOf(header.group),
     // What the journal says is counted when the group is resumed.
     budget: undefined,

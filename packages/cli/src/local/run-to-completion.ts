@@ -39,7 +39,7 @@ import { Notifier } from './notifier.ts';
 import { ProgressFile } from './progress-file.ts';
 
 /** What {@link runToCompletion} needs. */
-export interface CompletionOrder {
+export interface RunToCompletionOptions {
   readonly terminal: Terminal;
   readonly engine: LocalEngine;
   readonly header: GroupHeader;
@@ -66,16 +66,16 @@ export interface CompletionOrder {
  *
  * @throws {ThriceError} Whatever `workGroup` throws; results so far remain in the ledger.
  */
-export async function runToCompletion(order: CompletionOrder): Promise<ExitCode> {
-  const { engine, header, benchmark, terminal, signals } = order;
+export async function runToCompletion(options: RunToCompletionOptions): Promise<ExitCode> {
+  const { engine, header, benchmark, terminal, signals } = options;
   const queue = engine.queueOf(header.group);
-  const waitForQuota = order.waitForQuota ?? header.waitForQuota;
+  const waitForQuota = options.waitForQuota ?? header.waitForQuota;
   const { breakers, lanes } = await chooseBreakers(header, engine, {
-    ...order.scope,
+    ...options.scope,
     awaitsResets: waitForQuota,
   });
   for (const lane of lanes) await queue.makeVisible(lane);
-  const progress = await createProgress({ terminal, engine, header, logMs: order.logMs });
+  const progress = await createProgress({ terminal, engine, header, logMs: options.logMs });
   const governor = openGovernor({ engine, benchmark, random: Math.random });
   // Clients of its own: they know a lane by its name, which may mean another one in another group.
   await using models = openModels(terminal);
@@ -93,12 +93,12 @@ export async function runToCompletion(order: CompletionOrder): Promise<ExitCode>
   await using _progressFile = new ProgressFile(header, engine);
   let summary: Summary | undefined;
   const note = (text: string) => progress.note(text);
-  const notifier = openNotifier(order, transport, note);
+  const notifier = openNotifier(options, transport, note);
   const ending = await progress.around(
     workGroup({
       engine,
       header,
-      isPlanned: order.isPlanned,
+      isPlanned: options.isPlanned,
       benchmark,
       clientFor: models.clientFor,
       batchClientFor: models.batchClientFor,
@@ -112,39 +112,39 @@ export async function runToCompletion(order: CompletionOrder): Promise<ExitCode>
         }
         if (event.kind === 'store-writable') isUnwritable = false;
         notifier.observe(event);
-        if (event.kind === 'lanes-waiting') order.onWaiting?.(event.areAllWaiting);
+        if (event.kind === 'lanes-waiting') options.onWaiting?.(event.areAllWaiting);
         progress.observe(event);
-        if (event.kind === 'cells-taken-over') notePaidTwice(event.inFlight, order, note);
+        if (event.kind === 'cells-taken-over') notePaidTwice(event.inFlight, options, note);
       },
-      scope: order.scope ?? wholeGroup(header),
+      scope: options.scope ?? wholeGroup(header),
       waitForQuota,
       halfOpen: new Set(breakers.map(({ breakerKey }) => breakerKey)),
       drainSignal: signals.drain,
       stopSignal: signals.stop,
       // A rescore meanwhile would leave files of one grading that say they are of another.
       onEnd: async (end) => {
-        if (!signals.stop.aborted) summary = await publish(order, end, { ahead, patterns });
+        if (!signals.stop.aborted) summary = await publish(options, end, { ahead, patterns });
         await notifier.end(end);
       },
     }),
   );
   if (summary === undefined) {
-    reportStop(ending, order);
+    reportStop(ending, options);
     return exitCodes.interrupted;
   }
-  printResults(summary, order);
-  return reportEnding(ending, summary, order);
+  printResults(summary, options);
+  return reportEnding(ending, summary, options);
 }
 
-function printResults(summary: Summary, order: CompletionOrder): void {
-  const { engine, header, terminal, isJson } = order;
+function printResults(summary: Summary, options: RunToCompletionOptions): void {
+  const { engine, header, terminal, isJson } = options;
   if (isJson) terminal.print(JSON.stringify(summary, null, 2));
-  else printSummary(summary, terminal, order);
+  else printSummary(summary, terminal, options);
   terminal.error(`results: ${showPath(engine.folder, terminal)}/runs/${header.group}`);
 }
 
 function openNotifier(
-  { header, engine, terminal, signals, folder }: CompletionOrder,
+  { header, engine, terminal, signals, folder }: RunToCompletionOptions,
   transport: HttpTransport,
   note: (text: string) => void,
 ): Notifier {
@@ -163,7 +163,7 @@ function openNotifier(
 /** Lists the cells of calls that may be paid twice in a file, and says where. */
 function notePaidTwice(
   cells: readonly CellKey[],
-  { engine: { folder, clock }, header: { group }, terminal }: CompletionOrder,
+  { engine: { folder, clock }, header: { group }, terminal }: RunToCompletionOptions,
   note: (text: string) => void,
 ): void {
   if (cells.length === 0) return;
@@ -172,11 +172,11 @@ function notePaidTwice(
 }
 
 async function publish(
-  order: CompletionOrder,
+  options: RunToCompletionOptions,
   ending: Ending,
   { ahead, patterns }: { readonly ahead: ResultsAhead; readonly patterns: PatternMatcher },
 ): Promise<Summary> {
-  const { engine, header, benchmark, terminal } = order;
+  const { engine, header, benchmark, terminal } = options;
   const { ledger, blobs, budgets, clock } = engine;
   try {
     const endedWith = { earlyEnd: earlyEndOf(ending) };
@@ -186,23 +186,23 @@ async function publish(
     return await finalizeGroup({ header, benchmark, state: 'active' }, stores, endedWith);
   } catch (error) {
     terminal.error('the results could not be written');
-    reportNext(resumeCommand(order), terminal);
+    reportNext(resumeCommand(options), terminal);
     throw error;
   }
 }
 
 /** Reports work that was stopped before it could write its results. */
-function reportStop(ending: Ending, order: CompletionOrder): void {
-  const { terminal, engine } = order;
+function reportStop(ending: Ending, options: RunToCompletionOptions): void {
+  const { terminal, engine } = options;
   const message = describeStop(ending);
   const isGone = ending.kind === 'interrupted' && ending.isStoreDeleted;
   const remedy = isGone
     ? `${engine.folder}/thrice.db was deleted, and with it all answers; start a new run`
-    : `next: ${resumeCommand(order)}`;
+    : `next: ${resumeCommand(options)}`;
   terminal.error(`[interrupted] ${message}`);
   if (isGone) terminal.error(remedy);
-  else reportNext(resumeCommand(order), terminal);
-  if (!order.isJson) return;
+  else reportNext(resumeCommand(options), terminal);
+  if (!options.isJson) return;
   const error = {
     code: 'interrupted',
     class: 'conflict',
@@ -245,40 +245,40 @@ function earlyEndOf(ending: Ending): EarlyEnd | undefined {
   return ending.budget === undefined ? 'paused' : 'paused-at-budget';
 }
 
-function reportEnding(ending: Ending, summary: Summary, order: CompletionOrder): ExitCode {
-  const { terminal, header } = order;
+function reportEnding(ending: Ending, summary: Summary, options: RunToCompletionOptions): ExitCode {
+  const { terminal, header } = options;
   switch (ending.kind) {
     case 'complete':
       return reportUnscored(summary, {
         terminal,
         header,
-        place: showPath(order.engine.folder, terminal),
-        flag: folderFlag(order.folder),
+        place: showPath(options.engine.folder, terminal),
+        flag: folderFlag(options.folder),
       });
     case 'paused': {
       for (const breaker of ending.openBreakers) reportLine(describePause(breaker), terminal);
       const { budget } = ending;
       if (budget !== undefined) reportLine(describeBudgetPause(budget), terminal);
-      const resume = resumeCommand(order);
+      const resume = resumeCommand(options);
       if (budget === undefined) reportNext(resume, terminal);
       else reportNext(raiseCommand(reachedCapOf(budget), { resume, header }), terminal);
       return budget === undefined ? exitCodes.paused : exitCodes.pausedAtBudget;
     }
     case 'cancelled':
       terminal.error(`cancelled: ${header.group}`);
-      reportNext(resumeCommand(order), terminal);
+      reportNext(resumeCommand(options), terminal);
       return exitCodes.interrupted;
     case 'interrupted':
       terminal.error('[interrupted] work was stopped; nothing paid is lost');
-      reportNext(resumeCommand(order), terminal);
+      reportNext(resumeCommand(options), terminal);
       return exitCodes.interrupted;
   }
 }
 
 /** Returns the command that resumes a group. */
-export function resumeCommand(order: {
+export function resumeCommand(options: {
   readonly header: GroupHeader;
   readonly folder: string;
 }): string {
-  return `thrice resume ${order.header.group}${folderFlag(order.folder)}`;
+  return `thrice resume ${options.header.group}${folderFlag(options.folder)}`;
 }

@@ -21,7 +21,7 @@ export interface GroupStore {
 }
 
 /** What {@link workOnAll} needs. */
-export interface WorkOnAllOrder {
+export interface WorkOnAllOptions {
   readonly store: GroupStore;
   readonly clock: Clock;
   /** Works on a group until nothing is left to do, and says whether everything that is left waits. */
@@ -56,9 +56,9 @@ interface SetAside {
  * left --seen twice, and all at work wait--> at work --complete--> done
  * at work --it pauses or fails--> set aside --its breakers or its plan change, or its time is over--> left
  */
-export async function workOnAll(order: WorkOnAllOrder): Promise<void> {
-  const { clock, drainSignal } = order;
-  const work = new AllWork(order);
+export async function workOnAll(options: WorkOnAllOptions): Promise<void> {
+  const { clock, drainSignal } = options;
+  const work = new AllWork(options);
   while (!drainSignal.aborted) {
     await work.look();
     await clock.sleep(LOOK_MS, drainSignal);
@@ -67,7 +67,7 @@ export async function workOnAll(order: WorkOnAllOrder): Promise<void> {
 }
 
 class AllWork {
-  readonly #order: WorkOnAllOrder;
+  readonly #options: WorkOnAllOptions;
   /** The groups at work, and whether everything that is left of each waits. */
   readonly #waiting = new Map<string, boolean>();
   readonly #endings = new Set<Promise<void>>();
@@ -79,8 +79,8 @@ class AllWork {
   /** What was wrong at the last look with the groups that cannot be read. */
   #unreadable: ReadonlyMap<string, string> = new Map();
 
-  constructor(order: WorkOnAllOrder) {
-    this.#order = order;
+  constructor(options: WorkOnAllOptions) {
+    this.#options = options;
   }
 
   /** Starts the oldest group that is left, unless one is at work that does not wait. */
@@ -93,9 +93,9 @@ class AllWork {
       if (next !== undefined) this.#start(next);
       this.#storeProblem = undefined;
     } catch (error) {
-      const problem = this.#order.describeError(error);
+      const problem = this.#options.describeError(error);
       // It may last for a night: every look meets it again.
-      if (problem !== this.#storeProblem) this.#order.report('store', problem);
+      if (problem !== this.#storeProblem) this.#options.report('store', problem);
       this.#storeProblem = problem;
     }
   }
@@ -106,7 +106,7 @@ class AllWork {
   }
 
   async #listLeft(): Promise<readonly GroupRecord[]> {
-    const { store } = this.#order;
+    const { store } = this.#options;
     const left: GroupRecord[] = [];
     for (const record of (await this.#listReadable()).toReversed()) {
       const { group } = record.header;
@@ -115,7 +115,7 @@ class AllWork {
         if (await this.#isSetAside(record)) continue;
         if (await store.isLeft(record)) left.push(record);
       } catch (error) {
-        this.#order.report(group, this.#order.describeError(error));
+        this.#options.report(group, this.#options.describeError(error));
         await this.#setGroupAside(record);
       }
     }
@@ -123,7 +123,7 @@ class AllWork {
   }
 
   async #listReadable(): Promise<readonly GroupRecord[]> {
-    const { store, report, describeError } = this.#order;
+    const { store, report, describeError } = this.#options;
     const unreadable = new Map<string, string>();
     const groups = await store.listGroups(({ group, error }) => {
       const problem = describeError(error);
@@ -136,7 +136,7 @@ class AllWork {
   }
 
   async #isSetAside(record: GroupRecord): Promise<boolean> {
-    const { store, clock } = this.#order;
+    const { store, clock } = this.#options;
     const aside = this.#setAside.get(record.header.group);
     if (aside === undefined) return false;
     const isEdited = record.header.edits.length !== aside.editCount;
@@ -156,7 +156,7 @@ class AllWork {
   }
 
   async #workOn(record: GroupRecord): Promise<void> {
-    const { report, workOn, describeError, drainSignal } = this.#order;
+    const { report, workOn, describeError, drainSignal } = this.#options;
     const { group } = record.header;
     report(group, 'working');
     try {
@@ -175,7 +175,7 @@ class AllWork {
 
   /** @param isForGood - Whether only an edit helps. @default as its breakers say */
   async #setGroupAside(record: GroupRecord, isForGood?: boolean): Promise<void> {
-    const { store, clock } = this.#order;
+    const { store, clock } = this.#options;
     const breakers = await store.breakersOf(record).catch(() => []);
     const isMisconfigured = breakers.some(({ error }) => error.class === 'misconfigured');
     this.#setAside.set(record.header.group, {

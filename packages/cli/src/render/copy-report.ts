@@ -1,7 +1,7 @@
 import {
   type Clock,
   type CopyCounts,
-  type CopyOrder,
+  type CopyGroupOptions,
   countOf,
   countPlanned,
   type GroupHeader,
@@ -21,7 +21,7 @@ export function reportCopying(
   header: GroupHeader,
   terminal: Terminal,
   clock: Clock,
-): NonNullable<CopyOrder['observe']> {
+): NonNullable<CopyGroupOptions['observe']> {
   const planned = countPlanned(header);
   const report = reportSlowly(terminal, clock);
   return ({ cells, calls }) =>

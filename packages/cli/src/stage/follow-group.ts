@@ -25,7 +25,7 @@ import type { StageEngine } from './stage-engine.ts';
 const POLL_MS = 2_000;
 
 /** What {@link followGroup} needs. */
-export interface FollowOrder {
+export interface FollowGroupOptions {
   readonly terminal: Terminal;
   readonly engine: StageEngine;
   readonly group: Pick<LoadedGroup, 'header' | 'benchmark'>;
@@ -39,10 +39,10 @@ export interface FollowOrder {
 }
 
 /** Follows a group in a stage to its end, prints its results, and reports how it ended. */
-export async function followGroup(order: FollowOrder): Promise<ExitCode> {
-  const { terminal, engine } = order;
-  const { header } = order.group;
-  let status = await readStatus(order);
+export async function followGroup(options: FollowGroupOptions): Promise<ExitCode> {
+  const { terminal, engine } = options;
+  const { header } = options.group;
+  let status = await readStatus(options);
   const progress = new Progress({
     terminal,
     monotonicMs: () => engine.clock.monotonicMs(),
@@ -59,24 +59,24 @@ export async function followGroup(order: FollowOrder): Promise<ExitCode> {
     return due.map(describeBudgetWarning);
   };
   const follow = async (): Promise<void> => {
-    while (!order.signal.aborted) {
-      status = await readStatus(order).catch((error: unknown) => keepKnown(status, error));
+    while (!options.signal.aborted) {
+      status = await readStatus(options).catch((error: unknown) => keepKnown(status, error));
       for (const breaker of status.openBreakers) progress.note(describeOpenBreaker(breaker));
       const warnings = await newWarnings().catch((error: unknown) => keepKnown([], error));
       for (const warning of warnings) progress.note(warning);
       if (isOver(status, header)) return;
-      await engine.clock.sleep(POLL_MS, order.signal);
+      await engine.clock.sleep(POLL_MS, options.signal);
     }
   };
   await progress.around(follow());
-  if (order.signal.aborted) {
+  if (options.signal.aborted) {
     terminal.error(
       `the stage keeps running; stop it with: thrice cancel ${header.group}${engine.flag}`,
     );
     reportNext(`thrice status ${header.group} --watch${engine.flag}`, terminal);
     return exitCodes.interrupted;
   }
-  return await reportEnding(status, order);
+  return await reportEnding(status, options);
 }
 
 /** Keeps what is known when a read failed transiently: the next one may succeed. */
@@ -89,7 +89,7 @@ async function readStatus({
   engine,
   group: { header },
   refine,
-}: FollowOrder): Promise<GroupStatus> {
+}: FollowGroupOptions): Promise<GroupStatus> {
   const record = await engine.ledger.readGroup(header.group);
   if (record === undefined) {
     throw new ThriceError({
@@ -111,16 +111,16 @@ function isOver({ state, openBreakers }: GroupStatus, { waitForQuota }: GroupHea
   return state !== 'planning' && state !== 'running' && state !== 'publishing';
 }
 
-async function reportEnding(status: GroupStatus, order: FollowOrder): Promise<ExitCode> {
-  const { terminal, engine } = order;
-  const { header } = order.group;
+async function reportEnding(status: GroupStatus, options: FollowGroupOptions): Promise<ExitCode> {
+  const { terminal, engine } = options;
+  const { header } = options.group;
   const isDone = status.state === 'complete' || status.state === 'incomplete';
   // A rerun counts its own figures: the published ones may predate its last cell.
-  const isPublished = isDone && order.refine === undefined;
+  const isPublished = isDone && options.refine === undefined;
   const published = isPublished ? await readPublished(header.group, engine) : undefined;
-  const summary = published ?? (await countSummary(order.group, engine));
-  if (order.isJson) terminal.print(JSON.stringify(summary, null, 2));
-  else printSummary(summary, terminal, order);
+  const summary = published ?? (await countSummary(options.group, engine));
+  if (options.isJson) terminal.print(JSON.stringify(summary, null, 2));
+  else printSummary(summary, terminal, options);
   if (isDone) {
     terminal.error(`results: ${engine.place}/runs/${header.group}`);
     return reportUnscored(summary, { ...engine, terminal, header });
@@ -132,7 +132,7 @@ async function reportEnding(status: GroupStatus, order: FollowOrder): Promise<Ex
     return exitCodes.interrupted;
   }
   for (const breaker of status.openBreakers) terminal.error(describePause(breaker));
-  if (status.state === 'paused at budget') return await reportBudget(status, order);
+  if (status.state === 'paused at budget') return await reportBudget(status, options);
   if (status.state === 'waiting') {
     const watch = `thrice status ${header.group} --watch${engine.flag}`;
     terminal.error(
@@ -145,7 +145,7 @@ async function reportEnding(status: GroupStatus, order: FollowOrder): Promise<Ex
 
 async function reportBudget(
   { next }: GroupStatus,
-  { terminal, engine, group: { header } }: FollowOrder,
+  { terminal, engine, group: { header } }: FollowGroupOptions,
 ): Promise<ExitCode> {
   const refusal = await findRefusal(header.group, engine);
   if (refusal !== undefined) terminal.error(describeBudgetPause(refusal));

@@ -15,7 +15,7 @@ const POLL_MS = 2_000;
 const FAILURE_BACKOFF = { baseMs: 30_000, capMs: 30_000 };
 
 /** What {@link workOnLane} needs. */
-export interface LaneWorkOrder {
+export interface WorkOnLaneOptions {
   readonly lane: string;
   readonly queue: CloudEngine['queue'];
   /** Cells at work at most. */
@@ -38,8 +38,8 @@ export interface LaneWorkOrder {
  *
  * @throws {ThriceError} `missing-key`, when the others at work have ended: no task of the lane can be answered here.
  */
-export async function workOnLane(order: LaneWorkOrder): Promise<void> {
-  const { parallel, clock, drainSignal } = order;
+export async function workOnLane(options: WorkOnLaneOptions): Promise<void> {
+  const { parallel, clock, drainSignal } = options;
   const atWork = new Set<Promise<void>>();
   const failed = new AbortController();
   const stop = AbortSignal.any([drainSignal, failed.signal]);
@@ -48,7 +48,7 @@ export async function workOnLane(order: LaneWorkOrder): Promise<void> {
   let failure: ThriceError | undefined;
   let isStoreAway = false;
   const start = (delivery: Delivery) => {
-    const work = (stop.aborted ? sendBack(delivery, order) : settle(delivery, order))
+    const work = (stop.aborted ? sendBack(delivery, options) : settle(delivery, options))
       .then((isWorked) => {
         isStoreAway = !isWorked;
       })
@@ -64,7 +64,7 @@ export async function workOnLane(order: LaneWorkOrder): Promise<void> {
   };
   while (!stop.aborted) {
     const free = parallel - atWork.size;
-    const deliveries = free > 0 && !isStoreAway ? await receive(order, free) : [];
+    const deliveries = free > 0 && !isStoreAway ? await receive(options, free) : [];
     for (const delivery of deliveries) start(delivery);
     if (free === 0) {
       // Not a race of promises: a long call would remember each of the short ones that end beside it.
@@ -82,7 +82,7 @@ export async function workOnLane(order: LaneWorkOrder): Promise<void> {
 
 /** Receives tasks; none where the queue cannot be reached for now. */
 async function receive(
-  { queue, lane, report }: LaneWorkOrder,
+  { queue, lane, report }: WorkOnLaneOptions,
   max: number,
 ): Promise<readonly Delivery[]> {
   try {
@@ -97,19 +97,19 @@ async function receive(
  * @returns False if a store has failed the work.
  * @throws {ThriceError} `missing-key`, with the task sent back.
  */
-async function settle(delivery: Delivery, order: LaneWorkOrder): Promise<boolean> {
-  const { answer, report } = order;
+async function settle(delivery: Delivery, options: WorkOnLaneOptions): Promise<boolean> {
+  const { answer, report } = options;
   const answered = await answer(delivery).catch(toThriceError);
-  if (!(answered instanceof ThriceError)) return await carryOut(answered, delivery, order);
-  await carryOut(afterFailure(answered, delivery, order), delivery, order);
+  if (!(answered instanceof ThriceError)) return await carryOut(answered, delivery, options);
+  await carryOut(afterFailure(answered, delivery, options), delivery, options);
   if (answered.code === 'missing-key') throw answered;
   report(answered);
   return !isStoreError(answered);
 }
 
 /** Sends a task back that was received too late to be worked on. */
-async function sendBack(delivery: Delivery, order: LaneWorkOrder): Promise<boolean> {
-  return await carryOut({ kind: 'resend', delayMs: 0, task: delivery.task }, delivery, order);
+async function sendBack(delivery: Delivery, options: WorkOnLaneOptions): Promise<boolean> {
+  return await carryOut({ kind: 'resend', delayMs: 0, task: delivery.task }, delivery, options);
 }
 
 /** A task that is released uses up a receive. */
@@ -118,7 +118,7 @@ type LaneSettlement = TaskSettlement | { readonly kind: 'release'; readonly dela
 function afterFailure(
   error: ThriceError,
   { task }: Delivery,
-  { random }: Pick<LaneWorkOrder, 'random'>,
+  { random }: Pick<WorkOnLaneOptions, 'random'>,
 ): LaneSettlement {
   if (error.code === 'missing-key') return { kind: 'resend', delayMs: 0, task };
   const delayMs = backoffMs(1, { ...FAILURE_BACKOFF, random });
@@ -129,7 +129,7 @@ function afterFailure(
 async function carryOut(
   settlement: LaneSettlement,
   delivery: Delivery,
-  { queue, lane, report }: LaneWorkOrder,
+  { queue, lane, report }: WorkOnLaneOptions,
 ): Promise<boolean> {
   try {
     if (settlement.kind === 'resend')

@@ -53,7 +53,7 @@ export interface Checkpoints<State> {
 }
 
 /** What {@link writeConfig} writes, and how. */
-export interface ConfigOrder {
+export interface WriteConfigOptions {
   readonly graded: GradedGroup;
   readonly run: string;
   readonly config: Config;
@@ -73,24 +73,24 @@ export interface ConfigOrder {
  *
  * @returns Undefined if the stretch had to end before the last row.
  */
-export async function writeConfig(order: ConfigOrder): Promise<WrittenConfig | undefined> {
-  const { checkpoints } = order;
-  return checkpoints === undefined || !needsPieces(order)
-    ? await writeFiles(order)
-    : await writePieces(order, checkpoints);
+export async function writeConfig(options: WriteConfigOptions): Promise<WrittenConfig | undefined> {
+  const { checkpoints } = options;
+  return checkpoints === undefined || !needsPieces(options)
+    ? await writeFiles(options)
+    : await writePieces(options, checkpoints);
 }
 
-function needsPieces({ graded: { header }, config: { name } }: ConfigOrder): boolean {
+function needsPieces({ graded: { header }, config: { name } }: WriteConfigOptions): boolean {
   return header.configs.some(({ config, cells }) => config === name && cells > PIECE_CELLS);
 }
 
-async function writeFiles(order: ConfigOrder): Promise<WrittenConfig> {
-  const { graded, run, config, stores, checkpoints } = order;
+async function writeFiles(options: WriteConfigOptions): Promise<WrittenConfig> {
+  const { graded, run, config, stores, checkpoints } = options;
   const written = { run, config: config.name, predictions: 0, failures: 0 };
   const keys = keysOf(`${graded.folder}/${run}`, config);
   await using files = new RowFiles(stores.blobs, keys, written);
   for await (const { rows } of readRowPages({ header: graded.header, run, config }, stores)) {
-    await addRows(rows, files, order);
+    await addRows(rows, files, options);
     await checkpoints?.keep();
   }
   await files.close();
@@ -99,10 +99,10 @@ async function writeFiles(order: ConfigOrder): Promise<WrittenConfig> {
 }
 
 async function writePieces(
-  order: ConfigOrder,
+  options: WriteConfigOptions,
   checkpoints: Checkpoints<ConfigState>,
 ): Promise<WrittenConfig | undefined> {
-  const { run, config, from } = order;
+  const { run, config, from } = options;
   const written = {
     run,
     config: config.name,
@@ -111,10 +111,10 @@ async function writePieces(
   };
   const pieces = [...(from?.pieces ?? [])];
   if (from?.from !== null) {
-    if (!(await writeRows(order, checkpoints, { written, pieces }))) return undefined;
+    if (!(await writeRows(options, checkpoints, { written, pieces }))) return undefined;
     await checkpoints.save({ ...written, from: null, pieces, joinedCount: 0 });
   }
-  return (await joinPieces(order, checkpoints, { written, pieces })) ? written : undefined;
+  return (await joinPieces(options, checkpoints, { written, pieces })) ? written : undefined;
 }
 
 /** What is written in pieces so far. */
@@ -127,7 +127,7 @@ interface PieceProgress {
 
 /** @returns False if the stretch had to end before the last row. */
 async function writeRows(
-  order: ConfigOrder,
+  options: WriteConfigOptions,
   checkpoints: Checkpoints<ConfigState>,
   { written, pieces }: PieceProgress,
 ): Promise<boolean> {
@@ -137,7 +137,7 @@ async function writeRows(
     config,
     stores,
     from,
-  } = order;
+  } = options;
   const open = () => {
     const piece = checkpoints.newKey();
     pieces.push(piece);
@@ -149,7 +149,7 @@ async function writeRows(
     const start = from?.from ?? undefined;
     for await (const { rows, next } of readRowPages({ header, run, config }, stores, start)) {
       files ??= open();
-      await addRows(rows, files, order);
+      await addRows(rows, files, options);
       pageCount += 1;
       await checkpoints.keep();
       const isOver = checkpoints.isOver();
@@ -171,7 +171,7 @@ async function writeRows(
 async function addRows(
   rows: readonly { readonly row: CellRow }[],
   files: RowFiles,
-  { onRow }: ConfigOrder,
+  { onRow }: WriteConfigOptions,
 ): Promise<void> {
   for (const { row } of rows) {
     onRow(row);
@@ -182,7 +182,7 @@ async function addRows(
 
 /** @returns False if the stretch had to end before the last file. */
 async function joinPieces(
-  { graded: { folder }, run, config, stores, from }: ConfigOrder,
+  { graded: { folder }, run, config, stores, from }: WriteConfigOptions,
   checkpoints: Checkpoints<ConfigState>,
   { written, pieces }: PieceProgress,
 ): Promise<boolean> {

@@ -42,7 +42,7 @@ export interface CopySource {
 }
 
 /** Options of {@link copyGroup}. */
-export interface CopyOrder {
+export interface CopyGroupOptions {
   readonly from: CopySource;
   readonly to: GroupStores & {
     /** Receives the tasks of cells without a result. Absent: they are sent when the group is resumed. */
@@ -94,7 +94,10 @@ type Counts = { -readonly [Name in keyof CopyCounts]: number };
  * @throws {ThriceError} `already-exists`, changing nothing, when the target has a different group of this
  *   name; `store-unusable` when the source's questions are damaged.
  */
-export async function copyGroup(group: LoadedGroup, options: CopyOrder): Promise<CopyCounts> {
+export async function copyGroup(
+  group: LoadedGroup,
+  options: CopyGroupOptions,
+): Promise<CopyCounts> {
   const { header, benchmark } = group;
   const { ledger } = options.to;
   const existing = await readExisting(header, ledger);
@@ -165,7 +168,7 @@ function isEarlier(existing: GroupHeader, { createdAt, edits }: GroupHeader): bo
  */
 async function chooseGradings(
   { header }: LoadedGroup,
-  { from, to }: CopyOrder,
+  { from, to }: CopyGroupOptions,
 ): Promise<Gradings | undefined> {
   const source = await readGradings(header, from.blobs);
   const target = await readGradings(header, to.blobs);
@@ -184,7 +187,7 @@ async function chooseGradings(
 async function copyGradings(
   header: GroupHeader,
   gradings: Gradings,
-  { from, to }: CopyOrder,
+  { from, to }: CopyGroupOptions,
 ): Promise<void> {
   const current = currentGrading(gradings);
   for (const { number } of gradings) {
@@ -205,7 +208,7 @@ async function* linesOf(blobs: Pick<BlobStore, 'readLines'>, key: string): Async
 /** Earlier gradings show the questions from before an edit. */
 async function copyQuestions(
   header: GroupHeader,
-  { from, to, createDigest }: CopyOrder,
+  { from, to, createDigest }: CopyGroupOptions,
 ): Promise<void> {
   for (const questions of [
     header.questions,
@@ -239,7 +242,7 @@ async function* readChecked(
 async function copyCells(
   header: GroupHeader,
   configs: readonly Config[],
-  options: CopyOrder,
+  options: CopyGroupOptions,
 ): Promise<CopyCounts> {
   const selectors = configs.map(({ select }) => createSelector(select));
   const counts: Counts = {
@@ -266,7 +269,7 @@ async function copyCells(
 async function copyDiscardedCalls(
   { runs }: GroupHeader,
   configs: readonly Config[],
-  { from, to }: CopyOrder,
+  { from, to }: CopyGroupOptions,
 ): Promise<void> {
   for (const run of runs) {
     for (const { name: config } of configs) {
@@ -300,7 +303,7 @@ interface Page {
 
 async function copyPage(
   { run, config, ids }: Page,
-  { from, to }: CopyOrder,
+  { from, to }: CopyGroupOptions,
   counts: Counts,
 ): Promise<void> {
   if (ids.length === 0) return;
@@ -342,7 +345,7 @@ function addToCounts({ outcome, callCount, isDone }: CellCopy, counts: Counts): 
 async function sendUnfinished(
   header: GroupHeader,
   configs: readonly Config[],
-  { to: { ledger, queue }, near }: CopyOrder,
+  { to: { ledger, queue }, near }: CopyGroupOptions,
 ): Promise<void> {
   if (queue === undefined) return;
   const walk = { header, runs: header.runs, configs, choose: chooseMissing(ledger) };

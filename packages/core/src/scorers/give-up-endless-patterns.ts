@@ -37,8 +37,8 @@ export function giveUpEndlessPatterns(
     return found;
   };
   return {
-    match: (...order) => {
-      const found = last.then(() => match(...order));
+    match: (...request) => {
+      const found = last.then(() => match(...request));
       last = found.catch(() => undefined);
       return found;
     },

@@ -1,9 +1,9 @@
 import { enqueueGroup, type TaskQueue } from '@thrice/core';
-import type { WorkOrder } from './work-order.ts';
+import type { WorkGroupOptions } from './work-group-options.ts';
 
 /** What {@link BackgroundPlanning} needs. */
 interface PlanningInit {
-  readonly order: Pick<WorkOrder, 'engine' | 'header' | 'benchmark' | 'isPlanned'>;
+  readonly options: Pick<WorkGroupOptions, 'engine' | 'header' | 'benchmark' | 'isPlanned'>;
   readonly queue: Pick<TaskQueue, 'send'>;
   /** Called when tasks have been sent. */
   readonly onProgress: () => void;
@@ -24,7 +24,7 @@ export class BackgroundPlanning {
 
   constructor(init: PlanningInit) {
     this.#init = init;
-    this.#isPlanned = init.order.isPlanned;
+    this.#isPlanned = init.options.isPlanned;
   }
 
   /** Whether every task of the group is sent. */
@@ -40,7 +40,7 @@ export class BackgroundPlanning {
   async run(): Promise<void> {
     if (this.#isPlanned) return;
     const { onProgress } = this.#init;
-    const { engine, header, benchmark } = this.#init.order;
+    const { engine, header, benchmark } = this.#init.options;
     const queue: Pick<TaskQueue, 'send'> = {
       send: async (lane, tasks) => {
         await this.#init.queue.send(lane, tasks);

@@ -11,14 +11,14 @@ import {
 } from '@thrice/core';
 import type { SqliteTaskQueue } from '../store/sqlite-task-queue.ts';
 import { WakeableSleep } from './wakeable-sleep.ts';
-import type { WorkOrder } from './work-order.ts';
+import type { WorkGroupOptions } from './work-group-options.ts';
 
 /** The longest that a batch waits for this process to see that another, which looked after it, is gone, ms. */
 const REFRESH_MS = 1_000;
 
 /** What {@link GroupBatches} needs. */
 interface BatchesInit {
-  readonly order: Pick<WorkOrder, 'engine' | 'header' | 'benchmark' | 'batchClientFor'>;
+  readonly options: Pick<WorkGroupOptions, 'engine' | 'header' | 'benchmark' | 'batchClientFor'>;
   readonly queue: Pick<SqliteTaskQueue, 'wake'>;
   readonly budget: CallBudget | undefined;
   readonly laneHealth: LaneHealth;
@@ -46,7 +46,7 @@ export class GroupBatches {
 
   constructor(init: BatchesInit) {
     this.#init = init;
-    this.#sleep = new WakeableSleep(init.order.engine.clock);
+    this.#sleep = new WakeableSleep(init.options.engine.clock);
   }
 
   /** Looks after the batches until it is told to end. */
@@ -102,7 +102,7 @@ export class GroupBatches {
   }
 
   async #advance(batch: Batch, isClosing: boolean): Promise<void> {
-    const { clock, batches } = this.#init.order.engine;
+    const { clock, batches } = this.#init.options.engine;
     const { batchId } = batch;
     if ((this.#dueAtMs.get(batchId) ?? 0) > clock.monotonicMs()) return;
     const isClosed = isClosing && batch.state === 'gathering';
@@ -114,13 +114,13 @@ export class GroupBatches {
   }
 
   async #list(): Promise<readonly Batch[]> {
-    const { engine, header } = this.#init.order;
+    const { engine, header } = this.#init.options;
     return await engine.batches.list(header.group);
   }
 
   get #worker(): BatchWorker {
-    const { order, queue, budget, laneHealth, observe, onProgress } = this.#init;
-    const { engine, benchmark, batchClientFor } = order;
+    const { options, queue, budget, laneHealth, observe, onProgress } = this.#init;
+    const { engine, benchmark, batchClientFor } = options;
     const { batches, ledger, clock, workers } = engine;
     return {
       owner: workers.owner,

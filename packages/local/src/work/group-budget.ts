@@ -7,7 +7,7 @@ import {
   type Settlement,
   type WorkerObserver,
 } from '@thrice/core';
-import type { WorkOrder } from './work-order.ts';
+import type { WorkGroupOptions } from './work-group-options.ts';
 
 /** How many times as long as it takes to look for the calls of dead processes, from one time to the next. */
 const RECOVERY_PAUSE = 20;
@@ -15,14 +15,14 @@ const RECOVERY_PAUSE = 20;
 /** The budget of a group, as one process that works on it knows it, and the configs that it has stopped. */
 export class GroupBudget {
   readonly calls: CallBudget;
-  readonly #order: Pick<WorkOrder, 'engine' | 'header'>;
+  readonly #options: Pick<WorkGroupOptions, 'engine' | 'header'>;
   readonly #refusals = new Map<string, BudgetRefusal>();
   /** When the calls of dead processes are looked for again, monotonic ms. */
   #recoverAtMs = Number.NEGATIVE_INFINITY;
 
-  private constructor(order: WorkOrder, observe: WorkerObserver) {
-    const { engine, header, benchmark } = order;
-    this.#order = order;
+  private constructor(options: WorkGroupOptions, observe: WorkerObserver) {
+    const { engine, header, benchmark } = options;
+    this.#options = options;
     this.calls = new CallBudget({
       group: header.group,
       owner: engine.workers.owner,
@@ -34,10 +34,13 @@ export class GroupBudget {
   }
 
   /** Opens the budget of a group; undefined if its plan has none. */
-  static async open(order: WorkOrder, observe: WorkerObserver): Promise<GroupBudget | undefined> {
-    const { engine, header, benchmark } = order;
+  static async open(
+    options: WorkGroupOptions,
+    observe: WorkerObserver,
+  ): Promise<GroupBudget | undefined> {
+    const { engine, header, benchmark } = options;
     const hasCaps = await openBudget(header, benchmark, engine.budgets);
-    return hasCaps ? new GroupBudget(order, observe) : undefined;
+    return hasCaps ? new GroupBudget(options, observe) : undefined;
   }
 
   /** Notes that the budget does not cover the next call of a cell, and thus of its config. */
@@ -56,7 +59,7 @@ export class GroupBudget {
     const {
       engine: { budgets, batches, ledger, workers, clock },
       header,
-    } = this.#order;
+    } = this.#options;
     const startMs = clock.monotonicMs();
     if (startMs < this.#recoverAtMs) return;
     const nowMs = clock.now();

@@ -1,6 +1,6 @@
 import type { WriteHold } from '../store/group-commit.ts';
 import type { WriteProblem } from '../store/map-sqlite-error.ts';
-import type { WorkOrder } from './work-order.ts';
+import type { WorkGroupOptions } from './work-group-options.ts';
 
 /**
  * Holds the writes of the work that the store does not take. No call is made meanwhile.
@@ -9,15 +9,15 @@ import type { WorkOrder } from './work-order.ts';
  * unwritable --stop, and the store does not take them in one more attempt--> given up
  */
 export class HeldWrites implements Disposable {
-  readonly #order: Pick<WorkOrder, 'engine' | 'governor' | 'observe' | 'stopSignal'>;
+  readonly #options: Pick<WorkGroupOptions, 'engine' | 'governor' | 'observe' | 'stopSignal'>;
   /** Holds what the store does not take; disposed of to give that up. */
   #hold: WriteHold | undefined;
   #isStoreUnwritable = false;
   #isStoreDeleted = false;
   #hasGivenUp = false;
 
-  constructor(order: Pick<WorkOrder, 'engine' | 'governor' | 'observe' | 'stopSignal'>) {
-    this.#order = order;
+  constructor(options: Pick<WorkGroupOptions, 'engine' | 'governor' | 'observe' | 'stopSignal'>) {
+    this.#options = options;
   }
 
   /** Whether what the store does not take has been given up. */
@@ -32,7 +32,7 @@ export class HeldWrites implements Disposable {
 
   /** From now on, writes that the store does not take are held. */
   start(): void {
-    this.#hold = this.#order.engine.holdWrites({
+    this.#hold = this.#options.engine.holdWrites({
       onUnwritable: (problem) => this.#pause(problem),
       onWritable: () => this.#resume(),
     });
@@ -49,7 +49,7 @@ export class HeldWrites implements Disposable {
   }
 
   #pause(problem: WriteProblem): void {
-    const { governor, observe, stopSignal } = this.#order;
+    const { governor, observe, stopSignal } = this.#options;
     governor.pause();
     this.#isStoreUnwritable = true;
     this.#isStoreDeleted = problem.isDeleted;
@@ -59,7 +59,7 @@ export class HeldWrites implements Disposable {
   }
 
   #resume(): void {
-    const { governor, observe } = this.#order;
+    const { governor, observe } = this.#options;
     this.#isStoreUnwritable = false;
     this.#isStoreDeleted = false;
     governor.resume();

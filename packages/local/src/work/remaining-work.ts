@@ -3,7 +3,7 @@ import type { Backlog } from '../store/sqlite-task-queue.ts';
 import type { GroupBatches } from './group-batches.ts';
 import type { GroupBreakers } from './group-breakers.ts';
 import type { GroupBudget } from './group-budget.ts';
-import type { Ending, WorkOrder } from './work-order.ts';
+import type { Ending, WorkGroupOptions } from './work-group-options.ts';
 
 /** What the remaining work may have to wait for. */
 export interface Obstacles {
@@ -15,7 +15,7 @@ export interface Obstacles {
 /** The part of a backlog that is worked on. */
 export function ownOf(
   backlog: readonly Backlog[],
-  { runs, configs }: WorkOrder['scope'],
+  { runs, configs }: WorkGroupOptions['scope'],
 ): readonly Backlog[] {
   return backlog.filter(({ run, config }) => runs.includes(run) && configs.includes(config));
 }

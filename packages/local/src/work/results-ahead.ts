@@ -19,7 +19,7 @@ const PACE_MS = 100;
 const MAX_BUSY_RATIO = 0.5;
 
 /** What {@link ResultsAhead} needs. */
-interface AheadOrder {
+interface ResultsAheadOptions {
   readonly engine: LocalEngine;
   readonly header: GroupHeader;
   readonly benchmark: Benchmark;
@@ -38,7 +38,7 @@ interface AheadOrder {
  * is lost then: the results are still to be written from the ledger, as they always can be.
  */
 export class ResultsAhead implements AsyncDisposable {
-  readonly #order: AheadOrder;
+  readonly #options: ResultsAheadOptions;
   readonly #hasTime: () => boolean;
   readonly #haveOthersWritten: () => boolean;
   readonly #staged: StagedBlobs;
@@ -48,9 +48,9 @@ export class ResultsAhead implements AsyncDisposable {
   #isAbandoned = false;
   #earlyEnd: EarlyEnd | undefined;
 
-  constructor(order: AheadOrder) {
-    const { engine, header, hasTime = watchEventLoop() } = order;
-    this.#order = order;
+  constructor(options: ResultsAheadOptions) {
+    const { engine, header, hasTime = watchEventLoop() } = options;
+    this.#options = options;
     this.#hasTime = hasTime;
     this.#haveOthersWritten = engine.watchOthers();
     this.#staged = new StagedBlobs(engine.blobs, `runs/${header.group}/.ahead`);
@@ -74,7 +74,7 @@ export class ResultsAhead implements AsyncDisposable {
       // Another process that has just started to work on the group may have removed the files.
       return undefined;
     }
-    await repairTallies(this.#order.header, written.tallies, this.#order.engine.ledger);
+    await repairTallies(this.#options.header, written.tallies, this.#options.engine.ledger);
     return written.summary;
   }
 
@@ -88,7 +88,7 @@ export class ResultsAhead implements AsyncDisposable {
   }
 
   async #write(): Promise<WrittenResults | undefined> {
-    const { header, benchmark, patterns, engine } = this.#order;
+    const { header, benchmark, patterns, engine } = this.#options;
     const { ledger, clock, budgets } = engine;
     const untilFinal = (run: string, config: string, ids: readonly string[]) =>
       this.#untilFinal(run, config, ids);
@@ -105,7 +105,7 @@ export class ResultsAhead implements AsyncDisposable {
   }
 
   async #untilFinal(run: string, config: string, ids: readonly string[]): Promise<void> {
-    const { ledger, clock } = this.#order.engine;
+    const { ledger, clock } = this.#options.engine;
     while (!this.#ended.signal.aborted) {
       await clock.sleep(PACE_MS, this.#ended.signal);
       if (this.#haveOthersWritten()) this.#isAbandoned = true;

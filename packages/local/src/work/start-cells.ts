@@ -3,14 +3,14 @@ import type { SqliteTaskQueue } from '../store/sqlite-task-queue.ts';
 import type { CellsInFlight } from './cells-in-flight.ts';
 import type { GroupBreakers } from './group-breakers.ts';
 import type { GroupBudget } from './group-budget.ts';
-import type { WorkOrder } from './work-order.ts';
+import type { WorkGroupOptions } from './work-group-options.ts';
 
 /** Cells in flight beyond the calls, as a ratio: they are claimed or completed while others call. */
 const AHEAD_RATIO = 2;
 
 /** What cells are started with. */
 export interface CellStarting {
-  readonly order: Pick<WorkOrder, 'benchmark' | 'governor' | 'scope'>;
+  readonly options: Pick<WorkGroupOptions, 'benchmark' | 'governor' | 'scope'>;
   readonly queue: SqliteTaskQueue;
   /** Calls in flight at most, by lane. */
   readonly callCounts: ReadonlyMap<string, number>;
@@ -21,7 +21,7 @@ export interface CellStarting {
 
 /** Receives and starts as many cells as there is room for. Returns how many it started. */
 export async function startCells(starting: CellStarting): Promise<number> {
-  const { order, queue, callCounts, inFlight } = starting;
+  const { options, queue, callCounts, inFlight } = starting;
   const counts = await Promise.all(
     [...callCounts].map(async ([lane, callCount]) => {
       const probeCount = await startProbes(lane, starting);
@@ -30,7 +30,7 @@ export async function startCells(starting: CellStarting): Promise<number> {
       if (room <= 0) return probeCount;
       const configs = unblockedConfigs(lane, starting);
       if (configs.length === 0) return probeCount;
-      const deliveries = await queue.receive(lane, room, { runs: order.scope.runs, configs });
+      const deliveries = await queue.receive(lane, room, { runs: options.scope.runs, configs });
       for (const delivery of deliveries) start(delivery, starting);
       return probeCount + deliveries.length;
     }),
@@ -40,12 +40,12 @@ export async function startCells(starting: CellStarting): Promise<number> {
 
 /** Starts one cell for each half-open breaker that has no probe yet. Returns how many it started. */
 async function startProbes(lane: string, starting: CellStarting): Promise<number> {
-  const { order, queue, breakers } = starting;
+  const { options, queue, breakers } = starting;
   if (!breakers.hasHalfOpen) return 0;
   let count = 0;
   for (const { name: config } of configsOf(lane, starting)) {
     if (!breakers.isReadyForProbe(config)) continue;
-    const scope = { runs: order.scope.runs, configs: [config] };
+    const scope = { runs: options.scope.runs, configs: [config] };
     const [delivery] = await queue.receive(lane, 1, scope);
     if (delivery === undefined) continue;
     breakers.startProbe(delivery);
@@ -65,9 +65,9 @@ function unblockedConfigs(lane: string, starting: CellStarting): readonly string
 }
 
 /** The configs of a lane that are worked on and that the budget does not stop. */
-function configsOf(lane: string, { order, budget }: CellStarting): readonly Config[] {
-  return order.benchmark.configs
-    .filter((config) => config.lane === lane && order.scope.configs.includes(config.name))
+function configsOf(lane: string, { options, budget }: CellStarting): readonly Config[] {
+  return options.benchmark.configs
+    .filter((config) => config.lane === lane && options.scope.configs.includes(config.name))
     .filter(({ name }) => budget?.refusalOf(name) === undefined);
 }
 
@@ -78,8 +78,8 @@ function heldUpCount(lane: string, starting: CellStarting): number {
   return [...models.values()].reduce((sum, config) => sum + heldUpOf(config, starting), 0);
 }
 
-function heldUpOf({ lane, model }: Config, { order }: CellStarting): number {
-  return order.governor.heldUpCount(lane, model);
+function heldUpOf({ lane, model }: Config, { options }: CellStarting): number {
+  return options.governor.heldUpCount(lane, model);
 }
 
 function start(delivery: Delivery, { breakers, inFlight }: CellStarting): void {

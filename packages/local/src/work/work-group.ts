@@ -31,7 +31,7 @@ import { type CellStarting, callsPerLane, startCells } from './start-cells.ts';
 import { takeOverCells } from './take-over-cells.ts';
 import { WaitReport } from './wait-report.ts';
 import { WakeableSleep } from './wakeable-sleep.ts';
-import type { Ending, WorkOrder } from './work-order.ts';
+import type { Ending, WorkGroupOptions } from './work-group-options.ts';
 
 /** Interval at which open breakers, the group's state and dead workers are read, ms. */
 const REFRESH_MS = 1_000;
@@ -47,23 +47,23 @@ const IDLE_MS = 100;
  * @throws {ThriceError} `store-unusable` when the store fails; `spec-changed` when the plan was edited since it was read;
  *   class `internal` for a bug. Cells in flight are finished first, so that no paid call is lost.
  */
-export async function workGroup(order: WorkOrder): Promise<Ending> {
-  using sentCalls = new SentCalls(order.engine.folder, order.engine.workers.owner);
-  const heldWrites = new HeldWrites(order);
-  await order.engine.workers.register(order.header.group);
-  await startLanes(order);
+export async function workGroup(options: WorkGroupOptions): Promise<Ending> {
+  using sentCalls = new SentCalls(options.engine.folder, options.engine.workers.owner);
+  const heldWrites = new HeldWrites(options);
+  await options.engine.workers.register(options.header.group);
+  await startLanes(options);
   try {
-    const budget = await openGroupBudget(order);
-    const ending = await new WorkLoop(order, { budget, heldWrites, sentCalls }).run();
-    await order.onEnd?.(ending);
+    const budget = await openGroupBudget(options);
+    const ending = await new WorkLoop(options, { budget, heldWrites, sentCalls }).run();
+    await options.onEnd?.(ending);
     return ending;
   } finally {
-    await unregister(order, heldWrites);
+    await unregister(options, heldWrites);
   }
 }
 
 /** Forgets what was learned of lanes by processes that are gone, and tells what others that are at work have learned. */
-async function startLanes({ engine, benchmark, observe }: WorkOrder): Promise<void> {
+async function startLanes({ engine, benchmark, observe }: WorkGroupOptions): Promise<void> {
   const { clock, laneStates, workers } = engine;
   if (workers.areOthersDead) await laneStates.forgetAll();
   for (const lane of benchmark.lanes.values()) {
@@ -82,22 +82,22 @@ async function startLanes({ engine, benchmark, observe }: WorkOrder): Promise<vo
  *
  * @throws {ThriceError} `spec-changed` for a plan that was edited since it was read; the caps are then those of the edit.
  */
-async function openGroupBudget(order: WorkOrder): Promise<GroupBudget | undefined> {
-  const { engine, header, observe } = order;
-  const budget = await GroupBudget.open(order, observe);
+async function openGroupBudget(options: WorkGroupOptions): Promise<GroupBudget | undefined> {
+  const { engine, header, observe } = options;
+  const budget = await GroupBudget.open(options, observe);
   // After the caps were set: an edit that is not stored yet sets its own later.
   const stored = await engine.ledger.readGroup(header.group);
-  if (stored === undefined || !isEdited(stored, order)) return budget;
+  if (stored === undefined || !isEdited(stored, options)) return budget;
   await openBudget(stored.header, benchmarkOf(stored.header), engine.budgets);
   throw editedMeanwhile(header);
 }
 
-function isEdited(stored: GroupRecord, { header }: WorkOrder): boolean {
+function isEdited(stored: GroupRecord, { header }: WorkGroupOptions): boolean {
   return stored.header.edits.length !== header.edits.length;
 }
 
 /** Removes this process from the registry. That it is still there harms nothing once it has ended. */
-async function unregister({ engine }: WorkOrder, heldWrites: HeldWrites): Promise<void> {
+async function unregister({ engine }: WorkGroupOptions, heldWrites: HeldWrites): Promise<void> {
   try {
     await engine.workers.unregister();
     if (engine.workers.areOthersDead) await engine.laneStates.forgetAll();
@@ -116,7 +116,7 @@ async function unregister({ engine }: WorkOrder, heldWrites: HeldWrites): Promis
  * Whatever happens beside it (a cell ends, tasks are sent, a signal aborts) only notes that and wakes the loop.
  */
 class WorkLoop {
-  readonly #order: WorkOrder;
+  readonly #options: WorkGroupOptions;
   /** What cells are started with, and what those that are left may have to wait for. */
   readonly #parts: CellStarting & Obstacles;
   readonly #heartbeat: Heartbeat;
@@ -134,7 +134,7 @@ class WorkLoop {
   #refreshedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(
-    order: WorkOrder,
+    options: WorkGroupOptions,
     {
       budget,
       heldWrites,
@@ -145,15 +145,15 @@ class WorkLoop {
       readonly sentCalls: SentCalls;
     },
   ) {
-    const { engine, benchmark, header } = order;
-    this.#order = order;
+    const { engine, benchmark, header } = options;
+    this.#options = options;
     this.#heldWrites = heldWrites;
-    this.#waitReport = new WaitReport(order);
+    this.#waitReport = new WaitReport(options);
     this.#idle = new WakeableSleep(engine.clock);
     const queue = engine.queueOf(header.group);
     const wake = () => this.#idle.wake();
     const observe = (event: WorkerEvent) => this.#observe(event);
-    this.#planning = new BackgroundPlanning({ order, queue, onProgress: wake });
+    this.#planning = new BackgroundPlanning({ options, queue, onProgress: wake });
     this.#heartbeat = new Heartbeat({
       ledger: engine.ledger,
       queue,
@@ -161,21 +161,21 @@ class WorkLoop {
       owner: engine.workers.owner,
     });
     const callCounts = callsPerLane(benchmark);
-    const laneHealth = new LaneHealth({ clock: engine.clock, random: order.random });
+    const laneHealth = new LaneHealth({ clock: engine.clock, random: options.random });
     const breakers = new GroupBreakers({
       benchmark,
       ledger: engine.ledger,
       clock: engine.clock,
-      random: order.random,
+      random: options.random,
       queue,
-      observe: order.observe,
-      waitForQuota: order.waitForQuota,
+      observe: options.observe,
+      waitForQuota: options.waitForQuota,
       hasResponded: (lane) => laneHealth.hasResponded(lane),
-      scope: order.scope,
-      halfOpen: order.halfOpen ?? new Set(),
+      scope: options.scope,
+      halfOpen: options.halfOpen ?? new Set(),
     });
     const batches = new GroupBatches({
-      order,
+      options,
       queue,
       budget: budget?.calls,
       laneHealth,
@@ -183,7 +183,7 @@ class WorkLoop {
       isBlocked: (batch) => breakers.isModelBlocked(batch),
       onProgress: wake,
     });
-    const worker = cellWorkerOf(order, {
+    const worker = cellWorkerOf(options, {
       heartbeat: this.#heartbeat,
       budget: budget?.calls,
       laneHealth,
@@ -191,7 +191,7 @@ class WorkLoop {
       hasTimeToRecord: () => !heldWrites.hasGivenUp,
       budgetRefusalOf: (config) => budget?.refusalOf(config),
     });
-    const clientFor: ClientFor = (lane) => sentCalls.watch(order.clientFor(lane));
+    const clientFor: ClientFor = (lane) => sentCalls.watch(options.clientFor(lane));
     const inFlight = new CellsInFlight({
       execute: (delivery) =>
         executeCell(delivery, { ...worker, clientFor, openBreakers: breakers.openFor(delivery) }),
@@ -203,11 +203,11 @@ class WorkLoop {
         wake();
       },
     });
-    this.#parts = { order, queue, callCounts, inFlight, breakers, budget, batches };
+    this.#parts = { options, queue, callCounts, inFlight, breakers, budget, batches };
   }
 
   async run(): Promise<Ending> {
-    const { drainSignal, stopSignal, governor } = this.#order;
+    const { drainSignal, stopSignal, governor } = this.#options;
     this.#heldWrites.start();
     const beating = new AbortController();
     const heartbeat = this.#heartbeat
@@ -284,7 +284,7 @@ class WorkLoop {
     // Read first: a task that is sent meanwhile may be missing in the backlog.
     const { isPlanned } = this.#planning;
     const backlog = await queue.readBacklog();
-    const own = ownOf(backlog, this.#order.scope);
+    const own = ownOf(backlog, this.#options.scope);
     if (isPlanned) batches.closeGathering();
     const ending = isPlanned ? await endingOf(own, this.#parts) : undefined;
     this.#areAllWaiting = isPlanned && own.every((each) => breakers.blockersOf(each).length > 0);
@@ -294,10 +294,10 @@ class WorkLoop {
 
   /** Ends the work if it has to stop. Undefined while it may continue. */
   async #stopReason(): Promise<Ending | undefined> {
-    const isStopped = this.#order.drainSignal.aborted || this.#order.stopSignal.aborted;
+    const isStopped = this.#options.drainSignal.aborted || this.#options.stopSignal.aborted;
     if (this.#failure === undefined && !this.#isCancelled && !isStopped) return undefined;
     this.#planning.stop();
-    this.#order.governor.close();
+    this.#options.governor.close();
     this.#parts.budget?.calls.close();
     await this.#drain();
     if (this.#failure !== undefined) throw this.#failure.error;
@@ -327,19 +327,19 @@ class WorkLoop {
     if (event.kind === 'call-stopped') this.#stoppedCount += 1;
     if (event.kind === 'call-lost') this.#lostCount += 1;
     this.#parts.breakers.observe(event);
-    this.#order.observe(event);
+    this.#options.observe(event);
   }
 
   /** Reads what other processes have changed, and looks after the lanes. */
   async #refresh(): Promise<void> {
-    const { engine, governor, header, observe } = this.#order;
+    const { engine, governor, header, observe } = this.#options;
     const monotonicMs = engine.clock.monotonicMs();
     if (monotonicMs - this.#refreshedAtMs < REFRESH_MS) return;
     this.#refreshedAtMs = monotonicMs;
     const group = await engine.ledger.readGroup(header.group);
     this.#isCancelled = group !== undefined && group.state !== 'active';
     // The command that edits it looked for processes at work just before this one registered.
-    if (group !== undefined && isEdited(group, this.#order)) this.#fail(editedMeanwhile(header));
+    if (group !== undefined && isEdited(group, this.#options)) this.#fail(editedMeanwhile(header));
     const takenOver = await takeOverCells(engine);
     if (takenOver.cells.length > 0) observe({ kind: 'cells-taken-over', ...takenOver });
     await this.#parts.budget?.refresh();
@@ -357,14 +357,14 @@ class WorkLoop {
 
   /** Time until the next task that nothing stops is visible, ms, at most until the next refresh. */
   #idleMs(backlog: readonly Backlog[]): number {
-    const waitMs = nextVisibleAtMs(backlog, this.#parts) - this.#order.engine.clock.now();
+    const waitMs = nextVisibleAtMs(backlog, this.#parts) - this.#options.engine.clock.now();
     return Math.min(REFRESH_MS, Math.max(IDLE_MS, waitMs));
   }
 }
 
 /** What the work on each cell of a group needs, but for its breakers and clients. */
 function cellWorkerOf(
-  { engine, benchmark, governor, random, solvers, scorers, patterns }: WorkOrder,
+  { engine, benchmark, governor, random, solvers, scorers, patterns }: WorkGroupOptions,
   ofLoop: Pick<
     Worker,
     'heartbeat' | 'budget' | 'budgetRefusalOf' | 'laneHealth' | 'observe' | 'hasTimeToRecord'

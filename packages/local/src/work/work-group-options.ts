@@ -17,8 +17,8 @@ import type { LocalEngine } from '../local-engine.ts';
 import type { WriteProblem } from '../store/map-sqlite-error.ts';
 import type { TaskScope } from '../store/sqlite-task-queue.ts';
 
-/** An order to work on a group, with what the work needs. */
-export interface WorkOrder {
+/** What {@link workGroup} works on, and what the work needs. */
+export interface WorkGroupOptions {
   readonly engine: LocalEngine;
   readonly header: GroupHeader;
   /** Whether all tasks of the group were sent. If not, the work begins with the first while the rest is sent. */
